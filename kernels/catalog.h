@@ -1,0 +1,47 @@
+/// Which kernels exist and what each supports. Plain C++: the app and the command line read it on
+/// machines without CUDA. Each kernel is the twin of a schedule in sim/schedule/ of the same
+/// algorithm name: same tiling, same loop order, same names.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/attention_problem.h"
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+/// How flash1 carries O through HBM between passes over j: in the problem's precision (the paper's
+/// bytes) or in fp32 (full accuracy, more bytes).
+enum class Carry : std::uint8_t { problem, fp32 };
+
+std::string_view to_string(Carry carry);
+std::optional<Carry> parse_carry(std::string_view name);
+
+/// One rung of the ladder.
+struct KernelInfo {
+  std::string_view name;       ///< "standard", "flash1", "flash2"
+  std::string_view algorithm;  ///< name of its schedule in sim/schedule/catalog
+  std::string_view idea;       ///< one sentence: what changed from the rung below
+  std::string_view source;     ///< root-relative path of its CUDA source
+  bool honours_carry = false;
+};
+
+/// Every kernel, lowest rung first.
+std::span<const KernelInfo> catalog();
+const KernelInfo* find_kernel(std::string_view name);
+
+/// The tilings that the kernel was compiled with for this precision and head dimension; the first
+/// is its default. Empty when the kernel does not take them. For `standard` (cuBLAS chooses):
+/// the tile that the library was seen to use on an H200.
+std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index d);
+
+/// Nothing when the kernel takes the problem in this tiling, else invalid_request with one line:
+/// what, why, what it takes.
+std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& problem,
+                              const std::optional<Tiling>& tiling, Carry carry);
+
+}  // namespace attnscope::kernels

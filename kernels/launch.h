@@ -1,0 +1,50 @@
+/// One typed entry point for every kernel: device pointers with strides, a stream, a workspace.
+/// Internal to libattnscope_kernels.so; other programs use the C interface attnscope_kernels.h.
+/// No CUDA type appears here.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "kernels/catalog.h"
+
+namespace attnscope::kernels {
+
+/// A [B, H, rows, d] tensor in device memory; strides in elements, the last axis is contiguous.
+struct TensorView {
+  void* data_dev = nullptr;
+  Index stride_batch = 0;
+  Index stride_head = 0;
+  Index stride_row = 0;
+};
+
+/// Everything a forward pass reads and writes.
+struct ForwardArguments {
+  AttentionProblem problem;
+  std::optional<Tiling> tiling;  ///< one of kernel_tilings(); nothing means the default
+  Carry carry = Carry::problem;
+  TensorView Q;              ///< [B, H, N, d], the problem's precision
+  TensorView K;              ///< [B, H_kv, N_kv, d]
+  TensorView V;              ///< [B, H_kv, N_kv, d]
+  TensorView O;              ///< [B, H, N, d], written
+  float* LSE_dev = nullptr;  ///< [B, H, N], natural logarithm, written; -inf for an empty row
+  void* workspace_dev = nullptr;
+  std::size_t workspace_bytes = 0;
+  void* stream = nullptr;  ///< cudaStream_t
+  /// Called on the host around each launch of the pass with its name ("scores", "softmax",
+  /// "output", or "forward"), so that a profiler can put a range around it. May be empty.
+  std::function<void(std::string_view launch_name)> before_launch;
+  std::function<void(std::string_view launch_name)> after_launch;
+};
+
+/// Bytes of workspace that the kernel needs for the problem (S and P of `standard`; O, m, l in
+/// fp32 of `flash1` as its carry asks).
+std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem, Carry carry);
+
+/// Enqueues the forward pass on the stream. Nothing on success; invalid_request when the catalog
+/// refuses the problem, unavailable when a library is missing (cuBLAS), failed on a CUDA error.
+std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArguments& arguments);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,105 @@
+#include "reference/attention_problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace attnscope {
+
+std::string_view to_string(DType dtype) {
+  switch (dtype) {
+    case DType::fp32: return "fp32";
+    case DType::fp16: return "fp16";
+    case DType::bf16: return "bf16";
+  }
+  return "?";
+}
+
+std::optional<DType> parse_dtype(std::string_view name) {
+  for (DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+    if (name == to_string(dtype)) return dtype;
+  }
+  return std::nullopt;
+}
+
+std::string to_string(const Mask& mask) {
+  if (mask.is_none()) return "none";
+  if (mask.is_causal()) {
+    return mask.alignment == Mask::Alignment::top_left ? "causal:top-left" : "causal";
+  }
+  return fmt::format("window:{},{}", mask.left, mask.right);
+}
+
+namespace {
+
+/// A whole decimal number of at least -1, or nothing.
+std::optional<Index> parse_window_side(std::string_view text) {
+  Index value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < Mask::kUnlimited) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+}  // namespace
+
+std::optional<Mask> parse_mask(std::string_view text) {
+  if (text == "none") return Mask::none();
+  if (text == "causal") return Mask::causal();
+  if (text == "causal:top-left") return Mask::causal(Mask::Alignment::top_left);
+
+  constexpr std::string_view kPrefix = "window:";
+  if (!text.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view sides = text.substr(kPrefix.size());
+  const std::size_t comma = sides.find(',');
+  if (comma == std::string_view::npos) return std::nullopt;
+  const auto left = parse_window_side(sides.substr(0, comma));
+  const auto right = parse_window_side(sides.substr(comma + 1));
+  if (!left || !right) return std::nullopt;
+  return Mask::window(*left, *right);
+}
+
+KeyRange AttentionProblem::keys_of(Index query) const {
+  const Index centre = diagonal(query);
+  KeyRange keys{0, N_kv};
+  if (mask.left != Mask::kUnlimited) keys.begin = std::clamp<Index>(centre - mask.left, 0, N_kv);
+  if (mask.right != Mask::kUnlimited) {
+    keys.end = std::clamp<Index>(centre + mask.right + 1, 0, N_kv);
+  }
+  return keys;
+}
+
+namespace {
+
+std::optional<std::string> check_range(std::string_view name, Index value, Index max) {
+  if (value >= 1 && value <= max) return std::nullopt;
+  return fmt::format("{} is {}; it must lie between 1 and {}", name, value, max);
+}
+
+}  // namespace
+
+std::optional<std::string> validate(const AttentionProblem& problem) {
+  if (auto error = check_range("batch", problem.batch, kMaxHeads)) return error;
+  if (auto error = check_range("heads", problem.heads, kMaxHeads)) return error;
+  if (auto error = check_range("kv-heads", problem.kv_heads, kMaxHeads)) return error;
+  if (auto error = check_range("seq-len", problem.N, kMaxSequenceLength)) return error;
+  if (auto error = check_range("kv-len", problem.N_kv, kMaxSequenceLength)) return error;
+  if (auto error = check_range("head-dim", problem.d, kMaxHeadDim)) return error;
+  if (problem.heads % problem.kv_heads != 0) {
+    return fmt::format("heads is {} and kv-heads is {}; kv-heads must divide heads", problem.heads,
+                       problem.kv_heads);
+  }
+  if (problem.mask.left < Mask::kUnlimited || problem.mask.right < Mask::kUnlimited) {
+    return fmt::format("mask {} has a side below -1; -1 means unlimited", to_string(problem.mask));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> validate(const Tiling& tiling) {
+  if (auto error = check_range("block-rows", tiling.Br, kMaxSequenceLength)) return error;
+  return check_range("block-cols", tiling.Bc, kMaxSequenceLength);
+}
+
+}  // namespace attnscope
