@@ -29,7 +29,9 @@ struct ForwardArguments {
   TensorView K;              ///< [B, H_kv, N_kv, d]
   TensorView V;              ///< [B, H_kv, N_kv, d]
   TensorView O;              ///< [B, H, N, d], written
-  float* LSE_dev = nullptr;  ///< [B, H, N], natural logarithm, written; -inf for an empty row
+  /// [B, H, N], natural logarithm, -inf for an empty row. flash2 always writes it; standard's
+  /// softmax and flash1 (in a launch of its own, "lse") only where this is not null.
+  float* LSE_dev = nullptr;
   void* workspace_dev = nullptr;
   std::size_t workspace_bytes = 0;
   void* stream = nullptr;  ///< cudaStream_t
