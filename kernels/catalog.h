@@ -14,13 +14,6 @@
 
 namespace attnscope::kernels {
 
-/// How flash1 carries O through HBM between passes over j: in the problem's precision (the paper's
-/// bytes) or in fp32 (full accuracy, more bytes).
-enum class Carry : std::uint8_t { problem, fp32 };
-
-std::string_view to_string(Carry carry);
-std::optional<Carry> parse_carry(std::string_view name);
-
 /// One rung of the ladder.
 struct KernelInfo {
   std::string_view name;       ///< "standard", "flash1", "flash2"

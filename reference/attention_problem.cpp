@@ -23,6 +23,15 @@ std::optional<DType> parse_dtype(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view to_string(Carry carry) { return carry == Carry::fp32 ? "fp32" : "problem"; }
+
+std::optional<Carry> parse_carry(std::string_view name) {
+  for (Carry carry : {Carry::problem, Carry::fp32}) {
+    if (name == to_string(carry)) return carry;
+  }
+  return std::nullopt;
+}
+
 std::string to_string(const Mask& mask) {
   if (mask.is_none()) return "none";
   if (mask.is_causal()) {

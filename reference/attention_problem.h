@@ -120,6 +120,13 @@ struct Tiling {
 
 std::optional<std::string> validate(const Tiling& tiling);
 
+/// How flash1 carries O through HBM between passes over j: in the problem's precision (the paper's
+/// bytes) or in fp32 (full accuracy, more bytes).
+enum class Carry : std::uint8_t { problem, fp32 };
+
+std::string_view to_string(Carry carry);
+std::optional<Carry> parse_carry(std::string_view name);
+
 constexpr Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
 /// Row of a softmax launch of `standard` per thread block: short rows share a block, one a warp.
