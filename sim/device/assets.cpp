@@ -1,0 +1,93 @@
+#include "sim/device/assets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+namespace attnscope {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_directory(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    if (!text.empty()) text += ", ";
+    text += name;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<fs::path> find_assets_dir() {
+  // The user's own choice is final: a wrong one is an error, not a reason to look elsewhere
+  if (const char* chosen = std::getenv("ATTNSCOPE_ASSETS"); chosen != nullptr && *chosen != 0) {
+    if (is_directory(chosen)) return fs::path(chosen);
+    return unavailable(fmt::format(
+        "ATTNSCOPE_ASSETS is {}, which is not a folder; set it to AttnScope's assets folder",
+        chosen));
+  }
+
+  // From the program upwards: a build tree inside the sources, or an installation
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    for (fs::path folder = program.parent_path();; folder = folder.parent_path()) {
+      for (const char* candidate : {"assets", "share/attnscope/assets"}) {
+        if (is_directory(folder / candidate / "scenes")) return folder / candidate;
+      }
+      if (folder == folder.parent_path()) break;
+    }
+  }
+
+  if (is_directory(ATTNSCOPE_SOURCE_ASSETS)) return fs::path(ATTNSCOPE_SOURCE_ASSETS);
+  return unavailable(fmt::format("no assets folder above {} nor at {}; set ATTNSCOPE_ASSETS to it",
+                                 program.string(), ATTNSCOPE_SOURCE_ASSETS));
+}
+
+std::vector<std::string> list_assets(std::string_view folder) {
+  std::vector<std::string> names;
+  const Result<fs::path> assets = find_assets_dir();
+  if (!assets) return names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(assets.value() / folder, error)) {
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_path) {
+  // A name is a stem in the shipped folder; anything with a separator or an extension is a path
+  const fs::path given(name_or_path);
+  const bool looks_like_path = given.has_parent_path() || given.extension() == ".json";
+  if (looks_like_path) {
+    if (is_file(given)) return given;
+    return invalid_request(fmt::format("{}: no such file; shipped {}: {}", given.string(), folder,
+                                       joined(list_assets(folder))));
+  }
+
+  const Result<fs::path> assets = find_assets_dir();
+  if (!assets) return assets.error();
+  const fs::path shipped = assets.value() / folder / (given.string() + ".json");
+  if (!given.empty() && is_file(shipped)) return shipped;
+  return invalid_request(
+      fmt::format("'{}' is not one of the {}: {}; or give a path ending in .json", name_or_path,
+                  folder, joined(list_assets(folder))));
+}
+
+}  // namespace attnscope

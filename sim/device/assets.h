@@ -1,0 +1,27 @@
+/// Where the shipped data lies: device descriptions, recordings, scenes, lessons.
+/// No CUDA, no OpenGL: the app and the command line both use it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/result.h"
+
+namespace attnscope {
+
+/// The folder `assets/`: the environment variable ATTNSCOPE_ASSETS if set, else the first
+/// `assets` or `share/attnscope/assets` found from the program's own folder upwards, else the one
+/// of the source tree that the program was built from. Unavailable, with the places that were
+/// tried, when none exists.
+Result<std::filesystem::path> find_assets_dir();
+
+/// Names (stems) of the `.json` files of assets/FOLDER, sorted; empty when there are none.
+std::vector<std::string> list_assets(std::string_view folder);
+
+/// A file that the user named either by path or by the stem of a file in assets/FOLDER.
+/// Invalid request, with the list of shipped names, when neither exists.
+Result<std::filesystem::path> find_asset(std::string_view folder, std::string_view name_or_path);
+
+}  // namespace attnscope
