@@ -1,0 +1,197 @@
+#include "reference/json/json_document.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace attnscope {
+
+using nlohmann::json;
+
+namespace {
+
+struct Place {
+  std::size_t line = 1;
+  std::size_t column = 1;
+};
+
+/// Line and column of a byte offset, both counted from 1.
+Place place_of(std::string_view text, std::size_t offset) {
+  Place place;
+  for (std::size_t i = 0; i < std::min(offset, text.size()); ++i) {
+    ++place.column;
+    if (text[i] == '\n') {
+      ++place.line;
+      place.column = 1;
+    }
+  }
+  return place;
+}
+
+}  // namespace
+
+Result<json> parse_json(std::string_view text, std::string_view source) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return invalid_request(fmt::format("{}: the file is empty; expected a JSON document", source));
+  }
+  try {
+    return json::parse(text);
+  } catch (const json::parse_error& error) {
+    const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
+    const Place place = place_of(text, offset);
+    const char* reason = offset >= text.size() ? "the document ends too early" : "not valid JSON";
+    return invalid_request(fmt::format("{}:{}:{}: {}", source, place.line, place.column, reason));
+  }
+}
+
+Result<json> read_json_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return failed(fmt::format("cannot read {}: it is a directory", path.string()));
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return failed(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) return failed(fmt::format("cannot read {}: input error", path.string()));
+  return parse_json(text, path.string());
+}
+
+std::optional<Error> check_schema(const json& document, std::string_view name, int newest_version,
+                                  std::string_view source) {
+  if (!document.is_object() || !document.contains("schema") || !document["schema"].is_string()) {
+    return invalid_request(
+        fmt::format("{}: no \"schema\" field; expected \"{}/{}\"", source, name, newest_version));
+  }
+
+  // Split NAME/VERSION
+  const auto& schema = document["schema"].get_ref<const std::string&>();
+  const std::string prefix = std::string(name) + "/";
+  int version = 0;
+  const char* end = schema.data() + schema.size();
+  const bool named = schema.starts_with(prefix);
+  const auto parsed = named ? std::from_chars(schema.data() + prefix.size(), end, version)
+                            : std::from_chars_result{};
+  if (!named || parsed.ec != std::errc{} || parsed.ptr != end || version < 1) {
+    return invalid_request(fmt::format("{}: schema is \"{}\"; expected \"{}/{}\"", source, schema,
+                                       name, newest_version));
+  }
+  if (version > newest_version) {
+    return invalid_request(
+        fmt::format("{}: schema \"{}\" is newer than this program, which reads up to \"{}/{}\"; "
+                    "use a newer AttnScope",
+                    source, schema, name, newest_version));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> write_file_atomically(const std::filesystem::path& path,
+                                           std::string_view text) {
+  const std::filesystem::path temporary = path.string() + ".partial";
+  const auto refuse = [&](const char* reason) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    return failed(fmt::format("cannot write {}: {}", path.string(), reason));
+  };
+
+  errno = 0;
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (!file) return refuse(errno != 0 ? std::strerror(errno) : "output error");
+
+  std::error_code error;
+  std::filesystem::rename(temporary, path, error);
+  if (error) return refuse(error.message().c_str());
+  return std::nullopt;
+}
+
+namespace {
+
+[[noreturn]] void wrong_type(const std::string& path, const char* expected, const json& value) {
+  throw JsonFieldError(fmt::format("{}: expected {}, found {}", path, expected, value.type_name()));
+}
+
+}  // namespace
+
+JsonObject::JsonObject(const json& value, std::string path)
+    : value_(&value), path_(std::move(path)) {
+  if (!value.is_object()) wrong_type(path_, "an object", value);
+}
+
+std::string JsonObject::path_of(std::string_view key) const {
+  return fmt::format("{}: {}", path_, key);
+}
+
+bool JsonObject::has(std::string_view key) const {
+  return value_->contains(key);
+}
+
+const json& JsonObject::at(std::string_view key) const {
+  const auto found = value_->find(key);
+  if (found == value_->end()) {
+    throw JsonFieldError(fmt::format("{}: the field is missing", path_of(key)));
+  }
+  return *found;
+}
+
+JsonObject JsonObject::object(std::string_view key) const {
+  return {at(key), path_of(key)};
+}
+
+const json& JsonObject::array(std::string_view key) const {
+  const json& value = at(key);
+  if (!value.is_array()) wrong_type(path_of(key), "an array", value);
+  return value;
+}
+
+Index JsonObject::integer(std::string_view key) const {
+  const json& value = at(key);
+  if (!value.is_number_integer()) wrong_type(path_of(key), "an integer", value);
+  if (value.is_number_unsigned() &&
+      value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<Index>::max()}) {
+    throw JsonFieldError(fmt::format("{}: the number is too large", path_of(key)));
+  }
+  return value.get<Index>();
+}
+
+double JsonObject::number(std::string_view key) const {
+  const json& value = at(key);
+  if (!value.is_number()) wrong_type(path_of(key), "a number", value);
+  return value.get<double>();
+}
+
+bool JsonObject::boolean(std::string_view key) const {
+  const json& value = at(key);
+  if (!value.is_boolean()) wrong_type(path_of(key), "true or false", value);
+  return value.get<bool>();
+}
+
+std::string JsonObject::string(std::string_view key) const {
+  const json& value = at(key);
+  if (!value.is_string()) wrong_type(path_of(key), "a string", value);
+  return value.get<std::string>();
+}
+
+Index JsonObject::integer_or(std::string_view key, Index fallback) const {
+  return has(key) ? integer(key) : fallback;
+}
+
+double JsonObject::number_or(std::string_view key, double fallback) const {
+  return has(key) ? number(key) : fallback;
+}
+
+std::string JsonObject::string_or(std::string_view key, std::string fallback) const {
+  return has(key) ? string(key) : fallback;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,70 @@
+/// Reading and writing AttnScope's JSON files: parse errors with their place, schemas with their
+/// version, fields with their path, files replaced as a whole.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "reference/attention_problem.h"
+#include "reference/result.h"
+
+namespace attnscope {
+
+/// The document in the text, or invalid_request with line and column. `source` names the file in
+/// the message.
+Result<nlohmann::json> parse_json(std::string_view text, std::string_view source);
+
+/// The document in the file; failed when it cannot be read.
+Result<nlohmann::json> read_json_file(const std::filesystem::path& path);
+
+/// Nothing when the document's "schema" is `name`/1 up to `name`/`newest_version`, else
+/// invalid_request: no schema, another one, or a newer version than this program knows.
+std::optional<Error> check_schema(const nlohmann::json& document, std::string_view name,
+                                  int newest_version, std::string_view source);
+
+/// Replaces the file by the text in one step (a temporary file beside it, then a rename), so that a
+/// reader or a crash never sees half of it. Nothing on success.
+std::optional<Error> write_file_atomically(const std::filesystem::path& path,
+                                           std::string_view text);
+
+/// A field that is missing or of the wrong type. Thrown by JsonObject; whoever reads a whole
+/// document catches it once and answers invalid_request(what()).
+class JsonFieldError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The fields of one JSON object and the path that leads to it. Refers to the document: keep it
+/// alive. Every reader throws JsonFieldError with the field's path.
+class JsonObject {
+ public:
+  JsonObject(const nlohmann::json& value, std::string path);
+
+  bool has(std::string_view key) const;
+  const nlohmann::json& at(std::string_view key) const;
+  JsonObject object(std::string_view key) const;
+  const nlohmann::json& array(std::string_view key) const;
+
+  Index integer(std::string_view key) const;
+  double number(std::string_view key) const;
+  bool boolean(std::string_view key) const;
+  std::string string(std::string_view key) const;
+
+  Index integer_or(std::string_view key, Index fallback) const;
+  double number_or(std::string_view key, double fallback) const;
+  std::string string_or(std::string_view key, std::string fallback) const;
+
+  const std::string& path() const { return path_; }
+  std::string path_of(std::string_view key) const;
+  const nlohmann::json& value() const { return *value_; }
+
+ private:
+  const nlohmann::json* value_;
+  std::string path_;
+};
+
+}  // namespace attnscope
