@@ -12,12 +12,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_directory(const fs::path& path) {
+bool folder_exists(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
 }
 
-bool is_file(const fs::path& path) {
+bool file_exists(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
 }
@@ -36,7 +36,7 @@ std::string joined(const std::vector<std::string>& names) {
 Result<fs::path> find_assets_dir() {
   // The user's own choice is final: a wrong one is an error, not a reason to look elsewhere
   if (const char* chosen = std::getenv("ATTNSCOPE_ASSETS"); chosen != nullptr && *chosen != 0) {
-    if (is_directory(chosen)) return fs::path(chosen);
+    if (folder_exists(chosen)) return fs::path(chosen);
     return unavailable(fmt::format(
         "ATTNSCOPE_ASSETS is {}, which is not a folder; set it to AttnScope's assets folder",
         chosen));
@@ -48,13 +48,13 @@ Result<fs::path> find_assets_dir() {
   if (!error) {
     for (fs::path folder = program.parent_path();; folder = folder.parent_path()) {
       for (const char* candidate : {"assets", "share/attnscope/assets"}) {
-        if (is_directory(folder / candidate / "scenes")) return folder / candidate;
+        if (folder_exists(folder / candidate / "scenes")) return folder / candidate;
       }
       if (folder == folder.parent_path()) break;
     }
   }
 
-  if (is_directory(ATTNSCOPE_SOURCE_ASSETS)) return fs::path(ATTNSCOPE_SOURCE_ASSETS);
+  if (folder_exists(ATTNSCOPE_SOURCE_ASSETS)) return fs::path(ATTNSCOPE_SOURCE_ASSETS);
   return unavailable(fmt::format("no assets folder above {} nor at {}; set ATTNSCOPE_ASSETS to it",
                                  program.string(), ATTNSCOPE_SOURCE_ASSETS));
 }
@@ -76,7 +76,7 @@ Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_pa
   const fs::path given(name_or_path);
   const bool looks_like_path = given.has_parent_path() || given.extension() == ".json";
   if (looks_like_path) {
-    if (is_file(given)) return given;
+    if (file_exists(given)) return given;
     return invalid_request(fmt::format("{}: no such file; shipped {}: {}", given.string(), folder,
                                        joined(list_assets(folder))));
   }
@@ -84,7 +84,7 @@ Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_pa
   const Result<fs::path> assets = find_assets_dir();
   if (!assets) return assets.error();
   const fs::path shipped = assets.value() / folder / (given.string() + ".json");
-  if (!given.empty() && is_file(shipped)) return shipped;
+  if (!given.empty() && file_exists(shipped)) return shipped;
   return invalid_request(
       fmt::format("'{}' is not one of the {}: {}; or give a path ending in .json", name_or_path,
                   folder, joined(list_assets(folder))));
