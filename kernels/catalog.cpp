@@ -1,0 +1,155 @@
+#include "kernels/catalog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace attnscope::kernels {
+
+namespace {
+
+constexpr std::array kCatalog{
+    KernelInfo{.name = "standard",
+               .algorithm = "standard",
+               .idea = "S and P are stored in HBM: two cuBLAS products around one fused "
+                       "mask-and-softmax kernel",
+               .source = "kernels/standard/softmax_forward.cu",
+               .honours_carry = false},
+    KernelInfo{.name = "flash1",
+               .algorithm = "flash1",
+               .idea = "S and P stay on chip; K and V are loaded once, O, m and l travel through "
+                       "HBM on every pass over j",
+               .source = "kernels/flash1/flash1_forward.cuh",
+               .honours_carry = true},
+    KernelInfo{.name = "flash2",
+               .algorithm = "flash2",
+               .idea = "the loops are swapped: O, m and l stay on chip and every row tile is its "
+                       "own thread block",
+               .source = "kernels/flash2/flash2_forward.cuh",
+               .honours_carry = false},
+};
+
+/// One line of the table of compiled instances.
+struct CompiledTiling {
+  Index d;
+  Tiling tiling;
+};
+
+// The first line of a head dimension is its default
+constexpr std::array kFlash1TensorCore{
+    CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 128}},
+    CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 128}},
+};
+constexpr std::array kFlash2TensorCore{
+    CompiledTiling{16, {128, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 64}},
+    CompiledTiling{64, {128, 64}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 64}},
+};
+constexpr std::array kCudaCore{
+    CompiledTiling{16, {64, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 64}},
+    CompiledTiling{64, {64, 64}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 64}},
+};
+
+constexpr std::array kHeadDims{Index{16}, Index{32}, Index{64}, Index{128}};
+
+std::span<const CompiledTiling> compiled_tilings(const KernelInfo& kernel, DType dtype) {
+  if (dtype == DType::fp32) return kCudaCore;
+  if (kernel.name == "flash1") return kFlash1TensorCore;
+  return kFlash2TensorCore;
+}
+
+/// "128x64 or 16x16".
+std::string join(const std::vector<Tiling>& tilings) {
+  std::string text;
+  for (const Tiling& tiling : tilings) {
+    if (!text.empty()) text += " or ";
+    text += fmt::format("{}x{}", tiling.Br, tiling.Bc);
+  }
+  return text;
+}
+
+/// Grid and product dimensions that the hardware and cuBLAS can express.
+std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem& problem) {
+  constexpr Index kMaxBlocks = std::numeric_limits<std::int32_t>::max();
+  const Index rows = problem.batch * problem.heads * problem.N;
+  if (rows <= kMaxBlocks) return std::nullopt;
+  return invalid_request(
+      fmt::format("batch x heads x seq-len is {}; kernel {} takes at most {} rows in one launch",
+                  rows, kernel.name, kMaxBlocks));
+}
+
+std::optional<Error> check_tiling(const KernelInfo& kernel, const AttentionProblem& problem,
+                                  const Tiling& tiling) {
+  const std::vector<Tiling> tilings = kernel_tilings(kernel, problem.dtype, problem.d);
+  if (std::find(tilings.begin(), tilings.end(), tiling) != tilings.end()) return std::nullopt;
+  if (kernel.name == "standard") {
+    return invalid_request(
+        fmt::format("tiling {}x{} cannot be asked of kernel standard: cuBLAS chooses the tiles of "
+                    "its products; leave block-rows and block-cols out",
+                    tiling.Br, tiling.Bc));
+  }
+  return invalid_request(fmt::format(
+      "kernel {} has no tiling {}x{} for {} at head-dim {}; it was compiled for {}", kernel.name,
+      tiling.Br, tiling.Bc, to_string(problem.dtype), problem.d, join(tilings)));
+}
+
+}  // namespace
+
+std::string_view to_string(Carry carry) {
+  return carry == Carry::fp32 ? "fp32" : "problem";
+}
+
+std::optional<Carry> parse_carry(std::string_view name) {
+  for (Carry carry : {Carry::problem, Carry::fp32}) {
+    if (name == to_string(carry)) return carry;
+  }
+  return std::nullopt;
+}
+
+std::span<const KernelInfo> catalog() {
+  return kCatalog;
+}
+
+const KernelInfo* find_kernel(std::string_view name) {
+  const auto found = std::find_if(kCatalog.begin(), kCatalog.end(),
+                                  [&](const KernelInfo& kernel) { return kernel.name == name; });
+  return found == kCatalog.end() ? nullptr : &*found;
+}
+
+std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index d) {
+  if (std::find(kHeadDims.begin(), kHeadDims.end(), d) == kHeadDims.end()) return {};
+  if (kernel.name == "standard") {
+    return {dtype == DType::fp32 ? Tiling{128, 128} : Tiling{128, 256}};
+  }
+  std::vector<Tiling> tilings;
+  for (const CompiledTiling& compiled : compiled_tilings(kernel, dtype)) {
+    if (compiled.d == d) tilings.push_back(compiled.tiling);
+  }
+  return tilings;
+}
+
+std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& problem,
+                              const std::optional<Tiling>& tiling, Carry carry) {
+  if (auto error = validate(problem)) return invalid_request(std::move(*error));
+  if (kernel_tilings(kernel, problem.dtype, problem.d).empty()) {
+    return invalid_request(
+        fmt::format("head-dim is {}; kernel {} takes 16, 32, 64 or 128", problem.d, kernel.name));
+  }
+  if (!problem.mask.is_none() && !problem.mask.is_causal()) {
+    return invalid_request(
+        fmt::format("mask is {}; kernel {} takes none, causal or "
+                    "causal:top-left",
+                    to_string(problem.mask), kernel.name));
+  }
+  if (carry != Carry::problem && !kernel.honours_carry) {
+    return invalid_request(
+        fmt::format("carry is {}; kernel {} carries nothing through HBM between "
+                    "passes and takes only problem",
+                    to_string(carry), kernel.name));
+  }
+  if (auto error = check_size(kernel, problem)) return error;
+  return tiling ? check_tiling(kernel, problem, *tiling) : std::nullopt;
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,142 @@
+#include "kernels/catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace attnscope::kernels {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr DType kDTypes[] = {DType::fp32, DType::fp16, DType::bf16};
+constexpr Index kHeadDims[] = {16, 32, 64, 128};
+
+AttentionProblem problem_of(DType dtype, Index d) {
+  AttentionProblem problem;
+  problem.dtype = dtype;
+  problem.d = d;
+  return problem;
+}
+
+const KernelInfo& kernel_named(std::string_view name) {
+  const KernelInfo* kernel = find_kernel(name);
+  EXPECT_NE(kernel, nullptr) << name;
+  return *kernel;
+}
+
+/// The message of the refusal, or "accepted".
+std::string refusal(const KernelInfo& kernel, const AttentionProblem& problem,
+                    std::optional<Tiling> tiling = std::nullopt, Carry carry = Carry::problem) {
+  const auto error = supports(kernel, problem, tiling, carry);
+  if (!error) return "accepted";
+  EXPECT_EQ(error->kind, Error::Kind::invalid_request);
+  EXPECT_EQ(error->message.find('\n'), std::string::npos) << "one line: " << error->message;
+  return error->message;
+}
+
+TEST(KernelCatalog, HoldsTheThreeRungsLowestFirst) {
+  std::vector<std::string_view> names;
+  for (const KernelInfo& kernel : catalog()) names.push_back(kernel.name);
+  EXPECT_THAT(names, ::testing::ElementsAre("standard", "flash1", "flash2"));
+}
+
+TEST(KernelCatalog, DescribesEveryKernel) {
+  for (const KernelInfo& kernel : catalog()) {
+    EXPECT_THAT(kernel.algorithm, ::testing::Not(IsEmpty())) << kernel.name;
+    EXPECT_THAT(kernel.idea, ::testing::Not(IsEmpty())) << kernel.name;
+    EXPECT_TRUE(kernel.source.starts_with("kernels/")) << kernel.source;
+    EXPECT_EQ(find_kernel(kernel.name), &kernel);
+  }
+  EXPECT_EQ(find_kernel("flash9"), nullptr);
+}
+
+TEST(KernelCatalog, EveryKernelTakesEveryDTypeAndHeadDimInItsOwnTilings) {
+  for (const KernelInfo& kernel : catalog()) {
+    for (DType dtype : kDTypes) {
+      for (Index d : kHeadDims) {
+        const auto tilings = kernel_tilings(kernel, dtype, d);
+        ASSERT_FALSE(tilings.empty()) << kernel.name << to_string(dtype) << d;
+        EXPECT_EQ(refusal(kernel, problem_of(dtype, d)), "accepted");
+        for (const Tiling& tiling : tilings) {
+          EXPECT_EQ(tiling.Br % 16, 0) << kernel.name;
+          EXPECT_EQ(tiling.Bc % 16, 0) << kernel.name;
+          EXPECT_EQ(refusal(kernel, problem_of(dtype, d), tiling), "accepted");
+        }
+      }
+    }
+  }
+}
+
+TEST(KernelCatalog, TheScenesTilingsExist) {
+  for (std::string_view name : {"flash1", "flash2"}) {
+    for (DType dtype : kDTypes) {
+      EXPECT_EQ(refusal(kernel_named(name), problem_of(dtype, 16), Tiling{16, 16}), "accepted");
+      EXPECT_EQ(refusal(kernel_named(name), problem_of(dtype, 64), Tiling{32, 32}), "accepted");
+    }
+  }
+}
+
+TEST(KernelCatalog, RefusesAHeadDimensionThatNobodyCompiled) {
+  for (const KernelInfo& kernel : catalog()) {
+    EXPECT_THAT(kernel_tilings(kernel, DType::bf16, 48), IsEmpty());
+    EXPECT_THAT(refusal(kernel, problem_of(DType::bf16, 48)),
+                AllOf(HasSubstr("head-dim is 48"), HasSubstr("16, 32, 64 or 128")));
+  }
+}
+
+TEST(KernelCatalog, RefusesAWindow) {
+  AttentionProblem problem = problem_of(DType::bf16, 64);
+  problem.mask = Mask::window(16, 0);
+  for (const KernelInfo& kernel : catalog()) {
+    EXPECT_THAT(refusal(kernel, problem), AllOf(HasSubstr("window:16,0"), HasSubstr("causal")));
+  }
+}
+
+TEST(KernelCatalog, TakesBothCausalAlignments) {
+  AttentionProblem problem = problem_of(DType::fp16, 128);
+  for (auto alignment : {Mask::Alignment::bottom_right, Mask::Alignment::top_left}) {
+    problem.mask = Mask::causal(alignment);
+    for (const KernelInfo& kernel : catalog()) EXPECT_EQ(refusal(kernel, problem), "accepted");
+  }
+}
+
+TEST(KernelCatalog, RefusesATilingThatWasNotCompiledAndNamesThoseThatWere) {
+  const std::string message =
+      refusal(kernel_named("flash2"), problem_of(DType::bf16, 64), Tiling{48, 16});
+  EXPECT_THAT(message, AllOf(HasSubstr("48x16"), HasSubstr("32x32")));
+  EXPECT_THAT(refusal(kernel_named("standard"), problem_of(DType::bf16, 64), Tiling{16, 16}),
+              HasSubstr("cuBLAS chooses"));
+}
+
+TEST(KernelCatalog, TakesTheFp32CarryOnlyWhereOTravels) {
+  const AttentionProblem problem = problem_of(DType::bf16, 64);
+  EXPECT_EQ(refusal(kernel_named("flash1"), problem, std::nullopt, Carry::fp32), "accepted");
+  EXPECT_THAT(refusal(kernel_named("flash2"), problem, std::nullopt, Carry::fp32),
+              HasSubstr("carry is fp32"));
+}
+
+TEST(KernelCatalog, RefusesAProblemThatIsNoProblem) {
+  AttentionProblem problem = problem_of(DType::bf16, 64);
+  problem.heads = 6;
+  problem.kv_heads = 4;
+  EXPECT_THAT(refusal(kernel_named("flash2"), problem), HasSubstr("must divide"));
+}
+
+TEST(KernelCatalog, RefusesMoreRowsThanOneGridHolds) {
+  AttentionProblem problem = problem_of(DType::bf16, 64);
+  problem.N = kMaxSequenceLength;
+  problem.batch = 64;
+  EXPECT_THAT(refusal(kernel_named("flash2"), problem), HasSubstr("batch x heads x seq-len"));
+}
+
+TEST(Carry, ParsesItsOwnSpelling) {
+  for (Carry carry : {Carry::problem, Carry::fp32}) EXPECT_EQ(parse_carry(to_string(carry)), carry);
+  EXPECT_EQ(parse_carry("fp64"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
