@@ -96,17 +96,6 @@ std::optional<Error> check_tiling(const KernelInfo& kernel, const AttentionProbl
 
 }  // namespace
 
-std::string_view to_string(Carry carry) {
-  return carry == Carry::fp32 ? "fp32" : "problem";
-}
-
-std::optional<Carry> parse_carry(std::string_view name) {
-  for (Carry carry : {Carry::problem, Carry::fp32}) {
-    if (name == to_string(carry)) return carry;
-  }
-  return std::nullopt;
-}
-
 std::span<const KernelInfo> catalog() {
   return kCatalog;
 }

@@ -133,10 +133,5 @@ TEST(KernelCatalog, RefusesMoreRowsThanOneGridHolds) {
   EXPECT_THAT(refusal(kernel_named("flash2"), problem), HasSubstr("batch x heads x seq-len"));
 }
 
-TEST(Carry, ParsesItsOwnSpelling) {
-  for (Carry carry : {Carry::problem, Carry::fp32}) EXPECT_EQ(parse_carry(to_string(carry)), carry);
-  EXPECT_EQ(parse_carry("fp64"), std::nullopt);
-}
-
 }  // namespace
 }  // namespace attnscope::kernels
