@@ -1,0 +1,65 @@
+/// What a panel or a key asks the app to do. The screen carries commands out between two frames,
+/// so that a panel never changes what another panel of the same frame still draws.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "app/view_state.h"
+
+namespace attnscope::app {
+
+/// Moves the playhead to a step; clamped to the run.
+struct SeekTo {
+  Index step = 0;
+};
+/// Moves the playhead by `count` operations, tiles or turns of the outer loop; negative goes back.
+struct StepBy {
+  Granularity granularity = Granularity::op;
+  int count = 1;
+};
+struct TogglePlay {};
+/// Asks for another problem, algorithm, tiling or device; refused choices change nothing.
+struct Choose {
+  Choice choice;
+};
+/// Runs the twin kernel on this machine's GPU, in the background.
+struct RunOnGpu {};
+/// Gives up the simulation or the GPU run that is under way; the last result stays.
+struct CancelWork {};
+struct CopyText {
+  std::string text;
+  std::string what;  ///< named in the notice, such as "the ledger as CSV"
+};
+/// Saves a rectangle of the next frame, in pixels, as a PNG file in the current folder.
+struct SavePicture {
+  ImVec4 rect;  ///< x0, y0, x1, y1
+  std::string stem;
+};
+struct OpenScene {
+  std::string name_or_path;
+};
+struct SaveScene {
+  std::string path;
+};
+/// A line that fades away at the bottom of the screen.
+struct ShowNotice {
+  std::string text;
+};
+
+using Command = std::variant<SeekTo, StepBy, TogglePlay, Choose, RunOnGpu, CancelWork, CopyText,
+                             SavePicture, OpenScene, SaveScene, ShowNotice>;
+
+/// Collects the commands of one frame.
+class CommandSink {
+ public:
+  void push(Command command) { commands_.push_back(std::move(command)); }
+  std::vector<Command> take() { return std::exchange(commands_, {}); }
+
+ private:
+  std::vector<Command> commands_;
+};
+
+}  // namespace attnscope::app

@@ -1,0 +1,76 @@
+/// A panel: one class, one file in app/panels/, one line in app/panels/make_panels.cpp.
+///
+/// A panel draws from an immutable snapshot and the view state, into the rectangle that the screen
+/// gives it. It holds no lock, starts no work and never waits: what it wants done, it pushes as a
+/// Command. Selections that only concern the picture (a tab, the chosen row) it may write to the
+/// view state at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "app/command.h"
+#include "app/fonts.h"
+#include "app/measurements.h"
+#include "app/theme.h"
+#include "app/ui/named_rects.h"
+#include "app/view_state.h"
+
+namespace attnscope {
+struct Snapshot;  // sim/snapshot/snapshot.h
+}
+
+namespace attnscope::app {
+
+/// Where on the screen a panel lives. A slot without a panel leaves its place to its neighbour.
+enum class Slot : std::uint8_t {
+  memory,          ///< left column
+  scores,          ///< middle column, upper part
+  online_softmax,  ///< middle column, lower part; in the same card as `scores`
+  explain,         ///< right column, upper part: what and why
+  ledger,          ///< right column, lower part
+  timeline,        ///< bottom row, left
+  charts,          ///< bottom row, right
+};
+
+/// What a panel may use while it draws.
+struct PanelContext {
+  Rect rect;  ///< where to draw, in pixels; the card and its border are already there
+  const Theme& theme;
+  const Fonts& fonts;
+  float scale = 1.0f;  ///< pixels per unit of the 1600 x 900 design: multiply every length by it
+  CommandSink& commands;
+  const Measurements& measurements;
+  NamedRects& named_rects;
+  double time_s = 0.0;  ///< steady clock, for animation while playing
+  /// How far the animation of the operation under the playhead has come, 0 to 1; 0 when paused.
+  float op_fraction = 0.0f;
+  bool presenter = false;
+};
+
+class Panel {
+ public:
+  virtual ~Panel() = default;
+
+  /// Unique and stable, in snake_case: the prefix of its named rectangles, such as "memory".
+  virtual std::string_view name() const = 0;
+  virtual Slot slot() const = 0;
+  /// Draws one frame. Called inside an ImGui child window that covers `context.rect` and clips to
+  /// it, with the cursor at its upper left corner: ImGui widgets and the window's draw list both
+  /// work.
+  virtual void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) = 0;
+};
+
+using Panels = std::vector<std::unique_ptr<Panel>>;
+
+/// Every panel of the app, in drawing order. Defined in app/panels/make_panels.cpp.
+Panels make_panels();
+
+/// Draws a panel's heading: title and subtitle at the left, a note at the right (each may be
+/// empty). Answers what is left of the rectangle below it, with the card's padding taken off.
+Rect draw_panel_header(const PanelContext& context, std::string_view title,
+                       std::string_view subtitle, std::string_view note);
+
+}  // namespace attnscope::app

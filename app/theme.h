@@ -1,0 +1,91 @@
+/// Colours: one table for the whole app. Every panel takes its colours from here; a tensor has the
+/// same colour wherever it appears (Okabe and Ito's palette, safe for colour-blind eyes).
+#pragma once
+
+#include <imgui.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace attnscope::app {
+
+enum class ThemeName : std::uint8_t { dark, light, contrast };
+
+std::string_view to_string(ThemeName name);
+std::optional<ThemeName> parse_theme(std::string_view name);
+/// dark -> light -> contrast -> dark.
+ThemeName next_theme(ThemeName name);
+
+/// Where a number comes from. Always said in words beside the number; the colour only repeats it.
+enum class NumberKind : std::uint8_t {
+  modelled,
+  measured,
+  recorded,
+  datasheet,
+  counted_in_kernel,
+  unavailable
+};
+
+std::string_view to_string(NumberKind kind);
+
+struct Theme {
+  ThemeName name = ThemeName::dark;
+
+  // Surfaces, from the back to the front
+  ImU32 background = 0;  ///< behind everything
+  ImU32 bar = 0;         ///< the top bar and the transport bar
+  ImU32 card = 0;        ///< a panel
+  ImU32 card_border = 0;
+  ImU32 inset = 0;  ///< a box inside a panel (SRAM, HBM)
+  ImU32 inset_border = 0;
+  ImU32 field = 0;  ///< an input field, a combo
+  ImU32 button = 0;
+  ImU32 button_hovered = 0;
+  ImU32 button_active = 0;
+  ImU32 primary = 0;  ///< the Play button
+  ImU32 primary_hovered = 0;
+  ImU32 track = 0;  ///< the empty part of a bar or a slider
+  ImU32 grid = 0;   ///< lines of a chart, separators
+
+  // Text
+  ImU32 text = 0;
+  ImU32 text_dim = 0;        ///< headings, labels
+  ImU32 text_faint = 0;      ///< units, notes
+  ImU32 text_on_tensor = 0;  ///< on a surface filled with a tensor's colour
+
+  // Meaning
+  ImU32 accent = 0;  ///< the playhead, links
+  ImU32 good = 0;
+  ImU32 warning = 0;
+  ImU32 error = 0;
+  ImU32 error_surface = 0;  ///< behind an invalid field
+  ImU32 highlight = 0;      ///< outline of what the current operation touches
+  ImU32 untouched = 0;      ///< a tile not computed yet
+  ImU32 heat_low = 0;       ///< ends of the sequential scale of values
+  ImU32 heat_high = 0;
+};
+
+/// The table of the theme; lives as long as the program.
+const Theme& theme(ThemeName name);
+
+/// The colour of a tensor by its name in the papers: Q K V S P O m l LSE alpha, dQ dK dV dO dP dS
+/// D; text colour for any other name.
+ImU32 tensor_color(const Theme& theme, std::string_view tensor);
+
+/// The colour that repeats a number's kind.
+ImU32 number_color(const Theme& theme, NumberKind kind);
+
+/// The same colour at another opacity, 0 to 1.
+ImU32 with_alpha(ImU32 color, float alpha);
+
+/// Linear mix of two colours: t = 0 gives a, t = 1 gives b.
+ImU32 mix(ImU32 a, ImU32 b, float t);
+
+/// The relative luminance of WCAG 2 and the contrast ratio that follows from it (1 to 21).
+double contrast_ratio(ImU32 a, ImU32 b);
+
+/// Colours, paddings and rounding of Dear ImGui's own widgets.
+void apply_to_imgui(const Theme& theme, float scale);
+
+}  // namespace attnscope::app

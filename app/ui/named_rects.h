@@ -1,0 +1,48 @@
+/// Rectangles of widgets by name, for tests that click: `attnscope --dump-ui` prints them.
+#pragma once
+
+#include <imgui.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace attnscope::app {
+
+/// A rectangle in pixels.
+struct Rect {
+  ImVec2 min;
+  ImVec2 max;
+
+  float width() const { return max.x - min.x; }
+  float height() const { return max.y - min.y; }
+  ImVec2 center() const { return {(min.x + max.x) * 0.5f, (min.y + max.y) * 0.5f}; }
+  bool contains(ImVec2 p) const {
+    return p.x >= min.x && p.x < max.x && p.y >= min.y && p.y < max.y;
+  }
+  /// Moved inwards on every side; never negative in size.
+  Rect shrunk(float dx, float dy) const;
+};
+
+class NamedRects {
+ public:
+  void clear() { rects_.clear(); }
+  void add(std::string_view name, const Rect& rect) { rects_[std::string(name)] = rect; }
+  std::optional<Rect> find(std::string_view name) const;
+  const std::map<std::string, Rect, std::less<>>& all() const { return rects_; }
+
+ private:
+  std::map<std::string, Rect, std::less<>> rects_;
+};
+
+}  // namespace attnscope::app
+
+namespace attnscope::app::ui {
+
+/// Notes where a widget was drawn in this frame, under a name such as "transport.play".
+void named_rect(NamedRects& rects, std::string_view name, const Rect& rect);
+/// The same, for the ImGui item that was drawn last.
+void named_item(NamedRects& rects, std::string_view name);
+
+}  // namespace attnscope::app::ui

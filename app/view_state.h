@@ -1,0 +1,60 @@
+/// What the user has chosen: all that a scene file stores, and nothing that is computed from it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "app/theme.h"
+#include "reference/attention_problem.h"
+
+namespace attnscope::app {
+
+/// One press of a step button moves by this much.
+enum class Granularity : std::uint8_t { op, tile, outer_loop };
+
+std::string_view to_string(Granularity granularity);
+std::optional<Granularity> parse_granularity(std::string_view name);
+
+/// What the simulator runs and the GPU is asked to run.
+struct Choice {
+  AttentionProblem problem;
+  std::string algorithm = "flash2";
+  std::string pass = "forward";
+  Tiling tiling;
+  Carry carry = Carry::problem;
+  std::string gpu = "h200";         ///< a name in assets/gpus
+  std::string inputs = "gaussian";  ///< gaussian, outlier or needle
+  std::uint64_t seed = 0;
+
+  bool operator==(const Choice&) const = default;
+};
+
+enum class ExplainTab : std::uint8_t { pseudo_code, cuda_source };
+enum class LedgerScope : std::uint8_t { so_far, whole_pass };
+enum class ChartQuantity : std::uint8_t { bytes, time, memory };
+
+struct ViewState {
+  Choice choice;  ///< the last valid one
+
+  // The playhead: operation `step` is the next to run, as in "step 104 of 168"
+  Index step = 0;
+  bool playing = false;
+  double speed = 1.0;  ///< 1 = four operations a second
+  Granularity granularity = Granularity::op;
+
+  // What the panels point at
+  Index query_row = 0;  ///< of the chosen head, for the online softmax
+  Index head = 0;       ///< batch * heads + head
+  ExplainTab explain_tab = ExplainTab::pseudo_code;
+  LedgerScope ledger_scope = LedgerScope::so_far;
+  ChartQuantity chart_quantity = ChartQuantity::bytes;
+
+  // The looks
+  ThemeName theme = ThemeName::dark;
+  bool presenter = false;  ///< larger fonts, fewer panels
+  bool show_keys = false;
+};
+
+}  // namespace attnscope::app
