@@ -49,6 +49,8 @@ Result<json> parse_json(std::string_view text, std::string_view source) {
     const Place place = place_of(text, offset);
     const char* reason = offset >= text.size() ? "the document ends too early" : "not valid JSON";
     return invalid_request(fmt::format("{}:{}:{}: {}", source, place.line, place.column, reason));
+  } catch (const json::out_of_range&) {
+    return invalid_request(fmt::format("{}: a number is too large for JSON", source));
   }
 }
 

@@ -1,0 +1,134 @@
+#include "sim/device/gpu_description.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "reference/json/json_document.h"
+#include "reference/nearest_name.h"
+#include "sim/device/assets.h"
+
+namespace attnscope {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kLargestValue = 1e18;
+
+/// Reads the fields of one description and keeps where each comes from.
+class FieldReader {
+ public:
+  FieldReader(const JsonObject& root, GpuDescription& gpu) : root_(root), gpu_(gpu) {}
+
+  std::string text(std::string_view key) { return documented(root_, key, key).string("value"); }
+
+  Index whole(std::string_view key) {
+    const JsonObject field = documented(root_, key, key);
+    const Index value = field.integer("value");
+    check_positive(field, static_cast<double>(value));
+    return value;
+  }
+
+  double rate(std::string_view key) {
+    const JsonObject field = documented(root_, key, key);
+    const double value = field.number("value");
+    check_positive(field, value);
+    return value;
+  }
+
+  /// The member of "matrix_flops_per_s" for one type; null means that the GPU has no unit for it.
+  std::optional<double> matrix_rate(DType dtype) {
+    constexpr std::string_view kGroup = "matrix_flops_per_s";
+    const JsonObject field = documented(root_.object(kGroup), to_string(dtype),
+                                        fmt::format("{}.{}", kGroup, to_string(dtype)));
+    if (field.at("value").is_null()) return std::nullopt;
+    const double value = field.number("value");
+    check_positive(field, value);
+    return value;
+  }
+
+ private:
+  /// The object {value, unit, source, confidence[, note]} of a field; all but the value is kept.
+  JsonObject documented(const JsonObject& parent, std::string_view key, std::string_view name) {
+    JsonObject field = parent.object(key);
+    gpu_.provenance.insert_or_assign(
+        std::string(name), Provenance{field.string("unit"), field.string("source"),
+                                      field.string("confidence"), field.string_or("note", "")});
+    return field;
+  }
+
+  static void check_positive(const JsonObject& field, double value) {
+    if (value > 0.0 && value <= kLargestValue) return;
+    throw JsonFieldError(fmt::format("{}: the number must be above 0 and at most {:g}",
+                                     field.path_of("value"), kLargestValue));
+  }
+
+  const JsonObject& root_;
+  GpuDescription& gpu_;
+};
+
+GpuDescription read_description(const JsonObject& root) {
+  GpuDescription gpu;
+  gpu.name = root.string("name");
+  gpu.display_name = root.string("display_name");
+  gpu.chip = root.string("chip");
+
+  FieldReader read(root, gpu);
+  gpu.compute_capability = read.text("compute_capability");
+  gpu.sm_count = read.whole("sm_count");
+  gpu.l1_shared_bytes_per_sm = read.whole("l1_shared_bytes_per_sm");
+  gpu.shared_bytes_per_sm = read.whole("shared_bytes_per_sm");
+  gpu.shared_bytes_per_block = read.whole("shared_bytes_per_block");
+  gpu.register_bytes_per_sm = read.whole("register_bytes_per_sm");
+  gpu.max_threads_per_sm = read.whole("max_threads_per_sm");
+  gpu.max_blocks_per_sm = read.whole("max_blocks_per_sm");
+  gpu.l2_bytes = read.whole("l2_bytes");
+  gpu.hbm_bytes = read.whole("hbm_bytes");
+  gpu.dram_bytes_per_s = read.rate("dram_bytes_per_s");
+  gpu.boost_clock_hz = read.rate("boost_clock_hz");
+  gpu.other_flops_per_s = read.rate("other_flops_per_s");
+  gpu.exp_per_clock_per_sm = read.rate("exp_per_clock_per_sm");
+  for (DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+    gpu.matrix_flops_per_s_by_dtype[static_cast<std::size_t>(dtype)] = read.matrix_rate(dtype);
+  }
+
+  if (gpu.shared_bytes_per_block > gpu.shared_bytes_per_sm) {
+    throw JsonFieldError(
+        fmt::format("{}: shared_bytes_per_block exceeds shared_bytes_per_sm", root.path()));
+  }
+  return gpu;
+}
+
+}  // namespace
+
+std::vector<std::string> list_gpus() {
+  return list_assets("gpus");
+}
+
+Result<GpuDescription> load_gpu(std::string_view name_or_path) {
+  // A plain name must be a shipped one: say which are, and which was meant
+  const bool is_path =
+      name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
+  if (const auto names = list_gpus();
+      !is_path && !names.empty() &&
+      std::find(names.begin(), names.end(), name_or_path) == names.end()) {
+    return invalid_request(unknown_name_message("gpu", name_or_path, names) +
+                           "; or a path ending in .json");
+  }
+
+  const auto path = find_asset("gpus", name_or_path);
+  if (!path) return path.error();
+  const auto document = read_json_file(path.value());
+  if (!document) return document.error();
+  const std::string source = path.value().string();
+  if (auto error = check_schema(document.value(), "attnscope.gpu", 1, source)) return *error;
+  try {
+    return read_description(JsonObject(document.value(), source));
+  } catch (const JsonFieldError& error) {
+    return invalid_request(error.what());
+  }
+}
+
+}  // namespace attnscope

@@ -1,0 +1,65 @@
+/// What the model knows of a GPU: capacities and datasheet rates, each with its source. Read from
+/// assets/gpus/NAME.json (schema attnscope.gpu/1). Everything here is of the kind "datasheet".
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/attention_problem.h"
+#include "reference/result.h"
+
+namespace attnscope {
+
+/// Where one field's value comes from.
+struct Provenance {
+  std::string unit;
+  std::string source;
+  std::string confidence;  ///< "high", "medium" or "low"
+  std::string note;        ///< may be empty
+};
+
+/// One GPU.
+struct GpuDescription {
+  std::string name;                ///< "h200": the command line's spelling
+  std::string display_name;        ///< "NVIDIA H200 SXM 141 GB"
+  std::string chip;                ///< "GH100": CUPTI's spelling
+  std::string compute_capability;  ///< "9.0"
+
+  Index sm_count = 0;
+  Index l1_shared_bytes_per_sm = 0;  ///< L1 and shared memory are one array
+  Index shared_bytes_per_sm = 0;     ///< the part of it that can be shared memory
+  Index shared_bytes_per_block = 0;  ///< what one thread block may use (opt-in limit)
+  Index register_bytes_per_sm = 0;
+  Index max_threads_per_sm = 0;
+  Index max_blocks_per_sm = 0;
+  Index l2_bytes = 0;
+  Index hbm_bytes = 0;
+
+  double dram_bytes_per_s = 0;
+  double boost_clock_hz = 0;
+  double other_flops_per_s = 0;  ///< fp32 on CUDA cores
+  double exp_per_clock_per_sm = 0;
+
+  /// Matrix-product rate with operands of this type and fp32 accumulation; nothing when the GPU
+  /// has no unit for it. fp32: CUDA cores.
+  std::optional<double> matrix_flops_per_s(DType dtype) const {
+    return matrix_flops_per_s_by_dtype[static_cast<std::size_t>(dtype)];
+  }
+  std::array<std::optional<double>, 3> matrix_flops_per_s_by_dtype;
+
+  /// By field name as in the file: "l2_bytes", "matrix_flops_per_s.fp16".
+  std::map<std::string, Provenance, std::less<>> provenance;
+};
+
+/// Reads a description by name ("h200", from the assets) or by path (contains '/' or ends in
+/// ".json"). invalid_request with one line for an unknown name, an unreadable or a malformed file.
+Result<GpuDescription> load_gpu(std::string_view name_or_path);
+
+/// Names of the descriptions in the assets, sorted; empty when the assets were not found.
+std::vector<std::string> list_gpus();
+
+}  // namespace attnscope
