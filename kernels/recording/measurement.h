@@ -1,0 +1,106 @@
+/// What one measurement of a kernel says, and how it was taken.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/attention_problem.h"
+
+namespace attnscope {
+
+/// Names of the hardware counters that every measurement asks for, as CUPTI and Nsight Compute
+/// spell them. A chip may lack some: they are then unavailable, with the reason.
+namespace counter {
+/// Bytes that the SMs read and wrote beyond their L1: `requested` traffic, measured.
+inline constexpr std::string_view kRequestedReadBytes = "l1tex__m_xbar2l1tex_read_bytes.sum";
+inline constexpr std::string_view kRequestedWriteBytes = "l1tex__m_l1tex2xbar_write_bytes.sum";
+/// 32-byte sectors that the L2 slices served to the SMs. On Hopper reads of the same lines in lock
+/// step are merged before the slice, so these lie below the requested bytes.
+inline constexpr std::string_view kL2ReadSectors = "lts__t_sectors_srcunit_tex_op_read.sum";
+inline constexpr std::string_view kL2WriteSectors = "lts__t_sectors_srcunit_tex_op_write.sum";
+inline constexpr std::string_view kL2ReductionSectors = "lts__t_sectors_srcunit_tex_op_red.sum";
+inline constexpr std::string_view kL2HitSectors = "lts__t_sectors_srcunit_tex_lookup_hit.sum";
+/// Bytes between L2 and HBM. Written bytes count when a line leaves L2, not when it is stored.
+inline constexpr std::string_view kDramReadBytes = "dram__bytes_read.sum";
+inline constexpr std::string_view kDramWriteBytes = "dram__bytes_write.sum";
+inline constexpr std::string_view kTimeNs = "gpu__time_duration.sum";
+/// Share of the time in which the tensor cores were busy.
+inline constexpr std::string_view kTensorActivePercent =
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed";
+}  // namespace counter
+
+inline constexpr Index kSectorBytes = 32;
+
+/// State of the L2 cache when a pass begins.
+enum class CacheState : std::uint8_t {
+  cold,  ///< a buffer of twice the L2 was read: no input is in L2 and no line is dirty
+  warm,  ///< the pass ran just before
+};
+
+std::string_view to_string(CacheState state);
+std::optional<CacheState> parse_cache_state(std::string_view name);
+
+/// How measurements are taken.
+struct Protocol {
+  int warm_ups = 3;
+  int repeats = 20;
+  CacheState cache = CacheState::cold;
+  bool counters = true;        ///< read hardware counters in runs of their own, after the timing
+  int checked_rows = 64;       ///< rows compared with the reference, over all heads; 0 for none
+  double time_budget_s = 2.0;  ///< repeats end early after this long, but not before three
+
+  bool operator==(const Protocol&) const = default;
+};
+
+/// Seconds of one pass, by CUDA events around all its launches.
+struct TimeStatistics {
+  double min_s = 0.0;
+  double median_s = 0.0;
+  double max_s = 0.0;
+  int n = 0;
+
+  bool operator==(const TimeStatistics&) const = default;
+};
+
+using Counters = std::map<std::string, double, std::less<>>;
+
+/// Counters of one launch of the pass.
+struct LaunchCounters {
+  std::string name;     ///< "forward", "scores", "softmax", ...
+  bool counted = true;  ///< false: not part of the totals (initialise, lse)
+  Counters counters;
+
+  bool operator==(const LaunchCounters&) const = default;
+};
+
+/// Errors against the reference in double precision, over the rows that were checked.
+struct Accuracy {
+  double max_abs_error = 0.0;
+  double rel_fro_error = 0.0;
+  double lse_max_abs_error = 0.0;
+  /// max_abs_error of an unfused computation in the problem's precision: the yardstick.
+  std::optional<double> unfused_max_abs_error;
+  Index rows_checked = 0;
+  bool within_tolerance = false;
+
+  bool operator==(const Accuracy&) const = default;
+};
+
+struct Measurement {
+  TimeStatistics time;
+  Counters counters;  ///< over the counted launches: sums, shares weighted by time
+  std::vector<LaunchCounters> launches;
+  /// Counter name, or "*" for all, to the reason why it could not be read.
+  std::map<std::string, std::string, std::less<>> unavailable_counters;
+  std::optional<Accuracy> accuracy;
+
+  /// The counter's total, or nothing when it was not read.
+  std::optional<double> counter(std::string_view name) const;
+
+  bool operator==(const Measurement&) const = default;
+};
+
+}  // namespace attnscope

@@ -1,0 +1,122 @@
+#include "kernels/recording/recording.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "kernels/recording/recording_json.h"
+
+namespace attnscope {
+
+using nlohmann::json;
+
+bool same_run(const RecordingRow& a, const RecordingRow& b) {
+  return a.problem == b.problem && a.algorithm == b.algorithm && a.kernel == b.kernel &&
+         a.pass == b.pass && a.tiling == b.tiling && a.carry == b.carry && a.inputs == b.inputs &&
+         a.seed == b.seed;
+}
+
+std::string utc_date() {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+}
+
+namespace {
+
+Result<Recording> from_document(const json& document, std::string_view name) {
+  if (auto error = check_schema(document, kRecordingSchema, kRecordingVersion, name)) return *error;
+  try {
+    return recording_from_json(document, name);
+  } catch (const JsonFieldError& error) {
+    return invalid_request(error.what());
+  }
+}
+
+}  // namespace
+
+Result<Recording> parse_recording(std::string_view text, std::string_view name) {
+  const auto document = parse_json(text, name);
+  if (!document) return document.error();
+  return from_document(document.value(), name);
+}
+
+Result<Recording> read_recording(const std::filesystem::path& path) {
+  const auto document = read_json_file(path);
+  if (!document) return document.error();
+  return from_document(document.value(), path.string());
+}
+
+std::string recording_text(const Recording& recording) {
+  // The header's object stays open; the rows go into it, one a line
+  std::string text = header_to_json(recording).dump(2);
+  text.resize(text.rfind('}'));
+  text.resize(text.find_last_not_of(" \n") + 1);
+  text += ",\n  \"rows\": [";
+  const char* separator = "\n";
+  for (const RecordingRow& row : recording.rows) {
+    text += fmt::format("{}    {}", separator, row_to_json(row).dump());
+    separator = ",\n";
+  }
+  text += recording.rows.empty() ? "]\n}\n" : "\n  ]\n}\n";
+  return text;
+}
+
+std::optional<Error> write_recording(const Recording& recording,
+                                     const std::filesystem::path& path) {
+  return write_file_atomically(path, recording_text(recording));
+}
+
+Result<RecordingWriter> RecordingWriter::open(std::filesystem::path path, Recording header) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    // Write the empty recording: a path that cannot be written shows before anything is measured
+    header.rows.clear();
+    if (auto error = write_recording(header, path)) return *error;
+    return RecordingWriter(std::move(path), std::move(header));
+  }
+
+  auto existing = read_recording(path);
+  if (!existing) return existing.error();
+  const auto refuse = [&](const char* what, std::string_view theirs, std::string_view ours) {
+    return invalid_request(
+        fmt::format("{} was recorded with {} {}, this is {}; choose another file", path.string(),
+                    what, theirs, ours));
+  };
+  Recording& recording = existing.value();
+  if (recording.device.name != header.device.name) {
+    return refuse("the GPU", recording.device.name, header.device.name);
+  }
+  if (recording.build != header.build) {
+    return refuse("the build of commit", recording.build.commit,
+                  header.build.commit + (header.build.local_changes ? " with local changes" : ""));
+  }
+  if (recording.protocol != header.protocol) {
+    const Protocol& protocol = recording.protocol;
+    return invalid_request(
+        fmt::format("{} was recorded with another protocol ({} cache, {} repeats after {} "
+                    "warm-ups); choose another file",
+                    path.string(), to_string(protocol.cache), protocol.repeats, protocol.warm_ups));
+  }
+  return RecordingWriter(std::move(path), std::move(recording));
+}
+
+bool RecordingWriter::has_measurement(const RecordingRow& run) const {
+  return std::any_of(recording_.rows.begin(), recording_.rows.end(),
+                     [&](const auto& row) { return row.measurement && same_run(row, run); });
+}
+
+std::optional<Error> RecordingWriter::add(RecordingRow row) {
+  const auto same = std::find_if(recording_.rows.begin(), recording_.rows.end(),
+                                 [&](const auto& other) { return same_run(other, row); });
+  if (same == recording_.rows.end()) {
+    recording_.rows.push_back(std::move(row));
+  } else {
+    *same = std::move(row);
+  }
+  return write_recording(recording_, path_);
+}
+
+}  // namespace attnscope

@@ -1,0 +1,87 @@
+/// Recordings: measurements of kernels with their provenance, schema "attnscope.recording/1".
+/// Plain C++: programs without CUDA read them.
+///
+/// Fields are added within version 1; what a reader does not know is kept when it writes the
+/// recording again.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/recording/build_info.h"
+#include "kernels/recording/device_info.h"
+#include "kernels/recording/measurement.h"
+#include "reference/attention_problem.h"
+#include "reference/result.h"
+
+namespace attnscope {
+
+/// One run: what was asked, and its measurement or the reason why there is none.
+struct RecordingRow {
+  AttentionProblem problem;
+  std::string algorithm;
+  std::string kernel;
+  std::string pass = "forward";
+  std::optional<Tiling> tiling;  ///< of the kernel; absent when it could not be chosen
+  Carry carry = Carry::problem;
+  std::string inputs = "gaussian";  ///< "gaussian", "outlier", "needle"
+  std::uint64_t seed = 0;
+  std::optional<Measurement> measurement;
+  std::optional<Error> error;  ///< set when there is no measurement: failed or unavailable
+  std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive
+};
+
+/// Whether two rows are runs of the same thing (whatever came out).
+bool same_run(const RecordingRow& a, const RecordingRow& b);
+
+struct Recording {
+  DeviceInfo device;
+  BuildInfo build;
+  std::string date;  ///< UTC, ISO 8601: "2026-01-31T12:34:56Z"
+  Protocol protocol;
+  std::vector<RecordingRow> rows;
+  std::shared_ptr<const nlohmann::json> source;
+};
+
+/// Now, as Recording::date has it.
+std::string utc_date();
+
+/// A recording from its text; `name` stands for the file in messages. invalid_request with one
+/// line and the place: malformed, another or newer schema, a field of the wrong type.
+Result<Recording> parse_recording(std::string_view text, std::string_view name);
+Result<Recording> read_recording(const std::filesystem::path& path);
+
+/// Header first, then one row a line.
+std::string recording_text(const Recording& recording);
+std::optional<Error> write_recording(const Recording& recording, const std::filesystem::path& path);
+
+/// Adds rows to a recording file and replaces the file after each, so that nothing measured is
+/// lost when a sweep is stopped.
+class RecordingWriter {
+ public:
+  /// Opens the file, or begins it with `header` (its rows are ignored). invalid_request when the
+  /// file holds another device, build or protocol; failed when it cannot be written.
+  static Result<RecordingWriter> open(std::filesystem::path path, Recording header);
+
+  /// Whether the file holds a measurement of the same run already.
+  bool has_measurement(const RecordingRow& run) const;
+
+  /// Adds the row, or replaces the one of the same run, and writes the file.
+  std::optional<Error> add(RecordingRow row);
+
+  const Recording& recording() const { return recording_; }
+
+ private:
+  RecordingWriter(std::filesystem::path path, Recording recording)
+      : path_(std::move(path)), recording_(std::move(recording)) {}
+
+  std::filesystem::path path_;
+  Recording recording_;
+};
+
+}  // namespace attnscope

@@ -1,0 +1,271 @@
+#include "kernels/recording/recording_json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "reference/json/problem_json.h"
+
+namespace attnscope {
+
+using nlohmann::json;
+
+namespace {
+
+/// Whole numbers without a decimal point: byte counts stay readable.
+json number_json(double value) {
+  constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
+  if (std::trunc(value) == value && std::abs(value) < kExactIntegers) {
+    return static_cast<std::int64_t>(value);
+  }
+  return value;
+}
+
+json counters_json(const Counters& counters) {
+  json object = json::object();
+  for (const auto& [name, value] : counters) object[name] = number_json(value);
+  return object;
+}
+
+Counters counters_from_json(const JsonObject& object) {
+  Counters counters;
+  for (const auto& item : object.value().items()) {
+    counters[item.key()] = object.number(item.key());
+  }
+  return counters;
+}
+
+void set_if_known(json& object, const char* key, const std::optional<double>& value) {
+  if (value) object[key] = number_json(*value);
+}
+
+std::optional<double> optional_number(const JsonObject& object, std::string_view key) {
+  if (!object.has(key)) return std::nullopt;
+  return object.number(key);
+}
+
+json device_json(const DeviceInfo& device) {
+  json object = {{"name", device.name},
+                 {"compute_capability", device.compute_capability},
+                 {"sm_count", device.sm_count},
+                 {"l2_bytes", device.l2_bytes},
+                 {"memory_bytes", device.memory_bytes},
+                 {"driver", device.driver},
+                 {"cuda", device.cuda}};
+  json clocks = json::object();
+  set_if_known(clocks, "sm_mhz", device.sm_clock_mhz);
+  set_if_known(clocks, "memory_mhz", device.memory_clock_mhz);
+  object["clocks"] = clocks;
+  set_if_known(object, "power_limit_w", device.power_limit_w);
+  return object;
+}
+
+DeviceInfo device_from_json(const JsonObject& object) {
+  DeviceInfo device;
+  device.name = object.string("name");
+  device.compute_capability = object.string_or("compute_capability", "");
+  device.sm_count = object.integer_or("sm_count", 0);
+  device.l2_bytes = object.integer_or("l2_bytes", 0);
+  device.memory_bytes = object.integer_or("memory_bytes", 0);
+  device.driver = object.string_or("driver", "");
+  device.cuda = object.string_or("cuda", "");
+  if (object.has("clocks")) {
+    const JsonObject clocks = object.object("clocks");
+    device.sm_clock_mhz = optional_number(clocks, "sm_mhz");
+    device.memory_clock_mhz = optional_number(clocks, "memory_mhz");
+  }
+  device.power_limit_w = optional_number(object, "power_limit_w");
+  return device;
+}
+
+json protocol_json(const Protocol& protocol) {
+  return {{"warm_ups", protocol.warm_ups},
+          {"repeats", protocol.repeats},
+          {"cache", to_string(protocol.cache)},
+          {"counters", protocol.counters},
+          {"checked_rows", protocol.checked_rows},
+          {"time_budget_s", number_json(protocol.time_budget_s)}};
+}
+
+Protocol protocol_from_json(const JsonObject& object) {
+  Protocol protocol;
+  protocol.warm_ups = static_cast<int>(object.integer_or("warm_ups", 0));
+  protocol.repeats = static_cast<int>(object.integer_or("repeats", 0));
+  const std::string cache = object.string_or("cache", "cold");
+  const auto state = parse_cache_state(cache);
+  if (!state) {
+    throw JsonFieldError(fmt::format("{}: \"{}\" is not a cache state; use cold or warm",
+                                     object.path_of("cache"), cache));
+  }
+  protocol.cache = *state;
+  protocol.counters = object.has("counters") ? object.boolean("counters") : true;
+  protocol.checked_rows = static_cast<int>(object.integer_or("checked_rows", 0));
+  protocol.time_budget_s = object.number_or("time_budget_s", 0.0);
+  return protocol;
+}
+
+json accuracy_json(const Accuracy& accuracy) {
+  json object = {{"max_abs_error", accuracy.max_abs_error},
+                 {"rel_fro_error", accuracy.rel_fro_error},
+                 {"lse_max_abs_error", accuracy.lse_max_abs_error},
+                 {"rows_checked", accuracy.rows_checked},
+                 {"within_tolerance", accuracy.within_tolerance}};
+  if (accuracy.unfused_max_abs_error) {
+    object["unfused_max_abs_error"] = *accuracy.unfused_max_abs_error;
+  }
+  return object;
+}
+
+Accuracy accuracy_from_json(const JsonObject& object) {
+  Accuracy accuracy;
+  accuracy.max_abs_error = object.number("max_abs_error");
+  accuracy.rel_fro_error = object.number("rel_fro_error");
+  accuracy.lse_max_abs_error = object.number_or("lse_max_abs_error", 0.0);
+  accuracy.unfused_max_abs_error = optional_number(object, "unfused_max_abs_error");
+  accuracy.rows_checked = object.integer_or("rows_checked", 0);
+  accuracy.within_tolerance = object.has("within_tolerance") && object.boolean("within_tolerance");
+  return accuracy;
+}
+
+void add_measurement(json& row, const Measurement& measurement) {
+  const TimeStatistics& time = measurement.time;
+  row["time"] = {
+      {"min_s", time.min_s}, {"median_s", time.median_s}, {"max_s", time.max_s}, {"n", time.n}};
+  row["counters"] = counters_json(measurement.counters);
+  row["launches"] = json::array();
+  for (const LaunchCounters& launch : measurement.launches) {
+    row["launches"].push_back({{"name", launch.name},
+                               {"counted", launch.counted},
+                               {"counters", counters_json(launch.counters)}});
+  }
+  if (!measurement.unavailable_counters.empty()) {
+    row["unavailable_counters"] = measurement.unavailable_counters;
+  }
+  if (measurement.accuracy) row["errors"] = accuracy_json(*measurement.accuracy);
+}
+
+Measurement measurement_from_json(const JsonObject& row) {
+  Measurement measurement;
+  const JsonObject time = row.object("time");
+  measurement.time = {time.number("min_s"), time.number("median_s"), time.number("max_s"),
+                      static_cast<int>(time.integer_or("n", 1))};
+  if (row.has("counters")) measurement.counters = counters_from_json(row.object("counters"));
+  if (row.has("launches")) {
+    for (const json& item : row.array("launches")) {
+      const JsonObject launch(item, row.path_of("launches"));
+      measurement.launches.push_back({launch.string("name"),
+                                      !launch.has("counted") || launch.boolean("counted"),
+                                      counters_from_json(launch.object("counters"))});
+    }
+  }
+  if (row.has("unavailable_counters")) {
+    const JsonObject reasons = row.object("unavailable_counters");
+    for (const auto& item : reasons.value().items()) {
+      measurement.unavailable_counters[item.key()] = reasons.string(item.key());
+    }
+  }
+  if (row.has("errors")) measurement.accuracy = accuracy_from_json(row.object("errors"));
+  return measurement;
+}
+
+/// `known` over what was read, so that unknown fields survive at every depth.
+json keep_unknown(const std::shared_ptr<const json>& source, const json& known,
+                  std::initializer_list<const char*> optional_keys) {
+  if (!source) return known;
+  json merged = *source;
+  for (const char* key : optional_keys) merged.erase(key);
+  merged.update(known, /*merge_objects=*/true);
+  return merged;
+}
+
+}  // namespace
+
+json header_to_json(const Recording& recording) {
+  const json known = {{"schema", fmt::format("{}/{}", kRecordingSchema, kRecordingVersion)},
+                      {"device", device_json(recording.device)},
+                      {"build",
+                       {{"version", recording.build.version},
+                        {"commit", recording.build.commit},
+                        {"local_changes", recording.build.local_changes}}},
+                      {"date", recording.date},
+                      {"protocol", protocol_json(recording.protocol)}};
+  return keep_unknown(recording.source, known, {"rows"});
+}
+
+json row_to_json(const RecordingRow& row) {
+  json known = {{"problem", problem_to_json(row.problem)},
+                {"algorithm", row.algorithm},
+                {"kernel", row.kernel},
+                {"pass", row.pass},
+                {"carry", to_string(row.carry)},
+                {"inputs", {{"kind", row.inputs}, {"seed", row.seed}}}};
+  if (row.tiling) known["tiling"] = tiling_to_json(*row.tiling);
+  if (row.measurement) add_measurement(known, *row.measurement);
+  if (row.error) {
+    const bool lacking = row.error->kind == Error::Kind::unavailable;
+    known[lacking ? "unavailable" : "failed"] = row.error->message;
+  }
+  return keep_unknown(row.source, known,
+                      {"tiling", "time", "counters", "unavailable_counters", "errors", "launches",
+                       "unavailable", "failed"});
+}
+
+RecordingRow row_from_json(const JsonObject& object) {
+  RecordingRow row;
+  row.problem = problem_from_json(object.object("problem"));
+  row.algorithm = object.string("algorithm");
+  row.kernel = object.string_or("kernel", row.algorithm);
+  row.pass = object.string_or("pass", "forward");
+  if (object.has("tiling")) row.tiling = tiling_from_json(object.object("tiling"));
+
+  const std::string carry_name = object.string_or("carry", "problem");
+  const auto carry = parse_carry(carry_name);
+  if (!carry) {
+    throw JsonFieldError(fmt::format("{}: \"{}\" is not a carry; use problem or fp32",
+                                     object.path_of("carry"), carry_name));
+  }
+  row.carry = *carry;
+  if (object.has("inputs")) {
+    const JsonObject inputs = object.object("inputs");
+    row.inputs = inputs.string_or("kind", "gaussian");
+    row.seed = static_cast<std::uint64_t>(inputs.integer_or("seed", 0));
+  }
+
+  // A row holds a measurement or the reason why it has none
+  if (object.has("unavailable")) {
+    row.error = unavailable(object.string("unavailable"));
+  } else if (object.has("failed")) {
+    row.error = failed(object.string("failed"));
+  } else {
+    row.measurement = measurement_from_json(object);
+  }
+  row.source = std::make_shared<const json>(object.value());
+  return row;
+}
+
+Recording recording_from_json(const json& document, std::string_view name) {
+  const JsonObject object(document, std::string(name));
+  Recording recording;
+  recording.device = device_from_json(object.object("device"));
+  if (object.has("build")) {
+    const JsonObject build = object.object("build");
+    recording.build = {build.string_or("version", ""), build.string_or("commit", "unknown"),
+                       build.has("local_changes") && build.boolean("local_changes")};
+  }
+  recording.date = object.string_or("date", "");
+  if (object.has("protocol")) recording.protocol = protocol_from_json(object.object("protocol"));
+  std::size_t index = 0;
+  for (const json& row : object.array("rows")) {
+    recording.rows.push_back(
+        row_from_json(JsonObject(row, fmt::format("{}: rows[{}]", name, index++))));
+  }
+
+  // The rows keep their own source
+  json header = document;
+  header.erase("rows");
+  recording.source = std::make_shared<const json>(std::move(header));
+  return recording;
+}
+
+}  // namespace attnscope
