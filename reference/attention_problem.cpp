@@ -9,9 +9,12 @@ namespace attnscope {
 
 std::string_view to_string(DType dtype) {
   switch (dtype) {
-    case DType::fp32: return "fp32";
-    case DType::fp16: return "fp16";
-    case DType::bf16: return "bf16";
+    case DType::fp32:
+      return "fp32";
+    case DType::fp16:
+      return "fp16";
+    case DType::bf16:
+      return "bf16";
   }
   return "?";
 }
@@ -23,7 +26,9 @@ std::optional<DType> parse_dtype(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view to_string(Carry carry) { return carry == Carry::fp32 ? "fp32" : "problem"; }
+std::string_view to_string(Carry carry) {
+  return carry == Carry::fp32 ? "fp32" : "problem";
+}
 
 std::optional<Carry> parse_carry(std::string_view name) {
   for (Carry carry : {Carry::problem, Carry::fp32}) {
@@ -37,10 +42,14 @@ std::string to_string(const Mask& mask) {
   if (mask.is_causal()) {
     return mask.alignment == Mask::Alignment::top_left ? "causal:top-left" : "causal";
   }
-  return fmt::format("window:{},{}", mask.left, mask.right);
+  return fmt::format("window:{},{}{}", mask.left, mask.right,
+                     mask.alignment == Mask::Alignment::top_left ? ":top-left" : "");
 }
 
 namespace {
+
+/// No key lies farther from a diagonal than this.
+constexpr Index kLongestSide = 2 * kMaxSequenceLength;
 
 /// A whole decimal number of at least -1, or nothing.
 std::optional<Index> parse_window_side(std::string_view text) {
@@ -60,22 +69,30 @@ std::optional<Mask> parse_mask(std::string_view text) {
   if (text == "causal:top-left") return Mask::causal(Mask::Alignment::top_left);
 
   constexpr std::string_view kPrefix = "window:";
+  constexpr std::string_view kTopLeft = ":top-left";
   if (!text.starts_with(kPrefix)) return std::nullopt;
-  const std::string_view sides = text.substr(kPrefix.size());
+  std::string_view sides = text.substr(kPrefix.size());
+  const bool is_top_left = sides.ends_with(kTopLeft);
+  if (is_top_left) sides.remove_suffix(kTopLeft.size());
   const std::size_t comma = sides.find(',');
   if (comma == std::string_view::npos) return std::nullopt;
   const auto left = parse_window_side(sides.substr(0, comma));
   const auto right = parse_window_side(sides.substr(comma + 1));
   if (!left || !right) return std::nullopt;
-  return Mask::window(*left, *right);
+  Mask mask = Mask::window(*left, *right);
+  if (is_top_left) mask.alignment = Mask::Alignment::top_left;
+  return mask;
 }
 
 KeyRange AttentionProblem::keys_of(Index query) const {
   const Index centre = diagonal(query);
   KeyRange keys{0, N_kv};
-  if (mask.left != Mask::kUnlimited) keys.begin = std::clamp<Index>(centre - mask.left, 0, N_kv);
+  // A side longer than any sequence sees all; cutting it there keeps the sums in range
+  if (mask.left != Mask::kUnlimited) {
+    keys.begin = std::clamp<Index>(centre - std::min(mask.left, kLongestSide), 0, N_kv);
+  }
   if (mask.right != Mask::kUnlimited) {
-    keys.end = std::clamp<Index>(centre + mask.right + 1, 0, N_kv);
+    keys.end = std::clamp<Index>(centre + std::min(mask.right, kLongestSide) + 1, 0, N_kv);
   }
   return keys;
 }
@@ -99,6 +116,15 @@ std::optional<std::string> validate(const AttentionProblem& problem) {
   if (problem.heads % problem.kv_heads != 0) {
     return fmt::format("heads is {} and kv-heads is {}; kv-heads must divide heads", problem.heads,
                        problem.kv_heads);
+  }
+  const double multiply_adds = static_cast<double>(problem.batch) *
+                               static_cast<double>(problem.heads) * static_cast<double>(problem.N) *
+                               static_cast<double>(problem.N_kv) * static_cast<double>(problem.d);
+  if (multiply_adds > kMaxMultiplyAdds) {
+    return fmt::format(
+        "batch x heads x seq-len x kv-len x head-dim is {:.3g}; it must be at most {:.3g}, so that "
+        "counts fit in 63 bits",
+        multiply_adds, kMaxMultiplyAdds);
   }
   if (problem.mask.left < Mask::kUnlimited || problem.mask.right < Mask::kUnlimited) {
     return fmt::format("mask {} has a side below -1; -1 means unlimited", to_string(problem.mask));

@@ -27,7 +27,9 @@ using Index = std::int64_t;
 enum class DType : std::uint8_t { fp32, fp16, bf16 };
 
 /// Bytes of one element.
-constexpr Index size_bytes(DType dtype) { return dtype == DType::fp32 ? 4 : 2; }
+constexpr Index size_bytes(DType dtype) {
+  return dtype == DType::fp32 ? 4 : 2;
+}
 
 /// Bytes of one row statistic (m, l, LSE, D): always fp32.
 inline constexpr Index kStatisticBytes = 4;
@@ -59,7 +61,8 @@ struct Mask {
   bool operator==(const Mask&) const = default;
 };
 
-/// "none", "causal", "causal:top-left", "window:LEFT,RIGHT"; the command line's spelling.
+/// "none", "causal", "causal:top-left", "window:LEFT,RIGHT", "window:LEFT,RIGHT:top-left"; the
+/// command line's spelling. A side of -1 is unlimited.
 std::string to_string(const Mask& mask);
 std::optional<Mask> parse_mask(std::string_view text);
 
@@ -106,12 +109,15 @@ struct AttentionProblem {
 inline constexpr Index kMaxSequenceLength = Index{1} << 27;
 inline constexpr Index kMaxHeadDim = 4096;
 inline constexpr Index kMaxHeads = Index{1} << 20;
+/// Bound on B H N N_kv d: bytes and operations of any pass, at most 32 times as many, fit in 63
+/// bits.
+inline constexpr double kMaxMultiplyAdds = 0x1p57;
 
 /// Nothing when the problem can be computed, else one line: what, why, what would be accepted.
 std::optional<std::string> validate(const AttentionProblem& problem);
 
-/// Rows and columns of a tile of S: Br query rows by Bc key columns. Either may exceed the sequence.
-/// For `standard`: BM and BN, the tile of its matrix products.
+/// Rows and columns of a tile of S: Br query rows by Bc key columns. Either may exceed the
+/// sequence. For `standard`: BM and BN, the tile of its matrix products.
 struct Tiling {
   Index Br = 64;
   Index Bc = 64;
@@ -127,9 +133,13 @@ enum class Carry : std::uint8_t { problem, fp32 };
 std::string_view to_string(Carry carry);
 std::optional<Carry> parse_carry(std::string_view name);
 
-constexpr Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+constexpr Index ceil_div(Index a, Index b) {
+  return (a + b - 1) / b;
+}
 
 /// Row of a softmax launch of `standard` per thread block: short rows share a block, one a warp.
-constexpr Index softmax_rows_per_block(Index N_kv) { return N_kv <= 1024 ? 4 : 1; }
+constexpr Index softmax_rows_per_block(Index N_kv) {
+  return N_kv <= 1024 ? 4 : 1;
+}
 
 }  // namespace attnscope

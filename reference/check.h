@@ -22,12 +22,13 @@ template <typename A, typename B>
 
 }  // namespace attnscope
 
-/// Throws CheckFailure with both values unless `a op b` holds, for example ATTNSCOPE_CHECK(i, <, n).
-#define ATTNSCOPE_CHECK(a, op, b)                                                     \
-  do {                                                                                \
-    const auto& check_a_ = (a);                                                       \
-    const auto& check_b_ = (b);                                                       \
-    if (!(check_a_ op check_b_)) {                                                    \
+/// Throws CheckFailure with both values unless `a op b` holds, for example ATTNSCOPE_CHECK(i, <,
+/// n).
+#define ATTNSCOPE_CHECK(a, op, b)                                                         \
+  do {                                                                                    \
+    const auto& check_a_ = (a);                                                           \
+    const auto& check_b_ = (b);                                                           \
+    if (!(check_a_ op check_b_)) {                                                        \
       ::attnscope::fail_check(#a " " #op " " #b, check_a_, check_b_, __FILE__, __LINE__); \
-    }                                                                                 \
+    }                                                                                     \
   } while (false)

@@ -22,7 +22,9 @@ struct Error {
 inline Error invalid_request(std::string message) {
   return {Error::Kind::invalid_request, std::move(message)};
 }
-inline Error failed(std::string message) { return {Error::Kind::failed, std::move(message)}; }
+inline Error failed(std::string message) {
+  return {Error::Kind::failed, std::move(message)};
+}
 inline Error unavailable(std::string reason) {
   return {Error::Kind::unavailable, std::move(reason)};
 }

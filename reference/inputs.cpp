@@ -1,0 +1,121 @@
+#include "reference/inputs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <vector>
+
+#include "reference/npy.h"
+#include "reference/rounding.h"
+
+namespace attnscope {
+
+std::string_view to_string(InputKind kind) {
+  switch (kind) {
+    case InputKind::gaussian:
+      return "gaussian";
+    case InputKind::outlier:
+      return "outlier";
+    case InputKind::needle:
+      return "needle";
+  }
+  return "?";
+}
+
+std::optional<InputKind> parse_input_kind(std::string_view name) {
+  for (InputKind kind : {InputKind::gaussian, InputKind::outlier, InputKind::needle}) {
+    if (name == to_string(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+HeadTensor empty_tensor(const AttentionProblem& problem, InputTensor tensor) {
+  const bool is_key_side = tensor == InputTensor::K || tensor == InputTensor::V;
+  return is_key_side ? HeadTensor(problem.batch, problem.kv_heads, problem.N_kv, problem.d)
+                     : HeadTensor(problem.batch, problem.heads, problem.N, problem.d);
+}
+
+HeadTensor generate(const AttentionProblem& problem, InputTensor tensor, const InputSpec& spec) {
+  HeadTensor result = empty_tensor(problem, tensor);
+  std::size_t n = 0;
+  for (Index b = 0; b < result.batch; ++b) {
+    for (Index h = 0; h < result.heads; ++h) {
+      for (Index row = 0; row < result.rows; ++row) {
+        for (Index col = 0; col < result.cols; ++col) {
+          const float value =
+              input_element(spec.kind, spec.seed, tensor, static_cast<std::uint32_t>(b),
+                            static_cast<std::uint32_t>(h), static_cast<std::uint32_t>(row),
+                            static_cast<std::uint32_t>(col));
+          result.data[n++] = round_to(problem.dtype, static_cast<double>(value));
+        }
+      }
+    }
+  }
+  return result;
+}
+
+std::string_view shape_names(InputTensor tensor) {
+  const bool is_key_side = tensor == InputTensor::K || tensor == InputTensor::V;
+  return is_key_side ? "[B, H_kv, N_kv, d]" : "[B, H, N, d]";
+}
+
+Result<HeadTensor> load(const AttentionProblem& problem, InputTensor tensor,
+                        const std::string& path) {
+  Result<NpyArray> array = read_npy(path);
+  if (!array) return array.error();
+
+  HeadTensor result = empty_tensor(problem, tensor);
+  const std::vector<Index> wanted = {result.batch, result.heads, result.rows, result.cols};
+  if (array.value().shape != wanted) {
+    return invalid_request(fmt::format("{}: shape is [{}]; the problem needs {} = [{}]", path,
+                                       fmt::join(array.value().shape, ", "), shape_names(tensor),
+                                       fmt::join(wanted, ", ")));
+  }
+
+  result.data = std::move(array.value().data);
+  for (std::size_t n = 0; n < result.data.size(); ++n) {
+    const double rounded = round_to(problem.dtype, result.data[n]);
+    if (!std::isfinite(rounded)) {
+      return invalid_request(fmt::format("{}: element {} is {}, which is not finite as {}", path, n,
+                                         result.data[n], to_string(problem.dtype)));
+    }
+    result.data[n] = rounded;
+  }
+  return result;
+}
+
+}  // namespace
+
+AttentionInputs make_inputs(const AttentionProblem& problem, const InputSpec& spec) {
+  return {generate(problem, InputTensor::Q, spec), generate(problem, InputTensor::K, spec),
+          generate(problem, InputTensor::V, spec), generate(problem, InputTensor::dO, spec)};
+}
+
+Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const InputPaths& paths,
+                                    const InputSpec& spec) {
+  struct Part {
+    InputTensor tensor;
+    const std::string& path;
+    HeadTensor AttentionInputs::*member;
+  };
+  const Part parts[] = {{InputTensor::Q, paths.Q, &AttentionInputs::Q},
+                        {InputTensor::K, paths.K, &AttentionInputs::K},
+                        {InputTensor::V, paths.V, &AttentionInputs::V},
+                        {InputTensor::dO, paths.dO, &AttentionInputs::dO}};
+  AttentionInputs inputs;
+  for (const Part& part : parts) {
+    if (part.path.empty()) {
+      inputs.*part.member = generate(problem, part.tensor, spec);
+      continue;
+    }
+    Result<HeadTensor> loaded = load(problem, part.tensor, part.path);
+    if (!loaded) return loaded.error();
+    inputs.*part.member = std::move(loaded).value();
+  }
+  return inputs;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,51 @@
+/// Q, K, V and dO of a problem: generated from a seed, or read from .npy files.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "reference/head_tensor.h"
+#include "reference/input_element.h"
+#include "reference/result.h"
+
+namespace attnscope {
+
+std::string_view to_string(InputKind kind);
+std::optional<InputKind> parse_input_kind(std::string_view name);
+
+/// Which data a computation runs on (input_element.h says what each kind is).
+struct InputSpec {
+  InputKind kind = InputKind::gaussian;
+  std::uint64_t seed = 0;
+  bool operator==(const InputSpec&) const = default;
+};
+
+/// Q, dO [B, H, N, d]; K, V [B, H_kv, N_kv, d]; each value is one that the problem's precision
+/// stores.
+struct AttentionInputs {
+  HeadTensor Q;
+  HeadTensor K;
+  HeadTensor V;
+  HeadTensor dO;
+};
+
+/// Generates all four tensors. The problem must be valid.
+AttentionInputs make_inputs(const AttentionProblem& problem, const InputSpec& spec);
+
+/// Paths of .npy files; an empty path means "generate this tensor".
+struct InputPaths {
+  std::string Q;
+  std::string K;
+  std::string V;
+  std::string dO;
+};
+
+/// Reads the named files, rounds them to the problem's precision, and generates the tensors that
+/// have no path from `spec`. invalid_request when a file cannot be read, has another shape than the
+/// problem asks for, or holds a value that is not finite after rounding.
+Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const InputPaths& paths,
+                                    const InputSpec& spec = {});
+
+}  // namespace attnscope

@@ -1,0 +1,45 @@
+/// Attention as its definition has it, in double precision: the right answer that schedules and
+/// kernels are checked against. Matrix products by Eigen, a block of query rows at a time.
+#pragma once
+
+#include <vector>
+
+#include "reference/head_tensor.h"
+#include "reference/inputs.h"
+
+namespace attnscope {
+
+/// A row with nothing to attend to has O = 0 and LSE = -inf.
+struct ForwardResult {
+  HeadTensor O;    ///< [B, H, N, d]
+  HeadTensor LSE;  ///< [B, H, N, 1], natural logarithm of the sum of exp(S) over the row
+};
+
+/// S = softmax_scale Q K^T over the keys that each query attends to, P = softmax(S), O = P V.
+ForwardResult naive_forward(const AttentionProblem& problem, const AttentionInputs& inputs);
+
+/// dK and dV are summed over the query heads of a group.
+struct Gradients {
+  HeadTensor dQ;  ///< [B, H, N, d]
+  HeadTensor dK;  ///< [B, H_kv, N_kv, d]
+  HeadTensor dV;  ///< [B, H_kv, N_kv, d]
+};
+
+/// FlashAttention (arXiv 2205.14135), section B.2, on whole rows: dV = P^T dO, dP = dO V^T,
+/// D = rowsum(dO * O), dS = P * (dP - D), dQ = softmax_scale dS K, dK = softmax_scale dS^T Q.
+/// `forward` is naive_forward of the same problem and inputs.
+Gradients naive_backward(const AttentionProblem& problem, const AttentionInputs& inputs,
+                         const ForwardResult& forward);
+
+/// One query row after some of its keys: what an online softmax holds at that point.
+struct PrefixRow {
+  double m;               ///< maximum of S over the keys seen; -inf when there are none
+  double l;               ///< sum of exp(S - m) over the keys seen
+  std::vector<double> O;  ///< [d], softmax over the keys seen times V, normalised; 0 when none
+};
+
+/// The row of head h over those keys in [0, key_end) that the query attends to.
+PrefixRow prefix_forward(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
+                         Index h, Index query, Index key_end);
+
+}  // namespace attnscope

@@ -1,0 +1,270 @@
+#include "reference/npy.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "reference/check.h"
+#include "reference/rounding.h"
+
+namespace attnscope {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "payloads are read as they lie in memory");
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kMaxRank = 32;  // NumPy's own limit
+
+/// The header's dictionary, as a cursor over its text: Python literals of a fixed, small grammar.
+class HeaderParser {
+ public:
+  explicit HeaderParser(std::string_view text) : text_(text) {}
+
+  struct Header {
+    std::string descr;
+    bool fortran_order = false;
+    std::vector<Index> shape;
+  };
+
+  /// Nothing when the text is not a dictionary with exactly the three keys of the format.
+  std::optional<Header> parse() {
+    Header header;
+    bool has_descr = false, has_order = false, has_shape = false;
+    if (!take('{')) return std::nullopt;
+    while (!take('}')) {
+      const auto key = take_string();
+      if (!key || !take(':')) return std::nullopt;
+      bool* seen = nullptr;
+      bool parsed = false;
+      if (*key == "descr") {
+        seen = &has_descr;
+        const auto descr = take_string();
+        parsed = descr.has_value();
+        if (descr) header.descr = *descr;
+      } else if (*key == "fortran_order") {
+        seen = &has_order;
+        parsed = take_bool(header.fortran_order);
+      } else if (*key == "shape") {
+        seen = &has_shape;
+        parsed = take_shape(header.shape);
+      }
+      if (!parsed || *seen) return std::nullopt;
+      *seen = true;
+      if (!take(',') && !peek('}')) return std::nullopt;
+    }
+    skip_space();
+    const bool complete = has_descr && has_order && has_shape && text_.empty();
+    return complete ? std::optional(header) : std::nullopt;
+  }
+
+ private:
+  void skip_space() {
+    const std::size_t begin = text_.find_first_not_of(" \t\n");
+    text_.remove_prefix(begin == std::string_view::npos ? text_.size() : begin);
+  }
+  bool peek(char c) {
+    skip_space();
+    return !text_.empty() && text_.front() == c;
+  }
+  bool take(char c) {
+    if (!peek(c)) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  bool take_word(std::string_view word) {
+    skip_space();
+    if (!text_.starts_with(word)) return false;
+    text_.remove_prefix(word.size());
+    return true;
+  }
+  std::optional<std::string> take_string() {
+    skip_space();
+    if (text_.empty() || (text_.front() != '\'' && text_.front() != '"')) return std::nullopt;
+    const std::size_t end = text_.find(text_.front(), 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string value(text_.substr(1, end - 1));
+    text_.remove_prefix(end + 1);
+    return value;
+  }
+  bool take_bool(bool& value) {
+    value = take_word("True");
+    return value || take_word("False");
+  }
+  bool take_shape(std::vector<Index>& shape) {
+    if (!take('(')) return false;
+    while (!take(')')) {
+      skip_space();
+      Index extent = 0;
+      const char* const end = text_.data() + text_.size();
+      const auto [rest, error] = std::from_chars(text_.data(), end, extent);
+      if (error != std::errc{} || extent < 0 || shape.size() == kMaxRank) return false;
+      text_.remove_prefix(static_cast<std::size_t>(rest - text_.data()));
+      shape.push_back(extent);
+      if (!take(',') && (!peek(')') || shape.size() == 1)) return false;  // (3) is no tuple
+    }
+    return true;
+  }
+
+  std::string_view text_;
+};
+
+/// Bytes of an element of '<f2', '<f4' or '<f8'; 0 for every other type.
+std::size_t element_bytes(std::string_view descr) {
+  return descr == "<f2" ? 2 : descr == "<f4" ? 4 : descr == "<f8" ? 8 : 0;
+}
+
+/// Text from a file, made fit for a message of one line.
+std::string printable(std::string_view text) {
+  std::string result(text.substr(0, 20));
+  for (char& c : result) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return result;
+}
+
+/// Bytes that an array of this shape takes; nothing beyond 2^62.
+std::optional<std::size_t> payload_bytes(const std::vector<Index>& shape, std::size_t element) {
+  constexpr Index kMaxBytes = Index{1} << 62;
+  Index bytes = static_cast<Index>(element);
+  for (const Index extent : shape) {
+    if (extent == 0) return 0;
+  }
+  for (const Index extent : shape) {
+    if (bytes > kMaxBytes / extent) return std::nullopt;
+    bytes *= extent;
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
+template <typename T>
+T read_as(const char* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+std::vector<double> widen(std::string_view payload, std::size_t element) {
+  std::vector<double> data(payload.size() / element);
+  for (std::size_t n = 0; n < data.size(); ++n) {
+    const char* const from = payload.data() + n * element;
+    data[n] = element == 2   ? from_fp16_bits(read_as<std::uint16_t>(from))
+              : element == 4 ? static_cast<double>(read_as<float>(from))
+                             : read_as<double>(from);
+  }
+  return data;
+}
+
+/// Splits a file into the text of its header and its payload; the message says what is wrong.
+struct Parts {
+  std::string_view header;
+  std::string_view payload;
+};
+
+Result<Parts> split(std::string_view bytes, std::string_view name) {
+  if (!bytes.starts_with(kMagic)) {
+    return invalid_request(fmt::format("{}: not a .npy file", name));
+  }
+  const Error truncated =
+      invalid_request(fmt::format("{}: the file ends inside its .npy header", name));
+  if (bytes.size() < kMagic.size() + 2) return truncated;
+  const int version = static_cast<unsigned char>(bytes[kMagic.size()]);
+  if (version != 1 && version != 2) {
+    return invalid_request(
+        fmt::format("{}: .npy version {}; versions 1 and 2 are read", name, version));
+  }
+
+  const std::size_t length_at = kMagic.size() + 2;
+  const std::size_t header_at = length_at + (version == 1 ? 2 : 4);
+  if (bytes.size() < header_at) return truncated;
+  const std::size_t length = version == 1 ? read_as<std::uint16_t>(bytes.data() + length_at)
+                                          : read_as<std::uint32_t>(bytes.data() + length_at);
+  if (bytes.size() - header_at < length) return truncated;
+  return Parts{bytes.substr(header_at, length), bytes.substr(header_at + length)};
+}
+
+}  // namespace
+
+Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name) {
+  const Result<Parts> parts = split(bytes, name);
+  if (!parts) return parts.error();
+
+  auto header = HeaderParser(parts.value().header).parse();
+  if (!header) {
+    return invalid_request(
+        fmt::format("{}: the .npy header is no dictionary of descr, fortran_order, shape", name));
+  }
+  const std::size_t element = element_bytes(header->descr);
+  if (element == 0) {
+    return invalid_request(
+        fmt::format("{}: type '{}'; little-endian '<f2', '<f4' and '<f8' are read", name,
+                    printable(header->descr)));
+  }
+  if (header->fortran_order) {
+    return invalid_request(
+        fmt::format("{}: Fortran order; save it in C order (numpy.ascontiguousarray)", name));
+  }
+
+  const std::string_view payload = parts.value().payload;
+  const auto wanted_bytes = payload_bytes(header->shape, element);
+  if (!wanted_bytes) {
+    return invalid_request(fmt::format("{}: shape [{}] is too large to count its bytes", name,
+                                       fmt::join(header->shape, ", ")));
+  }
+  if (payload.size() != *wanted_bytes) {
+    return invalid_request(
+        fmt::format("{}: shape [{}] of '{}' needs {} bytes of data, but {} follow", name,
+                    fmt::join(header->shape, ", "), header->descr, *wanted_bytes, payload.size()));
+  }
+  return NpyArray{std::move(header->shape), widen(payload, element)};
+}
+
+Result<NpyArray> read_npy(const std::string& path) {
+  // Ask first: opening a directory succeeds, and a pipe has no size
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return invalid_request(fmt::format("{}: no such file", path));
+  }
+  const auto size = std::filesystem::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
+  if (error || !file) return invalid_request(fmt::format("{}: cannot be opened for reading", path));
+
+  std::string bytes(size, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(size));
+  if (!file) return invalid_request(fmt::format("{}: cannot be read to its end", path));
+  return parse_npy(bytes, path);
+}
+
+std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,
+                               std::span<const double> data) {
+  Index elements = 1;
+  for (const Index extent : shape) elements *= extent;
+  ATTNSCOPE_CHECK(static_cast<std::size_t>(elements), ==, data.size());
+
+  // Pad the header with spaces, so that the payload begins at a multiple of 64 bytes
+  std::string header = fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}{}), }}",
+                                   fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  const std::size_t prefix = kMagic.size() + 4;
+  header.append(63 - (prefix + header.size()) % 64, ' ');
+  header.push_back('\n');
+  const auto length = static_cast<std::uint16_t>(header.size());
+
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  if (!file) return invalid_request(fmt::format("{}: cannot be opened for writing", path));
+  file.write(kMagic.data(), static_cast<std::streamsize>(kMagic.size()));
+  file.write("\x01\x00", 2);
+  file.write(reinterpret_cast<const char*>(&length), sizeof length);
+  file.write(header.data(), static_cast<std::streamsize>(header.size()));
+  file.write(reinterpret_cast<const char*>(data.data()),
+             static_cast<std::streamsize>(data.size_bytes()));
+  file.close();
+  if (!file) return failed(fmt::format("{}: could not be written to its end", path));
+  return std::nullopt;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,35 @@
+/// NumPy's .npy files, versions 1 and 2: little-endian fp16, fp32 and fp64 in C order.
+/// Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/attention_problem.h"
+#include "reference/result.h"
+
+namespace attnscope {
+
+/// An array of any rank, widened to double.
+struct NpyArray {
+  std::vector<Index> shape;
+  std::vector<double> data;  ///< the product of `shape` values, C order
+};
+
+/// Parses a whole file held in memory. `name` opens every message. invalid_request for anything but
+/// a complete file of the kinds above: Fortran order, big endian, another type, fewer or more bytes
+/// than the shape asks for, a shape too large to count.
+Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name);
+
+/// parse_npy of a file; invalid_request also when the file cannot be read.
+Result<NpyArray> read_npy(const std::string& path);
+
+/// Writes fp64, version 1. `data` holds the product of `shape` values. invalid_request when the
+/// file cannot be opened, failed when it cannot be written to the end.
+std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,
+                               std::span<const double> data);
+
+}  // namespace attnscope

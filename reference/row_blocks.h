@@ -1,0 +1,33 @@
+/// How the reference walks the score matrix: in blocks of query rows, each with the smallest range
+/// of keys that holds what its rows attend to.
+#pragma once
+
+#include <algorithm>
+
+#include "reference/attention_problem.h"
+
+namespace attnscope {
+
+struct RowBlock {
+  Index begin = 0;  ///< first query row
+  Index rows = 0;
+  KeyRange keys;  ///< union of the rows' ranges; empty when no row attends to anything
+};
+
+/// Calls `visit(RowBlock)` for consecutive blocks that cover all queries of a head.
+template <typename Visit>
+void for_each_row_block(const AttentionProblem& problem, Visit&& visit) {
+  constexpr Index kRows = 128;  // a block of scores stays in cache at common lengths
+  for (Index begin = 0; begin < problem.N; begin += kRows) {
+    RowBlock block{begin, std::min(kRows, problem.N - begin), {problem.N_kv, 0}};
+    for (Index row = 0; row < block.rows; ++row) {
+      const KeyRange keys = problem.keys_of(begin + row);
+      if (keys.size() == 0) continue;
+      block.keys.begin = std::min(block.keys.begin, keys.begin);
+      block.keys.end = std::max(block.keys.end, keys.end);
+    }
+    visit(block);
+  }
+}
+
+}  // namespace attnscope

@@ -1,0 +1,41 @@
+/// The one rule by which results are compared with the reference:
+///   |x - ref| <= max(k * error of unfused attention in the same precision,
+///                    one unit in the last place of the output),
+/// with NaN rejected always. The unfused computation is unfused_attention.h's.
+#pragma once
+
+#include <span>
+
+#include "reference/unfused_attention.h"
+
+namespace attnscope {
+
+/// How far x is from ref. Equal infinities match, as LSE of an empty row has them.
+struct ErrorReport {
+  double max_abs_error = 0.0;  ///< infinite where infinities differ; NaN elements are left out
+  double rel_fro_error = 0.0;  ///< |x - ref| / |ref| in the Frobenius norm, over finite elements
+  bool has_nan = false;        ///< either side holds one
+  Index worst_index = 0;       ///< flat index of the first NaN, else of max_abs_error
+};
+
+/// Compares element by element; both spans have the same size.
+ErrorReport compare(std::span<const double> x, std::span<const double> ref);
+
+struct Tolerance {
+  double max_abs = 0.0;
+};
+
+/// False whenever a NaN was seen.
+bool within(const ErrorReport& report, const Tolerance& tolerance);
+
+/// The rule, given the yardstick's own result: `yardstick` and `ref` are the same tensor, `stored`
+/// the precision in which outputs of that kind are stored.
+Tolerance tolerance_from(std::span<const double> yardstick, std::span<const double> ref,
+                         DType stored, double k = 2.0);
+
+/// The rule for O: yardstick unfused_forward, stored in the problem's precision. For LSE as well,
+/// run unfused_forward once and call tolerance_from twice (LSE is stored in fp32).
+Tolerance forward_tolerance(const AttentionProblem& problem, const AttentionInputs& inputs,
+                            const ForwardResult& reference, double k = 2.0);
+
+}  // namespace attnscope

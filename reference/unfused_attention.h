@@ -1,0 +1,15 @@
+/// Unfused attention emulated in the problem's own precision: its error is the yardstick that the
+/// tolerance rule measures kernels by (tolerance.h).
+#pragma once
+
+#include "reference/naive_attention.h"
+
+namespace attnscope {
+
+/// Three steps with every tensor between them stored in the problem's precision, as a framework
+/// without a fused kernel computes them: K' = softmax_scale K (the scale goes to K, an order of
+/// operations that no kernel here uses), S = Q K'^T, P = softmax(S), O = P V. Products accumulate
+/// in fp32, the softmax runs in fp32, LSE is fp32.
+ForwardResult unfused_forward(const AttentionProblem& problem, const AttentionInputs& inputs);
+
+}  // namespace attnscope
