@@ -69,7 +69,8 @@ class Measurements {
   /// The run to show beside the model: the newest measured one of the same problem, algorithm,
   /// pass and carry, else the recorded one; the same tiling is preferred. nullptr when none.
   const MeasuredRun* find(const AttentionProblem& problem, std::string_view algorithm,
-                          std::string_view pass, const Tiling& tiling) const;
+                          std::string_view pass, const Tiling& tiling,
+                          Carry carry = Carry::problem) const;
 };
 
 }  // namespace attnscope::app

@@ -70,8 +70,11 @@ struct Theme {
 const Theme& theme(ThemeName name);
 
 /// The colour of a tensor by its name in the papers: Q K V S P O m l LSE alpha, dQ dK dV dO dP dS
-/// D; text colour for any other name.
+/// D; text colour for any other name. For surfaces; letters take tensor_text_color.
 ImU32 tensor_color(const Theme& theme, std::string_view tensor);
+
+/// The tensor's colour, moved towards the text's until letters in it can be read on a card.
+ImU32 tensor_text_color(const Theme& theme, std::string_view tensor);
 
 /// The colour that repeats a number's kind.
 ImU32 number_color(const Theme& theme, NumberKind kind);

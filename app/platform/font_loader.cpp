@@ -1,0 +1,91 @@
+#include "app/platform/font_loader.h"
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <system_error>
+
+namespace attnscope::app {
+
+namespace {
+
+/// What the app writes beyond Latin and Greek: indices, operators, arrows, marks.
+constexpr const char* kExtraGlyphs =
+    "₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖ⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ×·−–—…≤≥≠≈∞√∑∂∈∘⊙‖←→↑↓↔⇒▶◀▲▼◆●○■□✓✗⟨⟩′″│─├└•°½";
+
+constexpr std::array<const char*, 4> kFontFolders{
+    "/usr/share/fonts/opentype/inter", "/usr/share/fonts/truetype/inter",
+    "/usr/share/fonts/truetype/dejavu", "/usr/share/fonts/TTF"};
+
+/// The first of the files that exists in one of the folders; empty when none does.
+std::string find_font(std::initializer_list<const char*> files) {
+  for (const char* file : files) {
+    for (const char* folder : kFontFolders) {
+      const std::filesystem::path path = std::filesystem::path(folder) / file;
+      std::error_code ignored;
+      if (std::filesystem::is_regular_file(path, ignored)) return path.string();
+    }
+  }
+  return {};
+}
+
+const ImVector<ImWchar>& glyph_ranges() {
+  static const ImVector<ImWchar> ranges = [] {
+    ImFontGlyphRangesBuilder builder;
+    builder.AddRanges(ImGui::GetIO().Fonts->GetGlyphRangesDefault());
+    static const ImWchar greek[] = {0x0391, 0x03C9, 0};
+    builder.AddRanges(greek);
+    builder.AddText(kExtraGlyphs);
+    ImVector<ImWchar> built;
+    builder.BuildRanges(&built);
+    return built;
+  }();
+  return ranges;
+}
+
+/// One role: the wanted font, with DejaVu's glyphs where it has none.
+FontRef add_font(const std::string& path, const std::string& fallback, float size) {
+  ImFontAtlas* atlas = ImGui::GetIO().Fonts;
+  const float pixels = std::round(size);
+  ImFontConfig config;
+  config.OversampleH = 1;
+  config.OversampleV = 1;
+  FontRef role{nullptr, pixels};
+  if (!path.empty()) {
+    role.font = atlas->AddFontFromFileTTF(path.c_str(), pixels, &config, glyph_ranges().Data);
+  }
+  if (role.font == nullptr) {
+    config.SizePixels = pixels;
+    role.font = atlas->AddFontDefault(&config);
+  }
+  if (!fallback.empty() && fallback != path) {
+    config.MergeMode = true;
+    atlas->AddFontFromFileTTF(fallback.c_str(), pixels, &config, glyph_ranges().Data);
+  }
+  return role;
+}
+
+}  // namespace
+
+Fonts load_fonts(float scale) {
+  static const std::string regular =
+      find_font({"Inter-Regular.otf", "Inter-Regular.ttf", "DejaVuSans.ttf"});
+  static const std::string semi_bold =
+      find_font({"Inter-SemiBold.otf", "Inter-SemiBold.ttf", "DejaVuSans-Bold.ttf"});
+  static const std::string mono = find_font({"DejaVuSansMono.ttf"});
+  static const std::string fallback = find_font({"DejaVuSans.ttf"});
+
+  ImGui::GetIO().Fonts->Clear();
+  Fonts fonts;
+  fonts.ui = add_font(regular, fallback, 15.0f * scale);
+  fonts.ui_bold = add_font(semi_bold, fallback, 15.0f * scale);
+  fonts.title = add_font(semi_bold, fallback, 14.0f * scale);
+  fonts.small = add_font(regular, fallback, 12.5f * scale);
+  fonts.mono = add_font(mono, fallback, 13.5f * scale);
+  fonts.mono_small = add_font(mono, fallback, 12.0f * scale);
+  return fonts;
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,51 @@
+#include "app/platform/png.h"
+
+#include <GL/gl.h>
+#include <fmt/format.h>
+#include <stb_image_write.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace attnscope::app {
+
+Image cropped(const Image& image, int x0, int y0, int x1, int y1) {
+  x0 = std::clamp(x0, 0, image.width);
+  y0 = std::clamp(y0, 0, image.height);
+  x1 = std::clamp(x1, x0, image.width);
+  y1 = std::clamp(y1, y0, image.height);
+  Image part{x1 - x0, y1 - y0, {}};
+  for (int y = y0; y < y1; ++y) {
+    const auto row = image.rgb.begin() + (std::ptrdiff_t{y} * image.width + x0) * 3;
+    part.rgb.insert(part.rgb.end(), row, row + std::ptrdiff_t{part.width} * 3);
+  }
+  return part;
+}
+
+std::optional<Error> write_png(const std::filesystem::path& path, const Image& image) {
+  errno = 0;
+  const int written =
+      stbi_write_png(path.c_str(), image.width, image.height, 3, image.rgb.data(), image.width * 3);
+  if (written != 0) return std::nullopt;
+  return failed(fmt::format("cannot write {}: {}", path.string(),
+                            errno != 0 ? std::strerror(errno) : "the picture is empty"));
+}
+
+Image read_framebuffer(int width, int height) {
+  const auto row_bytes = static_cast<std::size_t>(width) * 3;
+  std::vector<std::uint8_t> bottom_up(row_bytes * static_cast<std::size_t>(height));
+  glPixelStorei(GL_PACK_ALIGNMENT, 1);
+  glReadPixels(0, 0, width, height, GL_RGB, GL_UNSIGNED_BYTE, bottom_up.data());
+
+  // OpenGL counts rows from the bottom
+  Image image{width, height, std::vector<std::uint8_t>(bottom_up.size())};
+  for (int y = 0; y < height; ++y) {
+    const auto from = static_cast<std::size_t>(height - 1 - y) * row_bytes;
+    const auto to = static_cast<std::size_t>(y) * row_bytes;
+    std::memcpy(image.rgb.data() + to, bottom_up.data() + from, row_bytes);
+  }
+  return image;
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,108 @@
+#include "app/platform/window.h"
+
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+#include <imgui.h>
+#include <imgui_impl_glfw.h>
+
+#include <algorithm>
+
+namespace attnscope::app {
+
+namespace {
+
+/// GLFW's last error without the line feeds of a driver.
+std::string last_error() {
+  const char* description = nullptr;
+  glfwGetError(&description);
+  std::string text = description != nullptr ? description : "unknown reason";
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Window>> Window::open(int width, int height, const std::string& title) {
+  if (glfwInit() != GLFW_TRUE) return unavailable("no display: " + last_error());
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+  glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+  glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
+  GLFWwindow* window = glfwCreateWindow(width, height, title.c_str(), nullptr, nullptr);
+  if (window == nullptr) {
+    const std::string reason = last_error();
+    glfwTerminate();
+    return unavailable("no OpenGL 3.3 window: " + reason);
+  }
+  glfwMakeContextCurrent(window);
+  glfwSwapInterval(1);
+  glfwSetWindowSizeLimits(window, 640, 400, GLFW_DONT_CARE, GLFW_DONT_CARE);
+  return std::unique_ptr<Window>(new Window(window));
+}
+
+Window::~Window() {
+  glfwDestroyWindow(window_);
+  glfwTerminate();
+}
+
+void Window::attach_imgui() {
+  ImGui_ImplGlfw_InitForOpenGL(window_, true);
+}
+void Window::detach_imgui() {
+  ImGui_ImplGlfw_Shutdown();
+}
+
+bool Window::should_close() const {
+  return glfwWindowShouldClose(window_) == GLFW_TRUE;
+}
+void Window::close() {
+  glfwSetWindowShouldClose(window_, GLFW_TRUE);
+}
+
+int Window::width() const {
+  int width = 0;
+  glfwGetFramebufferSize(window_, &width, nullptr);
+  return width;
+}
+
+int Window::height() const {
+  int height = 0;
+  glfwGetFramebufferSize(window_, nullptr, &height);
+  return height;
+}
+
+float Window::content_scale() const {
+  float x = 1.0f;
+  glfwGetWindowContentScale(window_, &x, nullptr);
+  return x;
+}
+
+void Window::set_title(const std::string& title) {
+  glfwSetWindowTitle(window_, title.c_str());
+}
+void Window::set_vsync(bool on) {
+  glfwSwapInterval(on ? 1 : 0);
+}
+
+void Window::handle_events(double wait_s) {
+  if (wait_s > 0.0) {
+    glfwWaitEventsTimeout(wait_s);
+  } else {
+    glfwPollEvents();
+  }
+}
+
+void Window::begin_frame() {
+  ImGui_ImplGlfw_NewFrame();
+}
+void Window::present() {
+  glfwSwapBuffers(window_);
+}
+Image Window::read_pixels() {
+  return read_framebuffer(width(), height());
+}
+void Window::wake() {
+  glfwPostEmptyEvent();
+}
+
+}  // namespace attnscope::app

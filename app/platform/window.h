@@ -1,0 +1,50 @@
+/// A window with an OpenGL 3.3 core context and its input, through GLFW.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/platform/png.h"
+#include "reference/result.h"
+
+struct GLFWwindow;
+
+namespace attnscope::app {
+
+class Window {
+ public:
+  /// Unavailable, in one line, when there is no display or no OpenGL 3.3.
+  static Result<std::unique_ptr<Window>> open(int width, int height, const std::string& title);
+  ~Window();
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  /// Connects the window's input to the current ImGui context, and disconnects it.
+  void attach_imgui();
+  void detach_imgui();
+
+  bool should_close() const;
+  void close();
+  int width() const;  ///< of the framebuffer, in pixels
+  int height() const;
+  /// Pixels of the screen per pixel of a 96 dpi one.
+  float content_scale() const;
+  void set_title(const std::string& title);
+  void set_vsync(bool on);
+
+  /// Handles what has happened since; waits for the next event, at most `wait_s` seconds.
+  void handle_events(double wait_s);
+  void begin_frame();
+  /// Shows what was drawn.
+  void present();
+  Image read_pixels();
+
+  /// Ends a wait in handle_events. May be called from any thread.
+  static void wake();
+
+ private:
+  explicit Window(GLFWwindow* window) : window_(window) {}
+  GLFWwindow* window_;
+};
+
+}  // namespace attnscope::app

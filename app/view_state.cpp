@@ -1,0 +1,24 @@
+#include "app/view_state.h"
+
+namespace attnscope::app {
+
+std::string_view to_string(Granularity granularity) {
+  switch (granularity) {
+    case Granularity::op:
+      return "op";
+    case Granularity::tile:
+      return "tile";
+    case Granularity::outer_loop:
+      return "outer_loop";
+  }
+  return "op";
+}
+
+std::optional<Granularity> parse_granularity(std::string_view name) {
+  for (Granularity each : {Granularity::op, Granularity::tile, Granularity::outer_loop}) {
+    if (to_string(each) == name) return each;
+  }
+  return std::nullopt;
+}
+
+}  // namespace attnscope::app
