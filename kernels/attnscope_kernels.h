@@ -1,0 +1,238 @@
+/* C interface of libattnscope_kernels.so: attention kernels on a GPU, their times and counters.
+ *
+ * Plain C, loaded at run time (dlopen, ctypes). Every struct that may grow begins with struct_size:
+ * set it to sizeof(the struct) as you compiled it and zero the rest; a library that knows fewer
+ * fields refuses values in those it does not know. Fields are only ever added at the end.
+ *
+ * Tensors are in device memory, [batch, heads, rows, head_dim] with a contiguous last axis and any
+ * other strides, so that the memory of other frameworks fits in as it is. Pointers named *_dev are
+ * device pointers of the session's GPU; a stream is a cudaStream_t, NULL the default stream.
+ *
+ * A session owns the GPU's context and its profiler in a thread of its own. Its calls may come from
+ * any thread; they run one after the other. Every call returns a status; what a status other than
+ * ATTNSCOPE_OK means is in attnscope_last_message(), one line, for the calling thread. */
+#ifndef ATTNSCOPE_KERNELS_H
+#define ATTNSCOPE_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define ATTNSCOPE_API __attribute__((visibility("default")))
+#else
+#define ATTNSCOPE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes when an older caller would no longer work; additions do not change it. */
+#define ATTNSCOPE_KERNELS_VERSION 1
+
+typedef enum attnscope_status {
+  ATTNSCOPE_OK = 0,
+  ATTNSCOPE_INVALID_REQUEST = 1, /* the request cannot work; the message says what would */
+  ATTNSCOPE_FAILED = 2,          /* attempted, and failed (out of memory, a CUDA error) */
+  ATTNSCOPE_UNAVAILABLE = 3,     /* no driver, no GPU, no library, no permission */
+  ATTNSCOPE_LOST = 4             /* an earlier error poisoned the GPU's context: open anew in a
+                                    new process */
+} attnscope_status;
+
+typedef enum attnscope_dtype {
+  ATTNSCOPE_FP32 = 0,
+  ATTNSCOPE_FP16 = 1,
+  ATTNSCOPE_BF16 = 2
+} attnscope_dtype;
+
+typedef enum attnscope_alignment {
+  ATTNSCOPE_BOTTOM_RIGHT = 0, /* the last query is aligned with the last key */
+  ATTNSCOPE_TOP_LEFT = 1
+} attnscope_alignment;
+
+typedef enum attnscope_carry {
+  ATTNSCOPE_CARRY_PROBLEM = 0,
+  ATTNSCOPE_CARRY_FP32 = 1
+} attnscope_carry;
+
+typedef enum attnscope_cache_state {
+  ATTNSCOPE_CACHE_COLD = 0,
+  ATTNSCOPE_CACHE_WARM = 1
+} attnscope_cache_state;
+
+typedef enum attnscope_input_kind {
+  ATTNSCOPE_INPUT_GAUSSIAN = 0,
+  ATTNSCOPE_INPUT_OUTLIER = 1,
+  ATTNSCOPE_INPUT_NEEDLE = 2
+} attnscope_input_kind;
+
+typedef struct attnscope_session attnscope_session;
+
+/* What is computed: softmax(Q K^T / sqrt(head_dim)) V under a mask. */
+typedef struct attnscope_problem {
+  uint32_t struct_size;
+  int32_t dtype; /* attnscope_dtype */
+  int64_t batch;
+  int64_t heads;
+  int64_t kv_heads;       /* divides heads */
+  int64_t seq_len;        /* N */
+  int64_t kv_len;         /* N_kv */
+  int64_t head_dim;       /* d */
+  int64_t mask_left;      /* keys visible before the diagonal; -1: unlimited */
+  int64_t mask_right;     /* keys visible after the diagonal; -1: unlimited; causal: 0 */
+  int32_t mask_alignment; /* attnscope_alignment */
+  int32_t reserved;       /* 0 */
+} attnscope_problem;
+
+/* Which kernel computes it. */
+typedef struct attnscope_kernel {
+  uint32_t struct_size;
+  int32_t carry;      /* attnscope_carry; only some kernels honour it */
+  const char* name;   /* "standard", "flash1", "flash2" */
+  int64_t block_rows; /* Br; 0 with block_cols = 0: the kernel's default tiling */
+  int64_t block_cols; /* Bc */
+} attnscope_kernel;
+
+/* A tensor in device memory; strides in elements. This struct never grows. */
+typedef struct attnscope_tensor {
+  void* data_dev;
+  int64_t stride_batch;
+  int64_t stride_head;
+  int64_t stride_row;
+} attnscope_tensor;
+
+/* A forward pass on device memory. */
+typedef struct attnscope_forward {
+  uint32_t struct_size;
+  uint32_t reserved; /* 0 */
+  const attnscope_problem* problem;
+  const attnscope_kernel* kernel;
+  attnscope_tensor q;  /* [B, H, N, d] of the problem's dtype */
+  attnscope_tensor k;  /* [B, H_kv, N_kv, d] */
+  attnscope_tensor v;  /* [B, H_kv, N_kv, d] */
+  attnscope_tensor o;  /* [B, H, N, d], written */
+  float* lse_dev;      /* [B, H, N] contiguous, written; natural logarithm, -inf: empty row */
+  void* workspace_dev; /* of at least attnscope_forward_workspace() bytes, 256-byte aligned */
+  uint64_t workspace_bytes;
+  void* stream; /* cudaStream_t */
+} attnscope_forward;
+
+/* A forward pass on host memory: C order, contiguous, double precision; inputs are rounded to the
+ * problem's dtype (nearest, ties to even) first. */
+typedef struct attnscope_forward_host {
+  uint32_t struct_size;
+  uint32_t reserved; /* 0 */
+  const attnscope_problem* problem;
+  const attnscope_kernel* kernel;
+  const double* q;
+  const double* k;
+  const double* v;
+  double* o;     /* written */
+  double* lse;   /* written */
+  double time_s; /* written: one pass by CUDA events, inputs in L2 as the pass before left them */
+} attnscope_forward_host;
+
+/* How a measurement is taken. */
+typedef struct attnscope_protocol {
+  uint32_t struct_size;
+  int32_t warm_ups;
+  int32_t repeats;
+  int32_t cache;        /* attnscope_cache_state at the beginning of each pass */
+  int32_t counters;     /* 1: read hardware counters in runs of their own */
+  int32_t checked_rows; /* rows compared with the reference in double precision; 0: none */
+  double time_budget_s; /* repeats end early after this long, but not before three */
+} attnscope_protocol;
+
+/* A counter of one launch, or of the whole pass where launch is NULL. */
+typedef struct attnscope_counter {
+  const char* launch;
+  const char* name;
+  double value;
+  int32_t counted; /* 0: the launch is not part of the pass's totals */
+  int32_t reserved;
+} attnscope_counter;
+
+/* A counter that could not be read; name "*": none could. */
+typedef struct attnscope_missing_counter {
+  const char* name;
+  const char* reason;
+} attnscope_missing_counter;
+
+/* A measurement. Its arrays and strings belong to the session, until its next measurement. */
+typedef struct attnscope_measurement {
+  uint32_t struct_size;
+  int32_t repeats; /* passes timed */
+  double time_min_s;
+  double time_median_s;
+  double time_max_s;
+  int64_t block_rows; /* the tiling that ran */
+  int64_t block_cols;
+  const attnscope_counter* counters;
+  uint64_t counter_count;
+  const attnscope_missing_counter* missing_counters;
+  uint64_t missing_counter_count;
+  int64_t rows_checked; /* 0: the errors below were not computed */
+  double max_abs_error;
+  double rel_fro_error;
+  double lse_max_abs_error;
+  double unfused_max_abs_error; /* the yardstick: unfused attention in the problem's precision */
+  int32_t within_tolerance;
+  int32_t reserved;
+} attnscope_measurement;
+
+typedef struct attnscope_device {
+  uint32_t struct_size;
+  int32_t sm_count;
+  char name[128];
+  char driver[64]; /* "" when unknown */
+  char cuda[16];   /* newest CUDA that the driver supports */
+  char compute_capability[16];
+  uint64_t l2_bytes;
+  uint64_t memory_bytes;
+  double sm_clock_mhz;     /* highest; 0 when unknown */
+  double memory_clock_mhz; /* highest; 0 when unknown */
+  double power_limit_w;    /* 0 when unknown */
+} attnscope_device;
+
+/* ATTNSCOPE_KERNELS_VERSION of the library. */
+ATTNSCOPE_API uint32_t attnscope_kernels_version(void);
+
+/* The commit that the library was built from. */
+ATTNSCOPE_API const char* attnscope_kernels_commit(void);
+
+/* Why the calling thread's last call did not return ATTNSCOPE_OK; "" after success. */
+ATTNSCOPE_API const char* attnscope_last_message(void);
+
+/* Opens GPU number `device` (0: the first). */
+ATTNSCOPE_API attnscope_status attnscope_session_open(int32_t device, attnscope_session** session);
+ATTNSCOPE_API void attnscope_session_close(attnscope_session* session);
+
+ATTNSCOPE_API attnscope_status attnscope_session_device(attnscope_session* session,
+                                                        attnscope_device* device);
+
+/* Bytes of workspace that the kernel needs. */
+ATTNSCOPE_API attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,
+                                                           const attnscope_kernel* kernel,
+                                                           uint64_t* bytes);
+
+/* Enqueues the pass on its stream and returns. */
+ATTNSCOPE_API attnscope_status attnscope_forward_launch(attnscope_session* session,
+                                                        const attnscope_forward* forward);
+
+/* Runs the pass on host memory and waits for it. */
+ATTNSCOPE_API attnscope_status attnscope_forward_run_host(attnscope_session* session,
+                                                          attnscope_forward_host* forward);
+
+/* Times the pass on inputs generated on the GPU, reads its counters, checks its output. */
+ATTNSCOPE_API attnscope_status attnscope_forward_measure(attnscope_session* session,
+                                                         const attnscope_problem* problem,
+                                                         const attnscope_kernel* kernel,
+                                                         int32_t input_kind, uint64_t seed,
+                                                         const attnscope_protocol* protocol,
+                                                         attnscope_measurement* measurement);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,296 @@
+#include "kernels/client/kernel_library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "kernels/attnscope_kernels.h"
+#include "kernels/catalog.h"
+#include "reference/check.h"
+
+namespace attnscope {
+
+/// The library's entry points, by dlsym.
+struct KernelLibrary::Functions {
+  decltype(&attnscope_kernels_version) version;
+  decltype(&attnscope_last_message) last_message;
+  decltype(&attnscope_session_open) session_open;
+  decltype(&attnscope_session_close) session_close;
+  decltype(&attnscope_session_device) session_device;
+  decltype(&attnscope_forward_run_host) run_host;
+  decltype(&attnscope_forward_measure) measure;
+};
+
+namespace {
+
+constexpr const char* kLibraryName = "libattnscope_kernels.so";
+constexpr const char* kLibraryVariable = "ATTNSCOPE_KERNELS_LIBRARY";
+
+/// Where the library should be: the variable's file, else beside the program or in ../lib.
+std::filesystem::path library_path() {
+  if (const char* named = std::getenv(kLibraryVariable); named != nullptr && *named != '\0') {
+    return named;
+  }
+  std::error_code ignored;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  const auto installed = folder / ".." / "lib" / kLibraryName;
+  const auto beside = folder / kLibraryName;
+  const bool only_installed =
+      !std::filesystem::exists(beside, ignored) && std::filesystem::exists(installed, ignored);
+  return only_installed ? installed : beside;
+}
+
+template <typename Function>
+bool find(void* handle, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(handle, name));
+  return function != nullptr;
+}
+
+Error error_of(attnscope_status status, const char* message) {
+  switch (status) {
+    case ATTNSCOPE_INVALID_REQUEST:
+      return invalid_request(message);
+    case ATTNSCOPE_UNAVAILABLE:
+      return unavailable(message);
+    default:
+      return failed(message);
+  }
+}
+
+attnscope_problem c_problem(const AttentionProblem& problem) {
+  attnscope_problem c{};
+  c.struct_size = sizeof c;
+  c.dtype = static_cast<std::int32_t>(problem.dtype);
+  c.batch = problem.batch;
+  c.heads = problem.heads;
+  c.kv_heads = problem.kv_heads;
+  c.seq_len = problem.N;
+  c.kv_len = problem.N_kv;
+  c.head_dim = problem.d;
+  c.mask_left = problem.mask.left;
+  c.mask_right = problem.mask.right;
+  c.mask_alignment = static_cast<std::int32_t>(problem.mask.alignment);
+  return c;
+}
+
+attnscope_kernel c_kernel(const KernelChoice& choice) {
+  attnscope_kernel c{};
+  c.struct_size = sizeof c;
+  c.carry = static_cast<std::int32_t>(choice.carry);
+  c.name = choice.kernel.c_str();
+  if (choice.tiling) {
+    c.block_rows = choice.tiling->Br;
+    c.block_cols = choice.tiling->Bc;
+  }
+  return c;
+}
+
+attnscope_protocol c_protocol(const Protocol& protocol) {
+  attnscope_protocol c{};
+  c.struct_size = sizeof c;
+  c.warm_ups = protocol.warm_ups;
+  c.repeats = protocol.repeats;
+  c.cache = static_cast<std::int32_t>(protocol.cache);
+  c.counters = protocol.counters ? 1 : 0;
+  c.checked_rows = protocol.checked_rows;
+  c.time_budget_s = protocol.time_budget_s;
+  return c;
+}
+
+std::optional<double> if_known(double value) {
+  return value > 0.0 ? std::optional(value) : std::nullopt;
+}
+
+DeviceInfo device_info(const attnscope_device& c) {
+  DeviceInfo device;
+  device.name = c.name;
+  device.compute_capability = c.compute_capability;
+  device.sm_count = c.sm_count;
+  device.l2_bytes = static_cast<Index>(c.l2_bytes);
+  device.memory_bytes = static_cast<Index>(c.memory_bytes);
+  device.driver = c.driver;
+  device.cuda = c.cuda;
+  device.sm_clock_mhz = if_known(c.sm_clock_mhz);
+  device.memory_clock_mhz = if_known(c.memory_clock_mhz);
+  device.power_limit_w = if_known(c.power_limit_w);
+  return device;
+}
+
+/// The launch's entry, made on its first counter: launches stay in the order in which they ran.
+LaunchCounters& launch_of(Measurement& measurement, const attnscope_counter& counter) {
+  for (LaunchCounters& launch : measurement.launches) {
+    if (launch.name == counter.launch) return launch;
+  }
+  return measurement.launches.emplace_back(
+      LaunchCounters{counter.launch, counter.counted != 0, {}});
+}
+
+Measurement measurement_of(const attnscope_measurement& c) {
+  Measurement measurement;
+  measurement.time = {c.time_min_s, c.time_median_s, c.time_max_s, c.repeats};
+  for (std::uint64_t i = 0; i < c.counter_count; ++i) {
+    const attnscope_counter& counter = c.counters[i];
+    Counters& counters =
+        counter.launch == nullptr ? measurement.counters : launch_of(measurement, counter).counters;
+    counters[counter.name] = counter.value;
+  }
+  for (std::uint64_t i = 0; i < c.missing_counter_count; ++i) {
+    measurement.unavailable_counters[c.missing_counters[i].name] = c.missing_counters[i].reason;
+  }
+  if (c.rows_checked > 0) {
+    Accuracy accuracy;
+    accuracy.max_abs_error = c.max_abs_error;
+    accuracy.rel_fro_error = c.rel_fro_error;
+    accuracy.lse_max_abs_error = c.lse_max_abs_error;
+    accuracy.unfused_max_abs_error = c.unfused_max_abs_error;
+    accuracy.rows_checked = c.rows_checked;
+    accuracy.within_tolerance = c.within_tolerance != 0;
+    measurement.accuracy = accuracy;
+  }
+  return measurement;
+}
+
+}  // namespace
+
+RecordingRow describe_run(const AttentionProblem& problem, const KernelChoice& choice,
+                          const InputSpec& inputs) {
+  RecordingRow row;
+  row.problem = problem;
+  row.kernel = choice.kernel;
+  row.algorithm = choice.kernel;
+  row.tiling = choice.tiling;
+  row.carry = choice.carry;
+  row.inputs = to_string(inputs.kind);
+  row.seed = inputs.seed;
+  if (const kernels::KernelInfo* kernel = kernels::find_kernel(choice.kernel)) {
+    row.algorithm = kernel->algorithm;
+    const auto tilings = kernels::kernel_tilings(*kernel, problem.dtype, problem.d);
+    if (!row.tiling && !tilings.empty()) row.tiling = tilings.front();
+  }
+  return row;
+}
+
+Result<std::shared_ptr<KernelLibrary>> KernelLibrary::load() {
+  // Find and open the library
+  const std::filesystem::path path = library_path();
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    return unavailable(
+        fmt::format("no {} at {}; build AttnScope where a CUDA compiler (nvcc) is installed, or "
+                    "set {}",
+                    kLibraryName, path.string(), kLibraryVariable));
+  }
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) {
+    return unavailable(fmt::format("cannot load the kernels' library: {}", dlerror()));
+  }
+
+  // Check its version before any other call
+  auto functions = std::make_unique<Functions>();
+  if (!find(handle, "attnscope_kernels_version", functions->version)) {
+    return unavailable(fmt::format("{} is not AttnScope's kernels' library", path.string()));
+  }
+  if (functions->version() != ATTNSCOPE_KERNELS_VERSION) {
+    return unavailable(
+        fmt::format("{} speaks version {} of its interface, this program {}; build both anew",
+                    path.string(), functions->version(), ATTNSCOPE_KERNELS_VERSION));
+  }
+  const bool complete = find(handle, "attnscope_last_message", functions->last_message) &&
+                        find(handle, "attnscope_session_open", functions->session_open) &&
+                        find(handle, "attnscope_session_close", functions->session_close) &&
+                        find(handle, "attnscope_session_device", functions->session_device) &&
+                        find(handle, "attnscope_forward_run_host", functions->run_host) &&
+                        find(handle, "attnscope_forward_measure", functions->measure);
+  if (!complete) {
+    return unavailable(fmt::format("{} lacks entry points; build it anew", path.string()));
+  }
+
+  // Open the first GPU
+  auto library = std::shared_ptr<KernelLibrary>(new KernelLibrary);
+  library->functions_ = std::move(functions);
+  const Functions& call = *library->functions_;
+  attnscope_session* session = nullptr;
+  attnscope_status status = call.session_open(0, &session);
+  if (status != ATTNSCOPE_OK) return error_of(status, call.last_message());
+  library->session_ = session;
+
+  attnscope_device device{};
+  device.struct_size = sizeof device;
+  status = call.session_device(session, &device);
+  if (status != ATTNSCOPE_OK) return error_of(status, call.last_message());
+  library->device_ = device_info(device);
+  return library;
+}
+
+KernelLibrary::~KernelLibrary() {
+  if (session_ != nullptr) functions_->session_close(session_);
+}
+
+Result<RunResult> KernelLibrary::run_forward(const AttentionProblem& problem,
+                                             const KernelChoice& choice,
+                                             const AttentionInputs& inputs) {
+  const auto [B, H, N] = std::tuple(problem.batch, problem.heads, problem.N);
+  ATTNSCOPE_CHECK(inputs.Q.size(), ==, B * H * N * problem.d);
+  ATTNSCOPE_CHECK(inputs.K.size(), ==, B * problem.kv_heads * problem.N_kv * problem.d);
+  ATTNSCOPE_CHECK(inputs.V.size(), ==, inputs.K.size());
+  RunResult result{HeadTensor(B, H, N, problem.d), HeadTensor(B, H, N, 1)};
+
+  const attnscope_problem c_problem_value = c_problem(problem);
+  const attnscope_kernel c_kernel_value = c_kernel(choice);
+  attnscope_forward_host forward{};
+  forward.struct_size = sizeof forward;
+  forward.problem = &c_problem_value;
+  forward.kernel = &c_kernel_value;
+  forward.q = inputs.Q.data.data();
+  forward.k = inputs.K.data.data();
+  forward.v = inputs.V.data.data();
+  forward.o = result.O.data.data();
+  forward.lse = result.LSE.data.data();
+  const attnscope_status status = functions_->run_host(session_, &forward);
+  if (status != ATTNSCOPE_OK) return error_of(status, functions_->last_message());
+  result.time_s = forward.time_s;
+  return result;
+}
+
+Result<Measurement> KernelLibrary::measure_forward(const AttentionProblem& problem,
+                                                   const KernelChoice& choice,
+                                                   const InputSpec& inputs,
+                                                   const Protocol& protocol) {
+  const attnscope_problem c_problem_value = c_problem(problem);
+  const attnscope_kernel c_kernel_value = c_kernel(choice);
+  const attnscope_protocol c_protocol_value = c_protocol(protocol);
+  attnscope_measurement measurement{};
+  measurement.struct_size = sizeof measurement;
+  const attnscope_status status = functions_->measure(session_, &c_problem_value, &c_kernel_value,
+                                                      static_cast<std::int32_t>(inputs.kind),
+                                                      inputs.seed, &c_protocol_value, &measurement);
+  if (status != ATTNSCOPE_OK) return error_of(status, functions_->last_message());
+  return measurement_of(measurement);
+}
+
+RecordingRow KernelLibrary::record_forward(const AttentionProblem& problem,
+                                           const KernelChoice& choice, const InputSpec& inputs,
+                                           const Protocol& protocol) {
+  RecordingRow row = describe_run(problem, choice, inputs);
+  auto measurement = measure_forward(problem, choice, inputs, protocol);
+  if (measurement) {
+    row.measurement = std::move(measurement).value();
+  } else {
+    row.error = measurement.error();
+  }
+  return row;
+}
+
+Recording KernelLibrary::empty_recording(const Protocol& protocol) const {
+  Recording recording;
+  recording.device = device_;
+  recording.build = build_info();
+  recording.date = utc_date();
+  recording.protocol = protocol;
+  return recording;
+}
+
+}  // namespace attnscope

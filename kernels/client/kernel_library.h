@@ -1,0 +1,76 @@
+/// libattnscope_kernels.so, loaded at run time: the real kernels for programs that do not link
+/// CUDA. Everything that may be missing (library, driver, GPU, permission) is an Error.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernels/recording/device_info.h"
+#include "kernels/recording/recording.h"
+#include "reference/head_tensor.h"
+#include "reference/inputs.h"
+#include "reference/result.h"
+
+struct attnscope_session;  // of kernels/attnscope_kernels.h
+
+namespace attnscope {
+
+/// Which kernel runs, and how.
+struct KernelChoice {
+  std::string kernel;            ///< a name of kernels/catalog.h
+  std::optional<Tiling> tiling;  ///< nothing: the kernel's default
+  Carry carry = Carry::problem;
+};
+
+/// The row of a run before it is measured: its algorithm and tiling are those of the catalog.
+/// Needs no library: RecordingWriter::has_measurement() can be asked first.
+RecordingRow describe_run(const AttentionProblem& problem, const KernelChoice& choice,
+                          const InputSpec& inputs);
+
+/// What one run of a kernel gave.
+struct RunResult {
+  HeadTensor O;         ///< [B, H, N, d]
+  HeadTensor LSE;       ///< [B, H, N, 1]
+  double time_s = 0.0;  ///< one pass by CUDA events, inputs in L2 as the pass before left them
+};
+
+/// An open GPU. Calls may come from any thread; they run one after the other, and wait.
+class KernelLibrary {
+ public:
+  /// Loads the library that the variable ATTNSCOPE_KERNELS_LIBRARY names, else the one beside the
+  /// program, and opens the first GPU. unavailable with the reason and the remedy.
+  static Result<std::shared_ptr<KernelLibrary>> load();
+
+  ~KernelLibrary();
+  KernelLibrary(const KernelLibrary&) = delete;
+  KernelLibrary& operator=(const KernelLibrary&) = delete;
+
+  const DeviceInfo& device() const { return device_; }
+
+  /// Runs the kernel on Q, K, V of `inputs` (dO is not used), rounded to the problem's precision.
+  Result<RunResult> run_forward(const AttentionProblem& problem, const KernelChoice& choice,
+                                const AttentionInputs& inputs);
+
+  /// Times the kernel on inputs generated on the GPU, reads its counters and checks rows of its
+  /// output against the reference.
+  Result<Measurement> measure_forward(const AttentionProblem& problem, const KernelChoice& choice,
+                                      const InputSpec& inputs, const Protocol& protocol);
+
+  /// measure_forward as a recording's row; an error is a row as well.
+  RecordingRow record_forward(const AttentionProblem& problem, const KernelChoice& choice,
+                              const InputSpec& inputs, const Protocol& protocol);
+
+  /// A recording of this GPU and build without rows, dated now.
+  Recording empty_recording(const Protocol& protocol) const;
+
+ private:
+  struct Functions;
+  KernelLibrary() = default;
+
+  std::unique_ptr<const Functions> functions_;
+  attnscope_session* session_ = nullptr;
+  DeviceInfo device_;
+};
+
+}  // namespace attnscope
