@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "app/theme.h"
-#include "reference/attention_problem.h"
+#include "reference/inputs.h"
 
 namespace attnscope::app {
 
@@ -24,9 +24,8 @@ struct Choice {
   std::string pass = "forward";
   Tiling tiling;
   Carry carry = Carry::problem;
-  std::string gpu = "h200";         ///< a name in assets/gpus
-  std::string inputs = "gaussian";  ///< gaussian, outlier or needle
-  std::uint64_t seed = 0;
+  std::string gpu = "h200";  ///< a name in assets/gpus
+  InputSpec inputs;
 
   bool operator==(const Choice&) const = default;
 };
