@@ -1,0 +1,69 @@
+/// The vocabulary in which a schedule writes one thread block's program. Each call emits one TileOp
+/// to the observers; at(line) says which pseudo-code line the calls that follow stand for.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <vector>
+
+#include "sim/ops/observer.h"
+
+namespace attnscope {
+
+class Program {
+ public:
+  explicit Program(std::span<Observer* const> observers)
+      : observers_(observers.begin(), observers.end()) {}
+
+  /// Names the pseudo-code line of the operations that follow.
+  void at(std::uint8_t line) { line_ = line; }
+
+  // Memory
+  void load(Tile on_chip) { load(on_chip, on_chip.in_hbm()); }
+  void load(Tile on_chip, Tile hbm) { emit(OpKind::load, {on_chip}, {hbm}); }
+  void store(Tile on_chip) { store(on_chip, on_chip.in_hbm()); }
+  void store(Tile on_chip, Tile hbm) { emit(OpKind::store, {hbm}, {on_chip}); }
+  void fill_zero(Tile dest) { emit(OpKind::fill_zero, {dest}, {}); }
+  void fill_minus_inf(Tile dest) { emit(OpKind::fill_minus_inf, {dest}, {}); }
+  void convert(Tile dest, Tile source) { emit(OpKind::convert, {dest}, {source}); }
+
+  // Matrix products
+  void scores(Tile S, Tile Q, Tile K) { emit(OpKind::scores, {S}, {Q, K}); }
+  void accumulate(Tile dest, Tile a, Tile b) { emit(OpKind::accumulate, {dest}, {a, b}); }
+
+  // Softmax
+  void mask(Tile S) { emit(OpKind::mask, {S}, {S}); }
+  void row_max(Tile m, Tile source) { emit(OpKind::row_max, {m}, {source}); }
+  void running_max(Tile m, Tile alpha, Tile source) {
+    emit(OpKind::running_max, {m, alpha}, {source});
+  }
+  void exp(Tile dest, Tile source, Tile m) { emit(OpKind::exp, {dest}, {source, m}); }
+  void row_sum(Tile l, Tile source) { emit(OpKind::row_sum, {l}, {source}); }
+  void add_row_sum(Tile l, Tile source) { emit(OpKind::add_row_sum, {l}, {source}); }
+  void rescale(Tile dest, Tile factor) { emit(OpKind::rescale, {dest}, {factor}); }
+  void normalize(Tile dest, Tile l) { emit(OpKind::normalize, {dest}, {l}); }
+  void log_sum_exp(Tile LSE, Tile m, Tile l) { emit(OpKind::log_sum_exp, {LSE}, {m, l}); }
+
+  /// Hands every buffered operation to the observers; the end of a block calls it.
+  void flush();
+
+ private:
+  void emit(OpKind kind, std::initializer_list<Tile> dests, std::initializer_list<Tile> sources) {
+    TileOp& op = buffer_[size_];
+    op.kind = kind;
+    op.line = line_;
+    op.dest_count = static_cast<std::uint8_t>(dests.size());
+    op.source_count = static_cast<std::uint8_t>(sources.size());
+    std::copy(dests.begin(), dests.end(), op.dest_tiles.begin());
+    std::copy(sources.begin(), sources.end(), op.source_tiles.begin());
+    if (++size_ == buffer_.size()) flush();
+  }
+
+  std::vector<Observer*> observers_;
+  std::array<TileOp, 64> buffer_;  // one virtual call an observer for many operations
+  std::size_t size_ = 0;
+  std::uint8_t line_ = 0;
+};
+
+}  // namespace attnscope

@@ -1,0 +1,118 @@
+/// Geometry of one launch over one head: which tiles exist, how large each is, which the mask
+/// empties. Ragged tiles have their valid size; nothing is padded.
+#pragma once
+
+#include "reference/attention_problem.h"
+#include "sim/ops/tile_op.h"
+
+namespace attnscope {
+
+/// Choices of a schedule beside its tiling.
+struct ScheduleOptions {
+  Carry carry = Carry::problem;  ///< flash1
+  /// standard: also write LSE (the paper's algorithm does not; needed for LSE as an output).
+  bool standard_writes_lse = false;
+  /// standard: a row of S fits on chip, so that the softmax reads S once; else it reads S twice.
+  bool softmax_row_fits = true;
+};
+
+/// Tile indices [begin, end), iterated in ascending order.
+struct TileRange {
+  std::int32_t first = 0;
+  std::int32_t past_last = 0;
+
+  struct Iterator {
+    std::int32_t index;
+    std::int32_t operator*() const { return index; }
+    Iterator& operator++() {
+      ++index;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return index < other.index; }
+  };
+  Iterator begin() const { return {first}; }
+  Iterator end() const { return {past_last}; }
+  bool empty() const { return first >= past_last; }
+  bool contains(std::int32_t index) const { return index >= first && index < past_last; }
+  Index size() const { return empty() ? 0 : past_last - first; }
+};
+
+/// Rows and columns of a tile or tensor, in elements.
+struct Shape {
+  Index rows = 0;
+  Index cols = 0;
+  Index elems() const { return rows * cols; }
+  bool operator==(const Shape&) const = default;
+};
+
+class TileGrid {
+ public:
+  TileGrid(const AttentionProblem& problem, const Tiling& tiling, const ScheduleOptions& options);
+
+  const AttentionProblem& problem() const { return problem_; }
+  const Tiling& tiling() const { return tiling_; }
+  const ScheduleOptions& options() const { return options_; }
+  std::int32_t Tr() const { return Tr_; }
+  std::int32_t Tc() const { return Tc_; }
+
+  TileRange row_tiles() const { return {0, Tr_}; }
+  TileRange column_tiles() const { return {0, Tc_}; }
+  /// Column tiles in which row tile i has a visible key (contiguous, as the mask is a band).
+  TileRange column_tiles_for(std::int32_t i) const;
+  /// Row tiles in which a query sees a key of column tile j.
+  TileRange row_tiles_for(std::int32_t j) const;
+  /// The mask hides a part of tile (i, j), so its scores have to be masked.
+  bool edge(std::int32_t i, std::int32_t j) const;
+
+  Index row_begin(std::int32_t i) const { return i * tiling_.Br; }
+  Index col_begin(std::int32_t j) const { return j == kAllColumns ? 0 : j * tiling_.Bc; }
+  /// Valid query rows of row tile i, valid key columns of column tile j.
+  Index rows_of(std::int32_t i) const { return i + 1 < Tr_ ? tiling_.Br : last_rows_; }
+  Index cols_of(std::int32_t j) const {
+    if (j == kAllColumns) return problem_.N_kv;
+    return j + 1 < Tc_ ? tiling_.Bc : last_cols_;
+  }
+
+  /// Valid extent of a tile: [rows, d] for Q, O; [cols, d] for K, V; [rows, cols] for S, P;
+  /// [rows, 1] for row statistics.
+  Shape shape(const Tile& tile) const;
+  /// Extent of a slot that can hold any tile of the tensor: Br and Bc.
+  Shape slot_shape(const Tile& tile) const;
+  /// First row and column of the tile in its tensor.
+  Shape origin(const Tile& tile) const;
+
+  // Tiles on chip, in the first slot of their tensor
+  Tile Q(std::int32_t i) const { return {Tensor::Q, 1, false, i, 0}; }
+  Tile K(std::int32_t j) const { return {Tensor::K, 1, false, 0, j}; }
+  Tile V(std::int32_t j) const { return {Tensor::V, 1, false, 0, j}; }
+  Tile O(std::int32_t i) const { return {Tensor::O, 1, false, i, 0}; }
+  Tile S(std::int32_t i, std::int32_t j) const { return {Tensor::S, 1, false, i, j}; }
+  Tile P(std::int32_t i, std::int32_t j) const { return {Tensor::P, 1, false, i, j}; }
+  Tile row_tile(Tensor tensor, std::int32_t i) const { return {tensor, 1, false, i, 0}; }
+  Tile m(std::int32_t i) const { return row_tile(Tensor::m, i); }
+  Tile l(std::int32_t i) const { return row_tile(Tensor::l, i); }
+  Tile alpha(std::int32_t i) const { return row_tile(Tensor::alpha, i); }
+  Tile LSE(std::int32_t i) const { return row_tile(Tensor::LSE, i); }
+
+ private:
+  AttentionProblem problem_;
+  Tiling tiling_;
+  ScheduleOptions options_;
+  std::int32_t Tr_;
+  std::int32_t Tc_;
+  Index last_rows_;
+  Index last_cols_;
+};
+
+/// What a tensor's rows and columns are: queries or keys by d, queries by keys, one number a query.
+enum class TensorLayout : std::uint8_t { query_by_d, key_by_d, query_by_key, query_by_one };
+TensorLayout layout_of(Tensor tensor);
+
+/// Whole tensor of one head.
+Shape tensor_shape(Tensor tensor, const AttentionProblem& problem);
+
+/// Bytes of one element of the tensor in HBM: the problem's precision, fp32 for row statistics and
+/// for flash1's fp32 carry.
+Index element_bytes(Tensor tensor, DType dtype);
+
+}  // namespace attnscope

@@ -1,0 +1,89 @@
+/// Tile operations: what a schedule emits and every observer watches.
+///
+/// An op says what happens to which tile. It carries no time, no address and no value: geometry is
+/// the launch's TileGrid, values are the numeric executor's, time is the timeline's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace attnscope {
+
+/// Every tensor of every algorithm, by the papers' names. m_tile, l_tile and beta are flash1's
+/// m~_ij, l~_ij and exp(m~_ij - m_i_new); O_carry is its O in fp32 between passes over j.
+// clang-format off
+enum class Tensor : std::uint8_t {
+  Q, K, V, O, LSE, S, P, m, l, alpha, m_tile, l_tile, beta, O_carry,
+};
+// clang-format on
+inline constexpr int kTensorCount = 14;
+
+std::string_view to_string(Tensor tensor);
+
+/// As the column index of a tile: it spans all keys.
+inline constexpr std::int32_t kAllColumns = -1;
+
+/// One tile, in HBM (slot 0) or in a named slot on chip (slot 1, 2, ... of its tensor; more than
+/// one where a schedule buffers tiles).
+struct Tile {
+  static constexpr std::uint8_t kHbm = 0;
+
+  Tensor tensor = Tensor::Q;
+  std::uint8_t slot = kHbm;
+  bool last_use = false;  ///< as a source: nothing reads it after this op; its slot is poisoned
+  std::int32_t i = 0;     ///< row tile (queries); unused for K and V
+  std::int32_t j = 0;     ///< column tile (keys), or kAllColumns; unused for row-tile tensors
+
+  bool on_chip() const { return slot != kHbm; }
+  Tile in_hbm() const { return {tensor, kHbm, false, i, j}; }
+};
+
+/// The tile, marked as read for the last time.
+constexpr Tile last_use(Tile tile) {
+  tile.last_use = true;
+  return tile;
+}
+
+/// What happens. Row-wise operations broadcast a [rows, 1] statistic over the columns. A row with
+/// nothing to see (its maximum is -inf) gives alpha = 1, P = 0 and O = 0, never NaN.
+enum class OpKind : std::uint8_t {
+  load,            ///< dest (on chip) = source (HBM)
+  store,           ///< dest (HBM) = source (on chip)
+  fill_zero,       ///< dest = 0
+  fill_minus_inf,  ///< dest = -inf
+  scores,          ///< S = softmax_scale * Q K^T
+  mask,            ///< S = -inf where the mask hides the key
+  row_max,         ///< dest = rowmax(source)
+  running_max,  ///< m_prev = dest0; dest0 = max(m_prev, rowmax source); dest1 = exp(m_prev - dest0)
+  exp,          ///< dest = exp(source0 - source1), source1 row-wise
+  row_sum,      ///< dest = rowsum(source)
+  add_row_sum,  ///< dest += rowsum(source)
+  rescale,      ///< dest *= source, row-wise
+  accumulate,   ///< dest += source0 source1 (matrix product)
+  normalize,    ///< dest /= source, row-wise
+  log_sum_exp,  ///< dest = source0 + log(source1): LSE = m + log l
+  convert,      ///< dest = source
+};
+inline constexpr int kOpKindCount = 16;
+
+std::string_view to_string(OpKind kind);
+
+/// One operation of one thread block.
+struct TileOp {
+  OpKind kind = OpKind::load;
+  std::uint8_t line = 0;  ///< index into the launch's pseudo-code
+  std::uint8_t dest_count = 0;
+  std::uint8_t source_count = 0;
+  std::uint32_t warps = 0;  ///< bit mask of the warps that the op concerns; 0 means all
+  std::array<Tile, 2> dest_tiles;
+  std::array<Tile, 3> source_tiles;
+
+  std::span<const Tile> dests() const { return {dest_tiles.data(), dest_count}; }
+  std::span<const Tile> sources() const { return {source_tiles.data(), source_count}; }
+  bool moves_bytes() const { return kind == OpKind::load || kind == OpKind::store; }
+  bool is_matrix_product() const { return kind == OpKind::scores || kind == OpKind::accumulate; }
+};
+
+}  // namespace attnscope

@@ -1,0 +1,59 @@
+/// What an algorithm is to AttnScope: a pass is a list of launches; a launch is a tile grid, a
+/// number of thread blocks and the program of one block, with the pseudo-code that it stands for.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sim/ops/program.h"
+
+namespace attnscope {
+
+/// One line of pseudo-code. Control lines (loops) are not the line of any operation.
+struct PseudoLine {
+  int indent = 0;
+  std::string_view text;
+  std::string_view why;  ///< one sentence: why this step is there
+  bool control = false;
+};
+
+/// A kernel launch. HBM persists between launches; a launch ends with a grid-wide barrier.
+struct Launch {
+  std::string_view name;  ///< also the name of the kernel's launch: "scores", "forward", ...
+  TileGrid (*grid)(const AttentionProblem&, const Tiling&, const ScheduleOptions&);
+  Index (*blocks_per_head)(const TileGrid&);
+  void (*program)(const TileGrid&, Index block, Program&);
+  std::span<const PseudoLine> pseudo_code;
+  /// The paper counts each operand of this launch once, whatever a tiled matrix product re-reads.
+  bool paper_counts_operands_once = false;
+};
+
+/// The value that an HBM tensor has before the first launch (the papers' initialisation lines: set
+/// by the caller, not counted as traffic).
+struct InitialValue {
+  Tensor tensor;
+  double value;
+};
+
+/// One pass of an algorithm under given options.
+struct Pass {
+  std::vector<Launch> launches;
+  std::vector<InitialValue> initial_values;
+};
+
+struct Algorithm {
+  std::string_view name;     ///< "standard", "flash1", "flash2"
+  std::string_view title;    ///< for people: "FlashAttention-2"
+  std::string_view summary;  ///< one sentence
+  std::string_view source;   ///< paper and algorithm number
+  Pass (*forward)(const ScheduleOptions&);
+};
+
+/// The plain grid of a launch: tiles of Br x Bc.
+TileGrid plain_grid(const AttentionProblem& problem, const Tiling& tiling,
+                    const ScheduleOptions& options);
+/// One thread block for each row tile.
+Index block_per_row_tile(const TileGrid& grid);
+
+}  // namespace attnscope

@@ -1,0 +1,13 @@
+/// The algorithms that AttnScope knows, with or without CUDA.
+#pragma once
+
+#include "sim/schedule/algorithm.h"
+
+namespace attnscope {
+
+/// Every algorithm, simplest first.
+std::span<const Algorithm> algorithms();
+/// Null when no algorithm has this name.
+const Algorithm* find_algorithm(std::string_view name);
+
+}  // namespace attnscope

@@ -1,0 +1,144 @@
+#include "sim/schedule/flash1_forward.h"
+
+#include <limits>
+
+namespace attnscope {
+
+namespace {
+
+// clang-format off
+enum Line : std::uint8_t {
+  for_columns, load_kv, for_rows, load_row, compute_scores, apply_mask, compute_tile, update_m,
+  rescale_old, update_l, update_o, write_o, write_statistics,
+};
+// clang-format on
+
+constexpr PseudoLine kPseudoCode[] = {
+    {0, "for each column tile j",
+     "K and V are the outer loop: each of their tiles is read exactly once.", true},
+    {1, "load K_j, V_j", "They stay in SRAM while every row tile passes by."},
+    {1, "for each row tile i that sees column tile j",
+     "Q and O are the inner loop: they are streamed once for every column tile.", true},
+    {2, "load Q_i, O_i, l_i, m_i",
+     "What earlier column tiles contributed to row tile i waits in HBM."},
+    {2, "S = scale · Q_i K_jᵀ",
+     "The scores of one tile live on chip only; the N × N matrix is never stored."},
+    {2, "mask S", "Only tiles that the edge of the mask cuts; those that it empties were skipped."},
+    {2, "m~ = rowmax S; P~ = exp(S - m~); l~ = rowsum P~",
+     "The softmax of this tile alone, as if no other keys existed."},
+    {2, "m_prev = m_i; m_i = max(m_prev, m~); alpha = exp(m_prev - m_i); beta = exp(m~ - m_i)",
+     "The two factors that bring the old sums and the new ones to a common maximum."},
+    {2, "O_i = (alpha · l_i) · O_i",
+     "O was stored normalised: times its old sum, and alpha, it is a sum against the new maximum."},
+    {2, "l_i = alpha · l_i + beta · l~", "Both sums against the new maximum."},
+    {2, "O_i = (O_i + beta · P~ V_j) / l_i",
+     "Normalised in every step; FlashAttention-2 leaves this division to the end."},
+    {2, "store O_i", "The whole of O goes back to HBM for every column tile."},
+    {2, "store l_i, m_i", "The statistics travel with it."},
+};
+
+// clang-format off
+enum ConvertLine : std::uint8_t { convert_rows, load_carry, round_o, write_rounded };
+// clang-format on
+
+constexpr PseudoLine kConvertPseudoCode[] = {
+    {0, "for each row tile i, in parallel", "Row tiles share nothing.", true},
+    {1, "load O_i in fp32", "With the fp32 carry, O travelled in full precision."},
+    {1, "round O_i to the problem's precision", "Rounded once, not once for every column tile."},
+    {1, "store O_i", "The output that the caller asked for."},
+};
+
+void convert_carry(const TileGrid& g, Index block, Program& program) {
+  const auto i = static_cast<std::int32_t>(block);
+  const Tile carried = g.row_tile(Tensor::O_carry, i);
+  program.at(load_carry);
+  program.load(carried);
+  program.at(round_o);
+  program.convert(g.O(i), last_use(carried));
+  program.at(write_rounded);
+  program.store(last_use(g.O(i)));
+}
+
+Tensor carried_tensor(const ScheduleOptions& options) {
+  return options.carry == Carry::fp32 ? Tensor::O_carry : Tensor::O;
+}
+
+/// One step of the inner loop: row tile i meets column tile j.
+void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& program) {
+  const Tile m_tile = g.row_tile(Tensor::m_tile, i);
+  const Tile l_tile = g.row_tile(Tensor::l_tile, i);
+  const Tile beta = g.row_tile(Tensor::beta, i);
+  const Tile carried = g.row_tile(carried_tensor(g.options()), i).in_hbm();
+  program.at(load_row);
+  program.load(g.Q(i));
+  program.load(g.O(i), carried);
+  program.load(g.l(i));
+  program.load(g.m(i));
+  program.at(compute_scores);
+  program.scores(g.S(i, j), last_use(g.Q(i)), g.K(j));
+  if (g.edge(i, j)) {
+    program.at(apply_mask);
+    program.mask(g.S(i, j));
+  }
+
+  // Take the softmax of this tile alone
+  program.at(compute_tile);
+  program.row_max(m_tile, g.S(i, j));
+  program.exp(g.P(i, j), last_use(g.S(i, j)), m_tile);
+  program.row_sum(l_tile, g.P(i, j));
+
+  // Merge it with what the column tiles before it left
+  program.at(update_m);
+  program.running_max(g.m(i), g.alpha(i), m_tile);
+  program.exp(beta, last_use(m_tile), g.m(i));
+  program.at(rescale_old);
+  program.rescale(g.l(i), last_use(g.alpha(i)));
+  program.rescale(g.O(i), g.l(i));
+  program.at(update_l);
+  program.rescale(l_tile, beta);
+  program.add_row_sum(g.l(i), last_use(l_tile));
+  program.at(update_o);
+  program.rescale(g.P(i, j), last_use(beta));
+  program.accumulate(g.O(i), last_use(g.P(i, j)), g.V(j));
+  program.normalize(g.O(i), g.l(i));
+
+  program.at(write_o);
+  program.store(last_use(g.O(i)), carried);
+  program.at(write_statistics);
+  program.store(last_use(g.l(i)));
+  program.store(last_use(g.m(i)));
+}
+
+}  // namespace
+
+void flash1_forward(const TileGrid& g, Index /*block*/, Program& program) {
+  for (const std::int32_t j : g.column_tiles()) {
+    const TileRange row_tiles = g.row_tiles_for(j);
+    if (row_tiles.empty()) continue;  // no query sees these keys
+    program.at(load_kv);
+    program.load(g.K(j));
+    program.load(g.V(j));
+    for (const std::int32_t i : row_tiles) visit_row_tile(g, i, j, program);
+  }
+}
+
+Pass flash1_forward_pass(const ScheduleOptions& options) {
+  Pass pass{.launches = {{.name = "forward",
+                          .grid = plain_grid,
+                          .blocks_per_head = [](const TileGrid&) -> Index { return 1; },
+                          .program = flash1_forward,
+                          .pseudo_code = kPseudoCode}},
+            .initial_values = {{carried_tensor(options), 0.0},
+                               {Tensor::l, 0.0},
+                               {Tensor::m, -std::numeric_limits<double>::infinity()}}};
+  if (options.carry == Carry::fp32) {
+    pass.launches.push_back({.name = "convert",
+                             .grid = plain_grid,
+                             .blocks_per_head = block_per_row_tile,
+                             .program = convert_carry,
+                             .pseudo_code = kConvertPseudoCode});
+  }
+  return pass;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,95 @@
+#include "sim/schedule/flash2_forward.h"
+
+namespace attnscope {
+
+namespace {
+
+// clang-format off
+enum Line : std::uint8_t {
+  for_rows, load_q, start, for_columns, load_kv, compute_scores, apply_mask, update_m, compute_p,
+  update_l, update_o, finish_o, finish_lse, write_back,
+};
+// clang-format on
+
+constexpr PseudoLine kPseudoCode[] = {
+    {0, "for each row tile i, in parallel", "Row tiles share nothing, so each gets a thread block.",
+     true},
+    {1, "load Q_i", "Q_i is read once and stays in SRAM for the whole sweep over the keys."},
+    {1, "O_i = 0; l_i = 0; m_i = -inf",
+     "Nothing has been seen yet: the sum is empty and the maximum is below every score."},
+    {1, "for each column tile j that row tile i sees",
+     "The sweep over the keys is the inner loop, so O_i never leaves the chip.", true},
+    {2, "load K_j, V_j",
+     "Every row tile reads K and V again: this is the traffic that the L2 cache absorbs."},
+    {2, "S = scale · Q_i K_jᵀ",
+     "The scores of one tile live on chip only; the N × N matrix is never stored."},
+    {2, "mask S", "Only tiles that the edge of the mask cuts; those that it empties were skipped."},
+    {2, "m_prev = m_i; m_i = max(m_prev, rowmax S); alpha = exp(m_prev - m_i)",
+     "Subtracting the largest score seen so far keeps every exponential at most 1."},
+    {2, "P = exp(S - m_i)", "The numerators of the softmax, against the maximum known by now."},
+    {2, "l_i = alpha · l_i + rowsum P",
+     "The old sum was taken against the old maximum; alpha brings it to the new one."},
+    {2, "O_i = alpha · O_i + P V_j",
+     "O was summed against the old row maximum; alpha brings it to the new one, so P never has to "
+     "exist as a whole row."},
+    {1, "O_i = O_i / l_i",
+     "One division at the end instead of one in every step, as FlashAttention-1 does."},
+    {1, "LSE_i = m_i + log l_i",
+     "One number a row replaces m and l; the backward pass recomputes P from it."},
+    {1, "store O_i, LSE_i", "The only writes of the whole sweep."},
+};
+
+}  // namespace
+
+void flash2_forward(const TileGrid& g, Index block, Program& program) {
+  const auto i = static_cast<std::int32_t>(block);
+  program.at(load_q);
+  program.load(g.Q(i));
+  program.at(start);
+  program.fill_zero(g.O(i));
+  program.fill_zero(g.l(i));
+  program.fill_minus_inf(g.m(i));
+
+  for (const std::int32_t j : g.column_tiles_for(i)) {
+    program.at(load_kv);
+    program.load(g.K(j));  // into its slot: the tile before it is poisoned
+    program.load(g.V(j));
+    program.at(compute_scores);
+    program.scores(g.S(i, j), g.Q(i), g.K(j));
+    if (g.edge(i, j)) {
+      program.at(apply_mask);
+      program.mask(g.S(i, j));
+    }
+
+    // Fold the new scores into the running softmax
+    program.at(update_m);
+    program.running_max(g.m(i), g.alpha(i), g.S(i, j));
+    program.at(compute_p);
+    program.exp(g.P(i, j), last_use(g.S(i, j)), g.m(i));
+    program.at(update_l);
+    program.rescale(g.l(i), g.alpha(i));  // l was summed against the old m
+    program.add_row_sum(g.l(i), g.P(i, j));
+    program.at(update_o);
+    program.rescale(g.O(i), last_use(g.alpha(i)));
+    program.accumulate(g.O(i), last_use(g.P(i, j)), g.V(j));
+  }
+
+  program.at(finish_o);
+  program.normalize(g.O(i), g.l(i));
+  program.at(finish_lse);
+  program.log_sum_exp(g.LSE(i), last_use(g.m(i)), last_use(g.l(i)));
+  program.at(write_back);
+  program.store(last_use(g.O(i)));
+  program.store(last_use(g.LSE(i)));
+}
+
+Pass flash2_forward_pass(const ScheduleOptions& /*options*/) {
+  return {.launches = {{.name = "forward",
+                        .grid = plain_grid,
+                        .blocks_per_head = block_per_row_tile,
+                        .program = flash2_forward,
+                        .pseudo_code = kPseudoCode}},
+          .initial_values = {}};
+}
+
+}  // namespace attnscope

@@ -1,0 +1,15 @@
+/// FlashAttention-2 forward (arXiv 2307.08691, Algorithm 1).
+#pragma once
+
+#include "sim/schedule/algorithm.h"
+
+namespace attnscope {
+
+/// The program of one thread block: row tile `block` of one head. O_i, m_i, l_i stay on chip for
+/// the whole sweep over j. Reads per head N d + 2 d (keys visited by each row tile); writes N d and
+/// N row statistics.
+void flash2_forward(const TileGrid& g, Index block, Program& program);
+
+Pass flash2_forward_pass(const ScheduleOptions& options);
+
+}  // namespace attnscope

@@ -1,0 +1,52 @@
+#include "sim/schedule/run_pass.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+namespace attnscope {
+
+std::vector<Index> BlockOrder::sequence(Index count) const {
+  std::vector<Index> blocks(static_cast<std::size_t>(count));
+  std::iota(blocks.begin(), blocks.end(), Index{0});
+  if (kind == Kind::descending) std::ranges::reverse(blocks);
+  if (kind == Kind::shuffled) {
+    std::mt19937_64 generator(seed);
+    std::ranges::shuffle(blocks, generator);
+  }
+  return blocks;
+}
+
+namespace {
+
+void run_block(const Launch& launch, const TileGrid& grid, const BlockId& id, Program& program,
+               std::span<Observer* const> observers) {
+  for (Observer* observer : observers) observer->begin_block(id);
+  launch.program(grid, id.block, program);
+  program.flush();
+  for (Observer* observer : observers) observer->end_block();
+}
+
+}  // namespace
+
+void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
+              std::span<Observer* const> observers) {
+  for (const Launch& launch : pass.launches) {
+    const TileGrid grid = launch.grid(run.problem, run.tiling, run.options);
+    Program program(observers);
+    for (Observer* observer : observers) observer->begin_launch(launch.name, grid);
+    const Index count = launch.blocks_per_head(grid);
+    if (run.order.kind == BlockOrder::Kind::ascending) {
+      for (Index block = 0; block < count; ++block) {
+        run_block(launch, grid, {batch, head, block}, program, observers);
+      }
+    } else {
+      for (const Index block : run.order.sequence(count)) {
+        run_block(launch, grid, {batch, head, block}, program, observers);
+      }
+    }
+    for (Observer* observer : observers) observer->end_launch();
+  }
+}
+
+}  // namespace attnscope

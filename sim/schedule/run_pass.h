@@ -1,0 +1,35 @@
+/// Runs a pass: which thread block runs when is a policy of its own, apart from what a block does.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/schedule/algorithm.h"
+
+namespace attnscope {
+
+/// The order in which the thread blocks of a launch run. Numbers and requested bytes may not depend
+/// on it.
+struct BlockOrder {
+  enum class Kind : std::uint8_t { ascending, descending, shuffled };
+  Kind kind = Kind::ascending;
+  std::uint64_t seed = 0;  ///< of `shuffled`
+
+  /// The indices [0, count) in this order.
+  std::vector<Index> sequence(Index count) const;
+};
+
+/// What a pass is run on.
+struct PassRun {
+  AttentionProblem problem;
+  Tiling tiling;
+  ScheduleOptions options;
+  BlockOrder order;
+};
+
+/// Runs every launch of the pass for one head, in order, and shows each operation to the observers.
+void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
+              std::span<Observer* const> observers);
+
+}  // namespace attnscope
