@@ -1,0 +1,118 @@
+/// The model of a whole problem: what `attnscope-cli simulate` answers.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reference/attention_problem.h"
+#include "reference/inputs.h"
+#include "reference/naive_attention.h"
+#include "reference/result.h"
+#include "reference/tolerance.h"
+#include "sim/device/gpu_description.h"
+#include "sim/schedule/algorithm.h"
+#include "sim/schedule/run_pass.h"
+
+namespace attnscope {
+
+/// What is asked. The pass is forward.
+struct SimulationRequest {
+  AttentionProblem problem;
+  std::string algorithm = "flash2";
+  std::optional<Tiling> tiling;  ///< nothing: default_tiling()
+  Carry carry = Carry::problem;
+  GpuDescription gpu;
+  bool allow_overflow = false;  ///< count a tiling that does not fit on chip
+};
+
+/// Bytes of one direction pair. `write_bytes` includes `atomic_bytes`.
+struct Bytes {
+  Index read_bytes = 0;
+  Index write_bytes = 0;
+  Index atomic_bytes = 0;
+  Index total() const { return read_bytes + write_bytes; }
+  Bytes& operator+=(const Bytes& other) {
+    read_bytes += other.read_bytes;
+    write_bytes += other.write_bytes;
+    atomic_bytes += other.atomic_bytes;
+    return *this;
+  }
+  bool operator==(const Bytes&) const = default;
+};
+
+/// One launch, summed over batch and heads.
+struct LaunchReport {
+  std::string name;
+  Bytes paper;
+  Bytes requested;
+  std::array<Bytes, kTensorCount> by_tensor{};  ///< requested
+  Bytes dram;                                   ///< compulsory: see SimulationReport::dram
+  Index matmul_flops = 0;
+  Index non_matmul_flops = 0;
+  Index thread_blocks = 0;
+};
+
+/// Totals over batch and heads.
+struct SimulationReport {
+  AttentionProblem problem;
+  std::string algorithm;
+  Tiling tiling;
+  Carry carry = Carry::problem;
+  std::string gpu;
+
+  Bytes paper;
+  Bytes requested;
+  std::array<Bytes, kTensorCount> by_tensor{};  ///< requested
+  /// Compulsory bytes: each launch reads its operands once and writes its results once, but for
+  /// tensors made by an earlier launch of the pass that fit in L2. A floor, not a cache model.
+  Bytes dram;
+
+  Index matmul_flops = 0;
+  Index non_matmul_flops = 0;
+  Index tile_ops = 0;
+
+  Index sram_bytes_per_block = 0;      ///< largest of the launches
+  Index register_bytes_per_block = 0;  ///< largest of the launches
+  bool fits = true;
+  std::string overflow_reason;  ///< when it does not fit
+  Index peak_hbm_bytes = 0;     ///< inputs, outputs and workspace
+
+  /// Roofline floor: the larger, launch by launch, of the times below, summed over launches.
+  double predicted_s = 0;
+  std::string bound_by;  ///< "tensor_cores", "cuda_cores" or "dram"
+
+  std::vector<LaunchReport> launches;
+};
+
+/// Counts without numbers, at any size. invalid_request for a problem that cannot be computed, an
+/// unknown algorithm, or a tiling that does not fit on chip without allow_overflow.
+Result<SimulationReport> simulate(const SimulationRequest& request);
+
+/// The largest square tiling, a multiple of 16, whose slots fit a thread block's shared memory and
+/// an SM's registers. Nothing when not even 16 x 16 fits.
+std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
+                                     Carry carry, const GpuDescription& gpu);
+
+/// How the numbers are computed.
+struct NumericOptions {
+  bool round_to_storage = false;   ///< round where a kernel rounds: stores and matrix operands
+  bool fp32_accumulators = false;  ///< round accumulators to fp32 after every operation
+  BlockOrder order;
+};
+
+/// Numbers of a whole problem.
+struct NumericResult {
+  ForwardResult output;  ///< O [B, H, N, d], LSE [B, H, N, 1]
+  ErrorReport O_error;   ///< against the reference
+  ErrorReport LSE_error;
+};
+
+/// Runs the numbers of every head and compares them with naive_forward(). The request has to have
+/// passed simulate().
+Result<NumericResult> simulate_numbers(const SimulationRequest& request,
+                                       const AttentionInputs& inputs,
+                                       const NumericOptions& options);
+
+}  // namespace attnscope

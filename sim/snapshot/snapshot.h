@@ -1,0 +1,149 @@
+/// What the screen shows at one step: an immutable picture of the simulation, published by the
+/// worker and read by panels without a lock. Everything here is modelled, from the schedule and the
+/// device description, with true values from the numeric executor.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reference/head_tensor.h"
+#include "sim/device/gpu_description.h"
+#include "sim/schedule/algorithm.h"
+#include "sim/simulation.h"
+
+namespace attnscope {
+
+/// A rectangle of values, C order. NaN marks what is not there (poisoned or never written).
+struct ValueTile {
+  Index rows = 0;
+  Index cols = 0;
+  std::vector<double> values;
+  double at(Index row, Index col) const {
+    return values[static_cast<std::size_t>(row * cols + col)];
+  }
+};
+
+/// Which memory of the SM a slot counts against.
+enum class OnChipSpace : std::uint8_t { shared, registers };
+
+/// One named slot on chip and what it holds at this step.
+struct SlotState {
+  Tensor tensor = Tensor::Q;
+  std::uint8_t slot = 1;
+  OnChipSpace space = OnChipSpace::shared;
+  Shape capacity;            ///< rows and columns that the slot can hold
+  Index capacity_bytes = 0;  ///< at the precision in which the kernel keeps it
+  bool valid = false;        ///< holds a tile; otherwise poisoned
+  Tile tile;                 ///< which one, when valid
+  ValueTile values;          ///< its values, when valid
+};
+
+/// A stretch of steps [begin, end) with a name, for the scrub bar: launches, thread blocks, outer
+/// loop iterations.
+struct StepSpan {
+  Index begin = 0;
+  Index end = 0;
+  std::string label;  ///< "scores", "i = 2", "j = 0"
+};
+
+/// First step that touches a tile of S or P and the last one, by launch order; -1 where none does.
+struct TileLife {
+  std::int32_t first = -1;
+  std::int32_t last = -1;
+};
+
+/// One HBM tensor of the shown head and how it stands at this step.
+struct HbmTensorState {
+  Tensor tensor = Tensor::Q;
+  Shape shape;
+  Index bytes = 0;
+  bool input = false;         ///< holds its values from the start
+  bool never_stored = false;  ///< S and P of the flash algorithms: shown as a ghost
+  Index tile_rows = 0;        ///< rows of a tile along the first axis
+  Index tile_cols = 0;  ///< columns of a tile; shape.cols when the tensor has one column of tiles
+  /// For each tile, C order over the tile grid: whether it holds its values by now. Inputs: all.
+  std::vector<std::uint8_t> written;
+  Index tile_row_count() const { return ceil_div(shape.rows, tile_rows); }
+  Index tile_col_count() const { return ceil_div(shape.cols, tile_cols); }
+};
+
+/// The running softmax of the chosen query row around the column tile that is being folded in. A
+/// field is empty until its operation has run in this tile.
+struct SoftmaxRow {
+  Index query = 0;     ///< row of the head
+  std::int32_t i = 0;  ///< its row tile
+  Index row_in_tile = 0;
+  std::int32_t j = -1;  ///< column tile being folded in; -1 before the first
+  Index keys_seen = 0;  ///< keys of the tiles folded in completely, visible ones
+  std::optional<double> m_prev, row_max, m, alpha;
+  std::optional<double> beta;  ///< flash1: exp(m~ - m)
+  std::optional<double> l_prev, row_sum, l;
+  Index O_column = 0;                   ///< the chosen column of O
+  std::optional<double> O_prev, PV, O;  ///< that element before the step, its addend, after it
+  /// O / l (or O where it is kept normalised) of the whole row against the reference of the keys
+  /// folded in so far, largest absolute difference; empty when nothing has been folded in.
+  std::optional<double> error;
+};
+
+/// Bytes moved by one tensor.
+struct TensorBytes {
+  Index read_bytes = 0;
+  Index write_bytes = 0;
+};
+
+/// What does not change from step to step: shared by all snapshots of one run.
+struct RunInfo {
+  AttentionProblem problem;
+  const Algorithm* algorithm = nullptr;
+  Tiling tiling;
+  ScheduleOptions options;
+  GpuDescription gpu;
+  Pass pass;
+  std::vector<TileGrid> grids;     ///< of each launch
+  Index step_count = 0;            ///< operations of the shown head, all launches
+  std::vector<StepSpan> launches;  ///< one a launch
+  std::vector<StepSpan> outer;     ///< outer loop: thread blocks, or iterations of flash1's j loop
+  /// Steps at which a new tile step begins (the granularity "tile"), ascending; 0 among them.
+  std::vector<std::int32_t> tile_steps;
+  /// Life of each tile (i, j) of S on the plain grid, C order [Tr, Tc].
+  std::vector<TileLife> score_tiles;
+  Index Tr = 0;
+  Index Tc = 0;
+  Index batch = 0, head = 0;  ///< the head that is shown
+  /// softmax_scale Q K^T of the shown head with hidden keys at -inf, [N, N_kv]; empty when the
+  /// problem is too large to show values.
+  ValueTile reference_scores;
+  ValueTile reference_O;  ///< [N, d]
+  bool has_values = false;
+  SimulationReport totals;                             ///< whole pass, all heads
+  std::array<TensorBytes, kTensorCount> head_bytes{};  ///< requested, whole pass, this head
+};
+
+/// One step. The state is the one after `op` has run; step -1 is before the first operation.
+struct Snapshot {
+  std::shared_ptr<const RunInfo> run;
+  std::optional<Error> error;  ///< set instead of a run when the request failed
+  std::uint64_t request = 0;   ///< which request this answers
+
+  Index step = -1;            ///< last operation that has run
+  TileOp op;                  ///< that operation; meaningless at step -1
+  TileOp next_op;             ///< the one after it; meaningless at the last step
+  int launch = 0;             ///< index of the launch of `op` (of `next_op` at step -1)
+  Index block = 0;            ///< thread block within the head
+  std::int32_t i = 0, j = 0;  ///< row and column tile of the scores being worked on
+  Index op_bytes = 0;         ///< bytes that `op` moved between HBM and SRAM, else 0
+  Index next_op_bytes = 0;
+
+  std::vector<SlotState> slots;  ///< every slot that this launch uses, in order of first use
+  std::vector<HbmTensorState> hbm;
+  SoftmaxRow softmax_row;
+  std::array<TensorBytes, kTensorCount> bytes_so_far{};  ///< requested, this head
+  Index matmul_flops_so_far = 0;                         ///< this head
+  Index other_flops_so_far = 0;
+  std::string what;  ///< one sentence: what `op` did, with its sizes
+  std::string why;   ///< one sentence: why the algorithm does it
+};
+
+}  // namespace attnscope

@@ -1,0 +1,48 @@
+/// One head of a problem, step by step: the schedule's operations as a line that can be walked in
+/// both directions, with the true state of memory at every step. Keeps a window and keyframes;
+/// everything else is regenerated.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "reference/inputs.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope {
+
+/// What to step through.
+struct SteppedRequest {
+  SimulationRequest simulation;
+  InputSpec inputs;
+  std::optional<AttentionInputs> given_inputs;  ///< instead of `inputs`
+  Index batch = 0, head = 0;                    ///< the head to show
+  bool round_to_storage = true;                 ///< values as a kernel would round them
+};
+
+/// Problems with more scores than this step without values: geometry, bytes and pseudo-code only.
+inline constexpr Index kMaxShownScores = Index{1} << 22;
+
+class SteppedRun {
+ public:
+  /// Runs the head once, keeping keyframes. `progress` is called with a fraction now and then;
+  /// `cancel` set to true gives Error failed "cancelled".
+  static Result<std::unique_ptr<SteppedRun>> create(
+      const SteppedRequest& request, const std::function<void(double)>& progress = {},
+      const std::atomic<bool>* cancel = nullptr);
+  ~SteppedRun();
+
+  const std::shared_ptr<const RunInfo>& info() const;
+  /// The state after operation `step`, -1 <= step < step_count; exact, whichever step was asked for
+  /// before. `query` and `O_column` choose what SoftmaxRow follows; query -1: the first row of the
+  /// row tile under the playhead.
+  Snapshot at(Index step, Index query = -1, Index O_column = 0);
+
+ private:
+  struct Impl;
+  explicit SteppedRun(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace attnscope
