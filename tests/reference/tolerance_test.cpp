@@ -1,0 +1,143 @@
+#include "reference/tolerance.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "reference/check.h"
+#include "reference/rounding.h"
+#include "tests/support/tensor_assertions.h"
+
+namespace attnscope {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+using Values = std::vector<double>;
+
+TEST(Compare, FindsTheWorstElementAndTheRelativeNorm) {
+  const ErrorReport report = compare(Values{1, 2, 6, 4}, Values{1, 2, 3, 0});
+  EXPECT_EQ(report.max_abs_error, 4.0);
+  EXPECT_EQ(report.worst_index, 3);
+  EXPECT_DOUBLE_EQ(report.rel_fro_error, 5.0 / std::sqrt(14.0));
+  EXPECT_FALSE(report.has_nan);
+}
+
+TEST(Compare, EqualValuesHaveNoError) {
+  for (const Values& values : {Values{}, Values{0, 0}, Values{1, -kInfinity, 3}}) {
+    const ErrorReport report = compare(values, values);
+    EXPECT_EQ(report.max_abs_error, 0.0);
+    EXPECT_EQ(report.rel_fro_error, 0.0);
+    EXPECT_TRUE(within(report, {0.0}));
+  }
+}
+
+TEST(Compare, NanOnEitherSideIsNeverWithinTolerance) {
+  for (const auto& [x, ref] :
+       {std::pair{Values{1, kNan}, Values{1, 2}}, std::pair{Values{1, 2}, Values{1, kNan}},
+        std::pair{Values{1, kNan}, Values{1, kNan}}}) {
+    const ErrorReport report = compare(x, ref);
+    EXPECT_TRUE(report.has_nan);
+    EXPECT_EQ(report.worst_index, 1);
+    EXPECT_FALSE(within(report, {kInfinity}));
+  }
+}
+
+TEST(Compare, InfinitiesMatchOnlyThemselves) {
+  for (const auto& [x, ref] :
+       {std::pair{kInfinity, -kInfinity}, std::pair{-kInfinity, 0.0}, std::pair{0.0, -kInfinity}}) {
+    const ErrorReport report = compare(Values{5, x}, Values{5, ref});
+    EXPECT_EQ(report.max_abs_error, kInfinity);
+    EXPECT_EQ(report.rel_fro_error, kInfinity);
+    EXPECT_FALSE(within(report, {1e300}));
+  }
+}
+
+TEST(Compare, AnErrorAgainstAllZerosIsInfiniteInTheRelativeNorm) {
+  EXPECT_EQ(compare(Values{1e-30}, Values{0}).rel_fro_error, kInfinity);
+}
+
+TEST(Compare, DifferentSizesAreAProgrammersError) {
+  EXPECT_THROW(compare(Values{1, 2}, Values{1}), CheckFailure);
+}
+
+TEST(Within, ToleranceIsInclusiveAndNanTolerancesAcceptNothing) {
+  const ErrorReport report = compare(Values{1.5}, Values{1});
+  EXPECT_TRUE(within(report, {0.5}));
+  EXPECT_FALSE(within(report, {std::nextafter(0.5, 0.0)}));
+  EXPECT_FALSE(within(report, {kNan}));
+}
+
+TEST(ToleranceFrom, IsKTimesTheYardsticksErrorOrOneLastPlace) {
+  EXPECT_DOUBLE_EQ(tolerance_from(Values{1.5}, Values{1}, DType::bf16, 3.0).max_abs, 1.5);
+  EXPECT_EQ(tolerance_from(Values{3}, Values{3}, DType::bf16).max_abs, 0x1p-6);
+  EXPECT_EQ(tolerance_from(Values{3, -kInfinity}, Values{3, -kInfinity}, DType::fp16).max_abs,
+            0x1p-9);
+}
+
+TEST(ToleranceFrom, AFailedYardstickGivesNoLicence) {
+  EXPECT_EQ(tolerance_from(Values{kNan}, Values{1}, DType::fp32).max_abs, 0x1p-23);
+  EXPECT_EQ(tolerance_from(Values{kInfinity}, Values{1}, DType::fp32).max_abs, 0x1p-23);
+}
+
+AttentionProblem problem_of(DType dtype) {
+  AttentionProblem problem;
+  problem.heads = 2;
+  problem.N = 150;
+  problem.N_kv = 140;  // the first ten rows are empty
+  problem.d = 32;
+  problem.dtype = dtype;
+  problem.mask = Mask::causal();
+  return problem;
+}
+
+TEST(UnfusedForward, ErrsByAboutItsPrecision) {
+  for (const auto& [dtype, least, most] :
+       {std::tuple{DType::fp32, 1e-8, 3e-6}, std::tuple{DType::fp16, 1e-4, 4e-3},
+        std::tuple{DType::bf16, 1e-3, 3e-2}}) {
+    const AttentionProblem problem = problem_of(dtype);
+    const AttentionInputs inputs = make_inputs(problem, {});
+    const ForwardResult reference = naive_forward(problem, inputs);
+    const ForwardResult unfused = unfused_forward(problem, inputs);
+    const ErrorReport error = compare(unfused.O.data, reference.O.data);
+    EXPECT_FALSE(error.has_nan);
+    EXPECT_GT(error.max_abs_error, least) << to_string(dtype);
+    EXPECT_LT(error.max_abs_error, most) << to_string(dtype);
+    EXPECT_TRUE(within(compare(unfused.LSE.data, reference.LSE.data), {most}));
+    for (const double value : unfused.O.data) ASSERT_EQ(value, round_to(dtype, value));
+  }
+}
+
+TEST(UnfusedForward, EmptyRowsAreAsInTheReference) {
+  const AttentionProblem problem = problem_of(DType::bf16);
+  const ForwardResult unfused = unfused_forward(problem, make_inputs(problem, {}));
+  for (Index q = 0; q < 10; ++q) {
+    EXPECT_EQ(unfused.LSE.at(0, 1, q, 0), -kInfinity);
+    EXPECT_EQ(unfused.O.at(0, 1, q, 31), 0.0);
+  }
+}
+
+TEST(ForwardTolerance, AcceptsTheRoundedReferenceAndRefusesAWrongResult) {
+  for (const InputKind kind : {InputKind::gaussian, InputKind::needle}) {
+    for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+      const AttentionProblem problem = problem_of(dtype);
+      const AttentionInputs inputs = make_inputs(problem, {kind, 1});
+      const ForwardResult reference = naive_forward(problem, inputs);
+      const Tolerance tolerance = forward_tolerance(problem, inputs, reference);
+      HeadTensor rounded = reference.O;
+      for (double& value : rounded.data) value = round_to(dtype, value);
+      EXPECT_TRUE(within(compare(rounded.data, reference.O.data), tolerance));
+
+      // The mask off by one key is a small error that must not pass
+      AttentionProblem shifted = problem;
+      shifted.mask = Mask{Mask::kUnlimited, 1, problem.mask.alignment};
+      const ForwardResult wrong = naive_forward(shifted, inputs);
+      EXPECT_FALSE(within(compare(wrong.O.data, reference.O.data), tolerance));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attnscope
