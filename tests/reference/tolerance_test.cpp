@@ -110,6 +110,40 @@ TEST(UnfusedForward, ErrsByAboutItsPrecision) {
   }
 }
 
+TEST(UnfusedForward, ScalesKeysAndStoresScoresInTheProblemsPrecision) {
+  // One key and one live column: LSE is the stored score itself
+  AttentionProblem problem;
+  problem.N = 200;
+  problem.N_kv = 1;
+  problem.d = 2;
+  const double scale = static_cast<double>(static_cast<float>(problem.softmax_scale()));
+  for (const DType dtype : {DType::fp16, DType::bf16}) {
+    problem.dtype = dtype;
+    AttentionInputs inputs = make_inputs(problem, {});
+    const double key = inputs.K.at(0, 0, 0, 0);
+    inputs.K.at(0, 0, 0, 1) = 0.0;
+    const ForwardResult unfused = unfused_forward(problem, inputs);
+    for (Index q = 0; q < problem.N; ++q) {
+      const double product = inputs.Q.at(0, 0, q, 0) * round_to(dtype, key * scale);
+      EXPECT_EQ(unfused.LSE.at(0, 0, q, 0), round_to(dtype, product)) << q;
+    }
+  }
+}
+
+TEST(UnfusedForward, StoresWeightsInTheProblemsPrecision) {
+  // S = (s, 0) and V = (1, -1): the difference of two weights shows how each was rounded
+  const AttentionProblem problem{.N = 1, .N_kv = 2, .d = 1, .dtype = DType::bf16, .mask = {}};
+  AttentionInputs inputs{{1, 1, 1, 1}, {1, 1, 2, 1}, {1, 1, 2, 1}, {1, 1, 1, 1}};
+  const double s = 0.40625;
+  inputs.Q.data = {1.0};
+  inputs.K.data = {s, 0.0};
+  inputs.V.data = {1.0, -1.0};
+  const double l = std::exp(s) + 1;
+  const double stored = round_to(DType::bf16, std::exp(s) / l) - round_to(DType::bf16, 1 / l);
+  ASSERT_NE(stored, round_to(DType::bf16, (std::exp(s) - 1) / l));  // else the case shows nothing
+  EXPECT_EQ(unfused_forward(problem, inputs).O.data[0], stored);
+}
+
 TEST(UnfusedForward, EmptyRowsAreAsInTheReference) {
   const AttentionProblem problem = problem_of(DType::bf16);
   const ForwardResult unfused = unfused_forward(problem, make_inputs(problem, {}));
