@@ -1,0 +1,181 @@
+#include "tests/layers/layer_rules.h"
+
+#include <algorithm>
+#include <regex>
+#include <sstream>
+
+namespace attnscope::test {
+namespace {
+
+/// A folder (or one file), and what its files may include.
+struct Layer {
+  std::string_view folder;
+  std::vector<std::string_view> may_include;
+  std::vector<std::string_view> but_not = {};
+};
+
+/// The first entry that a path lies in is its layer: inner folders stand before outer ones.
+const std::vector<Layer>& layers() {
+  static const std::vector<Layer> kLayers = {
+      {"reference", {"reference"}},
+      {"sim", {"reference", "sim"}},
+      {"kernels/measure", {"reference", "kernels"}},
+      {"kernels/attnscope_kernels.cpp", {"reference", "kernels"}},  // the interface offers both
+      {"kernels", {"reference", "kernels"}, {"kernels/measure"}},
+      {"app", {"reference", "sim", "kernels", "app"}},
+      {"tests", {"reference", "sim", "kernels", "app", "tests"}},
+  };
+  return kLayers;
+}
+
+bool lies_in_any(std::string_view path, const std::vector<std::string_view>& folders) {
+  return std::ranges::any_of(folders, [&](auto folder) { return lies_in(path, folder); });
+}
+
+bool is_graphics(std::string_view header) {
+  return header.starts_with("imgui") || header.starts_with("GLFW/") || header.starts_with("GL/") ||
+         header.starts_with("EGL/") || header.starts_with("GLES") || header.starts_with("KHR/");
+}
+
+bool is_cuda(std::string_view header) {
+  for (const char* prefix : {"cuda", "cublas", "cupti", "cub/", "thrust/", "nvperf", "nvml", "nvtx",
+                             "cooperative_groups", "mma.h", "device_launch", "vector_types.h"}) {
+    if (header.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+bool is_angled_or_quoted(const SourceFile& file, bool (*predicate)(std::string_view),
+                         std::string& found) {
+  for (const auto* includes : {&file.angled_includes, &file.quoted_includes}) {
+    const auto hit = std::ranges::find_if(*includes, predicate);
+    if (hit == includes->end()) continue;
+    found = *hit;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Violations layer_violations(const SourceTree& tree) {
+  Violations violations;
+  for (const auto& [path, file] : tree) {
+    if (!is_code(path)) continue;
+    const auto layer =
+        std::ranges::find_if(layers(), [&](const Layer& l) { return lies_in(path, l.folder); });
+    if (layer == layers().end()) {
+      violations.push_back(path + ": lies in no layer");
+      continue;
+    }
+    for (const std::string& included : file.quoted_includes) {
+      if (!lies_in_any(included, layer->may_include) || lies_in_any(included, layer->but_not)) {
+        violations.push_back(path + ": may not include " + included);
+      }
+    }
+  }
+  return violations;
+}
+
+Violations unresolved_includes(const SourceTree& tree) {
+  Violations violations;
+  for (const auto& [path, file] : tree) {
+    for (const std::string& included : file.quoted_includes) {
+      if (tree.contains(included) || tree.contains(included + ".in")) continue;
+      violations.push_back(path + ": \"" + included + "\" is no root-relative path of a file");
+    }
+  }
+  return violations;
+}
+
+Violations graphics_violations(const SourceTree& tree) {
+  Violations violations;
+  for (const auto& [path, file] : tree) {
+    std::string found;
+    if (lies_in(path, "app") || lies_in(path, "tests/app")) continue;
+    if (is_angled_or_quoted(file, is_graphics, found)) {
+      violations.push_back(path + ": includes " + found + " outside app/");
+    }
+  }
+  return violations;
+}
+
+Violations cuda_violations(const SourceTree& tree) {
+  Violations violations;
+  for (const auto& [path, unused] : tree) {
+    if (!lies_in_any(path, {"reference", "sim", "app"})) continue;
+    for (const std::string& reached : include_closure(tree, path)) {
+      std::string found;
+      const auto file = tree.find(reached);
+      if (file != tree.end() && is_angled_or_quoted(file->second, is_cuda, found)) {
+        violations.push_back(path + ": reaches " + found + " through " + reached);
+      }
+    }
+  }
+  return violations;
+}
+
+Violations heavy_header_violations(const SourceTree& tree) {
+  Violations violations;
+  for (const auto& [path, file] : tree) {
+    for (const std::string& header : file.angled_includes) {
+      const bool is_eigen = header.starts_with("Eigen/");
+      const bool is_json = header == "nlohmann/json.hpp";
+      const bool is_cli = header.starts_with("CLI/");
+      const bool misplaced_eigen = is_eigen && is_header(path) && path != "reference/eigen_view.h";
+      const bool misplaced_json = is_json && is_header(path) && !lies_in(path, "tests");
+      const bool misplaced_cli = is_cli && (is_header(path) || !lies_in(path, "app"));
+      if (misplaced_eigen || misplaced_json || misplaced_cli) {
+        violations.push_back(path + ": includes <" + header + ">");
+      }
+    }
+  }
+  return violations;
+}
+
+Violations unguarded_headers(const SourceTree& tree) {
+  Violations violations;
+  for (const auto& [path, file] : tree) {
+    if (!is_header(path) || path == "kernels/attnscope_kernels.h") continue;  // C: its own guard
+    const std::size_t guard = file.text.find("#pragma once");
+    if (guard == std::string::npos || guard > file.text.find("#include")) {
+      violations.push_back(path + ": no #pragma once before its first include");
+    }
+  }
+  return violations;
+}
+
+Violations forbidden_words(const SourceTree& tree) {
+  // Split, so that this file does not hold what it forbids
+  static const std::regex kForbidden(
+      "\\b(TO"
+      "DO|FIX"
+      "ME|XX"
+      "X|HA"
+      "CK)\\b|\\bfor n"
+      "ow\\b|"
+      "\\bst"
+      "ub\\b|\\bplace"
+      "holder|\\bwork"
+      "tree|/wo"
+      "rk/|"
+      "\\bnot imple"
+      "mented|\\bout of sc"
+      "ope",
+      std::regex::icase);
+  Violations violations;
+  for (const auto& [path, file] : tree) {
+    std::istringstream lines(file.text);
+    int number = 0;
+    for (std::string line; std::getline(lines, line);) {
+      ++number;
+      std::smatch match;
+      if (std::regex_search(line, match, kForbidden)) {
+        violations.push_back(path + ":" + std::to_string(number) + ": \"" + match.str() + '"');
+      }
+    }
+  }
+  return violations;
+}
+
+}  // namespace attnscope::test

@@ -1,0 +1,34 @@
+/// The rules that keep the layers apart: reference <- sim, reference <- kernels <- kernels/measure,
+/// app -> all. The link graph alone cannot: root-relative includes reach every header.
+/// Each rule returns one line per violation, empty when there is none.
+#pragma once
+
+#include "tests/layers/source_tree.h"
+
+namespace attnscope::test {
+
+using Violations = std::vector<std::string>;
+
+/// A folder includes only from its own layer and those below it.
+Violations layer_violations(const SourceTree& tree);
+
+/// Every quoted include is root-relative and names a file of the tree.
+Violations unresolved_includes(const SourceTree& tree);
+
+/// ImGui, GLFW, OpenGL and EGL stay in app/ and its tests.
+Violations graphics_violations(const SourceTree& tree);
+
+/// No header that reference/, sim/ or app/ reaches includes a header of CUDA's.
+Violations cuda_violations(const SourceTree& tree);
+
+/// Headers stay light: Eigen only in reference/eigen_view.h, nlohmann/json only as json_fwd.hpp,
+/// CLI11 in none; CLI11 only in app/.
+Violations heavy_header_violations(const SourceTree& tree);
+
+/// Every header opens with #pragma once before its first include.
+Violations unguarded_headers(const SourceTree& tree);
+
+/// Words that mark unfinished work, or name the machine or the way that a change was made on.
+Violations forbidden_words(const SourceTree& tree);
+
+}  // namespace attnscope::test

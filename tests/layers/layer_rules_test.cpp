@@ -1,0 +1,127 @@
+/// The rules themselves, on small trees that break them: each must see its violation.
+#include "tests/layers/layer_rules.h"
+
+#include <gmock/gmock.h>
+
+namespace attnscope::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+SourceTree tree_of(const std::map<std::string, std::string>& texts) {
+  SourceTree tree;
+  for (const auto& [path, text] : texts) tree[path] = parse_source(text);
+  return tree;
+}
+
+TEST(SourceTreeParser, FindsBothKindsOfIncludeInAnySpelling) {
+  const SourceFile file = parse_source(
+      "#include <vector>\n#include \"reference/check.h\"  // why\n  #  include<cmath>\n"
+      "// text about #include <nothing>\n");
+  EXPECT_THAT(file.angled_includes, ElementsAre("vector", "cmath"));
+  EXPECT_THAT(file.quoted_includes, ElementsAre("reference/check.h"));
+}
+
+TEST(LayerRules, DownwardIncludesAreFine) {
+  EXPECT_THAT(layer_violations(tree_of({
+                  {"reference/a.h", "#include \"reference/b.h\"\n"},
+                  {"sim/a.h", "#include \"reference/a.h\"\n#include \"sim/ops/b.h\"\n"},
+                  {"kernels/flash2/a.cu", "#include \"kernels/device/b.h\"\n"},
+                  {"kernels/measure/a.cpp", "#include \"kernels/launch.h\"\n"},
+                  {"app/a.cpp", "#include \"sim/a.h\"\n#include \"kernels/catalog.h\"\n"},
+              })),
+              IsEmpty());
+}
+
+TEST(LayerRules, UpwardAndSidewaysIncludesAreSeen) {
+  const std::pair<const char*, const char*> crossings[] = {
+      {"reference/a.h", "sim/a.h"},       {"reference/a.cpp", "kernels/catalog.h"},
+      {"reference/a.cpp", "app/a.h"},     {"sim/a.cpp", "kernels/catalog.h"},
+      {"sim/a.cpp", "app/a.h"},           {"kernels/catalog.cpp", "sim/schedule/catalog.h"},
+      {"kernels/flash2/a.cu", "app/a.h"}, {"kernels/flash2/a.cu", "kernels/measure/timing.h"},
+      {"sim/a.cpp", "tests/support/a.h"}, {"app/a.cpp", "tests/support/a.h"},
+      {"sim/a.cpp", "simulation.h"},      {"elsewhere/a.cpp", "reference/a.h"}};
+  for (const auto& [from, to] : crossings) {
+    const SourceTree tree = tree_of({{from, std::string("#include \"") + to + "\"\n"}});
+    EXPECT_EQ(layer_violations(tree).size(), 1u) << from << " -> " << to;
+  }
+}
+
+TEST(LayerRules, IncludesThatNameNoFileAreSeen) {
+  EXPECT_THAT(unresolved_includes(tree_of({{"sim/a.h", ""}, {"sim/b.cpp", "#include \"a.h\"\n"}})),
+              ElementsAre(HasSubstr("sim/b.cpp")));
+}
+
+TEST(LayerRules, GraphicsOutsideTheAppAreSeen) {
+  for (const char* header :
+       {"imgui.h", "imgui_impl_glfw.h", "GLFW/glfw3.h", "GL/gl.h", "EGL/egl.h"}) {
+    const std::string line = std::string("#include <") + header + ">\n";
+    EXPECT_EQ(graphics_violations(tree_of({{"sim/a.cpp", line}})).size(), 1u) << header;
+    EXPECT_THAT(graphics_violations(tree_of({{"app/a.cpp", line}, {"tests/app/a.cpp", line}})),
+                IsEmpty());
+  }
+}
+
+TEST(LayerRules, CudaIsSeenThroughAnyNumberOfHeaders) {
+  const SourceTree tree = tree_of({
+      {"app/a.cpp", "#include \"kernels/b.h\"\n"},
+      {"kernels/b.h", "#include \"kernels/c.h\"\n"},
+      {"kernels/c.h", "#include \"kernels/b.h\"\n#include <cuda_runtime.h>\n"},
+      {"kernels/d.cu", "#include <cuda_fp16.h>\n"},
+  });
+  EXPECT_THAT(cuda_violations(tree), ElementsAre(HasSubstr("through kernels/c.h")));
+  EXPECT_EQ(cuda_violations(tree_of({{"sim/a.h", "#include <cupti.h>\n"}})).size(), 1u);
+  EXPECT_EQ(cuda_violations(tree_of({{"reference/a.h", "#include \"cublas_v2.h\"\n"}})).size(), 1u);
+}
+
+TEST(LayerRules, HeavyLibrariesInHeadersAreSeen) {
+  const std::pair<const char*, const char*> misplaced[] = {{"sim/a.h", "Eigen/Core"},
+                                                           {"reference/a.h", "nlohmann/json.hpp"},
+                                                           {"app/cli/a.h", "CLI/CLI.hpp"},
+                                                           {"sim/a.cpp", "CLI/CLI.hpp"}};
+  for (const auto& [path, header] : misplaced) {
+    const SourceTree tree = tree_of({{path, std::string("#include <") + header + ">\n"}});
+    EXPECT_EQ(heavy_header_violations(tree).size(), 1u) << path << " " << header;
+  }
+  EXPECT_THAT(heavy_header_violations(tree_of({
+                  {"reference/eigen_view.h", "#include <Eigen/Core>\n"},
+                  {"sim/a.cpp", "#include <Eigen/Core>\n#include <nlohmann/json.hpp>\n"},
+                  {"sim/a.h", "#include <nlohmann/json_fwd.hpp>\n"},
+                  {"app/cli/a.cpp", "#include <CLI/CLI.hpp>\n"},
+              })),
+              IsEmpty());
+}
+
+TEST(LayerRules, HeadersWithoutAGuardAreSeen) {
+  EXPECT_THAT(unguarded_headers(tree_of({{"sim/a.h", "/// Text.\n#pragma once\n#include <a>\n"},
+                                         {"sim/b.h", "int x;\n"},
+                                         {"sim/c.h", "#include <a>\n#pragma once\n"}})),
+              ElementsAre(HasSubstr("sim/b.h"), HasSubstr("sim/c.h")));
+}
+
+TEST(LayerRules, ForbiddenWordsAreSeenWithTheirLine) {
+  const std::vector<std::string> words = {
+      "TO"
+      "DO: later",
+      "a fix"
+      "me",
+      "Good for n"
+      "ow.",
+      "a st"
+      "ub",
+      "place"
+      "holders",
+      "in /wo"
+      "rk/main"};
+  for (const std::string& word : words) {
+    const SourceTree tree = tree_of({{"sim/a.cpp", "int x;\n// " + word + "\n"}});
+    EXPECT_THAT(forbidden_words(tree), ElementsAre(HasSubstr("sim/a.cpp:2: "))) << word;
+  }
+  EXPECT_THAT(forbidden_words(tree_of({{"sim/a.cpp", "stubborn workload for nowhere hackle"}})),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace attnscope::test

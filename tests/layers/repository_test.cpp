@@ -1,0 +1,53 @@
+/// The repository's own sources, held to the rules of layer_rules.h.
+#include <gmock/gmock.h>
+
+#include "tests/layers/layer_rules.h"
+
+namespace attnscope::test {
+namespace {
+
+using ::testing::IsEmpty;
+
+const SourceTree& repository() {
+  static const SourceTree kTree = read_source_tree(ATTNSCOPE_SOURCE_DIR);
+  return kTree;
+}
+
+TEST(Repository, IsReadWhole) {
+  for (const char* path : {"CMakeLists.txt", "reference/attention_problem.h", "kernels/catalog.cpp",
+                           "tests/layers/repository_test.cpp"}) {
+    EXPECT_TRUE(repository().contains(path)) << path;
+  }
+  EXPECT_GT(repository().size(), 40u);
+}
+
+TEST(Repository, FoldersIncludeOnlyTheLayersBelowThem) {
+  EXPECT_THAT(layer_violations(repository()), IsEmpty());
+}
+
+TEST(Repository, QuotedIncludesAreRootRelative) {
+  EXPECT_THAT(unresolved_includes(repository()), IsEmpty());
+}
+
+TEST(Repository, GraphicsStayInTheApp) {
+  EXPECT_THAT(graphics_violations(repository()), IsEmpty());
+}
+
+TEST(Repository, NoCudaHeaderReachesTheAppOrTheSimulator) {
+  EXPECT_THAT(cuda_violations(repository()), IsEmpty());
+}
+
+TEST(Repository, HeadersStayLight) {
+  EXPECT_THAT(heavy_header_violations(repository()), IsEmpty());
+}
+
+TEST(Repository, HeadersAreGuarded) {
+  EXPECT_THAT(unguarded_headers(repository()), IsEmpty());
+}
+
+TEST(Repository, HoldsNoMarksOfUnfinishedWork) {
+  EXPECT_THAT(forbidden_words(repository()), IsEmpty());
+}
+
+}  // namespace
+}  // namespace attnscope::test
