@@ -44,7 +44,7 @@ constexpr std::array kFlash1TensorCore{
 };
 constexpr std::array kFlash2TensorCore{
     CompiledTiling{16, {128, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 64}},
-    CompiledTiling{64, {128, 64}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 64}},
+    CompiledTiling{64, {128, 64}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 32}},
 };
 constexpr std::array kCudaCore{
     CompiledTiling{16, {64, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 64}},

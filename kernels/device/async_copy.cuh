@@ -1,0 +1,36 @@
+/// Asynchronous copies from global to shared memory: cp.async.cg, 16 bytes a thread, which pass L1
+/// by (two blocks of one SM that read the same line each ask the L2 for it, as the model counts).
+#pragma once
+
+#include <cstdint>
+
+namespace attnscope::kernels::device {
+
+/// The address of a shared-memory object in its own 32-bit window, as ldmatrix and cp.async want
+/// it.
+__device__ inline std::uint32_t shared_address(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+/// Starts copying 16 bytes. Where not valid, nothing is read (source may point anywhere) and zeros
+/// are written.
+__device__ inline void copy_async_16(std::uint32_t destination, const void* source, bool valid) {
+  const int source_bytes = valid ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(destination), "l"(source),
+               "r"(source_bytes)
+               : "memory");
+}
+
+/// Closes the group of copies that this thread has started since the last commit.
+__device__ inline void commit_copies() {
+  asm volatile("cp.async.commit_group;\n" ::: "memory");
+}
+
+/// Waits until at most `kPending` of this thread's groups are still on their way. Other threads see
+/// the data only after a barrier.
+template <int kPending>
+__device__ inline void wait_copies() {
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending) : "memory");
+}
+
+}  // namespace attnscope::kernels::device

@@ -1,0 +1,71 @@
+/// O on its way between a warp's registers and HBM, in the precision that it is carried in. It
+/// passes through 16 rows of shared memory, so that HBM sees 16-byte accesses.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/device/tile_products.cuh"
+
+namespace attnscope::kernels::device {
+
+/// 16 rows of O in shared memory. fp32 rows are as long as 16-bit rows of twice the head dimension.
+template <typename Carried, int d>
+using CarriedTile = SharedTile<16, d* static_cast<int>(sizeof(Carried)) / 2>;
+
+/// Address of the two neighbouring elements that a lane holds of C tile n, row `row`.
+template <typename Carried, int d>
+__device__ inline std::uint32_t pair_address(const CarriedTile<Carried, d>& tile, int row, int n,
+                                             int lane) {
+  const int pair_byte = (n * 8 + lane % 4 * 2) * static_cast<int>(sizeof(Carried));
+  return tile.chunk_address(row, pair_byte / 16) + pair_byte % 16;
+}
+
+/// Registers from shared memory.
+template <typename Carried, int d>
+__device__ inline void read_carried(Accumulator<1, d>& O, const CarriedTile<Carried, d>& tile,
+                                    int lane) {
+#pragma unroll
+  for (int n = 0; n < d / 8; ++n) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const std::uint32_t address = pair_address<Carried, d>(tile, half * 8 + lane / 4, n, lane);
+      float2 pair;
+      if constexpr (std::is_same_v<Carried, float>) {
+        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];\n"
+                     : "=f"(pair.x), "=f"(pair.y)
+                     : "r"(address)
+                     : "memory");
+      } else {
+        std::uint32_t bits;
+        asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(bits) : "r"(address) : "memory");
+        pair = unpack<Carried>(bits);
+      }
+      O[0][n][2 * half] = pair.x;
+      O[0][n][2 * half + 1] = pair.y;
+    }
+  }
+}
+
+/// Shared memory from registers, rounded to what is carried.
+template <typename Carried, int d>
+__device__ inline void write_carried(const CarriedTile<Carried, d>& tile,
+                                     const Accumulator<1, d>& O, int lane) {
+#pragma unroll
+  for (int n = 0; n < d / 8; ++n) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const std::uint32_t address = pair_address<Carried, d>(tile, half * 8 + lane / 4, n, lane);
+      const float first = O[0][n][2 * half];
+      const float second = O[0][n][2 * half + 1];
+      if constexpr (std::is_same_v<Carried, float>) {
+        asm volatile("st.shared.v2.f32 [%0], {%1, %2};\n" ::"r"(address), "f"(first), "f"(second)
+                     : "memory");
+      } else {
+        asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(address), "r"(pack<Carried>(first, second))
+                     : "memory");
+      }
+    }
+  }
+}
+
+}  // namespace attnscope::kernels::device

@@ -1,0 +1,170 @@
+/// FlashAttention-1, forward, on the tensor cores (arXiv 2205.14135, Algorithm 1).
+/// The twin of sim/schedule/flash1_forward.cpp.
+///
+/// Changed from standard: S and P exist only as tiles on the chip. A thread block owns one head.
+/// The outer loop takes the column tiles Kj, Vj, each loaded once; the inner loop passes over the
+/// row tiles: Oi, mi and li are read from HBM, brought up to date with tile j, and written back. So
+/// O travels through HBM once for every column tile, and O is kept normalised (line 12).
+///
+/// One block a head: a GPU with 132 multiprocessors wants 132 heads or more. With fewer (long
+/// sequences at a fixed number of tokens) most of the GPU idles, and standard attention, whose
+/// products spread over all of it, is faster in spite of its bytes. flash2 is the answer to that.
+///
+/// Requested of memory by one head's block in this launch, valid rows only: Kj, Vj of each column
+/// tile that any row sees; for each of those, Qi, Oi, mi, li of the row tiles that see it read and
+/// Oi, mi, li written, the first pass included. Line 2 (O = 0, l = 0, m = -inf) is the launch
+/// "initialise" before this one; rows that see no key keep those values.
+///
+/// On chip: Kj and Vj in shared memory for all warps; each warp's 16 rows of Qi and Oi in shared
+/// memory of its own, in two stages at d <= 64, so that tile i + 1 is on its way while tile i
+/// is computed. A warp meets the others only where Kj and Vj change.
+#pragma once
+
+#include "kernels/device/online_softmax.cuh"
+#include "kernels/flash1/carried_output.cuh"
+#include "kernels/flash1/flash1_parameters.h"
+
+namespace attnscope::kernels {
+
+/// Shared memory of one block: Kj and Vj, then Q and O of each warp in kStages stages.
+template <typename Carried, int Br, int Bc, int d>
+struct Flash1Shared {
+  static constexpr int kLimitBytes = 227 * 1024;
+  static constexpr int kColumnTileBytes = Bc * d * 2;
+  static constexpr int kRowTileBytes = Br * d * (2 + static_cast<int>(sizeof(Carried)));
+  // The addresses of a second stage cost registers, which d = 128 does not have
+  static constexpr int kStages =
+      d <= 64 && 2 * kColumnTileBytes + 2 * kRowTileBytes <= kLimitBytes ? 2 : 1;
+  static constexpr int kBytes = 2 * kColumnTileBytes + kStages * kRowTileBytes;
+};
+
+template <typename T, typename Carried, int d, int Br, int Bc>
+__global__ void __launch_bounds__(Br / 16 * 32, 1)
+    flash1_forward(const Flash1Parameters parameters) {
+  using namespace device;
+  using Shared = Flash1Shared<Carried, Br, Bc, d>;
+  using TileQ = SharedTile<16, d>;
+  using TileO = CarriedTile<Carried, d>;
+  using TileKV = SharedTile<Bc, d>;
+  constexpr int kThreads = Br / 16 * 32;
+  extern __shared__ __align__(1024) unsigned char shared[];
+
+  const ForwardShape& shape = parameters.shape;
+  const int head = static_cast<int>(blockIdx.x) % shape.heads;
+  const int batch = static_cast<int>(blockIdx.x) / shape.heads;
+  const int kv_head = head / shape.heads_per_kv_head;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % 32;
+  const int warp_row = thread / 32 * 16;  // first row of this warp within a row tile
+  const auto Q = rows_of_head<const T>(parameters.Q, batch, head);
+  const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
+  const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
+  const auto O = rows_of_head<Carried>(parameters.O, batch, head);
+  float* const m_head = parameters.m + Index{blockIdx.x} * shape.N;
+  float* const l_head = parameters.l + Index{blockIdx.x} * shape.N;
+
+  const std::uint32_t Kj_address = shared_address(shared);
+  const std::uint32_t Vj_address = Kj_address + Shared::kColumnTileBytes;
+  const std::uint32_t stages_address =
+      Vj_address + Shared::kColumnTileBytes +
+      thread / 32 * Shared::kStages * (TileQ::kBytes + TileO::kBytes);
+  const auto Qi_of = [&](int i) {
+    return TileQ{stages_address + i % Shared::kStages * (TileQ::kBytes + TileO::kBytes)};
+  };
+  const auto Oi_of = [&](int i) { return TileO{Qi_of(i).address + TileQ::kBytes}; };
+  const auto load_row_tile = [&](int i) {  // this warp's rows of Qi and Oi
+    const Index first = Index{i} * Br + warp_row;
+    const int rows = static_cast<int>(min(Index{16}, shape.N - first));
+    load_tile_async<32>(Qi_of(i), Q.row(first), Q.stride_row, rows, lane);
+    load_tile_async<32>(Oi_of(i), reinterpret_cast<const std::uint16_t*>(O.row(first)),
+                        O.stride_row * static_cast<int>(sizeof(Carried)) / 2, rows, lane);
+    commit_copies();
+  };
+
+  const int Tr = (shape.N + Br - 1) / Br;
+  const int Tc = (shape.keys_end(shape.N - 1) + Bc - 1) / Bc;  // column tiles that any row sees
+  for (int j = 0; j < Tc; ++j) {
+    const int first_i =
+        max(0, j * Bc - shape.diagonal_offset) / Br;  // first tile that sees key j Bc
+
+    // load Kj, Vj; load the first Qi, Oi
+    const int keys = min(Bc, shape.N_kv - j * Bc);
+    // Barrier A: every warp is done with Kj, Vj before they are overwritten, and what it wrote of
+    // O, m and l in the pass before is visible to the lanes that read it in this one.
+    __syncthreads();
+    load_tile_async<kThreads>(TileKV{Kj_address}, K.row(Index{j} * Bc), K.stride_row, keys, thread);
+    load_tile_async<kThreads>(TileKV{Vj_address}, V.row(Index{j} * Bc), V.stride_row, keys, thread);
+    commit_copies();
+    load_row_tile(first_i);
+    wait_copies<1>();
+    __syncthreads();  // Barrier B: every thread's copies of Kj and Vj have arrived.
+
+    for (int i = first_i; i < Tr; ++i) {
+      // load mi, li; load the next Qi, Oi
+      const int first_row = i * Br + warp_row;  // of this warp
+      RowStatistic<1> m, l, alpha;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = first_row + half * 8 + lane / 4;
+        m[half] = row < shape.N ? __ldcg(m_head + row) : kMinusInfinity;
+        l[half] = row < shape.N ? __ldcg(l_head + row) : 0.0f;
+      }
+      __syncwarp();  // Barrier C: all lanes are done with the stage that the next tile overwrites.
+      if (Shared::kStages == 2 && i + 1 < Tr) {
+        load_row_tile(i + 1);
+        wait_copies<1>();
+      } else {
+        wait_copies<0>();
+      }
+      __syncwarp();  // Barrier D: every lane's copies of Qi and Oi have arrived.
+
+      // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
+      Accumulator<1, Bc> S;
+      multiply_scores<T, 1, Bc, d>(S, Qi_of(i).lane_address_rows(lane),
+                                   TileKV{Kj_address}.lane_address_columns(lane));
+      if ((j + 1) * Bc > shape.keys_end(i * Br)) {
+        mask_scores<1, Bc>(S, first_row + shape.diagonal_offset + 1 - j * Bc, keys, lane);
+      }
+
+      // m = max(m, rowmax(S)); P = exp(S - m); O = diag(l) e^(m_prev - m) O; l = alpha l +
+      // rowsum(P)
+      update_max<1, Bc>(m, alpha, S, shape.softmax_scale_log2);
+      RowStatistic<1> sum{}, weight, inverse_l;
+      exponentiate<1, Bc>(S, sum, m, shape.softmax_scale_log2);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        weight[half] = alpha[half] * l[half];
+        l[half] = weight[half] + quad_sum(sum[half]);
+        inverse_l[half] = l[half] == 0.0f ? 0.0f : 1.0f / l[half];
+      }
+
+      // O = diag(1 / l) (O + P Vj)
+      Accumulator<1, d> Oi;
+      read_carried<Carried, d>(Oi, Oi_of(i), lane);
+      rescale<1, d>(Oi, weight);
+      accumulate_output<T, 1, Bc, d>(Oi, S, TileKV{Vj_address}.lane_address_rows(lane));
+      rescale<1, d>(Oi, inverse_l);
+
+      // write Oi, li, mi
+      write_carried<Carried, d>(Oi_of(i), Oi, lane);  // each lane where it read
+      __syncwarp();  // Barrier E: the fragments of all lanes are written before rows are read.
+      store_tile<32>(reinterpret_cast<std::uint16_t*>(O.row(first_row)),
+                     O.stride_row * static_cast<int>(sizeof(Carried)) / 2, Oi_of(i),
+                     shape.N - first_row, lane);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = first_row + half * 8 + lane / 4;
+        if (lane % 4 == 0 && row < shape.N) {
+          m_head[row] = m[half];
+          l_head[row] = l[half];
+        }
+      }
+      if (Shared::kStages == 1 && i + 1 < Tr) {
+        __syncwarp();  // Barrier F: all lanes are done with the only stage.
+        load_row_tile(i + 1);
+      }
+    }
+  }
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,130 @@
+/// FlashAttention-1, forward, in fp32 on the CUDA cores (arXiv 2205.14135, Algorithm 1).
+/// The twin of sim/schedule/flash1_forward.cpp.
+///
+/// The same block program as flash1_forward.cuh, without tensor cores and with one slot for every
+/// tile; Oi goes straight between HBM and registers. The form to read first.
+#include "kernels/device/cuda_core_tiles.cuh"
+#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/host/launch_kernel.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// Shared memory of one block: Kj, Vj, Qi and P.
+template <int Br, int Bc, int d>
+constexpr int flash1_fp32_shared_bytes = 4 * (2 * device::padded_tile_floats<Bc, d> +
+                                              device::padded_tile_floats<Br, d> +
+                                              device::padded_tile_floats<Br, Bc>);
+
+template <int d, int Br, int Bc>
+__global__ void __launch_bounds__(4 * Br, 1)
+    flash1_forward_fp32(const Flash1Parameters parameters) {
+  using namespace device;
+  constexpr int kThreads = 4 * Br;
+  extern __shared__ __align__(1024) float shared_floats[];
+  float* const Kj = shared_floats;
+  float* const Vj = Kj + padded_tile_floats<Bc, d>;
+  float* const Qi = Vj + padded_tile_floats<Bc, d>;
+  float* const P = Qi + padded_tile_floats<Br, d>;
+
+  const ForwardShape& shape = parameters.shape;
+  const int head = static_cast<int>(blockIdx.x) % shape.heads;
+  const int batch = static_cast<int>(blockIdx.x) / shape.heads;
+  const int kv_head = head / shape.heads_per_kv_head;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int x = thread % kLanesPerRow;
+  const int tile_row = thread / kLanesPerRow * kRowsPerLane;  // first row of this thread
+  const auto Q = rows_of_head<const float>(parameters.Q, batch, head);
+  const auto K = rows_of_head<const float>(parameters.K, batch, kv_head);
+  const auto V = rows_of_head<const float>(parameters.V, batch, kv_head);
+  const auto O = rows_of_head<float>(parameters.O, batch, head);
+  float* const m_head = parameters.m + Index{blockIdx.x} * shape.N;
+  float* const l_head = parameters.l + Index{blockIdx.x} * shape.N;
+
+  const int Tr = (shape.N + Br - 1) / Br;
+  const int Tc = (shape.keys_end(shape.N - 1) + Bc - 1) / Bc;  // column tiles that any row sees
+  for (int j = 0; j < Tc; ++j) {
+    // load Kj, Vj
+    const int keys = min(Bc, shape.N_kv - j * Bc);
+    // Barrier A: every thread is done with Kj, Vj before they are overwritten, and what it wrote of
+    // O, m and l in the pass before is visible to the threads that read it in this one.
+    __syncthreads();
+    load_padded_tile_async<kThreads, Bc, d>(Kj, K.row(Index{j} * Bc), K.stride_row, keys, thread);
+    load_padded_tile_async<kThreads, Bc, d>(Vj, V.row(Index{j} * Bc), V.stride_row, keys, thread);
+
+    for (int i = max(0, j * Bc - shape.diagonal_offset) / Br; i < Tr; ++i) {
+      // load Qi
+      const int rows = min(Br, shape.N - i * Br);
+      __syncthreads();  // Barrier B: every thread is done with Qi before it is overwritten.
+      load_padded_tile_async<kThreads, Br, d>(Qi, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
+      commit_copies();
+      wait_copies<0>();
+      __syncthreads();  // Barrier C: every thread's copies of Kj, Vj and Qi have arrived.
+
+      // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
+      const int first_row = i * Br + tile_row;
+      LanePiece<Bc> S;
+      multiply_scores<Bc, d>(S, Qi + tile_row * padded<d>, Kj, x);
+      if ((j + 1) * Bc > shape.keys_end(i * Br)) {
+        mask_scores<Bc>(S, first_row + shape.diagonal_offset + 1 - j * Bc, keys, x);
+      }
+
+      // load Oi, li, mi
+      // m = max(m, rowmax(S)); P = exp(S - m); O = diag(l) e^(m_prev - m) O; l = alpha l +
+      // rowsum(P)
+      LanePiece<d> Oi;
+      float inverse_l[kRowsPerLane];
+#pragma unroll
+      for (int r = 0; r < kRowsPerLane; ++r) {
+        const Index row = first_row + r;
+        const bool valid = row < shape.N;
+        float m = valid ? __ldcg(m_head + row) : kMinusInfinity;
+        float l = valid ? __ldcg(l_head + row) : 0.0f;
+        float alpha;
+        const float sum = fold_row<Bc>(S[r], m, alpha, shape.softmax_scale_log2);
+        const float weight = alpha * l;
+        l = weight + sum;
+        inverse_l[r] = l == 0.0f ? 0.0f : 1.0f / l;
+#pragma unroll
+        for (int c = 0; c < d / kLanesPerRow; ++c) {
+          Oi[r][c] = valid ? weight * __ldcg(O.row(row) + x + c * kLanesPerRow) : 0.0f;
+        }
+        // write li, mi
+        __syncwarp();  // Barrier D: all lanes have read the old m and l.
+        if (valid && x == 0) {
+          m_head[row] = m;
+          l_head[row] = l;
+        }
+      }
+
+      // O = diag(1 / l) (O + P Vj); write Oi
+      accumulate_output<Bc, d>(Oi, S, P + tile_row * padded<Bc>, Vj, x);
+#pragma unroll
+      for (int r = 0; r < kRowsPerLane; ++r) {
+        if (first_row + r >= shape.N) break;
+#pragma unroll
+        for (int c = 0; c < d / kLanesPerRow; ++c) {
+          O.row(first_row + r)[x + c * kLanesPerRow] = Oi[r][c] * inverse_l[r];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool start_flash1_fp32(const Flash1Parameters& parameters, Index batch, Index d,
+                       const Tiling& tiling, void* stream) {
+  const auto start = [&]<int kHeadDim, int Br, int Bc>() {
+    if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
+    start_kernel(flash1_forward_fp32<kHeadDim, Br, Bc>, batch * parameters.shape.heads, 4 * Br,
+                 flash1_fp32_shared_bytes<Br, Bc, kHeadDim>, stream, parameters);
+    return true;
+  };
+  return start.template operator()<16, 64, 64>() || start.template operator()<16, 16, 16>() ||
+         start.template operator()<32, 64, 64>() || start.template operator()<64, 64, 64>() ||
+         start.template operator()<64, 32, 32>() || start.template operator()<128, 64, 64>();
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,103 @@
+/// What stands around flash1's loops: the first state of O, l and m in HBM before them (Algorithm
+/// 1, line 2), the rounding of an O that was carried in fp32 and LSE after them.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "kernels/device/online_softmax.cuh"
+#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/host/launch_kernel.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+constexpr int kThreads = 256;
+
+/// Where element (row, 16-byte chunk) of a [B, H, N, d] tensor stands.
+template <typename T>
+__device__ T* chunk_pointer(const TensorView& tensor, const ForwardShape& shape, Index row,
+                            Index chunk) {
+  const Index head = row / shape.N;
+  return rows_of_head<T>(tensor, head / shape.heads, head % shape.heads).row(row % shape.N) +
+         chunk * 16 / static_cast<Index>(sizeof(T));
+}
+
+/// O = 0, l = 0, m = -inf; a thread a chunk of 16 bytes.
+template <typename Carried>
+__global__ void __launch_bounds__(kThreads)
+    flash1_initialise(const Flash1Parameters parameters, Index rows, Index chunks) {
+  const Index thread = Index{blockIdx.x} * kThreads + threadIdx.x;
+  const Index row = thread / chunks;
+  if (row >= rows) return;
+  const Index chunk = thread % chunks;
+  *reinterpret_cast<uint4*>(chunk_pointer<Carried>(parameters.O, parameters.shape, row, chunk)) =
+      uint4{0, 0, 0, 0};
+  if (chunk != 0) return;
+  parameters.l[row] = 0.0f;
+  parameters.m[row] = device::kMinusInfinity;
+}
+
+/// O = carried O, rounded; a thread four elements.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    flash1_convert(const TensorView O, const Flash1Parameters parameters, Index rows,
+                   Index chunks) {
+  const Index thread = Index{blockIdx.x} * kThreads + threadIdx.x;
+  const Index row = thread / chunks;
+  if (row >= rows) return;
+  const Index chunk = thread % chunks;
+  const float4 carried = __ldcg(reinterpret_cast<const float4*>(
+      chunk_pointer<float>(parameters.O, parameters.shape, row, chunk)));
+  const Index head = row / parameters.shape.N;
+  T* const destination =
+      rows_of_head<T>(O, head / parameters.shape.heads, head % parameters.shape.heads)
+          .row(row % parameters.shape.N) +
+      4 * chunk;
+  if constexpr (sizeof(T) == 4) {
+    *reinterpret_cast<float4*>(destination) = carried;
+  } else {
+    *reinterpret_cast<uint2*>(destination) = {device::pack<T>(carried.x, carried.y),
+                                              device::pack<T>(carried.z, carried.w)};
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    flash1_lse(float* LSE, const Flash1Parameters parameters, Index rows) {
+  const Index row = Index{blockIdx.x} * kThreads + threadIdx.x;
+  if (row >= rows) return;
+  LSE[row] = device::log_sum_exp(__ldcg(parameters.m + row), __ldcg(parameters.l + row),
+                                 parameters.shape.softmax_scale);
+}
+
+Index row_count(const Flash1Parameters& parameters, Index batch) {
+  return batch * parameters.shape.heads * parameters.shape.N;
+}
+
+}  // namespace
+
+void start_flash1_initialise(const Flash1Parameters& parameters, DType carried, Index batch,
+                             Index d, void* stream) {
+  const Index rows = row_count(parameters, batch);
+  const Index chunks = d * size_bytes(carried) / 16;
+  const auto kernel = carried == DType::fp32 ? flash1_initialise<float> : flash1_initialise<__half>;
+  start_kernel(kernel, ceil_div(rows * chunks, kThreads), kThreads, 0, stream, parameters, rows,
+               chunks);
+}
+
+void start_flash1_convert(const TensorView& O, const Flash1Parameters& parameters, DType dtype,
+                          Index batch, Index d, void* stream) {
+  const Index rows = row_count(parameters, batch);
+  const Index chunks = d / 4;
+  const auto kernel = dtype == DType::fp32   ? flash1_convert<float>
+                      : dtype == DType::fp16 ? flash1_convert<__half>
+                                             : flash1_convert<__nv_bfloat16>;
+  start_kernel(kernel, ceil_div(rows * chunks, kThreads), kThreads, 0, stream, O, parameters, rows,
+               chunks);
+}
+
+void start_flash1_lse(float* LSE, const Flash1Parameters& parameters, Index batch, void* stream) {
+  const Index rows = row_count(parameters, batch);
+  start_kernel(flash1_lse, ceil_div(rows, kThreads), kThreads, 0, stream, LSE, parameters, rows);
+}
+
+}  // namespace attnscope::kernels

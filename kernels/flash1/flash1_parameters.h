@@ -1,0 +1,37 @@
+/// What the kernels of flash1 are passed by value, and how its instances are started. Internal.
+#pragma once
+
+#include "kernels/forward_parameters.h"
+
+namespace attnscope::kernels {
+
+/// m and l live in HBM between passes, [B, H, N] each; m is the running maximum of Q K^T before the
+/// scale. O is the tensor that travels: the output itself, or an fp32 workspace (Carry::fp32).
+struct Flash1Parameters {
+  ForwardShape shape;
+  TensorView Q, K, V;
+  TensorView O;
+  float* m = nullptr;
+  float* l = nullptr;
+};
+
+/// Starts the compiled instance of the launch "forward"; false when there is none.
+bool start_flash1_fp16(const Flash1Parameters& parameters, bool carries_fp32, Index batch, Index d,
+                       const Tiling& tiling, void* stream);
+bool start_flash1_bf16(const Flash1Parameters& parameters, bool carries_fp32, Index batch, Index d,
+                       const Tiling& tiling, void* stream);
+bool start_flash1_fp32(const Flash1Parameters& parameters, Index batch, Index d,
+                       const Tiling& tiling, void* stream);
+
+/// Algorithm 1, line 2: O = 0 (elements of type `carried`), l = 0, m = -inf. O is [B, H, N, d].
+void start_flash1_initialise(const Flash1Parameters& parameters, DType carried, Index batch,
+                             Index d, void* stream);
+
+/// O (problem's precision) = rounded O of the fp32 carry.
+void start_flash1_convert(const TensorView& O, const Flash1Parameters& parameters, DType dtype,
+                          Index batch, Index d, void* stream);
+
+/// LSE = softmax_scale * m + log l over B * H * N rows; -inf where l = 0.
+void start_flash1_lse(float* LSE, const Flash1Parameters& parameters, Index batch, void* stream);
+
+}  // namespace attnscope::kernels

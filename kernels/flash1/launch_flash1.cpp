@@ -1,0 +1,67 @@
+#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/launches.h"
+#include "kernels/workspace.h"
+#include "reference/check.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// A contiguous [B, H, N, d] tensor.
+TensorView contiguous_view(void* data_dev, const AttentionProblem& problem) {
+  return {.data_dev = data_dev,
+          .stride_batch = problem.heads * problem.N * problem.d,
+          .stride_head = problem.N * problem.d,
+          .stride_row = problem.d};
+}
+
+bool start_forward(const Flash1Parameters& parameters, const ForwardArguments& arguments,
+                   const Tiling& tiling) {
+  const AttentionProblem& problem = arguments.problem;
+  const Index batch = problem.batch;
+  if (problem.dtype == DType::fp32) {
+    return start_flash1_fp32(parameters, batch, problem.d, tiling, arguments.stream);
+  }
+  const bool carries_fp32 = arguments.carry == Carry::fp32;
+  const auto start = problem.dtype == DType::fp16 ? start_flash1_fp16 : start_flash1_bf16;
+  return start(parameters, carries_fp32, batch, problem.d, tiling, arguments.stream);
+}
+
+}  // namespace
+
+void launch_flash1(const ForwardArguments& arguments, const Tiling& tiling) {
+  const AttentionProblem& problem = arguments.problem;
+  const Flash1Workspace layout = flash1_workspace(problem, arguments.carry);
+  auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
+  const bool carries_fp32 = arguments.carry == Carry::fp32;
+  const DType carried = carries_fp32 ? DType::fp32 : problem.dtype;
+  const Flash1Parameters parameters{
+      .shape = forward_shape(problem),
+      .Q = arguments.Q,
+      .K = arguments.K,
+      .V = arguments.V,
+      .O = carries_fp32 ? contiguous_view(workspace + layout.O_offset, problem) : arguments.O,
+      .m = reinterpret_cast<float*>(workspace + layout.m_offset),
+      .l = reinterpret_cast<float*>(workspace + layout.l_offset)};
+
+  named_launch(arguments, "initialise", [&] {
+    start_flash1_initialise(parameters, carried, problem.batch, problem.d, arguments.stream);
+  });
+  named_launch(arguments, "forward", [&] {
+    const bool started = start_forward(parameters, arguments, tiling);
+    ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
+  });
+  if (carries_fp32) {
+    named_launch(arguments, "convert", [&] {
+      start_flash1_convert(arguments.O, parameters, problem.dtype, problem.batch, problem.d,
+                           arguments.stream);
+    });
+  }
+  if (arguments.LSE_dev != nullptr) {
+    named_launch(arguments, "lse", [&] {
+      start_flash1_lse(arguments.LSE_dev, parameters, problem.batch, arguments.stream);
+    });
+  }
+}
+
+}  // namespace attnscope::kernels

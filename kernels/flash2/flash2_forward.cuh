@@ -1,0 +1,146 @@
+/// FlashAttention-2, forward, on the tensor cores (arXiv 2307.08691, Algorithm 1).
+/// The twin of sim/schedule/flash2_forward.cpp.
+///
+/// Changed from flash1: the loops are swapped. A thread block owns row tile i of one head and
+/// sweeps the column tiles j, ascending; O, m and l never leave the chip, and the blocks of one
+/// head need nothing of each other, so a head with many rows fills the GPU by itself. The price:
+/// every row tile reads K and V again (from L2, mostly).
+///
+/// Requested of memory by one block, valid rows only: Qi once; Kj and Vj of each column tile that
+/// row tile i sees (causal: j < ceil(keys_end(last row) / Bc)); Oi and LSEi written once.
+///
+/// On chip: Qi and two stages of (Kj, Vj) in shared memory, so that tile j + 1 is on its way while
+/// tile j is multiplied; S, P, O, m and l in registers. Each warp owns 16 kRowPieces rows.
+#pragma once
+
+#include "kernels/device/online_softmax.cuh"
+#include "kernels/forward_parameters.h"
+
+namespace attnscope::kernels {
+
+/// Shared memory of one block: Qi, then Kj and Vj in two stages.
+template <int Br, int Bc, int d>
+constexpr int flash2_shared_bytes = (Br + 4 * Bc) * d * 2;
+
+/// Which tile a block owns. Row tiles are neighbours in the grid, the last of a head first: under a
+/// causal mask it has the most column tiles, and starting long blocks first evens out the end.
+struct RowTile {
+  int i, head, batch;
+};
+
+template <int Br>
+__device__ inline RowTile row_tile_of_block(const ForwardShape& shape) {
+  const int Tr = (shape.N + Br - 1) / Br;
+  const int head = static_cast<int>(blockIdx.x) / Tr;
+  return {Tr - 1 - static_cast<int>(blockIdx.x) % Tr, head % shape.heads, head / shape.heads};
+}
+
+template <typename T, int d, int Br, int Bc, int kWarps, int kBlocksPerSm>
+__global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
+    flash2_forward(const ForwardParameters parameters) {
+  using namespace device;
+  constexpr int kThreads = kWarps * 32;
+  constexpr int kWarpRows = Br / kWarps;
+  constexpr int kRowPieces = kWarpRows / kFragmentRows;
+  static_assert(kRowPieces * kFragmentRows * kWarps == Br && Bc % 16 == 0 && d % 16 == 0);
+  extern __shared__ __align__(1024) unsigned char shared[];
+
+  const ForwardShape& shape = parameters.shape;
+  const auto [i, head, batch] = row_tile_of_block<Br>(shape);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % 32;
+  const int warp_row = thread / 32 * kWarpRows;  // first row of this warp within the tile
+  const int rows = min(Br, shape.N - i * Br);
+  const int kv_head = head / shape.heads_per_kv_head;
+  const auto Q = rows_of_head<const T>(parameters.Q, batch, head);
+  const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
+  const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
+
+  using TileQ = SharedTile<Br, d>;
+  using TileKV = SharedTile<Bc, d>;
+  const std::uint32_t Qi_address = shared_address(shared);
+  const std::uint32_t Kj_address = Qi_address + TileQ::kBytes;
+  const std::uint32_t Vj_address = Kj_address + 2 * TileKV::kBytes;
+  const auto load_column_tile = [&](int j) {
+    const int keys = min(Bc, shape.N_kv - j * Bc);
+    const std::uint32_t stage = j % 2 * TileKV::kBytes;
+    load_tile_async<kThreads>(TileKV{Kj_address + stage}, K.row(Index{j} * Bc), K.stride_row, keys,
+                              thread);
+    load_tile_async<kThreads>(TileKV{Vj_address + stage}, V.row(Index{j} * Bc), V.stride_row, keys,
+                              thread);
+    commit_copies();
+  };
+
+  // load Qi; load K0, V0
+  const int tile_count = (shape.keys_end(i * Br + rows - 1) + Bc - 1) / Bc;
+  load_tile_async<kThreads>(TileQ{Qi_address}, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
+  if (tile_count > 0) load_column_tile(0);
+
+  // O = 0, m = -inf, l = 0 (l is this thread's part of the row sums until the end)
+  Accumulator<kRowPieces, d> O{};
+  RowStatistic<kRowPieces> m, l, alpha;
+#pragma unroll
+  for (int row = 0; row < 2 * kRowPieces; ++row) {
+    m[row] = kMinusInfinity;
+    l[row] = 0.0f;
+  }
+
+  const std::uint32_t Q_lane =
+      TileQ{Qi_address}.lane_address_rows(lane) + warp_row * TileQ::kRowBytes;
+  const std::uint32_t K_lane = TileKV{Kj_address}.lane_address_columns(lane);
+  const std::uint32_t V_lane = TileKV{Vj_address}.lane_address_rows(lane);
+  const int unmasked_columns = shape.keys_end(i * Br);  // seen by every row of the tile
+
+  for (int j = 0; j < tile_count; ++j) {
+    // Barrier A: tile j (and Qi) of every thread's copies is in shared memory, and every warp is
+    // done with tile j - 1 before the copies of tile j + 1 overwrite it.
+    wait_copies<0>();
+    __syncthreads();
+    if (j + 1 < tile_count) load_column_tile(j + 1);
+
+    // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
+    Accumulator<kRowPieces, Bc> S;
+    const std::uint32_t stage = j % 2 * TileKV::kBytes;
+    multiply_scores<T, kRowPieces, Bc, d>(S, Q_lane, K_lane + stage);
+    if ((j + 1) * Bc > unmasked_columns) {
+      const int first_row_end = i * Br + warp_row + shape.diagonal_offset + 1 - j * Bc;
+      mask_scores<kRowPieces, Bc>(S, first_row_end, shape.N_kv - j * Bc, lane);
+    }
+
+    // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
+    update_max<kRowPieces, Bc>(m, alpha, S, shape.softmax_scale_log2);
+#pragma unroll
+    for (int row = 0; row < 2 * kRowPieces; ++row) l[row] *= alpha[row];
+    exponentiate<kRowPieces, Bc>(S, l, m, shape.softmax_scale_log2);
+    rescale<kRowPieces, d>(O, alpha);
+    accumulate_output<T, kRowPieces, Bc, d>(O, S, V_lane + stage);
+  }
+
+  // O = diag(1 / l) O; LSE = m + log l; a row without keys has O = 0
+  RowStatistic<kRowPieces> inverse_l;
+#pragma unroll
+  for (int row = 0; row < 2 * kRowPieces; ++row) {
+    l[row] = quad_sum(l[row]);
+    inverse_l[row] = l[row] == 0.0f ? 0.0f : 1.0f / l[row];
+    const int tile_row = warp_row + row * 8 + lane / 4;
+    if (lane % 4 == 0 && tile_row < rows) {
+      const Index LSE_row = (Index{batch} * shape.heads + head) * shape.N + i * Br + tile_row;
+      parameters.LSE[LSE_row] = log_sum_exp(m[row], l[row], shape.softmax_scale);
+    }
+  }
+  rescale<kRowPieces, d>(O, inverse_l);
+
+  // store Oi through this warp's own rows of the slot of Qi, so that the stores are 16 bytes wide.
+  // Copies into Qi are over even if no tile was visited; no other warp touches these rows.
+  wait_copies<0>();
+  if (tile_count == 0) __syncthreads();  // Barrier B: every thread's copies into Qi are over.
+  const SharedTile<kWarpRows, d> Oi{Qi_address + warp_row * TileQ::kRowBytes};
+  __syncwarp();  // Barrier C: every lane is done reading the warp's rows of Qi.
+  write_fragments<T, kRowPieces, d>(Oi, O, lane);
+  __syncwarp();  // Barrier D: the fragments of all lanes are written before rows are read.
+  const auto O_rows = rows_of_head<T>(parameters.O, batch, head);
+  store_tile<32>(O_rows.row(Index{i} * Br + warp_row), O_rows.stride_row, Oi, rows - warp_row,
+                 lane);
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,116 @@
+/// FlashAttention-2, forward, in fp32 on the CUDA cores (arXiv 2307.08691, Algorithm 1).
+/// The twin of sim/schedule/flash2_forward.cpp.
+///
+/// The same block program as flash2_forward.cuh, without tensor cores and with one slot each for Kj
+/// and Vj: the form to read first.
+#include "kernels/device/cuda_core_tiles.cuh"
+#include "kernels/flash2/flash2_instances.cuh"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// Shared memory of one block: Qi, Kj, Vj and P.
+template <int Br, int Bc, int d>
+constexpr int flash2_fp32_shared_bytes = 4 * (device::padded_tile_floats<Br, d> +
+                                              2 * device::padded_tile_floats<Bc, d> +
+                                              device::padded_tile_floats<Br, Bc>);
+
+template <int d, int Br, int Bc>
+__global__ void __launch_bounds__(4 * Br, 1)
+    flash2_forward_fp32(const ForwardParameters parameters) {
+  using namespace device;
+  constexpr int kThreads = 4 * Br;
+  extern __shared__ __align__(1024) float shared_floats[];
+  float* const Qi = shared_floats;
+  float* const Kj = Qi + padded_tile_floats<Br, d>;
+  float* const Vj = Kj + padded_tile_floats<Bc, d>;
+  float* const P = Vj + padded_tile_floats<Bc, d>;
+
+  const ForwardShape& shape = parameters.shape;
+  const auto [i, head, batch] = row_tile_of_block<Br>(shape);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int x = thread % kLanesPerRow;
+  const int first_row = thread / kLanesPerRow * kRowsPerLane;  // of this thread, in the tile
+  const int rows = min(Br, shape.N - i * Br);
+  const int kv_head = head / shape.heads_per_kv_head;
+  const auto Q = rows_of_head<const float>(parameters.Q, batch, head);
+  const auto K = rows_of_head<const float>(parameters.K, batch, kv_head);
+  const auto V = rows_of_head<const float>(parameters.V, batch, kv_head);
+
+  // load Qi
+  load_padded_tile_async<kThreads, Br, d>(Qi, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
+
+  // O = 0, m = -inf, l = 0
+  LanePiece<d> O{};
+  float m[kRowsPerLane], l[kRowsPerLane];
+#pragma unroll
+  for (int r = 0; r < kRowsPerLane; ++r) {
+    m[r] = kMinusInfinity;
+    l[r] = 0.0f;
+  }
+
+  const int tile_count = (shape.keys_end(i * Br + rows - 1) + Bc - 1) / Bc;
+  for (int j = 0; j < tile_count; ++j) {
+    // load Kj, Vj
+    const int keys = min(Bc, shape.N_kv - j * Bc);
+    __syncthreads();  // Barrier A: every thread is done with the tiles before they are overwritten.
+    load_padded_tile_async<kThreads, Bc, d>(Kj, K.row(Index{j} * Bc), K.stride_row, keys, thread);
+    load_padded_tile_async<kThreads, Bc, d>(Vj, V.row(Index{j} * Bc), V.stride_row, keys, thread);
+    commit_copies();
+    wait_copies<0>();
+    __syncthreads();  // Barrier B: every thread's copies of Qi, Kj and Vj have arrived.
+
+    // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
+    LanePiece<Bc> S;
+    multiply_scores<Bc, d>(S, Qi + first_row * padded<d>, Kj, x);
+    if ((j + 1) * Bc > shape.keys_end(i * Br)) {
+      const int first_row_end = i * Br + first_row + shape.diagonal_offset + 1 - j * Bc;
+      mask_scores<Bc>(S, first_row_end, keys, x);
+    }
+
+    // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
+#pragma unroll
+    for (int r = 0; r < kRowsPerLane; ++r) {
+      float alpha;
+      const float sum = fold_row<Bc>(S[r], m[r], alpha, shape.softmax_scale_log2);
+      l[r] = alpha * l[r] + sum;
+#pragma unroll
+      for (int c = 0; c < d / kLanesPerRow; ++c) O[r][c] *= alpha;
+    }
+    accumulate_output<Bc, d>(O, S, P + first_row * padded<Bc>, Vj, x);
+  }
+
+  // O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi; a row without keys has O = 0
+  const auto O_rows = rows_of_head<float>(parameters.O, batch, head);
+  const Index LSE_row = (Index{batch} * shape.heads + head) * shape.N + i * Br;
+#pragma unroll
+  for (int r = 0; r < kRowsPerLane; ++r) {
+    const int row = first_row + r;
+    if (row >= rows) break;
+    const float inverse_l = l[r] == 0.0f ? 0.0f : 1.0f / l[r];
+#pragma unroll
+    for (int c = 0; c < d / kLanesPerRow; ++c) {
+      O_rows.row(Index{i} * Br + row)[x + c * kLanesPerRow] = O[r][c] * inverse_l;
+    }
+    if (x == 0) parameters.LSE[LSE_row + row] = log_sum_exp(m[r], l[r], shape.softmax_scale);
+  }
+}
+
+}  // namespace
+
+bool start_flash2_fp32(const ForwardParameters& parameters, Index batch, Index d,
+                       const Tiling& tiling, void* stream) {
+  const auto start = [&]<int kHeadDim, int Br, int Bc>() {
+    if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
+    const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, Br);
+    start_kernel(flash2_forward_fp32<kHeadDim, Br, Bc>, blocks, 4 * Br,
+                 flash2_fp32_shared_bytes<Br, Bc, kHeadDim>, stream, parameters);
+    return true;
+  };
+  return start.template operator()<16, 64, 64>() || start.template operator()<16, 16, 16>() ||
+         start.template operator()<32, 64, 64>() || start.template operator()<64, 64, 64>() ||
+         start.template operator()<64, 32, 32>() || start.template operator()<128, 64, 64>();
+}
+
+}  // namespace attnscope::kernels

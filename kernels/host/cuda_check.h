@@ -1,0 +1,34 @@
+/// Checked CUDA calls. Internal to libattnscope_kernels.so and the GPU tests.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+
+namespace attnscope::kernels {
+
+/// A CUDA call that failed; what() holds the expression, its place and CUDA's name for the code.
+class CudaError : public std::runtime_error {
+ public:
+  CudaError(cudaError_t code, const char* expression, const char* file, int line);
+  cudaError_t code() const { return code_; }
+
+ private:
+  cudaError_t code_;
+};
+
+/// Throws CudaError unless code is cudaSuccess.
+void check_cuda(cudaError_t code, const char* expression, const char* file, int line);
+
+/// For destructors: prints a failure to standard error and goes on.
+void log_cuda_failure(cudaError_t code, const char* expression, const char* file,
+                      int line) noexcept;
+
+}  // namespace attnscope::kernels
+
+/// ATTNSCOPE_CUDA(cudaMalloc(...)): throws with expression, place and code.
+#define ATTNSCOPE_CUDA(call) ::attnscope::kernels::check_cuda((call), #call, __FILE__, __LINE__)
+
+/// The same for destructors: logs.
+#define ATTNSCOPE_CUDA_NO_THROW(call) \
+  ::attnscope::kernels::log_cuda_failure((call), #call, __FILE__, __LINE__)

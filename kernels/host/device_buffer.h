@@ -1,0 +1,46 @@
+/// Device memory that frees itself. Internal to libattnscope_kernels.so and the GPU tests.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "kernels/host/cuda_check.h"
+
+namespace attnscope::kernels {
+
+/// Owns `bytes` of device memory, aligned to 256 bytes.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
+    if (bytes > 0) ATTNSCOPE_CUDA(cudaMalloc(&data_dev_, bytes));
+  }
+  ~DeviceBuffer() { ATTNSCOPE_CUDA_NO_THROW(cudaFree(data_dev_)); }
+
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : data_dev_(std::exchange(other.data_dev_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(data_dev_, other.data_dev_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+
+  void* data_dev() const { return data_dev_; }
+  std::size_t bytes() const { return bytes_; }
+
+  void copy_from_host(const void* source) {
+    ATTNSCOPE_CUDA(cudaMemcpy(data_dev_, source, bytes_, cudaMemcpyHostToDevice));
+  }
+  void copy_to_host(void* destination) const {
+    ATTNSCOPE_CUDA(cudaMemcpy(destination, data_dev_, bytes_, cudaMemcpyDeviceToHost));
+  }
+  /// Sets every byte; 0xff is NaN in all three precisions.
+  void fill_bytes(int value) { ATTNSCOPE_CUDA(cudaMemset(data_dev_, value, bytes_)); }
+
+ private:
+  void* data_dev_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,75 @@
+#include "kernels/launch.h"
+
+#include <fmt/format.h>
+
+#include "kernels/host/cuda_check.h"
+#include "kernels/launches.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// The kernels read and write rows in 16-byte pieces.
+constexpr Index kAlignmentBytes = 16;
+
+std::optional<Error> check_tensor(std::string_view name, const TensorView& tensor, Index d,
+                                  DType dtype) {
+  const Index element_bytes = size_bytes(dtype);
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data_dev);
+  if (address == 0) return invalid_request(fmt::format("{} is a null pointer", name));
+  if (address % kAlignmentBytes != 0) {
+    return invalid_request(fmt::format(
+        "{} is not aligned; its address must be a multiple of {} bytes", name, kAlignmentBytes));
+  }
+  for (Index stride : {tensor.stride_batch, tensor.stride_head, tensor.stride_row}) {
+    if (stride * element_bytes % kAlignmentBytes == 0) continue;
+    return invalid_request(
+        fmt::format("{} has a stride of {} elements; strides must be multiples "
+                    "of {} elements",
+                    name, stride, kAlignmentBytes / element_bytes));
+  }
+  if (tensor.stride_row >= d) return std::nullopt;
+  return invalid_request(fmt::format("{} has rows {} elements apart; its rows hold {} elements",
+                                     name, tensor.stride_row, d));
+}
+
+std::optional<Error> check_memory(const KernelInfo& kernel, const ForwardArguments& arguments) {
+  const AttentionProblem& problem = arguments.problem;
+  if (auto error = check_tensor("Q", arguments.Q, problem.d, problem.dtype)) return error;
+  if (auto error = check_tensor("K", arguments.K, problem.d, problem.dtype)) return error;
+  if (auto error = check_tensor("V", arguments.V, problem.d, problem.dtype)) return error;
+  if (auto error = check_tensor("O", arguments.O, problem.d, problem.dtype)) return error;
+  if (kernel.name == "flash2" && arguments.LSE_dev == nullptr) {
+    return invalid_request("LSE is a null pointer; kernel flash2 always writes it");
+  }
+  const std::size_t needed_bytes = workspace_bytes(kernel, problem, arguments.carry);
+  if (arguments.workspace_bytes >= needed_bytes &&
+      (needed_bytes == 0 || arguments.workspace_dev != nullptr)) {
+    return std::nullopt;
+  }
+  return invalid_request(fmt::format("the workspace has {} bytes; kernel {} needs {}",
+                                     arguments.workspace_bytes, kernel.name, needed_bytes));
+}
+
+}  // namespace
+
+std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArguments& arguments) {
+  const AttentionProblem& problem = arguments.problem;
+  if (auto error = supports(kernel, problem, arguments.tiling, arguments.carry)) return error;
+  if (auto error = check_memory(kernel, arguments)) return error;
+  const Tiling tiling =
+      arguments.tiling.value_or(kernel_tilings(kernel, problem.dtype, problem.d).front());
+  try {
+    if (kernel.name == "standard") return launch_standard(arguments);
+    if (kernel.name == "flash1") {
+      launch_flash1(arguments, tiling);
+    } else {
+      launch_flash2(arguments, tiling);
+    }
+  } catch (const CudaError& error) {
+    return failed(error.what());
+  }
+  return std::nullopt;
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,22 @@
+/// The forward pass of each kernel, as launch_forward calls it once the request has been checked.
+/// Internal. Each enqueues its launches on arguments.stream and throws CudaError.
+#pragma once
+
+#include "kernels/launch.h"
+
+namespace attnscope::kernels {
+
+/// unavailable when cuBLAS cannot be loaded.
+std::optional<Error> launch_standard(const ForwardArguments& arguments);
+void launch_flash1(const ForwardArguments& arguments, const Tiling& tiling);
+void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling);
+
+/// Runs one named launch between the caller's hooks.
+template <typename Enqueue>
+void named_launch(const ForwardArguments& arguments, std::string_view name, Enqueue&& enqueue) {
+  if (arguments.before_launch) arguments.before_launch(name);
+  enqueue();
+  if (arguments.after_launch) arguments.after_launch(name);
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,29 @@
+/// The two matrix products of standard attention as strided batches of row-major products.
+/// Internal.
+#pragma once
+
+#include <vector>
+
+#include "kernels/launch.h"
+
+namespace attnscope::kernels {
+
+/// `count` products with equal shapes: the left and result matrices have `rows` rows; operands of
+/// product p stand p strides after those of product 0 (elements).
+struct ProductBatch {
+  Index rows = 0;
+  Index count = 0;
+  Index query_offset = 0, query_stride = 0;  ///< of Q or O
+  Index key_offset = 0, key_stride = 0;      ///< of K or V
+  Index score_offset = 0, score_stride = 0;  ///< of S or P
+};
+
+/// Splits a problem into as few batches as its strides allow, without copying. `query` is Q or O,
+/// `key` is K or V; the scores are contiguous [B, H, N, N_kv].
+///
+/// One head to a KV head: a product a head. Grouped heads whose rows follow each other without a
+/// gap are one product with heads_per_kv_head * N rows; else K or V has stride 0 within a group.
+std::vector<ProductBatch> product_batches(const AttentionProblem& problem, const TensorView& query,
+                                          const TensorView& key);
+
+}  // namespace attnscope::kernels

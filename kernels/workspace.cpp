@@ -1,0 +1,33 @@
+#include "kernels/workspace.h"
+
+#include "kernels/launch.h"
+
+namespace attnscope::kernels {
+
+StandardWorkspace standard_workspace(const AttentionProblem& problem) {
+  const Index score_bytes =
+      problem.batch * problem.heads * problem.N * problem.N_kv * size_bytes(problem.dtype);
+  const std::size_t tensor_bytes = align_up(static_cast<std::size_t>(score_bytes));
+  return {.S_offset = 0, .P_offset = tensor_bytes, .bytes = 2 * tensor_bytes};
+}
+
+Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry) {
+  const Index rows = problem.batch * problem.heads * problem.N;
+  const std::size_t statistic_bytes = align_up(static_cast<std::size_t>(rows * kStatisticBytes));
+  const std::size_t O_bytes =
+      carry == Carry::fp32 ? static_cast<std::size_t>(rows * problem.d * size_bytes(DType::fp32))
+                           : 0;
+  return {.m_offset = 0,
+          .l_offset = statistic_bytes,
+          .O_offset = 2 * statistic_bytes,
+          .bytes = 2 * statistic_bytes + align_up(O_bytes)};
+}
+
+std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem,
+                            Carry carry) {
+  if (kernel.name == "standard") return standard_workspace(problem).bytes;
+  if (kernel.name == "flash1") return flash1_workspace(problem, carry).bytes;
+  return 0;
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,29 @@
+/// What lies where in a kernel's workspace. Internal; plain C++.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/catalog.h"
+
+namespace attnscope::kernels {
+
+/// Every tensor of a workspace begins at a multiple of this.
+inline constexpr std::size_t kWorkspaceAlignment = 256;
+
+constexpr std::size_t align_up(std::size_t bytes) {
+  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
+
+/// standard: S and P, [B, H, N, N_kv] each, in the problem's precision; both exist at once.
+struct StandardWorkspace {
+  std::size_t S_offset, P_offset, bytes;
+};
+StandardWorkspace standard_workspace(const AttentionProblem& problem);
+
+/// flash1: m and l, [B, H, N] in fp32, and the carried O [B, H, N, d] of Carry::fp32.
+struct Flash1Workspace {
+  std::size_t m_offset, l_offset, O_offset, bytes;
+};
+Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry);
+
+}  // namespace attnscope::kernels
