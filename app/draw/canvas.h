@@ -1,0 +1,26 @@
+/// What every drawing helper needs: where to draw, in which colours and fonts, at which scale.
+#pragma once
+
+#include <imgui.h>
+
+#include "app/fonts.h"
+#include "app/theme.h"
+#include "app/ui/named_rects.h"
+
+namespace attnscope::app::draw {
+
+struct Canvas {
+  ImDrawList* list;
+  const Theme& theme;
+  const Fonts& fonts;
+  float scale = 1.0f;  ///< pixels per unit of the 1600 x 900 design
+
+  float px(float design_units) const { return design_units * scale; }
+};
+
+/// Height of a line of text in this font, with the space between lines.
+inline float line_height(const FontRef& font) {
+  return font.size * 1.3f;
+}
+
+}  // namespace attnscope::app::draw

@@ -1,0 +1,43 @@
+/// Numbers as people read them: exact where that is short, otherwise with a unit prefix.
+#pragma once
+
+#include <string>
+
+#include "reference/attention_problem.h"
+
+namespace attnscope::app::draw {
+
+/// 8,448: exact, with thousands separators.
+std::string format_count(Index value);
+
+/// Bytes: exact below 10 MB ("8,448 B"), else SI ("12.3 MB"). `unit` false leaves out " B" of an
+/// exact number, for columns whose heading names it.
+std::string format_bytes(double bytes, bool unit = true);
+
+/// Bytes for bars and axes: "512 B", "3.6 KB", "227 KB" with 1 KB = 1024 bytes, as capacities of
+/// on-chip memories are given.
+std::string format_binary_bytes(Index bytes);
+
+/// A value of a tensor, about four digits: "1.160", "0.3113", "1.1e-16", "-inf"; NaN is
+/// "poisoned".
+std::string format_value(double value);
+
+/// An error: two digits, "1.1e-16"; 0 is "0".
+std::string format_error(double error);
+
+/// Seconds with a prefix: "1.23 ms".
+std::string format_seconds(double seconds);
+
+/// Any quantity with an SI prefix: format_si(8.4e9, "FLOP") is "8.40 GFLOP".
+std::string format_si(double value, const char* unit);
+
+/// Sizes on an axis: 512, 1k, 16k (1k = 1024), otherwise exact.
+std::string format_size(Index value);
+
+/// "+0.02 %", "0 %".
+std::string format_percent(double percent);
+
+/// "64 × 16".
+std::string format_shape(Index rows, Index cols);
+
+}  // namespace attnscope::app::draw

@@ -1,0 +1,135 @@
+#include "app/draw/shapes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/draw/text.h"
+
+namespace attnscope::app::draw {
+
+namespace {
+
+ImVec2 operator+(ImVec2 a, ImVec2 b) {
+  return {a.x + b.x, a.y + b.y};
+}
+ImVec2 operator-(ImVec2 a, ImVec2 b) {
+  return {a.x - b.x, a.y - b.y};
+}
+ImVec2 operator*(ImVec2 a, float t) {
+  return {a.x * t, a.y * t};
+}
+
+float length(ImVec2 v) {
+  return std::sqrt(v.x * v.x + v.y * v.y);
+}
+
+}  // namespace
+
+void fill(const Canvas& canvas, const Rect& rect, ImU32 color, float rounding) {
+  canvas.list->AddRectFilled(rect.min, rect.max, color, rounding);
+}
+
+void outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness, float rounding) {
+  canvas.list->AddRect(rect.min, rect.max, color, rounding, 0, thickness);
+}
+
+void hatch(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing) {
+  // Lines x + y = c, each cut to the rectangle
+  const float first = rect.min.x + rect.min.y;
+  const float last = rect.max.x + rect.max.y;
+  for (float c = first + spacing; c < last; c += spacing) {
+    const float x0 = std::max(rect.min.x, c - rect.max.y);
+    const float x1 = std::min(rect.max.x, c - rect.min.y);
+    if (x1 > x0) canvas.list->AddLine({x0, c - x0}, {x1, c - x1}, color, 1.0f);
+  }
+}
+
+void dashed_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
+                 float dash) {
+  const ImVec2 whole = to - from;
+  const float total = length(whole);
+  if (total <= 0.0f || dash <= 0.0f) return;
+  const ImVec2 unit = whole * (1.0f / total);
+  for (float at = 0.0f; at < total; at += 2.0f * dash) {
+    canvas.list->AddLine(from + unit * at, from + unit * std::min(at + dash, total), color,
+                         thickness);
+  }
+}
+
+void dashed_outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness,
+                    float dash) {
+  const ImVec2 upper_right{rect.max.x, rect.min.y};
+  const ImVec2 lower_left{rect.min.x, rect.max.y};
+  dashed_line(canvas, rect.min, upper_right, color, thickness, dash);
+  dashed_line(canvas, upper_right, rect.max, color, thickness, dash);
+  dashed_line(canvas, rect.max, lower_left, color, thickness, dash);
+  dashed_line(canvas, lower_left, rect.min, color, thickness, dash);
+}
+
+ImVec2 Curve::at(float t) const {
+  const float s = 1.0f - t;
+  return from * (s * s * s) + control_from * (3.0f * s * s * t) + control_to * (3.0f * s * t * t) +
+         to * (t * t * t);
+}
+
+Curve vertical_curve(ImVec2 from, ImVec2 to) {
+  const float reach = (to.y - from.y) * 0.5f;
+  return {from, {from.x, from.y + reach}, {to.x, to.y - reach}, to};
+}
+
+Curve arc_over(ImVec2 from, ImVec2 to, float rise) {
+  return {from, {from.x, from.y - rise}, {to.x, to.y - rise}, to};
+}
+
+void draw_arrow(const Canvas& canvas, const Curve& curve, ImU32 color, float thickness,
+                bool dashed) {
+  const float head = canvas.px(7.0f) + thickness;
+  const ImVec2 along = curve.to - curve.at(0.94f);
+  const float size = length(along);
+  if (size <= 0.0f) return;
+  const ImVec2 unit = along * (1.0f / size);
+  const ImVec2 neck = curve.to - unit * head;
+
+  // The shaft, up to the head
+  constexpr int kPieces = 32;
+  ImVec2 previous = curve.from;
+  for (int k = 1; k <= kPieces; ++k) {
+    const bool last = k == kPieces;
+    const ImVec2 next = last ? neck : curve.at(static_cast<float>(k) / kPieces);
+    if (!last && length(curve.to - next) < head) continue;
+    if (!dashed || k % 3 != 0) canvas.list->AddLine(previous, next, color, thickness);
+    previous = next;
+  }
+
+  const ImVec2 side{-unit.y * head * 0.5f, unit.x * head * 0.5f};
+  canvas.list->AddTriangleFilled(curve.to, neck + side, neck - side, color);
+}
+
+Rect badge(const Canvas& canvas, const FontRef& font, ImVec2 center, const Rect& bounds,
+           ImU32 color, std::string_view label) {
+  const std::string shown = fitted(font, label, bounds.width() - canvas.px(12.0f));
+  const ImVec2 half{font.measure(shown).x * 0.5f + canvas.px(7.0f),
+                    font.size * 0.5f + canvas.px(5.0f)};
+  center.x = std::clamp(center.x, bounds.min.x + half.x,
+                        std::max(bounds.min.x + half.x, bounds.max.x - half.x));
+  center.y = std::clamp(center.y, bounds.min.y + half.y,
+                        std::max(bounds.min.y + half.y, bounds.max.y - half.y));
+  const Rect box{center - half, center + half};
+  fill(canvas, box, mix(canvas.theme.card, color, 0.16f), canvas.px(4.0f));
+  outline(canvas, box, color, 1.0f, canvas.px(4.0f));
+  text(canvas, font, {center.x, center.y - font.size * 0.5f}, mix(color, canvas.theme.text, 0.35f),
+       shown, Align::center);
+  return box;
+}
+
+void marker_right(const Canvas& canvas, ImVec2 tip, float size, ImU32 color) {
+  canvas.list->AddTriangleFilled(tip, {tip.x - size, tip.y - size * 0.6f},
+                                 {tip.x - size, tip.y + size * 0.6f}, color);
+}
+
+void marker_down(const Canvas& canvas, ImVec2 tip, float size, ImU32 color) {
+  canvas.list->AddTriangleFilled(tip, {tip.x - size * 0.6f, tip.y - size},
+                                 {tip.x + size * 0.6f, tip.y - size}, color);
+}
+
+}  // namespace attnscope::app::draw

@@ -1,0 +1,44 @@
+/// Lines and surfaces beyond ImDrawList's own: hatching, dashes, arrows, labels in a box.
+#pragma once
+
+#include <string_view>
+
+#include "app/draw/canvas.h"
+
+namespace attnscope::app::draw {
+
+void fill(const Canvas& canvas, const Rect& rect, ImU32 color, float rounding = 0.0f);
+void outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness = 1.0f,
+             float rounding = 0.0f);
+
+/// Diagonal lines across the rectangle, for what holds no value; `spacing` in pixels.
+void hatch(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing);
+
+void dashed_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
+                 float dash);
+void dashed_outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness,
+                    float dash);
+
+/// A cubic curve from `from` to `to` with an arrow head at its end.
+struct Curve {
+  ImVec2 from, control_from, control_to, to;
+  ImVec2 at(float t) const;
+};
+
+/// The curve of a transfer between two boxes above each other: leaves and arrives vertically.
+Curve vertical_curve(ImVec2 from, ImVec2 to);
+/// The curve over the tops of two boxes beside each other, rising by `rise` pixels.
+Curve arc_over(ImVec2 from, ImVec2 to, float rise);
+
+void draw_arrow(const Canvas& canvas, const Curve& curve, ImU32 color, float thickness,
+                bool dashed);
+
+/// Text in a rounded box, centred at `center` but kept inside `bounds`; answers the box.
+Rect badge(const Canvas& canvas, const FontRef& font, ImVec2 center, const Rect& bounds,
+           ImU32 color, std::string_view text);
+
+/// A triangle that points right, left or down: marks of rows and columns.
+void marker_right(const Canvas& canvas, ImVec2 tip, float size, ImU32 color);
+void marker_down(const Canvas& canvas, ImVec2 tip, float size, ImU32 color);
+
+}  // namespace attnscope::app::draw

@@ -1,0 +1,138 @@
+#include "app/draw/text.h"
+
+#include <algorithm>
+
+namespace attnscope::app::draw {
+
+namespace {
+
+constexpr float kSubscriptSize = 0.74f;
+constexpr float kSubscriptDrop = 0.36f;
+
+float shifted(float x, float width, Align align) {
+  if (align == Align::center) return x - width * 0.5f;
+  return align == Align::right ? x - width : x;
+}
+
+ImVec2 on_pixel(ImVec2 at) {
+  return {static_cast<float>(static_cast<int>(at.x + 0.5f)),
+          static_cast<float>(static_cast<int>(at.y + 0.5f))};
+}
+
+FontRef subscript_font(const FontRef& font) {
+  return {font.font, font.size * kSubscriptSize};
+}
+
+}  // namespace
+
+void text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color, std::string_view text,
+          Align align) {
+  if (text.empty()) return;
+  if (align != Align::left) at.x = shifted(at.x, font.measure(text).x, align);
+  font.draw(canvas.list, on_pixel(at), color, text);
+}
+
+void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU32 color,
+                   std::string_view text_) {
+  // Draw it level in the middle of what is visible, where nothing is clipped, then turn and move
+  const ImVec2 low = canvas.list->GetClipRectMin();
+  const ImVec2 high = canvas.list->GetClipRectMax();
+  const ImVec2 middle{(low.x + high.x) * 0.5f, (low.y + high.y) * 0.5f};
+  const int first = canvas.list->VtxBuffer.Size;
+  text(canvas, font, {middle.x, middle.y - font.size * 0.5f}, color, text_, Align::center);
+  for (int k = first; k < canvas.list->VtxBuffer.Size; ++k) {
+    ImVec2& at = canvas.list->VtxBuffer[k].pos;
+    at = {center.x + (at.y - middle.y), center.y - (at.x - middle.x)};
+  }
+}
+
+std::string fitted(const FontRef& font, std::string_view text, float width) {
+  if (font.measure(text).x <= width) return std::string(text);
+  constexpr std::string_view kEllipsis = "…";
+  const float room = width - font.measure(kEllipsis).x;
+  if (room <= 0.0f) return {};
+
+  // Take whole UTF-8 characters while they fit
+  std::size_t end = 0;
+  while (end < text.size()) {
+    std::size_t next = end + 1;
+    while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xC0U) == 0x80U) ++next;
+    if (font.measure(text.substr(0, next)).x > room) break;
+    end = next;
+  }
+  if (end == 0) return {};
+  while (end > 0 && text[end - 1] == ' ') --end;
+  return std::string(text.substr(0, end)) + std::string(kEllipsis);
+}
+
+void text_in(const Canvas& canvas, const FontRef& font, const Rect& rect, ImU32 color,
+             std::string_view text_, Align align) {
+  const std::string shown = fitted(font, text_, rect.width());
+  float x = rect.min.x;
+  if (align == Align::center) x = rect.center().x;
+  if (align == Align::right) x = rect.max.x;
+  text(canvas, font, {x, rect.center().y - font.size * 0.5f}, color, shown, align);
+}
+
+bool text_if_fits(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
+                  std::string_view text_, float width, Align align) {
+  if (font.measure(text_).x > width) return false;
+  text(canvas, font, at, color, text_, align);
+  return true;
+}
+
+std::vector<std::string> wrapped(const FontRef& font, std::string_view text, float width) {
+  std::vector<std::string> lines;
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    std::string longer = line.empty() ? std::string(word) : line + " " + std::string(word);
+    if (!line.empty() && font.measure(longer).x > width) {
+      lines.push_back(std::move(line));
+      line = word;
+    } else {
+      line = std::move(longer);
+    }
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
+                   std::string_view text_, float width, int max_lines) {
+  std::vector<std::string> lines = wrapped(font, text_, width);
+  const auto limit = static_cast<std::size_t>(std::max(max_lines, 0));
+  if (lines.size() > limit) {
+    // The last line that is shown says that more follows
+    std::string rest;
+    for (std::size_t k = limit - (limit > 0 ? 1 : 0); k < lines.size(); ++k) {
+      rest += (rest.empty() ? "" : " ") + lines[k];
+    }
+    lines.resize(limit);
+    if (limit > 0) lines.back() = rest;
+  }
+  float y = at.y;
+  for (const std::string& line : lines) {
+    text(canvas, font, {at.x, y}, color, fitted(font, line, width));
+    y += line_height(font);
+  }
+  return y - at.y;
+}
+
+float width_of(const FontRef& font, const Symbol& symbol) {
+  return font.measure(symbol.base).x + subscript_font(font).measure(symbol.subscript).x;
+}
+
+void draw_symbol(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
+                 const Symbol& symbol, Align align) {
+  at.x = shifted(at.x, width_of(font, symbol), align);
+  text(canvas, font, at, color, symbol.base);
+  if (symbol.subscript.empty()) return;
+  const FontRef small = subscript_font(font);
+  text(canvas, small, {at.x + font.measure(symbol.base).x, at.y + font.size * kSubscriptDrop},
+       color, symbol.subscript);
+}
+
+}  // namespace attnscope::app::draw

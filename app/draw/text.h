@@ -1,0 +1,50 @@
+/// Text that stays inside its rectangle, and symbols with true subscripts.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/draw/canvas.h"
+
+namespace attnscope::app::draw {
+
+enum class Align : std::uint8_t { left, center, right };
+
+/// One line at `at` (its upper edge); x is the left edge, centre or right edge.
+void text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color, std::string_view text,
+          Align align = Align::left);
+
+/// One line that reads upwards, centred at `center`.
+void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU32 color,
+                   std::string_view text);
+
+/// The text, cut with "…" where it is wider than `width`; empty when not even that fits.
+std::string fitted(const FontRef& font, std::string_view text, float width);
+
+/// One line, fitted and vertically centred in a rectangle.
+void text_in(const Canvas& canvas, const FontRef& font, const Rect& rect, ImU32 color,
+             std::string_view text, Align align = Align::left);
+
+/// One line when it fits as it is, otherwise nothing. Answers whether it was drawn.
+bool text_if_fits(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
+                  std::string_view text, float width, Align align = Align::left);
+
+/// Lines of at most `width`, broken at spaces.
+std::vector<std::string> wrapped(const FontRef& font, std::string_view text, float width);
+
+/// Draws at most `max_lines` wrapped lines, the last one fitted; answers the height used.
+float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
+                   std::string_view text, float width, int max_lines);
+
+/// A name with an optional subscript: {"S", "21"} is S₂₁.
+struct Symbol {
+  std::string base;
+  std::string subscript;
+};
+
+float width_of(const FontRef& font, const Symbol& symbol);
+void draw_symbol(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
+                 const Symbol& symbol, Align align = Align::left);
+
+}  // namespace attnscope::app::draw

@@ -1,0 +1,183 @@
+#include "app/panels/snapshot_view.h"
+
+#include <fmt/format.h>
+
+namespace attnscope::app {
+
+namespace {
+
+bool is_key_tile(Tensor tensor) {
+  return layout_of(tensor) == TensorLayout::key_by_d;
+}
+bool is_score_tile(Tensor tensor) {
+  return layout_of(tensor) == TensorLayout::query_by_key;
+}
+
+/// A stored S or P of this element.
+bool is_stored(const Snapshot& snapshot, Index row, Index col) {
+  for (const HbmTensorState& tensor : snapshot.hbm) {
+    if (!is_score_tile(tensor.tensor) || tensor.never_stored) continue;
+    const Index tile = row / tensor.tile_rows * tensor.tile_col_count() + col / tensor.tile_cols;
+    const auto at = static_cast<std::size_t>(tile);
+    if (at < tensor.written.size() && tensor.written[at] != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+draw::Canvas canvas_of(const PanelContext& context) {
+  return {ImGui::GetWindowDrawList(), context.theme, context.fonts, context.scale};
+}
+
+bool has_run(const Snapshot& snapshot, const PanelContext& context, std::string_view title) {
+  if (snapshot.run != nullptr && snapshot.run->algorithm != nullptr) return true;
+  const Rect rest = draw_panel_header(context, title, {}, {});
+  const draw::Canvas canvas = canvas_of(context);
+  if (snapshot.error) {
+    draw::wrapped_text(canvas, context.fonts.ui, rest.min, context.theme.error,
+                       snapshot.error->message, rest.width(), 4);
+  } else {
+    draw::text(canvas, context.fonts.ui, rest.min, context.theme.text_faint, "Nothing to show yet");
+  }
+  return false;
+}
+
+std::string_view color_name(Tensor tensor) {
+  switch (tensor) {
+    case Tensor::m_tile:
+      return "m";
+    case Tensor::l_tile:
+      return "l";
+    case Tensor::beta:
+      return "alpha";
+    case Tensor::O_carry:
+      return "O";
+    default:
+      return to_string(tensor);
+  }
+}
+
+ImU32 color_of(const Theme& theme, Tensor tensor) {
+  return tensor_color(theme, color_name(tensor));
+}
+
+ImU32 text_color_of(const Theme& theme, Tensor tensor) {
+  return tensor_text_color(theme, color_name(tensor));
+}
+
+std::string_view display_name(Tensor tensor) {
+  switch (tensor) {
+    case Tensor::m_tile:
+      return "m~";
+    case Tensor::l_tile:
+      return "l~";
+    case Tensor::O_carry:
+      return "O fp32";
+    default:
+      return to_string(tensor);
+  }
+}
+
+draw::Symbol symbol_of(const Tile& tile) {
+  const std::string base(display_name(tile.tensor));
+  if (is_key_tile(tile.tensor)) return {base, std::to_string(tile.j)};
+  if (!is_score_tile(tile.tensor) || tile.j == kAllColumns) return {base, std::to_string(tile.i)};
+  const bool short_enough = tile.i < 10 && tile.j < 10;
+  return {base, fmt::format("{}{}{}", tile.i, short_enough ? "" : ",", tile.j)};
+}
+
+draw::Symbol empty_symbol_of(Tensor tensor) {
+  const std::string base(display_name(tensor));
+  if (is_key_tile(tensor)) return {base, "j"};
+  return {base, is_score_tile(tensor) ? "ij" : "i"};
+}
+
+std::string name_of(const Tile& tile) {
+  const std::string_view base = display_name(tile.tensor);
+  if (is_key_tile(tile.tensor)) return fmt::format("{}({})", base, tile.j);
+  if (!is_score_tile(tile.tensor)) return fmt::format("{}({})", base, tile.i);
+  if (tile.j == kAllColumns) return fmt::format("{}({}, all columns)", base, tile.i);
+  return fmt::format("{}({}, {})", base, tile.i, tile.j);
+}
+
+Extent extent_of(const Snapshot& snapshot, const Tile& tile) {
+  const auto& grids = snapshot.run->grids;
+  if (grids.empty()) return {};
+  const auto launch = std::min(static_cast<std::size_t>(snapshot.launch), grids.size() - 1);
+  const Shape origin = grids[launch].origin(tile);
+  const Shape shape = grids[launch].shape(tile);
+  return {origin.rows, origin.rows + shape.rows, origin.cols, origin.cols + shape.cols};
+}
+
+const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor) {
+  for (const SlotState& slot : snapshot.slots) {
+    if (slot.tensor == tensor) return &slot;
+  }
+  return nullptr;
+}
+
+const HbmTensorState* find_hbm(const Snapshot& snapshot, Tensor tensor) {
+  for (const HbmTensorState& state : snapshot.hbm) {
+    if (state.tensor == tensor) return &state;
+  }
+  return nullptr;
+}
+
+std::string_view to_string(TileState state) {
+  switch (state) {
+    case TileState::untouched:
+      return "not yet computed";
+    case TileState::skipped:
+      return "skipped: the mask hides all of it";
+    case TileState::in_sram:
+      return "in SRAM now";
+    case TileState::discarded:
+      return "done and discarded";
+    case TileState::stored:
+      return "stored in HBM";
+  }
+  return "";
+}
+
+TileState score_tile_state(const Snapshot& snapshot, Index i, Index j) {
+  const RunInfo& run = *snapshot.run;
+  const auto at = static_cast<std::size_t>(i * run.Tc + j);
+  if (at >= run.score_tiles.size()) return TileState::untouched;
+  const TileLife& life = run.score_tiles[at];
+  if (life.first < 0) return TileState::skipped;
+  if (snapshot.step < life.first) return TileState::untouched;
+  const Index row = i * run.tiling.Br;
+  const Index col = j * run.tiling.Bc;
+  for (const SlotState& slot : snapshot.slots) {
+    if (!slot.valid || !is_score_tile(slot.tensor)) continue;
+    if (extent_of(snapshot, slot.tile).contains(row, col)) return TileState::in_sram;
+  }
+  return is_stored(snapshot, row, col) ? TileState::stored : TileState::discarded;
+}
+
+bool stores_scores(const Snapshot& snapshot) {
+  for (const HbmTensorState& tensor : snapshot.hbm) {
+    if (is_score_tile(tensor.tensor) && !tensor.never_stored) return true;
+  }
+  return false;
+}
+
+void tooltip(const PanelContext& context, std::string_view text) {
+  const float padding = 8.0f * context.scale;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {padding, padding});
+  ImGui::BeginTooltip();
+  {
+    const FontScope font(context.fonts.small);
+    ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  }
+  ImGui::EndTooltip();
+  ImGui::PopStyleVar();
+}
+
+bool hovered(const Rect& rect) {
+  return ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem) &&
+         rect.contains(ImGui::GetIO().MousePos);
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,60 @@
+/// What several panels ask of a snapshot: names of tiles, where a tile lies, what state it is in.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/draw/canvas.h"
+#include "app/draw/text.h"
+#include "app/panel.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+draw::Canvas canvas_of(const PanelContext& context);
+
+/// False when there is nothing to draw: then says why in the panel's rectangle.
+bool has_run(const Snapshot& snapshot, const PanelContext& context, std::string_view title);
+
+/// The tensor whose colour this one takes: flash1's m~, l~ and beta look like m, l and alpha.
+std::string_view color_name(Tensor tensor);
+ImU32 color_of(const Theme& theme, Tensor tensor);
+ImU32 text_color_of(const Theme& theme, Tensor tensor);
+
+/// "Q" with its row tile, "S" with both: {"S", "21"}; "2,11" where an index has two digits.
+draw::Symbol symbol_of(const Tile& tile);
+/// The same with letters, for a slot that holds nothing: {"K", "j"}.
+draw::Symbol empty_symbol_of(Tensor tensor);
+/// In one line, for sentences and hover: "S(2, 1)".
+std::string name_of(const Tile& tile);
+/// "m~" for m_tile, "O (fp32)" for O_carry.
+std::string_view display_name(Tensor tensor);
+
+/// Elements of a tensor, ends excluded.
+struct Extent {
+  Index row_begin = 0, row_end = 0, col_begin = 0, col_end = 0;
+  bool contains(Index row, Index col) const {
+    return row >= row_begin && row < row_end && col >= col_begin && col < col_end;
+  }
+};
+/// Where the tile of an operation or a slot of the current launch lies in its tensor.
+Extent extent_of(const Snapshot& snapshot, const Tile& tile);
+
+const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor);
+const HbmTensorState* find_hbm(const Snapshot& snapshot, Tensor tensor);
+
+/// What became of a tile of scores.
+enum class TileState : std::uint8_t { untouched, skipped, in_sram, discarded, stored };
+std::string_view to_string(TileState state);
+/// Of tile (i, j) on the plain grid.
+TileState score_tile_state(const Snapshot& snapshot, Index i, Index j);
+
+/// Whether the algorithm keeps S and P in HBM.
+bool stores_scores(const Snapshot& snapshot);
+
+/// Shows a tooltip at the mouse in the panel's fonts; lines are separated by '\n'.
+void tooltip(const PanelContext& context, std::string_view text);
+/// The mouse is over this rectangle and over this panel.
+bool hovered(const Rect& rect);
+
+}  // namespace attnscope::app
