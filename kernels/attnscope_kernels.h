@@ -149,7 +149,7 @@ typedef struct attnscope_counter {
   const char* name;
   double value;
   int32_t counted; /* 0: the launch is not part of the pass's totals */
-  int32_t reserved;
+  int32_t index;   /* of the launch in the pass, from 0 */
 } attnscope_counter;
 
 /* A counter that could not be read; name "*": none could. */

@@ -119,13 +119,15 @@ DeviceInfo device_info(const attnscope_device& c) {
   return device;
 }
 
-/// The launch's entry, made on its first counter: launches stay in the order in which they ran.
-LaunchCounters& launch_of(Measurement& measurement, const attnscope_counter& counter) {
-  for (LaunchCounters& launch : measurement.launches) {
-    if (launch.name == counter.launch) return launch;
-  }
-  return measurement.launches.emplace_back(
-      LaunchCounters{counter.launch, counter.counted != 0, {}});
+/// Where the counter belongs: the pass's totals, or a launch, made on its first counter.
+Counters& counters_of(Measurement& measurement, const attnscope_counter& counter) {
+  if (counter.launch == nullptr) return measurement.counters;
+  const auto index = static_cast<std::size_t>(counter.index);
+  if (index >= measurement.launches.size()) measurement.launches.resize(index + 1);
+  LaunchCounters& launch = measurement.launches[index];
+  launch.name = counter.launch;
+  launch.counted = counter.counted != 0;
+  return launch.counters;
 }
 
 Measurement measurement_of(const attnscope_measurement& c) {
@@ -133,9 +135,7 @@ Measurement measurement_of(const attnscope_measurement& c) {
   measurement.time = {c.time_min_s, c.time_median_s, c.time_max_s, c.repeats};
   for (std::uint64_t i = 0; i < c.counter_count; ++i) {
     const attnscope_counter& counter = c.counters[i];
-    Counters& counters =
-        counter.launch == nullptr ? measurement.counters : launch_of(measurement, counter).counters;
-    counters[counter.name] = counter.value;
+    counters_of(measurement, counter)[counter.name] = counter.value;
   }
   for (std::uint64_t i = 0; i < c.missing_counter_count; ++i) {
     measurement.unavailable_counters[c.missing_counters[i].name] = c.missing_counters[i].reason;

@@ -1,0 +1,252 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/attnscope_kernels.h"
+#include "kernels/c_structs.h"
+#include "kernels/measure/measure_forward.h"
+#include "kernels/measure/session.h"
+#include "kernels/recording/build_info.h"
+
+using namespace attnscope;           // NOLINT: this file translates between the two worlds
+using namespace attnscope::kernels;  // NOLINT
+
+/// The session and what its last measurement lent to the caller.
+struct attnscope_session {
+  std::unique_ptr<Session> session;
+  Measurement measurement;
+  std::vector<attnscope_counter> counters;
+  std::vector<attnscope_missing_counter> missing_counters;
+};
+
+namespace {
+
+thread_local std::string last_message;
+
+attnscope_status answer(const std::optional<Error>& error, const attnscope_session* session) {
+  last_message = error ? error->message : "";
+  if (!error) return ATTNSCOPE_OK;
+  if (session != nullptr && session->session->lost()) return ATTNSCOPE_LOST;
+  switch (error->kind) {
+    case Error::Kind::invalid_request:
+      return ATTNSCOPE_INVALID_REQUEST;
+    case Error::Kind::unavailable:
+      return ATTNSCOPE_UNAVAILABLE;
+    case Error::Kind::failed:
+      break;
+  }
+  return ATTNSCOPE_FAILED;
+}
+
+/// Runs the body; no exception leaves the library.
+template <typename Body>
+attnscope_status guarded(const attnscope_session* session, Body&& body) {
+  try {
+    return answer(body(), session);
+  } catch (const std::exception& failure) {
+    return answer(failed(failure.what()), session);
+  }
+}
+
+std::optional<Error> require_session(const attnscope_session* session) {
+  if (session != nullptr) return std::nullopt;
+  return invalid_request("session is NULL; attnscope_session_open() gives one");
+}
+
+template <std::size_t n>
+void copy_text(char (&to)[n], const std::string& text) {
+  const std::size_t length = std::min(text.size(), n - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+}
+
+TensorView view_of(const attnscope_tensor& tensor) {
+  return {tensor.data_dev, tensor.stride_batch, tensor.stride_head, tensor.stride_row};
+}
+
+/// Lends the session's last measurement to the caller.
+attnscope_measurement lend(attnscope_session& session) {
+  const Measurement& from = session.measurement;
+  session.counters.clear();
+  session.missing_counters.clear();
+  for (const auto& [name, value] : from.counters) {
+    session.counters.push_back({nullptr, name.c_str(), value, 1, 0});
+  }
+  int32_t index = 0;
+  for (const LaunchCounters& launch : from.launches) {
+    for (const auto& [name, value] : launch.counters) {
+      session.counters.push_back(
+          {launch.name.c_str(), name.c_str(), value, launch.counted ? 1 : 0, index});
+    }
+    ++index;
+  }
+  for (const auto& [name, reason] : from.unavailable_counters) {
+    session.missing_counters.push_back({name.c_str(), reason.c_str()});
+  }
+
+  attnscope_measurement to{};
+  to.repeats = from.time.n;
+  to.time_min_s = from.time.min_s;
+  to.time_median_s = from.time.median_s;
+  to.time_max_s = from.time.max_s;
+  to.counters = session.counters.data();
+  to.counter_count = session.counters.size();
+  to.missing_counters = session.missing_counters.data();
+  to.missing_counter_count = session.missing_counters.size();
+  if (from.accuracy) {
+    to.rows_checked = from.accuracy->rows_checked;
+    to.max_abs_error = from.accuracy->max_abs_error;
+    to.rel_fro_error = from.accuracy->rel_fro_error;
+    to.lse_max_abs_error = from.accuracy->lse_max_abs_error;
+    to.unfused_max_abs_error = from.accuracy->unfused_max_abs_error.value_or(0.0);
+    to.within_tolerance = from.accuracy->within_tolerance ? 1 : 0;
+  }
+  return to;
+}
+
+}  // namespace
+
+uint32_t attnscope_kernels_version(void) {
+  return ATTNSCOPE_KERNELS_VERSION;
+}
+
+const char* attnscope_kernels_commit(void) {
+  return build_info().commit.c_str();
+}
+
+const char* attnscope_last_message(void) {
+  return last_message.c_str();
+}
+
+attnscope_status attnscope_session_open(int32_t device, attnscope_session** session) {
+  return guarded(nullptr, [&]() -> std::optional<Error> {
+    if (session == nullptr) return invalid_request("session is NULL; it receives the new session");
+    *session = nullptr;
+    auto opened = Session::open(device);
+    if (!opened) return opened.error();
+    auto handle = std::make_unique<attnscope_session>();
+    handle->session = std::move(opened).value();
+    *session = handle.release();
+    return std::nullopt;
+  });
+}
+
+void attnscope_session_close(attnscope_session* session) {
+  delete session;
+}
+
+attnscope_status attnscope_session_device(attnscope_session* session, attnscope_device* device) {
+  return guarded(session, [&]() -> std::optional<Error> {
+    if (auto error = require_session(session)) return error;
+    const DeviceInfo& info = session->session->device();
+    attnscope_device filled{};
+    filled.sm_count = static_cast<int32_t>(info.sm_count);
+    copy_text(filled.name, info.name);
+    copy_text(filled.driver, info.driver);
+    copy_text(filled.cuda, info.cuda);
+    copy_text(filled.compute_capability, info.compute_capability);
+    filled.l2_bytes = static_cast<uint64_t>(info.l2_bytes);
+    filled.memory_bytes = static_cast<uint64_t>(info.memory_bytes);
+    filled.sm_clock_mhz = info.sm_clock_mhz.value_or(0.0);
+    filled.memory_clock_mhz = info.memory_clock_mhz.value_or(0.0);
+    filled.power_limit_w = info.power_limit_w.value_or(0.0);
+    return write_struct(filled, device, "device");
+  });
+}
+
+attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,
+                                             const attnscope_kernel* kernel, uint64_t* bytes) {
+  return guarded(nullptr, [&]() -> std::optional<Error> {
+    if (bytes == nullptr) return invalid_request("bytes is NULL; it receives the size");
+    const auto request = read_request(problem, kernel);
+    if (!request) return request.error();
+    const ForwardRequest& r = request.value();
+    if (auto error = supports(*r.kernel, r.problem, r.tiling, r.carry)) return error;
+    *bytes = workspace_bytes(*r.kernel, r.problem, r.carry);
+    return std::nullopt;
+  });
+}
+
+attnscope_status attnscope_forward_launch(attnscope_session* session,
+                                          const attnscope_forward* forward) {
+  return guarded(session, [&]() -> std::optional<Error> {
+    if (auto error = require_session(session)) return error;
+    attnscope_forward known{};
+    if (auto error = read_struct(forward, known, "forward")) return error;
+    const auto request = read_request(known.problem, known.kernel);
+    if (!request) return request.error();
+
+    const ForwardRequest& r = request.value();
+    ForwardArguments arguments;
+    arguments.problem = r.problem;
+    arguments.tiling = r.tiling;
+    arguments.carry = r.carry;
+    arguments.Q = view_of(known.q);
+    arguments.K = view_of(known.k);
+    arguments.V = view_of(known.v);
+    arguments.O = view_of(known.o);
+    arguments.LSE_dev = known.lse_dev;
+    arguments.workspace_dev = known.workspace_dev;
+    arguments.workspace_bytes = known.workspace_bytes;
+    arguments.stream = known.stream;
+    return session->session->run([&] { return launch_forward(*r.kernel, arguments); });
+  });
+}
+
+attnscope_status attnscope_forward_run_host(attnscope_session* session,
+                                            attnscope_forward_host* forward) {
+  return guarded(session, [&]() -> std::optional<Error> {
+    if (auto error = require_session(session)) return error;
+    attnscope_forward_host known{};
+    if (auto error = read_struct(forward, known, "forward")) return error;
+    const auto request = read_request(known.problem, known.kernel);
+    if (!request) return request.error();
+    for (const void* buffer : {static_cast<const void*>(known.q), static_cast<const void*>(known.k),
+                               static_cast<const void*>(known.v), static_cast<void*>(known.o),
+                               static_cast<void*>(known.lse)}) {
+      if (buffer == nullptr) return invalid_request("q, k, v, o and lse must not be NULL");
+    }
+
+    HostForward host{known.q, known.k, known.v, known.o, known.lse};
+    auto error = session->session->run(
+        [&] { return run_forward(*session->session, request.value(), host); });
+    if (!error) forward->time_s = host.time_s;
+    return error;
+  });
+}
+
+attnscope_status attnscope_forward_measure(attnscope_session* session,
+                                           const attnscope_problem* problem,
+                                           const attnscope_kernel* kernel, int32_t input_kind,
+                                           uint64_t seed, const attnscope_protocol* protocol,
+                                           attnscope_measurement* measurement) {
+  return guarded(session, [&]() -> std::optional<Error> {
+    if (auto error = require_session(session)) return error;
+    const auto request = read_request(problem, kernel);
+    if (!request) return request.error();
+    const auto spec = read_inputs(input_kind, seed);
+    if (!spec) return spec.error();
+    const auto how = read_protocol(protocol);
+    if (!how) return how.error();
+    if (auto error = check_output_struct(measurement, "measurement")) return error;
+
+    auto error = session->session->run([&]() -> std::optional<Error> {
+      auto measured =
+          measure_forward(*session->session, request.value(), spec.value(), how.value());
+      if (!measured) return measured.error();
+      session->measurement = std::move(measured).value();
+      return std::nullopt;
+    });
+    if (error) return error;
+    attnscope_measurement filled = lend(*session);
+    const ForwardRequest& r = request.value();
+    const Tiling tiling =
+        r.tiling.value_or(kernel_tilings(*r.kernel, r.problem.dtype, r.problem.d).front());
+    filled.block_rows = tiling.Br;
+    filled.block_cols = tiling.Bc;
+    return write_struct(filled, measurement, "measurement");
+  });
+}

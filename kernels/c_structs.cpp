@@ -1,0 +1,111 @@
+#include "kernels/c_structs.h"
+
+#include <string>
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// A C enumeration's number as the C++ one, which lists the same values in the same order.
+template <typename Enum>
+std::optional<Error> read_enum(int32_t value, Enum last, const char* name, Enum& to) {
+  if (value < 0 || value > static_cast<int32_t>(last)) {
+    return invalid_request(fmt::format("{} is {}; it must lie between 0 and {}", name, value,
+                                       static_cast<int32_t>(last)));
+  }
+  to = static_cast<Enum>(value);
+  return std::nullopt;
+}
+
+static_assert(static_cast<int>(DType::fp32) == ATTNSCOPE_FP32);
+static_assert(static_cast<int>(DType::fp16) == ATTNSCOPE_FP16);
+static_assert(static_cast<int>(DType::bf16) == ATTNSCOPE_BF16);
+static_assert(static_cast<int>(Mask::Alignment::bottom_right) == ATTNSCOPE_BOTTOM_RIGHT);
+static_assert(static_cast<int>(Mask::Alignment::top_left) == ATTNSCOPE_TOP_LEFT);
+static_assert(static_cast<int>(Carry::problem) == ATTNSCOPE_CARRY_PROBLEM);
+static_assert(static_cast<int>(Carry::fp32) == ATTNSCOPE_CARRY_FP32);
+static_assert(static_cast<int>(CacheState::cold) == ATTNSCOPE_CACHE_COLD);
+static_assert(static_cast<int>(CacheState::warm) == ATTNSCOPE_CACHE_WARM);
+static_assert(static_cast<int>(InputKind::gaussian) == ATTNSCOPE_INPUT_GAUSSIAN);
+static_assert(static_cast<int>(InputKind::outlier) == ATTNSCOPE_INPUT_OUTLIER);
+static_assert(static_cast<int>(InputKind::needle) == ATTNSCOPE_INPUT_NEEDLE);
+
+Result<AttentionProblem> read_problem(const attnscope_problem* given) {
+  attnscope_problem known{};
+  if (auto error = read_struct(given, known, "problem")) return *error;
+  AttentionProblem problem;
+  if (auto error = read_enum(known.dtype, DType::bf16, "dtype", problem.dtype)) return *error;
+  problem.batch = known.batch;
+  problem.heads = known.heads;
+  problem.kv_heads = known.kv_heads;
+  problem.N = known.seq_len;
+  problem.N_kv = known.kv_len;
+  problem.d = known.head_dim;
+  problem.mask.left = known.mask_left;
+  problem.mask.right = known.mask_right;
+  if (auto error = read_enum(known.mask_alignment, Mask::Alignment::top_left, "mask_alignment",
+                             problem.mask.alignment)) {
+    return *error;
+  }
+  if (const auto reason = validate(problem)) return invalid_request(*reason);
+  return problem;
+}
+
+}  // namespace
+
+Result<ForwardRequest> read_request(const attnscope_problem* problem,
+                                    const attnscope_kernel* kernel) {
+  auto what = read_problem(problem);
+  if (!what) return what.error();
+  ForwardRequest request{what.value()};
+
+  attnscope_kernel known{};
+  if (auto error = read_struct(kernel, known, "kernel")) return *error;
+  if (known.name == nullptr) return invalid_request("kernel.name is NULL");
+  request.kernel = find_kernel(known.name);
+  if (request.kernel == nullptr) {
+    std::string names;
+    for (const KernelInfo& info : catalog()) {
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
+    }
+    return invalid_request(
+        fmt::format("no kernel is called \"{}\"; there are {}", known.name, names));
+  }
+  if (auto error = read_enum(known.carry, Carry::fp32, "carry", request.carry)) return *error;
+  if (known.block_rows != 0 || known.block_cols != 0) {
+    request.tiling = Tiling{known.block_rows, known.block_cols};
+    if (const auto reason = validate(*request.tiling)) return invalid_request(*reason);
+  }
+  return request;
+}
+
+Result<InputSpec> read_inputs(int32_t input_kind, uint64_t seed) {
+  InputSpec spec;
+  spec.seed = seed;
+  if (auto error = read_enum(input_kind, InputKind::needle, "input_kind", spec.kind)) return *error;
+  return spec;
+}
+
+Result<Protocol> read_protocol(const attnscope_protocol* given) {
+  attnscope_protocol known{};
+  if (auto error = read_struct(given, known, "protocol")) return *error;
+  Protocol protocol;
+  if (auto error = read_enum(known.cache, CacheState::warm, "cache", protocol.cache)) return *error;
+  if (known.warm_ups < 0 || known.repeats < 1 || known.checked_rows < 0) {
+    return invalid_request(
+        fmt::format("warm_ups is {}, repeats {}, checked_rows {}; they must be at least 0, 1, 0",
+                    known.warm_ups, known.repeats, known.checked_rows));
+  }
+  if (!(known.time_budget_s >= 0.0)) {
+    return invalid_request(
+        fmt::format("time_budget_s is {}; it must be at least 0", known.time_budget_s));
+  }
+  protocol.warm_ups = known.warm_ups;
+  protocol.repeats = known.repeats;
+  protocol.counters = known.counters != 0;
+  protocol.checked_rows = known.checked_rows;
+  protocol.time_budget_s = known.time_budget_s;
+  return protocol;
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,57 @@
+/// Structs of the C interface to and from AttnScope's own types. Internal to
+/// libattnscope_kernels.so.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/attnscope_kernels.h"
+#include "kernels/measure/forward_request.h"
+#include "kernels/recording/measurement.h"
+#include "reference/inputs.h"
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+/// Nothing when the caller's struct holds at least the fields of version 1.
+template <typename Struct>
+std::optional<Error> check_output_struct(const Struct* given, const char* name) {
+  if (given == nullptr) return invalid_request(fmt::format("{} is NULL", name));
+  if (given->struct_size >= sizeof(Struct)) return std::nullopt;
+  return invalid_request(fmt::format("{}.struct_size is {}; it must be sizeof the struct, {}", name,
+                                     given->struct_size, sizeof(Struct)));
+}
+
+/// Copies a caller's struct. A longer one is from a newer caller: what lies beyond the known fields
+/// must be zero, since it cannot be honoured.
+template <typename Struct>
+std::optional<Error> read_struct(const Struct* given, Struct& known, const char* name) {
+  if (auto error = check_output_struct(given, name)) return error;
+  std::memcpy(&known, given, sizeof(Struct));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  const bool extra = std::any_of(bytes + sizeof(Struct), bytes + given->struct_size,
+                                 [](unsigned char byte) { return byte != 0; });
+  if (!extra) return std::nullopt;
+  return invalid_request(
+      fmt::format("{} uses fields that this library does not know; it has {} "
+                  "bytes of them, {} are known",
+                  name, given->struct_size, sizeof(Struct)));
+}
+
+/// Fills a caller's struct, keeping its struct_size; fields that only the caller knows stay.
+template <typename Struct>
+std::optional<Error> write_struct(Struct filled, Struct* given, const char* name) {
+  if (auto error = check_output_struct(given, name)) return error;
+  filled.struct_size = given->struct_size;
+  std::memcpy(given, &filled, sizeof(Struct));
+  return std::nullopt;
+}
+
+Result<ForwardRequest> read_request(const attnscope_problem* problem,
+                                    const attnscope_kernel* kernel);
+Result<InputSpec> read_inputs(int32_t input_kind, uint64_t seed);
+Result<Protocol> read_protocol(const attnscope_protocol* protocol);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,40 @@
+/// Which hardware counters a chip has, and in how many runs of a pass they can be read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+struct CuptiLibrary;
+
+/// Counters that the hardware collects together.
+struct CounterGroup {
+  std::vector<std::string> names;
+  std::vector<std::uint8_t> config_image;
+  std::size_t hardware_passes = 1;  ///< more than 1 only for a counter that needs them alone
+
+  std::vector<const char*> c_names() const;
+};
+
+struct CounterPlan {
+  std::string chip;  ///< "GH100"
+  std::vector<std::uint8_t> availability_image;
+  std::vector<CounterGroup> groups;
+  std::map<std::string, std::string> missing;  ///< counter to reason
+};
+
+/// Sorts the counters into as few groups of one hardware pass as a first fit gives, in the order of
+/// `names`. Each name is tried alone first: one that the chip lacks goes to `missing`.
+/// `availability_image` may be empty (then without regard to what this machine restricts).
+Result<CounterPlan> plan_counters(const CuptiLibrary& cupti, const std::string& chip,
+                                  std::vector<std::uint8_t> availability_image,
+                                  std::span<const std::string_view> names);
+
+}  // namespace attnscope::kernels

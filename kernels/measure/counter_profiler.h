@@ -1,0 +1,38 @@
+/// Reads hardware counters of each launch of a pass with CUPTI's range profiler: user ranges, user
+/// replay, one range a launch.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kernels/measure/conditioning.h"
+#include "kernels/measure/counter_plan.h"
+#include "kernels/measure/pass.h"
+#include "kernels/recording/measurement.h"
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+class CounterProfiler {
+ public:
+  /// Plans the counters for the current GPU and runs the profiler once on a sweep, unseen.
+  /// unavailable when CUPTI or the permission is missing, with the remedy.
+  static Result<std::unique_ptr<CounterProfiler>> create(int device, const Stream& stream,
+                                                         const CacheSweep& sweep);
+
+  /// Runs the pass once for each hardware pass of each group, each run after its conditioning.
+  Result<std::vector<LaunchCounters>> collect(const Stream& stream, const CacheSweep& sweep,
+                                              const Pass& pass, CacheState cache) const;
+
+  const CounterPlan& plan() const { return plan_; }
+
+ private:
+  CounterProfiler(const CuptiLibrary& cupti, CounterPlan plan)
+      : cupti_(cupti), plan_(std::move(plan)) {}
+
+  const CuptiLibrary& cupti_;
+  CounterPlan plan_;
+};
+
+}  // namespace attnscope::kernels

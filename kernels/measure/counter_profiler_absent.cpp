@@ -1,0 +1,18 @@
+/// The profiler of a build without CUPTI's headers.
+#include "kernels/measure/counter_profiler.h"
+
+namespace attnscope::kernels {
+
+Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(int, const Stream&,
+                                                                 const CacheSweep&) {
+  return unavailable(
+      "no hardware counters: this build was made without CUPTI's headers; install CUDA 12.6 update "
+      "2 or newer and build anew");
+}
+
+Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream&, const CacheSweep&,
+                                                             const Pass&, CacheState) const {
+  return unavailable("no hardware counters in this build");
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,17 @@
+/// Counters of a pass from those of its launches. Plain C++.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "kernels/recording/measurement.h"
+
+namespace attnscope::kernels {
+
+/// False for launches that set the scene or add a result that comparisons leave out.
+bool is_counted(std::string_view launch);
+
+/// Adds up the counted launches; shares (percentages) are weighted by the launches' times.
+Counters total_of(const std::vector<LaunchCounters>& launches);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,52 @@
+/// CUPTI, loaded at run time: its absence is an answer, not a failure to start.
+#pragma once
+
+#include <cuda.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+
+#include <string>
+
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+/// The functions of CUPTI that the profiler calls, under their own names without the prefix.
+struct CuptiLibrary {
+  decltype(&cuptiGetResultString) GetResultString;
+  decltype(&cuptiProfilerInitialize) ProfilerInitialize;
+  decltype(&cuptiProfilerDeviceSupported) ProfilerDeviceSupported;
+  decltype(&cuptiProfilerGetCounterAvailability) ProfilerGetCounterAvailability;
+  decltype(&cuptiDeviceGetChipName) DeviceGetChipName;
+  decltype(&cuptiProfilerHostInitialize) ProfilerHostInitialize;
+  decltype(&cuptiProfilerHostDeinitialize) ProfilerHostDeinitialize;
+  decltype(&cuptiProfilerHostConfigAddMetrics) ProfilerHostConfigAddMetrics;
+  decltype(&cuptiProfilerHostGetConfigImageSize) ProfilerHostGetConfigImageSize;
+  decltype(&cuptiProfilerHostGetConfigImage) ProfilerHostGetConfigImage;
+  decltype(&cuptiProfilerHostGetNumOfPasses) ProfilerHostGetNumOfPasses;
+  decltype(&cuptiProfilerHostEvaluateToGpuValues) ProfilerHostEvaluateToGpuValues;
+  decltype(&cuptiRangeProfilerEnable) RangeProfilerEnable;
+  decltype(&cuptiRangeProfilerDisable) RangeProfilerDisable;
+  decltype(&cuptiRangeProfilerGetCounterDataSize) RangeProfilerGetCounterDataSize;
+  decltype(&cuptiRangeProfilerCounterDataImageInitialize) RangeProfilerCounterDataImageInitialize;
+  decltype(&cuptiRangeProfilerSetConfig) RangeProfilerSetConfig;
+  decltype(&cuptiRangeProfilerStart) RangeProfilerStart;
+  decltype(&cuptiRangeProfilerStop) RangeProfilerStop;
+  decltype(&cuptiRangeProfilerPushRange) RangeProfilerPushRange;
+  decltype(&cuptiRangeProfilerPopRange) RangeProfilerPopRange;
+  decltype(&cuptiRangeProfilerDecodeData) RangeProfilerDecodeData;
+  decltype(&cuptiRangeProfilerGetCounterDataInfo) RangeProfilerGetCounterDataInfo;
+  decltype(&cuptiRangeProfilerCounterDataGetRangeInfo) RangeProfilerCounterDataGetRangeInfo;
+};
+
+/// Loads CUPTI once: from the folder in ATTNSCOPE_CUPTI_DIR, as the loader finds it, from CUDA_HOME
+/// or from /usr/local/cuda; with the libnvperf libraries beside it. unavailable with the remedy.
+Result<const CuptiLibrary*> load_cupti();
+
+/// One line for a code that a CUPTI function returned: what it means and what helps.
+/// unavailable for missing permission and unsupported devices, else failed.
+Error cupti_error(const CuptiLibrary& cupti, CUptiResult code, const char* function);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,144 @@
+#include "kernels/measure/device_query.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+
+#include "kernels/host/cuda_check.h"
+#include "kernels/measure/conditioning.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+std::string cuda_version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+/// Nothing when the driver works and finds the GPU.
+std::optional<Error> find_device(int device) {
+  // The run-time library has no word for "no driver at all"
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (driver == nullptr) {
+    return unavailable(
+        "no NVIDIA driver: libcuda.so.1 cannot be loaded; install the driver on a "
+        "machine with an NVIDIA GPU");
+  }
+  int driver_version = 0;
+  if (cudaDriverGetVersion(&driver_version) == cudaSuccess && driver_version < CUDART_VERSION) {
+    const int needed = CUDART_VERSION / 1000;
+    if (driver_version / 1000 < needed) {
+      return unavailable(fmt::format(
+          "the NVIDIA driver supports CUDA {}, this build needs {}.0; update the driver",
+          cuda_version_text(driver_version), needed));
+    }
+  }
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
+    return unavailable("no GPU: the NVIDIA driver finds none (is CUDA_VISIBLE_DEVICES set?)");
+  }
+  if (error != cudaSuccess) {
+    return unavailable(fmt::format("the NVIDIA driver does not start: {} ({})",
+                                   cudaGetErrorString(error), cudaGetErrorName(error)));
+  }
+  if (device < 0 || device >= count) {
+    return invalid_request(fmt::format("GPU {} does not exist; there {} (0 to {})", device,
+                                       count == 1 ? "is 1" : fmt::format("are {}", count),
+                                       count - 1));
+  }
+  return std::nullopt;
+}
+
+/// The management library's answers; what it does not know stays empty.
+class ManagementLibrary {
+ public:
+  ManagementLibrary() : handle_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
+    using Init = int (*)();
+    const auto init = find<Init>("nvmlInit_v2");
+    ready_ = init != nullptr && init() == 0;
+  }
+  ~ManagementLibrary() {
+    using Shutdown = int (*)();
+    if (const auto shutdown = find<Shutdown>("nvmlShutdown"); ready_ && shutdown) shutdown();
+  }
+  ManagementLibrary(const ManagementLibrary&) = delete;
+  ManagementLibrary& operator=(const ManagementLibrary&) = delete;
+
+  void describe(const char* pci_bus_id, DeviceInfo& device) const {
+    if (!ready_) return;
+    std::array<char, 96> driver{};
+    using DriverVersion = int (*)(char*, unsigned);
+    const auto driver_version = find<DriverVersion>("nvmlSystemGetDriverVersion");
+    if (driver_version && driver_version(driver.data(), driver.size()) == 0) {
+      device.driver = driver.data();
+    }
+
+    using HandleByBus = int (*)(const char*, void**);
+    const auto handle_by_bus = find<HandleByBus>("nvmlDeviceGetHandleByPciBusId_v2");
+    void* handle = nullptr;
+    if (!handle_by_bus || handle_by_bus(pci_bus_id, &handle) != 0) return;
+    constexpr unsigned kSmClock = 1;      // NVML_CLOCK_SM
+    constexpr unsigned kMemoryClock = 2;  // NVML_CLOCK_MEM
+    device.sm_clock_mhz = max_clock_mhz(handle, kSmClock);
+    device.memory_clock_mhz = max_clock_mhz(handle, kMemoryClock);
+    using PowerLimit = int (*)(void*, unsigned*);
+    unsigned limit_mw = 0;
+    const auto power_limit = find<PowerLimit>("nvmlDeviceGetPowerManagementLimit");
+    if (power_limit && power_limit(handle, &limit_mw) == 0) device.power_limit_w = limit_mw * 1e-3;
+  }
+
+ private:
+  template <typename Function>
+  Function find(const char* name) const {
+    return handle_ == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(handle_, name));
+  }
+
+  std::optional<double> max_clock_mhz(void* handle, unsigned clock) const {
+    using MaxClock = int (*)(void*, unsigned, unsigned*);
+    const auto max_clock = find<MaxClock>("nvmlDeviceGetMaxClockInfo");
+    unsigned mhz = 0;
+    if (!max_clock || max_clock(handle, clock, &mhz) != 0) return std::nullopt;
+    return mhz;
+  }
+
+  void* handle_;
+  bool ready_ = false;
+};
+
+}  // namespace
+
+Result<DeviceInfo> open_device(int device) {
+  if (auto error = find_device(device)) return *error;
+  ATTNSCOPE_CUDA(cudaSetDevice(device));
+  cudaDeviceProp properties{};
+  ATTNSCOPE_CUDA(cudaGetDeviceProperties(&properties, device));
+
+  DeviceInfo info;
+  info.name = properties.name;
+  info.compute_capability = fmt::format("{}.{}", properties.major, properties.minor);
+  info.sm_count = properties.multiProcessorCount;
+  info.l2_bytes = properties.l2CacheSize;
+  info.memory_bytes = static_cast<Index>(properties.totalGlobalMem);
+  int driver_version = 0;
+  ATTNSCOPE_CUDA(cudaDriverGetVersion(&driver_version));
+  info.cuda = cuda_version_text(driver_version);
+  std::array<char, 32> pci_bus_id{};
+  ATTNSCOPE_CUDA(cudaDeviceGetPCIBusId(pci_bus_id.data(), pci_bus_id.size(), device));
+  ManagementLibrary().describe(pci_bus_id.data(), info);
+
+  // Machine code for this GPU, or none
+  const cudaError_t image = probe_kernel_image();
+  if (image == cudaErrorNoKernelImageForDevice || image == cudaErrorInvalidDeviceFunction) {
+    return unavailable(fmt::format(
+        "{} has compute capability {}; this build holds code for {} alone; configure it with "
+        "-DCMAKE_CUDA_ARCHITECTURES={}{}",
+        info.name, info.compute_capability, ATTNSCOPE_CUDA_ARCHITECTURES, properties.major,
+        properties.minor));
+  }
+  ATTNSCOPE_CUDA(image);
+  return info;
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,149 @@
+#include "kernels/measure/forward_tensors.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "kernels/measure/input_generator.h"
+#include "kernels/measure/stored_values.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// Elements of Q or O, and of K or V.
+Index query_elements(const AttentionProblem& p) {
+  return p.batch * p.heads * p.N * p.d;
+}
+Index key_elements(const AttentionProblem& p) {
+  return p.batch * p.kv_heads * p.N_kv * p.d;
+}
+
+std::string gigabytes(std::size_t bytes) {
+  return fmt::format("{:.1f} GB", static_cast<double>(bytes) * 1e-9);
+}
+
+TensorView contiguous(const DeviceBuffer& buffer, Index heads, Index rows, Index d) {
+  return {buffer.data_dev(), heads * rows * d, rows * d, d};
+}
+
+}  // namespace
+
+Result<ForwardTensors> ForwardTensors::allocate(const ForwardRequest& request) {
+  const AttentionProblem& problem = request.problem;
+  if (auto error = supports(*request.kernel, problem, request.tiling, request.carry)) return *error;
+
+  // Refuse before allocating: the whole demand against what is free
+  const auto element_bytes = static_cast<std::size_t>(size_bytes(problem.dtype));
+  const auto query_bytes = static_cast<std::size_t>(query_elements(problem)) * element_bytes;
+  const auto key_bytes = static_cast<std::size_t>(key_elements(problem)) * element_bytes;
+  const auto LSE_bytes =
+      static_cast<std::size_t>(problem.batch * problem.heads * problem.N * kStatisticBytes);
+  const std::size_t scratch_bytes = workspace_bytes(*request.kernel, problem, request.carry);
+  const std::size_t needed_bytes = 2 * query_bytes + 2 * key_bytes + LSE_bytes + scratch_bytes;
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  ATTNSCOPE_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
+  const Error out_of_memory = failed(fmt::format(
+      "out of memory: needs {} ({} of workspace), {} of {} free", gigabytes(needed_bytes),
+      gigabytes(scratch_bytes), gigabytes(free_bytes), gigabytes(total_bytes)));
+  if (needed_bytes > free_bytes) return out_of_memory;
+
+  try {
+    ForwardTensors tensors(request);
+    tensors.Q_ = DeviceBuffer(query_bytes);
+    tensors.K_ = DeviceBuffer(key_bytes);
+    tensors.V_ = DeviceBuffer(key_bytes);
+    tensors.O_ = DeviceBuffer(query_bytes);
+    tensors.LSE_ = DeviceBuffer(LSE_bytes);
+    tensors.workspace_ = DeviceBuffer(scratch_bytes);
+    return tensors;
+  } catch (const CudaError& error) {
+    if (error.code() == cudaErrorMemoryAllocation) return out_of_memory;
+    throw;
+  }
+}
+
+void ForwardTensors::generate_inputs(const Stream& stream, const InputSpec& spec) {
+  const AttentionProblem& p = request_.problem;
+  enqueue_inputs(stream, Q_.data_dev(), p.dtype, spec, InputTensor::Q, p.batch, p.heads, p.N, p.d);
+  enqueue_inputs(stream, K_.data_dev(), p.dtype, spec, InputTensor::K, p.batch, p.kv_heads, p.N_kv,
+                 p.d);
+  enqueue_inputs(stream, V_.data_dev(), p.dtype, spec, InputTensor::V, p.batch, p.kv_heads, p.N_kv,
+                 p.d);
+}
+
+void ForwardTensors::upload_inputs(const double* Q, const double* K, const double* V) {
+  const AttentionProblem& p = request_.problem;
+  const auto upload = [&](DeviceBuffer& to, const double* values, Index count) {
+    to.copy_from_host(stored_bytes(p.dtype, {values, static_cast<std::size_t>(count)}).data());
+  };
+  upload(Q_, Q, query_elements(p));
+  upload(K_, K, key_elements(p));
+  upload(V_, V, key_elements(p));
+}
+
+void ForwardTensors::poison_outputs() {
+  constexpr int kNanByte = 0xff;
+  O_.fill_bytes(kNanByte);
+  LSE_.fill_bytes(kNanByte);
+}
+
+Pass ForwardTensors::pass(const Stream& stream, bool with_LSE) const {
+  const AttentionProblem& p = request_.problem;
+  ForwardArguments arguments;
+  arguments.problem = p;
+  arguments.tiling = request_.tiling;
+  arguments.carry = request_.carry;
+  arguments.Q = contiguous(Q_, p.heads, p.N, p.d);
+  arguments.K = contiguous(K_, p.kv_heads, p.N_kv, p.d);
+  arguments.V = contiguous(V_, p.kv_heads, p.N_kv, p.d);
+  arguments.O = contiguous(O_, p.heads, p.N, p.d);
+  const bool always_writes_LSE = request_.kernel->name == "flash2";
+  if (with_LSE || always_writes_LSE) arguments.LSE_dev = static_cast<float*>(LSE_.data_dev());
+  arguments.workspace_dev = workspace_.data_dev();
+  arguments.workspace_bytes = workspace_.bytes();
+  arguments.stream = stream.get();
+  return [arguments, kernel = request_.kernel](const LaunchMarks& marks) {
+    ForwardArguments marked = arguments;
+    marked.before_launch = marks.before;
+    marked.after_launch = marks.after;
+    return launch_forward(*kernel, marked);
+  };
+}
+
+const DeviceBuffer& ForwardTensors::buffer(CheckedTensor tensor) const {
+  switch (tensor) {
+    case CheckedTensor::Q:
+      return Q_;
+    case CheckedTensor::K:
+      return K_;
+    case CheckedTensor::V:
+      return V_;
+    case CheckedTensor::O:
+      return O_;
+    case CheckedTensor::LSE:
+      break;
+  }
+  return LSE_;
+}
+
+std::vector<double> ForwardTensors::fetch(CheckedTensor tensor, Index b, Index h, Index begin,
+                                          Index count) const {
+  const AttentionProblem& p = request_.problem;
+  const bool is_key_side = tensor == CheckedTensor::K || tensor == CheckedTensor::V;
+  const Index heads = is_key_side ? p.kv_heads : p.heads;
+  const Index rows = is_key_side ? p.N_kv : p.N;
+  const Index cols = tensor == CheckedTensor::LSE ? 1 : p.d;
+  const DType stored = tensor == CheckedTensor::LSE ? DType::fp32 : p.dtype;
+
+  const auto element_bytes = static_cast<std::size_t>(size_bytes(stored));
+  const auto first = static_cast<std::size_t>(((b * heads + h) * rows + begin) * cols);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(count * cols) * element_bytes);
+  const auto* from = static_cast<const std::byte*>(buffer(tensor).data_dev());
+  ATTNSCOPE_CUDA(
+      cudaMemcpy(bytes.data(), from + first * element_bytes, bytes.size(), cudaMemcpyDeviceToHost));
+  return values_of(stored, bytes);
+}
+
+}  // namespace attnscope::kernels

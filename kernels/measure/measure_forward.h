@@ -1,0 +1,30 @@
+/// Runs and measures forward passes of the catalog's kernels. Called inside Session::run().
+#pragma once
+
+#include "kernels/measure/forward_tensors.h"
+#include "kernels/measure/session.h"
+#include "kernels/recording/measurement.h"
+#include "reference/inputs.h"
+
+namespace attnscope::kernels {
+
+/// Output of one pass on host inputs.
+struct HostForward {
+  const double* Q = nullptr;  ///< [B, H, N, d]
+  const double* K = nullptr;  ///< [B, H_kv, N_kv, d]
+  const double* V = nullptr;  ///< [B, H_kv, N_kv, d]
+  double* O = nullptr;        ///< [B, H, N, d], written
+  double* LSE = nullptr;      ///< [B, H, N], written
+  double time_s = 0.0;        ///< written
+};
+
+/// One pass on the host's inputs, then a few more for its time.
+std::optional<Error> run_forward(Session& session, const ForwardRequest& request,
+                                 HostForward& host);
+
+/// Time, counters and accuracy of a pass on generated inputs. Counters that cannot be read leave a
+/// measurement without them.
+Result<Measurement> measure_forward(Session& session, const ForwardRequest& request,
+                                    const InputSpec& spec, const Protocol& protocol);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,154 @@
+#include "kernels/measure/row_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/naive_attention.h"
+#include "reference/tolerance.h"
+#include "reference/unfused_attention.h"
+
+namespace attnscope::kernels {
+
+std::vector<RowBlock> choose_rows(const AttentionProblem& problem, Index rows) {
+  std::vector<RowBlock> blocks;
+  const Index head_count = problem.batch * problem.heads;
+  const auto add = [&](Index head, Index begin, Index count) {
+    blocks.push_back({head / problem.heads, head % problem.heads, begin, count});
+  };
+  if (head_count * problem.N <= rows) {
+    for (Index head = 0; head < head_count; ++head) add(head, 0, problem.N);
+    return blocks;
+  }
+
+  // Block n lies n / (blocks - 1) along the heads, and along the sequence by the golden ratio, but
+  // for the first (the problem's first rows) and the last (its last rows)
+  constexpr Index kRowsPerBlock = 8;
+  const Index block_count = std::max<Index>(2, rows / kRowsPerBlock);
+  const Index count = std::min(kRowsPerBlock, problem.N);
+  for (Index n = 0; n < block_count; ++n) {
+    const double golden = 0.6180339887498949 * static_cast<double>(n);
+    const double along = n == block_count - 1 ? 1.0 : golden - static_cast<double>(Index(golden));
+    add(n * (head_count - 1) / (block_count - 1),
+        static_cast<Index>(along * static_cast<double>(problem.N - count)), count);
+  }
+  return blocks;
+}
+
+std::vector<std::pair<RowBlock, BlockProblem>> restrict_to(const AttentionProblem& problem,
+                                                           const RowBlock& block) {
+  AttentionProblem one_head = problem;
+  one_head.batch = one_head.heads = one_head.kv_heads = 1;
+  one_head.mask = Mask::none();
+
+  // Without a mask, and for causal rows whose diagonal lies within the keys, one problem will do
+  const Index last = block.begin + block.count - 1;
+  const bool whole_diagonal = problem.mask.is_causal() && problem.diagonal(block.begin) >= 0 &&
+                              problem.diagonal(last) < problem.N_kv;
+  if (problem.mask.is_none() || whole_diagonal) {
+    const KeyRange keys{0, problem.keys_of(last).end};
+    one_head.N = block.count;
+    one_head.N_kv = keys.size();
+    if (whole_diagonal) one_head.mask = Mask::causal();
+    return {{block, {one_head, keys}}};
+  }
+
+  // Else each row sees its own range of keys
+  std::vector<std::pair<RowBlock, BlockProblem>> rows;
+  for (Index row = block.begin; row <= last; ++row) {
+    const KeyRange keys = problem.keys_of(row);
+    one_head.N = 1;
+    one_head.N_kv = keys.size();
+    rows.push_back({{block.b, block.h, row, 1}, {one_head, keys}});
+  }
+  return rows;
+}
+
+namespace {
+
+/// What is compared, in the order of the blocks.
+struct Gathered {
+  std::vector<double> kernel;
+  std::vector<double> reference;
+  std::vector<double> yardstick;
+};
+
+void append(std::vector<double>& to, const std::vector<double>& values) {
+  to.insert(to.end(), values.begin(), values.end());
+}
+
+HeadTensor one_head_tensor(Index rows, Index cols, std::vector<double> values) {
+  HeadTensor tensor;
+  tensor.batch = tensor.heads = 1;
+  tensor.rows = rows;
+  tensor.cols = cols;
+  tensor.data = std::move(values);
+  return tensor;
+}
+
+void append_empty_rows(Gathered& O, Gathered& LSE, Index rows, Index d) {
+  const std::vector<double> zeros(static_cast<std::size_t>(rows * d), 0.0);
+  const std::vector<double> empty(static_cast<std::size_t>(rows),
+                                  -std::numeric_limits<double>::infinity());
+  append(O.reference, zeros);
+  append(O.yardstick, zeros);
+  append(LSE.reference, empty);
+  append(LSE.yardstick, empty);
+}
+
+}  // namespace
+
+Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<RowBlock>& blocks,
+                            const FetchRows& fetch) {
+  Gathered O;
+  Gathered LSE;
+  Accuracy accuracy;
+  for (const RowBlock& chosen : blocks) {
+    for (const auto& [block, part] : restrict_to(problem, chosen)) {
+      append(O.kernel, fetch(CheckedTensor::O, block.b, block.h, block.begin, block.count));
+      append(LSE.kernel, fetch(CheckedTensor::LSE, block.b, block.h, block.begin, block.count));
+      accuracy.rows_checked += block.count;
+      if (part.keys.size() == 0) {
+        append_empty_rows(O, LSE, block.count, problem.d);
+        continue;
+      }
+
+      // Compute the same rows in double and in the problem's precision
+      const Index kv_head = problem.kv_head_of(block.h);
+      const auto operand = [&](CheckedTensor tensor, Index h, Index begin, Index count) {
+        return one_head_tensor(count, problem.d, fetch(tensor, block.b, h, begin, count));
+      };
+      AttentionInputs inputs;
+      inputs.Q = operand(CheckedTensor::Q, block.h, block.begin, block.count);
+      inputs.K = operand(CheckedTensor::K, kv_head, part.keys.begin, part.keys.size());
+      inputs.V = operand(CheckedTensor::V, kv_head, part.keys.begin, part.keys.size());
+      const ForwardResult reference = naive_forward(part.problem, inputs);
+      const ForwardResult unfused = unfused_forward(part.problem, inputs);
+      append(O.reference, reference.O.data);
+      append(O.yardstick, unfused.O.data);
+      append(LSE.reference, reference.LSE.data);
+      append(LSE.yardstick, unfused.LSE.data);
+    }
+  }
+
+  const ErrorReport O_errors = compare(O.kernel, O.reference);
+  const ErrorReport LSE_errors = compare(LSE.kernel, LSE.reference);
+  if (O_errors.has_nan || LSE_errors.has_nan) {
+    return failed(fmt::format("the kernel's {} holds NaN", O_errors.has_nan ? "O" : "LSE"));
+  }
+  if (!std::isfinite(O_errors.max_abs_error) || !std::isfinite(LSE_errors.max_abs_error)) {
+    return failed("the kernel's output holds an infinity where the reference has none");
+  }
+  accuracy.max_abs_error = O_errors.max_abs_error;
+  accuracy.rel_fro_error = O_errors.rel_fro_error;
+  accuracy.lse_max_abs_error = LSE_errors.max_abs_error;
+  accuracy.unfused_max_abs_error = compare(O.yardstick, O.reference).max_abs_error;
+  accuracy.within_tolerance =
+      within(O_errors, tolerance_from(O.yardstick, O.reference, problem.dtype)) &&
+      within(LSE_errors, tolerance_from(LSE.yardstick, LSE.reference, DType::fp32));
+  return accuracy;
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,49 @@
+/// Checks a kernel's output against the reference, on all rows of a small problem and on blocks of
+/// rows of a large one. Plain C++.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "kernels/recording/measurement.h"
+#include "reference/inputs.h"
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+/// Consecutive query rows [begin, begin + count) of one head.
+struct RowBlock {
+  Index b = 0;
+  Index h = 0;
+  Index begin = 0;
+  Index count = 0;
+  bool operator==(const RowBlock&) const = default;
+};
+
+/// Blocks with about `rows` rows in all, spread over heads and sequence; the first and the last row
+/// of the problem are among them. All rows where the problem has no more.
+std::vector<RowBlock> choose_rows(const AttentionProblem& problem, Index rows);
+
+/// Tensors of the check, in the numbers that are stored.
+enum class CheckedTensor : std::uint8_t { Q, K, V, O, LSE };
+
+/// Rows [begin, begin + count) of a head of the tensor, C order; LSE has one value a row.
+using FetchRows = std::function<std::vector<double>(CheckedTensor tensor, Index b, Index h,
+                                                    Index begin, Index count)>;
+
+/// One head with the block's queries and the keys that they see, such that its rows equal the
+/// block's rows of the whole problem.
+struct BlockProblem {
+  AttentionProblem problem;
+  KeyRange keys;  ///< of the whole problem's head
+};
+/// Several when the mask does not restrict to a block as one problem: then one a row.
+std::vector<std::pair<RowBlock, BlockProblem>> restrict_to(const AttentionProblem& problem,
+                                                           const RowBlock& block);
+
+/// Errors of O and LSE over the blocks by the tolerance rule (tolerance.h); failed when the output
+/// holds a NaN.
+Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<RowBlock>& blocks,
+                            const FetchRows& fetch);
+
+}  // namespace attnscope::kernels

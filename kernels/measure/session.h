@@ -1,0 +1,50 @@
+/// A GPU in use: its thread, its memory for conditioning, its profiler.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernels/measure/conditioning.h"
+#include "kernels/measure/counter_profiler.h"
+#include "kernels/measure/gpu_thread.h"
+#include "kernels/recording/device_info.h"
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> open(int device);
+  ~Session();
+
+  const DeviceInfo& device() const { return info_; }
+
+  /// Runs the work on the GPU's thread and waits. What it throws becomes an Error: CUDA's "out of
+  /// memory" and other failures are `failed`. When the context did not survive, this and every
+  /// later call answers `failed` with the first cause, and lost() is true.
+  std::optional<Error> run(const std::function<std::optional<Error>()>& work);
+  bool lost() const { return lost_because_.has_value(); }
+
+  /// For work inside run().
+  const Stream& stream() const { return *stream_; }
+  const CacheSweep& sweep() const { return *sweep_; }
+  /// Made on first use; a profiler that is unavailable stays so for the session.
+  const Result<std::unique_ptr<CounterProfiler>>& profiler();
+
+ private:
+  Session() = default;
+
+  std::optional<Error> guarded(const std::function<std::optional<Error>()>& work);
+  std::optional<Error> check_context(std::optional<Error> error);
+
+  int device_ = 0;
+  DeviceInfo info_;
+  std::optional<std::string> lost_because_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<CacheSweep> sweep_;
+  std::optional<Result<std::unique_ptr<CounterProfiler>>> profiler_;
+  GpuThread thread_;
+};
+
+}  // namespace attnscope::kernels

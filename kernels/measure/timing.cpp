@@ -1,0 +1,43 @@
+#include "kernels/measure/timing.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "kernels/measure/statistics.h"
+
+namespace attnscope::kernels {
+
+Result<TimeStatistics> time_pass(const Stream& stream, const CacheSweep& sweep, const Pass& pass,
+                                 const Protocol& protocol) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  const auto out_of_time = [&] {
+    return std::chrono::duration<double>(Clock::now() - begin).count() > protocol.time_budget_s;
+  };
+
+  // Warm up: module loading, the clocks of the chip
+  for (int i = 0; i < protocol.warm_ups; ++i) {
+    if (auto error = pass({})) return *error;
+    stream.wait();
+    if (out_of_time()) break;
+  }
+
+  // Time each repeat on its own
+  constexpr int kLeastRepeats = 3;
+  Event start;
+  Event stop;
+  std::vector<double> samples_s;
+  for (int i = 0; i < std::max(protocol.repeats, 1); ++i) {
+    if (i >= kLeastRepeats && out_of_time()) break;
+    if (protocol.cache == CacheState::cold) sweep.enqueue(stream);
+    enqueue_head_start(stream);
+    start.record(stream);
+    if (auto error = pass({})) return *error;
+    stop.record(stream);
+    stop.wait();
+    samples_s.push_back(stop.seconds_since(start));
+  }
+  return statistics_of(std::move(samples_s));
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,289 @@
+#include "kernels/recording/recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace attnscope {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+RecordingRow measured_row(Index N) {
+  RecordingRow row;
+  row.problem.batch = 2;
+  row.problem.heads = 8;
+  row.problem.kv_heads = 4;
+  row.problem.N = N;
+  row.problem.N_kv = N + 3;
+  row.problem.mask = Mask::causal(Mask::Alignment::top_left);
+  row.problem.dtype = DType::fp16;
+  row.algorithm = "flash2";
+  row.kernel = "flash2";
+  row.tiling = Tiling{128, 64};
+  row.carry = Carry::fp32;
+  row.inputs = "needle";
+  row.seed = 7;
+  Measurement measurement;
+  measurement.time = {1.25e-4, 1.5e-4, 3.0e-4, 20};
+  measurement.counters[std::string(counter::kRequestedReadBytes)] = 1073741824.0;
+  measurement.counters[std::string(counter::kTensorActivePercent)] = 41.5;
+  measurement.launches = {{"initialise", false, {}}, {"forward", true, measurement.counters}};
+  measurement.unavailable_counters["lts__t_sectors.sum"] = "the chip does not have this counter";
+  measurement.accuracy = Accuracy{1e-3, 2e-3, 3e-6, 4e-3, 64, true};
+  row.measurement = measurement;
+  return row;
+}
+
+Recording sample() {
+  Recording recording;
+  recording.device = {"NVIDIA H200", "9.0",  132,    62914560, 150000000000,
+                      "580.1",       "13.0", 1980.0, 3201.0,   700.0};
+  recording.build = {"0.1.0", "0123abc", false};
+  recording.date = "2026-01-31T12:34:56Z";
+  recording.protocol = {3, 20, CacheState::warm, true, 64, 1.5};
+  recording.rows.push_back(measured_row(1024));
+  RecordingRow lost = measured_row(16384);
+  lost.measurement.reset();
+  lost.error = failed("out of memory: needs 137.4 GB");
+  recording.rows.push_back(lost);
+  return recording;
+}
+
+/// The message of a text that must be refused.
+std::string refusal_of(const std::string& text) {
+  const auto recording = parse_recording(text, "r.json");
+  EXPECT_FALSE(recording.ok());
+  if (recording) return "";
+  EXPECT_EQ(recording.error().kind, Error::Kind::invalid_request);
+  EXPECT_THAT(recording.error().message, Not(HasSubstr("\n")));
+  return recording.error().message;
+}
+
+/// The sample's text after an edit of its JSON.
+template <typename Edit>
+std::string edited(Edit edit) {
+  nlohmann::json document = nlohmann::json::parse(recording_text(sample()));
+  edit(document);
+  return document.dump();
+}
+
+std::filesystem::path fresh_path(const std::string& name) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / name;
+  std::filesystem::remove(path);
+  return path;
+}
+
+TEST(Recording, RoundTripKeepsEveryField) {
+  const Recording before = sample();
+  const auto parsed = parse_recording(recording_text(before), "r.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const Recording& after = parsed.value();
+  EXPECT_EQ(after.device, before.device);
+  EXPECT_EQ(after.build, before.build);
+  EXPECT_EQ(after.date, before.date);
+  EXPECT_EQ(after.protocol, before.protocol);
+  ASSERT_EQ(after.rows.size(), 2u);
+  EXPECT_TRUE(same_run(after.rows[0], before.rows[0]));
+  EXPECT_EQ(after.rows[0].measurement, before.rows[0].measurement);
+  EXPECT_FALSE(after.rows[1].measurement);
+  ASSERT_TRUE(after.rows[1].error);
+  EXPECT_EQ(after.rows[1].error->kind, Error::Kind::failed);
+  EXPECT_EQ(after.rows[1].error->message, "out of memory: needs 137.4 GB");
+  EXPECT_EQ(recording_text(after), recording_text(before));
+}
+
+TEST(Recording, RowsUseTheKeysOfTheContract) {
+  const auto document = nlohmann::json::parse(recording_text(sample()));
+  EXPECT_EQ(document["schema"], "attnscope.recording/1");
+  const auto& row = document["rows"][0];
+  EXPECT_EQ(row["problem"]["seq_len"], 1024);
+  EXPECT_EQ(row["problem"]["mask"], "causal:top-left");
+  EXPECT_EQ(row["tiling"]["Br"], 128);
+  EXPECT_EQ(row["time"]["median_s"], 1.5e-4);
+  EXPECT_TRUE(row["counters"]["l1tex__m_xbar2l1tex_read_bytes.sum"].is_number_integer());
+  EXPECT_EQ(row["launches"][0]["counted"], false);
+  EXPECT_EQ(row["errors"]["max_abs_error"], 1e-3);
+  EXPECT_EQ(document["rows"][1]["failed"], "out of memory: needs 137.4 GB");
+  EXPECT_FALSE(document["rows"][1].contains("time"));
+}
+
+TEST(Recording, UnknownFieldsSurviveARewriteAtEveryDepth) {
+  const std::string text = edited([](auto& document) {
+    document["operator"] = "Ada";
+    document["device"]["clocks"]["video_mhz"] = 5;
+    document["rows"][0]["note"] = {{"deep", {1, 2}}};
+    document["rows"][0]["problem"]["dropout"] = 0.1;
+  });
+  const auto recording = parse_recording(text, "r.json");
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  const auto rewritten = nlohmann::json::parse(recording_text(recording.value()));
+  EXPECT_EQ(rewritten, nlohmann::json::parse(text));
+}
+
+TEST(Recording, ARowThatIsMeasuredAgainLosesItsOldFailure) {
+  auto recording = parse_recording(recording_text(sample()), "r.json");
+  ASSERT_TRUE(recording.ok());
+  RecordingRow& row = recording.value().rows[1];
+  row.error.reset();
+  row.measurement = measured_row(16384).measurement;
+  const auto document = nlohmann::json::parse(recording_text(recording.value()));
+  EXPECT_FALSE(document["rows"][1].contains("failed"));
+  EXPECT_TRUE(document["rows"][1].contains("time"));
+}
+
+TEST(Recording, AnOlderFileWithFewFieldsIsRead) {
+  const auto recording = parse_recording(R"({"schema": "attnscope.recording/1",
+    "device": {"name": "NVIDIA A100"},
+    "rows": [{"problem": {"seq_len": 64, "head_dim": 16}, "algorithm": "flash1",
+              "time": {"min_s": 1, "median_s": 2, "max_s": 3}}]})",
+                                         "r.json");
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  const RecordingRow& row = recording.value().rows.at(0);
+  EXPECT_EQ(row.kernel, "flash1");
+  EXPECT_EQ(row.problem.N_kv, 64);
+  EXPECT_EQ(row.measurement->time.median_s, 2.0);
+  EXPECT_FALSE(row.measurement->counter(counter::kDramReadBytes));
+}
+
+TEST(Recording, MalformedTextIsRefusedWithItsPlace) {
+  EXPECT_THAT(refusal_of(""), HasSubstr("r.json: the file is empty"));
+  EXPECT_THAT(refusal_of("{\n  \"schema\": oops}"), HasSubstr("r.json:2:13: not valid JSON"));
+  EXPECT_THAT(refusal_of("[1, 2]"), HasSubstr("no \"schema\" field"));
+  EXPECT_THAT(refusal_of("null"), HasSubstr("no \"schema\" field"));
+}
+
+TEST(Recording, EveryTruncationIsRefused) {
+  const std::string text = recording_text(sample());
+  const std::size_t end = text.find_last_not_of(" \n");
+  for (std::size_t length = 0; length < end; length += 7) refusal_of(text.substr(0, length));
+  EXPECT_THAT(refusal_of(text.substr(0, end)), HasSubstr("ends too early"));
+}
+
+TEST(Recording, OtherAndNewerSchemasAreRefused) {
+  const auto with_schema = [](const nlohmann::json& schema) {
+    return edited([&](auto& document) { document["schema"] = schema; });
+  };
+  EXPECT_THAT(refusal_of(with_schema("attnscope.recording/2")), HasSubstr("newer"));
+  EXPECT_THAT(refusal_of(with_schema("attnscope.scene/1")), HasSubstr("attnscope.recording/1"));
+  for (const nlohmann::json& bad :
+       {nlohmann::json("attnscope.recording/"), nlohmann::json("attnscope.recording/0"),
+        nlohmann::json("attnscope.recording/1x"), nlohmann::json(1), nlohmann::json()}) {
+    EXPECT_THAT(refusal_of(with_schema(bad)), HasSubstr("expected")) << bad;
+  }
+}
+
+TEST(Recording, FieldsOfTheWrongTypeAreNamed) {
+  const auto refusal = [](auto edit) { return refusal_of(edited(edit)); };
+  EXPECT_THAT(refusal([](auto& d) { d["rows"] = 3; }),
+              HasSubstr("r.json: rows: expected an array"));
+  EXPECT_THAT(refusal([](auto& d) { d.erase("rows"); }), HasSubstr("rows: the field is missing"));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][1] = "x"; }), HasSubstr("rows[1]"));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["problem"]["seq_len"] = "many"; }),
+              AllOf(HasSubstr("rows[0]: problem: seq_len"), HasSubstr("expected an integer")));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["problem"]["seq_len"] = 1.5; }),
+              HasSubstr("expected an integer"));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["problem"]["seq_len"] = -4; }),
+              HasSubstr("seq-len is -4"));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["problem"]["seq_len"] = 18446744073709551615u; }),
+              HasSubstr("too large"));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["problem"]["dtype"] = "fp8"; }),
+              HasSubstr("not a precision"));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["time"]["median_s"] = nullptr; }),
+              HasSubstr("time: median_s: expected a number"));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["counters"]["dram__bytes_read.sum"] = "x"; }),
+              HasSubstr("counters: dram__bytes_read.sum"));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["tiling"]["Br"] = 0; }), HasSubstr("block-rows"));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["carry"] = "fp8"; }), HasSubstr("carry"));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["launches"][0] = 3; }), HasSubstr("launches"));
+  EXPECT_THAT(refusal([](auto& d) { d["device"] = 3; }), HasSubstr("device"));
+  EXPECT_THAT(refusal([](auto& d) { d["protocol"]["cache"] = "tepid"; }),
+              HasSubstr("cold or warm"));
+}
+
+TEST(Recording, AFileThatCannotBeReadSaysWhy) {
+  const auto missing = read_recording("no/such/recording.json");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().kind, Error::Kind::failed);
+  EXPECT_THAT(missing.error().message, HasSubstr("No such file"));
+  const auto folder = read_recording(::testing::TempDir());
+  ASSERT_FALSE(folder.ok());
+  EXPECT_THAT(folder.error().message, HasSubstr("is a directory"));
+}
+
+TEST(RecordingWriter, AddsRowsOneByOneAndGoesOnInAnExistingFile) {
+  const auto path = fresh_path("adds.json");
+  {
+    auto writer = RecordingWriter::open(path, sample());
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    EXPECT_TRUE(read_recording(path).value().rows.empty());
+    EXPECT_FALSE(writer.value().has_measurement(measured_row(256)));
+    ASSERT_FALSE(writer.value().add(measured_row(256)));
+    EXPECT_EQ(read_recording(path).value().rows.size(), 1u);
+  }
+  auto writer = RecordingWriter::open(path, sample());
+  ASSERT_TRUE(writer.ok()) << writer.error().message;
+  EXPECT_TRUE(writer.value().has_measurement(measured_row(256)));
+  ASSERT_FALSE(writer.value().add(measured_row(512)));
+
+  // The same run again takes its row's place
+  RecordingRow again = measured_row(256);
+  again.measurement->time.median_s = 9.0;
+  ASSERT_FALSE(writer.value().add(again));
+  const auto rows = read_recording(path).value().rows;
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].measurement->time.median_s, 9.0);
+  EXPECT_EQ(rows[1].problem.N, 512);
+}
+
+TEST(RecordingWriter, AFailedRunIsNotTakenForMeasured) {
+  auto writer = RecordingWriter::open(fresh_path("failed.json"), sample());
+  ASSERT_TRUE(writer.ok());
+  RecordingRow row = measured_row(256);
+  row.measurement.reset();
+  row.error = failed("out of memory");
+  ASSERT_FALSE(writer.value().add(row));
+  EXPECT_FALSE(writer.value().has_measurement(row));
+}
+
+TEST(RecordingWriter, RefusesAFileOfAnotherDeviceBuildOrProtocol) {
+  const auto path = fresh_path("refuses.json");
+  ASSERT_TRUE(RecordingWriter::open(path, sample()).ok());
+  const auto refusal = [&](auto edit) {
+    Recording other = sample();
+    edit(other);
+    const auto writer = RecordingWriter::open(path, other);
+    EXPECT_FALSE(writer.ok());
+    return writer.ok() ? "" : writer.error().message;
+  };
+  EXPECT_THAT(refusal([](auto& r) { r.device.name = "NVIDIA A100"; }), HasSubstr("NVIDIA A100"));
+  EXPECT_THAT(refusal([](auto& r) { r.build.commit = "fedcba"; }), HasSubstr("0123abc"));
+  EXPECT_THAT(refusal([](auto& r) { r.protocol.repeats = 3; }), HasSubstr("another protocol"));
+}
+
+TEST(RecordingWriter, NeverOverwritesAFileThatIsNoRecording) {
+  const auto path = fresh_path("notes.json");
+  std::ofstream(path) << "my notes";
+  EXPECT_FALSE(RecordingWriter::open(path, sample()).ok());
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "my notes");
+}
+
+TEST(RecordingWriter, AnUnwritablePathIsRefusedAtOnce) {
+  const auto writer = RecordingWriter::open("/no/such/folder/r.json", sample());
+  ASSERT_FALSE(writer.ok());
+  EXPECT_THAT(writer.error().message, HasSubstr("cannot write /no/such/folder/r.json"));
+}
+
+TEST(BuildInfo, CarriesAVersionAndACommit) {
+  EXPECT_FALSE(build_info().version.empty());
+  EXPECT_FALSE(build_info().commit.empty());
+}
+
+}  // namespace
+}  // namespace attnscope

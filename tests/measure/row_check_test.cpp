@@ -1,0 +1,117 @@
+#include "kernels/measure/row_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "reference/naive_attention.h"
+#include "reference/unfused_attention.h"
+
+namespace attnscope::kernels {
+namespace {
+
+AttentionProblem problem_of(Index N, Index N_kv, Mask mask) {
+  AttentionProblem problem;
+  problem.batch = 2;
+  problem.heads = 4;
+  problem.kv_heads = 2;
+  problem.N = N;
+  problem.N_kv = N_kv;
+  problem.d = 16;
+  problem.mask = mask;
+  return problem;
+}
+
+/// Serves rows of whole tensors, as a GPU's memory would.
+struct Memory {
+  AttentionInputs inputs;
+  ForwardResult output;
+
+  FetchRows fetch() const {
+    return [this](CheckedTensor tensor, Index b, Index h, Index begin, Index count) {
+      const HeadTensor* tensors[] = {&inputs.Q, &inputs.K, &inputs.V, &output.O, &output.LSE};
+      const HeadTensor& from = *tensors[static_cast<int>(tensor)];
+      const auto head = from.head(b, h);
+      const auto first = head.begin() + begin * from.cols;
+      return std::vector<double>(first, first + count * from.cols);
+    };
+  }
+};
+
+TEST(ChooseRows, TakesAllRowsOfASmallProblem) {
+  const auto blocks = choose_rows(problem_of(8, 8, Mask::none()), 64);
+  ASSERT_EQ(blocks.size(), 8u);
+  EXPECT_EQ(blocks[7], (RowBlock{1, 3, 0, 8}));
+}
+
+TEST(ChooseRows, TakesAboutSoManyRowsWithTheFirstAndTheLast) {
+  const AttentionProblem problem = problem_of(1000, 1000, Mask::none());
+  const auto blocks = choose_rows(problem, 64);
+  ASSERT_EQ(blocks.size(), 8u);
+  EXPECT_EQ(blocks.front(), (RowBlock{0, 0, 0, 8}));
+  EXPECT_EQ(blocks.back(), (RowBlock{1, 3, 992, 8}));
+  for (const RowBlock& block : blocks) EXPECT_LE(block.begin + block.count, problem.N);
+}
+
+TEST(CheckRows, BlocksOfRowsEqualTheSameRowsOfTheWholeProblem) {
+  const Mask masks[] = {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
+                        Mask::window(5, 2)};
+  for (const Mask& mask : masks) {
+    for (const auto& [N, N_kv] : {std::pair<Index, Index>{40, 40}, {40, 23}, {23, 40}}) {
+      const AttentionProblem problem = problem_of(N, N_kv, mask);
+      Memory memory{make_inputs(problem, {}), {}};
+      memory.output = naive_forward(problem, memory.inputs);
+      const auto accuracy = check_rows(problem, choose_rows(problem, 48), memory.fetch());
+      ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
+      EXPECT_EQ(accuracy.value().rows_checked, 48) << to_string(mask);
+      EXPECT_LE(accuracy.value().max_abs_error, 1e-13) << to_string(mask) << N << " " << N_kv;
+      EXPECT_LE(accuracy.value().lse_max_abs_error, 1e-13);
+      EXPECT_GT(accuracy.value().unfused_max_abs_error.value(), 1e-4);
+      EXPECT_TRUE(accuracy.value().within_tolerance);
+    }
+  }
+}
+
+TEST(CheckRows, TheUnfusedComputationItselfIsWithinTolerance) {
+  const AttentionProblem problem = problem_of(32, 32, Mask::causal());
+  Memory memory{make_inputs(problem, {}), {}};
+  memory.output = unfused_forward(problem, memory.inputs);
+  const auto accuracy = check_rows(problem, choose_rows(problem, 1000), memory.fetch());
+  ASSERT_TRUE(accuracy.ok());
+  EXPECT_EQ(accuracy.value().rows_checked, 2 * 4 * 32);
+  EXPECT_GT(accuracy.value().max_abs_error, 0.0);
+  EXPECT_TRUE(accuracy.value().within_tolerance);
+}
+
+TEST(CheckRows, SeesAWrongValue) {
+  const AttentionProblem problem = problem_of(32, 32, Mask::none());
+  Memory memory{make_inputs(problem, {}), {}};
+  memory.output = naive_forward(problem, memory.inputs);
+  memory.output.O.at(1, 3, 31, 15) += 0.5;
+  auto accuracy = check_rows(problem, choose_rows(problem, 1000), memory.fetch());
+  ASSERT_TRUE(accuracy.ok());
+  EXPECT_NEAR(accuracy.value().max_abs_error, 0.5, 1e-12);
+  EXPECT_FALSE(accuracy.value().within_tolerance);
+
+  memory.output = naive_forward(problem, memory.inputs);
+  memory.output.LSE.at(0, 0, 0, 0) += 0.5;
+  accuracy = check_rows(problem, choose_rows(problem, 1000), memory.fetch());
+  EXPECT_FALSE(accuracy.value().within_tolerance);
+}
+
+TEST(CheckRows, RefusesNanAndInfinity) {
+  const AttentionProblem problem = problem_of(8, 8, Mask::none());
+  for (double bad :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    Memory memory{make_inputs(problem, {}), {}};
+    memory.output = naive_forward(problem, memory.inputs);
+    memory.output.O.at(0, 0, 3, 3) = bad;
+    const auto accuracy = check_rows(problem, choose_rows(problem, 1000), memory.fetch());
+    ASSERT_FALSE(accuracy.ok());
+    EXPECT_EQ(accuracy.error().kind, Error::Kind::failed);
+  }
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
