@@ -20,7 +20,7 @@ const std::vector<Layer>& layers() {
       {"reference", {"reference"}},
       {"sim", {"reference", "sim"}},
       {"kernels/measure", {"reference", "kernels"}},
-      {"kernels/attnscope_kernels.cpp", {"reference", "kernels"}},  // the interface offers both
+      {"kernels/c_interface", {"reference", "kernels"}},  // the interface offers both
       {"kernels", {"reference", "kernels"}, {"kernels/measure"}},
       {"app", {"reference", "sim", "kernels", "app"}},
       {"tests", {"reference", "sim", "kernels", "app", "tests"}},

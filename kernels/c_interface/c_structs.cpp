@@ -1,4 +1,4 @@
-#include "kernels/c_structs.h"
+#include "kernels/c_interface/c_structs.h"
 
 #include <string>
 
@@ -57,7 +57,8 @@ Result<ForwardRequest> read_request(const attnscope_problem* problem,
                                     const attnscope_kernel* kernel) {
   auto what = read_problem(problem);
   if (!what) return what.error();
-  ForwardRequest request{what.value()};
+  ForwardRequest request;
+  request.problem = what.value();
 
   attnscope_kernel known{};
   if (auto error = read_struct(kernel, known, "kernel")) return *error;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/attnscope_kernels.h"
-#include "kernels/c_structs.h"
+#include "kernels/c_interface/c_structs.h"
 #include "kernels/measure/measure_forward.h"
 #include "kernels/measure/session.h"
 #include "kernels/recording/build_info.h"
@@ -204,11 +204,8 @@ attnscope_status attnscope_forward_run_host(attnscope_session* session,
     if (auto error = read_struct(forward, known, "forward")) return error;
     const auto request = read_request(known.problem, known.kernel);
     if (!request) return request.error();
-    for (const void* buffer : {static_cast<const void*>(known.q), static_cast<const void*>(known.k),
-                               static_cast<const void*>(known.v), static_cast<void*>(known.o),
-                               static_cast<void*>(known.lse)}) {
-      if (buffer == nullptr) return invalid_request("q, k, v, o and lse must not be NULL");
-    }
+    const bool complete = known.q && known.k && known.v && known.o && known.lse;
+    if (!complete) return invalid_request("q, k, v, o and lse must not be NULL");
 
     HostForward host{known.q, known.k, known.v, known.o, known.lse};
     auto error = session->session->run(
