@@ -102,9 +102,13 @@ std::string name_of(const Tile& tile) {
 }
 
 Extent extent_of(const Snapshot& snapshot, const Tile& tile) {
+  return extent_of(snapshot, tile, static_cast<std::size_t>(snapshot.launch));
+}
+
+Extent extent_of(const Snapshot& snapshot, const Tile& tile, std::size_t launch) {
   const auto& grids = snapshot.run->grids;
   if (grids.empty()) return {};
-  const auto launch = std::min(static_cast<std::size_t>(snapshot.launch), grids.size() - 1);
+  launch = std::min(launch, grids.size() - 1);
   const Shape origin = grids[launch].origin(tile);
   const Shape shape = grids[launch].shape(tile);
   return {origin.rows, origin.rows + shape.rows, origin.cols, origin.cols + shape.cols};

@@ -37,7 +37,8 @@ struct Extent {
     return row >= row_begin && row < row_end && col >= col_begin && col < col_end;
   }
 };
-/// Where the tile of an operation or a slot of the current launch lies in its tensor.
+/// Where the tile of an operation or a slot of a launch (of the current one) lies in its tensor.
+Extent extent_of(const Snapshot& snapshot, const Tile& tile, std::size_t launch);
 Extent extent_of(const Snapshot& snapshot, const Tile& tile);
 
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor);

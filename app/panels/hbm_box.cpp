@@ -1,0 +1,244 @@
+#include "app/panels/hbm_box.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/draw/format.h"
+#include "app/draw/shapes.h"
+#include "app/draw/text.h"
+#include "app/panels/memory_layout.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// Tiles along an axis that are drawn apart; more are brought together.
+constexpr Index kMaxTiles = 32;
+
+/// Share of the tiles in [row, past_row) x [col, past_col) that hold their values.
+float written_share(const HbmTensorState& tensor, Index row, Index past_row, Index col,
+                    Index past_col) {
+  Index written = 0;
+  const Index columns = tensor.tile_col_count();
+  for (Index r = row; r < past_row; ++r) {
+    for (Index c = col; c < past_col; ++c) {
+      const auto at = static_cast<std::size_t>(r * columns + c);
+      if (at < tensor.written.size() && tensor.written[at] != 0) ++written;
+    }
+  }
+  const Index count = (past_row - row) * (past_col - col);
+  return count > 0 ? static_cast<float>(written) / static_cast<float>(count) : 0.0f;
+}
+
+}  // namespace
+
+HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
+    : snapshot_(snapshot), context_(context), rect_(rect) {
+  const draw::Canvas canvas = canvas_of(context);
+  const Fonts& fonts = context.fonts;
+  const float padding = canvas.px(12.0f);
+  const float title = draw::line_height(fonts.ui_bold) + canvas.px(4.0f);
+  const float names = draw::line_height(fonts.ui_bold);
+  const float sizes = draw::line_height(fonts.small);
+  float height = rect.height() - canvas.px(16.0f) - title - names - sizes;
+  const float enough = canvas.px(70.0f);
+  if (height < enough) {
+    show_sizes_ = false;
+    height += sizes;
+  }
+  if (height < enough) {
+    show_title_ = false;
+    height += title;
+  }
+  height = std::max(height, canvas.px(16.0f));
+
+  std::vector<RowItem> items;
+  for (const HbmTensorState& tensor : snapshot.hbm) {
+    const draw::Symbol name{std::string(display_name(tensor.tensor)), {}};
+    const float size_width =
+        fonts.small.measure(draw::format_shape(tensor.shape.rows, tensor.shape.cols)).x;
+    const bool size_below = show_sizes_ && tensor.shape.cols > 1;
+    items.push_back({tensor.shape, std::max(draw::width_of(fonts.ui_bold, name),
+                                            size_below ? size_width : 0.0f)});
+  }
+  const RowLayout row =
+      lay_out_row(items, rect.width() - 2.0f * padding, height, canvas.px(8.0f), canvas.px(7.0f));
+  scale_note_ = row.scale_note();
+  slack_ = height;
+  for (const RowPlace& place : row.places) slack_ = std::min(slack_, height - place.height);
+  const float top = rect.min.y + canvas.px(7.0f) + (show_title_ ? title : 0.0f);
+  for (std::size_t k = 0; k < items.size(); ++k) {
+    const RowPlace& place = row.places[k];
+    const float x = rect.min.x + padding + place.x;
+    const float cell_x = rect.min.x + padding + place.cell_x;
+    const float bottom = top + height;
+    placed_.push_back(
+        {&snapshot.hbm[k],
+         {{x, bottom - place.height}, {x + place.width, bottom}},
+         {{cell_x, bottom - place.height},
+          {cell_x + place.cell_width, bottom + names + (show_sizes_ ? sizes : 0.0f)}}});
+  }
+}
+
+void HbmBox::draw() const {
+  const draw::Canvas canvas = canvas_of(context_);
+  const Theme& theme = context_.theme;
+  const Fonts& fonts = context_.fonts;
+  draw::fill(canvas, rect_, theme.inset, canvas.px(5.0f));
+  draw::outline(canvas, rect_, theme.inset_border, 1.0f, canvas.px(5.0f));
+  const float padding = canvas.px(10.0f);
+  if (show_title_) {
+    const ImVec2 at{rect_.min.x + padding, rect_.min.y + canvas.px(7.0f)};
+    draw::text(canvas, fonts.ui_bold, at, theme.text_dim, "HBM");
+    const Tiling& tiling = snapshot_.run->tiling;
+    const std::string note = fmt::format("one head · tiles of {} query and {} key rows · {}",
+                                         tiling.Br, tiling.Bc, scale_note_);
+    const float room = rect_.width() - 3.0f * padding - fonts.ui_bold.measure("HBM").x;
+    draw::text(canvas, fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)},
+               theme.text_faint, draw::fitted(fonts.small, note, room), draw::Align::right);
+  }
+  for (const Placed& placed : placed_) {
+    if (placed.tensor->never_stored) {
+      draw_ghost(placed);
+    } else {
+      draw_tiles(placed);
+      draw_in_use(placed);
+    }
+    const float x = placed.cell.center().x;
+    const float y = placed.box.max.y + canvas.px(2.0f);
+    const HbmTensorState& tensor = *placed.tensor;
+    draw::text(canvas, fonts.ui_bold, {x, y}, theme.text, display_name(tensor.tensor),
+               draw::Align::center);
+    if (!show_sizes_) continue;
+    draw::text_if_fits(canvas, fonts.small, {x, y + draw::line_height(fonts.ui_bold)},
+                       theme.text_faint, draw::format_shape(tensor.shape.rows, tensor.shape.cols),
+                       placed.cell.width() + canvas.px(7.0f), draw::Align::center);
+  }
+}
+
+void HbmBox::draw_ghost(const Placed& placed) const {
+  const draw::Canvas canvas = canvas_of(context_);
+  const Theme& theme = context_.theme;
+  const ImU32 color = text_color_of(theme, placed.tensor->tensor);
+  draw::dashed_outline(canvas, placed.box, color, canvas.px(1.5f), canvas.px(5.0f));
+  const FontRef& font = context_.fonts.small;
+  const float room = placed.box.width() - canvas.px(6.0f);
+  const float line = draw::line_height(font);
+  const ImVec2 middle = placed.box.center();
+  const std::string bytes = draw::format_bytes(static_cast<double>(placed.tensor->bytes));
+  if (placed.box.height() >= 3.2f * line) {
+    draw::text_if_fits(canvas, font, {middle.x, middle.y - 1.5f * line}, theme.text_faint, bytes,
+                       room, draw::Align::center);
+  }
+  if (font.measure("never stored").x <= room) {
+    draw::text(canvas, font, {middle.x, middle.y - 0.5f * line}, color, "never stored",
+               draw::Align::center);
+  } else if (placed.box.height() >= 2.2f * line) {
+    draw::text_if_fits(canvas, font, {middle.x, middle.y - 0.5f * line}, color, "never", room,
+                       draw::Align::center);
+    draw::text_if_fits(canvas, font, {middle.x, middle.y + 0.5f * line}, color, "stored", room,
+                       draw::Align::center);
+  }
+}
+
+void HbmBox::draw_tiles(const Placed& placed) const {
+  const draw::Canvas canvas = canvas_of(context_);
+  const Theme& theme = context_.theme;
+  const HbmTensorState& tensor = *placed.tensor;
+  const ImU32 color = color_of(theme, tensor.tensor);
+  const auto bins = [](Index tiles, float pixels) {
+    const auto room = static_cast<Index>(std::max(pixels / 4.0f, 1.0f));
+    return std::max<Index>(std::min({tiles, kMaxTiles, room}), 1);
+  };
+  const Index tile_rows = tensor.tile_row_count();
+  const Index tile_cols = tensor.tile_col_count();
+  const Index rows = bins(tile_rows, placed.box.height());
+  const Index cols = bins(tile_cols, placed.box.width());
+  const float gap = rows == tile_rows && placed.box.height() / static_cast<float>(rows) > 7.0f
+                        ? canvas.px(1.0f)
+                        : 0.0f;
+  for (Index r = 0; r < rows; ++r) {
+    const Index row = r * tile_rows / rows;
+    const Index past_row = std::max((r + 1) * tile_rows / rows, row + 1);
+    for (Index c = 0; c < cols; ++c) {
+      const Index col = c * tile_cols / cols;
+      const Index past_col = std::max((c + 1) * tile_cols / cols, col + 1);
+      const Extent extent{
+          row * tensor.tile_rows, std::min(past_row * tensor.tile_rows, tensor.shape.rows),
+          col * tensor.tile_cols, std::min(past_col * tensor.tile_cols, tensor.shape.cols)};
+      Rect part = part_rect(tensor.tensor, extent).value_or(placed.box);
+      part = part.shrunk(cols > 1 ? gap : 0.0f, gap);
+      const float share = written_share(tensor, row, past_row, col, past_col);
+      if (share > 0.0f) {
+        const float strength = (tensor.input ? 0.5f : 0.8f) * share;
+        draw::fill(canvas, part, mix(theme.inset, color, strength));
+      }
+      if (share < 1.0f && gap > 0.0f) draw::outline(canvas, part, mix(theme.inset, color, 0.55f));
+    }
+  }
+  if (gap == 0.0f) draw::outline(canvas, placed.box, mix(theme.inset, color, 0.55f));
+}
+
+void HbmBox::draw_in_use(const Placed& placed) const {
+  // Tiles of which a copy is on chip now
+  const draw::Canvas canvas = canvas_of(context_);
+  const Theme& theme = context_.theme;
+  const HbmTensorState& tensor = *placed.tensor;
+  for (const SlotState& slot : snapshot_.slots) {
+    if (!slot.valid || color_name(slot.tensor) != color_name(tensor.tensor)) continue;
+    if (slot.tensor == Tensor::m_tile || slot.tensor == Tensor::l_tile) continue;
+    const Extent extent = extent_of(snapshot_, slot.tile);
+    const Index tile = extent.row_begin / tensor.tile_rows * tensor.tile_col_count() +
+                       extent.col_begin / tensor.tile_cols;
+    const auto at = static_cast<std::size_t>(tile);
+    const bool written = at < tensor.written.size() && tensor.written[at] != 0;
+    if (!written) continue;
+    Rect part = part_rect(tensor.tensor, extent).value_or(placed.box);
+    if (part.height() < canvas.px(3.0f)) part.max.y = part.min.y + canvas.px(3.0f);
+    draw::fill(canvas, part, color_of(theme, tensor.tensor));
+    draw::outline(canvas, part, theme.highlight, canvas.px(1.5f));
+  }
+}
+
+std::optional<Rect> HbmBox::part_rect(Tensor tensor, const Extent& extent) const {
+  for (const Placed& placed : placed_) {
+    if (placed.tensor->tensor != tensor) continue;
+    const Shape& shape = placed.tensor->shape;
+    const auto x_of = [&](Index col) {
+      return placed.box.min.x +
+             placed.box.width() * static_cast<float>(col) / static_cast<float>(shape.cols);
+    };
+    const auto y_of = [&](Index row) {
+      return placed.box.min.y +
+             placed.box.height() * static_cast<float>(row) / static_cast<float>(shape.rows);
+    };
+    return Rect{{x_of(extent.col_begin), y_of(extent.row_begin)},
+                {x_of(extent.col_end), y_of(extent.row_end)}};
+  }
+  return std::nullopt;
+}
+
+void HbmBox::point_at() const {
+  for (const Placed& placed : placed_) {
+    if (!hovered(placed.cell)) continue;
+    const HbmTensorState& tensor = *placed.tensor;
+    const std::string_view rows =
+        layout_of(tensor.tensor) == TensorLayout::key_by_d ? "key" : "query";
+    std::string lines = fmt::format("{}: {} ({} rows), {}", display_name(tensor.tensor),
+                                    draw::format_shape(tensor.shape.rows, tensor.shape.cols), rows,
+                                    draw::format_bytes(static_cast<double>(tensor.bytes)));
+    if (tensor.never_stored) {
+      lines += "\nnever stored: only tiles of it exist, on chip, one at a time";
+    } else {
+      Index written = 0;
+      for (const std::uint8_t each : tensor.written) written += each != 0 ? 1 : 0;
+      lines += tensor.input
+                   ? "\ninput: there from the start"
+                   : fmt::format("\n{} of {} tiles written", written, tensor.written.size());
+    }
+    tooltip(context_, lines);
+  }
+}
+
+}  // namespace attnscope::app

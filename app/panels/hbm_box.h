@@ -1,0 +1,48 @@
+/// The tensors of one head in HBM: which of their tiles are written, which is in use, and S and P
+/// as they would be if they were stored.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "app/panel.h"
+#include "app/panels/snapshot_view.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+class HbmBox {
+ public:
+  /// Places the tensors within `rect`; nothing is drawn yet.
+  HbmBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
+
+  /// Pixels of its height that the tensors do not need.
+  float slack() const { return slack_; }
+  void draw() const;
+  void point_at() const;
+
+  /// Where the elements of a tensor are drawn; nothing when the tensor is not in the picture.
+  std::optional<Rect> part_rect(Tensor tensor, const Extent& extent) const;
+
+ private:
+  struct Placed {
+    const HbmTensorState* tensor;
+    Rect box;
+    Rect cell;  ///< with the label
+  };
+
+  void draw_ghost(const Placed& placed) const;
+  void draw_tiles(const Placed& placed) const;
+  void draw_in_use(const Placed& placed) const;
+
+  const Snapshot& snapshot_;
+  const PanelContext& context_;
+  Rect rect_;
+  std::vector<Placed> placed_;
+  std::string scale_note_;
+  float slack_ = 0.0f;
+  bool show_title_ = true;
+  bool show_sizes_ = true;
+};
+
+}  // namespace attnscope::app

@@ -1,0 +1,40 @@
+#include "app/panels/memory_panel.h"
+
+#include "app/panels/hbm_box.h"
+#include "app/panels/snapshot_view.h"
+#include "app/panels/sram_box.h"
+#include "app/panels/transfer_arrows.h"
+
+namespace attnscope::app {
+
+void MemoryPanel::draw(const Snapshot& snapshot, ViewState& /*view*/, const PanelContext& context) {
+  if (!has_run(snapshot, context, "MEMORY")) return;
+  const RunInfo& run = *snapshot.run;
+  const std::string& gpu = run.gpu.display_name.empty() ? run.gpu.name : run.gpu.display_name;
+  const Rect rest = draw_panel_header(context, "MEMORY", {}, "modelled · " + gpu);
+  const draw::Canvas canvas = canvas_of(context);
+
+  // SRAM above, HBM below, room for the arrows' labels between them
+  const float gap = context.fonts.mono_small.size + canvas.px(30.0f);
+  const float boxes = rest.height() - gap;
+  if (boxes < canvas.px(80.0f)) return;
+  const float border = rest.min.y + boxes * 0.46f;
+  const float outset = canvas.px(2.0f);
+  const Rect upper{{rest.min.x - outset, rest.min.y}, {rest.max.x + outset, border}};
+  Rect lower{{rest.min.x - outset, border + gap}, {rest.max.x + outset, rest.max.y}};
+  lower.min.y += HbmBox(snapshot, context, lower).slack();  // more room for the arrows
+  const SramBox sram(snapshot, context, upper);
+  const HbmBox hbm(snapshot, context, lower);
+  context.named_rects.add("memory.sram", upper);
+  context.named_rects.add("memory.hbm", lower);
+  sram.draw();
+  hbm.draw();
+  sram.draw_operation();
+  draw_transfers(
+      snapshot, context, sram, hbm,
+      {{rest.min.x, border + canvas.px(4.0f)}, {rest.max.x, lower.min.y - canvas.px(4.0f)}});
+  sram.point_at();
+  hbm.point_at();
+}
+
+}  // namespace attnscope::app

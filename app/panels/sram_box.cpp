@@ -1,0 +1,335 @@
+#include "app/panels/sram_box.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/draw/format.h"
+#include "app/draw/heat_map.h"
+#include "app/draw/shapes.h"
+#include "app/panels/memory_layout.h"
+#include "app/panels/snapshot_view.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// Values are shown by how strong the tensor's colour is, at most this many cells along an axis.
+constexpr Index kCells = 16;
+
+/// What an arc is labelled with.
+std::string_view label_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::scores:
+      return "Q Kᵀ";
+    case OpKind::accumulate:
+      return "P V";
+    case OpKind::running_max:
+    case OpKind::row_max:
+      return "rowmax";
+    case OpKind::exp:
+      return "exp";
+    case OpKind::add_row_sum:
+    case OpKind::row_sum:
+      return "rowsum";
+    case OpKind::rescale:
+      return "rescale";
+    case OpKind::normalize:
+      return "divide";
+    case OpKind::log_sum_exp:
+      return "m + log l";
+    case OpKind::convert:
+      return "round";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+Index used_bytes(const Snapshot& snapshot, OnChipSpace space) {
+  Index bytes = 0;
+  for (const SlotState& slot : snapshot.slots) {
+    if (slot.space == space) bytes += slot.capacity_bytes;
+  }
+  return bytes;
+}
+
+Index capacity_bytes(const GpuDescription& gpu, OnChipSpace space) {
+  return space == OnChipSpace::shared ? gpu.shared_bytes_per_block : gpu.register_bytes_per_sm;
+}
+
+std::string_view to_string(OnChipSpace space) {
+  return space == OnChipSpace::shared ? "shared memory" : "registers";
+}
+
+SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
+    : snapshot_(snapshot), context_(context), rect_(rect) {
+  const draw::Canvas canvas = canvas_of(context);
+  const Fonts& fonts = context.fonts;
+  const float padding = canvas.px(10.0f);
+
+  // Give up the sizes, then the title, where the slots would become too low
+  const float title = draw::line_height(fonts.ui_bold);
+  const float bars = draw::line_height(fonts.small) + canvas.px(12.0f);
+  const float arcs = fonts.mono_small.size + canvas.px(14.0f);
+  const float names = draw::line_height(fonts.ui_bold);
+  const float sizes = draw::line_height(fonts.small);
+  float height = rect.height() - canvas.px(16.0f) - title - bars - arcs - names - sizes;
+  const float enough = canvas.px(54.0f);
+  if (height < enough) {
+    show_sizes_ = false;
+    height += sizes;
+  }
+  if (height < enough) {
+    show_title_ = false;
+    height += title;
+  }
+  height = std::max(height, canvas.px(12.0f));
+  capacity_y_ = rect.min.y + canvas.px(7.0f) + (show_title_ ? title : 0.0f);
+
+  // Shared memory at the left, registers at the right, each in order of first use
+  std::vector<const SlotState*> ordered;
+  for (const OnChipSpace space : {OnChipSpace::shared, OnChipSpace::registers}) {
+    for (const SlotState& slot : snapshot.slots) {
+      if (slot.space == space) ordered.push_back(&slot);
+    }
+  }
+  std::vector<RowItem> items;
+  for (const SlotState* slot : ordered) {
+    const draw::Symbol name = slot->valid ? symbol_of(slot->tile) : empty_symbol_of(slot->tensor);
+    items.push_back({slot->capacity, draw::width_of(fonts.ui_bold, name)});
+  }
+  const float gap = canvas.px(10.0f);
+  const float width = rect.width() - 2.0f * padding;
+  const RowLayout row = lay_out_row(items, width, height, gap, canvas.px(5.0f));
+  scale_note_ = row.scale_note();
+  const float bottom = capacity_y_ + bars + arcs + height;
+  for (std::size_t k = 0; k < ordered.size(); ++k) {
+    const RowPlace& place = row.places[k];
+    const float x = rect.min.x + padding + place.x;
+    const float cell_x = rect.min.x + padding + place.cell_x;
+    const float cell_bottom = bottom + names + (show_sizes_ ? sizes : 0.0f);
+    placed_.push_back(
+        {ordered[k],
+         {{x, bottom - place.height}, {x + place.width, bottom}},
+         {{cell_x, bottom - place.height}, {cell_x + place.cell_width, cell_bottom}}});
+  }
+
+  // The border between both memories lies midway between their slots
+  split_x_ = rect.center().x;
+  for (std::size_t k = 1; k < placed_.size(); ++k) {
+    if (placed_[k].slot->space == placed_[k - 1].slot->space) continue;
+    split_x_ = (placed_[k - 1].cell.max.x + placed_[k].cell.min.x) * 0.5f;
+    has_both_spaces_ = true;
+  }
+  const float least = 0.33f * rect.width();  // both capacity bars need room
+  split_x_ = std::clamp(split_x_, rect.min.x + least, rect.max.x - least);
+}
+
+void SramBox::draw() const {
+  const draw::Canvas canvas = canvas_of(context_);
+  const Theme& theme = context_.theme;
+  const Fonts& fonts = context_.fonts;
+  draw::fill(canvas, rect_, theme.inset, canvas.px(5.0f));
+  draw::outline(canvas, rect_, theme.inset_border, 1.0f, canvas.px(5.0f));
+  const float padding = canvas.px(10.0f);
+  if (show_title_) {
+    const ImVec2 at{rect_.min.x + padding, rect_.min.y + canvas.px(7.0f)};
+    const std::string title = "SRAM of one thread block";
+    draw::text(canvas, fonts.ui_bold, at, theme.text_dim, title);
+    draw::text_if_fits(canvas, fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)},
+                       theme.text_faint, scale_note_ + " · hatched: poisoned",
+                       rect_.width() - 3.0f * padding - fonts.ui_bold.measure(title).x,
+                       draw::Align::right);
+  }
+  draw_capacity(OnChipSpace::shared, rect_.min.x + padding, split_x_ - padding);
+  draw_capacity(OnChipSpace::registers, split_x_ + padding, rect_.max.x - padding);
+  if (has_both_spaces_) {
+    draw::dashed_line(canvas, {split_x_, capacity_y_}, {split_x_, rect_.max.y - canvas.px(8.0f)},
+                      theme.inset_border, 1.0f, canvas.px(4.0f));
+  }
+  for (const Placed& placed : placed_) draw_slot(placed);
+}
+
+void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
+  const draw::Canvas canvas = canvas_of(context_);
+  const Theme& theme = context_.theme;
+  const FontRef& font = context_.fonts.small;
+  const Index used = used_bytes(snapshot_, space);
+  const Index capacity = capacity_bytes(snapshot_.run->gpu, space);
+  const bool overflow = used > capacity;
+  const std::string numbers =
+      fmt::format("{} of {}", draw::format_binary_bytes(used), draw::format_binary_bytes(capacity));
+  const std::string name(to_string(space));
+  const float room = x1 - x0;
+  const float numbers_width = font.measure(numbers).x;
+  draw::text(canvas, font, {x0, capacity_y_}, theme.text_faint,
+             draw::fitted(font, name, room - numbers_width - canvas.px(8.0f)));
+  draw::text(canvas, font, {x1, capacity_y_}, overflow ? theme.error : theme.text_dim,
+             draw::fitted(font, numbers, room), draw::Align::right);
+
+  // The bar; what does not fit stands in red beyond the capacity's mark
+  const float y = capacity_y_ + draw::line_height(font);
+  const Rect bar{{x0, y}, {x1, y + canvas.px(6.0f)}};
+  const float rounding = canvas.px(3.0f);
+  draw::fill(canvas, bar, theme.track, rounding);
+  const double whole = static_cast<double>(std::max(used, capacity));
+  const auto x_of = [&](Index bytes) {
+    return x0 + room * static_cast<float>(static_cast<double>(bytes) / whole);
+  };
+  const float filled = std::max(x_of(std::min(used, capacity)), x0 + canvas.px(5.0f));
+  draw::fill(canvas, {bar.min, {filled, bar.max.y}}, theme.warning, rounding);
+  if (overflow) {
+    draw::fill(canvas, {{x_of(capacity), bar.min.y}, bar.max}, theme.error, rounding);
+    canvas.list->AddLine({x_of(capacity), bar.min.y - canvas.px(3.0f)},
+                         {x_of(capacity), bar.max.y + canvas.px(3.0f)}, theme.text,
+                         canvas.px(2.0f));
+  }
+}
+
+bool SramBox::is_result(const SlotState& slot) const {
+  if (snapshot_.step < 0) return false;
+  for (const Tile& dest : snapshot_.op.dests()) {
+    if (dest.tensor == slot.tensor && dest.slot == slot.slot) return true;
+  }
+  return false;
+}
+
+void SramBox::draw_slot(const Placed& placed) const {
+  const draw::Canvas canvas = canvas_of(context_);
+  const Theme& theme = context_.theme;
+  const SlotState& slot = *placed.slot;
+  const ImU32 color = color_of(theme, slot.tensor);
+  const float spacing = canvas.px(5.0f);
+  if (!slot.valid) {
+    draw::fill(canvas, placed.box, mix(theme.inset, color, 0.06f));
+    draw::hatch(canvas, placed.box, with_alpha(color, 0.35f), spacing);
+    draw::outline(canvas, placed.box, with_alpha(color, 0.6f));
+  } else {
+    // A ragged tile fills a part of its slot
+    const Extent extent = extent_of(snapshot_, slot.tile);
+    const auto share = [](Index used, Index all) {
+      return all > 0 ? static_cast<float>(used) / static_cast<float>(all) : 1.0f;
+    };
+    const Rect part{placed.box.min,
+                    {placed.box.min.x + placed.box.width() *
+                                            std::min(1.0f, share(extent.col_end - extent.col_begin,
+                                                                 slot.capacity.cols)),
+                     placed.box.min.y + placed.box.height() *
+                                            std::min(1.0f, share(extent.row_end - extent.row_begin,
+                                                                 slot.capacity.rows))}};
+    if (part.max.x < placed.box.max.x - 0.5f || part.max.y < placed.box.max.y - 0.5f) {
+      draw::hatch(canvas, placed.box, with_alpha(color, 0.35f), spacing);
+      draw::outline(canvas, placed.box, with_alpha(color, 0.6f));
+    }
+    draw::fill(canvas, part, mix(theme.inset, color, 0.85f));
+    if (!slot.values.values.empty()) {
+      const ValueTile cells = draw::aggregated(slot.values, kCells, kCells);
+      double largest = 0.0;
+      for (const double v : cells.values) {
+        if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+      }
+      draw::heat_map(canvas, part, cells, [&](double v) -> ImU32 {
+        if (!std::isfinite(v)) return mix(theme.inset, color, 0.1f);
+        const double t = largest > 0.0 ? std::abs(v) / largest : 0.0;
+        return mix(theme.inset, color, 0.35f + 0.65f * static_cast<float>(t));
+      });
+    }
+  }
+  if (is_result(slot)) {
+    draw::outline(canvas, placed.box, theme.highlight, canvas.px(2.0f), canvas.px(1.0f));
+  }
+
+  // Name and size
+  const Fonts& fonts = context_.fonts;
+  const float x = placed.cell.center().x;
+  const float y = placed.box.max.y + canvas.px(2.0f);
+  draw::draw_symbol(canvas, fonts.ui_bold, {x, y},
+                    slot.valid ? text_color_of(theme, slot.tensor) : theme.text_faint,
+                    slot.valid ? symbol_of(slot.tile) : empty_symbol_of(slot.tensor),
+                    draw::Align::center);
+  if (show_sizes_) {
+    draw::text_if_fits(canvas, fonts.small, {x, y + draw::line_height(fonts.ui_bold)},
+                       theme.text_faint, draw::format_shape(slot.capacity.rows, slot.capacity.cols),
+                       placed.cell.width() + canvas.px(4.0f), draw::Align::center);
+  }
+}
+
+void SramBox::draw_operation() const {
+  if (snapshot_.step < 0 || snapshot_.op.moves_bytes()) return;
+  const TileOp& op = snapshot_.op;
+  if (op.dest_count == 0) return;
+  const Tile& dest_tile = op.dests()[0];
+  const Placed* dest = find(dest_tile.tensor, dest_tile.slot);
+  if (dest == nullptr) return;
+  const draw::Canvas canvas = canvas_of(context_);
+  const ImU32 color = color_of(context_.theme, dest_tile.tensor);
+  const FontRef& font = context_.fonts.mono_small;
+  ImVec2 label_at{};
+  float longest = 0.0f;
+  for (const Tile& source_tile : op.sources()) {
+    const Placed* source = find(source_tile.tensor, source_tile.slot);
+    if (source == nullptr || source == dest) continue;
+    const float span = std::abs(source->box.center().x - dest->box.center().x);
+    const float top = std::min(source->box.min.y, dest->box.min.y) - canvas.px(3.0f);
+    const draw::Curve arc =
+        draw::arc_over({source->box.center().x, top},
+                       {dest->box.center().x, dest->box.min.y - canvas.px(2.0f)}, canvas.px(22.0f));
+    draw::draw_arrow(canvas, arc, color, canvas.px(2.0f), false);
+    if (span < longest) continue;
+    longest = span;
+    label_at = arc.at(0.5f);
+  }
+  if (longest <= 0.0f) return;
+  draw::badge(canvas, font, {label_at.x, label_at.y}, rect_, color, label_of(op.kind));
+}
+
+void SramBox::point_at() const {
+  for (const Placed& placed : placed_) {
+    if (!hovered(placed.cell)) continue;
+    const SlotState& slot = *placed.slot;
+    std::string lines = fmt::format(
+        "{}: slot of {}, {} in {}", slot.valid ? name_of(slot.tile) : display_name(slot.tensor),
+        draw::format_shape(slot.capacity.rows, slot.capacity.cols),
+        draw::format_bytes(static_cast<double>(slot.capacity_bytes)), to_string(slot.space));
+    if (!slot.valid) {
+      lines += "\npoisoned: holds nothing that may be read until it is loaded or set";
+    } else if (!slot.values.values.empty() && placed.box.contains(ImGui::GetIO().MousePos)) {
+      const ImVec2 mouse = ImGui::GetIO().MousePos;
+      const auto row = static_cast<Index>((mouse.y - placed.box.min.y) / placed.box.height() *
+                                          static_cast<float>(slot.capacity.rows));
+      const auto col = static_cast<Index>((mouse.x - placed.box.min.x) / placed.box.width() *
+                                          static_cast<float>(slot.capacity.cols));
+      if (row < slot.values.rows && col < slot.values.cols) {
+        const Extent extent = extent_of(snapshot_, slot.tile);
+        lines += fmt::format("\nrow {}, column {} of {}: {}", extent.row_begin + row,
+                             extent.col_begin + col, display_name(slot.tensor),
+                             draw::format_value(slot.values.at(row, col)));
+      }
+    }
+    lines += "\nstronger colour: larger |value|";
+    tooltip(context_, lines);
+  }
+}
+
+const SramBox::Placed* SramBox::find(Tensor tensor, std::uint8_t slot) const {
+  for (const Placed& placed : placed_) {
+    if (placed.slot->tensor == tensor && placed.slot->slot == slot) return &placed;
+  }
+  return nullptr;
+}
+
+std::optional<Rect> SramBox::slot_rect(Tensor tensor, std::uint8_t slot) const {
+  const Placed* placed = find(tensor, slot);
+  return placed != nullptr ? std::optional(placed->box) : std::nullopt;
+}
+
+std::optional<ImVec2> SramBox::port(Tensor tensor, std::uint8_t slot) const {
+  const Placed* placed = find(tensor, slot);
+  if (placed == nullptr) return std::nullopt;
+  return ImVec2{placed->cell.center().x, placed->cell.max.y + 2.0f * context_.scale};
+}
+
+}  // namespace attnscope::app

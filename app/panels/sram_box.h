@@ -1,0 +1,57 @@
+/// The on-chip memory of one thread block: its slots, what they hold, how full both memories are.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "app/draw/canvas.h"
+#include "app/panel.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+class SramBox {
+ public:
+  /// Places the slots within `rect`; nothing is drawn yet.
+  SramBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
+
+  void draw() const;
+  /// Arcs from the operands of the last operation to its result, above the slots.
+  void draw_operation() const;
+  void point_at() const;
+
+  /// The drawn box of a slot.
+  std::optional<Rect> slot_rect(Tensor tensor, std::uint8_t slot) const;
+  /// Where arrows from below end: under the slot's label.
+  std::optional<ImVec2> port(Tensor tensor, std::uint8_t slot) const;
+
+ private:
+  struct Placed {
+    const SlotState* slot;
+    Rect box;
+    Rect cell;  ///< with the label
+  };
+
+  void draw_slot(const Placed& placed) const;
+  void draw_capacity(OnChipSpace space, float x0, float x1) const;
+  const Placed* find(Tensor tensor, std::uint8_t slot) const;
+  bool is_result(const SlotState& slot) const;
+
+  const Snapshot& snapshot_;
+  const PanelContext& context_;
+  Rect rect_;
+  std::vector<Placed> placed_;
+  std::string scale_note_;
+  float capacity_y_ = 0.0f;  ///< top of the line of the two capacity bars
+  float split_x_ = 0.0f;     ///< between shared memory and registers
+  bool has_both_spaces_ = false;
+  bool show_title_ = true;
+  bool show_sizes_ = true;
+};
+
+/// Bytes that the slots of a space take together, and what the device has of it.
+Index used_bytes(const Snapshot& snapshot, OnChipSpace space);
+Index capacity_bytes(const GpuDescription& gpu, OnChipSpace space);
+std::string_view to_string(OnChipSpace space);
+
+}  // namespace attnscope::app
