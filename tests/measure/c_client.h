@@ -1,0 +1,25 @@
+/* A client of the kernels' library, written in C. */
+#pragma once
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  C_CLIENT_HAS_GPU,
+  C_CLIENT_NO_GPU, /* the library said why, in `message` */
+  C_CLIENT_NO_LIBRARY,
+  C_CLIENT_NO_FUNCTION,
+  C_CLIENT_OTHER_VERSION,
+  C_CLIENT_NO_WORKSPACE,
+  C_CLIENT_FAILED
+};
+
+/* Loads the library at the path and walks through it. */
+int c_client_run(const char* library, char* message, size_t message_size);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,92 @@
+#include "kernels/client/kernel_library.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace attnscope {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// Names the library for load(), as long as it lives.
+class LibraryVariable {
+ public:
+  explicit LibraryVariable(const std::string& path) {
+    setenv("ATTNSCOPE_KERNELS_LIBRARY", path.c_str(), 1);
+  }
+  ~LibraryVariable() { unsetenv("ATTNSCOPE_KERNELS_LIBRARY"); }
+};
+
+std::string reason_without(const std::string& path) {
+  const LibraryVariable variable(path);
+  const auto library = KernelLibrary::load();
+  EXPECT_FALSE(library.ok());
+  if (library.ok()) return "";
+  EXPECT_EQ(library.error().kind, Error::Kind::unavailable);
+  EXPECT_THAT(library.error().message, Not(HasSubstr("\n")));
+  return library.error().message;
+}
+
+TEST(KernelLibrary, AMissingLibraryIsUnavailableWithARemedy) {
+  EXPECT_THAT(reason_without("/no/such/libattnscope_kernels.so"), HasSubstr("CUDA compiler"));
+}
+
+TEST(KernelLibrary, AFileThatIsNoLibraryIsUnavailable) {
+  const std::string path = ::testing::TempDir() + "not_a_library.so";
+  std::ofstream(path) << "text";
+  EXPECT_THAT(reason_without(path), StartsWith("cannot load the kernels' library"));
+}
+
+TEST(KernelLibrary, AnotherLibraryIsUnavailable) {
+  EXPECT_THAT(reason_without(ATTNSCOPE_OTHER_LIBRARY_FILE), HasSubstr("is not AttnScope's"));
+}
+
+TEST(KernelLibrary, ALibraryOfAnotherVersionIsUnavailable) {
+  EXPECT_THAT(reason_without(ATTNSCOPE_NEWER_LIBRARY_FILE),
+              HasSubstr("speaks version 99 of its interface, this program 1"));
+}
+
+#ifdef ATTNSCOPE_KERNELS_FILE
+TEST(KernelLibrary, TheBuiltLibraryOpensOrSaysWhatThisMachineLacks) {
+  const LibraryVariable variable(ATTNSCOPE_KERNELS_FILE);
+  const auto library = KernelLibrary::load();
+  if (library.ok()) {
+    EXPECT_FALSE(library.value()->device().name.empty());
+    return;
+  }
+  EXPECT_EQ(library.error().kind, Error::Kind::unavailable);
+  EXPECT_THAT(library.error().message,
+              AnyOf(StartsWith("no NVIDIA driver"), StartsWith("no GPU"),
+                    HasSubstr("update the driver"), HasSubstr("compute capability")));
+}
+#endif
+
+TEST(DescribeRun, FillsInTheCatalogsAlgorithmAndDefaultTiling) {
+  AttentionProblem problem;
+  const RecordingRow row = describe_run(problem, {"flash2", {}, Carry::problem}, {});
+  EXPECT_EQ(row.algorithm, "flash2");
+  ASSERT_TRUE(row.tiling.has_value());
+  EXPECT_GT(row.tiling->Br, 0);
+  EXPECT_EQ(row.inputs, "gaussian");
+  const RecordingRow tiled =
+      describe_run(problem, {"flash2", Tiling{32, 32}, Carry::problem}, {InputKind::needle, 5});
+  EXPECT_EQ(tiled.tiling, (Tiling{32, 32}));
+  EXPECT_EQ(tiled.inputs, "needle");
+  EXPECT_EQ(tiled.seed, 5u);
+  EXPECT_FALSE(same_run(row, tiled));
+}
+
+TEST(DescribeRun, AnUnknownKernelStaysNamed) {
+  const RecordingRow row = describe_run({}, {"flash9", {}, Carry::problem}, {});
+  EXPECT_EQ(row.kernel, "flash9");
+  EXPECT_FALSE(row.tiling.has_value());
+}
+
+}  // namespace
+}  // namespace attnscope
