@@ -20,12 +20,13 @@ struct HeadTensor {
 
   HeadTensor() = default;
   /// All values `fill`.
-  HeadTensor(Index batch_, Index heads_, Index rows_, Index cols_, double fill = 0.0)
-      : batch(batch_),
-        heads(heads_),
-        rows(rows_),
-        cols(cols_),
-        data(static_cast<std::size_t>(batch_ * heads_ * rows_ * cols_), fill) {}
+  HeadTensor(Index batch_count, Index head_count, Index row_count, Index col_count,
+             double fill = 0.0)
+      : batch(batch_count),
+        heads(head_count),
+        rows(row_count),
+        cols(col_count),
+        data(static_cast<std::size_t>(batch_count * head_count * row_count * col_count), fill) {}
 
   Index size() const { return batch * heads * rows * cols; }
   Index head_size() const { return rows * cols; }

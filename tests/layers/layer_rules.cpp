@@ -1,5 +1,7 @@
 #include "tests/layers/layer_rules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <regex>
 #include <sstream>
@@ -16,7 +18,7 @@ struct Layer {
 
 /// The first entry that a path lies in is its layer: inner folders stand before outer ones.
 const std::vector<Layer>& layers() {
-  static const std::vector<Layer> kLayers = {
+  static const std::vector<Layer> all = {
       {"reference", {"reference"}},
       {"sim", {"reference", "sim"}},
       {"kernels/measure", {"reference", "kernels"}},
@@ -25,7 +27,7 @@ const std::vector<Layer>& layers() {
       {"app", {"reference", "sim", "kernels", "app"}},
       {"tests", {"reference", "sim", "kernels", "app", "tests"}},
   };
-  return kLayers;
+  return all;
 }
 
 bool lies_in_any(std::string_view path, const std::vector<std::string_view>& folders) {
@@ -62,15 +64,15 @@ Violations layer_violations(const SourceTree& tree) {
   Violations violations;
   for (const auto& [path, file] : tree) {
     if (!is_code(path)) continue;
-    const auto layer =
-        std::ranges::find_if(layers(), [&](const Layer& l) { return lies_in(path, l.folder); });
+    const auto layer = std::ranges::find_if(
+        layers(), [&path = path](const Layer& l) { return lies_in(path, l.folder); });
     if (layer == layers().end()) {
-      violations.push_back(path + ": lies in no layer");
+      violations.push_back(fmt::format("{}: lies in no layer", path));
       continue;
     }
     for (const std::string& included : file.quoted_includes) {
       if (!lies_in_any(included, layer->may_include) || lies_in_any(included, layer->but_not)) {
-        violations.push_back(path + ": may not include " + included);
+        violations.push_back(fmt::format("{}: may not include {}", path, included));
       }
     }
   }
@@ -82,7 +84,8 @@ Violations unresolved_includes(const SourceTree& tree) {
   for (const auto& [path, file] : tree) {
     for (const std::string& included : file.quoted_includes) {
       if (tree.contains(included) || tree.contains(included + ".in")) continue;
-      violations.push_back(path + ": \"" + included + "\" is no root-relative path of a file");
+      violations.push_back(
+          fmt::format("{}: \"{}\" is no root-relative path of a file", path, included));
     }
   }
   return violations;
@@ -94,7 +97,7 @@ Violations graphics_violations(const SourceTree& tree) {
     std::string found;
     if (lies_in(path, "app") || lies_in(path, "tests/app")) continue;
     if (is_angled_or_quoted(file, is_graphics, found)) {
-      violations.push_back(path + ": includes " + found + " outside app/");
+      violations.push_back(fmt::format("{}: includes {} outside app/", path, found));
     }
   }
   return violations;
@@ -108,7 +111,7 @@ Violations cuda_violations(const SourceTree& tree) {
       std::string found;
       const auto file = tree.find(reached);
       if (file != tree.end() && is_angled_or_quoted(file->second, is_cuda, found)) {
-        violations.push_back(path + ": reaches " + found + " through " + reached);
+        violations.push_back(fmt::format("{}: reaches {} through {}", path, found, reached));
       }
     }
   }
@@ -126,7 +129,7 @@ Violations heavy_header_violations(const SourceTree& tree) {
       const bool misplaced_json = is_json && is_header(path) && !lies_in(path, "tests");
       const bool misplaced_cli = is_cli && (is_header(path) || !lies_in(path, "app"));
       if (misplaced_eigen || misplaced_json || misplaced_cli) {
-        violations.push_back(path + ": includes <" + header + ">");
+        violations.push_back(fmt::format("{}: includes <{}>", path, header));
       }
     }
   }
@@ -139,7 +142,7 @@ Violations unguarded_headers(const SourceTree& tree) {
     if (!is_header(path) || path == "kernels/attnscope_kernels.h") continue;  // C: its own guard
     const std::size_t guard = file.text.find("#pragma once");
     if (guard == std::string::npos || guard > file.text.find("#include")) {
-      violations.push_back(path + ": no #pragma once before its first include");
+      violations.push_back(fmt::format("{}: no #pragma once before its first include", path));
     }
   }
   return violations;
@@ -147,7 +150,7 @@ Violations unguarded_headers(const SourceTree& tree) {
 
 Violations forbidden_words(const SourceTree& tree) {
   // Split, so that this file does not hold what it forbids
-  static const std::regex kForbidden(
+  static const std::regex forbidden(
       "\\b(TO"
       "DO|FIX"
       "ME|XX"
@@ -170,8 +173,8 @@ Violations forbidden_words(const SourceTree& tree) {
     for (std::string line; std::getline(lines, line);) {
       ++number;
       std::smatch match;
-      if (std::regex_search(line, match, kForbidden)) {
-        violations.push_back(path + ":" + std::to_string(number) + ": \"" + match.str() + '"');
+      if (std::regex_search(line, match, forbidden)) {
+        violations.push_back(fmt::format("{}:{}: \"{}\"", path, number, match.str()));
       }
     }
   }

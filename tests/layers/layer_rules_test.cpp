@@ -102,19 +102,11 @@ TEST(LayerRules, HeadersWithoutAGuardAreSeen) {
 }
 
 TEST(LayerRules, ForbiddenWordsAreSeenWithTheirLine) {
-  const std::vector<std::string> words = {
-      "TO"
-      "DO: later",
-      "a fix"
-      "me",
-      "Good for n"
-      "ow.",
-      "a st"
-      "ub",
-      "place"
-      "holders",
-      "in /wo"
-      "rk/main"};
+  // Put together here, so that this file does not hold what the rule forbids
+  const auto join = [](const char* a, const char* b) { return std::string(a) + b; };
+  const std::vector<std::string> words = {join("TO", "DO: later"),   join("a fix", "me"),
+                                          join("Good for n", "ow."), join("a st", "ub"),
+                                          join("place", "holders"),  join("in /wo", "rk/main")};
   for (const std::string& word : words) {
     const SourceTree tree = tree_of({{"sim/a.cpp", "int x;\n// " + word + "\n"}});
     EXPECT_THAT(forbidden_words(tree), ElementsAre(HasSubstr("sim/a.cpp:2: "))) << word;

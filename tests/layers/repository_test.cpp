@@ -9,8 +9,8 @@ namespace {
 using ::testing::IsEmpty;
 
 const SourceTree& repository() {
-  static const SourceTree kTree = read_source_tree(ATTNSCOPE_SOURCE_DIR);
-  return kTree;
+  static const SourceTree tree = read_source_tree(ATTNSCOPE_SOURCE_DIR);
+  return tree;
 }
 
 TEST(Repository, IsReadWhole) {

@@ -8,12 +8,12 @@
 namespace attnscope::test {
 
 SourceFile parse_source(std::string text) {
-  static const std::regex kInclude(R"re(^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>))re");
+  static const std::regex include_line(R"re(^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>))re");
   SourceFile file;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::smatch match;
-    if (!std::regex_search(line, match, kInclude)) continue;
+    if (!std::regex_search(line, match, include_line)) continue;
     if (match[1].matched) {
       file.quoted_includes.push_back(match[1]);
     } else {

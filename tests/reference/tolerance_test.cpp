@@ -13,7 +13,7 @@ namespace attnscope {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 using Values = std::vector<double>;
 
