@@ -1,0 +1,20 @@
+/// Kernels whose memory traffic is known exactly.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/measure/stream.h"
+
+namespace attnscope::kernels {
+
+/// Reads and writes each of `bytes` (a multiple of 16) once.
+void enqueue_copy(const Stream& stream, void* to_dev, const void* from_dev, std::size_t bytes);
+
+/// Each of `blocks` thread blocks reads all `bytes` once, past L1.
+void enqueue_repeated_read(const Stream& stream, const void* from_dev, std::size_t bytes,
+                           int blocks);
+
+/// Writes where no memory is.
+void enqueue_bad_write(const Stream& stream);
+
+}  // namespace attnscope::kernels

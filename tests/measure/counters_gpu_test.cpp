@@ -1,0 +1,184 @@
+/// The hardware counters against kernels whose traffic is known.
+#include <gmock/gmock.h>
+
+#include "kernels/host/device_buffer.h"
+#include "kernels/measure/counter_profiler.h"
+#include "kernels/measure/counter_totals.h"
+#include "kernels/measure/timing.h"
+#include "tests/measure/copy_kernel.h"
+#include "tests/measure/gpu_session.h"
+
+namespace attnscope::kernels {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+class CounterTest : public GpuTest {
+ protected:
+  /// The pass's counters; a machine that may not read them skips the test, or fails it where
+  /// ATTNSCOPE_REQUIRE_GPU=1.
+  std::vector<LaunchCounters> collect(const Pass& pass, CacheState cache = CacheState::cold) {
+    std::vector<LaunchCounters> launches;
+    on_gpu([&] {
+      const auto& profiler = session().profiler();
+      ASSERT_TRUE(profiler.ok()) << profiler.error().message;
+      auto collected =
+          profiler.value()->collect(session().stream(), session().sweep(), pass, cache);
+      ASSERT_TRUE(collected.ok()) << collected.error().message;
+      launches = std::move(collected).value();
+    });
+    return launches;
+  }
+};
+
+double value(const LaunchCounters& launch, std::string_view name) {
+  const auto found = launch.counters.find(name);
+  EXPECT_NE(found, launch.counters.end()) << name;
+  return found == launch.counters.end() ? -1.0 : found->second;
+}
+
+TEST_F(CounterTest, ACopyReadsAndWritesItsBytesExactlyAtTheSmPort) {
+  constexpr std::size_t kBytes = 1024 * kMiB;
+  DeviceBuffer from;
+  DeviceBuffer to;
+  on_gpu([&] {
+    from = DeviceBuffer(kBytes);
+    to = DeviceBuffer(kBytes);
+    from.fill_bytes(1);
+  });
+  const auto launches = collect([&](const LaunchMarks& marks) -> std::optional<Error> {
+    marks.before("copy");
+    enqueue_copy(session().stream(), to.data_dev(), from.data_dev(), kBytes);
+    marks.after("copy");
+    return std::nullopt;
+  });
+  ASSERT_EQ(launches.size(), 1u);
+  EXPECT_EQ(launches[0].name, "copy");
+  for (const auto& [name, counted] : launches[0].counters) {
+    std::printf("copy of 1 GiB: %-70s %.6g\n", name.c_str(), counted);
+  }
+  EXPECT_EQ(value(launches[0], counter::kRequestedReadBytes), static_cast<double>(kBytes));
+  EXPECT_EQ(value(launches[0], counter::kRequestedWriteBytes), static_cast<double>(kBytes));
+  EXPECT_NEAR(value(launches[0], counter::kDramReadBytes), kBytes, 0.02 * kBytes);
+  EXPECT_GT(value(launches[0], counter::kTimeNs), 1e5);
+  on_gpu([&] {
+    from = {};
+    to = {};
+  });
+}
+
+TEST_F(CounterTest, LaunchesOfAPassAreCountedApartAndColdReadsComeFromDram) {
+  constexpr std::size_t kBytes = 16 * kMiB;
+  DeviceBuffer from;
+  on_gpu([&] {
+    from = DeviceBuffer(kBytes);
+    from.fill_bytes(0);
+  });
+  const int blocks = static_cast<int>(session().device().sm_count);
+  const auto launches = collect([&](const LaunchMarks& marks) -> std::optional<Error> {
+    marks.before("initialise");
+    enqueue_repeated_read(session().stream(), from.data_dev(), kBytes, 1);
+    marks.after("initialise");
+    for (int i = 0; i < 2; ++i) {
+      marks.before("read");
+      enqueue_repeated_read(session().stream(), from.data_dev(), kBytes, blocks);
+      marks.after("read");
+    }
+    return std::nullopt;
+  });
+  ASSERT_EQ(launches.size(), 3u);
+  EXPECT_FALSE(launches[0].counted);
+  EXPECT_EQ(launches[1].name, "read");
+  EXPECT_EQ(launches[2].name, "read");
+  const double asked = static_cast<double>(blocks) * static_cast<double>(kBytes);
+  EXPECT_NEAR(value(launches[0], counter::kDramReadBytes), kBytes, 0.1 * kBytes);
+  EXPECT_EQ(value(launches[0], counter::kRequestedReadBytes), static_cast<double>(kBytes));
+  EXPECT_EQ(value(launches[1], counter::kRequestedReadBytes), asked);
+  EXPECT_LT(value(launches[1], counter::kDramReadBytes), 0.1 * kBytes);
+  EXPECT_EQ(total_of(launches).find(counter::kRequestedReadBytes)->second, 2 * asked);
+  on_gpu([&] { from = {}; });
+}
+
+TEST_F(CounterTest, WarmReadsStayInL2) {
+  constexpr std::size_t kBytes = 8 * kMiB;
+  DeviceBuffer from;
+  on_gpu([&] {
+    from = DeviceBuffer(kBytes);
+    from.fill_bytes(0);
+    enqueue_repeated_read(session().stream(), from.data_dev(), kBytes, 1);
+  });
+  const auto launches = collect(
+      [&](const LaunchMarks& marks) -> std::optional<Error> {
+        marks.before("read");
+        enqueue_repeated_read(session().stream(), from.data_dev(), kBytes, 1);
+        marks.after("read");
+        return std::nullopt;
+      },
+      CacheState::warm);
+  ASSERT_EQ(launches.size(), 1u);
+  EXPECT_LT(value(launches[0], counter::kDramReadBytes), 0.1 * kBytes);
+  on_gpu([&] { from = {}; });
+}
+
+TEST_F(CounterTest, EveryPlannedCounterExistsOnThisChipOrSaysWhyNot) {
+  on_gpu([&] {
+    const auto& profiler = session().profiler();
+    ASSERT_TRUE(profiler.ok()) << profiler.error().message;
+    const CounterPlan& plan = profiler.value()->plan();
+    for (const CounterGroup& group : plan.groups) {
+      std::printf("%s, %zu hardware passes:", plan.chip.c_str(), group.hardware_passes);
+      for (const std::string& name : group.names) std::printf(" %s", name.c_str());
+      std::printf("\n");
+    }
+    for (const auto& [name, reason] : plan.missing) {
+      std::printf("missing: %s: %s\n", name.c_str(), reason.c_str());
+    }
+    EXPECT_FALSE(plan.groups.empty());
+  });
+}
+
+class TimingTest : public GpuTest {};
+
+TEST_F(TimingTest, ACopyRunsNearTheMemorysBandwidth) {
+  constexpr std::size_t kBytes = 1024 * kMiB;
+  on_gpu([&] {
+    DeviceBuffer from(kBytes);
+    DeviceBuffer to(kBytes);
+    from.fill_bytes(1);
+    const Pass copy = [&](const LaunchMarks&) -> std::optional<Error> {
+      enqueue_copy(session().stream(), to.data_dev(), from.data_dev(), kBytes);
+      return std::nullopt;
+    };
+    const auto time = time_pass(session().stream(), session().sweep(), copy, Protocol{});
+    ASSERT_TRUE(time.ok());
+    const TimeStatistics& t = time.value();
+    std::printf("copy of 1 GiB: median %.1f us, min %.1f, max %.1f, n %d: %.2f TB/s\n",
+                t.median_s * 1e6, t.min_s * 1e6, t.max_s * 1e6, t.n,
+                2.0 * static_cast<double>(kBytes) / t.median_s * 1e-12);
+    EXPECT_EQ(t.n, Protocol{}.repeats);
+    EXPECT_LE(t.min_s, t.median_s);
+    EXPECT_LE(t.median_s, t.max_s);
+    EXPECT_GT(t.min_s, 0.0);
+  });
+}
+
+TEST_F(TimingTest, TheTimeBudgetEndsRepeatsButLeavesThree) {
+  constexpr std::size_t kBytes = 256 * kMiB;
+  on_gpu([&] {
+    DeviceBuffer from(kBytes);
+    DeviceBuffer to(kBytes);
+    const Pass copy = [&](const LaunchMarks&) -> std::optional<Error> {
+      enqueue_copy(session().stream(), to.data_dev(), from.data_dev(), kBytes);
+      return std::nullopt;
+    };
+    Protocol protocol;
+    protocol.repeats = 1'000'000;
+    protocol.time_budget_s = 0.0;
+    const auto time = time_pass(session().stream(), session().sweep(), copy, protocol);
+    ASSERT_TRUE(time.ok());
+    EXPECT_EQ(time.value().n, 3);
+  });
+}
+
+}  // namespace
+}  // namespace attnscope::kernels

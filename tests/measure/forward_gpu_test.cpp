@@ -1,0 +1,143 @@
+/// Measuring and running the catalog's kernels on a GPU.
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "kernels/attnscope_kernels.h"
+#include "kernels/client/kernel_library.h"
+#include "kernels/measure/forward_tensors.h"
+#include "kernels/measure/measure_forward.h"
+#include "reference/naive_attention.h"
+#include "reference/tolerance.h"
+#include "reference/unfused_attention.h"
+#include "tests/measure/gpu_session.h"
+
+namespace attnscope::kernels {
+namespace {
+
+using ::testing::HasSubstr;
+
+AttentionProblem problem_of(Index N, DType dtype, Mask mask) {
+  AttentionProblem problem;
+  problem.batch = 2;
+  problem.heads = 4;
+  problem.kv_heads = 2;
+  problem.N = N;
+  problem.N_kv = N + 17;
+  problem.d = 64;
+  problem.dtype = dtype;
+  problem.mask = mask;
+  return problem;
+}
+
+class ForwardTest : public GpuTest {};
+
+TEST_F(ForwardTest, GeneratedInputsEqualTheCpusToTheBit) {
+  for (InputKind kind : {InputKind::gaussian, InputKind::outlier, InputKind::needle}) {
+    for (DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+      const AttentionProblem problem = problem_of(200, dtype, Mask::none());
+      const InputSpec spec{kind, 77};
+      const AttentionInputs inputs = make_inputs(problem, spec);
+      on_gpu([&] {
+        auto tensors = ForwardTensors::allocate({problem, find_kernel("flash2"), {}, {}});
+        ASSERT_TRUE(tensors.ok()) << tensors.error().message;
+        tensors.value().generate_inputs(session().stream(), spec);
+        session().stream().wait();
+        const auto equal = [&](CheckedTensor tensor, const HeadTensor& expected) {
+          for (Index b = 0; b < expected.batch; ++b) {
+            for (Index h = 0; h < expected.heads; ++h) {
+              const auto head = expected.head(b, h);
+              EXPECT_EQ(tensors.value().fetch(tensor, b, h, 0, expected.rows),
+                        std::vector<double>(head.begin(), head.end()))
+                  << to_string(kind) << " " << to_string(dtype);
+            }
+          }
+        };
+        equal(CheckedTensor::Q, inputs.Q);
+        equal(CheckedTensor::K, inputs.K);
+        equal(CheckedTensor::V, inputs.V);
+      });
+    }
+  }
+}
+
+TEST_F(ForwardTest, EveryKernelIsMeasuredWithTimesCountersAndErrors) {
+  for (const KernelInfo& kernel : catalog()) {
+    for (DType dtype : {DType::fp32, DType::bf16}) {
+      ForwardRequest request{problem_of(1024, dtype, Mask::causal()), &kernel, {}, Carry::fp32};
+      if (!kernel.honours_carry) request.carry = Carry::problem;
+      Measurement measurement;
+      const auto error = session().run([&]() -> std::optional<Error> {
+        auto measured = measure_forward(session(), request, {}, Protocol{});
+        if (!measured) return measured.error();
+        measurement = std::move(measured).value();
+        return std::nullopt;
+      });
+      ASSERT_FALSE(error) << kernel.name << ": " << error->message;
+      std::printf("%s %s: %.1f us, max error %.2e (unfused %.2e)\n",
+                  std::string(kernel.name).c_str(), std::string(to_string(dtype)).c_str(),
+                  measurement.time.median_s * 1e6, measurement.accuracy->max_abs_error,
+                  *measurement.accuracy->unfused_max_abs_error);
+      for (const LaunchCounters& launch : measurement.launches) {
+        std::printf("  %s%s:", launch.name.c_str(), launch.counted ? "" : " (not counted)");
+        for (const auto& [name, value] : launch.counters) {
+          std::printf(" %s=%.6g", name.c_str(), value);
+        }
+        std::printf("\n");
+      }
+      EXPECT_GT(measurement.time.median_s, 0.0);
+      ASSERT_TRUE(measurement.accuracy);
+      EXPECT_TRUE(measurement.accuracy->within_tolerance) << kernel.name;
+      EXPECT_THAT(measurement.unavailable_counters, ::testing::IsEmpty());
+      EXPECT_GT(measurement.counter(counter::kRequestedReadBytes).value_or(0.0), 0.0);
+    }
+  }
+}
+
+TEST_F(ForwardTest, OutOfMemorySaysWhatIsNeededAndFree) {
+  AttentionProblem problem = problem_of(1 << 20, DType::bf16, Mask::none());
+  const auto error = session().run([&]() -> std::optional<Error> {
+    auto measured = measure_forward(session(), {problem, find_kernel("standard"), {}, {}}, {}, {});
+    return measured.ok() ? std::nullopt : std::optional(measured.error());
+  });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, Error::Kind::failed);
+  EXPECT_THAT(error->message, HasSubstr("out of memory: needs "));
+  EXPECT_FALSE(session().lost());
+}
+
+TEST_F(ForwardTest, TheClientRunsAKernelOnTheHostsData) {
+  setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_KERNELS_FILE, 1);
+  auto library = KernelLibrary::load();
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  const AttentionProblem problem = problem_of(300, DType::fp16, Mask::causal());
+  const AttentionInputs inputs = make_inputs(problem, {InputKind::needle, 3});
+  const ForwardResult reference = naive_forward(problem, inputs);
+  const Tolerance tolerance = forward_tolerance(problem, inputs, reference);
+  for (const KernelInfo& kernel : catalog()) {
+    const Carry carry = kernel.honours_carry ? Carry::fp32 : Carry::problem;
+    const auto result =
+        library.value()->run_forward(problem, {std::string(kernel.name), {}, carry}, inputs);
+    ASSERT_TRUE(result.ok()) << kernel.name << ": " << result.error().message;
+    EXPECT_TRUE(within(compare(result.value().O.data, reference.O.data), tolerance)) << kernel.name;
+    EXPECT_LT(compare(result.value().LSE.data, reference.LSE.data).max_abs_error, 1e-3);
+    EXPECT_GT(result.value().time_s, 0.0);
+  }
+
+  // A refusal leaves the library usable, and a measurement becomes a recording's row
+  AttentionProblem odd = problem;
+  odd.d = 48;
+  const RecordingRow refused = library.value()->record_forward(odd, {"flash2", {}, {}}, {}, {});
+  ASSERT_TRUE(refused.error);
+  const RecordingRow row = library.value()->record_forward(problem, {"flash2", {}, {}}, {}, {});
+  ASSERT_TRUE(row.measurement) << row.error->message;
+  EXPECT_EQ(row.measurement->launches.size(), 1u);
+  EXPECT_EQ(row.measurement->launches[0].name, "forward");
+  Recording recording = library.value()->empty_recording({});
+  recording.rows = {row};
+  std::printf("%s", recording_text(recording).c_str());
+  unsetenv("ATTNSCOPE_KERNELS_LIBRARY");
+}
+
+}  // namespace
+}  // namespace attnscope::kernels

@@ -1,0 +1,43 @@
+/// A session for tests that need a GPU.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "kernels/measure/session.h"
+
+namespace attnscope::kernels {
+
+/// Skips the test without a GPU; fails it where ATTNSCOPE_REQUIRE_GPU=1 promised one.
+class GpuTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Session::open(0);
+    if (opened) {
+      session_ = std::move(opened).value();
+      return;
+    }
+    const char* required = std::getenv("ATTNSCOPE_REQUIRE_GPU");
+    ASSERT_FALSE(required != nullptr && std::string_view(required) == "1")
+        << opened.error().message;
+    GTEST_SKIP() << opened.error().message;
+  }
+
+  Session& session() { return *session_; }
+
+  /// Work on the GPU's thread that must succeed.
+  void on_gpu(const std::function<void()>& work) {
+    const auto error = session().run([&]() -> std::optional<Error> {
+      work();
+      return std::nullopt;
+    });
+    ASSERT_FALSE(error) << error->message;
+  }
+
+ private:
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace attnscope::kernels

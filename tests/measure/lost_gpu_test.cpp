@@ -1,0 +1,36 @@
+/// A poisoned context. A program of its own: nothing else can use the GPU in it afterwards.
+#include <gmock/gmock.h>
+
+#include "tests/measure/copy_kernel.h"
+#include "tests/measure/gpu_session.h"
+
+namespace attnscope::kernels {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LostTest : public GpuTest {};
+
+TEST_F(LostTest, AnIllegalAccessLosesTheSessionAndLaterCallsSaySo) {
+  const auto first = session().run([&]() -> std::optional<Error> {
+    enqueue_bad_write(session().stream());
+    session().stream().wait();
+    return std::nullopt;
+  });
+  ASSERT_TRUE(first);
+  EXPECT_THAT(first->message, HasSubstr("illegal"));
+  EXPECT_TRUE(session().lost());
+
+  bool ran = false;
+  const auto second = session().run([&]() -> std::optional<Error> {
+    ran = true;
+    return std::nullopt;
+  });
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(ran);
+  EXPECT_EQ(second->kind, Error::Kind::failed);
+  EXPECT_THAT(second->message, HasSubstr("context was lost"));
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
