@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "reference/npy.h"
@@ -32,34 +33,51 @@ std::optional<InputKind> parse_input_kind(std::string_view name) {
 
 namespace {
 
+bool is_key_side(InputTensor tensor) {
+  return tensor == InputTensor::K || tensor == InputTensor::V;
+}
+
 HeadTensor empty_tensor(const AttentionProblem& problem, InputTensor tensor) {
-  const bool is_key_side = tensor == InputTensor::K || tensor == InputTensor::V;
-  return is_key_side ? HeadTensor(problem.batch, problem.kv_heads, problem.N_kv, problem.d)
-                     : HeadTensor(problem.batch, problem.heads, problem.N, problem.d);
+  return is_key_side(tensor) ? HeadTensor(problem.batch, problem.kv_heads, problem.N_kv, problem.d)
+                             : HeadTensor(problem.batch, problem.heads, problem.N, problem.d);
+}
+
+/// Writes the generated values of head (b, h) to `values`, [rows, d] in C order.
+void generate_head(const AttentionProblem& problem, InputTensor tensor, const InputSpec& spec,
+                   Index b, Index h, std::span<double> values) {
+  const Index rows = is_key_side(tensor) ? problem.N_kv : problem.N;
+  std::size_t n = 0;
+  for (Index row = 0; row < rows; ++row) {
+    for (Index col = 0; col < problem.d; ++col) {
+      const float value =
+          input_element(spec.kind, spec.seed, tensor, static_cast<std::uint32_t>(b),
+                        static_cast<std::uint32_t>(h), static_cast<std::uint32_t>(row),
+                        static_cast<std::uint32_t>(col));
+      values[n++] = round_to(problem.dtype, static_cast<double>(value));
+    }
+  }
 }
 
 HeadTensor generate(const AttentionProblem& problem, InputTensor tensor, const InputSpec& spec) {
   HeadTensor result = empty_tensor(problem, tensor);
-  std::size_t n = 0;
   for (Index b = 0; b < result.batch; ++b) {
     for (Index h = 0; h < result.heads; ++h) {
-      for (Index row = 0; row < result.rows; ++row) {
-        for (Index col = 0; col < result.cols; ++col) {
-          const float value =
-              input_element(spec.kind, spec.seed, tensor, static_cast<std::uint32_t>(b),
-                            static_cast<std::uint32_t>(h), static_cast<std::uint32_t>(row),
-                            static_cast<std::uint32_t>(col));
-          result.data[n++] = round_to(problem.dtype, static_cast<double>(value));
-        }
-      }
+      generate_head(problem, tensor, spec, b, h, result.head(b, h));
     }
   }
   return result;
 }
 
+/// Makes the four tensors of one head, each by `make(tensor, head of that tensor)`.
+template <typename Make>
+AttentionInputs one_head_inputs(const AttentionProblem& problem, Index h, Make make) {
+  const Index kv_head = problem.kv_head_of(h);
+  return {make(InputTensor::Q, h), make(InputTensor::K, kv_head), make(InputTensor::V, kv_head),
+          make(InputTensor::dO, h)};
+}
+
 std::string_view shape_names(InputTensor tensor) {
-  const bool is_key_side = tensor == InputTensor::K || tensor == InputTensor::V;
-  return is_key_side ? "[B, H_kv, N_kv, d]" : "[B, H, N, d]";
+  return is_key_side(tensor) ? "[B, H_kv, N_kv, d]" : "[B, H, N, d]";
 }
 
 Result<HeadTensor> load(const AttentionProblem& problem, InputTensor tensor,
@@ -92,6 +110,44 @@ Result<HeadTensor> load(const AttentionProblem& problem, InputTensor tensor,
 AttentionInputs make_inputs(const AttentionProblem& problem, const InputSpec& spec) {
   return {generate(problem, InputTensor::Q, spec), generate(problem, InputTensor::K, spec),
           generate(problem, InputTensor::V, spec), generate(problem, InputTensor::dO, spec)};
+}
+
+AttentionProblem one_head_of(const AttentionProblem& problem) {
+  AttentionProblem one_head = problem;
+  one_head.batch = one_head.heads = one_head.kv_heads = 1;
+  return one_head;
+}
+
+AttentionInputs make_head_inputs(const AttentionProblem& problem, const InputSpec& spec, Index b,
+                                 Index h) {
+  return one_head_inputs(problem, h, [&](InputTensor tensor, Index head) {
+    HeadTensor result = empty_tensor(one_head_of(problem), tensor);
+    generate_head(problem, tensor, spec, b, head, result.data);
+    return result;
+  });
+}
+
+AttentionInputs head_of(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
+                        Index h) {
+  const auto whole = [&](InputTensor tensor) -> const HeadTensor& {
+    switch (tensor) {
+      case InputTensor::Q:
+        return inputs.Q;
+      case InputTensor::K:
+        return inputs.K;
+      case InputTensor::V:
+        return inputs.V;
+      case InputTensor::dO:
+        break;
+    }
+    return inputs.dO;
+  };
+  return one_head_inputs(problem, h, [&](InputTensor tensor, Index head) {
+    HeadTensor result = empty_tensor(one_head_of(problem), tensor);
+    const auto values = whole(tensor).head(b, head);
+    result.data.assign(values.begin(), values.end());
+    return result;
+  });
 }
 
 Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const InputPaths& paths,

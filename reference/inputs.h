@@ -34,6 +34,16 @@ struct AttentionInputs {
 /// Generates all four tensors. The problem must be valid.
 AttentionInputs make_inputs(const AttentionProblem& problem, const InputSpec& spec);
 
+/// One head of a problem, as a problem of its own: batch, heads and KV heads are 1.
+AttentionProblem one_head_of(const AttentionProblem& problem);
+/// The tensors of query head (b, h) and of the KV head that it reads, each [1, 1, rows, d]: the
+/// same values as make_inputs() has there, without generating the rest.
+AttentionInputs make_head_inputs(const AttentionProblem& problem, const InputSpec& spec, Index b,
+                                 Index h);
+/// The same, cut out of given tensors.
+AttentionInputs head_of(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
+                        Index h);
+
 /// Paths of .npy files; an empty path means "generate this tensor".
 struct InputPaths {
   std::string Q;

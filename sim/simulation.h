@@ -1,7 +1,6 @@
 /// The model of a whole problem: what `attnscope-cli simulate` answers.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "reference/result.h"
 #include "reference/tolerance.h"
 #include "sim/device/gpu_description.h"
+#include "sim/observers/traffic_counter.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"
 
@@ -27,28 +27,13 @@ struct SimulationRequest {
   bool allow_overflow = false;  ///< count a tiling that does not fit on chip
 };
 
-/// Bytes of one direction pair. `write_bytes` includes `atomic_bytes`.
-struct Bytes {
-  Index read_bytes = 0;
-  Index write_bytes = 0;
-  Index atomic_bytes = 0;
-  Index total() const { return read_bytes + write_bytes; }
-  Bytes& operator+=(const Bytes& other) {
-    read_bytes += other.read_bytes;
-    write_bytes += other.write_bytes;
-    atomic_bytes += other.atomic_bytes;
-    return *this;
-  }
-  bool operator==(const Bytes&) const = default;
-};
-
 /// One launch, summed over batch and heads.
 struct LaunchReport {
   std::string name;
   Bytes paper;
   Bytes requested;
-  std::array<Bytes, kTensorCount> by_tensor{};  ///< requested
-  Bytes dram;                                   ///< compulsory: see SimulationReport::dram
+  BytesByTensor by_tensor{};  ///< requested
+  Bytes dram;                 ///< compulsory: see SimulationReport::dram
   Index matmul_flops = 0;
   Index non_matmul_flops = 0;
   Index thread_blocks = 0;
@@ -64,7 +49,7 @@ struct SimulationReport {
 
   Bytes paper;
   Bytes requested;
-  std::array<Bytes, kTensorCount> by_tensor{};  ///< requested
+  BytesByTensor by_tensor{};  ///< requested
   /// Compulsory bytes: each launch reads its operands once and writes its results once, but for
   /// tensors made by an earlier launch of the pass that fit in L2. A floor, not a cache model.
   Bytes dram;
@@ -85,6 +70,13 @@ struct SimulationReport {
 
   std::vector<LaunchReport> launches;
 };
+
+/// Most tiles of scores that a problem may be cut into.
+inline constexpr Index kMaxTilePairs = Index{1} << 30;
+
+/// The schedule's choices that follow from the device.
+ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
+                                 const GpuDescription& gpu);
 
 /// Counts without numbers, at any size. invalid_request for a problem that cannot be computed, an
 /// unknown algorithm, or a tiling that does not fit on chip without allow_overflow.
@@ -109,8 +101,11 @@ struct NumericResult {
   ErrorReport LSE_error;
 };
 
-/// Runs the numbers of every head and compares them with naive_forward(). The request has to have
-/// passed simulate().
+/// Most memory that numbers may take.
+inline constexpr double kMaxNumericBytes = 8e9;
+
+/// Runs the numbers of every head and compares them with naive_forward(). Refuses what
+/// simulate() refuses, and problems whose numbers take too much memory.
 Result<NumericResult> simulate_numbers(const SimulationRequest& request,
                                        const AttentionInputs& inputs,
                                        const NumericOptions& options);

@@ -32,6 +32,12 @@ std::span<const Algorithm> algorithms() {
   return kAlgorithms;
 }
 
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names;
+  for (const Algorithm& algorithm : algorithms()) names.emplace_back(algorithm.name);
+  return names;
+}
+
 const Algorithm* find_algorithm(std::string_view name) {
   const auto all = algorithms();
   const auto found = std::ranges::find(all, name, &Algorithm::name);

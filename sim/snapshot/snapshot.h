@@ -10,6 +10,8 @@
 
 #include "reference/head_tensor.h"
 #include "sim/device/gpu_description.h"
+#include "sim/observers/occupancy.h"
+#include "sim/observers/traffic_counter.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/simulation.h"
 
@@ -24,9 +26,6 @@ struct ValueTile {
     return values[static_cast<std::size_t>(row * cols + col)];
   }
 };
-
-/// Which memory of the SM a slot counts against.
-enum class OnChipSpace : std::uint8_t { shared, registers };
 
 /// One named slot on chip and what it holds at this step.
 struct SlotState {
@@ -87,12 +86,6 @@ struct SoftmaxRow {
   std::optional<double> error;
 };
 
-/// Bytes moved by one tensor.
-struct TensorBytes {
-  Index read_bytes = 0;
-  Index write_bytes = 0;
-};
-
 /// What does not change from step to step: shared by all snapshots of one run.
 struct RunInfo {
   AttentionProblem problem;
@@ -117,8 +110,8 @@ struct RunInfo {
   ValueTile reference_scores;
   ValueTile reference_O;  ///< [N, d]
   bool has_values = false;
-  SimulationReport totals;                             ///< whole pass, all heads
-  std::array<TensorBytes, kTensorCount> head_bytes{};  ///< requested, whole pass, this head
+  SimulationReport totals;     ///< whole pass, all heads
+  BytesByTensor head_bytes{};  ///< requested, whole pass, this head
 };
 
 /// One step. The state is the one after `op` has run; step -1 is before the first operation.
@@ -139,8 +132,8 @@ struct Snapshot {
   std::vector<SlotState> slots;  ///< every slot that this launch uses, in order of first use
   std::vector<HbmTensorState> hbm;
   SoftmaxRow softmax_row;
-  std::array<TensorBytes, kTensorCount> bytes_so_far{};  ///< requested, this head
-  Index matmul_flops_so_far = 0;                         ///< this head
+  BytesByTensor bytes_so_far{};   ///< requested, this head
+  Index matmul_flops_so_far = 0;  ///< this head
   Index other_flops_so_far = 0;
   std::string what;  ///< one sentence: what `op` did, with its sizes
   std::string why;   ///< one sentence: why the algorithm does it

@@ -1,0 +1,52 @@
+#include "sim/observers/flop_counter.h"
+
+namespace attnscope {
+
+Flops flops_of(const TileOp& op, const TileGrid& grid) {
+  const auto elems = [&](const Tile& tile) { return grid.shape(tile).elems(); };
+  switch (op.kind) {
+    case OpKind::scores: {
+      const Index products = elems(op.dest_tiles[0]);
+      return {2 * products * grid.problem().d, products};  // and one multiply by the scale
+    }
+    case OpKind::accumulate: {
+      const Shape a = grid.shape(op.source_tiles[0]);
+      return {2 * a.elems() * grid.shape(op.dest_tiles[0]).cols, 0};
+    }
+    case OpKind::row_max:
+      return {0, elems(op.source_tiles[0])};
+    case OpKind::running_max:  // the maxima, then a subtraction and an exp for each row
+      return {0, elems(op.source_tiles[0]) + 2 * elems(op.dest_tiles[0])};
+    case OpKind::exp:
+      return {0, 2 * elems(op.dest_tiles[0])};
+    case OpKind::row_sum:
+    case OpKind::add_row_sum:
+      return {0, elems(op.source_tiles[0])};
+    case OpKind::rescale:
+    case OpKind::normalize:
+      return {0, elems(op.dest_tiles[0])};
+    case OpKind::log_sum_exp:
+      return {0, 2 * elems(op.dest_tiles[0])};
+    case OpKind::load:
+    case OpKind::store:
+    case OpKind::fill_zero:
+    case OpKind::fill_minus_inf:
+    case OpKind::mask:
+    case OpKind::convert:
+      return {};
+  }
+  return {};
+}
+
+void FlopCounter::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
+  grid_ = &grid;
+  launches_.emplace_back();
+}
+
+void FlopCounter::observe(std::span<const TileOp> ops) {
+  Flops& flops = launches_.back();
+  for (const TileOp& op : ops) flops += flops_of(op, *grid_);
+  op_count_ += static_cast<Index>(ops.size());
+}
+
+}  // namespace attnscope

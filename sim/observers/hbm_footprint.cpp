@@ -1,0 +1,28 @@
+#include "sim/observers/hbm_footprint.h"
+
+namespace attnscope {
+
+Index whole_tensor_bytes(Tensor tensor, const AttentionProblem& problem) {
+  const Index heads =
+      layout_of(tensor) == TensorLayout::key_by_d ? problem.kv_heads : problem.heads;
+  return problem.batch * heads * tensor_shape(tensor, problem).elems() *
+         element_bytes(tensor, problem.dtype);
+}
+
+void HbmFootprint::observe(std::span<const TileOp> ops) {
+  for (const TileOp& op : ops) {
+    if (op.kind == OpKind::load) touched_.set(static_cast<std::size_t>(op.source_tiles[0].tensor));
+    if (op.kind == OpKind::store) touched_.set(static_cast<std::size_t>(op.dest_tiles[0].tensor));
+  }
+}
+
+Index HbmFootprint::peak_bytes(const AttentionProblem& problem) const {
+  Index total = 0;
+  for (int index = 0; index < kTensorCount; ++index) {
+    const auto tensor = static_cast<Tensor>(index);
+    if (touches(tensor)) total += whole_tensor_bytes(tensor, problem);
+  }
+  return total;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,26 @@
+/// Notes which HBM tensors a pass touches: its inputs, outputs and workspace, all of them alive for
+/// the whole pass.
+#pragma once
+
+#include <bitset>
+
+#include "sim/ops/observer.h"
+
+namespace attnscope {
+
+class HbmFootprint : public Observer {
+ public:
+  void observe(std::span<const TileOp> ops) override;
+
+  bool touches(Tensor tensor) const { return touched_[static_cast<std::size_t>(tensor)]; }
+  /// Bytes of all touched tensors over batch and heads.
+  Index peak_bytes(const AttentionProblem& problem) const;
+
+ private:
+  std::bitset<kTensorCount> touched_;
+};
+
+/// Bytes of one whole tensor over batch and heads (KV heads for K and V).
+Index whole_tensor_bytes(Tensor tensor, const AttentionProblem& problem);
+
+}  // namespace attnscope

@@ -1,0 +1,264 @@
+#include "sim/observers/numeric_executor.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "reference/check.h"
+#include "reference/rounding.h"
+
+namespace attnscope {
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
+
+/// exp(x - m), where a row that has seen nothing (x = m = -inf) gives 0.
+double exp_against(double x, double m) {
+  return x == kMinusInf && m == kMinusInf ? 0.0 : std::exp(x - m);
+}
+
+/// x / l, where a row that has seen nothing (x = l = 0) gives 0.
+double divide_by_sum(double x, double l) {
+  return x == 0.0 && l == 0.0 ? 0.0 : x / l;
+}
+
+/// Precision of a tensor in HBM.
+DType storage_type(Tensor tensor, DType dtype) {
+  return element_bytes(tensor, dtype) == size_bytes(DType::fp32) ? DType::fp32 : dtype;
+}
+
+/// Row maxima, [rows, 1]; NaN wins, because poison has to survive.
+RowMatrix row_maxima(const RowMatrix& source) {
+  RowMatrix maxima(source.rows(), 1);
+  for (Eigen::Index r = 0; r < source.rows(); ++r) {
+    maxima(r, 0) = source.row(r).maxCoeff<Eigen::PropagateNaN>();
+  }
+  return maxima;
+}
+
+/// dest(r, c) = f(dest(r, c), row(r)) for every element.
+template <typename F>
+void for_each_by_row(RowMatrix& dest, const RowMatrix& row, F f) {
+  for (Eigen::Index r = 0; r < dest.rows(); ++r) {
+    for (Eigen::Index c = 0; c < dest.cols(); ++c) dest(r, c) = f(dest(r, c), row(r, 0));
+  }
+}
+
+}  // namespace
+
+void NumericExecutor::begin_head(Index batch, Index head,
+                                 std::span<const InitialValue> initial_values) {
+  for (RowMatrix& tensor : hbm_) tensor.resize(0, 0);
+  const Index kv_head = problem_.kv_head_of(head);
+  hbm(Tensor::Q) = head_matrix(inputs_.Q, batch, head);
+  hbm(Tensor::K) = head_matrix(inputs_.K, batch, kv_head);
+  hbm(Tensor::V) = head_matrix(inputs_.V, batch, kv_head);
+  for (const InitialValue& initial : initial_values) {
+    const Shape shape = tensor_shape(initial.tensor, problem_);
+    hbm(initial.tensor).setConstant(shape.rows, shape.cols, initial.value);
+  }
+}
+
+void NumericExecutor::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
+  grid_ = &grid;
+}
+
+void NumericExecutor::begin_block(const BlockId& /*block*/) {
+  for (auto& slots : on_chip_) {
+    for (Slot& slot : slots) slot.valid = false;
+  }
+}
+
+void NumericExecutor::observe(std::span<const TileOp> ops) {
+  for (const TileOp& op : ops) execute(op);
+}
+
+/// The tile's values; all NaN when its slot does not hold it.
+const RowMatrix& NumericExecutor::read(const Tile& tile) {
+  Slot& from = slot(tile);
+  const bool holds = from.valid && from.tile.i == tile.i && from.tile.j == tile.j;
+  if (!holds) {
+    const Shape shape = grid_->shape(tile);
+    from.values.setConstant(shape.rows, shape.cols, kNaN);
+  }
+  return from.values;
+}
+
+/// The slot's memory, now holding this tile, with whatever values.
+RowMatrix& NumericExecutor::write(const Tile& tile) {
+  Slot& to = slot(tile);
+  const Shape shape = grid_->shape(tile);
+  to.valid = true;
+  to.tile = tile;
+  to.values.resize(shape.rows, shape.cols);
+  return to.values;
+}
+
+/// The slot's memory for reading and writing.
+RowMatrix& NumericExecutor::update(const Tile& tile) {
+  read(tile);
+  Slot& to = slot(tile);
+  to.valid = true;
+  to.tile = tile;
+  return to.values;
+}
+
+/// The tile as a matrix-product operand: in the storage type when values are rounded.
+RowMatrix NumericExecutor::operand(const Tile& tile) {
+  RowMatrix values = read(tile);
+  if (precision_.round_to_storage) {
+    values = values.unaryExpr([this](double x) { return round_to(problem_.dtype, x); });
+  }
+  return values;
+}
+
+void NumericExecutor::load(const TileOp& op) {
+  const Tile& from = op.source_tiles[0];
+  const Shape shape = grid_->shape(from);
+  const Shape origin = grid_->origin(from);
+  const RowMatrix& tensor = hbm(from.tensor);
+  RowMatrix& to = write(op.dest_tiles[0]);
+  if (tensor.size() == 0) {
+    to.setConstant(kNaN);
+  } else {
+    to = tensor.block(origin.rows, origin.cols, shape.rows, shape.cols);
+  }
+}
+
+void NumericExecutor::store(const TileOp& op) {
+  const Tile& to = op.dest_tiles[0];
+  const Shape shape = grid_->shape(to);
+  const Shape origin = grid_->origin(to);
+  RowMatrix& tensor = hbm(to.tensor);
+  if (tensor.size() == 0) {
+    const Shape whole = tensor_shape(to.tensor, problem_);
+    tensor.setConstant(whole.rows, whole.cols, kNaN);
+  }
+  auto place = tensor.block(origin.rows, origin.cols, shape.rows, shape.cols);
+  place = read(op.source_tiles[0]);
+  if (precision_.round_to_storage) {
+    const DType type = storage_type(to.tensor, problem_.dtype);
+    place = place.unaryExpr([type](double x) { return round_to(type, x); });
+  }
+}
+
+void NumericExecutor::mask_scores(const Tile& tile) {
+  RowMatrix& S = update(tile);
+  const Index row_begin = grid_->row_begin(tile.i);
+  const Index col_begin = grid_->col_begin(tile.j);
+  for (Eigen::Index r = 0; r < S.rows(); ++r) {
+    const KeyRange keys = problem_.keys_of(row_begin + r);
+    for (Eigen::Index c = 0; c < S.cols(); ++c) {
+      const Index key = col_begin + c;
+      if (key < keys.begin || key >= keys.end) S(r, c) = kMinusInf;
+    }
+  }
+}
+
+void NumericExecutor::running_max(const TileOp& op) {
+  const RowMatrix maxima = row_maxima(read(op.source_tiles[0]));
+  RowMatrix& m = update(op.dest_tiles[0]);
+  RowMatrix& alpha = write(op.dest_tiles[1]);
+  for (Eigen::Index r = 0; r < m.rows(); ++r) {
+    const double m_prev = m(r, 0);
+    const bool keep = std::isnan(m_prev) || maxima(r, 0) <= m_prev;
+    m(r, 0) = keep ? m_prev : maxima(r, 0);
+    alpha(r, 0) = m(r, 0) == kMinusInf ? 1.0 : std::exp(m_prev - m(r, 0));
+  }
+}
+
+/// Row-wise operations of the softmax.
+void NumericExecutor::execute_softmax(const TileOp& op) {
+  const Tile& dest = op.dest_tiles[0];
+  // Copies: a source may be the destination's own slot
+  const RowMatrix a = op.source_count > 0 ? read(op.source_tiles[0]) : RowMatrix();
+  const RowMatrix b = op.source_count > 1 ? read(op.source_tiles[1]) : RowMatrix();
+  switch (op.kind) {
+    case OpKind::mask:
+      mask_scores(dest);
+      break;
+    case OpKind::row_max:
+      write(dest) = row_maxima(a);
+      break;
+    case OpKind::running_max:
+      running_max(op);
+      break;
+    case OpKind::exp:
+      write(dest) = a;
+      for_each_by_row(slot(dest).values, b, exp_against);
+      break;
+    case OpKind::row_sum:
+      write(dest) = a.rowwise().sum();
+      break;
+    case OpKind::add_row_sum:
+      update(dest) += a.rowwise().sum();
+      break;
+    case OpKind::rescale:
+      for_each_by_row(update(dest), a, std::multiplies<>());
+      break;
+    case OpKind::normalize:
+      for_each_by_row(update(dest), a, divide_by_sum);
+      break;
+    case OpKind::log_sum_exp:
+      write(dest) = a.array() + b.array().log();
+      break;
+    default:
+      ATTNSCOPE_CHECK(to_string(op.kind), ==, "a softmax operation");
+  }
+}
+
+void NumericExecutor::execute(const TileOp& op) {
+  const Tile& dest = op.dest_tiles[0];
+  switch (op.kind) {
+    case OpKind::load:
+      load(op);
+      break;
+    case OpKind::store:
+      store(op);
+      break;
+    case OpKind::fill_zero:
+      write(dest).setZero();
+      break;
+    case OpKind::fill_minus_inf:
+      write(dest).setConstant(kMinusInf);
+      break;
+    case OpKind::convert: {
+      const RowMatrix source = read(op.source_tiles[0]);
+      write(dest) = source;
+      break;
+    }
+    case OpKind::scores: {
+      const RowMatrix Q = operand(op.source_tiles[0]);
+      const RowMatrix K = operand(op.source_tiles[1]);
+      write(dest).noalias() = problem_.softmax_scale() * (Q * K.transpose());
+      break;
+    }
+    case OpKind::accumulate: {
+      const RowMatrix left = operand(op.source_tiles[0]);
+      const RowMatrix right = operand(op.source_tiles[1]);
+      update(dest).noalias() += left * right;
+      break;
+    }
+    default:
+      execute_softmax(op);
+  }
+  finish(op);
+}
+
+/// Rounds what was written, if asked, and poisons what was read for the last time.
+void NumericExecutor::finish(const TileOp& op) {
+  if (precision_.fp32_accumulators) {
+    for (const Tile& tile : op.dests()) {
+      if (!tile.on_chip()) continue;
+      RowMatrix& values = slot(tile).values;
+      values = values.unaryExpr([](double x) { return round_to(DType::fp32, x); });
+    }
+  }
+  for (const Tile& tile : op.sources()) {
+    if (tile.on_chip() && tile.last_use) slot(tile).valid = false;
+  }
+}
+
+}  // namespace attnscope

@@ -1,0 +1,76 @@
+/// Executes tile operations with true values. Memory is poisoned: a slot is NaN at block start,
+/// after the last use of its tile, and when it is read as another tile than it holds; HBM is NaN
+/// outside the inputs and the pass's initial values. So a missing load, rescale or sum shows.
+#pragma once
+
+#include <array>
+
+#include "reference/eigen_view.h"
+#include "reference/inputs.h"
+#include "sim/ops/observer.h"
+#include "sim/schedule/algorithm.h"
+
+namespace attnscope {
+
+/// Where values are rounded.
+struct NumericPrecision {
+  bool round_to_storage = false;   ///< to the storage type, at HBM stores and matrix operands
+  bool fp32_accumulators = false;  ///< every on-chip result to fp32
+};
+
+class NumericExecutor : public Observer {
+ public:
+  /// What a slot on chip holds.
+  struct Slot {
+    bool valid = false;
+    Tile tile;
+    RowMatrix values;
+  };
+  static constexpr std::size_t kSlotsPerTensor = 2;
+  /// On-chip memory of one thread block, by tensor and slot.
+  using OnChip = std::array<std::array<Slot, kSlotsPerTensor>, kTensorCount>;
+
+  NumericExecutor(const AttentionProblem& problem, const AttentionInputs& inputs,
+                  NumericPrecision precision)
+      : problem_(problem), inputs_(inputs), precision_(precision) {}
+
+  /// Loads the head's inputs and initial values into HBM and poisons the rest.
+  void begin_head(Index batch, Index head, std::span<const InitialValue> initial_values);
+
+  void begin_launch(std::string_view name, const TileGrid& grid) override;
+  void begin_block(const BlockId& block) override;
+  void observe(std::span<const TileOp> ops) override;
+  void execute(const TileOp& op);
+
+  /// The head's tensor in HBM, NaN where nothing was written; 0 x 0 when it was never touched.
+  const RowMatrix& hbm(Tensor tensor) const { return hbm_[static_cast<std::size_t>(tensor)]; }
+  RowMatrix& hbm(Tensor tensor) { return hbm_[static_cast<std::size_t>(tensor)]; }
+  const OnChip& on_chip() const { return on_chip_; }
+  /// For keyframes: on-chip memory as it was.
+  void restore(const OnChip& on_chip) { on_chip_ = on_chip; }
+  void set_grid(const TileGrid& grid) { grid_ = &grid; }
+
+ private:
+  Slot& slot(const Tile& tile) {
+    return on_chip_[static_cast<std::size_t>(tile.tensor)][tile.slot - 1U];
+  }
+  const RowMatrix& read(const Tile& tile);
+  RowMatrix& write(const Tile& tile);
+  RowMatrix& update(const Tile& tile);
+  void load(const TileOp& op);
+  void store(const TileOp& op);
+  void mask_scores(const Tile& tile);
+  void running_max(const TileOp& op);
+  RowMatrix operand(const Tile& tile);
+  void execute_softmax(const TileOp& op);
+  void finish(const TileOp& op);
+
+  AttentionProblem problem_;
+  const AttentionInputs& inputs_;
+  NumericPrecision precision_;
+  const TileGrid* grid_ = nullptr;
+  std::array<RowMatrix, kTensorCount> hbm_;
+  OnChip on_chip_;
+};
+
+}  // namespace attnscope

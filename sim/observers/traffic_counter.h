@@ -1,0 +1,62 @@
+/// Counts the bytes that thread blocks ask of memory beyond their SRAM ("requested"), by tensor and
+/// direction, valid rows only.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "sim/ops/observer.h"
+
+namespace attnscope {
+
+/// Bytes of one direction pair. `write_bytes` includes `atomic_bytes`.
+struct Bytes {
+  Index read_bytes = 0;
+  Index write_bytes = 0;
+  Index atomic_bytes = 0;
+  Index total() const { return read_bytes + write_bytes; }
+  Bytes& operator+=(const Bytes& other) {
+    read_bytes += other.read_bytes;
+    write_bytes += other.write_bytes;
+    atomic_bytes += other.atomic_bytes;
+    return *this;
+  }
+  Bytes operator*(Index count) const {
+    return {read_bytes * count, write_bytes * count, atomic_bytes * count};
+  }
+  bool operator==(const Bytes&) const = default;
+};
+
+using BytesByTensor = std::array<Bytes, kTensorCount>;
+
+inline Bytes& of(BytesByTensor& bytes, Tensor tensor) {
+  return bytes[static_cast<std::size_t>(tensor)];
+}
+inline const Bytes& of(const BytesByTensor& bytes, Tensor tensor) {
+  return bytes[static_cast<std::size_t>(tensor)];
+}
+Bytes sum(const BytesByTensor& bytes);
+
+/// Bytes that an op moves between HBM and SRAM; 0 for any other op.
+Index moved_bytes(const TileOp& op, const TileGrid& grid);
+
+class TrafficCounter : public Observer {
+ public:
+  struct LaunchTraffic {
+    std::string name;
+    BytesByTensor by_tensor{};
+  };
+
+  void begin_launch(std::string_view name, const TileGrid& grid) override;
+  void observe(std::span<const TileOp> ops) override;
+
+  /// One entry a launch, in the order in which they ran.
+  const std::vector<LaunchTraffic>& launches() const { return launches_; }
+
+ private:
+  const TileGrid* grid_ = nullptr;
+  std::vector<LaunchTraffic> launches_;
+};
+
+}  // namespace attnscope

@@ -1,0 +1,267 @@
+#include "sim/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reference/nearest_name.h"
+#include "sim/observers/flop_counter.h"
+#include "sim/observers/hbm_footprint.h"
+#include "sim/observers/numeric_executor.h"
+#include "sim/observers/occupancy.h"
+#include "sim/schedule/catalog.h"
+
+namespace attnscope {
+
+namespace {
+
+/// Everything that counting one head tells.
+struct HeadCounts {
+  std::vector<TrafficCounter::LaunchTraffic> traffic;
+  std::vector<Flops> flops;
+  std::vector<LaunchOccupancy> occupancy;
+  HbmFootprint footprint;
+  Index op_count = 0;
+};
+
+HeadCounts count_head(const Pass& pass, const PassRun& run) {
+  TrafficCounter traffic;
+  FlopCounter flops;
+  OccupancyObserver occupancy;
+  HeadCounts counts;
+  Observer* const observers[] = {&traffic, &flops, &occupancy, &counts.footprint};
+  run_head(pass, run, 0, 0, observers);
+  counts.traffic = traffic.launches();
+  counts.flops = flops.launches();
+  counts.occupancy = occupancy.launches();
+  counts.op_count = flops.op_count();
+  return counts;
+}
+
+/// The papers' accounting of a launch: as requested, or each operand once.
+Bytes paper_bytes(const Launch& launch, const BytesByTensor& requested,
+                  const AttentionProblem& problem) {
+  if (!launch.paper_counts_operands_once) return sum(requested);
+  Bytes paper;
+  for (int index = 0; index < kTensorCount; ++index) {
+    const auto tensor = static_cast<Tensor>(index);
+    if (tensor == Tensor::LSE) continue;  // the paper's standard attention has none
+    const Index once = tensor_shape(tensor, problem).elems() * element_bytes(tensor, problem.dtype);
+    if (of(requested, tensor).read_bytes > 0) paper.read_bytes += once;
+    if (of(requested, tensor).write_bytes > 0) paper.write_bytes += once;
+  }
+  return paper;
+}
+
+/// Compulsory DRAM bytes of a launch: operands once, results once; a tensor that an earlier launch
+/// made, or a later one reads, stays in L2 if it fits.
+Bytes compulsory_bytes(std::span<const TrafficCounter::LaunchTraffic> launches, std::size_t index,
+                       const AttentionProblem& problem, Index l2_bytes) {
+  Bytes dram;
+  for (int t = 0; t < kTensorCount; ++t) {
+    const auto tensor = static_cast<Tensor>(t);
+    const Bytes& here = of(launches[index].by_tensor, tensor);
+    const auto written_by = [&](const auto& launch) {
+      return of(launch.by_tensor, tensor).write_bytes > 0;
+    };
+    const auto read_by = [&](const auto& launch) {
+      return of(launch.by_tensor, tensor).read_bytes > 0;
+    };
+    const Index whole = whole_tensor_bytes(tensor, problem);
+    const bool made_before = std::ranges::any_of(launches.first(index), written_by);
+    const bool read_after = std::ranges::any_of(launches.subspan(index + 1), read_by);
+    if (here.read_bytes > 0 && !(made_before && whole <= l2_bytes)) dram.read_bytes += whole;
+    if (here.write_bytes > 0 && !(read_after && whole <= l2_bytes)) dram.write_bytes += whole;
+  }
+  return dram;
+}
+
+/// Roofline floor of one launch, and which roof.
+struct Floor {
+  double seconds = 0;
+  std::string_view bound_by;
+};
+
+Floor roofline(const LaunchReport& launch, const AttentionProblem& problem,
+               const GpuDescription& gpu) {
+  const std::optional<double> matrix_rate = gpu.matrix_flops_per_s(problem.dtype);
+  const bool tensor_cores = matrix_rate.has_value() && problem.dtype != DType::fp32;
+  const auto matmul_flops = static_cast<double>(launch.matmul_flops);
+  Floor floor{matmul_flops / matrix_rate.value_or(gpu.other_flops_per_s),
+              tensor_cores ? "tensor_cores" : "cuda_cores"};
+  const auto consider = [&floor](double seconds, std::string_view bound_by) {
+    if (seconds > floor.seconds) floor = {seconds, bound_by};
+  };
+  consider(static_cast<double>(launch.non_matmul_flops) / gpu.other_flops_per_s, "cuda_cores");
+  consider(static_cast<double>(launch.dram.total()) / gpu.dram_bytes_per_s, "dram");
+  return floor;
+}
+
+/// Sums the launches into the report, and names the roof under which most of the time is spent.
+void add_time(SimulationReport& report, const GpuDescription& gpu) {
+  double largest = -1;
+  for (const LaunchReport& launch : report.launches) {
+    const Floor floor = roofline(launch, report.problem, gpu);
+    report.predicted_s += floor.seconds;
+    if (floor.seconds > largest) {
+      largest = floor.seconds;
+      report.bound_by = floor.bound_by;
+    }
+  }
+}
+
+void add_occupancy(SimulationReport& report, std::span<const LaunchOccupancy> launches,
+                   const GpuDescription& gpu) {
+  for (const LaunchOccupancy& launch : launches) {
+    report.sram_bytes_per_block =
+        std::max(report.sram_bytes_per_block, launch.bytes(OnChipSpace::shared));
+    report.register_bytes_per_block =
+        std::max(report.register_bytes_per_block, launch.bytes(OnChipSpace::registers));
+  }
+  const auto check = [&](Index needed, Index available, std::string_view what) {
+    if (needed <= available || !report.fits) return;
+    report.fits = false;
+    report.overflow_reason =
+        fmt::format("Br = {}, Bc = {}, d = {} in {} needs {} bytes of {}; {} has {}",
+                    report.tiling.Br, report.tiling.Bc, report.problem.d,
+                    to_string(report.problem.dtype), needed, what, gpu.name, available);
+  };
+  check(report.sram_bytes_per_block, gpu.shared_bytes_per_block, "shared memory a thread block");
+  check(report.register_bytes_per_block, gpu.register_bytes_per_sm, "registers");
+}
+
+/// Every total fits in 63 bits: no count exceeds 16 per score and head-dimension element.
+bool countable(const AttentionProblem& problem) {
+  double elements = 1.0;
+  for (const Index extent : {problem.batch, problem.heads, problem.N, problem.N_kv, problem.d}) {
+    elements *= static_cast<double>(extent);
+  }
+  return elements < 5e17;
+}
+
+/// Occupancy needs the slots only, which a one-tile head shows: no need to run the whole sweep.
+std::vector<LaunchOccupancy> occupancy_of(const Algorithm& algorithm, const PassRun& run) {
+  PassRun one_tile = run;
+  one_tile.problem.N = std::min(run.problem.N, run.tiling.Br);
+  one_tile.problem.mask = Mask::none();
+  OccupancyObserver occupancy;
+  Observer* const observers[] = {&occupancy};
+  const Pass pass = algorithm.forward(run.options);
+  for (const Launch& launch : pass.launches) {
+    const TileGrid grid = launch.grid(one_tile.problem, run.tiling, run.options);
+    Program program(observers);
+    occupancy.begin_launch(launch.name, grid);
+    launch.program(grid, 0, program);
+    program.flush();
+  }
+  return occupancy.launches();
+}
+
+}  // namespace
+
+ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
+                                 const GpuDescription& gpu) {
+  const Index row_bytes =
+      softmax_rows_per_block(problem.N_kv) * problem.N_kv * size_bytes(problem.dtype);
+  return {.carry = carry, .softmax_row_fits = row_bytes <= gpu.shared_bytes_per_block};
+}
+
+std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
+                                     Carry carry, const GpuDescription& gpu) {
+  const ScheduleOptions options = schedule_options(problem, carry, gpu);
+  const auto fits = [&](Index size) {
+    // A square problem of one tile uses every slot; the mask empties none of it
+    AttentionProblem one_tile = problem;
+    one_tile.N = one_tile.N_kv = size;
+    SimulationReport report;
+    report.problem = problem;
+    report.tiling = {size, size};
+    add_occupancy(report, occupancy_of(algorithm, {one_tile, report.tiling, options, {}}), gpu);
+    return report.fits;
+  };
+  std::optional<Tiling> best;
+  for (Index size = 16; fits(size); size += 16) best = Tiling{size, size};
+  return best;
+}
+
+Result<SimulationReport> simulate(const SimulationRequest& request) {
+  // Refuse what cannot be computed
+  if (auto error = validate(request.problem)) return invalid_request(*error);
+  if (!countable(request.problem)) {
+    return invalid_request(
+        "the problem is too large to count: batch x heads x seq-len x kv-len x head-dim must stay "
+        "below 5e17");
+  }
+  const Algorithm* algorithm = find_algorithm(request.algorithm);
+  if (algorithm == nullptr) {
+    return invalid_request(unknown_name_message("algorithm", request.algorithm, algorithm_names()));
+  }
+  const std::optional<Tiling> tiling =
+      request.tiling ? request.tiling
+                     : default_tiling(*algorithm, request.problem, request.carry, request.gpu);
+  if (!tiling) {
+    return invalid_request(fmt::format("no tiling fits: with d = {} not even 16 x 16 does on {}",
+                                       request.problem.d, request.gpu.name));
+  }
+  if (auto error = validate(*tiling)) return invalid_request(*error);
+
+  // Refuse a tiling that does not fit, before counting it
+  const Index tile_pairs =
+      ceil_div(request.problem.N, tiling->Br) * ceil_div(request.problem.N_kv, tiling->Bc);
+  if (tile_pairs > kMaxTilePairs) {
+    return invalid_request(
+        fmt::format("Br = {}, Bc = {} cuts the scores into {} tiles; at most {} can be counted: "
+                    "use larger tiles",
+                    tiling->Br, tiling->Bc, tile_pairs, kMaxTilePairs));
+  }
+  SimulationReport report;
+  report.problem = request.problem;
+  report.algorithm = algorithm->name;
+  report.tiling = *tiling;
+  report.carry = request.carry;
+  report.gpu = request.gpu.name;
+  const ScheduleOptions options = schedule_options(request.problem, request.carry, request.gpu);
+  const PassRun run{request.problem, *tiling, options, {}};
+  add_occupancy(report, occupancy_of(*algorithm, run), request.gpu);
+  if (!report.fits && !request.allow_overflow) {
+    const auto nearest = default_tiling(*algorithm, request.problem, request.carry, request.gpu);
+    return invalid_request(fmt::format(
+        "the tiling does not fit: {}; {}", report.overflow_reason,
+        nearest ? fmt::format("{} x {} does (or pass --allow-overflow)", nearest->Br, nearest->Bc)
+                : "--allow-overflow counts it all the same"));
+  }
+
+  // Count one head and multiply: heads are alike
+  const Pass pass = algorithm->forward(options);
+  const HeadCounts counts = count_head(pass, run);
+  const Index heads = request.problem.batch * request.problem.heads;
+  report.tile_ops = counts.op_count * heads;
+  report.peak_hbm_bytes = counts.footprint.peak_bytes(request.problem);
+  for (std::size_t index = 0; index < pass.launches.size(); ++index) {
+    const Launch& launch = pass.launches[index];
+    const BytesByTensor& by_tensor = counts.traffic[index].by_tensor;
+    LaunchReport& entry = report.launches.emplace_back();
+    entry.name = launch.name;
+    entry.paper = paper_bytes(launch, by_tensor, request.problem) * heads;
+    entry.requested = sum(by_tensor) * heads;
+    std::ranges::transform(by_tensor, entry.by_tensor.begin(),
+                           [heads](const Bytes& bytes) { return bytes * heads; });
+    entry.dram = compulsory_bytes(counts.traffic, index, request.problem, request.gpu.l2_bytes);
+    entry.matmul_flops = counts.flops[index].matmul * heads;
+    entry.non_matmul_flops = counts.flops[index].non_matmul * heads;
+    entry.thread_blocks =
+        heads * launch.blocks_per_head(launch.grid(request.problem, *tiling, options));
+    report.paper += entry.paper;
+    report.requested += entry.requested;
+    for (std::size_t t = 0; t < report.by_tensor.size(); ++t) {
+      report.by_tensor[t] += entry.by_tensor[t];
+    }
+    report.dram += entry.dram;
+    report.matmul_flops += entry.matmul_flops;
+    report.non_matmul_flops += entry.non_matmul_flops;
+  }
+  add_time(report, request.gpu);
+  return report;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/observers/numeric_executor.h"
+#include "sim/schedule/catalog.h"
+#include "sim/simulation.h"
+
+namespace attnscope {
+
+namespace {
+
+/// Doubles that the executor and the reference keep at once.
+double numeric_bytes(const AttentionProblem& problem) {
+  const auto heads = static_cast<double>(problem.batch * problem.heads);
+  const auto rows = static_cast<double>(problem.N + problem.N_kv);
+  const auto scores = static_cast<double>(problem.N) * static_cast<double>(problem.N_kv);
+  return 8.0 * (heads * rows * static_cast<double>(problem.d) * 4.0 + 2.0 * scores);
+}
+
+/// LSE of the current head: as stored, or from the m and l that flash1 leaves in HBM.
+RowMatrix log_sum_exp(const NumericExecutor& executor) {
+  if (executor.hbm(Tensor::LSE).size() > 0) return executor.hbm(Tensor::LSE);
+  return executor.hbm(Tensor::m).array() + executor.hbm(Tensor::l).array().log();
+}
+
+}  // namespace
+
+Result<NumericResult> simulate_numbers(const SimulationRequest& request,
+                                       const AttentionInputs& inputs,
+                                       const NumericOptions& options) {
+  const AttentionProblem& problem = request.problem;
+  const Result<SimulationReport> report = simulate(request);
+  if (!report.ok()) return report.error();
+  if (numeric_bytes(problem) > kMaxNumericBytes) {
+    return invalid_request(
+        fmt::format("numbers of this problem need {:.0f} GB of memory, the limit is {:.0f} GB; "
+                    "choose a smaller problem, or count only",
+                    numeric_bytes(problem) / 1e9, kMaxNumericBytes / 1e9));
+  }
+
+  ScheduleOptions schedule = schedule_options(problem, request.carry, request.gpu);
+  schedule.standard_writes_lse = true;
+  const Pass pass = find_algorithm(request.algorithm)->forward(schedule);
+  const PassRun run{problem, report.value().tiling, schedule, options.order};
+  NumericExecutor executor(problem, inputs, {options.round_to_storage, options.fp32_accumulators});
+  Observer* const observers[] = {&executor};
+
+  NumericResult result;
+  result.output.O = HeadTensor(problem.batch, problem.heads, problem.N, problem.d);
+  result.output.LSE = HeadTensor(problem.batch, problem.heads, problem.N, 1);
+  for (Index b = 0; b < problem.batch; ++b) {
+    for (Index h = 0; h < problem.heads; ++h) {
+      executor.begin_head(b, h, pass.initial_values);
+      run_head(pass, run, b, h, observers);
+      head_matrix(result.output.O, b, h) = executor.hbm(Tensor::O);
+      head_matrix(result.output.LSE, b, h) = log_sum_exp(executor);
+    }
+  }
+  const ForwardResult reference = naive_forward(problem, inputs);
+  result.O_error = compare(result.output.O.data, reference.O.data);
+  result.LSE_error = compare(result.output.LSE.data, reference.LSE.data);
+  return result;
+}
+
+}  // namespace attnscope

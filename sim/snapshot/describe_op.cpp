@@ -1,0 +1,130 @@
+#include "sim/snapshot/describe_op.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "sim/observers/flop_counter.h"
+#include "sim/observers/traffic_counter.h"
+
+namespace attnscope {
+
+namespace {
+
+std::string subscript(std::int32_t number) {
+  constexpr std::string_view kDigits[] = {"₀", "₁", "₂", "₃", "₄", "₅", "₆", "₇", "₈", "₉"};
+  std::string text;
+  for (const char digit : std::to_string(number)) {
+    text += kDigits[static_cast<std::size_t>(digit - '0')];
+  }
+  return text;
+}
+
+/// Indices of a tile, each through `print`; a comma where two-digit indices would run together.
+template <typename Print>
+std::string indices(const Tile& tile, Print print) {
+  switch (layout_of(tile.tensor)) {
+    case TensorLayout::key_by_d:
+      return print(tile.j);
+    case TensorLayout::query_by_d:
+    case TensorLayout::query_by_one:
+      return print(tile.i);
+    case TensorLayout::query_by_key:
+      break;
+  }
+  if (tile.j == kAllColumns) return print(tile.i);
+  const bool short_indices = tile.i < 10 && tile.j < 10;
+  return fmt::format("{}{}{}", print(tile.i), short_indices ? "" : ",", print(tile.j));
+}
+
+std::string extent(const Tile& tile, const TileGrid& grid) {
+  const Shape shape = grid.shape(tile);
+  return fmt::format("{} × {}", shape.rows, shape.cols);
+}
+
+}  // namespace
+
+std::string tensor_name(Tensor tensor) {
+  switch (tensor) {
+    case Tensor::m_tile:
+      return "m~";
+    case Tensor::l_tile:
+      return "l~";
+    case Tensor::O_carry:
+      return "O (fp32)";
+    default:
+      return std::string(to_string(tensor));
+  }
+}
+
+std::string tile_name(const Tile& tile) {
+  const bool whole_rows =
+      layout_of(tile.tensor) == TensorLayout::query_by_key && tile.j == kAllColumns;
+  return fmt::format("{}{}{}", tensor_name(tile.tensor), indices(tile, subscript),
+                     whole_rows ? " (all keys)" : "");
+}
+
+std::string describe_op(const TileOp& op, const TileGrid& grid) {
+  const Tile& dest = op.dest_tiles[0];
+  const Tile& a = op.source_tiles[0];
+  const Tile& b = op.source_tiles[1];
+  const std::string to = tile_name(dest);
+  const std::string size = extent(dest, grid);
+  switch (op.kind) {
+    case OpKind::load:
+      return fmt::format("{} ({}) comes from HBM: {} bytes.", tile_name(a), size,
+                         moved_bytes(op, grid));
+    case OpKind::store:
+      return fmt::format("{} ({}) goes to HBM: {} bytes.", to, size, moved_bytes(op, grid));
+    case OpKind::fill_zero:
+      return fmt::format("{} ({}) starts at 0, on chip.", to, size);
+    case OpKind::fill_minus_inf:
+      return fmt::format("{} ({}) starts at -inf, on chip.", to, size);
+    case OpKind::scores:
+      return fmt::format("{} = scale · {} {}ᵀ ({}): {} multiply-adds, no bytes move.", to,
+                         tile_name(a), tile_name(b), size, flops_of(op, grid).matmul / 2);
+    case OpKind::accumulate:
+      return fmt::format("{} = {} + {} {} ({}): {} multiply-adds, no bytes move.", to, to,
+                         tile_name(a), tile_name(b), size, flops_of(op, grid).matmul / 2);
+    case OpKind::mask:
+      return fmt::format("Hidden keys of {} become -inf.", to);
+    case OpKind::row_max:
+      return fmt::format("{} = row maxima of {}.", to, tile_name(a));
+    case OpKind::running_max:
+      return fmt::format("{} = max({}, row maxima of {}); {} = exp(old - new).", to, to,
+                         tile_name(a), tile_name(op.dest_tiles[1]));
+    case OpKind::exp:
+      return fmt::format("{} = exp({} - {}) ({}): on chip, no bytes move.", to, tile_name(a),
+                         tile_name(b), size);
+    case OpKind::row_sum:
+      return fmt::format("{} = row sums of {}.", to, tile_name(a));
+    case OpKind::add_row_sum:
+      return fmt::format("{} = {} + row sums of {}.", to, to, tile_name(a));
+    case OpKind::rescale:
+      return fmt::format("{} = {} · {}, row by row.", to, tile_name(a), to);
+    case OpKind::normalize:
+      return fmt::format("{} = {} / {}, row by row.", to, to, tile_name(a));
+    case OpKind::log_sum_exp:
+      return fmt::format("{} = {} + log {}.", to, tile_name(a), tile_name(b));
+    case OpKind::convert:
+      return fmt::format("{} = {}, rounded.", to, tile_name(a));
+  }
+  return {};
+}
+
+std::string op_listing(const TileOp& op) {
+  const auto print = [](const Tile& tile) {
+    const auto plain = [](std::int32_t number) { return std::to_string(number); };
+    return fmt::format("{}{}{}{}", to_string(tile.tensor), indices(tile, plain),
+                       tile.j == kAllColumns ? "*" : "", tile.last_use ? "!" : "");
+  };
+  fmt::memory_buffer text;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "{:2} {:<14}", op.line, to_string(op.kind));
+  for (const Tile& tile : op.dests()) fmt::format_to(out, " {}", print(tile));
+  if (op.source_count > 0) fmt::format_to(out, " <-");
+  for (const Tile& tile : op.sources()) fmt::format_to(out, " {}", print(tile));
+  return fmt::to_string(text);
+}
+
+}  // namespace attnscope

@@ -1,0 +1,22 @@
+/// Operations in words and tiles by name, as the screen and listings show them.
+#pragma once
+
+#include <string>
+
+#include "sim/ops/tile_grid.h"
+
+namespace attnscope {
+
+/// "Q₂", "K₁", "S₂₁", "S₁₂,₃", "S₄ (all keys)", "alpha₂".
+std::string tile_name(const Tile& tile);
+
+/// The tensor's name as the papers print it: "O", "m~", "O (fp32)".
+std::string tensor_name(Tensor tensor);
+
+/// One sentence: what the operation did, with sizes, and bytes where bytes moved.
+std::string describe_op(const TileOp& op, const TileGrid& grid);
+
+/// One line of a listing, without sizes: "rescale O2 <- alpha2 (last use)".
+std::string op_listing(const TileOp& op);
+
+}  // namespace attnscope

@@ -1,0 +1,129 @@
+#include "sim/snapshot/run_recorder.h"
+
+#include <fmt/format.h>
+
+namespace attnscope {
+
+namespace {
+
+/// Operations between keyframes at most, so that replaying without values is quick, too.
+constexpr Index kMaxOpsBetweenKeyframes = 16384;
+
+}  // namespace
+
+void HeadCounters::add(const TileOp& op, const TileGrid& grid) {
+  flops += flops_of(op, grid);
+  if (op.kind == OpKind::load) {
+    of(bytes, op.source_tiles[0].tensor).read_bytes += moved_bytes(op, grid);
+  } else if (op.kind == OpKind::store) {
+    of(bytes, op.dest_tiles[0].tensor).write_bytes += moved_bytes(op, grid);
+  }
+}
+
+void RunRecorder::begin_launch(std::string_view name, const TileGrid& grid) {
+  grid_ = &grid;
+  ++launch_;
+  if (executor_ != nullptr) executor_->begin_launch(name, grid);
+  info_.launches.push_back({step_, step_, std::string(name)});
+}
+
+void RunRecorder::end_launch() {
+  info_.launches.back().end = step_;
+}
+
+void RunRecorder::begin_block(const BlockId& block) {
+  if (executor_ != nullptr) executor_->begin_block(block);
+  blocks.push_back({step_, launch_, block.block});
+  keep_keyframe(false);
+  const bool one_block =
+      info_.pass.launches[static_cast<std::size_t>(launch_)].blocks_per_head(*grid_) == 1;
+  if (one_block) return;  // its column tiles are the outer loop: note_outer()
+  if (!info_.outer.empty()) info_.outer.back().end = step_;
+  info_.outer.push_back({step_, step_, fmt::format("i = {}", block.block)});
+}
+
+/// A launch of one thread block a head (flash1): the outer loop is over K's tiles.
+void RunRecorder::note_outer(const TileOp& op) {
+  if (op.kind != OpKind::load || op.dest_tiles[0].tensor != Tensor::K) return;
+  const auto& launch = info_.pass.launches[static_cast<std::size_t>(launch_)];
+  if (launch.blocks_per_head(*grid_) != 1) return;
+  if (!info_.outer.empty()) info_.outer.back().end = step_;
+  info_.outer.push_back({step_, step_, fmt::format("j = {}", op.dest_tiles[0].j)});
+}
+
+void RunRecorder::note_score_tile(const Tile& tile) {
+  if (tile.tensor != Tensor::S && tile.tensor != Tensor::P) return;
+  // Tiles of other grids (whole rows of a softmax launch) touch every tile that they overlap
+  const Shape origin = grid_->origin(tile);
+  const Shape shape = grid_->shape(tile);
+  const Tiling& tiling = info_.tiling;
+  for (Index i = origin.rows / tiling.Br; i * tiling.Br < origin.rows + shape.rows; ++i) {
+    for (Index j = origin.cols / tiling.Bc; j * tiling.Bc < origin.cols + shape.cols; ++j) {
+      TileLife& life = info_.score_tiles[static_cast<std::size_t>(i * info_.Tc + j)];
+      if (life.first < 0) life.first = static_cast<std::int32_t>(step_);
+      life.last = static_cast<std::int32_t>(step_);
+    }
+  }
+}
+
+void RunRecorder::note_store(const TileOp& op) {
+  const Tile& tile = op.dest_tiles[0];
+  const Shape whole = tensor_shape(tile.tensor, info_.problem);
+  StoreHistory& history = stores[static_cast<std::size_t>(tile.tensor)];
+  if (history.tile_rows == 0) {
+    const Shape slot = grid_->slot_shape(tile);
+    history.tile_rows = std::min(slot.rows, whole.rows);
+    history.tile_cols = std::min(slot.cols, whole.cols);
+    history.first_store.assign(static_cast<std::size_t>(ceil_div(whole.rows, history.tile_rows) *
+                                                        ceil_div(whole.cols, history.tile_cols)),
+                               -1);
+  }
+  const Shape origin = grid_->origin(tile);
+  const Index cols = ceil_div(whole.cols, history.tile_cols);
+  std::int32_t& first = history.first_store[static_cast<std::size_t>(
+      origin.rows / history.tile_rows * cols + origin.cols / history.tile_cols)];
+  if (first < 0) first = static_cast<std::int32_t>(step_);
+  if (executor_ == nullptr) return;
+  const Shape shape = grid_->shape(tile);
+  journal.append(
+      step_, tile.tensor, origin,
+      executor_->hbm(tile.tensor).block(origin.rows, origin.cols, shape.rows, shape.cols));
+}
+
+void RunRecorder::keep_keyframe(bool with_memory) {
+  Keyframe& keyframe = keyframes.emplace_back();
+  keyframe.step = step_;
+  keyframe.block_index = blocks.size() - 1;
+  keyframe.counters = counters_;
+  if (with_memory && executor_ != nullptr) keyframe.on_chip = executor_->on_chip();
+  flops_since_keyframe_ = 0;
+  ops_since_keyframe_ = 0;
+}
+
+void RunRecorder::observe(std::span<const TileOp> ops) {
+  for (const TileOp& op : ops) {
+    // A tile step begins with its scores, or where a launch has none with its first load
+    if (op.kind == OpKind::scores) {
+      info_.tile_steps.push_back(static_cast<std::int32_t>(step_));
+      const bool due = executor_ != nullptr ? flops_since_keyframe_ > keyframe_flops_
+                                            : ops_since_keyframe_ > kMaxOpsBetweenKeyframes;
+      if (due) keep_keyframe(true);
+    } else if (op.kind == OpKind::load &&
+               layout_of(op.dest_tiles[0].tensor) == TensorLayout::query_by_key) {
+      info_.tile_steps.push_back(static_cast<std::int32_t>(step_));
+    }
+    note_outer(op);
+    for (const Tile& tile : op.dests()) note_score_tile(tile);
+    for (const Tile& tile : op.sources()) note_score_tile(tile);
+    if (executor_ != nullptr) executor_->execute(op);
+    if (op.kind == OpKind::store) note_store(op);
+    counters_.add(op, *grid_);
+    flops_since_keyframe_ += static_cast<double>(flops_of(op, *grid_).matmul);
+    ++ops_since_keyframe_;
+    ++step_;
+  }
+  info_.step_count = step_;
+  info_.outer.back().end = step_;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,75 @@
+/// The observer that makes a run walkable: it executes the head once, keeps keyframes of on-chip
+/// memory and counters, journals every store, and notes where tiles begin and end.
+#pragma once
+
+#include <vector>
+
+#include "sim/observers/flop_counter.h"
+#include "sim/snapshot/journal.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope {
+
+/// Counters of one head up to a step.
+struct HeadCounters {
+  BytesByTensor bytes{};
+  Flops flops;
+  void add(const TileOp& op, const TileGrid& grid);
+};
+
+/// Where a thread block begins on the line of steps.
+struct BlockStart {
+  Index first_step = 0;
+  int launch = 0;
+  Index block = 0;
+};
+
+/// The state before operation `step`: where replaying may begin.
+struct Keyframe {
+  Index step = 0;
+  std::size_t block_index = 0;  ///< into the block starts
+  HeadCounters counters;
+  NumericExecutor::OnChip on_chip;  ///< empty at the start of a block
+};
+
+/// The first step that stored each tile of an HBM tensor.
+struct StoreHistory {
+  Index tile_rows = 0;  ///< 0 when the pass never stores the tensor
+  Index tile_cols = 0;
+  std::vector<std::int32_t> first_store;  ///< C order over tiles; -1 where none
+};
+
+class RunRecorder : public Observer {
+ public:
+  /// `executor` may be null: then only geometry, bytes and tile lives are recorded.
+  RunRecorder(RunInfo& info, NumericExecutor* executor, double keyframe_flops)
+      : info_(info), executor_(executor), keyframe_flops_(keyframe_flops) {}
+
+  void begin_launch(std::string_view name, const TileGrid& grid) override;
+  void begin_block(const BlockId& block) override;
+  void observe(std::span<const TileOp> ops) override;
+  void end_launch() override;
+
+  std::vector<BlockStart> blocks;
+  std::vector<Keyframe> keyframes;
+  std::array<StoreHistory, kTensorCount> stores;
+  Journal journal;
+
+ private:
+  void note_outer(const TileOp& op);
+  void note_score_tile(const Tile& tile);
+  void note_store(const TileOp& op);
+  void keep_keyframe(bool with_memory);
+
+  RunInfo& info_;
+  NumericExecutor* executor_;
+  double keyframe_flops_;
+  const TileGrid* grid_ = nullptr;
+  int launch_ = -1;
+  Index step_ = 0;
+  HeadCounters counters_;
+  double flops_since_keyframe_ = 0;
+  Index ops_since_keyframe_ = 0;
+};
+
+}  // namespace attnscope

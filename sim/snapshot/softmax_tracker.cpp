@@ -1,0 +1,112 @@
+#include "sim/snapshot/softmax_tracker.h"
+
+#include <algorithm>
+
+namespace attnscope {
+
+std::optional<double> SoftmaxTracker::value(Tensor tensor, const NumericExecutor& executor,
+                                            Index column) const {
+  const NumericExecutor::Slot& slot = executor.on_chip()[static_cast<std::size_t>(tensor)][0];
+  if (!slot.valid || row_.row_in_tile >= slot.values.rows() || column >= slot.values.cols()) {
+    return std::nullopt;
+  }
+  return slot.values(row_.row_in_tile, column);
+}
+
+void SoftmaxTracker::begin_block() {
+  SoftmaxRow empty;
+  empty.O_column = row_.O_column;
+  row_ = empty;
+  consistent_ = false;
+}
+
+void SoftmaxTracker::begin_tile(const Tile& S, const TileGrid& grid) {
+  SoftmaxRow next;
+  next.O_column = row_.O_column;
+  next.i = S.i;
+  next.j = S.j;
+  next.row_in_tile = std::min(wanted_row_, grid.rows_of(S.i) - 1);
+  next.query = grid.row_begin(S.i) + next.row_in_tile;
+  row_ = next;
+  consistent_ = false;
+}
+
+void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
+                            const NumericExecutor& executor) {
+  const Tile& dest = op.dest_tiles[0];
+  const bool whole_rows = op.kind == OpKind::load && dest.tensor == Tensor::S;
+  if (op.kind == OpKind::scores || whole_rows) begin_tile(dest, grid);
+  switch (op.kind) {
+    case OpKind::running_max:
+      row_.m_prev = value(Tensor::m, executor, 0);
+      break;
+    case OpKind::rescale:
+      if (dest.tensor == Tensor::l && !row_.l_prev) {
+        row_.l_prev = value(Tensor::l, executor, 0);
+        consistent_ = false;
+      }
+      if (dest.tensor == Tensor::O && !row_.O_prev) {
+        row_.O_prev = value(Tensor::O, executor, row_.O_column);
+      }
+      break;
+    case OpKind::accumulate:
+      row_.PV = value(Tensor::O, executor, row_.O_column);  // made a difference in after()
+      break;
+    default:
+      break;
+  }
+}
+
+void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
+                           const NumericExecutor& executor) {
+  const Tile& dest = op.dest_tiles[0];
+  switch (op.kind) {
+    case OpKind::row_max:
+      row_.row_max = value(dest.tensor, executor, 0);
+      if (dest.tensor == Tensor::m) row_.m = row_.row_max;
+      break;
+    case OpKind::running_max: {
+      row_.m = value(Tensor::m, executor, 0);
+      row_.alpha = value(Tensor::alpha, executor, 0);
+      if (row_.row_max) break;  // flash1 found it in an operation of its own
+      const auto& S = executor.on_chip()[static_cast<std::size_t>(Tensor::S)][0];
+      if (S.valid) row_.row_max = S.values.row(row_.row_in_tile).maxCoeff();
+      break;
+    }
+    case OpKind::exp:
+      if (dest.tensor == Tensor::beta) row_.beta = value(Tensor::beta, executor, 0);
+      break;
+    case OpKind::row_sum:
+      row_.row_sum = value(dest.tensor, executor, 0);
+      if (dest.tensor == Tensor::l) row_.l = row_.row_sum;
+      break;
+    case OpKind::add_row_sum: {
+      row_.l = value(Tensor::l, executor, 0);
+      const auto& P = executor.on_chip()[static_cast<std::size_t>(Tensor::P)][0];
+      if (!row_.row_sum && P.valid) row_.row_sum = P.values.row(row_.row_in_tile).sum();
+      break;
+    }
+    case OpKind::accumulate: {
+      const std::optional<double> O = value(Tensor::O, executor, row_.O_column);
+      if (O && row_.PV) row_.PV = *O - *row_.PV;
+      row_.O = O;
+      if (op.source_tiles[0].tensor != Tensor::P || !row_.l) break;
+      consistent_ = true;
+      normalized_ = false;
+      key_end_ = grid.col_begin(row_.j) + grid.cols_of(row_.j);
+      break;
+    }
+    case OpKind::normalize:
+      if (dest.tensor != Tensor::O) break;
+      row_.O = value(Tensor::O, executor, row_.O_column);
+      normalized_ = true;
+      break;
+    case OpKind::fill_zero:
+      if (dest.tensor == Tensor::O) consistent_ = false;
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace attnscope

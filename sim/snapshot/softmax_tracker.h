@@ -1,0 +1,42 @@
+/// Follows the running softmax of one query row while operations are executed, as the screen's
+/// online-softmax panel shows it.
+#pragma once
+
+#include "sim/observers/numeric_executor.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope {
+
+class SoftmaxTracker {
+ public:
+  /// Follows row `row_in_tile` of whichever row tile is being worked on, and column `O_column` of
+  /// O.
+  SoftmaxTracker(Index row_in_tile, Index O_column) : wanted_row_(row_in_tile) {
+    row_.O_column = O_column;
+  }
+
+  /// Forgets the row: a thread block starts with nothing.
+  void begin_block();
+  /// Notes what the op is about to change (call before) and what it changed (call after).
+  void before(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
+  void after(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
+
+  const SoftmaxRow& row() const { return row_; }
+  /// O (times 1 / l where it is not kept normalised) equals attention over the keys seen so far.
+  bool consistent() const { return consistent_; }
+  /// First key past the column tiles that were folded in.
+  Index key_end() const { return key_end_; }
+  bool normalized() const { return normalized_; }
+
+ private:
+  void begin_tile(const Tile& S, const TileGrid& grid);
+  std::optional<double> value(Tensor tensor, const NumericExecutor& executor, Index column) const;
+
+  Index wanted_row_;
+  SoftmaxRow row_;
+  bool consistent_ = false;
+  bool normalized_ = false;
+  Index key_end_ = 0;
+};
+
+}  // namespace attnscope

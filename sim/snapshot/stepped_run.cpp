@@ -1,0 +1,375 @@
+#include "sim/snapshot/stepped_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/naive_attention.h"
+#include "sim/observers/hbm_footprint.h"
+#include "sim/schedule/catalog.h"
+#include "sim/snapshot/describe_op.h"
+#include "sim/snapshot/run_recorder.h"
+#include "sim/snapshot/softmax_tracker.h"
+
+namespace attnscope {
+
+namespace {
+
+constexpr Index kWindowOps = 1 << 16;           // operations kept around the playhead
+constexpr Index kMaxSteps = Index{1} << 26;     // more could be counted, but not usefully walked
+constexpr double kKeyframeBudgetBytes = 256e6;  // memory for keyframes
+constexpr double kJournalBudgetBytes = 1e9;     // memory for stored values
+constexpr double kKeyframeFlops = 4e6;          // a few milliseconds of replay
+
+/// Collects the operations [begin, end) of one thread block.
+class OpCollector : public Observer {
+ public:
+  OpCollector(Index begin, Index end) : begin_(begin), end_(end) {}
+  void observe(std::span<const TileOp> ops) override {
+    for (const TileOp& op : ops) {
+      if (step_ >= begin_ && step_ < end_) ops_.push_back(op);
+      ++step_;
+    }
+  }
+  std::vector<TileOp> take() { return std::move(ops_); }
+
+ private:
+  Index begin_, end_, step_ = 0;
+  std::vector<TileOp> ops_;
+};
+
+/// Tells the creator how far the run has come, and stops it when asked.
+class ProgressObserver : public Observer {
+ public:
+  ProgressObserver(Index expected, const std::function<void(double)>& report,
+                   const std::atomic<bool>* cancel)
+      : expected_(expected), report_(report), cancel_(cancel) {}
+  struct Cancelled {};
+  void observe(std::span<const TileOp> ops) override {
+    done_ += static_cast<Index>(ops.size());
+    if (cancel_ != nullptr && cancel_->load()) throw Cancelled{};
+    if (report_) report_(static_cast<double>(done_) / static_cast<double>(expected_));
+  }
+
+ private:
+  Index expected_, done_ = 0;
+  const std::function<void(double)>& report_;
+  const std::atomic<bool>* cancel_;
+};
+
+ValueTile value_tile(const RowMatrix& values) {
+  return {values.rows(), values.cols(), {values.data(), values.data() + values.size()}};
+}
+
+/// softmax_scale Q K^T of the one head with hidden keys at -inf.
+ValueTile masked_scores(const AttentionProblem& problem, const AttentionInputs& inputs) {
+  RowMatrix S = problem.softmax_scale() *
+                (head_matrix(inputs.Q, 0, 0) * head_matrix(inputs.K, 0, 0).transpose());
+  for (Index query = 0; query < problem.N; ++query) {
+    const KeyRange keys = problem.keys_of(query);
+    for (Index key = 0; key < problem.N_kv; ++key) {
+      if (key < keys.begin || key >= keys.end) S(query, key) = -INFINITY;
+    }
+  }
+  return value_tile(S);
+}
+
+/// Tensors of the one head that is shown.
+AttentionInputs shown_inputs(const SteppedRequest& request) {
+  const AttentionProblem& problem = request.simulation.problem;
+  return request.given_inputs
+             ? head_of(problem, *request.given_inputs, request.batch, request.head)
+             : make_head_inputs(problem, request.inputs, request.batch, request.head);
+}
+
+}  // namespace
+
+struct SteppedRun::Impl {
+  std::shared_ptr<RunInfo> info = std::make_shared<RunInfo>();
+  std::shared_ptr<const RunInfo> published = info;  ///< the same, as readers see it
+  AttentionProblem shown_problem;                   ///< one head
+  AttentionInputs inputs;
+  std::vector<LaunchOccupancy> occupancy;
+  std::vector<BlockStart> blocks;
+  std::vector<Keyframe> keyframes;
+  std::array<StoreHistory, kTensorCount> stores;
+  Journal journal;
+  std::unique_ptr<NumericExecutor> executor;
+  Index hbm_step = -1;  ///< the executor's HBM is the one after this step
+
+  // Operations around the playhead, regenerated when it leaves them
+  std::vector<TileOp> window;
+  Index window_begin = 0;
+
+  std::optional<Error> build(const SteppedRequest& request,
+                             const std::function<void(double)>& progress,
+                             const std::atomic<bool>* cancel);
+  std::size_t block_of(Index step) const;
+  const TileOp& op_at(Index step);
+  void replay(Index step, HeadCounters& counters, SoftmaxTracker& tracker);
+  void fill_slots(Snapshot& snapshot) const;
+  void fill_hbm(Snapshot& snapshot) const;
+  void fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const;
+  const TileGrid& grid(int launch) const { return info->grids[static_cast<std::size_t>(launch)]; }
+};
+
+std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
+                                             const std::function<void(double)>& progress,
+                                             const std::atomic<bool>* cancel) {
+  // Count first: it refuses what cannot work
+  Result<SimulationReport> report = simulate(request.simulation);
+  if (!report.ok()) return report.error();
+  const AttentionProblem& problem = request.simulation.problem;
+  const Index heads = problem.batch * problem.heads;
+  const Index steps = report.value().tile_ops / heads;
+  if (steps > kMaxSteps) {
+    return invalid_request(fmt::format(
+        "one head has {} tile operations; at most {} can be walked: use larger tiles or a shorter "
+        "sequence",
+        steps, kMaxSteps));
+  }
+
+  // Describe the run
+  info->problem = problem;
+  info->algorithm = find_algorithm(request.simulation.algorithm);
+  info->totals = std::move(report).value();
+  info->tiling = info->totals.tiling;
+  info->gpu = request.simulation.gpu;
+  info->options = schedule_options(problem, request.simulation.carry, request.simulation.gpu);
+  info->pass = info->algorithm->forward(info->options);
+  info->batch = request.batch;
+  info->head = request.head;
+  for (const Launch& launch : info->pass.launches) {
+    info->grids.push_back(launch.grid(problem, info->tiling, info->options));
+  }
+  const TileGrid plain = plain_grid(problem, info->tiling, info->options);
+  info->Tr = plain.Tr();
+  info->Tc = plain.Tc();
+  info->score_tiles.resize(static_cast<std::size_t>(info->Tr * info->Tc));
+
+  // Values, where the problem is small enough to show them
+  const double stored_values = static_cast<double>(info->totals.requested.write_bytes / heads) /
+                               static_cast<double>(size_bytes(problem.dtype)) *
+                               static_cast<double>(sizeof(double));
+  info->has_values =
+      problem.N * problem.N_kv <= kMaxShownScores && stored_values <= kJournalBudgetBytes;
+  if (info->has_values) {
+    shown_problem = one_head_of(problem);
+    inputs = shown_inputs(request);
+    executor = std::make_unique<NumericExecutor>(
+        shown_problem, inputs, NumericPrecision{.round_to_storage = request.round_to_storage});
+    executor->begin_head(0, 0, info->pass.initial_values);
+    info->reference_scores = masked_scores(shown_problem, inputs);
+    info->reference_O = value_tile(head_matrix(naive_forward(shown_problem, inputs).O, 0, 0));
+  }
+
+  // Run the head once
+  const double on_chip_bytes = 2.0 * static_cast<double>(info->totals.sram_bytes_per_block * 4 +
+                                                         info->totals.register_bytes_per_block * 2);
+  const double head_flops =
+      static_cast<double>(info->totals.matmul_flops) / static_cast<double>(heads);
+  RunRecorder recorder(*info, executor.get(),
+                       std::max(kKeyframeFlops, head_flops * on_chip_bytes / kKeyframeBudgetBytes));
+  for (const InitialValue& initial : info->pass.initial_values) {
+    recorder.journal.set_initial_value(initial.tensor, initial.value);
+  }
+  OccupancyObserver slots;
+  ProgressObserver ticker(steps, progress, cancel);
+  Observer* const observers[] = {&recorder, &slots, &ticker};
+  try {
+    run_head(info->pass, {problem, info->tiling, info->options, {}}, request.batch, request.head,
+             observers);
+  } catch (const ProgressObserver::Cancelled&) {
+    return failed("cancelled");
+  }
+  occupancy = slots.launches();
+  blocks = std::move(recorder.blocks);
+  keyframes = std::move(recorder.keyframes);
+  stores = std::move(recorder.stores);
+  journal = std::move(recorder.journal);
+  hbm_step = info->step_count - 1;
+  return std::nullopt;
+}
+
+std::size_t SteppedRun::Impl::block_of(Index step) const {
+  const auto past = std::ranges::upper_bound(blocks, step, {}, &BlockStart::first_step);
+  return static_cast<std::size_t>(past - blocks.begin()) - 1;
+}
+
+const TileOp& SteppedRun::Impl::op_at(Index step) {
+  if (step >= window_begin && step < window_begin + static_cast<Index>(window.size())) {
+    return window[static_cast<std::size_t>(step - window_begin)];
+  }
+
+  // Regenerate the part of the thread block around the step
+  const BlockStart& block = blocks[block_of(step)];
+  const Index local = step - block.first_step;
+  const Index begin = std::max<Index>(0, local - kWindowOps / 2);
+  OpCollector collector(begin, begin + kWindowOps);
+  Observer* const observers[] = {&collector};
+  Program program(observers);
+  const Launch& launch = info->pass.launches[static_cast<std::size_t>(block.launch)];
+  launch.program(grid(block.launch), block.block, program);
+  program.flush();
+  window = collector.take();
+  window_begin = block.first_step + begin;
+  return window[static_cast<std::size_t>(step - window_begin)];
+}
+
+/// Executes from the keyframe before `step` up to and including it.
+void SteppedRun::Impl::replay(Index step, HeadCounters& counters, SoftmaxTracker& tracker) {
+  const auto past = std::ranges::upper_bound(keyframes, step, {}, &Keyframe::step);
+  const Keyframe& keyframe = *(past - 1);
+  const BlockStart& block = blocks[keyframe.block_index];
+  counters = keyframe.counters;
+  if (executor) {
+    journal.move(hbm_step, keyframe.step - 1, *executor);
+    executor->set_grid(grid(block.launch));
+    executor->restore(keyframe.on_chip);
+    hbm_step = step;
+  }
+  for (Index s = keyframe.step; s <= step; ++s) {
+    const TileOp& op = op_at(s);
+    const TileGrid& g = grid(block.launch);
+    if (executor) {
+      tracker.before(op, g, *executor);
+      executor->execute(op);
+      tracker.after(op, g, *executor);
+    }
+    counters.add(op, g);
+  }
+}
+
+void SteppedRun::Impl::fill_slots(Snapshot& snapshot) const {
+  const LaunchOccupancy& uses = occupancy[static_cast<std::size_t>(snapshot.launch)];
+  for (const SlotUse& use : uses.slots) {
+    SlotState state;
+    state.tensor = use.tensor;
+    state.slot = use.slot;
+    state.space = use.space;
+    state.capacity = use.capacity;
+    state.capacity_bytes = use.bytes;
+    if (executor && snapshot.step >= 0) {
+      const NumericExecutor::Slot& slot =
+          executor->on_chip()[static_cast<std::size_t>(use.tensor)][use.slot - 1U];
+      state.valid = slot.valid;
+      if (slot.valid) {
+        state.tile = slot.tile;
+        state.values = value_tile(slot.values);
+      }
+    }
+    snapshot.slots.push_back(std::move(state));
+  }
+}
+
+void SteppedRun::Impl::fill_hbm(Snapshot& snapshot) const {
+  const auto add = [&](Tensor tensor, bool input, bool never_stored) {
+    HbmTensorState state;
+    state.tensor = tensor;
+    state.shape = tensor_shape(tensor, info->problem);
+    state.bytes = state.shape.elems() * element_bytes(tensor, info->problem.dtype);
+    state.input = input;
+    state.never_stored = never_stored;
+    const StoreHistory& history = stores[static_cast<std::size_t>(tensor)];
+    const bool by_keys = layout_of(tensor) == TensorLayout::key_by_d;
+    state.tile_rows = history.tile_rows > 0
+                          ? history.tile_rows
+                          : std::min(state.shape.rows, by_keys ? info->tiling.Bc : info->tiling.Br);
+    const bool scores = layout_of(tensor) == TensorLayout::query_by_key;
+    state.tile_cols = history.tile_rows > 0 ? history.tile_cols
+                                            : (scores ? std::min(state.shape.cols, info->tiling.Bc)
+                                                      : state.shape.cols);
+    const auto tiles = static_cast<std::size_t>(state.tile_row_count() * state.tile_col_count());
+    state.written.assign(tiles, input ? 1 : 0);
+    for (std::size_t t = 0; t < history.first_store.size(); ++t) {
+      const std::int32_t first = history.first_store[t];
+      if (first >= 0 && first <= snapshot.step) state.written[t] = 1;
+    }
+    snapshot.hbm.push_back(std::move(state));
+  };
+  add(Tensor::Q, true, false);
+  add(Tensor::K, true, false);
+  add(Tensor::V, true, false);
+  for (const Tensor scores : {Tensor::S, Tensor::P}) {
+    add(scores, false, stores[static_cast<std::size_t>(scores)].tile_rows == 0);
+  }
+  for (const Tensor tensor : {Tensor::O_carry, Tensor::O, Tensor::l, Tensor::m, Tensor::LSE}) {
+    if (stores[static_cast<std::size_t>(tensor)].tile_rows > 0) add(tensor, false, false);
+  }
+}
+
+void SteppedRun::Impl::fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const {
+  SoftmaxRow& row = snapshot.softmax_row;
+  row = tracker.row();
+  if (row.j < 0 || !tracker.consistent()) return;
+  const KeyRange visible = info->problem.keys_of(row.query);
+  row.keys_seen = KeyRange{visible.begin, std::min(visible.end, tracker.key_end())}.size();
+
+  // Compare with attention over just the keys folded in so far
+  const auto& O = executor->on_chip()[static_cast<std::size_t>(Tensor::O)][0];
+  if (!O.valid || O.tile.i != row.i) return;
+  const PrefixRow prefix =
+      prefix_forward(shown_problem, inputs, 0, 0, row.query, tracker.key_end());
+  const double divisor = tracker.normalized() || *row.l == 0.0 ? 1.0 : *row.l;
+  double error = 0;
+  for (Index c = 0; c < info->problem.d; ++c) {
+    error = std::max(error, std::abs(O.values(row.row_in_tile, c) / divisor -
+                                     prefix.O[static_cast<std::size_t>(c)]));
+  }
+  row.error = error;
+}
+
+SteppedRun::SteppedRun(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SteppedRun::~SteppedRun() = default;
+
+const std::shared_ptr<const RunInfo>& SteppedRun::info() const {
+  return impl_->published;
+}
+
+Result<std::unique_ptr<SteppedRun>> SteppedRun::create(const SteppedRequest& request,
+                                                       const std::function<void(double)>& progress,
+                                                       const std::atomic<bool>* cancel) {
+  auto impl = std::make_unique<Impl>();
+  if (auto error = impl->build(request, progress, cancel)) return *error;
+  return std::unique_ptr<SteppedRun>(new SteppedRun(std::move(impl)));
+}
+
+Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
+  Impl& run = *impl_;
+  const Index last = run.info->step_count - 1;
+  step = std::clamp<Index>(step, -1, last);
+  Snapshot snapshot;
+  snapshot.run = run.info;
+  snapshot.step = step;
+
+  const BlockStart& block = run.blocks[run.block_of(std::max<Index>(step, 0))];
+  const TileGrid& grid = run.grid(block.launch);
+  snapshot.launch = block.launch;
+  snapshot.block = block.block;
+  const Index row_in_tile = query < 0 ? 0 : query % run.info->tiling.Br;
+  SoftmaxTracker tracker(row_in_tile, std::clamp<Index>(O_column, 0, run.info->problem.d - 1));
+  HeadCounters counters;
+  if (step >= 0) {
+    run.replay(step, counters, tracker);
+    snapshot.op = run.op_at(step);
+    snapshot.op_bytes = moved_bytes(snapshot.op, grid);
+    snapshot.what = describe_op(snapshot.op, grid);
+    const Launch& launch = run.info->pass.launches[static_cast<std::size_t>(block.launch)];
+    snapshot.why = launch.pseudo_code[snapshot.op.line].why;
+  }
+  if (step < last) {
+    const BlockStart& next_block = run.blocks[run.block_of(step + 1)];
+    snapshot.next_op = run.op_at(step + 1);
+    snapshot.next_op_bytes = moved_bytes(snapshot.next_op, run.grid(next_block.launch));
+  }
+  snapshot.bytes_so_far = counters.bytes;
+  snapshot.matmul_flops_so_far = counters.flops.matmul;
+  snapshot.other_flops_so_far = counters.flops.non_matmul;
+  run.fill_slots(snapshot);
+  run.fill_hbm(snapshot);
+  if (run.executor) run.fill_softmax_row(snapshot, tracker);
+  return snapshot;
+}
+
+}  // namespace attnscope
