@@ -1,0 +1,105 @@
+/// The operations of a 4 x 4 tiling, against listings that were read and approved; and the
+/// pseudo-code: no line without an operation, no operation without a line.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "sim/schedule/catalog.h"
+#include "sim/schedule/run_pass.h"
+#include "sim/snapshot/describe_op.h"
+
+namespace attnscope {
+namespace {
+
+/// Writes every operation as a line of text and notes the pseudo-code lines used by each launch.
+class Lister : public Observer {
+ public:
+  void begin_launch(std::string_view name, const TileGrid& /*grid*/) override {
+    launch_ = name;
+    text_ += fmt::format("launch {}\n", name);
+  }
+  void begin_block(const BlockId& block) override {
+    text_ += fmt::format("block {}\n", block.block);
+  }
+  void observe(std::span<const TileOp> ops) override {
+    for (const TileOp& op : ops) {
+      text_ += op_listing(op);
+      text_ += '\n';
+      lines_[launch_].insert(op.line);
+    }
+  }
+  const std::string& text() const { return text_; }
+  const std::set<int>& lines(std::string_view launch) { return lines_[std::string(launch)]; }
+
+ private:
+  std::string text_, launch_;
+  std::map<std::string, std::set<int>> lines_;
+};
+
+void run(const Algorithm& algorithm, const ScheduleOptions& options, const Mask& mask,
+         Lister& lister) {
+  AttentionProblem problem{.N = 8, .N_kv = 8, .d = 2, .dtype = DType::fp16, .mask = mask};
+  Observer* const observers[] = {&lister};
+  run_head(algorithm.forward(options), {problem, {2, 2}, options, {}}, 0, 0, observers);
+}
+
+struct Listing {
+  std::string_view algorithm;
+  std::string_view file;
+  Mask mask;
+};
+
+class GoldenListing : public testing::TestWithParam<Listing> {};
+
+TEST_P(GoldenListing, IsTheApprovedOne) {
+  Lister lister;
+  run(*find_algorithm(GetParam().algorithm), {}, GetParam().mask, lister);
+  const std::string path = fmt::format("{}/{}", ATTNSCOPE_GOLDEN_DIR, GetParam().file);
+  if (std::getenv("ATTNSCOPE_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << lister.text();
+  std::ifstream file(path);
+  ASSERT_TRUE(file) << path << " is missing";
+  std::stringstream approved;
+  approved << file.rdbuf();
+  EXPECT_EQ(lister.text(), approved.str()) << "see " << path;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    FourByFourTiles, GoldenListing,
+    testing::Values(Listing{"standard", "standard_forward.txt", Mask::none()},
+                    Listing{"flash1", "flash1_forward.txt", Mask::none()},
+                    Listing{"flash2", "flash2_forward.txt", Mask::none()},
+                    Listing{"flash1", "flash1_forward_causal.txt", Mask::causal()},
+                    Listing{"flash2", "flash2_forward_causal.txt", Mask::causal()}),
+    [](const auto& test) {
+      return fmt::format("{}_{}", test.param.algorithm,
+                         test.param.mask.is_causal() ? "causal" : "full");
+    });
+
+TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const bool row_fits : {true, false}) {
+      const ScheduleOptions options{.carry = Carry::fp32,
+                                    .standard_writes_lse = true,
+                                    .softmax_row_fits = row_fits};
+      Lister lister;
+      run(algorithm, options, Mask::causal(), lister);
+      for (const Launch& launch : algorithm.forward(options).launches) {
+        std::set<int> expected;
+        for (std::size_t line = 0; line < launch.pseudo_code.size(); ++line) {
+          if (!launch.pseudo_code[line].control) expected.insert(static_cast<int>(line));
+          EXPECT_FALSE(launch.pseudo_code[line].text.empty());
+          EXPECT_FALSE(launch.pseudo_code[line].why.empty()) << launch.pseudo_code[line].text;
+        }
+        EXPECT_EQ(lister.lines(launch.name), expected) << algorithm.name << " " << launch.name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attnscope

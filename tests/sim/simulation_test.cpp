@@ -1,0 +1,109 @@
+/// What simulate() refuses, and what it derives: default tilings, occupancy, the roofline floor.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "sim/observers/occupancy.h"
+#include "sim/schedule/catalog.h"
+#include "sim/simulation.h"
+
+namespace attnscope {
+namespace {
+
+SimulationRequest base_request() {
+  SimulationRequest request;
+  request.gpu = load_gpu("h200").value();
+  return request;
+}
+
+TEST(Simulate, RefusesAnUnknownAlgorithmAndNamesTheKnownOnes) {
+  SimulationRequest request = base_request();
+  request.algorithm = "flash3";
+  const auto report = simulate(request);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().kind, Error::Kind::invalid_request);
+  EXPECT_NE(report.error().message.find("flash2"), std::string::npos) << report.error().message;
+}
+
+TEST(Simulate, RefusesATilingThatDoesNotFitUnlessAskedToCountIt) {
+  SimulationRequest request = base_request();
+  request.tiling = Tiling{1024, 1024};
+  const auto refused = simulate(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("does not fit"), std::string::npos);
+  request.allow_overflow = true;
+  const auto counted = simulate(request);
+  ASSERT_TRUE(counted.ok());
+  EXPECT_FALSE(counted.value().fits);
+  EXPECT_FALSE(counted.value().overflow_reason.empty());
+}
+
+TEST(Simulate, RefusesCountsThatWouldOverflow) {
+  SimulationRequest request = base_request();
+  request.problem = {.batch = 1 << 20,
+                     .heads = 1 << 20,
+                     .kv_heads = 1,
+                     .N = kMaxSequenceLength,
+                     .N_kv = kMaxSequenceLength,
+                     .d = kMaxHeadDim};
+  const auto report = simulate(request);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().kind, Error::Kind::invalid_request);
+}
+
+TEST(DefaultTiling, IsTheLargestMultipleOfSixteenThatFits) {
+  for (const std::string& gpu : list_gpus()) {
+    for (const Algorithm& algorithm : algorithms()) {
+      for (const Index d : {16, 64, 128, 256}) {
+        SimulationRequest request = base_request();
+        request.gpu = load_gpu(gpu).value();
+        request.problem.d = d;
+        request.problem.dtype = DType::fp16;
+        request.algorithm = algorithm.name;
+        const auto tiling =
+            default_tiling(algorithm, request.problem, Carry::problem, request.gpu);
+        ASSERT_TRUE(tiling) << gpu << " " << algorithm.name << " d = " << d;
+        EXPECT_EQ(tiling->Br % 16, 0);
+        request.tiling = *tiling;
+        EXPECT_TRUE(simulate(request).ok());
+        request.tiling = Tiling{tiling->Br + 16, tiling->Bc + 16};
+        EXPECT_FALSE(simulate(request).ok()) << gpu << " " << algorithm.name << " d = " << d;
+      }
+    }
+  }
+}
+
+TEST(Occupancy, Flash2CountsOperandsInSharedMemoryAndAccumulatorsInRegisters) {
+  SimulationRequest request = base_request();
+  request.problem.d = 128;
+  request.tiling = Tiling{128, 64};
+  const SimulationReport report = simulate(request).value();
+  EXPECT_EQ(report.sram_bytes_per_block, 2 * (128 * 128 + 2 * 64 * 128 + 128 * 64));
+  // O, S, and m, l, alpha, LSE
+  EXPECT_EQ(report.register_bytes_per_block, 4 * (128 * 128 + 128 * 64 + 4 * 128));
+}
+
+TEST(Roofline, NamesTheRoof) {
+  SimulationRequest request = base_request();
+  request.problem.N = request.problem.N_kv = 16384;
+  request.algorithm = "standard";
+  EXPECT_EQ(simulate(request).value().bound_by, "dram");
+  request.algorithm = "flash2";
+  const SimulationReport flash2 = simulate(request).value();
+  EXPECT_NE(flash2.bound_by, "dram");
+  EXPECT_GE(flash2.predicted_s, static_cast<double>(flash2.matmul_flops) /
+                                    *request.gpu.matrix_flops_per_s(DType::bf16));
+}
+
+TEST(Dram, FlashMovesTheCompulsoryBytesAndStandardTheScores) {
+  SimulationRequest request = base_request();
+  request.problem = {.batch = 4, .heads = 32, .kv_heads = 32, .N = 4096, .N_kv = 4096};
+  const Index nd = Index{4} * 32 * 4096 * 64 * 2;
+  EXPECT_EQ(simulate(request).value().dram.read_bytes, 3 * nd);
+  request.algorithm = "standard";
+  EXPECT_GT(simulate(request).value().dram.read_bytes, Index{4} * 32 * 4096 * 4096 * 2 * 2);
+}
+
+}  // namespace
+}  // namespace attnscope

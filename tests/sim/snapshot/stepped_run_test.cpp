@@ -1,0 +1,188 @@
+/// Walking a run: every step can be reached from any other, and is the same whichever way it was
+/// reached; playing and stepping give the same counts.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "sim/schedule/catalog.h"
+#include "sim/snapshot/stepped_run.h"
+
+namespace attnscope {
+namespace {
+
+SteppedRequest request_for(std::string_view algorithm, Index N, Index d, Tiling tiling,
+                           Mask mask = Mask::none()) {
+  SteppedRequest request;
+  request.simulation.problem = {.N = N, .N_kv = N, .d = d, .dtype = DType::fp16, .mask = mask};
+  request.simulation.algorithm = algorithm;
+  request.simulation.tiling = tiling;
+  request.simulation.gpu = load_gpu("h200").value();
+  return request;
+}
+
+std::unique_ptr<SteppedRun> make_run(const SteppedRequest& request) {
+  auto run = SteppedRun::create(request);
+  EXPECT_TRUE(run.ok()) << run.error().message;
+  return std::move(run).value();
+}
+
+/// All that a snapshot shows, as numbers; NaN and empty become recognisable values.
+std::vector<double> fingerprint(const Snapshot& snapshot) {
+  std::vector<double> all{static_cast<double>(snapshot.step), static_cast<double>(snapshot.launch),
+                          static_cast<double>(snapshot.block)};
+  const auto add = [&all](double value) { all.push_back(std::isnan(value) ? -12345.0 : value); };
+  for (const SlotState& slot : snapshot.slots) {
+    all.push_back(slot.valid ? 1 : 0);
+    if (!slot.valid) continue;
+    all.push_back(slot.tile.i);
+    all.push_back(slot.tile.j);
+    for (const double value : slot.values.values) add(value);
+  }
+  for (const HbmTensorState& tensor : snapshot.hbm) {
+    for (const std::uint8_t written : tensor.written) all.push_back(written);
+  }
+  const SoftmaxRow& row = snapshot.softmax_row;
+  for (const auto& value : {row.m_prev, row.row_max, row.m, row.alpha, row.beta, row.l_prev,
+                            row.row_sum, row.l, row.O_prev, row.PV, row.O, row.error}) {
+    add(value.value_or(-54321.0));
+  }
+  for (const Bytes& bytes : snapshot.bytes_so_far) {
+    all.push_back(static_cast<double>(bytes.read_bytes));
+    all.push_back(static_cast<double>(bytes.write_bytes));
+  }
+  all.push_back(static_cast<double>(snapshot.matmul_flops_so_far));
+  all.push_back(static_cast<double>(snapshot.other_flops_so_far));
+  return all;
+}
+
+class EveryAlgorithm : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(EveryAlgorithm, AStepIsTheSameWhicheverWayItIsReached) {
+  for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+    const SteppedRequest request = request_for(GetParam(), 40, 8, {16, 8}, mask);
+    const auto forwards = make_run(request);
+    const Index count = forwards->info()->step_count;
+    std::vector<std::vector<double>> expected;
+    for (Index step = -1; step < count; ++step) {
+      expected.push_back(fingerprint(forwards->at(step, 5, 3)));
+    }
+    const auto jumping = make_run(request);
+    std::mt19937 random(1);
+    for (int n = 0; n < 300; ++n) {
+      const auto step = static_cast<Index>(random() % static_cast<std::uint64_t>(count + 1)) - 1;
+      ASSERT_EQ(fingerprint(jumping->at(step, 5, 3)), expected[static_cast<std::size_t>(step + 1)])
+          << "step " << step;
+    }
+  }
+}
+
+TEST_P(EveryAlgorithm, TheLastStepHasTheTotalsOfTheWholePass) {
+  const auto run = make_run(request_for(GetParam(), 100, 16, {32, 16}));
+  const RunInfo& info = *run->info();
+  const Snapshot last = run->at(info.step_count - 1);
+  EXPECT_EQ(last.bytes_so_far, info.totals.by_tensor);
+  EXPECT_EQ(last.matmul_flops_so_far, info.totals.matmul_flops);
+  EXPECT_EQ(last.other_flops_so_far, info.totals.non_matmul_flops);
+  EXPECT_EQ(info.step_count, info.totals.tile_ops);
+}
+
+TEST_P(EveryAlgorithm, OuterSpansAndLaunchesCoverAllSteps) {
+  const auto run = make_run(request_for(GetParam(), 64, 16, {16, 16}));
+  const RunInfo& info = *run->info();
+  Index launch_end = 0;
+  for (const StepSpan& span : info.launches) {
+    EXPECT_EQ(span.begin, launch_end);
+    launch_end = span.end;
+  }
+  EXPECT_EQ(launch_end, info.step_count);
+  Index outer_end = 0;
+  for (const StepSpan& span : info.outer) {
+    EXPECT_EQ(span.begin, outer_end) << span.label;
+    EXPECT_GT(span.end, span.begin) << span.label;
+    outer_end = span.end;
+  }
+  EXPECT_EQ(outer_end, info.step_count);
+  EXPECT_EQ(info.tile_steps.empty(), false);
+}
+
+INSTANTIATE_TEST_SUITE_P(Forward, EveryAlgorithm, testing::Values("standard", "flash1", "flash2"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(SteppedRun, EndsWithTheReferenceInHbmWhenValuesAreNotRounded) {
+  SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
+  request.round_to_storage = false;
+  const auto run = make_run(request);
+  const RunInfo& info = *run->info();
+  // Before the final store, O_3 on chip is the reference's last row tile
+  const Snapshot last = run->at(info.step_count - 3);
+  for (const SlotState& slot : last.slots) {
+    if (slot.tensor != Tensor::O) continue;
+    ASSERT_TRUE(slot.valid);
+    for (Index row = 0; row < 16; ++row) {
+      for (Index col = 0; col < 16; ++col) {
+        EXPECT_NEAR(slot.values.at(row, col), info.reference_O.at(48 + row, col), 1e-12);
+      }
+    }
+  }
+}
+
+TEST(SteppedRun, SoftmaxRowFollowsTheFormulas) {
+  SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
+  request.round_to_storage = false;
+  const auto run = make_run(request);
+  int checked = 0;
+  for (Index step = 0; step < run->info()->step_count; ++step) {
+    const Snapshot snapshot = run->at(step, 37, 3);
+    const SoftmaxRow& row = snapshot.softmax_row;
+    if (snapshot.op.kind != OpKind::accumulate) continue;
+    ASSERT_TRUE(row.m && row.alpha && row.l && row.O && row.row_sum && row.PV && row.error);
+    EXPECT_EQ(row.row_in_tile, 5);
+    EXPECT_DOUBLE_EQ(*row.m, std::max(*row.m_prev, *row.row_max));
+    EXPECT_DOUBLE_EQ(*row.alpha, std::exp(*row.m_prev - *row.m));
+    EXPECT_NEAR(*row.l, *row.alpha * *row.l_prev + *row.row_sum, 1e-12);
+    EXPECT_NEAR(*row.O, *row.alpha * *row.O_prev + *row.PV, 1e-12);
+    EXPECT_LT(*row.error, 1e-12);
+    ++checked;
+  }
+  EXPECT_EQ(checked, 16);
+}
+
+TEST(SteppedRun, CausalTilesAboveTheDiagonalHaveNoLife) {
+  const auto run = make_run(request_for("flash2", 64, 16, {16, 16}, Mask::causal()));
+  const RunInfo& info = *run->info();
+  for (Index i = 0; i < info.Tr; ++i) {
+    for (Index j = 0; j < info.Tc; ++j) {
+      const TileLife& life = info.score_tiles[static_cast<std::size_t>(i * info.Tc + j)];
+      EXPECT_EQ(life.first >= 0, j <= i) << i << ", " << j;
+    }
+  }
+}
+
+TEST(SteppedRun, ALargeProblemIsWalkedWithoutValues) {
+  const auto run = make_run(request_for("flash2", 16384, 64, {128, 128}));
+  EXPECT_FALSE(run->info()->has_values);
+  const Snapshot snapshot = run->at(run->info()->step_count / 2);
+  EXPECT_FALSE(snapshot.what.empty());
+  EXPECT_GT(of(snapshot.bytes_so_far, Tensor::K).read_bytes, 0);
+  const Snapshot last = run->at(run->info()->step_count - 1);
+  EXPECT_EQ(last.bytes_so_far, run->info()->totals.by_tensor);
+}
+
+TEST(SteppedRun, RefusesWhatSimulateRefuses) {
+  const auto run = SteppedRun::create(request_for("flash2", 4096, 128, {2048, 2048}));
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().kind, Error::Kind::invalid_request);
+  EXPECT_NE(run.error().message.find("does not fit"), std::string::npos) << run.error().message;
+}
+
+TEST(SteppedRun, CanBeCancelled) {
+  const std::atomic<bool> cancel = true;
+  const auto run = SteppedRun::create(request_for("flash1", 1024, 64, {32, 32}), {}, &cancel);
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().message, "cancelled");
+}
+
+}  // namespace
+}  // namespace attnscope
