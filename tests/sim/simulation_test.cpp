@@ -61,8 +61,7 @@ TEST(DefaultTiling, IsTheLargestMultipleOfSixteenThatFits) {
         request.problem.d = d;
         request.problem.dtype = DType::fp16;
         request.algorithm = algorithm.name;
-        const auto tiling =
-            default_tiling(algorithm, request.problem, Carry::problem, request.gpu);
+        const auto tiling = default_tiling(algorithm, request.problem, Carry::problem, request.gpu);
         ASSERT_TRUE(tiling) << gpu << " " << algorithm.name << " d = " << d;
         EXPECT_EQ(tiling->Br % 16, 0);
         request.tiling = *tiling;

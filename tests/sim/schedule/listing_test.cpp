@@ -83,9 +83,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const bool row_fits : {true, false}) {
-      const ScheduleOptions options{.carry = Carry::fp32,
-                                    .standard_writes_lse = true,
-                                    .softmax_row_fits = row_fits};
+      const ScheduleOptions options{
+          .carry = Carry::fp32, .standard_writes_lse = true, .softmax_row_fits = row_fits};
       Lister lister;
       run(algorithm, options, Mask::causal(), lister);
       for (const Launch& launch : algorithm.forward(options).launches) {

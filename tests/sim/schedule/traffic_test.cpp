@@ -104,8 +104,7 @@ TEST(Traffic, Flash2ReadsKAndVOnceForEachRowTile) {
     const Index e = size_bytes(s.dtype);
     const Index heads = s.batch * s.heads;
     const Index Tr = ceil_div(s.N, s.tiling.Br);
-    EXPECT_EQ(report.requested.read_bytes,
-              heads * e * (s.N * s.d + Tr * 2 * s.N_kv * s.d));
+    EXPECT_EQ(report.requested.read_bytes, heads * e * (s.N * s.d + Tr * 2 * s.N_kv * s.d));
     EXPECT_EQ(report.requested.write_bytes, heads * (s.N * s.d * e + 4 * s.N));
     EXPECT_EQ(report.paper, report.requested);
   }
