@@ -107,7 +107,7 @@ TEST_F(ForwardTest, OutOfMemorySaysWhatIsNeededAndFree) {
 }
 
 TEST_F(ForwardTest, TheClientRunsAKernelOnTheHostsData) {
-  setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_KERNELS_FILE, 1);
+  setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_KERNELS_FILE, 0);  // a named one stays
   auto library = KernelLibrary::load();
   ASSERT_TRUE(library.ok()) << library.error().message;
   const AttentionProblem problem = problem_of(300, DType::fp16, Mask::causal());
@@ -136,7 +136,6 @@ TEST_F(ForwardTest, TheClientRunsAKernelOnTheHostsData) {
   Recording recording = library.value()->empty_recording({});
   recording.rows = {row};
   std::printf("%s", recording_text(recording).c_str());
-  unsetenv("ATTNSCOPE_KERNELS_LIBRARY");
 }
 
 }  // namespace
