@@ -152,6 +152,18 @@ std::vector<std::pair<std::size_t, std::string>> ranges_in(
   return ranges;
 }
 
+/// Brings L2 into the state in which the pass begins.
+std::optional<Error> condition(const Stream& stream, const CacheSweep& sweep, const Pass& pass,
+                               CacheState cache) {
+  if (cache == CacheState::cold) {
+    sweep.enqueue(stream);
+  } else if (auto error = pass({})) {
+    return error;
+  }
+  stream.wait();
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(int device, const Stream& stream,
@@ -184,9 +196,9 @@ Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(int device, con
   // Run the profiler once: its first use is slow, and shows a missing permission
   std::unique_ptr<CounterProfiler> profiler(new CounterProfiler(cupti, std::move(plan).value()));
   const Pass sweep_pass = [&](const LaunchMarks& marks) -> std::optional<Error> {
-    marks.before("sweep");
+    if (marks.before) marks.before("sweep");
     sweep.enqueue(stream);
-    marks.after("sweep");
+    if (marks.after) marks.after("sweep");
     return std::nullopt;
   };
   const auto trial = profiler->collect(stream, sweep, sweep_pass, CacheState::warm);
@@ -210,8 +222,7 @@ Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream& strea
     // Run the pass until the hardware has seen all of the group's counters
     bool complete = false;
     for (std::size_t run = 0; run < group.hardware_passes && !complete; ++run) {
-      if (cache == CacheState::cold) sweep.enqueue(stream);
-      stream.wait();
+      if (auto error = condition(stream, sweep, pass, cache)) return *error;
       std::size_t launch_index = 0;
       LaunchMarks marks;
       marks.before = [&](std::string_view launch) {

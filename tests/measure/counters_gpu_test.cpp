@@ -31,6 +31,13 @@ class CounterTest : public GpuTest {
   }
 };
 
+/// One launch of a pass, between its marks where there are any.
+void marked(const LaunchMarks& marks, std::string_view name, const std::function<void()>& launch) {
+  if (marks.before) marks.before(name);
+  launch();
+  if (marks.after) marks.after(name);
+}
+
 double value(const LaunchCounters& launch, std::string_view name) {
   const auto found = launch.counters.find(name);
   EXPECT_NE(found, launch.counters.end()) << name;
@@ -47,9 +54,8 @@ TEST_F(CounterTest, ACopyReadsAndWritesItsBytesExactlyAtTheSmPort) {
     from.fill_bytes(1);
   });
   const auto launches = collect([&](const LaunchMarks& marks) -> std::optional<Error> {
-    marks.before("copy");
-    enqueue_copy(session().stream(), to.data_dev(), from.data_dev(), kBytes);
-    marks.after("copy");
+    marked(marks, "copy",
+           [&] { enqueue_copy(session().stream(), to.data_dev(), from.data_dev(), kBytes); });
     return std::nullopt;
   });
   ASSERT_EQ(launches.size(), 1u);
@@ -76,14 +82,14 @@ TEST_F(CounterTest, LaunchesOfAPassAreCountedApartAndColdReadsComeFromDram) {
   });
   const int blocks = static_cast<int>(session().device().sm_count);
   const auto launches = collect([&](const LaunchMarks& marks) -> std::optional<Error> {
-    marks.before("initialise");
-    enqueue_repeated_read(session().stream(), from.data_dev(), kBytes, 1);
-    marks.after("initialise");
-    for (int i = 0; i < 2; ++i) {
-      marks.before("read");
-      enqueue_repeated_read(session().stream(), from.data_dev(), kBytes, blocks);
-      marks.after("read");
-    }
+    const auto read_by = [&](int block_count) {
+      return [&, block_count] {
+        enqueue_repeated_read(session().stream(), from.data_dev(), kBytes, block_count);
+      };
+    };
+    marked(marks, "initialise", read_by(1));
+    marked(marks, "read", read_by(blocks));
+    marked(marks, "read", read_by(blocks));
     return std::nullopt;
   });
   ASSERT_EQ(launches.size(), 3u);
@@ -105,13 +111,11 @@ TEST_F(CounterTest, WarmReadsStayInL2) {
   on_gpu([&] {
     from = DeviceBuffer(kBytes);
     from.fill_bytes(0);
-    enqueue_repeated_read(session().stream(), from.data_dev(), kBytes, 1);
   });
   const auto launches = collect(
       [&](const LaunchMarks& marks) -> std::optional<Error> {
-        marks.before("read");
-        enqueue_repeated_read(session().stream(), from.data_dev(), kBytes, 1);
-        marks.after("read");
+        marked(marks, "read",
+               [&] { enqueue_repeated_read(session().stream(), from.data_dev(), kBytes, 1); });
         return std::nullopt;
       },
       CacheState::warm);
