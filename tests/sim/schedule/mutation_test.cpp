@@ -60,12 +60,15 @@ class Deleter : public Observer {
   bool in_first_column_ = false, deleted_in_first_column_ = false;
 };
 
-/// Scores that rise with the key in even query rows and fall in odd ones, by far more than noise.
+/// Scores that rise by about 1 a key in even query rows and fall by as much in odd ones.
 AttentionInputs rising_and_falling_inputs(const AttentionProblem& problem) {
   AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 5});
-  for (Index row = 0; row < problem.N; ++row) inputs.Q.at(0, 0, row, 0) = row % 2 == 0 ? 2.0 : -2.0;
+  for (Index row = 0; row < problem.N; ++row) {
+    for (Index col = 1; col < problem.d; ++col) inputs.Q.at(0, 0, row, col) *= 0.125;
+    inputs.Q.at(0, 0, row, 0) = row % 2 == 0 ? 2.0 : -2.0;
+  }
   for (Index key = 0; key < problem.N_kv; ++key) {
-    inputs.K.at(0, 0, key, 0) = 6.0 * static_cast<double>(key);
+    inputs.K.at(0, 0, key, 0) = static_cast<double>(key);
   }
   return inputs;
 }
