@@ -2,22 +2,35 @@
 
 #include <fstream>
 #include <iterator>
-#include <regex>
+#include <optional>
 #include <sstream>
 
 namespace attnscope::test {
 
+namespace {
+
+/// The rest of a line after leading space and `word`, or nothing.
+std::optional<std::string_view> after(std::string_view line, std::string_view word) {
+  const std::size_t begin = line.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return std::nullopt;
+  line.remove_prefix(begin);
+  if (!line.starts_with(word)) return std::nullopt;
+  return line.substr(word.size());
+}
+
+}  // namespace
+
 SourceFile parse_source(std::string text) {
-  static const std::regex include_line(R"re(^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>))re");
   SourceFile file;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    std::smatch match;
-    if (!std::regex_search(line, match, include_line)) continue;
-    if (match[1].matched) {
-      file.quoted_includes.push_back(match[1]);
-    } else {
-      file.angled_includes.push_back(match[2]);
+    const auto directive = after(line, "#");
+    const auto target = directive ? after(*directive, "include") : std::nullopt;
+    if (!target) continue;
+    if (const auto quoted = after(*target, "\"")) {
+      file.quoted_includes.emplace_back(quoted->substr(0, quoted->find('"')));
+    } else if (const auto angled = after(*target, "<")) {
+      file.angled_includes.emplace_back(angled->substr(0, angled->find('>')));
     }
   }
   file.text = std::move(text);
