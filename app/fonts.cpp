@@ -5,7 +5,7 @@
 namespace attnscope::app {
 
 ImVec2 FontRef::measure(std::string_view text) const {
-  if (font == nullptr) return {0.0f, size};
+  if (font == nullptr || text.empty()) return {0.0f, size};
   return font->CalcTextSizeA(size, FLT_MAX, 0.0f, text.data(), text.data() + text.size());
 }
 

@@ -1,5 +1,7 @@
 #include "app/panel.h"
+#include "app/panels/explain_panel.h"
 #include "app/panels/memory_panel.h"
+#include "app/panels/online_softmax_panel.h"
 #include "app/panels/scores_panel.h"
 
 namespace attnscope::app {
@@ -8,6 +10,8 @@ Panels make_panels() {
   Panels panels;
   panels.push_back(std::make_unique<MemoryPanel>());
   panels.push_back(std::make_unique<ScoresPanel>());
+  panels.push_back(std::make_unique<OnlineSoftmaxPanel>());
+  panels.push_back(std::make_unique<ExplainPanel>());
   return panels;
 }
 

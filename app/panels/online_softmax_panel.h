@@ -1,0 +1,15 @@
+/// The running softmax of the chosen query row: formulas, live numbers, results.
+#pragma once
+
+#include "app/panel.h"
+
+namespace attnscope::app {
+
+class OnlineSoftmaxPanel final : public Panel {
+ public:
+  std::string_view name() const override { return "online_softmax"; }
+  Slot slot() const override { return Slot::online_softmax; }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+};
+
+}  // namespace attnscope::app

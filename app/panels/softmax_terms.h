@@ -1,0 +1,25 @@
+/// The steps of the online softmax of one query row, as formulas and with their live numbers. Knows
+/// how the algorithms differ; draws nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+/// One line: symbol = formula, the same with numbers, the result. Without a result the operation
+/// has not run yet in this tile.
+struct SoftmaxTerm {
+  std::string symbol;   ///< "alpha", "O[3]"
+  std::string tensor;   ///< whose colour it takes
+  std::string formula;  ///< "exp(m_prev - m)"
+  std::string numbers;  ///< "exp(-1.167)"; empty while an operand is missing
+  std::optional<double> result;
+};
+
+std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, std::string_view algorithm);
+
+}  // namespace attnscope::app
