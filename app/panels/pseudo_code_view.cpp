@@ -1,7 +1,6 @@
 #include "app/panels/pseudo_code_view.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <vector>
 
@@ -19,30 +18,12 @@ struct ScreenLine {
   std::string text;
 };
 
-/// Q_i as Qᵢ: indices of tiles as true subscripts.
-std::string with_subscripts(std::string_view text) {
-  std::string out;
-  for (std::size_t k = 0; k < text.size(); ++k) {
-    std::size_t end = k + 1;
-    while (end < text.size() && (text[end] == 'i' || text[end] == 'j')) ++end;
-    const bool ends_word =
-        end == text.size() || std::isalnum(static_cast<unsigned char>(text[end])) == 0;
-    if (text[k] != '_' || end == k + 1 || !ends_word) {
-      out.push_back(text[k]);
-      continue;
-    }
-    for (++k; k < end; ++k) out += text[k] == 'i' ? "ᵢ" : "ⱼ";
-    --k;
-  }
-  return out;
-}
-
 /// Breaks a line between statements ("; ") where it is wider than `width`, else at spaces.
 void add_broken(std::vector<ScreenLine>& out, int index, const PseudoLine& line, float width,
                 const FontRef& font) {
   const float step = font.measure("  ").x;
   int indent = line.indent;
-  std::string rest = with_subscripts(line.text);
+  std::string rest(line.text);
   const auto room = [&] { return width - step * static_cast<float>(indent); };
   while (font.measure(rest).x > room()) {
     // The last statement that still fits on this line
