@@ -3,12 +3,7 @@
 #pragma once
 
 #include "kernels/launch.h"
-
-#if defined(__CUDACC__)
-#define ATTNSCOPE_HOST_DEVICE __host__ __device__
-#else
-#define ATTNSCOPE_HOST_DEVICE
-#endif
+#include "reference/host_device.h"
 
 namespace attnscope::kernels {
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
+#include "kernels/device/place.cuh"
 #include "kernels/forward_parameters.h"
 
 namespace attnscope::kernels {
@@ -22,17 +23,60 @@ namespace attnscope::kernels {
 template <int Br, int Bc, int d>
 constexpr int flash2_shared_bytes = (Br + 4 * Bc) * d * 2;
 
-/// Which tile a block owns. Row tiles are neighbours in the grid, the last of a head first: under a
-/// causal mask it has the most column tiles, and starting long blocks first evens out the end.
+/// Which row tile a block owns. Row tiles are neighbours in the grid, the last of a head first:
+/// under a causal mask it has the most column tiles, and starting long blocks first evens out the
+/// end.
 struct RowTile {
   int i, head, batch;
+  int rows;  ///< valid rows of the tile
 };
 
 template <int Br>
 __device__ inline RowTile row_tile_of_block(const ForwardShape& shape) {
+  const int block = device::block_index();
   const int Tr = (shape.N + Br - 1) / Br;
-  const int head = static_cast<int>(blockIdx.x) / Tr;
-  return {Tr - 1 - static_cast<int>(blockIdx.x) % Tr, head % shape.heads, head / shape.heads};
+  const int i = Tr - 1 - block % Tr;
+  const int head = block / Tr;
+  return {i, head % shape.heads, head / shape.heads, min(Br, shape.N - i * Br)};
+}
+
+/// The end of a row tile's program: O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi.
+/// `Qi_address` is the slot of Qi, which the warps no longer need: O passes through it, so that HBM
+/// sees stores of 16 bytes. `l` holds each thread's part of the row sums.
+template <typename T, int d, int Br, int kRowPieces>
+__device__ inline void finish_row_tile(const ForwardParameters& parameters,
+                                       std::uint32_t Qi_address,
+                                       device::Accumulator<kRowPieces, d>& O,
+                                       const device::RowStatistic<kRowPieces>& m,
+                                       device::RowStatistic<kRowPieces>& l) {
+  using namespace device;
+  constexpr int kWarpRows = 16 * kRowPieces;
+  const ForwardShape& shape = parameters.shape;
+  const auto [i, head, batch, rows] = row_tile_of_block<Br>(shape);
+  const int lane = thread_index() % 32;
+  const int warp_row = thread_index() / 32 * kWarpRows;
+
+  RowStatistic<kRowPieces> inverse_l;
+#pragma unroll
+  for (int row = 0; row < 2 * kRowPieces; ++row) {
+    l[row] = quad_sum(l[row]);
+    inverse_l[row] = l[row] == 0.0f ? 0.0f : 1.0f / l[row];  // a row without keys has O = 0
+    const int tile_row = warp_row + row * 8 + lane / 4;
+    if (lane % 4 == 0 && tile_row < rows) {
+      const Index LSE_row = (Index{batch} * shape.heads + head) * shape.N + i * Br + tile_row;
+      parameters.LSE[LSE_row] = log_sum_exp(m[row], l[row], shape.softmax_scale);
+    }
+  }
+  rescale<kRowPieces, d>(O, inverse_l);
+
+  // Each warp writes the rows of the slot that only it has read
+  const SharedTile<kWarpRows, d> Oi{Qi_address + warp_row * SharedTile<Br, d>::kRowBytes};
+  __syncwarp();  // Barrier B: every lane is done reading the warp's rows of Qi.
+  write_fragments<T, kRowPieces, d>(Oi, O, lane);
+  __syncwarp();  // Barrier C: the fragments of all lanes are written before rows are read.
+  const auto O_rows = rows_of_head<T>(parameters.O, batch, head);
+  store_tile<32>(O_rows.row(Index{i} * Br + warp_row), O_rows.stride_row, Oi, rows - warp_row,
+                 lane);
 }
 
 template <typename T, int d, int Br, int Bc, int kWarps, int kBlocksPerSm>
@@ -46,11 +90,10 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   extern __shared__ __align__(1024) unsigned char shared[];
 
   const ForwardShape& shape = parameters.shape;
-  const auto [i, head, batch] = row_tile_of_block<Br>(shape);
-  const int thread = static_cast<int>(threadIdx.x);
+  const auto [i, head, batch, rows] = row_tile_of_block<Br>(shape);
+  const int thread = thread_index();
   const int lane = thread % 32;
   const int warp_row = thread / 32 * kWarpRows;  // first row of this warp within the tile
-  const int rows = min(Br, shape.N - i * Br);
   const int kv_head = head / shape.heads_per_kv_head;
   const auto Q = rows_of_head<const T>(parameters.Q, batch, head);
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
@@ -74,6 +117,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   // load Qi; load K0, V0
   const int tile_count = (shape.keys_end(i * Br + rows - 1) + Bc - 1) / Bc;
   load_tile_async<kThreads>(TileQ{Qi_address}, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
+  commit_copies();
   if (tile_count > 0) load_column_tile(0);
 
   // O = 0, m = -inf, l = 0 (l is this thread's part of the row sums until the end)
@@ -116,31 +160,12 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     accumulate_output<T, kRowPieces, Bc, d>(O, S, V_lane + stage);
   }
 
-  // O = diag(1 / l) O; LSE = m + log l; a row without keys has O = 0
-  RowStatistic<kRowPieces> inverse_l;
-#pragma unroll
-  for (int row = 0; row < 2 * kRowPieces; ++row) {
-    l[row] = quad_sum(l[row]);
-    inverse_l[row] = l[row] == 0.0f ? 0.0f : 1.0f / l[row];
-    const int tile_row = warp_row + row * 8 + lane / 4;
-    if (lane % 4 == 0 && tile_row < rows) {
-      const Index LSE_row = (Index{batch} * shape.heads + head) * shape.N + i * Br + tile_row;
-      parameters.LSE[LSE_row] = log_sum_exp(m[row], l[row], shape.softmax_scale);
-    }
+  // O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi
+  if (tile_count == 0) {
+    wait_copies<0>();
+    __syncthreads();  // Barrier D: the copies into Qi are over, though no tile wanted them.
   }
-  rescale<kRowPieces, d>(O, inverse_l);
-
-  // store Oi through this warp's own rows of the slot of Qi, so that the stores are 16 bytes wide.
-  // Copies into Qi are over even if no tile was visited; no other warp touches these rows.
-  wait_copies<0>();
-  if (tile_count == 0) __syncthreads();  // Barrier B: every thread's copies into Qi are over.
-  const SharedTile<kWarpRows, d> Oi{Qi_address + warp_row * TileQ::kRowBytes};
-  __syncwarp();  // Barrier C: every lane is done reading the warp's rows of Qi.
-  write_fragments<T, kRowPieces, d>(Oi, O, lane);
-  __syncwarp();  // Barrier D: the fragments of all lanes are written before rows are read.
-  const auto O_rows = rows_of_head<T>(parameters.O, batch, head);
-  store_tile<32>(O_rows.row(Index{i} * Br + warp_row), O_rows.stride_row, Oi, rows - warp_row,
-                 lane);
+  finish_row_tile<T, d, Br, kRowPieces>(parameters, Qi_address, O, m, l);
 }
 
 }  // namespace attnscope::kernels

@@ -28,11 +28,10 @@ __global__ void __launch_bounds__(4 * Br, 1)
   float* const P = Vj + padded_tile_floats<Bc, d>;
 
   const ForwardShape& shape = parameters.shape;
-  const auto [i, head, batch] = row_tile_of_block<Br>(shape);
+  const auto [i, head, batch, rows] = row_tile_of_block<Br>(shape);
   const int thread = static_cast<int>(threadIdx.x);
   const int x = thread % kLanesPerRow;
   const int first_row = thread / kLanesPerRow * kRowsPerLane;  // of this thread, in the tile
-  const int rows = min(Br, shape.N - i * Br);
   const int kv_head = head / shape.heads_per_kv_head;
   const auto Q = rows_of_head<const float>(parameters.Q, batch, head);
   const auto K = rows_of_head<const float>(parameters.K, batch, kv_head);

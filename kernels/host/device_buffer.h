@@ -36,7 +36,9 @@ class DeviceBuffer {
     ATTNSCOPE_CUDA(cudaMemcpy(destination, data_dev_, bytes_, cudaMemcpyDeviceToHost));
   }
   /// Sets every byte; 0xff is NaN in all three precisions.
-  void fill_bytes(int value) { ATTNSCOPE_CUDA(cudaMemset(data_dev_, value, bytes_)); }
+  void fill_bytes(int value) {
+    if (bytes_ > 0) ATTNSCOPE_CUDA(cudaMemset(data_dev_, value, bytes_));
+  }
 
  private:
   void* data_dev_ = nullptr;

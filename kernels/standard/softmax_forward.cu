@@ -203,8 +203,11 @@ void start_instance(const SoftmaxParameters& parameters, void* stream) {
   };
   static_assert(softmax_rows_per_block(1024) == 4 && softmax_rows_per_block(1025) == 1);
   if (keys <= 256) return start(softmax_forward<T, 32, 8, kWidth>, 128, 4);
+  if (keys <= 512) return start(softmax_forward<T, 32, 16, kWidth>, 128, 4);
   if (keys <= 1024) return start(softmax_forward<T, 32, 32, kWidth>, 128, 4);
+  if (keys <= 2048) return start(softmax_forward<T, 128, 16, kWidth>, 128, 1);
   if (keys <= 4096) return start(softmax_forward<T, 256, 16, kWidth>, 256, 1);
+  if (keys <= 8192) return start(softmax_forward<T, 512, 16, kWidth>, 512, 1);
   if (keys <= 16384) return start(softmax_forward<T, 512, 32, kWidth>, 512, 1);
   if constexpr (kWidth > 1) {
     if (keys <= 32768) return start(softmax_forward<T, 1024, 32, kWidth>, 1024, 1);

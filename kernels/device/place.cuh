@@ -1,0 +1,19 @@
+/// Where a thread is, read anew at each call: a value that is used before and after a long loop
+/// then needs no register during the loop.
+#pragma once
+
+namespace attnscope::kernels::device {
+
+__device__ inline int block_index() {
+  int value;
+  asm volatile("mov.u32 %0, %%ctaid.x;\n" : "=r"(value));
+  return value;
+}
+
+__device__ inline int thread_index() {
+  int value;
+  asm volatile("mov.u32 %0, %%tid.x;\n" : "=r"(value));
+  return value;
+}
+
+}  // namespace attnscope::kernels::device

@@ -1,0 +1,40 @@
+/// A [B, H, rows, d] tensor in device memory for tests: any of two layouts, poisoned with NaN, and
+/// able to tell whether anything outside the tensor was written.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/host/device_buffer.h"
+#include "kernels/launch.h"
+#include "reference/head_tensor.h"
+
+namespace attnscope::kernels {
+
+/// contiguous: C order. interleaved: the heads of a row side by side, as frameworks keep them, with
+/// eight unused elements after every row.
+enum class Layout { contiguous, interleaved };
+
+class DeviceTensor {
+ public:
+  /// Every byte 0xff: NaN in all three precisions.
+  DeviceTensor(Index batch, Index heads, Index rows, Index cols, DType dtype, Layout layout);
+
+  /// Rounds to the tensor's precision; the bytes between the rows stay poisoned.
+  void upload(const HeadTensor& values);
+  HeadTensor download() const;
+  std::vector<std::byte> bytes() const;
+  bool padding_is_untouched() const;
+
+  TensorView view() const;
+
+ private:
+  std::size_t offset_bytes(Index b, Index h, Index row) const;
+
+  HeadTensor shape_;  ///< sizes only
+  DType dtype_;
+  Index stride_batch_, stride_head_, stride_row_;
+  DeviceBuffer buffer_;
+};
+
+}  // namespace attnscope::kernels

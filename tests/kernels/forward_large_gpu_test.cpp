@@ -1,0 +1,112 @@
+/// Long sequences: rows chosen from all over the tensor, each checked in double precision.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "reference/tolerance.h"
+#include "tests/kernels/forward_run.h"
+
+namespace attnscope::kernels {
+namespace {
+
+constexpr Index kBandRows = 48;
+
+/// Rows [first, first + kBandRows) of one head as a problem of its own: under a bottom-right causal
+/// mask they see the keys up to their last row, else all.
+struct Band {
+  AttentionProblem problem;
+  AttentionInputs inputs;
+};
+
+HeadTensor cut(const HeadTensor& tensor, Index b, Index h, Index first, Index rows) {
+  HeadTensor part(1, 1, rows, tensor.cols);
+  for (Index row = 0; row < rows; ++row) {
+    for (Index col = 0; col < tensor.cols; ++col) {
+      part.at(0, 0, row, col) = tensor.at(b, h, first + row, col);
+    }
+  }
+  return part;
+}
+
+Band band_of(const AttentionProblem& problem, const AttentionInputs& inputs, Index b, Index h,
+             Index first) {
+  Band band{problem, {}};
+  band.problem.batch = band.problem.heads = band.problem.kv_heads = 1;
+  band.problem.N = kBandRows;
+  if (problem.mask.is_causal()) band.problem.N_kv = first + kBandRows;
+  band.inputs.Q = cut(inputs.Q, b, h, first, kBandRows);
+  band.inputs.K = cut(inputs.K, b, problem.kv_head_of(h), 0, band.problem.N_kv);
+  band.inputs.V = cut(inputs.V, b, problem.kv_head_of(h), 0, band.problem.N_kv);
+  return band;
+}
+
+void check_bands(const AttentionProblem& problem) {
+  const AttentionInputs inputs = make_inputs(problem, {.seed = 42});
+  for (const ForwardCase& forward_case : all_cases(problem)) {
+    if (forward_case.carry == Carry::problem && forward_case.kernel->honours_carry &&
+        problem.dtype != DType::fp32) {
+      continue;  // its error grows with the number of passes, by design
+    }
+    const ForwardRun run = run_forward(forward_case, problem, inputs);
+    for (const Index first : {Index{0}, problem.N / 3, problem.N - kBandRows}) {
+      SCOPED_TRACE(describe(problem) + ", " + describe(forward_case) + ", rows from " +
+                   std::to_string(first));
+      const Index h = problem.heads - 1;
+      const Band band = band_of(problem, inputs, 0, h, first);
+      const ForwardResult reference = naive_forward(band.problem, band.inputs);
+      const ErrorReport report =
+          compare(cut(run.result.O, 0, h, first, kBandRows).data, reference.O.data);
+      EXPECT_FALSE(report.has_nan);
+      if (problem.dtype == DType::fp32) {
+        EXPECT_LE(report.rel_fro_error, 1e-5);
+      } else {
+        const Tolerance tolerance = forward_tolerance(band.problem, band.inputs, reference);
+        EXPECT_TRUE(within(report, tolerance))
+            << "max error " << report.max_abs_error << ", allowed " << tolerance.max_abs;
+      }
+    }
+  }
+}
+
+TEST(LongSequences, AgreeWithTheReferenceInSampledRows) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+    for (const Index d : {64, 128}) {
+      for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+        check_bands({.batch = 1,
+                     .heads = 4,
+                     .kv_heads = 2,
+                     .N = 2500,
+                     .N_kv = 2500,
+                     .d = d,
+                     .dtype = dtype,
+                     .mask = mask});
+      }
+    }
+  }
+}
+
+TEST(LongSequences, StandardSoftmaxTakesRowsOfEveryLength) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const Index N_kv : {1025, 4096, 4100, 9000, 16384, 20001, 30000, 40000}) {
+    const AttentionProblem problem{.batch = 1,
+                                   .heads = 1,
+                                   .kv_heads = 1,
+                                   .N = 48,
+                                   .N_kv = N_kv,
+                                   .d = 16,
+                                   .dtype = DType::bf16,
+                                   .mask = Mask::causal()};
+    SCOPED_TRACE(describe(problem));
+    const AttentionInputs inputs = make_inputs(problem, {.seed = 7});
+    const ForwardResult reference = naive_forward(problem, inputs);
+    const ForwardRun run = run_forward({.kernel = find_kernel("standard")}, problem, inputs);
+    const ErrorReport report = compare(run.result.O.data, reference.O.data);
+    EXPECT_TRUE(within(report, forward_tolerance(problem, inputs, reference)))
+        << report.max_abs_error;
+  }
+}
+
+}  // namespace
+}  // namespace attnscope::kernels

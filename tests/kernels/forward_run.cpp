@@ -1,0 +1,87 @@
+#include "tests/kernels/forward_run.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace attnscope::kernels {
+
+std::string describe(const ForwardCase& forward_case) {
+  std::string text(forward_case.kernel->name);
+  if (forward_case.tiling) {
+    text += fmt::format(" {}x{}", forward_case.tiling->Br, forward_case.tiling->Bc);
+  }
+  if (forward_case.kernel->honours_carry) {
+    text += fmt::format(" carry {}", to_string(forward_case.carry));
+  }
+  if (forward_case.layout == Layout::interleaved) text += " interleaved";
+  return text;
+}
+
+std::string describe(const AttentionProblem& problem) {
+  return fmt::format("{} B{} H{}/{} N{} N_kv{} d{} {}", to_string(problem.dtype), problem.batch,
+                     problem.heads, problem.kv_heads, problem.N, problem.N_kv, problem.d,
+                     to_string(problem.mask));
+}
+
+std::vector<ForwardCase> all_cases(const AttentionProblem& problem) {
+  std::vector<ForwardCase> cases;
+  for (const KernelInfo& kernel : catalog()) {
+    for (Carry carry : {Carry::problem, Carry::fp32}) {
+      if (carry == Carry::fp32 && !kernel.honours_carry) continue;
+      for (const Tiling& tiling : kernel_tilings(kernel, problem.dtype, problem.d)) {
+        cases.push_back({.kernel = &kernel, .tiling = tiling, .carry = carry});
+      }
+    }
+  }
+  return cases;
+}
+
+ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& problem,
+                       const AttentionInputs& inputs) {
+  const auto uploaded = [&](const HeadTensor& values) {
+    DeviceTensor tensor(values.batch, values.heads, values.rows, values.cols, problem.dtype,
+                        forward_case.layout);
+    tensor.upload(values);
+    return tensor;
+  };
+  const DeviceTensor Q = uploaded(inputs.Q);
+  const DeviceTensor K = uploaded(inputs.K);
+  const DeviceTensor V = uploaded(inputs.V);
+  const DeviceTensor O(problem.batch, problem.heads, problem.N, problem.d, problem.dtype,
+                       forward_case.layout);
+  const DeviceTensor LSE(problem.batch, problem.heads, problem.N, 1, DType::fp32,
+                         Layout::contiguous);
+  DeviceBuffer workspace(workspace_bytes(*forward_case.kernel, problem, forward_case.carry));
+  workspace.fill_bytes(0xff);
+
+  ForwardRun run;
+  ForwardArguments arguments;
+  arguments.problem = problem;
+  arguments.tiling = forward_case.tiling;
+  arguments.carry = forward_case.carry;
+  arguments.Q = Q.view();
+  arguments.K = K.view();
+  arguments.V = V.view();
+  arguments.O = O.view();
+  arguments.LSE_dev = static_cast<float*>(LSE.view().data_dev);
+  arguments.workspace_dev = workspace.data_dev();
+  arguments.workspace_bytes = workspace.bytes();
+  arguments.before_launch = [&](std::string_view name) { run.launches.emplace_back(name); };
+  const auto error = launch_forward(*forward_case.kernel, arguments);
+  EXPECT_FALSE(error) << describe(forward_case) << ": " << error->message;
+  ATTNSCOPE_CUDA(cudaDeviceSynchronize());
+
+  run.result = {.O = O.download(), .LSE = LSE.download()};
+  run.O_bytes = O.bytes();
+  run.padding_is_untouched = O.padding_is_untouched();
+  return run;
+}
+
+std::optional<std::string> missing_gpu() {
+  int count = 0;
+  const cudaError_t code = cudaGetDeviceCount(&count);
+  if (code == cudaSuccess && count > 0) return std::nullopt;
+  return fmt::format("no GPU: {}", cudaGetErrorString(code));
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,54 @@
+/// Runs one kernel on host inputs, for tests.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/launch.h"
+#include "reference/naive_attention.h"
+#include "tests/kernels/device_tensor.h"
+
+namespace attnscope::kernels {
+
+/// Which kernel, and how it is called.
+struct ForwardCase {
+  const KernelInfo* kernel = nullptr;
+  std::optional<Tiling> tiling = std::nullopt;
+  Carry carry = Carry::problem;
+  Layout layout = Layout::contiguous;
+};
+
+/// "flash1 128x128 carry fp32".
+std::string describe(const ForwardCase& forward_case);
+/// "bf16 B2 H4/2 N113 N_kv203 d64 causal".
+std::string describe(const AttentionProblem& problem);
+
+/// Every kernel with each of its tilings and carries for the problem's precision and head
+/// dimension.
+std::vector<ForwardCase> all_cases(const AttentionProblem& problem);
+
+struct ForwardRun {
+  ForwardResult result;
+  std::vector<std::byte> O_bytes;  ///< as the kernel left them
+  bool padding_is_untouched = false;
+  std::vector<std::string> launches;  ///< names, in order
+};
+
+/// O, LSE and the workspace hold NaN before the launch. Fails the test on an error.
+ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& problem,
+                       const AttentionInputs& inputs);
+
+/// Why this machine cannot run a kernel, or nothing. With ATTNSCOPE_REQUIRE_GPU=1 that is a
+/// failure.
+std::optional<std::string> missing_gpu();
+
+/// Skips the test where there is no GPU; fails it where one is required.
+#define ATTNSCOPE_NEEDS_GPU()                                                         \
+  if (const auto missing = ::attnscope::kernels::missing_gpu()) {                     \
+    const char* required = std::getenv("ATTNSCOPE_REQUIRE_GPU");                      \
+    if (required != nullptr && std::string_view(required) == "1") FAIL() << *missing; \
+    GTEST_SKIP() << *missing;                                                         \
+  }                                                                                   \
+  static_assert(true)
+
+}  // namespace attnscope::kernels
