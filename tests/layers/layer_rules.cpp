@@ -114,7 +114,9 @@ Violations graphics_violations(const SourceTree& tree) {
   Violations violations;
   for (const auto& [path, file] : tree) {
     std::string found;
-    if (lies_in(path, "app") || lies_in(path, "tests/app")) continue;
+    const bool tests_lower_layer =
+        lies_in_any(path, {"tests/reference", "tests/sim", "tests/kernels", "tests/layers"});
+    if (lies_in(path, "app") || (lies_in(path, "tests") && !tests_lower_layer)) continue;
     if (is_angled_or_quoted(file, is_graphics, found)) {
       violations.push_back(fmt::format("{}: includes {} outside app/", path, found));
     }

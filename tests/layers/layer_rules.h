@@ -15,7 +15,7 @@ Violations layer_violations(const SourceTree& tree);
 /// Every quoted include is root-relative and names a file of the tree.
 Violations unresolved_includes(const SourceTree& tree);
 
-/// ImGui, GLFW, OpenGL and EGL stay in app/ and its tests.
+/// ImGui, GLFW, OpenGL and EGL stay in app/ and out of the lower layers' tests.
 Violations graphics_violations(const SourceTree& tree);
 
 /// No header that reference/, sim/ or app/ reaches includes a header of CUDA's.

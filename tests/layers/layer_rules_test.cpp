@@ -59,6 +59,7 @@ TEST(LayerRules, GraphicsOutsideTheAppAreSeen) {
        {"imgui.h", "imgui_impl_glfw.h", "GLFW/glfw3.h", "GL/gl.h", "EGL/egl.h"}) {
     const std::string line = std::string("#include <") + header + ">\n";
     EXPECT_EQ(graphics_violations(tree_of({{"sim/a.cpp", line}})).size(), 1u) << header;
+    EXPECT_EQ(graphics_violations(tree_of({{"tests/sim/a.cpp", line}})).size(), 1u) << header;
     EXPECT_THAT(graphics_violations(tree_of({{"app/a.cpp", line}, {"tests/app/a.cpp", line}})),
                 IsEmpty());
   }
