@@ -54,7 +54,7 @@ class FieldReader {
   JsonObject documented(const JsonObject& parent, std::string_view key, std::string_view name) {
     JsonObject field = parent.object(key);
     gpu_.provenance.insert_or_assign(
-        std::string(name), Provenance{field.string("unit"), field.string("source"),
+        std::string(name), FieldSource{field.string("unit"), field.string("source"),
                                       field.string("confidence"), field.string_or("note", "")});
     return field;
   }

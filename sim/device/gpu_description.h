@@ -15,7 +15,7 @@
 namespace attnscope {
 
 /// Where one field's value comes from.
-struct Provenance {
+struct FieldSource {
   std::string unit;
   std::string source;
   std::string confidence;  ///< "high", "medium" or "low"
@@ -52,7 +52,7 @@ struct GpuDescription {
   std::array<std::optional<double>, 3> matrix_flops_per_s_by_dtype;
 
   /// By field name as in the file: "l2_bytes", "matrix_flops_per_s.fp16".
-  std::map<std::string, Provenance, std::less<>> provenance;
+  std::map<std::string, FieldSource, std::less<>> provenance;
 };
 
 /// Reads a description by name ("h200", from the assets) or by path (contains '/' or ends in

@@ -1,0 +1,156 @@
+#include "app/report/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/report/reasons.h"
+
+namespace attnscope {
+
+std::string_view to_string(Level level) {
+  switch (level) {
+    case Level::paper:
+      return "paper";
+    case Level::requested:
+      return "requested";
+    case Level::dram:
+      return "dram";
+    case Level::time:
+      return "time";
+  }
+  return "?";
+}
+
+const ComparisonLine* Comparison::find(Level level, std::string_view quantity) const {
+  const auto found = std::find_if(lines.begin(), lines.end(), [&](const ComparisonLine& line) {
+    return line.launch.empty() && line.level == level && line.quantity == quantity;
+  });
+  return found == lines.end() ? nullptr : &*found;
+}
+
+namespace {
+
+/// Why the counter has no value.
+std::string missing_reason(const Measurement& measurement, std::string_view counter_name) {
+  for (const std::string_view key : {counter_name, std::string_view("*")}) {
+    const auto found = measurement.unavailable_counters.find(key);
+    if (found != measurement.unavailable_counters.end()) return found->second;
+  }
+  return "the recording lacks this counter";
+}
+
+ComparisonLine modelled_line(Level level, std::string quantity, std::string launch,
+                             std::string unit, double modelled) {
+  ComparisonLine line;
+  line.level = level;
+  line.quantity = std::move(quantity);
+  line.launch = std::move(launch);
+  line.unit = std::move(unit);
+  line.modelled = modelled;
+  return line;
+}
+
+/// The four traffic lines of one launch, or of the pass.
+class TrafficLines {
+ public:
+  TrafficLines(Comparison& comparison, const GpuDescription& gpu)
+      : comparison_(comparison), gpu_(gpu) {}
+
+  void add(Level level, const std::string& launch, const Bytes& modelled,
+           const Counters& counters) {
+    const bool is_dram = level == Level::dram;
+    add_line(level, "read", launch, modelled.read_bytes, counters,
+             is_dram ? counter::kDramReadBytes : counter::kRequestedReadBytes);
+    add_line(level, "written", launch, modelled.write_bytes, counters,
+             is_dram ? counter::kDramWriteBytes : counter::kRequestedWriteBytes);
+  }
+
+ private:
+  void add_line(Level level, const char* quantity, const std::string& launch, Index modelled,
+                const Counters& counters, std::string_view counter_name) {
+    ComparisonLine line =
+        modelled_line(level, quantity, launch, "bytes", static_cast<double>(modelled));
+    const auto found = counters.find(counter_name);
+    if (found == counters.end()) {
+      line.unavailable = missing_reason(*comparison_.run.measurement, counter_name);
+    } else {
+      line.recorded = found->second;
+      if (modelled > 0) line.gap_percent = 100.0 * (found->second / line.modelled - 1.0);
+      line.reason = gap_reason(line, comparison_.model, gpu_, comparison_.run);
+    }
+    comparison_.lines.push_back(std::move(line));
+  }
+
+  Comparison& comparison_;
+  const GpuDescription& gpu_;
+};
+
+void add_time_line(Comparison& comparison, const GpuDescription& gpu) {
+  ComparisonLine line = modelled_line(Level::time, "time", "", "s", comparison.model.predicted_s);
+  line.recorded = comparison.run.measurement->time.median_s;
+  if (line.modelled > 0) line.gap_percent = 100.0 * (*line.recorded / line.modelled - 1.0);
+  line.reason = gap_reason(line, comparison.model, gpu, comparison.run);
+  comparison.lines.push_back(std::move(line));
+}
+
+}  // namespace
+
+Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
+                   const RecordingRow& run) {
+  Comparison comparison{.run = run, .model = model, .unavailable = "", .lines = {}};
+  if (!run.measurement) {
+    comparison.unavailable = run.error ? run.error->message : "the recording holds no measurement";
+    return comparison;
+  }
+
+  // The whole pass first, then launch by launch where there are several
+  TrafficLines traffic(comparison, gpu);
+  const Counters& totals = run.measurement->counters;
+  traffic.add(Level::paper, "", model.paper, totals);
+  traffic.add(Level::requested, "", model.requested, totals);
+  traffic.add(Level::dram, "", model.dram, totals);
+  add_time_line(comparison, gpu);
+  if (model.launches.size() < 2) return comparison;
+  for (const LaunchReport& launch : model.launches) {
+    for (const LaunchCounters& recorded : run.measurement->launches) {
+      if (recorded.name != launch.name) continue;
+      traffic.add(Level::requested, launch.name, launch.requested, recorded.counters);
+      traffic.add(Level::dram, launch.name, launch.dram, recorded.counters);
+    }
+  }
+  return comparison;
+}
+
+Result<Comparison> model_and_compare(const RecordingRow& run, const GpuDescription& gpu) {
+  SimulationRequest request{.problem = run.problem,
+                            .algorithm = run.algorithm,
+                            .tiling = run.tiling,
+                            .carry = run.carry,
+                            .gpu = gpu,
+                            .allow_overflow = true};
+  const auto model = simulate(request);
+  if (!model) return model.error();
+  return compare(model.value(), gpu, run);
+}
+
+std::optional<std::string> find_gpu_of(const DeviceInfo& device) {
+  std::optional<std::string> nearest;
+  Index smallest_difference = 0;
+  for (const std::string& name : list_gpus()) {
+    const auto gpu = load_gpu(name);
+    if (!gpu || gpu.value().compute_capability != device.compute_capability ||
+        gpu.value().sm_count != device.sm_count) {
+      continue;
+    }
+    const Index difference = std::abs(gpu.value().hbm_bytes - device.memory_bytes);
+    if (!nearest || difference < smallest_difference) {
+      nearest = name;
+      smallest_difference = difference;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,57 @@
+/// Modelled numbers beside recorded or measured ones, with the gap and its reason. Shared by the
+/// command line and the app's ledger.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/recording/recording.h"
+#include "sim/device/gpu_description.h"
+#include "sim/simulation.h"
+
+namespace attnscope {
+
+/// Which traffic or time a line is about (never mixed).
+enum class Level : std::uint8_t { paper, requested, dram, time };
+std::string_view to_string(Level level);
+
+/// One quantity of one run.
+struct ComparisonLine {
+  Level level = Level::requested;
+  std::string quantity;  ///< "read", "written", "time"
+  std::string launch;    ///< "scores"; empty: the whole pass
+  std::string unit;      ///< "bytes" or "s"
+  double modelled = 0;
+  std::optional<double> recorded;
+  std::string unavailable;            ///< why nothing was recorded
+  std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled
+  std::string reason;                 ///< one sentence, from the data
+};
+
+/// One run: the model of its problem and tiling beside what a GPU did.
+struct Comparison {
+  RecordingRow run;
+  SimulationReport model;
+  std::string unavailable;  ///< why the whole run has no measurement; then there are no lines
+  std::vector<ComparisonLine> lines;
+
+  /// The line of the whole pass, or nullptr.
+  const ComparisonLine* find(Level level, std::string_view quantity) const;
+};
+
+/// A gap at or below this counts as agreement for requested bytes.
+inline constexpr double kAgreementPercent = 0.5;
+
+/// `model` is simulate() of the run's problem and tiling on `gpu`.
+Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
+                   const RecordingRow& run);
+
+/// Models the run on `gpu` (its own tiling, the kernel's being known to fit) and compares.
+Result<Comparison> model_and_compare(const RecordingRow& run, const GpuDescription& gpu);
+
+/// Name of the shipped description that fits a recording's device: compute capability and SM count,
+/// then the nearest memory size. Nothing when none does.
+std::optional<std::string> find_gpu_of(const DeviceInfo& device);
+
+}  // namespace attnscope

@@ -1,0 +1,152 @@
+#include "app/report/comparison_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/report/number_text.h"
+
+namespace attnscope {
+namespace {
+
+std::string recorded_text(const ComparisonLine& line) {
+  if (!line.recorded) return "unavailable: " + line.unavailable;
+  return quantity_text(line, *line.recorded);
+}
+
+std::string gap_text(const ComparisonLine& line) {
+  return line.gap_percent ? percent_text(*line.gap_percent) : "-";
+}
+
+/// One cell of the overview: the gap, or what there is instead.
+std::string gap_cell(const Comparison& comparison, Level level, std::string_view quantity) {
+  const ComparisonLine* line = comparison.find(level, quantity);
+  if (line == nullptr || !line->recorded) return "unavailable";
+  return gap_text(*line);
+}
+
+void write_provenance(const Recording& recording, const GpuDescription& gpu, std::string& text) {
+  const DeviceInfo& device = recording.device;
+  text += fmt::format(
+      "# Modelled and recorded\n\n"
+      "Recorded on {} ({} SMs, L2 {}), driver {}, CUDA {}, {}, commit {}{}.\n"
+      "Protocol: {} warm-ups, up to {} timed passes (median shown), {} L2 cache.\n"
+      "Modelled from the schedules and the description of {} (assets/gpus).\n\n",
+      device.name, device.sm_count, bytes_text(static_cast<double>(device.l2_bytes)), device.driver,
+      device.cuda, recording.date, recording.build.commit,
+      recording.build.local_changes ? " with local changes" : "", recording.protocol.warm_ups,
+      recording.protocol.repeats, to_string(recording.protocol.cache), gpu.display_name);
+  text +=
+      "- `paper`: the papers' accounting, each operand of a launch counted once. Its recorded "
+      "twin is the traffic at the SM's boundary.\n"
+      "- `requested`: what thread blocks ask of memory beyond their SRAM; recorded at the SM's "
+      "boundary.\n"
+      "- `dram`: what reaches HBM. Modelled as a floor: each operand of a launch once.\n"
+      "- `time`: modelled as the roofline floor.\n\n"
+      "A gap is (recorded - modelled) / modelled.\n\n";
+}
+
+void write_overview(const std::vector<Comparison>& comparisons, std::string& text) {
+  text +=
+      "## All runs\n\n"
+      "| run | requested read | requested written | dram read | time, recorded | of the floor |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: |\n";
+  for (const Comparison& comparison : comparisons) {
+    if (!comparison.unavailable.empty()) {
+      text += fmt::format("| {} | unavailable: {} | | | | |\n", run_title(comparison.run),
+                          comparison.unavailable);
+      continue;
+    }
+    const ComparisonLine* time = comparison.find(Level::time, "time");
+    text += fmt::format("| {} | {} | {} | {} | {} | {:.3g} x |\n", run_title(comparison.run),
+                        gap_cell(comparison, Level::requested, "read"),
+                        gap_cell(comparison, Level::requested, "written"),
+                        gap_cell(comparison, Level::dram, "read"), seconds_text(*time->recorded),
+                        *time->recorded / time->modelled);
+  }
+  text += "\n";
+}
+
+std::optional<double> median_s(const Comparison& comparison) {
+  if (!comparison.run.measurement) return std::nullopt;
+  return comparison.run.measurement->time.median_s;
+}
+
+/// The run of another algorithm on the same problem, or nullptr.
+const Comparison* same_problem(const std::vector<Comparison>& comparisons, const Comparison& run,
+                               std::string_view algorithm) {
+  const auto found = std::find_if(comparisons.begin(), comparisons.end(), [&](const auto& other) {
+    return other.run.algorithm == algorithm && other.run.problem == run.run.problem &&
+           other.run.pass == run.run.pass;
+  });
+  return found == comparisons.end() ? nullptr : &*found;
+}
+
+void write_speedups(const std::vector<Comparison>& comparisons, std::string& text) {
+  std::string table;
+  for (const Comparison& flash : comparisons) {
+    if (flash.run.algorithm == "standard") continue;
+    const Comparison* standard = same_problem(comparisons, flash, "standard");
+    const auto flash_s = median_s(flash);
+    if (standard == nullptr || !flash_s) continue;
+    const auto standard_s = median_s(*standard);
+    table += fmt::format("| {} | {} | {} | {} |\n", run_title(flash.run), seconds_text(*flash_s),
+                         standard_s ? seconds_text(*standard_s) : standard->unavailable,
+                         standard_s ? fmt::format("{:.3g} x", *standard_s / *flash_s) : "-");
+  }
+  if (table.empty()) return;
+  text +=
+      "## Against standard attention (recorded)\n\n"
+      "| run | its time | standard's time | faster by |\n| --- | ---: | ---: | ---: |\n" +
+      table + "\n";
+}
+
+void write_run(const Comparison& comparison, std::string& text) {
+  text += fmt::format("### {}\n\n", run_title(comparison.run));
+  if (!comparison.unavailable.empty()) {
+    text += fmt::format("unavailable: {}\n\n", comparison.unavailable);
+    return;
+  }
+  text +=
+      "| level | quantity | modelled | recorded | gap | reason |\n"
+      "| --- | --- | ---: | ---: | ---: | --- |\n";
+  for (const ComparisonLine& line : comparison.lines) {
+    text += fmt::format("| {}{} | {} | {} | {} | {} | {} |\n", to_string(line.level),
+                        line.launch.empty() ? "" : ", " + line.launch, line.quantity,
+                        quantity_text(line, line.modelled), recorded_text(line), gap_text(line),
+                        line.reason);
+  }
+  text += "\n";
+}
+
+}  // namespace
+
+std::string quantity_text(const ComparisonLine& line, double value) {
+  return line.unit == "s" ? seconds_text(value) : bytes_text(value);
+}
+
+std::string run_title(const RecordingRow& run) {
+  const AttentionProblem& problem = run.problem;
+  std::string title = fmt::format("{}, N {}, d {}, B {}, H {}", run.algorithm, problem.N, problem.d,
+                                  problem.batch, problem.heads);
+  if (problem.kv_heads != problem.heads) title += fmt::format(" ({} KV)", problem.kv_heads);
+  if (problem.N_kv != problem.N) title += fmt::format(", N_kv {}", problem.N_kv);
+  title += fmt::format(", {}", to_string(problem.dtype));
+  if (!problem.mask.is_none()) title += ", " + to_string(problem.mask);
+  if (run.carry != Carry::problem) title += fmt::format(", carry {}", to_string(run.carry));
+  if (run.tiling) title += fmt::format(", tiles {}x{}", run.tiling->Br, run.tiling->Bc);
+  return title;
+}
+
+std::string comparison_report(const Recording& recording, const GpuDescription& gpu,
+                              const std::vector<Comparison>& comparisons) {
+  std::string text;
+  write_provenance(recording, gpu, text);
+  write_overview(comparisons, text);
+  write_speedups(comparisons, text);
+  text += "## Run by run\n\n";
+  for (const Comparison& comparison : comparisons) write_run(comparison, text);
+  return text;
+}
+
+}  // namespace attnscope

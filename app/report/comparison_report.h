@@ -1,0 +1,22 @@
+/// Comparisons as a Markdown document for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/report/compare.h"
+
+namespace attnscope {
+
+/// Where the recorded numbers come from, one table of all runs, flash2's lead over standard, and
+/// for each run every line with its reason.
+std::string comparison_report(const Recording& recording, const GpuDescription& gpu,
+                              const std::vector<Comparison>& comparisons);
+
+/// "17.31 GB", "12.34 us": a line's number with its unit.
+std::string quantity_text(const ComparisonLine& line, double value);
+
+/// "flash2 forward, N 1024, d 64, B 16, H 32, bf16, causal".
+std::string run_title(const RecordingRow& run);
+
+}  // namespace attnscope

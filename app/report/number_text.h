@@ -1,0 +1,17 @@
+/// Numbers with their units for people, four digits each.
+#pragma once
+
+#include <string>
+
+namespace attnscope {
+
+/// "17.31 GB": powers of 1000.
+std::string bytes_text(double bytes);
+/// "68.72 GFLOP".
+std::string flops_text(double flops);
+/// "12.34 us".
+std::string seconds_text(double seconds);
+/// "+0.12 %".
+std::string percent_text(double percent);
+
+}  // namespace attnscope

@@ -1,0 +1,165 @@
+#include "app/report/reasons.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "app/report/number_text.h"
+
+namespace attnscope {
+namespace {
+
+/// DRAM counters see the whole device and the edges of the range: less exact than the SM port.
+constexpr double kDramAgreementPercent = 5.0;
+
+/// What the bytes of the scores product say about its tile: reads are B H N N_kv d e (1/BM + 1/BN).
+double inverse_tile_sum(double read_bytes, const AttentionProblem& problem) {
+  return read_bytes / (static_cast<double>(problem.batch * problem.heads) *
+                       static_cast<double>(problem.N) * static_cast<double>(problem.N_kv) *
+                       static_cast<double>(problem.d * size_bytes(problem.dtype)));
+}
+
+/// ", as 128 x 256 tiles have", or nothing when no usual tile fits within 2 %.
+std::string tile_with(double inverse_sum) {
+  constexpr std::array kSides{32.0, 64.0, 96.0, 128.0, 192.0, 256.0, 512.0};
+  for (double a : kSides) {
+    for (double b : kSides) {
+      if (a > b) continue;
+      const double sum = 1.0 / a + 1.0 / b;
+      if (std::abs(inverse_sum / sum - 1.0) <= 0.02) {
+        return fmt::format(", as tiles of {:g} x {:g} have", a, b);
+      }
+    }
+  }
+  return "";
+}
+
+/// The recorded bytes of a counter in a launch of the run.
+std::optional<double> launch_counter(const RecordingRow& run, std::string_view launch,
+                                     std::string_view counter_name) {
+  for (const LaunchCounters& recorded : run.measurement->launches) {
+    if (recorded.name != launch) continue;
+    const auto found = recorded.counters.find(counter_name);
+    if (found != recorded.counters.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+std::string scores_tile_sentence(const SimulationReport& model, const RecordingRow& run) {
+  const auto scores_read = launch_counter(run, "scores", counter::kRequestedReadBytes);
+  if (!scores_read) return "";
+  const double recorded = inverse_tile_sum(*scores_read, model.problem);
+  const double assumed =
+      1.0 / static_cast<double>(model.tiling.Br) + 1.0 / static_cast<double>(model.tiling.Bc);
+  return fmt::format("; the bytes of Q K^T fit 1/BM + 1/BN = {:.5f}{} (modelled: {} x {}, {:.5f})",
+                     recorded, tile_with(recorded), model.tiling.Br, model.tiling.Bc, assumed);
+}
+
+std::string paper_reason(const ComparisonLine& line, const SimulationReport& model,
+                         const RecordingRow& run) {
+  if (std::abs(*line.gap_percent) <= kAgreementPercent) {
+    return "agrees: thread blocks ask for what the paper counts";
+  }
+  if (model.algorithm == "standard" && line.quantity == "read" && *line.gap_percent > 0) {
+    return "panel re-reads: each tile of a matrix product reads its panels of the operands again" +
+           scores_tile_sentence(model, run);
+  }
+  return "the paper counts each operand once; see the requested bytes";
+}
+
+std::string requested_reason(const ComparisonLine& line, const SimulationReport& model,
+                             const RecordingRow& run) {
+  const double gap = *line.gap_percent;
+  if (std::abs(gap) <= kAgreementPercent) return "agrees";
+  const bool is_product = line.launch.empty() || line.launch == "scores" || line.launch == "output";
+  if (model.algorithm == "standard" && line.quantity == "read" && is_product) {
+    return "cuBLAS chose other tiles than modelled" + scores_tile_sentence(model, run);
+  }
+  const double difference = *line.recorded - line.modelled;
+  if (line.quantity == "written" && gap > 0) {
+    return fmt::format(
+        "{} more written than the algorithm stores: register spills, or stores that "
+        "do not fill their sectors",
+        bytes_text(difference));
+  }
+  if (gap > 0) {
+    return fmt::format(
+        "{} more read than the tiles hold: sectors read in part, spills read back, "
+        "or instructions and constants in a small run",
+        bytes_text(difference));
+  }
+  return line.quantity == "read" ? "L1 served a part: blocks of one SM read the same lines"
+                                 : "stores were merged before they left the SM";
+}
+
+std::string dram_read_reason(const ComparisonLine& line, const SimulationReport& model,
+                             const GpuDescription& gpu) {
+  const double gap = *line.gap_percent;
+  const std::string L2 = fmt::format("L2 ({})", bytes_text(static_cast<double>(gpu.l2_bytes)));
+  const double requested_ratio =
+      static_cast<double>(model.requested.read_bytes) / std::max(1.0, *line.recorded);
+  if (gap < -kDramAgreementPercent) {
+    return fmt::format("{} still held operands when they were read", L2);
+  }
+  if (gap <= kDramAgreementPercent) {
+    if (requested_ratio < 1.1) return "agrees: little is read twice";
+    return fmt::format("agrees: {} served the re-reads, requested bytes are {:.3g} times as many",
+                       L2, requested_ratio);
+  }
+  return fmt::format(
+      "the floor counts each operand of a launch once; {} did not hold all that is "
+      "read again, but served {:.3g} of every byte requested",
+      L2, std::max(0.0, 1.0 - 1.0 / std::max(1.0, requested_ratio)));
+}
+
+std::string dram_reason(const ComparisonLine& line, const SimulationReport& model,
+                        const GpuDescription& gpu) {
+  if (line.quantity == "read") return dram_read_reason(line, model, gpu);
+  if (*line.gap_percent < -kDramAgreementPercent) {
+    return fmt::format("{} of dirty lines were still in L2 ({}) at the end",
+                       bytes_text(line.modelled - *line.recorded),
+                       bytes_text(static_cast<double>(gpu.l2_bytes)));
+  }
+  if (*line.gap_percent <= kDramAgreementPercent) return "agrees";
+  return "lines left L2 more than once, or lines that were dirty before left it now";
+}
+
+/// "tensor_cores" -> "the tensor cores".
+std::string roof_name(const std::string& bound_by) {
+  if (bound_by == "tensor_cores") return "the tensor cores' peak";
+  if (bound_by == "cuda_cores") return "the CUDA cores' peak";
+  return "the DRAM bandwidth";
+}
+
+std::string time_reason(const ComparisonLine& line, const SimulationReport& model,
+                        const RecordingRow& run) {
+  std::string reason = fmt::format(
+      "a floor: {:.3g} % of {}", 100.0 * line.modelled / *line.recorded, roof_name(model.bound_by));
+  if (const auto busy = run.measurement->counter(counter::kTensorActivePercent)) {
+    reason += fmt::format("; the tensor cores were busy {:.3g} % of the time", *busy);
+  }
+  constexpr double kLaunchBound_s = 20e-6;
+  if (*line.recorded < kLaunchBound_s) return reason + "; so short a run is mostly launch latency";
+  return reason + "; softmax, waiting for loads and uneven blocks are not in the floor";
+}
+
+}  // namespace
+
+std::string gap_reason(const ComparisonLine& line, const SimulationReport& model,
+                       const GpuDescription& gpu, const RecordingRow& run) {
+  if (!line.gap_percent) return "nothing is modelled here to compare with";
+  switch (line.level) {
+    case Level::paper:
+      return paper_reason(line, model, run);
+    case Level::requested:
+      return requested_reason(line, model, run);
+    case Level::dram:
+      return dram_reason(line, model, gpu);
+    case Level::time:
+      return time_reason(line, model, run);
+  }
+  return "";
+}
+
+}  // namespace attnscope

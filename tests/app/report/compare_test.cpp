@@ -1,0 +1,164 @@
+#include "app/report/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "app/report/comparison_report.h"
+#include "tests/app/report/recorded_run.h"
+
+namespace attnscope {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Compare : public ::testing::Test {
+ protected:
+  const GpuDescription gpu_ = load_gpu("h200").value();
+
+  Comparison compared(const RecordingRow& row) const {
+    return compare(model_of(row, gpu_), gpu_, row);
+  }
+  static double& counter_of(RecordingRow& row, std::string_view name) {
+    return row.measurement->counters[std::string(name)];
+  }
+};
+
+TEST_F(Compare, AgreeingBytesHaveNoGapAndSaySo) {
+  for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
+    const Comparison comparison = compared(agreeing_run(algorithm, gpu_));
+    for (const std::string quantity : {"read", "written"}) {
+      const ComparisonLine* line = comparison.find(Level::requested, quantity);
+      ASSERT_NE(line, nullptr);
+      EXPECT_EQ(line->gap_percent, 0.0) << algorithm << " " << quantity;
+      EXPECT_EQ(line->reason, "agrees");
+    }
+  }
+}
+
+TEST_F(Compare, EveryLineHasAReasonOrSaysWhyItHasNone) {
+  for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
+    for (const ComparisonLine& line : compared(agreeing_run(algorithm, gpu_)).lines) {
+      EXPECT_TRUE(line.recorded.has_value());
+      EXPECT_FALSE(line.reason.empty()) << algorithm << " " << line.quantity;
+      EXPECT_EQ(line.reason.find('\n'), std::string::npos);
+    }
+  }
+}
+
+TEST_F(Compare, StandardsPaperGapIsNamedPanelReReadsWithItsTile) {
+  const Comparison comparison = compared(agreeing_run("standard", gpu_));
+  const ComparisonLine* line = comparison.find(Level::paper, "read");
+  ASSERT_NE(line, nullptr);
+  EXPECT_GT(*line->gap_percent, 10.0);
+  EXPECT_THAT(line->reason, HasSubstr("panel re-reads"));
+  EXPECT_THAT(line->reason, HasSubstr("1/BM + 1/BN = 0.02344, as tiles of 64 x 128 have"));
+}
+
+TEST_F(Compare, AnotherTileOfTheLibraryIsRecognisedFromItsBytes) {
+  RecordingRow row = agreeing_run("standard", gpu_);
+  const double heads = static_cast<double>(row.problem.batch * row.problem.heads);
+  const double scores_read = heads * 1024.0 * 1024.0 * 64.0 * 2.0 * (1.0 / 256.0 + 1.0 / 128.0);
+  for (LaunchCounters& launch : row.measurement->launches) {
+    if (launch.name != "scores") continue;
+    double& bytes = launch.counters[std::string(counter::kRequestedReadBytes)];
+    counter_of(row, counter::kRequestedReadBytes) += scores_read - bytes;
+    bytes = scores_read;
+  }
+  const Comparison comparison = compared(row);
+  EXPECT_THAT(comparison.find(Level::requested, "read")->reason,
+              HasSubstr("as tiles of 128 x 256 have"));
+}
+
+TEST_F(Compare, DramAtTheFloorCreditsL2WithTheReReads) {
+  const Comparison comparison = compared(agreeing_run("flash2", gpu_));
+  EXPECT_THAT(comparison.find(Level::dram, "read")->reason, HasSubstr("served the re-reads"));
+}
+
+TEST_F(Compare, MissingDramWritesAreDirtyLinesInL2) {
+  RecordingRow row = agreeing_run("flash2", gpu_);
+  counter_of(row, counter::kDramWriteBytes) = 0.0;
+  const Comparison comparison = compared(row);
+  const ComparisonLine* line = comparison.find(Level::dram, "written");
+  EXPECT_EQ(line->recorded, 0.0);
+  EXPECT_THAT(line->reason, HasSubstr("dirty lines were still in L2"));
+}
+
+TEST_F(Compare, ExtraWritesAreNotCalledAgreement) {
+  RecordingRow row = agreeing_run("flash2", gpu_);
+  counter_of(row, counter::kRequestedWriteBytes) *= 1.02;
+  const Comparison comparison = compared(row);
+  const ComparisonLine* line = comparison.find(Level::requested, "written");
+  EXPECT_NEAR(*line->gap_percent, 2.0, 1e-9);
+  EXPECT_THAT(line->reason, HasSubstr("register spills"));
+}
+
+TEST_F(Compare, TimeIsComparedWithTheFloor) {
+  const Comparison comparison = compared(agreeing_run("flash2", gpu_));
+  const ComparisonLine* line = comparison.find(Level::time, "time");
+  EXPECT_NEAR(*line->gap_percent, 100.0, 1e-9);
+  EXPECT_THAT(line->reason, HasSubstr("50 % of"));
+}
+
+TEST_F(Compare, MissingCountersAreUnavailableWithTheRecordedReason) {
+  RecordingRow row = agreeing_run("flash2", gpu_);
+  row.measurement->counters.clear();
+  row.measurement->unavailable_counters["*"] = "no permission";
+  const Comparison comparison = compared(row);
+  const ComparisonLine* line = comparison.find(Level::requested, "read");
+  EXPECT_FALSE(line->recorded.has_value());
+  EXPECT_FALSE(line->gap_percent.has_value());
+  EXPECT_EQ(line->unavailable, "no permission");
+}
+
+TEST_F(Compare, ARunThatFailedHasNoLinesButItsReason) {
+  RecordingRow row = recorded_run("standard");
+  row.error = failed("out of memory: S takes 68 GB");
+  const Comparison comparison = compared(row);
+  EXPECT_TRUE(comparison.lines.empty());
+  EXPECT_EQ(comparison.unavailable, "out of memory: S takes 68 GB");
+}
+
+TEST_F(Compare, LaunchesAreComparedApartWhereThereAreSeveral) {
+  const Comparison standard = compared(agreeing_run("standard", gpu_));
+  int launch_lines = 0;
+  for (const ComparisonLine& line : standard.lines) launch_lines += line.launch.empty() ? 0 : 1;
+  EXPECT_EQ(launch_lines, 3 * 4);  // scores, softmax, output: read and written, requested and dram
+}
+
+TEST_F(Compare, ARecordingsDeviceFindsItsDescription) {
+  const auto device = [](const std::string& capability, Index sm_count, double memory_gb) {
+    DeviceInfo info;
+    info.compute_capability = capability;
+    info.sm_count = sm_count;
+    info.memory_bytes = static_cast<Index>(memory_gb * 1e9);
+    return find_gpu_of(info);
+  };
+  EXPECT_EQ(device("9.0", 132, 150.0), "h200");
+  EXPECT_EQ(device("9.0", 132, 85.0), "h100-sxm");
+  EXPECT_EQ(device("8.0", 108, 42.4), "a100-40gb");
+  EXPECT_EQ(device("8.0", 108, 85.0), "a100-80gb");
+  EXPECT_EQ(device("12.0", 170, 34.0), std::nullopt);
+}
+
+TEST_F(Compare, TheReportHoldsProvenanceRunsAndSpeedups) {
+  Recording recording;
+  recording.device.name = "NVIDIA H200";
+  recording.device.driver = "580.1";
+  recording.date = "2026-01-31T12:34:56Z";
+  RecordingRow lost = recorded_run("standard");
+  lost.problem.N = 65536;
+  lost.error = failed("out of memory");
+  recording.rows = {agreeing_run("standard", gpu_), agreeing_run("flash2", gpu_), lost};
+  std::vector<Comparison> comparisons;
+  for (const RecordingRow& row : recording.rows) comparisons.push_back(compared(row));
+  const std::string report = comparison_report(recording, gpu_, comparisons);
+  for (const char* part : {"NVIDIA H200", "580.1", "2026-01-31", "## Against standard attention",
+                           "panel re-reads", "unavailable: out of memory"}) {
+    EXPECT_THAT(report, HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace attnscope

@@ -1,0 +1,60 @@
+/// Recorded runs made from the model, so that tests know what each gap is.
+#pragma once
+
+#include "app/report/compare.h"
+
+namespace attnscope {
+
+/// A small problem with several row tiles.
+inline RecordingRow recorded_run(const std::string& algorithm) {
+  RecordingRow row;
+  row.problem.heads = 2;
+  row.problem.kv_heads = 2;
+  row.problem.N = 1024;
+  row.problem.N_kv = 1024;
+  row.problem.d = 64;
+  row.algorithm = algorithm;
+  row.kernel = algorithm;
+  row.tiling = Tiling{128, 64};
+  return row;
+}
+
+inline SimulationReport model_of(const RecordingRow& row, const GpuDescription& gpu) {
+  SimulationRequest request;
+  request.problem = row.problem;
+  request.algorithm = row.algorithm;
+  request.tiling = row.tiling;
+  request.carry = row.carry;
+  request.gpu = gpu;
+  request.allow_overflow = true;
+  return simulate(request).value();
+}
+
+/// The counters that a GPU would show if the model were exact, times `factor`.
+inline Counters counters_of(const Bytes& requested, const Bytes& dram, double factor = 1.0) {
+  Counters counters;
+  counters[std::string(counter::kRequestedReadBytes)] =
+      factor * static_cast<double>(requested.read_bytes);
+  counters[std::string(counter::kRequestedWriteBytes)] =
+      factor * static_cast<double>(requested.write_bytes);
+  counters[std::string(counter::kDramReadBytes)] = static_cast<double>(dram.read_bytes);
+  counters[std::string(counter::kDramWriteBytes)] = static_cast<double>(dram.write_bytes);
+  return counters;
+}
+
+/// The run with a measurement that agrees with the model; its time is twice the floor.
+inline RecordingRow agreeing_run(const std::string& algorithm, const GpuDescription& gpu) {
+  RecordingRow row = recorded_run(algorithm);
+  const SimulationReport model = model_of(row, gpu);
+  Measurement measurement;
+  const double time_s = 2.0 * model.predicted_s;
+  measurement.time = {time_s, time_s, time_s, 20};
+  measurement.counters = counters_of(model.requested, model.dram);
+  for (const LaunchReport& launch : model.launches) {
+    measurement.launches.push_back({launch.name, true, counters_of(launch.requested, launch.dram)});
+  }
+  row.measurement = measurement;
+  return row;
+}
+
+}  // namespace attnscope
