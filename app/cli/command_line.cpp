@@ -1,0 +1,151 @@
+#include "app/cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+
+#include "reference/nearest_name.h"
+
+namespace attnscope::cli {
+
+std::optional<std::string> GivenOptions::text(std::string_view name) const {
+  const auto found = values_.find(name);
+  if (found == values_.end() || found->second.empty()) return std::nullopt;
+  return found->second.front();
+}
+
+std::vector<std::string> GivenOptions::all(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? std::vector<std::string>{} : found->second;
+}
+
+namespace {
+
+using Values = std::map<std::string, std::vector<std::string>>;
+
+/// A CLI11 parser of the command. The values land in `values`, which must outlive it.
+void define_options(CLI::App& app, const CommandSpec& command, Values& values) {
+  app.allow_extras();
+  for (const OptionSpec& spec : command.options) {
+    const std::string flag = "--" + spec.name;
+    if (spec.value_name.empty()) {
+      app.add_flag(flag, spec.help);
+    } else {
+      app.add_option(flag, values[spec.name], spec.help)
+          ->type_name(spec.value_name)
+          ->expected(1)
+          ->allow_extra_args(false)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    }
+  }
+  if (!command.operand.empty()) {
+    app.add_option(command.operand, values[std::string(kOperand)], "")
+        ->expected(1)
+        ->allow_extra_args(false);
+  }
+}
+
+/// Why an argument that the command does not take is refused.
+Error unexpected(const CommandSpec& command, std::span<const CommandSpec> commands,
+                 const std::string& argument) {
+  if (!argument.starts_with("--") || argument == "--") {
+    return invalid_request(
+        fmt::format("unexpected argument '{}'; {} takes options only, see "
+                    "attnscope-cli {} --help",
+                    printable(argument), command.name, command.name));
+  }
+  const std::string name = argument.substr(2, argument.find('=') - 2);
+  for (const CommandSpec& other : commands) {
+    const auto is_named = [&](const OptionSpec& option) { return option.name == name; };
+    if (std::any_of(other.options.begin(), other.options.end(), is_named)) {
+      return invalid_request(
+          fmt::format("--{} is an option of {}, not of {}; see attnscope-cli {} "
+                      "--help",
+                      name, other.name, command.name, command.name));
+    }
+  }
+  std::vector<std::string> known;
+  for (const OptionSpec& option : command.options) known.push_back(option.name);
+  const auto nearest = nearest_name(name, known);
+  return invalid_request(fmt::format(
+      "unknown option '--{}' of {}; {}see attnscope-cli {} --help", printable(name), command.name,
+      nearest ? fmt::format("did you mean '--{}'? ", *nearest) : "", command.name));
+}
+
+}  // namespace
+
+Result<GivenOptions> parse_arguments(const CommandSpec& command,
+                                     std::span<const CommandSpec> commands,
+                                     const std::vector<std::string>& arguments) {
+  // The command line after "--" is someone else's to parse
+  const auto own_end =
+      command.takes_command ? std::find(arguments.begin(), arguments.end(), "--") : arguments.end();
+  std::vector<std::string> reversed(arguments.begin(), own_end);
+  std::reverse(reversed.begin(), reversed.end());  // as CLI11 wants them
+
+  Values values;
+  CLI::App app;
+  define_options(app, command, values);
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::ParseError& error) {
+    return invalid_request(
+        fmt::format("{}; see attnscope-cli {} --help", printable(error.what()), command.name));
+  }
+  if (const auto extras = app.remaining(); !extras.empty()) {
+    return unexpected(command, commands, extras.front());
+  }
+
+  GivenOptions given;
+  if (own_end != arguments.end()) {
+    given.add(std::string(kSweptWords), {own_end + 1, arguments.end()});
+  }
+  for (const OptionSpec& spec : command.options) {
+    const std::size_t count = app.get_option("--" + spec.name)->count();
+    if (count == 0) continue;
+    if (count > 1 && !spec.repeatable) {
+      return invalid_request(
+          fmt::format("--{} was given {} times; give it once", spec.name, count));
+    }
+    if (spec.value_name.empty() && app.get_option("--" + spec.name)->results().front() != "true") {
+      return invalid_request(fmt::format("--{} is a switch and takes no value", spec.name));
+    }
+    given.add(spec.name, values[spec.name]);
+  }
+  if (!command.operand.empty() && app.get_option(command.operand)->count() > 0) {
+    given.add(std::string(kOperand), values[std::string(kOperand)]);
+  }
+  return given;
+}
+
+bool asks_for_help(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const std::string& text) { return text == "--help" || text == "-h"; });
+}
+
+std::string help_text(const CommandSpec& command) {
+  std::string text =
+      fmt::format("{}\n\nUsage: attnscope-cli {}{} [options]\n\nOptions:\n", command.summary,
+                  command.name, command.operand.empty() ? "" : " " + command.operand);
+  for (const OptionSpec& option : command.options) {
+    const std::string left = fmt::format("--{}{}{}", option.name,
+                                         option.value_name.empty() ? "" : " ", option.value_name);
+    text += fmt::format("  {:<28} {}\n", left, option.help);
+  }
+  return text;
+}
+
+Result<std::int64_t> parse_whole(std::string_view option, std::string_view text, std::int64_t min,
+                                 std::int64_t max) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  const bool is_whole = parsed.ec == std::errc{} && parsed.ptr == end;
+  if (is_whole && value >= min && value <= max) return value;
+  return invalid_request(fmt::format("--{} is '{}'; it must be a whole number from {} to {}",
+                                     option, printable(text), min, max));
+}
+
+}  // namespace attnscope::cli

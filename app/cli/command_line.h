@@ -1,0 +1,74 @@
+/// Options and commands as data, and one parser for all of them: every option at most once, every
+/// mistake one line that says what, why, and what would be accepted.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/result.h"
+
+namespace attnscope::cli {
+
+/// One option of a command.
+struct OptionSpec {
+  std::string name;        ///< "seq-len", without dashes
+  std::string value_name;  ///< "N"; empty for a switch
+  std::string help;
+  bool repeatable = false;
+};
+
+/// The options that were given, as text. Commands turn text into values.
+class GivenOptions {
+ public:
+  void add(const std::string& name, std::vector<std::string> values) {
+    values_[name] = std::move(values);
+  }
+  bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
+  /// The option's value, or nothing when it was not given.
+  std::optional<std::string> text(std::string_view name) const;
+  /// Every value of a repeatable option.
+  std::vector<std::string> all(std::string_view name) const;
+
+ private:
+  std::map<std::string, std::vector<std::string>, std::less<>> values_;
+};
+
+/// What a command does with its options. Nothing on success.
+using CommandFunction = std::function<std::optional<Error>(const GivenOptions&)>;
+
+struct CommandSpec {
+  std::string name;
+  std::string summary;  ///< one sentence
+  std::string operand;  ///< name of the one positional argument, empty when there is none
+  std::vector<OptionSpec> options;
+  CommandFunction run;
+  bool takes_command = false;  ///< what follows "--" is another command line (sweep)
+};
+
+/// Name under which GivenOptions holds the positional argument.
+inline constexpr std::string_view kOperand = "(operand)";
+/// Name under which it holds the words after "--", where the command takes them.
+inline constexpr std::string_view kSweptWords = "(swept)";
+
+/// The options in `arguments` (without program and command name), or invalid_request. `commands`
+/// are all commands, so that an option of another command is named as such.
+Result<GivenOptions> parse_arguments(const CommandSpec& command,
+                                     std::span<const CommandSpec> commands,
+                                     const std::vector<std::string>& arguments);
+
+/// Whether --help or -h stands among the arguments.
+bool asks_for_help(const std::vector<std::string>& arguments);
+
+/// The text of `attnscope-cli COMMAND --help`.
+std::string help_text(const CommandSpec& command);
+
+/// A whole number from `min` to `max`, digits only; `option` names it in the message.
+Result<std::int64_t> parse_whole(std::string_view option, std::string_view text, std::int64_t min,
+                                 std::int64_t max);
+
+}  // namespace attnscope::cli

@@ -1,0 +1,238 @@
+#include "app/cli/compare_command.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/kernel_request.h"
+#include "app/cli/outputs.h"
+#include "app/cli/problem_options.h"
+#include "app/cli/table.h"
+#include "app/report/comparison_report.h"
+#include "app/report/number_text.h"
+#include "sim/device/assets.h"
+#include "sim/schedule/catalog.h"
+
+namespace attnscope::cli {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+std::vector<std::string> known_algorithms() {
+  std::vector<std::string> names;
+  for (const Algorithm& algorithm : algorithms()) names.emplace_back(algorithm.name);
+  return names;
+}
+
+/// Options that choose rows: only those that were given count.
+class RowFilter {
+ public:
+  static Result<RowFilter> parse(const GivenOptions& given) {
+    // The algorithm is a filter like the others here; the parser wants one to read the rest
+    GivenOptions complete = given;
+    if (!given.has("algorithm")) complete.add("algorithm", {known_algorithms().front()});
+    const auto request = parse_problem(complete, known_algorithms());
+    if (!request) return request.error();
+    return RowFilter(given, request.value());
+  }
+
+  bool matches(const RecordingRow& row) const {
+    const AttentionProblem& asked = request_.problem;
+    const auto agrees = [&](const char* option, const auto& a, const auto& b) {
+      return !given_.has(option) || a == b;
+    };
+    const auto side = [&](const std::optional<Index>& wanted, Index Tiling::*member) {
+      return !wanted || (row.tiling && (*row.tiling).*member == *wanted);
+    };
+    return agrees("algorithm", request_.algorithm, row.algorithm) &&
+           agrees("pass", request_.pass, row.pass) &&
+           agrees("batch", asked.batch, row.problem.batch) &&
+           agrees("heads", asked.heads, row.problem.heads) &&
+           agrees("kv-heads", asked.kv_heads, row.problem.kv_heads) &&
+           agrees("seq-len", asked.N, row.problem.N) &&
+           agrees("kv-len", asked.N_kv, row.problem.N_kv) &&
+           agrees("head-dim", asked.d, row.problem.d) &&
+           agrees("dtype", asked.dtype, row.problem.dtype) &&
+           agrees("mask", asked.mask, row.problem.mask) &&
+           agrees("carry", request_.carry, row.carry) && side(request_.Br, &Tiling::Br) &&
+           side(request_.Bc, &Tiling::Bc);
+  }
+
+ private:
+  RowFilter(GivenOptions given, ProblemRequest request)
+      : given_(std::move(given)), request_(std::move(request)) {}
+
+  GivenOptions given_;
+  ProblemRequest request_;
+};
+
+/// --gpu, else the description that fits the recording's device.
+Result<GpuDescription> gpu_for(const GivenOptions& given, const Recording& recording) {
+  const auto fitting = find_gpu_of(recording.device);
+  if (!given.has("gpu") && !fitting) {
+    return invalid_request(
+        fmt::format("no shipped description fits the recording's GPU '{}'; name one with --gpu",
+                    recording.device.name));
+  }
+  return parse_gpu(given, fitting.value_or("h200"));
+}
+
+ordered_json line_json(const ComparisonLine& line) {
+  ordered_json json = {{"level", to_string(line.level)}, {"quantity", line.quantity}};
+  if (!line.launch.empty()) json["launch"] = line.launch;
+  json["unit"] = line.unit;
+  json["modelled"] = line.modelled;
+  if (line.recorded) json["recorded"] = *line.recorded;
+  if (!line.unavailable.empty()) json["unavailable"] = line.unavailable;
+  if (line.gap_percent) json["gap_percent"] = *line.gap_percent;
+  if (!line.reason.empty()) json["reason"] = line.reason;
+  return json;
+}
+
+ordered_json comparison_json(const Comparison& comparison) {
+  ordered_json json = run_identity(comparison.run);
+  if (!comparison.unavailable.empty()) {
+    json["unavailable"] = comparison.unavailable;
+    return json;
+  }
+  json["lines"] = ordered_json::array();
+  for (const ComparisonLine& line : comparison.lines) json["lines"].push_back(line_json(line));
+  return json;
+}
+
+ordered_json comparisons_json(const Recording& recording, const GpuDescription& gpu,
+                              const std::vector<Comparison>& comparisons) {
+  ordered_json document = {{"schema", "attnscope.comparison/1"},
+                           {"recorded",
+                            {{"device", recording.device.name},
+                             {"driver", recording.device.driver},
+                             {"date", recording.date},
+                             {"commit", recording.build.commit}}},
+                           {"gpu", gpu.name},
+                           {"runs", ordered_json::array()}};
+  for (const Comparison& comparison : comparisons) {
+    document["runs"].push_back(comparison_json(comparison));
+  }
+  return document;
+}
+
+/// One CSV row a line of a comparison, each with its run in front.
+std::vector<ordered_json> comparison_rows(const std::vector<Comparison>& comparisons) {
+  std::vector<ordered_json> rows;
+  for (const Comparison& comparison : comparisons) {
+    const ordered_json identity = run_identity(comparison.run);
+    if (!comparison.unavailable.empty()) {
+      rows.push_back(identity);
+      rows.back()["unavailable"] = comparison.unavailable;
+    }
+    for (const ComparisonLine& line : comparison.lines) {
+      rows.push_back(identity);
+      rows.back().update(line_json(line));
+    }
+  }
+  return rows;
+}
+
+std::string comparison_text(const Comparison& comparison) {
+  if (!comparison.unavailable.empty()) {
+    return fmt::format("{}\n  unavailable: {}\n\n", run_title(comparison.run),
+                       comparison.unavailable);
+  }
+  std::vector<std::vector<std::string>> lines = {
+      {"  level", "quantity", "modelled", "recorded", "gap", "reason"}};
+  for (const ComparisonLine& line : comparison.lines) {
+    const std::string level(to_string(line.level));
+    lines.push_back({"  " + level + (line.launch.empty() ? "" : ", " + line.launch), line.quantity,
+                     quantity_text(line, line.modelled),
+                     line.recorded ? quantity_text(line, *line.recorded) : "unavailable",
+                     line.gap_percent ? percent_text(*line.gap_percent) : "-",
+                     line.recorded ? line.reason : line.unavailable});
+  }
+  return fmt::format("{}\n{}\n", run_title(comparison.run), table_text(lines, 6));
+}
+
+/// Every row that the filter lets through, modelled and compared.
+Result<std::vector<Comparison>> compare_rows(const Recording& recording, const RowFilter& filter,
+                                             const GpuDescription& gpu) {
+  std::vector<Comparison> comparisons;
+  for (const RecordingRow& row : recording.rows) {
+    if (!filter.matches(row)) continue;
+    show_progress(fmt::format("comparing {}", run_title(row)));
+    auto comparison = model_and_compare(row, gpu);
+    if (!comparison) {
+      clear_progress();
+      return comparison.error();
+    }
+    comparisons.push_back(std::move(comparison).value());
+  }
+  clear_progress();
+  return comparisons;
+}
+
+std::optional<Error> run_compare(const GivenOptions& given) {
+  const auto outputs = parse_outputs(given);
+  if (!outputs) return outputs.error();
+  const auto report_file = given.text("report");
+  if (report_file && *report_file != "-") {
+    if (auto error = check_writable("report", *report_file)) return error;
+  }
+  const auto filter = RowFilter::parse(given);
+  if (!filter) return filter.error();
+  const auto file = given.text("recording");
+  if (!file) {
+    return invalid_request("--recording is required; see attnscope-cli list recordings");
+  }
+  const auto path = find_asset("recordings", *file);
+  if (!path) return path.error();
+  const auto recording = read_recording(path.value());
+  if (!recording) return invalid_request(recording.error().message);
+  const auto gpu = gpu_for(given, recording.value());
+  if (!gpu) return gpu.error();
+
+  const auto comparisons = compare_rows(recording.value(), filter.value(), gpu.value());
+  if (!comparisons) return comparisons.error();
+  if (comparisons.value().empty()) {
+    return invalid_request(
+        fmt::format("no row of '{}' is as asked; it has {} rows: leave out an option", *file,
+                    recording.value().rows.size()));
+  }
+
+  if (report_file) {
+    const std::string report =
+        comparison_report(recording.value(), gpu.value(), comparisons.value());
+    if (auto error = write_text(*report_file, report)) return error;
+  }
+  const ordered_json document =
+      comparisons_json(recording.value(), gpu.value(), comparisons.value());
+  if (auto error = write_outputs(outputs.value(), document, comparison_rows(comparisons.value()))) {
+    return error;
+  }
+  if (outputs.value().owns_standard_output() || report_file == "-") return std::nullopt;
+  std::string text = fmt::format("modelled: {}; recorded: {}, {}\n\n", gpu.value().display_name,
+                                 recording.value().device.name, recording.value().date);
+  for (const Comparison& comparison : comparisons.value()) text += comparison_text(comparison);
+  return write_text("-", text);
+}
+
+}  // namespace
+
+CommandSpec compare_command() {
+  std::vector<OptionSpec> filters = problem_options();
+  for (OptionSpec& option : filters) {
+    if (option.name == "algorithm") option.help = "only rows of this algorithm";
+  }
+  return {.name = "compare",
+          .summary = "Shows modelled numbers beside recorded ones, with each gap and its reason.",
+          .operand = "",
+          .options = joined({{{"recording", "NAME|FILE", "required; the recording to compare with"},
+                              {"report", "FILE", "write a Markdown report; - is standard output"},
+                              {"gpu", "NAME|FILE", "the modelled GPU [that of the recording]"},
+                              {"sram-bytes", "BYTES", "in place of the GPU's shared memory"},
+                              {"l2-bytes", "BYTES", "in place of the GPU's L2 cache"}},
+                             filters,
+                             output_options()}),
+          .run = run_compare};
+}
+
+}  // namespace attnscope::cli

@@ -1,0 +1,22 @@
+/// What run and measure share: the kernel of an algorithm and whether it takes the problem.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/cli/problem_options.h"
+#include "kernels/client/kernel_library.h"
+
+namespace attnscope::cli {
+
+/// Names of the algorithms that have a kernel.
+std::vector<std::string> kernel_algorithms();
+
+/// The kernel of the request's algorithm in the asked tiling, or invalid_request when it does not
+/// take the problem. Needs no GPU.
+Result<KernelChoice> choose_kernel(const ProblemRequest& request);
+
+/// {"problem", "algorithm", "kernel", "pass", "tiling", "carry", "inputs"}, as a recording has
+/// them.
+nlohmann::ordered_json run_identity(const RecordingRow& row);
+
+}  // namespace attnscope::cli

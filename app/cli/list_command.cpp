@@ -1,0 +1,204 @@
+#include "app/cli/list_command.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/outputs.h"
+#include "app/cli/problem_options.h"
+#include "app/cli/table.h"
+#include "app/report/number_text.h"
+#include "kernels/catalog.h"
+#include "kernels/recording/recording.h"
+#include "reference/json/json_document.h"
+#include "reference/nearest_name.h"
+#include "sim/device/assets.h"
+#include "sim/schedule/catalog.h"
+
+namespace attnscope::cli {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+using Rows = std::vector<ordered_json>;
+
+Rows list_algorithms() {
+  Rows rows;
+  for (const Algorithm& algorithm : algorithms()) {
+    rows.push_back({{"name", algorithm.name},
+                    {"title", algorithm.title},
+                    {"summary", algorithm.summary},
+                    {"source", algorithm.source}});
+  }
+  return rows;
+}
+
+/// "128x64" of the kernel's default for every head dimension that it takes.
+std::string tilings_text(const kernels::KernelInfo& kernel, DType dtype) {
+  std::string text;
+  for (Index d = 1; d <= 256; ++d) {
+    const auto tilings = kernels::kernel_tilings(kernel, dtype, d);
+    if (tilings.empty()) continue;
+    text += fmt::format("{}d={}: {}x{}", text.empty() ? "" : "; ", d, tilings.front().Br,
+                        tilings.front().Bc);
+  }
+  return text;
+}
+
+Rows list_kernels() {
+  Rows rows;
+  for (const kernels::KernelInfo& kernel : kernels::catalog()) {
+    rows.push_back({{"name", kernel.name},
+                    {"algorithm", kernel.algorithm},
+                    {"idea", kernel.idea},
+                    {"source", kernel.source},
+                    {"default_tilings_bf16", tilings_text(kernel, DType::bf16)},
+                    {"default_tilings_fp32", tilings_text(kernel, DType::fp32)}});
+  }
+  return rows;
+}
+
+Rows list_gpu_descriptions() {
+  Rows rows;
+  for (const std::string& name : list_gpus()) {
+    const auto loaded = load_gpu(name);
+    if (!loaded) {
+      rows.push_back({{"name", name}, {"error", loaded.error().message}});
+      continue;
+    }
+    const GpuDescription& gpu = loaded.value();
+    ordered_json row = {{"name", gpu.name},
+                        {"display_name", gpu.display_name},
+                        {"sm_count", gpu.sm_count},
+                        {"shared_bytes_per_block", gpu.shared_bytes_per_block},
+                        {"register_bytes_per_sm", gpu.register_bytes_per_sm},
+                        {"l2_bytes", gpu.l2_bytes},
+                        {"hbm_bytes", gpu.hbm_bytes},
+                        {"dram_bytes_per_s", gpu.dram_bytes_per_s}};
+    for (DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+      const auto rate = gpu.matrix_flops_per_s(dtype);
+      if (rate) row[fmt::format("matrix_flops_per_s_{}", to_string(dtype))] = *rate;
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+Rows list_recordings() {
+  Rows rows;
+  for (const std::string& name : list_assets("recordings")) {
+    const auto path = find_asset("recordings", name);
+    const auto recording = path ? read_recording(path.value()) : Result<Recording>(path.error());
+    if (!recording) {
+      rows.push_back({{"name", name}, {"error", recording.error().message}});
+      continue;
+    }
+    rows.push_back({{"name", name},
+                    {"device", recording.value().device.name},
+                    {"driver", recording.value().device.driver},
+                    {"date", recording.value().date},
+                    {"commit", recording.value().build.commit},
+                    {"rows", recording.value().rows.size()}});
+  }
+  return rows;
+}
+
+Rows list_scenes() {
+  Rows rows;
+  for (const std::string& name : list_assets("scenes")) {
+    const auto path = find_asset("scenes", name);
+    const auto scene = path ? read_json_file(path.value()) : Result<nlohmann::json>(path.error());
+    if (!scene || !scene.value().is_object()) {
+      rows.push_back({{"name", name}, {"error", scene ? "not a scene" : scene.error().message}});
+      continue;
+    }
+    rows.push_back({{"name", name},
+                    {"title", scene.value().value("title", name)},
+                    {"algorithm", scene.value().value("algorithm", "")}});
+  }
+  return rows;
+}
+
+struct Listing {
+  std::string name;
+  Rows (*rows)();
+};
+
+const std::vector<Listing>& listings() {
+  static const std::vector<Listing> all = {{"algorithms", list_algorithms},
+                                           {"kernels", list_kernels},
+                                           {"gpus", list_gpu_descriptions},
+                                           {"recordings", list_recordings},
+                                           {"scenes", list_scenes}};
+  return all;
+}
+
+/// A cell for people: quantities with their units, by the ending of the key.
+std::string cell_text(const std::string& key, const ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_number()) return value.dump();
+  const auto names = [&](std::string_view part) { return key.find(part) != std::string::npos; };
+  if (names("bytes_per_s") && !names("per_sm")) return bytes_text(value.get<double>()) + "/s";
+  if (names("bytes")) return bytes_text(value.get<double>());
+  if (names("flops_per_s")) return flops_text(value.get<double>()) + "/s";
+  return value.dump();
+}
+
+/// One table of all rows: the keys of the longest row are its header.
+std::string rows_text(const Rows& rows) {
+  if (rows.empty()) return "none\n";
+  std::vector<std::vector<std::string>> lines(1);
+  for (const auto& row : rows) {
+    if (row.size() <= lines[0].size()) continue;
+    lines[0].clear();
+    for (const auto& [key, value] : row.items()) lines[0].push_back(key);
+  }
+  for (const auto& row : rows) {
+    auto& line = lines.emplace_back();
+    if (row.contains("error")) {
+      line = {row.at("name").get<std::string>(),
+              fmt::format("unavailable: {}", row.at("error").get<std::string>())};
+      continue;
+    }
+    for (const std::string& key : lines[0]) {
+      const auto cell = row.find(key);
+      line.push_back(cell == row.end() ? "-" : cell_text(key, *cell));
+    }
+  }
+  return table_text(lines, lines[0].size());
+}
+
+std::optional<Error> run_list(const GivenOptions& given) {
+  std::vector<std::string> names;
+  for (const Listing& listing : listings()) names.push_back(listing.name);
+  const auto wanted = given.text(kOperand);
+  if (!wanted) {
+    return invalid_request(
+        fmt::format("list needs to know what; known: {}", fmt::join(names, ", ")));
+  }
+  const auto outputs = parse_outputs(given);
+  if (!outputs) return outputs.error();
+  for (const Listing& listing : listings()) {
+    if (listing.name != *wanted) continue;
+    const auto assets = find_assets_dir();
+    if (!assets) return assets.error();
+    const Rows rows = listing.rows();
+    const ordered_json document = {{"schema", "attnscope.list/1"}, {listing.name, rows}};
+    if (auto error = write_outputs(outputs.value(), document, rows)) return error;
+    return outputs.value().owns_standard_output() ? std::nullopt : write_text("-", rows_text(rows));
+  }
+  return invalid_request(unknown_name_message("list", *wanted, names));
+}
+
+}  // namespace
+
+CommandSpec list_command() {
+  return {.name = "list",
+          .summary = "Lists algorithms, kernels, gpus, recordings or scenes.",
+          .operand = "algorithms|kernels|gpus|recordings|scenes",
+          .options = output_options(),
+          .run = run_list};
+}
+
+}  // namespace attnscope::cli

@@ -1,0 +1,85 @@
+/// attnscope-cli: the model and the kernels without a window. Exit status: 0 done, 1 the work
+/// failed or something is unavailable, 2 the request was invalid.
+#include <fmt/format.h>
+
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "app/cli/command_line.h"
+#include "app/cli/commands.h"
+#include "kernels/recording/build_info.h"
+#include "reference/nearest_name.h"
+
+namespace {
+
+using namespace attnscope;
+using namespace attnscope::cli;
+
+std::string overview(const std::vector<CommandSpec>& commands) {
+  std::string text =
+      "attnscope-cli: attention kernels on a modelled and on a real GPU\n\n"
+      "Usage: attnscope-cli COMMAND [options]\n\nCommands:\n";
+  for (const CommandSpec& command : commands) {
+    text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  }
+  return text + "\nattnscope-cli COMMAND --help lists the options of a command.\n";
+}
+
+/// Prints the error as exactly one line; the exit status that it stands for.
+int report(const Error& error) {
+  std::string line = error.message;
+  for (char& c : line) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  const char* kind = error.kind == Error::Kind::unavailable ? "unavailable" : "error";
+  fmt::print(stderr, "{}: {}\n", kind, line);
+  return error.kind == Error::Kind::invalid_request ? 2 : 1;
+}
+
+int run_program(const std::vector<std::string>& arguments) {
+  const std::vector<CommandSpec> commands = all_commands();
+  std::vector<std::string> names;
+  for (const CommandSpec& command : commands) names.push_back(command.name);
+
+  // Without a command there is nothing to do but explain
+  if (arguments.empty()) {
+    return report(invalid_request(
+        fmt::format("no command; known: {}; see attnscope-cli --help", fmt::join(names, ", "))));
+  }
+  if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
+    fmt::print("{}", overview(commands));
+    return 0;
+  }
+  if (arguments[0] == "--version") {
+    fmt::print("attnscope-cli {} ({})\n", build_info().version, build_info().commit);
+    return 0;
+  }
+
+  for (const CommandSpec& command : commands) {
+    if (command.name != arguments[0]) continue;
+    const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+    if (asks_for_help(rest)) {
+      fmt::print("{}", help_text(command));
+      return 0;
+    }
+    const auto given = parse_arguments(command, commands, rest);
+    if (!given) return report(given.error());
+    const auto error = command.run(given.value());
+    return error ? report(*error) : 0;
+  }
+  return report(invalid_request(unknown_name_message("command", arguments[0], names)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run_program({argv + 1, argv + argc});
+  } catch (const std::bad_alloc&) {
+    return report(failed("this machine has too little memory for the request"));
+  } catch (const std::exception& exception) {
+    return report(failed(fmt::format("internal error: {}", exception.what())));
+  }
+}

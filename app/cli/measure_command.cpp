@@ -1,0 +1,175 @@
+#include "app/cli/measure_command.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/kernel_request.h"
+#include "app/cli/outputs.h"
+#include "app/cli/table.h"
+#include "app/report/comparison_report.h"
+#include "app/report/number_text.h"
+
+namespace attnscope::cli {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+std::vector<OptionSpec> protocol_options() {
+  return {
+      {"warm-ups", "COUNT", "passes before the timed ones [3]"},
+      {"repeats", "COUNT", "timed passes [20]"},
+      {"cache", "STATE", "cold or warm: the L2 cache when a pass begins [cold]"},
+      {"no-counters", "", "only time it: no hardware counters"},
+      {"checked-rows", "COUNT", "rows compared with the reference, 0 for none [64]"},
+  };
+}
+
+/// Sets `target` from a whole number option when it was given.
+std::optional<Error> read_count(const GivenOptions& given, std::string_view option, int min,
+                                int& target) {
+  const auto text = given.text(option);
+  if (!text) return std::nullopt;
+  const auto value = parse_whole(option, *text, min, 1'000'000);
+  if (!value) return value.error();
+  target = static_cast<int>(value.value());
+  return std::nullopt;
+}
+
+Result<Protocol> parse_protocol(const GivenOptions& given) {
+  Protocol protocol;
+  if (auto error = read_count(given, "warm-ups", 0, protocol.warm_ups)) return *error;
+  if (auto error = read_count(given, "repeats", 1, protocol.repeats)) return *error;
+  if (auto error = read_count(given, "checked-rows", 0, protocol.checked_rows)) return *error;
+  if (const auto text = given.text("cache")) {
+    const auto state = parse_cache_state(*text);
+    if (!state) {
+      return invalid_request(fmt::format("--cache is '{}'; it must be cold or warm", *text));
+    }
+    protocol.cache = *state;
+  }
+  protocol.counters = !given.has("no-counters");
+  return protocol;
+}
+
+/// One GPU session for all measurements of this process: opening it takes longer than most of them.
+Result<std::shared_ptr<KernelLibrary>> shared_library() {
+  static std::shared_ptr<KernelLibrary> opened;
+  if (opened) return opened;
+  auto library = KernelLibrary::load();
+  if (library) opened = library.value();
+  return library;
+}
+
+}  // namespace
+
+std::optional<Error> check_measure_options(const GivenOptions& given) {
+  if (const auto request = parse_problem(given, kernel_algorithms()); !request) {
+    return request.error();
+  }
+  if (const auto protocol = parse_protocol(given); !protocol) return protocol.error();
+  const auto file = given.text("out");
+  if (!file) return std::nullopt;
+  if (auto error = check_writable("out", *file)) return error;
+
+  // A file that is there already must be a recording
+  std::error_code error;
+  if (!std::filesystem::exists(*file, error)) return std::nullopt;
+  const auto existing = read_recording(*file);
+  return existing ? std::nullopt : std::optional(existing.error());
+}
+
+Result<Recording> measure_once(const GivenOptions& given) {
+  if (auto error = check_measure_options(given)) return *error;
+  const ProblemRequest request = parse_problem(given, kernel_algorithms()).value();
+  const Protocol protocol = parse_protocol(given).value();
+  const auto choice = choose_kernel(request);
+  if (!choice) return choice.error();
+  const auto library = shared_library();
+  if (!library) return library.error();
+
+  // Open the file first: a recording of another GPU or build is refused before any work
+  Recording recording = library.value()->empty_recording(protocol);
+  std::optional<RecordingWriter> writer;
+  if (const auto file = given.text("out")) {
+    auto opened = RecordingWriter::open(*file, recording);
+    if (!opened) return opened.error();
+    writer = std::move(opened).value();
+  }
+
+  RecordingRow row =
+      library.value()->record_forward(request.problem, choice.value(), request.inputs, protocol);
+  if (writer) {
+    if (auto error = writer->add(row)) return *error;
+  }
+  recording.rows = {std::move(row)};
+  return recording;
+}
+
+namespace {
+
+std::string measurement_text(const Recording& recording) {
+  const RecordingRow& row = recording.rows.front();
+  const Measurement& measured = *row.measurement;
+  std::vector<std::vector<std::string>> lines = {{"quantity", "measured"}};
+  lines.push_back({"time, median", seconds_text(measured.time.median_s)});
+  lines.push_back({"time, min", seconds_text(measured.time.min_s)});
+  lines.push_back({"time, max", seconds_text(measured.time.max_s)});
+  lines.push_back({"timed passes", fmt::format("{}", measured.time.n)});
+  for (const auto& [name, value] : measured.counters) {
+    lines.push_back({name, fmt::format("{:.15g}", value)});
+  }
+  for (const auto& [name, reason] : measured.unavailable_counters) {
+    lines.push_back({name, fmt::format("unavailable: {}", reason)});
+  }
+  if (measured.accuracy) {
+    const Accuracy& accuracy = *measured.accuracy;
+    lines.push_back({"max abs error of O", fmt::format("{:.3g}", accuracy.max_abs_error)});
+    lines.push_back({"within tolerance", accuracy.within_tolerance ? "yes" : "NO"});
+  }
+  return fmt::format("{}\non {} (measured), driver {}, {} L2\n\n{}", run_title(row),
+                     recording.device.name, recording.device.driver,
+                     to_string(recording.protocol.cache), table_text(lines));
+}
+
+std::optional<Error> measure(const GivenOptions& given) {
+  const auto outputs = parse_outputs(given);
+  if (!outputs) return outputs.error();
+  show_progress("measuring");
+  const auto recording = measure_once(given);
+  clear_progress();
+  if (!recording) return recording.error();
+  const RecordingRow& row = recording.value().rows.front();
+  if (row.error) return *row.error;
+
+  const ordered_json document = ordered_json::parse(recording_text(recording.value()));
+  if (auto error = write_outputs(outputs.value(), document, {document.at("rows").at(0)})) {
+    return error;
+  }
+  if (!outputs.value().owns_standard_output()) {
+    if (auto error = write_text("-", measurement_text(recording.value()))) return error;
+  }
+  const auto& accuracy = row.measurement->accuracy;
+  if (accuracy && !accuracy->within_tolerance) {
+    return failed("the kernel's result is outside the tolerance");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+CommandSpec measure_command() {
+  return {.name = "measure",
+          .summary = "Times the real kernel and reads its hardware counters.",
+          .operand = "",
+          .options = joined({problem_options(),
+                             {{"inputs", "KIND", "gaussian, outlier or needle [gaussian]"},
+                              {"seed", "SEED", "whole number that the inputs are drawn from [0]"},
+                              {"out", "FILE", "add the measurement to a recording (JSON)"}},
+                             protocol_options(),
+                             output_options()}),
+          .run = measure};
+}
+
+}  // namespace attnscope::cli

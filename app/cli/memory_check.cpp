@@ -1,0 +1,29 @@
+#include "app/cli/memory_check.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "app/report/number_text.h"
+
+namespace attnscope::cli {
+
+std::optional<Error> check_host_memory(const AttentionProblem& problem) {
+  // Q, dO, O, its reference and its yardstick; K, V and their transposed copies
+  const double heads = static_cast<double>(problem.batch) * static_cast<double>(problem.heads);
+  const double kv_heads =
+      static_cast<double>(problem.batch) * static_cast<double>(problem.kv_heads);
+  const double d = static_cast<double>(problem.d);
+  const double elems = 5.0 * heads * static_cast<double>(problem.N) * d +
+                       4.0 * kv_heads * static_cast<double>(problem.N_kv) * d;
+  const double needed_bytes = elems * static_cast<double>(sizeof(double));
+
+  const double machine_bytes =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (needed_bytes <= machine_bytes) return std::nullopt;
+  return failed(
+      fmt::format("the numbers of this problem take {} of memory and this machine has {}; "
+                  "simulate without --check, --out and --q counts at any size",
+                  bytes_text(needed_bytes), bytes_text(machine_bytes)));
+}
+
+}  // namespace attnscope::cli

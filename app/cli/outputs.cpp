@@ -1,0 +1,216 @@
+#include "app/cli/outputs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "reference/json/json_document.h"
+#include "reference/nearest_name.h"
+
+namespace attnscope::cli {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+namespace {
+
+/// Where a link leads, so that replacing the file does not replace the link.
+fs::path resolved(const fs::path& path) {
+  std::error_code error;
+  const fs::path target = fs::weakly_canonical(fs::absolute(path, error), error);
+  return error ? path : target;
+}
+
+/// A device, a pipe: written in place, never replaced.
+bool is_special(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error) && !fs::is_regular_file(path, error);
+}
+
+Error unwritable(std::string_view option, const fs::path& path, std::string_view reason) {
+  return invalid_request(
+      fmt::format("--{} '{}' cannot be written: {}; give a file in a writable "
+                  "folder, or - for standard output",
+                  option, printable(path.string()), reason));
+}
+
+}  // namespace
+
+std::optional<Error> check_writable(std::string_view option, const fs::path& path) {
+  std::error_code error;
+  if (path.empty()) return unwritable(option, path, "the name is empty");
+  if (fs::is_directory(path, error)) return unwritable(option, path, "it is a folder");
+  const fs::path target = resolved(path);
+  const fs::path folder = target.parent_path().empty() ? fs::path(".") : target.parent_path();
+  if (!fs::is_directory(folder, error)) {
+    return unwritable(option, path, "its folder does not exist");
+  }
+
+  // Ask the file system itself: permissions, read-only mounts and name lengths all answer here
+  if (is_special(target)) {
+    if (::access(target.c_str(), W_OK) != 0) return unwritable(option, path, std::strerror(errno));
+    return std::nullopt;
+  }
+  const fs::path probe = fmt::format("{}.probe-{}", target.string(), ::getpid());
+  errno = 0;
+  const bool created = std::ofstream(probe, std::ios::app).is_open();
+  const int reason = errno;
+  fs::remove(probe, error);
+  if (!created) return unwritable(option, path, std::strerror(reason));
+  if (fs::exists(target, error) && ::access(target.c_str(), W_OK) != 0) {
+    return unwritable(option, path, std::strerror(errno));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> check_folder(std::string_view option, const fs::path& path) {
+  std::error_code error;
+  const auto refuse = [&](std::string_view reason) {
+    return invalid_request(fmt::format("--{} '{}' cannot be written: {}; give a writable folder",
+                                       option, printable(path.string()), reason));
+  };
+  if (path.empty()) return refuse("the name is empty");
+  fs::path ancestor = resolved(path);
+  if (fs::exists(ancestor, error) && !fs::is_directory(ancestor, error)) {
+    return refuse("it is not a folder");
+  }
+  while (!fs::exists(ancestor, error) && ancestor != ancestor.parent_path()) {
+    ancestor = ancestor.parent_path();
+  }
+  if (!fs::is_directory(ancestor, error)) return refuse("a part of its path is not a folder");
+  const fs::path probe = ancestor / fmt::format(".attnscope-probe-{}", ::getpid());
+  if (!fs::create_directory(probe, error)) return refuse(error.message());
+  fs::remove(probe, error);
+  return std::nullopt;
+}
+
+Result<OutputFiles> parse_outputs(const GivenOptions& given) {
+  OutputFiles files;
+  for (const auto& [option, path] : {std::pair{"json", &files.json}, {"csv", &files.csv}}) {
+    const auto text = given.text(option);
+    if (!text) continue;
+    *path = *text;
+    if (*text == "-") continue;
+    if (auto error = check_writable(option, *text)) return *error;
+  }
+  if (!files.json.empty() && !files.csv.empty()) {
+    if (files.json == "-" && files.csv == "-") {
+      return invalid_request(
+          "--json - and --csv - both want standard output; give one of them a file");
+    }
+    if (files.json != "-" && files.csv != "-" && resolved(files.json) == resolved(files.csv)) {
+      return invalid_request(
+          fmt::format("--json and --csv both name '{}'; give two files", printable(files.json)));
+    }
+  }
+  return files;
+}
+
+std::optional<Error> write_text(const std::string& path, std::string_view text) {
+  const bool to_standard_output = path == "-";
+  const fs::path target = resolved(path);
+  if (!to_standard_output && !is_special(target)) return write_file_atomically(target, text);
+
+  errno = 0;
+  std::FILE* file = to_standard_output ? stdout : std::fopen(target.c_str(), "wb");
+  bool written = file != nullptr;
+  if (written) {
+    written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    written = std::fflush(file) == 0 && written;
+    if (!to_standard_output) written = std::fclose(file) == 0 && written;
+  }
+  if (written) return std::nullopt;
+  return failed(fmt::format("cannot write {}: {}",
+                            to_standard_output ? "standard output" : printable(path),
+                            std::strerror(errno)));
+}
+
+std::optional<Error> write_outputs(const OutputFiles& files, const ordered_json& document,
+                                   const std::vector<ordered_json>& rows) {
+  if (!files.json.empty()) {
+    // Names that the user gave may be in any encoding
+    const std::string text =
+        document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    if (auto error = write_text(files.json, text)) return error;
+  }
+  if (!files.csv.empty()) return write_text(files.csv, csv_text(rows));
+  return std::nullopt;
+}
+
+namespace {
+
+using Cells = std::vector<std::pair<std::string, std::string>>;
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted(1, '"');
+  for (char c : text) {
+    if (c == '"') quoted.push_back('"');
+    quoted.push_back(c);
+  }
+  quoted.push_back('"');
+  return quoted;
+}
+
+void flatten(const ordered_json& value, const std::string& path, Cells& cells) {
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) {
+      flatten(member, path.empty() ? key : path + "." + key, cells);
+    }
+  } else if (value.is_string()) {
+    cells.emplace_back(path, value.get<std::string>());
+  } else if (!value.is_array()) {
+    cells.emplace_back(path, value.is_null() ? "" : value.dump());
+  }
+}
+
+}  // namespace
+
+std::string csv_text(const std::vector<ordered_json>& rows) {
+  // Flatten every row and collect the columns
+  std::vector<Cells> flat(rows.size());
+  std::vector<std::string> columns;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    flatten(rows[r], "", flat[r]);
+    for (const auto& [column, text] : flat[r]) {
+      if (std::find(columns.begin(), columns.end(), column) == columns.end()) {
+        columns.push_back(column);
+      }
+    }
+  }
+
+  std::string text;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (c > 0) text.push_back(',');
+    text.append(csv_cell(columns[c]));
+  }
+  text += "\n";
+  for (const Cells& cells : flat) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const auto cell = std::find_if(cells.begin(), cells.end(),
+                                     [&](const auto& entry) { return entry.first == columns[c]; });
+      if (c > 0) text.push_back(',');
+      if (cell != cells.end()) text.append(csv_cell(cell->second));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+void show_progress(std::string_view line) {
+  if (::isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr, "\r\033[K{}", line.substr(0, 100));
+  std::fflush(stderr);
+}
+
+void clear_progress() {
+  show_progress("");
+}
+
+}  // namespace attnscope::cli

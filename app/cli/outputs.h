@@ -1,0 +1,49 @@
+/// Where results go: JSON and CSV files, standard output, and messages on standard error.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/cli/command_line.h"
+#include "reference/result.h"
+
+namespace attnscope::cli {
+
+/// --json and --csv; empty when not asked for, "-" is standard output.
+struct OutputFiles {
+  std::string json;
+  std::string csv;
+  /// Standard output belongs to JSON or CSV: no table.
+  bool owns_standard_output() const { return json == "-" || csv == "-"; }
+};
+
+/// The choice, or invalid_request when it cannot work: both on standard output, the same file
+/// twice, a place that cannot be written. Asked before the work starts; leaves nothing behind.
+Result<OutputFiles> parse_outputs(const GivenOptions& given);
+
+/// Nothing when a file can be created or replaced there, else invalid_request.
+std::optional<Error> check_writable(std::string_view option, const std::filesystem::path& path);
+
+/// Nothing when the folder exists and is writable or can be created, else invalid_request.
+std::optional<Error> check_folder(std::string_view option, const std::filesystem::path& path);
+
+/// Writes text to a file (replaced as a whole) or to standard output. Failed when that went wrong.
+std::optional<Error> write_text(const std::string& path, std::string_view text);
+
+/// Writes the document as JSON and the flattened rows as CSV, as asked for.
+std::optional<Error> write_outputs(const OutputFiles& files, const nlohmann::ordered_json& document,
+                                   const std::vector<nlohmann::ordered_json>& rows);
+
+/// A document per line of CSV, its keys joined by dots into column names. Columns stand in the
+/// order in which they first occur; a key that a row lacks is an empty cell. Arrays are left out.
+std::string csv_text(const std::vector<nlohmann::ordered_json>& rows);
+
+/// One line on standard error that the next one replaces; nothing unless that is a terminal.
+void show_progress(std::string_view line);
+void clear_progress();
+
+}  // namespace attnscope::cli

@@ -1,0 +1,196 @@
+#include "app/cli/problem_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "reference/nearest_name.h"
+
+namespace attnscope::cli {
+
+std::vector<OptionSpec> problem_options() {
+  return {
+      {"algorithm", "NAME", "required; see attnscope-cli list algorithms"},
+      {"pass", "PASS", "forward, backward or both [forward]"},
+      {"batch", "B", "batch size [1]"},
+      {"heads", "H", "query heads [1]"},
+      {"kv-heads", "H_KV", "key and value heads, divides heads [heads]"},
+      {"seq-len", "N", "queries of a head [1024]"},
+      {"kv-len", "N_KV", "keys of a head [seq-len]"},
+      {"head-dim", "D", "head dimension [64]"},
+      {"dtype", "TYPE", "fp32, fp16 or bf16 [bf16]"},
+      {"mask", "MASK", "none, causal, causal:top-left or window:LEFT,RIGHT [none]"},
+      {"block-rows", "BR", "rows of a tile; standard: BM of its products [default tiling]"},
+      {"block-cols", "BC", "columns of a tile; standard: BN [default tiling]"},
+      {"carry", "CARRY", "problem or fp32: how flash1 keeps O in HBM [problem]"},
+  };
+}
+
+std::vector<OptionSpec> model_options() {
+  return {
+      {"allow-overflow", "", "count a tiling that does not fit on the chip"},
+      {"gpu", "NAME|FILE", "the modelled GPU; see attnscope-cli list gpus [h200]"},
+      {"sram-bytes", "BYTES", "shared memory of a thread block, in place of the GPU's"},
+      {"l2-bytes", "BYTES", "L2 cache, in place of the GPU's"},
+  };
+}
+
+std::vector<OptionSpec> input_options() {
+  return {
+      {"inputs", "KIND", "gaussian, outlier or needle [gaussian]"},
+      {"seed", "SEED", "whole number that the inputs are drawn from [0]"},
+      {"q", "FILE", "Q as .npy [B, H, N, d]"},
+      {"k", "FILE", "K as .npy [B, H_kv, N_kv, d]"},
+      {"v", "FILE", "V as .npy [B, H_kv, N_kv, d]"},
+      {"do", "FILE", "dO as .npy [B, H, N, d]"},
+  };
+}
+
+std::vector<OptionSpec> output_options() {
+  return {
+      {"json", "FILE", "write JSON; - is standard output, which then holds nothing else"},
+      {"csv", "FILE", "write CSV; - is standard output, which then holds nothing else"},
+  };
+}
+
+std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> lists) {
+  std::vector<OptionSpec> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+namespace {
+
+/// Sets `target` from a whole number option when it was given.
+template <typename Target>
+std::optional<Error> read_whole(const GivenOptions& given, std::string_view option, Index max,
+                                Target& target) {
+  const auto text = given.text(option);
+  if (!text) return std::nullopt;
+  const auto value = parse_whole(option, *text, 1, max);
+  if (!value) return value.error();
+  target = value.value();
+  return std::nullopt;
+}
+
+Error unknown_value(std::string_view option, std::string_view text, std::string_view accepted) {
+  return invalid_request(
+      fmt::format("--{} is '{}'; it must be {}", option, printable(text), accepted));
+}
+
+std::optional<Error> read_sizes(const GivenOptions& given, AttentionProblem& problem) {
+  if (auto error = read_whole(given, "batch", kMaxHeads, problem.batch)) return error;
+  if (auto error = read_whole(given, "heads", kMaxHeads, problem.heads)) return error;
+  problem.kv_heads = problem.heads;
+  if (auto error = read_whole(given, "kv-heads", kMaxHeads, problem.kv_heads)) return error;
+  if (auto error = read_whole(given, "seq-len", kMaxSequenceLength, problem.N)) return error;
+  problem.N_kv = problem.N;
+  if (auto error = read_whole(given, "kv-len", kMaxSequenceLength, problem.N_kv)) return error;
+  return read_whole(given, "head-dim", kMaxHeadDim, problem.d);
+}
+
+std::optional<Error> read_choices(const GivenOptions& given, ProblemRequest& request) {
+  if (const auto text = given.text("dtype")) {
+    const auto dtype = parse_dtype(*text);
+    if (!dtype) return unknown_value("dtype", *text, "fp32, fp16 or bf16");
+    request.problem.dtype = *dtype;
+  }
+  if (const auto text = given.text("mask")) {
+    const auto mask = parse_mask(*text);
+    if (!mask) {
+      return unknown_value("mask", *text,
+                           "none, causal, causal:top-left or window:LEFT,RIGHT (-1 = unlimited)");
+    }
+    request.problem.mask = *mask;
+  }
+  if (const auto text = given.text("carry")) {
+    const auto carry = parse_carry(*text);
+    if (!carry) return unknown_value("carry", *text, "problem or fp32");
+    request.carry = *carry;
+  }
+  if (const auto text = given.text("pass")) {
+    if (*text != "forward" && *text != "backward" && *text != "both") {
+      return unknown_value("pass", *text, "forward, backward or both");
+    }
+    request.pass = *text;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> read_inputs(const GivenOptions& given, ProblemRequest& request) {
+  if (const auto text = given.text("inputs")) {
+    const auto kind = parse_input_kind(*text);
+    if (!kind) return unknown_value("inputs", *text, "gaussian, outlier or needle");
+    request.inputs.kind = *kind;
+  }
+  if (const auto text = given.text("seed")) {
+    const auto seed = parse_whole("seed", *text, 0, std::numeric_limits<std::int64_t>::max());
+    if (!seed) return seed.error();
+    request.inputs.seed = static_cast<std::uint64_t>(seed.value());
+  }
+  request.input_files = {given.text("q").value_or(""), given.text("k").value_or(""),
+                         given.text("v").value_or(""), given.text("do").value_or("")};
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<ProblemRequest> parse_problem(const GivenOptions& given,
+                                     const std::vector<std::string>& algorithms) {
+  ProblemRequest request;
+  const auto algorithm = given.text("algorithm");
+  if (!algorithm) {
+    return invalid_request(
+        fmt::format("--algorithm is required; known: {}", fmt::join(algorithms, ", ")));
+  }
+  if (std::find(algorithms.begin(), algorithms.end(), *algorithm) == algorithms.end()) {
+    return invalid_request(unknown_name_message("algorithm", *algorithm, algorithms));
+  }
+  request.algorithm = *algorithm;
+
+  if (auto error = read_sizes(given, request.problem)) return *error;
+  if (auto error = read_choices(given, request)) return *error;
+  if (auto error = read_whole(given, "block-rows", kMaxSequenceLength, request.Br)) return *error;
+  if (auto error = read_whole(given, "block-cols", kMaxSequenceLength, request.Bc)) return *error;
+  if (auto error = read_inputs(given, request)) return *error;
+  return request;
+}
+
+std::optional<Error> check_together(const ProblemRequest& request) {
+  if (const auto reason = validate(request.problem)) return invalid_request(*reason);
+  if (request.carry != Carry::problem && request.algorithm != "flash1") {
+    return invalid_request(fmt::format(
+        "--carry {} is for flash1, which keeps O in HBM between passes; {} keeps no O there",
+        to_string(request.carry), request.algorithm));
+  }
+  return std::nullopt;
+}
+
+Result<GpuDescription> parse_gpu(const GivenOptions& given, const std::string& fallback) {
+  auto gpu = load_gpu(given.text("gpu").value_or(fallback));
+  if (!gpu) return gpu;
+  GpuDescription device = std::move(gpu).value();
+
+  // An override is the user's own number: say so where the source would stand
+  const auto overridden = [&](std::string_view field) {
+    device.provenance[std::string(field)] = {"bytes", "command line", "high", ""};
+  };
+  constexpr Index kMaxBytes = Index{1} << 40;
+  if (given.has("sram-bytes")) {
+    if (auto error = read_whole(given, "sram-bytes", kMaxBytes, device.shared_bytes_per_block)) {
+      return *error;
+    }
+    device.shared_bytes_per_sm =
+        std::max(device.shared_bytes_per_sm, device.shared_bytes_per_block);
+    overridden("shared_bytes_per_block");
+  }
+  if (given.has("l2-bytes")) {
+    if (auto error = read_whole(given, "l2-bytes", kMaxBytes, device.l2_bytes)) return *error;
+    overridden("l2_bytes");
+  }
+  return device;
+}
+
+}  // namespace attnscope::cli

@@ -1,0 +1,51 @@
+/// The options that every command on an attention problem shares, and what they mean together.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/command_line.h"
+#include "reference/attention_problem.h"
+#include "reference/inputs.h"
+#include "reference/result.h"
+#include "sim/device/gpu_description.h"
+
+namespace attnscope::cli {
+
+/// --algorithm, --pass, the sizes, --dtype, --mask, the tiling, --carry: what a run is.
+std::vector<OptionSpec> problem_options();
+/// --gpu, --sram-bytes, --l2-bytes, --allow-overflow: what the model assumes.
+std::vector<OptionSpec> model_options();
+/// --inputs, --seed, --q, --k, --v, --do: the numbers that go in.
+std::vector<OptionSpec> input_options();
+/// --json, --csv.
+std::vector<OptionSpec> output_options();
+
+/// Several lists as one.
+std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> lists);
+
+/// The problem options of one command line, as values. Text that cannot be understood is an error
+/// here; whether the values fit together is check_together()'s question.
+struct ProblemRequest {
+  AttentionProblem problem;
+  std::string algorithm;
+  std::string pass = "forward";
+  std::optional<Index> Br;  ///< either may be given alone: the other is the default tiling's
+  std::optional<Index> Bc;
+  Carry carry = Carry::problem;
+  InputSpec inputs;
+  InputPaths input_files;  ///< .npy files; an empty path means drawn from `inputs`
+};
+
+/// Reads the values; --algorithm must be among the options and in `algorithms`.
+Result<ProblemRequest> parse_problem(const GivenOptions& given,
+                                     const std::vector<std::string>& algorithms);
+
+/// Nothing when the values make a problem that can be computed, else one line.
+std::optional<Error> check_together(const ProblemRequest& request);
+
+/// The device of --gpu with --sram-bytes and --l2-bytes put in.
+Result<GpuDescription> parse_gpu(const GivenOptions& given, const std::string& fallback = "h200");
+
+}  // namespace attnscope::cli

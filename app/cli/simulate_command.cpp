@@ -1,0 +1,153 @@
+#include "app/cli/simulate_command.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/memory_check.h"
+#include "app/cli/outputs.h"
+#include "app/cli/problem_options.h"
+#include "app/cli/simulation_json.h"
+#include "app/cli/tensor_files.h"
+#include "sim/schedule/catalog.h"
+#include "sim/simulation.h"
+
+namespace attnscope::cli {
+
+using nlohmann::ordered_json;
+
+std::vector<std::string> model_algorithms() {
+  std::vector<std::string> names;
+  for (const Algorithm& algorithm : algorithms()) names.emplace_back(algorithm.name);
+  return names;
+}
+
+namespace {
+
+/// What simulate answers.
+struct Answer {
+  SimulationReport report;
+  std::optional<NumericResult> numbers;
+  GpuDescription gpu;
+
+  const NumericResult* numbers_or_null() const { return numbers ? &*numbers : nullptr; }
+};
+
+/// --block-rows or --block-cols alone leaves the other side to the default tiling.
+std::optional<Tiling> chosen_tiling(const ProblemRequest& request, const GpuDescription& gpu) {
+  if (!request.Br && !request.Bc) return std::nullopt;
+  const Tiling fallback =
+      request.Br && request.Bc
+          ? Tiling{}
+          : default_tiling(*find_algorithm(request.algorithm), request.problem, request.carry, gpu)
+                .value_or(Tiling{16, 16});
+  return Tiling{request.Br.value_or(fallback.Br), request.Bc.value_or(fallback.Bc)};
+}
+
+bool asks_for_numbers(const GivenOptions& given) {
+  for (const char* option : {"check", "out", "q", "k", "v", "do"}) {
+    if (given.has(option)) return true;
+  }
+  return false;
+}
+
+/// Runs every head with true values and writes the outputs where --out says.
+Result<NumericResult> run_numbers(const GivenOptions& given, const ProblemRequest& request,
+                                  const SimulationRequest& simulation) {
+  const auto inputs = load_inputs(request.problem, request.input_files, request.inputs);
+  if (!inputs) return inputs.error();
+  show_progress("running the numbers");
+  NumericOptions options;
+  options.round_to_storage = given.has("round-to-storage");
+  auto numbers = simulate_numbers(simulation, inputs.value(), options);
+  clear_progress();
+  if (!numbers) return numbers;
+  if (numbers.value().O_error.has_nan || numbers.value().LSE_error.has_nan) {
+    return failed("the modelled numbers hold a NaN");
+  }
+  if (const auto folder = given.text("out")) {
+    const ForwardResult& output = numbers.value().output;
+    if (auto error = write_forward_files(*folder, output.O, output.LSE)) return *error;
+  }
+  return numbers;
+}
+
+Result<Answer> answer(const GivenOptions& given) {
+  if (auto error = check_simulate_options(given)) return *error;
+  const ProblemRequest request = parse_problem(given, model_algorithms()).value();
+  if (auto error = check_together(request)) return *error;
+  if (request.pass != "forward") {
+    return invalid_request(fmt::format("--pass is {}; the model computes forward", request.pass));
+  }
+  if (asks_for_numbers(given)) {
+    if (auto error = check_host_memory(request.problem)) return *error;
+  }
+  const auto gpu = parse_gpu(given);
+  if (!gpu) return gpu.error();
+
+  const SimulationRequest simulation{.problem = request.problem,
+                                     .algorithm = request.algorithm,
+                                     .tiling = chosen_tiling(request, gpu.value()),
+                                     .carry = request.carry,
+                                     .gpu = gpu.value(),
+                                     .allow_overflow = given.has("allow-overflow")};
+  show_progress("counting");
+  auto report = simulate(simulation);
+  clear_progress();
+  if (!report) return report.error();
+
+  Answer result{.report = std::move(report).value(), .numbers = {}, .gpu = gpu.value()};
+  if (asks_for_numbers(given)) {
+    auto numbers = run_numbers(given, request, simulation);
+    if (!numbers) return numbers.error();
+    result.numbers = std::move(numbers).value();
+  }
+  return result;
+}
+
+std::optional<Error> run_simulate(const GivenOptions& given) {
+  const auto outputs = parse_outputs(given);
+  if (!outputs) return outputs.error();
+  const auto result = answer(given);
+  if (!result) return result.error();
+  const ordered_json document =
+      simulation_json(result.value().report, result.value().numbers_or_null());
+  if (auto error = write_outputs(outputs.value(), document, {document})) return error;
+  if (outputs.value().owns_standard_output()) return std::nullopt;
+  return write_text("-", simulation_text(result.value().report, result.value().gpu,
+                                         result.value().numbers_or_null()));
+}
+
+}  // namespace
+
+std::optional<Error> check_simulate_options(const GivenOptions& given) {
+  if (const auto request = parse_problem(given, model_algorithms()); !request) {
+    return request.error();
+  }
+  if (const auto gpu = parse_gpu(given); !gpu) return gpu.error();
+  const auto folder = given.text("out");
+  return folder ? check_folder("out", *folder) : std::nullopt;
+}
+
+Result<ordered_json> simulate_document(const GivenOptions& given) {
+  const auto result = answer(given);
+  if (!result) return result.error();
+  return simulation_json(result.value().report, result.value().numbers_or_null());
+}
+
+CommandSpec simulate_command() {
+  return {.name = "simulate",
+          .summary = "Runs the model: traffic, operations, memory, time; numbers on request.",
+          .operand = "",
+          .options = joined(
+              {problem_options(),
+               model_options(),
+               input_options(),
+               {{"check", "", "run the numbers and report the error against the reference"},
+                {"round-to-storage", "", "round values where a kernel of --dtype rounds them"},
+                {"out", "DIR", "run the numbers and write o and lse as fp64 .npy files"}},
+               output_options()}),
+          .run = run_simulate};
+}
+
+}  // namespace attnscope::cli

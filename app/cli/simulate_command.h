@@ -1,0 +1,25 @@
+/// attnscope-cli simulate: the model of one problem.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "app/cli/command_line.h"
+#include "reference/result.h"
+
+namespace attnscope::cli {
+
+CommandSpec simulate_command();
+
+/// Names of the algorithms that the model knows.
+std::vector<std::string> model_algorithms();
+
+/// Nothing when the options can be understood; what does not fit together comes later, as
+/// simulate_document()'s error.
+std::optional<Error> check_simulate_options(const GivenOptions& given);
+
+/// The document of schema attnscope.simulation/1; with --out the numbers are written as well.
+Result<nlohmann::ordered_json> simulate_document(const GivenOptions& given);
+
+}  // namespace attnscope::cli

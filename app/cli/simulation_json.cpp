@@ -1,0 +1,118 @@
+#include "app/cli/simulation_json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/table.h"
+#include "app/report/number_text.h"
+#include "reference/json/problem_json.h"
+
+namespace attnscope::cli {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json bytes_json(const Bytes& bytes) {
+  return {{"read_bytes", bytes.read_bytes}, {"write_bytes", bytes.write_bytes}};
+}
+
+ordered_json traffic_json(const SimulationReport& report) {
+  ordered_json requested = bytes_json(report.requested);
+  requested["atomic_bytes"] = report.requested.atomic_bytes;
+  requested["by_tensor"] = ordered_json::object();
+  for (int t = 0; t < kTensorCount; ++t) {
+    const Bytes& bytes = report.by_tensor[static_cast<std::size_t>(t)];
+    if (bytes.total() == 0) continue;
+    requested["by_tensor"][std::string(to_string(static_cast<Tensor>(t)))] = bytes_json(bytes);
+  }
+  return {{"paper", bytes_json(report.paper)},
+          {"requested", requested},
+          {"dram", bytes_json(report.dram)}};
+}
+
+}  // namespace
+
+ordered_json simulation_json(const SimulationReport& report, const NumericResult* numbers) {
+  ordered_json document = {{"schema", "attnscope.simulation/1"}};
+  document["problem"] = problem_to_json(report.problem);
+  document["algorithm"] = report.algorithm;
+  document["pass"] = "forward";
+  document["tiling"] = {{"Br", report.tiling.Br}, {"Bc", report.tiling.Bc}};
+  if (report.carry != Carry::problem) document["carry"] = to_string(report.carry);
+  document["gpu"] = report.gpu;
+  document["traffic"] = traffic_json(report);
+  document["flops"] = {{"matmul", report.matmul_flops}, {"non_matmul", report.non_matmul_flops}};
+  document["memory"] = {{"sram_bytes_per_block", report.sram_bytes_per_block},
+                        {"register_bytes_per_block", report.register_bytes_per_block},
+                        {"fits", report.fits}};
+  if (!report.fits) document["memory"]["reason"] = report.overflow_reason;
+  document["memory"]["peak_hbm_bytes"] = report.peak_hbm_bytes;
+  document["time"] = {{"predicted_s", report.predicted_s}, {"bound_by", report.bound_by}};
+  if (numbers != nullptr) {
+    document["accuracy"] = {{"max_abs_error", numbers->O_error.max_abs_error},
+                            {"rel_fro_error", numbers->O_error.rel_fro_error}};
+  }
+  return document;
+}
+
+namespace {
+
+std::vector<std::string> bytes_line(const std::string& name, const Bytes& bytes) {
+  return {name, bytes_text(static_cast<double>(bytes.read_bytes)),
+          bytes_text(static_cast<double>(bytes.write_bytes)),
+          bytes_text(static_cast<double>(bytes.total()))};
+}
+
+std::string traffic_text(const SimulationReport& report) {
+  std::vector<std::vector<std::string>> lines = {{"traffic", "read", "written", "total"}};
+  lines.push_back(bytes_line("paper", report.paper));
+  lines.push_back(bytes_line("requested", report.requested));
+  for (int t = 0; t < kTensorCount; ++t) {
+    const Bytes& bytes = report.by_tensor[static_cast<std::size_t>(t)];
+    if (bytes.total() == 0) continue;
+    lines.push_back(bytes_line(fmt::format("  {}", to_string(static_cast<Tensor>(t))), bytes));
+  }
+  if (report.launches.size() > 1) {
+    for (const LaunchReport& launch : report.launches) {
+      lines.push_back(bytes_line("  launch " + launch.name, launch.requested));
+    }
+  }
+  lines.push_back(bytes_line("dram, compulsory", report.dram));
+  return table_text(lines);
+}
+
+}  // namespace
+
+std::string simulation_text(const SimulationReport& report, const GpuDescription& gpu,
+                            const NumericResult* numbers) {
+  const AttentionProblem& problem = report.problem;
+  std::string text = fmt::format(
+      "{} forward, B {}, H {} ({} KV), N {}, N_kv {}, d {}, {}, mask {}, {}x{} tiles\n"
+      "modelled on {}\n\n",
+      report.algorithm, problem.batch, problem.heads, problem.kv_heads, problem.N, problem.N_kv,
+      problem.d, to_string(problem.dtype), to_string(problem.mask), report.tiling.Br,
+      report.tiling.Bc, gpu.display_name);
+  text += traffic_text(report) + "\n";
+
+  std::vector<std::vector<std::string>> lines = {{"quantity", "modelled"}};
+  const auto bytes = [](Index count) { return bytes_text(static_cast<double>(count)); };
+  lines.push_back({"matrix products", flops_text(static_cast<double>(report.matmul_flops))});
+  lines.push_back({"other operations", flops_text(static_cast<double>(report.non_matmul_flops))});
+  lines.push_back({"shared memory of a block", bytes(report.sram_bytes_per_block)});
+  lines.push_back({"registers of a block", bytes(report.register_bytes_per_block)});
+  lines.push_back({"fits on the chip", report.fits ? "yes" : "NO: " + report.overflow_reason});
+  lines.push_back({"peak HBM memory", bytes(report.peak_hbm_bytes)});
+  lines.push_back({"time, roofline floor", seconds_text(report.predicted_s)});
+  lines.push_back({"bound by", report.bound_by});
+  if (numbers != nullptr) {
+    const auto error = [](double value) { return fmt::format("{:.3g}", value); };
+    lines.push_back({"max abs error of O", error(numbers->O_error.max_abs_error)});
+    lines.push_back({"relative error of O", error(numbers->O_error.rel_fro_error)});
+    lines.push_back({"max abs error of LSE", error(numbers->LSE_error.max_abs_error)});
+  }
+  return text + table_text(lines, 2);
+}
+
+}  // namespace attnscope::cli

@@ -1,0 +1,20 @@
+/// A simulation's answer as JSON (schema attnscope.simulation/1) and as text.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "sim/simulation.h"
+
+namespace attnscope::cli {
+
+/// "accuracy" is absent unless `numbers` is given; "memory.reason" unless it does not fit; "carry"
+/// unless it is not the default.
+nlohmann::ordered_json simulation_json(const SimulationReport& report,
+                                       const NumericResult* numbers);
+
+/// Tables for people. Every number in it is modelled.
+std::string simulation_text(const SimulationReport& report, const GpuDescription& gpu,
+                            const NumericResult* numbers);
+
+}  // namespace attnscope::cli

@@ -1,0 +1,86 @@
+#include "app/cli/sweep_axes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reference/nearest_name.h"
+
+namespace attnscope::cli {
+namespace {
+
+/// Splits at commas; a piece that begins with "window:" takes the next piece with it.
+std::vector<std::string> split_values(const std::string& text) {
+  std::vector<std::string> values;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    std::size_t end = text.find(',', begin);
+    const bool is_window = text.compare(begin, 7, "window:") == 0;
+    if (is_window && end != std::string::npos) end = text.find(',', end + 1);
+    end = std::min(end, text.size());
+    values.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return values;
+}
+
+std::vector<std::string> sweepable_keys(const CommandSpec& swept) {
+  std::vector<std::string> keys;
+  for (const OptionSpec& option : swept.options) {
+    const bool is_output = option.name == "json" || option.name == "csv" || option.name == "out";
+    if (!option.value_name.empty() && !is_output) keys.push_back(option.name);
+  }
+  return keys;
+}
+
+}  // namespace
+
+Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
+                                          const CommandSpec& swept) {
+  const std::vector<std::string> keys = sweepable_keys(swept);
+  std::vector<SweepAxis> axes;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      return invalid_request(
+          fmt::format("--over '{}' has no values; write --over KEY=V1,V2, as in seq-len=1024,2048",
+                      printable(text)));
+    }
+    SweepAxis axis{text.substr(0, equals), split_values(text.substr(equals + 1))};
+    if (std::find(keys.begin(), keys.end(), axis.key) == keys.end()) {
+      return invalid_request(unknown_name_message("key of --over", axis.key, keys));
+    }
+    const auto is_same = [&](const SweepAxis& other) { return other.key == axis.key; };
+    if (std::any_of(axes.begin(), axes.end(), is_same)) {
+      return invalid_request(
+          fmt::format("--over {} was given twice; give all its values in one list", axis.key));
+    }
+    if (std::find(axis.values.begin(), axis.values.end(), "") != axis.values.end()) {
+      return invalid_request(fmt::format("--over '{}' has an empty value; write --over {}=V1,V2",
+                                         printable(text), axis.key));
+    }
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+Result<std::vector<SweepPoint>> all_points(const std::vector<SweepAxis>& axes) {
+  std::vector<SweepPoint> points(1);
+  for (const SweepAxis& axis : axes) {
+    if (points.size() * axis.values.size() > kMaxSweepPoints) {
+      return invalid_request(
+          fmt::format("the sweep has more than {} points; shorten its lists", kMaxSweepPoints));
+    }
+    std::vector<SweepPoint> longer;
+    for (const SweepPoint& point : points) {
+      for (const std::string& value : axis.values) {
+        longer.push_back(point);
+        longer.back().emplace_back(axis.key, value);
+      }
+    }
+    points = std::move(longer);
+  }
+  return points;
+}
+
+}  // namespace attnscope::cli

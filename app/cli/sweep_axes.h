@@ -1,0 +1,32 @@
+/// The lists of a sweep and the points that they span.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/command_line.h"
+
+namespace attnscope::cli {
+
+/// One --over: the option KEY takes each value in turn.
+struct SweepAxis {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+/// One combination: (key, value) in the order of the axes.
+using SweepPoint = std::vector<std::pair<std::string, std::string>>;
+
+inline constexpr std::size_t kMaxSweepPoints = 100'000;
+
+/// Reads "KEY=V1,V2,..." of each --over. invalid_request for a key that is not an option of the
+/// swept command with a value, a key twice, no values, an empty value. The comma inside
+/// window:LEFT,RIGHT belongs to its value.
+Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
+                                          const CommandSpec& swept);
+
+/// Every combination, the last axis fastest; invalid_request beyond kMaxSweepPoints.
+Result<std::vector<SweepPoint>> all_points(const std::vector<SweepAxis>& axes);
+
+}  // namespace attnscope::cli

@@ -1,0 +1,211 @@
+#include "app/cli/sweep_command.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/measure_command.h"
+#include "app/cli/outputs.h"
+#include "app/cli/problem_options.h"
+#include "app/cli/simulate_command.h"
+#include "app/cli/sweep_axes.h"
+#include "app/cli/table.h"
+#include "app/report/number_text.h"
+
+namespace attnscope::cli {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+/// One point's options, ready for the swept command.
+struct PlannedPoint {
+  SweepPoint point;
+  GivenOptions given;
+};
+
+/// What a swept command does with one point.
+struct SweptCommand {
+  const CommandSpec* spec = nullptr;
+  std::optional<Error> (*check)(const GivenOptions&) = nullptr;
+  Result<ordered_json> (*row)(const GivenOptions&) = nullptr;
+};
+
+/// A measurement as JSON, or the reason why the GPU could not do it.
+Result<ordered_json> measurement_row(const GivenOptions& given) {
+  const auto recording = measure_once(given);
+  if (!recording) return recording.error();
+  if (const auto& error = recording.value().rows.front().error) return *error;
+  const ordered_json document = ordered_json::parse(recording_text(recording.value()));
+  ordered_json row = document.at("rows").at(0);
+  row["device"] = recording.value().device.name;
+  return row;
+}
+
+/// Parses every point; whatever cannot be understood is refused before the first one runs.
+Result<std::vector<PlannedPoint>> plan(const SweptCommand& swept,
+                                       std::span<const CommandSpec> commands,
+                                       const std::vector<SweepPoint>& points,
+                                       const std::vector<std::string>& words) {
+  std::vector<PlannedPoint> planned;
+  for (const SweepPoint& point : points) {
+    std::vector<std::string> arguments = words;
+    for (const auto& [key, value] : point) arguments.push_back(fmt::format("--{}={}", key, value));
+    const auto given = parse_arguments(*swept.spec, commands, arguments);
+    if (!given) return given.error();
+    for (const char* option : {"json", "csv"}) {
+      if (given.value().has(option)) {
+        return invalid_request(
+            fmt::format("--{} belongs before the --: a sweep writes one file", option));
+      }
+    }
+    if (auto error = swept.check(given.value())) return *error;
+    planned.push_back({point, given.value()});
+  }
+  return planned;
+}
+
+std::string point_text(const SweepPoint& point) {
+  std::string text;
+  for (const auto& [key, value] : point)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
+  return text;
+}
+
+/// A refused or failed point: what was asked and why there is no number.
+ordered_json refused_row(const Error& error) {
+  const char* key = error.kind == Error::Kind::invalid_request ? "refused"
+                    : error.kind == Error::Kind::failed        ? "failed"
+                                                               : "unavailable";
+  return {{key, error.message}};
+}
+
+/// The cells of one point's line in the table.
+std::vector<std::string> table_line(const ordered_json& row) {
+  std::vector<std::string> cells;
+  for (const auto& [key, value] : row.at("point").items())
+    cells.push_back(value.get<std::string>());
+  for (const char* key : {"refused", "failed", "unavailable"}) {
+    if (row.contains(key)) {
+      cells.push_back(fmt::format("{}: {}", key, row.at(key).get<std::string>()));
+      return cells;
+    }
+  }
+  if (row.contains("traffic")) {
+    const auto& requested = row.at("traffic").at("requested");
+    cells.push_back(bytes_text(requested.at("read_bytes").get<double>()));
+    cells.push_back(bytes_text(requested.at("write_bytes").get<double>()));
+    cells.push_back(flops_text(row.at("flops").at("matmul").get<double>()));
+    cells.push_back(seconds_text(row.at("time").at("predicted_s").get<double>()));
+    cells.push_back(row.at("time").at("bound_by").get<std::string>());
+  } else {
+    cells.push_back(seconds_text(row.at("time").at("median_s").get<double>()));
+    for (const auto name : {counter::kRequestedReadBytes, counter::kRequestedWriteBytes}) {
+      const auto counters = row.value("counters", ordered_json::object());
+      const auto value = counters.find(std::string(name));
+      cells.push_back(value == counters.end() ? "unavailable" : bytes_text(value->get<double>()));
+    }
+  }
+  return cells;
+}
+
+std::string sweep_text(const std::vector<SweepAxis>& axes, bool is_model,
+                       const std::vector<ordered_json>& rows) {
+  std::vector<std::vector<std::string>> lines(1);
+  for (const SweepAxis& axis : axes) lines[0].push_back(axis.key);
+  const std::vector<std::string> columns =
+      is_model ? std::vector<std::string>{"requested read", "written", "matrix products",
+                                          "roofline floor", "bound by"}
+               : std::vector<std::string>{"time, median", "requested read", "written"};
+  lines[0].insert(lines[0].end(), columns.begin(), columns.end());
+  for (const ordered_json& row : rows) lines.push_back(table_line(row));
+  return fmt::format("{}\n{}", is_model ? "modelled" : "measured",
+                     table_text(lines, lines[0].size()));
+}
+
+/// Runs the points and rewrites the files after each, so that an interrupted sweep keeps its rows.
+Result<std::vector<ordered_json>> run_points(const SweptCommand& swept,
+                                             const std::vector<PlannedPoint>& planned,
+                                             const OutputFiles& outputs) {
+  OutputFiles files_only = outputs;
+  if (files_only.json == "-") files_only.json.clear();
+  if (files_only.csv == "-") files_only.csv.clear();
+  std::vector<ordered_json> rows;
+  for (const PlannedPoint& planned_point : planned) {
+    show_progress(fmt::format("[{}/{}] {}", rows.size() + 1, planned.size(),
+                              point_text(planned_point.point)));
+    ordered_json row = {{"point", ordered_json::object()}};
+    for (const auto& [key, value] : planned_point.point) row["point"][key] = value;
+    const auto result = swept.row(planned_point.given);
+    row.update(result ? result.value() : refused_row(result.error()));
+    rows.push_back(std::move(row));
+    if (auto error = write_outputs(files_only, rows, rows)) {
+      clear_progress();
+      return *error;
+    }
+  }
+  clear_progress();
+  return rows;
+}
+
+bool has_result(const ordered_json& row) {
+  return !row.contains("refused") && !row.contains("failed") && !row.contains("unavailable");
+}
+
+std::optional<Error> run_sweep(const GivenOptions& given, const CommandSpec& simulate,
+                               const CommandSpec& measure) {
+  const auto outputs = parse_outputs(given);
+  if (!outputs) return outputs.error();
+  std::vector<std::string> words = given.all(kSweptWords);
+  if (words.empty() || (words[0] != "simulate" && words[0] != "measure")) {
+    return invalid_request(
+        "sweep needs -- and the command to sweep: sweep --over KEY=V1,V2 -- simulate|measure ...");
+  }
+  const bool is_model = words[0] == "simulate";
+  words.erase(words.begin());
+  const SweptCommand swept =
+      is_model ? SweptCommand{&simulate, check_simulate_options, simulate_document}
+               : SweptCommand{&measure, check_measure_options, measurement_row};
+  if (!given.has("over")) {
+    return invalid_request("--over is required: --over KEY=V1,V2, as in --over seq-len=1024,2048");
+  }
+  const auto axes = parse_axes(given.all("over"), *swept.spec);
+  if (!axes) return axes.error();
+  const auto points = all_points(axes.value());
+  if (!points) return points.error();
+  const std::vector<CommandSpec> commands = {simulate, measure};
+  const auto planned = plan(swept, commands, points.value(), words);
+  if (!planned) return planned.error();
+
+  const auto rows = run_points(swept, planned.value(), outputs.value());
+  if (!rows) return rows.error();
+  if (outputs.value().owns_standard_output()) {
+    const OutputFiles& files = outputs.value();
+    const OutputFiles standard_output_only{files.json == "-" ? "-" : "",
+                                           files.csv == "-" ? "-" : ""};
+    if (auto error = write_outputs(standard_output_only, rows.value(), rows.value())) return error;
+  } else {
+    const std::string text = sweep_text(axes.value(), is_model, rows.value());
+    if (auto error = write_text("-", text)) return error;
+  }
+  for (const ordered_json& row : rows.value()) {
+    if (has_result(row)) return std::nullopt;
+  }
+  return failed(fmt::format("none of the {} points gave a result", rows.value().size()));
+}
+
+}  // namespace
+
+CommandSpec sweep_command(const CommandSpec& simulate, const CommandSpec& measure) {
+  return {.name = "sweep",
+          .summary = "Runs simulate or measure over lists: --over KEY=V1,V2 -- simulate ...",
+          .operand = "",
+          .options =
+              joined({{{"over", "KEY=V1,V2", "an option and its values; give it once a key", true}},
+                      output_options()}),
+          .run = [simulate, measure](
+                     const GivenOptions& given) { return run_sweep(given, simulate, measure); },
+          .takes_command = true};
+}
+
+}  // namespace attnscope::cli

@@ -1,0 +1,31 @@
+#include "app/cli/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attnscope::cli {
+
+std::string table_text(const std::vector<std::vector<std::string>>& lines,
+                       std::size_t left_columns) {
+  std::vector<std::size_t> widths;
+  for (const auto& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
+  }
+
+  std::string text;
+  for (const auto& line : lines) {
+    std::string row;
+    for (std::size_t c = 0; c < line.size(); ++c) {
+      row += c == 0 ? "" : "  ";
+      row += c < left_columns ? fmt::format("{:<{}}", line[c], widths[c])
+                              : fmt::format("{:>{}}", line[c], widths[c]);
+    }
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + "\n";
+  }
+  return text;
+}
+
+}  // namespace attnscope::cli

@@ -1,0 +1,337 @@
+/// Every invalid request: exit status 2, exactly one line on standard error that names what is
+/// wrong, nothing on standard output, no file left behind.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reference/npy.h"
+#include "sim/device/assets.h"
+#include "tests/cli/cli_process.h"
+
+namespace attnscope {
+namespace {
+
+struct BadRequest {
+  std::string name;
+  std::string words;
+  std::string part;  ///< of the message
+};
+
+std::string name_of(const ::testing::TestParamInfo<BadRequest>& info) {
+  return info.param.name;
+}
+
+void PrintTo(const BadRequest& request, std::ostream* os) {
+  *os << request.words;
+}
+
+void expect_refused(const CliOutcome& outcome, const std::string& part) {
+  EXPECT_EQ(outcome.status, 2) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;
+  EXPECT_EQ(outcome.err.rfind("error: ", 0), 0u) << outcome.err;
+  EXPECT_NE(outcome.err.find(part), std::string::npos) << "expected: " << part << "\n"
+                                                       << outcome.err;
+  EXPECT_LT(outcome.err.size(), 600u) << outcome.err;
+}
+
+class BadInput : public ::testing::TestWithParam<BadRequest> {};
+
+TEST_P(BadInput, IsRefusedWithOneClearLine) {
+  const ScratchFolder scratch;
+  const CliOutcome outcome = run_cli(GetParam().words, without_kernels(), scratch.path());
+  expect_refused(outcome, GetParam().part);
+  EXPECT_TRUE(scratch.names().empty()) << scratch.names().front();
+}
+
+const std::string kSimulate = "simulate --algorithm flash2 --json out.json --csv out.csv ";
+
+INSTANTIATE_TEST_SUITE_P(
+    Commands, BadInput,
+    ::testing::Values(
+        BadRequest{"NoCommand", "", "no command; known: simulate, run"},
+        BadRequest{"UnknownCommand", "simulat --algorithm flash2", "did you mean 'simulate'?"},
+        BadRequest{"TraceIsNotACommandYet", "trace --algorithm flash2", "unknown command 'trace'"},
+        BadRequest{"ListWithoutWhat", "list", "known: algorithms, kernels, gpus"},
+        BadRequest{"ListOfUnknown", "list gpu", "did you mean 'gpus'?"},
+        BadRequest{"ListOfTwo", "list gpus kernels", "unexpected argument"},
+        BadRequest{"StrayWord", kSimulate + "now", "unexpected argument 'now'"},
+        BadRequest{"StrayDashes", kSimulate + "--", "unexpected argument '--'"},
+        BadRequest{"ShortOption", kSimulate + "-N 4", "unexpected argument '-N'"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Options, BadInput,
+    ::testing::Values(
+        BadRequest{"NoAlgorithm", "simulate", "--algorithm is required"},
+        BadRequest{"UnknownAlgorithm", "simulate --algorithm flash3", "did you mean 'flash1'?"},
+        BadRequest{"AlgorithmInCapitals", "simulate --algorithm FLASH2", "did you mean 'flash2'?"},
+        BadRequest{"UnknownOption", kSimulate + "--seqlen 4", "did you mean '--seq-len'?"},
+        BadRequest{"AbbreviatedOption", kSimulate + "--seq 4", "unknown option '--seq'"},
+        BadRequest{"OptionWithoutValue", kSimulate + "--seq-len", "--seq-len"},
+        BadRequest{"SwitchWithValue", kSimulate + "--check=maybe", "check"},
+        BadRequest{"OptionTwice", kSimulate + "--seq-len 4 --seq-len 8", "given 2 times"},
+        BadRequest{"SwitchTwice", kSimulate + "--check --check", "given 2 times"},
+        BadRequest{"AlgorithmTwice", "simulate --algorithm flash2 --algorithm flash1",
+                   "given 2 times"},
+        BadRequest{"OptionOfCompare", kSimulate + "--recording x", "is an option of compare"},
+        BadRequest{"OptionOfMeasure", kSimulate + "--repeats 3", "is an option of measure"},
+        BadRequest{"OptionOfSweep", kSimulate + "--over a=b", "is an option of sweep"},
+        BadRequest{"OptionOfSimulateInList", "list gpus --seq-len 4", "is an option of simulate"},
+        BadRequest{"OptionOfSimulateInRun", "run --algorithm flash2 --sram-bytes 4",
+                   "is an option of simulate"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Numbers, BadInput,
+    ::testing::Values(
+        BadRequest{"Zero", kSimulate + "--seq-len 0", "--seq-len is '0'"},
+        BadRequest{"Negative", kSimulate + "--seq-len -5", "--seq-len is '-5'"},
+        BadRequest{"NegativeWithEquals", kSimulate + "--heads=-1", "--heads is '-1'"},
+        BadRequest{"Plus", kSimulate + "--seq-len +5", "--seq-len is '+5'"},
+        BadRequest{"Exponent", kSimulate + "--seq-len 1e3", "whole number from 1 to 134217728"},
+        BadRequest{"Fraction", kSimulate + "--seq-len 1.5", "--seq-len is '1.5'"},
+        BadRequest{"Letters", kSimulate + "--seq-len 12abc", "--seq-len is '12abc'"},
+        BadRequest{"Hexadecimal", kSimulate + "--seq-len 0x40", "--seq-len is '0x40'"},
+        BadRequest{"Overflow", kSimulate + "--seq-len 99999999999999999999", "whole number"},
+        BadRequest{"JustTooLong", kSimulate + "--seq-len 134217729", "from 1 to 134217728"},
+        BadRequest{"ZeroBatch", kSimulate + "--batch 0", "--batch is '0'"},
+        BadRequest{"ZeroHeads", kSimulate + "--heads 0", "--heads is '0'"},
+        BadRequest{"ZeroKvHeads", kSimulate + "--kv-heads 0", "--kv-heads is '0'"},
+        BadRequest{"ZeroKvLen", kSimulate + "--kv-len 0", "--kv-len is '0'"},
+        BadRequest{"ZeroHeadDim", kSimulate + "--head-dim 0", "--head-dim is '0'"},
+        BadRequest{"HugeHeadDim", kSimulate + "--head-dim 4097", "from 1 to 4096"},
+        BadRequest{"HugeHeads", kSimulate + "--heads 1048577", "from 1 to 1048576"},
+        BadRequest{"ZeroBlockRows", kSimulate + "--block-rows 0", "--block-rows is '0'"},
+        BadRequest{"NegativeBlockCols", kSimulate + "--block-cols -16", "--block-cols is '-16'"},
+        BadRequest{"ZeroSram", kSimulate + "--sram-bytes 0", "--sram-bytes is '0'"},
+        BadRequest{"SramWithUnit", kSimulate + "--sram-bytes 64KB", "--sram-bytes is '64KB'"},
+        BadRequest{"ZeroL2", kSimulate + "--l2-bytes 0", "--l2-bytes is '0'"},
+        BadRequest{"NegativeSeed", kSimulate + "--seed -1", "--seed is '-1'"},
+        BadRequest{"SeedText", kSimulate + "--seed lucky", "--seed is 'lucky'"},
+        BadRequest{"ZeroRepeats", "measure --algorithm flash2 --repeats 0", "--repeats is '0'"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Values, BadInput,
+    ::testing::Values(
+        BadRequest{"UnknownPass", kSimulate + "--pass sideways", "forward, backward or both"},
+        BadRequest{"BackwardOfTheModel", kSimulate + "--pass backward", "computes forward"},
+        BadRequest{"BothPassesOfAKernel", "run --algorithm flash2 --pass both", "compute forward"},
+        BadRequest{"UnknownType", kSimulate + "--dtype fp8", "fp32, fp16 or bf16"},
+        BadRequest{"UnknownMask", kSimulate + "--mask casual", "none, causal"},
+        BadRequest{"HalfAWindow", kSimulate + "--mask window:4", "window:LEFT,RIGHT"},
+        BadRequest{"WindowBelowMinusOne", kSimulate + "--mask window:-2,0", "window:LEFT,RIGHT"},
+        BadRequest{"UnknownCarry", kSimulate + "--carry fp64", "problem or fp32"},
+        BadRequest{"CarryOfFlash2", kSimulate + "--carry fp32", "is for flash1"},
+        BadRequest{"UnknownInputs", kSimulate + "--inputs random", "gaussian, outlier or needle"},
+        BadRequest{"UnknownGpu", kSimulate + "--gpu h20", "did you mean 'h200'?"},
+        BadRequest{"GpuWithoutAnyLikeness", kSimulate + "--gpu abacus", "known: a100-40gb"},
+        BadRequest{"MissingGpuFile", kSimulate + "--gpu ./none.json", "no such file"},
+        BadRequest{"UnknownCache", "measure --algorithm flash2 --cache hot", "cold or warm"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Together, BadInput,
+    ::testing::Values(
+        BadRequest{"HeadsNotAMultiple", kSimulate + "--heads 6 --kv-heads 4",
+                   "kv-heads must divide heads"},
+        BadRequest{"MoreKvHeadsThanHeads", kSimulate + "--heads 2 --kv-heads 4",
+                   "kv-heads must divide heads"},
+        BadRequest{"BlockRowsDoNotFit",
+                   kSimulate + "--seq-len 8192 --block-rows 4096 --block-cols 64",
+                   "--allow-overflow"},
+        BadRequest{"BlockColsDoNotFit",
+                   kSimulate + "--seq-len 8192 --block-rows 64 --block-cols 4096",
+                   "--allow-overflow"},
+        BadRequest{"KernelWithoutHeadDim", "run --algorithm flash2 --head-dim 48", "48"},
+        BadRequest{"KernelWithoutTiling", "run --algorithm flash2 --block-rows 48 --block-cols 48",
+                   "48"},
+        BadRequest{"BothOnStandardOutput", "simulate --algorithm flash2 --json - --csv -",
+                   "both want standard output"},
+        BadRequest{"OneFileTwice", "simulate --algorithm flash2 --json a --csv ./a", "two files"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Outputs, BadInput,
+    ::testing::Values(
+        BadRequest{"JsonFolderMissing", "simulate --algorithm flash2 --json none/a.json",
+                   "its folder does not exist"},
+        BadRequest{"JsonIsAFolder", "simulate --algorithm flash2 --json .", "it is a folder"},
+        BadRequest{"CsvFolderMissing", "list gpus --csv none/a.csv", "its folder does not exist"},
+        BadRequest{"JsonInProc", "simulate --algorithm flash2 --json /proc/a.json", "--json"},
+        BadRequest{"JsonNameTooLong", "simulate --algorithm flash2 --json " + std::string(300, 'a'),
+                   "--json"},
+        BadRequest{"OutInProc", "simulate --algorithm flash2 --seq-len 16 --out /proc/a", "--out"},
+        BadRequest{"OutUnderAFile", "simulate --algorithm flash2 --out /dev/null/a", "--out"},
+        BadRequest{"OutIsAFile", "simulate --algorithm flash2 --out /dev/null", "not a folder"},
+        BadRequest{"RecordingFolderMissing", "measure --algorithm flash2 --out none/a.json",
+                   "its folder does not exist"},
+        BadRequest{"ReportFolderMissing", "compare --recording x.json --report none/a.md",
+                   "its folder does not exist"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Sweeps, BadInput,
+    ::testing::Values(
+        BadRequest{"NoCommand", "sweep --over seq-len=1,2", "sweep needs --"},
+        BadRequest{"OtherCommand", "sweep --over seq-len=1 -- list gpus", "simulate|measure"},
+        BadRequest{"NoLists", "sweep -- simulate --algorithm flash2", "--over is required"},
+        BadRequest{"NoValues", "sweep --over seq-len -- simulate --algorithm flash2",
+                   "has no values"},
+        BadRequest{"EmptyValue", "sweep --over seq-len=1,,2 -- simulate --algorithm flash2",
+                   "empty value"},
+        BadRequest{"NothingAfterEquals", "sweep --over seq-len= -- simulate --algorithm flash2",
+                   "empty value"},
+        BadRequest{"UnknownKey", "sweep --over seqlen=1,2 -- simulate --algorithm flash2",
+                   "did you mean 'seq-len'?"},
+        BadRequest{"KeyTwice", "sweep --over heads=1 --over heads=2 -- simulate --algorithm flash2",
+                   "given twice"},
+        BadRequest{"KeyAlsoGiven", "sweep --over heads=1 -- simulate --algorithm flash2 --heads 2",
+                   "given 2 times"},
+        BadRequest{"ValueThatIsNoNumber",
+                   "sweep --json o --over seq-len=16,1e3 -- simulate --algorithm flash2", "'1e3'"},
+        BadRequest{"ValueThatIsNoAlgorithm",
+                   "sweep --json o --over algorithm=flash1,flash9 -- simulate", "flash9"},
+        BadRequest{"JsonInside", "sweep --over heads=1 -- simulate --algorithm flash2 --json a",
+                   "belongs before the --"},
+        BadRequest{"TooManyPoints",
+                   "sweep --over seed=1,2,3,4,5,6,7,8,9,10 --over heads=1,2,3,4,5,6,7,8,9,10 "
+                   "--over batch=1,2,3,4,5,6,7,8,9,10 --over seq-len=1,2,3,4,5,6,7,8,9,10 "
+                   "--over kv-len=1,2,3,4,5,6,7,8,9,10 --over head-dim=1,2,3,4,5,6,7,8,9,10 "
+                   "-- simulate --algorithm flash2",
+                   "more than 100000 points"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Recordings, BadInput,
+    ::testing::Values(BadRequest{"NoRecording", "compare", "--recording is required"},
+                      BadRequest{"UnknownRecording", "compare --recording h2000", "h2000"},
+                      BadRequest{"MissingFile", "compare --recording none.json", "no such file"},
+                      BadRequest{"BadFilter", "compare --recording x.json --seq-len 0",
+                                 "--seq-len is '0'"}),
+    name_of);
+
+TEST(BadText, EmptyAndStrangeValuesAreRefused) {
+  for (const std::string& value :
+       {std::string(), std::string(" "), std::string("12 "), std::string("1\n2"),
+        std::string("\x1b[31m"), std::string(100'000, '9')}) {
+    expect_refused(run_cli({"simulate", "--algorithm", "flash2", "--seq-len", value}), "--seq-len");
+    expect_refused(run_cli({"simulate", "--algorithm", value}), "algorithm");
+  }
+}
+
+TEST(BadText, EmptyFileNamesAreRefused) {
+  for (const std::string option : {"--json", "--csv", "--out"}) {
+    expect_refused(run_cli({"simulate", "--algorithm", "flash2", option, ""}), "name is empty");
+  }
+}
+
+TEST(BadOutput, AnExistingFileSurvivesARefusedRequest) {
+  const ScratchFolder scratch;
+  const std::string file = scratch.write("kept.json", "precious");
+  expect_refused(run_cli("simulate --algorithm flash2 --seq-len 0 --json " + file), "--seq-len");
+  expect_refused(run_cli("simulate --algorithm flash2 --heads 3 --kv-heads 2 --json " + file),
+                 "kv-heads");
+  EXPECT_EQ(read_text(file), "precious");
+  EXPECT_EQ(scratch.names(), std::vector<std::string>{"kept.json"});
+}
+
+/// A scratch folder with .npy files for a problem of N = 4, d = 2, one head.
+class BadNpy : public ::testing::Test {
+ protected:
+  void expect_npy_refused(const std::string& bytes, const std::string& part) {
+    const std::string file = scratch_.write("q.npy", bytes);
+    for (const std::string command : {"simulate", "run"}) {
+      const std::string d = command == "run" ? " --head-dim 16" : " --head-dim 2";
+      expect_refused(run_cli(command + " --algorithm flash2 --seq-len 4" + d + " --out " +
+                                 scratch_.file("results") + " --q " + file,
+                             without_kernels()),
+                     part);
+    }
+    EXPECT_EQ(scratch_.names(), std::vector<std::string>{"q.npy"});
+  }
+  /// A file with this header and `data_bytes` zero bytes.
+  static std::string npy(const std::string& header, std::size_t data_bytes) {
+    std::string text = header + std::string(128 - 10 - header.size() - 1, ' ') + "\n";
+    std::string bytes = "\x93NUMPY";
+    bytes += std::string("\x01\x00", 2);
+    bytes += static_cast<char>(text.size());
+    bytes += '\0';
+    return bytes + text + std::string(data_bytes, '\0');
+  }
+  ScratchFolder scratch_;
+};
+
+TEST_F(BadNpy, EmptyTruncatedAndForeignFilesAreRefused) {
+  expect_npy_refused("", "q.npy");
+  expect_npy_refused("not a numpy file at all", "q.npy");
+  expect_npy_refused(std::string("\x93NUMPY\x01", 7), "q.npy");
+  const std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 4, 2), }";
+  expect_npy_refused(npy(header, 63), "q.npy");
+  expect_npy_refused(npy(header, 65), "q.npy");
+}
+
+TEST_F(BadNpy, WrongShapesAndTypesAreRefused) {
+  const auto header = [](const std::string& descr, const std::string& shape,
+                         const std::string& fortran) {
+    return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
+  };
+  expect_npy_refused(npy(header("<f8", "(1, 1, 4, 3)", "False"), 96), "q.npy");
+  expect_npy_refused(npy(header("<f8", "(4, 2)", "False"), 64), "q.npy");
+  expect_npy_refused(npy(header("<i8", "(1, 1, 4, 2)", "False"), 64), "q.npy");
+  expect_npy_refused(npy(header(">f8", "(1, 1, 4, 2)", "False"), 64), "q.npy");
+  expect_npy_refused(npy(header("<f8", "(1, 1, 4, 2)", "True"), 64), "q.npy");
+  expect_npy_refused(npy(header("<f8", "(9223372036854775807, 4, 4, 2)", "False"), 64), "q.npy");
+}
+
+TEST_F(BadNpy, ValuesThatAreNotFiniteAreRefused) {
+  std::vector<double> data(8, std::numeric_limits<double>::quiet_NaN());
+  const std::vector<Index> shape = {1, 1, 4, 2};
+  ASSERT_FALSE(write_npy(scratch_.file("q.npy"), shape, data));
+  expect_refused(
+      run_cli("simulate --algorithm flash2 --seq-len 4 --head-dim 2 --q " + scratch_.file("q.npy")),
+      "q.npy");
+}
+
+TEST_F(BadNpy, MissingFilesAreRefused) {
+  for (const std::string option : {"--q", "--k", "--v", "--do"}) {
+    expect_refused(run_cli("simulate --algorithm flash2 " + option + " none.npy"), "none.npy");
+  }
+}
+
+TEST(BadJson, MalformedAndNewerGpuFilesAreRefused) {
+  const ScratchFolder scratch;
+  const std::string good = read_text(find_assets_dir().value() / "gpus" / "h200.json");
+  for (const std::string& text :
+       {std::string(), std::string("{"), std::string("[]"), std::string("null"),
+        good.substr(0, good.size() / 2), std::string("{\"schema\": \"attnscope.gpu/2\"}"),
+        std::string("{\"schema\": \"attnscope.gpu/1\"}"), std::string("\xff\xfe\x00\x01", 4),
+        std::string(50'000, '[')}) {
+    const std::string file = scratch.write("mine.json", text);
+    expect_refused(run_cli("simulate --algorithm flash2 --gpu " + file), "mine.json");
+  }
+}
+
+TEST(BadJson, MalformedAndNewerRecordingsAreRefused) {
+  const ScratchFolder scratch;
+  for (const std::string& text :
+       {std::string(), std::string("{"), std::string("[]"), std::string("{\"schema\": 1}"),
+        std::string("{\"schema\": \"attnscope.recording/2\"}"),
+        std::string("{\"schema\": \"attnscope.recording/1\"}"),
+        std::string("{\"schema\": \"attnscope.gpu/1\"}"), std::string("\xff\xfe\x00\x01", 4)}) {
+    const std::string file = scratch.write("mine.json", text);
+    expect_refused(run_cli("compare --recording " + file), "mine.json");
+    expect_refused(run_cli("measure --algorithm flash2 --out " + file, without_kernels()),
+                   "mine.json");
+    EXPECT_EQ(read_text(file), text);
+  }
+}
+
+TEST(BadJson, ADirectoryIsNoRecording) {
+  const ScratchFolder scratch;
+  expect_refused(run_cli("compare --recording " + scratch.path().string() + "/"), "no such file");
+}
+
+}  // namespace
+}  // namespace attnscope

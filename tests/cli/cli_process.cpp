@@ -1,0 +1,98 @@
+#include "tests/cli/cli_process.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace attnscope {
+
+namespace fs = std::filesystem;
+
+int CliOutcome::error_lines() const {
+  return static_cast<int>(std::count(err.begin(), err.end(), '\n'));
+}
+
+namespace {
+
+/// Replaces this process by attnscope-cli with its output in files. Never returns.
+[[noreturn]] void become_cli(const std::vector<std::string>& arguments,
+                             const Environment& environment, const fs::path& directory,
+                             const ScratchFolder& scratch) {
+  const auto redirect = [&](const char* name, int descriptor) {
+    const int file = ::open(scratch.file(name).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file < 0 || ::dup2(file, descriptor) < 0) ::_exit(126);
+  };
+  redirect("out", STDOUT_FILENO);
+  redirect("err", STDERR_FILENO);
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+  if (!directory.empty() && ::chdir(directory.c_str()) != 0) ::_exit(126);
+
+  std::vector<std::string> words = arguments;
+  words.insert(words.begin(), ATTNSCOPE_CLI_PROGRAM);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execv(ATTNSCOPE_CLI_PROGRAM, pointers.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+CliOutcome run_cli(const std::vector<std::string>& arguments, const Environment& environment,
+                   const fs::path& directory) {
+  const ScratchFolder scratch;
+  const pid_t child = ::fork();
+  if (child == 0) become_cli(arguments, environment, directory, scratch);
+  int state = 0;
+  ::waitpid(child, &state, 0);
+  return {WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_text(scratch.path() / "out"),
+          read_text(scratch.path() / "err")};
+}
+
+CliOutcome run_cli(const std::string& words, const Environment& environment,
+                   const fs::path& directory) {
+  std::istringstream stream(words);
+  return run_cli(std::vector<std::string>(std::istream_iterator<std::string>(stream), {}),
+                 environment, directory);
+}
+
+Environment without_kernels() {
+  return {{"ATTNSCOPE_KERNELS_LIBRARY", "/nonexistent/libattnscope_kernels.so"}};
+}
+
+ScratchFolder::ScratchFolder() {
+  std::string name = (fs::temp_directory_path() / "attnscope-cli-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create a scratch folder");
+  path_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::string ScratchFolder::write(const std::string& name, const std::string& text) const {
+  std::ofstream(path_ / name, std::ios::binary) << text;
+  return file(name);
+}
+
+std::vector<std::string> ScratchFolder::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace attnscope

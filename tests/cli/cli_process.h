@@ -1,0 +1,51 @@
+/// Runs the built attnscope-cli as a process, as a user would.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace attnscope {
+
+struct CliOutcome {
+  int status = -1;  ///< exit status; -1 when a signal ended the process
+  std::string out;
+  std::string err;
+
+  /// Number of lines on standard error.
+  int error_lines() const;
+};
+
+using Environment = std::map<std::string, std::string>;
+
+/// `words` split at spaces, after the program's name; `directory` is where it runs.
+CliOutcome run_cli(const std::string& words, const Environment& environment = {},
+                   const std::filesystem::path& directory = {});
+/// The same with arguments that may hold spaces or be empty.
+CliOutcome run_cli(const std::vector<std::string>& arguments, const Environment& environment = {},
+                   const std::filesystem::path& directory = {});
+
+/// No kernels' library: what a machine without a GPU answers, also on one that has it.
+Environment without_kernels();
+
+/// A fresh folder for one test, removed at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  const std::filesystem::path& path() const { return path_; }
+  /// Path of a file in it, as text.
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  /// Writes a file in it and returns its path.
+  std::string write(const std::string& name, const std::string& text) const;
+  /// Names of everything in it, sorted.
+  std::vector<std::string> names() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string read_text(const std::filesystem::path& path);
+
+}  // namespace attnscope

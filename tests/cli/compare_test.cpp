@@ -1,0 +1,109 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/app/report/recorded_run.h"
+#include "tests/cli/cli_process.h"
+
+namespace attnscope {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+/// A recording of an H200 with flash1, flash2, standard and a run that failed.
+class CompareCommand : public ::testing::Test {
+ protected:
+  CompareCommand() {
+    const GpuDescription gpu = load_gpu("h200").value();
+    Recording recording;
+    recording.device.name = "NVIDIA H200";
+    recording.device.compute_capability = "9.0";
+    recording.device.sm_count = 132;
+    recording.device.memory_bytes = gpu.hbm_bytes;
+    recording.date = "2026-01-31T12:34:56Z";
+    RecordingRow lost = recorded_run("standard");
+    lost.problem.N = 4096;
+    lost.problem.N_kv = 4096;
+    lost.error = failed("out of memory");
+    recording.rows = {agreeing_run("standard", gpu), agreeing_run("flash1", gpu),
+                      agreeing_run("flash2", gpu), lost};
+    file_ = scratch_.write("recorded.json", recording_text(recording));
+  }
+  json compared(const std::string& words) const {
+    const CliOutcome outcome = run_cli("compare --json - --recording " + file_ + " " + words);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    return json::parse(outcome.out, nullptr, false);
+  }
+  ScratchFolder scratch_;
+  std::string file_;
+};
+
+TEST_F(CompareCommand, ShowsEveryRunWithItsProvenance) {
+  const json document = compared("");
+  EXPECT_EQ(document["schema"], "attnscope.comparison/1");
+  EXPECT_EQ(document["gpu"], "h200");
+  EXPECT_EQ(document["recorded"]["device"], "NVIDIA H200");
+  ASSERT_EQ(document["runs"].size(), 4u);
+  EXPECT_EQ(document["runs"][3]["unavailable"], "out of memory");
+  for (const json& line : document["runs"][2]["lines"]) {
+    for (const char* key : {"level", "quantity", "unit", "modelled", "recorded", "reason"}) {
+      EXPECT_TRUE(line.contains(key)) << line;
+    }
+  }
+}
+
+TEST_F(CompareCommand, OptionsFilterRows) {
+  EXPECT_EQ(compared("--algorithm flash2")["runs"].size(), 1u);
+  EXPECT_EQ(compared("--algorithm standard")["runs"].size(), 2u);
+  EXPECT_EQ(compared("--seq-len 1024")["runs"].size(), 3u);
+  EXPECT_EQ(compared("--seq-len 4096 --head-dim 64 --mask none")["runs"].size(), 1u);
+}
+
+TEST_F(CompareCommand, NoRowAsAskedIsAnInvalidRequest) {
+  const CliOutcome outcome = run_cli("compare --recording " + file_ + " --seq-len 77");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.error_lines(), 1);
+}
+
+TEST_F(CompareCommand, TheRecordingsFileIsNotTouched) {
+  const std::string before = read_text(file_);
+  compared("");
+  EXPECT_EQ(read_text(file_), before);
+  EXPECT_EQ(scratch_.names(), std::vector<std::string>{"recorded.json"});
+}
+
+TEST_F(CompareCommand, TableNamesBothKinds) {
+  const CliOutcome outcome = run_cli("compare --recording " + file_);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("modelled: NVIDIA H200"));
+  EXPECT_THAT(outcome.out, HasSubstr("panel re-reads"));
+  EXPECT_THAT(outcome.out, HasSubstr("unavailable: out of memory"));
+}
+
+TEST_F(CompareCommand, WritesAReportAndCsv) {
+  const CliOutcome outcome = run_cli("compare --recording " + file_ + " --report " +
+                                     scratch_.file("report.md") + " --csv -");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(read_text(scratch_.path() / "report.md"), HasSubstr("# Modelled and recorded"));
+  EXPECT_THAT(outcome.out, HasSubstr("gap_percent"));
+}
+
+TEST_F(CompareCommand, AnotherGpuIsModelledWhenAsked) {
+  const json here = compared("--algorithm flash2");
+  const json there = compared("--algorithm flash2 --gpu a100-80gb");
+  EXPECT_EQ(there["gpu"], "a100-80gb");
+  const auto time = [](const json& document) {
+    for (const json& line : document["runs"][0]["lines"]) {
+      if (line["level"] == "time") return line["modelled"].get<double>();
+    }
+    return 0.0;
+  };
+  EXPECT_GT(time(there), time(here));
+}
+
+}  // namespace
+}  // namespace attnscope

@@ -1,0 +1,258 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reference/npy.h"
+#include "tests/cli/cli_process.h"
+
+namespace attnscope {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// `simulate WORDS --json -`, which must succeed with nothing but the document on standard output.
+ordered_json simulated(const std::string& words) {
+  const CliOutcome outcome = run_cli("simulate " + words + " --json -");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  return ordered_json::parse(outcome.out, nullptr, false);
+}
+
+std::vector<std::string> keys(const ordered_json& object) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : object.items()) names.push_back(key);
+  return names;
+}
+
+using Keys = std::vector<std::string>;
+
+TEST(Simulate, DocumentHasExactlyTheKeysOfTheContract) {
+  const ordered_json document = simulated("--algorithm flash2 --seq-len 100 --check");
+  EXPECT_EQ(keys(document), (Keys{"schema", "problem", "algorithm", "pass", "tiling", "gpu",
+                                  "traffic", "flops", "memory", "time", "accuracy"}));
+  EXPECT_EQ(document["schema"], "attnscope.simulation/1");
+  EXPECT_EQ(keys(document["tiling"]), (Keys{"Br", "Bc"}));
+  EXPECT_EQ(keys(document["traffic"]), (Keys{"paper", "requested", "dram"}));
+  EXPECT_EQ(keys(document["traffic"]["paper"]), (Keys{"read_bytes", "write_bytes"}));
+  EXPECT_EQ(keys(document["traffic"]["requested"]),
+            (Keys{"read_bytes", "write_bytes", "atomic_bytes", "by_tensor"}));
+  EXPECT_EQ(keys(document["traffic"]["requested"]["by_tensor"]["Q"]),
+            (Keys{"read_bytes", "write_bytes"}));
+  EXPECT_EQ(keys(document["traffic"]["dram"]), (Keys{"read_bytes", "write_bytes"}));
+  EXPECT_EQ(keys(document["flops"]), (Keys{"matmul", "non_matmul"}));
+  EXPECT_EQ(keys(document["memory"]),
+            (Keys{"sram_bytes_per_block", "register_bytes_per_block", "fits", "peak_hbm_bytes"}));
+  EXPECT_EQ(keys(document["time"]), (Keys{"predicted_s", "bound_by"}));
+  EXPECT_EQ(keys(document["accuracy"]), (Keys{"max_abs_error", "rel_fro_error"}));
+}
+
+TEST(Simulate, PartsThatWereNotComputedAreAbsent) {
+  EXPECT_FALSE(simulated("--algorithm flash2 --seq-len 100").contains("accuracy"));
+}
+
+TEST(Simulate, DefaultsAreThoseOfTheContract) {
+  const ordered_json document = simulated("--algorithm flash2");
+  const ordered_json expected = {{"batch", 1},      {"heads", 1},     {"kv_heads", 1},
+                                 {"seq_len", 1024}, {"kv_len", 1024}, {"head_dim", 64},
+                                 {"dtype", "bf16"}, {"mask", "none"}};
+  for (const auto& [key, value] : expected.items()) EXPECT_EQ(document["problem"][key], value);
+  EXPECT_EQ(document["problem"].size(), expected.size());
+  EXPECT_EQ(document["pass"], "forward");
+  EXPECT_EQ(document["gpu"], "h200");
+}
+
+TEST(Simulate, EveryProblemOptionReachesTheDocument) {
+  const ordered_json document = simulated(
+      "--algorithm flash2 --pass forward --batch 2 --heads 4 --kv-heads 2 --seq-len 100 "
+      "--kv-len 90 --head-dim 32 --dtype fp16 --mask causal:top-left --block-rows 32 "
+      "--block-cols 16 --carry problem --gpu a100-40gb --inputs needle --seed 7");
+  const ordered_json expected = {
+      {"batch", 2},   {"heads", 4},     {"kv_heads", 2},   {"seq_len", 100},
+      {"kv_len", 90}, {"head_dim", 32}, {"dtype", "fp16"}, {"mask", "causal:top-left"}};
+  for (const auto& [key, value] : expected.items()) EXPECT_EQ(document["problem"][key], value);
+  EXPECT_EQ(document["tiling"], (ordered_json{{"Br", 32}, {"Bc", 16}}));
+  EXPECT_EQ(document["gpu"], "a100-40gb");
+}
+
+TEST(Simulate, KvHeadsFollowHeadsAndKvLenFollowsSeqLen) {
+  const ordered_json document = simulated("--algorithm flash2 --heads 6 --seq-len 77");
+  EXPECT_EQ(document["problem"]["kv_heads"], 6);
+  EXPECT_EQ(document["problem"]["kv_len"], 77);
+}
+
+TEST(Simulate, Flash2BytesEqualTheClosedForm) {
+  // Reads B H (N d e + Tr 2 N_kv d e), writes B H (N d e + 4 N)
+  const ordered_json document = simulated(
+      "--algorithm flash2 --batch 2 --heads 3 --seq-len 1000 --kv-len 700 --head-dim 64 "
+      "--block-rows 128 --block-cols 64");
+  const auto& requested = document["traffic"]["requested"];
+  EXPECT_EQ(requested["read_bytes"], 6 * (1000 * 64 * 2 + 8 * 2 * 700 * 64 * 2));
+  EXPECT_EQ(requested["write_bytes"], 6 * (1000 * 64 * 2 + 4 * 1000));
+  EXPECT_EQ(requested["atomic_bytes"], 0);
+  EXPECT_EQ(document["traffic"]["paper"]["read_bytes"], requested["read_bytes"]);
+}
+
+TEST(Simulate, ByTensorAddsUpToTheRequestedBytes) {
+  for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
+    const ordered_json document =
+        simulated("--algorithm " + algorithm + " --seq-len 100 --block-rows 32 --block-cols 32");
+    const auto& requested = document["traffic"]["requested"];
+    std::int64_t read_bytes = 0, write_bytes = 0;
+    for (const auto& [tensor, bytes] : requested["by_tensor"].items()) {
+      read_bytes += bytes["read_bytes"].get<std::int64_t>();
+      write_bytes += bytes["write_bytes"].get<std::int64_t>();
+    }
+    EXPECT_EQ(requested["read_bytes"], read_bytes) << algorithm;
+    EXPECT_EQ(requested["write_bytes"], write_bytes) << algorithm;
+  }
+}
+
+TEST(Simulate, CarryInFp32CostsFlash1MoreBytes) {
+  const std::string words =
+      "--algorithm flash1 --seq-len 256 --block-rows 64 --block-cols 64 --carry ";
+  const ordered_json problem = simulated(words + "problem");
+  const ordered_json fp32 = simulated(words + "fp32");
+  EXPECT_GT(fp32["traffic"]["requested"]["read_bytes"],
+            problem["traffic"]["requested"]["read_bytes"]);
+  EXPECT_EQ(fp32["carry"], "fp32");
+  EXPECT_FALSE(problem.contains("carry"));
+}
+
+TEST(Simulate, OverflowIsRefusedOrCountedWithItsReason) {
+  const std::string words =
+      "simulate --algorithm flash2 --seq-len 4096 --head-dim 128 --block-rows 1024 "
+      "--block-cols 1024";
+  const CliOutcome refused = run_cli(words + " --json -");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.error_lines(), 1);
+  const CliOutcome counted = run_cli(words + " --allow-overflow --json -");
+  ASSERT_EQ(counted.status, 0) << counted.err;
+  const ordered_json document = ordered_json::parse(counted.out);
+  EXPECT_EQ(document["memory"]["fits"], false);
+  EXPECT_FALSE(document["memory"]["reason"].get<std::string>().empty());
+  EXPECT_GT(document["traffic"]["requested"]["read_bytes"], 0);
+}
+
+TEST(Simulate, SramBytesDecideWhatFits) {
+  const std::string words =
+      "simulate --algorithm flash2 --block-rows 64 --block-cols 64 --json - --sram-bytes ";
+  EXPECT_EQ(run_cli(words + "100000").status, 0);
+  EXPECT_EQ(run_cli(words + "8192").status, 2);
+}
+
+TEST(Simulate, L2BytesDecideWhatStandardReadsAgainFromDram) {
+  const std::string words = "--algorithm standard --seq-len 2048 --l2-bytes ";
+  const ordered_json small = simulated(words + "1048576");
+  const ordered_json large = simulated(words + "1000000000");
+  EXPECT_GT(small["traffic"]["dram"]["read_bytes"], large["traffic"]["dram"]["read_bytes"]);
+}
+
+TEST(Simulate, CheckFindsTheReferenceInDoublePrecision) {
+  for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
+    for (const std::string mask : {"none", "causal", "causal:top-left", "window:20,3"}) {
+      const ordered_json document = simulated(
+          "--algorithm " + algorithm + " --carry problem --heads 4 --kv-heads 2 --mask " + mask +
+          " --seq-len 100 --kv-len 77 --head-dim 16 --block-rows 32 "
+          "--block-cols 16 --check");
+      const double error = document["accuracy"]["max_abs_error"].get<double>();
+      EXPECT_TRUE(error <= 1e-12) << algorithm << " " << mask << " " << error;
+    }
+  }
+}
+
+TEST(Simulate, RoundingToStorageCostsAccuracy) {
+  const std::string words = "--algorithm flash2 --seq-len 100 --check --dtype bf16";
+  const double exact = simulated(words)["accuracy"]["max_abs_error"].get<double>();
+  const double rounded =
+      simulated(words + " --round-to-storage")["accuracy"]["max_abs_error"].get<double>();
+  EXPECT_TRUE(exact <= 1e-12);
+  EXPECT_TRUE(rounded > 1e-5 && rounded < 1e-1) << rounded;
+}
+
+TEST(Simulate, OutputsAndInputsAreNumpyFiles) {
+  // Rows that are all alike: O must be V's row, whatever the weights
+  const ScratchFolder scratch;
+  const std::vector<Index> shape = {1, 2, 20, 8};
+  std::vector<double> ones(2 * 20 * 8, 0.5);
+  ASSERT_FALSE(write_npy(scratch.file("v.npy"), shape, ones));
+  const CliOutcome outcome = run_cli(
+      "simulate --algorithm flash2 --heads 2 --seq-len 20 --head-dim 8 --block-rows 16 "
+      "--block-cols 16 --q " +
+      scratch.file("v.npy") + " --k " + scratch.file("v.npy") + " --v " + scratch.file("v.npy") +
+      " --out " + scratch.file("results"));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto O = read_npy(scratch.file("results/o.npy"));
+  ASSERT_TRUE(O.ok()) << O.error().message;
+  EXPECT_EQ(O.value().shape, shape);
+  for (double value : O.value().data) EXPECT_NEAR(value, 0.5, 1e-12);
+  const auto LSE = read_npy(scratch.file("results/lse.npy"));
+  ASSERT_TRUE(LSE.ok()) << LSE.error().message;
+  EXPECT_EQ(LSE.value().shape, (std::vector<Index>{1, 2, 20}));
+  // S = 8 * 0.25 / sqrt(8) for each of 20 keys
+  for (double value : LSE.value().data) {
+    EXPECT_NEAR(value, 2.0 / std::sqrt(8.0) + std::log(20.0), 1e-12);
+  }
+}
+
+TEST(Simulate, SeedAndInputsChangeTheNumbersOnly) {
+  const std::string words = "--algorithm flash2 --seq-len 64 --check";
+  const ordered_json zero = simulated(words);
+  const ordered_json one = simulated(words + " --seed 1");
+  EXPECT_EQ(zero["traffic"], one["traffic"]);
+  const ordered_json outlier = simulated(words + " --inputs outlier");
+  EXPECT_TRUE(outlier["accuracy"]["max_abs_error"].get<double>() <= 1e-9);
+}
+
+TEST(Simulate, SameRequestGivesTheSameDocument) {
+  const std::string words = "--algorithm flash1 --seq-len 100 --check --mask causal";
+  EXPECT_EQ(simulated(words), simulated(words));
+}
+
+TEST(Simulate, TableNamesEveryLevelAndItsKind) {
+  const CliOutcome outcome = run_cli("simulate --algorithm standard --seq-len 256");
+  EXPECT_EQ(outcome.status, 0);
+  for (const char* word : {"modelled", "paper", "requested", "dram, compulsory", "launch scores",
+                           "peak HBM memory", "roofline floor"}) {
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word << "\n" << outcome.out;
+  }
+}
+
+TEST(Simulate, CsvHasOneHeaderAndOneRow) {
+  const CliOutcome outcome =
+      run_cli("simulate --algorithm flash2 --mask window:5,5 --seq-len 64 --csv -");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2);
+  EXPECT_NE(outcome.out.find("traffic.requested.read_bytes"), std::string::npos);
+  EXPECT_NE(outcome.out.find("\"window:5,5\""), std::string::npos);
+}
+
+TEST(Simulate, FilesAreWrittenBesideTheTable) {
+  const ScratchFolder scratch;
+  const CliOutcome outcome = run_cli("simulate --algorithm flash2 --seq-len 64 --json " +
+                                     scratch.file("a.json") + " --csv " + scratch.file("a.csv"));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("requested"), std::string::npos);
+  EXPECT_EQ(scratch.names(), (std::vector<std::string>{"a.csv", "a.json"}));
+  EXPECT_EQ(ordered_json::parse(read_text(scratch.path() / "a.json"))["algorithm"], "flash2");
+}
+
+TEST(Simulate, JsonToADeviceFileDoesNotReplaceIt) {
+  const CliOutcome outcome = run_cli("simulate --algorithm flash2 --seq-len 64 --json /dev/null");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST(Simulate, FullDiskIsAFailureNotASuccess) {
+  const CliOutcome outcome = run_cli("simulate --algorithm flash2 --seq-len 64 --json /dev/full");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.error_lines(), 1);
+}
+
+TEST(Simulate, CountsHugeProblems) {
+  const ordered_json document =
+      simulated("--algorithm flash2 --seq-len 131072 --head-dim 128 --heads 64 --batch 4");
+  EXPECT_GT(document["traffic"]["requested"]["read_bytes"].get<double>(), 1e12);
+}
+
+}  // namespace
+}  // namespace attnscope

@@ -1,0 +1,95 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/sweep_axes.h"
+#include "tests/cli/cli_process.h"
+
+namespace attnscope {
+namespace {
+
+using nlohmann::json;
+
+json swept(const std::string& words) {
+  const CliOutcome outcome = run_cli("sweep --json - " + words);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  return json::parse(outcome.out, nullptr, false);
+}
+
+TEST(Sweep, RunsTheCartesianProductLastListFastest) {
+  const json rows =
+      swept("--over algorithm=flash1,flash2 --over seq-len=64,128,256 -- simulate --head-dim 32");
+  ASSERT_EQ(rows.size(), 6u);
+  EXPECT_EQ(rows[1]["point"], (json{{"algorithm", "flash1"}, {"seq-len", "128"}}));
+  EXPECT_EQ(rows[1]["algorithm"], "flash1");
+  EXPECT_EQ(rows[1]["problem"]["seq_len"], 128);
+  EXPECT_EQ(rows[3]["algorithm"], "flash2");
+  EXPECT_EQ(rows[5]["problem"]["head_dim"], 32);
+}
+
+TEST(Sweep, EachRowIsWhatSimulateAnswers) {
+  json row = swept("--over seq-len=100 -- simulate --algorithm flash2 --check")[0];
+  row.erase("point");
+  const CliOutcome single = run_cli("simulate --algorithm flash2 --seq-len 100 --check --json -");
+  EXPECT_EQ(row, json::parse(single.out));
+}
+
+TEST(Sweep, ARefusedPointIsARowAndTheSweepGoesOn) {
+  const json rows = swept("--over kv-heads=1,4,2 -- simulate --algorithm flash2 --heads 6");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_TRUE(rows[0].contains("traffic"));
+  EXPECT_NE(rows[1]["refused"].get<std::string>().find("must divide"), std::string::npos);
+  EXPECT_FALSE(rows[1].contains("traffic"));
+  EXPECT_TRUE(rows[2].contains("traffic"));
+}
+
+TEST(Sweep, WindowsKeepTheirCommas) {
+  const json rows =
+      swept("--over mask=none,window:3,4,causal -- simulate --algorithm flash2 --seq-len 64");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1]["problem"]["mask"], "window:3,4");
+  EXPECT_EQ(rows[2]["problem"]["mask"], "causal");
+}
+
+TEST(Sweep, CsvHasARowAPoint) {
+  const CliOutcome outcome = run_cli(
+      "sweep --csv - --over kv-heads=1,4 -- simulate --algorithm flash2 --heads 6 --seq-len 64");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 3);
+  EXPECT_NE(outcome.out.find("must divide"), std::string::npos);
+}
+
+TEST(Sweep, TableHasTheListsAsColumns) {
+  const CliOutcome outcome = run_cli("sweep --over seq-len=64,128 -- simulate --algorithm flash2");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("seq-len"), std::string::npos);
+  EXPECT_NE(outcome.out.find("modelled"), std::string::npos);
+}
+
+TEST(Sweep, WithoutAnyResultItFails) {
+  const CliOutcome outcome =
+      run_cli("sweep --over kv-heads=4,5 -- simulate --algorithm flash2 --heads 6");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.error_lines(), 1);
+}
+
+TEST(Sweep, MeasuringWithoutAGpuSaysWhyInEveryRow) {
+  const CliOutcome outcome = run_cli(
+      "sweep --json - --over seq-len=256,512 -- measure --algorithm flash2", without_kernels());
+  EXPECT_EQ(outcome.status, 1);
+  const json rows = json::parse(outcome.out);
+  ASSERT_EQ(rows.size(), 2u);
+  for (const json& row : rows) EXPECT_TRUE(row.contains("unavailable")) << row;
+}
+
+TEST(SweepAxes, PointsCountIsTheProductOfTheLists) {
+  const std::vector<cli::SweepAxis> axes = {{"a", {"1", "2"}}, {"b", {"x", "y", "z"}}};
+  const auto points = cli::all_points(axes);
+  ASSERT_TRUE(points.ok());
+  ASSERT_EQ(points.value().size(), 6u);
+  EXPECT_EQ(points.value()[4], (cli::SweepPoint{{"a", "2"}, {"b", "y"}}));
+}
+
+}  // namespace
+}  // namespace attnscope
