@@ -130,15 +130,6 @@ void add_occupancy(SimulationReport& report, std::span<const LaunchOccupancy> la
   check(report.register_bytes_per_block, gpu.register_bytes_per_sm, "registers");
 }
 
-/// Every total fits in 63 bits: no count exceeds 16 per score and head-dimension element.
-bool countable(const AttentionProblem& problem) {
-  double elements = 1.0;
-  for (const Index extent : {problem.batch, problem.heads, problem.N, problem.N_kv, problem.d}) {
-    elements *= static_cast<double>(extent);
-  }
-  return elements < 5e17;
-}
-
 /// Occupancy needs the slots only, which a one-tile head shows: no need to run the whole sweep.
 std::vector<LaunchOccupancy> occupancy_of(const Algorithm& algorithm, const PassRun& run) {
   PassRun one_tile = run;
@@ -161,9 +152,15 @@ std::vector<LaunchOccupancy> occupancy_of(const Algorithm& algorithm, const Pass
 
 ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
                                  const GpuDescription& gpu) {
-  const Index row_bytes =
-      softmax_rows_per_block(problem.N_kv) * problem.N_kv * size_bytes(problem.dtype);
-  return {.carry = carry, .softmax_row_fits = row_bytes <= gpu.shared_bytes_per_block};
+  const Index rows = softmax_rows_per_block(problem.N_kv);
+  const Index row_bytes = rows * problem.N_kv * size_bytes(problem.dtype);
+  ScheduleOptions options{.carry = carry};
+  if (row_bytes > gpu.shared_bytes_per_block) {
+    // The panel's scores take half of the registers, in fp32
+    options.softmax_panel_cols =
+        std::max<Index>(16, gpu.register_bytes_per_sm / (2 * rows * size_bytes(DType::fp32)));
+  }
+  return options;
 }
 
 std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
@@ -187,11 +184,6 @@ std::optional<Tiling> default_tiling(const Algorithm& algorithm, const Attention
 Result<SimulationReport> simulate(const SimulationRequest& request) {
   // Refuse what cannot be computed
   if (auto error = validate(request.problem)) return invalid_request(*error);
-  if (!countable(request.problem)) {
-    return invalid_request(
-        "the problem is too large to count: batch x heads x seq-len x kv-len x head-dim must stay "
-        "below 5e17");
-  }
   const Algorithm* algorithm = find_algorithm(request.algorithm);
   if (algorithm == nullptr) {
     return invalid_request(unknown_name_message("algorithm", request.algorithm, algorithm_names()));

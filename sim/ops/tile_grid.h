@@ -12,8 +12,9 @@ struct ScheduleOptions {
   Carry carry = Carry::problem;  ///< flash1
   /// standard: also write LSE (the paper's algorithm does not; needed for LSE as an output).
   bool standard_writes_lse = false;
-  /// standard: a row of S fits on chip, so that the softmax reads S once; else it reads S twice.
-  bool softmax_row_fits = true;
+  /// standard: 0 when a row of S fits on chip, so that the softmax reads S once; else the columns
+  /// of the panels in which it sweeps S twice.
+  Index softmax_panel_cols = 0;
 };
 
 /// Tile indices [begin, end), iterated in ascending order.

@@ -42,7 +42,7 @@ constexpr PseudoLine kSoftmaxPseudoCode[] = {
 
 constexpr PseudoLine kTwoSweepPseudoCode[] = {
     {0, "for each group of rows i, in parallel", "Rows are independent.", true},
-    {1, "l = 0; m = -inf", "A row of S is too long for shared memory, so it is swept in tiles."},
+    {1, "l = 0; m = -inf", "A row of S is too long for shared memory, so it is swept in panels."},
     {1, "for each column tile j", "First sweep: the maximum and the sum.", true},
     {2, "load S_ij", "First read of S."},
     {2, "mask S_ij", kWhyMask},
@@ -70,7 +70,8 @@ constexpr PseudoLine kOutputPseudoCode[] = {
 
 TileGrid softmax_grid(const AttentionProblem& problem, const Tiling& tiling,
                       const ScheduleOptions& options) {
-  return {problem, {softmax_rows_per_block(problem.N_kv), tiling.Bc}, options};
+  const Index cols = options.softmax_panel_cols > 0 ? options.softmax_panel_cols : tiling.Bc;
+  return {problem, {softmax_rows_per_block(problem.N_kv), cols}, options};
 }
 
 void write_lse_if_asked(const TileGrid& g, std::int32_t i, std::uint8_t line, Program& program) {
@@ -187,7 +188,7 @@ Pass standard_forward_pass(const ScheduleOptions& options) {
                  .program = standard_softmax,
                  .pseudo_code = kSoftmaxPseudoCode,
                  .paper_counts_operands_once = true};
-  if (!options.softmax_row_fits) {
+  if (options.softmax_panel_cols > 0) {
     softmax.program = standard_softmax_two_sweeps;
     softmax.pseudo_code = kTwoSweepPseudoCode;
   }

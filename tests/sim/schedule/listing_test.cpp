@@ -82,9 +82,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
   for (const Algorithm& algorithm : algorithms()) {
-    for (const bool row_fits : {true, false}) {
+    for (const Index panel_cols : {0, 3}) {
       const ScheduleOptions options{
-          .carry = Carry::fp32, .standard_writes_lse = true, .softmax_row_fits = row_fits};
+          .carry = Carry::fp32, .standard_writes_lse = true, .softmax_panel_cols = panel_cols};
       Lister lister;
       run(algorithm, options, Mask::causal(), lister);
       for (const Launch& launch : algorithm.forward(options).launches) {

@@ -1,0 +1,110 @@
+/// Speed of the model on one core: tile operations counted a second, one long head, seeks.
+/// Prints one line a figure, with its bar; exit status 1 when a bar is missed. Seconds are the
+/// thread's own processor time, so that other programs on the machine do not count.
+
+#include <fmt/format.h>
+
+#include <time.h>
+
+#include <algorithm>
+#include <random>
+
+#include "sim/observers/flop_counter.h"
+#include "sim/observers/traffic_counter.h"
+#include "sim/schedule/catalog.h"
+#include "sim/schedule/run_pass.h"
+#include "sim/snapshot/stepped_run.h"
+
+namespace attnscope {
+namespace {
+
+/// Processor time of this thread, in seconds.
+double now_s() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+bool report(std::string_view what, double value, std::string_view unit, bool met,
+            std::string_view bar) {
+  fmt::print("{:<64} {:>9.3g} {:<6} bar {:<12} {}\n", what, value, unit, bar,
+             met ? "met" : "MISSED");
+  return met;
+}
+
+/// One head of N queries and keys, counted by one observer.
+bool bench_counting(std::string_view algorithm) {
+  const AttentionProblem problem{.N = 65536, .N_kv = 65536, .d = 64};
+  TrafficCounter traffic;
+  FlopCounter flops;
+  Observer* const counters[] = {&traffic};
+  Observer* const op_counter[] = {&flops};
+  const Pass pass = find_algorithm(algorithm)->forward({});
+  const PassRun run{problem, {64, 64}, {}, {}};
+  run_head(pass, run, 0, 0, op_counter);
+  double best = 1e9;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const double start = now_s();
+    run_head(pass, run, 0, 0, counters);
+    best = std::min(best, now_s() - start);
+  }
+  const double ops_per_s = static_cast<double>(flops.op_count()) / best;
+  return report(fmt::format("{}: tile operations counted a second, N = 65,536", algorithm),
+                ops_per_s / 1e6, "M/s", ops_per_s >= 50e6, ">= 50 M/s");
+}
+
+bool bench_long_head(std::string_view algorithm) {
+  SimulationRequest request;
+  request.problem = {.N = 131072, .N_kv = 131072, .d = 64};
+  request.algorithm = algorithm;
+  request.tiling = Tiling{128, 128};
+  request.gpu = load_gpu("h200").value();
+  const double start = now_s();
+  const bool ok = simulate(request).ok();
+  const double seconds = now_s() - start;
+  return report(fmt::format("{}: simulate one head, N = 131,072, 128 x 128 tiles", algorithm),
+                seconds, "s", ok && seconds < 2, "< 2 s");
+}
+
+/// Seeks to random steps; the slowest has to come within a frame.
+bool bench_seek(std::string_view algorithm) {
+  SteppedRequest request;
+  request.simulation.problem = {.N = 1024, .N_kv = 1024, .d = 64, .dtype = DType::fp16};
+  request.simulation.algorithm = algorithm;
+  request.simulation.tiling = Tiling{32, 32};
+  request.simulation.gpu = load_gpu("h200").value();
+  const double begin = now_s();
+  auto run = SteppedRun::create(request);
+  if (!run.ok()) return false;
+  const double create_s = now_s() - begin;
+  std::mt19937_64 random(1);
+  std::vector<double> times_s;
+  for (int n = 0; n < 200; ++n) {
+    const auto count = static_cast<std::uint64_t>(run.value()->info()->step_count);
+    const auto step = static_cast<Index>(random() % count);
+    const double start = now_s();
+    const Snapshot snapshot = run.value()->at(step);
+    times_s.push_back(now_s() - start);
+    if (snapshot.step != step) return false;
+  }
+  std::ranges::sort(times_s);
+  fmt::print("{:<64} {:>9.3g} s\n",
+             fmt::format("{}: prepare N = 1024, d = 64, 32 x 32 tiles", algorithm), create_s);
+  report(fmt::format("{}: seek to a random step, median", algorithm),
+         1e3 * times_s[times_s.size() / 2], "ms", times_s[times_s.size() / 2] <= 0.016, "<= 16 ms");
+  return report(fmt::format("{}: seek to a random step, slowest of 200", algorithm),
+                1e3 * times_s.back(), "ms", times_s.back() <= 0.016, "<= 16 ms");
+}
+
+}  // namespace
+}  // namespace attnscope
+
+int main() {
+  bool met = true;
+  for (const attnscope::Algorithm& algorithm : attnscope::algorithms()) {
+    met &= attnscope::bench_counting(algorithm.name);
+    met &= attnscope::bench_long_head(algorithm.name);
+    met &= attnscope::bench_seek(algorithm.name);
+  }
+  return met ? 0 : 1;
+}
