@@ -55,8 +55,8 @@ using Command = std::variant<SeekTo, StepBy, TogglePlay, Choose, RunOnGpu, Cance
 /// Collects the commands of one frame.
 class CommandSink {
  public:
-  void push(Command command) { commands_.push_back(std::move(command)); }
-  std::vector<Command> take() { return std::exchange(commands_, {}); }
+  void push(Command command);
+  std::vector<Command> take();
 
  private:
   std::vector<Command> commands_;

@@ -34,17 +34,20 @@ enum class ExplainTab : std::uint8_t { pseudo_code, cuda_source };
 enum class LedgerScope : std::uint8_t { so_far, whole_pass };
 enum class ChartQuantity : std::uint8_t { bytes, time, memory };
 
+/// Fastest playing, as a multiple of the normal speed.
+inline constexpr double kMaxSpeed = 1024.0;
+
 struct ViewState {
   Choice choice;  ///< the last valid one
 
-  // The playhead: operation `step` is the next to run, as in "step 104 of 168"
-  Index step = 0;
+  Index step = 0;  ///< the operation that has just run, as Snapshot::step; -1: none yet
   bool playing = false;
-  double speed = 1.0;  ///< 1 = four operations a second
+  double speed = 1.0;  ///< 1 = three operations (tiles, turns) a second
   Granularity granularity = Granularity::op;
 
   // What the panels point at
   Index query_row = 0;  ///< of the chosen head, for the online softmax
+  Index O_column = 0;   ///< of O, for the online softmax
   Index head = 0;       ///< batch * heads + head
   ExplainTab explain_tab = ExplainTab::pseudo_code;
   LedgerScope ledger_scope = LedgerScope::so_far;

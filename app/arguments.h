@@ -1,0 +1,32 @@
+/// The command line of the desktop app.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/theme.h"
+#include "reference/attention_problem.h"
+#include "reference/result.h"
+
+namespace attnscope::app {
+
+struct Arguments {
+  bool render = false;  ///< `attnscope render`: a picture without a window
+  std::string scene = "default";
+  std::optional<Index> step;  ///< operation under the playhead, from 0; nothing: the scene's
+  int width = 1600;
+  int height = 900;
+  bool size_given = false;
+  std::optional<ThemeName> theme;
+  bool presenter = false;
+  std::string out;        ///< render: the PNG file
+  int frames = 0;         ///< window: ends after this many frames; 0: runs until it is closed
+  bool bench = false;     ///< window: plays as fast as it can and prints frame times
+  bool dump_ui = false;   ///< window: prints the rectangles of the widgets as JSON at its end
+  std::string help_text;  ///< not empty: print it and end
+};
+
+/// invalid_request with one line when the arguments make no sense.
+Result<Arguments> parse_arguments(int argc, char** argv);
+
+}  // namespace attnscope::app

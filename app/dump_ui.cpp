@@ -1,0 +1,47 @@
+#include "app/dump_ui.h"
+
+#include <nlohmann/json.hpp>
+
+#include "reference/json/problem_json.h"
+
+namespace attnscope::app {
+
+using nlohmann::json;
+
+std::string ui_as_json(const App& app, const NamedRects& rects, int width, int height) {
+  const ViewState& view = app.view;
+  json places = json::object();
+  for (const auto& [name, rect] : rects.all()) {
+    places[name] = {rect.min.x, rect.min.y, rect.max.x, rect.max.y};
+  }
+  const auto snapshot = app.snapshot();
+  json state{{"problem", problem_to_json(view.choice.problem)},
+             {"tiling", tiling_to_json(view.choice.tiling)},
+             {"algorithm", view.choice.algorithm},
+             {"gpu", view.choice.gpu},
+             {"step", view.step},
+             {"playing", view.playing},
+             {"speed", view.speed},
+             {"granularity", to_string(view.granularity)},
+             {"theme", to_string(view.theme)},
+             {"presenter", view.presenter},
+             {"show_keys", view.show_keys},
+             {"scene", app.scene.name}};
+  if (snapshot) {
+    state["shown_step"] = snapshot->step;
+    state["step_count"] = snapshot->run->step_count;
+  }
+  if (app.refused) {
+    state["refused"] = {{"field", app.refused->field},
+                        {"message", app.refused->message},
+                        {"nearest", app.refused->nearest_label}};
+  }
+  if (app.notice) state["notice"] = app.notice->text;
+  const json document{{"schema", "attnscope.ui/1"},
+                      {"window", {{"width", width}, {"height", height}}},
+                      {"state", state},
+                      {"rects", places}};
+  return document.dump(2);
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,22 @@
+/// Times of frames, for `attnscope --bench`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace attnscope::app {
+
+class FrameTimes {
+ public:
+  void add(double seconds) { seconds_.push_back(seconds); }
+  std::size_t count() const { return seconds_.size(); }
+  /// The time that `share` of the frames keep (0.5: the median); 0 when there are none.
+  double quantile_s(double share) const;
+  /// "median 5.1 ms (196 frames/s), 95 % within 7.0 ms, 300 frames".
+  std::string summary() const;
+
+ private:
+  std::vector<double> seconds_;
+};
+
+}  // namespace attnscope::app

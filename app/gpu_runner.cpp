@@ -1,0 +1,103 @@
+#include "app/gpu_runner.h"
+
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "kernels/catalog.h"
+#include "kernels/client/kernel_library.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// The row that measuring the choice gives; an error is a row, too.
+MeasuredRun measure(KernelLibrary& library, const Choice& choice) {
+  const Protocol protocol;
+  const KernelChoice kernel{choice.algorithm, choice.tiling, choice.carry};
+  Recording recording = library.empty_recording(protocol);
+  recording.rows.push_back(library.record_forward(choice.problem, kernel, choice.inputs, protocol));
+  return runs_of(recording, NumberKind::measured).front();
+}
+
+}  // namespace
+
+GpuRunner::GpuRunner(std::function<void()> on_news)
+    : on_news_(std::move(on_news)), thread_([this] { work(); }) {}
+
+GpuRunner::~GpuRunner() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wanted_.notify_all();
+  thread_.join();
+}
+
+GpuRunner::State GpuRunner::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+std::string GpuRunner::gpu_name() const {
+  const std::lock_guard lock(mutex_);
+  return gpu_name_;
+}
+
+std::string GpuRunner::reason() const {
+  const std::lock_guard lock(mutex_);
+  return reason_;
+}
+
+void GpuRunner::run(const Choice& choice) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ != State::idle) return;
+    state_ = State::running;
+    waiting_ = choice;
+  }
+  wanted_.notify_all();
+}
+
+std::vector<MeasuredRun> GpuRunner::take_results() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(results_, {});
+}
+
+void GpuRunner::work() {
+  const Result<std::shared_ptr<KernelLibrary>> library = KernelLibrary::load();
+  {
+    const std::lock_guard lock(mutex_);
+    state_ = library ? State::idle : State::unavailable;
+    if (library) gpu_name_ = library.value()->device().name;
+    if (!library) reason_ = library.error().message;
+  }
+  if (on_news_) on_news_();
+  if (!library) return;
+
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    wanted_.wait(lock, [this] { return stopping_ || waiting_.has_value(); });
+    if (stopping_) return;
+    const Choice choice = *std::exchange(waiting_, std::nullopt);
+    lock.unlock();
+
+    MeasuredRun run;
+    try {
+      run = measure(*library.value(), choice);
+    } catch (const std::exception& error) {
+      run.row.problem = choice.problem;
+      run.row.algorithm = choice.algorithm;
+      run.row.error = failed(error.what());
+      run.provenance.kind = NumberKind::measured;
+    }
+
+    lock.lock();
+    results_.push_back(std::move(run));
+    state_ = State::idle;
+    lock.unlock();
+    if (on_news_) on_news_();
+  }
+}
+
+}  // namespace attnscope::app

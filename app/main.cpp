@@ -1,0 +1,28 @@
+/// The desktop app: arguments, then the window or the picture.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "app/program.h"
+
+int main(int argc, char** argv) {
+  using namespace attnscope::app;
+  const double start_s = steady_now_s();
+  const auto arguments = parse_arguments(argc, argv);
+  if (!arguments) return report(arguments.error());
+  if (!arguments.value().help_text.empty()) {
+    fmt::print("{}", arguments.value().help_text);
+    return kDone;
+  }
+
+  // What the arguments say goes over what the scene says
+  auto scene = load_scene(arguments.value().scene);
+  if (!scene) return report(scene.error());
+  ViewState& view = scene.value().view;
+  if (arguments.value().theme) view.theme = *arguments.value().theme;
+  if (arguments.value().step) view.step = *arguments.value().step;
+  view.presenter = arguments.value().presenter;
+
+  if (arguments.value().render) return run_render(arguments.value(), std::move(scene.value()));
+  return run_window(arguments.value(), std::move(scene.value()), start_s);
+}

@@ -1,0 +1,27 @@
+/// The keys that the app listens to, over the versions of Dear ImGui that name keys differently.
+#pragma once
+
+#include <cstdint>
+
+namespace attnscope::app {
+
+enum class Key : std::uint8_t {
+  space,
+  left,
+  right,
+  home,
+  end,
+  plus,
+  minus,
+  escape,
+  f,
+  t,
+  s,
+  o,
+  f1,
+};
+
+/// Whether the key went down in this frame; with `repeat`, also while it is held.
+bool key_pressed(Key key, bool repeat = false);
+
+}  // namespace attnscope::app

@@ -1,0 +1,60 @@
+#include "app/playhead.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attnscope::app {
+
+namespace {
+
+/// The steps at which stretches of operations end, ascending, from the steps at which they begin.
+template <typename Begins, typename BeginOf>
+Index moved_over(const Begins& begins, const BeginOf& begin_of, Index step, int count, Index last) {
+  // A stretch that begins at operation b leaves the one before it at step b - 1
+  const auto before = [&](const auto& begin, Index s) { return begin_of(begin) - 1 < s; };
+  const auto after = [&](Index s, const auto& begin) { return s < begin_of(begin) - 1; };
+  if (count > 0) {
+    const auto next = std::upper_bound(begins.begin(), begins.end(), step, after);
+    return begins.end() - next >= count ? begin_of(*(next + (count - 1))) - 1 : last;
+  }
+  const auto here = std::lower_bound(begins.begin(), begins.end(), step, before);
+  return here - begins.begin() >= -count ? begin_of(*(here + count)) - 1 : -1;
+}
+
+}  // namespace
+
+Index clamp_step(const RunInfo& run, Index step) {
+  return std::clamp<Index>(step, -1, run.step_count - 1);
+}
+
+Index moved_step(const RunInfo& run, Index step, Granularity granularity, int count) {
+  step = clamp_step(run, step);
+  if (count == 0) return step;
+  const Index last = run.step_count - 1;
+  switch (granularity) {
+    case Granularity::op:
+      return clamp_step(run, step + count);
+    case Granularity::tile:
+      return moved_over(
+          run.tile_steps, [](std::int32_t begin) { return Index{begin}; }, step, count, last);
+    case Granularity::outer_loop:
+      return moved_over(
+          run.outer, [](const StepSpan& span) { return span.begin; }, step, count, last);
+  }
+  return step;
+}
+
+void Player::advance(const RunInfo& run, ViewState& view, double elapsed_s) {
+  if (!view.playing) return;
+  units_ += elapsed_s * kUnitsPerSecond * view.speed;
+  const double whole = std::floor(units_);
+  units_ -= whole;
+  const int count = static_cast<int>(std::min(whole, 1e6));
+  if (count > 0) view.step = moved_step(run, view.step, view.granularity, count);
+  if (view.step >= run.step_count - 1) {
+    view.playing = false;
+    units_ = 0.0;
+  }
+}
+
+}  // namespace attnscope::app

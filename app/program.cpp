@@ -1,0 +1,19 @@
+#include "app/program.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace attnscope::app {
+
+int report(const Error& error) {
+  fmt::print(stderr, "attnscope: {}\n", error.message);
+  return error.kind == Error::Kind::invalid_request ? kInvalidRequest : kFailed;
+}
+
+double steady_now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "app/app.h"
+#include "app/platform/imgui_session.h"
+#include "app/platform/offscreen.h"
+#include "app/program.h"
+#include "app/screen/screen.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// Widgets that size themselves by their contents need a frame to see them, one to use it, and one
+/// for what depends on that.
+constexpr int kSettlingFrames = 4;
+
+/// Tries the output before the work is done.
+std::optional<Error> check_writable(const std::string& path) {
+  const std::ofstream file(path, std::ios::binary | std::ios::app);
+  if (file) return std::nullopt;
+  return invalid_request(fmt::format("--out {}: the file cannot be written", path));
+}
+
+/// Runs the app without a window until its snapshot is there and the GPU is known or missing.
+std::optional<Error> settle(App& app) {
+  const auto waiting_for_gpu = [&] { return app.gpu().state() == GpuRunner::State::opening; };
+  do {
+    app.update(0.0);
+    if (app.refused) return invalid_request(app.refused->message);
+    if (app.first_error()) return *app.first_error();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  } while (!app.settled() || waiting_for_gpu());
+  app.update(0.0);
+  return std::nullopt;
+}
+
+}  // namespace
+
+int run_render(const Arguments& arguments, Scene scene) {
+  if (const auto error = check_writable(arguments.out)) return report(*error);
+  App app(std::move(scene), {});
+  if (const auto error = settle(app)) return report(*error);
+  const Index step_count = app.snapshot()->run->step_count;
+  if (arguments.step && *arguments.step >= step_count) {
+    return report(invalid_request(
+        fmt::format("--step {}: the last operation is {}", *arguments.step, step_count - 1)));
+  }
+
+  auto offscreen = OffscreenContext::create(arguments.width, arguments.height);
+  if (!offscreen) return report(offscreen.error());
+  OffscreenContext& surface = *offscreen.value();
+  ImGuiSession session;
+  Screen screen(make_panels());
+  for (int frame = 0; frame < kSettlingFrames; ++frame) {
+    app.notice.reset();
+    const Scales scales =
+        scales_for(static_cast<float>(arguments.width), static_cast<float>(arguments.height), 1.0f,
+                   app.view.presenter);
+    session.set_looks(app.view.theme, scales.layout, scales.font);
+    surface.begin_frame();
+    session.begin_frame();
+    ImGui::NewFrame();
+    screen.draw(app, session.fonts(), scales, 0.0);
+    surface.bind();
+    session.render(arguments.width, arguments.height);
+    if (const auto error = settle(app)) return report(*error);
+  }
+  if (const auto error = write_png(arguments.out, surface.read_pixels())) return report(*error);
+  return kDone;
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "app/app.h"
+#include "app/dump_ui.h"
+#include "app/frame_times.h"
+#include "app/platform/imgui_session.h"
+#include "app/platform/window.h"
+#include "app/program.h"
+#include "app/screen/screen.h"
+
+namespace attnscope::app {
+
+namespace {
+
+constexpr double kFrameSeconds = 1.0 / 60.0;
+constexpr double kIdleSeconds = 0.1;
+constexpr int kDefaultFrames = 300;   // of --bench
+constexpr int kSettlingFrames = 5;    // of --dump-ui
+constexpr double kBenchSpeed = 16.0;  // nearly one operation a frame at 60 frames a second
+
+/// Everything that lives as long as the window.
+class WindowedApp {
+ public:
+  WindowedApp(Window& window, Scene scene, const Arguments& arguments)
+      : window_(window),
+        arguments_(arguments),
+        app_(std::move(scene), [] { Window::wake(); }),
+        screen_(make_panels()) {
+    window_.attach_imgui();
+    if (arguments_.bench) {
+      window_.set_vsync(false);
+      app_.view.playing = true;
+      app_.view.speed = kBenchSpeed;
+    }
+  }
+  ~WindowedApp() { window_.detach_imgui(); }
+  WindowedApp(const WindowedApp&) = delete;
+  WindowedApp& operator=(const WindowedApp&) = delete;
+
+  void draw_frame();
+  void wait_for_next_frame(double frame_began_s);
+  bool finished() const;
+
+  App& app() { return app_; }
+  const Screen& screen() const { return screen_; }
+  int frames_drawn() const { return frames_drawn_; }
+
+ private:
+  int frame_limit() const;
+  void after_frame();
+
+  Window& window_;
+  const Arguments& arguments_;
+  ImGuiSession session_;
+  App app_;
+  Screen screen_;
+  int frames_drawn_ = 0;
+  int settled_frames_ = 0;
+};
+
+void WindowedApp::draw_frame() {
+  app_.update(steady_now_s());
+  if (arguments_.bench && !app_.view.playing) app_.commands.push(TogglePlay{});
+  const auto width = static_cast<float>(window_.width());
+  const auto height = static_cast<float>(window_.height());
+  const Scales scales = scales_for(width, height, window_.content_scale(), app_.view.presenter);
+  session_.set_looks(app_.view.theme, scales.layout, scales.font);
+  session_.begin_frame();
+  window_.begin_frame();
+  ImGui::NewFrame();
+  screen_.draw(app_, session_.fonts(), scales, steady_now_s());
+  session_.render(window_.width(), window_.height());
+  after_frame();
+  window_.present();
+  ++frames_drawn_;
+  settled_frames_ = app_.settled() ? settled_frames_ + 1 : 0;
+}
+
+void WindowedApp::after_frame() {
+  if (const auto text = app_.take_clipboard()) ImGui::SetClipboardText(text->c_str());
+  for (const SavePicture& picture : app_.take_pictures()) {
+    const std::string path = picture.stem + ".png";
+    const Image part = cropped(window_.read_pixels(), static_cast<int>(picture.rect.x),
+                               static_cast<int>(picture.rect.y), static_cast<int>(picture.rect.z),
+                               static_cast<int>(picture.rect.w));
+    const auto error = write_png(path, part);
+    app_.show_notice(error ? error->message : "saved " + path);
+  }
+}
+
+void WindowedApp::wait_for_next_frame(double frame_began_s) {
+  const bool moving = app_.view.playing || !app_.settled() || arguments_.frames > 0 ||
+                      arguments_.dump_ui || app_.notice.has_value();
+  double wait_s = moving ? kFrameSeconds - (steady_now_s() - frame_began_s) : kIdleSeconds;
+  if (arguments_.bench) wait_s = 0.0;
+  window_.handle_events(std::max(wait_s, 0.0));
+}
+
+int WindowedApp::frame_limit() const {
+  if (arguments_.frames > 0) return arguments_.frames;
+  return arguments_.bench ? kDefaultFrames : 0;
+}
+
+bool WindowedApp::finished() const {
+  if (window_.should_close()) return true;
+  if (frame_limit() > 0) return frames_drawn_ >= frame_limit();
+  return arguments_.dump_ui && settled_frames_ >= kSettlingFrames;
+}
+
+}  // namespace
+
+int run_window(const Arguments& arguments, Scene scene, double start_s) {
+  auto opened = Window::open(arguments.width, arguments.height, "AttnScope");
+  if (!opened) {
+    return report(unavailable(opened.error().message +
+                              "; without one, use: attnscope render --scene default --step 0 "
+                              "--size 1600x900 --out picture.png"));
+  }
+  Window& window = *opened.value();
+  WindowedApp windowed(window, std::move(scene), arguments);
+
+  FrameTimes times;
+  double first_frame_s = 0.0;
+  double first_snapshot_s = 0.0;
+  double previous_s = 0.0;
+  while (!windowed.finished()) {
+    const double began_s = steady_now_s();
+    windowed.draw_frame();
+    const double now_s = steady_now_s();
+    if (windowed.frames_drawn() == 1) first_frame_s = now_s - start_s;
+    if (first_snapshot_s == 0.0 && windowed.app().snapshot()) first_snapshot_s = now_s - start_s;
+    windowed.wait_for_next_frame(began_s);
+
+    // From one frame's end to the next's
+    if (first_snapshot_s > 0.0 && previous_s > 0.0) times.add(now_s - previous_s);
+    previous_s = now_s;
+  }
+
+  if (arguments.bench) {
+    fmt::print("frames at {}x{}: {}\n", window.width(), window.height(), times.summary());
+    fmt::print("first frame after {:.3f} s, first picture of the problem after {:.3f} s\n",
+               first_frame_s, first_snapshot_s);
+  }
+  if (arguments.dump_ui) {
+    fmt::print("{}\n", ui_as_json(windowed.app(), windowed.screen().rects(), window.width(),
+                                  window.height()));
+  }
+  return kDone;
+}
+
+}  // namespace attnscope::app

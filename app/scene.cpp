@@ -1,0 +1,128 @@
+#include "app/scene.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reference/json/json_document.h"
+#include "reference/json/problem_json.h"
+#include "reference/nearest_name.h"
+#include "sim/device/assets.h"
+
+namespace attnscope::app {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kSchema = "attnscope.scene";
+constexpr int kVersion = 1;
+
+/// A field that names one of a few things; the fallback when it is absent.
+template <typename T, typename Parse>
+T named(const JsonObject& object, std::string_view key, T fallback, const Parse& parse,
+        std::string_view accepted) {
+  if (!object.has(key)) return fallback;
+  const std::string name = object.string(key);
+  if (const auto value = parse(name)) return *value;
+  throw JsonFieldError(fmt::format("{}: \"{}\" is not known; use {}", object.path_of(key),
+                                   printable(name), accepted));
+}
+
+Index non_negative(const JsonObject& object, std::string_view key) {
+  const Index value = object.integer_or(key, 0);
+  if (value >= 0) return value;
+  throw JsonFieldError(
+      fmt::format("{}: {} is negative; use 0 or more", object.path_of(key), value));
+}
+
+void read_choice(const JsonObject& root, Choice& choice) {
+  choice.problem = problem_from_json(root.object("problem"));
+  choice.algorithm = root.string("algorithm");
+  choice.pass = root.string_or("pass", "forward");
+  choice.tiling = tiling_from_json(root.object("tiling"));
+  choice.carry = named(root, "carry", Carry::problem, parse_carry, "problem or fp32");
+  choice.gpu = root.string_or("gpu", "h200");
+  if (root.has("inputs")) {
+    const JsonObject inputs = root.object("inputs");
+    choice.inputs.kind =
+        named(inputs, "kind", InputKind::gaussian, parse_input_kind, "gaussian, outlier or needle");
+    choice.inputs.seed = static_cast<std::uint64_t>(non_negative(inputs, "seed"));
+  }
+}
+
+void read_view(const JsonObject& root, ViewState& view) {
+  if (root.has("playhead")) {
+    const JsonObject playhead = root.object("playhead");
+    view.step = non_negative(playhead, "step");
+    view.granularity = named(playhead, "granularity", Granularity::op, parse_granularity,
+                             "op, tile or outer_loop");
+    view.speed = playhead.number_or("speed", 1.0);
+    if (!(view.speed > 0.0 && view.speed <= kMaxSpeed)) {
+      throw JsonFieldError(fmt::format("{}: {} is out of range; use a number above 0 up to {}",
+                                       playhead.path_of("speed"), view.speed, kMaxSpeed));
+    }
+  }
+  if (root.has("view")) {
+    const JsonObject looks = root.object("view");
+    view.query_row = non_negative(looks, "query_row");
+    view.head = non_negative(looks, "head");
+    view.theme = named(looks, "theme", ThemeName::dark, parse_theme, "dark, light or contrast");
+  }
+}
+
+Result<Scene> scene_from(Result<json> document, std::string_view name) {
+  if (!document) return document.error();
+  if (const auto error = check_schema(document.value(), kSchema, kVersion, name)) return *error;
+
+  Scene scene;
+  scene.name = std::filesystem::path(name).stem().string();
+  scene.source = std::make_shared<const json>(std::move(document.value()));
+  try {
+    const JsonObject root(*scene.source, "");
+    scene.title = root.string_or("title", scene.name);
+    read_choice(root, scene.view.choice);
+    read_view(root, scene.view);
+  } catch (const JsonFieldError& error) {
+    return invalid_request(fmt::format("{}: {}", name, error.what()));
+  }
+  return scene;
+}
+
+}  // namespace
+
+Result<Scene> parse_scene(std::string_view text, std::string_view name) {
+  return scene_from(parse_json(text, name), name);
+}
+
+Result<Scene> load_scene(std::string_view name_or_path) {
+  const Result<std::filesystem::path> path = find_asset("scenes", name_or_path);
+  if (!path) return path.error();
+  return scene_from(read_json_file(path.value()), path.value().string());
+}
+
+std::string scene_text(const Scene& scene) {
+  const ViewState& view = scene.view;
+  json document = scene.source ? *scene.source : json::object();
+  document["schema"] = fmt::format("{}/{}", kSchema, kVersion);
+  document["title"] = scene.title;
+  document["problem"].update(problem_to_json(view.choice.problem));
+  document["algorithm"] = view.choice.algorithm;
+  document["pass"] = view.choice.pass;
+  document["tiling"].update(tiling_to_json(view.choice.tiling));
+  document["carry"] = to_string(view.choice.carry);
+  document["gpu"] = view.choice.gpu;
+  document["inputs"].update(
+      json{{"kind", to_string(view.choice.inputs.kind)}, {"seed", view.choice.inputs.seed}});
+  document["playhead"].update(json{
+      {"step", view.step}, {"granularity", to_string(view.granularity)}, {"speed", view.speed}});
+  document["view"].update(
+      json{{"query_row", view.query_row}, {"head", view.head}, {"theme", to_string(view.theme)}});
+  return document.dump(2) + "\n";
+}
+
+std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path& path) {
+  return write_file_atomically(path, scene_text(scene));
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,37 @@
+/// Scenes: a problem and a view of it, as files (schema "attnscope.scene/1"). Shipped ones lie in
+/// assets/scenes/; users save and open their own.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "app/view_state.h"
+#include "reference/result.h"
+
+namespace attnscope::app {
+
+struct Scene {
+  std::string name;   ///< the file's stem
+  std::string title;  ///< shown in the top bar
+  ViewState view;
+  std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive
+};
+
+/// A scene from its text; `name` stands for the file in messages. invalid_request with one line
+/// and the place: malformed, another or newer schema, a field of the wrong type or value.
+Result<Scene> parse_scene(std::string_view text, std::string_view name);
+
+/// Reads a shipped scene by name, or a file by path. For an unknown name the message lists the
+/// shipped ones.
+Result<Scene> load_scene(std::string_view name_or_path);
+
+/// The file's text: the scene with its view, and every unknown field that it was read with.
+std::string scene_text(const Scene& scene);
+
+/// Replaces the file as a whole. Nothing on success.
+std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path& path);
+
+}  // namespace attnscope::app

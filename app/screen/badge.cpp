@@ -1,0 +1,88 @@
+#include "app/screen/badge.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+
+#include "app/app.h"
+#include "app/ui/widgets.h"
+
+namespace attnscope::app {
+
+namespace {
+
+struct BadgeText {
+  std::string text;
+  std::string help;
+  ImU32 color = 0;
+};
+
+BadgeText badge_text(const Frame& frame) {
+  const App& app = frame.app;
+  const Measurements& measurements = app.measurements;
+  const Choice& choice = app.view.choice;
+  const MeasuredRun* run =
+      measurements.find(choice.problem, choice.algorithm, choice.pass, choice.tiling, choice.carry);
+  const std::string no_gpu = measurements.live_unavailable.empty()
+                                 ? ""
+                                 : "\n\nNo live GPU: " + measurements.live_unavailable;
+  if (!measurements.live_gpu.empty()) {
+    return {"live: " + measurements.live_gpu,
+            "This machine's GPU can run the real kernel of the chosen problem.", frame.theme.good};
+  }
+  if (run != nullptr) {
+    return {"recorded · " + run->provenance.gpu,
+            "The numbers of the real kernel were " + run->provenance.describe() + "." + no_gpu,
+            frame.theme.good};
+  }
+  if (!measurements.recorded.empty()) {
+    return {"model only",
+            "No recording has this problem. The numbers come from the model alone; shipped "
+            "recordings are in the charts." +
+                no_gpu,
+            frame.theme.text_faint};
+  }
+  return {"model only",
+          "No recordings were found. Every number comes from the model or a datasheet." + no_gpu,
+          frame.theme.text_faint};
+}
+
+}  // namespace
+
+float draw_badge(const Frame& frame, const Rect& bar) {
+  const BadgeText badge = badge_text(frame);
+  const FontRef& font = frame.fonts.ui;
+  const float height = frame.text_px(15.0f) + frame.px(12.0f);
+  const float y = std::round(bar.center().y - height * 0.5f);
+  float right = bar.max.x - frame.px(14.0f);
+  const float width = font.measure(badge.text).x + frame.text_px(24.0f);
+  const Rect rect{{right - width, y}, {right, y + height}};
+
+  ImGui::SetCursorScreenPos(rect.min);
+  ImGui::InvisibleButton("badge", {rect.width(), rect.height()});
+  ui::named_rect(frame.rects, "badge", rect);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(rect.min, rect.max, mix(frame.theme.bar, badge.color, 0.18f), frame.px(4.0f));
+  list->AddRect(rect.min, rect.max, with_alpha(badge.color, 0.75f), frame.px(4.0f));
+  ui::draw_centered(list, font, rect.center(), badge.color, badge.text);
+  ui::tooltip(frame, badge.help);
+  right = rect.min.x - frame.px(8.0f);
+
+  // With a GPU: run the kernel
+  if (frame.app.measurements.live_gpu.empty()) return rect.min.x;
+  const bool running = frame.app.gpu().state() == GpuRunner::State::running;
+  const std::string_view text = running ? "running…" : "Run on GPU";
+  const float run_width = frame.fonts.ui_bold.measure("Run on GPU").x + frame.text_px(24.0f);
+  const Rect run{{right - run_width, y}, {right, y + height}};
+  if (ui::button(frame, "badge.run", run, text, ui::Icon::none, ui::primary_look(frame.theme)) &&
+      !running) {
+    frame.app.commands.push(RunOnGpu{});
+  }
+  ui::tooltip(frame,
+              "Runs the real kernel of this problem, checks it against the reference, and "
+              "fills the measured column.");
+  return run.min.x;
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,131 @@
+#include "app/screen/field_box.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "app/app.h"
+#include "app/ui/widgets.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// The whole number that the text says; far out of any range when it has too many digits, 0 when
+/// it says none, so that the choice is refused with the range in its message.
+Index number_in(const std::string& text) {
+  Index value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) return std::numeric_limits<Index>::max() / 4;
+  return error == std::errc{} && end == text.data() + text.size() ? value : 0;
+}
+
+}  // namespace
+
+DropList::~DropList() {
+  if (open_) {
+    ImGui::EndPopup();
+    ImGui::PopStyleVar();
+  }
+}
+
+void DropList::begin(const Rect& box) {
+  ImGui::SetNextWindowPos({box.min.x, box.max.y + frame_.px(3.0f)});
+  ImGui::SetNextWindowSizeConstraints({box.width(), 0.0f}, {1e6f, frame_.text_px(420.0f)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame_.px(8.0f), frame_.px(8.0f)});
+  open_ = ImGui::BeginPopup(("list." + field_).c_str(), ImGuiWindowFlags_NoMove);
+  if (!open_) ImGui::PopStyleVar();
+}
+
+bool DropList::option(const std::string& text, bool selected, const std::string& name,
+                      const std::string& help) const {
+  const FontScope font(frame_.fonts.ui);
+  const bool clicked = ImGui::Selectable(text.c_str(), selected);
+  ui::named_item(frame_.rects, "option." + field_ + "." + name);
+  ui::tooltip(frame_, help);
+  return clicked;
+}
+
+void DropList::draw_surface(const Rect& box, bool hovered) const {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const Theme& theme = frame_.theme;
+  const auto& refused = frame_.app.refused;
+  const bool wrong = refused && refused->field == field_;
+  const ImU32 surface = wrong ? theme.error_surface : hovered ? theme.button_hovered : theme.field;
+  list->AddRectFilled(box.min, box.max, surface, frame_.px(4.0f));
+  if (wrong) list->AddRect(box.min, box.max, theme.error, frame_.px(4.0f), 0, frame_.px(1.5f));
+}
+
+void DropList::draw_arrow(const Rect& box) const {
+  const float half = std::round(frame_.text_px(3.5f));
+  const ImVec2 center{box.max.x - frame_.text_px(10.0f), std::round(box.center().y)};
+  ImGui::GetWindowDrawList()->AddTriangleFilled(
+      {center.x - half, center.y - half * 0.6f}, {center.x + half, center.y - half * 0.6f},
+      {center.x, center.y + half * 0.8f}, frame_.theme.text_faint);
+}
+
+ComboBox::ComboBox(const Frame& frame, std::string field, const Rect& box,
+                   const std::string& preview)
+    : DropList(frame, std::move(field)) {
+  ImGui::SetCursorScreenPos(box.min);
+  const std::string id = "field." + field_;
+  if (ImGui::InvisibleButton(id.c_str(), {box.width(), box.height()})) {
+    ImGui::OpenPopup(("list." + field_).c_str());
+  }
+  ui::named_rect(frame.rects, id, box);
+  draw_surface(box, ImGui::IsItemHovered());
+  const FontRef& font = frame.fonts.ui;
+  const float padding = frame.text_px(9.0f);
+  font.draw(ImGui::GetWindowDrawList(),
+            {box.min.x + padding, std::round(box.center().y - font.size * 0.5f)}, frame.theme.text,
+            ui::shortened(font, preview, box.width() - padding - frame.text_px(18.0f)));
+  draw_arrow(box);
+  begin(box);
+}
+
+NumberBox::NumberBox(const Frame& frame, std::string field, const Rect& box, NumberDraft& draft,
+                     Index value)
+    : DropList(frame, std::move(field)) {
+  const std::string id = "field." + field_;
+  const float arrow_width = frame.text_px(20.0f);
+  const Rect arrow{{box.max.x - arrow_width, box.min.y}, box.max};
+  draw_surface(box, false);
+
+  // The number, as text that can be edited
+  ImGui::SetCursorScreenPos(box.min);
+  ImGui::SetNextItemWidth(box.width() - arrow_width);
+  const FontScope font(frame.fonts.ui);
+  const float padding_y = (box.height() - frame.fonts.ui.size) * 0.5f;
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {frame.text_px(9.0f), padding_y});
+  ImGui::PushStyleColor(ImGuiCol_FrameBg, 0);
+  const std::string shown = fmt::format("{}", value);
+  if (!draft.active)
+    *fmt::format_to_n(draft.text.data(), draft.text.size() - 1, "{}", shown).out = 0;
+  constexpr ImGuiInputTextFlags kFlags =
+      ImGuiInputTextFlags_CharsDecimal | ImGuiInputTextFlags_AutoSelectAll;
+  ImGui::InputText(("##" + id).c_str(), draft.text.data(), draft.text.size(), kFlags);
+  const std::string text = draft.text.data();
+  if (ImGui::IsItemDeactivatedAfterEdit() && text != shown) typed_ = number_in(text);
+  draft.active = ImGui::IsItemActive();
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  ui::named_rect(frame.rects, id, box);
+
+  // The list
+  ImGui::SetCursorScreenPos(arrow.min);
+  const std::string arrow_id = id + ".list";
+  if (ImGui::InvisibleButton(arrow_id.c_str(), {arrow.width(), arrow.height()})) {
+    ImGui::OpenPopup(("list." + field_).c_str());
+  }
+  ui::named_rect(frame.rects, arrow_id, arrow);
+  if (ImGui::IsItemHovered()) {
+    ImGui::GetWindowDrawList()->AddRectFilled(arrow.min, arrow.max, frame.theme.button_hovered,
+                                              frame.px(4.0f));
+  }
+  draw_arrow(box);
+  begin(box);
+}
+
+}  // namespace attnscope::app

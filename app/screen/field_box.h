@@ -1,0 +1,63 @@
+/// The surface of a field of the top bar, and the list that drops from it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "app/ui/frame.h"
+
+namespace attnscope::app {
+
+/// A list of options below a box. While open(), call option() for each; closes itself.
+class DropList {
+ public:
+  ~DropList();
+  DropList(const DropList&) = delete;
+  DropList& operator=(const DropList&) = delete;
+
+  bool open() const { return open_; }
+  /// One line of the list; answers whether it was clicked. `name` makes its named rectangle
+  /// "option.FIELD.NAME"; `help` is shown beside the pointer.
+  bool option(const std::string& text, bool selected, const std::string& name,
+              const std::string& help = {}) const;
+
+ protected:
+  DropList(const Frame& frame, std::string field) : frame_(frame), field_(std::move(field)) {}
+  /// Begins the popup of this field under the box, if it is open.
+  void begin(const Rect& box);
+  void draw_surface(const Rect& box, bool hovered) const;
+  void draw_arrow(const Rect& box) const;
+
+  const Frame& frame_;
+  std::string field_;
+
+ private:
+  bool open_ = false;
+};
+
+/// A box with a text; a click anywhere opens the list.
+class ComboBox : public DropList {
+ public:
+  ComboBox(const Frame& frame, std::string field, const Rect& box, const std::string& preview);
+};
+
+/// The text of a number box while it is typed.
+struct NumberDraft {
+  std::array<char, 24> text{};
+  bool active = false;
+};
+
+/// A box with a number to type; a click on the arrow opens the list.
+class NumberBox : public DropList {
+ public:
+  NumberBox(const Frame& frame, std::string field, const Rect& box, NumberDraft& draft,
+            Index value);
+  /// The number that was typed and confirmed in this frame (Enter, or leaving the field).
+  std::optional<Index> typed() const { return typed_; }
+
+ private:
+  std::optional<Index> typed_;
+};
+
+}  // namespace attnscope::app

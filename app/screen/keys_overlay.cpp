@@ -1,0 +1,96 @@
+#include "app/screen/keys_overlay.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "app/app.h"
+#include "app/platform/keys.h"
+#include "app/screen/transport_bar.h"
+#include "app/ui/widgets.h"
+
+namespace attnscope::app {
+
+namespace {
+
+constexpr std::array<std::pair<const char*, const char*>, 11> kHelp{{
+    {"Space", "play or pause"},
+    {"Left, Right", "one operation back or further"},
+    {"Shift + Left, Right", "one tile back or further"},
+    {"Ctrl + Left, Right", "one turn of the outer loop back or further"},
+    {"Home, End", "to the beginning, to the end"},
+    {"+, −", "faster, slower"},
+    {"F", "presenter mode: larger text, fewer panels"},
+    {"T", "next theme: dark, light, contrast"},
+    {"Ctrl + S", "save this scene"},
+    {"Ctrl + O", "open a scene"},
+    {"F1", "these keys"},
+}};
+
+Granularity step_size(const ImGuiIO& io) {
+  if (io.KeyCtrl) return Granularity::outer_loop;
+  return io.KeyShift ? Granularity::tile : Granularity::op;
+}
+
+void handle_looks(App& app, const ImGuiIO& io) {
+  ViewState& view = app.view;
+  if (key_pressed(Key::f1)) view.show_keys = !view.show_keys;
+  if (key_pressed(Key::escape)) view.show_keys = false;
+  if (io.KeyCtrl || io.KeyAlt) return;
+  if (key_pressed(Key::f)) view.presenter = !view.presenter;
+  if (key_pressed(Key::t)) view.theme = next_theme(view.theme);
+  if (key_pressed(Key::plus)) view.speed = next_speed(view.speed, 1);
+  if (key_pressed(Key::minus)) view.speed = next_speed(view.speed, -1);
+}
+
+}  // namespace
+
+void handle_keys(App& app) {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (io.WantTextInput || ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup)) return;
+  if (key_pressed(Key::space)) app.commands.push(TogglePlay{});
+  if (key_pressed(Key::left, true)) app.commands.push(StepBy{step_size(io), -1});
+  if (key_pressed(Key::right, true)) app.commands.push(StepBy{step_size(io), 1});
+  if (key_pressed(Key::home)) app.commands.push(SeekTo{-1});
+  if (key_pressed(Key::end)) app.commands.push(SeekTo{kMaxSequenceLength * 1024});
+  handle_looks(app, io);
+}
+
+void draw_keys_overlay(const Frame& frame) {
+  if (!frame.app.view.show_keys) return;
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  ImDrawList* list = ImGui::GetForegroundDrawList();
+  list->AddRectFilled({0.0f, 0.0f}, display, with_alpha(frame.theme.background, 0.7f));
+
+  // The card, as wide as its texts
+  const FontRef& font = frame.fonts.ui;
+  const float padding = frame.px(26.0f);
+  const float row = font.size * 1.75f;
+  float key_width = 0.0f;
+  float help_width = 0.0f;
+  for (const auto& [key, help] : kHelp) {
+    key_width = std::max(key_width, frame.fonts.ui_bold.measure(key).x);
+    help_width = std::max(help_width, font.measure(help).x);
+  }
+  const float column_gap = font.size * 1.6f;
+  const float width = key_width + column_gap + help_width + 2.0f * padding;
+  const float height = row * (static_cast<float>(kHelp.size()) + 1.6f) + 2.0f * padding;
+  const ImVec2 min{std::round((display.x - width) * 0.5f), std::round((display.y - height) * 0.5f)};
+  const Rect card{min, {min.x + width, min.y + height}};
+  list->AddRectFilled(card.min, card.max, frame.theme.card, frame.px(8.0f));
+  list->AddRect(card.min, card.max, frame.theme.inset_border, frame.px(8.0f));
+  ui::named_rect(frame.rects, "keys", card);
+
+  float y = card.min.y + padding;
+  frame.fonts.title.draw(list, {card.min.x + padding, y}, frame.theme.text_dim, "KEYS");
+  y += row * 1.3f;
+  for (const auto& [key, help] : kHelp) {
+    frame.fonts.ui_bold.draw(list, {card.min.x + padding, y}, frame.theme.text, key);
+    font.draw(list, {card.min.x + padding + key_width + column_gap, y}, frame.theme.text_dim, help);
+    y += row;
+  }
+  if (ImGui::IsMouseClicked(0)) frame.app.view.show_keys = false;
+}
+
+}  // namespace attnscope::app

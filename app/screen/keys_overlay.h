@@ -1,0 +1,14 @@
+/// The keys: what each does, and the card (F1) that says so.
+#pragma once
+
+#include "app/ui/frame.h"
+
+namespace attnscope::app {
+
+/// Turns key presses into commands and view changes; does nothing while text is typed.
+void handle_keys(App& app);
+
+/// The card with every key, over the screen. A click or a key closes it.
+void draw_keys_overlay(const Frame& frame);
+
+}  // namespace attnscope::app

@@ -1,0 +1,118 @@
+#include "app/screen/layout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace attnscope::app {
+
+namespace {
+
+constexpr float kDesignWidth = 1600.0f;
+constexpr float kDesignHeight = 900.0f;
+constexpr float kPresenterFont = 1.6f;
+
+/// Splits a rectangle into two columns (or rows), `share` of it for the first, with a gap between.
+std::pair<Rect, Rect> split_columns(const Rect& rect, float share, float gap) {
+  const float x = std::round(rect.min.x + (rect.width() - gap) * share);
+  return {{rect.min, {x, rect.max.y}}, {{x + gap, rect.min.y}, rect.max}};
+}
+
+std::pair<Rect, Rect> split_rows(const Rect& rect, float share, float gap) {
+  const float y = std::round(rect.min.y + (rect.height() - gap) * share);
+  return {{rect.min, {rect.max.x, y}}, {{rect.min.x, y + gap}, rect.max}};
+}
+
+/// Fills a layout slot by slot, closing the gaps that absent panels leave.
+class Placer {
+ public:
+  Placer(const std::set<Slot>& present, Layout& layout, float gap)
+      : present_(present), layout_(layout), gap_(gap) {}
+
+  bool has(Slot slot) const { return present_.contains(slot); }
+
+  void place(Slot slot, const Rect& rect) {
+    if (!has(slot)) return;
+    layout_.panels.emplace(slot, rect);
+    layout_.cards.push_back(rect);
+  }
+
+  /// Two panels above each other, each in a card of its own.
+  void stack(Slot upper, Slot lower, float share, const Rect& rect) {
+    if (!has(upper) || !has(lower)) return place(has(upper) ? upper : lower, rect);
+    const auto [top, bottom] = split_rows(rect, share, gap_);
+    place(upper, top);
+    place(lower, bottom);
+  }
+
+  void beside(Slot left, Slot right, float share, const Rect& rect) {
+    if (!has(left) || !has(right)) return place(has(left) ? left : right, rect);
+    const auto [first, second] = split_columns(rect, share, gap_);
+    place(left, first);
+    place(right, second);
+  }
+
+  /// Scores above the online softmax, in one card.
+  void scores(float share, const Rect& rect) {
+    if (!has(Slot::scores) || !has(Slot::online_softmax)) {
+      return place(has(Slot::scores) ? Slot::scores : Slot::online_softmax, rect);
+    }
+    const auto [top, bottom] = split_rows(rect, share, 0.0f);
+    layout_.panels.emplace(Slot::scores, top);
+    layout_.panels.emplace(Slot::online_softmax, bottom);
+    layout_.cards.push_back(rect);
+  }
+
+ private:
+  const std::set<Slot>& present_;
+  Layout& layout_;
+  float gap_;
+};
+
+}  // namespace
+
+Scales scales_for(float width, float height, float content_scale, bool presenter) {
+  const float fit = std::min(width / kDesignWidth, height / kDesignHeight);
+  Scales scales;
+  scales.layout = std::max(fit, 0.6f);
+  scales.font = std::max({fit, 0.88f, 0.75f * content_scale});
+  if (presenter) scales.font *= kPresenterFont;
+  return scales;
+}
+
+Layout layout_screen(float width, float height, const Scales& scales, const std::set<Slot>& present,
+                     bool presenter) {
+  const float unit = scales.layout;
+  const float margin = std::round(10.0f * unit);
+  const float text = 15.0f * scales.font;
+  Layout layout;
+  layout.top_bar = {{0.0f, 0.0f}, {width, std::round(text + 30.0f * unit)}};
+  layout.transport = {{0.0f, std::round(height - text - 48.0f * unit)}, {width, height}};
+  const Rect body{{margin, layout.top_bar.max.y + margin},
+                  {width - margin, layout.transport.min.y - margin}};
+  Placer placer(present, layout, margin);
+
+  if (presenter) {
+    const auto [left, right] = split_columns(body, 0.5f, margin);
+    placer.stack(Slot::memory, Slot::explain, 0.55f, left);
+    placer.scores(0.6f, right);
+    return layout;
+  }
+
+  // Three columns above, the charts below
+  const bool has_bottom = placer.has(Slot::timeline) || placer.has(Slot::charts);
+  Rect upper = body;
+  if (has_bottom) {
+    const auto [above, below] = split_rows(body, 0.725f, margin);
+    upper = above;
+    placer.beside(Slot::timeline, Slot::charts, 0.555f, below);
+  }
+  const auto [left, rest] = split_columns(upper, 0.35f, margin);
+  const auto [middle, right] = split_columns(rest, 0.514f, margin);
+  placer.place(Slot::memory, left);
+  placer.scores(0.7f, middle);
+  placer.stack(Slot::explain, Slot::ledger, 0.58f, right);
+  return layout;
+}
+
+}  // namespace attnscope::app

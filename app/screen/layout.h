@@ -1,0 +1,32 @@
+/// Where everything is on the one screen.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "app/panel.h"
+
+namespace attnscope::app {
+
+/// Pixels per unit of the 1600 x 900 design, for lengths and for text. Text shrinks less than
+/// lengths on a small screen, so that 1280 x 720 stays readable.
+struct Scales {
+  float layout = 1.0f;
+  float font = 1.0f;
+};
+
+Scales scales_for(float width, float height, float content_scale, bool presenter);
+
+struct Layout {
+  Rect top_bar;
+  Rect transport;
+  std::map<Slot, Rect> panels;  ///< only the slots that are shown
+  std::vector<Rect> cards;      ///< the surfaces behind them; two panels may share one
+};
+
+/// Places the panels that exist; a slot without a panel leaves its place to its neighbour.
+/// Presenter mode shows memory, explain, scores and online softmax alone.
+Layout layout_screen(float width, float height, const Scales& scales, const std::set<Slot>& present,
+                     bool presenter);
+
+}  // namespace attnscope::app

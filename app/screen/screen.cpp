@@ -1,0 +1,137 @@
+#include "app/screen/screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "app/app.h"
+#include "app/screen/keys_overlay.h"
+#include "app/ui/widgets.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// Work that takes longer than this shows how far it is.
+constexpr double kPatienceSeconds = 0.1;
+
+constexpr ImGuiWindowFlags kScreenFlags =
+    ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNav |
+    ImGuiWindowFlags_NoScrollWithMouse;
+
+/// A thin line above the transport bar while the worker computes, with a button to give it up.
+void draw_progress(const Frame& frame, const Rect& transport) {
+  App& app = frame.app;
+  if (app.worker().busy_for_s() < kPatienceSeconds) return;
+  ImDrawList* list = ImGui::GetForegroundDrawList();
+  const float y = transport.min.y;
+  const auto share = static_cast<float>(std::clamp(app.worker().progress(), 0.0, 1.0));
+  list->AddRectFilled({transport.min.x, y - frame.px(3.0f)}, {transport.max.x, y},
+                      frame.theme.track);
+  list->AddRectFilled({transport.min.x, y - frame.px(3.0f)},
+                      {transport.min.x + transport.width() * share, y}, frame.theme.accent);
+  const float height = frame.text_px(15.0f) + frame.px(12.0f);
+  const Rect cancel{{transport.max.x - frame.text_px(92.0f), y - height - frame.px(12.0f)},
+                    {transport.max.x - frame.px(18.0f), y - frame.px(12.0f)}};
+  if (ui::button(frame, "progress.cancel", cancel, "Cancel", ui::Icon::none,
+                 ui::primary_look(frame.theme))) {
+    app.commands.push(CancelWork{});
+  }
+}
+
+void draw_notice(const Frame& frame, const Rect& transport) {
+  const auto& notice = frame.app.notice;
+  if (!notice) return;
+  const FontRef& font = frame.fonts.ui;
+  const float limit = transport.width() - frame.px(80.0f);
+  const std::string text = ui::shortened(font, notice->text, limit);
+  const ImVec2 half{font.measure(text).x * 0.5f + frame.px(16.0f),
+                    font.size * 0.5f + frame.px(9.0f)};
+  const ImVec2 center{transport.center().x, transport.min.y - half.y - frame.px(14.0f)};
+  ImDrawList* list = ImGui::GetForegroundDrawList();
+  const Rect rect{{center.x - half.x, center.y - half.y}, {center.x + half.x, center.y + half.y}};
+  list->AddRectFilled(rect.min, rect.max, frame.theme.field, frame.px(6.0f));
+  list->AddRect(rect.min, rect.max, frame.theme.inset_border, frame.px(6.0f));
+  ui::draw_centered(list, font, center, frame.theme.text, text);
+  ui::named_rect(frame.rects, "notice", rect);
+}
+
+}  // namespace
+
+void Screen::draw_panels(const Frame& frame, const Layout& layout) {
+  App& app = frame.app;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float rounding = frame.px(5.0f);
+  for (const Rect& card : layout.cards) {
+    list->AddRectFilled(card.min, card.max, frame.theme.card, rounding);
+    list->AddRect(card.min, card.max, frame.theme.card_border, rounding);
+  }
+
+  // Before the first result, or when there is none: one line in the middle
+  const auto snapshot = app.snapshot();
+  if (!snapshot) {
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    const std::string text = app.first_error() ? app.first_error()->message : "simulating…";
+    ui::draw_centered(list, frame.fonts.ui, {display.x * 0.5f, display.y * 0.5f},
+                      app.first_error() ? frame.theme.error : frame.theme.text_faint,
+                      ui::shortened(frame.fonts.ui, text, display.x - frame.px(60.0f)));
+    return;
+  }
+
+  const bool playing = app.view.playing;
+  for (const auto& panel : panels_) {
+    const auto place = layout.panels.find(panel->slot());
+    if (place == layout.panels.end()) continue;
+    const Rect& rect = place->second;
+    const std::string name(panel->name());
+    ImGui::SetCursorScreenPos(rect.min);
+    ImGui::BeginChild(
+        name.c_str(), {rect.width(), rect.height()}, false,
+        ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
+    const PanelContext context{
+        .rect = rect,
+        .theme = frame.theme,
+        .fonts = frame.fonts,
+        .scale = frame.scales.layout,
+        .commands = app.commands,
+        .measurements = app.measurements,
+        .named_rects = rects_,
+        .time_s = frame.time_s,
+        .op_fraction = playing ? static_cast<float>(app.player().fraction()) : 0.0f,
+        .presenter = app.view.presenter,
+    };
+    ui::named_rect(rects_, "panel." + name, rect);
+    panel->draw(*snapshot, app.view, context);
+    ImGui::EndChild();
+  }
+}
+
+void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double time_s) {
+  rects_.clear();
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, time_s};
+  std::set<Slot> present;
+  for (const auto& panel : panels_) present.insert(panel->slot());
+  const Layout layout = layout_screen(display.x, display.y, scales, present, app.view.presenter);
+
+  handle_keys(app);
+  ImGui::SetNextWindowPos({0.0f, 0.0f});
+  ImGui::SetNextWindowSize(display);
+  const FontScope font(fonts.ui);
+  ImGui::Begin("screen", nullptr, kScreenFlags);
+  draw_panels(frame, layout);
+  top_bar_.draw(frame, layout.top_bar);
+  transport_.draw(frame, layout.transport);
+  draw_progress(frame, layout.transport);
+  scene_dialog_.draw(frame);
+  ImGui::End();
+
+  draw_refusal(frame);
+  draw_notice(frame, layout.transport);
+  draw_keys_overlay(frame);
+}
+
+}  // namespace attnscope::app

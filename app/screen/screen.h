@@ -1,0 +1,33 @@
+/// The one screen: the bars, the panels in their places, what lies over them.
+#pragma once
+
+#include "app/panel.h"
+#include "app/screen/scene_dialog.h"
+#include "app/screen/top_bar.h"
+#include "app/screen/transport_bar.h"
+
+namespace attnscope::app {
+
+class App;
+
+class Screen {
+ public:
+  explicit Screen(Panels panels) : panels_(std::move(panels)) {}
+
+  /// Draws a frame of Dear ImGui, between NewFrame and Render.
+  void draw(App& app, const Fonts& fonts, const Scales& scales, double time_s);
+
+  /// Where the widgets of the last frame are.
+  const NamedRects& rects() const { return rects_; }
+
+ private:
+  void draw_panels(const Frame& frame, const Layout& layout);
+
+  Panels panels_;
+  TopBar top_bar_;
+  TransportBar transport_;
+  SceneDialog scene_dialog_;
+  NamedRects rects_;
+};
+
+}  // namespace attnscope::app

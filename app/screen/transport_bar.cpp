@@ -1,0 +1,202 @@
+#include "app/screen/transport_bar.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/app.h"
+#include "app/ui/widgets.h"
+
+namespace attnscope::app {
+
+namespace {
+
+constexpr double kMinSpeed = 0.125;
+
+/// The labels that fit under the scrub bar without touching each other.
+class LabelRow {
+ public:
+  explicit LabelRow(float gap) : gap_(gap) {}
+  bool take(float from, float to) {
+    if (from < end_ + gap_) return false;
+    end_ = to;
+    return true;
+  }
+
+ private:
+  float gap_;
+  float end_ = -1e9f;
+};
+
+std::string position_text(const Snapshot& snapshot) {
+  if (snapshot.step < 0) return {};
+  std::string text;
+  if (snapshot.run->launches.size() > 1) {
+    text = snapshot.run->launches[static_cast<std::size_t>(snapshot.launch)].label + "  ";
+  }
+  return text + fmt::format("i = {}  j = {}", snapshot.i, snapshot.j);
+}
+
+/// "op", "tile" or "outer loop": what playing moves by. A click takes the next.
+void draw_granularity(const Frame& frame, const Rect& rect) {
+  ViewState& view = frame.app.view;
+  const char* names[] = {"by op", "by tile", "by outer loop"};
+  const auto index = static_cast<std::size_t>(view.granularity);
+  if (ui::button(frame, "transport.granularity", rect, names[index], ui::Icon::none,
+                 ui::plain_look(frame.theme))) {
+    view.granularity = static_cast<Granularity>((index + 1) % 3);
+  }
+  ui::tooltip(frame, "What playing moves by. Click for the next: operation, tile, outer loop.");
+}
+
+void draw_speed(const Frame& frame, const Rect& rect) {
+  ViewState& view = frame.app.view;
+  const float side = rect.height();
+  const ui::ButtonLook look = ui::plain_look(frame.theme);
+  const Rect minus{rect.min, {rect.min.x + side, rect.max.y}};
+  const Rect plus{{rect.max.x - side, rect.min.y}, rect.max};
+  if (ui::button(frame, "transport.slower", minus, "−", ui::Icon::none, look)) {
+    view.speed = next_speed(view.speed, -1);
+  }
+  ui::tooltip(frame, "Slower (key −)");
+  if (ui::button(frame, "transport.faster", plus, "+", ui::Icon::none, look)) {
+    view.speed = next_speed(view.speed, 1);
+  }
+  ui::tooltip(frame, "Faster (key +)");
+  ui::draw_centered(ImGui::GetWindowDrawList(), frame.fonts.ui, rect.center(), frame.theme.text_dim,
+                    fmt::format("{:g}×", view.speed));
+}
+
+}  // namespace
+
+double next_speed(double speed, int direction) {
+  return std::clamp(direction > 0 ? speed * 2.0 : speed * 0.5, kMinSpeed, kMaxSpeed);
+}
+
+void TransportBar::draw(const Frame& frame, const Rect& rect) {
+  App& app = frame.app;
+  const Theme& theme = frame.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(rect.min, rect.max, theme.bar);
+
+  // Buttons, from the left
+  const float height = frame.text_px(15.0f) + frame.px(20.0f);
+  const float y = std::round(rect.min.y + (rect.height() - height) * 0.5f);
+  float x = rect.min.x + frame.px(22.0f);
+  const auto place = [&](float design_width) {
+    const Rect placed{{x, y}, {x + frame.text_px(design_width), y + height}};
+    x = placed.max.x + frame.px(8.0f);
+    return placed;
+  };
+  const ui::ButtonLook plain = ui::plain_look(theme);
+  const auto step_button = [&](const char* name, float width, const char* text, ui::Icon icon,
+                               const Command& command, const char* help) {
+    if (ui::button(frame, name, place(width), text, icon, plain)) app.commands.push(command);
+    ui::tooltip(frame, help);
+  };
+  step_button("transport.begin", 36, "", ui::Icon::to_begin, SeekTo{-1}, "To the beginning (Home)");
+  step_button("transport.back_tile", 66, "tile", ui::Icon::back, StepBy{Granularity::tile, -1},
+              "One tile back (Shift + Left)");
+  step_button("transport.back_op", 60, "op", ui::Icon::back, StepBy{Granularity::op, -1},
+              "One operation back (Left)");
+  const bool playing = app.view.playing;
+  if (ui::button(frame, "transport.play", place(90), playing ? "Pause" : "Play",
+                 playing ? ui::Icon::pause : ui::Icon::play, ui::primary_look(theme))) {
+    app.commands.push(TogglePlay{});
+  }
+  ui::tooltip(frame, "Play or pause (Space)");
+  step_button("transport.forward_op", 60, "op", ui::Icon::forward, StepBy{Granularity::op, 1},
+              "One operation further (Right)");
+  step_button("transport.forward_tile", 66, "tile", ui::Icon::forward, StepBy{Granularity::tile, 1},
+              "One tile further (Shift + Right)");
+  step_button("transport.end", 36, "", ui::Icon::to_end, SeekTo{kMaxSequenceLength * 1024},
+              "To the end (End)");
+
+  // Where the playhead is; the place is as wide as the run's largest numbers need
+  const auto snapshot = app.snapshot();
+  x += frame.px(10.0f);
+  if (snapshot) {
+    const Index count = snapshot->run->step_count;
+    const FontRef& font = frame.fonts.ui;
+    const std::string text = fmt::format("step {} of {}", app.view.step + 1, count);
+    const std::string widest = fmt::format("step {0} of {0}", count);
+    const float line = std::round(rect.center().y);
+    font.draw(list, {x, line - font.size - frame.px(1.0f)}, theme.text, text);
+    frame.fonts.small.draw(list, {x, line + frame.px(3.0f)}, theme.text_faint,
+                           position_text(*snapshot));
+    x += std::max({font.measure(widest).x, frame.fonts.small.measure("i = 00  j = 00").x,
+                   frame.text_px(104.0f)}) +
+         frame.px(14.0f);
+  }
+
+  // Speed and granularity, from the right
+  float right = rect.max.x - frame.px(18.0f);
+  const auto place_right = [&](float design_width, float h) {
+    const float top = std::round(rect.center().y - h * 0.5f);
+    const Rect placed{{right - frame.text_px(design_width), top}, {right, top + h}};
+    right = placed.min.x - frame.px(10.0f);
+    return placed;
+  };
+  const float small_height = frame.text_px(15.0f) + frame.px(12.0f);
+  draw_speed(frame, place_right(112.0f, small_height));
+  draw_granularity(frame, place_right(106.0f, small_height));
+  draw_scrub_bar(frame, {{x + frame.px(8.0f), rect.min.y}, {right - frame.px(12.0f), rect.max.y}});
+}
+
+void TransportBar::draw_scrub_bar(const Frame& frame, const Rect& rect) {
+  App& app = frame.app;
+  const auto snapshot = app.snapshot();
+  if (!snapshot || rect.width() < frame.px(60.0f) || snapshot->run->step_count < 1) return;
+  const RunInfo& run = *snapshot->run;
+  const Theme& theme = frame.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+
+  const float y = std::round(rect.center().y - frame.px(4.0f));
+  const float half = frame.px(4.5f);
+  const auto last = static_cast<float>(run.step_count);
+  const auto x_of = [&](Index operations) {
+    return rect.min.x + rect.width() * static_cast<float>(operations) / last;
+  };
+
+  // Dragging seeks
+  ImGui::SetCursorScreenPos(rect.min);
+  ImGui::InvisibleButton("transport.scrub", {rect.width(), rect.height()});
+  ui::named_rect(frame.rects, "transport.scrub", rect);
+  if (ImGui::IsItemActive()) {
+    const float share =
+        std::clamp((ImGui::GetIO().MousePos.x - rect.min.x) / rect.width(), 0.f, 1.f);
+    app.commands.push(SeekTo{static_cast<Index>(std::lround(share * last)) - 1});
+  }
+
+  // The line, its done part, the boundaries of the outer loop and of launches
+  const float playhead = x_of(app.view.step + 1);
+  list->AddRectFilled({rect.min.x, y - half}, {rect.max.x, y + half}, theme.track, half);
+  if (playhead > rect.min.x + half) {
+    list->AddRectFilled({rect.min.x, y - half}, {playhead, y + half}, theme.accent, half);
+  }
+  const FontRef& small = frame.fonts.small;
+  const float label_y = y + frame.px(13.0f);
+  LabelRow labels(frame.px(6.0f));
+  const auto mark = [&](const StepSpan& span, float reach, ImU32 color) {
+    const float x = std::round(x_of(span.begin));
+    list->AddLine({x, y - reach}, {x, y + reach}, color);
+    const float width = small.measure(span.label).x;
+    const float left = (x_of(span.begin) + x_of(span.end) - width) * 0.5f;
+    if (labels.take(left, left + width)) {
+      small.draw(list, {left, label_y}, theme.text_faint, span.label);
+    }
+  };
+  if (run.launches.size() > 1) {
+    for (const StepSpan& span : run.launches) mark(span, frame.px(12.0f), theme.text_dim);
+  } else if (run.outer.size() <= 128) {
+    for (const StepSpan& span : run.outer) mark(span, frame.px(10.0f), theme.text_faint);
+  }
+
+  // The playhead
+  const bool active = ImGui::IsItemHovered() || ImGui::IsItemActive();
+  list->AddCircleFilled({playhead, y}, frame.px(active ? 9.5f : 8.5f), theme.text);
+  list->AddCircle({playhead, y}, frame.px(active ? 9.5f : 8.5f), theme.bar);
+}
+
+}  // namespace attnscope::app

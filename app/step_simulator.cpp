@@ -1,0 +1,76 @@
+#include "app/step_simulator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attnscope::app {
+
+Result<SimulationRequest> simulation_of(const Choice& choice) {
+  Result<GpuDescription> gpu = load_gpu(choice.gpu);
+  if (!gpu) return gpu.error();
+  SimulationRequest request;
+  request.problem = choice.problem;
+  request.algorithm = choice.algorithm;
+  request.tiling = choice.tiling;
+  request.carry = choice.carry;
+  request.gpu = std::move(gpu.value());
+  return request;
+}
+
+std::optional<Error> check_choice(const Choice& choice) {
+  if (const auto message = validate(choice.problem)) return invalid_request(*message);
+  if (const auto message = validate(choice.tiling)) return invalid_request(*message);
+  if (choice.pass != "forward") {
+    return invalid_request("pass is " + choice.pass + "; the model runs forward");
+  }
+
+  // Every tile is a place on the scrub bar
+  const Index tiles = ceil_div(choice.problem.N, choice.tiling.Br) *
+                      ceil_div(choice.problem.N_kv, choice.tiling.Bc);
+  if (tiles > kMaxSteppedTiles) {
+    return invalid_request(fmt::format(
+        "{} x {} tiles are too many to step through; use larger tiles or a smaller N, at most {} "
+        "tiles (attnscope-cli simulate counts any size)",
+        ceil_div(choice.problem.N, choice.tiling.Br),
+        ceil_div(choice.problem.N_kv, choice.tiling.Bc), kMaxSteppedTiles));
+  }
+
+  // What fits on chip depends on the tiles and the length of a row: one row tile tells
+  Result<SimulationRequest> request = simulation_of(choice);
+  if (!request) return request.error();
+  AttentionProblem& problem = request.value().problem;
+  problem.batch = problem.heads = problem.kv_heads = 1;
+  problem.N = std::min(problem.N, choice.tiling.Br);
+  const Result<SimulationReport> report = simulate(request.value());
+  if (!report) return report.error();
+  return std::nullopt;
+}
+
+Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request& request,
+                                                                  WorkControl& control) {
+  if (!run_ || !(choice_ == request.choice) || head_ != request.head) {
+    if (const auto error = check_choice(request.choice)) return *error;
+    Result<SimulationRequest> simulation = simulation_of(request.choice);
+    if (!simulation) return simulation.error();
+    SteppedRequest stepped;
+    stepped.simulation = std::move(simulation.value());
+    stepped.inputs = request.choice.inputs;
+    stepped.batch = request.head / request.choice.problem.heads;
+    stepped.head = request.head % request.choice.problem.heads;
+    Result<std::unique_ptr<SteppedRun>> created = SteppedRun::create(
+        stepped, [&](double fraction) { control.set_progress(fraction); }, &control.cancel_flag());
+    if (!created) return created.error();
+    run_ = std::move(created.value());
+    choice_ = request.choice;
+    head_ = request.head;
+  }
+
+  const RunInfo& info = *run_->info();
+  const Index step = std::clamp<Index>(request.step, -1, info.step_count - 1);
+  const Index query = std::clamp<Index>(request.query_row, -1, info.problem.N - 1);
+  const Index column = std::clamp<Index>(request.O_column, 0, info.problem.d - 1);
+  return std::make_shared<const Snapshot>(run_->at(step, query, column));
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,32 @@
+/// What the worker runs: steps through one head of the chosen problem.
+#pragma once
+
+#include <memory>
+
+#include "app/worker.h"
+#include "sim/snapshot/stepped_run.h"
+
+namespace attnscope::app {
+
+/// Most tiles of S that the app steps through.
+inline constexpr Index kMaxSteppedTiles = Index{1} << 20;
+
+/// Keeps the run of the last choice and head, so that another step of it is only a seek.
+class StepSimulator {
+ public:
+  Result<std::shared_ptr<const Snapshot>> operator()(const Request& request, WorkControl& control);
+
+ private:
+  std::shared_ptr<SteppedRun> run_;  // shared: std::function copies the simulator
+  Choice choice_;
+  Index head_ = 0;
+};
+
+/// The request to the model for a choice; invalid_request when its GPU is unknown.
+Result<SimulationRequest> simulation_of(const Choice& choice);
+
+/// Nothing when the choice can be simulated, else one line: what, why, what would be accepted.
+/// Cheap: one row of tiles is counted.
+std::optional<Error> check_choice(const Choice& choice);
+
+}  // namespace attnscope::app

@@ -1,0 +1,114 @@
+#include "app/worker.h"
+
+#include <chrono>
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace attnscope::app {
+
+namespace {
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Worker::Worker(Simulate simulate, std::function<void()> on_published)
+    : simulate_(std::move(simulate)),
+      on_published_(std::move(on_published)),
+      thread_([this] { work(); }) {}
+
+Worker::~Worker() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (control_) control_->cancel();
+  }
+  wanted_.notify_all();
+  thread_.join();
+}
+
+void Worker::request(const Request& request) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_ = request;
+    if (running_ && !(running_->choice == request.choice)) control_->cancel();
+  }
+  wanted_.notify_all();
+}
+
+void Worker::cancel() {
+  const std::lock_guard lock(mutex_);
+  waiting_.reset();
+  if (control_) control_->cancel();
+}
+
+std::shared_ptr<const Published> Worker::latest() const {
+  const std::lock_guard lock(mutex_);
+  return published_;
+}
+
+bool Worker::busy() const {
+  const std::lock_guard lock(mutex_);
+  return running_.has_value() || waiting_.has_value();
+}
+
+double Worker::busy_for_s() const {
+  const std::lock_guard lock(mutex_);
+  return running_ ? now_s() - running_since_s_ : 0.0;
+}
+
+double Worker::progress() const {
+  const std::lock_guard lock(mutex_);
+  return control_ ? control_->progress() : 0.0;
+}
+
+void Worker::work() {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    wanted_.wait(lock, [this] { return stopping_ || waiting_.has_value(); });
+    if (stopping_) return;
+    running_ = std::exchange(waiting_, std::nullopt);
+    control_ = std::make_shared<WorkControl>();
+    running_since_s_ = now_s();
+    const Request request = *running_;
+    const std::shared_ptr<WorkControl> control = control_;
+    lock.unlock();
+
+    answer(request, *control);
+
+    lock.lock();
+    running_.reset();
+    control_.reset();
+    lock.unlock();
+    if (on_published_) on_published_();
+  }
+}
+
+void Worker::answer(const Request& request, WorkControl& control) {
+  // The one place that catches: whatever goes wrong becomes an answer
+  Result<std::shared_ptr<const Snapshot>> result = failed("the simulation gave no answer");
+  try {
+    result = simulate_(request, control);
+  } catch (const std::bad_alloc&) {
+    result = failed("not enough memory for this problem; choose a smaller N");
+  } catch (const std::exception& error) {
+    result = failed(error.what());
+  }
+
+  const std::lock_guard lock(mutex_);
+  auto next = std::make_shared<Published>(*published_);
+  if (result.ok()) {
+    *next = Published{std::move(result.value()), request, std::nullopt, {}};
+  } else if (control.cancelled() && waiting_.has_value()) {
+    return;  // replaced by a newer request: nothing to tell
+  } else {
+    next->error = control.cancelled() ? failed("cancelled") : result.error();
+    next->failed_request = request;
+  }
+  published_ = std::move(next);
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,97 @@
+/// The thread that simulates: takes the newest request, publishes immutable snapshots. The user
+/// interface never waits for it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "app/view_state.h"
+#include "reference/result.h"
+
+namespace attnscope {
+struct Snapshot;
+}
+
+namespace attnscope::app {
+
+/// Which picture is wanted.
+struct Request {
+  Choice choice;
+  Index head = 0;  ///< batch * heads + head
+  Index step = 0;
+  Index query_row = 0;
+  Index O_column = 0;
+  bool operator==(const Request&) const = default;
+};
+
+/// What the worker last made. Each part stays until a newer one replaces it.
+struct Published {
+  std::shared_ptr<const Snapshot> snapshot;  ///< nullptr before the first
+  Request request;                           ///< that the snapshot answers
+  /// Why a newer request has no snapshot, and which; the last good one is then still above.
+  std::optional<Error> error;
+  Request failed_request;
+};
+
+/// How the work under way tells how far it is, and hears that it is no longer wanted.
+class WorkControl {
+ public:
+  void set_progress(double fraction) { progress_.store(fraction); }
+  double progress() const { return progress_.load(); }
+  void cancel() { cancelled_.store(true); }
+  bool cancelled() const { return cancelled_.load(); }
+  const std::atomic<bool>& cancel_flag() const { return cancelled_; }
+
+ private:
+  std::atomic<double> progress_{0.0};
+  std::atomic<bool> cancelled_{false};
+};
+
+/// Answers requests one at a time, on the worker's thread; keeps what it can between them.
+using Simulate =
+    std::function<Result<std::shared_ptr<const Snapshot>>(const Request&, WorkControl&)>;
+
+class Worker {
+ public:
+  /// `on_published` is called on the worker's thread after every answer; may be empty.
+  Worker(Simulate simulate, std::function<void()> on_published);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Replaces what is waiting. Work on another choice is cancelled; work on another step of the
+  /// same run is left to finish.
+  void request(const Request& request);
+  /// Gives up the work under way and what is waiting.
+  void cancel();
+
+  std::shared_ptr<const Published> latest() const;
+  bool busy() const;
+  /// Seconds since the work under way began, 0 when idle.
+  double busy_for_s() const;
+  double progress() const;
+
+ private:
+  void work();
+  void answer(const Request& request, WorkControl& control);
+
+  Simulate simulate_;
+  std::function<void()> on_published_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wanted_;
+  std::optional<Request> waiting_;
+  std::optional<Request> running_;
+  std::shared_ptr<WorkControl> control_;
+  double running_since_s_ = 0.0;
+  std::shared_ptr<const Published> published_ = std::make_shared<Published>();
+  bool stopping_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace attnscope::app
