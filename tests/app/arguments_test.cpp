@@ -1,0 +1,72 @@
+#include "app/arguments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace attnscope::app {
+namespace {
+
+Result<Arguments> parse(std::vector<std::string> words) {
+  words.insert(words.begin(), "attnscope");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  return parse_arguments(static_cast<int>(argv.size()), argv.data());
+}
+
+TEST(Arguments, WithoutAnyTheDefaultSceneOpensInAWindow) {
+  const Result<Arguments> arguments = parse({});
+  ASSERT_TRUE(arguments.ok());
+  EXPECT_FALSE(arguments.value().render);
+  EXPECT_EQ(arguments.value().scene, "default");
+  EXPECT_EQ(arguments.value().width, 1600);
+  EXPECT_EQ(arguments.value().height, 900);
+}
+
+TEST(Arguments, RenderTakesASceneAStepASizeAndAFile) {
+  const Result<Arguments> arguments =
+      parse({"render", "--scene", "flash1-64", "--step", "12", "--size", "1280x720", "--out",
+             "x.png", "--theme", "light", "--presenter"});
+  ASSERT_TRUE(arguments.ok()) << arguments.error().message;
+  EXPECT_TRUE(arguments.value().render);
+  EXPECT_EQ(arguments.value().scene, "flash1-64");
+  EXPECT_EQ(arguments.value().step, 12);
+  EXPECT_EQ(arguments.value().width, 1280);
+  EXPECT_EQ(arguments.value().height, 720);
+  EXPECT_EQ(arguments.value().theme, ThemeName::light);
+  EXPECT_TRUE(arguments.value().presenter);
+  EXPECT_EQ(arguments.value().out, "x.png");
+}
+
+TEST(Arguments, WhatMakesNoSenseIsOneLine) {
+  const std::vector<std::vector<std::string>> wrong{
+      {"--no-such-option"},
+      {"--size", "1600"},
+      {"--size", "0x900"},
+      {"--size", "99999x900"},
+      {"--size", "1600x900x2"},
+      {"--theme", "pink"},
+      {"--step", "-1"},
+      {"--step", "x"},
+      {"--frames", "-3"},
+      {"render"},
+      {"draw"},
+  };
+  for (const auto& words : wrong) {
+    const Result<Arguments> arguments = parse(words);
+    ASSERT_FALSE(arguments.ok()) << words.front();
+    EXPECT_EQ(arguments.error().kind, Error::Kind::invalid_request);
+    EXPECT_EQ(arguments.error().message.find('\n'), std::string::npos);
+    EXPECT_FALSE(arguments.error().message.empty());
+  }
+}
+
+TEST(Arguments, HelpIsAText) {
+  EXPECT_THAT(parse({"--help"}).value().help_text, testing::HasSubstr("render"));
+  EXPECT_THAT(parse({"render", "--help"}).value().help_text, testing::HasSubstr("--out"));
+}
+
+}  // namespace
+}  // namespace attnscope::app

@@ -1,0 +1,123 @@
+#include "app/scene.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "app/step_simulator.h"
+#include "sim/device/assets.h"
+
+namespace attnscope::app {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kSmall = R"({
+  "schema": "attnscope.scene/1",
+  "problem": {"seq_len": 32, "head_dim": 8, "dtype": "fp16", "mask": "causal"},
+  "algorithm": "flash1",
+  "tiling": {"Br": 16, "Bc": 8},
+  "playhead": {"step": 7, "granularity": "tile", "speed": 2.5},
+  "view": {"query_row": 3, "theme": "light", "later field": [1, 2]},
+  "written by": "a newer program"
+})";
+
+std::string message_of(const std::string& text) {
+  const Result<Scene> scene = parse_scene(text, "x.json");
+  EXPECT_FALSE(scene.ok()) << text;
+  return scene.ok() ? "" : scene.error().message;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Scene, ReadsTheChoiceAndTheView) {
+  const Result<Scene> scene = parse_scene(kSmall, "folder/small.json");
+  ASSERT_TRUE(scene.ok()) << scene.error().message;
+  const ViewState& view = scene.value().view;
+  EXPECT_EQ(scene.value().name, "small");
+  EXPECT_EQ(view.choice.problem.N, 32);
+  EXPECT_EQ(view.choice.problem.N_kv, 32);
+  EXPECT_TRUE(view.choice.problem.mask.is_causal());
+  EXPECT_EQ(view.choice.algorithm, "flash1");
+  EXPECT_EQ(view.choice.tiling, (Tiling{16, 8}));
+  EXPECT_EQ(view.step, 7);
+  EXPECT_EQ(view.granularity, Granularity::tile);
+  EXPECT_DOUBLE_EQ(view.speed, 2.5);
+  EXPECT_EQ(view.query_row, 3);
+  EXPECT_EQ(view.theme, ThemeName::light);
+}
+
+TEST(Scene, SavingKeepsTheViewAndEveryUnknownField) {
+  Scene scene = parse_scene(kSmall, "small.json").value();
+  scene.view.step = 9;
+  scene.view.choice.problem.N = 48;
+  const std::string text = scene_text(scene);
+  const Result<Scene> again = parse_scene(text, "small.json");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again.value().view.step, 9);
+  EXPECT_EQ(again.value().view.choice.problem.N, 48);
+  EXPECT_EQ(again.value().view.choice.tiling, scene.view.choice.tiling);
+  const auto document = nlohmann::json::parse(text);
+  EXPECT_EQ(document["written by"], "a newer program");
+  EXPECT_EQ(document["view"]["later field"], nlohmann::json({1, 2}));
+}
+
+TEST(Scene, RefusesWhatItCannotRead) {
+  const std::string small = kSmall;
+  EXPECT_THAT(message_of(""), HasSubstr("empty"));
+  EXPECT_THAT(message_of(small.substr(0, 90)), HasSubstr("x.json:"));
+  EXPECT_THAT(message_of(replaced(small, "scene/1", "scene/2")), HasSubstr("newer"));
+  EXPECT_THAT(message_of(replaced(small, "attnscope.scene/1", "attnscope.gpu/1")),
+              HasSubstr("attnscope.scene/1"));
+  EXPECT_THAT(message_of(replaced(small, "\"light\"", "\"pink\"")),
+              HasSubstr("dark, light or contrast"));
+  EXPECT_THAT(message_of(replaced(small, "2.5", "-1")), HasSubstr("speed"));
+  EXPECT_THAT(message_of(replaced(small, "\"step\": 7", "\"step\": -7")), HasSubstr("step"));
+  EXPECT_THAT(message_of(replaced(small, "\"seq_len\": 32", "\"seq_len\": 0")),
+              HasSubstr("problem"));
+  EXPECT_THAT(message_of(replaced(small, "\"Br\": 16", "\"Br\": \"16\"")), HasSubstr("Br"));
+}
+
+TEST(Scene, AnUnknownNameGetsTheListOfShippedOnes) {
+  const Result<Scene> scene = load_scene("no-such-scene");
+  ASSERT_FALSE(scene.ok());
+  EXPECT_EQ(scene.error().kind, Error::Kind::invalid_request);
+  EXPECT_THAT(scene.error().message, HasSubstr("default"));
+  EXPECT_THAT(scene.error().message, HasSubstr("standard-64"));
+}
+
+TEST(Scene, EveryShippedSceneCanBeSimulated) {
+  const std::vector<std::string> names = list_assets("scenes");
+  EXPECT_GE(names.size(), 5u);
+  for (const std::string& name : names) {
+    const Result<Scene> scene = load_scene(name);
+    ASSERT_TRUE(scene.ok()) << scene.error().message;
+    const auto error = check_choice(scene.value().view.choice);
+    EXPECT_FALSE(error) << name << ": " << error->message;
+  }
+}
+
+TEST(Scene, TheDefaultIsTheSmallFlash2Problem) {
+  const Choice choice = load_scene("default").value().view.choice;
+  EXPECT_EQ(choice.algorithm, "flash2");
+  EXPECT_EQ(choice.problem.N, 64);
+  EXPECT_EQ(choice.problem.d, 16);
+  EXPECT_EQ(choice.tiling, (Tiling{16, 16}));
+  EXPECT_EQ(choice.problem.dtype, DType::fp16);
+}
+
+TEST(Scene, SavingWhereNothingCanBeWrittenSaysSo) {
+  const Scene scene = parse_scene(kSmall, "small.json").value();
+  const auto error = save_scene(scene, "/no/such/folder/scene.json");
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->message, HasSubstr("/no/such/folder"));
+}
+
+}  // namespace
+}  // namespace attnscope::app
