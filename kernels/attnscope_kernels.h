@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* C's own customs: NOLINTBEGIN(modernize-use-using, readability-identifier-naming) */
+
 #if defined(__GNUC__)
 #define ATTNSCOPE_API __attribute__((visibility("default")))
 #else
@@ -230,6 +232,8 @@ ATTNSCOPE_API attnscope_status attnscope_forward_measure(attnscope_session* sess
                                                          int32_t input_kind, uint64_t seed,
                                                          const attnscope_protocol* protocol,
                                                          attnscope_measurement* measurement);
+
+/* NOLINTEND(modernize-use-using, readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

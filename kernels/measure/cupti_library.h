@@ -14,6 +14,7 @@
 namespace attnscope::kernels {
 
 /// The functions of CUPTI that the profiler calls, under their own names without the prefix.
+// NOLINTBEGIN(readability-identifier-naming)
 struct CuptiLibrary {
   decltype(&cuptiGetResultString) GetResultString;
   decltype(&cuptiProfilerInitialize) ProfilerInitialize;
@@ -40,6 +41,7 @@ struct CuptiLibrary {
   decltype(&cuptiRangeProfilerGetCounterDataInfo) RangeProfilerGetCounterDataInfo;
   decltype(&cuptiRangeProfilerCounterDataGetRangeInfo) RangeProfilerCounterDataGetRangeInfo;
 };
+// NOLINTEND(readability-identifier-naming)
 
 /// Loads CUPTI once: from the folder in ATTNSCOPE_CUPTI_DIR, as the loader finds it, from CUDA_HOME
 /// or from /usr/local/cuda; with the libnvperf libraries beside it. unavailable with the remedy.

@@ -89,7 +89,7 @@ void ForwardTensors::poison_outputs() {
   LSE_.fill_bytes(kNanByte);
 }
 
-Pass ForwardTensors::pass(const Stream& stream, bool with_LSE) const {
+Pass ForwardTensors::pass(const Stream& stream, bool with_lse) const {
   const AttentionProblem& p = request_.problem;
   ForwardArguments arguments;
   arguments.problem = p;
@@ -99,8 +99,8 @@ Pass ForwardTensors::pass(const Stream& stream, bool with_LSE) const {
   arguments.K = contiguous(K_, p.kv_heads, p.N_kv, p.d);
   arguments.V = contiguous(V_, p.kv_heads, p.N_kv, p.d);
   arguments.O = contiguous(O_, p.heads, p.N, p.d);
-  const bool always_writes_LSE = request_.kernel->name == "flash2";
-  if (with_LSE || always_writes_LSE) arguments.LSE_dev = static_cast<float*>(LSE_.data_dev());
+  const bool always_writes_lse = request_.kernel->name == "flash2";
+  if (with_lse || always_writes_lse) arguments.LSE_dev = static_cast<float*>(LSE_.data_dev());
   arguments.workspace_dev = workspace_.data_dev();
   arguments.workspace_bytes = workspace_.bytes();
   arguments.stream = stream.get();

@@ -27,8 +27,8 @@ class ForwardTensors {
   /// Makes O and LSE NaN, so that what a kernel leaves out shows.
   void poison_outputs();
 
-  /// The pass on the stream. Without `with_LSE`, kernels that write LSE on request alone leave it.
-  Pass pass(const Stream& stream, bool with_LSE) const;
+  /// The pass on the stream. Without `with_lse`, kernels that write LSE on request alone leave it.
+  Pass pass(const Stream& stream, bool with_lse) const;
 
   /// Rows of a tensor as doubles.
   std::vector<double> fetch(CheckedTensor tensor, Index b, Index h, Index begin, Index count) const;

@@ -11,9 +11,9 @@
 namespace attnscope::kernels {
 
 /// A CUPTI function's params struct, zeroed, with its size.
-#define ATTNSCOPE_CUPTI_PARAMS(type, variable) \
-  type variable{};                             \
-  variable.structSize = type##_STRUCT_SIZE
+#define ATTNSCOPE_CUPTI_PARAMS(type, variable)                             \
+  type variable{}; /* NOLINT(bugprone-macro-parentheses): a declaration */ \
+  (variable).structSize = type##_STRUCT_SIZE
 
 /// A call that CUPTI refused.
 class CuptiFailure : public std::runtime_error {

@@ -15,7 +15,7 @@ std::optional<Error> run_forward(Session& session, const ForwardRequest& request
   ForwardTensors& tensors = allocated.value();
   tensors.upload_inputs(host.Q, host.K, host.V);
   tensors.poison_outputs();
-  if (auto error = tensors.pass(session.stream(), /*with_LSE=*/true)({})) return error;
+  if (auto error = tensors.pass(session.stream(), /*with_lse=*/true)({})) return error;
   session.stream().wait();
 
   for (Index b = 0; b < problem.batch; ++b) {
@@ -31,7 +31,7 @@ std::optional<Error> run_forward(Session& session, const ForwardRequest& request
   constexpr Protocol kQuick{
       .warm_ups = 1, .repeats = 5, .cache = CacheState::warm, .time_budget_s = 0.5};
   const auto time = time_pass(session.stream(), session.sweep(),
-                              tensors.pass(session.stream(), /*with_LSE=*/false), kQuick);
+                              tensors.pass(session.stream(), /*with_lse=*/false), kQuick);
   if (!time) return time.error();
   host.time_s = time.value().median_s;
   return std::nullopt;
@@ -43,7 +43,7 @@ namespace {
 Result<Accuracy> check_output(Session& session, const ForwardRequest& request,
                               ForwardTensors& tensors, int rows) {
   tensors.poison_outputs();
-  if (auto error = tensors.pass(session.stream(), /*with_LSE=*/true)({})) return *error;
+  if (auto error = tensors.pass(session.stream(), /*with_lse=*/true)({})) return *error;
   session.stream().wait();
   return check_rows(request.problem, choose_rows(request.problem, rows),
                     [&](CheckedTensor tensor, Index b, Index h, Index begin, Index count) {
@@ -86,7 +86,7 @@ Result<Measurement> measure_forward(Session& session, const ForwardRequest& requ
     if (!accuracy) return accuracy.error();
     measurement.accuracy = accuracy.value();
   }
-  const Pass pass = tensors.pass(session.stream(), /*with_LSE=*/false);
+  const Pass pass = tensors.pass(session.stream(), /*with_lse=*/false);
   const auto time = time_pass(session.stream(), session.sweep(), pass, protocol);
   if (!time) return time.error();
   measurement.time = time.value();

@@ -106,7 +106,9 @@ Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<R
   Gathered LSE;
   Accuracy accuracy;
   for (const RowBlock& chosen : blocks) {
-    for (const auto& [block, part] : restrict_to(problem, chosen)) {
+    for (const auto& restricted : restrict_to(problem, chosen)) {
+      const RowBlock& block = restricted.first;
+      const BlockProblem& part = restricted.second;
       append(O.kernel, fetch(CheckedTensor::O, block.b, block.h, block.begin, block.count));
       append(LSE.kernel, fetch(CheckedTensor::LSE, block.b, block.h, block.begin, block.count));
       accuracy.rows_checked += block.count;

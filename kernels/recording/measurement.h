@@ -26,6 +26,8 @@ inline constexpr std::string_view kL2HitSectors = "lts__t_sectors_srcunit_tex_lo
 /// Bytes between L2 and HBM. Written bytes count when a line leaves L2, not when it is stored.
 inline constexpr std::string_view kDramReadBytes = "dram__bytes_read.sum";
 inline constexpr std::string_view kDramWriteBytes = "dram__bytes_write.sum";
+/// Nanoseconds of a launch with the profiler around it, which adds tens of microseconds: weights,
+/// not speeds. Measurement::time has the speed.
 inline constexpr std::string_view kTimeNs = "gpu__time_duration.sum";
 /// Share of the time in which the tensor cores were busy.
 inline constexpr std::string_view kTensorActivePercent =

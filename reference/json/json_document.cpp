@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace attnscope {
 
@@ -193,7 +195,7 @@ double JsonObject::number_or(std::string_view key, double fallback) const {
 }
 
 std::string JsonObject::string_or(std::string_view key, std::string fallback) const {
-  return has(key) ? string(key) : fallback;
+  return has(key) ? string(key) : std::move(fallback);
 }
 
 }  // namespace attnscope

@@ -7,6 +7,7 @@
 extern "C" {
 #endif
 
+/* C's own customs: NOLINTBEGIN(readability-identifier-naming) */
 enum {
   C_CLIENT_HAS_GPU,
   C_CLIENT_NO_GPU, /* the library said why, in `message` */
@@ -16,6 +17,7 @@ enum {
   C_CLIENT_NO_WORKSPACE,
   C_CLIENT_FAILED
 };
+/* NOLINTEND(readability-identifier-naming) */
 
 /* Loads the library at the path and walks through it. */
 int c_client_run(const char* library, char* message, size_t message_size);

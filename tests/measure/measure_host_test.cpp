@@ -68,6 +68,7 @@ TEST(GpuThread, RunsWorkOfManyCallersOneByOneOnOneThread) {
   int sum = 0;  // no lock: the thread is the lock
   std::atomic<bool> elsewhere = false;
   std::vector<std::thread> callers;
+  callers.reserve(8);
   for (int c = 0; c < 8; ++c) {
     callers.emplace_back([&] {
       for (int i = 0; i < 500; ++i) {

@@ -74,7 +74,7 @@ std::string edited(Edit edit) {
 }
 
 std::filesystem::path fresh_path(const std::string& name) {
-  const auto path = std::filesystem::path(::testing::TempDir()) / name;
+  auto path = std::filesystem::path(::testing::TempDir()) / name;
   std::filesystem::remove(path);
   return path;
 }
