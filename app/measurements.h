@@ -55,6 +55,7 @@ class Measurements {
   /// Name of this machine's GPU; empty when there is none, and then why.
   std::string live_gpu;
   std::string live_unavailable;
+  bool running = false;  ///< a run of this session is under way
 
   /// The run to show beside the model: the newest measured one of the same problem, algorithm,
   /// pass and carry, else the recorded one; the same tiling is preferred, and a run with a

@@ -1,5 +1,6 @@
 #include "app/panel.h"
 #include "app/panels/explain_panel.h"
+#include "app/panels/ledger_panel.h"
 #include "app/panels/memory_panel.h"
 #include "app/panels/online_softmax_panel.h"
 #include "app/panels/scores_panel.h"
@@ -12,6 +13,7 @@ Panels make_panels() {
   panels.push_back(std::make_unique<ScoresPanel>());
   panels.push_back(std::make_unique<OnlineSoftmaxPanel>());
   panels.push_back(std::make_unique<ExplainPanel>());
+  panels.push_back(std::make_unique<LedgerPanel>());
   return panels;
 }
 

@@ -1,0 +1,48 @@
+/// The lines of the ledger: what was modelled, what the closed form says, what a GPU showed.
+/// Draws nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/measurements.h"
+#include "app/view_state.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+/// A number from a GPU, or why there is none.
+struct SeenNumber {
+  std::optional<double> bytes;
+  std::string about;  ///< provenance, or "unavailable: ..."
+};
+
+struct LedgerRow {
+  std::string label;              ///< "K read"
+  std::optional<Tensor> tensor;   ///< whose colour stands before it; none for totals
+  double modelled = 0.0;          ///< bytes in the chosen scope
+  double whole = 0.0;             ///< the same over the whole pass
+  std::optional<double> formula;  ///< closed form of the whole pass
+  std::string formula_text;
+  SeenNumber seen;  ///< recorded or measured, whole pass of all heads
+  std::optional<double> gap_percent;
+  std::string gap_reason;
+};
+
+struct Ledger {
+  std::vector<LedgerRow> tensors;
+  std::vector<LedgerRow> totals;  ///< requested read and written, DRAM read and written
+  std::string seen_heading;       ///< "recorded H200", "measured here", "recorded"
+  NumberKind seen_kind = NumberKind::unavailable;
+  std::string seen_about;          ///< hover on the heading
+  bool all_heads = false;          ///< the numbers are of all heads, not only of the shown one
+  std::vector<std::string> notes;  ///< paper, operations, peak memory
+};
+
+Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const Measurements& measurements);
+
+/// "H200" of "NVIDIA H200 SXM 141 GB".
+std::string short_gpu_name(std::string_view name);
+
+}  // namespace attnscope::app
