@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/draw/format.h"
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/panel_tabs.h"
 #include "app/panels/snapshot_view.h"
+#include "app/report/compare.h"
 
 namespace attnscope::app {
 
@@ -115,25 +117,30 @@ void LedgerPanel::draw_row(const PanelContext& context, const Columns& columns,
   }
   if (row.gap_percent) {
     const std::string gap = draw::format_percent(*row.gap_percent);
-    put(fonts.mono_small, columns.gap, row.gap_reason.empty() ? theme.text_dim : theme.warning, gap,
+    put(fonts.mono_small, columns.gap,
+        std::abs(*row.gap_percent) <= kAgreementPercent ? theme.text_dim : theme.warning, gap,
         draw::Align::right, columns.gap - columns.seen - canvas.px(4.0f));
   }
 
   // Everything in words on hover
   if (!hovered({{columns.label, y}, {columns.gap, y + pitch}})) return;
+  const bool partial = so_far && row.modelled != row.whole;
   std::string lines = fmt::format("{}: {} modelled{}", row.label, draw::format_bytes(row.modelled),
-                                  so_far ? " so far" : "");
-  if (so_far) lines += fmt::format(", {} in the whole pass", draw::format_bytes(row.whole));
+                                  partial ? " so far" : "");
+  if (partial) lines += fmt::format(", {} in the whole pass", draw::format_bytes(row.whole));
   if (row.formula) {
     lines +=
         fmt::format("\nclosed form: {} = {}", row.formula_text, draw::format_bytes(*row.formula));
   } else if (!row.formula_text.empty()) {
-    lines += "\n" + row.formula_text;
+    lines += fmt::format("\n{}", row.formula_text);
   }
-  if (row.seen.bytes) lines += "\n" + draw::format_bytes(*row.seen.bytes) + " ";
-  if (!row.seen.about.empty()) lines += (row.seen.bytes ? "" : "\n") + row.seen.about;
-  if (row.gap_percent) lines += "\ngap " + draw::format_percent(*row.gap_percent);
-  if (!row.gap_reason.empty()) lines += ": " + row.gap_reason;
+  if (row.seen.bytes) {
+    lines += fmt::format("\n{} {}", draw::format_bytes(*row.seen.bytes), row.seen.about);
+  } else if (!row.seen.about.empty()) {
+    lines += fmt::format("\n{}", row.seen.about);
+  }
+  if (row.gap_percent) lines += fmt::format("\ngap {}", draw::format_percent(*row.gap_percent));
+  if (!row.gap_reason.empty()) lines += fmt::format(": {}", row.gap_reason);
   tooltip(context, lines);
 }
 
@@ -158,7 +165,10 @@ void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
   }
 
   std::string notes;
-  for (const std::string& note : ledger.notes) notes += (notes.empty() ? "" : " · ") + note;
+  for (const std::string& note : ledger.notes) {
+    if (!notes.empty()) notes += " · ";
+    notes += note;
+  }
   draw::text(canvas, fonts.small, {rect.min.x, rect.center().y - fonts.small.size * 0.5f},
              context.theme.text_faint,
              draw::fitted(fonts.small, notes, run.left - rect.min.x - canvas.px(6.0f)));

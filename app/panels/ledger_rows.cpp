@@ -7,6 +7,7 @@
 #include "app/draw/format.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/traffic_formulas.h"
+#include "app/report/compare.h"
 
 namespace attnscope::app {
 
@@ -78,11 +79,16 @@ void add_seen(LedgerRow& row, const MeasuredRun* run, std::optional<double> byte
   if (row.whole > 0.0) row.gap_percent = (*bytes - row.whole) / row.whole * 100.0;
 }
 
-/// Why the two columns need not agree, when the run had other tiles.
-std::string tiling_reason(const RunInfo& run, const MeasuredRun* seen) {
-  if (seen == nullptr || !seen->row.tiling || *seen->row.tiling == run.tiling) return {};
-  return fmt::format("the kernel's tiles are {} × {}, the model's {} × {}", seen->row.tiling->Br,
-                     seen->row.tiling->Bc, run.tiling.Br, run.tiling.Bc);
+/// Why the two columns do not agree: other tiles, or what the comparison finds in the data.
+std::string reason_of(const RunInfo& run, const MeasuredRun* seen, const Comparison* comparison,
+                      Level level, std::string_view quantity) {
+  if (seen == nullptr) return {};
+  if (seen->row.tiling && !(*seen->row.tiling == run.tiling)) {
+    return fmt::format("the kernel's tiles are {} × {}, the model's {} × {}", seen->row.tiling->Br,
+                       seen->row.tiling->Bc, run.tiling.Br, run.tiling.Bc);
+  }
+  const ComparisonLine* line = comparison != nullptr ? comparison->find(level, quantity) : nullptr;
+  return line != nullptr ? line->reason : std::string{};
 }
 
 std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
@@ -135,9 +141,13 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const Measuremen
   const std::string why_not = so_far && !one_head && seen != nullptr
                                   ? "a GPU runs all heads: see the whole pass"
                                   : why_none;
-  const std::string reason = tiling_reason(run, seen);
+  std::optional<Comparison> comparison;
+  if (seen != nullptr && seen->row.measurement) {
+    comparison = compare(totals, run.gpu, seen->row);
+  }
   struct Line {
     const char* label;
+    const char* quantity;
     double modelled, whole;
     std::optional<double> seen;
     std::string_view counter_name;
@@ -147,19 +157,24 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const Measuremen
     return comparable != nullptr ? (comparable->*method)() : std::nullopt;
   };
   const Line lines[] = {
-      {"requested read", bytes_of(so_far ? now : whole, false), bytes_of(whole, false),
+      {"requested read", "read", bytes_of(so_far ? now : whole, false), bytes_of(whole, false),
        reading(&MeasuredRun::requested_read_bytes), counter::kRequestedReadBytes, false},
-      {"requested written", bytes_of(so_far ? now : whole, true), bytes_of(whole, true),
+      {"requested written", "written", bytes_of(so_far ? now : whole, true), bytes_of(whole, true),
        reading(&MeasuredRun::requested_write_bytes), counter::kRequestedWriteBytes, false},
-      {"DRAM read", bytes_of(totals.dram, false), bytes_of(totals.dram, false),
+      {"DRAM read", "read", bytes_of(totals.dram, false), bytes_of(totals.dram, false),
        reading(&MeasuredRun::dram_read_bytes), counter::kDramReadBytes, true},
-      {"DRAM written", bytes_of(totals.dram, true), bytes_of(totals.dram, true),
+      {"DRAM written", "written", bytes_of(totals.dram, true), bytes_of(totals.dram, true),
        reading(&MeasuredRun::dram_write_bytes), counter::kDramWriteBytes, true}};
   for (const Line& line : lines) {
     if (line.dram && so_far && !one_head) continue;  // known for all heads together only
-    LedgerRow row = total_row(line.label, line.modelled, line.whole);
+    const std::string label =
+        line.dram && so_far ? fmt::format("{}, whole", line.label) : std::string(line.label);
+    LedgerRow row = total_row(label, line.modelled, line.whole);
     add_seen(row, comparable, line.seen, line.counter_name, why_not);
-    row.gap_reason = reason;
+    if (row.gap_percent) {
+      row.gap_reason = reason_of(run, seen, comparison ? &*comparison : nullptr,
+                                 line.dram ? Level::dram : Level::requested, line.quantity);
+    }
     if (line.dram) {
       row.formula_text = "compulsory: each launch reads its operands once and writes its results";
     }

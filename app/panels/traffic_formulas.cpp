@@ -88,7 +88,7 @@ std::vector<TrafficFormula> standard(const AttentionProblem& p, const Tiling& t,
   const Index scores = p.N * p.N_kv * e;
   const Index Tr = ceil_div(p.N, t.Br);
   const Index Tc = ceil_div(p.N_kv, t.Bc);
-  const Index sweeps = options.softmax_row_fits ? 1 : 2;
+  const Index sweeps = options.softmax_panel_cols == 0 ? 1 : 2;
   std::vector<TrafficFormula> all{
       {Tensor::Q, kRead, Tc * p.N * p.d * e, "Tc · N · d · e"},
       {Tensor::K, kRead, Tr * p.N_kv * p.d * e, "Tr · N_kv · d · e"},

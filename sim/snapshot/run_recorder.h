@@ -55,6 +55,9 @@ class RunRecorder : public Observer {
   std::array<StoreHistory, kTensorCount> stores;
   Journal journal;
 
+  /// Of everything that was observed.
+  const HeadCounters& counters() const { return counters_; }
+
  private:
   void note_outer(const TileOp& op);
   void note_score_tile(const Tile& tile);

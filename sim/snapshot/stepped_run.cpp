@@ -183,6 +183,7 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
   } catch (const ProgressObserver::Cancelled&) {
     return failed("cancelled");
   }
+  info->head_bytes = recorder.counters().bytes;
   occupancy = slots.launches();
   blocks = std::move(recorder.blocks);
   keyframes = std::move(recorder.keyframes);
