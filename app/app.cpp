@@ -57,6 +57,7 @@ void App::update(double now_s) {
   // Take in what the GPU has measured
   if (measurements.live_gpu.empty()) measurements.live_gpu = gpu_.gpu_name();
   if (measurements.live_unavailable.empty()) measurements.live_unavailable = gpu_.reason();
+  measurements.running = gpu_.state() == GpuRunner::State::running;
   for (MeasuredRun& run : gpu_.take_results()) {
     const std::string why = run.why_unavailable();
     show_notice(why.empty() ? "measured on " + run.provenance.gpu : "GPU run: " + why);
