@@ -17,7 +17,7 @@ void check_cuda(cudaError_t code, const char* expression, const char* file, int 
 
 void log_cuda_failure(cudaError_t code, const char* expression, const char* file,
                       int line) noexcept {
-  if (code == cudaSuccess) return;
+  if (code == cudaSuccess || code == cudaErrorCudartUnloading) return;  // the program is ending
   std::fprintf(stderr, "%s:%d: %s failed: %s\n", file, line, expression, cudaGetErrorName(code));
 }
 

@@ -222,15 +222,15 @@ Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream& strea
     // Run the pass until the hardware has seen all of the group's counters
     bool complete = false;
     for (std::size_t run = 0; run < group.hardware_passes && !complete; ++run) {
-      if (auto error = condition(stream, sweep, pass, cache)) return *error;
       std::size_t launch_index = 0;
       LaunchMarks marks;
       marks.before = [&](std::string_view launch) {
         profiler.push(range_name(launch_index++, launch));
       };
       marks.after = [&](std::string_view) { profiler.pop(); };
-      profiler.start();
-      const auto error = pass(marks);
+      profiler.start();  // empties L2, so that conditioning follows; outside ranges nothing counts
+      auto error = condition(stream, sweep, pass, cache);
+      if (!error) error = pass(marks);
       stream.wait();
       complete = profiler.stop();
       if (error) return *error;
