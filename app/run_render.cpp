@@ -67,7 +67,7 @@ int run_render(const Arguments& arguments, Scene scene) {
     ImGui::NewFrame();
     screen.draw(app, session.fonts(), scales, 0.0);
     surface.bind();
-    session.render(arguments.width, arguments.height);
+    session.render(arguments.width, arguments.height, screen.surfaces());
     if (const auto error = settle(app)) return report(*error);
   }
   if (const auto error = write_png(arguments.out, surface.read_pixels())) return report(*error);

@@ -72,7 +72,7 @@ void WindowedApp::draw_frame() {
   window_.begin_frame();
   ImGui::NewFrame();
   screen_.draw(app_, session_.fonts(), scales, steady_now_s());
-  session_.render(window_.width(), window_.height());
+  session_.render(window_.width(), window_.height(), screen_.surfaces());
   after_frame();
   window_.present();
   ++frames_drawn_;

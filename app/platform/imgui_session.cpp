@@ -10,6 +10,16 @@
 
 namespace attnscope::app {
 
+namespace {
+
+void clear_to(ImU32 color) {
+  const ImVec4 c = ImGui::ColorConvertU32ToFloat4(color);
+  glClearColor(c.x, c.y, c.z, 1.0f);
+  glClear(GL_COLOR_BUFFER_BIT);
+}
+
+}  // namespace
+
 ImGuiSession::ImGuiSession() {
   IMGUI_CHECKVERSION();
   ImGui::CreateContext();
@@ -44,12 +54,24 @@ void ImGuiSession::begin_frame() {
   ImGui_ImplOpenGL3_NewFrame();
 }
 
-void ImGuiSession::render(int width, int height) {
+void ImGuiSession::render(int width, int height, std::span<const Surface> surfaces) {
   ImGui::Render();
-  const ImVec4 background = ImGui::ColorConvertU32ToFloat4(app::theme(theme_).background);
   glViewport(0, 0, width, height);
-  glClearColor(background.x, background.y, background.z, 1.0f);
-  glClear(GL_COLOR_BUFFER_BIT);
+  glDisable(GL_SCISSOR_TEST);
+  clear_to(app::theme(theme_).background);
+
+  // OpenGL counts rows from the bottom
+  const ImVec2 pixels = ImGui::GetIO().DisplayFramebufferScale;
+  glEnable(GL_SCISSOR_TEST);
+  for (const Surface& surface : surfaces) {
+    const auto x0 = static_cast<int>(surface.rect.min.x * pixels.x);
+    const auto y0 = static_cast<int>(surface.rect.min.y * pixels.y);
+    const auto x1 = static_cast<int>(surface.rect.max.x * pixels.x);
+    const auto y1 = static_cast<int>(surface.rect.max.y * pixels.y);
+    glScissor(x0, height - y1, x1 - x0, y1 - y0);
+    clear_to(surface.color);
+  }
+  glDisable(GL_SCISSOR_TEST);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
 

@@ -1,10 +1,20 @@
 /// Dear ImGui on the current OpenGL context: fonts, theme, and the drawing of a frame.
 #pragma once
 
+#include <span>
+
 #include "app/fonts.h"
 #include "app/theme.h"
+#include "app/ui/named_rects.h"
 
 namespace attnscope::app {
+
+/// A rectangle of one opaque colour behind everything that Dear ImGui draws. Filling large surfaces
+/// this way costs a fraction of what blended triangles do where OpenGL runs in software.
+struct Surface {
+  Rect rect;
+  ImU32 color = 0;
+};
 
 /// One ImGui context with the OpenGL 3 backend. Create it after the OpenGL context, destroy it
 /// before.
@@ -24,8 +34,8 @@ class ImGuiSession {
 
   /// Begins a frame of the backend; the window's or the offscreen's own part comes before.
   void begin_frame();
-  /// Draws the frame into the bound framebuffer of that size in pixels.
-  void render(int width, int height);
+  /// Draws the surfaces and over them the frame, into the bound framebuffer of that size in pixels.
+  void render(int width, int height, std::span<const Surface> surfaces);
 
  private:
   Fonts fonts_;

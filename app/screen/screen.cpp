@@ -20,7 +20,32 @@ constexpr double kPatienceSeconds = 0.1;
 constexpr ImGuiWindowFlags kScreenFlags =
     ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNav |
-    ImGuiWindowFlags_NoScrollWithMouse;
+    ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBackground;
+
+/// Rounds the corners of a card, whose surface is a plain rectangle, and draws its border.
+void draw_card_edge(const Frame& frame, const Rect& card) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float radius = frame.px(5.0f);
+  constexpr float kQuarter = 1.57079633f;
+  const ImVec2 corners[] = {{card.max.x, card.max.y},
+                            {card.min.x, card.max.y},
+                            {card.min.x, card.min.y},
+                            {card.max.x, card.min.y}};
+  const ImDrawListFlags flags = list->Flags;
+  list->Flags &= ~ImDrawListFlags_AntiAliasedFill;
+  for (int k = 0; k < 4; ++k) {
+    // A fan from the corner to the arc: what lies outside the rounded card
+    const ImVec2 corner = corners[k];
+    const ImVec2 center{corner.x + (k == 0 || k == 3 ? -radius : radius),
+                        corner.y + (k < 2 ? -radius : radius)};
+    const float angle = kQuarter * static_cast<float>(k);
+    list->PathLineTo(corner);
+    list->PathArcTo(center, radius, angle, angle + kQuarter);
+    list->PathFillConvex(frame.theme.background);
+  }
+  list->Flags = flags;
+  list->AddRect(card.min, card.max, frame.theme.card_border, radius);
+}
 
 /// A thin line above the transport bar while the worker computes, with a button to give it up.
 void draw_progress(const Frame& frame, const Rect& transport) {
@@ -61,21 +86,24 @@ void draw_notice(const Frame& frame, const Rect& transport) {
 
 }  // namespace
 
+void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
+  surfaces_.clear();
+  surfaces_.push_back({layout.top_bar, frame.theme.bar});
+  surfaces_.push_back({layout.transport, frame.theme.bar});
+  for (const Rect& card : layout.cards) {
+    surfaces_.push_back({card, frame.theme.card});
+    draw_card_edge(frame, card);
+  }
+}
+
 void Screen::draw_panels(const Frame& frame, const Layout& layout) {
   App& app = frame.app;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float rounding = frame.px(5.0f);
-  for (const Rect& card : layout.cards) {
-    list->AddRectFilled(card.min, card.max, frame.theme.card, rounding);
-    list->AddRect(card.min, card.max, frame.theme.card_border, rounding);
-  }
-
   // Before the first result, or when there is none: one line in the middle
   const auto snapshot = app.snapshot();
   if (!snapshot) {
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     const std::string text = app.first_error() ? app.first_error()->message : "simulating…";
-    ui::draw_centered(list, frame.fonts.ui, {display.x * 0.5f, display.y * 0.5f},
+    ui::draw_centered(ImGui::GetWindowDrawList(), frame.fonts.ui, {display.x * 0.5f, display.y * 0.5f},
                       app.first_error() ? frame.theme.error : frame.theme.text_faint,
                       ui::shortened(frame.fonts.ui, text, display.x - frame.px(60.0f)));
     return;
@@ -122,6 +150,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   ImGui::SetNextWindowSize(display);
   const FontScope font(fonts.ui);
   ImGui::Begin("screen", nullptr, kScreenFlags);
+  lay_surfaces(frame, layout);
   draw_panels(frame, layout);
   top_bar_.draw(frame, layout.top_bar);
   transport_.draw(frame, layout.transport);

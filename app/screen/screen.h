@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/panel.h"
+#include "app/platform/imgui_session.h"
 #include "app/screen/scene_dialog.h"
 #include "app/screen/top_bar.h"
 #include "app/screen/transport_bar.h"
@@ -19,8 +20,11 @@ class Screen {
 
   /// Where the widgets of the last frame are.
   const NamedRects& rects() const { return rects_; }
+  /// The opaque surfaces that lie behind them: bars and cards.
+  const std::vector<Surface>& surfaces() const { return surfaces_; }
 
  private:
+  void lay_surfaces(const Frame& frame, const Layout& layout);
   void draw_panels(const Frame& frame, const Layout& layout);
 
   Panels panels_;
@@ -28,6 +32,7 @@ class Screen {
   TransportBar transport_;
   SceneDialog scene_dialog_;
   NamedRects rects_;
+  std::vector<Surface> surfaces_;
 };
 
 }  // namespace attnscope::app

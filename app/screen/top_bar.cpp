@@ -67,7 +67,6 @@ TopBar::Field TopBar::number_field(const std::string& name, const std::string& l
 }
 
 void TopBar::draw(const Frame& frame, const Rect& rect) {
-  ImGui::GetWindowDrawList()->AddRectFilled(rect.min, rect.max, frame.theme.bar);
   const float badge_left = draw_badge(frame, rect);
   draw_fields(frame, {rect.min, {badge_left - frame.px(14.0f), rect.max.y}});
 }

@@ -78,7 +78,6 @@ void TransportBar::draw(const Frame& frame, const Rect& rect) {
   App& app = frame.app;
   const Theme& theme = frame.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(rect.min, rect.max, theme.bar);
 
   // Buttons, from the left
   const float height = frame.text_px(15.0f) + frame.px(20.0f);
