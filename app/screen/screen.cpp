@@ -103,7 +103,8 @@ void Screen::draw_panels(const Frame& frame, const Layout& layout) {
   if (!snapshot) {
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     const std::string text = app.first_error() ? app.first_error()->message : "simulating…";
-    ui::draw_centered(ImGui::GetWindowDrawList(), frame.fonts.ui, {display.x * 0.5f, display.y * 0.5f},
+    ui::draw_centered(ImGui::GetWindowDrawList(), frame.fonts.ui,
+                      {display.x * 0.5f, display.y * 0.5f},
                       app.first_error() ? frame.theme.error : frame.theme.text_faint,
                       ui::shortened(frame.fonts.ui, text, display.x - frame.px(60.0f)));
     return;

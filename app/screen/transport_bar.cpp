@@ -35,6 +35,7 @@ std::string position_text(const Snapshot& snapshot) {
   if (snapshot.run->launches.size() > 1) {
     text = snapshot.run->launches[static_cast<std::size_t>(snapshot.launch)].label + "  ";
   }
+  if (snapshot.j == kAllColumns) return text + fmt::format("i = {}", snapshot.i);
   return text + fmt::format("i = {}  j = {}", snapshot.i, snapshot.j);
 }
 

@@ -108,6 +108,7 @@ struct SteppedRun::Impl {
   std::size_t block_of(Index step) const;
   const TileOp& op_at(Index step);
   void replay(Index step, HeadCounters& counters, SoftmaxTracker& tracker);
+  void fill_position(Snapshot& snapshot, const BlockStart& block);
   void fill_slots(Snapshot& snapshot) const;
   void fill_hbm(Snapshot& snapshot) const;
   void fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const;
@@ -242,6 +243,29 @@ void SteppedRun::Impl::replay(Index step, HeadCounters& counters, SoftmaxTracker
   }
 }
 
+/// The row and column tile that the block's latest operations name.
+void SteppedRun::Impl::fill_position(Snapshot& snapshot, const BlockStart& block) {
+  bool has_i = false;
+  bool has_j = false;
+  const auto look_at = [&](const Tile& tile) {
+    const TensorLayout layout = layout_of(tile.tensor);
+    if (!has_i && layout != TensorLayout::key_by_d) {
+      snapshot.i = tile.i;
+      has_i = true;
+    }
+    if (!has_j && (layout == TensorLayout::key_by_d || layout == TensorLayout::query_by_key)) {
+      snapshot.j = tile.j;
+      has_j = true;
+    }
+  };
+  for (Index s = std::max<Index>(snapshot.step, 0); s >= block.first_step && !(has_i && has_j);
+       --s) {
+    const TileOp op = op_at(s);
+    for (const Tile& tile : op.dests()) look_at(tile);
+    for (const Tile& tile : op.sources()) look_at(tile);
+  }
+}
+
 void SteppedRun::Impl::fill_slots(Snapshot& snapshot) const {
   const LaunchOccupancy& uses = occupancy[static_cast<std::size_t>(snapshot.launch)];
   for (const SlotUse& use : uses.slots) {
@@ -367,6 +391,7 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
   snapshot.bytes_so_far = counters.bytes;
   snapshot.matmul_flops_so_far = counters.flops.matmul;
   snapshot.other_flops_so_far = counters.flops.non_matmul;
+  run.fill_position(snapshot, block);
   run.fill_slots(snapshot);
   run.fill_hbm(snapshot);
   if (run.executor) run.fill_softmax_row(snapshot, tracker);

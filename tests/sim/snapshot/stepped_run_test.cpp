@@ -160,6 +160,21 @@ TEST(SteppedRun, CausalTilesAboveTheDiagonalHaveNoLife) {
   }
 }
 
+TEST(SteppedRun, ThePositionIsTheTileThatTheOperationWorksOn) {
+  for (const std::string_view algorithm : {"flash1", "flash2"}) {
+    const auto run = make_run(request_for(algorithm, 64, 16, {16, 16}));
+    Index products = 0;
+    for (Index step = 0; step < run->info()->step_count; ++step) {
+      const Snapshot snapshot = run->at(step);
+      if (snapshot.op.kind != OpKind::scores) continue;
+      ++products;
+      EXPECT_EQ(snapshot.i, snapshot.op.dest_tiles[0].i) << algorithm << ", step " << step;
+      EXPECT_EQ(snapshot.j, snapshot.op.dest_tiles[0].j) << algorithm << ", step " << step;
+    }
+    EXPECT_EQ(products, 16);
+  }
+}
+
 TEST(SteppedRun, ALargeProblemIsWalkedWithoutValues) {
   const auto run = make_run(request_for("flash2", 16384, 64, {128, 128}));
   EXPECT_FALSE(run->info()->has_values);
