@@ -39,12 +39,13 @@ struct CompiledTiling {
 
 // The first line of a head dimension is its default
 constexpr std::array kFlash1TensorCore{
-    CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 128}},
-    CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 128}},
+    CompiledTiling{16, {128, 128}},  CompiledTiling{16, {16, 16}},   CompiledTiling{32, {128, 128}},
+    CompiledTiling{64, {128, 128}},  CompiledTiling{64, {128, 256}}, CompiledTiling{64, {32, 32}},
+    CompiledTiling{128, {128, 128}},
 };
 constexpr std::array kFlash2TensorCore{
     CompiledTiling{16, {128, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 64}},
-    CompiledTiling{64, {128, 64}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 32}},
+    CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 64}},
 };
 constexpr std::array kCudaCore{
     CompiledTiling{16, {64, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 64}},
@@ -109,7 +110,7 @@ const KernelInfo* find_kernel(std::string_view name) {
 std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index d) {
   if (std::find(kHeadDims.begin(), kHeadDims.end(), d) == kHeadDims.end()) return {};
   if (kernel.name == "standard") {
-    return {dtype == DType::fp32 ? Tiling{128, 128} : Tiling{128, 256}};
+    return {dtype == DType::fp32 ? Tiling{128, 64} : Tiling{128, 256}};
   }
   std::vector<Tiling> tilings;
   for (const CompiledTiling& compiled : compiled_tilings(kernel, dtype)) {

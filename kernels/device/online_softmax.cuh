@@ -70,10 +70,12 @@ __device__ inline void mask_scores(Accumulator<kRowPieces, Bc>& S, int first_row
   }
 }
 
-/// m = max(m, rowmax(S)); alpha = exp(m_prev - m). A row that has seen no key keeps m = -inf.
+/// m = max(m, rowmax(S)); alpha = exp(m_prev - m). A row that has seen no key keeps m = -inf. Tells
+/// whether any maximum of the warp's rows moved; where none did, alpha is 1 throughout.
 template <int kRowPieces, int Bc>
-__device__ inline void update_max(RowStatistic<kRowPieces>& m, RowStatistic<kRowPieces>& alpha,
+__device__ inline bool update_max(RowStatistic<kRowPieces>& m, RowStatistic<kRowPieces>& alpha,
                                   const Accumulator<kRowPieces, Bc>& S, float softmax_scale_log2) {
+  bool moved = false;
 #pragma unroll
   for (int row = 0; row < 2 * kRowPieces; ++row) {
     const float m_prev = m[row];
@@ -85,7 +87,9 @@ __device__ inline void update_max(RowStatistic<kRowPieces>& m, RowStatistic<kRow
     }
     m[row] = fmaxf(m_prev, quad_max(tile_max));
     alpha[row] = rescaling_factor(m_prev, m[row], softmax_scale_log2);
+    moved |= m_prev != m[row];
   }
+  return __any_sync(0xffffffffu, moved);
 }
 
 /// P = exp(S - m) in place of S; adds the thread's part of rowsum(P) to l.

@@ -21,6 +21,7 @@
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
+#include "kernels/device/place.cuh"
 #include "kernels/flash1/carried_output.cuh"
 #include "kernels/flash1/flash1_parameters.h"
 
@@ -32,9 +33,7 @@ struct Flash1Shared {
   static constexpr int kLimitBytes = 227 * 1024;
   static constexpr int kColumnTileBytes = Bc * d * 2;
   static constexpr int kRowTileBytes = Br * d * (2 + static_cast<int>(sizeof(Carried)));
-  // The addresses of a second stage cost registers, which d = 128 does not have
-  static constexpr int kStages =
-      d <= 64 && 2 * kColumnTileBytes + 2 * kRowTileBytes <= kLimitBytes ? 2 : 1;
+  static constexpr int kStages = 2 * kColumnTileBytes + 2 * kRowTileBytes <= kLimitBytes ? 2 : 1;
   static constexpr int kBytes = 2 * kColumnTileBytes + kStages * kRowTileBytes;
 };
 
@@ -53,7 +52,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   const int head = static_cast<int>(blockIdx.x) % shape.heads;
   const int batch = static_cast<int>(blockIdx.x) / shape.heads;
   const int kv_head = head / shape.heads_per_kv_head;
-  const int thread = static_cast<int>(threadIdx.x);
+  const int thread = thread_index();
   const int lane = thread % 32;
   const int warp_row = thread / 32 * 16;  // first row of this warp within a row tile
   const auto Q = rows_of_head<const T>(parameters.Q, batch, head);
@@ -75,9 +74,10 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   const auto load_row_tile = [&](int i) {  // this warp's rows of Qi and Oi
     const Index first = Index{i} * Br + warp_row;
     const int rows = static_cast<int>(min(Index{16}, shape.N - first));
-    load_tile_async<32>(Qi_of(i), Q.row(first), Q.stride_row, rows, lane);
+    load_tile_async<32>(Qi_of(i), Q.row(first), Q.stride_row, rows, thread_index() % 32);
     load_tile_async<32>(Oi_of(i), reinterpret_cast<const std::uint16_t*>(O.row(first)),
-                        O.stride_row * static_cast<int>(sizeof(Carried)) / 2, rows, lane);
+                        O.stride_row * static_cast<int>(sizeof(Carried)) / 2, rows,
+                        thread_index() % 32);
     commit_copies();
   };
 
@@ -138,6 +138,17 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
         inverse_l[half] = l[half] == 0.0f ? 0.0f : 1.0f / l[half];
       }
 
+      // write mi, li: the four lanes of a row write the same values, for a branch here would leave
+      // the warp's lanes apart and split the sectors of the stores of Oi
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = first_row + half * 8 + lane / 4;
+        if (row < shape.N) {
+          __stcg(m_head + row, m[half]);
+          __stcg(l_head + row, l[half]);
+        }
+      }
+
       // O = diag(1 / l) (O + P Vj)
       Accumulator<1, d> Oi;
       read_carried<Carried, d>(Oi, Oi_of(i), lane);
@@ -145,20 +156,12 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       accumulate_output<T, 1, Bc, d>(Oi, S, TileKV{Vj_address}.lane_address_rows(lane));
       rescale<1, d>(Oi, inverse_l);
 
-      // write Oi, li, mi
+      // write Oi
       write_carried<Carried, d>(Oi_of(i), Oi, lane);  // each lane where it read
       __syncwarp();  // Barrier E: the fragments of all lanes are written before rows are read.
       store_tile<32>(reinterpret_cast<std::uint16_t*>(O.row(first_row)),
                      O.stride_row * static_cast<int>(sizeof(Carried)) / 2, Oi_of(i),
-                     shape.N - first_row, lane);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int row = first_row + half * 8 + lane / 4;
-        if (lane % 4 == 0 && row < shape.N) {
-          m_head[row] = m[half];
-          l_head[row] = l[half];
-        }
-      }
+                     shape.N - first_row, thread_index() % 32);
       if (Shared::kStages == 1 && i + 1 < Tr) {
         __syncwarp();  // Barrier F: all lanes are done with the only stage.
         load_row_tile(i + 1);

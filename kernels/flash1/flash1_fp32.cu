@@ -93,8 +93,8 @@ __global__ void __launch_bounds__(4 * Br, 1)
         // write li, mi
         __syncwarp();  // Barrier D: all lanes have read the old m and l.
         if (valid && x == 0) {
-          m_head[row] = m;
-          l_head[row] = l;
+          __stcg(m_head + row, m);
+          __stcg(l_head + row, l);
         }
       }
 
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
         if (first_row + r >= shape.N) break;
 #pragma unroll
         for (int c = 0; c < d / kLanesPerRow; ++c) {
-          O.row(first_row + r)[x + c * kLanesPerRow] = Oi[r][c] * inverse_l[r];
+          __stcg(O.row(first_row + r) + x + c * kLanesPerRow, Oi[r][c] * inverse_l[r]);
         }
       }
     }

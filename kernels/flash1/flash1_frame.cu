@@ -54,10 +54,10 @@ __global__ void __launch_bounds__(kThreads)
           .row(row % parameters.shape.N) +
       4 * chunk;
   if constexpr (sizeof(T) == 4) {
-    *reinterpret_cast<float4*>(destination) = carried;
+    __stcg(reinterpret_cast<float4*>(destination), carried);
   } else {
-    *reinterpret_cast<uint2*>(destination) = {device::pack<T>(carried.x, carried.y),
-                                              device::pack<T>(carried.z, carried.w)};
+    __stcg(reinterpret_cast<uint2*>(destination),
+           uint2{device::pack<T>(carried.x, carried.y), device::pack<T>(carried.z, carried.w)});
   }
 }
 

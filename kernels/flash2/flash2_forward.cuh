@@ -64,7 +64,7 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters,
     const int tile_row = warp_row + row * 8 + lane / 4;
     if (lane % 4 == 0 && tile_row < rows) {
       const Index LSE_row = (Index{batch} * shape.heads + head) * shape.N + i * Br + tile_row;
-      parameters.LSE[LSE_row] = log_sum_exp(m[row], l[row], shape.softmax_scale);
+      __stcg(parameters.LSE + LSE_row, log_sum_exp(m[row], l[row], shape.softmax_scale));
     }
   }
   rescale<kRowPieces, d>(O, inverse_l);
@@ -104,14 +104,18 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   const std::uint32_t Qi_address = shared_address(shared);
   const std::uint32_t Kj_address = Qi_address + TileQ::kBytes;
   const std::uint32_t Vj_address = Kj_address + 2 * TileKV::kBytes;
+  const T* Kj_source = K.data;  // of the next tile to load
+  const T* Vj_source = V.data;
   const auto load_column_tile = [&](int j) {
     const int keys = min(Bc, shape.N_kv - j * Bc);
     const std::uint32_t stage = j % 2 * TileKV::kBytes;
-    load_tile_async<kThreads>(TileKV{Kj_address + stage}, K.row(Index{j} * Bc), K.stride_row, keys,
-                              thread);
-    load_tile_async<kThreads>(TileKV{Vj_address + stage}, V.row(Index{j} * Bc), V.stride_row, keys,
-                              thread);
+    load_tile_async<kThreads>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
+                              thread_index());
+    load_tile_async<kThreads>(TileKV{Vj_address + stage}, Vj_source, V.stride_row, keys,
+                              thread_index());
     commit_copies();
+    Kj_source += Bc * K.stride_row;
+    Vj_source += Bc * V.stride_row;
   };
 
   // load Qi; load K0, V0
@@ -152,11 +156,13 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     }
 
     // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
-    update_max<kRowPieces, Bc>(m, alpha, S, shape.softmax_scale_log2);
+    const bool moved = update_max<kRowPieces, Bc>(m, alpha, S, shape.softmax_scale_log2);
+    if (moved) {  // else alpha = 1: in a long sequence, most tiles leave all maxima where they are
 #pragma unroll
-    for (int row = 0; row < 2 * kRowPieces; ++row) l[row] *= alpha[row];
+      for (int row = 0; row < 2 * kRowPieces; ++row) l[row] *= alpha[row];
+      rescale<kRowPieces, d>(O, alpha);
+    }
     exponentiate<kRowPieces, Bc>(S, l, m, shape.softmax_scale_log2);
-    rescale<kRowPieces, d>(O, alpha);
     accumulate_output<T, kRowPieces, Bc, d>(O, S, V_lane + stage);
   }
 

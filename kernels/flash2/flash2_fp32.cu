@@ -90,9 +90,10 @@ __global__ void __launch_bounds__(4 * Br, 1)
     const float inverse_l = l[r] == 0.0f ? 0.0f : 1.0f / l[r];
 #pragma unroll
     for (int c = 0; c < d / kLanesPerRow; ++c) {
-      O_rows.row(Index{i} * Br + row)[x + c * kLanesPerRow] = O[r][c] * inverse_l;
+      __stcg(O_rows.row(Index{i} * Br + row) + x + c * kLanesPerRow, O[r][c] * inverse_l);
     }
-    if (x == 0) parameters.LSE[LSE_row + row] = log_sum_exp(m[r], l[r], shape.softmax_scale);
+    if (x == 0)
+      __stcg(parameters.LSE + LSE_row + row, log_sum_exp(m[r], l[r], shape.softmax_scale));
   }
 }
 

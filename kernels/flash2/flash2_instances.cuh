@@ -21,9 +21,9 @@ bool start_flash2(const ForwardParameters& parameters, Index batch, Index d, con
   return start.template operator()<16, 128, 64, 4, 1>() ||
          start.template operator()<16, 16, 16, 1, 1>() ||
          start.template operator()<32, 128, 64, 4, 1>() ||
-         start.template operator()<64, 128, 64, 4, 2>() ||
+         start.template operator()<64, 128, 128, 4, 2>() ||
          start.template operator()<64, 32, 32, 2, 1>() ||
-         start.template operator()<128, 128, 32, 4, 2>();
+         start.template operator()<128, 128, 64, 4, 2>();
 }
 
 }  // namespace attnscope::kernels

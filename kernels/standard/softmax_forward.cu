@@ -45,7 +45,7 @@ __device__ inline void store_elements(T* destination, const float (&values)[kWid
     T* elements = reinterpret_cast<T*>(&bits);
 #pragma unroll
     for (int e = 0; e < kWidth; ++e) elements[e] = static_cast<T>(values[e]);
-    *reinterpret_cast<uint4*>(destination) = bits;
+    __stcg(reinterpret_cast<uint4*>(destination), bits);
   }
 }
 
