@@ -89,7 +89,7 @@ __device__ inline SoftmaxRow row_of_thread(const ForwardShape& shape, int thread
 
 /// kThreads threads hold a row in registers, kElements each, in pieces of kWidth.
 template <typename T, int kThreads, int kElements, int kWidth>
-__global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
+__global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads, 1)
     softmax_forward(const SoftmaxParameters parameters) {
   using namespace device;
   constexpr int kPieces = kElements / kWidth;
