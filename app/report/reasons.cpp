@@ -46,6 +46,7 @@ std::optional<double> launch_counter(const RecordingRow& run, std::string_view l
   return std::nullopt;
 }
 
+/// What the bytes of Q K^T say about the tile that was used; empty without them.
 std::string scores_tile_sentence(const SimulationReport& model, const RecordingRow& run) {
   const auto scores_read = launch_counter(run, "scores", counter::kRequestedReadBytes);
   if (!scores_read) return "";
@@ -56,25 +57,37 @@ std::string scores_tile_sentence(const SimulationReport& model, const RecordingR
                      recorded, tile_with(recorded), model.tiling.Br, model.tiling.Bc, assumed);
 }
 
-std::string paper_reason(const ComparisonLine& line, const SimulationReport& model,
-                         const RecordingRow& run) {
-  if (std::abs(*line.gap_percent) <= kAgreementPercent) {
-    return "agrees: thread blocks ask for what the paper counts";
-  }
-  if (model.algorithm == "standard" && line.quantity == "read" && *line.gap_percent > 0) {
-    return "panel re-reads: each tile of a matrix product reads its panels of the operands again" +
-           scores_tile_sentence(model, run);
-  }
-  return "the paper counts each operand once; see the requested bytes";
+/// What the bytes of P V say: P is read once, V once for every BM rows of O; empty without them.
+std::string output_tile_sentence(const SimulationReport& model, const RecordingRow& run) {
+  const auto output_read = launch_counter(run, "output", counter::kRequestedReadBytes);
+  if (!output_read) return "";
+  const AttentionProblem& problem = model.problem;
+  const double heads = static_cast<double>(problem.batch * problem.heads);
+  const double N = static_cast<double>(problem.N);
+  const double e = static_cast<double>(size_bytes(problem.dtype));
+  const double P_bytes = heads * N * static_cast<double>(problem.N_kv) * e;
+  const double V_bytes = heads * static_cast<double>(problem.N_kv * problem.d) * e;
+  if (*output_read <= P_bytes) return "; P V read less than the whole of P";
+  const double V_reads = (*output_read - P_bytes) / V_bytes;
+  return fmt::format("; P V read V {:.4g} times, once for every {:.4g} rows of O (modelled: {})",
+                     V_reads, N / V_reads, model.tiling.Br);
+}
+
+/// Both products for the whole pass, else the launch's own.
+std::string product_sentences(const ComparisonLine& line, const SimulationReport& model,
+                              const RecordingRow& run) {
+  std::string text;
+  if (line.launch != "output") text += scores_tile_sentence(model, run);
+  if (line.launch != "scores") text += output_tile_sentence(model, run);
+  return text;
 }
 
 std::string requested_reason(const ComparisonLine& line, const SimulationReport& model,
                              const RecordingRow& run) {
   const double gap = *line.gap_percent;
   if (std::abs(gap) <= kAgreementPercent) return "agrees";
-  const bool is_product = line.launch.empty() || line.launch == "scores" || line.launch == "output";
-  if (model.algorithm == "standard" && line.quantity == "read" && is_product) {
-    return "cuBLAS chose other tiles than modelled" + scores_tile_sentence(model, run);
+  if (model.algorithm == "standard" && line.quantity == "read" && line.launch != "softmax") {
+    return "cuBLAS read its panels otherwise than modelled" + product_sentences(line, model, run);
   }
   const double difference = *line.recorded - line.modelled;
   if (line.quantity == "written" && gap > 0) {
@@ -93,6 +106,18 @@ std::string requested_reason(const ComparisonLine& line, const SimulationReport&
                                  : "stores were merged before they left the SM";
 }
 
+std::string paper_reason(const ComparisonLine& line, const SimulationReport& model,
+                         const RecordingRow& run) {
+  if (std::abs(*line.gap_percent) <= kAgreementPercent) {
+    return "agrees: thread blocks ask for what the paper counts";
+  }
+  if (model.algorithm == "standard" && line.quantity == "read" && *line.gap_percent > 0) {
+    return "panel re-reads: each tile of a matrix product reads its panels of the operands again" +
+           product_sentences(line, model, run);
+  }
+  return requested_reason(line, model, run);
+}
+
 std::string dram_read_reason(const ComparisonLine& line, const SimulationReport& model,
                              const GpuDescription& gpu) {
   const double gap = *line.gap_percent;
@@ -107,10 +132,11 @@ std::string dram_read_reason(const ComparisonLine& line, const SimulationReport&
     return fmt::format("agrees: {} served the re-reads, requested bytes are {:.3g} times as many",
                        L2, requested_ratio);
   }
+  const double served_percent = 100.0 * (1.0 - 1.0 / std::max(1.0, requested_ratio));
   return fmt::format(
-      "the floor counts each operand of a launch once; {} did not hold all that is "
-      "read again, but served {:.3g} of every byte requested",
-      L2, std::max(0.0, 1.0 - 1.0 / std::max(1.0, requested_ratio)));
+      "what is read again outgrew {}, which served {:.3g} % of the requested bytes; the floor "
+      "counts each operand of a launch once",
+      L2, served_percent);
 }
 
 std::string dram_reason(const ComparisonLine& line, const SimulationReport& model,
@@ -122,7 +148,7 @@ std::string dram_reason(const ComparisonLine& line, const SimulationReport& mode
                        bytes_text(static_cast<double>(gpu.l2_bytes)));
   }
   if (*line.gap_percent <= kDramAgreementPercent) return "agrees";
-  return "lines left L2 more than once, or lines that were dirty before left it now";
+  return "what is stored again left L2 each time; the floor counts each result of a launch once";
 }
 
 /// "tensor_cores" -> "the tensor cores".

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "app/report/comparison_report.h"
@@ -69,6 +70,33 @@ TEST_F(Compare, AnotherTileOfTheLibraryIsRecognisedFromItsBytes) {
   const Comparison comparison = compared(row);
   EXPECT_THAT(comparison.find(Level::requested, "read")->reason,
               HasSubstr("as tiles of 128 x 256 have"));
+}
+
+TEST_F(Compare, RowsOfTheOutputTileAreReadFromTheBytesOfV) {
+  RecordingRow row = agreeing_run("standard", gpu_);
+  const double P_bytes = 2.0 * 1024.0 * 1024.0 * 2.0;
+  const double V_bytes = 2.0 * 1024.0 * 64.0 * 2.0;
+  for (LaunchCounters& launch : row.measurement->launches) {
+    if (launch.name != "output") continue;
+    launch.counters[std::string(counter::kRequestedReadBytes)] = P_bytes + 4.0 * V_bytes;
+  }
+  const Comparison comparison = compared(row);
+  const auto output = std::find_if(
+      comparison.lines.begin(), comparison.lines.end(), [](const ComparisonLine& line) {
+        return line.launch == "output" && line.level == Level::requested && line.quantity == "read";
+      });
+  ASSERT_NE(output, comparison.lines.end());
+  EXPECT_THAT(output->reason, HasSubstr("P V read V 4 times, once for every 256 rows of O"));
+  EXPECT_THAT(output->reason, ::testing::Not(HasSubstr("Q K^T")));
+}
+
+TEST_F(Compare, DramBeyondTheFloorSaysWhatL2Served) {
+  RecordingRow row = agreeing_run("flash1", gpu_);
+  counter_of(row, counter::kDramReadBytes) =
+      0.5 * static_cast<double>(model_of(row, gpu_).requested.read_bytes);
+  const Comparison comparison = compared(row);
+  EXPECT_THAT(comparison.find(Level::dram, "read")->reason,
+              HasSubstr("outgrew L2 (62.91 MB), which served 50 %"));
 }
 
 TEST_F(Compare, DramAtTheFloorCreditsL2WithTheReReads) {
