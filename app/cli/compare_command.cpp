@@ -146,7 +146,7 @@ std::string comparison_text(const Comparison& comparison) {
     lines.push_back({"  " + level + (line.launch.empty() ? "" : ", " + line.launch), line.quantity,
                      quantity_text(line, line.modelled),
                      line.recorded ? quantity_text(line, *line.recorded) : "unavailable",
-                     line.gap_percent ? percent_text(*line.gap_percent) : "-",
+                     line.gap_percent ? gap_percent_text(*line.gap_percent) : "-",
                      line.recorded ? line.reason : line.unavailable});
   }
   return fmt::format("{}\n{}\n", run_title(comparison.run), table_text(lines, 6));

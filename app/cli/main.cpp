@@ -41,6 +41,7 @@ int report(const Error& error) {
 int run_program(const std::vector<std::string>& arguments) {
   const std::vector<CommandSpec> commands = all_commands();
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const CommandSpec& command : commands) names.push_back(command.name);
 
   // Without a command there is nothing to do but explain

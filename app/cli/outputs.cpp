@@ -161,7 +161,7 @@ std::string csv_cell(const std::string& text) {
 void flatten(const ordered_json& value, const std::string& path, Cells& cells) {
   if (value.is_object()) {
     for (const auto& [key, member] : value.items()) {
-      flatten(member, path.empty() ? key : path + "." + key, cells);
+      flatten(member, path.empty() ? key : fmt::format("{}.{}", path, key), cells);
     }
   } else if (value.is_string()) {
     cells.emplace_back(path, value.get<std::string>());

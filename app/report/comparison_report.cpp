@@ -15,7 +15,7 @@ std::string recorded_text(const ComparisonLine& line) {
 }
 
 std::string gap_text(const ComparisonLine& line) {
-  return line.gap_percent ? percent_text(*line.gap_percent) : "-";
+  return line.gap_percent ? gap_percent_text(*line.gap_percent) : "-";
 }
 
 /// One cell of the overview: the gap, or what there is instead.

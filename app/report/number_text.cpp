@@ -34,7 +34,8 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.4g} us", seconds * 1e6);
 }
 
-std::string percent_text(double percent) {
+std::string gap_percent_text(double percent) {
+  if (percent >= 900.0) return fmt::format("{:.4g} x", 1.0 + percent / 100.0);
   return fmt::format("{:+.2f} %", percent);
 }
 

@@ -11,7 +11,7 @@ std::string bytes_text(double bytes);
 std::string flops_text(double flops);
 /// "12.34 us".
 std::string seconds_text(double seconds);
-/// "+0.12 %".
-std::string percent_text(double percent);
+/// "+0.12 %"; a gap of ten times and more as "65.45 x".
+std::string gap_percent_text(double percent);
 
 }  // namespace attnscope

@@ -121,53 +121,48 @@ std::string paper_reason(const ComparisonLine& line, const SimulationReport& mod
 std::string dram_read_reason(const ComparisonLine& line, const SimulationReport& model,
                              const GpuDescription& gpu) {
   const double gap = *line.gap_percent;
-  const std::string L2 = fmt::format("L2 ({})", bytes_text(static_cast<double>(gpu.l2_bytes)));
+  const std::string l2_text = fmt::format("L2 ({})", bytes_text(static_cast<double>(gpu.l2_bytes)));
   const double requested_ratio =
       static_cast<double>(model.requested.read_bytes) / std::max(1.0, *line.recorded);
   if (gap < -kDramAgreementPercent) {
-    return fmt::format("{} still held operands when they were read", L2);
+    return fmt::format("{} still held operands when they were read", l2_text);
   }
   if (gap <= kDramAgreementPercent) {
     if (requested_ratio < 1.1) return "agrees: little is read twice";
     return fmt::format("agrees: {} served the re-reads, requested bytes are {:.3g} times as many",
-                       L2, requested_ratio);
+                       l2_text, requested_ratio);
   }
   const double served_percent = 100.0 * (1.0 - 1.0 / std::max(1.0, requested_ratio));
   return fmt::format(
       "what is read again outgrew {}, which served {:.3g} % of the requested bytes; the floor "
       "counts each operand of a launch once",
-      L2, served_percent);
+      l2_text, served_percent);
 }
 
-std::string dram_reason(const ComparisonLine& line, const SimulationReport& model,
-                        const GpuDescription& gpu) {
-  if (line.quantity == "read") return dram_read_reason(line, model, gpu);
+std::string dram_write_reason(const ComparisonLine& line, const SimulationReport& model,
+                              const GpuDescription& gpu) {
+  const double l2_bytes = static_cast<double>(gpu.l2_bytes);
+  const double difference = *line.recorded - line.modelled;
   if (*line.gap_percent < -kDramAgreementPercent) {
     return fmt::format("{} of dirty lines were still in L2 ({}) at the end",
-                       bytes_text(line.modelled - *line.recorded),
-                       bytes_text(static_cast<double>(gpu.l2_bytes)));
+                       bytes_text(-difference), bytes_text(l2_bytes));
   }
   if (*line.gap_percent <= kDramAgreementPercent) return "agrees";
-  return "what is stored again left L2 each time; the floor counts each result of a launch once";
-}
-
-/// "tensor_cores" -> "the tensor cores".
-std::string roof_name(const std::string& bound_by) {
-  if (bound_by == "tensor_cores") return "the tensor cores' peak";
-  if (bound_by == "cuda_cores") return "the CUDA cores' peak";
-  return "the DRAM bandwidth";
-}
-
-std::string time_reason(const ComparisonLine& line, const SimulationReport& model,
-                        const RecordingRow& run) {
-  std::string reason = fmt::format(
-      "a floor: {:.3g} % of {}", 100.0 * line.modelled / *line.recorded, roof_name(model.bound_by));
-  if (const auto busy = run.measurement->counter(counter::kTensorActivePercent)) {
-    reason += fmt::format("; the tensor cores were busy {:.3g} % of the time", *busy);
+  const double requested = static_cast<double>(model.requested.write_bytes);
+  const bool stores_again = requested > 1.05 * static_cast<double>(model.dram.write_bytes);
+  if (stores_again) {
+    return fmt::format(
+        "what is stored again left L2 again: {:.3g} % of the requested bytes; the "
+        "floor counts each result of a launch once",
+        100.0 * *line.recorded / requested);
   }
-  constexpr double kLaunchBound_s = 20e-6;
-  if (*line.recorded < kLaunchBound_s) return reason + "; so short a run is mostly launch latency";
-  return reason + "; softmax, waiting for loads and uneven blocks are not in the floor";
+  if (difference <= l2_bytes) {
+    return fmt::format(
+        "{} more than the pass stores: lines of earlier work or of the profiler "
+        "left L2 meanwhile",
+        bytes_text(difference));
+  }
+  return "lines left L2 before they were full, or other work wrote as well";
 }
 
 }  // namespace
@@ -181,9 +176,10 @@ std::string gap_reason(const ComparisonLine& line, const SimulationReport& model
     case Level::requested:
       return requested_reason(line, model, run);
     case Level::dram:
-      return dram_reason(line, model, gpu);
+      return line.quantity == "read" ? dram_read_reason(line, model, gpu)
+                                     : dram_write_reason(line, model, gpu);
     case Level::time:
-      return time_reason(line, model, run);
+      return time_reason(line, model, gpu, run);
   }
   return "";
 }

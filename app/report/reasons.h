@@ -11,4 +11,9 @@ namespace attnscope {
 std::string gap_reason(const ComparisonLine& line, const SimulationReport& model,
                        const GpuDescription& gpu, const RecordingRow& run);
 
+/// How far the time is from the floor, and what the floor leaves out: idle SMs, the exponentials,
+/// the bytes that did go through HBM.
+std::string time_reason(const ComparisonLine& line, const SimulationReport& model,
+                        const GpuDescription& gpu, const RecordingRow& run);
+
 }  // namespace attnscope

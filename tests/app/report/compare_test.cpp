@@ -129,6 +129,31 @@ TEST_F(Compare, TimeIsComparedWithTheFloor) {
   EXPECT_THAT(line->reason, HasSubstr("50 % of"));
 }
 
+TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughHbm) {
+  // flash1 has one thread block a head: two of them for 132 SMs
+  RecordingRow row = agreeing_run("flash1", gpu_);
+  counter_of(row, counter::kDramReadBytes) = 1e9;
+  const Comparison comparison = compared(row);
+  const ComparisonLine* line = comparison.find(Level::time, "time");
+  EXPECT_THAT(line->reason, HasSubstr("only 2 thread blocks for 132 SMs"));
+  EXPECT_THAT(line->reason, HasSubstr("bytes through HBM alone take 208"));
+  EXPECT_THAT(line->reason, HasSubstr("exponentials alone take"));
+}
+
+TEST_F(Compare, DirtyLinesOfEarlierWorkAreNotCalledStoredAgain) {
+  RecordingRow row = agreeing_run("flash2", gpu_);
+  counter_of(row, counter::kDramWriteBytes) += 18e6;
+  const Comparison comparison = compared(row);
+  EXPECT_THAT(comparison.find(Level::dram, "written")->reason,
+              HasSubstr("18 MB more than the pass stores"));
+  RecordingRow again = agreeing_run("flash1", gpu_);
+  counter_of(again, counter::kDramWriteBytes) =
+      static_cast<double>(model_of(again, gpu_).requested.write_bytes);
+  const Comparison stored_again = compared(again);
+  EXPECT_THAT(stored_again.find(Level::dram, "written")->reason,
+              HasSubstr("left L2 again: 100 % of the requested bytes"));
+}
+
 TEST_F(Compare, MissingCountersAreUnavailableWithTheRecordedReason) {
   RecordingRow row = agreeing_run("flash2", gpu_);
   row.measurement->counters.clear();

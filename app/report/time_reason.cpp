@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/report/number_text.h"
+#include "app/report/reasons.h"
+
+namespace attnscope {
+namespace {
+
+/// "tensor_cores" -> "the tensor cores' peak".
+std::string roof_name(const std::string& bound_by) {
+  if (bound_by == "tensor_cores") return "the tensor cores' peak";
+  if (bound_by == "cuda_cores") return "the CUDA cores' peak";
+  return "the DRAM bandwidth";
+}
+
+/// Seconds of one exponential for each visible score, at the rate of the special function units.
+double exponentials_s(const AttentionProblem& problem, const GpuDescription& gpu) {
+  double visible = 0;
+  for (Index query = 0; query < problem.N; ++query) {
+    visible += static_cast<double>(problem.keys_of(query).size());
+  }
+  visible *= static_cast<double>(problem.batch * problem.heads);
+  return visible /
+         (gpu.exp_per_clock_per_sm * static_cast<double>(gpu.sm_count) * gpu.boost_clock_hz);
+}
+
+/// Thread blocks of the launch that has the fewest.
+Index fewest_thread_blocks(const SimulationReport& model) {
+  Index fewest = model.launches.empty() ? 0 : model.launches.front().thread_blocks;
+  for (const LaunchReport& launch : model.launches) {
+    fewest = std::min(fewest, launch.thread_blocks);
+  }
+  return fewest;
+}
+
+}  // namespace
+
+std::string time_reason(const ComparisonLine& line, const SimulationReport& model,
+                        const GpuDescription& gpu, const RecordingRow& run) {
+  const Measurement& measured = *run.measurement;
+  std::string reason = fmt::format(
+      "a floor: {:.3g} % of {}", 100.0 * line.modelled / *line.recorded, roof_name(model.bound_by));
+  constexpr double kLaunchBoundSeconds = 20e-6;
+  if (*line.recorded < kLaunchBoundSeconds) reason += "; so short a run is mostly launch latency";
+
+  // What the floor leaves out, each from the data
+  if (const Index blocks = fewest_thread_blocks(model); blocks < gpu.sm_count) {
+    reason += fmt::format("; only {} thread blocks for {} SMs", blocks, gpu.sm_count);
+  }
+  const auto read_bytes = measured.counter(counter::kDramReadBytes);
+  const auto written_bytes = measured.counter(counter::kDramWriteBytes);
+  if (read_bytes && written_bytes) {
+    const double hbm_s = (*read_bytes + *written_bytes) / gpu.dram_bytes_per_s;
+    if (hbm_s > 1.05 * line.modelled) {
+      reason += fmt::format("; the bytes through HBM alone take {}", seconds_text(hbm_s));
+    }
+  }
+  if (const double exp_s = exponentials_s(model.problem, gpu); exp_s > 0.1 * line.modelled) {
+    reason += fmt::format("; the exponentials alone take {}", seconds_text(exp_s));
+  }
+  if (const auto busy = measured.counter(counter::kTensorActivePercent)) {
+    reason += fmt::format("; the tensor cores were busy {:.3g} % of the time", *busy);
+  }
+  return reason;
+}
+
+}  // namespace attnscope
