@@ -89,7 +89,7 @@ __device__ inline SoftmaxRow row_of_thread(const ForwardShape& shape, int thread
 
 /// kThreads threads hold a row in registers, kElements each, in pieces of kWidth.
 template <typename T, int kThreads, int kElements, int kWidth>
-__global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads, 1)
+__global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
     softmax_forward(const SoftmaxParameters parameters) {
   using namespace device;
   constexpr int kPieces = kElements / kWidth;
@@ -207,7 +207,7 @@ void start_instance(const SoftmaxParameters& parameters, void* stream) {
   if (keys <= 1024) return start(softmax_forward<T, 32, 32, kWidth>, 128, 4);
   if (keys <= 2048) return start(softmax_forward<T, 128, 16, kWidth>, 128, 1);
   if (keys <= 4096) return start(softmax_forward<T, 256, 16, kWidth>, 256, 1);
-  if (keys <= 8192) return start(softmax_forward<T, 512, 16, kWidth>, 512, 1);
+  if (keys <= 8192) return start(softmax_forward<T, 256, 32, kWidth>, 256, 1);
   if (keys <= 16384) return start(softmax_forward<T, 512, 32, kWidth>, 512, 1);
   if constexpr (kWidth > 1) {
     if (keys <= 32768) return start(softmax_forward<T, 1024, 32, kWidth>, 1024, 1);
