@@ -25,10 +25,10 @@ struct ForwardArguments {
   AttentionProblem problem;
   std::optional<Tiling> tiling;  ///< one of kernel_tilings(); nothing means the default
   Carry carry = Carry::problem;
-  TensorView Q;              ///< [B, H, N, d], the problem's precision
-  TensorView K;              ///< [B, H_kv, N_kv, d]
-  TensorView V;              ///< [B, H_kv, N_kv, d]
-  TensorView O;              ///< [B, H, N, d], written
+  TensorView Q;  ///< [B, H, N, d], the problem's precision
+  TensorView K;  ///< [B, H_kv, N_kv, d]
+  TensorView V;  ///< [B, H_kv, N_kv, d]
+  TensorView O;  ///< [B, H, N, d], written
   /// [B, H, N], natural logarithm, -inf for an empty row. flash2 always writes it; standard's
   /// softmax and flash1 (in a launch of its own, "lse") only where this is not null.
   float* LSE_dev = nullptr;

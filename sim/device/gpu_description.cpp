@@ -55,7 +55,7 @@ class FieldReader {
     JsonObject field = parent.object(key);
     gpu_.provenance.insert_or_assign(
         std::string(name), FieldSource{field.string("unit"), field.string("source"),
-                                      field.string("confidence"), field.string_or("note", "")});
+                                       field.string("confidence"), field.string_or("note", "")});
     return field;
   }
 
