@@ -61,6 +61,8 @@ class Panel {
   /// it, with the cursor at its upper left corner: ImGui widgets and the window's draw list both
   /// work.
   virtual void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) = 0;
+  /// Something of its own is still being worked out in the background: the picture will change.
+  virtual bool busy() const { return false; }
 };
 
 using Panels = std::vector<std::unique_ptr<Panel>>;

@@ -1,9 +1,11 @@
 #include "app/panel.h"
+#include "app/panels/charts_panel.h"
 #include "app/panels/explain_panel.h"
 #include "app/panels/ledger_panel.h"
 #include "app/panels/memory_panel.h"
 #include "app/panels/online_softmax_panel.h"
 #include "app/panels/scores_panel.h"
+#include "app/panels/timeline_panel.h"
 
 namespace attnscope::app {
 
@@ -14,6 +16,8 @@ Panels make_panels() {
   panels.push_back(std::make_unique<OnlineSoftmaxPanel>());
   panels.push_back(std::make_unique<ExplainPanel>());
   panels.push_back(std::make_unique<LedgerPanel>());
+  panels.push_back(std::make_unique<TimelinePanel>());
+  panels.push_back(std::make_unique<ChartsPanel>());
   return panels;
 }
 

@@ -6,8 +6,9 @@ namespace attnscope::app {
 
 namespace {
 
-/// Below this share of the height, shapes give way and only areas are to scale.
-constexpr float kTooFlat = 0.3f;
+/// When no box is as high as this many times the least size, shapes give way and only areas are to
+/// scale.
+constexpr float kTooFlat = 7.0f;
 
 float cell_width(const RowItem& item, float unit_x, float min_size) {
   const float box = std::max(static_cast<float>(item.shape.cols) * unit_x, min_size);
@@ -54,7 +55,7 @@ RowLayout lay_out_row(std::span<const RowItem> items, float width, float height,
   layout.unit_y = height / static_cast<float>(max_rows);
   layout.unit_x = widest_unit(items, width, gap, min_size);
   const float unit = std::min(layout.unit_x, layout.unit_y);
-  const bool flat = unit * static_cast<float>(max_rows) < kTooFlat * height;
+  const bool flat = unit * static_cast<float>(max_rows) < std::min(kTooFlat * min_size, 0.6f * height);
   const bool thin = unit * static_cast<float>(max_cols) < 3.0f * min_size;
   layout.uniform = !flat && !thin;
   if (layout.uniform) layout.unit_x = layout.unit_y = unit;

@@ -1,0 +1,181 @@
+#include "app/draw/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "app/draw/shapes.h"
+#include "app/draw/text.h"
+
+namespace attnscope::app::draw {
+
+namespace {
+
+void draw_marker(const Canvas& canvas, Marker marker, ImVec2 at, ImU32 color) {
+  const float size = canvas.px(4.0f);
+  const float thickness = canvas.px(1.8f);
+  switch (marker) {
+    case Marker::none:
+      return;
+    case Marker::circle:
+      canvas.list->AddCircleFilled(at, size, canvas.theme.card, 12);
+      canvas.list->AddCircle(at, size, color, 12, thickness);
+      return;
+    case Marker::square:
+      fill(canvas, {{at.x - size, at.y - size}, {at.x + size, at.y + size}}, canvas.theme.card);
+      outline(canvas, {{at.x - size, at.y - size}, {at.x + size, at.y + size}}, color, thickness);
+      return;
+    case Marker::cross:
+      canvas.list->AddLine({at.x - size, at.y - size}, {at.x + size, at.y + size}, color,
+                           thickness);
+      canvas.list->AddLine({at.x - size, at.y + size}, {at.x + size, at.y - size}, color,
+                           thickness);
+      return;
+  }
+}
+
+bool drawable(const Axis& axis, double value) {
+  return std::isfinite(value) && (!axis.logarithmic || value > 0.0);
+}
+
+}  // namespace
+
+float Axis::position(double value) const {
+  if (logarithmic) {
+    return static_cast<float>((std::log10(value) - std::log10(low)) /
+                              (std::log10(high) - std::log10(low)));
+  }
+  return static_cast<float>((value - low) / (high - low));
+}
+
+std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label) {
+  std::vector<Tick> found;
+  if (!(axis.high > axis.low) || most < 1) return found;
+  if (axis.logarithmic) {
+    const int first = static_cast<int>(std::ceil(std::log10(axis.low) - 1e-9));
+    const int last = static_cast<int>(std::floor(std::log10(axis.high) + 1e-9));
+    const int every = std::max(1, (last - first + most) / most);
+    for (int power = first; power <= last; power += every) {
+      const double value = std::pow(10.0, power);
+      found.push_back({value, label(value)});
+    }
+    return found;
+  }
+
+  // Steps of 1, 2 or 5 times a power of ten
+  const double rough = (axis.high - axis.low) / most;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  double step = 10.0 * power;
+  for (const double factor : {5.0, 2.0, 1.0}) {
+    if (factor * power >= rough * (1.0 - 1e-9)) step = factor * power;
+  }
+  for (double value = std::ceil(axis.low / step - 1e-9) * step; value <= axis.high + 1e-9 * step;
+       value += step) {
+    found.push_back({value, label(value)});
+  }
+  return found;
+}
+
+const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart) {
+  const FontRef& font = canvas.fonts.small;
+  const Theme& theme = canvas.theme;
+
+  // Room for the labels at the left and below
+  float label_width = 0.0f;
+  for (const Tick& tick : chart.y_ticks) {
+    label_width = std::max(label_width, font.measure(tick.label).x);
+  }
+  const float gap = canvas.px(7.0f);
+  const Rect plot{{rect.min.x + label_width + gap, rect.min.y + font.size * 0.5f},
+                  {rect.max.x - canvas.px(8.0f), rect.max.y - 2.0f * line_height(font)}};
+  if (plot.width() < canvas.px(20.0f) || plot.height() < canvas.px(10.0f)) return nullptr;
+  const auto pixel = [&](double x, double y) {
+    return ImVec2{plot.min.x + plot.width() * chart.x.position(x),
+                  plot.max.y - plot.height() * chart.y.position(y)};
+  };
+
+  for (const Tick& tick : chart.y_ticks) {
+    const float y = pixel(chart.x.low, tick.value).y;
+    canvas.list->AddLine({plot.min.x, y}, {plot.max.x, y}, theme.grid);
+    text(canvas, font, {plot.min.x - gap, y - font.size * 0.5f}, theme.text_faint, tick.label,
+         Align::right);
+  }
+  float free_x = rect.min.x;
+  for (const Tick& tick : chart.x_ticks) {
+    const float x = pixel(tick.value, chart.y.low).x;
+    const float half = font.measure(tick.label).x * 0.5f;
+    canvas.list->AddLine({x, plot.max.y}, {x, plot.max.y + canvas.px(3.0f)}, theme.text_faint);
+    if (x - half < free_x || x + half > rect.max.x) continue;
+    text(canvas, font, {x, plot.max.y + canvas.px(4.0f)}, theme.text_faint, tick.label,
+         Align::center);
+    free_x = x + half + canvas.px(6.0f);
+  }
+  canvas.list->AddLine({plot.min.x, plot.max.y}, {plot.max.x, plot.max.y}, theme.text_faint);
+  text(canvas, font, {plot.center().x, rect.max.y - font.size}, theme.text_faint,
+       fitted(font, chart.x.name, plot.width()), Align::center);
+
+  // Lines below markers
+  for (const Series& series : chart.series) {
+    if (!series.line) continue;
+    const ChartPoint* previous = nullptr;
+    for (const ChartPoint& point : series.points) {
+      if (!drawable(chart.y, point.y) || !drawable(chart.x, point.x)) continue;
+      if (previous != nullptr) {
+        const ImVec2 from = pixel(previous->x, previous->y);
+        const ImVec2 to = pixel(point.x, point.y);
+        if (series.dashed) {
+          dashed_line(canvas, from, to, series.color, canvas.px(1.8f), canvas.px(5.0f));
+        } else {
+          canvas.list->AddLine(from, to, series.color, canvas.px(2.0f));
+        }
+      }
+      previous = &point;
+    }
+  }
+  const ChartPoint* nearest = nullptr;
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  float reach = canvas.px(10.0f);
+  for (const Series& series : chart.series) {
+    for (const ChartPoint& point : series.points) {
+      if (!drawable(chart.y, point.y) || !drawable(chart.x, point.x)) continue;
+      const ImVec2 at = pixel(point.x, point.y);
+      draw_marker(canvas, series.marker, at, series.color);
+      const float distance = std::hypot(at.x - mouse.x, at.y - mouse.y);
+      if (distance > reach) continue;
+      reach = distance;
+      nearest = &point;
+    }
+  }
+  return ImGui::IsWindowHovered() ? nearest : nullptr;
+}
+
+void fit_decades(Axis& axis, const std::vector<Series>& series) {
+  double low = std::numeric_limits<double>::infinity();
+  double high = 0.0;
+  for (const Series& each : series) {
+    for (const ChartPoint& point : each.points) {
+      if (!std::isfinite(point.y) || point.y <= 0.0) continue;
+      low = std::min(low, point.y);
+      high = std::max(high, point.y);
+    }
+  }
+  if (!(low <= high)) return;
+  axis.logarithmic = true;
+  axis.low = std::pow(10.0, std::floor(std::log10(low) + 1e-9));
+  axis.high = std::pow(10.0, std::ceil(std::log10(high) - 1e-9));
+  if (!(axis.high > axis.low)) axis.high = 10.0 * axis.low;
+}
+
+std::string chart_csv(const Chart& chart) {
+  std::string csv = fmt::format("series,{},{}\n", chart.x.name, chart.y.name);
+  for (const Series& series : chart.series) {
+    for (const ChartPoint& point : series.points) {
+      csv += fmt::format("\"{}\",{:.17g},{:.17g}\n", series.name, point.x, point.y);
+    }
+  }
+  return csv;
+}
+
+}  // namespace attnscope::app::draw

@@ -1,0 +1,66 @@
+/// Line charts: axes with names, ticks, series, the nearest point. Does only what the panels need.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/draw/canvas.h"
+
+namespace attnscope::app::draw {
+
+struct Axis {
+  std::string name;  ///< with its unit: "N (queries and keys of a head)"
+  bool logarithmic = true;
+  double low = 1.0;
+  double high = 10.0;
+
+  /// Position of a value, 0 to 1; a value outside gives one outside.
+  float position(double value) const;
+};
+
+struct Tick {
+  double value = 0.0;
+  std::string label;
+};
+
+/// Powers of ten within the axis (every one, or every second, third, ... for at most `most`), or
+/// round steps on a linear axis. Labels come from `label`.
+using TickLabel = std::string (*)(double value);
+std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label);
+
+enum class Marker : std::uint8_t { none, circle, square, cross };
+
+struct ChartPoint {
+  double x = 0.0;
+  double y = 0.0;
+  std::string about;  ///< shown on hover: value, kind, GPU, date
+};
+
+struct Series {
+  std::string name;  ///< in the legend; empty: not listed
+  ImU32 color = 0;
+  bool line = true;
+  bool dashed = false;
+  Marker marker = Marker::none;
+  std::vector<ChartPoint> points;
+};
+
+struct Chart {
+  Axis x;
+  Axis y;
+  std::vector<Tick> x_ticks;
+  std::vector<Tick> y_ticks;
+  std::vector<Series> series;
+};
+
+/// Draws the chart; answers the point under the mouse, if any is near.
+const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart);
+
+/// Widens the axis to hold every finite positive value of the series, to whole powers of ten.
+void fit_decades(Axis& axis, const std::vector<Series>& series);
+
+/// The chart's points as comma-separated values with a heading line.
+std::string chart_csv(const Chart& chart);
+
+}  // namespace attnscope::app::draw

@@ -1,0 +1,111 @@
+#include "app/panels/timeline_lanes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attnscope::app {
+
+namespace {
+
+/// A launch of one thread block is regenerated from its start; beyond this it takes too long for a
+/// frame.
+constexpr Index kMostRegenerated = 1'000'000;
+
+/// Keeps the operations [begin, end) of a stream.
+class Collector final : public Observer {
+ public:
+  Collector(Index begin, Index end) : begin_(begin), end_(end) {}
+
+  void observe(std::span<const TileOp> ops) override {
+    for (const TileOp& op : ops) {
+      if (step_ >= begin_ && step_ < end_) kept.push_back(op);
+      ++step_;
+    }
+  }
+
+  std::vector<TileOp> kept;
+
+ private:
+  Index begin_;
+  Index end_;
+  Index step_ = 0;
+};
+
+/// Spans of the outer loop that lie in a launch.
+std::pair<std::size_t, std::size_t> spans_of(const RunInfo& run, const StepSpan& launch) {
+  const auto first = std::ranges::lower_bound(run.outer, launch.begin, {}, &StepSpan::begin);
+  const auto past = std::ranges::lower_bound(run.outer, launch.end, {}, &StepSpan::begin);
+  return {static_cast<std::size_t>(first - run.outer.begin()),
+          static_cast<std::size_t>(past - run.outer.begin())};
+}
+
+std::vector<TileOp> regenerate(const RunInfo& run, std::size_t launch, Index block, Index begin,
+                               Index end) {
+  Collector collector(begin, end);
+  Observer* const observers[] = {&collector};
+  Program program(observers);
+  run.pass.launches[launch].program(run.grids[launch], block, program);
+  program.flush();
+  return std::move(collector.kept);
+}
+
+}  // namespace
+
+Index TimelineLanes::longest() const {
+  Index longest = 1;
+  for (const Lane& lane : lanes_) longest = std::max(longest, lane.end - lane.begin);
+  return longest;
+}
+
+void TimelineLanes::update(const Snapshot& snapshot, std::size_t count) {
+  const RunInfo& run = *snapshot.run;
+  const auto launch = static_cast<std::size_t>(snapshot.launch);
+  const auto [begin, past] = spans_of(run, run.launches[launch]);
+  const std::size_t total = past - begin;
+  const Index step = std::max<Index>(snapshot.step, run.launches[launch].begin);
+
+  // The lane under the playhead, and a window that moves only when it would leave it
+  std::size_t current = 0;
+  for (std::size_t k = begin; k < past && run.outer[k].begin <= step; ++k) current = k - begin;
+  const bool same = run_ == snapshot.run && launch_ == launch && count_ == count;
+  const bool inside = current >= first_ && current < first_ + lanes_.size();
+  if (same && inside) return;
+  run_ = snapshot.run;
+  launch_ = launch;
+  count_ = count;
+  total_ = total;
+  first_ = total <= count ? 0 : std::min(current > count / 3 ? current - count / 3 : 0, total - count);
+  lanes_.clear();
+  for (std::size_t k = first_; k < std::min(first_ + count, total); ++k) {
+    const StepSpan& span = run.outer[begin + k];
+    lanes_.push_back({span.begin, span.end, span.label, {}});
+  }
+  collect(run, launch);
+}
+
+void TimelineLanes::collect(const RunInfo& run, std::size_t launch) {
+  if (lanes_.empty()) return;
+  const TileGrid& grid = run.grids[launch];
+  const Index blocks = run.pass.launches[launch].blocks_per_head(grid);
+  if (blocks == 1) {
+    const Index origin = run.launches[launch].begin;
+    const Index begin = lanes_.front().begin - origin;
+    const Index end = lanes_.back().end - origin;
+    if (run.launches[launch].end - origin > kMostRegenerated) return;
+    const std::vector<TileOp> ops = regenerate(run, launch, 0, begin, end);
+    for (Lane& lane : lanes_) {
+      const auto from = ops.begin() + (lane.begin - lanes_.front().begin);
+      lane.ops.assign(from, from + (lane.end - lane.begin));
+    }
+    return;
+  }
+  for (std::size_t k = 0; k < lanes_.size(); ++k) {
+    Lane& lane = lanes_[k];
+    const auto block = static_cast<Index>(first_ + k);
+    if (blocks != grid.Tr()) lane.label = fmt::format("block {}", block);
+    lane.ops = regenerate(run, launch, block, 0, lane.end - lane.begin);
+  }
+}
+
+}  // namespace attnscope::app

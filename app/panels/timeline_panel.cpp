@@ -1,0 +1,169 @@
+#include "app/panels/timeline_panel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/draw/format.h"
+#include "app/draw/shapes.h"
+#include "app/draw/text.h"
+#include "app/panels/snapshot_view.h"
+#include "sim/snapshot/describe_op.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// Operations of a thread block that are drawn at once; more are seen as the playhead moves.
+constexpr Index kMostShown = 120;
+constexpr std::size_t kMostLanes = 8;
+
+Tensor tensor_of(const TileOp& op) {
+  return op.dest_count > 0 ? op.dests()[0].tensor : Tensor::Q;
+}
+
+}  // namespace
+
+/// The operations, counted from the start of a thread block, that fit the width.
+struct TimelinePanel::Window {
+  Index first = 0;
+  Index count = 1;
+  float x_of(const Rect& bar, Index local) const {
+    return bar.min.x + bar.width() * static_cast<float>(local - first) / static_cast<float>(count);
+  }
+};
+
+void TimelinePanel::draw(const Snapshot& snapshot, ViewState& /*view*/,
+                         const PanelContext& context) {
+  if (!has_run(snapshot, context, "TIMELINE")) return;
+  const RunInfo& run = *snapshot.run;
+  const Rect rest = draw_panel_header(
+      context, "TIMELINE",
+      run.pass.launches[static_cast<std::size_t>(snapshot.launch)].blocks_per_head(
+          run.grids[static_cast<std::size_t>(snapshot.launch)]) == 1
+          ? "one thread block, its outer loop"
+          : "thread blocks side by side",
+      "modelled order of operations, not time");
+  const Fonts& fonts = context.fonts;
+  const draw::Canvas canvas = canvas_of(context);
+
+  // As many lanes as fit, around the one under the playhead
+  const float axis = draw::line_height(fonts.small) + canvas.px(3.0f);
+  const float least = fonts.small.size * 1.25f;
+  const auto fit = static_cast<std::size_t>(std::max((rest.height() - axis) / least, 1.0f));
+  lanes_.update(snapshot, std::min(fit, kMostLanes));
+  const auto& lanes = lanes_.lanes();
+  if (lanes.empty()) return;
+  const float pitch = std::min((rest.height() - axis) / static_cast<float>(lanes.size()),
+                               fonts.small.size * 2.2f);
+  float label_width = 0.0f;
+  for (const Lane& lane : lanes) {
+    label_width = std::max(label_width, fonts.small.measure(lane.label).x);
+  }
+  const float left = rest.min.x + label_width + canvas.px(10.0f);
+
+  Window window;
+  window.count = std::min(lanes_.longest(), kMostShown);
+  for (const Lane& lane : lanes) {
+    if (snapshot.step < lane.begin || snapshot.step >= lane.end) continue;
+    const Index local = snapshot.step - lane.begin;
+    window.first = std::clamp<Index>(local - kMostShown / 2, 0, lanes_.longest() - window.count);
+  }
+  const Rect bars{{left, rest.min.y},
+                  {rest.max.x, rest.min.y + pitch * static_cast<float>(lanes.size())}};
+  float y = rest.min.y;
+  for (const Lane& lane : lanes) {
+    const float margin = std::max(pitch * 0.12f, 1.0f);
+    const Rect bar{{left, y + margin}, {rest.max.x, y + pitch - margin}};
+    const bool current = snapshot.step >= lane.begin && snapshot.step < lane.end;
+    draw::text(canvas, fonts.small, {rest.min.x, y + (pitch - fonts.small.size) * 0.5f},
+               current ? context.theme.text : context.theme.text_faint, lane.label);
+    draw_lane(snapshot, context, lane, bar, window);
+    point_at(snapshot, context, lane, bar, window);
+    y += pitch;
+  }
+  draw_axis(context, bars, window);
+}
+
+void TimelinePanel::draw_lane(const Snapshot& snapshot, const PanelContext& context,
+                              const Lane& lane, const Rect& bar, const Window& window) const {
+  const draw::Canvas canvas = canvas_of(context);
+  const Theme& theme = context.theme;
+  draw::fill(canvas, bar, mix(theme.card, theme.track, 0.5f), canvas.px(2.0f));
+  const Index length = lane.end - lane.begin;
+  if (lane.ops.empty() && length > 0) {
+    draw::text_in(canvas, context.fonts.small, bar.shrunk(canvas.px(6.0f), 0.0f), theme.text_faint,
+                  fmt::format("{} operations, too many to lay out", draw::format_count(length)));
+    return;
+  }
+  const Index past = std::min({length, window.first + window.count,
+                               static_cast<Index>(lane.ops.size())});
+  const float unit = bar.width() / static_cast<float>(window.count);
+  const float gap = unit >= 4.0f ? 1.0f : 0.0f;
+  for (Index local = window.first; local < past; ++local) {
+    const TileOp& op = lane.ops[static_cast<std::size_t>(local)];
+    const Index step = lane.begin + local;
+    const ImU32 color = color_of(theme, tensor_of(op));
+    const float strength = step == snapshot.step ? 1.0f : (step < snapshot.step ? 0.72f : 0.24f);
+
+    // Transfers stand as full bars, what happens on chip as lower ones
+    const float inset = op.moves_bytes() ? 0.0f : bar.height() * 0.22f;
+    const Rect box{{window.x_of(bar, local), bar.min.y + inset},
+                   {window.x_of(bar, local + 1) - gap, bar.max.y - inset}};
+    draw::fill(canvas, box, mix(theme.card, color, strength));
+    if (step == snapshot.step) {
+      draw::outline(canvas, {{box.min.x - 1, bar.min.y - 2}, {box.max.x + 1, bar.max.y + 2}},
+                    theme.highlight, canvas.px(1.5f));
+    }
+  }
+}
+
+void TimelinePanel::draw_axis(const PanelContext& context, const Rect& bars,
+                              const Window& window) const {
+  const draw::Canvas canvas = canvas_of(context);
+  const Theme& theme = context.theme;
+  const FontRef& font = context.fonts.small;
+  const float y = bars.max.y + canvas.px(3.0f);
+  const std::string more =
+      lanes_.total() > lanes_.lanes().size()
+          ? fmt::format("rows {}–{} of {} · ", lanes_.first(),
+                        lanes_.first() + lanes_.lanes().size() - 1, lanes_.total())
+          : std::string{};
+  const std::string name = more + "full height: HBM ↔ SRAM, lower: on chip · operation";
+  const float name_width = font.measure(name).x;
+  const float right = bars.max.x;
+  const bool named = name_width < bars.width() * 0.8f;
+  if (named) draw::text(canvas, font, {right, y}, theme.text_faint, name, draw::Align::right);
+
+  // Numbers of operations, as far as the name leaves room
+  const float limit = named ? right - name_width - canvas.px(12.0f) : right;
+  const Index step = window.count > 60 ? 20 : (window.count > 24 ? 10 : 4);
+  for (Index local = (window.first + step - 1) / step * step; local < window.first + window.count;
+       local += step) {
+    const float x = window.x_of(bars, local);
+    const std::string label = std::to_string(local);
+    canvas.list->AddLine({x, bars.max.y}, {x, bars.max.y + canvas.px(3.0f)}, theme.text_faint);
+    if (x + font.measure(label).x > limit) break;
+    draw::text(canvas, font, {x + canvas.px(2.0f), y}, theme.text_faint, label);
+  }
+}
+
+void TimelinePanel::point_at(const Snapshot& snapshot, const PanelContext& context,
+                             const Lane& lane, const Rect& bar, const Window& window) const {
+  if (!hovered(bar)) return;
+  const float share = (ImGui::GetIO().MousePos.x - bar.min.x) / bar.width();
+  const Index local = window.first + static_cast<Index>(share * static_cast<float>(window.count));
+  if (local < 0 || local >= static_cast<Index>(lane.ops.size())) return;
+  const auto launch = static_cast<std::size_t>(snapshot.launch);
+  const TileOp& op = lane.ops[static_cast<std::size_t>(local)];
+  const auto& lines = snapshot.run->pass.launches[launch].pseudo_code;
+  tooltip(context,
+          fmt::format("{}, operation {} (step {})\n{}\n{}\nclick: go there", lane.label, local,
+                      lane.begin + local, describe_op(op, snapshot.run->grids[launch]),
+                      op.line < lines.size() ? lines[op.line].text : std::string_view{}));
+  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+    context.commands.push(SeekTo{lane.begin + local});
+  }
+}
+
+}  // namespace attnscope::app
