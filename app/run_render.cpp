@@ -56,7 +56,7 @@ int run_render(const Arguments& arguments, Scene scene) {
   OffscreenContext& surface = *offscreen.value();
   ImGuiSession session;
   Screen screen(make_panels());
-  for (int frame = 0; frame < kSettlingFrames; ++frame) {
+  for (int frame = 0; frame < kSettlingFrames || screen.busy(); ++frame) {
     app.notice.reset();
     const Scales scales =
         scales_for(static_cast<float>(arguments.width), static_cast<float>(arguments.height), 1.0f,

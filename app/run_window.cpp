@@ -76,7 +76,7 @@ void WindowedApp::draw_frame() {
   after_frame();
   window_.present();
   ++frames_drawn_;
-  settled_frames_ = app_.settled() ? settled_frames_ + 1 : 0;
+  settled_frames_ = app_.settled() && !screen_.busy() ? settled_frames_ + 1 : 0;
 }
 
 void WindowedApp::after_frame() {
@@ -92,8 +92,8 @@ void WindowedApp::after_frame() {
 }
 
 void WindowedApp::wait_for_next_frame(double frame_began_s) {
-  const bool moving = app_.view.playing || !app_.settled() || arguments_.frames > 0 ||
-                      arguments_.dump_ui || app_.notice.has_value();
+  const bool moving = app_.view.playing || !app_.settled() || screen_.busy() ||
+                      arguments_.frames > 0 || arguments_.dump_ui || app_.notice.has_value();
   double wait_s = moving ? kFrameSeconds - (steady_now_s() - frame_began_s) : kIdleSeconds;
   if (arguments_.bench) wait_s = 0.0;
   window_.handle_events(std::max(wait_s, 0.0));

@@ -43,6 +43,21 @@ std::string format_si(double value, const char* unit) {
   return fmt::format("{} {}{}", number, kPrefixes[prefix], unit);
 }
 
+std::string format_tick(double value, const char* unit) {
+  constexpr std::array<const char*, 11> kPrefixes{"p", "n", "µ", "m", "", "k",
+                                                  "M", "G", "T", "P", "E"};
+  std::size_t prefix = 4;
+  while (std::abs(value) >= 999.5 && prefix + 1 < kPrefixes.size()) {
+    value /= 1000.0;
+    ++prefix;
+  }
+  while (value != 0.0 && std::abs(value) < 0.9995 && prefix > 0) {
+    value *= 1000.0;
+    --prefix;
+  }
+  return fmt::format("{:.4g} {}{}", value, kPrefixes[prefix], unit);
+}
+
 std::string format_bytes(double bytes, bool unit) {
   if (std::abs(bytes) >= kExactBytes) return format_si(bytes, "B");
   return format_count(std::llround(bytes)) + (unit ? " B" : "");

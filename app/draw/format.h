@@ -31,6 +31,9 @@ std::string format_seconds(double seconds);
 /// Any quantity with an SI prefix: format_si(8.4e9, "FLOP") is "8.40 GFLOP".
 std::string format_si(double value, const char* unit);
 
+/// A round number on an axis, with an SI prefix: "100 GB", "1 ms".
+std::string format_tick(double value, const char* unit);
+
 /// Sizes on an axis: 512, 1k, 16k (1k = 1024), otherwise exact.
 std::string format_size(Index value);
 

@@ -129,8 +129,8 @@ float ChartsPanel::draw_legend(const PanelContext& context, const Rect& rect,
   at.x = save.left - canvas.px(2.0f);
   const TextButton copy = draw_text_button(context, "charts.copy", "copy CSV", at, false);
   if (copy.pressed) {
-    context.commands.push(CopyText{draw::chart_csv(chart),
-                                   std::string(title_of(quantity)) + " as CSV"});
+    context.commands.push(
+        CopyText{draw::chart_csv(chart), std::string(title_of(quantity)) + " as CSV"});
   }
   return width + canvas.px(10.0f);
 }

@@ -55,7 +55,8 @@ RowLayout lay_out_row(std::span<const RowItem> items, float width, float height,
   layout.unit_y = height / static_cast<float>(max_rows);
   layout.unit_x = widest_unit(items, width, gap, min_size);
   const float unit = std::min(layout.unit_x, layout.unit_y);
-  const bool flat = unit * static_cast<float>(max_rows) < std::min(kTooFlat * min_size, 0.6f * height);
+  const bool flat =
+      unit * static_cast<float>(max_rows) < std::min(kTooFlat * min_size, 0.6f * height);
   const bool thin = unit * static_cast<float>(max_cols) < 3.0f * min_size;
   layout.uniform = !flat && !thin;
   if (layout.uniform) layout.unit_x = layout.unit_y = unit;

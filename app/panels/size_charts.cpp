@@ -59,13 +59,13 @@ void add_seen(draw::Chart& chart, const SizeSweep& sweep, const Measurements& me
     const std::optional<double> value = value_of(*run);
     if (!value) continue;
     if (series.name.empty()) {
-      series.name = fmt::format("{} {}, {} on {}", algorithm, what,
-                                to_string(run->provenance.kind), run->provenance.gpu);
+      series.name = fmt::format("{} {}, {} on {}", algorithm, what, to_string(run->provenance.kind),
+                                run->provenance.gpu);
     }
-    series.points.push_back({static_cast<double>(point.N), *value,
-                             fmt::format("{} {}: {}\n{}\n{}", algorithm, what, print(*value),
-                                         setting(point.report.problem),
-                                         run->provenance.describe())});
+    series.points.push_back(
+        {static_cast<double>(point.N), *value,
+         fmt::format("{} {}: {}\n{}\n{}", algorithm, what, print(*value),
+                     setting(point.report.problem), run->provenance.describe())});
   }
   if (!series.points.empty()) chart.series.push_back(std::move(series));
 }
@@ -74,7 +74,10 @@ std::string bytes_text(double value) {
   return draw::format_bytes(value);
 }
 std::string bytes_tick(double value) {
-  return draw::format_si(value, "B");
+  return draw::format_tick(value, "B");
+}
+std::string time_tick(double value) {
+  return draw::format_tick(value, "s");
 }
 
 std::optional<double> total(std::optional<double> a, std::optional<double> b) {
@@ -107,8 +110,8 @@ void add_bytes(draw::Chart& chart, const SizeSweep& sweep, const Measurements& m
 void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDescription& gpu,
                        const Measurements& measurements, const Theme& theme) {
   draw::Series capacity;
-  capacity.name = fmt::format("{} of HBM, datasheet",
-                              draw::format_si(static_cast<double>(gpu.hbm_bytes), "B"));
+  capacity.name =
+      fmt::format("{} of HBM, datasheet", draw::format_si(static_cast<double>(gpu.hbm_bytes), "B"));
   capacity.color = theme.error;
   capacity.dashed = true;
   draw::Series refused;
@@ -124,10 +127,10 @@ void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDesc
                                                point.report.tiling, Carry::problem);
     if (run == nullptr || !run->row.error) continue;
     refused.name = "did not run";
-    refused.points.push_back(
-        {static_cast<double>(point.N), static_cast<double>(point.report.peak_hbm_bytes),
-         fmt::format("{}: {}\n{}", point.algorithm, run->row.error->message,
-                     run->provenance.describe())});
+    refused.points.push_back({static_cast<double>(point.N),
+                              static_cast<double>(point.report.peak_hbm_bytes),
+                              fmt::format("{}: {}\n{}", point.algorithm, run->row.error->message,
+                                          run->provenance.describe())});
   }
   chart.series.push_back(std::move(capacity));
   if (!refused.points.empty()) chart.series.push_back(std::move(refused));
@@ -170,7 +173,7 @@ draw::Chart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const Gpu
   const bool time = quantity == ChartQuantity::time;
   chart.y.name = time ? "seconds" : "bytes";
   draw::fit_decades(chart.y, chart.series);
-  chart.y_ticks = draw::ticks(chart.y, 5, time ? draw::format_seconds : bytes_tick);
+  chart.y_ticks = draw::ticks(chart.y, 5, time ? time_tick : bytes_tick);
   return chart;
 }
 

@@ -78,8 +78,8 @@ void BackgroundSweep::want(const SweepKey& key, const GpuDescription& gpu) {
 }
 
 const SizeSweep* BackgroundSweep::latest() {
-  const bool ready = running_.valid() &&
-                     running_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  const bool ready =
+      running_.valid() && running_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   if (ready) {
     SizeSweep sweep = running_.get();
     if (!cancelled_->load()) latest_ = std::move(sweep);

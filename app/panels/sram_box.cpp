@@ -73,7 +73,7 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
   // Give up the sizes, then the title, where the slots would become too low
   const float title = draw::line_height(fonts.ui_bold);
   const float bars = draw::line_height(fonts.small) + canvas.px(12.0f);
-  const float arcs = fonts.mono_small.size + canvas.px(14.0f);
+  const float arcs = fonts.mono_small.size + canvas.px(22.0f);
   const float names = draw::line_height(fonts.ui_bold);
   const float sizes = draw::line_height(fonts.small);
   float height = rect.height() - canvas.px(16.0f) - title - bars - arcs - names - sizes;
@@ -276,7 +276,7 @@ void SramBox::draw_operation() const {
     const float top = std::min(source->box.min.y, dest->box.min.y) - canvas.px(3.0f);
     const draw::Curve arc =
         draw::arc_over({source->box.center().x, top},
-                       {dest->box.center().x, dest->box.min.y - canvas.px(2.0f)}, canvas.px(22.0f));
+                       {dest->box.center().x, dest->box.min.y - canvas.px(2.0f)}, canvas.px(30.0f));
     draw::draw_arrow(canvas, arc, color, canvas.px(2.0f), false);
     if (span < longest) continue;
     longest = span;

@@ -75,7 +75,8 @@ void TimelineLanes::update(const Snapshot& snapshot, std::size_t count) {
   launch_ = launch;
   count_ = count;
   total_ = total;
-  first_ = total <= count ? 0 : std::min(current > count / 3 ? current - count / 3 : 0, total - count);
+  first_ =
+      total <= count ? 0 : std::min(current > count / 3 ? current - count / 3 : 0, total - count);
   lanes_.clear();
   for (std::size_t k = first_; k < std::min(first_ + count, total); ++k) {
     const StepSpan& span = run.outer[begin + k];

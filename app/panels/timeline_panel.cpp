@@ -54,8 +54,8 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& /*view*/,
   lanes_.update(snapshot, std::min(fit, kMostLanes));
   const auto& lanes = lanes_.lanes();
   if (lanes.empty()) return;
-  const float pitch = std::min((rest.height() - axis) / static_cast<float>(lanes.size()),
-                               fonts.small.size * 2.2f);
+  const float pitch =
+      std::min((rest.height() - axis) / static_cast<float>(lanes.size()), fonts.small.size * 2.2f);
   float label_width = 0.0f;
   for (const Lane& lane : lanes) {
     label_width = std::max(label_width, fonts.small.measure(lane.label).x);
@@ -96,8 +96,8 @@ void TimelinePanel::draw_lane(const Snapshot& snapshot, const PanelContext& cont
                   fmt::format("{} operations, too many to lay out", draw::format_count(length)));
     return;
   }
-  const Index past = std::min({length, window.first + window.count,
-                               static_cast<Index>(lane.ops.size())});
+  const Index past =
+      std::min({length, window.first + window.count, static_cast<Index>(lane.ops.size())});
   const float unit = bar.width() / static_cast<float>(window.count);
   const float gap = unit >= 4.0f ? 1.0f : 0.0f;
   for (Index local = window.first; local < past; ++local) {

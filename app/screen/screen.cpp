@@ -96,6 +96,10 @@ void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
   }
 }
 
+bool Screen::busy() const {
+  return std::ranges::any_of(panels_, [](const auto& panel) { return panel->busy(); });
+}
+
 void Screen::draw_panels(const Frame& frame, const Layout& layout) {
   App& app = frame.app;
   // Before the first result, or when there is none: one line in the middle

@@ -18,6 +18,8 @@ class Screen {
   /// Draws a frame of Dear ImGui, between NewFrame and Render.
   void draw(App& app, const Fonts& fonts, const Scales& scales, double time_s);
 
+  /// A panel works something out in the background: its next frame may differ.
+  bool busy() const;
   /// Where the widgets of the last frame are.
   const NamedRects& rects() const { return rects_; }
   /// The opaque surfaces that lie behind them: bars and cards.
