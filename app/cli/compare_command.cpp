@@ -5,11 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/kernel_request.h"
+#include "app/cli/modelled_beside.h"
 #include "app/cli/outputs.h"
 #include "app/cli/problem_options.h"
-#include "app/cli/table.h"
 #include "app/report/comparison_report.h"
-#include "app/report/number_text.h"
 #include "sim/device/assets.h"
 #include "sim/schedule/catalog.h"
 
@@ -67,17 +66,6 @@ class RowFilter {
   ProblemRequest request_;
 };
 
-/// --gpu, else the description that fits the recording's device.
-Result<GpuDescription> gpu_for(const GivenOptions& given, const Recording& recording) {
-  const auto fitting = find_gpu_of(recording.device);
-  if (!given.has("gpu") && !fitting) {
-    return invalid_request(
-        fmt::format("no shipped description fits the recording's GPU '{}'; name one with --gpu",
-                    recording.device.name));
-  }
-  return parse_gpu(given, fitting.value_or("h200"));
-}
-
 ordered_json line_json(const ComparisonLine& line) {
   ordered_json json = {{"level", to_string(line.level)}, {"quantity", line.quantity}};
   if (!line.launch.empty()) json["launch"] = line.launch;
@@ -134,37 +122,20 @@ std::vector<ordered_json> comparison_rows(const std::vector<Comparison>& compari
   return rows;
 }
 
-std::string comparison_text(const Comparison& comparison) {
-  if (!comparison.unavailable.empty()) {
-    return fmt::format("{}\n  unavailable: {}\n\n", run_title(comparison.run),
-                       comparison.unavailable);
-  }
-  std::vector<std::vector<std::string>> lines = {
-      {"  level", "quantity", "modelled", "recorded", "gap", "reason"}};
-  for (const ComparisonLine& line : comparison.lines) {
-    const std::string level(to_string(line.level));
-    lines.push_back({"  " + level + (line.launch.empty() ? "" : ", " + line.launch), line.quantity,
-                     quantity_text(line, line.modelled),
-                     line.recorded ? quantity_text(line, *line.recorded) : "unavailable",
-                     line.gap_percent ? gap_percent_text(*line.gap_percent) : "-",
-                     line.recorded ? line.reason : line.unavailable});
-  }
-  return fmt::format("{}\n{}\n", run_title(comparison.run), table_text(lines, 6));
-}
-
-/// Every row that the filter lets through, modelled and compared.
-Result<std::vector<Comparison>> compare_rows(const Recording& recording, const RowFilter& filter,
-                                             const GpuDescription& gpu) {
+/// Every row that the filter lets through, modelled and compared. A row that this version cannot
+/// model stays, with the reason.
+std::vector<Comparison> compare_rows(const Recording& recording, const RowFilter& filter,
+                                     const GpuDescription& gpu) {
   std::vector<Comparison> comparisons;
   for (const RecordingRow& row : recording.rows) {
     if (!filter.matches(row)) continue;
     show_progress(fmt::format("comparing {}", run_title(row)));
     auto comparison = model_and_compare(row, gpu);
-    if (!comparison) {
-      clear_progress();
-      return comparison.error();
-    }
-    comparisons.push_back(std::move(comparison).value());
+    comparisons.push_back(
+        comparison
+            ? std::move(comparison).value()
+            : Comparison{
+                  .run = row, .model = {}, .unavailable = comparison.error().message, .lines = {}});
   }
   clear_progress();
   return comparisons;
@@ -187,31 +158,31 @@ std::optional<Error> run_compare(const GivenOptions& given) {
   if (!path) return path.error();
   const auto recording = read_recording(path.value());
   if (!recording) return invalid_request(recording.error().message);
-  const auto gpu = gpu_for(given, recording.value());
+  const auto gpu = gpu_beside(given, recording.value().device);
   if (!gpu) return gpu.error();
 
   const auto comparisons = compare_rows(recording.value(), filter.value(), gpu.value());
-  if (!comparisons) return comparisons.error();
-  if (comparisons.value().empty()) {
+  if (comparisons.empty()) {
     return invalid_request(
         fmt::format("no row of '{}' is as asked; it has {} rows: leave out an option", *file,
                     recording.value().rows.size()));
   }
 
   if (report_file) {
-    const std::string report =
-        comparison_report(recording.value(), gpu.value(), comparisons.value());
+    const std::string report = comparison_report(recording.value(), gpu.value(), comparisons);
     if (auto error = write_text(*report_file, report)) return error;
   }
-  const ordered_json document =
-      comparisons_json(recording.value(), gpu.value(), comparisons.value());
-  if (auto error = write_outputs(outputs.value(), document, comparison_rows(comparisons.value()))) {
+  const ordered_json document = comparisons_json(recording.value(), gpu.value(), comparisons);
+  if (auto error = write_outputs(outputs.value(), document, comparison_rows(comparisons))) {
     return error;
   }
   if (outputs.value().owns_standard_output() || report_file == "-") return std::nullopt;
   std::string text = fmt::format("modelled: {}; recorded: {}, {}\n\n", gpu.value().display_name,
                                  recording.value().device.name, recording.value().date);
-  for (const Comparison& comparison : comparisons.value()) text += comparison_text(comparison);
+  for (const Comparison& comparison : comparisons) {
+    text += fmt::format("{}\n{}\n", run_title(comparison.run),
+                        comparison_table(comparison, "recorded"));
+  }
   return write_text("-", text);
 }
 

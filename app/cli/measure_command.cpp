@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/kernel_request.h"
+#include "app/cli/modelled_beside.h"
 #include "app/cli/outputs.h"
 #include "app/cli/table.h"
 #include "app/report/comparison_report.h"
@@ -23,6 +25,7 @@ std::vector<OptionSpec> protocol_options() {
       {"cache", "STATE", "cold or warm: the L2 cache when a pass begins [cold]"},
       {"no-counters", "", "only time it: no hardware counters"},
       {"checked-rows", "COUNT", "rows compared with the reference, 0 for none [64]"},
+      {"check", "", "compare every row with the reference"},
   };
 }
 
@@ -50,6 +53,12 @@ Result<Protocol> parse_protocol(const GivenOptions& given) {
     protocol.cache = *state;
   }
   protocol.counters = !given.has("no-counters");
+  if (given.has("check")) {
+    if (given.has("checked-rows")) {
+      return invalid_request("--check and --checked-rows contradict each other; give one of them");
+    }
+    protocol.checked_rows = std::numeric_limits<int>::max();
+  }
   return protocol;
 }
 
@@ -69,6 +78,7 @@ std::optional<Error> check_measure_options(const GivenOptions& given) {
     return request.error();
   }
   if (const auto protocol = parse_protocol(given); !protocol) return protocol.error();
+  if (const auto gpu = parse_gpu(given); !gpu) return gpu.error();
   const auto file = given.text("out");
   if (!file) return std::nullopt;
   if (auto error = check_writable("out", *file)) return error;
@@ -109,6 +119,16 @@ Result<Recording> measure_once(const GivenOptions& given) {
 
 namespace {
 
+/// The model of the run beside its measurement, or why there is none.
+std::string modelled_text(const GivenOptions& given, const Recording& recording) {
+  const auto gpu = gpu_beside(given, recording.device);
+  if (!gpu) return fmt::format("modelled: unavailable: {}\n", gpu.error().message);
+  const auto comparison = model_and_compare(recording.rows.front(), gpu.value());
+  if (!comparison) return fmt::format("modelled: unavailable: {}\n", comparison.error().message);
+  return fmt::format("modelled on {}\n{}", gpu.value().display_name,
+                     comparison_table(comparison.value(), "measured"));
+}
+
 std::string measurement_text(const Recording& recording) {
   const RecordingRow& row = recording.rows.front();
   const Measurement& measured = *row.measurement;
@@ -148,7 +168,8 @@ std::optional<Error> measure(const GivenOptions& given) {
     return error;
   }
   if (outputs.value().owns_standard_output()) return std::nullopt;
-  return write_text("-", measurement_text(recording.value()));
+  return write_text("-", fmt::format("{}\n{}", measurement_text(recording.value()),
+                                     modelled_text(given, recording.value())));
 }
 
 }  // namespace
@@ -158,6 +179,7 @@ CommandSpec measure_command() {
           .summary = "Times the real kernel and reads its hardware counters.",
           .operand = "",
           .options = joined({problem_options(),
+                             model_options(),
                              {{"inputs", "KIND", "gaussian, outlier or needle [gaussian]"},
                               {"seed", "SEED", "whole number that the inputs are drawn from [0]"},
                               {"out", "FILE", "add the measurement to a recording (JSON)"}},

@@ -6,6 +6,7 @@
 
 #include "app/cli/kernel_request.h"
 #include "app/cli/memory_check.h"
+#include "app/cli/modelled_beside.h"
 #include "app/cli/outputs.h"
 #include "app/cli/table.h"
 #include "app/cli/tensor_files.h"
@@ -43,12 +44,30 @@ Checks check_result(const AttentionProblem& problem, const AttentionInputs& inpu
            tolerance_from(yardstick.LSE.data, reference.LSE.data, DType::fp32)}};
 }
 
+/// The model's floor for the run, or why there is none.
+Result<SimulationReport> floor_of(const GivenOptions& given, const RecordingRow& row,
+                                  const DeviceInfo& device) {
+  const auto gpu = gpu_beside(given, device);
+  if (!gpu) return gpu.error();
+  return simulate({.problem = row.problem,
+                   .algorithm = row.algorithm,
+                   .tiling = row.tiling,
+                   .carry = row.carry,
+                   .gpu = gpu.value(),
+                   .allow_overflow = true});
+}
+
 ordered_json run_document(const RecordingRow& row, const DeviceInfo& device,
-                          const RunResult& result, const Checks& checks) {
+                          const RunResult& result, const Result<SimulationReport>& floor,
+                          const Checks& checks) {
   ordered_json document = {{"schema", "attnscope.run/1"}};
   document.update(run_identity(row));
   document["device"] = {{"name", device.name}, {"driver", device.driver}, {"cuda", device.cuda}};
   document["time"] = {{"measured_s", result.time_s}};
+  if (floor) {
+    document["time"]["predicted_s"] = floor.value().predicted_s;
+    document["time"]["bound_by"] = floor.value().bound_by;
+  }
   document["accuracy"] = {{"max_abs_error", checks.O.error.max_abs_error},
                           {"rel_fro_error", checks.O.error.rel_fro_error},
                           {"tolerance", checks.O.tolerance.max_abs},
@@ -59,14 +78,16 @@ ordered_json run_document(const RecordingRow& row, const DeviceInfo& device,
 }
 
 std::string run_text(const RecordingRow& row, const DeviceInfo& device, const RunResult& result,
-                     const Checks& checks) {
+                     const Result<SimulationReport>& floor, const Checks& checks) {
   const auto line = [](const char* name, const Check& check) {
     return std::vector<std::string>{name, fmt::format("{:.3g}", check.error.max_abs_error),
                                     fmt::format("{:.3g}", check.tolerance.max_abs),
                                     check.passed() ? "yes" : "NO"};
   };
-  return fmt::format("{}\non {} (measured), one pass {}\n\n{}", run_title(row), device.name,
-                     seconds_text(result.time_s),
+  const std::string floor_text =
+      floor ? seconds_text(floor.value().predicted_s) : "unavailable: " + floor.error().message;
+  return fmt::format("{}\non {} (measured), one pass {}; modelled floor {}\n\n{}", run_title(row),
+                     device.name, seconds_text(result.time_s), floor_text,
                      table_text({{"tensor", "max abs error", "tolerance", "within"},
                                  line("O", checks.O),
                                  line("LSE", checks.LSE)}));
@@ -80,6 +101,7 @@ std::optional<Error> run(const GivenOptions& given) {
   if (!request) return request.error();
   const auto choice = choose_kernel(request.value());
   if (!choice) return choice.error();
+  if (const auto gpu = parse_gpu(given); !gpu) return gpu.error();
   const auto folder = given.text("out");
   if (folder) {
     if (auto error = check_folder("out", *folder)) return error;
@@ -100,7 +122,8 @@ std::optional<Error> run(const GivenOptions& given) {
 
   const RecordingRow row = describe_run(problem, choice.value(), request.value().inputs);
   const DeviceInfo& device = library.value()->device();
-  const ordered_json document = run_document(row, device, result.value(), checks);
+  const auto floor = floor_of(given, row, device);
+  const ordered_json document = run_document(row, device, result.value(), floor, checks);
   if (folder) {
     if (auto error = write_forward_files(*folder, result.value().O, result.value().LSE)) {
       return error;
@@ -108,7 +131,7 @@ std::optional<Error> run(const GivenOptions& given) {
   }
   if (auto error = write_outputs(outputs.value(), document, {document})) return error;
   if (!outputs.value().owns_standard_output()) {
-    const std::string text = run_text(row, device, result.value(), checks);
+    const std::string text = run_text(row, device, result.value(), floor, checks);
     if (auto error = write_text("-", text)) return error;
   }
   if (checks.O.passed() && checks.LSE.passed()) return std::nullopt;
@@ -122,8 +145,10 @@ CommandSpec run_command() {
           .summary = "Runs the real kernel once and checks it against the reference.",
           .operand = "",
           .options = joined({problem_options(),
+                             model_options(),
                              input_options(),
-                             {{"out", "DIR", "write o and lse as fp64 .npy files"}},
+                             {{"check", "", "always done by run"},
+                              {"out", "DIR", "write o and lse as fp64 .npy files"}},
                              output_options()}),
           .run = run};
 }

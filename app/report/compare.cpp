@@ -124,6 +124,9 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
 }
 
 Result<Comparison> model_and_compare(const RecordingRow& run, const GpuDescription& gpu) {
+  if (run.pass != "forward") {
+    return unavailable(fmt::format("the model computes forward, this run is {}", run.pass));
+  }
   SimulationRequest request{.problem = run.problem,
                             .algorithm = run.algorithm,
                             .tiling = run.tiling,

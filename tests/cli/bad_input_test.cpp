@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"OptionOfMeasure", kSimulate + "--repeats 3", "is an option of measure"},
         BadRequest{"OptionOfSweep", kSimulate + "--over a=b", "is an option of sweep"},
         BadRequest{"OptionOfSimulateInList", "list gpus --seq-len 4", "is an option of simulate"},
-        BadRequest{"OptionOfSimulateInRun", "run --algorithm flash2 --sram-bytes 4",
+        BadRequest{"OptionOfSimulateInRun", "run --algorithm flash2 --round-to-storage",
                    "is an option of simulate"}),
     name_of);
 
@@ -128,6 +128,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"UnknownGpu", kSimulate + "--gpu h20", "did you mean 'h200'?"},
         BadRequest{"GpuWithoutAnyLikeness", kSimulate + "--gpu abacus", "known: a100-40gb"},
         BadRequest{"MissingGpuFile", kSimulate + "--gpu ./none.json", "no such file"},
+        BadRequest{"UnknownGpuBesideARun", "run --algorithm flash2 --gpu h20", "did you mean"},
+        BadRequest{"UnknownGpuBesideAMeasurement", "measure --algorithm flash2 --gpu h20",
+                   "did you mean"},
+        BadRequest{"ChecksThatContradict", "measure --algorithm flash2 --check --checked-rows 4",
+                   "contradict"},
         BadRequest{"UnknownCache", "measure --algorithm flash2 --cache hot", "cold or warm"}),
     name_of);
 

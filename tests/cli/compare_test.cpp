@@ -62,6 +62,17 @@ TEST_F(CompareCommand, OptionsFilterRows) {
   EXPECT_EQ(compared("--seq-len 4096 --head-dim 64 --mask none")["runs"].size(), 1u);
 }
 
+TEST_F(CompareCommand, ARowThatCannotBeModelledStaysWithItsReason) {
+  json document = json::parse(read_text(file_));
+  document["rows"][0]["algorithm"] = "flash9";
+  document["rows"][1]["pass"] = "backward";
+  scratch_.write("recorded.json", document.dump());
+  const json runs = compared("")["runs"];
+  EXPECT_THAT(runs[0]["unavailable"].get<std::string>(), HasSubstr("flash9"));
+  EXPECT_THAT(runs[1]["unavailable"].get<std::string>(), HasSubstr("backward"));
+  EXPECT_TRUE(runs[2].contains("lines"));
+}
+
 TEST_F(CompareCommand, NoRowAsAskedIsAnInvalidRequest) {
   const CliOutcome outcome = run_cli("compare --recording " + file_ + " --seq-len 77");
   EXPECT_EQ(outcome.status, 2);

@@ -1,0 +1,18 @@
+/// The model beside a GPU's numbers, for run, measure and compare.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/cli/problem_options.h"
+#include "app/report/compare.h"
+
+namespace attnscope::cli {
+
+/// --gpu, else the shipped description that fits the device; unavailable when none does.
+Result<GpuDescription> gpu_beside(const GivenOptions& given, const DeviceInfo& device);
+
+/// The run's lines as an aligned table; `kind` heads the GPU's column: "recorded", "measured".
+std::string comparison_table(const Comparison& comparison, std::string_view kind);
+
+}  // namespace attnscope::cli

@@ -1,0 +1,97 @@
+/// The commands that need a GPU, on a GPU. Without one they skip and say so; with
+/// ATTNSCOPE_REQUIRE_GPU=1 that is a failure.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "reference/npy.h"
+#include "tests/cli/cli_process.h"
+
+namespace attnscope {
+namespace {
+
+using nlohmann::json;
+
+class OnGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const CliOutcome probe = run_cli("run --algorithm flash2 --seq-len 16 --head-dim 16");
+    if (probe.status == 0) return;
+    const char* required = std::getenv("ATTNSCOPE_REQUIRE_GPU");
+    if (required != nullptr && std::string_view(required) == "1") FAIL() << probe.err;
+    GTEST_SKIP() << probe.err;
+  }
+};
+
+TEST_F(OnGpu, EveryKernelRunsTheDefaultSceneWithinTolerance) {
+  for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
+    for (const std::string dtype : {"fp32", "fp16", "bf16"}) {
+      const CliOutcome outcome = run_cli("run --json - --seq-len 64 --head-dim 16 --algorithm " +
+                                         algorithm + " --dtype " + dtype);
+      EXPECT_EQ(outcome.status, 0) << algorithm << " " << dtype << " " << outcome.err;
+      const json document = json::parse(outcome.out, nullptr, false);
+      EXPECT_EQ(document["schema"], "attnscope.run/1");
+      EXPECT_EQ(document["accuracy"]["within_tolerance"], true);
+      EXPECT_GT(document["time"]["measured_s"].get<double>(), 0.0);
+    }
+  }
+}
+
+TEST_F(OnGpu, OutputsOfAModelledAndARealRunAgree) {
+  const ScratchFolder scratch;
+  const std::string words =
+      " --algorithm flash2 --seq-len 100 --head-dim 64 --heads 2 --mask causal --dtype fp32 --out ";
+  ASSERT_EQ(run_cli("simulate" + words + scratch.file("modelled")).status, 0);
+  ASSERT_EQ(run_cli("run" + words + scratch.file("real")).status, 0);
+  for (const std::string tensor : {"o", "lse"}) {
+    const auto modelled = read_npy(scratch.file("modelled/" + tensor + ".npy"));
+    const auto real = read_npy(scratch.file("real/" + tensor + ".npy"));
+    ASSERT_TRUE(modelled.ok() && real.ok());
+    ASSERT_EQ(modelled.value().shape, real.value().shape);
+    for (std::size_t i = 0; i < real.value().data.size(); ++i) {
+      EXPECT_NEAR(real.value().data[i], modelled.value().data[i], 1e-5) << tensor << " " << i;
+    }
+  }
+}
+
+TEST_F(OnGpu, AMeasurementIsARecordingThatCompareReads) {
+  const ScratchFolder scratch;
+  const CliOutcome measured =
+      run_cli("measure --algorithm flash2 --seq-len 1024 --heads 16 --batch 2 --out " +
+              scratch.file("a.json"));
+  ASSERT_EQ(measured.status, 0) << measured.err;
+  const CliOutcome compared = run_cli("compare --json - --recording " + scratch.file("a.json"));
+  ASSERT_EQ(compared.status, 0) << compared.err;
+  const json run = json::parse(compared.out)["runs"][0];
+  for (const json& line : run["lines"]) {
+    if (line["level"] != "requested" || !line.contains("recorded")) continue;
+    EXPECT_TRUE(std::abs(line["gap_percent"].get<double>()) <= 0.5) << line;
+  }
+}
+
+TEST_F(OnGpu, ASweepOfMeasurementsFillsOneRecording) {
+  const ScratchFolder scratch;
+  const CliOutcome outcome = run_cli(
+      "sweep --json - --over algorithm=standard,flash2 --over seq-len=256,512 -- measure "
+      "--repeats 3 --out " +
+      scratch.file("a.json"));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out).size(), 4u);
+  EXPECT_EQ(json::parse(read_text(scratch.path() / "a.json"))["rows"].size(), 4u);
+}
+
+TEST_F(OnGpu, OutOfMemoryIsARowOfTheSweep) {
+  const CliOutcome outcome = run_cli(
+      "sweep --json - --over seq-len=256,262144 -- measure --algorithm standard --heads 32 "
+      "--repeats 3 --no-counters --checked-rows 0");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json rows = json::parse(outcome.out);
+  EXPECT_TRUE(rows[0].contains("time"));
+  EXPECT_TRUE(rows[1].contains("failed") || rows[1].contains("refused")) << rows[1];
+}
+
+}  // namespace
+}  // namespace attnscope
