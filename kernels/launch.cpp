@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "kernels/host/cuda_check.h"
 #include "kernels/launches.h"
 
@@ -27,6 +29,11 @@ std::optional<Error> check_tensor(std::string_view name, const TensorView& tenso
         fmt::format("{} has a stride of {} elements; strides must be multiples "
                     "of {} elements",
                     name, stride, kAlignmentBytes / element_bytes));
+  }
+  constexpr Index kMaxRowStride = std::numeric_limits<int>::max();  // as cuBLAS takes it
+  if (tensor.stride_row > kMaxRowStride) {
+    return invalid_request(fmt::format("{} has rows {} elements apart; at most {} is possible",
+                                       name, tensor.stride_row, kMaxRowStride));
   }
   if (tensor.stride_row >= d) return std::nullopt;
   return invalid_request(fmt::format("{} has rows {} elements apart; its rows hold {} elements",

@@ -6,6 +6,9 @@
 /// row tiles: Oi, mi and li are read from HBM, brought up to date with tile j, and written back. So
 /// O travels through HBM once for every column tile, and O is kept normalised (line 12).
 ///
+/// The softmax of tile j alone (m~, l~ and beta of lines 10-12) does not appear: P is taken against
+/// the merged maximum at once, which is the same with one exponential a row less.
+///
 /// One block a head: a GPU with 132 multiprocessors wants 132 heads or more. With fewer (long
 /// sequences at a fixed number of tokens) most of the GPU idles, and standard attention, whose
 /// products spread over all of it, is faster in spite of its bytes. flash2 is the answer to that.
@@ -22,7 +25,7 @@
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/place.cuh"
-#include "kernels/flash1/carried_output.cuh"
+#include "kernels/flash1/carried_state.cuh"
 #include "kernels/flash1/flash1_parameters.h"
 
 namespace attnscope::kernels {
@@ -71,13 +74,13 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
     return TileQ{stages_address + i % Shared::kStages * (TileQ::kBytes + TileO::kBytes)};
   };
   const auto Oi_of = [&](int i) { return TileO{Qi_of(i).address + TileQ::kBytes}; };
+  const auto halves = [](Carried* row) { return reinterpret_cast<std::uint16_t*>(row); };
+  const Index O_stride = O.stride_row * static_cast<int>(sizeof(Carried)) / 2;  // in halves
   const auto load_row_tile = [&](int i) {  // this warp's rows of Qi and Oi
     const Index first = Index{i} * Br + warp_row;
     const int rows = static_cast<int>(min(Index{16}, shape.N - first));
     load_tile_async<32>(Qi_of(i), Q.row(first), Q.stride_row, rows, thread_index() % 32);
-    load_tile_async<32>(Oi_of(i), reinterpret_cast<const std::uint16_t*>(O.row(first)),
-                        O.stride_row * static_cast<int>(sizeof(Carried)) / 2, rows,
-                        thread_index() % 32);
+    load_tile_async<32>(Oi_of(i), halves(O.row(first)), O_stride, rows, thread_index() % 32);
     commit_copies();
   };
 
@@ -103,12 +106,8 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       // load mi, li; load the next Qi, Oi
       const int first_row = i * Br + warp_row;  // of this warp
       RowStatistic<1> m, l, alpha;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int row = first_row + half * 8 + lane / 4;
-        m[half] = row < shape.N ? __ldcg(m_head + row) : kMinusInfinity;
-        l[half] = row < shape.N ? __ldcg(l_head + row) : 0.0f;
-      }
+      load_statistic(m, m_head, first_row, shape.N, kMinusInfinity, lane);
+      load_statistic(l, l_head, first_row, shape.N, 0.0f, lane);
       __syncwarp();  // Barrier C: all lanes are done with the stage that the next tile overwrites.
       if (Shared::kStages == 2 && i + 1 < Tr) {
         load_row_tile(i + 1);
@@ -126,8 +125,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
         mask_scores<1, Bc>(S, first_row + shape.diagonal_offset + 1 - j * Bc, keys, lane);
       }
 
-      // m = max(m, rowmax(S)); P = exp(S - m); O = diag(l) e^(m_prev - m) O; l = alpha l +
-      // rowsum(P)
+      // m = max(m, rowmax(S)); alpha = exp(m_prev - m); P = exp(S - m); l = alpha l + rowsum(P)
       update_max<1, Bc>(m, alpha, S, shape.softmax_scale_log2);
       RowStatistic<1> sum{}, weight, inverse_l;
       exponentiate<1, Bc>(S, sum, m, shape.softmax_scale_log2);
@@ -138,30 +136,20 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
         inverse_l[half] = l[half] == 0.0f ? 0.0f : 1.0f / l[half];
       }
 
-      // write mi, li: the four lanes of a row write the same values, for a branch here would leave
-      // the warp's lanes apart and split the sectors of the stores of Oi
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int row = first_row + half * 8 + lane / 4;
-        if (row < shape.N) {
-          __stcg(m_head + row, m[half]);
-          __stcg(l_head + row, l[half]);
-        }
-      }
-
-      // O = diag(1 / l) (O + P Vj)
+      // O = diag(1 / l) (diag(alpha l_prev) O + P Vj)
       Accumulator<1, d> Oi;
       read_carried<Carried, d>(Oi, Oi_of(i), lane);
       rescale<1, d>(Oi, weight);
       accumulate_output<T, 1, Bc, d>(Oi, S, TileKV{Vj_address}.lane_address_rows(lane));
       rescale<1, d>(Oi, inverse_l);
 
-      // write Oi
+      // write Oi, li, mi
       write_carried<Carried, d>(Oi_of(i), Oi, lane);  // each lane where it read
       __syncwarp();  // Barrier E: the fragments of all lanes are written before rows are read.
-      store_tile<32>(reinterpret_cast<std::uint16_t*>(O.row(first_row)),
-                     O.stride_row * static_cast<int>(sizeof(Carried)) / 2, Oi_of(i),
-                     shape.N - first_row, thread_index() % 32);
+      store_tile<32>(halves(O.row(first_row)), O_stride, Oi_of(i), shape.N - first_row,
+                     thread_index() % 32);
+      store_statistic(l_head, l, first_row, shape.N, lane);
+      store_statistic(m_head, m, first_row, shape.N, lane);
       if (Shared::kStages == 1 && i + 1 < Tr) {
         __syncwarp();  // Barrier F: all lanes are done with the only stage.
         load_row_tile(i + 1);

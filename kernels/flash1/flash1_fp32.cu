@@ -71,8 +71,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
       }
 
       // load Oi, li, mi
-      // m = max(m, rowmax(S)); P = exp(S - m); O = diag(l) e^(m_prev - m) O; l = alpha l +
-      // rowsum(P)
+      // m = max(m, rowmax(S)); alpha = exp(m_prev - m); P = exp(S - m); l = alpha l + rowsum(P)
       LanePiece<d> Oi;
       float inverse_l[kRowsPerLane];
 #pragma unroll
@@ -98,7 +97,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
         }
       }
 
-      // O = diag(1 / l) (O + P Vj); write Oi
+      // O = diag(1 / l) (diag(alpha l_prev) O + P Vj); write Oi
       accumulate_output<Bc, d>(Oi, S, P + tile_row * padded<Bc>, Vj, x);
 #pragma unroll
       for (int r = 0; r < kRowsPerLane; ++r) {

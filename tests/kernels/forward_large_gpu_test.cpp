@@ -87,6 +87,26 @@ TEST(LongSequences, AgreeWithTheReferenceInSampledRows) {
   }
 }
 
+TEST(ManyHeads, AreMoreThanAGridDimensionHolds) {
+  ATTNSCOPE_NEEDS_GPU();
+  const AttentionProblem problem{.batch = 300,
+                                 .heads = 240,
+                                 .kv_heads = 120,
+                                 .N = 2,
+                                 .N_kv = 3,
+                                 .d = 16,
+                                 .dtype = DType::fp16,
+                                 .mask = Mask::causal()};
+  const AttentionInputs inputs = make_inputs(problem, {.seed = 9});
+  const ForwardResult reference = naive_forward(problem, inputs);
+  const Tolerance tolerance = forward_tolerance(problem, inputs, reference);
+  for (const ForwardCase& forward_case : all_cases(problem)) {
+    const ForwardRun run = run_forward(forward_case, problem, inputs);
+    const ErrorReport report = compare(run.result.O.data, reference.O.data);
+    EXPECT_TRUE(within(report, tolerance)) << describe(forward_case) << report.max_abs_error;
+  }
+}
+
 TEST(LongSequences, StandardSoftmaxTakesRowsOfEveryLength) {
   ATTNSCOPE_NEEDS_GPU();
   for (const Index N_kv : {1025, 4096, 4100, 9000, 16384, 20001, 30000, 40000}) {

@@ -1,9 +1,10 @@
-/// O on its way between a warp's registers and HBM, in the precision that it is carried in. It
-/// passes through 16 rows of shared memory, so that HBM sees 16-byte accesses.
+/// O, m and l on their way between a warp's registers and HBM. O, in the precision that it is
+/// carried in, passes through 16 rows of shared memory, so that HBM sees 16-byte accesses.
 #pragma once
 
 #include <type_traits>
 
+#include "kernels/device/online_softmax.cuh"
 #include "kernels/device/tile_products.cuh"
 
 namespace attnscope::kernels::device {
@@ -65,6 +66,26 @@ __device__ inline void write_carried(const CarriedTile<Carried, d>& tile,
                      : "memory");
       }
     }
+  }
+}
+
+/// A row statistic of the warp's 16 rows from HBM; `beyond` for rows at or after `N`.
+__device__ inline void load_statistic(RowStatistic<1>& out, const float* head, int first_row, int N,
+                                      float beyond, int lane) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = first_row + half * 8 + lane / 4;
+    out[half] = row < N ? __ldcg(head + row) : beyond;
+  }
+}
+
+/// The reverse; the first lane of each quad writes.
+__device__ inline void store_statistic(float* head, const RowStatistic<1>& values, int first_row,
+                                       int N, int lane) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = first_row + half * 8 + lane / 4;
+    if (lane % 4 == 0 && row < N) __stcg(head + row, values[half]);
   }
 }
 

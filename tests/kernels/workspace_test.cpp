@@ -1,0 +1,44 @@
+#include "kernels/workspace.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/launch.h"
+
+namespace attnscope::kernels {
+namespace {
+
+constexpr AttentionProblem kProblem{
+    .batch = 2, .heads = 4, .kv_heads = 2, .N = 100, .N_kv = 300, .d = 64, .dtype = DType::bf16};
+
+TEST(Workspace, OfStandardHoldsSAndPAtOnce) {
+  const StandardWorkspace layout = standard_workspace(kProblem);
+  constexpr std::size_t kScoreBytes = 2 * 4 * 100 * 300 * 2;
+  EXPECT_EQ(layout.S_offset, 0u);
+  EXPECT_GE(layout.P_offset, kScoreBytes);
+  EXPECT_EQ(layout.bytes, 2 * layout.P_offset);
+  EXPECT_LT(layout.bytes, 2 * (kScoreBytes + kWorkspaceAlignment));
+}
+
+TEST(Workspace, OfFlash1HoldsOOnlyForTheFp32Carry) {
+  constexpr std::size_t kStatisticsBytes = 2 * 3328;  // 2 x 4 x 100 floats, aligned to 256 bytes
+  EXPECT_EQ(flash1_workspace(kProblem, Carry::problem).bytes, kStatisticsBytes);
+  const Flash1Workspace fp32 = flash1_workspace(kProblem, Carry::fp32);
+  EXPECT_EQ(fp32.O_offset, kStatisticsBytes);
+  EXPECT_EQ(fp32.bytes, kStatisticsBytes + 2 * 4 * 100 * 64 * 4);
+}
+
+TEST(Workspace, IsAlignedWhateverTheSizes) {
+  AttentionProblem odd = kProblem;
+  odd.N = 1;
+  odd.N_kv = 3;
+  EXPECT_EQ(standard_workspace(odd).P_offset % kWorkspaceAlignment, 0u);
+  EXPECT_EQ(flash1_workspace(odd, Carry::fp32).l_offset % kWorkspaceAlignment, 0u);
+  EXPECT_EQ(flash1_workspace(odd, Carry::fp32).O_offset % kWorkspaceAlignment, 0u);
+}
+
+TEST(Workspace, IsEmptyForFlash2) {
+  EXPECT_EQ(workspace_bytes(*find_kernel("flash2"), kProblem, Carry::problem), 0u);
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
