@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "app/draw/format.h"
@@ -93,6 +94,7 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
   const std::string label = playing ? next->label : "next: " + next->label;
   ImVec2 center = label_center(*next, label);
   const float half = font.measure(label).x * 0.5f + canvas.px(7.0f);
+  center.x = std::clamp(center.x, gap.min.x + half, std::max(gap.min.x + half, gap.max.x - half));
   const Rect wanted{{center.x - half, gap.min.y}, {center.x + half, gap.max.y}};
   if (taken && overlap(*taken, wanted)) {
     // On the side of the other label where there is room

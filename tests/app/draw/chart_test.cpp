@@ -1,0 +1,99 @@
+#include "app/draw/chart.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "app/draw/format.h"
+#include "tests/app/panels/headless_imgui.h"
+
+namespace attnscope::app::draw {
+namespace {
+
+std::string plain(double value) {
+  return format_tick(value, "B");
+}
+
+TEST(ChartAxis, PlacesValuesLinearlyOrByTheirLogarithm) {
+  const Axis logarithmic{"N", true, 1.0, 1000.0};
+  EXPECT_FLOAT_EQ(logarithmic.position(1.0), 0.0f);
+  EXPECT_FLOAT_EQ(logarithmic.position(10.0), 1.0f / 3.0f);
+  EXPECT_FLOAT_EQ(logarithmic.position(1000.0), 1.0f);
+  const Axis linear{"N", false, 10.0, 20.0};
+  EXPECT_FLOAT_EQ(linear.position(15.0), 0.5f);
+  EXPECT_GT(linear.position(25.0), 1.0f);
+}
+
+TEST(ChartTicks, AreDecadesOnALogarithmicAxis) {
+  const auto found = ticks({"bytes", true, 1e8, 1e12}, 5, plain);
+  ASSERT_EQ(found.size(), 5U);
+  EXPECT_EQ(found.front().label, "100 MB");
+  EXPECT_EQ(found.back().label, "1 TB");
+}
+
+TEST(ChartTicks, SkipDecadesWhereTheyAreMany) {
+  const auto found = ticks({"bytes", true, 1.0, 1e12}, 5, plain);
+  EXPECT_LE(found.size(), 5U);
+  EXPECT_GE(found.size(), 3U);
+}
+
+TEST(ChartTicks, AreRoundStepsOnALinearAxis) {
+  const auto found = ticks({"ms", false, 0.0, 0.9}, 5, plain);
+  ASSERT_EQ(found.size(), 5U);
+  EXPECT_NEAR(found[1].value, 0.2, 1e-12);
+}
+
+TEST(ChartTicks, AreNoneOnAnEmptyAxis) {
+  EXPECT_TRUE(ticks({"x", false, 1.0, 1.0}, 5, plain).empty());
+}
+
+TEST(Chart, WidensItsAxisToWholeDecades) {
+  Axis axis;
+  Series series;
+  series.points = {{1, 3e8, ""}, {2, 5e11, ""}, {3, std::nan(""), ""}, {4, 0.0, ""}};
+  fit_decades(axis, {series});
+  EXPECT_DOUBLE_EQ(axis.low, 1e8);
+  EXPECT_DOUBLE_EQ(axis.high, 1e12);
+}
+
+TEST(Chart, WritesItsPointsAsText) {
+  Chart chart;
+  chart.x.name = "N";
+  chart.y.name = "bytes";
+  Series series;
+  series.name = "flash2, requested";
+  series.points = {{256, 1024, ""}};
+  chart.series.push_back(series);
+  EXPECT_EQ(chart_csv(chart), "series,N,bytes\n\"flash2, requested\",256,1024\n");
+}
+
+TEST(Chart, AnswersThePointUnderTheMouseAndDrawsNothingOfNaN) {
+  test::HeadlessImGui imgui(600, 400);
+  Chart chart;
+  chart.x = {"N", false, 0.0, 10.0};
+  chart.y = {"bytes", false, 0.0, 10.0};
+  Series series;
+  series.color = 0xFFFFFFFF;
+  series.marker = Marker::circle;
+  series.points = {{5.0, 5.0, "middle"}, {7.0, std::numeric_limits<double>::quiet_NaN(), "none"}};
+  chart.series.push_back(series);
+  const Rect rect{{0, 0}, {600, 400}};
+  std::string about;
+  for (int x = 0; x < 600; x += 4) {
+    for (int frame = 0; frame < 2; ++frame) {
+      imgui.set_mouse({static_cast<float>(x), 180.0f});
+      imgui.frame(rect, [&] {
+        const Canvas canvas{ImGui::GetWindowDrawList(), theme(ThemeName::dark), imgui.fonts(),
+                            1.0f};
+        const ChartPoint* near = draw_chart(canvas, rect, chart);
+        if (near != nullptr) about = near->about;
+      });
+    }
+  }
+  EXPECT_EQ(about, "middle");
+  EXPECT_EQ(imgui.letters_outside(rect), 0);
+}
+
+}  // namespace
+}  // namespace attnscope::app::draw

@@ -1,0 +1,39 @@
+/// Dear ImGui without a window or OpenGL: builds draw lists that tests look into.
+#pragma once
+
+#include <imgui.h>
+
+#include <functional>
+#include <vector>
+
+#include "app/fonts.h"
+#include "app/ui/named_rects.h"
+
+namespace attnscope::test {
+
+class HeadlessImGui {
+ public:
+  /// Lengths at `layout_scale`, text at `font_scale`.
+  HeadlessImGui(float width, float height, float layout_scale = 1.0f, float font_scale = 1.0f);
+  ~HeadlessImGui();
+  HeadlessImGui(const HeadlessImGui&) = delete;
+  HeadlessImGui& operator=(const HeadlessImGui&) = delete;
+
+  const app::Fonts& fonts() const { return fonts_; }
+  void set_mouse(ImVec2 at, bool pressed = false);
+
+  /// One frame: `draw` is called inside a child window that covers `rect`.
+  void frame(const app::Rect& rect, const std::function<void()>& draw);
+
+  int vertex_count() const;
+  /// The rectangles of every letter of the last frame that lies inside its clip rectangle, in part.
+  std::vector<app::Rect> letters() const;
+  /// Letters that lie outside `rect` by more than a pixel, or that cover another by half.
+  int letters_outside(const app::Rect& rect) const;
+  int letters_on_letters() const;
+
+ private:
+  app::Fonts fonts_;
+};
+
+}  // namespace attnscope::test

@@ -1,0 +1,111 @@
+#include "app/panels/ledger_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/app/panels/sample_snapshot.h"
+
+namespace attnscope::app {
+namespace {
+
+using test::SampleRequest;
+
+/// A run of the sample problem with these bytes at the SM.
+MeasuredRun seen_run(const SampleRequest& request, double read, double written) {
+  MeasuredRun run;
+  run.row.problem = request.problem;
+  run.row.algorithm = request.algorithm;
+  run.row.tiling = request.tiling;
+  Measurement measurement;
+  measurement.counters[std::string(counter::kRequestedReadBytes)] = read;
+  measurement.counters[std::string(counter::kRequestedWriteBytes)] = written;
+  measurement.unavailable_counters["*"] = "no permission to read counters";
+  run.row.measurement = measurement;
+  run.provenance = {NumberKind::recorded, "NVIDIA H200", "2026-01-31T00:00:00Z", "580", "abc",
+                    CacheState::cold};
+  return run;
+}
+
+const LedgerRow& row_named(const std::vector<LedgerRow>& rows, std::string_view label) {
+  const auto found = std::ranges::find(rows, label, &LedgerRow::label);
+  EXPECT_NE(found, rows.end()) << label;
+  return *found;
+}
+
+TEST(Ledger, CountsUpToTheWholePassAndItsClosedForm) {
+  const auto run = test::sample_run({});
+  const Ledger start = make_ledger(test::sample_snapshot(*run, 0.0), LedgerScope::so_far, {});
+  const Ledger end = make_ledger(test::sample_snapshot(*run, 1.0), LedgerScope::so_far, {});
+  for (const LedgerRow& row : start.tensors) EXPECT_EQ(row.modelled, 0.0) << row.label;
+  for (const LedgerRow& row : end.tensors) {
+    EXPECT_EQ(row.modelled, row.whole) << row.label;
+    EXPECT_EQ(row.formula, row.whole) << row.label;
+  }
+  EXPECT_EQ(row_named(end.tensors, "K read").modelled, 8192.0);
+  EXPECT_EQ(row_named(end.totals, "requested read").modelled, 2048.0 + 2 * 8192.0);
+}
+
+TEST(Ledger, WithoutARecordingSaysUnavailableAndNeverZero) {
+  const auto run = test::sample_run({});
+  const Ledger ledger = make_ledger(test::sample_snapshot(*run, 0.5), LedgerScope::whole_pass, {});
+  for (const LedgerRow& row : ledger.totals) {
+    EXPECT_FALSE(row.seen.bytes) << row.label;
+    EXPECT_TRUE(row.seen.about.starts_with("unavailable: ")) << row.seen.about;
+  }
+}
+
+TEST(Ledger, SetsTheRecordedRunBesideTheModelWithItsGap) {
+  const SampleRequest request;
+  const auto run = test::sample_run(request);
+  Measurements measurements;
+  measurements.recorded.push_back(seen_run(request, 18432.0 * 1.01, 2304.0));
+  const Ledger ledger =
+      make_ledger(test::sample_snapshot(*run, 0.5), LedgerScope::whole_pass, measurements);
+  EXPECT_EQ(ledger.seen_heading, "recorded H200");
+  const LedgerRow& read = row_named(ledger.totals, "requested read");
+  ASSERT_TRUE(read.gap_percent);
+  EXPECT_NEAR(*read.gap_percent, 1.0, 1e-9);
+  EXPECT_FALSE(read.gap_reason.empty());
+  EXPECT_NE(read.seen.about.find("NVIDIA H200"), std::string::npos);
+  const LedgerRow& dram = row_named(ledger.totals, "DRAM read");
+  EXPECT_FALSE(dram.seen.bytes);
+  EXPECT_NE(dram.seen.about.find("no permission"), std::string::npos) << dram.seen.about;
+}
+
+TEST(Ledger, NamesOtherTilesAsTheReasonOfAGap) {
+  SampleRequest request;
+  const auto run = test::sample_run(request);
+  request.tiling = {64, 64};
+  Measurements measurements;
+  measurements.recorded.push_back(seen_run(request, 5000.0, 2304.0));
+  const Ledger ledger =
+      make_ledger(test::sample_snapshot(*run, 0.5), LedgerScope::whole_pass, measurements);
+  const LedgerRow& read = row_named(ledger.totals, "requested read");
+  EXPECT_EQ(read.gap_reason, "the kernel's tiles are 64 × 64, the model's 16 × 16");
+}
+
+TEST(Ledger, OfSeveralHeadsComparesTheWholePassOnly) {
+  SampleRequest request;
+  request.problem.heads = request.problem.kv_heads = 3;
+  const auto run = test::sample_run(request);
+  Measurements measurements;
+  measurements.recorded.push_back(seen_run(request, 3 * 18432.0, 3 * 2304.0));
+  const Snapshot snapshot = test::sample_snapshot(*run, 1.0);
+  const Ledger head = make_ledger(snapshot, LedgerScope::so_far, measurements);
+  EXPECT_FALSE(head.all_heads);
+  EXPECT_FALSE(row_named(head.totals, "requested read").seen.bytes);
+  const Ledger all = make_ledger(snapshot, LedgerScope::whole_pass, measurements);
+  EXPECT_TRUE(all.all_heads);
+  const LedgerRow& read = row_named(all.totals, "requested read");
+  EXPECT_EQ(read.whole, 3 * 18432.0);
+  EXPECT_NEAR(read.gap_percent.value_or(99.0), 0.0, 1e-9);
+}
+
+TEST(Ledger, ShortensTheNamesOfGpus) {
+  EXPECT_EQ(short_gpu_name("NVIDIA H200"), "H200");
+  EXPECT_EQ(short_gpu_name("NVIDIA A100-SXM4-40GB"), "A100-SXM4-40GB");
+}
+
+}  // namespace
+}  // namespace attnscope::app

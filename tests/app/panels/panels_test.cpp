@@ -1,0 +1,258 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "app/panel.h"
+#include "app/screen/layout.h"
+#include "tests/app/panels/headless_imgui.h"
+#include "tests/app/panels/sample_snapshot.h"
+
+namespace attnscope::app {
+namespace {
+
+using test::HeadlessImGui;
+using test::SampleRequest;
+
+/// A screen that panels are drawn for.
+struct ScreenSize {
+  const char* name;
+  float width, height;
+  bool presenter;
+};
+
+constexpr ScreenSize kScreens[] = {{"1600x900", 1600, 900, false},
+                                   {"1280x720", 1280, 720, false},
+                                   {"3840x2160", 3840, 2160, false},
+                                   {"presenter at 1280x720", 1280, 720, true}};
+
+const std::set<Slot> kEverySlot{Slot::memory, Slot::scores,   Slot::online_softmax, Slot::explain,
+                                Slot::ledger, Slot::timeline, Slot::charts};
+
+/// What a panel reads and writes beside the snapshot.
+struct Surroundings {
+  ViewState view;
+  CommandSink commands;
+  Measurements measurements;
+  NamedRects rects;
+};
+
+/// Draws a few frames of a panel, and more until its own background work is done.
+void draw_panel(HeadlessImGui& imgui, Panel& panel, const Snapshot& snapshot, const Rect& rect,
+                const Scales& scales, bool presenter, Surroundings& around) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (int frame = 0; frame < 2 || panel.busy(); ++frame) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << panel.name() << " never gets ready";
+    imgui.frame(rect, [&] {
+      const PanelContext context{.rect = rect,
+                                 .theme = theme(around.view.theme),
+                                 .fonts = imgui.fonts(),
+                                 .scale = scales.layout,
+                                 .commands = around.commands,
+                                 .measurements = around.measurements,
+                                 .named_rects = around.rects,
+                                 .presenter = presenter};
+      panel.draw(snapshot, around.view, context);
+    });
+  }
+}
+
+/// Draws every panel at every size and checks that its text stays inside and apart.
+void check_all(const Snapshot& snapshot, const std::string& what, const ViewState& view = {}) {
+  for (const ScreenSize& screen : kScreens) {
+    const Scales scales = scales_for(screen.width, screen.height, 1.0f, screen.presenter);
+    const Layout layout =
+        layout_screen(screen.width, screen.height, scales, kEverySlot, screen.presenter);
+    HeadlessImGui imgui(screen.width, screen.height, scales.layout, scales.font);
+    for (const auto& panel : make_panels()) {
+      const auto place = layout.panels.find(panel->slot());
+      if (place == layout.panels.end()) continue;
+      SCOPED_TRACE(fmt::format("{}: {} at {}", what, panel->name(), screen.name));
+      Surroundings around;
+      around.view = view;
+      draw_panel(imgui, *panel, snapshot, place->second, scales, screen.presenter, around);
+      EXPECT_GT(imgui.vertex_count(), 0);
+      EXPECT_GT(imgui.letters().size(), 5U);
+      EXPECT_EQ(imgui.letters_outside(place->second), 0);
+      EXPECT_LE(imgui.letters_on_letters(), 0);
+    }
+  }
+}
+
+void check_run(const SampleRequest& request, std::initializer_list<double> fractions) {
+  const auto run = test::sample_run(request);
+  for (const double fraction : fractions) {
+    check_all(test::sample_snapshot(*run, fraction),
+              fmt::format("{} N = {} at {}", request.algorithm, request.problem.N, fraction));
+  }
+}
+
+TEST(Panels, HaveNamesAndSlotsOfTheirOwn) {
+  std::set<std::string_view> names;
+  std::set<Slot> slots;
+  for (const auto& panel : make_panels()) {
+    EXPECT_TRUE(names.insert(panel->name()).second) << panel->name();
+    EXPECT_TRUE(slots.insert(panel->slot()).second) << panel->name();
+  }
+  EXPECT_EQ(slots, kEverySlot);
+}
+
+TEST(Panels, DrawAnEmptySnapshot) {
+  check_all(Snapshot{}, "empty");
+}
+
+TEST(Panels, DrawAnErrorInsteadOfARun) {
+  Snapshot snapshot;
+  snapshot.error = invalid_request(
+      "a tile of 512 x 512 does not fit: it needs 1.5 MB of shared memory, a thread block has 227 "
+      "KB; the largest that fits is 128 x 128");
+  check_all(snapshot, "error");
+}
+
+TEST(Panels, DrawFlash2FromTheFirstStepToTheLast) {
+  check_run({}, {0.0, 0.02, 0.2, 0.48, 0.62, 0.97, 1.0});
+}
+
+TEST(Panels, DrawFlash1FromTheFirstStepToTheLast) {
+  SampleRequest request;
+  request.algorithm = "flash1";
+  check_run(request, {0.0, 0.3, 0.51, 1.0});
+  request.carry = Carry::fp32;
+  check_run(request, {0.5, 1.0});
+}
+
+TEST(Panels, DrawEveryLaunchOfStandardAttention) {
+  SampleRequest request;
+  request.algorithm = "standard";
+  check_run(request, {0.0, 0.2, 0.5, 0.62, 0.9, 1.0});
+}
+
+TEST(Panels, DrawACausalMaskAndRaggedTiles) {
+  SampleRequest request;
+  request.problem.N = 100;
+  request.problem.N_kv = 75;
+  request.problem.mask = Mask::causal();
+  request.tiling = {32, 16};
+  for (const char* algorithm : {"flash2", "flash1", "standard"}) {
+    request.algorithm = algorithm;
+    check_run(request, {0.1, 0.55, 0.95});
+  }
+}
+
+TEST(Panels, DrawAHugeProblemWithoutValues) {
+  check_run(test::huge_request(), {0.0, 0.5, 1.0});
+}
+
+TEST(Panels, DrawASingleQueryAndASingleKey) {
+  SampleRequest request;
+  request.problem.N = request.problem.N_kv = 1;
+  check_run(request, {0.0, 0.5, 1.0});
+}
+
+TEST(Panels, DrawATilingThatDoesNotFit) {
+  SampleRequest request;
+  request.problem.N = request.problem.N_kv = 1024;
+  request.problem.d = 256;
+  request.tiling = {512, 512};
+  request.allow_overflow = true;
+  check_run(request, {0.5});
+}
+
+TEST(Panels, DrawTheWholePassTheOtherChartsAndLightThemes) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.4);
+  ViewState view;
+  view.ledger_scope = LedgerScope::whole_pass;
+  view.chart_quantity = ChartQuantity::time;
+  view.theme = ThemeName::light;
+  check_all(snapshot, "light", view);
+  view.chart_quantity = ChartQuantity::memory;
+  view.theme = ThemeName::contrast;
+  check_all(snapshot, "contrast", view);
+}
+
+TEST(Panels, StayWithinAFewThousandTrianglesAt64x64Tiles) {
+  SampleRequest request;
+  request.problem.N = request.problem.N_kv = 1024;
+  request.tiling = {16, 16};
+  request.problem.mask = Mask::causal();
+  const auto run = test::sample_run(request);
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.9);
+  const Scales scales = scales_for(1600, 900, 1.0f, false);
+  const Layout layout = layout_screen(1600, 900, scales, kEverySlot, false);
+  HeadlessImGui imgui(1600, 900);
+  int vertices = 0;
+  for (const auto& panel : make_panels()) {
+    Surroundings around;
+    draw_panel(imgui, *panel, snapshot, layout.panels.at(panel->slot()), scales, false, around);
+    vertices += imgui.vertex_count();
+  }
+  EXPECT_LT(vertices, 100'000);
+}
+
+/// Draws one panel at 1600 x 900 with the mouse where `where` says, pressed in the second frame.
+struct Pointed {
+  Surroundings around;
+  std::vector<Command> commands;
+};
+
+void point_at(std::string_view name, const Snapshot& snapshot, const std::string& rect_name,
+              ImVec2 share, Pointed& result) {
+  const Scales scales = scales_for(1600, 900, 1.0f, false);
+  const Layout layout = layout_screen(1600, 900, scales, kEverySlot, false);
+  HeadlessImGui imgui(1600, 900);
+  for (const auto& panel : make_panels()) {
+    if (panel->name() != name) continue;
+    const Rect rect = layout.panels.at(panel->slot());
+    draw_panel(imgui, *panel, snapshot, rect, scales, false, result.around);
+    const auto target = result.around.rects.find(rect_name);
+    ASSERT_TRUE(target) << rect_name;
+    const ImVec2 at{target->min.x + share.x * target->width(),
+                    target->min.y + share.y * target->height()};
+    for (const bool pressed : {false, true, false}) {
+      imgui.set_mouse(at, pressed);
+      draw_panel(imgui, *panel, snapshot, rect, scales, false, result.around);
+    }
+  }
+  result.commands = result.around.commands.take();
+}
+
+TEST(ScoresPanel, AClickChoosesTheQueryRow) {
+  const auto run = test::sample_run({});
+  Pointed pointed;
+  point_at("scores", test::sample_snapshot(*run, 0.5), "scores.grid", {0.5f, 0.805f}, pointed);
+  EXPECT_EQ(pointed.around.view.query_row, 51);
+}
+
+TEST(ExplainPanel, ATabShowsTheCudaSource) {
+  const auto run = test::sample_run({});
+  Pointed pointed;
+  point_at("explain", test::sample_snapshot(*run, 0.5), "explain.tab.CUDA source", {0.5f, 0.5f},
+           pointed);
+  EXPECT_EQ(pointed.around.view.explain_tab, ExplainTab::cuda_source);
+}
+
+TEST(LedgerPanel, RunAsksForTheGpuAndCopyForText) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  Pointed pointed;
+  point_at("ledger", snapshot, "ledger.run", {0.5f, 0.5f}, pointed);
+  ASSERT_EQ(pointed.commands.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<RunOnGpu>(pointed.commands[0]));
+  point_at("ledger", snapshot, "ledger.copy", {0.5f, 0.5f}, pointed);
+  ASSERT_EQ(pointed.commands.size(), 1U);
+  ASSERT_TRUE(std::holds_alternative<CopyText>(pointed.commands[0]));
+  EXPECT_NE(std::get<CopyText>(pointed.commands[0]).text.find("K read,"), std::string::npos);
+}
+
+TEST(ChartsPanel, SavesItsPicture) {
+  const auto run = test::sample_run({});
+  Pointed pointed;
+  point_at("charts", test::sample_snapshot(*run, 0.5), "charts.save", {0.5f, 0.5f}, pointed);
+  ASSERT_EQ(pointed.commands.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<SavePicture>(pointed.commands[0]));
+}
+
+}  // namespace
+}  // namespace attnscope::app

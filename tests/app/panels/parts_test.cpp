@@ -1,0 +1,202 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "app/panels/memory_layout.h"
+#include "app/panels/score_cells.h"
+#include "app/panels/size_sweep.h"
+#include "app/panels/snapshot_view.h"
+#include "app/panels/softmax_terms.h"
+#include "app/panels/source_view.h"
+#include "app/panels/timeline_lanes.h"
+#include "tests/app/panels/sample_snapshot.h"
+
+namespace attnscope::app {
+namespace {
+
+using test::SampleRequest;
+
+TEST(MemoryLayout, DrawsShapesToScaleWhereTheyFit) {
+  const std::vector<RowItem> items{{{16, 16}, 20.0f}, {{16, 64}, 20.0f}, {{16, 1}, 20.0f}};
+  const RowLayout layout = lay_out_row(items, 500.0f, 90.0f, 10.0f, 5.0f);
+  EXPECT_TRUE(layout.uniform);
+  EXPECT_FLOAT_EQ(layout.places[0].width, layout.places[0].height);
+  EXPECT_FLOAT_EQ(layout.places[1].width, 4.0f * layout.places[0].width);
+  EXPECT_EQ(layout.scale_note(), "to scale");
+}
+
+TEST(MemoryLayout, KeepsAreasToScaleWhereShapesWouldBeTooFlat) {
+  const std::vector<RowItem> items{{{4, 1024}, 20.0f}, {{4, 512}, 20.0f}};
+  const RowLayout layout = lay_out_row(items, 500.0f, 90.0f, 10.0f, 5.0f);
+  EXPECT_FALSE(layout.uniform);
+  const auto area = [&](std::size_t k) { return layout.places[k].width * layout.places[k].height; };
+  EXPECT_NEAR(area(0) / area(1), 2.0f, 1e-3f);
+  EXPECT_EQ(layout.scale_note(), "areas to scale");
+}
+
+TEST(MemoryLayout, SaysSoWhenItDrawsThinOnesWider) {
+  const std::vector<RowItem> items{{{16384, 64}, 30.0f}, {{16384, 16384}, 30.0f}};
+  const RowLayout layout = lay_out_row(items, 500.0f, 150.0f, 10.0f, 7.0f);
+  EXPECT_TRUE(layout.any_widened);
+  EXPECT_GE(layout.places[0].width, 7.0f);
+  EXPECT_NE(layout.scale_note().find("drawn wider"), std::string::npos);
+}
+
+TEST(MemoryLayout, NeverLeavesItsRoom) {
+  for (const Index cols : {1, 16, 512, 100000}) {
+    const std::vector<RowItem> items(9, {{64, cols}, 25.0f});
+    const RowLayout layout = lay_out_row(items, 400.0f, 80.0f, 8.0f, 5.0f);
+    const RowPlace& last = layout.places.back();
+    EXPECT_LE(last.cell_x + last.cell_width, 400.5f) << cols;
+    EXPECT_LE(last.height, 80.5f) << cols;
+  }
+}
+
+TEST(ScoreCells, NeverCrossATilesBorderAndCoverTheAxis) {
+  for (const Index size : {1, 64, 100, 1024, 5000, 16384}) {
+    for (const Index tile : {16, 64, 100}) {
+      const auto spans = cut_axis(size, tile, 64);
+      EXPECT_LE(spans.size(), 64U);
+      Index at = 0;
+      for (const CellSpan& span : spans) {
+        EXPECT_EQ(span.begin, at);
+        EXPECT_EQ(span.tile, span.begin / tile);
+        EXPECT_EQ(span.past_tile, ceil_div(span.end, tile));
+        at = span.end;
+      }
+      EXPECT_EQ(at, size);
+    }
+  }
+}
+
+TEST(ScoreTiles, AreUntouchedThenInSramThenDiscarded) {
+  const auto run = test::sample_run({});
+  const TileLife life = run->info()->score_tiles[5];  // tile (1, 1)
+  EXPECT_EQ(score_tile_state(run->at(life.first - 1), 1, 1), TileState::untouched);
+  EXPECT_EQ(score_tile_state(run->at(life.first), 1, 1), TileState::in_sram);
+  EXPECT_EQ(score_tile_state(run->at(life.last), 1, 1), TileState::discarded);
+}
+
+TEST(ScoreTiles, OfStandardAttentionStayInHbm) {
+  SampleRequest request;
+  request.algorithm = "standard";
+  const auto run = test::sample_run(request);
+  EXPECT_EQ(score_tile_state(run->at(run->info()->step_count - 1), 1, 1), TileState::stored);
+}
+
+TEST(ScoreTiles, ThatTheMaskEmptiesAreSkipped) {
+  SampleRequest request;
+  request.problem.mask = Mask::causal();
+  const auto run = test::sample_run(request);
+  EXPECT_EQ(score_tile_state(run->at(run->info()->step_count - 1), 0, 3), TileState::skipped);
+}
+
+TEST(SoftmaxTerms, ShowTheNumbersOfWhatHasRunOnly) {
+  SoftmaxRow row;
+  row.m_prev = 1.16;
+  row.row_max = 2.327;
+  row.m = 2.327;
+  row.alpha = std::exp(1.16 - 2.327);
+  const auto terms = softmax_terms(row, "flash2");
+  ASSERT_EQ(terms.size(), 4U);
+  EXPECT_EQ(terms[0].numbers, "max(1.160, 2.327)");
+  EXPECT_EQ(terms[1].numbers, "exp(-1.167)");
+  EXPECT_TRUE(terms[1].result);
+  EXPECT_EQ(terms[2].numbers, "");
+  EXPECT_FALSE(terms[2].result);
+}
+
+TEST(SoftmaxTerms, HoldAsEquationsAtEveryStep) {
+  for (const char* algorithm : {"flash1", "flash2"}) {
+    SampleRequest request;
+    request.algorithm = algorithm;
+    const auto run = test::sample_run(request);
+    int checked = 0;
+    for (Index step = 0; step < run->info()->step_count; ++step) {
+      const SoftmaxRow row = run->at(step, 37, 3).softmax_row;
+      if (!row.alpha || !row.l || !row.l_prev || !row.row_sum) continue;
+      const double sum = row.beta.value_or(1.0) * *row.row_sum;
+      EXPECT_NEAR(*row.l, *row.alpha * *row.l_prev + sum, 1e-9 * *row.l) << algorithm << step;
+      ++checked;
+    }
+    EXPECT_GT(checked, 4) << algorithm;
+  }
+}
+
+TEST(SourceView, EmbedsEveryKernelOfTheCatalog) {
+  const auto source = embedded_source("kernels/flash2/flash2_forward.cuh");
+  ASSERT_TRUE(source);
+  EXPECT_NE(source->find("__global__"), std::string_view::npos);
+  EXPECT_FALSE(embedded_source("kernels/none.cu"));
+  EXPECT_FALSE(embedded_source(""));
+}
+
+TEST(SourceView, ColoursCommentsAndKeywords) {
+  using Kind = SourceSpan::Kind;
+  bool in_block = false;
+  const auto spans = highlighted("  const int x = 1;  // one", in_block);
+  ASSERT_EQ(spans.size(), 6U);
+  EXPECT_EQ(spans[1].text, "const");
+  EXPECT_EQ(spans[1].kind, Kind::keyword);
+  EXPECT_EQ(spans[5].text, "// one");
+  EXPECT_EQ(spans[5].kind, Kind::comment);
+  std::string joined;
+  for (const SourceSpan& span : spans) joined += span.text;
+  EXPECT_EQ(joined, "  const int x = 1;  // one");
+
+  EXPECT_EQ(highlighted("/* begins", in_block)[0].kind, Kind::comment);
+  EXPECT_TRUE(in_block);
+  EXPECT_EQ(highlighted("ends */ int", in_block)[0].text, "ends */");
+  EXPECT_FALSE(in_block);
+}
+
+TEST(SourceView, FindsTheCommentThatSpeaksOfALine) {
+  const std::vector<std::string_view> lines{"// load Q_i", "x = 1;", "// O = diag(alpha) O + P Vj",
+                                            "// store Oi"};
+  EXPECT_EQ(marker_line(lines, "load Q_i"), 0);
+  EXPECT_EQ(marker_line(lines, "O_i = alpha · O_i + P V_j"), 2);
+  EXPECT_EQ(marker_line(lines, "mask S"), -1);
+  EXPECT_EQ(marker_line(lines, ""), -1);
+}
+
+TEST(TimelineLanes, HoldTheOperationsOfTheRun) {
+  for (const char* algorithm : {"flash1", "flash2", "standard"}) {
+    SampleRequest request;
+    request.algorithm = algorithm;
+    const auto run = test::sample_run(request);
+    TimelineLanes lanes;
+    for (Index step = 0; step < run->info()->step_count; step += 7) {
+      const Snapshot snapshot = run->at(step);
+      lanes.update(snapshot, 3);
+      bool found = false;
+      for (const Lane& lane : lanes.lanes()) {
+        ASSERT_EQ(static_cast<Index>(lane.ops.size()), lane.end - lane.begin);
+        if (step < lane.begin || step >= lane.end) continue;
+        found = true;
+        const TileOp& op = lane.ops[static_cast<std::size_t>(step - lane.begin)];
+        EXPECT_EQ(op.kind, snapshot.op.kind) << algorithm << " " << step;
+        EXPECT_EQ(op.line, snapshot.op.line) << algorithm << " " << step;
+      }
+      EXPECT_TRUE(found) << algorithm << " " << step;
+    }
+  }
+}
+
+TEST(SizeSweep, KeepsTheTokensAndTheWidth) {
+  const SweepKey key{128, DType::bf16, Mask::none(), "h200"};
+  const AttentionProblem problem = sweep_problem(key, 4096);
+  EXPECT_EQ(problem.batch * problem.N, 16384);
+  EXPECT_EQ(problem.heads * problem.d, 2048);
+}
+
+TEST(SizeSweep, ModelsEveryAlgorithmAtEveryLength) {
+  const std::atomic<bool> never{false};
+  const SizeSweep sweep =
+      run_size_sweep({64, DType::bf16, Mask::none(), "h200"}, load_gpu("h200").value(), never);
+  EXPECT_EQ(sweep.points.size(), 3 * sweep_lengths().size());
+  const std::atomic<bool> at_once{true};
+  EXPECT_TRUE(run_size_sweep(sweep.key, load_gpu("h200").value(), at_once).points.empty());
+}
+
+}  // namespace
+}  // namespace attnscope::app

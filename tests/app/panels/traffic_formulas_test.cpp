@@ -1,0 +1,64 @@
+#include "app/panels/traffic_formulas.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/app/panels/sample_snapshot.h"
+
+namespace attnscope::app {
+namespace {
+
+using test::SampleRequest;
+
+/// Every tensor's bytes of a head, by the schedule and by the closed form.
+void expect_equal(const SampleRequest& request) {
+  const auto run = test::sample_run(request);
+  const RunInfo& info = *run->info();
+  BytesByTensor closed{};
+  for (const TrafficFormula& formula :
+       traffic_formulas(request.algorithm, info.problem, info.tiling, info.options)) {
+    EXPECT_FALSE(formula.text.empty());
+    Bytes& bytes = of(closed, formula.tensor);
+    (formula.write ? bytes.write_bytes : bytes.read_bytes) += formula.bytes;
+  }
+  for (int t = 0; t < kTensorCount; ++t) {
+    const auto tensor = static_cast<Tensor>(t);
+    EXPECT_EQ(of(closed, tensor), of(info.head_bytes, tensor))
+        << request.algorithm << " " << to_string(tensor) << " N " << request.problem.N << " N_kv "
+        << request.problem.N_kv << " mask " << to_string(request.problem.mask);
+  }
+}
+
+TEST(TrafficFormulas, EqualTheSchedulesOverShapesAndMasks) {
+  for (const char* algorithm : {"standard", "flash1", "flash2"}) {
+    for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
+                             Mask::window(10, 3)}) {
+      for (const auto& [N, N_kv] :
+           {std::pair<Index, Index>{64, 64}, {100, 75}, {33, 120}, {1, 1}}) {
+        SampleRequest request;
+        request.algorithm = algorithm;
+        request.problem.N = N;
+        request.problem.N_kv = N_kv;
+        request.problem.mask = mask;
+        request.tiling = {16, 32};
+        expect_equal(request);
+      }
+    }
+  }
+}
+
+TEST(TrafficFormulas, KnowTheFp32CarryOfFlash1) {
+  SampleRequest request;
+  request.algorithm = "flash1";
+  request.carry = Carry::fp32;
+  expect_equal(request);
+  request.problem.mask = Mask::causal();
+  expect_equal(request);
+}
+
+TEST(TrafficFormulas, AreNoneForAnUnknownAlgorithm) {
+  EXPECT_TRUE(traffic_formulas("block_sparse", {}, {}, {}).empty());
+}
+
+}  // namespace
+}  // namespace attnscope::app
