@@ -21,7 +21,7 @@ struct HeadCounts {
   std::vector<Flops> flops;
   std::vector<LaunchOccupancy> occupancy;
   HbmFootprint footprint;
-  Index op_count = 0;
+  std::vector<Index> ops;  ///< of each launch
 };
 
 HeadCounts count_head(const Pass& pass, const PassRun& run) {
@@ -30,11 +30,11 @@ HeadCounts count_head(const Pass& pass, const PassRun& run) {
   OccupancyObserver occupancy;
   HeadCounts counts;
   Observer* const observers[] = {&traffic, &flops, &occupancy, &counts.footprint};
-  run_head(pass, run, 0, 0, observers);
+  run_head(pass, run, 0, run.problem.heads_per_kv_head() - 1, observers);  // every launch
   counts.traffic = traffic.launches();
   counts.flops = flops.launches();
   counts.occupancy = occupancy.launches();
-  counts.op_count = flops.op_count();
+  counts.ops = flops.op_counts();
   return counts;
 }
 
@@ -131,13 +131,12 @@ void add_occupancy(SimulationReport& report, std::span<const LaunchOccupancy> la
 }
 
 /// Occupancy needs the slots only, which a one-tile head shows: no need to run the whole sweep.
-std::vector<LaunchOccupancy> occupancy_of(const Algorithm& algorithm, const PassRun& run) {
+std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) {
   PassRun one_tile = run;
   one_tile.problem.N = std::min(run.problem.N, run.tiling.Br);
   one_tile.problem.mask = Mask::none();
   OccupancyObserver occupancy;
   Observer* const observers[] = {&occupancy};
-  const Pass pass = algorithm.forward(run.options);
   for (const Launch& launch : pass.launches) {
     const TileGrid grid = launch.grid(one_tile.problem, run.tiling, run.options);
     Program program(observers);
@@ -154,18 +153,19 @@ ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
                                  const GpuDescription& gpu) {
   const Index rows = softmax_rows_per_block(problem.N_kv);
   const Index row_bytes = rows * problem.N_kv * size_bytes(problem.dtype);
-  ScheduleOptions options{.carry = carry};
-  if (row_bytes > gpu.shared_bytes_per_block) {
-    // The panel's scores take half of the registers, in fp32
-    options.softmax_panel_cols =
-        std::max<Index>(16, gpu.register_bytes_per_sm / (2 * rows * size_bytes(DType::fp32)));
-  }
-  return options;
+  // A panel's values take half of the registers, in fp32
+  const Index panel_cols =
+      std::max<Index>(16, gpu.register_bytes_per_sm / (2 * rows * size_bytes(DType::fp32)));
+  return {.carry = carry,
+          .softmax_panel_cols = row_bytes > gpu.shared_bytes_per_block ? panel_cols : 0,
+          .gradient_panel_cols = 2 * row_bytes > gpu.shared_bytes_per_block ? panel_cols : 0,
+          .heads_per_kv_head = problem.heads_per_kv_head()};
 }
 
 std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
-                                     Carry carry, const GpuDescription& gpu) {
+                                     Carry carry, const GpuDescription& gpu, PassKind pass) {
   const ScheduleOptions options = schedule_options(problem, carry, gpu);
+  const Pass launches = make_pass(algorithm, pass, options);
   const auto fits = [&](Index size) {
     // A square problem of one tile uses every slot; the mask empties none of it
     AttentionProblem one_tile = problem;
@@ -173,7 +173,7 @@ std::optional<Tiling> default_tiling(const Algorithm& algorithm, const Attention
     SimulationReport report;
     report.problem = problem;
     report.tiling = {size, size};
-    add_occupancy(report, occupancy_of(algorithm, {one_tile, report.tiling, options, {}}), gpu);
+    add_occupancy(report, occupancy_of(launches, {one_tile, report.tiling, options, {}}), gpu);
     return report.fits;
   };
   std::optional<Tiling> best;
@@ -189,8 +189,9 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
     return invalid_request(unknown_name_message("algorithm", request.algorithm, algorithm_names()));
   }
   const std::optional<Tiling> tiling =
-      request.tiling ? request.tiling
-                     : default_tiling(*algorithm, request.problem, request.carry, request.gpu);
+      request.tiling
+          ? request.tiling
+          : default_tiling(*algorithm, request.problem, request.carry, request.gpu, request.pass);
   if (!tiling) {
     return invalid_request(fmt::format("no tiling fits: with d = {} not even 16 x 16 does on {}",
                                        request.problem.d, request.gpu.name));
@@ -209,14 +210,17 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
   SimulationReport report;
   report.problem = request.problem;
   report.algorithm = algorithm->name;
+  report.pass = request.pass;
   report.tiling = *tiling;
   report.carry = request.carry;
   report.gpu = request.gpu.name;
   const ScheduleOptions options = schedule_options(request.problem, request.carry, request.gpu);
+  const Pass pass = make_pass(*algorithm, request.pass, options);
   const PassRun run{request.problem, *tiling, options, {}};
-  add_occupancy(report, occupancy_of(*algorithm, run), request.gpu);
+  add_occupancy(report, occupancy_of(pass, run), request.gpu);
   if (!report.fits && !request.allow_overflow) {
-    const auto nearest = default_tiling(*algorithm, request.problem, request.carry, request.gpu);
+    const auto nearest =
+        default_tiling(*algorithm, request.problem, request.carry, request.gpu, request.pass);
     return invalid_request(fmt::format(
         "the tiling does not fit: {}; {}", report.overflow_reason,
         nearest ? fmt::format("{} x {} does (or pass --allow-overflow)", nearest->Br, nearest->Bc)
@@ -224,13 +228,14 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
   }
 
   // Count one head and multiply: heads are alike
-  const Pass pass = algorithm->forward(options);
   const HeadCounts counts = count_head(pass, run);
-  const Index heads = request.problem.batch * request.problem.heads;
-  report.tile_ops = counts.op_count * heads;
+  report.tile_ops = 0;
   report.peak_hbm_bytes = counts.footprint.peak_bytes(request.problem);
   for (std::size_t index = 0; index < pass.launches.size(); ++index) {
     const Launch& launch = pass.launches[index];
+    const Index heads = request.problem.batch * (launch.once_per_kv_head ? request.problem.kv_heads
+                                                                         : request.problem.heads);
+    report.tile_ops += counts.ops[index] * heads;
     const BytesByTensor& by_tensor = counts.traffic[index].by_tensor;
     LaunchReport& entry = report.launches.emplace_back();
     entry.name = launch.name;

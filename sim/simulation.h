@@ -17,10 +17,11 @@
 
 namespace attnscope {
 
-/// What is asked. The pass is forward.
+/// What is asked.
 struct SimulationRequest {
   AttentionProblem problem;
   std::string algorithm = "flash2";
+  PassKind pass = PassKind::forward;
   std::optional<Tiling> tiling;  ///< nothing: default_tiling()
   Carry carry = Carry::problem;
   GpuDescription gpu;
@@ -43,6 +44,7 @@ struct LaunchReport {
 struct SimulationReport {
   AttentionProblem problem;
   std::string algorithm;
+  PassKind pass = PassKind::forward;
   Tiling tiling;
   Carry carry = Carry::problem;
   std::string gpu;
@@ -85,7 +87,8 @@ Result<SimulationReport> simulate(const SimulationRequest& request);
 /// The largest square tiling, a multiple of 16, whose slots fit a thread block's shared memory and
 /// an SM's registers. Nothing when not even 16 x 16 fits.
 std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
-                                     Carry carry, const GpuDescription& gpu);
+                                     Carry carry, const GpuDescription& gpu,
+                                     PassKind pass = PassKind::forward);
 
 /// How the numbers are computed.
 struct NumericOptions {
@@ -99,6 +102,11 @@ struct NumericResult {
   ForwardResult output;  ///< O [B, H, N, d], LSE [B, H, N, 1]
   ErrorReport O_error;   ///< against the reference
   ErrorReport LSE_error;
+  /// Of the backward pass, when it was asked for.
+  std::optional<Gradients> gradients;
+  ErrorReport dQ_error;
+  ErrorReport dK_error;
+  ErrorReport dV_error;
 };
 
 /// Most memory that numbers may take.

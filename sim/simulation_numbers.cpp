@@ -42,7 +42,10 @@ Result<NumericResult> simulate_numbers(const SimulationRequest& request,
 
   ScheduleOptions schedule = schedule_options(problem, request.carry, request.gpu);
   schedule.standard_writes_lse = true;
-  const Pass pass = find_algorithm(request.algorithm)->forward(schedule);
+  const Algorithm& algorithm = *find_algorithm(request.algorithm);
+  const bool with_gradients = request.pass != PassKind::forward;
+  const Pass forward = algorithm.forward(schedule);
+  const Pass backward = with_gradients ? algorithm.backward(schedule) : Pass{};
   const PassRun run{problem, report.value().tiling, schedule, options.order};
   NumericExecutor executor(problem, inputs, {options.round_to_storage, options.fp32_accumulators});
   Observer* const observers[] = {&executor};
@@ -50,17 +53,36 @@ Result<NumericResult> simulate_numbers(const SimulationRequest& request,
   NumericResult result;
   result.output.O = HeadTensor(problem.batch, problem.heads, problem.N, problem.d);
   result.output.LSE = HeadTensor(problem.batch, problem.heads, problem.N, 1);
+  if (with_gradients) {
+    const HeadTensor keys(problem.batch, problem.kv_heads, problem.N_kv, problem.d);
+    result.gradients = Gradients{result.output.O, keys, keys};
+  }
   for (Index b = 0; b < problem.batch; ++b) {
     for (Index h = 0; h < problem.heads; ++h) {
-      executor.begin_head(b, h, pass.initial_values);
-      run_head(pass, run, b, h, observers);
+      executor.begin_head(b, h, forward.initial_values);
+      run_head(forward, run, b, h, observers);
       head_matrix(result.output.O, b, h) = executor.hbm(Tensor::O);
       head_matrix(result.output.LSE, b, h) = log_sum_exp(executor);
+      if (!with_gradients) continue;
+
+      // The backward pass starts from the HBM that the forward pass left
+      executor.set_initial_values(backward.initial_values);
+      run_head(backward, run, b, h, observers);
+      head_matrix(result.gradients->dQ, b, h) = executor.hbm(Tensor::dQ);
+      if ((h + 1) % problem.heads_per_kv_head() != 0) continue;  // the group is not summed yet
+      head_matrix(result.gradients->dK, b, problem.kv_head_of(h)) = executor.hbm(Tensor::dK);
+      head_matrix(result.gradients->dV, b, problem.kv_head_of(h)) = executor.hbm(Tensor::dV);
     }
   }
   const ForwardResult reference = naive_forward(problem, inputs);
   result.O_error = compare(result.output.O.data, reference.O.data);
   result.LSE_error = compare(result.output.LSE.data, reference.LSE.data);
+  if (with_gradients) {
+    const Gradients gradients = naive_backward(problem, inputs, reference);
+    result.dQ_error = compare(result.gradients->dQ.data, gradients.dQ.data);
+    result.dK_error = compare(result.gradients->dK.data, gradients.dK.data);
+    result.dV_error = compare(result.gradients->dV.data, gradients.dV.data);
+  }
   return result;
 }
 

@@ -13,6 +13,25 @@ Flops flops_of(const TileOp& op, const TileGrid& grid) {
       const Shape a = grid.shape(op.source_tiles[0]);
       return {2 * a.elems() * grid.shape(op.dest_tiles[0]).cols, 0};
     }
+    case OpKind::product_transposed: {
+      const Shape b = grid.shape(op.source_tiles[1]);
+      return {2 * elems(op.dest_tiles[0]) * b.cols, 0};
+    }
+    case OpKind::accumulate_transposed:
+    case OpKind::gradient_product:
+    case OpKind::gradient_product_transposed: {
+      const Index products = 2 * elems(op.source_tiles[0]) * grid.shape(op.dest_tiles[0]).cols;
+      const bool scaled = op.kind != OpKind::accumulate_transposed;
+      return {products, scaled ? elems(op.dest_tiles[0]) : 0};
+    }
+    case OpKind::row_dot:
+    case OpKind::add_row_dot:
+      return {0, 2 * elems(op.source_tiles[0])};
+    case OpKind::softmax_gradient:
+      return {0, 2 * elems(op.dest_tiles[0])};
+    case OpKind::add:
+    case OpKind::atomic_add:
+      return {0, elems(op.dest_tiles[0])};
     case OpKind::row_max:
       return {0, elems(op.source_tiles[0])};
     case OpKind::running_max:  // the maxima, then a subtraction and an exp for each row
@@ -41,12 +60,13 @@ Flops flops_of(const TileOp& op, const TileGrid& grid) {
 void FlopCounter::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
   grid_ = &grid;
   launches_.emplace_back();
+  op_counts_.push_back(0);
 }
 
 void FlopCounter::observe(std::span<const TileOp> ops) {
   Flops& flops = launches_.back();
   for (const TileOp& op : ops) flops += flops_of(op, *grid_);
-  op_count_ += static_cast<Index>(ops.size());
+  op_counts_.back() += static_cast<Index>(ops.size());
 }
 
 }  // namespace attnscope

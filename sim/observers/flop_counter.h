@@ -2,6 +2,7 @@
 /// max, subtract, exp, multiply, add, divide and log are 1 each.
 #pragma once
 
+#include <numeric>
 #include <vector>
 
 #include "sim/ops/observer.h"
@@ -28,13 +29,14 @@ class FlopCounter : public Observer {
 
   /// One entry a launch, in the order in which they ran.
   const std::vector<Flops>& launches() const { return launches_; }
-  /// Operations of every kind seen so far.
-  Index op_count() const { return op_count_; }
+  /// Tile operations of each launch, and of all.
+  const std::vector<Index>& op_counts() const { return op_counts_; }
+  Index op_count() const { return std::accumulate(op_counts_.begin(), op_counts_.end(), Index{0}); }
 
  private:
   const TileGrid* grid_ = nullptr;
   std::vector<Flops> launches_;
-  Index op_count_ = 0;
+  std::vector<Index> op_counts_;
 };
 
 }  // namespace attnscope

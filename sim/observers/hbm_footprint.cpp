@@ -3,8 +3,9 @@
 namespace attnscope {
 
 Index whole_tensor_bytes(Tensor tensor, const AttentionProblem& problem) {
-  const Index heads =
-      layout_of(tensor) == TensorLayout::key_by_d ? problem.kv_heads : problem.heads;
+  const TensorLayout layout = layout_of(tensor);
+  const bool by_keys = layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d;
+  const Index heads = by_keys ? problem.kv_heads : problem.heads;
   return problem.batch * heads * tensor_shape(tensor, problem).elems() *
          element_bytes(tensor, problem.dtype);
 }
@@ -12,7 +13,8 @@ Index whole_tensor_bytes(Tensor tensor, const AttentionProblem& problem) {
 void HbmFootprint::observe(std::span<const TileOp> ops) {
   for (const TileOp& op : ops) {
     if (op.kind == OpKind::load) touched_.set(static_cast<std::size_t>(op.source_tiles[0].tensor));
-    if (op.kind == OpKind::store) touched_.set(static_cast<std::size_t>(op.dest_tiles[0].tensor));
+    if (op.kind == OpKind::store || op.kind == OpKind::atomic_add)
+      touched_.set(static_cast<std::size_t>(op.dest_tiles[0].tensor));
   }
 }
 

@@ -50,11 +50,21 @@ void for_each_by_row(RowMatrix& dest, const RowMatrix& row, F f) {
 
 void NumericExecutor::begin_head(Index batch, Index head,
                                  std::span<const InitialValue> initial_values) {
-  for (RowMatrix& tensor : hbm_) tensor.resize(0, 0);
+  const bool new_group = head % problem_.heads_per_kv_head() == 0;
+  for (int index = 0; index < kTensorCount; ++index) {
+    const auto tensor = static_cast<Tensor>(index);
+    const bool of_group = layout_of(tensor) == TensorLayout::group_key_by_d;
+    if (new_group || !of_group) hbm(tensor).resize(0, 0);
+  }
   const Index kv_head = problem_.kv_head_of(head);
   hbm(Tensor::Q) = head_matrix(inputs_.Q, batch, head);
   hbm(Tensor::K) = head_matrix(inputs_.K, batch, kv_head);
   hbm(Tensor::V) = head_matrix(inputs_.V, batch, kv_head);
+  if (inputs_.dO.size() > 0) hbm(Tensor::dO) = head_matrix(inputs_.dO, batch, head);
+  set_initial_values(initial_values);
+}
+
+void NumericExecutor::set_initial_values(std::span<const InitialValue> initial_values) {
   for (const InitialValue& initial : initial_values) {
     const Shape shape = tensor_shape(initial.tensor, problem_);
     hbm(initial.tensor).setConstant(shape.rows, shape.cols, initial.value);
@@ -127,6 +137,7 @@ void NumericExecutor::load(const TileOp& op) {
   }
 }
 
+/// Stores, or adds to what is there.
 void NumericExecutor::store(const TileOp& op) {
   const Tile& to = op.dest_tiles[0];
   const Shape shape = grid_->shape(to);
@@ -137,7 +148,11 @@ void NumericExecutor::store(const TileOp& op) {
     tensor.setConstant(whole.rows, whole.cols, kNaN);
   }
   auto place = tensor.block(origin.rows, origin.cols, shape.rows, shape.cols);
-  place = read(op.source_tiles[0]);
+  if (op.kind == OpKind::atomic_add) {
+    place += read(op.source_tiles[0]);
+  } else {
+    place = read(op.source_tiles[0]);
+  }
   if (precision_.round_to_storage) {
     const DType type = storage_type(to.tensor, problem_.dtype);
     place = place.unaryExpr([type](double x) { return round_to(type, x); });
@@ -204,8 +219,54 @@ void NumericExecutor::execute_softmax(const TileOp& op) {
     case OpKind::log_sum_exp:
       write(dest) = a.array() + b.array().log();
       break;
+    case OpKind::row_dot:
+      write(dest) = a.cwiseProduct(b).rowwise().sum();
+      break;
+    case OpKind::add_row_dot:
+      update(dest) += a.cwiseProduct(b).rowwise().sum();
+      break;
+    case OpKind::softmax_gradient: {
+      const RowMatrix D = read(op.source_tiles[2]);
+      write(dest) = b;
+      for_each_by_row(slot(dest).values, D, std::minus<>());
+      slot(dest).values.array() *= a.array();
+      break;
+    }
+    case OpKind::add:
+      update(dest) += a;
+      break;
     default:
       ATTNSCOPE_CHECK(to_string(op.kind), ==, "a softmax operation");
+  }
+}
+
+/// Matrix products, from operands in the storage type.
+void NumericExecutor::execute_product(const TileOp& op) {
+  const Tile& dest = op.dest_tiles[0];
+  const RowMatrix a = operand(op.source_tiles[0]);
+  const RowMatrix b = operand(op.source_tiles[1]);
+  const double scale = problem_.softmax_scale();
+  switch (op.kind) {
+    case OpKind::scores:
+      write(dest).noalias() = scale * (a * b.transpose());
+      break;
+    case OpKind::accumulate:
+      update(dest).noalias() += a * b;
+      break;
+    case OpKind::product_transposed:
+      write(dest).noalias() = a * b.transpose();
+      break;
+    case OpKind::accumulate_transposed:
+      update(dest).noalias() += a.transpose() * b;
+      break;
+    case OpKind::gradient_product:
+      update(dest).noalias() += scale * (a * b);
+      break;
+    case OpKind::gradient_product_transposed:
+      update(dest).noalias() += scale * (a.transpose() * b);
+      break;
+    default:
+      ATTNSCOPE_CHECK(to_string(op.kind), ==, "a matrix product");
   }
 }
 
@@ -216,6 +277,7 @@ void NumericExecutor::execute(const TileOp& op) {
       load(op);
       break;
     case OpKind::store:
+    case OpKind::atomic_add:
       store(op);
       break;
     case OpKind::fill_zero:
@@ -229,20 +291,12 @@ void NumericExecutor::execute(const TileOp& op) {
       write(dest) = source;
       break;
     }
-    case OpKind::scores: {
-      const RowMatrix Q = operand(op.source_tiles[0]);
-      const RowMatrix K = operand(op.source_tiles[1]);
-      write(dest).noalias() = problem_.softmax_scale() * (Q * K.transpose());
-      break;
-    }
-    case OpKind::accumulate: {
-      const RowMatrix left = operand(op.source_tiles[0]);
-      const RowMatrix right = operand(op.source_tiles[1]);
-      update(dest).noalias() += left * right;
-      break;
-    }
     default:
-      execute_softmax(op);
+      if (op.is_matrix_product()) {
+        execute_product(op);
+      } else {
+        execute_softmax(op);
+      }
   }
   finish(op);
 }

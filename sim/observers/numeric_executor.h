@@ -37,6 +37,9 @@ class NumericExecutor : public Observer {
   /// Loads the head's inputs and initial values into HBM and poisons the rest.
   void begin_head(Index batch, Index head, std::span<const InitialValue> initial_values);
 
+  /// Sets tensors to a value, as a caller does before a pass; the rest of HBM stays.
+  void set_initial_values(std::span<const InitialValue> initial_values);
+
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void begin_block(const BlockId& block) override;
   void observe(std::span<const TileOp> ops) override;
@@ -63,6 +66,7 @@ class NumericExecutor : public Observer {
   void running_max(const TileOp& op);
   RowMatrix operand(const Tile& tile);
   void execute_softmax(const TileOp& op);
+  void execute_product(const TileOp& op);
   void finish(const TileOp& op);
 
   AttentionProblem problem_;

@@ -8,8 +8,11 @@ OnChipSpace on_chip_space(const Tile& tile) {
     case Tensor::K:
     case Tensor::V:
     case Tensor::P:
+    case Tensor::dO:
+    case Tensor::dS:
       return OnChipSpace::shared;
     case Tensor::S:
+    case Tensor::dP:
       return tile.j == kAllColumns ? OnChipSpace::shared : OnChipSpace::registers;
     default:
       return OnChipSpace::registers;

@@ -14,6 +14,13 @@ Index moved_bytes(const TileOp& op, const TileGrid& grid) {
   return grid.shape(hbm).elems() * element_bytes(hbm.tensor, grid.problem().dtype);
 }
 
+void count_write(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor) {
+  Bytes& bytes = of(by_tensor, op.dest_tiles[0].tensor);
+  const Index moved = moved_bytes(op, grid);
+  bytes.write_bytes += moved;
+  if (op.kind == OpKind::atomic_add) bytes.atomic_bytes += moved;
+}
+
 void TrafficCounter::begin_launch(std::string_view name, const TileGrid& grid) {
   grid_ = &grid;
   launches_.push_back({std::string(name), {}});
@@ -24,8 +31,8 @@ void TrafficCounter::observe(std::span<const TileOp> ops) {
   for (const TileOp& op : ops) {
     if (op.kind == OpKind::load) {
       of(by_tensor, op.source_tiles[0].tensor).read_bytes += moved_bytes(op, *grid_);
-    } else if (op.kind == OpKind::store) {
-      of(by_tensor, op.dest_tiles[0].tensor).write_bytes += moved_bytes(op, *grid_);
+    } else if (op.moves_bytes()) {
+      count_write(op, *grid_, by_tensor);
     }
   }
 }

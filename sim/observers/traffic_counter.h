@@ -41,6 +41,10 @@ Bytes sum(const BytesByTensor& bytes);
 /// Bytes that an op moves between HBM and SRAM; 0 for any other op.
 Index moved_bytes(const TileOp& op, const TileGrid& grid);
 
+/// Adds a store or an atomic add to its tensor's bytes: an atomic add counts its payload once, as a
+/// write, and under its own key.
+void count_write(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor);
+
 class TrafficCounter : public Observer {
  public:
   struct LaunchTraffic {

@@ -16,6 +16,10 @@ class Program {
   explicit Program(std::span<Observer* const> observers)
       : observers_(observers.begin(), observers.end()) {}
 
+  /// The thread block whose program this is; set before it starts.
+  void begin_block(const BlockId& block) { block_ = block; }
+  const BlockId& block() const { return block_; }
+
   /// Names the pseudo-code line of the operations that follow.
   void at(std::uint8_t line) { line_ = line; }
 
@@ -26,11 +30,24 @@ class Program {
   void store(Tile on_chip, Tile hbm) { emit(OpKind::store, {hbm}, {on_chip}); }
   void fill_zero(Tile dest) { emit(OpKind::fill_zero, {dest}, {}); }
   void fill_minus_inf(Tile dest) { emit(OpKind::fill_minus_inf, {dest}, {}); }
+  void atomic_add(Tile on_chip, Tile hbm) { emit(OpKind::atomic_add, {hbm}, {on_chip}); }
   void convert(Tile dest, Tile source) { emit(OpKind::convert, {dest}, {source}); }
 
   // Matrix products
   void scores(Tile S, Tile Q, Tile K) { emit(OpKind::scores, {S}, {Q, K}); }
   void accumulate(Tile dest, Tile a, Tile b) { emit(OpKind::accumulate, {dest}, {a, b}); }
+  void product_transposed(Tile dest, Tile a, Tile b) {
+    emit(OpKind::product_transposed, {dest}, {a, b});
+  }
+  void accumulate_transposed(Tile dest, Tile a, Tile b) {
+    emit(OpKind::accumulate_transposed, {dest}, {a, b});
+  }
+  void gradient_product(Tile dest, Tile dS, Tile b) {
+    emit(OpKind::gradient_product, {dest}, {dS, b});
+  }
+  void gradient_product_transposed(Tile dest, Tile dS, Tile b) {
+    emit(OpKind::gradient_product_transposed, {dest}, {dS, b});
+  }
 
   // Softmax
   void mask(Tile S) { emit(OpKind::mask, {S}, {S}); }
@@ -44,6 +61,14 @@ class Program {
   void rescale(Tile dest, Tile factor) { emit(OpKind::rescale, {dest}, {factor}); }
   void normalize(Tile dest, Tile l) { emit(OpKind::normalize, {dest}, {l}); }
   void log_sum_exp(Tile LSE, Tile m, Tile l) { emit(OpKind::log_sum_exp, {LSE}, {m, l}); }
+
+  // Gradient of the softmax
+  void row_dot(Tile D, Tile a, Tile b) { emit(OpKind::row_dot, {D}, {a, b}); }
+  void add_row_dot(Tile D, Tile a, Tile b) { emit(OpKind::add_row_dot, {D}, {a, b}); }
+  void softmax_gradient(Tile dS, Tile P, Tile dP, Tile D) {
+    emit(OpKind::softmax_gradient, {dS}, {P, dP, D});
+  }
+  void add(Tile dest, Tile source) { emit(OpKind::add, {dest}, {source}); }
 
   /// Hands every buffered operation to the observers; the end of a block calls it.
   void flush();
@@ -60,6 +85,7 @@ class Program {
     if (++size_ == buffer_.size()) flush();
   }
 
+  BlockId block_;
   std::vector<Observer*> observers_;
   std::array<TileOp, 64> buffer_;  // one virtual call an observer for many operations
   std::size_t size_ = 0;

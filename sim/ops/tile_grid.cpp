@@ -11,12 +11,22 @@ TensorLayout layout_of(Tensor tensor) {
     case Tensor::Q:
     case Tensor::O:
     case Tensor::O_carry:
+    case Tensor::dO:
+    case Tensor::dQ:
+    case Tensor::dQ_accum:
       return TensorLayout::query_by_d;
     case Tensor::K:
     case Tensor::V:
+    case Tensor::dK:
+    case Tensor::dV:
       return TensorLayout::key_by_d;
+    case Tensor::dK_heads:
+    case Tensor::dV_heads:
+      return TensorLayout::group_key_by_d;
     case Tensor::S:
     case Tensor::P:
+    case Tensor::dP:
+    case Tensor::dS:
       return TensorLayout::query_by_key;
     case Tensor::LSE:
     case Tensor::m:
@@ -24,6 +34,7 @@ TensorLayout layout_of(Tensor tensor) {
     case Tensor::alpha:
     case Tensor::m_tile:
     case Tensor::l_tile:
+    case Tensor::D:
     case Tensor::beta:
       return TensorLayout::query_by_one;
   }
@@ -37,6 +48,7 @@ Shape by_layout(Tensor tensor, Index rows, Index cols, Index d) {
     case TensorLayout::query_by_d:
       return {rows, d};
     case TensorLayout::key_by_d:
+    case TensorLayout::group_key_by_d:
       return {cols, d};
     case TensorLayout::query_by_key:
       return {rows, cols};
@@ -112,6 +124,8 @@ Shape TileGrid::origin(const Tile& tile) const {
   switch (layout_of(tile.tensor)) {
     case TensorLayout::key_by_d:
       return {col_begin(tile.j), 0};
+    case TensorLayout::group_key_by_d:
+      return {tile.i * problem_.N_kv + col_begin(tile.j), 0};
     case TensorLayout::query_by_key:
       return {row_begin(tile.i), col_begin(tile.j)};
     case TensorLayout::query_by_d:
@@ -122,12 +136,15 @@ Shape TileGrid::origin(const Tile& tile) const {
 }
 
 Shape tensor_shape(Tensor tensor, const AttentionProblem& problem) {
+  if (layout_of(tensor) == TensorLayout::group_key_by_d) {
+    return {problem.heads_per_kv_head() * problem.N_kv, problem.d};
+  }
   return by_layout(tensor, problem.N, problem.N_kv, problem.d);
 }
 
 Index element_bytes(Tensor tensor, DType dtype) {
   if (layout_of(tensor) == TensorLayout::query_by_one) return kStatisticBytes;
-  if (tensor == Tensor::O_carry) return size_bytes(DType::fp32);
+  if (tensor == Tensor::O_carry || tensor == Tensor::dQ_accum) return size_bytes(DType::fp32);
   return size_bytes(dtype);
 }
 

@@ -15,6 +15,10 @@ struct ScheduleOptions {
   /// standard: 0 when a row of S fits on chip, so that the softmax reads S once; else the columns
   /// of the panels in which it sweeps S twice.
   Index softmax_panel_cols = 0;
+  /// The same for the backward pass, which holds a row of P and one of dP.
+  Index gradient_panel_cols = 0;
+  /// Backward, grouped heads: dK and dV of a group's query heads are summed when more than 1.
+  Index heads_per_kv_head = 1;
 };
 
 /// Tile indices [begin, end), iterated in ascending order.
@@ -94,6 +98,13 @@ class TileGrid {
   Tile l(std::int32_t i) const { return row_tile(Tensor::l, i); }
   Tile alpha(std::int32_t i) const { return row_tile(Tensor::alpha, i); }
   Tile LSE(std::int32_t i) const { return row_tile(Tensor::LSE, i); }
+  Tile dO(std::int32_t i) const { return row_tile(Tensor::dO, i); }
+  Tile dQ(std::int32_t i) const { return row_tile(Tensor::dQ, i); }
+  Tile D(std::int32_t i) const { return row_tile(Tensor::D, i); }
+  Tile dK(std::int32_t j) const { return {Tensor::dK, 1, false, 0, j}; }
+  Tile dV(std::int32_t j) const { return {Tensor::dV, 1, false, 0, j}; }
+  Tile dP(std::int32_t i, std::int32_t j) const { return {Tensor::dP, 1, false, i, j}; }
+  Tile dS(std::int32_t i, std::int32_t j) const { return {Tensor::dS, 1, false, i, j}; }
 
  private:
   AttentionProblem problem_;
@@ -105,11 +116,18 @@ class TileGrid {
   Index last_cols_;
 };
 
-/// What a tensor's rows and columns are: queries or keys by d, queries by keys, one number a query.
-enum class TensorLayout : std::uint8_t { query_by_d, key_by_d, query_by_key, query_by_one };
+/// What a tensor's rows and columns are: queries or keys by d, the keys of every query head of a
+/// group by d, queries by keys, one number a query.
+enum class TensorLayout : std::uint8_t {
+  query_by_d,
+  key_by_d,
+  group_key_by_d,
+  query_by_key,
+  query_by_one,
+};
 TensorLayout layout_of(Tensor tensor);
 
-/// Whole tensor of one head.
+/// Whole tensor of one head (dK_heads, dV_heads: of one KV head's group).
 Shape tensor_shape(Tensor tensor, const AttentionProblem& problem);
 
 /// Bytes of one element of the tensor in HBM: the problem's precision, fp32 for row statistics and

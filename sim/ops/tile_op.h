@@ -12,13 +12,16 @@
 namespace attnscope {
 
 /// Every tensor of every algorithm, by the papers' names. m_tile, l_tile and beta are flash1's
-/// m~_ij, l~_ij and exp(m~_ij - m_i_new); O_carry is its O in fp32 between passes over j.
+/// m~_ij, l~_ij and exp(m~_ij - m_i_new); O_carry is its O in fp32 between passes over j. dQ_accum
+/// is dQ in fp32 while thread blocks add to it; dK_heads, dV_heads are the gradients of each query
+/// head of a group, before they are summed.
 // clang-format off
 enum class Tensor : std::uint8_t {
   Q, K, V, O, LSE, S, P, m, l, alpha, m_tile, l_tile, beta, O_carry,
+  dO, dQ, dK, dV, dP, dS, D, dQ_accum, dK_heads, dV_heads,
 };
 // clang-format on
-inline constexpr int kTensorCount = 14;
+inline constexpr int kTensorCount = 24;
 
 std::string_view to_string(Tensor tensor);
 
@@ -33,7 +36,7 @@ struct Tile {
   Tensor tensor = Tensor::Q;
   std::uint8_t slot = kHbm;
   bool last_use = false;  ///< as a source: nothing reads it after this op; its slot is poisoned
-  std::int32_t i = 0;     ///< row tile (queries); unused for K and V
+  std::int32_t i = 0;     ///< row tile (queries); of dK_heads, dV_heads: query head of the group
   std::int32_t j = 0;     ///< column tile (keys), or kAllColumns; unused for row-tile tensors
 
   bool on_chip() const { return slot != kHbm; }
@@ -65,8 +68,17 @@ enum class OpKind : std::uint8_t {
   normalize,    ///< dest /= source, row-wise
   log_sum_exp,  ///< dest = source0 + log(source1): LSE = m + log l
   convert,      ///< dest = source
+  product_transposed,           ///< dest = source0 source1^T
+  accumulate_transposed,        ///< dest += source0^T source1
+  gradient_product,             ///< dest += softmax_scale * source0 source1
+  gradient_product_transposed,  ///< dest += softmax_scale * source0^T source1
+  row_dot,                      ///< dest = rowsum(source0 * source1, element by element)
+  add_row_dot,                  ///< dest += rowsum(source0 * source1, element by element)
+  softmax_gradient,  ///< dest = source0 * (source1 - source2), source2 row-wise: dS = P (dP - D)
+  add,               ///< dest += source
+  atomic_add,        ///< dest (HBM) += source (on chip), whoever else adds
 };
-inline constexpr int kOpKindCount = 16;
+inline constexpr int kOpKindCount = 25;
 
 std::string_view to_string(OpKind kind);
 
@@ -82,8 +94,13 @@ struct TileOp {
 
   std::span<const Tile> dests() const { return {dest_tiles.data(), dest_count}; }
   std::span<const Tile> sources() const { return {source_tiles.data(), source_count}; }
-  bool moves_bytes() const { return kind == OpKind::load || kind == OpKind::store; }
-  bool is_matrix_product() const { return kind == OpKind::scores || kind == OpKind::accumulate; }
+  bool moves_bytes() const {
+    return kind == OpKind::load || kind == OpKind::store || kind == OpKind::atomic_add;
+  }
+  bool is_matrix_product() const {
+    return kind == OpKind::scores || kind == OpKind::accumulate ||
+           (kind >= OpKind::product_transposed && kind <= OpKind::gradient_product_transposed);
+  }
 };
 
 }  // namespace attnscope

@@ -2,6 +2,7 @@
 /// number of thread blocks and the program of one block, with the pseudo-code that it stands for.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,12 @@
 #include "sim/ops/program.h"
 
 namespace attnscope {
+
+/// Which direction is computed. `both` is the forward pass, then the backward pass.
+enum class PassKind : std::uint8_t { forward, backward, both };
+
+std::string_view to_string(PassKind pass);
+std::optional<PassKind> parse_pass(std::string_view name);
 
 /// One line of pseudo-code. Control lines (loops) are not the line of any operation.
 struct PseudoLine {
@@ -27,6 +34,8 @@ struct Launch {
   std::span<const PseudoLine> pseudo_code;
   /// The paper counts each operand of this launch once, whatever a tiled matrix product re-reads.
   bool paper_counts_operands_once = false;
+  /// Runs once for each KV head, after the last query head of its group.
+  bool once_per_kv_head = false;
 };
 
 /// The value that an HBM tensor has before the first launch (the papers' initialisation lines: set
@@ -48,12 +57,27 @@ struct Algorithm {
   std::string_view summary;  ///< one sentence
   std::string_view source;   ///< paper and algorithm number
   Pass (*forward)(const ScheduleOptions&);
+  /// Starts from the HBM that the forward pass left.
+  Pass (*backward)(const ScheduleOptions&);
 };
+
+/// The launches of a pass; of both passes, in order, for PassKind::both.
+Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options);
 
 /// The plain grid of a launch: tiles of Br x Bc.
 TileGrid plain_grid(const AttentionProblem& problem, const Tiling& tiling,
                     const ScheduleOptions& options);
+/// The grid of standard's row-wise launches: a few whole rows a block, or panels of them.
+TileGrid softmax_row_grid(const AttentionProblem& problem, const Tiling& tiling,
+                          const ScheduleOptions& options);
+/// The same for the backward pass.
+TileGrid gradient_row_grid(const AttentionProblem& problem, const Tiling& tiling,
+                           const ScheduleOptions& options);
 /// One thread block for each row tile.
 Index block_per_row_tile(const TileGrid& grid);
+/// One thread block for each column tile.
+Index block_per_column_tile(const TileGrid& grid);
+/// One thread block for each tile (i, j).
+Index block_per_tile(const TileGrid& grid);
 
 }  // namespace attnscope

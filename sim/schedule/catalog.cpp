@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "sim/schedule/flash1_backward.h"
 #include "sim/schedule/flash1_forward.h"
+#include "sim/schedule/flash2_backward.h"
 #include "sim/schedule/flash2_forward.h"
+#include "sim/schedule/standard_backward.h"
 #include "sim/schedule/standard_forward.h"
 
 namespace attnscope {
@@ -13,21 +16,69 @@ TileGrid plain_grid(const AttentionProblem& problem, const Tiling& tiling,
   return {problem, tiling, options};
 }
 
+TileGrid softmax_row_grid(const AttentionProblem& problem, const Tiling& tiling,
+                          const ScheduleOptions& options) {
+  const Index cols = options.softmax_panel_cols > 0 ? options.softmax_panel_cols : tiling.Bc;
+  return {problem, {softmax_rows_per_block(problem.N_kv), cols}, options};
+}
+
+TileGrid gradient_row_grid(const AttentionProblem& problem, const Tiling& tiling,
+                           const ScheduleOptions& options) {
+  const Index cols = options.gradient_panel_cols > 0 ? options.gradient_panel_cols : tiling.Bc;
+  return {problem, {softmax_rows_per_block(problem.N_kv), cols}, options};
+}
+
 Index block_per_row_tile(const TileGrid& grid) {
   return grid.Tr();
+}
+Index block_per_column_tile(const TileGrid& grid) {
+  return grid.Tc();
+}
+Index block_per_tile(const TileGrid& grid) {
+  return Index{grid.Tr()} * grid.Tc();
+}
+
+std::string_view to_string(PassKind pass) {
+  switch (pass) {
+    case PassKind::forward:
+      return "forward";
+    case PassKind::backward:
+      return "backward";
+    case PassKind::both:
+      return "both";
+  }
+  return "?";
+}
+
+std::optional<PassKind> parse_pass(std::string_view name) {
+  for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
+    if (name == to_string(pass)) return pass;
+  }
+  return std::nullopt;
+}
+
+Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options) {
+  if (pass == PassKind::forward) return algorithm.forward(options);
+  if (pass == PassKind::backward) return algorithm.backward(options);
+  Pass both = algorithm.forward(options);
+  const Pass backward = algorithm.backward(options);
+  both.launches.insert(both.launches.end(), backward.launches.begin(), backward.launches.end());
+  both.initial_values.insert(both.initial_values.end(), backward.initial_values.begin(),
+                             backward.initial_values.end());
+  return both;
 }
 
 std::span<const Algorithm> algorithms() {
   static constexpr Algorithm kAlgorithms[] = {
       {"standard", "Standard attention",
        "Three launches: S = Q Kᵀ, P = softmax S, O = P V; S and P are stored in HBM.",
-       "arXiv 2205.14135, Algorithm 0", standard_forward_pass},
+       "arXiv 2205.14135, Algorithms 0 and 3", standard_forward_pass, standard_backward_pass},
       {"flash1", "FlashAttention-1",
        "Tiles of K and V outermost; O, m and l travel through HBM for every one of them.",
-       "arXiv 2205.14135, Algorithm 1", flash1_forward_pass},
+       "arXiv 2205.14135, Algorithms 1 and 4", flash1_forward_pass, flash1_backward_pass},
       {"flash2", "FlashAttention-2",
        "Tiles of Q outermost and in parallel; O, m and l stay on chip, divided once at the end.",
-       "arXiv 2307.08691, Algorithm 1", flash2_forward_pass},
+       "arXiv 2307.08691, Algorithms 1 and 2", flash2_forward_pass, flash2_backward_pass},
   };
   return kAlgorithms;
 }

@@ -22,6 +22,7 @@ namespace {
 void run_block(const Launch& launch, const TileGrid& grid, const BlockId& id, Program& program,
                std::span<Observer* const> observers) {
   for (Observer* observer : observers) observer->begin_block(id);
+  program.begin_block(id);
   launch.program(grid, id.block, program);
   program.flush();
   for (Observer* observer : observers) observer->end_block();
@@ -31,7 +32,9 @@ void run_block(const Launch& launch, const TileGrid& grid, const BlockId& id, Pr
 
 void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
               std::span<Observer* const> observers) {
+  const bool last_of_group = (head + 1) % run.problem.heads_per_kv_head() == 0;
   for (const Launch& launch : pass.launches) {
+    if (launch.once_per_kv_head && !last_of_group) continue;
     const TileGrid grid = launch.grid(run.problem, run.tiling, run.options);
     Program program(observers);
     for (Observer* observer : observers) observer->begin_launch(launch.name, grid);

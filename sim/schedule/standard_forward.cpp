@@ -68,12 +68,6 @@ constexpr PseudoLine kOutputPseudoCode[] = {
     {1, "store O_i", "The output."},
 };
 
-TileGrid softmax_grid(const AttentionProblem& problem, const Tiling& tiling,
-                      const ScheduleOptions& options) {
-  const Index cols = options.softmax_panel_cols > 0 ? options.softmax_panel_cols : tiling.Bc;
-  return {problem, {softmax_rows_per_block(problem.N_kv), cols}, options};
-}
-
 void write_lse_if_asked(const TileGrid& g, std::int32_t i, std::uint8_t line, Program& program) {
   if (!g.options().standard_writes_lse) return;
   program.at(line);
@@ -175,15 +169,14 @@ void standard_output(const TileGrid& g, Index block, Program& program) {
 }
 
 Pass standard_forward_pass(const ScheduleOptions& options) {
-  const Launch scores{
-      .name = "scores",
-      .grid = plain_grid,
-      .blocks_per_head = [](const TileGrid& g) -> Index { return Index{g.Tr()} * g.Tc(); },
-      .program = standard_scores,
-      .pseudo_code = kScoresPseudoCode,
-      .paper_counts_operands_once = true};
+  const Launch scores{.name = "scores",
+                      .grid = plain_grid,
+                      .blocks_per_head = block_per_tile,
+                      .program = standard_scores,
+                      .pseudo_code = kScoresPseudoCode,
+                      .paper_counts_operands_once = true};
   Launch softmax{.name = "softmax",
-                 .grid = softmax_grid,
+                 .grid = softmax_row_grid,
                  .blocks_per_head = block_per_row_tile,
                  .program = standard_softmax,
                  .pseudo_code = kSoftmaxPseudoCode,

@@ -25,6 +25,7 @@ template <typename Print>
 std::string indices(const Tile& tile, Print print) {
   switch (layout_of(tile.tensor)) {
     case TensorLayout::key_by_d:
+    case TensorLayout::group_key_by_d:
       return print(tile.j);
     case TensorLayout::query_by_d:
     case TensorLayout::query_by_one:
@@ -52,6 +53,12 @@ std::string tensor_name(Tensor tensor) {
       return "l~";
     case Tensor::O_carry:
       return "O (fp32)";
+    case Tensor::dQ_accum:
+      return "dQ (fp32)";
+    case Tensor::dK_heads:
+      return "dK (each head)";
+    case Tensor::dV_heads:
+      return "dV (each head)";
     default:
       return std::string(to_string(tensor));
   }
@@ -106,6 +113,30 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
       return fmt::format("{} = {} / {}, row by row.", to, to, tile_name(a));
     case OpKind::log_sum_exp:
       return fmt::format("{} = {} + log {}.", to, tile_name(a), tile_name(b));
+    case OpKind::product_transposed:
+      return fmt::format("{} = {} {}ᵀ ({}): {} multiply-adds, no bytes move.", to, tile_name(a),
+                         tile_name(b), size, flops_of(op, grid).matmul / 2);
+    case OpKind::accumulate_transposed:
+      return fmt::format("{} = {} + {}ᵀ {} ({}): {} multiply-adds, no bytes move.", to, to,
+                         tile_name(a), tile_name(b), size, flops_of(op, grid).matmul / 2);
+    case OpKind::gradient_product:
+      return fmt::format("{} = {} + scale · {} {} ({}): {} multiply-adds, no bytes move.", to, to,
+                         tile_name(a), tile_name(b), size, flops_of(op, grid).matmul / 2);
+    case OpKind::gradient_product_transposed:
+      return fmt::format("{} = {} + scale · {}ᵀ {} ({}): {} multiply-adds, no bytes move.", to, to,
+                         tile_name(a), tile_name(b), size, flops_of(op, grid).matmul / 2);
+    case OpKind::row_dot:
+      return fmt::format("{} = row sums of {} ∘ {}.", to, tile_name(a), tile_name(b));
+    case OpKind::add_row_dot:
+      return fmt::format("{} = {} + row sums of {} ∘ {}.", to, to, tile_name(a), tile_name(b));
+    case OpKind::softmax_gradient:
+      return fmt::format("{} = {} ∘ ({} - {}).", to, tile_name(a), tile_name(b),
+                         tile_name(op.source_tiles[2]));
+    case OpKind::add:
+      return fmt::format("{} = {} + {}.", to, to, tile_name(a));
+    case OpKind::atomic_add:
+      return fmt::format("{} is added to {} in HBM, atomically: {} bytes.", tile_name(a), to,
+                         moved_bytes(op, grid));
     case OpKind::convert:
       return fmt::format("{} = {}, rounded.", to, tile_name(a));
   }

@@ -15,8 +15,8 @@ void HeadCounters::add(const TileOp& op, const TileGrid& grid) {
   flops += flops_of(op, grid);
   if (op.kind == OpKind::load) {
     of(bytes, op.source_tiles[0].tensor).read_bytes += moved_bytes(op, grid);
-  } else if (op.kind == OpKind::store) {
-    of(bytes, op.dest_tiles[0].tensor).write_bytes += moved_bytes(op, grid);
+  } else if (op.moves_bytes()) {
+    count_write(op, grid, bytes);
   }
 }
 

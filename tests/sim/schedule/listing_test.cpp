@@ -41,15 +41,16 @@ class Lister : public Observer {
   std::map<std::string, std::set<int>> lines_;
 };
 
-void run(const Algorithm& algorithm, const ScheduleOptions& options, const Mask& mask,
-         Lister& lister) {
+void run(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options,
+         const Mask& mask, Lister& lister) {
   AttentionProblem problem{.N = 8, .N_kv = 8, .d = 2, .dtype = DType::fp16, .mask = mask};
   Observer* const observers[] = {&lister};
-  run_head(algorithm.forward(options), {problem, {2, 2}, options, {}}, 0, 0, observers);
+  run_head(make_pass(algorithm, pass, options), {problem, {2, 2}, options, {}}, 0, 0, observers);
 }
 
 struct Listing {
   std::string_view algorithm;
+  PassKind pass;
   std::string_view file;
   Mask mask;
 };
@@ -58,7 +59,7 @@ class GoldenListing : public testing::TestWithParam<Listing> {};
 
 TEST_P(GoldenListing, IsTheApprovedOne) {
   Lister lister;
-  run(*find_algorithm(GetParam().algorithm), {}, GetParam().mask, lister);
+  run(*find_algorithm(GetParam().algorithm), GetParam().pass, {}, GetParam().mask, lister);
   const std::string path = fmt::format("{}/{}", ATTNSCOPE_GOLDEN_DIR, GetParam().file);
   if (std::getenv("ATTNSCOPE_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << lister.text();
   std::ifstream file(path);
@@ -70,24 +71,32 @@ TEST_P(GoldenListing, IsTheApprovedOne) {
 
 INSTANTIATE_TEST_SUITE_P(
     FourByFourTiles, GoldenListing,
-    testing::Values(Listing{"standard", "standard_forward.txt", Mask::none()},
-                    Listing{"flash1", "flash1_forward.txt", Mask::none()},
-                    Listing{"flash2", "flash2_forward.txt", Mask::none()},
-                    Listing{"flash1", "flash1_forward_causal.txt", Mask::causal()},
-                    Listing{"flash2", "flash2_forward_causal.txt", Mask::causal()}),
+    testing::Values(
+        Listing{"standard", PassKind::forward, "standard_forward.txt", Mask::none()},
+        Listing{"flash1", PassKind::forward, "flash1_forward.txt", Mask::none()},
+        Listing{"flash2", PassKind::forward, "flash2_forward.txt", Mask::none()},
+        Listing{"flash1", PassKind::forward, "flash1_forward_causal.txt", Mask::causal()},
+        Listing{"flash2", PassKind::forward, "flash2_forward_causal.txt", Mask::causal()},
+        Listing{"standard", PassKind::backward, "standard_backward.txt", Mask::none()},
+        Listing{"flash1", PassKind::backward, "flash1_backward.txt", Mask::none()},
+        Listing{"flash2", PassKind::backward, "flash2_backward.txt", Mask::none()},
+        Listing{"flash2", PassKind::backward, "flash2_backward_causal.txt", Mask::causal()}),
     [](const auto& test) {
-      return fmt::format("{}_{}", test.param.algorithm,
+      return fmt::format("{}_{}_{}", test.param.algorithm, to_string(test.param.pass),
                          test.param.mask.is_causal() ? "causal" : "full");
     });
 
 TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const Index panel_cols : {0, 3}) {
-      const ScheduleOptions options{
-          .carry = Carry::fp32, .standard_writes_lse = true, .softmax_panel_cols = panel_cols};
+      const ScheduleOptions options{.carry = Carry::fp32,
+                                    .standard_writes_lse = true,
+                                    .softmax_panel_cols = panel_cols,
+                                    .gradient_panel_cols = panel_cols,
+                                    .heads_per_kv_head = 1};
       Lister lister;
-      run(algorithm, options, Mask::causal(), lister);
-      for (const Launch& launch : algorithm.forward(options).launches) {
+      run(algorithm, PassKind::both, options, Mask::causal(), lister);
+      for (const Launch& launch : make_pass(algorithm, PassKind::both, options).launches) {
         std::set<int> expected;
         for (std::size_t line = 0; line < launch.pseudo_code.size(); ++line) {
           if (!launch.pseudo_code[line].control) expected.insert(static_cast<int>(line));

@@ -1,6 +1,6 @@
-/// Every operation matters: the numbers of a schedule with one operation deleted are wrong, but for
-/// an explicit list of true no-ops. In every tile the row maxima of some rows rise, so that alpha
-/// differs from 1, and those of others fall, so that beta does.
+/// Every operation matters, forward and backward: with one of them deleted the numbers are wrong,
+/// but for an explicit list of true no-ops. In every tile the row maxima of some rows rise, so that
+/// alpha differs from 1, and those of others fall, so that beta does.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -73,9 +73,9 @@ AttentionInputs rising_and_falling_inputs(const AttentionProblem& problem) {
   return inputs;
 }
 
-/// The true no-ops. flash1, flash2: in the first column tile l and O are 0, and what is rescaled by
-/// alpha stays 0; m~ is the new maximum, so beta is 1. standard: scores that the mask hides are
-/// computed, stored and multiplied all the same; P is 0 there.
+/// The true no-ops. flash1, flash2 forward: in the first column tile l and O are 0, and what is
+/// rescaled by alpha stays 0; m~ is the new maximum, so beta is 1. standard: scores that the mask
+/// hides are computed, stored and multiplied all the same; P and dS are 0 there.
 bool is_true_no_op(std::string_view algorithm, const Deleter& deleter, const TileGrid& plain) {
   const TileOp& op = deleter.deleted_op();
   if (algorithm != "standard") return op.kind == OpKind::rescale && deleter.in_first_column();
@@ -86,8 +86,26 @@ bool is_true_no_op(std::string_view algorithm, const Deleter& deleter, const Til
     const auto block = static_cast<std::int32_t>(deleter.block());
     return hidden(block / plain.Tc(), block % plain.Tc());
   }
-  const Tile& P = op.source_tiles[0];
-  return deleter.launch() == "output" && op.kind == OpKind::accumulate && hidden(P.i, P.j);
+  const Tile& weights = op.source_tiles[0];
+  const bool by_weights = weights.tensor == Tensor::P || weights.tensor == Tensor::dS;
+  return op.is_matrix_product() && by_weights && hidden(weights.i, weights.j);
+}
+
+/// What the two passes leave in HBM, beside the reference.
+bool equals_reference(const NumericExecutor& executor, const ForwardResult& forward,
+                      const Gradients& gradients) {
+  const RowMatrix LSE =
+      executor.hbm(Tensor::LSE).size() > 0
+          ? executor.hbm(Tensor::LSE)
+          : RowMatrix(executor.hbm(Tensor::m).array() + executor.hbm(Tensor::l).array().log());
+  const auto equals = [](const RowMatrix& matrix, const HeadTensor& reference) {
+    const std::span values(matrix.data(), static_cast<std::size_t>(matrix.size()));
+    return matrix.size() == reference.size() && test::is_near(values, reference.data, 1e-9);
+  };
+  return equals(executor.hbm(Tensor::O), forward.O) && equals(LSE, forward.LSE) &&
+         equals(executor.hbm(Tensor::dQ), gradients.dQ) &&
+         equals(executor.hbm(Tensor::dK), gradients.dK) &&
+         equals(executor.hbm(Tensor::dV), gradients.dV);
 }
 
 struct Deletion {
@@ -106,7 +124,8 @@ TEST_P(OpDeletion, EveryOperationMattersButForTheListedNoOps) {
   const AttentionInputs inputs = rising_and_falling_inputs(problem);
   const ForwardResult reference = naive_forward(problem, inputs);
   const ScheduleOptions options{.standard_writes_lse = true};
-  const Pass pass = algorithm.forward(options);
+  const Gradients gradients = naive_backward(problem, inputs, reference);
+  const Pass pass = make_pass(algorithm, PassKind::both, options);
   const PassRun run{problem, tiling, options, {}};
   const TileGrid plain = plain_grid(problem, tiling, options);
 
@@ -119,18 +138,7 @@ TEST_P(OpDeletion, EveryOperationMattersButForTheListedNoOps) {
     Observer* const observers[] = {&deleter};
     run_head(pass, run, 0, 0, observers);
     step_count = deleter.step_count();
-
-    const RowMatrix& O = executor.hbm(Tensor::O);
-    const RowMatrix LSE =
-        executor.hbm(Tensor::LSE).size() > 0
-            ? executor.hbm(Tensor::LSE)
-            : RowMatrix(executor.hbm(Tensor::m).array() + executor.hbm(Tensor::l).array().log());
-    const auto values = [](const RowMatrix& matrix) {
-      return std::span<const double>(matrix.data(), static_cast<std::size_t>(matrix.size()));
-    };
-    const bool right = O.size() == reference.O.size() && LSE.size() == reference.LSE.size() &&
-                       test::is_near(values(O), reference.O.data, 1e-9) &&
-                       test::is_near(values(LSE), reference.LSE.data, 1e-9);
+    const bool right = equals_reference(executor, reference, gradients);
     if (deleted < 0) {
       ASSERT_TRUE(right) << "the whole schedule is wrong";
       continue;
@@ -153,9 +161,11 @@ std::vector<Deletion> deletions() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Forward, OpDeletion, testing::ValuesIn(deletions()), [](const auto& test) {
-  return fmt::format("{}_{}", test.param.algorithm, to_string(test.param.mask));
-});
+INSTANTIATE_TEST_SUITE_P(BothPasses, OpDeletion, testing::ValuesIn(deletions()),
+                         [](const auto& test) {
+                           return fmt::format("{}_{}", test.param.algorithm,
+                                              to_string(test.param.mask));
+                         });
 
 }  // namespace
 }  // namespace attnscope

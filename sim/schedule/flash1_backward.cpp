@@ -1,0 +1,109 @@
+#include "sim/schedule/flash1_backward.h"
+
+#include "sim/schedule/gradients.h"
+
+namespace attnscope {
+
+namespace {
+
+// clang-format off
+enum Line : std::uint8_t {
+  for_columns, load_kv, start, for_rows, load_row, compute_scores, apply_mask, compute_p, update_dv,
+  compute_dp, compute_d, compute_ds, update_dq, store_dq, update_dk, write_back,
+};
+// clang-format on
+
+constexpr PseudoLine kPseudoCode[] = {
+    {0, "for each column tile j", "K and V are the outer loop, as in the forward pass.", true},
+    {1, "load K_j, V_j", "They stay in SRAM while every row tile passes by."},
+    {1, "dK_j = 0; dV_j = 0", "The sums over the rows start empty, on chip."},
+    {1, "for each row tile i that sees column tile j",
+     "Rows that the mask hides from these keys contribute nothing.", true},
+    {2, "load Q_i, O_i, dO_i, dQ_i, l_i, m_i", "Streamed once for every column tile."},
+    {2, "S = scale · Q_i K_jᵀ",
+     "Recomputed: storing N × N scores would cost more than this product."},
+    {2, "mask S", "Only tiles that the edge of the mask cuts."},
+    {2, "P = exp(S - m_i) / l_i", "The normalised probabilities, from the two saved statistics."},
+    {2, "dV_j = dV_j + Pᵀ dO_i", "O = P V, so the gradient of V sums P's columns."},
+    {2, "dP = dO_i V_jᵀ", "The gradient of the probabilities."},
+    {2, "D_i = rowsum(dO_i ∘ O_i)",
+     "Equal to rowsum(P ∘ dP); computed anew for every column tile, as the paper has it."},
+    {2, "dS = P ∘ (dP - D_i)", "The softmax's gradient."},
+    {2, "dQ_i = dQ_i + scale · dS K_j", "Added to what earlier column tiles left."},
+    {2, "store dQ_i", "The whole of dQ goes back to HBM for every column tile."},
+    {2, "dK_j = dK_j + scale · dSᵀ Q_i", "Stays on chip."},
+    {1, "store dK_j, dV_j", "Written once."},
+};
+
+Tensor carried_gradient(const ScheduleOptions& options) {
+  return options.carry == Carry::fp32 ? Tensor::dQ_accum : Tensor::dQ;
+}
+
+/// One step of the inner loop: row tile i meets column tile j.
+void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& program) {
+  const Tile carried = g.row_tile(carried_gradient(g.options()), i).in_hbm();
+  program.at(load_row);
+  program.load(g.Q(i));
+  program.load(g.O(i));
+  program.load(g.dO(i));
+  program.load(g.dQ(i), carried);
+  program.load(g.l(i));
+  program.load(g.m(i));
+
+  // Recompute P
+  program.at(compute_scores);
+  program.scores(g.S(i, j), g.Q(i), g.K(j));
+  if (g.edge(i, j)) {
+    program.at(apply_mask);
+    program.mask(g.S(i, j));
+  }
+  program.at(compute_p);
+  program.exp(g.P(i, j), last_use(g.S(i, j)), last_use(g.m(i)));
+  program.normalize(g.P(i, j), last_use(g.l(i)));
+
+  // Send dO back through O = P V and through the softmax
+  program.at(update_dv);
+  program.accumulate_transposed(g.dV(j), g.P(i, j), g.dO(i));
+  program.at(compute_dp);
+  program.product_transposed(g.dP(i, j), g.dO(i), g.V(j));
+  program.at(compute_d);
+  program.row_dot(g.D(i), last_use(g.dO(i)), last_use(g.O(i)));
+  program.at(compute_ds);
+  program.softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)), last_use(g.D(i)));
+  program.at(update_dq);
+  program.gradient_product(g.dQ(i), g.dS(i, j), g.K(j));
+  program.at(store_dq);
+  program.store(last_use(g.dQ(i)), carried);
+  program.at(update_dk);
+  program.gradient_product_transposed(g.dK(j), last_use(g.dS(i, j)), last_use(g.Q(i)));
+}
+
+}  // namespace
+
+void flash1_backward(const TileGrid& g, Index /*block*/, Program& program) {
+  for (const std::int32_t j : g.column_tiles()) {
+    program.at(load_kv);
+    program.load(g.K(j));
+    program.load(g.V(j));
+    program.at(start);
+    program.fill_zero(g.dK(j));
+    program.fill_zero(g.dV(j));
+    for (const std::int32_t i : g.row_tiles_for(j)) visit_row_tile(g, i, j, program);
+    program.at(write_back);
+    store_key_gradients(g, j, program);
+  }
+}
+
+Pass flash1_backward_pass(const ScheduleOptions& options) {
+  Pass pass{.launches = {{.name = "backward",
+                          .grid = plain_grid,
+                          .blocks_per_head = [](const TileGrid&) -> Index { return 1; },
+                          .program = flash1_backward,
+                          .pseudo_code = kPseudoCode}},
+            .initial_values = {{carried_gradient(options), 0.0}}};
+  if (options.carry == Carry::fp32) pass.launches.push_back(convert_dq_launch());
+  add_head_sum_launch(options, pass);
+  return pass;
+}
+
+}  // namespace attnscope

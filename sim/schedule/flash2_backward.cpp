@@ -1,0 +1,130 @@
+#include "sim/schedule/flash2_backward.h"
+
+#include "sim/schedule/gradients.h"
+
+namespace attnscope {
+
+namespace {
+
+// clang-format off
+enum PreprocessLine : std::uint8_t { pre_rows, load_o, compute_d, store_d, zero_dq };
+enum Line : std::uint8_t {
+  for_columns, load_kv, start, for_rows, load_row, compute_scores, apply_mask, compute_p, update_dv,
+  compute_dp, compute_ds, update_dq, update_dk, write_back,
+};
+// clang-format on
+
+constexpr PseudoLine kPreprocessPseudoCode[] = {
+    {0, "for each row tile i, in parallel", "Rows are independent.", true},
+    {1, "load O_i, dO_i", "Read once here, so that the main launch need not read O at all."},
+    {1, "D_i = rowsum(dO_i ∘ O_i)",
+     "Equal to rowsum(P ∘ dP): the softmax gradient's row sum without an N-long row."},
+    {1, "store D_i", "One number a row."},
+    {1, "dQ_i = 0, in fp32", "Many thread blocks will add to it."},
+};
+
+constexpr PseudoLine kPseudoCode[] = {
+    {0, "for each column tile j, in parallel",
+     "dK_j and dV_j are sums over the rows: a block for each column tile keeps them on chip.",
+     true},
+    {1, "load K_j, V_j", "They stay in SRAM for the whole sweep over the rows."},
+    {1, "dK_j = 0; dV_j = 0", "The sums over the rows start empty."},
+    {1, "for each row tile i that sees column tile j",
+     "Rows that the mask hides from these keys contribute nothing.", true},
+    {2, "load Q_i, dO_i, LSE_i, D_i",
+     "LSE and D are all that the forward pass left of the softmax."},
+    {2, "S = scale · Q_i K_jᵀ",
+     "Recomputed: storing N × N scores would cost more than this product."},
+    {2, "mask S", "Only tiles that the edge of the mask cuts."},
+    {2, "P = exp(S - LSE_i)", "The normalised probabilities at once: no second look at the row."},
+    {2, "dV_j = dV_j + Pᵀ dO_i", "O = P V, so the gradient of V sums P's columns."},
+    {2, "dP = dO_i V_jᵀ", "The gradient of the probabilities."},
+    {2, "dS = P ∘ (dP - D_i)", "The softmax's gradient; D is its row sum, known in advance."},
+    {2, "dQ_i = dQ_i + scale · dS K_j, atomically in HBM",
+     "Row tile i gets a part from every column tile's block, so the adds have to be atomic."},
+    {2, "dK_j = dK_j + scale · dSᵀ Q_i", "Stays on chip."},
+    {1, "store dK_j, dV_j", "Written once."},
+};
+
+}  // namespace
+
+void flash2_preprocess(const TileGrid& g, Index block, Program& program) {
+  const auto i = static_cast<std::int32_t>(block);
+  const Tile dQ_accum = g.row_tile(Tensor::dQ_accum, i);
+  program.at(load_o);
+  program.load(g.O(i));
+  program.load(g.dO(i));
+  program.at(compute_d);
+  program.row_dot(g.D(i), last_use(g.dO(i)), last_use(g.O(i)));
+  program.at(store_d);
+  program.store(last_use(g.D(i)));
+  program.at(zero_dq);
+  program.fill_zero(dQ_accum);
+  program.store(last_use(dQ_accum));
+}
+
+void flash2_backward(const TileGrid& g, Index block, Program& program) {
+  const auto j = static_cast<std::int32_t>(block);
+  program.at(load_kv);
+  program.load(g.K(j));
+  program.load(g.V(j));
+  program.at(start);
+  program.fill_zero(g.dK(j));
+  program.fill_zero(g.dV(j));
+
+  for (const std::int32_t i : g.row_tiles_for(j)) {
+    const Tile dQ_part = g.row_tile(Tensor::dQ_accum, i);
+    program.at(load_row);
+    program.load(g.Q(i));
+    program.load(g.dO(i));
+    program.load(g.LSE(i));
+    program.load(g.D(i));
+
+    // Recompute P
+    program.at(compute_scores);
+    program.scores(g.S(i, j), g.Q(i), g.K(j));
+    if (g.edge(i, j)) {
+      program.at(apply_mask);
+      program.mask(g.S(i, j));
+    }
+    program.at(compute_p);
+    program.exp(g.P(i, j), last_use(g.S(i, j)), last_use(g.LSE(i)));
+
+    // Send dO back through O = P V and through the softmax
+    program.at(update_dv);
+    program.accumulate_transposed(g.dV(j), g.P(i, j), g.dO(i));
+    program.at(compute_dp);
+    program.product_transposed(g.dP(i, j), last_use(g.dO(i)), g.V(j));
+    program.at(compute_ds);
+    program.softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)),
+                             last_use(g.D(i)));
+    program.at(update_dq);
+    program.fill_zero(dQ_part);
+    program.gradient_product(dQ_part, g.dS(i, j), g.K(j));
+    program.atomic_add(last_use(dQ_part), dQ_part.in_hbm());
+    program.at(update_dk);
+    program.gradient_product_transposed(g.dK(j), last_use(g.dS(i, j)), last_use(g.Q(i)));
+  }
+
+  program.at(write_back);
+  store_key_gradients(g, j, program);
+}
+
+Pass flash2_backward_pass(const ScheduleOptions& options) {
+  Pass pass{.launches = {{.name = "preprocess",
+                          .grid = plain_grid,
+                          .blocks_per_head = block_per_row_tile,
+                          .program = flash2_preprocess,
+                          .pseudo_code = kPreprocessPseudoCode},
+                         {.name = "backward",
+                          .grid = plain_grid,
+                          .blocks_per_head = block_per_column_tile,
+                          .program = flash2_backward,
+                          .pseudo_code = kPseudoCode},
+                         convert_dq_launch()},
+            .initial_values = {}};
+  add_head_sum_launch(options, pass);
+  return pass;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,99 @@
+#include "sim/schedule/gradients.h"
+
+namespace attnscope {
+
+namespace {
+
+// clang-format off
+enum ConvertLine : std::uint8_t { convert_rows, load_accum, round_dq, write_dq };
+enum SumLine : std::uint8_t { sum_columns, start_sum, for_heads, load_head, add_head, write_sum };
+// clang-format on
+
+constexpr PseudoLine kConvertPseudoCode[] = {
+    {0, "for each row tile i, in parallel", "Rows are independent.", true},
+    {1, "load dQ_i in fp32", "The sum of all column tiles' parts."},
+    {1, "round dQ_i to the problem's precision", "Rounded once, after the last add."},
+    {1, "store dQ_i", "The gradient that the caller asked for."},
+};
+
+constexpr PseudoLine kSumPseudoCode[] = {
+    {0, "for each column tile j of a KV head, in parallel", "Keys are independent.", true},
+    {1, "dK_j = 0; dV_j = 0", "The sums over the query heads start empty."},
+    {1, "for each query head of the group", "They all read this KV head.", true},
+    {2, "load its dK_j, dV_j", "Each query head left its part in HBM."},
+    {2, "add them", "The gradient of a shared tensor is the sum over its uses."},
+    {1, "store dK_j, dV_j", "The gradients that the caller asked for."},
+};
+
+void convert_dq(const TileGrid& g, Index block, Program& program) {
+  const auto i = static_cast<std::int32_t>(block);
+  const Tile accumulated = g.row_tile(Tensor::dQ_accum, i);
+  program.at(load_accum);
+  program.load(accumulated);
+  program.at(round_dq);
+  program.convert(g.dQ(i), last_use(accumulated));
+  program.at(write_dq);
+  program.store(last_use(g.dQ(i)));
+}
+
+Tensor per_head(Tensor gradient) {
+  return gradient == Tensor::dK ? Tensor::dK_heads : Tensor::dV_heads;
+}
+
+void sum_heads(const TileGrid& g, Index block, Program& program) {
+  const auto j = static_cast<std::int32_t>(block);
+  program.at(start_sum);
+  program.fill_zero(g.dK(j));
+  program.fill_zero(g.dV(j));
+  const auto heads = static_cast<std::int32_t>(g.options().heads_per_kv_head);
+  for (std::int32_t head = 0; head < heads; ++head) {
+    const Tile dK_head{Tensor::dK_heads, 1, false, head, j};
+    const Tile dV_head{Tensor::dV_heads, 1, false, head, j};
+    program.at(load_head);
+    program.load(dK_head);
+    program.load(dV_head);
+    program.at(add_head);
+    program.add(g.dK(j), last_use(dK_head));
+    program.add(g.dV(j), last_use(dV_head));
+  }
+  program.at(write_sum);
+  program.store(last_use(g.dK(j)));
+  program.store(last_use(g.dV(j)));
+}
+
+}  // namespace
+
+void store_key_gradient(const TileGrid& g, Tile on_chip, Program& program) {
+  const Index group = g.options().heads_per_kv_head;
+  if (group == 1) {
+    program.store(last_use(on_chip));
+    return;
+  }
+  const auto head = static_cast<std::int32_t>(program.block().head % group);
+  program.store(last_use(on_chip), {per_head(on_chip.tensor), Tile::kHbm, false, head, on_chip.j});
+}
+
+void store_key_gradients(const TileGrid& g, std::int32_t j, Program& program) {
+  store_key_gradient(g, g.dK(j), program);
+  store_key_gradient(g, g.dV(j), program);
+}
+
+Launch convert_dq_launch() {
+  return {.name = "convert",
+          .grid = plain_grid,
+          .blocks_per_head = block_per_row_tile,
+          .program = convert_dq,
+          .pseudo_code = kConvertPseudoCode};
+}
+
+void add_head_sum_launch(const ScheduleOptions& options, Pass& pass) {
+  if (options.heads_per_kv_head == 1) return;
+  pass.launches.push_back({.name = "sum_heads",
+                           .grid = plain_grid,
+                           .blocks_per_head = block_per_column_tile,
+                           .program = sum_heads,
+                           .pseudo_code = kSumPseudoCode,
+                           .once_per_kv_head = true});
+}
+
+}  // namespace attnscope

@@ -1,0 +1,20 @@
+/// What the backward schedules share: storing dK and dV under grouped heads, converting dQ.
+#pragma once
+
+#include "sim/schedule/algorithm.h"
+
+namespace attnscope {
+
+/// Stores dK_j and dV_j: to their tensors, or, where several query heads share a KV head, to the
+/// query head's own place in dK_heads and dV_heads.
+void store_key_gradients(const TileGrid& g, std::int32_t j, Program& program);
+/// The same for one of the two, named by its on-chip tile.
+void store_key_gradient(const TileGrid& g, Tile on_chip, Program& program);
+
+/// "convert": dQ = dQ_accum in the problem's precision.
+Launch convert_dq_launch();
+
+/// With grouped heads, adds "sum_heads": dK and dV of a KV head are the sums over its query heads.
+void add_head_sum_launch(const ScheduleOptions& options, Pass& pass);
+
+}  // namespace attnscope

@@ -1,0 +1,193 @@
+#include "sim/schedule/standard_backward.h"
+
+#include "sim/schedule/gradients.h"
+
+namespace attnscope {
+
+namespace {
+
+// clang-format off
+enum DvLine : std::uint8_t { dv_columns, dv_start, dv_rows, dv_load, dv_product, dv_store };
+enum DpLine : std::uint8_t { dp_tiles, dp_load, dp_product, dp_store };
+enum DsLine : std::uint8_t { ds_rows, ds_load, ds_dot, ds_gradient, ds_store };
+enum DsSweepLine : std::uint8_t {
+  sweep_rows, sweep_start, first_sweep, first_load, first_dot, second_sweep, second_load,
+  second_gradient, second_store,
+};
+enum DqLine : std::uint8_t { dq_rows, dq_start, dq_columns, dq_load, dq_product, dq_store };
+enum DkLine : std::uint8_t { dk_columns, dk_start, dk_rows, dk_load, dk_product, dk_store };
+// clang-format on
+
+constexpr PseudoLine kDvPseudoCode[] = {
+    {0, "for each column tile j, in parallel", "A tiled matrix product.", true},
+    {1, "dV_j = 0", "The sum over the queries starts empty."},
+    {1, "for each row tile i", "The sum over the queries.", true},
+    {2, "load P_ij, dO_i", "The stored probabilities come back from HBM."},
+    {2, "dV_j = dV_j + P_ijᵀ dO_i", "O = P V, so the gradient of V sums P's columns."},
+    {1, "store dV_j", "The first gradient."},
+};
+constexpr PseudoLine kDpPseudoCode[] = {
+    {0, "for each tile (i, j), in parallel", "A tiled matrix product.", true},
+    {1, "load dO_i, V_j", "Every tile reads its panels again; the paper counts them once."},
+    {1, "dP_ij = dO_i V_jᵀ", "The gradient of the probabilities."},
+    {1, "store dP_ij", "N × N more values in HBM."},
+};
+constexpr PseudoLine kDsPseudoCode[] = {
+    {0, "for each group of rows i, in parallel", "Rows are independent.", true},
+    {1, "load P_i, dP_i (whole rows)", "Two N × N matrices come back from HBM."},
+    {1, "D = rowsum(P_i ∘ dP_i)", "What the whole row contributes to each of its elements."},
+    {1, "dS_i = P_i ∘ (dP_i - D)", "The softmax's gradient."},
+    {1, "store dS_i", "N × N values to HBM again."},
+};
+constexpr PseudoLine kDsSweepPseudoCode[] = {
+    {0, "for each group of rows i, in parallel", "Rows are independent.", true},
+    {1, "D = 0", "The rows are too long for shared memory, so they are swept in panels."},
+    {1, "for each panel j", "First sweep: the row sums.", true},
+    {2, "load P_ij, dP_ij", "First read."},
+    {2, "D = D + rowsum(P_ij ∘ dP_ij)", "What the whole row contributes to each of its elements."},
+    {1, "for each panel j", "Second sweep: the gradient.", true},
+    {2, "load P_ij, dP_ij", "Second read."},
+    {2, "dS_ij = P_ij ∘ (dP_ij - D)", "The softmax's gradient."},
+    {2, "store dS_ij", "N × N values to HBM again."},
+};
+constexpr PseudoLine kDqPseudoCode[] = {
+    {0, "for each row tile i, in parallel", "A tiled matrix product.", true},
+    {1, "dQ_i = 0", "The sum over the keys starts empty."},
+    {1, "for each column tile j", "The sum over the keys.", true},
+    {2, "load dS_ij, K_j", "N × N values come back from HBM."},
+    {2, "dQ_i = dQ_i + scale · dS_ij K_j", "S = scale · Q Kᵀ, seen from Q."},
+    {1, "store dQ_i", "The second gradient."},
+};
+constexpr PseudoLine kDkPseudoCode[] = {
+    {0, "for each column tile j, in parallel", "A tiled matrix product.", true},
+    {1, "dK_j = 0", "The sum over the queries starts empty."},
+    {1, "for each row tile i", "The sum over the queries.", true},
+    {2, "load dS_ij, Q_i", "The same N × N values once more."},
+    {2, "dK_j = dK_j + scale · dS_ijᵀ Q_i", "S = scale · Q Kᵀ, seen from K."},
+    {1, "store dK_j", "The third gradient."},
+};
+
+void standard_dv(const TileGrid& g, Index block, Program& program) {
+  const auto j = static_cast<std::int32_t>(block);
+  program.at(dv_start);
+  program.fill_zero(g.dV(j));
+  for (const std::int32_t i : g.row_tiles()) {
+    program.at(dv_load);
+    program.load(g.P(i, j));
+    program.load(g.dO(i));
+    program.at(dv_product);
+    program.accumulate_transposed(g.dV(j), last_use(g.P(i, j)), last_use(g.dO(i)));
+  }
+  program.at(dv_store);
+  store_key_gradient(g, g.dV(j), program);
+}
+
+void standard_dp(const TileGrid& g, Index block, Program& program) {
+  const auto i = static_cast<std::int32_t>(block / g.Tc());
+  const auto j = static_cast<std::int32_t>(block % g.Tc());
+  program.at(dp_load);
+  program.load(g.dO(i));
+  program.load(g.V(j));
+  program.at(dp_product);
+  program.product_transposed(g.dP(i, j), last_use(g.dO(i)), last_use(g.V(j)));
+  program.at(dp_store);
+  program.store(last_use(g.dP(i, j)));
+}
+
+void standard_ds(const TileGrid& g, Index block, Program& program) {
+  const auto i = static_cast<std::int32_t>(block);
+  const Tile P = g.P(i, kAllColumns);
+  const Tile dP = g.dP(i, kAllColumns);
+  program.at(ds_load);
+  program.load(P);
+  program.load(dP);
+  program.at(ds_dot);
+  program.row_dot(g.D(i), P, dP);
+  program.at(ds_gradient);
+  program.softmax_gradient(dP, last_use(P), dP, last_use(g.D(i)));  // in place
+  program.at(ds_store);
+  program.store(last_use(dP), g.dS(i, kAllColumns).in_hbm());
+}
+
+void standard_ds_two_sweeps(const TileGrid& g, Index block, Program& program) {
+  const auto i = static_cast<std::int32_t>(block);
+  program.at(sweep_start);
+  program.fill_zero(g.D(i));
+  for (const std::int32_t j : g.column_tiles()) {
+    program.at(first_load);
+    program.load(g.P(i, j));
+    program.load(g.dP(i, j));
+    program.at(first_dot);
+    program.add_row_dot(g.D(i), last_use(g.P(i, j)), last_use(g.dP(i, j)));
+  }
+  for (const std::int32_t j : g.column_tiles()) {
+    program.at(second_load);
+    program.load(g.P(i, j));
+    program.load(g.dP(i, j));
+    program.at(second_gradient);
+    program.softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)), g.D(i));
+    program.at(second_store);
+    program.store(last_use(g.dS(i, j)));
+  }
+}
+
+void standard_dq(const TileGrid& g, Index block, Program& program) {
+  const auto i = static_cast<std::int32_t>(block);
+  program.at(dq_start);
+  program.fill_zero(g.dQ(i));
+  for (const std::int32_t j : g.column_tiles()) {
+    program.at(dq_load);
+    program.load(g.dS(i, j));
+    program.load(g.K(j));
+    program.at(dq_product);
+    program.gradient_product(g.dQ(i), last_use(g.dS(i, j)), last_use(g.K(j)));
+  }
+  program.at(dq_store);
+  program.store(last_use(g.dQ(i)));
+}
+
+void standard_dk(const TileGrid& g, Index block, Program& program) {
+  const auto j = static_cast<std::int32_t>(block);
+  program.at(dk_start);
+  program.fill_zero(g.dK(j));
+  for (const std::int32_t i : g.row_tiles()) {
+    program.at(dk_load);
+    program.load(g.dS(i, j));
+    program.load(g.Q(i));
+    program.at(dk_product);
+    program.gradient_product_transposed(g.dK(j), last_use(g.dS(i, j)), last_use(g.Q(i)));
+  }
+  program.at(dk_store);
+  store_key_gradient(g, g.dK(j), program);
+}
+
+Launch product_launch(std::string_view name, Index (*blocks)(const TileGrid&),
+                      void (*program)(const TileGrid&, Index, Program&),
+                      std::span<const PseudoLine> pseudo_code) {
+  return {.name = name,
+          .grid = plain_grid,
+          .blocks_per_head = blocks,
+          .program = program,
+          .pseudo_code = pseudo_code,
+          .paper_counts_operands_once = true};
+}
+
+}  // namespace
+
+Pass standard_backward_pass(const ScheduleOptions& options) {
+  const bool two_sweeps = options.gradient_panel_cols > 0;
+  Launch ds =
+      product_launch("dS", block_per_row_tile, two_sweeps ? standard_ds_two_sweeps : standard_ds,
+                     two_sweeps ? std::span<const PseudoLine>(kDsSweepPseudoCode)
+                                : std::span<const PseudoLine>(kDsPseudoCode));
+  ds.grid = gradient_row_grid;
+  Pass pass{.launches = {product_launch("dV", block_per_column_tile, standard_dv, kDvPseudoCode),
+                         product_launch("dP", block_per_tile, standard_dp, kDpPseudoCode), ds,
+                         product_launch("dQ", block_per_row_tile, standard_dq, kDqPseudoCode),
+                         product_launch("dK", block_per_column_tile, standard_dk, kDkPseudoCode)},
+            .initial_values = {}};
+  add_head_sum_launch(options, pass);
+  return pass;
+}
+
+}  // namespace attnscope
