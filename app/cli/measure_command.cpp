@@ -22,6 +22,7 @@ std::vector<OptionSpec> protocol_options() {
   return {
       {"warm-ups", "COUNT", "passes before the timed ones [3]"},
       {"repeats", "COUNT", "timed passes [20]"},
+      {"time-budget", "SECONDS", "end the timed passes after this long, but not before three [2]"},
       {"cache", "STATE", "cold or warm: the L2 cache when a pass begins [cold]"},
       {"no-counters", "", "only time it: no hardware counters"},
       {"checked-rows", "COUNT", "rows compared with the reference, 0 for none [64]"},
@@ -45,6 +46,9 @@ Result<Protocol> parse_protocol(const GivenOptions& given) {
   if (auto error = read_count(given, "warm-ups", 0, protocol.warm_ups)) return *error;
   if (auto error = read_count(given, "repeats", 1, protocol.repeats)) return *error;
   if (auto error = read_count(given, "checked-rows", 0, protocol.checked_rows)) return *error;
+  auto time_budget_s = static_cast<int>(protocol.time_budget_s);
+  if (auto error = read_count(given, "time-budget", 0, time_budget_s)) return *error;
+  protocol.time_budget_s = time_budget_s;
   if (const auto text = given.text("cache")) {
     const auto state = parse_cache_state(*text);
     if (!state) {
@@ -80,6 +84,9 @@ std::optional<Error> check_measure_options(const GivenOptions& given) {
   if (const auto protocol = parse_protocol(given); !protocol) return protocol.error();
   if (const auto gpu = parse_gpu(given); !gpu) return gpu.error();
   const auto file = given.text("out");
+  if (!file && given.has("resume")) {
+    return invalid_request("--resume needs --out, the recording to go on with");
+  }
   if (!file) return std::nullopt;
   if (auto error = check_writable("out", *file)) return error;
 
@@ -106,6 +113,13 @@ Result<Recording> measure_once(const GivenOptions& given) {
     auto opened = RecordingWriter::open(*file, recording);
     if (!opened) return opened.error();
     writer = std::move(opened).value();
+  }
+  if (writer && given.has("resume")) {
+    const RecordingRow run = describe_run(request.problem, choice.value(), request.inputs);
+    if (const RecordingRow* measured = writer->find_measured(run)) {
+      recording.rows = {*measured};
+      return recording;
+    }
   }
 
   RecordingRow row =
@@ -182,7 +196,8 @@ CommandSpec measure_command() {
                              model_options(),
                              {{"inputs", "KIND", "gaussian, outlier or needle [gaussian]"},
                               {"seed", "SEED", "whole number that the inputs are drawn from [0]"},
-                              {"out", "FILE", "add the measurement to a recording (JSON)"}},
+                              {"out", "FILE", "add the measurement to a recording (JSON)"},
+                              {"resume", "", "leave out what the recording holds already"}},
                              protocol_options(),
                              output_options()}),
           .run = measure};

@@ -24,7 +24,7 @@ struct KernelChoice {
 };
 
 /// The row of a run before it is measured: its algorithm and tiling are those of the catalog.
-/// Needs no library: RecordingWriter::has_measurement() can be asked first.
+/// Needs no library: RecordingWriter::find_measured() can be asked first.
 RecordingRow describe_run(const AttentionProblem& problem, const KernelChoice& choice,
                           const InputSpec& inputs);
 

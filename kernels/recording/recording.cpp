@@ -103,9 +103,12 @@ Result<RecordingWriter> RecordingWriter::open(std::filesystem::path path, Record
   return RecordingWriter(std::move(path), std::move(recording));
 }
 
-bool RecordingWriter::has_measurement(const RecordingRow& run) const {
-  return std::any_of(recording_.rows.begin(), recording_.rows.end(),
-                     [&](const auto& row) { return row.measurement && same_run(row, run); });
+const RecordingRow* RecordingWriter::find_measured(const RecordingRow& run) const {
+  const auto& rows = recording_.rows;
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
+    return row.measurement && same_run(row, run);
+  });
+  return found == rows.end() ? nullptr : &*found;
 }
 
 std::optional<Error> RecordingWriter::add(RecordingRow row) {

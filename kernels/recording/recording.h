@@ -68,8 +68,8 @@ class RecordingWriter {
   /// file holds another device, build or protocol; failed when it cannot be written.
   static Result<RecordingWriter> open(std::filesystem::path path, Recording header);
 
-  /// Whether the file holds a measurement of the same run already.
-  bool has_measurement(const RecordingRow& run) const;
+  /// The file's row of the same run if it was measured, else null. Valid until the next add().
+  const RecordingRow* find_measured(const RecordingRow& run) const;
 
   /// Adds the row, or replaces the one of the same run, and writes the file.
   std::optional<Error> add(RecordingRow row);

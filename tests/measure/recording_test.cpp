@@ -222,13 +222,13 @@ TEST(RecordingWriter, AddsRowsOneByOneAndGoesOnInAnExistingFile) {
     auto writer = RecordingWriter::open(path, sample());
     ASSERT_TRUE(writer.ok()) << writer.error().message;
     EXPECT_TRUE(read_recording(path).value().rows.empty());
-    EXPECT_FALSE(writer.value().has_measurement(measured_row(256)));
+    EXPECT_FALSE(writer.value().find_measured(measured_row(256)));
     ASSERT_FALSE(writer.value().add(measured_row(256)));
     EXPECT_EQ(read_recording(path).value().rows.size(), 1u);
   }
   auto writer = RecordingWriter::open(path, sample());
   ASSERT_TRUE(writer.ok()) << writer.error().message;
-  EXPECT_TRUE(writer.value().has_measurement(measured_row(256)));
+  EXPECT_TRUE(writer.value().find_measured(measured_row(256)));
   ASSERT_FALSE(writer.value().add(measured_row(512)));
 
   // The same run again takes its row's place
@@ -248,7 +248,7 @@ TEST(RecordingWriter, AFailedRunIsNotTakenForMeasured) {
   row.measurement.reset();
   row.error = failed("out of memory");
   ASSERT_FALSE(writer.value().add(row));
-  EXPECT_FALSE(writer.value().has_measurement(row));
+  EXPECT_FALSE(writer.value().find_measured(row));
 }
 
 TEST(RecordingWriter, RefusesAFileOfAnotherDeviceBuildOrProtocol) {

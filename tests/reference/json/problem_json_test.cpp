@@ -1,0 +1,109 @@
+#include "reference/json/problem_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/temp_dir.h"
+
+namespace attnscope {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+AttentionProblem read(const nlohmann::json& object) {
+  return problem_from_json(JsonObject(object, "scene.json: problem"));
+}
+
+TEST(ProblemJson, RoundTripsEveryMaskAndPrecision) {
+  for (const char* mask : {"none", "causal", "causal:top-left", "window:3,-1"}) {
+    for (DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+      AttentionProblem problem;
+      problem.batch = 2;
+      problem.heads = 6;
+      problem.kv_heads = 3;
+      problem.N = 100;
+      problem.N_kv = 77;
+      problem.d = 24;
+      problem.dtype = dtype;
+      problem.mask = parse_mask(mask).value();
+      EXPECT_EQ(read(problem_to_json(problem)), problem) << mask;
+    }
+  }
+}
+
+TEST(ProblemJson, LeftOutFieldsTakeTheCommandLinesDefaults) {
+  const AttentionProblem problem = read({{"seq_len", 64}, {"head_dim", 16}, {"heads", 4}});
+  EXPECT_EQ(problem.kv_heads, 4);
+  EXPECT_EQ(problem.N_kv, 64);
+  EXPECT_EQ(problem.batch, 1);
+  EXPECT_EQ(problem.dtype, DType::bf16);
+  EXPECT_TRUE(problem.mask.is_none());
+}
+
+TEST(ProblemJson, NamesThePathOfWhatIsWrong) {
+  const auto message = [](const std::string& text) {
+    return ThrowsMessage<JsonFieldError>(HasSubstr(text));
+  };
+  EXPECT_THAT(
+      [] {
+        read({{"seq_len", 64}});
+      },
+      message("scene.json: problem: head_dim: the field is missing"));
+  EXPECT_THAT(
+      [] {
+        read({{"seq_len", true}, {"head_dim", 16}});
+      },
+      message("seq_len: expected an integer, found boolean"));
+  EXPECT_THAT(
+      [] {
+        read({{"seq_len", 64}, {"head_dim", 16}, {"mask", "sideways"}});
+      },
+      message("\"sideways\" is not a mask"));
+  EXPECT_THAT(
+      [] {
+        read({{"seq_len", 64}, {"head_dim", 16}, {"heads", 4}, {"kv_heads", 3}});
+      },
+      message("must divide heads"));
+  EXPECT_THAT([] { read(nlohmann::json::array()); }, message("expected an object, found array"));
+}
+
+TEST(TilingJson, RoundTripsAndRefusesZero) {
+  const Tiling tiling{128, 64};
+  const nlohmann::json object = tiling_to_json(tiling);
+  EXPECT_EQ(tiling_from_json(JsonObject(object, "t")), tiling);
+  const nlohmann::json zero = {{"Br", 0}, {"Bc", 64}};
+  EXPECT_THROW(tiling_from_json(JsonObject(zero, "t")), JsonFieldError);
+}
+
+TEST(ParseJson, GivesLineAndColumnOfTheFirstMistake) {
+  const auto document = parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "x.json");
+  ASSERT_FALSE(document.ok());
+  EXPECT_THAT(document.error().message, HasSubstr("x.json:3:7: not valid JSON"));
+}
+
+TEST(WriteFileAtomically, ReplacesTheWholeFileAndLeavesNothingBeside) {
+  const test::TempDir folder;
+  const std::string path = folder.file("f.json");
+  ASSERT_FALSE(write_file_atomically(path, "a long first text"));
+  ASSERT_FALSE(write_file_atomically(path, "short"));
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "short");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(WriteFileAtomically, AFailureKeepsTheOldFile) {
+  const test::TempDir folder;
+  const auto error = write_file_atomically(folder.file("missing/f.json"), "text");
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, Error::Kind::failed);
+  const auto onto_folder = write_file_atomically(folder.path(), "text");
+  ASSERT_TRUE(onto_folder);
+  EXPECT_THAT(onto_folder->message, HasSubstr("cannot write"));
+}
+
+}  // namespace
+}  // namespace attnscope
