@@ -26,7 +26,7 @@ Request request_for(const Choice& choice, const ViewState& view) {
 
 }  // namespace
 
-App::App(Scene opened, std::function<void()> wake)
+App::App(Scene opened, const std::function<void()>& wake)
     : view(opened.view), scene(std::move(opened)), gpu_(wake), worker_(StepSimulator{}, wake) {
   std::vector<std::string> unreadable;
   measurements.recorded = load_shipped_recordings(unreadable);

@@ -35,7 +35,7 @@ struct Notice {
 class App {
  public:
   /// `wake` is called from other threads when there is something new to draw.
-  App(Scene scene, std::function<void()> wake);
+  App(Scene scene, const std::function<void()>& wake);
 
   // What the screen draws
   ViewState view;

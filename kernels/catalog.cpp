@@ -44,7 +44,7 @@ constexpr std::array kFlash1TensorCore{
     CompiledTiling{128, {128, 128}},
 };
 constexpr std::array kFlash2TensorCore{
-    CompiledTiling{16, {128, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 64}},
+    CompiledTiling{16, {128, 64}},  CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 64}},
     CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 64}},
 };
 constexpr std::array kCudaCore{
