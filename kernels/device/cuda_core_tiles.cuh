@@ -3,62 +3,57 @@
 /// row's statistics stay within half a warp, and accesses to global memory are 64 bytes wide.
 #pragma once
 
-#include "kernels/device/async_copy.cuh"
 #include "kernels/device/online_softmax.cuh"
-#include "reference/attention_problem.h"
+#include "kernels/device/shared_tile.cuh"
 
 namespace attnscope::kernels::device {
 
 inline constexpr int kLanesPerRow = 16;
 inline constexpr int kRowsPerLane = 4;
 
-/// Rows of shared tiles are four floats longer than d: sixteen lanes that read four floats each of
-/// sixteen neighbouring rows then meet no bank twice.
-template <int kColumns>
-constexpr int padded = kColumns + 4;
+/// A [kRows x d] fp32 tile in shared memory, swizzled as SharedTile has it.
+template <int kRows, int d>
+struct FloatTile {
+  using Layout = SharedTile<kRows, 2 * d>;
+  static constexpr int kFloats = kRows * d;
 
-template <int kRows, int kColumns>
-constexpr int padded_tile_floats = kRows* padded<kColumns>;
+  float* data;
 
-/// Starts the copy of rows [0, valid_rows) of a [kRows x d] tile; zeros below, which are not read.
-template <int kThreads, int kRows, int d>
-__device__ inline void load_padded_tile_async(float* tile, const float* source, Index stride_row,
-                                              int valid_rows, int thread) {
-  constexpr int kChunks = d / 4;
-  constexpr int kStepRows = kThreads / kChunks;
-  static_assert(kThreads % kChunks == 0 && kRows % kStepRows == 0);
-  const int column = thread % kChunks * 4;
-#pragma unroll
-  for (int step = 0; step < kRows / kStepRows; ++step) {
-    const int row = thread / kChunks + step * kStepRows;
-    copy_async_16(shared_address(tile + row * padded<d> + column),
-                  source + row * stride_row + column, row < valid_rows);
+  /// Columns [4 chunk, 4 chunk + 4) of a row.
+  __device__ float4& chunk(int row, int chunk) const {
+    return reinterpret_cast<float4*>(data + row * d)[chunk ^ Layout::swizzle(row)];
   }
-}
+  __device__ float element(int row, int column) const {
+    return data[row * d + (((column / 4) ^ Layout::swizzle(row)) * 4 + column % 4)];
+  }
+  __device__ Layout layout() const { return {shared_address(data)}; }
+};
+
+/// Rows of P are four floats longer than Bc: two groups of sixteen lanes then write to other banks.
+template <int Bc>
+constexpr int padded = Bc + 4;
 
 /// A thread's piece of a tile: four rows, every sixteenth column.
 template <int kColumns>
 using LanePiece = float[kRowsPerLane][kColumns / kLanesPerRow];
 
-/// S = Q K^T, unscaled. `Q_rows` points at the thread's first row.
-template <int Bc, int d>
-__device__ inline void multiply_scores(LanePiece<Bc>& S, const float* Q_rows, const float* Kj,
-                                       int x) {
+/// S = Q K^T, unscaled, for the thread's rows from `first_row` on.
+template <int Br, int Bc, int d>
+__device__ inline void multiply_scores(LanePiece<Bc>& S, const FloatTile<Br, d>& Qi,
+                                       const FloatTile<Bc, d>& Kj, int first_row, int x) {
 #pragma unroll
   for (int r = 0; r < kRowsPerLane; ++r) {
 #pragma unroll
     for (int c = 0; c < Bc / kLanesPerRow; ++c) S[r][c] = 0.0f;
   }
 #pragma unroll 4
-  for (int k = 0; k < d; k += 4) {
+  for (int chunk = 0; chunk < d / 4; ++chunk) {
     float4 K[Bc / kLanesPerRow];
 #pragma unroll
-    for (int c = 0; c < Bc / kLanesPerRow; ++c) {
-      K[c] = *reinterpret_cast<const float4*>(Kj + (x + c * kLanesPerRow) * padded<d> + k);
-    }
+    for (int c = 0; c < Bc / kLanesPerRow; ++c) K[c] = Kj.chunk(x + c * kLanesPerRow, chunk);
 #pragma unroll
     for (int r = 0; r < kRowsPerLane; ++r) {
-      const float4 q = *reinterpret_cast<const float4*>(Q_rows + r * padded<d> + k);
+      const float4 q = Qi.chunk(first_row + r, chunk);
 #pragma unroll
       for (int c = 0; c < Bc / kLanesPerRow; ++c) {
         S[r][c] = fmaf(q.x, K[c].x, S[r][c]);
@@ -124,8 +119,8 @@ __device__ inline float fold_row(float (&S)[Bc / kLanesPerRow], float& m, float&
 /// lanes use.
 template <int Bc, int d>
 __device__ inline void accumulate_output(LanePiece<d>& O, const LanePiece<Bc>& P, float* P_rows,
-                                         const float* Vj, int x) {
-  __syncwarp();  // Barrier: the lanes are done reading the P of the tile before.
+                                         const FloatTile<Bc, d>& Vj, int x) {
+  __syncwarp();  // Barrier P: the lanes are done reading the P of the tile before.
 #pragma unroll
   for (int r = 0; r < kRowsPerLane; ++r) {
 #pragma unroll
@@ -133,26 +128,51 @@ __device__ inline void accumulate_output(LanePiece<d>& O, const LanePiece<Bc>& P
       P_rows[r * padded<Bc> + x + c * kLanesPerRow] = P[r][c];
     }
   }
-  __syncwarp();  // Barrier: the sixteen lanes have written their columns of P.
-#pragma unroll 2
-  for (int k = 0; k < Bc; k += 4) {
-    float4 p[kRowsPerLane];
+  __syncwarp();             // Barrier: the sixteen lanes have written their columns of P.
+  constexpr int kStep = 8;  // the swizzle repeats every eight rows
+  for (int first_key = 0; first_key < Bc; first_key += kStep) {
 #pragma unroll
-    for (int r = 0; r < kRowsPerLane; ++r) {
-      p[r] = *reinterpret_cast<const float4*>(P_rows + r * padded<Bc> + k);
-    }
-#pragma unroll
-    for (int c = 0; c < d / kLanesPerRow; ++c) {
-      const float* V = Vj + k * padded<d> + x + c * kLanesPerRow;
+    for (int k = 0; k < kStep; k += 4) {
+      const int key = first_key + k;
+      float4 p[kRowsPerLane];
 #pragma unroll
       for (int r = 0; r < kRowsPerLane; ++r) {
-        O[r][c] = fmaf(p[r].x, V[0], O[r][c]);
-        O[r][c] = fmaf(p[r].y, V[padded<d>], O[r][c]);
-        O[r][c] = fmaf(p[r].z, V[2 * padded<d>], O[r][c]);
-        O[r][c] = fmaf(p[r].w, V[3 * padded<d>], O[r][c]);
+        p[r] = *reinterpret_cast<const float4*>(P_rows + r * padded<Bc> + key);
+      }
+#pragma unroll
+      for (int c = 0; c < d / kLanesPerRow; ++c) {
+        const int column = x + c * kLanesPerRow;
+        const float v[4] = {Vj.element(key, column), Vj.element(key + 1, column),
+                            Vj.element(key + 2, column), Vj.element(key + 3, column)};
+#pragma unroll
+        for (int r = 0; r < kRowsPerLane; ++r) {
+          O[r][c] = fmaf(p[r].x, v[0], O[r][c]);
+          O[r][c] = fmaf(p[r].y, v[1], O[r][c]);
+          O[r][c] = fmaf(p[r].z, v[2], O[r][c]);
+          O[r][c] = fmaf(p[r].w, v[3], O[r][c]);
+        }
       }
     }
   }
+}
+
+/// A row statistic of the thread's four rows from HBM, `beyond` for rows at or after `N`. One lane
+/// reads a row: the eight rows of a warp are one sector.
+__device__ inline void load_statistic(float (&out)[kRowsPerLane], const float* head, int first_row,
+                                      int N, float beyond, int x) {
+  const bool reads = x < kRowsPerLane && first_row + x < N;
+  const float mine = reads ? __ldcg(head + first_row + x) : beyond;
+#pragma unroll
+  for (int r = 0; r < kRowsPerLane; ++r) out[r] = __shfl_sync(0xffffffffu, mine, r, kLanesPerRow);
+}
+
+/// The reverse.
+__device__ inline void store_statistic(float* head, const float (&values)[kRowsPerLane],
+                                       int first_row, int N, int x) {
+  float mine = values[0];
+#pragma unroll
+  for (int r = 1; r < kRowsPerLane; ++r) mine = x == r ? values[r] : mine;
+  if (x < kRowsPerLane && first_row + x < N) __stcg(head + first_row + x, mine);
 }
 
 }  // namespace attnscope::kernels::device

@@ -1,6 +1,11 @@
 /// A [kRows x d] tile of 16-bit elements in shared memory, swizzled so that neither the copies into
-/// it nor ldmatrix meet a bank conflict: the 16-byte chunk c of row r stands at place c ^ f(r),
-/// where f takes eight different values over any eight rows that share a line of banks.
+/// it nor reads of eight rows at a time meet a bank conflict: the 16-byte chunk c of row r stands
+/// at place c ^ f(r), where f takes eight different values over any eight rows that share a line of
+/// banks. A row of fp32 is as long as one of twice as many 16-bit elements.
+///
+/// (Padded rows would do for the banks. But cp.async fetches a 32-byte sector twice when its halves
+/// land in different 32-byte pieces of shared memory, as they do where a row is an odd number of
+/// chunks long: half as many bytes again at the SM port.)
 #pragma once
 
 #include <cstdint>
@@ -55,7 +60,8 @@ __device__ inline void load_tile_async(const SharedTile<kRows, d>& tile, const T
   constexpr int kStepRows = kThreads / kChunks;
   static_assert(kThreads % kChunks == 0 && kRows % kStepRows == 0);
   const int chunk = thread % kChunks;
-  const T* chunk_source = source + thread / kChunks * stride_row + chunk * 8;
+  constexpr int kChunkElements = 16 / static_cast<int>(sizeof(T));
+  const T* chunk_source = source + thread / kChunks * stride_row + chunk * kChunkElements;
 #pragma unroll
   for (int step = 0; step < kRows / kStepRows; ++step) {
     const int row = thread / kChunks + step * kStepRows;
@@ -71,6 +77,7 @@ template <int kThreads, int kRows, int d, typename T>
 __device__ inline void store_tile(T* destination, Index stride_row,
                                   const SharedTile<kRows, d>& tile, int valid_rows, int thread) {
   constexpr int kChunks = SharedTile<kRows, d>::kChunks;
+  constexpr int kChunkElements = 16 / static_cast<int>(sizeof(T));
   constexpr int kStepRows = kThreads / kChunks;
   static_assert(kThreads % kChunks == 0 && kRows % kStepRows == 0);
   const int chunk = thread % kChunks;
@@ -83,7 +90,8 @@ __device__ inline void store_tile(T* destination, Index stride_row,
                  : "r"(tile.chunk_address(row, chunk))
                  : "memory");
     if (row < valid_rows) {
-      __stcg(reinterpret_cast<uint4*>(destination + row * stride_row + chunk * 8), value);
+      __stcg(reinterpret_cast<uint4*>(destination + row * stride_row + chunk * kChunkElements),
+             value);
     }
   }
 }

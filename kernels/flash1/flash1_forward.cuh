@@ -74,13 +74,11 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
     return TileQ{stages_address + i % Shared::kStages * (TileQ::kBytes + TileO::kBytes)};
   };
   const auto Oi_of = [&](int i) { return TileO{Qi_of(i).address + TileQ::kBytes}; };
-  const auto halves = [](Carried* row) { return reinterpret_cast<std::uint16_t*>(row); };
-  const Index O_stride = O.stride_row * static_cast<int>(sizeof(Carried)) / 2;  // in halves
   const auto load_row_tile = [&](int i) {  // this warp's rows of Qi and Oi
     const Index first = Index{i} * Br + warp_row;
     const int rows = static_cast<int>(min(Index{16}, shape.N - first));
     load_tile_async<32>(Qi_of(i), Q.row(first), Q.stride_row, rows, thread_index() % 32);
-    load_tile_async<32>(Oi_of(i), halves(O.row(first)), O_stride, rows, thread_index() % 32);
+    load_tile_async<32>(Oi_of(i), O.row(first), O.stride_row, rows, thread_index() % 32);
     commit_copies();
   };
 
@@ -146,7 +144,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       // write Oi, li, mi
       write_carried<Carried, d>(Oi_of(i), Oi, lane);  // each lane where it read
       __syncwarp();  // Barrier E: the fragments of all lanes are written before rows are read.
-      store_tile<32>(halves(O.row(first_row)), O_stride, Oi_of(i), shape.N - first_row,
+      store_tile<32>(O.row(first_row), O.stride_row, Oi_of(i), shape.N - first_row,
                      thread_index() % 32);
       store_statistic(l_head, l, first_row, shape.N, lane);
       store_statistic(m_head, m, first_row, shape.N, lane);

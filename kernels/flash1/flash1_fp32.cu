@@ -13,9 +13,7 @@ namespace {
 
 /// Shared memory of one block: Kj, Vj, Qi and P.
 template <int Br, int Bc, int d>
-constexpr int flash1_fp32_shared_bytes = 4 * (2 * device::padded_tile_floats<Bc, d> +
-                                              device::padded_tile_floats<Br, d> +
-                                              device::padded_tile_floats<Br, Bc>);
+constexpr int flash1_fp32_shared_bytes = 4 * (2 * Bc * d + Br * d + Br * device::padded<Bc>);
 
 template <int d, int Br, int Bc>
 __global__ void __launch_bounds__(4 * Br, 1)
@@ -23,10 +21,12 @@ __global__ void __launch_bounds__(4 * Br, 1)
   using namespace device;
   constexpr int kThreads = 4 * Br;
   extern __shared__ __align__(1024) float shared_floats[];
-  float* const Kj = shared_floats;
-  float* const Vj = Kj + padded_tile_floats<Bc, d>;
-  float* const Qi = Vj + padded_tile_floats<Bc, d>;
-  float* const P = Qi + padded_tile_floats<Br, d>;
+  using TileQ = FloatTile<Br, d>;
+  using TileKV = FloatTile<Bc, d>;
+  const TileKV Kj{shared_floats};
+  const TileKV Vj{Kj.data + TileKV::kFloats};
+  const TileQ Qi{Vj.data + TileKV::kFloats};
+  float* const P = Qi.data + TileQ::kFloats;
 
   const ForwardShape& shape = parameters.shape;
   const int head = static_cast<int>(blockIdx.x) % shape.heads;
@@ -50,14 +50,14 @@ __global__ void __launch_bounds__(4 * Br, 1)
     // Barrier A: every thread is done with Kj, Vj before they are overwritten, and what it wrote of
     // O, m and l in the pass before is visible to the threads that read it in this one.
     __syncthreads();
-    load_padded_tile_async<kThreads, Bc, d>(Kj, K.row(Index{j} * Bc), K.stride_row, keys, thread);
-    load_padded_tile_async<kThreads, Bc, d>(Vj, V.row(Index{j} * Bc), V.stride_row, keys, thread);
+    load_tile_async<kThreads>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, keys, thread);
+    load_tile_async<kThreads>(Vj.layout(), V.row(Index{j} * Bc), V.stride_row, keys, thread);
 
     for (int i = max(0, j * Bc - shape.diagonal_offset) / Br; i < Tr; ++i) {
       // load Qi
       const int rows = min(Br, shape.N - i * Br);
       __syncthreads();  // Barrier B: every thread is done with Qi before it is overwritten.
-      load_padded_tile_async<kThreads, Br, d>(Qi, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
+      load_tile_async<kThreads>(Qi.layout(), Q.row(Index{i} * Br), Q.stride_row, rows, thread);
       commit_copies();
       wait_copies<0>();
       __syncthreads();  // Barrier C: every thread's copies of Kj, Vj and Qi have arrived.
@@ -65,48 +65,49 @@ __global__ void __launch_bounds__(4 * Br, 1)
       // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
       const int first_row = i * Br + tile_row;
       LanePiece<Bc> S;
-      multiply_scores<Bc, d>(S, Qi + tile_row * padded<d>, Kj, x);
+      multiply_scores(S, Qi, Kj, tile_row, x);
       if ((j + 1) * Bc > shape.keys_end(i * Br)) {
         mask_scores<Bc>(S, first_row + shape.diagonal_offset + 1 - j * Bc, keys, x);
       }
 
       // load Oi, li, mi
-      // m = max(m, rowmax(S)); alpha = exp(m_prev - m); P = exp(S - m); l = alpha l + rowsum(P)
       LanePiece<d> Oi;
-      float inverse_l[kRowsPerLane];
+      float m[kRowsPerLane], l[kRowsPerLane], inverse_l[kRowsPerLane];
+      load_statistic(m, m_head, first_row, shape.N, kMinusInfinity, x);
+      load_statistic(l, l_head, first_row, shape.N, 0.0f, x);
 #pragma unroll
       for (int r = 0; r < kRowsPerLane; ++r) {
-        const Index row = first_row + r;
-        const bool valid = row < shape.N;
-        float m = valid ? __ldcg(m_head + row) : kMinusInfinity;
-        float l = valid ? __ldcg(l_head + row) : 0.0f;
-        float alpha;
-        const float sum = fold_row<Bc>(S[r], m, alpha, shape.softmax_scale_log2);
-        const float weight = alpha * l;
-        l = weight + sum;
-        inverse_l[r] = l == 0.0f ? 0.0f : 1.0f / l;
 #pragma unroll
         for (int c = 0; c < d / kLanesPerRow; ++c) {
-          Oi[r][c] = valid ? weight * __ldcg(O.row(row) + x + c * kLanesPerRow) : 0.0f;
-        }
-        // write li, mi
-        __syncwarp();  // Barrier D: all lanes have read the old m and l.
-        if (valid && x == 0) {
-          __stcg(m_head + row, m);
-          __stcg(l_head + row, l);
+          const bool valid = first_row + r < shape.N;
+          Oi[r][c] = valid ? __ldcg(O.row(first_row + r) + x + c * kLanesPerRow) : 0.0f;
         }
       }
 
-      // O = diag(1 / l) (diag(alpha l_prev) O + P Vj); write Oi
+      // m = max(m, rowmax(S)); alpha = exp(m_prev - m); P = exp(S - m); l = alpha l + rowsum(P)
+#pragma unroll
+      for (int r = 0; r < kRowsPerLane; ++r) {
+        float alpha;
+        const float sum = fold_row<Bc>(S[r], m[r], alpha, shape.softmax_scale_log2);
+        const float weight = alpha * l[r];
+        l[r] = weight + sum;
+        inverse_l[r] = l[r] == 0.0f ? 0.0f : 1.0f / l[r];
+#pragma unroll
+        for (int c = 0; c < d / kLanesPerRow; ++c) Oi[r][c] *= weight;
+      }
+
+      // O = diag(1 / l) (diag(alpha l_prev) O + P Vj); write Oi, li, mi
       accumulate_output<Bc, d>(Oi, S, P + tile_row * padded<Bc>, Vj, x);
 #pragma unroll
       for (int r = 0; r < kRowsPerLane; ++r) {
-        if (first_row + r >= shape.N) break;
+        if (first_row + r >= shape.N) continue;
 #pragma unroll
         for (int c = 0; c < d / kLanesPerRow; ++c) {
           __stcg(O.row(first_row + r) + x + c * kLanesPerRow, Oi[r][c] * inverse_l[r]);
         }
       }
+      store_statistic(l_head, l, first_row, shape.N, x);
+      store_statistic(m_head, m, first_row, shape.N, x);
     }
   }
 }

@@ -12,9 +12,7 @@ namespace {
 
 /// Shared memory of one block: Qi, Kj, Vj and P.
 template <int Br, int Bc, int d>
-constexpr int flash2_fp32_shared_bytes = 4 * (device::padded_tile_floats<Br, d> +
-                                              2 * device::padded_tile_floats<Bc, d> +
-                                              device::padded_tile_floats<Br, Bc>);
+constexpr int flash2_fp32_shared_bytes = 4 * (Br * d + 2 * Bc * d + Br * device::padded<Bc>);
 
 template <int d, int Br, int Bc>
 __global__ void __launch_bounds__(4 * Br, 1)
@@ -22,10 +20,12 @@ __global__ void __launch_bounds__(4 * Br, 1)
   using namespace device;
   constexpr int kThreads = 4 * Br;
   extern __shared__ __align__(1024) float shared_floats[];
-  float* const Qi = shared_floats;
-  float* const Kj = Qi + padded_tile_floats<Br, d>;
-  float* const Vj = Kj + padded_tile_floats<Bc, d>;
-  float* const P = Vj + padded_tile_floats<Bc, d>;
+  using TileQ = FloatTile<Br, d>;
+  using TileKV = FloatTile<Bc, d>;
+  const TileQ Qi{shared_floats};
+  const TileKV Kj{Qi.data + TileQ::kFloats};
+  const TileKV Vj{Kj.data + TileKV::kFloats};
+  float* const P = Vj.data + TileKV::kFloats;
 
   const ForwardShape& shape = parameters.shape;
   const auto [i, head, batch, rows] = row_tile_of_block<Br>(shape);
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
   const auto V = rows_of_head<const float>(parameters.V, batch, kv_head);
 
   // load Qi
-  load_padded_tile_async<kThreads, Br, d>(Qi, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
+  load_tile_async<kThreads>(Qi.layout(), Q.row(Index{i} * Br), Q.stride_row, rows, thread);
 
   // O = 0, m = -inf, l = 0
   LanePiece<d> O{};
@@ -54,15 +54,15 @@ __global__ void __launch_bounds__(4 * Br, 1)
     // load Kj, Vj
     const int keys = min(Bc, shape.N_kv - j * Bc);
     __syncthreads();  // Barrier A: every thread is done with the tiles before they are overwritten.
-    load_padded_tile_async<kThreads, Bc, d>(Kj, K.row(Index{j} * Bc), K.stride_row, keys, thread);
-    load_padded_tile_async<kThreads, Bc, d>(Vj, V.row(Index{j} * Bc), V.stride_row, keys, thread);
+    load_tile_async<kThreads>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, keys, thread);
+    load_tile_async<kThreads>(Vj.layout(), V.row(Index{j} * Bc), V.stride_row, keys, thread);
     commit_copies();
     wait_copies<0>();
     __syncthreads();  // Barrier B: every thread's copies of Qi, Kj and Vj have arrived.
 
     // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
     LanePiece<Bc> S;
-    multiply_scores<Bc, d>(S, Qi + first_row * padded<d>, Kj, x);
+    multiply_scores(S, Qi, Kj, first_row, x);
     if ((j + 1) * Bc > shape.keys_end(i * Br)) {
       const int first_row_end = i * Br + first_row + shape.diagonal_offset + 1 - j * Bc;
       mask_scores<Bc>(S, first_row_end, keys, x);
@@ -82,19 +82,20 @@ __global__ void __launch_bounds__(4 * Br, 1)
 
   // O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi; a row without keys has O = 0
   const auto O_rows = rows_of_head<float>(parameters.O, batch, head);
-  const Index LSE_row = (Index{batch} * shape.heads + head) * shape.N + i * Br;
+  float LSE[kRowsPerLane];
 #pragma unroll
   for (int r = 0; r < kRowsPerLane; ++r) {
-    const int row = first_row + r;
-    if (row >= rows) break;
+    LSE[r] = log_sum_exp(m[r], l[r], shape.softmax_scale);
     const float inverse_l = l[r] == 0.0f ? 0.0f : 1.0f / l[r];
+    const int row = first_row + r;
+    if (row >= rows) continue;
 #pragma unroll
     for (int c = 0; c < d / kLanesPerRow; ++c) {
       __stcg(O_rows.row(Index{i} * Br + row) + x + c * kLanesPerRow, O[r][c] * inverse_l);
     }
-    if (x == 0)
-      __stcg(parameters.LSE + LSE_row + row, log_sum_exp(m[r], l[r], shape.softmax_scale));
   }
+  float* const LSE_head = parameters.LSE + (Index{batch} * shape.heads + head) * shape.N;
+  store_statistic(LSE_head, LSE, i * Br + first_row, shape.N, x);
 }
 
 }  // namespace
