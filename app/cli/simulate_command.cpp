@@ -56,11 +56,9 @@ Result<NumericResult> run_numbers(const GivenOptions& given, const ProblemReques
                                   const SimulationRequest& simulation) {
   const auto inputs = load_inputs(request.problem, request.input_files, request.inputs);
   if (!inputs) return inputs.error();
-  show_progress("running the numbers");
   NumericOptions options;
   options.round_to_storage = given.has("round-to-storage");
   auto numbers = simulate_numbers(simulation, inputs.value(), options);
-  clear_progress();
   if (!numbers) return numbers;
   if (numbers.value().O_error.has_nan || numbers.value().LSE_error.has_nan) {
     return failed("the modelled numbers hold a NaN");
@@ -91,9 +89,7 @@ Result<Answer> answer(const GivenOptions& given) {
                                      .carry = request.carry,
                                      .gpu = gpu.value(),
                                      .allow_overflow = given.has("allow-overflow")};
-  show_progress("counting");
   auto report = simulate(simulation);
-  clear_progress();
   if (!report) return report.error();
 
   Answer result{.report = std::move(report).value(), .numbers = {}, .gpu = gpu.value()};
@@ -108,7 +104,9 @@ Result<Answer> answer(const GivenOptions& given) {
 std::optional<Error> run_simulate(const GivenOptions& given) {
   const auto outputs = parse_outputs(given);
   if (!outputs) return outputs.error();
+  show_progress("simulating");
   const auto result = answer(given);
+  clear_progress();
   if (!result) return result.error();
   const ordered_json document =
       simulation_json(result.value().report, result.value().numbers_or_null());
