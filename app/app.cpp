@@ -171,6 +171,7 @@ void App::execute(const Command& command) {
                    const auto error = save_scene(saved, save.path);
                    show_notice(error ? error->message : "saved " + save.path);
                  },
+                 [&](const Quit&) { quit_ = true; },
                  [&](const ShowNotice& show) { show_notice(show.text); },
              },
              command);

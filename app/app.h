@@ -58,6 +58,9 @@ class App {
   /// Nothing is under way, and the snapshot is the one that the view asks for.
   bool settled() const;
 
+  /// The user has asked to leave.
+  bool wants_to_quit() const { return quit_; }
+
   /// Between two frames: carries out commands, moves the playhead, takes in what threads have
   /// published, asks for what is missing.
   void update(double now_s);
@@ -74,6 +77,7 @@ class App {
   void take_published();
   void ask_worker();
 
+  bool quit_ = false;
   double now_s_ = 0.0;
   std::optional<Choice> pending_;  ///< asked for, not answered yet
   std::optional<Error> first_error_;

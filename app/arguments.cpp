@@ -80,7 +80,7 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   add_common_options(app, arguments, raw);
   app.add_option("--frames", arguments.frames, "End after this many frames");
   app.add_flag("--bench", arguments.bench, "Play as fast as possible, print frame times");
-  app.add_flag("--dump-ui", arguments.dump_ui, "Print the widgets' rectangles as JSON and end");
+  app.add_flag("--dump-ui", arguments.dump_ui, "Print the widgets' rectangles as JSON at the end");
 
   CLI::App* render = app.add_subcommand("render", "Draw one picture into a PNG file, no window");
   add_common_options(*render, arguments, raw);

@@ -49,8 +49,10 @@ struct ShowNotice {
   std::string text;
 };
 
+struct Quit {};
+
 using Command = std::variant<SeekTo, StepBy, TogglePlay, Choose, RunOnGpu, CancelWork, CopyText,
-                             SavePicture, OpenScene, SaveScene, ShowNotice>;
+                             SavePicture, OpenScene, SaveScene, ShowNotice, Quit>;
 
 /// Collects the commands of one frame.
 class CommandSink {

@@ -50,8 +50,10 @@ std::optional<RefusedChoice> refuse(const Choice& choice, const std::string& fie
   Choice before = last_valid;
   Index* number = number_of(nearest, field);
   if (number == nullptr) return refused;
+  const bool square = field == "N" && choice.problem.N == choice.problem.N_kv;
   for (const Index candidate : candidates_for(*number, *number_of(before, field))) {
     *number = candidate;
+    if (square) nearest.problem.N_kv = candidate;
     if (check_choice(nearest)) continue;
     refused.nearest = nearest;
     refused.nearest_label = fmt::format("{} = {}", field, candidate);

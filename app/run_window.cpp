@@ -105,7 +105,7 @@ int WindowedApp::frame_limit() const {
 }
 
 bool WindowedApp::finished() const {
-  if (window_.should_close()) return true;
+  if (window_.should_close() || app_.wants_to_quit()) return true;
   if (frame_limit() > 0) return frames_drawn_ >= frame_limit();
   return arguments_.dump_ui && settled_frames_ >= kSettlingFrames;
 }

@@ -18,6 +18,7 @@ enum class Key : std::uint8_t {
   t,
   s,
   o,
+  q,
   f1,
 };
 

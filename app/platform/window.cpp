@@ -47,6 +47,7 @@ Window::~Window() {
 
 void Window::attach_imgui() {
   ImGui_ImplGlfw_InitForOpenGL(window_, true);
+  input_.attach(window_);
 }
 void Window::detach_imgui() {
   ImGui_ImplGlfw_Shutdown();
@@ -85,7 +86,7 @@ void Window::set_vsync(bool on) {
 }
 
 void Window::handle_events(double wait_s) {
-  if (wait_s > 0.0) {
+  if (wait_s > 0.0 && !input_.pending()) {
     glfwWaitEventsTimeout(wait_s);
   } else {
     glfwPollEvents();
@@ -93,6 +94,7 @@ void Window::handle_events(double wait_s) {
 }
 
 void Window::begin_frame() {
+  input_.pump();
   ImGui_ImplGlfw_NewFrame();
 }
 void Window::present() {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "app/platform/input_queue.h"
 #include "app/platform/png.h"
 #include "reference/result.h"
 
@@ -45,6 +46,7 @@ class Window {
  private:
   explicit Window(GLFWwindow* window) : window_(window) {}
   GLFWwindow* window_;
+  InputQueue input_;
 };
 
 }  // namespace attnscope::app

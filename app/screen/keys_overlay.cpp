@@ -14,7 +14,7 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 11> kHelp{{
+constexpr std::array<std::pair<const char*, const char*>, 12> kHelp{{
     {"Space", "play or pause"},
     {"Left, Right", "one operation back or further"},
     {"Shift + Left, Right", "one tile back or further"},
@@ -26,6 +26,7 @@ constexpr std::array<std::pair<const char*, const char*>, 11> kHelp{{
     {"Ctrl + S", "save this scene"},
     {"Ctrl + O", "open a scene"},
     {"F1", "these keys"},
+    {"Ctrl + Q", "quit"},
 }};
 
 Granularity step_size(const ImGuiIO& io) {
@@ -37,6 +38,7 @@ void handle_looks(App& app, const ImGuiIO& io) {
   ViewState& view = app.view;
   if (key_pressed(Key::f1)) view.show_keys = !view.show_keys;
   if (key_pressed(Key::escape)) view.show_keys = false;
+  if (io.KeyCtrl && key_pressed(Key::q)) app.commands.push(Quit{});
   if (io.KeyCtrl || io.KeyAlt) return;
   if (key_pressed(Key::f)) view.presenter = !view.presenter;
   if (key_pressed(Key::t)) view.theme = next_theme(view.theme);

@@ -44,6 +44,9 @@ TEST(Refuse, MoreTilesThanCanBeSteppedThroughAreRefused) {
   const auto refused = refuse(choice, "N", small_choice());
   ASSERT_TRUE(refused);
   EXPECT_THAT(refused->message, testing::HasSubstr("tiles"));
+  ASSERT_TRUE(refused->nearest);
+  EXPECT_GT(refused->nearest->problem.N, 1024);
+  EXPECT_EQ(refused->nearest->problem.N, refused->nearest->problem.N_kv);
 }
 
 TEST(Refuse, AnUnknownGpuIsOneLine) {

@@ -1,0 +1,68 @@
+#include "app/platform/input_queue.h"
+
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+#include <imgui.h>
+#include <imgui_impl_glfw.h>
+
+#include <set>
+
+namespace attnscope::app {
+
+#if IMGUI_VERSION_NUM < 18700
+
+namespace {
+
+bool is_modifier(int key) {
+  return key >= GLFW_KEY_LEFT_SHIFT && key <= GLFW_KEY_RIGHT_SUPER;
+}
+
+/// A key that acts by itself: what is typed after it belongs to a later frame.
+bool is_action(int key, int mods) {
+  if (is_modifier(key)) return false;
+  return key >= GLFW_KEY_ESCAPE || (mods & (GLFW_MOD_CONTROL | GLFW_MOD_ALT)) != 0;
+}
+
+}  // namespace
+
+void InputQueue::attach(GLFWwindow* window) {
+  window_ = window;
+  glfwSetWindowUserPointer(window, this);
+  glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
+    static_cast<InputQueue*>(glfwGetWindowUserPointer(w))
+        ->events_.push_back(KeyEvent{key, scancode, action, mods});
+  });
+  glfwSetCharCallback(window, [](GLFWwindow* w, unsigned codepoint) {
+    static_cast<InputQueue*>(glfwGetWindowUserPointer(w))->events_.push_back(CharEvent{codepoint});
+  });
+}
+
+void InputQueue::pump() {
+  std::set<int> changed;
+  bool acted = false;
+  while (!events_.empty()) {
+    if (const auto* typed = std::get_if<CharEvent>(&events_.front())) {
+      if (acted) return;
+      ImGui_ImplGlfw_CharCallback(window_, typed->codepoint);
+    } else {
+      const KeyEvent event = std::get<KeyEvent>(events_.front());
+      if (changed.contains(event.key)) return;
+      if (event.action == GLFW_PRESS && acted) return;
+      changed.insert(event.key);
+      acted = acted || is_action(event.key, event.mods);
+      ImGui_ImplGlfw_KeyCallback(window_, event.key, event.scancode, event.action, event.mods);
+    }
+    events_.pop_front();
+  }
+}
+
+#else
+
+void InputQueue::attach(GLFWwindow* window) {
+  window_ = window;
+}
+void InputQueue::pump() {}
+
+#endif
+
+}  // namespace attnscope::app

@@ -1,0 +1,70 @@
+#include "tests/gui/picture.h"
+
+#include <stb_image.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <unordered_set>
+
+namespace attnscope::app {
+
+namespace {
+
+struct Box {
+  int x0, y0, x1, y1;
+};
+
+Box clipped(const Picture& picture, const Rect& rect) {
+  return {std::max(0, static_cast<int>(rect.min.x)), std::max(0, static_cast<int>(rect.min.y)),
+          std::min(picture.width, static_cast<int>(rect.max.x)),
+          std::min(picture.height, static_cast<int>(rect.max.y))};
+}
+
+template <typename Counts>
+int count_in(const Picture& picture, const Rect& rect, const Counts& counts) {
+  const Box box = clipped(picture, rect);
+  int count = 0;
+  for (int y = box.y0; y < box.y1; ++y) {
+    for (int x = box.x0; x < box.x1; ++x) count += counts(x, y) ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+Picture read_picture(const std::filesystem::path& path) {
+  Picture picture;
+  int channels = 0;
+  unsigned char* data = stbi_load(path.c_str(), &picture.width, &picture.height, &channels, 3);
+  if (data == nullptr) return {};
+  const auto count =
+      static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.height);
+  for (std::size_t p = 0; p < count; ++p) {
+    const unsigned char* rgb = data + 3 * p;
+    picture.pixels.push_back((std::uint32_t{rgb[0]} << 16) | (std::uint32_t{rgb[1]} << 8) | rgb[2]);
+  }
+  stbi_image_free(data);
+  return picture;
+}
+
+std::size_t count_colors(const Picture& picture) {
+  return std::unordered_set<std::uint32_t>(picture.pixels.begin(), picture.pixels.end()).size();
+}
+
+int count_near(const Picture& picture, const Rect& rect, std::uint32_t color, int tolerance) {
+  return count_in(picture, rect, [&](int x, int y) {
+    const std::uint32_t pixel = picture.at(x, y);
+    for (const int shift : {0, 8, 16}) {
+      const int difference =
+          static_cast<int>((pixel >> shift) & 0xFF) - static_cast<int>((color >> shift) & 0xFF);
+      if (std::abs(difference) > tolerance) return false;
+    }
+    return true;
+  });
+}
+
+int count_different(const Picture& a, const Picture& b, const Rect& rect) {
+  return count_in(a, rect, [&](int x, int y) { return a.at(x, y) != b.at(x, y); });
+}
+
+}  // namespace attnscope::app

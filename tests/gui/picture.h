@@ -1,0 +1,36 @@
+/// Pictures as tests look at them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "app/ui/named_rects.h"
+
+namespace attnscope::app {
+
+struct Picture {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint32_t> pixels;  ///< 0xRRGGBB, rows from the top
+
+  std::uint32_t at(int x, int y) const {
+    return pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                  static_cast<std::size_t>(x)];
+  }
+  bool operator==(const Picture&) const = default;
+};
+
+/// Empty when the file is no picture.
+Picture read_picture(const std::filesystem::path& path);
+
+/// Number of different colours.
+std::size_t count_colors(const Picture& picture);
+
+/// Pixels inside the rectangle whose every channel is within `tolerance` of the colour.
+int count_near(const Picture& picture, const Rect& rect, std::uint32_t color, int tolerance);
+
+/// Pixels inside the rectangle that differ between two pictures of one size.
+int count_different(const Picture& a, const Picture& b, const Rect& rect);
+
+}  // namespace attnscope::app

@@ -1,0 +1,137 @@
+/// `attnscope render`: pictures without a window.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "app/scene.h"
+#include "app/step_simulator.h"
+#include "sim/device/assets.h"
+#include "tests/gui/picture.h"
+#include "tests/gui/process.h"
+
+namespace attnscope::app {
+namespace {
+
+using testing::HasSubstr;
+
+/// A picture of the scene; fails the test when the program does.
+Picture render(const std::string& scene, Index step, const std::string& size,
+               const std::vector<std::string>& more = {}) {
+  const ScratchFolder folder;
+  const std::string out = folder / "out.png";
+  std::vector<std::string> words{ATTNSCOPE_PROGRAM,    "render", "--scene", scene,   "--step",
+                                 std::to_string(step), "--size", size,      "--out", out};
+  words.insert(words.end(), more.begin(), more.end());
+  const Finished finished = run(words);
+  EXPECT_EQ(finished.status, 0) << finished.errors;
+  EXPECT_EQ(finished.errors, "");
+  return read_picture(out);
+}
+
+Index step_count_of(const std::string& scene) {
+  const Choice choice = load_scene(scene).value().view.choice;
+  SteppedRequest request;
+  request.simulation = simulation_of(choice).value();
+  request.inputs = choice.inputs;
+  return SteppedRun::create(request).value()->info()->step_count;
+}
+
+TEST(Render, ThePictureHasTheSizeThatWasAskedFor) {
+  for (const auto& [size, width, height] :
+       {std::tuple{"1280x720", 1280, 720}, {"1600x900", 1600, 900}, {"3840x2160", 3840, 2160}}) {
+    const Picture picture = render("default", 0, size);
+    EXPECT_EQ(picture.width, width);
+    EXPECT_EQ(picture.height, height);
+    EXPECT_GT(count_colors(picture), 200u);
+  }
+}
+
+TEST(Render, TheSameStepGivesTheSamePixels) {
+  EXPECT_EQ(render("default", 50, "1280x720"), render("default", 50, "1280x720"));
+}
+
+TEST(Render, AnotherStepGivesAnotherPicture) {
+  const Picture before = render("default", 50, "1280x720");
+  const Picture after = render("default", 51, "1280x720");
+  EXPECT_GT(count_different(before, after, {{0, 0}, {1280, 720}}), 500);
+}
+
+TEST(Render, EverySceneIsDrawnAtItsFirstMiddleAndLastStep) {
+  for (const std::string& scene : list_assets("scenes")) {
+    const Index count = step_count_of(scene);
+    for (const Index step : {Index{0}, count / 2, count - 1}) {
+      const Picture picture = render(scene, step, "1280x720");
+      EXPECT_EQ(picture.width, 1280) << scene;
+      EXPECT_GT(count_colors(picture), 200u) << scene << " at step " << step;
+    }
+  }
+}
+
+TEST(Render, ThemesAndPresenterModeLookDifferent) {
+  const Picture dark = render("default", 50, "1280x720");
+  const Picture light = render("default", 50, "1280x720", {"--theme", "light"});
+  const Picture contrast = render("default", 50, "1280x720", {"--theme", "contrast"});
+  const Picture presenter = render("default", 50, "1280x720", {"--presenter"});
+  const Rect all{{0, 0}, {1280, 720}};
+  EXPECT_GT(count_different(dark, light, all), 500000);
+  EXPECT_GT(count_different(dark, contrast, all), 500000);
+  EXPECT_GT(count_different(dark, presenter, all), 50000);
+}
+
+TEST(Render, NothingRemainsOnTheScreenThatWouldMoveTheTransportBar) {
+  // The bar's buttons lie at the same pixels, whatever the scene and the step
+  const Picture a = render("default", 3, "1600x900");
+  const Picture b = render("standard-64", 40, "1600x900");
+  EXPECT_EQ(count_different(a, b, {{0, 845}, {480, 895}}), 0);
+}
+
+struct BadCase {
+  std::vector<std::string> words;
+  std::string part;  ///< of the message
+};
+
+TEST(Render, BadRequestsGetOneLineAndStatusTwo) {
+  const ScratchFolder folder;
+  const std::string out = folder / "out.png";
+  const std::vector<BadCase> cases{
+      {{"--scene", "no-such-scene", "--out", out}, "default"},
+      {{"--scene", "/no/such/file.json", "--out", out}, "no such file"},
+      {{"--step", "100000", "--out", out}, "last operation"},
+      {{"--step", "-1", "--out", out}, "--step"},
+      {{"--size", "12x", "--out", out}, "--size"},
+      {{"--size", "0x0", "--out", out}, "--size"},
+      {{"--theme", "pink", "--out", out}, "--theme"},
+      {{"--out", "/no/such/folder/out.png"}, "cannot be written"},
+      {{}, "--out"},
+      {{"--unknown", "--out", out}, "--unknown"},
+  };
+  for (const BadCase& bad : cases) {
+    std::vector<std::string> words{ATTNSCOPE_PROGRAM, "render"};
+    words.insert(words.end(), bad.words.begin(), bad.words.end());
+    const Finished finished = run(words);
+    EXPECT_EQ(finished.status, 2) << finished.errors;
+    EXPECT_THAT(finished.errors, HasSubstr(bad.part));
+    EXPECT_EQ(std::count(finished.errors.begin(), finished.errors.end(), '\n'), 1)
+        << finished.errors;
+    EXPECT_EQ(finished.output, "");
+  }
+}
+
+TEST(Render, AMissingAssetsFolderIsOneLine) {
+  const Finished finished =
+      run({ATTNSCOPE_PROGRAM, "render", "--out", "/tmp/x.png"}, {"ATTNSCOPE_ASSETS=/no/such"});
+  EXPECT_NE(finished.status, 0);
+  EXPECT_THAT(finished.errors, HasSubstr("ATTNSCOPE_ASSETS"));
+}
+
+TEST(Window, WithoutADisplayTheProgramNamesRenderAndEndsWithOne) {
+  const Finished finished = run({ATTNSCOPE_PROGRAM}, {"DISPLAY=", "WAYLAND_DISPLAY="});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.errors, HasSubstr("attnscope render"));
+  EXPECT_EQ(std::count(finished.errors.begin(), finished.errors.end(), '\n'), 1);
+}
+
+}  // namespace
+}  // namespace attnscope::app

@@ -1,0 +1,58 @@
+/// The app in a real window on an X server of its own.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "tests/gui/picture.h"
+#include "tests/gui/process.h"
+
+namespace attnscope::app {
+
+/// The rectangle of a widget in a dump; throws when it has none.
+Rect rect_in(const nlohmann::json& dump, const std::string& widget);
+
+/// An Xvfb that belongs to the test.
+class Display {
+ public:
+  Display(int width, int height);
+  /// "DISPLAY=:N".
+  std::string setting() const { return "DISPLAY=" + name_; }
+
+ private:
+  ScratchFolder folder_;
+  std::string name_;
+  std::unique_ptr<Process> server_;
+};
+
+/// The app, from start to the JSON that --dump-ui prints at its end.
+class WindowSession {
+ public:
+  WindowSession(int width, int height, const std::string& scene = "default");
+
+  // What a user does. Each waits until the app had time to answer.
+  void key(const std::string& name);
+  void type(const std::string& text);
+  void click(const std::string& widget);
+  void click_at(const Rect& rect);
+  void drag_to(const std::string& widget, float share);
+  Picture screenshot();
+
+  /// Where a widget is, by its name; as a fresh app of the same size and scene reports it.
+  Rect rect_of(const std::string& widget) const;
+
+  /// Quits; the final dump, and its "state".
+  nlohmann::json final_dump();
+  nlohmann::json final_state();
+
+ private:
+  void do_and_wait(const std::string& command);
+
+  Display display_;
+  ScratchFolder folder_;
+  std::string first_dump_;
+  std::unique_ptr<Process> app_;
+};
+
+}  // namespace attnscope::app

@@ -1,0 +1,147 @@
+/// The app in a real window: played, stepped back, clicked and typed into; pixels looked at.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/theme.h"
+#include "tests/gui/window_session.h"
+
+namespace attnscope::app {
+namespace {
+
+constexpr int kWidth = 1600;
+constexpr int kHeight = 900;
+const Rect kScreen{{0, 0}, {kWidth, kHeight}};
+
+std::uint32_t hex_of(ImU32 color) {
+  return ((color & 0xFF) << 16) | (color & 0xFF00) | ((color >> 16) & 0xFF);
+}
+
+TEST(Window, TheDefaultSceneShowsTheTensorsInTheirColours) {
+  WindowSession window(kWidth, kHeight);
+  const Picture shot = window.screenshot();
+  ASSERT_EQ(shot.width, kWidth);
+  const Rect memory = window.rect_of("panel.memory");
+  const Theme& dark = theme(ThemeName::dark);
+  EXPECT_GT(count_near(shot, memory, hex_of(tensor_color(dark, "Q")), 3), 50);
+  EXPECT_GT(count_near(shot, kScreen, hex_of(dark.card), 0), kWidth * kHeight / 5);
+  EXPECT_EQ(window.final_state()["step"], 0);
+}
+
+TEST(Window, SteppingBackRestoresTheIdenticalPicture) {
+  WindowSession window(kWidth, kHeight);
+  const Picture before = window.screenshot();
+  window.key("Right");
+  const Picture one_further = window.screenshot();
+  window.key("shift+Right");
+  window.key("shift+Left");
+  window.key("Home");
+  window.key("Right");
+  const Picture again = window.screenshot();
+  EXPECT_GT(count_different(before, one_further, kScreen), 500);
+  EXPECT_EQ(count_different(before, again, kScreen), 0);
+  EXPECT_EQ(window.final_state()["step"], 0);
+}
+
+TEST(Window, SpacePlaysAndPauses) {
+  WindowSession window(kWidth, kHeight);
+  const Picture before = window.screenshot();
+  window.key("space");
+  std::ignore = window.screenshot();  // lets it play
+  window.key("space");
+  const Picture paused = window.screenshot();
+  const Picture still_paused = window.screenshot();
+  const Rect scrub = window.rect_of("transport.scrub");
+  EXPECT_GT(count_different(before, paused, scrub), 20);
+  EXPECT_EQ(count_different(paused, still_paused, kScreen), 0);
+  const auto state = window.final_state();
+  EXPECT_FALSE(state["playing"]);
+  EXPECT_GT(state["step"], 0);
+  EXPECT_EQ(state["step"], state["shown_step"]);
+}
+
+TEST(Window, TheScrubBarSeeksByMouse) {
+  WindowSession window(kWidth, kHeight);
+  window.drag_to("transport.scrub", 0.75f);
+  const auto state = window.final_state();
+  const auto count = state["step_count"].get<double>();
+  EXPECT_NEAR(state["step"].get<double>(), 0.75 * count, 0.02 * count);
+  EXPECT_EQ(state["step"], state["shown_step"]);
+}
+
+TEST(Window, NChangesByKeyboard) {
+  WindowSession window(kWidth, kHeight);
+  window.click("field.N");
+  window.key("ctrl+a");
+  window.type("100");
+  window.key("Return");
+  const auto state = window.final_state();
+  EXPECT_EQ(state["problem"]["seq_len"], 100);
+  EXPECT_EQ(state["problem"]["kv_len"], 100);
+  EXPECT_GT(state["step_count"], 176);
+  EXPECT_FALSE(state.contains("refused"));
+}
+
+TEST(Window, NChangesByMouse) {
+  // A first session tells where the options of the open list are
+  WindowSession opened(kWidth, kHeight);
+  opened.click("field.N.list");
+  const Rect option = rect_in(opened.final_dump(), "option.N.128");
+  WindowSession window(kWidth, kHeight);
+  window.click("field.N.list");
+  window.click_at(option);
+  const auto state = window.final_state();
+  EXPECT_EQ(state["problem"]["seq_len"], 128);
+  EXPECT_EQ(state["problem"]["kv_len"], 128);
+}
+
+TEST(Window, AnotherSceneIsOpenedByMouse) {
+  WindowSession opened(kWidth, kHeight);
+  opened.click("field.scene");
+  const Rect option = rect_in(opened.final_dump(), "option.scene.flash1-64");
+  WindowSession window(kWidth, kHeight);
+  window.click("field.scene");
+  window.click_at(option);
+  const auto state = window.final_state();
+  EXPECT_EQ(state["scene"], "flash1-64");
+  EXPECT_EQ(state["algorithm"], "flash1");
+}
+
+TEST(Window, ATileThatDoesNotFitIsShownInRedAndNothingIsLost) {
+  WindowSession window(kWidth, kHeight);
+  const Picture before = window.screenshot();
+  window.click("field.Bc");
+  window.key("ctrl+a");
+  window.type("9000");
+  window.key("Return");
+  const Picture refused = window.screenshot();
+  const Theme& dark = theme(ThemeName::dark);
+  EXPECT_GT(count_near(refused, window.rect_of("field.Bc"), hex_of(dark.error_surface), 2), 100);
+  EXPECT_EQ(count_different(before, refused, window.rect_of("panel.memory")), 0);
+  const auto state = window.final_state();
+  EXPECT_EQ(state["tiling"]["Bc"], 16);
+  EXPECT_EQ(state["refused"]["field"], "Bc");
+  EXPECT_THAT(state["refused"]["nearest"].get<std::string>(), testing::StartsWith("Bc = "));
+}
+
+TEST(Window, KeysChangeTheLooks) {
+  WindowSession window(kWidth, kHeight);
+  window.key("F1");
+  const Picture help = window.screenshot();
+  window.key("Escape");
+  const Picture without = window.screenshot();
+  EXPECT_GT(count_different(help, without, kScreen), 20000);
+  window.key("t");
+  window.key("f");
+  window.key("plus");
+  const auto state = window.final_state();
+  EXPECT_EQ(state["theme"], "light");
+  EXPECT_EQ(state["presenter"], true);
+  EXPECT_EQ(state["show_keys"], false);
+  EXPECT_EQ(state["speed"], 2.0);
+}
+
+}  // namespace
+}  // namespace attnscope::app
