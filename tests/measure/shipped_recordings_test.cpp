@@ -1,0 +1,111 @@
+/// The recordings in assets/recordings: readable, from clean builds, and as the formulas say.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "kernels/recording/recording.h"
+
+namespace attnscope {
+namespace {
+
+std::vector<Recording> shipped() {
+  std::vector<Recording> recordings;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(ATTNSCOPE_SOURCE_DIR "/assets/recordings")) {
+    if (entry.path().extension() != ".json") continue;
+    auto recording = read_recording(entry.path());
+    EXPECT_TRUE(recording.ok()) << recording.error().message;
+    if (recording) recordings.push_back(std::move(recording).value());
+  }
+  return recordings;
+}
+
+std::string describe(const RecordingRow& row) {
+  const AttentionProblem& p = row.problem;
+  return row.kernel + " N " + std::to_string(p.N) + " d " + std::to_string(p.d) + " " +
+         to_string(p.mask);
+}
+
+/// FlashAttention-2's reads beyond the SM: Q once, K and V of the column tiles that each row tile
+/// visits, valid rows only.
+double flash2_requested_read_bytes(const AttentionProblem& p, const Tiling& tiling) {
+  double elements = static_cast<double>(p.N * p.d);
+  for (Index begin = 0; begin < p.N; begin += tiling.Br) {
+    const Index last = std::min(begin + tiling.Br, p.N) - 1;
+    const Index keys = std::min(ceil_div(p.keys_of(last).end, tiling.Bc) * tiling.Bc, p.N_kv);
+    elements += 2.0 * static_cast<double>(keys * p.d);
+  }
+  return static_cast<double>(p.batch * p.heads * size_bytes(p.dtype)) * elements;
+}
+
+TEST(ShippedRecordings, ComeFromCleanBuildsOnNamedGpus) {
+  const auto recordings = shipped();
+  ASSERT_FALSE(recordings.empty());
+  for (const Recording& recording : recordings) {
+    EXPECT_FALSE(recording.build.local_changes);
+    EXPECT_EQ(recording.build.commit.size(), 40u);
+    EXPECT_FALSE(recording.device.name.empty());
+    EXPECT_FALSE(recording.device.driver.empty());
+    EXPECT_FALSE(recording.date.empty());
+    EXPECT_FALSE(recording.rows.empty());
+  }
+}
+
+TEST(ShippedRecordings, EveryRowHasNumbersOrAReason) {
+  for (const Recording& recording : shipped()) {
+    for (const RecordingRow& row : recording.rows) {
+      EXPECT_NE(row.measurement.has_value(), row.error.has_value()) << describe(row);
+      if (row.error) {
+        EXPECT_FALSE(row.error->message.empty()) << describe(row);
+        continue;
+      }
+      EXPECT_GT(row.measurement->time.min_s, 0.0) << describe(row);
+      EXPECT_TRUE(row.measurement->unavailable_counters.empty()) << describe(row);
+      EXPECT_GT(row.measurement->counter(counter::kRequestedReadBytes).value_or(0.0), 0.0);
+    }
+  }
+}
+
+TEST(ShippedRecordings, Flash2ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent) {
+  int checked = 0;
+  for (const Recording& recording : shipped()) {
+    for (const RecordingRow& row : recording.rows) {
+      if (row.kernel != "flash2" || !row.measurement) continue;
+      const AttentionProblem& p = row.problem;
+      const double reads = flash2_requested_read_bytes(p, row.tiling.value());
+      const double writes = static_cast<double>(p.batch * p.heads * p.N) *
+                            static_cast<double>(p.d * size_bytes(p.dtype) + kStatisticBytes);
+      const double read_gap =
+          row.measurement->counter(counter::kRequestedReadBytes).value() / reads - 1.0;
+      const double write_gap =
+          row.measurement->counter(counter::kRequestedWriteBytes).value() / writes - 1.0;
+      EXPECT_LE(std::abs(read_gap), 0.005) << describe(row);
+      EXPECT_LE(std::abs(write_gap), 0.005) << describe(row);
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 28);
+}
+
+TEST(ShippedRecordings, Flash2IsFasterThanStandardFrom1024On) {
+  int compared = 0;
+  for (const Recording& recording : shipped()) {
+    for (const RecordingRow& standard : recording.rows) {
+      if (standard.kernel != "standard" || !standard.measurement) continue;
+      if (standard.problem.N < 1024 || standard.problem.heads < 16) continue;
+      for (const RecordingRow& flash2 : recording.rows) {
+        const bool same = flash2.kernel == "flash2" && flash2.measurement &&
+                          flash2.problem == standard.problem && flash2.tiling->Br >= 128;
+        if (!same) continue;
+        EXPECT_LT(flash2.measurement->time.median_s, standard.measurement->time.median_s)
+            << describe(flash2);
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GE(compared, 20);
+}
+
+}  // namespace
+}  // namespace attnscope
