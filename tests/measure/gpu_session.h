@@ -19,10 +19,13 @@ class GpuTest : public ::testing::Test {
       session_ = std::move(opened).value();
       return;
     }
-    const char* required = std::getenv("ATTNSCOPE_REQUIRE_GPU");
-    ASSERT_FALSE(required != nullptr && std::string_view(required) == "1")
-        << opened.error().message;
+    ASSERT_FALSE(is_required()) << opened.error().message;
     GTEST_SKIP() << opened.error().message;
+  }
+
+  static bool is_required() {
+    const char* required = std::getenv("ATTNSCOPE_REQUIRE_GPU");
+    return required != nullptr && std::string_view(required) == "1";
   }
 
   Session& session() { return *session_; }
