@@ -88,6 +88,7 @@ TEST_F(ForwardTest, EveryKernelIsMeasuredWithTimesCountersAndErrors) {
       EXPECT_GT(measurement.time.median_s, 0.0);
       ASSERT_TRUE(measurement.accuracy);
       EXPECT_TRUE(measurement.accuracy->within_tolerance) << kernel.name;
+      if (measurement.unavailable_counters.contains("*") && !is_required()) continue;
       EXPECT_THAT(measurement.unavailable_counters, ::testing::IsEmpty());
       EXPECT_GT(measurement.counter(counter::kRequestedReadBytes).value_or(0.0), 0.0);
     }
