@@ -13,6 +13,12 @@ namespace attnscope::app::draw {
 
 namespace {
 
+bool drawable(const Axis& axis, double value) {
+  return std::isfinite(value) && (!axis.logarithmic || value > 0.0);
+}
+
+}  // namespace
+
 void draw_marker(const Canvas& canvas, Marker marker, ImVec2 at, ImU32 color) {
   const float size = canvas.px(4.0f);
   const float thickness = canvas.px(1.8f);
@@ -35,12 +41,6 @@ void draw_marker(const Canvas& canvas, Marker marker, ImVec2 at, ImU32 color) {
       return;
   }
 }
-
-bool drawable(const Axis& axis, double value) {
-  return std::isfinite(value) && (!axis.logarithmic || value > 0.0);
-}
-
-}  // namespace
 
 float Axis::position(double value) const {
   if (logarithmic) {

@@ -31,6 +31,8 @@ std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label);
 
 enum class Marker : std::uint8_t { none, circle, square, cross };
 
+void draw_marker(const Canvas& canvas, Marker marker, ImVec2 at, ImU32 color);
+
 struct ChartPoint {
   double x = 0.0;
   double y = 0.0;

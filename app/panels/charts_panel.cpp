@@ -106,9 +106,9 @@ float ChartsPanel::draw_legend(const PanelContext& context, const Rect& rect,
       const ImVec2 from{x, middle};
       const ImVec2 to{x + sample - canvas.px(5.0f), middle};
       if (!series.line) {
-        canvas.list->AddCircle({(from.x + to.x) * 0.5f, middle}, canvas.px(4.0f),
-                               context.theme.text_dim,
-                               series.marker == draw::Marker::circle ? 12 : 4, canvas.px(1.5f));
+        const ImU32 color =
+            series.marker == draw::Marker::cross ? series.color : context.theme.text_dim;
+        draw::draw_marker(canvas, series.marker, {(from.x + to.x) * 0.5f, middle}, color);
       } else if (series.dashed) {
         draw::dashed_line(canvas, from, to, series.color, canvas.px(1.8f), canvas.px(4.0f));
       } else {

@@ -15,10 +15,10 @@ void MemoryPanel::draw(const Snapshot& snapshot, ViewState& /*view*/, const Pane
   const draw::Canvas canvas = canvas_of(context);
 
   // SRAM above, HBM below, room for the arrows' labels between them
-  const float gap = context.fonts.mono_small.size + canvas.px(30.0f);
+  const float gap = context.fonts.mono_small.size + canvas.px(context.presenter ? 22.0f : 30.0f);
   const float boxes = rest.height() - gap;
   if (boxes < canvas.px(80.0f)) return;
-  const float border = rest.min.y + boxes * 0.46f;
+  const float border = rest.min.y + boxes * (context.presenter ? 0.52f : 0.46f);
   const float outset = canvas.px(2.0f);
   const Rect upper{{rest.min.x - outset, rest.min.y}, {rest.max.x + outset, border}};
   Rect lower{{rest.min.x - outset, border + gap}, {rest.max.x + outset, rest.max.y}};

@@ -173,7 +173,9 @@ void tooltip(const PanelContext& context, std::string_view text) {
   ImGui::BeginTooltip();
   {
     const FontScope font(context.fonts.small);
+    ImGui::PushTextWrapPos(context.fonts.small.size * 42.0f);
     ImGui::TextUnformatted(text.data(), text.data() + text.size());
+    ImGui::PopTextWrapPos();
   }
   ImGui::EndTooltip();
   ImGui::PopStyleVar();

@@ -174,7 +174,8 @@ void SourceView::draw(const PanelContext& context, const Rect& rect, std::string
   const float pitch = font.size * 1.28f;
   const float number_width = font.measure("0000").x;
   if (moved && marker_ >= 0) {
-    ImGui::SetScrollY(pitch * static_cast<float>(marker_) - rect.height() * 0.35f);
+    const int above = static_cast<int>(rect.height() / pitch * 0.35f);
+    ImGui::SetScrollY(pitch * static_cast<float>(std::max(marker_ - above, 0)));
   }
   const draw::Canvas canvas = canvas_of(context);
   const ImVec2 origin = ImGui::GetCursorScreenPos();

@@ -73,7 +73,7 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
   // Give up the sizes, then the title, where the slots would become too low
   const float title = draw::line_height(fonts.ui_bold);
   const float bars = draw::line_height(fonts.small) + canvas.px(12.0f);
-  const float arcs = fonts.mono_small.size + canvas.px(22.0f);
+  float arcs = fonts.mono_small.size + canvas.px(22.0f);
   const float names = draw::line_height(fonts.ui_bold);
   const float sizes = draw::line_height(fonts.small);
   float height = rect.height() - canvas.px(16.0f) - title - bars - arcs - names - sizes;
@@ -86,6 +86,12 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
     show_title_ = false;
     height += title;
   }
+  if (height < enough) {
+    const float lower = fonts.mono_small.size + canvas.px(8.0f);
+    height += arcs - lower;
+    arcs = lower;
+  }
+  arc_rise_ = (arcs - fonts.mono_small.size + canvas.px(8.0f));
   height = std::max(height, canvas.px(12.0f));
   capacity_y_ = rect.min.y + canvas.px(7.0f) + (show_title_ ? title : 0.0f);
 
@@ -162,9 +168,11 @@ void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
   const bool overflow = used > capacity;
   const std::string numbers =
       fmt::format("{} of {}", draw::format_binary_bytes(used), draw::format_binary_bytes(capacity));
-  const std::string name(to_string(space));
   const float room = x1 - x0;
   const float numbers_width = font.measure(numbers).x;
+  std::string name(to_string(space));
+  const bool name_fits = font.measure(name).x <= room - numbers_width - canvas.px(8.0f);
+  if (space == OnChipSpace::shared && !name_fits) name = "shared";
   draw::text(canvas, font, {x0, capacity_y_}, theme.text_faint,
              draw::fitted(font, name, room - numbers_width - canvas.px(8.0f)));
   draw::text(canvas, font, {x1, capacity_y_}, overflow ? theme.error : theme.text_dim,
@@ -276,7 +284,7 @@ void SramBox::draw_operation() const {
     const float top = std::min(source->box.min.y, dest->box.min.y) - canvas.px(3.0f);
     const draw::Curve arc =
         draw::arc_over({source->box.center().x, top},
-                       {dest->box.center().x, dest->box.min.y - canvas.px(2.0f)}, canvas.px(30.0f));
+                       {dest->box.center().x, dest->box.min.y - canvas.px(2.0f)}, arc_rise_);
     draw::draw_arrow(canvas, arc, color, canvas.px(2.0f), false);
     if (span < longest) continue;
     longest = span;

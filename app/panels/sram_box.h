@@ -44,6 +44,7 @@ class SramBox {
   std::string scale_note_;
   float capacity_y_ = 0.0f;  ///< top of the line of the two capacity bars
   float split_x_ = 0.0f;     ///< between shared memory and registers
+  float arc_rise_ = 0.0f;    ///< of an operation's arcs, in pixels
   bool has_both_spaces_ = false;
   bool show_title_ = true;
   bool show_sizes_ = true;

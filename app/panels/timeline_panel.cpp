@@ -55,7 +55,7 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& /*view*/,
   const auto& lanes = lanes_.lanes();
   if (lanes.empty()) return;
   const float pitch =
-      std::min((rest.height() - axis) / static_cast<float>(lanes.size()), fonts.small.size * 2.2f);
+      std::min((rest.height() - axis) / static_cast<float>(lanes.size()), fonts.small.size * 2.6f);
   float label_width = 0.0f;
   for (const Lane& lane : lanes) {
     label_width = std::max(label_width, fonts.small.measure(lane.label).x);
