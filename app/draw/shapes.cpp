@@ -117,7 +117,7 @@ Rect badge(const Canvas& canvas, const FontRef& font, ImVec2 center, const Rect&
   const Rect box{center - half, center + half};
   fill(canvas, box, mix(canvas.theme.card, color, 0.16f), canvas.px(4.0f));
   outline(canvas, box, color, 1.0f, canvas.px(4.0f));
-  text(canvas, font, {center.x, center.y - font.size * 0.5f}, mix(color, canvas.theme.text, 0.35f),
+  text(canvas, font, {center.x, center.y - font.size * 0.5f}, mix(color, canvas.theme.text, 0.3f),
        shown, Align::center);
   return box;
 }

@@ -34,7 +34,7 @@ float draw_sentence(const draw::Canvas& canvas, const FontRef& font, ImVec2 at, 
 /// Colour of what the operation makes.
 ImU32 op_color(const Theme& theme, const TileOp& op) {
   if (op.dest_count == 0) return theme.accent;
-  return color_of(theme, op.dests()[0].tensor);
+  return text_color_of(theme, op.dests()[0].tensor);
 }
 
 }  // namespace

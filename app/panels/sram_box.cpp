@@ -273,7 +273,7 @@ void SramBox::draw_operation() const {
   const Placed* dest = find(dest_tile.tensor, dest_tile.slot);
   if (dest == nullptr) return;
   const draw::Canvas canvas = canvas_of(context_);
-  const ImU32 color = color_of(context_.theme, dest_tile.tensor);
+  const ImU32 color = text_color_of(context_.theme, dest_tile.tensor);
   const FontRef& font = context_.fonts.mono_small;
   ImVec2 label_at{};
   float longest = 0.0f;

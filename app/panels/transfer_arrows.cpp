@@ -71,7 +71,7 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
     const auto last = transfer_of(snapshot, snapshot.op, static_cast<std::size_t>(snapshot.launch),
                                   snapshot.op_bytes, sram, hbm);
     if (last) {
-      const ImU32 color = color_of(context.theme, last->tensor);
+      const ImU32 color = text_color_of(context.theme, last->tensor);
       draw::draw_arrow(canvas, last->curve, color, canvas.px(2.5f), false);
       taken = draw::badge(canvas, font, label_center(*last, last->label), gap, color, last->label);
     }
@@ -82,7 +82,7 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
   const auto next = transfer_of(snapshot, snapshot.next_op, launch_of_next(snapshot),
                                 snapshot.next_op_bytes, sram, hbm);
   if (!next) return;
-  const ImU32 color = color_of(context.theme, next->tensor);
+  const ImU32 color = text_color_of(context.theme, next->tensor);
   draw::draw_arrow(canvas, next->curve, color, canvas.px(2.0f), true);
   if (playing) {
     const ImVec2 at = next->curve.at(context.op_fraction);

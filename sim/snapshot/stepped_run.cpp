@@ -21,6 +21,7 @@ constexpr Index kMaxSteps = Index{1} << 26;     // more could be counted, but no
 constexpr double kKeyframeBudgetBytes = 256e6;  // memory for keyframes
 constexpr double kJournalBudgetBytes = 1e9;     // memory for stored values
 constexpr double kKeyframeFlops = 4e6;          // a few milliseconds of replay
+constexpr Index kMostLookedBack = 1 << 15;      // operations searched for what a slot holds
 
 /// Collects the operations [begin, end) of one thread block.
 class OpCollector : public Observer {
@@ -109,7 +110,8 @@ struct SteppedRun::Impl {
   const TileOp& op_at(Index step);
   void replay(Index step, HeadCounters& counters, SoftmaxTracker& tracker);
   void fill_position(Snapshot& snapshot, const BlockStart& block);
-  void fill_slots(Snapshot& snapshot) const;
+  void fill_slots(Snapshot& snapshot, const BlockStart& block);
+  void find_contents(SlotState& slot, Index step, const BlockStart& block);
   void fill_hbm(Snapshot& snapshot) const;
   void fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const;
   const TileGrid& grid(int launch) const { return info->grids[static_cast<std::size_t>(launch)]; }
@@ -266,7 +268,30 @@ void SteppedRun::Impl::fill_position(Snapshot& snapshot, const BlockStart& block
   }
 }
 
-void SteppedRun::Impl::fill_slots(Snapshot& snapshot) const {
+/// What a slot holds without an executor: the operation before that last touched it says so.
+void SteppedRun::Impl::find_contents(SlotState& slot, Index step, const BlockStart& block) {
+  const auto is_this = [&](const Tile& tile) {
+    return tile.tensor == slot.tensor && tile.slot == slot.slot;
+  };
+  const Index farthest = std::max(block.first_step, step - kMostLookedBack);
+  for (Index s = step; s >= farthest; --s) {
+    const TileOp op = op_at(s);
+    for (const Tile& tile : op.dests()) {
+      if (!is_this(tile)) continue;
+      slot.valid = true;
+      slot.tile = tile;
+      return;
+    }
+    for (const Tile& tile : op.sources()) {
+      if (!is_this(tile)) continue;
+      slot.valid = !tile.last_use;
+      slot.tile = tile;
+      return;
+    }
+  }
+}
+
+void SteppedRun::Impl::fill_slots(Snapshot& snapshot, const BlockStart& block) {
   const LaunchOccupancy& uses = occupancy[static_cast<std::size_t>(snapshot.launch)];
   for (const SlotUse& use : uses.slots) {
     SlotState state;
@@ -275,7 +300,9 @@ void SteppedRun::Impl::fill_slots(Snapshot& snapshot) const {
     state.space = use.space;
     state.capacity = use.capacity;
     state.capacity_bytes = use.bytes;
-    if (executor && snapshot.step >= 0) {
+    if (!executor && snapshot.step >= 0) {
+      find_contents(state, snapshot.step, block);
+    } else if (snapshot.step >= 0) {
       const NumericExecutor::Slot& slot =
           executor->on_chip()[static_cast<std::size_t>(use.tensor)][use.slot - 1U];
       state.valid = slot.valid;
@@ -392,7 +419,7 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
   snapshot.matmul_flops_so_far = counters.flops.matmul;
   snapshot.other_flops_so_far = counters.flops.non_matmul;
   run.fill_position(snapshot, block);
-  run.fill_slots(snapshot);
+  run.fill_slots(snapshot, block);
   run.fill_hbm(snapshot);
   if (run.executor) run.fill_softmax_row(snapshot, tracker);
   return snapshot;

@@ -185,6 +185,30 @@ TEST(SteppedRun, ALargeProblemIsWalkedWithoutValues) {
   EXPECT_EQ(last.bytes_so_far, run->info()->totals.by_tensor);
 }
 
+TEST(SteppedRun, KnowsWhatSlotsHoldWithoutValues) {
+  // The same 4 x 4 tiles, once too large for values: slots hold the same tiles at every step
+  for (const char* algorithm : {"flash1", "flash2"}) {
+    const auto with_values = make_run(request_for(algorithm, 64, 4, {16, 16}, Mask::causal()));
+    SteppedRequest large = request_for(algorithm, 4096, 4, {1024, 1024}, Mask::causal());
+    large.simulation.allow_overflow = true;
+    const auto without = make_run(large);
+    ASSERT_FALSE(without->info()->has_values);
+    ASSERT_EQ(without->info()->step_count, with_values->info()->step_count);
+    for (Index step = -1; step < without->info()->step_count; ++step) {
+      const Snapshot expected = with_values->at(step);
+      const Snapshot found = without->at(step);
+      ASSERT_EQ(found.slots.size(), expected.slots.size());
+      for (std::size_t k = 0; k < found.slots.size(); ++k) {
+        SCOPED_TRACE(std::string(to_string(found.slots[k].tensor)) + " at " + std::to_string(step));
+        ASSERT_EQ(found.slots[k].valid, expected.slots[k].valid);
+        if (!found.slots[k].valid) continue;
+        EXPECT_EQ(found.slots[k].tile.i, expected.slots[k].tile.i);
+        EXPECT_EQ(found.slots[k].tile.j, expected.slots[k].tile.j);
+      }
+    }
+  }
+}
+
 TEST(SteppedRun, RefusesWhatSimulateRefuses) {
   const auto run = SteppedRun::create(request_for("flash2", 4096, 128, {2048, 2048}));
   ASSERT_FALSE(run.ok());
