@@ -73,6 +73,9 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
     } else {
       launch_flash2(arguments, tiling);
     }
+  } catch (const GpuTooSmall& error) {
+    return unavailable(
+        fmt::format("kernel {} at {}x{}: {}", kernel.name, tiling.Br, tiling.Bc, error.what()));
   } catch (const CudaError& error) {
     return failed(error.what());
   }

@@ -15,6 +15,19 @@ void check_cuda(cudaError_t code, const char* expression, const char* file, int 
   if (code != cudaSuccess) throw CudaError(code, expression, file, line);
 }
 
+void check_shared_memory(int shared_bytes) {
+  int device = 0;
+  int limit_bytes = 0;
+  ATTNSCOPE_CUDA(cudaGetDevice(&device));
+  ATTNSCOPE_CUDA(
+      cudaDeviceGetAttribute(&limit_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  if (shared_bytes <= limit_bytes) return;
+  throw GpuTooSmall(
+      fmt::format("a thread block needs {} bytes of shared memory and this GPU gives "
+                  "it at most {}; choose a smaller tiling or head-dim",
+                  shared_bytes, limit_bytes));
+}
+
 void log_cuda_failure(cudaError_t code, const char* expression, const char* file,
                       int line) noexcept {
   if (code == cudaSuccess || code == cudaErrorCudartUnloading) return;  // the program is ending

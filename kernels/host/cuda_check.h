@@ -17,6 +17,15 @@ class CudaError : public std::runtime_error {
   cudaError_t code_;
 };
 
+/// A kernel asks for more than this GPU has; what() says of what, and what to choose instead.
+class GpuTooSmall : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws GpuTooSmall when a block cannot have that much shared memory on the current device.
+void check_shared_memory(int shared_bytes);
+
 /// Throws CudaError unless code is cudaSuccess.
 void check_cuda(cudaError_t code, const char* expression, const char* file, int line);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/host/cuda_check.h"
+#include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
 
@@ -12,6 +13,7 @@ void start_kernel(void (*kernel)(Parameters...), Index blocks, int threads, int 
                   void* stream, const Values&... values) {
   constexpr int kDefaultSharedBytes = 48 * 1024;
   if (shared_bytes > kDefaultSharedBytes) {
+    check_shared_memory(shared_bytes);
     ATTNSCOPE_CUDA(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
   }
