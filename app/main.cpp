@@ -2,11 +2,16 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <exception>
+#include <new>
 
 #include "app/program.h"
 
-int main(int argc, char** argv) {
-  using namespace attnscope::app;
+namespace {
+
+using namespace attnscope::app;
+
+int run_program(int argc, char** argv) {
   const double start_s = steady_now_s();
   const auto arguments = parse_arguments(argc, argv);
   if (!arguments) return report(arguments.error());
@@ -25,4 +30,16 @@ int main(int argc, char** argv) {
 
   if (arguments.value().render) return run_render(arguments.value(), std::move(scene.value()));
   return run_window(arguments.value(), std::move(scene.value()), start_s);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run_program(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return report(attnscope::failed("this machine has too little memory for the request"));
+  } catch (const std::exception& exception) {
+    return report(attnscope::failed(fmt::format("internal error: {}", exception.what())));
+  }
 }

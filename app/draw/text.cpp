@@ -1,6 +1,7 @@
 #include "app/draw/text.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace attnscope::app::draw {
 
@@ -15,8 +16,7 @@ float shifted(float x, float width, Align align) {
 }
 
 ImVec2 on_pixel(ImVec2 at) {
-  return {static_cast<float>(static_cast<int>(at.x + 0.5f)),
-          static_cast<float>(static_cast<int>(at.y + 0.5f))};
+  return {std::floor(at.x + 0.5f), std::floor(at.y + 0.5f)};
 }
 
 FontRef subscript_font(const FontRef& font) {
@@ -33,13 +33,13 @@ void text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color, std
 }
 
 void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU32 color,
-                   std::string_view text_) {
+                   std::string_view words) {
   // Draw it level in the middle of what is visible, where nothing is clipped, then turn and move
   const ImVec2 low = canvas.list->GetClipRectMin();
   const ImVec2 high = canvas.list->GetClipRectMax();
   const ImVec2 middle{(low.x + high.x) * 0.5f, (low.y + high.y) * 0.5f};
   const int first = canvas.list->VtxBuffer.Size;
-  text(canvas, font, {middle.x, middle.y - font.size * 0.5f}, color, text_, Align::center);
+  text(canvas, font, {middle.x, middle.y - font.size * 0.5f}, color, words, Align::center);
   for (int k = first; k < canvas.list->VtxBuffer.Size; ++k) {
     ImVec2& at = canvas.list->VtxBuffer[k].pos;
     at = {center.x + (at.y - middle.y), center.y - (at.x - middle.x)};
@@ -66,8 +66,8 @@ std::string fitted(const FontRef& font, std::string_view text, float width) {
 }
 
 void text_in(const Canvas& canvas, const FontRef& font, const Rect& rect, ImU32 color,
-             std::string_view text_, Align align) {
-  const std::string shown = fitted(font, text_, rect.width());
+             std::string_view words, Align align) {
+  const std::string shown = fitted(font, words, rect.width());
   float x = rect.min.x;
   if (align == Align::center) x = rect.center().x;
   if (align == Align::right) x = rect.max.x;
@@ -75,9 +75,9 @@ void text_in(const Canvas& canvas, const FontRef& font, const Rect& rect, ImU32 
 }
 
 bool text_if_fits(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
-                  std::string_view text_, float width, Align align) {
-  if (font.measure(text_).x > width) return false;
-  text(canvas, font, at, color, text_, align);
+                  std::string_view words, float width, Align align) {
+  if (font.measure(words).x > width) return false;
+  text(canvas, font, at, color, words, align);
   return true;
 }
 
@@ -101,8 +101,8 @@ std::vector<std::string> wrapped(const FontRef& font, std::string_view text, flo
 }
 
 float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
-                   std::string_view text_, float width, int max_lines) {
-  std::vector<std::string> lines = wrapped(font, text_, width);
+                   std::string_view words, float width, int max_lines) {
+  std::vector<std::string> lines = wrapped(font, words, width);
   const auto limit = static_cast<std::size_t>(std::max(max_lines, 0));
   if (lines.size() > limit) {
     // The last line that is shown says that more follows
