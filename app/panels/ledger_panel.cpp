@@ -53,7 +53,10 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   heading(columns.label, "tensor", draw::Align::left, columns.modelled - columns.label);
   heading(columns.modelled, so_far ? "modelled so far" : "modelled", draw::Align::right, 2 * room);
   heading(columns.formula, so_far ? "formula, whole" : "formula", draw::Align::right, room);
-  heading(columns.seen, ledger.seen_heading, draw::Align::right, columns.seen - columns.formula);
+  const bool partial = so_far && ledger.seen_kind != NumberKind::unavailable;
+  heading(columns.seen,
+          partial ? fmt::format("{}, whole", to_string(ledger.seen_kind)) : ledger.seen_heading,
+          draw::Align::right, columns.seen - columns.formula);
   heading(columns.gap, "gap", draw::Align::right, columns.gap - columns.seen);
   if (hovered({{columns.formula, y}, {columns.seen, y + pitch}})) {
     tooltip(context, ledger.seen_about);

@@ -138,6 +138,22 @@ void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDesc
 
 }  // namespace
 
+SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu,
+                     const Measurements& measurements) {
+  const SweepKey own{problem.d, problem.dtype, problem.mask, std::string(gpu)};
+  const Index near = problem.d > 64 ? 128 : 64;
+  const Index far = near == 64 ? 128 : 64;
+  for (const SweepKey& key : {own, SweepKey{near, DType::bf16, own.mask, own.gpu},
+                              SweepKey{far, DType::bf16, own.mask, own.gpu}}) {
+    for (const auto* runs : {&measurements.measured, &measurements.recorded}) {
+      for (const MeasuredRun& run : *runs) {
+        if (run.row.problem == sweep_problem(key, run.row.problem.N)) return key;
+      }
+    }
+  }
+  return own;
+}
+
 draw::Chart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuDescription& gpu,
                        const Measurements& measurements, const Theme& theme) {
   draw::Chart chart;

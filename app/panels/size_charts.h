@@ -8,6 +8,11 @@
 
 namespace attnscope::app {
 
+/// The settings to chart: those of the problem where a GPU ran them, else the nearest that one did
+/// (bf16, d = 64 or 128), else those of the problem.
+SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu,
+                     const Measurements& measurements);
+
 /// Every series names its kind in words.
 draw::Chart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuDescription& gpu,
                        const Measurements& measurements, const Theme& theme);
