@@ -35,11 +35,23 @@ void RunRecorder::begin_block(const BlockId& block) {
   if (executor_ != nullptr) executor_->begin_block(block);
   blocks.push_back({step_, launch_, block.block});
   keep_keyframe(false);
+  seen_scores_ = false;
   const bool one_block =
       info_.pass.launches[static_cast<std::size_t>(launch_)].blocks_per_head(*grid_) == 1;
   if (one_block) return;  // its column tiles are the outer loop: note_outer()
   if (!info_.outer.empty()) info_.outer.back().end = step_;
-  info_.outer.push_back({step_, step_, fmt::format("i = {}", block.block)});
+  info_.outer.push_back(
+      {step_, step_,
+       block_label(info_.pass.launches[static_cast<std::size_t>(launch_)], block.block)});
+}
+
+/// The tile that a thread block makes: "i = 2", "j = 0", "i = 1, j = 3".
+std::string RunRecorder::block_label(const Launch& launch, Index block) const {
+  if (launch.blocks_per_head == block_per_column_tile) return fmt::format("j = {}", block);
+  if (launch.blocks_per_head == block_per_tile) {
+    return fmt::format("i = {}, j = {}", block / grid_->Tc(), block % grid_->Tc());
+  }
+  return fmt::format("i = {}", block);
 }
 
 /// A launch of one thread block a head (flash1): the outer loop is over K's tiles.
@@ -52,7 +64,7 @@ void RunRecorder::note_outer(const TileOp& op) {
 }
 
 void RunRecorder::note_score_tile(const Tile& tile) {
-  if (tile.tensor != Tensor::S && tile.tensor != Tensor::P) return;
+  if (layout_of(tile.tensor) != TensorLayout::query_by_key) return;
   // Tiles of other grids (whole rows of a softmax launch) touch every tile that they overlap
   const Shape origin = grid_->origin(tile);
   const Shape shape = grid_->shape(tile);
@@ -100,23 +112,31 @@ void RunRecorder::keep_keyframe(bool with_memory) {
   ops_since_keyframe_ = 0;
 }
 
+/// In a launch that does not make scores: a load of a tile of S, P, dP or dS, or a product of its
+/// own.
+bool RunRecorder::begins_tile_step(const TileOp& op) const {
+  if (seen_scores_) return false;
+  const bool tile = layout_of(op.dest_tiles[0].tensor) == TensorLayout::query_by_key;
+  return tile && (op.kind == OpKind::load || op.kind == OpKind::product_transposed);
+}
+
 void RunRecorder::observe(std::span<const TileOp> ops) {
   for (const TileOp& op : ops) {
     // A tile step begins with its scores, or where a launch has none with its first load
     if (op.kind == OpKind::scores) {
+      seen_scores_ = true;
       info_.tile_steps.push_back(static_cast<std::int32_t>(step_));
       const bool due = executor_ != nullptr ? flops_since_keyframe_ > keyframe_flops_
                                             : ops_since_keyframe_ > kMaxOpsBetweenKeyframes;
       if (due) keep_keyframe(true);
-    } else if (op.kind == OpKind::load &&
-               layout_of(op.dest_tiles[0].tensor) == TensorLayout::query_by_key) {
+    } else if (begins_tile_step(op)) {
       info_.tile_steps.push_back(static_cast<std::int32_t>(step_));
     }
     note_outer(op);
     for (const Tile& tile : op.dests()) note_score_tile(tile);
     for (const Tile& tile : op.sources()) note_score_tile(tile);
     if (executor_ != nullptr) executor_->execute(op);
-    if (op.kind == OpKind::store) note_store(op);
+    if (op.kind == OpKind::store || op.kind == OpKind::atomic_add) note_store(op);
     counters_.add(op, *grid_);
     flops_since_keyframe_ += static_cast<double>(flops_of(op, *grid_).matmul);
     ++ops_since_keyframe_;

@@ -60,6 +60,8 @@ class RunRecorder : public Observer {
 
  private:
   void note_outer(const TileOp& op);
+  std::string block_label(const Launch& launch, Index block) const;
+  bool begins_tile_step(const TileOp& op) const;
   void note_score_tile(const Tile& tile);
   void note_store(const TileOp& op);
   void keep_keyframe(bool with_memory);
@@ -69,6 +71,7 @@ class RunRecorder : public Observer {
   double keyframe_flops_;
   const TileGrid* grid_ = nullptr;
   int launch_ = -1;
+  bool seen_scores_ = false;  ///< in this thread block
   Index step_ = 0;
   HeadCounters counters_;
   double flops_since_keyframe_ = 0;

@@ -106,6 +106,7 @@ struct SteppedRun::Impl {
   std::optional<Error> build(const SteppedRequest& request,
                              const std::function<void(double)>& progress,
                              const std::atomic<bool>* cancel);
+  void run_forward_before();
   std::size_t block_of(Index step) const;
   const TileOp& op_at(Index step);
   void replay(Index step, HeadCounters& counters, SoftmaxTracker& tracker);
@@ -140,7 +141,8 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
   info->tiling = info->totals.tiling;
   info->gpu = request.simulation.gpu;
   info->options = schedule_options(problem, request.simulation.carry, request.simulation.gpu);
-  info->pass = info->algorithm->forward(info->options);
+  info->options.heads_per_kv_head = 1;  // one head is shown, with its own part of dK and dV
+  info->pass = make_pass(*info->algorithm, request.simulation.pass, info->options);
   info->batch = request.batch;
   info->head = request.head;
   for (const Launch& launch : info->pass.launches) {
@@ -163,6 +165,7 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
     executor = std::make_unique<NumericExecutor>(
         shown_problem, inputs, NumericPrecision{.round_to_storage = request.round_to_storage});
     executor->begin_head(0, 0, info->pass.initial_values);
+    if (request.simulation.pass == PassKind::backward) run_forward_before();
     info->reference_scores = masked_scores(shown_problem, inputs);
     info->reference_O = value_tile(head_matrix(naive_forward(shown_problem, inputs).O, 0, 0));
   }
@@ -194,6 +197,14 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
   journal = std::move(recorder.journal);
   hbm_step = info->step_count - 1;
   return std::nullopt;
+}
+
+/// The backward pass starts from the HBM that the forward pass left.
+void SteppedRun::Impl::run_forward_before() {
+  const Pass forward = info->algorithm->forward(info->options);
+  executor->set_initial_values(forward.initial_values);
+  Observer* const observers[] = {executor.get()};
+  run_head(forward, {shown_problem, info->tiling, info->options, {}}, 0, 0, observers);
 }
 
 std::size_t SteppedRun::Impl::block_of(Index step) const {
@@ -340,14 +351,20 @@ void SteppedRun::Impl::fill_hbm(Snapshot& snapshot) const {
     }
     snapshot.hbm.push_back(std::move(state));
   };
-  add(Tensor::Q, true, false);
-  add(Tensor::K, true, false);
-  add(Tensor::V, true, false);
+  const auto stored = [&](Tensor tensor) {
+    return stores[static_cast<std::size_t>(tensor)].tile_rows > 0;
+  };
+  const auto read = [&](Tensor tensor) { return of(info->head_bytes, tensor).read_bytes > 0; };
+  for (const Tensor tensor : {Tensor::Q, Tensor::K, Tensor::V}) add(tensor, true, false);
   for (const Tensor scores : {Tensor::S, Tensor::P}) {
-    add(scores, false, stores[static_cast<std::size_t>(scores)].tile_rows == 0);
+    const bool left_by_forward = read(scores) && !stored(scores);
+    add(scores, left_by_forward, !stored(scores) && !left_by_forward);
   }
-  for (const Tensor tensor : {Tensor::O_carry, Tensor::O, Tensor::l, Tensor::m, Tensor::LSE}) {
-    if (stores[static_cast<std::size_t>(tensor)].tile_rows > 0) add(tensor, false, false);
+  // What the pass stores, and what it reads without having stored it: the forward pass left that
+  for (const Tensor tensor :
+       {Tensor::O_carry, Tensor::O, Tensor::l, Tensor::m, Tensor::LSE, Tensor::dO, Tensor::D,
+        Tensor::dP, Tensor::dS, Tensor::dQ_accum, Tensor::dQ, Tensor::dK, Tensor::dV}) {
+    if (stored(tensor) || read(tensor)) add(tensor, !stored(tensor), false);
   }
 }
 

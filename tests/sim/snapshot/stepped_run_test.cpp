@@ -1,6 +1,7 @@
 /// Walking a run: every step can be reached from any other, and is the same whichever way it was
 /// reached; playing and stepping give the same counts.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -57,11 +58,17 @@ std::vector<double> fingerprint(const Snapshot& snapshot) {
   return all;
 }
 
-class EveryAlgorithm : public testing::TestWithParam<std::string_view> {};
+struct Walked {
+  std::string_view algorithm;
+  PassKind pass;
+};
+
+class EveryAlgorithm : public testing::TestWithParam<Walked> {};
 
 TEST_P(EveryAlgorithm, AStepIsTheSameWhicheverWayItIsReached) {
   for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-    const SteppedRequest request = request_for(GetParam(), 40, 8, {16, 8}, mask);
+    SteppedRequest request = request_for(GetParam().algorithm, 40, 8, {16, 8}, mask);
+    request.simulation.pass = GetParam().pass;
     const auto forwards = make_run(request);
     const Index count = forwards->info()->step_count;
     std::vector<std::vector<double>> expected;
@@ -79,7 +86,9 @@ TEST_P(EveryAlgorithm, AStepIsTheSameWhicheverWayItIsReached) {
 }
 
 TEST_P(EveryAlgorithm, TheLastStepHasTheTotalsOfTheWholePass) {
-  const auto run = make_run(request_for(GetParam(), 100, 16, {32, 16}));
+  SteppedRequest request = request_for(GetParam().algorithm, 100, 16, {32, 16});
+  request.simulation.pass = GetParam().pass;
+  const auto run = make_run(request);
   const RunInfo& info = *run->info();
   const Snapshot last = run->at(info.step_count - 1);
   EXPECT_EQ(last.bytes_so_far, info.totals.by_tensor);
@@ -89,7 +98,9 @@ TEST_P(EveryAlgorithm, TheLastStepHasTheTotalsOfTheWholePass) {
 }
 
 TEST_P(EveryAlgorithm, OuterSpansAndLaunchesCoverAllSteps) {
-  const auto run = make_run(request_for(GetParam(), 64, 16, {16, 16}));
+  SteppedRequest request = request_for(GetParam().algorithm, 64, 16, {16, 16});
+  request.simulation.pass = GetParam().pass;
+  const auto run = make_run(request);
   const RunInfo& info = *run->info();
   Index launch_end = 0;
   for (const StepSpan& span : info.launches) {
@@ -107,8 +118,48 @@ TEST_P(EveryAlgorithm, OuterSpansAndLaunchesCoverAllSteps) {
   EXPECT_EQ(info.tile_steps.empty(), false);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forward, EveryAlgorithm, testing::Values("standard", "flash1", "flash2"),
-                         [](const auto& test) { return std::string(test.param); });
+std::vector<Walked> walked() {
+  std::vector<Walked> all;
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
+      all.push_back({algorithm.name, pass});
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryPass, EveryAlgorithm, testing::ValuesIn(walked()),
+                         [](const auto& test) {
+                           return fmt::format("{}_{}", test.param.algorithm,
+                                              to_string(test.param.pass));
+                         });
+
+TEST(SteppedRun, EndsWithTheGradientsOfTheReferenceOnChip) {
+  SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
+  request.simulation.pass = PassKind::backward;
+  request.round_to_storage = false;
+  const auto run = make_run(request);
+  const AttentionInputs inputs = make_head_inputs(request.simulation.problem, request.inputs, 0, 0);
+  const Gradients gradients = naive_backward(request.simulation.problem, inputs,
+                                             naive_forward(request.simulation.problem, inputs));
+  // The last block of "backward" holds dK_3 and dV_3 before it stores them
+  const StepSpan& backward = run->info()->launches[1];
+  ASSERT_EQ(backward.label, "backward");
+  const Snapshot snapshot = run->at(backward.end - 3);
+  int checked = 0;
+  for (const SlotState& slot : snapshot.slots) {
+    if (slot.tensor != Tensor::dK && slot.tensor != Tensor::dV) continue;
+    ASSERT_TRUE(slot.valid);
+    const HeadTensor& expected = slot.tensor == Tensor::dK ? gradients.dK : gradients.dV;
+    for (Index row = 0; row < 16; ++row) {
+      for (Index col = 0; col < 16; ++col) {
+        EXPECT_NEAR(slot.values.at(row, col), expected.at(0, 0, 48 + row, col), 1e-12);
+        ++checked;
+      }
+    }
+  }
+  EXPECT_EQ(checked, 2 * 16 * 16);
+}
 
 TEST(SteppedRun, EndsWithTheReferenceInHbmWhenValuesAreNotRounded) {
   SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
