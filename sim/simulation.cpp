@@ -152,13 +152,12 @@ std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) 
 ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
                                  const GpuDescription& gpu) {
   const Index rows = softmax_rows_per_block(problem.N_kv);
-  const Index row_bytes = rows * problem.N_kv * size_bytes(problem.dtype);
-  // A panel's values take half of the registers, in fp32
+  // The rows of a block take at most half of the registers, in fp32
   const Index panel_cols =
       std::max<Index>(16, gpu.register_bytes_per_sm / (2 * rows * size_bytes(DType::fp32)));
   return {.carry = carry,
-          .softmax_panel_cols = row_bytes > gpu.shared_bytes_per_block ? panel_cols : 0,
-          .gradient_panel_cols = 2 * row_bytes > gpu.shared_bytes_per_block ? panel_cols : 0,
+          .softmax_panel_cols = problem.N_kv > panel_cols ? panel_cols : 0,
+          .gradient_panel_cols = 2 * problem.N_kv > panel_cols ? panel_cols / 2 : 0,
           .heads_per_kv_head = problem.heads_per_kv_head()};
 }
 

@@ -3,6 +3,9 @@
 namespace attnscope {
 
 OnChipSpace on_chip_space(const Tile& tile) {
+  const bool whole_rows =
+      layout_of(tile.tensor) == TensorLayout::query_by_key && tile.j == kAllColumns;
+  if (whole_rows) return OnChipSpace::registers;
   switch (tile.tensor) {
     case Tensor::Q:
     case Tensor::K:
@@ -11,9 +14,6 @@ OnChipSpace on_chip_space(const Tile& tile) {
     case Tensor::dO:
     case Tensor::dS:
       return OnChipSpace::shared;
-    case Tensor::S:
-    case Tensor::dP:
-      return tile.j == kAllColumns ? OnChipSpace::shared : OnChipSpace::registers;
     default:
       return OnChipSpace::registers;
   }

@@ -41,7 +41,7 @@ constexpr PseudoLine kDsPseudoCode[] = {
 };
 constexpr PseudoLine kDsSweepPseudoCode[] = {
     {0, "for each group of rows i, in parallel", "Rows are independent.", true},
-    {1, "D = 0", "The rows are too long for shared memory, so they are swept in panels."},
+    {1, "D = 0", "The rows are too long for the registers, so they are swept in panels."},
     {1, "for each panel j", "First sweep: the row sums.", true},
     {2, "load P_ij, dP_ij", "First read."},
     {2, "D = D + rowsum(P_ij ∘ dP_ij)", "What the whole row contributes to each of its elements."},

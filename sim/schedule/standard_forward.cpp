@@ -42,7 +42,7 @@ constexpr PseudoLine kSoftmaxPseudoCode[] = {
 
 constexpr PseudoLine kTwoSweepPseudoCode[] = {
     {0, "for each group of rows i, in parallel", "Rows are independent.", true},
-    {1, "l = 0; m = -inf", "A row of S is too long for shared memory, so it is swept in panels."},
+    {1, "l = 0; m = -inf", "A row of S is too long for the registers, so it is swept in panels."},
     {1, "for each column tile j", "First sweep: the maximum and the sum.", true},
     {2, "load S_ij", "First read of S."},
     {2, "mask S_ij", kWhyMask},

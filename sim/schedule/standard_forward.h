@@ -13,7 +13,7 @@ void standard_scores(const TileGrid& g, Index block, Program& program);
 /// "softmax": a few whole rows a thread block; S is read once and P written once.
 void standard_softmax(const TileGrid& g, Index block, Program& program);
 
-/// "softmax" for rows too long for shared memory: S is read twice, first for m and l.
+/// "softmax" for rows too long for the registers: S is read twice, first for m and l.
 void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& program);
 
 /// "output": row tile i of O = P V, one thread block each. V is read Tr times.
