@@ -60,7 +60,11 @@ gpu-test: install-test build ## run the tests of the kernels and counters on thi
 
 bench: install-draw install-test build ## print the speed of the model and of the app's frames
 	$(BUILD)/attnscope_sim_bench
-	xvfb-run -a -s '-screen 0 1600x900x24' $(BUILD)/attnscope --bench --size 1600x900
+	sed 's/_len": 64/_len": 1024/g' assets/scenes/default.json > build/tiles-64x64.json
+	for scene in default build/tiles-64x64.json; do
+	  echo "app, scene $$scene:"
+	  xvfb-run -a -s '-screen 0 1600x900x24' $(BUILD)/attnscope --bench --scene $$scene --size 1600x900
+	done
 
 asan tsan: install-draw install-test install-build ## run the tests under the address (thread) sanitizer
 	cmake --preset $@ -Wno-dev
