@@ -41,8 +41,8 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const Fonts& fonts = context.fonts;
   const draw::Canvas canvas = canvas_of(context);
   const auto lines = static_cast<float>(ledger.tensors.size() + ledger.totals.size() + 2);
-  const float pitch = std::clamp((rest.height() - canvas.px(8.0f)) / lines,
-                                 fonts.small.size * 1.04f, fonts.small.size * 1.6f);
+  const float pitch = std::clamp((rest.height() - canvas.px(8.0f)) / lines, fonts.small.size * 0.9f,
+                                 fonts.small.size * 1.6f);
   const Columns columns(rest);
   float y = rest.min.y;
   const auto heading = [&](float x, std::string_view text, draw::Align align, float room) {

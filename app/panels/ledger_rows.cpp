@@ -91,7 +91,22 @@ std::string reason_of(const RunInfo& run, const MeasuredRun* seen, const Compari
   return line != nullptr ? line->reason : std::string{};
 }
 
-std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
+/// Where and when a run was, how long it took and how exact it was.
+std::string about_run(const MeasuredRun& run) {
+  std::string about = run.provenance.describe();
+  if (!run.row.measurement) return fmt::format("{}\nunavailable: {}", about, run.why_unavailable());
+  const TimeStatistics& time = run.row.measurement->time;
+  about += fmt::format("\nmedian {} of {} runs ({} to {})", draw::format_seconds(time.median_s),
+                       time.n, draw::format_seconds(time.min_s), draw::format_seconds(time.max_s));
+  if (const auto& accuracy = run.row.measurement->accuracy) {
+    about += fmt::format("\nlargest error {} over {} rows, {} tolerance",
+                         draw::format_error(accuracy->max_abs_error), accuracy->rows_checked,
+                         accuracy->within_tolerance ? "within" : "beyond");
+  }
+  return about;
+}
+
+std::vector<std::string> notes_of(const Snapshot& snapshot, const MeasuredRun* seen, bool so_far) {
   const RunInfo& run = *snapshot.run;
   const SimulationReport& totals = run.totals;
   const double paper = static_cast<double>(totals.paper.total());
@@ -103,6 +118,12 @@ std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
   notes.push_back(draw::format_si(flops, "FLOP"));
   notes.push_back(
       fmt::format("peak HBM {}", draw::format_bytes(static_cast<double>(totals.peak_hbm_bytes))));
+  std::string time = fmt::format("time at least {}", draw::format_seconds(totals.predicted_s));
+  if (seen != nullptr && seen->time_s()) {
+    time += fmt::format(", {} {}", to_string(seen->provenance.kind),
+                        draw::format_seconds(*seen->time_s()));
+  }
+  notes.push_back(std::move(time));
   return notes;
 }
 
@@ -131,7 +152,7 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const Measuremen
     ledger.seen_kind = seen->provenance.kind;
     ledger.seen_heading = fmt::format("{} {}", to_string(seen->provenance.kind),
                                       short_gpu_name(seen->provenance.gpu));
-    ledger.seen_about = seen->provenance.describe();
+    ledger.seen_about = about_run(*seen);
   }
   const Bytes now = sum(snapshot.bytes_so_far);
   const Bytes head = sum(run.head_bytes);
@@ -180,7 +201,7 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const Measuremen
     }
     ledger.totals.push_back(std::move(row));
   }
-  ledger.notes = notes_of(snapshot, so_far);
+  ledger.notes = notes_of(snapshot, seen, so_far);
   return ledger;
 }
 

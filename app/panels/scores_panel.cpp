@@ -39,9 +39,9 @@ struct ScoresPanel::Frame {
   const Snapshot& snapshot;
   const PanelContext& context;
   draw::Canvas canvas;
-  Rect grid;  ///< of all N x N_kv scores
-  Index query_row = 0;
-  Index query_head = 0;
+  Rect grid;             ///< of all N x N_kv scores
+  Index chosen_row = 0;  ///< that was clicked on
+  Index query_row = 0;   ///< that the softmax follows: the same row within the current tile
 
   const RunInfo& run() const { return *snapshot.run; }
   float x_of(Index col) const {
@@ -87,13 +87,12 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const float unit = std::min(room.x / cols, room.y / rows);
   const ImVec2 size{std::max(cols * unit, canvas.px(40.0f)),
                     std::max(rows * unit, canvas.px(40.0f))};
+  const Index chosen = std::clamp<Index>(view.query_row, 0, run.problem.N - 1);
+  const SoftmaxRow& followed = snapshot.softmax_row;
   const ImVec2 corner{std::round(rest.min.x + left), std::round(rest.min.y + above)};
-  const Frame frame{snapshot,
-                    context,
-                    canvas,
-                    {corner, {corner.x + size.x, corner.y + size.y}},
-                    std::clamp<Index>(view.query_row, 0, run.problem.N - 1),
-                    view.head};
+  const Frame frame{snapshot, context,
+                    canvas,   {corner, {corner.x + size.x, corner.y + size.y}},
+                    chosen,   followed.j >= 0 || followed.m ? followed.query : chosen};
   context.named_rects.add("scores.grid", frame.grid);
 
   draw_cells(frame);
@@ -187,7 +186,8 @@ void ScoresPanel::draw_tiles_on_chip(const Frame& frame) const {
     if (!slot->values.values.empty() && rect.width() >= frame.canvas.px(8.0f)) {
       const draw::ValueRange range =
           tensor == Tensor::P ? draw::ValueRange{0.0, 1.0} : cells_.range();
-      draw::heat_map(frame.canvas, rect, draw::aggregated(slot->values, kInsetCells, kInsetCells),
+      draw::heat_map(frame.canvas, rect,
+                     draw::aggregated(slot->values, kInsetCells, 2 * kInsetCells),
                      [&](double value) { return value_color(theme, range, value); });
     }
     const float border = frame.canvas.px(2.0f);
@@ -203,8 +203,9 @@ void ScoresPanel::draw_query_row(const Frame& frame) const {
   const float top = frame.y_of(frame.query_row);
   const float bottom = std::max(frame.y_of(frame.query_row + 1), top + frame.canvas.px(3.0f));
   const ImU32 color = color_of(theme, Tensor::m);
-  draw::marker_right(frame.canvas, {frame.grid.min.x - 1.0f, (top + bottom) * 0.5f},
-                     frame.canvas.px(7.0f), color);
+  const float chosen_y = (frame.y_of(frame.chosen_row) + frame.y_of(frame.chosen_row + 1)) * 0.5f;
+  draw::marker_right(frame.canvas, {frame.grid.min.x - 1.0f, chosen_y}, frame.canvas.px(7.0f),
+                     color);
   const Index tile = frame.query_row / frame.run().tiling.Br;
   Rect row{{frame.grid.min.x, top}, {frame.grid.max.x, bottom}};
   if (tile == frame.snapshot.i) {

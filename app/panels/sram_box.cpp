@@ -15,8 +15,10 @@ namespace attnscope::app {
 
 namespace {
 
-/// Values are shown by how strong the tensor's colour is, at most this many cells along an axis.
-constexpr Index kCells = 16;
+/// Values are shown by how strong the tensor's colour is, in cells of at least this many pixels.
+constexpr float kCellPixels = 3.5f;
+constexpr Index kMostRows = 24;
+constexpr Index kMostCols = 64;
 
 /// What an arc is labelled with.
 std::string_view label_of(OpKind kind) {
@@ -128,6 +130,7 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
   for (std::size_t k = 1; k < placed_.size(); ++k) {
     if (placed_[k].slot->space == placed_[k - 1].slot->space) continue;
     split_x_ = (placed_[k - 1].cell.max.x + placed_[k].cell.min.x) * 0.5f;
+    border_x_ = split_x_;
     has_both_spaces_ = true;
   }
   const float least = 0.33f * rect.width();  // both capacity bars need room
@@ -153,7 +156,8 @@ void SramBox::draw() const {
   draw_capacity(OnChipSpace::shared, rect_.min.x + padding, split_x_ - padding);
   draw_capacity(OnChipSpace::registers, split_x_ + padding, rect_.max.x - padding);
   if (has_both_spaces_) {
-    draw::dashed_line(canvas, {split_x_, capacity_y_}, {split_x_, rect_.max.y - canvas.px(8.0f)},
+    const float below_bars = capacity_y_ + draw::line_height(fonts.small) + canvas.px(10.0f);
+    draw::dashed_line(canvas, {border_x_, below_bars}, {border_x_, rect_.max.y - canvas.px(8.0f)},
                       theme.inset_border, 1.0f, canvas.px(4.0f));
   }
   for (const Placed& placed : placed_) draw_slot(placed);
@@ -234,7 +238,13 @@ void SramBox::draw_slot(const Placed& placed) const {
     }
     draw::fill(canvas, part, mix(theme.inset, color, 0.85f));
     if (!slot.values.values.empty()) {
-      const ValueTile cells = draw::aggregated(slot.values, kCells, kCells);
+      const auto count = [&](float pixels, Index most) {
+        return std::clamp(static_cast<Index>(pixels / canvas.px(kCellPixels)), Index{1}, most);
+      };
+      const Index rows = count(part.height(), kMostRows);
+      const bool few_rows = std::min(rows, slot.values.rows) <= 16;
+      const Index cols = count(part.width(), few_rows ? kMostCols : kMostRows);
+      const ValueTile cells = draw::aggregated(slot.values, rows, cols);
       double largest = 0.0;
       for (const double v : cells.values) {
         if (std::isfinite(v)) largest = std::max(largest, std::abs(v));

@@ -43,7 +43,8 @@ class SramBox {
   std::vector<Placed> placed_;
   std::string scale_note_;
   float capacity_y_ = 0.0f;  ///< top of the line of the two capacity bars
-  float split_x_ = 0.0f;     ///< between shared memory and registers
+  float split_x_ = 0.0f;     ///< between the two capacity bars
+  float border_x_ = 0.0f;    ///< between the slots of shared memory and of registers
   float arc_rise_ = 0.0f;    ///< of an operation's arcs, in pixels
   bool has_both_spaces_ = false;
   bool show_title_ = true;
