@@ -12,10 +12,10 @@ RECORDING := $(firstword $(wildcard assets/recordings/*.json))
 
 # Debian packages by what needs them; only the missing ones are installed
 TO_BUILD := build-essential cmake ninja-build libeigen3-dev libfmt-dev nlohmann-json3-dev \
-  libcli11-dev libimgui-dev libglfw3-dev libgl-dev libegl-dev libfreetype-dev libstb-dev \
+  libcli11-dev libimgui-dev libglfw3-dev libopengl-dev libegl-dev libfreetype-dev libstb-dev \
   libgtest-dev libgmock-dev
 TO_DRAW := libgl1-mesa-dri libegl1 fonts-inter fonts-dejavu-core
-TO_TEST := git xvfb xdotool
+TO_TEST := git xvfb xauth xdotool
 TO_LINT := clang-format-14 clang-tidy-14
 
 .PHONY: help deps build run pictures test gpu-test bench asan tsan format lint-format lint clean
