@@ -16,10 +16,10 @@ using ::testing::HasSubstr;
 
 class Compare : public ::testing::Test {
  protected:
-  const GpuDescription gpu_ = load_gpu("h200").value();
+  const GpuDescription gpu = load_gpu("h200").value();
 
   Comparison compared(const RecordingRow& row) const {
-    return compare(model_of(row, gpu_), gpu_, row);
+    return compare(model_of(row, gpu), gpu, row);
   }
   static double& counter_of(RecordingRow& row, std::string_view name) {
     return row.measurement->counters[std::string(name)];
@@ -28,7 +28,7 @@ class Compare : public ::testing::Test {
 
 TEST_F(Compare, AgreeingBytesHaveNoGapAndSaySo) {
   for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
-    const Comparison comparison = compared(agreeing_run(algorithm, gpu_));
+    const Comparison comparison = compared(agreeing_run(algorithm, gpu));
     for (const std::string quantity : {"read", "written"}) {
       const ComparisonLine* line = comparison.find(Level::requested, quantity);
       ASSERT_NE(line, nullptr);
@@ -40,7 +40,7 @@ TEST_F(Compare, AgreeingBytesHaveNoGapAndSaySo) {
 
 TEST_F(Compare, EveryLineHasAReasonOrSaysWhyItHasNone) {
   for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
-    for (const ComparisonLine& line : compared(agreeing_run(algorithm, gpu_)).lines) {
+    for (const ComparisonLine& line : compared(agreeing_run(algorithm, gpu)).lines) {
       EXPECT_TRUE(line.recorded.has_value());
       EXPECT_FALSE(line.reason.empty()) << algorithm << " " << line.quantity;
       EXPECT_EQ(line.reason.find('\n'), std::string::npos);
@@ -49,7 +49,7 @@ TEST_F(Compare, EveryLineHasAReasonOrSaysWhyItHasNone) {
 }
 
 TEST_F(Compare, StandardsPaperGapIsNamedPanelReReadsWithItsTile) {
-  const Comparison comparison = compared(agreeing_run("standard", gpu_));
+  const Comparison comparison = compared(agreeing_run("standard", gpu));
   const ComparisonLine* line = comparison.find(Level::paper, "read");
   ASSERT_NE(line, nullptr);
   EXPECT_GT(*line->gap_percent, 10.0);
@@ -58,7 +58,7 @@ TEST_F(Compare, StandardsPaperGapIsNamedPanelReReadsWithItsTile) {
 }
 
 TEST_F(Compare, AnotherTileOfTheLibraryIsRecognisedFromItsBytes) {
-  RecordingRow row = agreeing_run("standard", gpu_);
+  RecordingRow row = agreeing_run("standard", gpu);
   const double heads = static_cast<double>(row.problem.batch * row.problem.heads);
   const double scores_read = heads * 1024.0 * 1024.0 * 64.0 * 2.0 * (1.0 / 256.0 + 1.0 / 128.0);
   for (LaunchCounters& launch : row.measurement->launches) {
@@ -73,7 +73,7 @@ TEST_F(Compare, AnotherTileOfTheLibraryIsRecognisedFromItsBytes) {
 }
 
 TEST_F(Compare, RowsOfTheOutputTileAreReadFromTheBytesOfV) {
-  RecordingRow row = agreeing_run("standard", gpu_);
+  RecordingRow row = agreeing_run("standard", gpu);
   const double P_bytes = 2.0 * 1024.0 * 1024.0 * 2.0;
   const double V_bytes = 2.0 * 1024.0 * 64.0 * 2.0;
   for (LaunchCounters& launch : row.measurement->launches) {
@@ -91,21 +91,21 @@ TEST_F(Compare, RowsOfTheOutputTileAreReadFromTheBytesOfV) {
 }
 
 TEST_F(Compare, DramBeyondTheFloorSaysWhatL2Served) {
-  RecordingRow row = agreeing_run("flash1", gpu_);
+  RecordingRow row = agreeing_run("flash1", gpu);
   counter_of(row, counter::kDramReadBytes) =
-      0.5 * static_cast<double>(model_of(row, gpu_).requested.read_bytes);
+      0.5 * static_cast<double>(model_of(row, gpu).requested.read_bytes);
   const Comparison comparison = compared(row);
   EXPECT_THAT(comparison.find(Level::dram, "read")->reason,
               HasSubstr("outgrew L2 (62.91 MB), which served 50 %"));
 }
 
 TEST_F(Compare, DramAtTheFloorCreditsL2WithTheReReads) {
-  const Comparison comparison = compared(agreeing_run("flash2", gpu_));
+  const Comparison comparison = compared(agreeing_run("flash2", gpu));
   EXPECT_THAT(comparison.find(Level::dram, "read")->reason, HasSubstr("served the re-reads"));
 }
 
 TEST_F(Compare, MissingDramWritesAreDirtyLinesInL2) {
-  RecordingRow row = agreeing_run("flash2", gpu_);
+  RecordingRow row = agreeing_run("flash2", gpu);
   counter_of(row, counter::kDramWriteBytes) = 0.0;
   const Comparison comparison = compared(row);
   const ComparisonLine* line = comparison.find(Level::dram, "written");
@@ -114,7 +114,7 @@ TEST_F(Compare, MissingDramWritesAreDirtyLinesInL2) {
 }
 
 TEST_F(Compare, ExtraWritesAreNotCalledAgreement) {
-  RecordingRow row = agreeing_run("flash2", gpu_);
+  RecordingRow row = agreeing_run("flash2", gpu);
   counter_of(row, counter::kRequestedWriteBytes) *= 1.02;
   const Comparison comparison = compared(row);
   const ComparisonLine* line = comparison.find(Level::requested, "written");
@@ -123,7 +123,7 @@ TEST_F(Compare, ExtraWritesAreNotCalledAgreement) {
 }
 
 TEST_F(Compare, TimeIsComparedWithTheFloor) {
-  const Comparison comparison = compared(agreeing_run("flash2", gpu_));
+  const Comparison comparison = compared(agreeing_run("flash2", gpu));
   const ComparisonLine* line = comparison.find(Level::time, "time");
   EXPECT_NEAR(*line->gap_percent, 100.0, 1e-9);
   EXPECT_THAT(line->reason, HasSubstr("50 % of"));
@@ -131,7 +131,7 @@ TEST_F(Compare, TimeIsComparedWithTheFloor) {
 
 TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughHbm) {
   // flash1 has one thread block a head: two of them for 132 SMs
-  RecordingRow row = agreeing_run("flash1", gpu_);
+  RecordingRow row = agreeing_run("flash1", gpu);
   counter_of(row, counter::kDramReadBytes) = 1e9;
   const Comparison comparison = compared(row);
   const ComparisonLine* line = comparison.find(Level::time, "time");
@@ -141,21 +141,21 @@ TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughHbm) {
 }
 
 TEST_F(Compare, DirtyLinesOfEarlierWorkAreNotCalledStoredAgain) {
-  RecordingRow row = agreeing_run("flash2", gpu_);
+  RecordingRow row = agreeing_run("flash2", gpu);
   counter_of(row, counter::kDramWriteBytes) += 18e6;
   const Comparison comparison = compared(row);
   EXPECT_THAT(comparison.find(Level::dram, "written")->reason,
               HasSubstr("18 MB more than the pass stores"));
-  RecordingRow again = agreeing_run("flash1", gpu_);
+  RecordingRow again = agreeing_run("flash1", gpu);
   counter_of(again, counter::kDramWriteBytes) =
-      static_cast<double>(model_of(again, gpu_).requested.write_bytes);
+      static_cast<double>(model_of(again, gpu).requested.write_bytes);
   const Comparison stored_again = compared(again);
   EXPECT_THAT(stored_again.find(Level::dram, "written")->reason,
               HasSubstr("left L2 again: 100 % of the requested bytes"));
 }
 
 TEST_F(Compare, MissingCountersAreUnavailableWithTheRecordedReason) {
-  RecordingRow row = agreeing_run("flash2", gpu_);
+  RecordingRow row = agreeing_run("flash2", gpu);
   row.measurement->counters.clear();
   row.measurement->unavailable_counters["*"] = "no permission";
   const Comparison comparison = compared(row);
@@ -174,7 +174,7 @@ TEST_F(Compare, ARunThatFailedHasNoLinesButItsReason) {
 }
 
 TEST_F(Compare, LaunchesAreComparedApartWhereThereAreSeveral) {
-  const Comparison standard = compared(agreeing_run("standard", gpu_));
+  const Comparison standard = compared(agreeing_run("standard", gpu));
   int launch_lines = 0;
   for (const ComparisonLine& line : standard.lines) launch_lines += line.launch.empty() ? 0 : 1;
   EXPECT_EQ(launch_lines, 3 * 4);  // scores, softmax, output: read and written, requested and dram
@@ -203,10 +203,10 @@ TEST_F(Compare, TheReportHoldsProvenanceRunsAndSpeedups) {
   RecordingRow lost = recorded_run("standard");
   lost.problem.N = 65536;
   lost.error = failed("out of memory");
-  recording.rows = {agreeing_run("standard", gpu_), agreeing_run("flash2", gpu_), lost};
+  recording.rows = {agreeing_run("standard", gpu), agreeing_run("flash2", gpu), lost};
   std::vector<Comparison> comparisons;
   for (const RecordingRow& row : recording.rows) comparisons.push_back(compared(row));
-  const std::string report = comparison_report(recording, gpu_, comparisons);
+  const std::string report = comparison_report(recording, gpu, comparisons);
   for (const char* part : {"NVIDIA H200", "580.1", "2026-01-31", "## Against standard attention",
                            "panel re-reads", "unavailable: out of memory"}) {
     EXPECT_THAT(report, HasSubstr(part));
