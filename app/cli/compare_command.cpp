@@ -45,7 +45,7 @@ class RowFilter {
       return !wanted || (row.tiling && (*row.tiling).*member == *wanted);
     };
     return agrees("algorithm", request_.algorithm, row.algorithm) &&
-           agrees("pass", request_.pass, row.pass) &&
+           agrees("pass", to_string(request_.pass), row.pass) &&
            agrees("batch", asked.batch, row.problem.batch) &&
            agrees("heads", asked.heads, row.problem.heads) &&
            agrees("kv-heads", asked.kv_heads, row.problem.kv_heads) &&

@@ -45,8 +45,9 @@ std::optional<Tiling> asked_tiling(const kernels::KernelInfo& kernel,
 
 Result<KernelChoice> choose_kernel(const ProblemRequest& request) {
   if (auto error = check_together(request)) return *error;
-  if (request.pass != "forward") {
-    return invalid_request(fmt::format("--pass is {}; the kernels compute forward", request.pass));
+  if (request.pass != PassKind::forward) {
+    return invalid_request(
+        fmt::format("--pass is {}; the kernels compute forward", to_string(request.pass)));
   }
   const kernels::KernelInfo* kernel = kernel_of(request.algorithm);
   if (kernel == nullptr) {

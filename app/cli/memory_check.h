@@ -9,7 +9,7 @@
 namespace attnscope::cli {
 
 /// Nothing when inputs, outputs and reference of the problem fit in the machine's memory as fp64,
-/// else failed. Counting needs no numbers and is not limited.
+/// else invalid_request. Counting needs no numbers and is not limited.
 std::optional<Error> check_host_memory(const AttentionProblem& problem);
 
 }  // namespace attnscope::cli

@@ -111,10 +111,9 @@ std::optional<Error> read_choices(const GivenOptions& given, ProblemRequest& req
     request.carry = *carry;
   }
   if (const auto text = given.text("pass")) {
-    if (*text != "forward" && *text != "backward" && *text != "both") {
-      return unknown_value("pass", *text, "forward, backward or both");
-    }
-    request.pass = *text;
+    const auto pass = parse_pass(*text);
+    if (!pass) return unknown_value("pass", *text, "forward, backward or both");
+    request.pass = *pass;
   }
   return std::nullopt;
 }

@@ -10,6 +10,7 @@
 #include "reference/inputs.h"
 #include "reference/result.h"
 #include "sim/device/gpu_description.h"
+#include "sim/schedule/algorithm.h"
 
 namespace attnscope::cli {
 
@@ -30,7 +31,7 @@ std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> li
 struct ProblemRequest {
   AttentionProblem problem;
   std::string algorithm;
-  std::string pass = "forward";
+  PassKind pass = PassKind::forward;
   std::optional<Index> Br;  ///< either may be given alone: the other is the default tiling's
   std::optional<Index> Bc;
   Carry carry = Carry::problem;

@@ -36,11 +36,11 @@ struct Answer {
 /// --block-rows or --block-cols alone leaves the other side to the default tiling.
 std::optional<Tiling> chosen_tiling(const ProblemRequest& request, const GpuDescription& gpu) {
   if (!request.Br && !request.Bc) return std::nullopt;
-  const Tiling fallback =
-      request.Br && request.Bc
-          ? Tiling{}
-          : default_tiling(*find_algorithm(request.algorithm), request.problem, request.carry, gpu)
-                .value_or(Tiling{16, 16});
+  const Tiling fallback = request.Br && request.Bc
+                              ? Tiling{}
+                              : default_tiling(*find_algorithm(request.algorithm), request.problem,
+                                               request.carry, gpu, request.pass)
+                                    .value_or(Tiling{16, 16});
   return Tiling{request.Br.value_or(fallback.Br), request.Bc.value_or(fallback.Bc)};
 }
 
@@ -60,12 +60,17 @@ Result<NumericResult> run_numbers(const GivenOptions& given, const ProblemReques
   options.round_to_storage = given.has("round-to-storage");
   auto numbers = simulate_numbers(simulation, inputs.value(), options);
   if (!numbers) return numbers;
-  if (numbers.value().O_error.has_nan || numbers.value().LSE_error.has_nan) {
+  if (output_error(numbers.value(), request.pass).has_nan) {
     return failed("the modelled numbers hold a NaN");
   }
   if (const auto folder = given.text("out")) {
-    const ForwardResult& output = numbers.value().output;
-    if (auto error = write_forward_files(*folder, output.O, output.LSE)) return *error;
+    const NumericResult& result = numbers.value();
+    if (auto error = write_forward_files(*folder, result.output.O, result.output.LSE)) {
+      return *error;
+    }
+    if (result.gradients) {
+      if (auto error = write_gradient_files(*folder, *result.gradients)) return *error;
+    }
   }
   return numbers;
 }
@@ -74,9 +79,6 @@ Result<Answer> answer(const GivenOptions& given) {
   if (auto error = check_simulate_options(given)) return *error;
   const ProblemRequest request = parse_problem(given, model_algorithms()).value();
   if (auto error = check_together(request)) return *error;
-  if (request.pass != "forward") {
-    return invalid_request(fmt::format("--pass is {}; the model computes forward", request.pass));
-  }
   if (asks_for_numbers(given)) {
     if (auto error = check_host_memory(request.problem)) return *error;
   }
@@ -85,6 +87,7 @@ Result<Answer> answer(const GivenOptions& given) {
 
   const SimulationRequest simulation{.problem = request.problem,
                                      .algorithm = request.algorithm,
+                                     .pass = request.pass,
                                      .tiling = chosen_tiling(request, gpu.value()),
                                      .carry = request.carry,
                                      .gpu = gpu.value(),
@@ -143,7 +146,7 @@ CommandSpec simulate_command() {
                input_options(),
                {{"check", "", "run the numbers and report the error against the reference"},
                 {"round-to-storage", "", "round values where a kernel of --dtype rounds them"},
-                {"out", "DIR", "run the numbers and write o and lse as fp64 .npy files"}},
+                {"out", "DIR", "run the numbers and write o, lse, dq, dk, dv as fp64 .npy files"}},
                output_options()}),
           .run = run_simulate};
 }

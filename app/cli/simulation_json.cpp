@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/table.h"
@@ -34,11 +35,26 @@ ordered_json traffic_json(const SimulationReport& report) {
 
 }  // namespace
 
+ErrorReport output_error(const NumericResult& numbers, PassKind pass) {
+  ErrorReport worst = pass == PassKind::backward ? ErrorReport{} : numbers.O_error;
+  const auto include = [&](const ErrorReport& error) {
+    worst.max_abs_error = std::max(worst.max_abs_error, error.max_abs_error);
+    worst.rel_fro_error = std::max(worst.rel_fro_error, error.rel_fro_error);
+    worst.has_nan = worst.has_nan || error.has_nan;
+  };
+  if (pass != PassKind::forward) {
+    include(numbers.dQ_error);
+    include(numbers.dK_error);
+    include(numbers.dV_error);
+  }
+  return worst;
+}
+
 ordered_json simulation_json(const SimulationReport& report, const NumericResult* numbers) {
   ordered_json document = {{"schema", "attnscope.simulation/1"}};
   document["problem"] = problem_to_json(report.problem);
   document["algorithm"] = report.algorithm;
-  document["pass"] = "forward";
+  document["pass"] = to_string(report.pass);
   document["tiling"] = {{"Br", report.tiling.Br}, {"Bc", report.tiling.Bc}};
   if (report.carry != Carry::problem) document["carry"] = to_string(report.carry);
   document["gpu"] = report.gpu;
@@ -51,8 +67,9 @@ ordered_json simulation_json(const SimulationReport& report, const NumericResult
   document["memory"]["peak_hbm_bytes"] = report.peak_hbm_bytes;
   document["time"] = {{"predicted_s", report.predicted_s}, {"bound_by", report.bound_by}};
   if (numbers != nullptr) {
-    document["accuracy"] = {{"max_abs_error", numbers->O_error.max_abs_error},
-                            {"rel_fro_error", numbers->O_error.rel_fro_error}};
+    const ErrorReport error = output_error(*numbers, report.pass);
+    document["accuracy"] = {{"max_abs_error", error.max_abs_error},
+                            {"rel_fro_error", error.rel_fro_error}};
   }
   return document;
 }
@@ -89,11 +106,11 @@ std::string simulation_text(const SimulationReport& report, const GpuDescription
                             const NumericResult* numbers) {
   const AttentionProblem& problem = report.problem;
   std::string text = fmt::format(
-      "{} forward, B {}, H {} ({} KV), N {}, N_kv {}, d {}, {}, mask {}, {}x{} tiles\n"
+      "{} {}, B {}, H {} ({} KV), N {}, N_kv {}, d {}, {}, mask {}, {}x{} tiles\n"
       "modelled on {}\n\n",
-      report.algorithm, problem.batch, problem.heads, problem.kv_heads, problem.N, problem.N_kv,
-      problem.d, to_string(problem.dtype), to_string(problem.mask), report.tiling.Br,
-      report.tiling.Bc, gpu.display_name);
+      report.algorithm, to_string(report.pass), problem.batch, problem.heads, problem.kv_heads,
+      problem.N, problem.N_kv, problem.d, to_string(problem.dtype), to_string(problem.mask),
+      report.tiling.Br, report.tiling.Bc, gpu.display_name);
   text += traffic_text(report) + "\n";
 
   std::vector<std::vector<std::string>> lines = {{"quantity", "modelled"}};
@@ -108,9 +125,17 @@ std::string simulation_text(const SimulationReport& report, const GpuDescription
   lines.push_back({"bound by", report.bound_by});
   if (numbers != nullptr) {
     const auto error = [](double value) { return fmt::format("{:.3g}", value); };
-    lines.push_back({"max abs error of O", error(numbers->O_error.max_abs_error)});
-    lines.push_back({"relative error of O", error(numbers->O_error.rel_fro_error)});
-    lines.push_back({"max abs error of LSE", error(numbers->LSE_error.max_abs_error)});
+    std::vector<std::pair<std::string, const ErrorReport*>> tensors = {
+        {"O", &numbers->O_error}, {"LSE", &numbers->LSE_error}};
+    if (numbers->gradients) {
+      tensors.insert(
+          tensors.end(),
+          {{"dQ", &numbers->dQ_error}, {"dK", &numbers->dK_error}, {"dV", &numbers->dV_error}});
+    }
+    for (const auto& [tensor, report_of] : tensors) {
+      lines.push_back({"max abs error of " + tensor, error(report_of->max_abs_error)});
+      lines.push_back({"relative error of " + tensor, error(report_of->rel_fro_error)});
+    }
   }
   return text + table_text(lines, 2);
 }

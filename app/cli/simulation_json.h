@@ -8,6 +8,9 @@
 
 namespace attnscope::cli {
 
+/// The worst of the errors of the pass's outputs: O forward; dQ, dK, dV backward; all of both.
+ErrorReport output_error(const NumericResult& numbers, PassKind pass);
+
 /// "accuracy" is absent unless `numbers` is given; "memory.reason" unless it does not fit; "carry"
 /// unless it is not the default.
 nlohmann::ordered_json simulation_json(const SimulationReport& report,

@@ -8,6 +8,15 @@
 
 namespace attnscope::cli {
 
+namespace {
+
+std::optional<Error> write_tensor(const std::filesystem::path& path, const HeadTensor& tensor) {
+  const std::array shape{tensor.batch, tensor.heads, tensor.rows, tensor.cols};
+  return write_npy(path.string(), shape, tensor.data);
+}
+
+}  // namespace
+
 std::optional<Error> write_forward_files(const std::filesystem::path& folder, const HeadTensor& O,
                                          const HeadTensor& LSE) {
   std::error_code error;
@@ -15,10 +24,16 @@ std::optional<Error> write_forward_files(const std::filesystem::path& folder, co
   if (error) {
     return failed(fmt::format("cannot create {}: {}", folder.string(), error.message()));
   }
-  const std::array O_shape{O.batch, O.heads, O.rows, O.cols};
-  if (auto failure = write_npy((folder / "o.npy").string(), O_shape, O.data)) return failure;
+  if (auto failure = write_tensor(folder / "o.npy", O)) return failure;
   const std::array LSE_shape{LSE.batch, LSE.heads, LSE.rows};
   return write_npy((folder / "lse.npy").string(), LSE_shape, LSE.data);
+}
+
+std::optional<Error> write_gradient_files(const std::filesystem::path& folder,
+                                          const Gradients& gradients) {
+  if (auto failure = write_tensor(folder / "dq.npy", gradients.dQ)) return failure;
+  if (auto failure = write_tensor(folder / "dk.npy", gradients.dK)) return failure;
+  return write_tensor(folder / "dv.npy", gradients.dV);
 }
 
 }  // namespace attnscope::cli

@@ -124,11 +124,13 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
 }
 
 Result<Comparison> model_and_compare(const RecordingRow& run, const GpuDescription& gpu) {
-  if (run.pass != "forward") {
-    return unavailable(fmt::format("the model computes forward, this run is {}", run.pass));
+  const auto pass = parse_pass(run.pass);
+  if (!pass) {
+    return unavailable(fmt::format("the model has no pass '{}'", run.pass));
   }
   SimulationRequest request{.problem = run.problem,
                             .algorithm = run.algorithm,
+                            .pass = *pass,
                             .tiling = run.tiling,
                             .carry = run.carry,
                             .gpu = gpu,

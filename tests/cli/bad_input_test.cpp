@@ -116,7 +116,6 @@ INSTANTIATE_TEST_SUITE_P(
     Values, BadInput,
     ::testing::Values(
         BadRequest{"UnknownPass", kSimulate + "--pass sideways", "forward, backward or both"},
-        BadRequest{"BackwardOfTheModel", kSimulate + "--pass backward", "computes forward"},
         BadRequest{"BothPassesOfAKernel", "run --algorithm flash2 --pass both", "compute forward"},
         BadRequest{"UnknownType", kSimulate + "--dtype fp8", "fp32, fp16 or bf16"},
         BadRequest{"UnknownMask", kSimulate + "--mask casual", "none, causal"},

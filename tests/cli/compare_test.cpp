@@ -65,11 +65,11 @@ TEST_F(CompareCommand, OptionsFilterRows) {
 TEST_F(CompareCommand, ARowThatCannotBeModelledStaysWithItsReason) {
   json document = json::parse(read_text(file_));
   document["rows"][0]["algorithm"] = "flash9";
-  document["rows"][1]["pass"] = "backward";
+  document["rows"][1]["pass"] = "sideways";
   scratch_.write("recorded.json", document.dump());
   const json runs = compared("")["runs"];
   EXPECT_THAT(runs[0]["unavailable"].get<std::string>(), HasSubstr("flash9"));
-  EXPECT_THAT(runs[1]["unavailable"].get<std::string>(), HasSubstr("backward"));
+  EXPECT_THAT(runs[1]["unavailable"].get<std::string>(), HasSubstr("sideways"));
   EXPECT_TRUE(runs[2].contains("lines"));
 }
 

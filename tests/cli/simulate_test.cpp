@@ -194,6 +194,44 @@ TEST(Simulate, OutputsAndInputsAreNumpyFiles) {
   }
 }
 
+TEST(Simulate, BackwardIsCheckedAndBothIsTheSumOfThePasses) {
+  for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
+    const std::string words = "--algorithm " + algorithm +
+                              " --heads 4 --kv-heads 2 --mask causal --seq-len 100 --kv-len 77 "
+                              "--head-dim 16 --block-rows 32 --block-cols 16 --check --pass ";
+    const ordered_json forward = simulated(words + "forward");
+    const ordered_json backward = simulated(words + "backward");
+    const ordered_json both = simulated(words + "both");
+    EXPECT_EQ(backward["pass"], "backward");
+    const double error = backward["accuracy"]["max_abs_error"].get<double>();
+    EXPECT_TRUE(error <= 1e-12) << algorithm << " " << error;
+    for (const char* key : {"read_bytes", "write_bytes", "atomic_bytes"}) {
+      const auto bytes = [&](const ordered_json& document) {
+        return document["traffic"]["requested"][key].get<std::int64_t>();
+      };
+      EXPECT_EQ(bytes(both), bytes(forward) + bytes(backward)) << algorithm << " " << key;
+    }
+    EXPECT_GT(backward["flops"]["matmul"], forward["flops"]["matmul"]);
+  }
+}
+
+TEST(Simulate, GradientsAreWrittenWithTheShapesOfTheirTensors) {
+  const ScratchFolder scratch;
+  const CliOutcome outcome = run_cli(
+      "simulate --algorithm flash2 --pass both --heads 4 --kv-heads 2 --seq-len 20 "
+      "--kv-len 24 --head-dim 8 --block-rows 16 --block-cols 16 --out " +
+      scratch.path().string());
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(scratch.names(),
+            (std::vector<std::string>{"dk.npy", "dq.npy", "dv.npy", "lse.npy", "o.npy"}));
+  const auto shape = [&](const std::string& name) {
+    return read_npy(scratch.file(name)).value().shape;
+  };
+  EXPECT_EQ(shape("dq.npy"), (std::vector<Index>{1, 4, 20, 8}));
+  EXPECT_EQ(shape("dk.npy"), (std::vector<Index>{1, 2, 24, 8}));
+  EXPECT_EQ(shape("dv.npy"), (std::vector<Index>{1, 2, 24, 8}));
+}
+
 TEST(Simulate, SeedAndInputsChangeTheNumbersOnly) {
   const std::string words = "--algorithm flash2 --seq-len 64 --check";
   const ordered_json zero = simulated(words);
