@@ -140,7 +140,7 @@ void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDesc
 
 SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu,
                      const Measurements& measurements) {
-  const SweepKey own{problem.d, problem.dtype, problem.mask, std::string(gpu)};
+  SweepKey own{problem.d, problem.dtype, problem.mask, std::string(gpu)};
   const Index near = problem.d > 64 ? 128 : 64;
   const Index far = near == 64 ? 128 : 64;
   for (const SweepKey& key : {own, SweepKey{near, DType::bf16, own.mask, own.gpu},
