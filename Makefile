@@ -15,7 +15,7 @@ TO_BUILD := build-essential cmake ninja-build libeigen3-dev libfmt-dev nlohmann-
   libcli11-dev libimgui-dev libglfw3-dev libopengl-dev libegl-dev libfreetype-dev libstb-dev \
   libgtest-dev libgmock-dev
 TO_DRAW := libgl1-mesa-dri libegl1 fonts-inter fonts-dejavu-core
-TO_TEST := git xvfb xauth xdotool
+TO_TEST := git xvfb xauth xdotool imagemagick
 TO_LINT := clang-format-14 clang-tidy-14
 
 .PHONY: help deps build run pictures test gpu-test bench asan tsan format lint-format lint clean
