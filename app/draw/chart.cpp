@@ -17,6 +17,81 @@ bool drawable(const Axis& axis, double value) {
   return std::isfinite(value) && (!axis.logarithmic || value > 0.0);
 }
 
+/// A chart and the rectangle between its axes.
+struct Plot {
+  const Chart& chart;
+  Rect area;
+
+  ImVec2 pixel(double x, double y) const {
+    return {area.min.x + area.width() * chart.x.position(x),
+            area.max.y - area.height() * chart.y.position(y)};
+  }
+  bool holds(const ChartPoint& point) const {
+    return drawable(chart.x, point.x) && drawable(chart.y, point.y);
+  }
+};
+
+void draw_axes(const Canvas& canvas, const Rect& rect, const Plot& plot) {
+  const FontRef& font = canvas.fonts.small;
+  const Theme& theme = canvas.theme;
+  const Rect& area = plot.area;
+  for (const Tick& tick : plot.chart.y_ticks) {
+    const float y = plot.pixel(plot.chart.x.low, tick.value).y;
+    canvas.list->AddLine({area.min.x, y}, {area.max.x, y}, theme.grid);
+    text(canvas, font, {area.min.x - canvas.px(7.0f), y - font.size * 0.5f}, theme.text_faint,
+         tick.label, Align::right);
+  }
+  float free_x = rect.min.x;  // labels below may not touch
+  for (const Tick& tick : plot.chart.x_ticks) {
+    const float x = plot.pixel(tick.value, plot.chart.y.low).x;
+    const float half = font.measure(tick.label).x * 0.5f;
+    canvas.list->AddLine({x, area.max.y}, {x, area.max.y + canvas.px(3.0f)}, theme.text_faint);
+    if (x - half < free_x || x + half > rect.max.x) continue;
+    text(canvas, font, {x, area.max.y + canvas.px(4.0f)}, theme.text_faint, tick.label,
+         Align::center);
+    free_x = x + half + canvas.px(6.0f);
+  }
+  canvas.list->AddLine({area.min.x, area.max.y}, {area.max.x, area.max.y}, theme.text_faint);
+  text(canvas, font, {area.center().x, rect.max.y - font.size}, theme.text_faint,
+       fitted(font, plot.chart.x.name, area.width()), Align::center);
+}
+
+void draw_line(const Canvas& canvas, const Plot& plot, const Series& series) {
+  const ChartPoint* previous = nullptr;
+  for (const ChartPoint& point : series.points) {
+    if (!plot.holds(point)) continue;
+    if (previous != nullptr) {
+      const ImVec2 from = plot.pixel(previous->x, previous->y);
+      const ImVec2 to = plot.pixel(point.x, point.y);
+      if (series.dashed) {
+        dashed_line(canvas, from, to, series.color, canvas.px(1.8f), canvas.px(5.0f));
+      } else {
+        canvas.list->AddLine(from, to, series.color, canvas.px(2.0f));
+      }
+    }
+    previous = &point;
+  }
+}
+
+/// Answers the point that the mouse is near, of all series.
+const ChartPoint* draw_markers(const Canvas& canvas, const Plot& plot) {
+  const ChartPoint* nearest = nullptr;
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  float reach = canvas.px(10.0f);
+  for (const Series& series : plot.chart.series) {
+    for (const ChartPoint& point : series.points) {
+      if (!plot.holds(point)) continue;
+      const ImVec2 at = plot.pixel(point.x, point.y);
+      draw_marker(canvas, series.marker, at, series.color);
+      const float distance = std::hypot(at.x - mouse.x, at.y - mouse.y);
+      if (distance > reach) continue;
+      reach = distance;
+      nearest = &point;
+    }
+  }
+  return nearest;
+}
+
 }  // namespace
 
 void draw_marker(const Canvas& canvas, Marker marker, ImVec2 at, ImU32 color) {
@@ -79,75 +154,21 @@ std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label) {
 }
 
 const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart) {
-  const FontRef& font = canvas.fonts.small;
-  const Theme& theme = canvas.theme;
-
   // Room for the labels at the left and below
+  const FontRef& font = canvas.fonts.small;
   float label_width = 0.0f;
   for (const Tick& tick : chart.y_ticks) {
     label_width = std::max(label_width, font.measure(tick.label).x);
   }
-  const float gap = canvas.px(7.0f);
-  const Rect plot{{rect.min.x + label_width + gap, rect.min.y + font.size * 0.5f},
-                  {rect.max.x - canvas.px(8.0f), rect.max.y - 2.0f * line_height(font)}};
-  if (plot.width() < canvas.px(20.0f) || plot.height() < canvas.px(10.0f)) return nullptr;
-  const auto pixel = [&](double x, double y) {
-    return ImVec2{plot.min.x + plot.width() * chart.x.position(x),
-                  plot.max.y - plot.height() * chart.y.position(y)};
-  };
-
-  for (const Tick& tick : chart.y_ticks) {
-    const float y = pixel(chart.x.low, tick.value).y;
-    canvas.list->AddLine({plot.min.x, y}, {plot.max.x, y}, theme.grid);
-    text(canvas, font, {plot.min.x - gap, y - font.size * 0.5f}, theme.text_faint, tick.label,
-         Align::right);
-  }
-  float free_x = rect.min.x;
-  for (const Tick& tick : chart.x_ticks) {
-    const float x = pixel(tick.value, chart.y.low).x;
-    const float half = font.measure(tick.label).x * 0.5f;
-    canvas.list->AddLine({x, plot.max.y}, {x, plot.max.y + canvas.px(3.0f)}, theme.text_faint);
-    if (x - half < free_x || x + half > rect.max.x) continue;
-    text(canvas, font, {x, plot.max.y + canvas.px(4.0f)}, theme.text_faint, tick.label,
-         Align::center);
-    free_x = x + half + canvas.px(6.0f);
-  }
-  canvas.list->AddLine({plot.min.x, plot.max.y}, {plot.max.x, plot.max.y}, theme.text_faint);
-  text(canvas, font, {plot.center().x, rect.max.y - font.size}, theme.text_faint,
-       fitted(font, chart.x.name, plot.width()), Align::center);
-
-  // Lines below markers
+  const Plot plot{chart,
+                  {{rect.min.x + label_width + canvas.px(7.0f), rect.min.y + font.size * 0.5f},
+                   {rect.max.x - canvas.px(8.0f), rect.max.y - 2.0f * line_height(font)}}};
+  if (plot.area.width() < canvas.px(20.0f) || plot.area.height() < canvas.px(10.0f)) return nullptr;
+  draw_axes(canvas, rect, plot);
   for (const Series& series : chart.series) {
-    if (!series.line) continue;
-    const ChartPoint* previous = nullptr;
-    for (const ChartPoint& point : series.points) {
-      if (!drawable(chart.y, point.y) || !drawable(chart.x, point.x)) continue;
-      if (previous != nullptr) {
-        const ImVec2 from = pixel(previous->x, previous->y);
-        const ImVec2 to = pixel(point.x, point.y);
-        if (series.dashed) {
-          dashed_line(canvas, from, to, series.color, canvas.px(1.8f), canvas.px(5.0f));
-        } else {
-          canvas.list->AddLine(from, to, series.color, canvas.px(2.0f));
-        }
-      }
-      previous = &point;
-    }
+    if (series.line) draw_line(canvas, plot, series);
   }
-  const ChartPoint* nearest = nullptr;
-  const ImVec2 mouse = ImGui::GetIO().MousePos;
-  float reach = canvas.px(10.0f);
-  for (const Series& series : chart.series) {
-    for (const ChartPoint& point : series.points) {
-      if (!drawable(chart.y, point.y) || !drawable(chart.x, point.x)) continue;
-      const ImVec2 at = pixel(point.x, point.y);
-      draw_marker(canvas, series.marker, at, series.color);
-      const float distance = std::hypot(at.x - mouse.x, at.y - mouse.y);
-      if (distance > reach) continue;
-      reach = distance;
-      nearest = &point;
-    }
-  }
+  const ChartPoint* nearest = draw_markers(canvas, plot);
   return ImGui::IsWindowHovered() ? nearest : nullptr;
 }
 

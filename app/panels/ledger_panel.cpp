@@ -14,6 +14,32 @@
 
 namespace attnscope::app {
 
+namespace {
+
+/// Everything about a row, for its hover.
+std::string in_words(const LedgerRow& row, bool so_far) {
+  const bool partial = so_far && row.modelled != row.whole;
+  std::string lines = fmt::format("{}: {} modelled{}", row.label, draw::format_bytes(row.modelled),
+                                  partial ? " so far" : "");
+  if (partial) lines += fmt::format(", {} in the whole pass", draw::format_bytes(row.whole));
+  if (row.formula) {
+    lines +=
+        fmt::format("\nclosed form: {} = {}", row.formula_text, draw::format_bytes(*row.formula));
+  } else if (!row.formula_text.empty()) {
+    lines += fmt::format("\n{}", row.formula_text);
+  }
+  if (row.seen.bytes) {
+    lines += fmt::format("\n{} {}", draw::format_bytes(*row.seen.bytes), row.seen.about);
+  } else if (!row.seen.about.empty()) {
+    lines += fmt::format("\n{}", row.seen.about);
+  }
+  if (row.gap_percent) lines += fmt::format("\ngap {}", draw::format_percent(*row.gap_percent));
+  if (!row.gap_reason.empty()) lines += fmt::format(": {}", row.gap_reason);
+  return lines;
+}
+
+}  // namespace
+
 /// Right edges of the columns of numbers; the labels stand at the left.
 struct LedgerPanel::Columns {
   float label = 0.0f, modelled = 0.0f, formula = 0.0f, seen = 0.0f, gap = 0.0f;
@@ -125,26 +151,9 @@ void LedgerPanel::draw_row(const PanelContext& context, const Columns& columns,
         draw::Align::right, columns.gap - columns.seen - canvas.px(4.0f));
   }
 
-  // Everything in words on hover
-  if (!hovered({{columns.label, y}, {columns.gap, y + pitch}})) return;
-  const bool partial = so_far && row.modelled != row.whole;
-  std::string lines = fmt::format("{}: {} modelled{}", row.label, draw::format_bytes(row.modelled),
-                                  partial ? " so far" : "");
-  if (partial) lines += fmt::format(", {} in the whole pass", draw::format_bytes(row.whole));
-  if (row.formula) {
-    lines +=
-        fmt::format("\nclosed form: {} = {}", row.formula_text, draw::format_bytes(*row.formula));
-  } else if (!row.formula_text.empty()) {
-    lines += fmt::format("\n{}", row.formula_text);
+  if (hovered({{columns.label, y}, {columns.gap, y + pitch}})) {
+    tooltip(context, in_words(row, so_far));
   }
-  if (row.seen.bytes) {
-    lines += fmt::format("\n{} {}", draw::format_bytes(*row.seen.bytes), row.seen.about);
-  } else if (!row.seen.about.empty()) {
-    lines += fmt::format("\n{}", row.seen.about);
-  }
-  if (row.gap_percent) lines += fmt::format("\ngap {}", draw::format_percent(*row.gap_percent));
-  if (!row.gap_reason.empty()) lines += fmt::format(": {}", row.gap_reason);
-  tooltip(context, lines);
 }
 
 void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
@@ -177,8 +186,10 @@ void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
              draw::fitted(fonts.small, notes, run.left - rect.min.x - canvas.px(6.0f)));
   if (hovered({rect.min, {run.left, rect.max.y}})) {
     tooltip(context,
-            "modelled, whole pass, all heads: the paper counts each operand of a launch "
-            "once;\nfloating-point operations; inputs, outputs and workspace in HBM");
+            fmt::format("{}\nmodelled, whole pass, all heads: the paper counts each operand "
+                        "of a launch once; operations on floating-point numbers; inputs, "
+                        "outputs and workspace in HBM; the roofline's floor of the time",
+                        notes));
   }
 }
 

@@ -16,6 +16,8 @@ namespace {
 constexpr std::string_view kNotApart =
     "unavailable: hardware counters see all tensors together, not one by one";
 
+constexpr const char* kNotRecorded = "unavailable: no recording of this problem; run it on a GPU";
+
 double bytes_of(const Bytes& bytes, bool write) {
   return static_cast<double>(write ? bytes.write_bytes : bytes.read_bytes);
 }
@@ -56,14 +58,6 @@ std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, bool all_heads, boo
   return rows;
 }
 
-LedgerRow total_row(std::string label, double modelled, double whole) {
-  LedgerRow row;
-  row.label = std::move(label);
-  row.modelled = modelled;
-  row.whole = whole;
-  return row;
-}
-
 void add_seen(LedgerRow& row, const MeasuredRun* run, std::optional<double> bytes,
               std::string_view counter_name, std::string_view why_none) {
   if (run == nullptr) {
@@ -89,6 +83,62 @@ std::string reason_of(const RunInfo& run, const MeasuredRun* seen, const Compari
   }
   const ComparisonLine* line = comparison != nullptr ? comparison->find(level, quantity) : nullptr;
   return line != nullptr ? line->reason : std::string{};
+}
+
+/// A total that a hardware counter sees, too.
+struct Counted {
+  const char* label;
+  const char* quantity;
+  Level level;
+  bool write;
+  std::string_view counter_name;
+  std::optional<double> (MeasuredRun::*read)() const;
+};
+
+constexpr Counted kCounted[] = {
+    {"requested read", "read", Level::requested, false, counter::kRequestedReadBytes,
+     &MeasuredRun::requested_read_bytes},
+    {"requested written", "written", Level::requested, true, counter::kRequestedWriteBytes,
+     &MeasuredRun::requested_write_bytes},
+    {"DRAM read", "read", Level::dram, false, counter::kDramReadBytes,
+     &MeasuredRun::dram_read_bytes},
+    {"DRAM written", "written", Level::dram, true, counter::kDramWriteBytes,
+     &MeasuredRun::dram_write_bytes}};
+
+/// What a GPU showed is of the whole pass of all heads: it stands beside nothing less.
+std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const MeasuredRun* seen) {
+  const RunInfo& run = *snapshot.run;
+  const bool part_of_heads = so_far && run.problem.batch * run.problem.heads > 1;
+  const MeasuredRun* comparable = part_of_heads ? nullptr : seen;
+  const std::string_view why_not =
+      part_of_heads && seen != nullptr ? "a GPU runs all heads: see the whole pass" : kNotRecorded;
+  std::optional<Comparison> comparison;
+  if (comparable != nullptr && comparable->row.measurement) {
+    comparison = compare(run.totals, run.gpu, comparable->row);
+  }
+  const Bytes requested = part_of_heads ? sum(run.head_bytes) : run.totals.requested;
+  std::vector<LedgerRow> rows;
+  for (const Counted& counted : kCounted) {
+    const bool dram = counted.level == Level::dram;
+    if (dram && part_of_heads) continue;  // known for all heads together only
+    LedgerRow row;
+    row.label = counted.label;
+    if (dram && so_far) row.label += ", whole";
+    row.whole = bytes_of(dram ? run.totals.dram : requested, counted.write);
+    const bool counts_up = so_far && !dram;
+    row.modelled = counts_up ? bytes_of(sum(snapshot.bytes_so_far), counted.write) : row.whole;
+    add_seen(row, comparable, comparable != nullptr ? (comparable->*counted.read)() : std::nullopt,
+             counted.counter_name, why_not);
+    if (row.gap_percent) {
+      row.gap_reason = reason_of(run, seen, comparison ? &*comparison : nullptr, counted.level,
+                                 counted.quantity);
+    }
+    if (dram) {
+      row.formula_text = "compulsory: each launch reads its operands once and writes its results";
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 /// Where and when a run was, how long it took and how exact it was.
@@ -136,71 +186,21 @@ std::string short_gpu_name(std::string_view name) {
 
 Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const Measurements& measurements) {
   const RunInfo& run = *snapshot.run;
-  const SimulationReport& totals = run.totals;
   const bool so_far = scope == LedgerScope::so_far;
   Ledger ledger;
   ledger.all_heads = !so_far && run.problem.batch * run.problem.heads > 1;
   ledger.tensors = tensor_rows(snapshot, ledger.all_heads, so_far);
-
-  // Requested bytes in the scope; what a GPU showed is of the whole pass of all heads
   const MeasuredRun* seen =
       measurements.find(run.problem, run.algorithm->name, "forward", run.tiling, run.options.carry);
-  const std::string why_none = "unavailable: no recording of this problem; run it on a GPU";
   ledger.seen_heading = "recorded";
-  ledger.seen_about = why_none;
+  ledger.seen_about = kNotRecorded;
   if (seen != nullptr) {
     ledger.seen_kind = seen->provenance.kind;
     ledger.seen_heading = fmt::format("{} {}", to_string(seen->provenance.kind),
                                       short_gpu_name(seen->provenance.gpu));
     ledger.seen_about = about_run(*seen);
   }
-  const Bytes now = sum(snapshot.bytes_so_far);
-  const Bytes head = sum(run.head_bytes);
-  const bool one_head = run.problem.batch * run.problem.heads == 1;
-  const Bytes& whole = so_far && !one_head ? head : totals.requested;
-  const MeasuredRun* comparable = so_far && !one_head ? nullptr : seen;
-  const std::string why_not = so_far && !one_head && seen != nullptr
-                                  ? "a GPU runs all heads: see the whole pass"
-                                  : why_none;
-  std::optional<Comparison> comparison;
-  if (seen != nullptr && seen->row.measurement) {
-    comparison = compare(totals, run.gpu, seen->row);
-  }
-  struct Line {
-    const char* label;
-    const char* quantity;
-    double modelled, whole;
-    std::optional<double> seen;
-    std::string_view counter_name;
-    bool dram;
-  };
-  const auto reading = [&](auto method) {
-    return comparable != nullptr ? (comparable->*method)() : std::nullopt;
-  };
-  const Line lines[] = {
-      {"requested read", "read", bytes_of(so_far ? now : whole, false), bytes_of(whole, false),
-       reading(&MeasuredRun::requested_read_bytes), counter::kRequestedReadBytes, false},
-      {"requested written", "written", bytes_of(so_far ? now : whole, true), bytes_of(whole, true),
-       reading(&MeasuredRun::requested_write_bytes), counter::kRequestedWriteBytes, false},
-      {"DRAM read", "read", bytes_of(totals.dram, false), bytes_of(totals.dram, false),
-       reading(&MeasuredRun::dram_read_bytes), counter::kDramReadBytes, true},
-      {"DRAM written", "written", bytes_of(totals.dram, true), bytes_of(totals.dram, true),
-       reading(&MeasuredRun::dram_write_bytes), counter::kDramWriteBytes, true}};
-  for (const Line& line : lines) {
-    if (line.dram && so_far && !one_head) continue;  // known for all heads together only
-    const std::string label =
-        line.dram && so_far ? fmt::format("{}, whole", line.label) : std::string(line.label);
-    LedgerRow row = total_row(label, line.modelled, line.whole);
-    add_seen(row, comparable, line.seen, line.counter_name, why_not);
-    if (row.gap_percent) {
-      row.gap_reason = reason_of(run, seen, comparison ? &*comparison : nullptr,
-                                 line.dram ? Level::dram : Level::requested, line.quantity);
-    }
-    if (line.dram) {
-      row.formula_text = "compulsory: each launch reads its operands once and writes its results";
-    }
-    ledger.totals.push_back(std::move(row));
-  }
+  ledger.totals = total_rows(snapshot, so_far, seen);
   ledger.notes = notes_of(snapshot, seen, so_far);
   return ledger;
 }

@@ -6,19 +6,14 @@
 #include <cmath>
 
 #include "app/draw/format.h"
-#include "app/draw/heat_map.h"
 #include "app/draw/shapes.h"
 #include "app/panels/memory_layout.h"
+#include "app/panels/slot_picture.h"
 #include "app/panels/snapshot_view.h"
 
 namespace attnscope::app {
 
 namespace {
-
-/// Values are shown by how strong the tensor's colour is, in cells of at least this many pixels.
-constexpr float kCellPixels = 3.5f;
-constexpr Index kMostRows = 24;
-constexpr Index kMostCols = 64;
 
 /// What an arc is labelled with.
 std::string_view label_of(OpKind kind) {
@@ -68,62 +63,8 @@ std::string_view to_string(OnChipSpace space) {
 
 SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
     : snapshot_(snapshot), context_(context), rect_(rect) {
-  const draw::Canvas canvas = canvas_of(context);
-  const Fonts& fonts = context.fonts;
-  const float padding = canvas.px(10.0f);
-
-  // Give up the sizes, then the title, where the slots would become too low
-  const float title = draw::line_height(fonts.ui_bold);
-  const float bars = draw::line_height(fonts.small) + canvas.px(12.0f);
-  float arcs = fonts.mono_small.size + canvas.px(22.0f);
-  const float names = draw::line_height(fonts.ui_bold);
-  const float sizes = draw::line_height(fonts.small);
-  float height = rect.height() - canvas.px(16.0f) - title - bars - arcs - names - sizes;
-  const float enough = canvas.px(54.0f);
-  if (height < enough) {
-    show_sizes_ = false;
-    height += sizes;
-  }
-  if (height < enough) {
-    show_title_ = false;
-    height += title;
-  }
-  if (height < enough) {
-    const float lower = fonts.mono_small.size + canvas.px(8.0f);
-    height += arcs - lower;
-    arcs = lower;
-  }
-  arc_rise_ = (arcs - fonts.mono_small.size + canvas.px(8.0f));
-  height = std::max(height, canvas.px(12.0f));
-  capacity_y_ = rect.min.y + canvas.px(7.0f) + (show_title_ ? title : 0.0f);
-
-  // Shared memory at the left, registers at the right, each in order of first use
-  std::vector<const SlotState*> ordered;
-  for (const OnChipSpace space : {OnChipSpace::shared, OnChipSpace::registers}) {
-    for (const SlotState& slot : snapshot.slots) {
-      if (slot.space == space) ordered.push_back(&slot);
-    }
-  }
-  std::vector<RowItem> items;
-  for (const SlotState* slot : ordered) {
-    const draw::Symbol name = slot->valid ? symbol_of(slot->tile) : empty_symbol_of(slot->tensor);
-    items.push_back({slot->capacity, draw::width_of(fonts.ui_bold, name)});
-  }
-  const float gap = canvas.px(10.0f);
-  const float width = rect.width() - 2.0f * padding;
-  const RowLayout row = lay_out_row(items, width, height, gap, canvas.px(5.0f));
-  scale_note_ = row.scale_note();
-  const float bottom = capacity_y_ + bars + arcs + height;
-  for (std::size_t k = 0; k < ordered.size(); ++k) {
-    const RowPlace& place = row.places[k];
-    const float x = rect.min.x + padding + place.x;
-    const float cell_x = rect.min.x + padding + place.cell_x;
-    const float cell_bottom = bottom + names + (show_sizes_ ? sizes : 0.0f);
-    placed_.push_back(
-        {ordered[k],
-         {{x, bottom - place.height}, {x + place.width, bottom}},
-         {{cell_x, bottom - place.height}, {cell_x + place.cell_width, cell_bottom}}});
-  }
+  const Heights heights = choose_heights();
+  place_slots(heights);
 
   // The border between both memories lies midway between their slots
   split_x_ = rect.center().x;
@@ -135,6 +76,68 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
   }
   const float least = 0.33f * rect.width();  // both capacity bars need room
   split_x_ = std::clamp(split_x_, rect.min.x + least, rect.max.x - least);
+}
+
+SramBox::Heights SramBox::choose_heights() {
+  // Give up the sizes, then the title, then room for arcs where the slots would become too low
+  const draw::Canvas canvas = canvas_of(context_);
+  const Fonts& fonts = context_.fonts;
+  const float title = draw::line_height(fonts.ui_bold);
+  const float sizes = draw::line_height(fonts.small);
+  float arcs = fonts.mono_small.size + canvas.px(22.0f);
+  Heights heights;
+  heights.bars = draw::line_height(fonts.small) + canvas.px(12.0f);
+  heights.names = draw::line_height(fonts.ui_bold);
+  heights.slots =
+      rect_.height() - canvas.px(16.0f) - title - heights.bars - arcs - heights.names - sizes;
+  const float enough = canvas.px(54.0f);
+  if (heights.slots < enough) {
+    show_sizes_ = false;
+    heights.slots += sizes;
+  }
+  if (heights.slots < enough) {
+    show_title_ = false;
+    heights.slots += title;
+  }
+  if (heights.slots < enough) {
+    const float lower = fonts.mono_small.size + canvas.px(8.0f);
+    heights.slots += arcs - lower;
+    arcs = lower;
+  }
+  arc_rise_ = arcs - fonts.mono_small.size + canvas.px(8.0f);
+  heights.arcs = arcs;
+  heights.slots = std::max(heights.slots, canvas.px(12.0f));
+  if (show_sizes_) heights.names += sizes;
+  capacity_y_ = rect_.min.y + canvas.px(7.0f) + (show_title_ ? title : 0.0f);
+  return heights;
+}
+
+void SramBox::place_slots(const Heights& heights) {
+  // Shared memory at the left, registers at the right, each in order of first use
+  const draw::Canvas canvas = canvas_of(context_);
+  std::vector<const SlotState*> ordered;
+  std::vector<RowItem> items;
+  for (const OnChipSpace space : {OnChipSpace::shared, OnChipSpace::registers}) {
+    for (const SlotState& slot : snapshot_.slots) {
+      if (slot.space != space) continue;
+      const draw::Symbol name = slot.valid ? symbol_of(slot.tile) : empty_symbol_of(slot.tensor);
+      ordered.push_back(&slot);
+      items.push_back({slot.capacity, draw::width_of(context_.fonts.ui_bold, name)});
+    }
+  }
+  const float left = rect_.min.x + canvas.px(10.0f);
+  const RowLayout row = lay_out_row(items, rect_.width() - canvas.px(20.0f), heights.slots,
+                                    canvas.px(10.0f), canvas.px(5.0f));
+  scale_note_ = row.scale_note();
+  const float bottom = capacity_y_ + heights.bars + heights.arcs + heights.slots;
+  for (std::size_t k = 0; k < ordered.size(); ++k) {
+    const RowPlace& place = row.places[k];
+    const float top = bottom - place.height;
+    placed_.push_back({ordered[k],
+                       {{left + place.x, top}, {left + place.x + place.width, bottom}},
+                       {{left + place.cell_x, top},
+                        {left + place.cell_x + place.cell_width, bottom + heights.names}}});
+  }
 }
 
 void SramBox::draw() const {
@@ -213,49 +216,8 @@ void SramBox::draw_slot(const Placed& placed) const {
   const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
   const SlotState& slot = *placed.slot;
-  const ImU32 color = color_of(theme, slot.tensor);
-  const float spacing = canvas.px(5.0f);
-  if (!slot.valid) {
-    draw::fill(canvas, placed.box, mix(theme.inset, color, 0.06f));
-    draw::hatch(canvas, placed.box, with_alpha(color, 0.35f), spacing);
-    draw::outline(canvas, placed.box, with_alpha(color, 0.6f));
-  } else {
-    // A ragged tile fills a part of its slot
-    const Extent extent = extent_of(snapshot_, slot.tile);
-    const auto share = [](Index used, Index all) {
-      return all > 0 ? static_cast<float>(used) / static_cast<float>(all) : 1.0f;
-    };
-    const Rect part{placed.box.min,
-                    {placed.box.min.x + placed.box.width() *
-                                            std::min(1.0f, share(extent.col_end - extent.col_begin,
-                                                                 slot.capacity.cols)),
-                     placed.box.min.y + placed.box.height() *
-                                            std::min(1.0f, share(extent.row_end - extent.row_begin,
-                                                                 slot.capacity.rows))}};
-    if (part.max.x < placed.box.max.x - 0.5f || part.max.y < placed.box.max.y - 0.5f) {
-      draw::hatch(canvas, placed.box, with_alpha(color, 0.35f), spacing);
-      draw::outline(canvas, placed.box, with_alpha(color, 0.6f));
-    }
-    draw::fill(canvas, part, mix(theme.inset, color, 0.85f));
-    if (!slot.values.values.empty()) {
-      const auto count = [&](float pixels, Index most) {
-        return std::clamp(static_cast<Index>(pixels / canvas.px(kCellPixels)), Index{1}, most);
-      };
-      const Index rows = count(part.height(), kMostRows);
-      const bool few_rows = std::min(rows, slot.values.rows) <= 16;
-      const Index cols = count(part.width(), few_rows ? kMostCols : kMostRows);
-      const ValueTile cells = draw::aggregated(slot.values, rows, cols);
-      double largest = 0.0;
-      for (const double v : cells.values) {
-        if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
-      }
-      draw::heat_map(canvas, part, cells, [&](double v) -> ImU32 {
-        if (!std::isfinite(v)) return mix(theme.inset, color, 0.1f);
-        const double t = largest > 0.0 ? std::abs(v) / largest : 0.0;
-        return mix(theme.inset, color, 0.35f + 0.65f * static_cast<float>(t));
-      });
-    }
-  }
+  draw_slot_contents(canvas, slot, placed.box,
+                     slot.valid ? extent_of(snapshot_, slot.tile) : Extent{});
   if (is_result(slot)) {
     draw::outline(canvas, placed.box, theme.highlight, canvas.px(2.0f), canvas.px(1.0f));
   }

@@ -32,6 +32,13 @@ class SramBox {
     Rect cell;  ///< with the label
   };
 
+  /// From top to bottom below the title: capacity bars, room for arcs, slots, their names.
+  struct Heights {
+    float bars = 0.0f, arcs = 0.0f, slots = 0.0f, names = 0.0f;
+  };
+
+  Heights choose_heights();
+  void place_slots(const Heights& heights);
   void draw_slot(const Placed& placed) const;
   void draw_capacity(OnChipSpace space, float x0, float x1) const;
   const Placed* find(Tensor tensor, std::uint8_t slot) const;

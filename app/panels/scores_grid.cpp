@@ -1,0 +1,186 @@
+#include "app/panels/scores_grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/draw/shapes.h"
+#include "app/panels/snapshot_view.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// Values, or plain colours by state; hatching over what the mask skips.
+void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
+  const Theme& theme = frame.context.theme;
+  const draw::Canvas& canvas = frame.canvas;
+  draw::fill(canvas, frame.grid, theme.untouched);
+
+  // States of tiles are looked up once for each pair of cell stretches that differ
+  for (std::size_t r = 0; r < cells.rows().size(); ++r) {
+    const CellSpan& rows = cells.rows()[r];
+    TileState state = TileState::untouched;
+    Index known_tile = -1;
+    for (std::size_t c = 0; c < cells.cols().size(); ++c) {
+      const CellSpan& cols = cells.cols()[c];
+      if (cols.tile != known_tile) state = score_tile_state(frame.snapshot, rows.tile, cols.tile);
+      known_tile = cols.tile;
+      if (state == TileState::untouched) continue;
+      const Rect cell = frame.rect_of({rows.begin, rows.end, cols.begin, cols.end});
+      if (state == TileState::skipped) {
+        draw::fill(canvas, cell, mix(theme.card, theme.error, 0.10f));
+        continue;
+      }
+      const ImU32 known = score_color(theme, cells.range(), cells.mean(r, c));
+      const ImU32 plain = color_of(theme, Tensor::S);
+      const ImU32 color = known != 0 ? known : mix(theme.untouched, plain, 0.45f);
+      const float faded = state == TileState::discarded ? 0.5f : 0.0f;
+      draw::fill(canvas, cell, mix(color, theme.untouched, faded));
+    }
+  }
+}
+
+void draw_skipped_tiles(const ScoresFrame& frame, float tile_px) {
+  const draw::Canvas& canvas = frame.canvas;
+  const ImU32 red = with_alpha(frame.context.theme.error, 0.55f);
+  for (Index i = 0; i < frame.run().Tr; ++i) {
+    for (Index j = 0; j < frame.run().Tc; ++j) {
+      if (score_tile_state(frame.snapshot, i, j) != TileState::skipped) continue;
+      const Rect tile = frame.tile_rect(i, j);
+      if (tile_px >= canvas.px(14.0f)) draw::hatch(canvas, tile, red, canvas.px(7.0f));
+      draw::outline(canvas, tile, red);
+    }
+  }
+}
+
+void draw_borders(const ScoresFrame& frame, float tile_px) {
+  // A gap between tiles, and where there is room an outline of each
+  const Theme& theme = frame.context.theme;
+  const draw::Canvas& canvas = frame.canvas;
+  const RunInfo& run = frame.run();
+  if (tile_px < canvas.px(5.0f)) return draw::outline(canvas, frame.grid, theme.grid);
+  draw_skipped_tiles(frame, tile_px);
+  const float gap = tile_px >= canvas.px(24.0f) ? canvas.px(3.0f) : 1.0f;
+  for (Index i = 1; i < run.Tr; ++i) {
+    const float y = frame.y_of(i * run.tiling.Br);
+    canvas.list->AddLine({frame.grid.min.x, y}, {frame.grid.max.x, y}, theme.card, gap);
+  }
+  for (Index j = 1; j < run.Tc; ++j) {
+    const float x = frame.x_of(j * run.tiling.Bc);
+    canvas.list->AddLine({x, frame.grid.min.y}, {x, frame.grid.max.y}, theme.card, gap);
+  }
+  if (tile_px < canvas.px(24.0f)) return draw::outline(canvas, frame.grid, theme.card_border);
+  for (Index i = 0; i < run.Tr; ++i) {
+    for (Index j = 0; j < run.Tc; ++j) {
+      const Rect tile = frame.tile_rect(i, j);
+      draw::outline(canvas, {{tile.min.x + 1, tile.min.y + 1}, {tile.max.x - 1, tile.max.y - 1}},
+                    with_alpha(theme.card_border, 0.8f), 1.0f, canvas.px(2.0f));
+    }
+  }
+}
+
+void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
+  const Theme& theme = frame.context.theme;
+  for (const Tensor tensor : {Tensor::S, Tensor::P}) {
+    const SlotState* slot = find_slot(frame.snapshot, tensor);
+    if (slot == nullptr || !slot->valid) continue;
+    const Rect rect = frame.rect_of(extent_of(frame.snapshot, slot->tile));
+
+    // Probabilities have a scale of their own, 0 to 1
+    if (!slot->values.values.empty() && rect.width() >= frame.canvas.px(8.0f)) {
+      const draw::ValueRange range =
+          tensor == Tensor::P ? draw::ValueRange{0.0, 1.0} : cells.range();
+      draw::heat_map(frame.canvas, rect, draw::aggregated(slot->values, kTileCells, 2 * kTileCells),
+                     [&](double value) { return score_color(theme, range, value); });
+    }
+    const float border = frame.canvas.px(2.0f);
+    const Rect around{{rect.min.x - border * 0.5f, rect.min.y - border * 0.5f},
+                      {rect.max.x + border * 0.5f, rect.max.y + border * 0.5f}};
+    draw::outline(frame.canvas, around, theme.highlight, border, frame.canvas.px(2.0f));
+  }
+}
+
+void draw_query_row(const ScoresFrame& frame) {
+  // A bracket around the row within the tile that is being worked on, a mark at the left
+  const Theme& theme = frame.context.theme;
+  const float top = frame.y_of(frame.query_row);
+  const float bottom = std::max(frame.y_of(frame.query_row + 1), top + frame.canvas.px(3.0f));
+  const ImU32 color = color_of(theme, Tensor::m);
+  const float chosen_y = (frame.y_of(frame.chosen_row) + frame.y_of(frame.chosen_row + 1)) * 0.5f;
+  draw::marker_right(frame.canvas, {frame.grid.min.x - 1.0f, chosen_y}, frame.canvas.px(7.0f),
+                     color);
+  Rect row{{frame.grid.min.x, top}, {frame.grid.max.x, bottom}};
+  const SlotState* slot = score_slot(frame.snapshot);
+  const Extent extent = slot != nullptr ? extent_of(frame.snapshot, slot->tile) : Extent{};
+  if (frame.query_row >= extent.row_begin && frame.query_row < extent.row_end) {
+    row.min.x = frame.x_of(extent.col_begin);
+    row.max.x = frame.x_of(extent.col_end);
+    draw::outline(frame.canvas, row, color, frame.canvas.px(1.5f));
+  } else {
+    draw::outline(frame.canvas, row, with_alpha(color, 0.5f), 1.0f);
+  }
+}
+
+void draw_axis_names(const ScoresFrame& frame) {
+  const Fonts& fonts = frame.context.fonts;
+  const Theme& theme = frame.context.theme;
+  const draw::Canvas& canvas = frame.canvas;
+  const RunInfo& run = frame.run();
+  const float name_y =
+      frame.grid.min.y - draw::line_height(fonts.small) - draw::line_height(fonts.mono_small);
+  const std::string columns = fmt::format("j: key columns, N_kv = {}  →", run.problem.N_kv);
+  const float left_edge = frame.context.rect.min.x + canvas.px(14.0f);
+  draw::text(canvas, fonts.small, {std::max(frame.grid.min.x, left_edge), name_y}, theme.text_faint,
+             draw::fitted(fonts.small, columns,
+                          frame.context.rect.max.x - canvas.px(14.0f) - frame.grid.min.x));
+  const std::string rows = fmt::format("←  i: query rows, N = {}", run.problem.N);
+  draw::vertical_text(canvas, fonts.small,
+                      {left_edge + fonts.small.size * 0.5f, frame.grid.center().y},
+                      theme.text_faint, draw::fitted(fonts.small, rows, frame.grid.height()));
+}
+
+/// Indices of tiles, thinned out where they would touch; the current one always.
+void draw_axis_indices(const ScoresFrame& frame) {
+  const Theme& theme = frame.context.theme;
+  const draw::Canvas& canvas = frame.canvas;
+  const RunInfo& run = frame.run();
+  const FontRef& font = frame.context.fonts.mono_small;
+  const auto draw_indices = [&](Index count, Index current, float room, float tile_px,
+                                const auto& put) {
+    const Index every =
+        std::max<Index>(1, static_cast<Index>(std::ceil(room / std::max(tile_px, 0.001f))));
+    for (Index index = 0; index < count; index += every) {
+      const bool close = std::abs(static_cast<float>(index - current)) * tile_px < room;
+      if (index != current && !close) put(index, theme.text_faint);
+    }
+    if (current >= 0 && current < count) put(current, theme.text);
+  };
+  const float row_px = frame.grid.height() / static_cast<float>(run.Tr);
+  draw_indices(run.Tr, frame.current_i, font.size * 1.1f, row_px, [&](Index i, ImU32 color) {
+    const Rect tile = frame.tile_rect(i, 0);
+    draw::text(canvas, font,
+               {frame.grid.min.x - canvas.px(10.0f), tile.center().y - font.size * 0.5f}, color,
+               std::to_string(i), draw::Align::right);
+  });
+  const float col_px = frame.grid.width() / static_cast<float>(run.Tc);
+  draw_indices(run.Tc, frame.current_j, font.measure("0000").x, col_px, [&](Index j, ImU32 color) {
+    const Rect tile = frame.tile_rect(0, j);
+    draw::text(canvas, font, {tile.center().x, frame.grid.min.y - draw::line_height(font)}, color,
+               std::to_string(j), draw::Align::center);
+  });
+}
+
+}  // namespace
+
+void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells) {
+  draw_cells(frame, cells);
+  draw_borders(frame, frame.grid.width() / static_cast<float>(frame.run().Tc));
+  draw_tiles_on_chip(frame, cells);
+  draw_query_row(frame);
+  draw_axis_names(frame);
+  draw_axis_indices(frame);
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,15 @@
+/// What one slot on chip holds, as a picture.
+#pragma once
+
+#include "app/draw/canvas.h"
+#include "app/panels/snapshot_view.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+/// Fills `box` with the values of the slot, stronger where |value| is larger; hatched where it is
+/// poisoned. `extent` is that of the tile that it holds: a ragged one fills a part of the box.
+void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const Rect& box,
+                        const Extent& extent);
+
+}  // namespace attnscope::app
