@@ -49,7 +49,8 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
 void write_overview(const std::vector<Comparison>& comparisons, std::string& text) {
   text +=
       "## All runs\n\n"
-      "| run | requested read | requested written | dram read | time, recorded | of the floor |\n"
+      "| run | requested read | requested written | dram read | time, recorded | times the floor "
+      "|\n"
       "| --- | ---: | ---: | ---: | ---: | ---: |\n";
   for (const Comparison& comparison : comparisons) {
     if (!comparison.unavailable.empty()) {
@@ -58,7 +59,7 @@ void write_overview(const std::vector<Comparison>& comparisons, std::string& tex
       continue;
     }
     const ComparisonLine* time = comparison.find(Level::time, "time");
-    text += fmt::format("| {} | {} | {} | {} | {} | {:.3g} x |\n", run_title(comparison.run),
+    text += fmt::format("| {} | {} | {} | {} | {} | {:.4g} |\n", run_title(comparison.run),
                         gap_cell(comparison, Level::requested, "read"),
                         gap_cell(comparison, Level::requested, "written"),
                         gap_cell(comparison, Level::dram, "read"), seconds_text(*time->recorded),

@@ -20,17 +20,24 @@ double inverse_tile_sum(double read_bytes, const AttentionProblem& problem) {
                        static_cast<double>(problem.d * size_bytes(problem.dtype)));
 }
 
-/// ", as 128 x 256 tiles have", or nothing when no usual tile fits within 2 %.
+/// ", as tiles of 128 x 256 have", or nothing when no usual tile fits within 2 %.
 std::string tile_with(double inverse_sum) {
-  constexpr std::array kSides{32.0, 64.0, 96.0, 128.0, 192.0, 256.0, 512.0};
-  for (double a : kSides) {
-    for (double b : kSides) {
-      if (a > b) continue;
-      const double sum = 1.0 / a + 1.0 / b;
-      if (std::abs(inverse_sum / sum - 1.0) <= 0.02) {
-        return fmt::format(", as tiles of {:g} x {:g} have", a, b);
+  constexpr std::array kPowers{64.0, 128.0, 256.0, 512.0, 32.0};
+  constexpr std::array kOthers{96.0, 192.0, 384.0};
+  const auto search = [&](const auto& rows, const auto& columns) -> std::string {
+    for (double a : rows) {
+      for (double b : columns) {
+        if (std::abs(inverse_sum / (1.0 / a + 1.0 / b) - 1.0) > 0.02) continue;
+        return fmt::format(", as tiles of {:g} x {:g} have", std::min(a, b), std::max(a, b));
       }
     }
+    return "";
+  };
+
+  // A library's tiles are powers of two more often than not
+  for (std::string found :
+       {search(kPowers, kPowers), search(kPowers, kOthers), search(kOthers, kOthers)}) {
+    if (!found.empty()) return found;
   }
   return "";
 }
@@ -82,12 +89,25 @@ std::string product_sentences(const ComparisonLine& line, const SimulationReport
   return text;
 }
 
+/// Why standard's products read more than each operand once, or otherwise than modelled.
+std::string product_reason(const ComparisonLine& line, const SimulationReport& model,
+                           const RecordingRow& run, const char* what) {
+  const bool one_tile = model.problem.N <= model.tiling.Br && model.problem.N_kv <= model.tiling.Bc;
+  if (one_tile && *line.gap_percent > 0) {
+    return fmt::format(
+        "the operands fit one tile, so no panel is read twice: {} are the library's "
+        "own reads",
+        bytes_text(*line.recorded - line.modelled));
+  }
+  return what + product_sentences(line, model, run);
+}
+
 std::string requested_reason(const ComparisonLine& line, const SimulationReport& model,
                              const RecordingRow& run) {
   const double gap = *line.gap_percent;
   if (std::abs(gap) <= kAgreementPercent) return "agrees";
   if (model.algorithm == "standard" && line.quantity == "read" && line.launch != "softmax") {
-    return "cuBLAS read its panels otherwise than modelled" + product_sentences(line, model, run);
+    return product_reason(line, model, run, "cuBLAS read its panels otherwise than modelled");
   }
   const double difference = *line.recorded - line.modelled;
   if (line.quantity == "written" && gap > 0) {
@@ -112,10 +132,19 @@ std::string paper_reason(const ComparisonLine& line, const SimulationReport& mod
     return "agrees: thread blocks ask for what the paper counts";
   }
   if (model.algorithm == "standard" && line.quantity == "read" && *line.gap_percent > 0) {
-    return "panel re-reads: each tile of a matrix product reads its panels of the operands again" +
-           product_sentences(line, model, run);
+    return product_reason(
+        line, model, run,
+        "panel re-reads: each tile of a matrix product reads its panels of the operands again");
   }
   return requested_reason(line, model, run);
+}
+
+/// What the model says thread blocks ask for, in the launch of the line or the whole pass.
+const Bytes& requested_of(const ComparisonLine& line, const SimulationReport& model) {
+  for (const LaunchReport& launch : model.launches) {
+    if (launch.name == line.launch) return launch.requested;
+  }
+  return model.requested;
 }
 
 std::string dram_read_reason(const ComparisonLine& line, const SimulationReport& model,
@@ -123,7 +152,7 @@ std::string dram_read_reason(const ComparisonLine& line, const SimulationReport&
   const double gap = *line.gap_percent;
   const std::string l2_text = fmt::format("L2 ({})", bytes_text(static_cast<double>(gpu.l2_bytes)));
   const double requested_ratio =
-      static_cast<double>(model.requested.read_bytes) / std::max(1.0, *line.recorded);
+      static_cast<double>(requested_of(line, model).read_bytes) / std::max(1.0, *line.recorded);
   if (gap < -kDramAgreementPercent) {
     return fmt::format("{} still held operands when they were read", l2_text);
   }
@@ -131,6 +160,12 @@ std::string dram_read_reason(const ComparisonLine& line, const SimulationReport&
     if (requested_ratio < 1.1) return "agrees: little is read twice";
     return fmt::format("agrees: {} served the re-reads, requested bytes are {:.3g} times as many",
                        l2_text, requested_ratio);
+  }
+  if (line.modelled <= static_cast<double>(gpu.l2_bytes)) {
+    return fmt::format(
+        "{} more than the operands, which fit in {}: whole lines, instructions, and "
+        "lines asked for again before they arrived",
+        bytes_text(*line.recorded - line.modelled), l2_text);
   }
   const double served_percent = 100.0 * (1.0 - 1.0 / std::max(1.0, requested_ratio));
   return fmt::format(
@@ -148,8 +183,8 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
                        bytes_text(-difference), bytes_text(l2_bytes));
   }
   if (*line.gap_percent <= kDramAgreementPercent) return "agrees";
-  const double requested = static_cast<double>(model.requested.write_bytes);
-  const bool stores_again = requested > 1.05 * static_cast<double>(model.dram.write_bytes);
+  const double requested = static_cast<double>(requested_of(line, model).write_bytes);
+  const bool stores_again = requested > 1.05 * line.modelled;
   if (stores_again) {
     return fmt::format(
         "what is stored again left L2 again: {:.3g} % of the requested bytes; the "
@@ -169,7 +204,11 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
 
 std::string gap_reason(const ComparisonLine& line, const SimulationReport& model,
                        const GpuDescription& gpu, const RecordingRow& run) {
-  if (!line.gap_percent) return "nothing is modelled here to compare with";
+  if (!line.gap_percent) {
+    return line.level == Level::dram
+               ? "the floor expects these tensors to stay in L2 between launches"
+               : "nothing is modelled here to compare with";
+  }
   switch (line.level) {
     case Level::paper:
       return paper_reason(line, model, run);

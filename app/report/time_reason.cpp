@@ -43,12 +43,15 @@ std::string time_reason(const ComparisonLine& line, const SimulationReport& mode
   std::string reason = fmt::format(
       "a floor: {:.3g} % of {}", 100.0 * line.modelled / *line.recorded, roof_name(model.bound_by));
   constexpr double kLaunchBoundSeconds = 20e-6;
-  if (*line.recorded < kLaunchBoundSeconds) reason += "; so short a run is mostly launch latency";
+  if (const Index blocks = fewest_thread_blocks(model); blocks < gpu.sm_count) {
+    reason += fmt::format("; only {} thread block{} for {} SMs", blocks, blocks == 1 ? "" : "s",
+                          gpu.sm_count);
+  }
+  if (*line.recorded < kLaunchBoundSeconds) {
+    return reason + "; so short a run is mostly the latency of launches and loads";
+  }
 
   // What the floor leaves out, each from the data
-  if (const Index blocks = fewest_thread_blocks(model); blocks < gpu.sm_count) {
-    reason += fmt::format("; only {} thread blocks for {} SMs", blocks, gpu.sm_count);
-  }
   const auto read_bytes = measured.counter(counter::kDramReadBytes);
   const auto written_bytes = measured.counter(counter::kDramWriteBytes);
   if (read_bytes && written_bytes) {

@@ -1,5 +1,6 @@
 #include "app/report/compare.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -90,13 +91,28 @@ TEST_F(Compare, RowsOfTheOutputTileAreReadFromTheBytesOfV) {
   EXPECT_THAT(output->reason, ::testing::Not(HasSubstr("Q K^T")));
 }
 
+TEST_F(Compare, ALaunchsDramIsHeldAgainstTheLaunchsOwnRequests) {
+  const RecordingRow row = agreeing_run("standard", gpu);
+  const SimulationReport model = model_of(row, gpu);
+  const double times = static_cast<double>(model.launches[0].requested.read_bytes) /
+                       static_cast<double>(model.launches[0].dram.read_bytes);
+  for (const ComparisonLine& line : compared(row).lines) {
+    if (line.launch != "scores" || line.level != Level::dram || line.quantity != "read") continue;
+    EXPECT_THAT(line.reason, HasSubstr(fmt::format("requested bytes are {:.3g} times", times)));
+    return;
+  }
+  FAIL() << "no line of the scores launch";
+}
+
 TEST_F(Compare, DramBeyondTheFloorSaysWhatL2Served) {
   RecordingRow row = agreeing_run("flash1", gpu);
+  GpuDescription small = gpu;
+  small.l2_bytes = 100'000;
   counter_of(row, counter::kDramReadBytes) =
-      0.5 * static_cast<double>(model_of(row, gpu).requested.read_bytes);
-  const Comparison comparison = compared(row);
+      0.5 * static_cast<double>(model_of(row, small).requested.read_bytes);
+  const Comparison comparison = compare(model_of(row, small), small, row);
   EXPECT_THAT(comparison.find(Level::dram, "read")->reason,
-              HasSubstr("outgrew L2 (62.91 MB), which served 50 %"));
+              HasSubstr("outgrew L2 (100 kB), which served 50 %"));
 }
 
 TEST_F(Compare, DramAtTheFloorCreditsL2WithTheReReads) {
@@ -132,12 +148,29 @@ TEST_F(Compare, TimeIsComparedWithTheFloor) {
 TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughHbm) {
   // flash1 has one thread block a head: two of them for 132 SMs
   RecordingRow row = agreeing_run("flash1", gpu);
+  row.measurement->time = {1e-3, 1e-3, 1e-3, 20};
   counter_of(row, counter::kDramReadBytes) = 1e9;
   const Comparison comparison = compared(row);
   const ComparisonLine* line = comparison.find(Level::time, "time");
   EXPECT_THAT(line->reason, HasSubstr("only 2 thread blocks for 132 SMs"));
   EXPECT_THAT(line->reason, HasSubstr("bytes through HBM alone take 208"));
   EXPECT_THAT(line->reason, HasSubstr("exponentials alone take"));
+}
+
+TEST_F(Compare, ReadsOfASmallRunAreNotCalledPanelsOrCacheMisses) {
+  RecordingRow row = recorded_run("standard");
+  row.problem.N = row.problem.N_kv = 64;
+  row.problem.d = 16;
+  row.tiling = Tiling{128, 256};
+  const SimulationReport model = model_of(row, gpu);
+  row.measurement = Measurement{};
+  row.measurement->time = {1e-5, 1e-5, 1e-5, 20};
+  row.measurement->counters = counters_of(model.requested, model.dram, 3.0);
+  counter_of(row, counter::kDramReadBytes) *= 4.0;
+  const Comparison comparison = compared(row);
+  EXPECT_THAT(comparison.find(Level::requested, "read")->reason, HasSubstr("fit one tile"));
+  EXPECT_THAT(comparison.find(Level::dram, "read")->reason, HasSubstr("which fit in L2"));
+  EXPECT_THAT(comparison.find(Level::time, "time")->reason, HasSubstr("latency"));
 }
 
 TEST_F(Compare, DirtyLinesOfEarlierWorkAreNotCalledStoredAgain) {
