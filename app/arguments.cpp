@@ -85,6 +85,8 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   CLI::App* render = app.add_subcommand("render", "Draw one picture into a PNG file, no window");
   add_common_options(*render, arguments, raw);
   render->add_option("--out", arguments.out, "The PNG file")->required();
+  render->add_flag("--run-on-gpu", arguments.run_on_gpu,
+                   "Run the real kernel on this machine's GPU first, and show what was measured");
 
   try {
     app.parse(argc, argv);

@@ -39,12 +39,27 @@ std::optional<Error> settle(App& app) {
   return std::nullopt;
 }
 
+/// Runs the scene's kernel on this machine's GPU; what was measured is then in the ledger.
+std::optional<Error> run_kernel(App& app) {
+  if (app.gpu().state() == GpuRunner::State::unavailable) return unavailable(app.gpu().reason());
+  const std::size_t before = app.measurements.measured.size();
+  app.commands.push(RunOnGpu{});
+  while (app.measurements.measured.size() == before) {
+    app.update(0.0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return app.measurements.measured.back().row.error;
+}
+
 }  // namespace
 
 int run_render(const Arguments& arguments, Scene scene) {
   if (const auto error = check_writable(arguments.out)) return report(*error);
   App app(std::move(scene), {});
   if (const auto error = settle(app)) return report(*error);
+  if (arguments.run_on_gpu) {
+    if (const auto error = run_kernel(app)) return report(*error);
+  }
   const Index step_count = app.snapshot()->run->step_count;
   if (arguments.step && *arguments.step >= step_count) {
     return report(invalid_request(
