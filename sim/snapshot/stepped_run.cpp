@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "reference/naive_attention.h"
-#include "sim/observers/hbm_footprint.h"
+#include "sim/observers/progress_observer.h"
 #include "sim/schedule/catalog.h"
 #include "sim/snapshot/describe_op.h"
-#include "sim/snapshot/run_recorder.h"
+#include "sim/snapshot/hbm_states.h"
 #include "sim/snapshot/softmax_tracker.h"
 
 namespace attnscope {
@@ -38,25 +38,6 @@ class OpCollector : public Observer {
  private:
   Index begin_, end_, step_ = 0;
   std::vector<TileOp> ops_;
-};
-
-/// Tells the creator how far the run has come, and stops it when asked.
-class ProgressObserver : public Observer {
- public:
-  ProgressObserver(Index expected, const std::function<void(double)>& report,
-                   const std::atomic<bool>* cancel)
-      : expected_(expected), report_(report), cancel_(cancel) {}
-  struct Cancelled {};
-  void observe(std::span<const TileOp> ops) override {
-    done_ += static_cast<Index>(ops.size());
-    if (cancel_ != nullptr && cancel_->load()) throw Cancelled{};
-    if (report_) report_(static_cast<double>(done_) / static_cast<double>(expected_));
-  }
-
- private:
-  Index expected_, done_ = 0;
-  const std::function<void(double)>& report_;
-  const std::atomic<bool>* cancel_;
 };
 
 ValueTile value_tile(const RowMatrix& values) {
@@ -113,7 +94,6 @@ struct SteppedRun::Impl {
   void fill_position(Snapshot& snapshot, const BlockStart& block);
   void fill_slots(Snapshot& snapshot, const BlockStart& block);
   void find_contents(SlotState& slot, Index step, const BlockStart& block);
-  void fill_hbm(Snapshot& snapshot) const;
   void fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const;
   const TileGrid& grid(int launch) const { return info->grids[static_cast<std::size_t>(launch)]; }
 };
@@ -326,48 +306,6 @@ void SteppedRun::Impl::fill_slots(Snapshot& snapshot, const BlockStart& block) {
   }
 }
 
-void SteppedRun::Impl::fill_hbm(Snapshot& snapshot) const {
-  const auto add = [&](Tensor tensor, bool input, bool never_stored) {
-    HbmTensorState state;
-    state.tensor = tensor;
-    state.shape = tensor_shape(tensor, info->problem);
-    state.bytes = state.shape.elems() * element_bytes(tensor, info->problem.dtype);
-    state.input = input;
-    state.never_stored = never_stored;
-    const StoreHistory& history = stores[static_cast<std::size_t>(tensor)];
-    const bool by_keys = layout_of(tensor) == TensorLayout::key_by_d;
-    state.tile_rows = history.tile_rows > 0
-                          ? history.tile_rows
-                          : std::min(state.shape.rows, by_keys ? info->tiling.Bc : info->tiling.Br);
-    const bool scores = layout_of(tensor) == TensorLayout::query_by_key;
-    state.tile_cols = history.tile_rows > 0 ? history.tile_cols
-                                            : (scores ? std::min(state.shape.cols, info->tiling.Bc)
-                                                      : state.shape.cols);
-    const auto tiles = static_cast<std::size_t>(state.tile_row_count() * state.tile_col_count());
-    state.written.assign(tiles, input ? 1 : 0);
-    for (std::size_t t = 0; t < history.first_store.size(); ++t) {
-      const std::int32_t first = history.first_store[t];
-      if (first >= 0 && first <= snapshot.step) state.written[t] = 1;
-    }
-    snapshot.hbm.push_back(std::move(state));
-  };
-  const auto stored = [&](Tensor tensor) {
-    return stores[static_cast<std::size_t>(tensor)].tile_rows > 0;
-  };
-  const auto read = [&](Tensor tensor) { return of(info->head_bytes, tensor).read_bytes > 0; };
-  for (const Tensor tensor : {Tensor::Q, Tensor::K, Tensor::V}) add(tensor, true, false);
-  for (const Tensor scores : {Tensor::S, Tensor::P}) {
-    const bool left_by_forward = read(scores) && !stored(scores);
-    add(scores, left_by_forward, !stored(scores) && !left_by_forward);
-  }
-  // What the pass stores, and what it reads without having stored it: the forward pass left that
-  for (const Tensor tensor :
-       {Tensor::O_carry, Tensor::O, Tensor::l, Tensor::m, Tensor::LSE, Tensor::dO, Tensor::D,
-        Tensor::dP, Tensor::dS, Tensor::dQ_accum, Tensor::dQ, Tensor::dK, Tensor::dV}) {
-    if (stored(tensor) || read(tensor)) add(tensor, !stored(tensor), false);
-  }
-}
-
 void SteppedRun::Impl::fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const {
   SoftmaxRow& row = snapshot.softmax_row;
   row = tracker.row();
@@ -437,7 +375,7 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
   snapshot.other_flops_so_far = counters.flops.non_matmul;
   run.fill_position(snapshot, block);
   run.fill_slots(snapshot, block);
-  run.fill_hbm(snapshot);
+  snapshot.hbm = hbm_states(*run.info, run.stores, step);
   if (run.executor) run.fill_softmax_row(snapshot, tracker);
   return snapshot;
 }
