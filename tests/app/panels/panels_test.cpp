@@ -150,6 +150,16 @@ TEST(Panels, DrawASingleQueryAndASingleKey) {
   check_run(request, {0.0, 0.5, 1.0});
 }
 
+TEST(Panels, DrawRowsThatSeeNoKey) {
+  SampleRequest request;
+  request.problem.N_kv = 1;
+  request.problem.mask = Mask::causal();
+  for (const char* algorithm : {"flash2", "flash1", "standard"}) {
+    request.algorithm = algorithm;
+    check_run(request, {0.0, 0.4, 1.0});
+  }
+}
+
 TEST(Panels, DrawATilingThatDoesNotFit) {
   SampleRequest request;
   request.problem.N = request.problem.N_kv = 1024;
