@@ -146,8 +146,10 @@ std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label) {
   for (const double factor : {5.0, 2.0, 1.0}) {
     if (factor * power >= rough * (1.0 - 1e-9)) step = factor * power;
   }
-  for (double value = std::ceil(axis.low / step - 1e-9) * step; value <= axis.high + 1e-9 * step;
-       value += step) {
+  const auto first = static_cast<int>(std::ceil(axis.low / step - 1e-9));
+  const auto last = static_cast<int>(std::floor(axis.high / step + 1e-9));
+  for (int k = first; k <= last; ++k) {
+    const double value = step * k;
     found.push_back({value, label(value)});
   }
   return found;

@@ -37,7 +37,9 @@ void hatch(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing) {
   // Lines x + y = c, each cut to the rectangle
   const float first = rect.min.x + rect.min.y;
   const float last = rect.max.x + rect.max.y;
-  for (float c = first + spacing; c < last; c += spacing) {
+  const auto count = static_cast<int>((last - first) / spacing);
+  for (int k = 1; k <= count; ++k) {
+    const float c = first + spacing * static_cast<float>(k);
     const float x0 = std::max(rect.min.x, c - rect.max.y);
     const float x1 = std::min(rect.max.x, c - rect.min.y);
     if (x1 > x0) canvas.list->AddLine({x0, c - x0}, {x1, c - x1}, color, 1.0f);
@@ -50,7 +52,9 @@ void dashed_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, floa
   const float total = length(whole);
   if (total <= 0.0f || dash <= 0.0f) return;
   const ImVec2 unit = whole * (1.0f / total);
-  for (float at = 0.0f; at < total; at += 2.0f * dash) {
+  const auto count = static_cast<int>(std::ceil(total / (2.0f * dash)));
+  for (int k = 0; k < count; ++k) {
+    const float at = 2.0f * dash * static_cast<float>(k);
     canvas.list->AddLine(from + unit * at, from + unit * std::min(at + dash, total), color,
                          thickness);
   }
