@@ -153,7 +153,11 @@ void App::execute(const Command& command) {
                    if (view.playing && run && view.step >= run->step_count - 1) view.step = -1;
                  },
                  [&](const Choose& chosen) { choose(chosen.choice); },
-                 [&](const RunOnGpu&) { gpu_.run(view.choice); },
+                 [&](const RunOnGpu&) {
+                   const bool has_gpu = gpu_.state() != GpuRunner::State::unavailable;
+                   if (has_gpu) gpu_.run(view.choice);
+                   if (!has_gpu) show_notice("no GPU to run on: " + gpu_.reason());
+                 },
                  [&](const CancelWork&) {
                    worker_.cancel();
                    pending_.reset();

@@ -36,7 +36,11 @@ void DropList::begin(const Rect& box) {
   ImGui::SetNextWindowSizeConstraints({box.width(), 0.0f}, {1e6f, frame_.text_px(420.0f)});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame_.px(8.0f), frame_.px(8.0f)});
   open_ = ImGui::BeginPopup(("list." + field_).c_str(), ImGuiWindowFlags_NoMove);
-  if (!open_) ImGui::PopStyleVar();
+  if (!open_) {
+    ImGui::PopStyleVar();
+    return;
+  }
+  ui::close_popup_on_escape();
 }
 
 bool DropList::option(const std::string& text, bool selected, const std::string& name,
@@ -85,20 +89,14 @@ ComboBox::ComboBox(const Frame& frame, std::string field, const Rect& box,
   begin(box);
 }
 
-NumberBox::NumberBox(const Frame& frame, std::string field, const Rect& box, NumberDraft& draft,
-                     Index value)
-    : DropList(frame, std::move(field)) {
+/// The number, as text that can be edited.
+void NumberBox::edit_number(const Rect& box, float arrow_width, NumberDraft& draft, Index value) {
+  const FontScope font(frame_.fonts.ui);
   const std::string id = "field." + field_;
-  const float arrow_width = frame.text_px(20.0f);
-  const Rect arrow{{box.max.x - arrow_width, box.min.y}, box.max};
-  draw_surface(box, false);
-
-  // The number, as text that can be edited
   ImGui::SetCursorScreenPos(box.min);
   ImGui::SetNextItemWidth(box.width() - arrow_width);
-  const FontScope font(frame.fonts.ui);
-  const float padding_y = (box.height() - frame.fonts.ui.size) * 0.5f;
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {frame.text_px(9.0f), padding_y});
+  const float padding_y = (box.height() - frame_.fonts.ui.size) * 0.5f;
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {frame_.text_px(8.0f), padding_y});
   ImGui::PushStyleColor(ImGuiCol_FrameBg, 0);
   const std::string shown = fmt::format("{}", value);
   if (!draft.active)
@@ -111,7 +109,18 @@ NumberBox::NumberBox(const Frame& frame, std::string field, const Rect& box, Num
   draft.active = ImGui::IsItemActive();
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
-  ui::named_rect(frame.rects, id, box);
+  ui::named_rect(frame_.rects, id, box);
+}
+
+NumberBox::NumberBox(const Frame& frame, std::string field, const Rect& box, NumberDraft& draft,
+                     Index value)
+    : DropList(frame, std::move(field)) {
+  const std::string id = "field." + field_;
+  const float arrow_width = frame.text_px(20.0f);
+  const Rect arrow{{box.max.x - arrow_width, box.min.y}, box.max};
+  draw_surface(box, false);
+
+  edit_number(box, arrow_width, draft, value);
 
   // The list
   ImGui::SetCursorScreenPos(arrow.min);

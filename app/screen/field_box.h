@@ -57,6 +57,8 @@ class NumberBox : public DropList {
   std::optional<Index> typed() const { return typed_; }
 
  private:
+  void edit_number(const Rect& box, float arrow_width, NumberDraft& draft, Index value);
+
   std::optional<Index> typed_;
 };
 

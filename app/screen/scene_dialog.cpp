@@ -21,6 +21,31 @@ void SceneDialog::begin(bool saving) {
   ImGui::OpenPopup(kPopup);
 }
 
+void SceneDialog::draw_contents(const Frame& frame) {
+  const FontScope font(frame.fonts.ui);
+  ImGui::TextUnformatted(saving_ ? "Save this scene to" : "Open a scene: a path, or one of these");
+  ImGui::SetNextItemWidth(frame.text_px(380.0f));
+  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  const bool entered =
+      ImGui::InputText("##path", path_.data(), path_.size(), ImGuiInputTextFlags_EnterReturnsTrue);
+  ui::named_item(frame.rects, "dialog.path");
+  const bool clicked = ImGui::Button(saving_ ? "Save" : "Open");
+  ui::named_item(frame.rects, "dialog.confirm");
+  ImGui::SameLine();
+  if (ImGui::Button("Cancel")) ImGui::CloseCurrentPopup();
+  if (entered || clicked) {
+    if (saving_) frame.app.commands.push(SaveScene{path_.data()});
+    if (!saving_) frame.app.commands.push(OpenScene{path_.data()});
+    ImGui::CloseCurrentPopup();
+  }
+  if (!saving_) {
+    ImGui::Separator();
+    for (const std::string& name : list_assets("scenes")) {
+      if (ImGui::Selectable(name.c_str())) frame.app.commands.push(OpenScene{name});
+    }
+  }
+}
+
 void SceneDialog::draw(const Frame& frame) {
   if (ImGui::GetIO().KeyCtrl && key_pressed(Key::s)) begin(true);
   if (ImGui::GetIO().KeyCtrl && key_pressed(Key::o)) begin(false);
@@ -29,29 +54,8 @@ void SceneDialog::draw(const Frame& frame) {
   ImGui::SetNextWindowPos({display.x * 0.5f, display.y * 0.4f}, ImGuiCond_Always, {0.5f, 0.5f});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(18.0f), frame.px(16.0f)});
   if (ImGui::BeginPopup(kPopup)) {
-    const FontScope font(frame.fonts.ui);
-    ImGui::TextUnformatted(saving_ ? "Save this scene to"
-                                   : "Open a scene: a path, or one of these");
-    ImGui::SetNextItemWidth(frame.text_px(380.0f));
-    if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
-    const bool entered = ImGui::InputText("##path", path_.data(), path_.size(),
-                                          ImGuiInputTextFlags_EnterReturnsTrue);
-    ui::named_item(frame.rects, "dialog.path");
-    const bool clicked = ImGui::Button(saving_ ? "Save" : "Open");
-    ui::named_item(frame.rects, "dialog.confirm");
-    ImGui::SameLine();
-    if (ImGui::Button("Cancel")) ImGui::CloseCurrentPopup();
-    if (entered || clicked) {
-      if (saving_) frame.app.commands.push(SaveScene{path_.data()});
-      if (!saving_) frame.app.commands.push(OpenScene{path_.data()});
-      ImGui::CloseCurrentPopup();
-    }
-    if (!saving_) {
-      ImGui::Separator();
-      for (const std::string& name : list_assets("scenes")) {
-        if (ImGui::Selectable(name.c_str())) frame.app.commands.push(OpenScene{name});
-      }
-    }
+    ui::close_popup_on_escape();
+    draw_contents(frame);
     ImGui::EndPopup();
   }
   ImGui::PopStyleVar();

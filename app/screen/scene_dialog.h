@@ -14,6 +14,7 @@ class SceneDialog {
 
  private:
   void begin(bool saving);
+  void draw_contents(const Frame& frame);
 
   bool saving_ = false;
   std::array<char, 512> path_{};

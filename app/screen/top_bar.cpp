@@ -25,15 +25,15 @@ void draw_label(const Frame& frame, const Rect& box, std::string_view label, flo
 std::vector<TopBar::Field> TopBar::main_fields() {
   using Draw = std::function<void(const Frame&, const Rect&)>;
   return {
-      {"scene", "Scene", 200, 0, Draw(draw_scene_field)},
+      {"scene", "Scene", 192, 0, Draw(draw_scene_field)},
       {"algorithm", "Algorithm", 96, 0, Draw(draw_algorithm_field)},
       {"pass", "Pass", 86, 6, Draw(draw_pass_field)},
       number_field("N", "N", 74, 0, [](Choice& c) { return &c.problem.N; },
                    {16, 32, 64, 100, 128, 256, 512, 1024, 2048, 4096}),
-      number_field("d", "d", 56, 1, [](Choice& c) { return &c.problem.d; }, {16, 32, 64, 128}),
-      number_field("Br", "Br", 56, 1, [](Choice& c) { return &c.tiling.Br; },
+      number_field("d", "d", 58, 1, [](Choice& c) { return &c.problem.d; }, {16, 32, 64, 128}),
+      number_field("Br", "Br", 62, 1, [](Choice& c) { return &c.tiling.Br; },
                    {16, 32, 64, 128, 256}),
-      number_field("Bc", "Bc", 56, 1, [](Choice& c) { return &c.tiling.Bc; },
+      number_field("Bc", "Bc", 62, 1, [](Choice& c) { return &c.tiling.Bc; },
                    {16, 32, 64, 128, 256}),
       {"mask", "Mask", 84, 3, Draw(draw_mask_field)},
       {"dtype", "Type", 66, 4, Draw(draw_dtype_field)},
@@ -124,6 +124,7 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
 void TopBar::draw_more(const Frame& frame, const std::vector<Field>& fields) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(14.0f), frame.px(12.0f)});
   if (ImGui::BeginPopup("more fields")) {
+    ui::close_popup_on_escape();
     float label_width = 0.0f;
     for (const Field& field : fields) {
       label_width = std::max(label_width, frame.fonts.ui.measure(field.label).x);

@@ -80,7 +80,8 @@ void TransportBar::draw(const Frame& frame, const Rect& rect) {
   const Theme& theme = frame.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
 
-  // Buttons, from the left
+  // Buttons, from the left; presenter mode has larger ones, and fewer
+  const bool presenter = app.view.presenter;
   const float height = frame.text_px(15.0f) + frame.px(20.0f);
   const float y = std::round(rect.min.y + (rect.height() - height) * 0.5f);
   float x = rect.min.x + frame.px(22.0f);
@@ -95,7 +96,9 @@ void TransportBar::draw(const Frame& frame, const Rect& rect) {
     if (ui::button(frame, name, place(width), text, icon, plain)) app.commands.push(command);
     ui::tooltip(frame, help);
   };
-  step_button("transport.begin", 36, "", ui::Icon::to_begin, SeekTo{-1}, "To the beginning (Home)");
+  if (!presenter)
+    step_button("transport.begin", 36, "", ui::Icon::to_begin, SeekTo{-1},
+                "To the beginning (Home)");
   step_button("transport.back_tile", 66, "tile", ui::Icon::back, StepBy{Granularity::tile, -1},
               "One tile back (Shift + Left)");
   step_button("transport.back_op", 60, "op", ui::Icon::back, StepBy{Granularity::op, -1},
@@ -110,8 +113,9 @@ void TransportBar::draw(const Frame& frame, const Rect& rect) {
               "One operation further (Right)");
   step_button("transport.forward_tile", 66, "tile", ui::Icon::forward, StepBy{Granularity::tile, 1},
               "One tile further (Shift + Right)");
-  step_button("transport.end", 36, "", ui::Icon::to_end, SeekTo{kMaxSequenceLength * 1024},
-              "To the end (End)");
+  if (!presenter)
+    step_button("transport.end", 36, "", ui::Icon::to_end, SeekTo{kMaxSequenceLength * 1024},
+                "To the end (End)");
 
   // Where the playhead is; the place is as wide as the run's largest numbers need
   const auto snapshot = app.snapshot();
@@ -139,8 +143,8 @@ void TransportBar::draw(const Frame& frame, const Rect& rect) {
     return placed;
   };
   const float small_height = frame.text_px(15.0f) + frame.px(12.0f);
-  draw_speed(frame, place_right(112.0f, small_height));
-  draw_granularity(frame, place_right(106.0f, small_height));
+  draw_speed(frame, place_right(presenter ? 90.0f : 112.0f, small_height));
+  if (!presenter) draw_granularity(frame, place_right(106.0f, small_height));
   draw_scrub_bar(frame, {{x + frame.px(8.0f), rect.min.y}, {right - frame.px(12.0f), rect.max.y}});
 }
 

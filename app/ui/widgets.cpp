@@ -1,7 +1,10 @@
 #include "app/ui/widgets.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+
+#include "app/platform/keys.h"
 
 namespace attnscope::app::ui {
 
@@ -99,6 +102,10 @@ void tooltip(const Frame& frame, std::string_view text) {
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();
   ImGui::PopStyleVar();
+}
+
+void close_popup_on_escape() {
+  if (key_pressed(Key::escape)) ImGui::CloseCurrentPopup();
 }
 
 void draw_centered(ImDrawList* list, const FontRef& font, ImVec2 center, ImU32 color,

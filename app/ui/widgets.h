@@ -27,6 +27,9 @@ bool button(const Frame& frame, std::string_view name, const Rect& rect, std::st
 /// A tooltip in the app's font, wrapped; shown when the last item is hovered.
 void tooltip(const Frame& frame, std::string_view text);
 
+/// Escape closes the popup that is being drawn.
+void close_popup_on_escape();
+
 /// Text drawn with its middle at `center`.
 void draw_centered(ImDrawList* list, const FontRef& font, ImVec2 center, ImU32 color,
                    std::string_view text);

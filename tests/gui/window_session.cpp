@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kMaxFrames = 36000;    // ten minutes: only a session that went wrong
+constexpr int kMaxFrames = 3000;       // most of a minute: ends a session that went wrong
 constexpr auto kAnswerTime = 350ms;  // many frames, even on a busy machine
 
 }  // namespace
