@@ -40,6 +40,7 @@ void InputQueue::attach(GLFWwindow* window) {
 void InputQueue::pump() {
   std::set<int> changed;
   bool acted = false;
+  bool pressed = false;
   while (!events_.empty()) {
     if (const auto* typed = std::get_if<CharEvent>(&events_.front())) {
       if (acted) return;
@@ -48,7 +49,9 @@ void InputQueue::pump() {
       const KeyEvent event = std::get<KeyEvent>(events_.front());
       if (changed.contains(event.key)) return;
       if (event.action == GLFW_PRESS && acted) return;
+      if (pressed && is_modifier(event.key)) return;  // the frame sees the key with its modifiers
       changed.insert(event.key);
+      pressed = pressed || !is_modifier(event.key);
       acted = acted || is_action(event.key, event.mods);
       ImGui_ImplGlfw_KeyCallback(window_, event.key, event.scancode, event.action, event.mods);
     }

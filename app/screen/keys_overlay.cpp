@@ -38,7 +38,6 @@ void handle_looks(App& app, const ImGuiIO& io) {
   ViewState& view = app.view;
   if (key_pressed(Key::f1)) view.show_keys = !view.show_keys;
   if (key_pressed(Key::escape)) view.show_keys = false;
-  if (io.KeyCtrl && key_pressed(Key::q)) app.commands.push(Quit{});
   if (io.KeyCtrl || io.KeyAlt) return;
   if (key_pressed(Key::f)) view.presenter = !view.presenter;
   if (key_pressed(Key::t)) view.theme = next_theme(view.theme);
@@ -50,6 +49,7 @@ void handle_looks(App& app, const ImGuiIO& io) {
 
 void handle_keys(App& app) {
   const ImGuiIO& io = ImGui::GetIO();
+  if (io.KeyCtrl && key_pressed(Key::q)) app.commands.push(Quit{});
   if (io.WantTextInput || ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup)) return;
   if (key_pressed(Key::space)) app.commands.push(TogglePlay{});
   if (key_pressed(Key::left, true)) app.commands.push(StepBy{step_size(io), -1});

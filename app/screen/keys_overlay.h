@@ -5,7 +5,8 @@
 
 namespace attnscope::app {
 
-/// Turns key presses into commands and view changes; does nothing while text is typed.
+/// Turns key presses into commands and view changes; while text is typed or a list is open,
+/// only Ctrl+Q.
 void handle_keys(App& app);
 
 /// The card with every key, over the screen. A click or a key closes it.

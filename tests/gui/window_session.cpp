@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kMaxFrames = 3000;       // most of a minute: ends a session that went wrong
+constexpr int kMaxFrames = 3000;     // most of a minute: ends a session that went wrong
 constexpr auto kAnswerTime = 350ms;  // many frames, even on a busy machine
 
 }  // namespace
@@ -27,10 +27,12 @@ Rect rect_in(const nlohmann::json& dump, const std::string& widget) {
 }
 
 Display::Display(int width, int height) {
-  // The server writes the number that it found free into a file
+  // The server writes the number that it found free into a file; it stays as it is when the last
+  // window closes
   const std::string number = folder_ / "number";
-  const std::string command = fmt::format(
-      "exec Xvfb -displayfd 5 -screen 0 {}x{}x24 -nolisten tcp 5>{}", width, height, number);
+  const std::string command =
+      fmt::format("exec Xvfb -displayfd 5 -screen 0 {}x{}x24 -nolisten tcp -noreset 5>{}", width,
+                  height, number);
   server_ = std::make_unique<Process>(std::vector<std::string>{"bash", "-c", command},
                                       std::vector<std::string>{});
   for (int tries = 0; tries < 200; ++tries) {
