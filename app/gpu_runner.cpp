@@ -11,10 +11,17 @@ namespace attnscope::app {
 
 namespace {
 
+/// The kernel that the choice asks for. cuBLAS chooses the tiles of standard's products itself.
+KernelChoice kernel_of(const Choice& choice) {
+  KernelChoice kernel{choice.algorithm, choice.tiling, choice.carry};
+  if (choice.algorithm == "standard") kernel.tiling.reset();
+  return kernel;
+}
+
 /// The row that measuring the choice gives; an error is a row, too.
 MeasuredRun measure(KernelLibrary& library, const Choice& choice) {
   const Protocol protocol;
-  const KernelChoice kernel{choice.algorithm, choice.tiling, choice.carry};
+  const KernelChoice kernel = kernel_of(choice);
   Recording recording = library.empty_recording(protocol);
   recording.rows.push_back(library.record_forward(choice.problem, kernel, choice.inputs, protocol));
   return runs_of(recording, NumberKind::measured).front();

@@ -40,7 +40,7 @@ struct CompiledTiling {
 // The first line of a head dimension is its default
 constexpr std::array kFlash1TensorCore{
     CompiledTiling{16, {128, 128}},  CompiledTiling{16, {16, 16}},   CompiledTiling{32, {128, 128}},
-    CompiledTiling{64, {128, 128}},  CompiledTiling{64, {128, 256}}, CompiledTiling{64, {32, 32}},
+    CompiledTiling{64, {128, 256}},  CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}},
     CompiledTiling{128, {128, 128}},
 };
 constexpr std::array kFlash2TensorCore{
