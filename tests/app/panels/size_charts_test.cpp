@@ -7,12 +7,14 @@
 namespace attnscope::app {
 namespace {
 
-const SweepKey kKey{64, DType::bf16, Mask::none(), "h200"};
+SweepKey recorded_key() {
+  return {64, DType::bf16, Mask::none(), "h200"};
+}
 
 const SizeSweep& sweep() {
   static const SizeSweep swept = [] {
     const std::atomic<bool> never{false};
-    return run_size_sweep(kKey, load_gpu("h200").value(), never);
+    return run_size_sweep(recorded_key(), load_gpu("h200").value(), never);
   }();
   return swept;
 }
@@ -95,10 +97,10 @@ TEST(SizeCharts, KeepTheProblemsSettingsWhereAGpuRanThem) {
   measurements.recorded.push_back(recorded(sweep().points[3]));
   AttentionProblem problem;
   problem.d = 64;
-  EXPECT_EQ(charted_key(problem, "h200", measurements), kKey);
+  EXPECT_EQ(charted_key(problem, "h200", measurements), recorded_key());
   problem.d = 16;
   problem.dtype = DType::fp16;
-  EXPECT_EQ(charted_key(problem, "h200", measurements), kKey);
+  EXPECT_EQ(charted_key(problem, "h200", measurements), recorded_key());
   EXPECT_EQ(charted_key(problem, "h200", {}).d, 16);
 }
 
