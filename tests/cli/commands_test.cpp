@@ -67,7 +67,8 @@ TEST(List, ScenesHoldTheDefault) {
 }
 
 TEST(List, WithoutAssetsSaysWhereTheyAreLooked) {
-  const CliOutcome outcome = run_cli("list gpus", {{"ATTNSCOPE_ASSETS", "/nonexistent"}});
+  const ScratchFolder scratch;
+  const CliOutcome outcome = run_cli("list gpus", {{"ATTNSCOPE_ASSETS", scratch.file("absent")}});
   EXPECT_EQ(outcome.status, 1);
   EXPECT_EQ(outcome.err.rfind("unavailable: ", 0), 0u) << outcome.err;
   EXPECT_EQ(outcome.error_lines(), 1);
