@@ -69,18 +69,9 @@ void draw_speed(const Frame& frame, const Rect& rect) {
                     fmt::format("{:g}×", view.speed));
 }
 
-}  // namespace
-
-double next_speed(double speed, int direction) {
-  return std::clamp(direction > 0 ? speed * 2.0 : speed * 0.5, kMinSpeed, kMaxSpeed);
-}
-
-void TransportBar::draw(const Frame& frame, const Rect& rect) {
+/// The buttons, from the left; presenter mode has larger ones, and fewer. Answers where they end.
+float draw_buttons(const Frame& frame, const Rect& rect) {
   App& app = frame.app;
-  const Theme& theme = frame.theme;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-
-  // Buttons, from the left; presenter mode has larger ones, and fewer
   const bool presenter = app.view.presenter;
   const float height = frame.text_px(15.0f) + frame.px(20.0f);
   const float y = std::round(rect.min.y + (rect.height() - height) * 0.5f);
@@ -90,7 +81,7 @@ void TransportBar::draw(const Frame& frame, const Rect& rect) {
     x = placed.max.x + frame.px(8.0f);
     return placed;
   };
-  const ui::ButtonLook plain = ui::plain_look(theme);
+  const ui::ButtonLook plain = ui::plain_look(frame.theme);
   const auto step_button = [&](const char* name, float width, const char* text, ui::Icon icon,
                                const Command& command, const char* help) {
     if (ui::button(frame, name, place(width), text, icon, plain)) app.commands.push(command);
@@ -105,7 +96,7 @@ void TransportBar::draw(const Frame& frame, const Rect& rect) {
               "One operation back (Left)");
   const bool playing = app.view.playing;
   if (ui::button(frame, "transport.play", place(90), playing ? "Pause" : "Play",
-                 playing ? ui::Icon::pause : ui::Icon::play, ui::primary_look(theme))) {
+                 playing ? ui::Icon::pause : ui::Icon::play, ui::primary_look(frame.theme))) {
     app.commands.push(TogglePlay{});
   }
   ui::tooltip(frame, "Play or pause (Space)");
@@ -116,25 +107,38 @@ void TransportBar::draw(const Frame& frame, const Rect& rect) {
   if (!presenter)
     step_button("transport.end", 36, "", ui::Icon::to_end, SeekTo{kMaxSequenceLength * 1024},
                 "To the end (End)");
+  return x;
+}
 
-  // Where the playhead is; the place is as wide as the run's largest numbers need
-  const auto snapshot = app.snapshot();
-  x += frame.px(10.0f);
-  if (snapshot) {
-    const Index count = snapshot->run->step_count;
-    const FontRef& font = frame.fonts.ui;
-    const std::string text = fmt::format("step {} of {}", app.view.step + 1, count);
-    const std::string widest = fmt::format("step {0} of {0}", count);
-    const float line = std::round(rect.center().y);
-    font.draw(list, {x, line - font.size - frame.px(1.0f)}, theme.text, text);
-    frame.fonts.small.draw(list, {x, line + frame.px(3.0f)}, theme.text_faint,
-                           position_text(*snapshot));
-    x += std::max({font.measure(widest).x, frame.fonts.small.measure("i = 00  j = 00").x,
-                   frame.text_px(104.0f)}) +
-         frame.px(14.0f);
-  }
+/// "step 104 of 168" and the tile under the playhead; answers where their place ends, which is as
+/// wide as the run's largest numbers need.
+float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float middle) {
+  const FontRef& font = frame.fonts.ui;
+  const FontRef& small = frame.fonts.small;
+  const Index count = snapshot.run->step_count;
+  const std::string text = fmt::format("step {} of {}", frame.app.view.step + 1, count);
+  const std::string widest = fmt::format("step {0} of {0}", count);
+  const bool one_launch = snapshot.run->launches.size() == 1;
+  const char* widest_tile = one_launch ? "i = 000  j = 000" : "softmax  i = 000  j = 000";
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  font.draw(list, {x, middle - font.size - frame.px(1.0f)}, frame.theme.text, text);
+  small.draw(list, {x, middle + frame.px(3.0f)}, frame.theme.text_faint, position_text(snapshot));
+  return x + std::max(font.measure(widest).x, small.measure(widest_tile).x) + frame.px(14.0f);
+}
+
+}  // namespace
+
+double next_speed(double speed, int direction) {
+  return std::clamp(direction > 0 ? speed * 2.0 : speed * 0.5, kMinSpeed, kMaxSpeed);
+}
+
+void TransportBar::draw(const Frame& frame, const Rect& rect) {
+  float x = draw_buttons(frame, rect) + frame.px(10.0f);
+  const auto snapshot = frame.app.snapshot();
+  if (snapshot) x = draw_position(frame, *snapshot, x, std::round(rect.center().y));
 
   // Speed and granularity, from the right
+  const bool presenter = frame.app.view.presenter;
   float right = rect.max.x - frame.px(18.0f);
   const auto place_right = [&](float design_width, float h) {
     const float top = std::round(rect.center().y - h * 0.5f);
