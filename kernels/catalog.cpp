@@ -16,19 +16,22 @@ constexpr std::array kCatalog{
                .idea = "S and P are stored in HBM: two cuBLAS products around one fused "
                        "mask-and-softmax kernel",
                .source = "kernels/standard/softmax_forward.cu",
-               .honours_carry = false},
+               .honours_carry = false,
+               .has_backward = false},
     KernelInfo{.name = "flash1",
                .algorithm = "flash1",
                .idea = "S and P stay on chip; K and V are loaded once, O, m and l travel through "
                        "HBM on every pass over j",
                .source = "kernels/flash1/flash1_forward.cuh",
-               .honours_carry = true},
+               .honours_carry = true,
+               .has_backward = false},
     KernelInfo{.name = "flash2",
                .algorithm = "flash2",
                .idea = "the loops are swapped: O, m and l stay on chip and every row tile is its "
                        "own thread block",
                .source = "kernels/flash2/flash2_forward.cuh",
-               .honours_carry = false},
+               .honours_carry = false,
+               .has_backward = true},
 };
 
 /// One line of the table of compiled instances.
@@ -46,6 +49,10 @@ constexpr std::array kFlash1TensorCore{
 constexpr std::array kFlash2TensorCore{
     CompiledTiling{16, {128, 64}},  CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 64}},
     CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 64}},
+};
+constexpr std::array kFlash2Backward{
+    CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 128}},
+    CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 128}},
 };
 constexpr std::array kCudaCore{
     CompiledTiling{16, {64, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 64}},
@@ -70,10 +77,17 @@ std::string join(const std::vector<Tiling>& tilings) {
   return text;
 }
 
+std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem& problem) {
+  if (problem.mask.is_none() || problem.mask.is_causal()) return std::nullopt;
+  return invalid_request(fmt::format("mask is {}; kernel {} takes none, causal or causal:top-left",
+                                     to_string(problem.mask), kernel.name));
+}
+
 /// Grid and product dimensions that the hardware and cuBLAS can express.
-std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem& problem) {
+std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem& problem,
+                                Index sequence_length) {
   constexpr Index kMaxBlocks = std::numeric_limits<std::int32_t>::max();
-  const Index rows = problem.batch * problem.heads * problem.N;
+  const Index rows = problem.batch * problem.heads * sequence_length;
   if (rows <= kMaxBlocks) return std::nullopt;
   return invalid_request(
       fmt::format("batch x heads x seq-len is {}; kernel {} takes at most {} rows in one launch",
@@ -126,20 +140,52 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
     return invalid_request(
         fmt::format("head-dim is {}; kernel {} takes 16, 32, 64 or 128", problem.d, kernel.name));
   }
-  if (!problem.mask.is_none() && !problem.mask.is_causal()) {
-    return invalid_request(
-        fmt::format("mask is {}; kernel {} takes none, causal or "
-                    "causal:top-left",
-                    to_string(problem.mask), kernel.name));
-  }
+  if (auto error = check_mask(kernel, problem)) return error;
   if (carry != Carry::problem && !kernel.honours_carry) {
     return invalid_request(
         fmt::format("carry is {}; kernel {} carries nothing through HBM between "
                     "passes and takes only problem",
                     to_string(carry), kernel.name));
   }
-  if (auto error = check_size(kernel, problem)) return error;
+  if (auto error = check_size(kernel, problem, problem.N)) return error;
   return tiling ? check_tiling(kernel, problem, *tiling) : std::nullopt;
+}
+
+std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Index d) {
+  std::vector<Tiling> tilings;
+  if (!kernel.has_backward || dtype == DType::fp32) return tilings;
+  for (const CompiledTiling& compiled : kFlash2Backward) {
+    if (compiled.d == d) tilings.push_back(compiled.tiling);
+  }
+  return tilings;
+}
+
+std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,
+                                       const std::optional<Tiling>& tiling) {
+  if (auto error = validate(problem)) return invalid_request(std::move(*error));
+  if (!kernel.has_backward) {
+    return invalid_request(
+        fmt::format("kernel {} has no backward pass; kernel flash2 has one", kernel.name));
+  }
+  if (problem.dtype == DType::fp32) {
+    return invalid_request(fmt::format(
+        "dtype is fp32; the backward pass of kernel {} takes fp16 or bf16", kernel.name));
+  }
+  const std::vector<Tiling> tilings = backward_tilings(kernel, problem.dtype, problem.d);
+  if (tilings.empty()) {
+    return invalid_request(
+        fmt::format("head-dim is {}; the backward pass of kernel {} takes 16, 32, 64 or 128",
+                    problem.d, kernel.name));
+  }
+  if (auto error = check_mask(kernel, problem)) return error;
+  if (auto error = check_size(kernel, problem, std::max(problem.N, problem.N_kv))) return error;
+  if (!tiling || std::find(tilings.begin(), tilings.end(), *tiling) != tilings.end()) {
+    return std::nullopt;
+  }
+  return invalid_request(fmt::format(
+      "the backward pass of kernel {} has no tiling {}x{} for {} at head-dim {}; it was compiled "
+      "for {}",
+      kernel.name, tiling->Br, tiling->Bc, to_string(problem.dtype), problem.d, join(tilings)));
 }
 
 }  // namespace attnscope::kernels

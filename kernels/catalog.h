@@ -21,6 +21,7 @@ struct KernelInfo {
   std::string_view idea;       ///< one sentence: what changed from the rung below
   std::string_view source;     ///< root-relative path of its CUDA source
   bool honours_carry = false;
+  bool has_backward = false;
 };
 
 /// Every kernel, lowest rung first.
@@ -36,5 +37,13 @@ std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index 
 /// what, why, what it takes.
 std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& problem,
                               const std::optional<Tiling>& tiling, Carry carry);
+
+/// The tilings that the kernel's backward pass was compiled with; the first is its default. Empty
+/// when there is none for this precision and head dimension.
+std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Index d);
+
+/// The same as supports(), for the backward pass.
+std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,
+                                       const std::optional<Tiling>& tiling);
 
 }  // namespace attnscope::kernels

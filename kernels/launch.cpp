@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <utility>
 
 #include "kernels/host/cuda_check.h"
 #include "kernels/launches.h"
@@ -40,6 +41,13 @@ std::optional<Error> check_tensor(std::string_view name, const TensorView& tenso
                                      name, tensor.stride_row, d));
 }
 
+std::optional<Error> check_workspace(const KernelInfo& kernel, const void* workspace_dev,
+                                     std::size_t bytes, std::size_t needed_bytes) {
+  if (bytes >= needed_bytes && (needed_bytes == 0 || workspace_dev != nullptr)) return std::nullopt;
+  return invalid_request(fmt::format("the workspace has {} bytes; kernel {} needs {}", bytes,
+                                     kernel.name, needed_bytes));
+}
+
 std::optional<Error> check_memory(const KernelInfo& kernel, const ForwardArguments& arguments) {
   const AttentionProblem& problem = arguments.problem;
   if (auto error = check_tensor("Q", arguments.Q, problem.d, problem.dtype)) return error;
@@ -49,13 +57,23 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const ForwardArgumen
   if (kernel.name == "flash2" && arguments.LSE_dev == nullptr) {
     return invalid_request("LSE is a null pointer; kernel flash2 always writes it");
   }
-  const std::size_t needed_bytes = workspace_bytes(kernel, problem, arguments.carry);
-  if (arguments.workspace_bytes >= needed_bytes &&
-      (needed_bytes == 0 || arguments.workspace_dev != nullptr)) {
-    return std::nullopt;
+  return check_workspace(kernel, arguments.workspace_dev, arguments.workspace_bytes,
+                         workspace_bytes(kernel, problem, arguments.carry));
+}
+
+std::optional<Error> check_memory(const KernelInfo& kernel, const BackwardArguments& arguments) {
+  const AttentionProblem& problem = arguments.problem;
+  const std::pair<std::string_view, const TensorView&> tensors[] = {
+      {"Q", arguments.Q},   {"K", arguments.K},   {"V", arguments.V},   {"O", arguments.O},
+      {"dO", arguments.dO}, {"dQ", arguments.dQ}, {"dK", arguments.dK}, {"dV", arguments.dV}};
+  for (const auto& [name, tensor] : tensors) {
+    if (auto error = check_tensor(name, tensor, problem.d, problem.dtype)) return error;
   }
-  return invalid_request(fmt::format("the workspace has {} bytes; kernel {} needs {}",
-                                     arguments.workspace_bytes, kernel.name, needed_bytes));
+  if (arguments.LSE_dev == nullptr) {
+    return invalid_request("LSE is a null pointer; a backward pass reads it");
+  }
+  return check_workspace(kernel, arguments.workspace_dev, arguments.workspace_bytes,
+                         backward_workspace_bytes(kernel, problem));
 }
 
 }  // namespace
@@ -76,6 +94,20 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
   } catch (const GpuTooSmall& error) {
     return unavailable(
         fmt::format("kernel {} at {}x{}: {}", kernel.name, tiling.Br, tiling.Bc, error.what()));
+  } catch (const CudaError& error) {
+    return failed(error.what());
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments) {
+  const AttentionProblem& problem = arguments.problem;
+  if (auto error = supports_backward(kernel, problem, arguments.tiling)) return error;
+  if (auto error = check_memory(kernel, arguments)) return error;
+  try {
+    launch_flash2_backward(
+        arguments,
+        arguments.tiling.value_or(backward_tilings(kernel, problem.dtype, problem.d).front()));
   } catch (const CudaError& error) {
     return failed(error.what());
   }

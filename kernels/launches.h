@@ -1,4 +1,5 @@
-/// The forward pass of each kernel, as launch_forward calls it once the request has been checked.
+/// The passes of each kernel, as launch_forward and launch_backward call them once the request has
+/// been checked.
 /// Internal. Each enqueues its launches on arguments.stream and throws CudaError.
 #pragma once
 
@@ -10,10 +11,11 @@ namespace attnscope::kernels {
 std::optional<Error> launch_standard(const ForwardArguments& arguments);
 void launch_flash1(const ForwardArguments& arguments, const Tiling& tiling);
 void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling);
+void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling);
 
 /// Runs one named launch between the caller's hooks.
-template <typename Enqueue>
-void named_launch(const ForwardArguments& arguments, std::string_view name, Enqueue&& enqueue) {
+template <typename Arguments, typename Enqueue>
+void named_launch(const Arguments& arguments, std::string_view name, Enqueue&& enqueue) {
   if (arguments.before_launch) arguments.before_launch(name);
   enqueue();
   if (arguments.after_launch) arguments.after_launch(name);

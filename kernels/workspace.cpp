@@ -23,11 +23,33 @@ Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry) {
           .bytes = 2 * statistic_bytes + align_up(O_bytes)};
 }
 
+Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& problem) {
+  const Index heads = problem.batch * problem.heads;
+  const auto aligned = [](Index bytes) { return align_up(static_cast<std::size_t>(bytes)); };
+  const std::size_t dQ_accum_bytes =
+      aligned(heads * problem.N * problem.d * size_bytes(DType::fp32));
+  const std::size_t D_bytes = aligned(heads * problem.N * kStatisticBytes);
+  const std::size_t per_head_bytes =
+      problem.heads_per_kv_head() == 1
+          ? 0
+          : aligned(heads * problem.N_kv * problem.d * size_bytes(problem.dtype));
+  const std::size_t dK_heads_offset = dQ_accum_bytes + D_bytes;
+  return {.dQ_accum_offset = 0,
+          .D_offset = dQ_accum_bytes,
+          .dK_heads_offset = dK_heads_offset,
+          .dV_heads_offset = dK_heads_offset + per_head_bytes,
+          .bytes = dK_heads_offset + 2 * per_head_bytes};
+}
+
 std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem,
                             Carry carry) {
   if (kernel.name == "standard") return standard_workspace(problem).bytes;
   if (kernel.name == "flash1") return flash1_workspace(problem, carry).bytes;
   return 0;
+}
+
+std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem) {
+  return kernel.has_backward ? flash2_backward_workspace(problem).bytes : 0;
 }
 
 }  // namespace attnscope::kernels

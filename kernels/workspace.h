@@ -26,4 +26,11 @@ struct Flash1Workspace {
 };
 Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry);
 
+/// flash2, backward: dQ_accum [B, H, N, d] and D [B, H, N] in fp32; with grouped heads dK_heads and
+/// dV_heads [B, H, N_kv, d] in the problem's precision.
+struct Flash2BackwardWorkspace {
+  std::size_t dQ_accum_offset, D_offset, dK_heads_offset, dV_heads_offset, bytes;
+};
+Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& problem);
+
 }  // namespace attnscope::kernels

@@ -65,6 +65,56 @@ void unfused_head(const AttentionProblem& problem, const AttentionInputs& inputs
   });
 }
 
+/// Softmax of every row of a stored block of scores.
+void softmax_block(const AttentionProblem& problem, const RowBlock& block, RowMatrixF& S) {
+  for (Index row = 0; row < block.rows; ++row) {
+    KeyRange keys = problem.keys_of(block.begin + row);
+    keys = keys.size() == 0 ? KeyRange{}
+                            : KeyRange{keys.begin - block.keys.begin, keys.end - block.keys.begin};
+    softmax_row(problem.dtype, keys, S.row(row));
+  }
+}
+
+/// Adds one query head's dK and dV to its KV head's, and writes its dQ.
+void unfused_backward_head(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
+                           Index h, Gradients& gradients) {
+  const auto store = [dtype = problem.dtype](float x) { return store_as(dtype, x); };
+  const float scale = static_cast<float>(problem.softmax_scale());
+  const Index kv_head = problem.kv_head_of(h);
+  const RowMatrixF Q = head_matrix(inputs.Q, b, h).cast<float>();
+  const RowMatrixF V = head_matrix(inputs.V, b, kv_head).cast<float>();
+  const RowMatrixF dO = head_matrix(inputs.dO, b, h).cast<float>();
+  RowMatrixF K = head_matrix(inputs.K, b, kv_head).cast<float>();
+  K = (K * scale).unaryExpr(store).eval();
+  auto dQ = head_matrix(gradients.dQ, b, h);
+  RowMatrixF dK = RowMatrixF::Zero(problem.N_kv, problem.d);
+  RowMatrixF dV = RowMatrixF::Zero(problem.N_kv, problem.d);
+
+  RowMatrixF P, dS, dQ_block;
+  for_each_row_block(problem, [&](const RowBlock& block) {
+    if (block.keys.size() == 0) return;
+    const auto Q_block = Q.middleRows(block.begin, block.rows);
+    const auto dO_block = dO.middleRows(block.begin, block.rows);
+    const auto K_block = K.middleRows(block.keys.begin, block.keys.size());
+    P.noalias() = Q_block * K_block.transpose();
+    P = P.unaryExpr(store).eval();
+    softmax_block(problem, block, P);
+
+    dS.noalias() = dO_block * V.middleRows(block.keys.begin, block.keys.size()).transpose();
+    dS = dS.unaryExpr(store).eval();
+    const Eigen::VectorXf D = P.cwiseProduct(dS).rowwise().sum();
+    dS = P.cwiseProduct(dS.colwise() - D).unaryExpr(store).eval();
+
+    dV.middleRows(block.keys.begin, block.keys.size()).noalias() += P.transpose() * dO_block;
+    dK.middleRows(block.keys.begin, block.keys.size()).noalias() += dS.transpose() * Q_block;
+    dQ_block.noalias() = dS * K_block;
+    dQ.middleRows(block.begin, block.rows) = dQ_block.unaryExpr(store).cast<double>();
+  });
+  const RowMatrixF dK_scaled = dK.unaryExpr(store) * scale;
+  head_matrix(gradients.dK, b, kv_head) += dK_scaled.unaryExpr(store).cast<double>();
+  head_matrix(gradients.dV, b, kv_head) += dV.unaryExpr(store).cast<double>();
+}
+
 }  // namespace
 
 ForwardResult unfused_forward(const AttentionProblem& problem, const AttentionInputs& inputs) {
@@ -75,6 +125,21 @@ ForwardResult unfused_forward(const AttentionProblem& problem, const AttentionIn
     for (Index h = 0; h < problem.heads; ++h) unfused_head(problem, inputs, b, h, result);
   }
   return result;
+}
+
+Gradients unfused_backward(const AttentionProblem& problem, const AttentionInputs& inputs) {
+  Gradients gradients{HeadTensor(problem.batch, problem.heads, problem.N, problem.d),
+                      HeadTensor(problem.batch, problem.kv_heads, problem.N_kv, problem.d),
+                      HeadTensor(problem.batch, problem.kv_heads, problem.N_kv, problem.d)};
+  for (Index b = 0; b < problem.batch; ++b) {
+    for (Index h = 0; h < problem.heads; ++h) {
+      unfused_backward_head(problem, inputs, b, h, gradients);
+    }
+  }
+  for (HeadTensor* sums : {&gradients.dK, &gradients.dV}) {
+    for (double& sum : sums->data) sum = round_to(problem.dtype, sum);
+  }
+  return gradients;
 }
 
 }  // namespace attnscope

@@ -12,4 +12,10 @@ namespace attnscope {
 /// in fp32, the softmax runs in fp32, LSE is fp32.
 ForwardResult unfused_forward(const AttentionProblem& problem, const AttentionInputs& inputs);
 
+/// The gradients of those three steps, each tensor stored in the problem's precision too: P from
+/// the stored S, dV = P^T dO, dP = dO V^T, dS = P * (dP - rowsum(P * dP)), dQ = dS K',
+/// dK' = dS^T Q, dK = softmax_scale dK'. With grouped heads the query heads' dK and dV are stored
+/// first and then summed.
+Gradients unfused_backward(const AttentionProblem& problem, const AttentionInputs& inputs);
+
 }  // namespace attnscope

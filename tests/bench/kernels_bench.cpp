@@ -14,28 +14,13 @@
 
 #include "kernels/host/device_buffer.h"
 #include "kernels/launch.h"
-#include "reference/input_element.h"
-#include "reference/rounding.h"
+#include "tests/bench/gaussian_buffer.h"
 
 namespace attnscope::kernels {
 namespace {
 
 constexpr Index kTokens = 16384;
 constexpr Index kHidden = 2048;
-
-/// Gaussian values in bf16; a period of 2^20 + 7 elements is longer than any head's row tiles.
-void fill_gaussian(DeviceBuffer& buffer, std::uint64_t seed) {
-  constexpr std::size_t kPeriod = (std::size_t{1} << 20) + 7;
-  std::vector<std::uint16_t> host(buffer.bytes() / 2);
-  for (std::size_t n = 0; n < host.size(); ++n) {
-    const auto row = static_cast<std::uint32_t>(n / 64);
-    const auto col = static_cast<std::uint32_t>(n % 64);
-    host[n] = n < kPeriod ? to_bf16_bits(static_cast<double>(input_element(
-                                InputKind::gaussian, seed, InputTensor::Q, 0, 0, row, col)))
-                          : host[n - kPeriod];
-  }
-  buffer.copy_from_host(host.data());
-}
 
 /// A candidate: a kernel in one tiling.
 struct Candidate {

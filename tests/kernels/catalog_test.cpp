@@ -38,6 +38,15 @@ std::string refusal(const KernelInfo& kernel, const AttentionProblem& problem,
   return error->message;
 }
 
+std::string backward_refusal(const KernelInfo& kernel, const AttentionProblem& problem,
+                             std::optional<Tiling> tiling = std::nullopt) {
+  const auto error = supports_backward(kernel, problem, tiling);
+  if (!error) return "accepted";
+  EXPECT_EQ(error->kind, Error::Kind::invalid_request);
+  EXPECT_EQ(error->message.find('\n'), std::string::npos) << "one line: " << error->message;
+  return error->message;
+}
+
 TEST(KernelCatalog, HoldsTheThreeRungsLowestFirst) {
   std::vector<std::string_view> names;
   for (const KernelInfo& kernel : catalog()) names.push_back(kernel.name);
@@ -117,6 +126,41 @@ TEST(KernelCatalog, TakesTheFp32CarryOnlyWhereOTravels) {
   EXPECT_EQ(refusal(kernel_named("flash1"), problem, std::nullopt, Carry::fp32), "accepted");
   EXPECT_THAT(refusal(kernel_named("flash2"), problem, std::nullopt, Carry::fp32),
               HasSubstr("carry is fp32"));
+}
+
+TEST(KernelCatalog, OnlyFlash2HasABackwardPass) {
+  for (const KernelInfo& kernel : catalog()) {
+    EXPECT_EQ(kernel.has_backward, kernel.name == "flash2");
+    EXPECT_EQ(backward_refusal(kernel, problem_of(DType::bf16, 64)),
+              kernel.has_backward ? "accepted"
+                                  : "kernel " + std::string(kernel.name) +
+                                        " has no backward pass; kernel flash2 has one");
+  }
+}
+
+TEST(KernelCatalog, TheBackwardPassTakesWhatItsTilingsSay) {
+  const KernelInfo& flash2 = kernel_named("flash2");
+  for (DType dtype : {DType::fp16, DType::bf16}) {
+    for (Index d : kHeadDims) {
+      const auto tilings = backward_tilings(flash2, dtype, d);
+      ASSERT_FALSE(tilings.empty()) << to_string(dtype) << d;
+      for (const Tiling& tiling : tilings) {
+        EXPECT_EQ(backward_refusal(flash2, problem_of(dtype, d), tiling), "accepted");
+      }
+    }
+  }
+  EXPECT_THAT(backward_tilings(flash2, DType::fp32, 64), IsEmpty());
+  EXPECT_THAT(backward_refusal(flash2, problem_of(DType::fp32, 64)), HasSubstr("fp16 or bf16"));
+  EXPECT_THAT(backward_refusal(flash2, problem_of(DType::bf16, 48)), HasSubstr("head-dim is 48"));
+  EXPECT_THAT(backward_refusal(flash2, problem_of(DType::bf16, 128), Tiling{128, 64}),
+              AllOf(HasSubstr("128x64"), HasSubstr("compiled for 64x128")));
+  AttentionProblem window = problem_of(DType::bf16, 64);
+  window.mask = Mask::window(3, 3);
+  EXPECT_THAT(backward_refusal(flash2, window), HasSubstr("causal:top-left"));
+  AttentionProblem many_keys = problem_of(DType::bf16, 64);
+  many_keys.batch = 64;
+  many_keys.N_kv = kMaxSequenceLength;
+  EXPECT_THAT(backward_refusal(flash2, many_keys), HasSubstr("rows in one launch"));
 }
 
 TEST(KernelCatalog, RefusesAProblemThatIsNoProblem) {

@@ -36,7 +36,21 @@ TEST(Workspace, IsAlignedWhateverTheSizes) {
   EXPECT_EQ(flash1_workspace(odd, Carry::fp32).O_offset % kWorkspaceAlignment, 0u);
 }
 
-TEST(Workspace, IsEmptyForFlash2) {
+TEST(Workspace, OfFlash2sBackwardHoldsEachQueryHeadsGradientsOnlyForGroups) {
+  const KernelInfo& flash2 = *find_kernel("flash2");
+  constexpr std::size_t kdQBytes = 2 * 4 * 100 * 64 * 4;
+  constexpr std::size_t kDBytes = 3328;  // 2 x 4 x 100 floats, aligned to 256 bytes
+  constexpr std::size_t kPerHeadBytes = 2 * 4 * 300 * 64 * 2;
+  const Flash2BackwardWorkspace grouped = flash2_backward_workspace(kProblem);
+  EXPECT_EQ(grouped.D_offset, kdQBytes);
+  EXPECT_EQ(grouped.dK_heads_offset, kdQBytes + kDBytes);
+  EXPECT_EQ(backward_workspace_bytes(flash2, kProblem), kdQBytes + kDBytes + 2 * kPerHeadBytes);
+  AttentionProblem alone = kProblem;
+  alone.kv_heads = alone.heads;
+  EXPECT_EQ(backward_workspace_bytes(flash2, alone), kdQBytes + kDBytes);
+}
+
+TEST(Workspace, IsEmptyForFlash2sForward) {
   EXPECT_EQ(workspace_bytes(*find_kernel("flash2"), kProblem, Carry::problem), 0u);
 }
 

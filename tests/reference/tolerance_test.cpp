@@ -153,6 +153,28 @@ TEST(UnfusedForward, EmptyRowsAreAsInTheReference) {
   }
 }
 
+TEST(UnfusedBackward, ErrsByAboutItsPrecision) {
+  for (const auto& [dtype, least, most] :
+       {std::tuple{DType::fp32, 1e-8, 1e-5}, std::tuple{DType::fp16, 1e-4, 2e-2},
+        std::tuple{DType::bf16, 1e-3, 1e-1}}) {
+    AttentionProblem problem = problem_of(dtype);
+    problem.kv_heads = 1;
+    const AttentionInputs inputs = make_inputs(problem, {});
+    const Gradients reference = naive_backward(problem, inputs, naive_forward(problem, inputs));
+    const Gradients unfused = unfused_backward(problem, inputs);
+    for (const auto& [x, ref] :
+         {std::pair{&unfused.dQ, &reference.dQ}, std::pair{&unfused.dK, &reference.dK},
+          std::pair{&unfused.dV, &reference.dV}}) {
+      const ErrorReport error = compare(x->data, ref->data);
+      EXPECT_FALSE(error.has_nan);
+      EXPECT_GT(error.max_abs_error, least) << to_string(dtype);
+      EXPECT_LT(error.max_abs_error, most) << to_string(dtype);
+      for (const double value : x->data) ASSERT_EQ(value, round_to(dtype, value));
+    }
+    for (Index q = 0; q < 10; ++q) EXPECT_EQ(unfused.dQ.at(0, 1, q, 3), 0.0);
+  }
+}
+
 TEST(ForwardTolerance, AcceptsTheRoundedReferenceAndRefusesAWrongResult) {
   for (const InputKind kind : {InputKind::gaussian, InputKind::needle}) {
     for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {

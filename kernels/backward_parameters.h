@@ -1,0 +1,22 @@
+/// What a backward kernel is passed by value: the arguments of launch.h in the kernels' own types.
+/// Internal to the kernels. Compiled for host and device.
+#pragma once
+
+#include "kernels/forward_parameters.h"
+
+namespace attnscope::kernels {
+
+/// The shape and mask are those of the forward pass.
+struct BackwardParameters {
+  ForwardShape shape;
+  TensorView Q, K, V, O, dO;
+  TensorView dQ, dK, dV;
+  /// Where each query head's dK and dV go, [B, H, N_kv, d]: dK and dV themselves, or, where query
+  /// heads share a KV head, the workspace.
+  TensorView dK_heads, dV_heads;
+  const float* LSE = nullptr;  ///< [B, H, N]
+  float* D = nullptr;          ///< [B, H, N], rowsum(dO * O)
+  float* dQ_accum = nullptr;   ///< [B, H, N, d], the sum of dS K: softmax_scale comes after it
+};
+
+}  // namespace attnscope::kernels

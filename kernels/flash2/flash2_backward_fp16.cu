@@ -1,0 +1,10 @@
+#include "kernels/flash2/flash2_backward_instances.cuh"
+
+namespace attnscope::kernels {
+
+bool start_flash2_backward_fp16(const BackwardParameters& parameters, Index batch, Index d,
+                                const Tiling& tiling, void* stream) {
+  return start_flash2_backward<__half>(parameters, batch, d, tiling, stream);
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,27 @@
+/// Starts the launches of flash2's backward pass. Internal.
+#pragma once
+
+#include "kernels/backward_parameters.h"
+
+namespace attnscope::kernels {
+
+/// "preprocess": D = rowsum(dO * O), dQ_accum = 0; a block a row tile of Br rows.
+void start_flash2_preprocess(const BackwardParameters& parameters, const AttentionProblem& problem,
+                             Index Br, void* stream);
+
+/// "backward": starts the compiled instance for the precision, head dimension and tiling; false
+/// when there is none.
+bool start_flash2_backward_fp16(const BackwardParameters& parameters, Index batch, Index d,
+                                const Tiling& tiling, void* stream);
+bool start_flash2_backward_bf16(const BackwardParameters& parameters, Index batch, Index d,
+                                const Tiling& tiling, void* stream);
+
+/// "convert": dQ = softmax_scale dQ_accum, rounded.
+void start_flash2_convert_dq(const BackwardParameters& parameters, const AttentionProblem& problem,
+                             Index Br, void* stream);
+
+/// "sum_heads": dK and dV of a KV head, summed in fp32 over its query heads, then rounded.
+void start_flash2_sum_heads(const BackwardParameters& parameters, const AttentionProblem& problem,
+                            Index Bc, void* stream);
+
+}  // namespace attnscope::kernels

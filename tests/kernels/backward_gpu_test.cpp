@@ -1,0 +1,263 @@
+/// The backward pass of every kernel that has one, in every tiling, against the reference by the
+/// tolerance rule.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "reference/tolerance.h"
+#include "tests/kernels/backward_run.h"
+
+namespace attnscope::kernels {
+namespace {
+
+/// Gradients may err three times as much as unfused attention's in the same precision.
+constexpr double kGradientFactor = 3.0;
+
+double largest(const HeadTensor& tensor) {
+  double value = 0.0;
+  for (const double x : tensor.data) value = std::max(value, std::fabs(x));
+  return value;
+}
+
+/// Where each query sees at most one key, P = 1 and dP = D: the yardstick's dS is exactly zero. A
+/// kernel's dP and D are sums of d products in fp32, whose rounding is left, and dK adds up N such
+/// dS; rounding errors add up as random ones do.
+double rounding_of_cancelled_sums(const AttentionProblem& problem, const AttentionInputs& inputs) {
+  const double terms = static_cast<double>(problem.d * problem.heads_per_kv_head() * problem.N);
+  return 0x1p-23 * std::sqrt(terms) * largest(inputs.dO) * largest(inputs.V) *
+         std::max(largest(inputs.Q), largest(inputs.K));
+}
+
+/// A problem with its right answer and the yardstick, computed once for all tilings.
+struct Expected {
+  AttentionProblem problem;
+  AttentionInputs inputs;
+  ForwardResult forward;
+  Gradients reference, yardstick;
+
+  Expected(const AttentionProblem& problem_, const InputSpec& spec)
+      : problem(problem_),
+        inputs(make_inputs(problem, spec)),
+        forward(naive_forward(problem, inputs)),
+        reference(naive_backward(problem, inputs, forward)),
+        yardstick(unfused_backward(problem, inputs)) {}
+
+  void check(const BackwardCase& backward_case) const {
+    SCOPED_TRACE(describe(problem) + ", " + describe(backward_case));
+    const BackwardRun run = run_backward(backward_case, problem, inputs, forward);
+    EXPECT_TRUE(run.padding_is_untouched);
+    check_tensor("dQ", run.gradients.dQ, yardstick.dQ, reference.dQ);
+    check_tensor("dK", run.gradients.dK, yardstick.dK, reference.dK);
+    check_tensor("dV", run.gradients.dV, yardstick.dV, reference.dV);
+  }
+
+ private:
+  void check_tensor(std::string_view name, const HeadTensor& x, const HeadTensor& unfused,
+                    const HeadTensor& ref) const {
+    Tolerance tolerance = tolerance_from(unfused.data, ref.data, problem.dtype, kGradientFactor);
+    if (compare(unfused.data, ref.data).max_abs_error < 1e-12) {
+      tolerance.max_abs = std::max(tolerance.max_abs, rounding_of_cancelled_sums(problem, inputs));
+    }
+    const ErrorReport report = compare(x.data, ref.data);
+    if (!within(report, tolerance)) {
+      ADD_FAILURE() << name << (report.has_nan ? ": NaN, " : ": ") << "max error "
+                    << report.max_abs_error << " at " << report.worst_index << ", relative "
+                    << report.rel_fro_error << "; allowed: max error " << tolerance.max_abs;
+    }
+  }
+};
+
+struct Precision {
+  DType dtype;
+  Index d;
+};
+
+class BackwardKernels : public ::testing::TestWithParam<Precision> {
+ protected:
+  AttentionProblem problem(Index N, Index N_kv, Mask mask = Mask::none()) const {
+    return {.batch = 2,
+            .heads = 3,
+            .kv_heads = 3,
+            .N = N,
+            .N_kv = N_kv,
+            .d = GetParam().d,
+            .dtype = GetParam().dtype,
+            .mask = mask};
+  }
+};
+
+void check_all(const AttentionProblem& problem, const InputSpec& spec = {}) {
+  const Expected expected(problem, spec);
+  for (const BackwardCase& backward_case : all_backward_cases(problem)) {
+    expected.check(backward_case);
+  }
+}
+
+constexpr std::pair<Index, Index> kSizes[] = {
+    {64, 64},   {1, 1},     {1, 147},   {1, 239},   {3, 799},   {100, 100},
+    {113, 203}, {128, 217}, {113, 211}, {108, 256}, {256, 512}, {512, 256},
+    {239, 1},   {799, 3},   {97, 97},   {200, 384}, {384, 384},
+};
+
+TEST_P(BackwardKernels, AgreeWithTheReferenceAtEverySize) {
+  ATTNSCOPE_NEEDS_GPU();
+  std::uint64_t seed = 1;
+  for (const auto& [N, N_kv] : kSizes) check_all(problem(N, N_kv), {.seed = seed++});
+}
+
+TEST_P(BackwardKernels, AgreeWithTheReferenceUnderACausalMask) {
+  ATTNSCOPE_NEEDS_GPU();
+  std::uint64_t seed = 100;
+  for (const auto& [N, N_kv] : kSizes) {
+    check_all(problem(N, N_kv, Mask::causal()), {.seed = seed++});
+  }
+}
+
+TEST_P(BackwardKernels, AgreeWithTheReferenceUnderATopLeftCausalMask) {
+  ATTNSCOPE_NEEDS_GPU();
+  std::uint64_t seed = 200;
+  const Mask mask = Mask::causal(Mask::Alignment::top_left);
+  for (const auto& [N, N_kv] :
+       {std::pair<Index, Index>{113, 203}, {512, 256}, {1, 147}, {239, 1}, {100, 300}}) {
+    check_all(problem(N, N_kv, mask), {.seed = seed++});
+  }
+}
+
+TEST_P(BackwardKernels, SumTheGradientsOfKeysOverGroupedHeads) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const Index kv_heads : {1, 2}) {
+    for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+      AttentionProblem grouped = problem(113, 203, mask);
+      grouped.heads = 6;
+      grouped.kv_heads = kv_heads;
+      check_all(grouped, {.seed = 300});
+    }
+  }
+}
+
+TEST_P(BackwardKernels, TakeTensorsWithStridesAndWriteNothingBetweenRows) {
+  ATTNSCOPE_NEEDS_GPU();
+  AttentionProblem grouped = problem(113, 203, Mask::causal());
+  grouped.heads = 4;
+  grouped.kv_heads = 2;
+  for (const AttentionProblem& strided : {grouped, problem(100, 72)}) {
+    const Expected expected(strided, {.seed = 400});
+    for (BackwardCase backward_case : all_backward_cases(strided)) {
+      backward_case.layout = Layout::interleaved;
+      expected.check(backward_case);
+    }
+  }
+}
+
+TEST_P(BackwardKernels, GiveZeroWhereNothingIsSeen) {
+  ATTNSCOPE_NEEDS_GPU();
+  // Queries without keys, bottom-right; keys without queries, top-left
+  const AttentionProblem tall = problem(300, 40, Mask::causal());
+  const AttentionProblem wide = problem(40, 300, Mask::causal(Mask::Alignment::top_left));
+  for (const AttentionProblem& sparse : {tall, wide}) {
+    const AttentionInputs inputs = make_inputs(sparse, {.seed = 500});
+    const ForwardResult forward = naive_forward(sparse, inputs);
+    for (const BackwardCase& backward_case : all_backward_cases(sparse)) {
+      SCOPED_TRACE(describe(sparse) + ", " + describe(backward_case));
+      const Gradients gradients = run_backward(backward_case, sparse, inputs, forward).gradients;
+      for (const Index col : {Index{0}, sparse.d - 1}) {
+        for (Index row = 0; row < sparse.N - sparse.N_kv; ++row) {
+          ASSERT_EQ(gradients.dQ.at(1, 2, row, col), 0.0) << row;
+        }
+        for (Index key = sparse.N; key < sparse.N_kv; ++key) {
+          ASSERT_EQ(gradients.dK.at(1, 2, key, col), 0.0) << key;
+          ASSERT_EQ(gradients.dV.at(1, 2, key, col), 0.0) << key;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(BackwardKernels, StandLargeLogits) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const InputKind kind : {InputKind::outlier, InputKind::needle}) {
+    check_all(problem(256, 512), {.kind = kind, .seed = 600});
+    check_all(problem(211, 211, Mask::causal()), {.kind = kind, .seed = 600});
+  }
+}
+
+TEST_P(BackwardKernels, GiveTheSameKeyGradientsToTheBitOnEveryRun) {
+  ATTNSCOPE_NEEDS_GPU();
+  AttentionProblem repeated = problem(512, 777, Mask::causal());
+  repeated.kv_heads = 1;
+  const AttentionInputs inputs = make_inputs(repeated, {.seed = 700});
+  const ForwardResult forward = naive_forward(repeated, inputs);
+  for (const BackwardCase& backward_case : all_backward_cases(repeated)) {
+    const BackwardRun first = run_backward(backward_case, repeated, inputs, forward);
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      const BackwardRun again = run_backward(backward_case, repeated, inputs, forward);
+      ASSERT_EQ(first.dK_bytes, again.dK_bytes) << describe(backward_case);
+      ASSERT_EQ(first.dV_bytes, again.dV_bytes) << describe(backward_case);
+    }
+  }
+}
+
+std::vector<Precision> precisions() {
+  std::vector<Precision> all;
+  for (DType dtype : {DType::fp16, DType::bf16}) {
+    for (Index d : {16, 32, 64, 128}) all.push_back({dtype, d});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(TensorCores, BackwardKernels, ::testing::ValuesIn(precisions()),
+                         [](const auto& test) {
+                           return std::string(to_string(test.param.dtype)) + "_d" +
+                                  std::to_string(test.param.d);
+                         });
+
+TEST(BackwardLaunches, AreNamedAndHeadsAreSummedOnlyInGroups) {
+  ATTNSCOPE_NEEDS_GPU();
+  AttentionProblem problem{
+      .batch = 1, .heads = 2, .kv_heads = 2, .N = 20, .N_kv = 20, .d = 64, .mask = {}};
+  const std::vector<std::string> alone{"preprocess", "backward", "convert"};
+  std::vector<std::string> grouped = alone;
+  grouped.emplace_back("sum_heads");
+  for (const Index kv_heads : {2, 1}) {
+    problem.kv_heads = kv_heads;
+    const AttentionInputs inputs = make_inputs(problem, {});
+    const BackwardRun run = run_backward({.kernel = find_kernel("flash2")}, problem, inputs,
+                                         naive_forward(problem, inputs));
+    EXPECT_EQ(run.launches, kv_heads == 2 ? alone : grouped);
+  }
+}
+
+TEST(BackwardLaunches, RefuseWhatTheyCannotDoInOneLine) {
+  ATTNSCOPE_NEEDS_GPU();
+  BackwardArguments arguments;
+  arguments.problem = {.N = 8, .N_kv = 8, .d = 64, .mask = {}};
+  const auto message = [&](std::string_view kernel) {
+    const auto error = launch_backward(*find_kernel(kernel), arguments);
+    return error ? error->message : std::string("accepted");
+  };
+  EXPECT_EQ(message("flash1"), "kernel flash1 has no backward pass; kernel flash2 has one");
+  EXPECT_EQ(message("flash2"), "Q is a null pointer");
+}
+
+TEST(BackwardLaunches, RefuseAWorkspaceThatIsTooSmall) {
+  ATTNSCOPE_NEEDS_GPU();
+  const AttentionProblem problem{.N = 8, .N_kv = 8, .d = 64, .mask = {}};
+  const DeviceTensor tensor(1, 1, 8, 64, problem.dtype, Layout::contiguous);
+  BackwardArguments arguments;
+  arguments.problem = problem;
+  arguments.Q = arguments.K = arguments.V = arguments.O = arguments.dO = tensor.view();
+  arguments.dQ = arguments.dK = arguments.dV = tensor.view();
+  const KernelInfo& flash2 = *find_kernel("flash2");
+  EXPECT_EQ(launch_backward(flash2, arguments)->message,
+            "LSE is a null pointer; a backward pass reads it");
+  arguments.LSE_dev = static_cast<const float*>(tensor.view().data_dev);
+  EXPECT_EQ(launch_backward(flash2, arguments)->message,
+            "the workspace has 0 bytes; kernel flash2 needs 2304");
+}
+
+}  // namespace
+}  // namespace attnscope::kernels

@@ -1,0 +1,78 @@
+#include "tests/kernels/backward_run.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace attnscope::kernels {
+
+std::string describe(const BackwardCase& backward_case) {
+  const ForwardCase same{.kernel = backward_case.kernel,
+                         .tiling = backward_case.tiling,
+                         .layout = backward_case.layout};
+  return "backward of " + describe(same);
+}
+
+std::vector<BackwardCase> all_backward_cases(const AttentionProblem& problem) {
+  std::vector<BackwardCase> cases;
+  for (const KernelInfo& kernel : catalog()) {
+    for (const Tiling& tiling : backward_tilings(kernel, problem.dtype, problem.d)) {
+      cases.push_back({.kernel = &kernel, .tiling = tiling});
+    }
+  }
+  EXPECT_FALSE(cases.empty());
+  return cases;
+}
+
+BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProblem& problem,
+                         const AttentionInputs& inputs, const ForwardResult& forward) {
+  const auto poisoned = [&](const HeadTensor& like) {
+    return DeviceTensor(like.batch, like.heads, like.rows, like.cols, problem.dtype,
+                        backward_case.layout);
+  };
+  const auto uploaded = [&](const HeadTensor& values) {
+    DeviceTensor tensor = poisoned(values);
+    tensor.upload(values);
+    return tensor;
+  };
+  const DeviceTensor Q = uploaded(inputs.Q);
+  const DeviceTensor K = uploaded(inputs.K);
+  const DeviceTensor V = uploaded(inputs.V);
+  const DeviceTensor O = uploaded(forward.O);
+  const DeviceTensor dO = uploaded(inputs.dO);
+  DeviceTensor LSE(problem.batch, problem.heads, problem.N, 1, DType::fp32, Layout::contiguous);
+  LSE.upload(forward.LSE);
+  const DeviceTensor dQ = poisoned(inputs.Q);
+  const DeviceTensor dK = poisoned(inputs.K);
+  const DeviceTensor dV = poisoned(inputs.V);
+  DeviceBuffer workspace(backward_workspace_bytes(*backward_case.kernel, problem));
+  workspace.fill_bytes(0xff);
+
+  BackwardRun run;
+  BackwardArguments arguments;
+  arguments.problem = problem;
+  arguments.tiling = backward_case.tiling;
+  arguments.Q = Q.view();
+  arguments.K = K.view();
+  arguments.V = V.view();
+  arguments.O = O.view();
+  arguments.dO = dO.view();
+  arguments.LSE_dev = static_cast<const float*>(LSE.view().data_dev);
+  arguments.dQ = dQ.view();
+  arguments.dK = dK.view();
+  arguments.dV = dV.view();
+  arguments.workspace_dev = workspace.data_dev();
+  arguments.workspace_bytes = workspace.bytes();
+  arguments.before_launch = [&](std::string_view name) { run.launches.emplace_back(name); };
+  const auto error = launch_backward(*backward_case.kernel, arguments);
+  EXPECT_FALSE(error) << describe(backward_case) << ": " << error->message;
+  ATTNSCOPE_CUDA(cudaDeviceSynchronize());
+
+  run.gradients = {.dQ = dQ.download(), .dK = dK.download(), .dV = dV.download()};
+  run.dK_bytes = dK.bytes();
+  run.dV_bytes = dV.bytes();
+  run.padding_is_untouched =
+      dQ.padding_is_untouched() && dK.padding_is_untouched() && dV.padding_is_untouched();
+  return run;
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,34 @@
+/// Runs one kernel's backward pass on host inputs, for tests.
+#pragma once
+
+#include "tests/kernels/forward_run.h"
+
+namespace attnscope::kernels {
+
+/// Which kernel, and how it is called.
+struct BackwardCase {
+  const KernelInfo* kernel = nullptr;
+  std::optional<Tiling> tiling = std::nullopt;
+  Layout layout = Layout::contiguous;
+};
+
+/// "flash2 backward 128x128 interleaved".
+std::string describe(const BackwardCase& backward_case);
+
+/// Every kernel that has a backward pass with each of its tilings for the problem's precision and
+/// head dimension.
+std::vector<BackwardCase> all_backward_cases(const AttentionProblem& problem);
+
+struct BackwardRun {
+  Gradients gradients;
+  std::vector<std::byte> dK_bytes, dV_bytes;  ///< as the kernel left them
+  bool padding_is_untouched = false;
+  std::vector<std::string> launches;  ///< names, in order
+};
+
+/// `forward` is the reference's; O is rounded to the problem's precision, LSE to fp32. The
+/// gradients and the workspace hold NaN before the launch. Fails the test on an error.
+BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProblem& problem,
+                         const AttentionInputs& inputs, const ForwardResult& forward);
+
+}  // namespace attnscope::kernels
