@@ -1,7 +1,7 @@
 /// What the backward pass does with one tile of scores, for one warp, on the tensor cores. The tile
-/// is held transposed: S^T = K Q^T, a warp owning 16 keys and all queries of the row tile. P^T and
-/// dS^T then are operands of dV += P^T dO and dK += dS^T Q as they stand in registers; only dS K,
-/// which sums over the keys of all warps, needs dS in shared memory.
+/// is held transposed: of S^T = K Q^T a warp owns 16 kKeyPieces keys and some of the row tile's
+/// queries. P^T and dS^T then pass through shared memory, where every warp reads what its part of
+/// dVj, dKj and dQi needs.
 ///
 /// Statistics of rows (queries) are columns here: they are read from shared memory, two neighbours
 /// at a time.
@@ -11,88 +11,121 @@
 
 namespace attnscope::kernels::device {
 
-/// A warp's [16 keys x Br queries] piece of S^T, P^T, dP^T or dS^T.
-template <int Br>
-using TransposedScores = Accumulator<1, Br>;
+/// A warp's piece of S^T, P^T, dP^T or dS^T.
+template <int kKeyPieces, int kQueries>
+using TransposedScores = Accumulator<kKeyPieces, kQueries>;
 
-/// S^T = -inf where the query does not see the key. A key is seen from its first query on; both are
-/// counted from the row tile's first query. `first_query` is that of the warp's first key, each
-/// further key has one more; keys at or after `keys` (from the warp's first) do not exist.
-template <int Br>
-__device__ inline void mask_scores_transposed(TransposedScores<Br>& S, int first_query, int keys,
-                                              int lane) {
+/// S^T = -inf where the query does not see the key. A key is seen from its first query on;
+/// `first_query` is that of the warp's first key, counted from the warp's first query, and each
+/// further key has one more. Keys at or after `keys` (from the warp's first) do not exist.
+template <int kKeyPieces, int kQueries>
+__device__ inline void mask_scores_transposed(TransposedScores<kKeyPieces, kQueries>& S,
+                                              int first_query, int keys, int lane) {
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int key = half * 8 + lane / 4;
-    const int begin = key < keys ? first_query + key : Br;
+  for (int row = 0; row < 2 * kKeyPieces; ++row) {
+    const int key = row * 8 + lane / 4;
+    const int begin = key < keys ? first_query + key : kQueries;
 #pragma unroll
-    for (int n = 0; n < Br / 8; ++n) {
+    for (int n = 0; n < kQueries / 8; ++n) {
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
-        if (n * 8 + lane % 4 * 2 + c < begin) S[0][n][half * 2 + c] = kMinusInfinity;
+        if (n * 8 + lane % 4 * 2 + c < begin) S[row / 2][n][row % 2 * 2 + c] = kMinusInfinity;
       }
     }
   }
 }
 
-/// P = exp(S - LSE) in place of S. `LSE_log2` holds LSE log2(e) of the row tile.
-template <int Br>
-__device__ inline void exponentiate_transposed(TransposedScores<Br>& S, const float* LSE_log2,
-                                               float softmax_scale_log2, int lane) {
+/// P = exp(S - LSE) in place of S. `LSE_log2` holds LSE log2(e) of the warp's queries.
+template <int kKeyPieces, int kQueries>
+__device__ inline void exponentiate_transposed(TransposedScores<kKeyPieces, kQueries>& S,
+                                               const float* LSE_log2, float softmax_scale_log2,
+                                               int lane) {
 #pragma unroll
-  for (int n = 0; n < Br / 8; ++n) {
+  for (int n = 0; n < kQueries / 8; ++n) {
     const float2 LSE = *reinterpret_cast<const float2*>(LSE_log2 + n * 8 + lane % 4 * 2);
 #pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      float& s = S[0][n][c];
-      s = exp2_fast(fmaf(s, softmax_scale_log2, c % 2 == 0 ? -LSE.x : -LSE.y));
+    for (int r = 0; r < kKeyPieces; ++r) {
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        float& s = S[r][n][c];
+        s = exp2_fast(fmaf(s, softmax_scale_log2, c % 2 == 0 ? -LSE.x : -LSE.y));
+      }
     }
   }
 }
 
-/// dS = P * (dP - D) in place of dP. `D` holds rowsum(dO * O) of the row tile.
-template <int Br>
-__device__ inline void softmax_gradient_transposed(TransposedScores<Br>& dP,
-                                                   const TransposedScores<Br>& P, const float* D,
-                                                   int lane) {
+/// dS = P * (dP - D) in place of dP. `D` holds rowsum(dO * O) of the warp's queries.
+template <int kKeyPieces, int kQueries>
+__device__ inline void softmax_gradient_transposed(TransposedScores<kKeyPieces, kQueries>& dP,
+                                                   const TransposedScores<kKeyPieces, kQueries>& P,
+                                                   const float* D, int lane) {
 #pragma unroll
-  for (int n = 0; n < Br / 8; ++n) {
+  for (int n = 0; n < kQueries / 8; ++n) {
     const float2 Di = *reinterpret_cast<const float2*>(D + n * 8 + lane % 4 * 2);
 #pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      dP[0][n][c] = P[0][n][c] * (dP[0][n][c] - (c % 2 == 0 ? Di.x : Di.y));
+    for (int r = 0; r < kKeyPieces; ++r) {
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        dP[r][n][c] = P[r][n][c] * (dP[r][n][c] - (c % 2 == 0 ? Di.x : Di.y));
+      }
     }
   }
 }
 
-/// C = dS K for the warp's [16 kRowPieces x kColumns] part of the row tile, summed over Bc keys.
-/// `dS_lane` is lane_address_columns of the [Bc x Br] tile dS^T at the part's first query, `K_lane`
-/// lane_address_rows of Kj at its first column.
-template <typename T, int kRowPieces, int kColumns, int Br, int Bc, int d>
-__device__ inline void multiply_gradients(Accumulator<kRowPieces, kColumns>& C,
-                                          std::uint32_t dS_lane, std::uint32_t K_lane) {
-  keep_in_place(dS_lane);
-  keep_in_place(K_lane);
+/// Writes a warp's accumulator, rounded to T, into a part of a shared tile that begins at the given
+/// row and column, multiples of 16 and of kColumns.
+template <typename T, int kRowPieces, int kColumns, int kRows, int kTileColumns>
+__device__ inline void write_part(const SharedTile<kRows, kTileColumns>& tile, int first_row,
+                                  int first_column, const Accumulator<kRowPieces, kColumns>& C,
+                                  int lane) {
 #pragma unroll
-  for (int r = 0; r < kRowPieces; ++r) {
+  for (int row = 0; row < 2 * kRowPieces; ++row) {
+    std::uint32_t address =
+        tile.chunk_address(first_row + row * 8 + lane / 4, first_column / 8) + lane % 4 * 4;
+    keep_in_place(address);
 #pragma unroll
-    for (int n = 0; n < kColumns / 8; ++n) C[r][n][0] = C[r][n][1] = C[r][n][2] = C[r][n][3] = 0.0f;
+    for (int n = 0; n < kColumns / 8; ++n) {
+      const FragmentC& c = C[row / 2][n];
+      asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(address ^ (n << 4)),
+                   "r"(pack<T>(c[row % 2 * 2], c[row % 2 * 2 + 1]))
+                   : "memory");
+    }
   }
+}
+
+/// How the operand A of `accumulate_part` stands in shared memory.
+enum class StoredA { as_is, transposed };
+
+/// C += A B for the warp's [16 kRowPieces x kColumns] part, summed over kInner. A comes from a tile
+/// with kTileColumns columns; `A_lane` is the lane's address in it, at the part's first row:
+/// lane_address_rows as is, lane_address_columns where A stands transposed. `B_lane` is
+/// lane_address_rows of the [kInner x d] tile B at the part's first column.
+template <typename T, StoredA kStoredA, int kRowPieces, int kColumns, int kInner, int kTileColumns,
+          int d>
+__device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, std::uint32_t A_lane,
+                                       std::uint32_t B_lane) {
+  using TileA = SharedTile<16, kTileColumns>;
+  keep_in_place(A_lane);
+  keep_in_place(B_lane);
 #pragma unroll
-  for (int k = 0; k < Bc / 16; ++k) {
-    FragmentA dS[kRowPieces];
+  for (int k = 0; k < kInner / 16; ++k) {
+    FragmentA A[kRowPieces];
 #pragma unroll
     for (int r = 0; r < kRowPieces; ++r) {
-      load_matrix_transposed(dS[r], SharedTile<16, Br>::piece(dS_lane, k, r));
+      if constexpr (kStoredA == StoredA::as_is) {
+        load_matrix(A[r], TileA::piece(A_lane, r, k));
+      } else {
+        load_matrix_transposed(A[r], TileA::piece(A_lane, k, r));
+      }
     }
 #pragma unroll
     for (int n = 0; n < kColumns / 16; ++n) {
-      std::uint32_t K[4];
-      load_matrix_transposed(K, SharedTile<16, d>::piece(K_lane, k, n));
+      std::uint32_t B[4];
+      load_matrix_transposed(B, SharedTile<16, d>::piece(B_lane, k, n));
 #pragma unroll
       for (int r = 0; r < kRowPieces; ++r) {
-        multiply_add<T>(C[r][2 * n], dS[r], K[0], K[1], C[r][2 * n]);
-        multiply_add<T>(C[r][2 * n + 1], dS[r], K[2], K[3], C[r][2 * n + 1]);
+        multiply_add<T>(C[r][2 * n], A[r], B[0], B[1], C[r][2 * n]);
+        multiply_add<T>(C[r][2 * n + 1], A[r], B[2], B[3], C[r][2 * n + 1]);
       }
     }
   }

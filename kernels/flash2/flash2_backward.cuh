@@ -9,8 +9,9 @@
 /// Requested of memory by one block, valid rows only: Kj, Vj once; Qi, dOi, LSEi, Di of each row
 /// tile that sees column tile j; dQi added in fp32 for each; dKj and dVj written once.
 ///
-/// On chip: Kj, Vj, two stages of (Qi, dOi, LSEi, Di) and dS in shared memory; S, P, dP, dS, dKj
-/// and dVj in registers, transposed. Each warp owns 16 keys.
+/// On chip: Kj, Vj, two stages of (Qi, dOi, LSEi, Di), P and dS in shared memory; S, dP, dKj and
+/// dVj in registers. Each of the five products gives every warp a near-square part of its result:
+/// what warps read from shared memory, not what they multiply, bounds the speed.
 #pragma once
 
 #include <algorithm>
@@ -26,24 +27,32 @@ template <int Br, int Bc, int d>
 struct Flash2BackwardShared {
   static constexpr int kRowTileBytes = Br * d * 2;
   static constexpr int kColumnTileBytes = Bc * d * 2;
+  static constexpr int kScoreTileBytes = Br * Bc * 2;
   static constexpr int K = 0;
   static constexpr int V = K + kColumnTileBytes;
   static constexpr int Q = V + kColumnTileBytes;  ///< two stages
   static constexpr int dO = Q + 2 * kRowTileBytes;
-  static constexpr int dS = dO + 2 * kRowTileBytes;
-  static constexpr int statistics = dS + Br * Bc * 2;  ///< two stages of LSE log2(e), D
+  static constexpr int P = dO + 2 * kRowTileBytes;  ///< transposed, as is dS
+  static constexpr int dS = P + kScoreTileBytes;
+  static constexpr int statistics = dS + kScoreTileBytes;  ///< two stages of LSE log2(e), D
   static constexpr int kBytes = statistics + 2 * 2 * Br * 4;
 };
 
-/// How the warps share dQi = dS K: each takes a part of 16 kRowPieces rows and kColumns columns,
-/// near square, so that each reads little of dS and K.
-template <int Br, int d, int kWarps>
-struct QueryGradientParts {
-  static constexpr int kAcross = std::min(kWarps / std::max(1, std::min(kWarps, Br / 32)), d / 16);
+/// How the warps share a [kRows x kColumns] result: each takes 16 kRowPieces rows and kPartColumns
+/// columns, 32 rows where that is possible.
+template <int kRows, int kColumns, int kWarps>
+struct WarpParts {
+  static constexpr int kAcross =
+      std::min(kWarps / std::max(1, std::min(kWarps, kRows / 32)), kColumns / 16);
   static constexpr int kDown = kWarps / kAcross;
-  static constexpr int kRowPieces = Br / kDown / 16;
-  static constexpr int kColumns = d / kAcross;
-  static_assert(kDown * kRowPieces * 16 == Br && kAcross * kColumns == d && kColumns % 16 == 0);
+  static constexpr int kPartRows = kRows / kDown;
+  static constexpr int kRowPieces = kPartRows / 16;
+  static constexpr int kPartColumns = kColumns / kAcross;
+  using Registers = device::Accumulator<kRowPieces, kPartColumns>;
+  static_assert(kDown * kRowPieces * 16 == kRows && kPartColumns % 16 == 0);
+
+  __device__ static int first_row(int warp) { return warp / kAcross * kPartRows; }
+  __device__ static int first_column(int warp) { return warp % kAcross * kPartColumns; }
 };
 
 /// Which column tile a block owns. Column tiles are neighbours in the grid, the first of a head
@@ -82,20 +91,69 @@ __device__ inline void store_row_statistic(float* statistics, float value, int t
   if (thread < 2 * Br) statistics[thread] = value;
 }
 
-/// The end of a warp's program for one of dKj, dVj: store it through the warp's rows of `slot`.
-template <typename T, int Bc, int d>
-__device__ inline void store_key_gradient(const TensorView& tensor, std::uint32_t slot,
-                                          const device::Accumulator<1, d>& gradient,
-                                          const ForwardShape& shape) {
+/// dVj += P^T dOi or dKj += dS^T Qi: a warp's part. `scores` is P or dS, transposed.
+template <typename T, int kWarps, int Br, int Bc, int d, typename Registers>
+__device__ inline void accumulate_key_gradient(Registers& gradient,
+                                               const device::SharedTile<Bc, Br>& scores,
+                                               const device::SharedTile<Br, d>& rows) {
   using namespace device;
-  const auto [j, head, batch, keys] = column_tile_of_block<Bc>(shape);
+  using Part = WarpParts<Bc, d, kWarps>;
   const int lane = thread_index() % 32;
-  const int warp_key = thread_index() / 32 * 16;
-  const SharedTile<16, d> tile{slot + warp_key * SharedTile<Bc, d>::kRowBytes};
-  write_fragments<T, 1, d>(tile, gradient, lane);
-  __syncwarp();  // Barrier D: the fragments of all lanes are written before rows are read.
+  const int warp = thread_index() / 32;
+  accumulate_part<T, StoredA::as_is, Part::kRowPieces, Part::kPartColumns, Br, Br, d>(
+      gradient, scores.piece(scores.lane_address_rows(lane), Part::first_row(warp) / 16, 0),
+      rows.piece(rows.lane_address_rows(lane), 0, Part::first_column(warp) / 16));
+}
+
+/// dQi += dS Kj atomically in HBM, without the scale: a warp's part of row tile i.
+template <typename T, int kWarps, int Br, int Bc, int d>
+__device__ inline void add_query_gradient(const BackwardParameters& parameters, Index head_row,
+                                          int i, const device::SharedTile<Bc, Br>& dS,
+                                          const device::SharedTile<Bc, d>& Kj) {
+  using namespace device;
+  using Part = WarpParts<Br, d, kWarps>;
+  const int lane = thread_index() % 32;
+  const int warp = thread_index() / 32;
+  const int part_row = Part::first_row(warp);
+  const int part_column = Part::first_column(warp);
+  typename Part::Registers dQ{};
+  accumulate_part<T, StoredA::transposed, Part::kRowPieces, Part::kPartColumns, Bc, Br, d>(
+      dQ, dS.piece(dS.lane_address_columns(lane), 0, part_row / 16),
+      Kj.piece(Kj.lane_address_rows(lane), 0, part_column / 16));
+  const int first_row = i * Br + part_row;
+  atomic_add_fragments<Part::kRowPieces, Part::kPartColumns, d>(
+      parameters.dQ_accum + (head_row + first_row) * d + part_column, dQ,
+      parameters.shape.N - first_row, lane);
+}
+
+/// C *= factor.
+template <int kRowPieces, int kPieces>
+__device__ inline void scale_all(device::FragmentC (&C)[kRowPieces][kPieces], float factor) {
+#pragma unroll
+  for (int r = 0; r < kRowPieces; ++r) {
+#pragma unroll
+    for (int n = 0; n < kPieces; ++n) {
+#pragma unroll
+      for (int c = 0; c < 4; ++c) C[r][n][c] *= factor;
+    }
+  }
+}
+
+/// The end of a block's program for one of dKj, dVj: store it through `slot`, so that HBM sees
+/// stores of 16 bytes.
+template <typename T, int kWarps, int Bc, int d, typename Registers>
+__device__ inline void store_key_gradient(const TensorView& tensor,
+                                          const device::SharedTile<Bc, d>& slot,
+                                          const Registers& gradient, const ForwardShape& shape) {
+  using namespace device;
+  using Part = WarpParts<Bc, d, kWarps>;
+  const auto [j, head, batch, keys] = column_tile_of_block<Bc>(shape);
+  const int warp = thread_index() / 32;
+  write_part<T, Part::kRowPieces, Part::kPartColumns>(
+      slot, Part::first_row(warp), Part::first_column(warp), gradient, thread_index() % 32);
+  __syncthreads();  // Barrier D: the parts of all warps are written before rows are read.
   const auto rows = rows_of_head<T>(tensor, batch, head);
-  store_tile<32>(rows.row(Index{j} * Bc + warp_key), rows.stride_row, tile, keys - warp_key, lane);
+  store_tile<kWarps * 32>(rows.row(Index{j} * Bc), rows.stride_row, slot, keys, thread_index());
 }
 
 template <typename T, int d, int Br, int Bc, int kWarps>
@@ -103,12 +161,12 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     flash2_backward(const BackwardParameters parameters) {
   using namespace device;
   using Shared = Flash2BackwardShared<Br, Bc, d>;
-  using Part = QueryGradientParts<Br, d, kWarps>;
+  using Scores = WarpParts<Bc, Br, kWarps>;
   using TileQ = SharedTile<Br, d>;
   using TileKV = SharedTile<Bc, d>;
   using TileS = SharedTile<Bc, Br>;
   constexpr int kThreads = kWarps * 32;
-  static_assert(Bc == 16 * kWarps && Br % 16 == 0 && d % 16 == 0 && 2 * Br <= kThreads);
+  static_assert(2 * Br <= kThreads);
   extern __shared__ __align__(1024) unsigned char shared[];
   const std::uint32_t base = shared_address(shared);
   float* const statistics = reinterpret_cast<float*>(shared + Shared::statistics);
@@ -150,11 +208,13 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
                             thread);
   commit_copies();
   if (first_i < Tr) load_row_tile(first_i);
-  Accumulator<1, d> dK{}, dV{};
+  typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
+  const TileKV Kj{base + Shared::K}, Vj{base + Shared::V};
+  const TileS P_tile{base + Shared::P}, dS_tile{base + Shared::dS};
 
   for (int i = first_i; i < Tr; ++i) {
     // Barrier A: row tile i (and Kj, Vj) is in shared memory, and every warp is done with row tile
-    // i - 1 and its dS before they are overwritten.
+    // i - 1 and its P and dS before they are overwritten.
     wait_copies<0>();
     float* const LSE_log2 = statistics + i % 2 * 2 * Br;
     store_row_statistic<Br>(LSE_log2, statistic, thread_index());
@@ -164,53 +224,46 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
     const int lane = thread_index() % 32;
     const int warp = thread_index() / 32;
+    const int part_key = Scores::first_row(warp);
+    const int part_query = Scores::first_column(warp);
     const std::uint32_t stage = base + i % 2 * Shared::kRowTileBytes;
     const TileQ Qi{stage + Shared::Q}, dOi{stage + Shared::dO};
-    const std::uint32_t warp_keys = base + warp * 16 * TileKV::kRowBytes;
-    TransposedScores<Br> P;
-    multiply_scores<T, 1, Br, d>(P, TileKV{warp_keys + Shared::K}.lane_address_rows(lane),
-                                 Qi.lane_address_columns(lane));
+    typename Scores::Registers P, dS;
+    multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
+        P, Kj.piece(Kj.lane_address_rows(lane), part_key / 16, 0),
+        Qi.piece(Qi.lane_address_columns(lane), part_query / 16, 0));
     if (shape.keys_end(i * Br) < (j + 1) * Bc) {
-      const int key = j * Bc + warp * 16;
-      mask_scores_transposed<Br>(P, key - shape.diagonal_offset - i * Br, shape.N_kv - key, lane);
+      const int key = j * Bc + part_key;
+      mask_scores_transposed<Scores::kRowPieces, Scores::kPartColumns>(
+          P, key - shape.diagonal_offset - i * Br - part_query, shape.N_kv - key, lane);
     }
 
-    // P = exp(S - LSEi); dVj = dVj + P^T dOi
-    exponentiate_transposed<Br>(P, LSE_log2, shape.softmax_scale_log2, lane);
-    accumulate_output<T, 1, Br, d>(dV, P, dOi.lane_address_rows(lane));
+    // dP = dOi Vj^T; P = exp(S - LSEi); dS = P * (dP - Di)
+    multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
+        dS, Vj.piece(Vj.lane_address_rows(lane), part_key / 16, 0),
+        dOi.piece(dOi.lane_address_columns(lane), part_query / 16, 0));
+    exponentiate_transposed<Scores::kRowPieces, Scores::kPartColumns>(
+        P, LSE_log2 + part_query, shape.softmax_scale_log2, lane);
+    write_part<T, Scores::kRowPieces, Scores::kPartColumns>(P_tile, part_key, part_query, P, lane);
+    softmax_gradient_transposed<Scores::kRowPieces, Scores::kPartColumns>(
+        dS, P, LSE_log2 + Br + part_query, lane);
+    write_part<T, Scores::kRowPieces, Scores::kPartColumns>(dS_tile, part_key, part_query, dS,
+                                                            lane);
+    __syncthreads();  // Barrier B: P and dS of every warp are in shared memory.
 
-    // dP = dOi Vj^T; dS = P * (dP - Di)
-    TransposedScores<Br> dS;
-    multiply_scores<T, 1, Br, d>(dS, TileKV{warp_keys + Shared::V}.lane_address_rows(lane),
-                                 dOi.lane_address_columns(lane));
-    softmax_gradient_transposed<Br>(dS, P, LSE_log2 + Br, lane);
-    write_fragments<T, 1, Br>(SharedTile<16, Br>{base + Shared::dS + warp * 16 * TileS::kRowBytes},
-                              dS, lane);
-    __syncthreads();  // Barrier B: dS of every warp's keys is in shared memory.
-
-    // dKj = dKj + dS^T Qi, without the scale; dQi = dQi + dS Kj atomically in HBM, without it too
-    accumulate_output<T, 1, Br, d>(dK, dS, Qi.lane_address_rows(lane));
-    const int part_row = warp / Part::kAcross * Part::kRowPieces * 16;
-    const int part_column = warp % Part::kAcross * Part::kColumns;
-    Accumulator<Part::kRowPieces, Part::kColumns> dQ;
-    multiply_gradients<T, Part::kRowPieces, Part::kColumns, Br, Bc, d>(
-        dQ, TileS::piece(TileS{base + Shared::dS}.lane_address_columns(lane), 0, part_row / 16),
-        TileKV::piece(TileKV{base + Shared::K}.lane_address_rows(lane), 0, part_column / 16));
-    const Index dQ_row = Index{head_index} * shape.N + i * Br + part_row;
-    atomic_add_fragments<Part::kRowPieces, Part::kColumns, d>(
-        parameters.dQ_accum + dQ_row * d + part_column, dQ, shape.N - i * Br - part_row, lane);
+    // dVj = dVj + P^T dOi; dKj = dKj + dS^T Qi, without the scale; dQi = dQi + dS Kj, atomically
+    accumulate_key_gradient<T, kWarps, Br, Bc, d>(dV, P_tile, dOi);
+    accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);
+    add_query_gradient<T, kWarps, Br, Bc, d>(parameters, Index{head_index} * shape.N, i, dS_tile,
+                                             Kj);
   }
 
   // store dKj, dVj
   wait_copies<0>();
   __syncthreads();  // Barrier C: no warp reads Kj or Vj any more; their slots pass dKj and dVj on.
-#pragma unroll
-  for (int n = 0; n < d / 8; ++n) {
-#pragma unroll
-    for (int c = 0; c < 4; ++c) dK[0][n][c] *= shape.softmax_scale;
-  }
-  store_key_gradient<T, Bc, d>(parameters.dK_heads, base + Shared::K, dK, shape);
-  store_key_gradient<T, Bc, d>(parameters.dV_heads, base + Shared::V, dV, shape);
+  scale_all(dK, shape.softmax_scale);
+  store_key_gradient<T, kWarps, Bc, d>(parameters.dK_heads, Kj, dK, shape);
+  store_key_gradient<T, kWarps, Bc, d>(parameters.dV_heads, Vj, dV, shape);
 }
 
 }  // namespace attnscope::kernels
