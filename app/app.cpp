@@ -107,7 +107,11 @@ void App::choose(const Choice& choice) {
     refused.reset();
     return;
   }
+  const std::optional<RefusedChoice> before = refused;
   refused = refuse(choice, last_edited_field, view.choice);
+  if (refused && before && refused->message == before->message) {
+    refused = refuse(choice, before->field, view.choice);  // the field before is still the reason
+  }
   if (refused) return;
   player_.restart();
   view.head = std::min(view.head, choice.problem.batch * choice.problem.heads - 1);

@@ -161,14 +161,22 @@ ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
           .heads_per_kv_head = problem.heads_per_kv_head()};
 }
 
+namespace {
+
+/// Enough keys for the row launches to choose the rows of a block as for any longer row.
+constexpr Index kLongRowKeys = 2048;
+
+}  // namespace
+
 std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
                                      Carry carry, const GpuDescription& gpu, PassKind pass) {
   const ScheduleOptions options = schedule_options(problem, carry, gpu);
   const Pass launches = make_pass(algorithm, pass, options);
   const auto fits = [&](Index size) {
-    // A square problem of one tile uses every slot; the mask empties none of it
+    // One row tile uses every slot; a softmax block of long rows holds fewer of them
     AttentionProblem one_tile = problem;
-    one_tile.N = one_tile.N_kv = size;
+    one_tile.N = size;
+    one_tile.N_kv = std::max(size, std::min(problem.N_kv, kLongRowKeys));
     SimulationReport report;
     report.problem = problem;
     report.tiling = {size, size};

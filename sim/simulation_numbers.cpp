@@ -27,18 +27,21 @@ RowMatrix log_sum_exp(const NumericExecutor& executor) {
 
 }  // namespace
 
+std::optional<Error> check_numeric_memory(const AttentionProblem& problem) {
+  if (numeric_bytes(problem) <= kMaxNumericBytes) return std::nullopt;
+  return invalid_request(
+      fmt::format("numbers of this problem need {:.0f} GB of memory, the limit is {:.0f} GB; "
+                  "choose a smaller problem, or count only",
+                  numeric_bytes(problem) / 1e9, kMaxNumericBytes / 1e9));
+}
+
 Result<NumericResult> simulate_numbers(const SimulationRequest& request,
                                        const AttentionInputs& inputs,
                                        const NumericOptions& options) {
   const AttentionProblem& problem = request.problem;
+  if (auto error = check_numeric_memory(problem)) return *error;
   const Result<SimulationReport> report = simulate(request);
   if (!report.ok()) return report.error();
-  if (numeric_bytes(problem) > kMaxNumericBytes) {
-    return invalid_request(
-        fmt::format("numbers of this problem need {:.0f} GB of memory, the limit is {:.0f} GB; "
-                    "choose a smaller problem, or count only",
-                    numeric_bytes(problem) / 1e9, kMaxNumericBytes / 1e9));
-  }
 
   ScheduleOptions schedule = schedule_options(problem, request.carry, request.gpu);
   schedule.standard_writes_lse = true;

@@ -129,6 +129,14 @@ std::optional<Error> read_inputs(const GivenOptions& given, ProblemRequest& requ
     if (!seed) return seed.error();
     request.inputs.seed = static_cast<std::uint64_t>(seed.value());
   }
+  for (const char* option : {"q", "k", "v", "do"}) {
+    if (given.text(option) == "") {
+      return invalid_request(fmt::format("--{} is empty; give an .npy file", option));
+    }
+  }
+  if (given.has("do") && request.pass == PassKind::forward) {
+    return invalid_request("--do is for --pass backward or both; the forward pass takes no dO");
+  }
   request.input_files = {given.text("q").value_or(""), given.text("k").value_or(""),
                          given.text("v").value_or(""), given.text("do").value_or("")};
   return std::nullopt;

@@ -81,6 +81,7 @@ Result<Answer> answer(const GivenOptions& given) {
   if (auto error = check_together(request)) return *error;
   if (asks_for_numbers(given)) {
     if (auto error = check_host_memory(request.problem)) return *error;
+    if (auto error = check_numeric_memory(request.problem)) return *error;
   }
   const auto gpu = parse_gpu(given);
   if (!gpu) return gpu.error();

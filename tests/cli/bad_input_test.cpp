@@ -122,6 +122,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"HalfAWindow", kSimulate + "--mask window:4", "window:LEFT,RIGHT"},
         BadRequest{"WindowBelowMinusOne", kSimulate + "--mask window:-2,0", "window:LEFT,RIGHT"},
         BadRequest{"UnknownCarry", kSimulate + "--carry fp64", "problem or fp32"},
+        BadRequest{"OutputGradientOfTheForwardPass", kSimulate + "--do do.npy", "backward or both"},
+        BadRequest{"NumbersBeyondTheMemory", kSimulate + "--seq-len 60000 --check", "GB of memory"},
         BadRequest{"CarryOfFlash2", kSimulate + "--carry fp32", "is for flash1"},
         BadRequest{"UnknownInputs", kSimulate + "--inputs random", "gaussian, outlier or needle"},
         BadRequest{"UnknownGpu", kSimulate + "--gpu h20", "did you mean 'h200'?"},

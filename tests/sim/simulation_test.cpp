@@ -73,6 +73,25 @@ TEST(DefaultTiling, IsTheLargestMultipleOfSixteenThatFits) {
   }
 }
 
+TEST(DefaultTiling, ExistsForEveryLengthOfRow) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      for (const Index N : {1, 1024, 1025, 32768, 32769, 131072, 1048576}) {
+        SimulationRequest request = base_request();
+        request.algorithm = algorithm.name;
+        request.pass = pass;
+        request.problem.N = request.problem.N_kv = N;
+        request.tiling =
+            default_tiling(algorithm, request.problem, Carry::problem, request.gpu, pass);
+        ASSERT_TRUE(request.tiling) << algorithm.name << " N = " << N;
+        request.problem.N = 1;
+        const auto report = simulate(request);
+        EXPECT_TRUE(report.ok()) << algorithm.name << " N_kv = " << N;
+      }
+    }
+  }
+}
+
 TEST(Occupancy, Flash2CountsOperandsInSharedMemoryAndAccumulatorsInRegisters) {
   SimulationRequest request = base_request();
   request.problem.d = 128;
