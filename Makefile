@@ -60,8 +60,7 @@ gpu-test: install-test build ## run the tests of the kernels and counters on thi
 
 bench: install-draw install-test build ## print the speed of the model and of the app's frames
 	$(BUILD)/attnscope_sim_bench
-	sed 's/_len": 64/_len": 1024/g' assets/scenes/default.json > build/tiles-64x64.json
-	for scene in default build/tiles-64x64.json; do
+	for scene in default flash2-4096-tiles; do
 	  echo "app, scene $$scene:"
 	  xvfb-run -a -s '-screen 0 1600x900x24' $(BUILD)/attnscope --bench --scene $$scene --size 1600x900
 	done
