@@ -74,9 +74,9 @@ ComboBox::ComboBox(const Frame& frame, std::string field, const Rect& box,
                    const std::string& preview)
     : DropList(frame, std::move(field)) {
   ImGui::SetCursorScreenPos(box.min);
-  const std::string id = "field." + field_;
+  const std::string id = "field." + name();
   if (ImGui::InvisibleButton(id.c_str(), {box.width(), box.height()})) {
-    ImGui::OpenPopup(("list." + field_).c_str());
+    ImGui::OpenPopup(("list." + name()).c_str());
   }
   ui::named_rect(frame.rects, id, box);
   draw_surface(box, ImGui::IsItemHovered());
@@ -91,12 +91,12 @@ ComboBox::ComboBox(const Frame& frame, std::string field, const Rect& box,
 
 /// The number, as text that can be edited.
 void NumberBox::edit_number(const Rect& box, float arrow_width, NumberDraft& draft, Index value) {
-  const FontScope font(frame_.fonts.ui);
-  const std::string id = "field." + field_;
+  const FontScope font(context().fonts.ui);
+  const std::string id = "field." + name();
   ImGui::SetCursorScreenPos(box.min);
   ImGui::SetNextItemWidth(box.width() - arrow_width);
-  const float padding_y = (box.height() - frame_.fonts.ui.size) * 0.5f;
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {frame_.text_px(8.0f), padding_y});
+  const float padding_y = (box.height() - context().fonts.ui.size) * 0.5f;
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context().text_px(8.0f), padding_y});
   ImGui::PushStyleColor(ImGuiCol_FrameBg, 0);
   const std::string shown = fmt::format("{}", value);
   if (!draft.active)
@@ -109,13 +109,13 @@ void NumberBox::edit_number(const Rect& box, float arrow_width, NumberDraft& dra
   draft.active = ImGui::IsItemActive();
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
-  ui::named_rect(frame_.rects, id, box);
+  ui::named_rect(context().rects, id, box);
 }
 
 NumberBox::NumberBox(const Frame& frame, std::string field, const Rect& box, NumberDraft& draft,
                      Index value)
     : DropList(frame, std::move(field)) {
-  const std::string id = "field." + field_;
+  const std::string id = "field." + name();
   const float arrow_width = frame.text_px(20.0f);
   const Rect arrow{{box.max.x - arrow_width, box.min.y}, box.max};
   draw_surface(box, false);
@@ -126,7 +126,7 @@ NumberBox::NumberBox(const Frame& frame, std::string field, const Rect& box, Num
   ImGui::SetCursorScreenPos(arrow.min);
   const std::string arrow_id = id + ".list";
   if (ImGui::InvisibleButton(arrow_id.c_str(), {arrow.width(), arrow.height()})) {
-    ImGui::OpenPopup(("list." + field_).c_str());
+    ImGui::OpenPopup(("list." + name()).c_str());
   }
   ui::named_rect(frame.rects, arrow_id, arrow);
   if (ImGui::IsItemHovered()) {

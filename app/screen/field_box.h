@@ -29,10 +29,12 @@ class DropList {
   void draw_surface(const Rect& box, bool hovered) const;
   void draw_arrow(const Rect& box) const;
 
-  const Frame& frame_;
-  std::string field_;
+  const Frame& context() const { return frame_; }
+  const std::string& name() const { return field_; }
 
  private:
+  const Frame& frame_;
+  std::string field_;
   bool open_ = false;
 };
 
