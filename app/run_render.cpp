@@ -56,6 +56,7 @@ std::optional<Error> run_kernel(App& app) {
 int run_render(const Arguments& arguments, Scene scene) {
   if (const auto error = check_writable(arguments.out)) return report(*error);
   App app(std::move(scene), {});
+  if (app.notice) fmt::print(stderr, "attnscope: {}\n", app.notice->text);
   if (const auto error = settle(app)) return report(*error);
   if (arguments.run_on_gpu) {
     if (const auto error = run_kernel(app)) return report(*error);
