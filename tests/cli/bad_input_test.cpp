@@ -301,8 +301,8 @@ TEST_F(BadNpy, ValuesThatAreNotFiniteAreRefused) {
 }
 
 TEST_F(BadNpy, MissingFilesAreRefused) {
-  for (const std::string option : {"--q", "--k", "--v", "--do"}) {
-    expect_refused(run_cli("simulate --algorithm flash2 " + option + " none.npy"), "none.npy");
+  for (const std::string options : {"--q", "--k", "--v", "--pass backward --do"}) {
+    expect_refused(run_cli("simulate --algorithm flash2 " + options + " none.npy"), "none.npy");
   }
 }
 
