@@ -216,8 +216,8 @@ ImU32 tensor_color(const Theme& theme, std::string_view tensor) {
 ImU32 tensor_text_color(const Theme& theme, std::string_view tensor) {
   // Walk from the tensor's colour towards the text's until small letters can be read on a card
   const ImU32 color = tensor_color(theme, tensor);
-  for (float t = 0.0f; t < 1.0f; t += 0.05f) {
-    const ImU32 mixed = mix(color, theme.text, t);
+  for (int step = 0; step < 20; ++step) {
+    const ImU32 mixed = mix(color, theme.text, 0.05f * static_cast<float>(step));
     if (contrast_ratio(mixed, theme.card) >= 4.5) return mixed;
   }
   return theme.text;
@@ -228,7 +228,6 @@ ImU32 number_color(const Theme& theme, NumberKind kind) {
     case NumberKind::modelled:
       return theme.text;
     case NumberKind::measured:
-      return theme.good;
     case NumberKind::recorded:
       return theme.good;
     case NumberKind::counted_in_kernel:

@@ -28,6 +28,7 @@ Process::Process(const std::vector<std::string>& words,
   const std::string output = folder_ / "output";
   const std::string errors = folder_ / "errors";
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
 
