@@ -1,42 +1,24 @@
 /// Every kernel, in every tiling and carry, against the reference by the tolerance rule.
+///
+/// The rule compares largest errors, so the pool must be large: eight times six heads, lest one
+/// element's luck decide. flash1 that carries O in 16 bits has the yardstick of its own model: see
+/// modelled_carry.h.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
 #include <utility>
 
-#include "reference/rounding.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/forward_run.h"
+#include "tests/kernels/modelled_carry.h"
 
 namespace attnscope::kernels {
 namespace {
 
-constexpr double kFp32RelError = 1e-5;
-
-/// What flash1 may lose by carrying O in the problem's precision: each of its Tc passes rounds O
-/// once more, by half a unit in the last place of the largest value, and a later pass keeps of that
-/// error the share of keys that the earlier ones had seen.
-double carry_allowance(const ForwardCase& forward_case, const AttentionProblem& problem,
-                       const AttentionInputs& inputs) {
-  if (!forward_case.kernel->honours_carry || forward_case.carry != Carry::problem) return 0.0;
-  double largest = 0.0;
-  for (const double v : inputs.V.data) largest = std::max(largest, std::fabs(v));
-  const auto passes = static_cast<double>(ceil_div(problem.N_kv, forward_case.tiling->Bc));
-  return passes > 1 ? unit_in_last_place(problem.dtype, largest) * passes / 4 : 0.0;
-}
-
-/// standard's LSE comes from scores that were stored in the problem's precision.
-double stored_score_allowance(const ForwardCase& forward_case, const AttentionProblem& problem,
-                              const ForwardResult& reference) {
-  if (forward_case.kernel->name != "standard") return 0.0;
-  double largest = 0.0;
-  for (const double lse : reference.LSE.data) {
-    if (std::isfinite(lse)) largest = std::max(largest, std::fabs(lse));
-  }
-  return unit_in_last_place(problem.dtype, largest) / 2;
-}
+constexpr double kFp32RelError = 2e-6;
 
 /// A problem with its right answer and the yardstick, computed once for all kernels.
 struct Expected {
@@ -44,7 +26,6 @@ struct Expected {
   AttentionInputs inputs;
   ForwardResult reference;
   Tolerance O, LSE;
-  double yardstick_rel_error;
 
   Expected(const AttentionProblem& problem_, const InputSpec& spec)
       : problem(problem_),
@@ -53,30 +34,34 @@ struct Expected {
     const ForwardResult yardstick = unfused_forward(problem, inputs);
     O = tolerance_from(yardstick.O.data, reference.O.data, problem.dtype);
     LSE = tolerance_from(yardstick.LSE.data, reference.LSE.data, DType::fp32);
-    yardstick_rel_error = compare(yardstick.O.data, reference.O.data).rel_fro_error;
   }
 
   void check(const ForwardCase& forward_case) const {
     SCOPED_TRACE(describe(problem) + ", " + describe(forward_case));
     const ForwardRun run = run_forward(forward_case, problem, inputs);
     EXPECT_TRUE(run.padding_is_untouched);
-    check_tensor("O", run.result.O, reference.O,
-                 {O.max_abs + carry_allowance(forward_case, problem, inputs)});
-    check_tensor("LSE", run.result.LSE, reference.LSE,
-                 {LSE.max_abs + stored_score_allowance(forward_case, problem, reference)});
+    check_tensor("LSE", run.result.LSE, reference.LSE, LSE);
+    Tolerance allowed = O;
+    if (carries_rounded_O(forward_case, problem) &&
+        !within(compare(run.result.O.data, reference.O.data), allowed)) {
+      allowed = tolerance_of_carry(O, modelled_O(forward_case, problem, inputs), reference.O);
+    }
+    check_tensor("O", run.result.O, reference.O, allowed);
   }
 
  private:
-  /// In fp32 the relative error decides; the rule's yardstick is of the same size.
+  /// In fp32 the yardstick computes as precisely as the kernels, in another order: its sums of d
+  /// products run in several parts, a kernel's in one, and err less. So a small relative error
+  /// will do as well.
   void check_tensor(std::string_view name, const HeadTensor& x, const HeadTensor& ref,
                     const Tolerance& tolerance) const {
     const ErrorReport report = compare(x.data, ref.data);
-    EXPECT_FALSE(report.has_nan) << name;
-    const bool precise = problem.dtype == DType::fp32 && report.rel_fro_error < kFp32RelError;
+    const bool precise =
+        problem.dtype == DType::fp32 && !report.has_nan && report.rel_fro_error <= kFp32RelError;
     if (!(precise || within(report, tolerance))) {
-      ADD_FAILURE() << name << ": max error " << report.max_abs_error << " at "
-                    << report.worst_index << ", relative " << report.rel_fro_error
-                    << "; allowed: max error " << tolerance.max_abs;
+      ADD_FAILURE() << name << (report.has_nan ? ": NaN, " : ": ") << "max error "
+                    << report.max_abs_error << " at " << report.worst_index << ", relative "
+                    << report.rel_fro_error << "; allowed: max error " << tolerance.max_abs;
     }
   }
 };
@@ -89,9 +74,9 @@ struct Precision {
 class ForwardKernels : public ::testing::TestWithParam<Precision> {
  protected:
   AttentionProblem problem(Index N, Index N_kv, Mask mask = Mask::none()) const {
-    return {.batch = 2,
-            .heads = 3,
-            .kv_heads = 3,
+    return {.batch = 8,
+            .heads = 6,
+            .kv_heads = 6,
             .N = N,
             .N_kv = N_kv,
             .d = GetParam().d,
@@ -179,30 +164,17 @@ TEST_P(ForwardKernels, FindTheNeedle) {
   check_all(problem(256, 256), {.kind = InputKind::needle, .seed = 601});
 }
 
-/// Where two large logits nearly tie, the rounding of a stored score decides: the largest error of
-/// standard and of the yardstick is then one element's luck, and their mean errors are compared.
-/// The kernels that store no scores obey the rule for the largest.
 TEST_P(ForwardKernels, StandLargeLogits) {
   ATTNSCOPE_NEEDS_GPU();
   const InputSpec outliers{.kind = InputKind::outlier, .seed = 600};
-  for (const AttentionProblem& large : {problem(256, 512), problem(211, 211, Mask::causal())}) {
-    const Expected expected(large, outliers);
-    for (const ForwardCase& forward_case : all_cases(large)) {
-      if (forward_case.kernel->name != "standard") {
-        expected.check(forward_case);
-        continue;
-      }
-      const ForwardRun run = run_forward(forward_case, large, expected.inputs);
-      const ErrorReport report = compare(run.result.O.data, expected.reference.O.data);
-      EXPECT_FALSE(report.has_nan);
-      EXPECT_LE(report.rel_fro_error, 2 * expected.yardstick_rel_error) << describe(large);
-    }
-  }
+  check_all(problem(256, 512), outliers);
+  check_all(problem(211, 211, Mask::causal()), outliers);
 }
 
 TEST_P(ForwardKernels, AreTheSameToTheBitOnEveryRun) {
   ATTNSCOPE_NEEDS_GPU();
-  const AttentionProblem repeated = problem(512, 777, Mask::causal());
+  AttentionProblem repeated = problem(512, 777, Mask::causal());
+  repeated.batch = 2;
   const AttentionInputs inputs = make_inputs(repeated, {.seed = 700});
   for (const ForwardCase& forward_case : all_cases(repeated)) {
     const ForwardRun first = run_forward(forward_case, repeated, inputs);
