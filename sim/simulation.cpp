@@ -220,8 +220,10 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
   report.pass = request.pass;
   report.tiling = *tiling;
   report.carry = request.carry;
+  report.output_rows = request.output_rows;
   report.gpu = request.gpu.name;
-  const ScheduleOptions options = schedule_options(request.problem, request.carry, request.gpu);
+  ScheduleOptions options = schedule_options(request.problem, request.carry, request.gpu);
+  options.output_rows = request.output_rows;
   const Pass pass = make_pass(*algorithm, request.pass, options);
   const PassRun run{request.problem, *tiling, options, {}};
   add_occupancy(report, occupancy_of(pass, run), request.gpu);

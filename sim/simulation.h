@@ -24,6 +24,7 @@ struct SimulationRequest {
   PassKind pass = PassKind::forward;
   std::optional<Tiling> tiling;  ///< nothing: default_tiling()
   Carry carry = Carry::problem;
+  Index output_rows = 0;  ///< standard: rows of O that a thread block of P V makes; 0: Br
   GpuDescription gpu;
   bool allow_overflow = false;  ///< count a tiling that does not fit on chip
 };
@@ -47,6 +48,7 @@ struct SimulationReport {
   PassKind pass = PassKind::forward;
   Tiling tiling;
   Carry carry = Carry::problem;
+  Index output_rows = 0;  ///< standard: of P V's tile; 0: Br
   std::string gpu;
 
   Bytes paper;

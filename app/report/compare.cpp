@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/report/output_tile.h"
 #include "app/report/reasons.h"
 
 namespace attnscope {
@@ -133,6 +134,7 @@ Result<Comparison> model_and_compare(const RecordingRow& run, const GpuDescripti
                             .pass = *pass,
                             .tiling = run.tiling,
                             .carry = run.carry,
+                            .output_rows = fitted_output_rows(run).value_or(0),
                             .gpu = gpu,
                             .allow_overflow = true};
   const auto model = simulate(request);

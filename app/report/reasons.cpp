@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/report/number_text.h"
+#include "app/report/output_tile.h"
 
 namespace attnscope {
 namespace {
@@ -42,17 +43,6 @@ std::string tile_with(double inverse_sum) {
   return "";
 }
 
-/// The recorded bytes of a counter in a launch of the run.
-std::optional<double> launch_counter(const RecordingRow& run, std::string_view launch,
-                                     std::string_view counter_name) {
-  for (const LaunchCounters& recorded : run.measurement->launches) {
-    if (recorded.name != launch) continue;
-    const auto found = recorded.counters.find(counter_name);
-    if (found != recorded.counters.end()) return found->second;
-  }
-  return std::nullopt;
-}
-
 /// What the bytes of Q K^T say about the tile that was used; empty without them.
 std::string scores_tile_sentence(const SimulationReport& model, const RecordingRow& run) {
   const auto scores_read = launch_counter(run, "scores", counter::kRequestedReadBytes);
@@ -64,20 +54,15 @@ std::string scores_tile_sentence(const SimulationReport& model, const RecordingR
                      recorded, tile_with(recorded), model.tiling.Br, model.tiling.Bc, assumed);
 }
 
-/// What the bytes of P V say: P is read once, V once for every BM rows of O; empty without them.
+/// What the bytes of P V say: P is read once, V once for every row tile of O; empty without them.
 std::string output_tile_sentence(const SimulationReport& model, const RecordingRow& run) {
-  const auto output_read = launch_counter(run, "output", counter::kRequestedReadBytes);
-  if (!output_read) return "";
-  const AttentionProblem& problem = model.problem;
-  const double heads = static_cast<double>(problem.batch * problem.heads);
-  const double N = static_cast<double>(problem.N);
-  const double e = static_cast<double>(size_bytes(problem.dtype));
-  const double P_bytes = heads * N * static_cast<double>(problem.N_kv) * e;
-  const double V_bytes = heads * static_cast<double>(problem.N_kv * problem.d) * e;
-  if (*output_read <= P_bytes) return "; P V read less than the whole of P";
-  const double V_reads = (*output_read - P_bytes) / V_bytes;
-  return fmt::format("; P V read V {:.4g} times, once for every {:.4g} rows of O (modelled: {})",
-                     V_reads, N / V_reads, model.tiling.Br);
+  if (!launch_counter(run, "output", counter::kRequestedReadBytes)) return "";
+  const auto V_reads = output_V_reads(run);
+  if (!V_reads) return "; P V read less than the whole of P";
+  const std::string text = fmt::format("; P V read V {:.4g} times, once for every {:.4g} rows of O",
+                                       *V_reads, static_cast<double>(model.problem.N) / *V_reads);
+  if (model.output_rows > 0) return text + " (the model takes this from its bytes)";
+  return text + fmt::format(" (modelled: {})", model.tiling.Br);
 }
 
 /// Both products for the whole pass, else the launch's own.
@@ -105,8 +90,13 @@ std::string product_reason(const ComparisonLine& line, const SimulationReport& m
 std::string requested_reason(const ComparisonLine& line, const SimulationReport& model,
                              const RecordingRow& run) {
   const double gap = *line.gap_percent;
-  if (std::abs(gap) <= kAgreementPercent) return "agrees";
-  if (model.algorithm == "standard" && line.quantity == "read" && line.launch != "softmax") {
+  const bool product =
+      model.algorithm == "standard" && line.quantity == "read" && line.launch != "softmax";
+  if (std::abs(gap) <= kAgreementPercent) {
+    const bool fitted = product && model.output_rows > 0 && line.launch != "scores";
+    return fitted ? "agrees" + output_tile_sentence(model, run) : "agrees";
+  }
+  if (product) {
     return product_reason(line, model, run, "cuBLAS read its panels otherwise than modelled");
   }
   const double difference = *line.recorded - line.modelled;

@@ -17,6 +17,8 @@ struct ScheduleOptions {
   Index softmax_panel_cols = 0;
   /// The same for the backward pass, which holds a row of P and one of dP.
   Index gradient_panel_cols = 0;
+  /// standard: rows of O that a thread block of P V makes, reading V once; 0 for Br.
+  Index output_rows = 0;
   /// Backward, grouped heads: dK and dV of a group's query heads are summed when more than 1.
   Index heads_per_kv_head = 1;
 };

@@ -73,6 +73,9 @@ TileGrid softmax_row_grid(const AttentionProblem& problem, const Tiling& tiling,
 /// The same for the backward pass.
 TileGrid gradient_row_grid(const AttentionProblem& problem, const Tiling& tiling,
                            const ScheduleOptions& options);
+/// The grid of standard's output product: row tiles of ScheduleOptions::output_rows.
+TileGrid output_grid(const AttentionProblem& problem, const Tiling& tiling,
+                     const ScheduleOptions& options);
 /// One thread block for each row tile.
 Index block_per_row_tile(const TileGrid& grid);
 /// One thread block for each column tile.

@@ -28,6 +28,12 @@ TileGrid gradient_row_grid(const AttentionProblem& problem, const Tiling& tiling
   return {problem, {softmax_rows_per_block(problem.N_kv), cols}, options};
 }
 
+TileGrid output_grid(const AttentionProblem& problem, const Tiling& tiling,
+                     const ScheduleOptions& options) {
+  const Index rows = options.output_rows > 0 ? options.output_rows : tiling.Br;
+  return {problem, {rows, tiling.Bc}, options};
+}
+
 Index block_per_row_tile(const TileGrid& grid) {
   return grid.Tr();
 }

@@ -186,7 +186,7 @@ Pass standard_forward_pass(const ScheduleOptions& options) {
     softmax.pseudo_code = kTwoSweepPseudoCode;
   }
   const Launch output{.name = "output",
-                      .grid = plain_grid,
+                      .grid = output_grid,
                       .blocks_per_head = block_per_row_tile,
                       .program = standard_output,
                       .pseudo_code = kOutputPseudoCode,

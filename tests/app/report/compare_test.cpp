@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "app/report/comparison_report.h"
+#include "app/report/output_tile.h"
+#include "sim/device/assets.h"
 #include "tests/app/report/recorded_run.h"
 
 namespace attnscope {
@@ -89,6 +91,63 @@ TEST_F(Compare, RowsOfTheOutputTileAreReadFromTheBytesOfV) {
   ASSERT_NE(output, comparison.lines.end());
   EXPECT_THAT(output->reason, HasSubstr("P V read V 4 times, once for every 256 rows of O"));
   EXPECT_THAT(output->reason, ::testing::Not(HasSubstr("Q K^T")));
+}
+
+TEST_F(Compare, TheOutputProductIsModelledWithTheTileThatItsBytesTell) {
+  RecordingRow row = agreeing_run("standard", gpu);
+  const double saved = 4.0 * 2.0 * 1024.0 * 64.0 * 2.0;  // V read 4 times instead of 8
+  counter_of(row, counter::kRequestedReadBytes) -= saved;
+  for (LaunchCounters& launch : row.measurement->launches) {
+    if (launch.name == "output") {
+      launch.counters[std::string(counter::kRequestedReadBytes)] -= saved;
+    }
+  }
+  EXPECT_EQ(fitted_output_rows(row), 256);
+  const auto comparison = model_and_compare(row, gpu);
+  ASSERT_TRUE(comparison);
+  int reads = 0;
+  for (const ComparisonLine& line : comparison.value().lines) {
+    if (line.level != Level::requested || line.quantity != "read") continue;
+    EXPECT_EQ(line.gap_percent, 0.0) << line.launch;
+    ++reads;
+  }
+  EXPECT_EQ(reads, 4);  // the pass and its three launches
+  EXPECT_THAT(comparison.value().find(Level::requested, "read")->reason,
+              HasSubstr("once for every 256 rows of O (the model takes this from its bytes)"));
+}
+
+TEST_F(Compare, BytesThatFitNoTileOfTheOutputLeaveTheModelAlone) {
+  RecordingRow row = agreeing_run("standard", gpu);
+  for (LaunchCounters& launch : row.measurement->launches) {
+    if (launch.name == "output") {
+      launch.counters[std::string(counter::kRequestedReadBytes)] += 0.5 * 2.0 * 1024.0 * 64.0 * 2.0;
+    }
+  }
+  EXPECT_EQ(fitted_output_rows(row), std::nullopt);  // 8.5 reads
+  EXPECT_EQ(fitted_output_rows(recorded_run("standard")), std::nullopt);
+  const auto comparison = model_and_compare(row, gpu);
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(comparison.value().model.output_rows, 0);
+}
+
+TEST_F(Compare, ShippedRunsOfStandardCloseLaunchByLaunch) {
+  const auto recording = read_recording(find_asset("recordings", "h200").value());
+  ASSERT_TRUE(recording);
+  int runs = 0;
+  for (const RecordingRow& row : recording.value().rows) {
+    if (row.algorithm != "standard" || !row.measurement) continue;
+    if (row.problem.N < 1024 || row.problem.heads == 1) continue;
+    const auto comparison = model_and_compare(row, gpu);
+    ASSERT_TRUE(comparison);
+    for (const ComparisonLine& line : comparison.value().lines) {
+      if (line.level != Level::requested) continue;
+      EXPECT_LE(std::abs(*line.gap_percent), kAgreementPercent)
+          << "N " << row.problem.N << " d " << row.problem.d << " " << line.launch << " "
+          << line.quantity;
+    }
+    ++runs;
+  }
+  EXPECT_GE(runs, 10);
 }
 
 TEST_F(Compare, ALaunchsDramIsHeldAgainstTheLaunchsOwnRequests) {

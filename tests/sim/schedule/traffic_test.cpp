@@ -25,8 +25,7 @@ const Shape4 kShapes[] = {
     {16, 16, 16, 1024, 1024, 64, {64, 256}, DType::fp16},
 };
 
-SimulationReport simulate_shape(const Shape4& s, std::string_view algorithm,
-                                const Mask& mask = Mask::none(), Carry carry = Carry::problem) {
+SimulationRequest request_for(const Shape4& s, std::string_view algorithm) {
   SimulationRequest request;
   request.problem = {.batch = s.batch,
                      .heads = s.heads,
@@ -34,13 +33,19 @@ SimulationReport simulate_shape(const Shape4& s, std::string_view algorithm,
                      .N = s.N,
                      .N_kv = s.N_kv,
                      .d = s.d,
-                     .dtype = s.dtype,
-                     .mask = mask};
+                     .dtype = s.dtype};
   request.algorithm = algorithm;
   request.tiling = s.tiling;
-  request.carry = carry;
   request.gpu = load_gpu("h200").value();
   request.allow_overflow = true;
+  return request;
+}
+
+SimulationReport simulate_shape(const Shape4& s, std::string_view algorithm,
+                                const Mask& mask = Mask::none(), Carry carry = Carry::problem) {
+  SimulationRequest request = request_for(s, algorithm);
+  request.problem.mask = mask;
+  request.carry = carry;
   Result<SimulationReport> report = simulate(request);
   EXPECT_TRUE(report.ok()) << report.error().message;
   return std::move(report).value();
@@ -95,6 +100,22 @@ TEST(Traffic, Flash1WithTheFp32CarryMovesOInFourBytesAndConvertsItOnce) {
     EXPECT_EQ(report.requested.read_bytes,
               heads * (2 * s.N_kv * s.d * e + Tc * (Nd * e + Nd * 4 + 8 * s.N) + Nd * 4));
     EXPECT_EQ(report.requested.write_bytes, heads * (Tc * (Nd * 4 + 8 * s.N) + Nd * e));
+  }
+}
+
+TEST(Traffic, StandardReadsVOnceForEachTileOfItsOutputProduct) {
+  for (const Shape4& s : kShapes) {
+    SimulationRequest request = request_for(s, "standard");
+    const SimulationReport as_scores = simulate(request).value();
+    request.output_rows = 4 * s.tiling.Br;
+    const SimulationReport own = simulate(request).value();
+    const Index V_bytes = s.batch * s.heads * s.N_kv * s.d * size_bytes(s.dtype);
+    EXPECT_EQ(of(as_scores.by_tensor, Tensor::V).read_bytes, ceil_div(s.N, s.tiling.Br) * V_bytes);
+    EXPECT_EQ(of(own.by_tensor, Tensor::V).read_bytes, ceil_div(s.N, 4 * s.tiling.Br) * V_bytes);
+    for (const Tensor tensor : {Tensor::Q, Tensor::K, Tensor::S, Tensor::P, Tensor::O}) {
+      EXPECT_EQ(of(own.by_tensor, tensor), of(as_scores.by_tensor, tensor));
+    }
+    EXPECT_EQ(own.paper, as_scores.paper);
   }
 }
 
