@@ -1,0 +1,31 @@
+// Defaults of the sanitizers for the desktop app, whose OpenGL driver and fonts come from libraries
+// that we did not write: their own findings are not ours to mend. Linked in under the sanitizer
+// presets only.
+
+/// What Mesa and fontconfig keep until the process ends. A leak counts as theirs only when one of
+/// these libraries is on its stack.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libEGL_mesa.so\n"
+         "leak:libGLX_mesa.so\n"
+         "leak:_dri.so\n"
+         "leak:libgallium\n"
+         "leak:libLLVM\n"
+         "leak:libfontconfig.so\n";
+}
+
+/// Mesa's own threads synchronise in code that is not instrumented.
+extern "C" const char* __tsan_default_suppressions() {
+  return "called_from_lib:libEGL_mesa.so\n"
+         "called_from_lib:swrast_dri.so\n"
+         "called_from_lib:libgallium\n"
+         "called_from_lib:libLLVM\n"
+         "race:swrast_dri.so\n"
+         "race:libEGL_mesa.so\n";
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+/// Keeps libraries loaded, so that a leak's stack at exit still names the library it lies in.
+extern "C" int dlclose(void* /*handle*/) {
+  return 0;
+}
+#endif
