@@ -77,7 +77,18 @@ std::string join(const std::vector<Tiling>& tilings) {
   return text;
 }
 
+/// What only the model knows: score functions and sequences of their own lengths.
+std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProblem& problem) {
+  const std::string extras = extras_text(problem);
+  if (extras.empty()) return std::nullopt;
+  return invalid_request(
+      fmt::format("the problem has {}; kernel {} takes plain softmax attention over whole "
+                  "sequences, attnscope-cli simulate takes all of them",
+                  extras, kernel.name));
+}
+
 std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem& problem) {
+  if (auto error = check_extras(kernel, problem)) return error;
   if (problem.mask.is_none() || problem.mask.is_causal()) return std::nullopt;
   return invalid_request(fmt::format("mask is {}; kernel {} takes none, causal or causal:top-left",
                                      to_string(problem.mask), kernel.name));

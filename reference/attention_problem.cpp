@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "reference/sequences.h"
+
 namespace attnscope {
 
 std::string_view to_string(DType dtype) {
@@ -48,9 +50,6 @@ std::string to_string(const Mask& mask) {
 
 namespace {
 
-/// No key lies farther from a diagonal than this.
-constexpr Index kLongestSide = 2 * kMaxSequenceLength;
-
 /// A whole decimal number of at least -1, or nothing.
 std::optional<Index> parse_window_side(std::string_view text) {
   Index value = 0;
@@ -75,26 +74,17 @@ std::optional<Mask> parse_mask(std::string_view text) {
   const bool is_top_left = sides.ends_with(kTopLeft);
   if (is_top_left) sides.remove_suffix(kTopLeft.size());
   const std::size_t comma = sides.find(',');
-  if (comma == std::string_view::npos) return std::nullopt;
+  if (comma == std::string_view::npos) {
+    const auto keys = parse_window_side(sides);
+    if (!keys || *keys < 1 || is_top_left) return std::nullopt;
+    return Mask::window(*keys - 1, 0);
+  }
   const auto left = parse_window_side(sides.substr(0, comma));
   const auto right = parse_window_side(sides.substr(comma + 1));
   if (!left || !right) return std::nullopt;
   Mask mask = Mask::window(*left, *right);
   if (is_top_left) mask.alignment = Mask::Alignment::top_left;
   return mask;
-}
-
-KeyRange AttentionProblem::keys_of(Index query) const {
-  const Index centre = diagonal(query);
-  KeyRange keys{0, N_kv};
-  // A side longer than any sequence sees all; cutting it there keeps the sums in range
-  if (mask.left != Mask::kUnlimited) {
-    keys.begin = std::clamp<Index>(centre - std::min(mask.left, kLongestSide), 0, N_kv);
-  }
-  if (mask.right != Mask::kUnlimited) {
-    keys.end = std::clamp<Index>(centre + std::min(mask.right, kLongestSide) + 1, 0, N_kv);
-  }
-  return keys;
 }
 
 namespace {
@@ -129,7 +119,9 @@ std::optional<std::string> validate(const AttentionProblem& problem) {
   if (problem.mask.left < Mask::kUnlimited || problem.mask.right < Mask::kUnlimited) {
     return fmt::format("mask {} has a side below -1; -1 means unlimited", to_string(problem.mask));
   }
-  return std::nullopt;
+  if (auto error = validate(problem.score, problem.heads)) return error;
+  if (auto error = validate_key_lengths(problem)) return error;
+  return validate_packing(problem);
 }
 
 std::optional<std::string> validate(const Tiling& tiling) {

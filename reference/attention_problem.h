@@ -17,6 +17,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "reference/score_function.h"
 
 namespace attnscope {
 
@@ -62,7 +65,8 @@ struct Mask {
 };
 
 /// "none", "causal", "causal:top-left", "window:LEFT,RIGHT", "window:LEFT,RIGHT:top-left"; the
-/// command line's spelling. A side of -1 is unlimited.
+/// command line's spelling. A side of -1 is unlimited. parse_mask() also takes "window:KEYS", the
+/// last KEYS keys up to the diagonal, at least 1: window:KEYS-1,0.
 std::string to_string(const Mask& mask);
 std::optional<Mask> parse_mask(std::string_view text);
 
@@ -72,6 +76,15 @@ struct KeyRange {
   Index end = 0;
   Index size() const { return end > begin ? end - begin : 0; }
   bool operator==(const KeyRange&) const = default;
+};
+
+/// The queries and keys of one sequence: of the whole head, or of one of those packed into it.
+struct Sequence {
+  Index query_begin = 0;
+  Index query_end = 0;
+  KeyRange keys;
+  Index queries() const { return query_end - query_begin; }
+  bool operator==(const Sequence&) const = default;
 };
 
 /// One attention computation over a batch of heads.
@@ -84,22 +97,50 @@ struct AttentionProblem {
   Index d = 64;        ///< head dimension
   DType dtype = DType::bf16;
   Mask mask;
+  ScoreFunction score;
+
+  /// Key padding: valid keys of each batch entry, [B], each at most N_kv; empty: all of them. Keys
+  /// beyond are hidden from every query; the diagonal stays where N and N_kv put it.
+  std::vector<Index> key_lengths;
+  /// Packed sequences, as flash-attention's varlen interface has them: sequence s has the queries
+  /// [cu_seqlens_q[s], cu_seqlens_q[s + 1]) and the keys [cu_seqlens_k[s], cu_seqlens_k[s + 1]). A
+  /// query sees the keys of its own sequence only, under the mask aligned to that sequence. Both
+  /// begin with 0 and end with N and N_kv; batch is 1. Empty: one sequence.
+  std::vector<Index> cu_seqlens_q;
+  std::vector<Index> cu_seqlens_k;
 
   /// tau of the papers: 1 / sqrt(d).
   double softmax_scale() const { return 1.0 / std::sqrt(static_cast<double>(d)); }
   Index heads_per_kv_head() const { return heads / kv_heads; }
   Index kv_head_of(Index head) const { return head / heads_per_kv_head(); }
 
+  bool is_packed() const { return !cu_seqlens_q.empty(); }
+  bool has_key_lengths() const { return !key_lengths.empty(); }
+  Index sequence_count() const {
+    return is_packed() ? static_cast<Index>(cu_seqlens_q.size()) - 1 : 1;
+  }
+  Sequence sequence(Index s) const;
+  /// The sequence that query row q belongs to.
+  Sequence sequence_of(Index query) const;
+
   /// Position on the key axis that query row q is aligned with, before the band is applied.
   Index diagonal(Index query) const {
+    if (is_packed()) return aligned_key(query, mask.alignment);
     return mask.alignment == Mask::Alignment::bottom_right ? query + N_kv - N : query;
   }
-  /// Keys that query row q attends to, clipped to [0, N_kv).
-  KeyRange keys_of(Index query) const;
-  bool attends(Index query, Index key) const {
-    const KeyRange keys = keys_of(query);
+  /// The key that query row q is aligned with inside its sequence.
+  Index aligned_key(Index query, Mask::Alignment alignment) const;
+  /// Keys that query row q of batch entry b attends to, clipped to those of its sequence. Only key
+  /// lengths make batch entries differ.
+  KeyRange keys_of(Index query, Index b = 0) const;
+  bool attends(Index query, Index key, Index b = 0) const {
+    const KeyRange keys = keys_of(query, b);
     return key >= keys.begin && key < keys.end;
   }
+  /// What ALiBi adds to the score of query head h: -slope |k - (q + N_kv - N)|. Needs slopes.
+  double alibi_bias(Index h, Index query, Index key) const;
+  /// The factor Z of dropout for one element of P: 0, or 1 / (1 - p). Needs a dropout.
+  double dropout_factor(Index b, Index h, Index query, Index key) const;
 
   bool operator==(const AttentionProblem&) const = default;
 };
@@ -115,6 +156,10 @@ inline constexpr double kMaxMultiplyAdds = 0x1p57;
 
 /// Nothing when the problem can be computed, else one line: what, why, what would be accepted.
 std::optional<std::string> validate(const AttentionProblem& problem);
+
+/// What a problem has beside sizes, precision and mask, for people: "", or for example
+/// "softcap 30, key lengths 5,7" or "alibi, 3 packed sequences".
+std::string extras_text(const AttentionProblem& problem);
 
 /// Rows and columns of a tile of S: Br query rows by Bc key columns. Either may exceed the
 /// sequence. For `standard`: BM and BN, the tile of its matrix products.

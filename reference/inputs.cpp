@@ -112,9 +112,16 @@ AttentionInputs make_inputs(const AttentionProblem& problem, const InputSpec& sp
           generate(problem, InputTensor::V, spec), generate(problem, InputTensor::dO, spec)};
 }
 
-AttentionProblem one_head_of(const AttentionProblem& problem) {
+AttentionProblem one_head_of(const AttentionProblem& problem, Index b, Index h) {
   AttentionProblem one_head = problem;
   one_head.batch = one_head.heads = one_head.kv_heads = 1;
+  if (problem.has_key_lengths()) {
+    one_head.key_lengths = {problem.key_lengths[static_cast<std::size_t>(b)]};
+  }
+  ScoreFunction& score = one_head.score;
+  if (score.has_alibi()) score.alibi_slopes = {score.alibi_slopes[static_cast<std::size_t>(h)]};
+  score.dropout.first_batch += b;
+  score.dropout.first_head += h;
   return one_head;
 }
 

@@ -34,8 +34,9 @@ struct AttentionInputs {
 /// Generates all four tensors. The problem must be valid.
 AttentionInputs make_inputs(const AttentionProblem& problem, const InputSpec& spec);
 
-/// One head of a problem, as a problem of its own: batch, heads and KV heads are 1.
-AttentionProblem one_head_of(const AttentionProblem& problem);
+/// Head (b, h) of a problem, as a problem of its own: batch, heads and KV heads are 1; key length,
+/// ALiBi slope and dropout bits are those of the head.
+AttentionProblem one_head_of(const AttentionProblem& problem, Index b = 0, Index h = 0);
 /// The tensors of query head (b, h) and of the KV head that it reads, each [1, 1, rows, d]: the
 /// same values as make_inputs() has there, without generating the rest.
 AttentionInputs make_head_inputs(const AttentionProblem& problem, const InputSpec& spec, Index b,

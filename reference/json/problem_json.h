@@ -1,6 +1,9 @@
 /// The "problem" and "tiling" objects of every AttnScope JSON file (simulations, recordings,
 /// scenes):
 ///   {"batch","heads","kv_heads","seq_len","kv_len","head_dim","dtype","mask"}, {"Br","Bc"}
+/// and, where the problem has them: "softcap": C, "alibi": "standard" or the slopes, "dropout":
+/// {"probability","seed","first_batch","first_head"}, "key_lengths", "cu_seqlens_q",
+/// "cu_seqlens_k": lists of integers.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -63,6 +63,19 @@ TEST(KernelCatalog, DescribesEveryKernel) {
   EXPECT_EQ(find_kernel("flash9"), nullptr);
 }
 
+TEST(KernelCatalog, RefusesScoreFunctionsAndSequencesByName) {
+  for (const KernelInfo& kernel : catalog()) {
+    AttentionProblem problem = problem_of(DType::bf16, 64);
+    problem.score.soft_cap = 30;
+    EXPECT_THAT(refusal(kernel, problem), HasSubstr("the problem has softcap 30; kernel"));
+    problem = problem_of(DType::bf16, 64);
+    problem.key_lengths = {7};
+    EXPECT_THAT(refusal(kernel, problem), HasSubstr("key lengths 7"));
+    if (!kernel.has_backward) continue;
+    EXPECT_THAT(backward_refusal(kernel, problem), HasSubstr("key lengths 7"));
+  }
+}
+
 TEST(KernelCatalog, EveryKernelTakesEveryDTypeAndHeadDimInItsOwnTilings) {
   for (const KernelInfo& kernel : catalog()) {
     for (DType dtype : kDTypes) {

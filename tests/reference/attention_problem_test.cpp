@@ -82,6 +82,11 @@ TEST(Mask, SpellingsRoundTrip) {
   }
 }
 
+TEST(Mask, AWindowOfKeysEndsAtTheDiagonal) {
+  EXPECT_EQ(parse_mask("window:1"), Mask::window(0, 0));
+  EXPECT_EQ(parse_mask("window:4"), Mask::window(3, 0));
+}
+
 TEST(Mask, MalformedSpellingsAreRefused) {
   for (const char* text : {"",
                            "Causal",
@@ -91,7 +96,9 @@ TEST(Mask, MalformedSpellingsAreRefused) {
                            "causal:bottom",
                            "window",
                            "window:",
-                           "window:3",
+                           "window:0",
+                           "window:-1",
+                           "window:3:top-left",
                            "window:3,",
                            "window:,3",
                            "window:3,4,5",

@@ -35,6 +35,21 @@ TEST(ProblemJson, RoundTripsEveryMaskAndPrecision) {
   }
 }
 
+TEST(ProblemJson, RoundTripsScoreFunctionsAndSequences) {
+  AttentionProblem problem;
+  problem.heads = problem.kv_heads = 2;
+  problem.score = {30.0, standard_alibi_slopes(2), {0.125, ~std::uint64_t{0}, 3, 4}};
+  problem.key_lengths = {5};
+  EXPECT_EQ(read(problem_to_json(problem)), problem);
+  EXPECT_EQ(problem_to_json(problem)["alibi"], "standard");
+  problem.score.alibi_slopes = {0.5, 0.25};
+  problem.key_lengths.clear();
+  problem.cu_seqlens_q = {0, 24, 1024};
+  problem.cu_seqlens_k = {0, 0, 1024};
+  EXPECT_EQ(read(problem_to_json(problem)), problem);
+  EXPECT_FALSE(problem_to_json(AttentionProblem{}).contains("softcap"));
+}
+
 TEST(ProblemJson, LeftOutFieldsTakeTheCommandLinesDefaults) {
   const AttentionProblem problem = read({{"seq_len", 64}, {"head_dim", 16}, {"heads", 4}});
   EXPECT_EQ(problem.kv_heads, 4);
@@ -68,6 +83,21 @@ TEST(ProblemJson, NamesThePathOfWhatIsWrong) {
         read({{"seq_len", 64}, {"head_dim", 16}, {"heads", 4}, {"kv_heads", 3}});
       },
       message("must divide heads"));
+  EXPECT_THAT(
+      [] {
+        read({{"seq_len", 64}, {"head_dim", 16}, {"dropout", {{"probability", 1.0}}}});
+      },
+      message("dropout is 1; it must be"));
+  EXPECT_THAT(
+      [] {
+        read({{"seq_len", 64}, {"head_dim", 16}, {"key_lengths", {1.5}}});
+      },
+      message("key_lengths: expected integers, found number"));
+  EXPECT_THAT(
+      [] {
+        read({{"seq_len", 64}, {"head_dim", 16}, {"alibi", "steep"}});
+      },
+      message("\"steep\" is neither"));
   EXPECT_THAT([] { read(nlohmann::json::array()); }, message("expected an object, found array"));
 }
 

@@ -1,0 +1,30 @@
+/// The bits of dropout, for plain C++ and for CUDA device code. Whether an element of P is dropped
+/// depends on (seed, b, h, query, key) alone: never on the tiling, the thread or the pass, so the
+/// backward pass draws the forward pass's bits again.
+#pragma once
+
+#include <cstdint>
+
+#include "reference/host_device.h"
+#include "reference/philox.h"
+
+namespace attnscope {
+
+/// The word of element (b, h, query, key); `h` counts query heads. One Philox block serves four
+/// neighbouring keys. The constant keeps these words apart from those of inputs of the same seed.
+ATTNSCOPE_HOST_DEVICE constexpr std::uint32_t dropout_word(std::uint64_t seed, std::uint32_t b,
+                                                           std::uint32_t h, std::uint32_t query,
+                                                           std::uint32_t key) {
+  constexpr std::uint32_t kDropoutStream = 0x64726F70u;  // "drop"
+  const PhiloxWords words =
+      philox4x32_10({{key / 4, query, h, b}}, static_cast<std::uint32_t>(seed),
+                    static_cast<std::uint32_t>(seed >> 32) ^ kDropoutStream);
+  return words.word[key % 4];
+}
+
+/// An element is dropped when its word lies below this. `probability` lies in [0, 1).
+ATTNSCOPE_HOST_DEVICE constexpr std::uint32_t dropout_threshold(double probability) {
+  return static_cast<std::uint32_t>(probability * 4294967296.0);
+}
+
+}  // namespace attnscope

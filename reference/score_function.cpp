@@ -1,0 +1,59 @@
+#include "reference/score_function.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace attnscope {
+
+std::vector<double> standard_alibi_slopes(std::int64_t heads) {
+  std::vector<double> slopes;
+  for (std::int64_t h = 0; h < heads; ++h) {
+    slopes.push_back(std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(heads)));
+  }
+  return slopes;
+}
+
+std::string to_string(const ScoreFunction& score) {
+  std::string text;
+  const auto add = [&text](const std::string& part) {
+    if (!text.empty()) text += ", ";
+    text += part;
+  };
+  if (score.soft_cap) add(fmt::format("softcap {}", *score.soft_cap));
+  if (score.has_alibi()) add("alibi");
+  if (score.has_dropout()) {
+    add(fmt::format("dropout {} (seed {})", score.dropout.probability, score.dropout.seed));
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::optional<std::string> validate(const ScoreFunction& score, std::int64_t heads) {
+  if (score.soft_cap && !(*score.soft_cap > 0 && std::isfinite(*score.soft_cap))) {
+    return fmt::format("softcap is {}; it must be a number above 0, for example 30",
+                       *score.soft_cap);
+  }
+  if (score.has_alibi()) {
+    const auto count = static_cast<std::int64_t>(score.alibi_slopes.size());
+    if (count != heads) {
+      return fmt::format("alibi has {} slopes for {} heads; it takes one for each query head",
+                         count, heads);
+    }
+    const auto is_finite = [](double slope) { return std::isfinite(slope); };
+    if (!std::all_of(score.alibi_slopes.begin(), score.alibi_slopes.end(), is_finite)) {
+      return "alibi has a slope that is not finite; every slope must be a finite number";
+    }
+  }
+  const double probability = score.dropout.probability;
+  if (!(probability >= 0 && probability < 1)) {
+    return fmt::format("dropout is {}; it must be at least 0 and less than 1", probability);
+  }
+  if (score.dropout.first_batch < 0 || score.dropout.first_head < 0) {
+    return fmt::format("dropout starts at batch entry {} and head {}; neither may be negative",
+                       score.dropout.first_batch, score.dropout.first_head);
+  }
+  return std::nullopt;
+}
+
+}  // namespace attnscope

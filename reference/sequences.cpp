@@ -1,0 +1,148 @@
+#include "reference/sequences.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "reference/dropout.h"
+
+namespace attnscope {
+
+namespace {
+
+/// No key lies farther from a diagonal than this.
+constexpr Index kLongestSide = 2 * kMaxSequenceLength;
+
+Index at(const std::vector<Index>& values, Index index) {
+  return values[static_cast<std::size_t>(index)];
+}
+
+}  // namespace
+
+Sequence AttentionProblem::sequence(Index s) const {
+  if (!is_packed()) return {0, N, {0, N_kv}};
+  return {
+      at(cu_seqlens_q, s), at(cu_seqlens_q, s + 1), {at(cu_seqlens_k, s), at(cu_seqlens_k, s + 1)}};
+}
+
+Sequence AttentionProblem::sequence_of(Index query) const {
+  if (!is_packed()) return sequence(0);
+  const auto past = std::upper_bound(cu_seqlens_q.begin(), cu_seqlens_q.end(), query);
+  return sequence(past - cu_seqlens_q.begin() - 1);
+}
+
+Index AttentionProblem::aligned_key(Index query, Mask::Alignment alignment) const {
+  const Sequence own = sequence_of(query);
+  const Index top_left = own.keys.begin + query - own.query_begin;
+  if (alignment == Mask::Alignment::top_left) return top_left;
+  return top_left + own.keys.end - own.keys.begin - own.queries();
+}
+
+KeyRange AttentionProblem::keys_of(Index query, Index b) const {
+  KeyRange own = is_packed() ? sequence_of(query).keys : KeyRange{0, N_kv};
+  if (has_key_lengths()) own.end = std::min(own.end, at(key_lengths, b));
+  KeyRange keys = own;
+  const Index centre = diagonal(query);
+  // A side longer than any sequence sees all; cutting it there keeps the sums in range
+  if (mask.left != Mask::kUnlimited) {
+    keys.begin = std::clamp(centre - std::min(mask.left, kLongestSide), own.begin, own.end);
+  }
+  if (mask.right != Mask::kUnlimited) {
+    keys.end = std::clamp(centre + std::min(mask.right, kLongestSide) + 1, own.begin, own.end);
+  }
+  return keys;
+}
+
+double AttentionProblem::alibi_bias(Index h, Index query, Index key) const {
+  const Index distance = std::abs(key - aligned_key(query, Mask::Alignment::bottom_right));
+  return -score.alibi_slopes[static_cast<std::size_t>(h)] * static_cast<double>(distance);
+}
+
+double AttentionProblem::dropout_factor(Index b, Index h, Index query, Index key) const {
+  const Dropout& dropout = score.dropout;
+  const std::uint32_t word =
+      dropout_word(dropout.seed, static_cast<std::uint32_t>(dropout.first_batch + b),
+                   static_cast<std::uint32_t>(dropout.first_head + h),
+                   static_cast<std::uint32_t>(query), static_cast<std::uint32_t>(key));
+  return word < dropout_threshold(dropout.probability) ? 0.0 : dropout.scale();
+}
+
+std::optional<std::string> validate_key_lengths(const AttentionProblem& problem) {
+  if (!problem.has_key_lengths()) return std::nullopt;
+  const auto count = static_cast<Index>(problem.key_lengths.size());
+  if (count != problem.batch) {
+    return fmt::format("key-lengths has {} numbers and batch is {}; it takes one for each entry",
+                       count, problem.batch);
+  }
+  for (const Index length : problem.key_lengths) {
+    if (length >= 0 && length <= problem.N_kv) continue;
+    return fmt::format("key-lengths has {}; each must lie between 0 and kv-len, which is {}",
+                       length, problem.N_kv);
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+std::optional<std::string> check_boundaries(std::string_view name, std::string_view length_name,
+                                            const std::vector<Index>& boundaries, Index length) {
+  if (boundaries.size() < 2 || boundaries.front() != 0) {
+    return fmt::format("{} must begin with 0 and have at least two numbers, for example 0,{}", name,
+                       length);
+  }
+  const auto fall = std::is_sorted_until(boundaries.begin(), boundaries.end());
+  if (fall != boundaries.end()) {
+    return fmt::format("{} has {} after {}; its numbers must not descend", name, *fall,
+                       *(fall - 1));
+  }
+  if (boundaries.back() != length) {
+    return fmt::format("{} ends with {}; it must end with {}, which is {}", name, boundaries.back(),
+                       length_name, length);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> validate_packing(const AttentionProblem& problem) {
+  const auto& of_q = problem.cu_seqlens_q;
+  const auto& of_k = problem.cu_seqlens_k;
+  if (of_q.empty() && of_k.empty()) return std::nullopt;
+  if (of_q.size() != of_k.size()) {
+    return fmt::format(
+        "cu-seqlens-q has {} numbers and cu-seqlens-k has {}; both need one more than there are "
+        "sequences",
+        of_q.size(), of_k.size());
+  }
+  if (problem.batch != 1) {
+    return fmt::format(
+        "batch is {} with packed sequences; it must be 1, as they are packed into one entry",
+        problem.batch);
+  }
+  if (problem.has_key_lengths()) {
+    return "key-lengths and cu-seqlens-k are both given; packed sequences have their lengths in "
+           "cu-seqlens-k";
+  }
+  if (auto error = check_boundaries("cu-seqlens-q", "seq-len", of_q, problem.N)) return error;
+  return check_boundaries("cu-seqlens-k", "kv-len", of_k, problem.N_kv);
+}
+
+std::string extras_text(const AttentionProblem& problem) {
+  std::string text = problem.score.is_plain() ? "" : to_string(problem.score);
+  const auto add = [&text](const std::string& part) {
+    if (!text.empty()) text += ", ";
+    text += part;
+  };
+  if (problem.has_key_lengths()) {
+    add(fmt::format("key lengths {}", fmt::join(problem.key_lengths, ",")));
+  }
+  if (problem.is_packed()) {
+    add(fmt::format("{} packed sequence{}", problem.sequence_count(),
+                    problem.sequence_count() == 1 ? "" : "s"));
+  }
+  return text;
+}
+
+}  // namespace attnscope
