@@ -5,18 +5,12 @@
 
 #include "reference/eigen_view.h"
 #include "reference/row_blocks.h"
+#include "reference/score_steps.h"
 
 namespace attnscope {
 namespace {
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-
-/// Keys of one query, counted from the first key of its block.
-KeyRange keys_within(const AttentionProblem& problem, const RowBlock& block, Index row) {
-  const KeyRange keys = problem.keys_of(block.begin + row);
-  if (keys.size() == 0) return {};
-  return {keys.begin - block.keys.begin, keys.end - block.keys.begin};
-}
 
 /// Turns a row of scores into exp(S - shift) over `keys` and 0 elsewhere; returns the sum.
 template <typename Row>
@@ -38,25 +32,28 @@ void forward_head(const AttentionProblem& problem, const AttentionInputs& inputs
   const auto V = head_matrix(inputs.V, b, problem.kv_head_of(h));
   auto O = head_matrix(result.O, b, h);
   auto LSE = result.LSE.head(b, h);
+  const ScoreSteps steps(problem, b, h);
 
   RowMatrix S;
-  for_each_row_block(problem, [&](const RowBlock& block) {
+  for_each_row_block(problem, b, [&](const RowBlock& block) {
     if (block.keys.size() == 0) return;
     const auto K_block = K.middleRows(block.keys.begin, block.keys.size());
     const auto V_block = V.middleRows(block.keys.begin, block.keys.size());
     S.noalias() = Q.middleRows(block.begin, block.rows) * K_block.transpose();
     S *= problem.softmax_scale();
 
-    // Turn S into P, row by row, unnormalised; an empty row stays 0
+    // Turn S into dropped P, row by row, unnormalised; an empty row stays 0
     Eigen::VectorXd inverse_sum = Eigen::VectorXd::Zero(block.rows);
     for (Index row = 0; row < block.rows; ++row) {
-      const KeyRange keys = keys_within(problem, block, row);
+      const KeyRange keys = keys_within(problem, block, row, b);
+      steps.apply(S.row(row), block.begin + row, block.keys.begin);
       const double m =
           keys.size() == 0 ? 0.0 : S.row(row).segment(keys.begin, keys.size()).maxCoeff();
       const double l = exponentiate(S.row(row), keys, m);
       if (keys.size() == 0) continue;
       inverse_sum[row] = 1.0 / l;
       LSE[static_cast<std::size_t>(block.begin + row)] = m + std::log(l);
+      steps.drop(S.row(row), block.begin + row, block.keys.begin);
     }
     O.middleRows(block.begin, block.rows).noalias() = inverse_sum.asDiagonal() * (S * V_block);
   });
@@ -76,8 +73,10 @@ void backward_head(const AttentionProblem& problem, const AttentionInputs& input
   auto dK = head_matrix(gradients.dK, b, kv_head);
   auto dV = head_matrix(gradients.dV, b, kv_head);
 
-  RowMatrix P, dS;
-  for_each_row_block(problem, [&](const RowBlock& block) {
+  const ScoreSteps steps(problem, b, h);
+
+  RowMatrix P, dS, slopes;
+  for_each_row_block(problem, b, [&](const RowBlock& block) {
     if (block.keys.size() == 0) return;
     const auto Q_block = Q.middleRows(block.begin, block.rows);
     const auto dO_block = dO.middleRows(block.begin, block.rows);
@@ -87,18 +86,30 @@ void backward_head(const AttentionProblem& problem, const AttentionInputs& input
     // Recompute P from the stored log-sum-exp
     P.noalias() = Q_block * K_block.transpose();
     P *= problem.softmax_scale();
+    if (steps.caps()) slopes = P;
     for (Index row = 0; row < block.rows; ++row) {
-      const KeyRange keys = keys_within(problem, block, row);
+      const KeyRange keys = keys_within(problem, block, row, b);
+      steps.apply(P.row(row), block.begin + row, block.keys.begin);
       exponentiate(P.row(row), keys, LSE[static_cast<std::size_t>(block.begin + row)]);
     }
 
-    // dS = P * (dP - D), with dP = dO V^T and D = rowsum(dO * O)
+    // dS = P * (dP - D), with dP = Z * dO V^T and D = rowsum(dO * O), through the soft cap
     const Eigen::VectorXd D =
         dO_block.cwiseProduct(O.middleRows(block.begin, block.rows)).rowwise().sum();
     dS.noalias() = dO_block * V_block.transpose();
+    for (Index row = 0; row < block.rows; ++row) {
+      steps.drop(dS.row(row), block.begin + row, block.keys.begin);
+    }
     dS = P.cwiseProduct(dS.colwise() - D) * problem.softmax_scale();
+    for (Index row = 0; row < block.rows && steps.caps(); ++row) {
+      steps.slopes(slopes.row(row));
+      dS.row(row).array() *= slopes.row(row).array();
+    }
 
     // Fold the block into the gradients
+    for (Index row = 0; row < block.rows; ++row) {
+      steps.drop(P.row(row), block.begin + row, block.keys.begin);
+    }
     dV.middleRows(block.keys.begin, block.keys.size()).noalias() += P.transpose() * dO_block;
     dQ.middleRows(block.begin, block.rows).noalias() = dS * K_block;
     dK.middleRows(block.keys.begin, block.keys.size()).noalias() += dS.transpose() * Q_block;
@@ -132,7 +143,7 @@ Gradients naive_backward(const AttentionProblem& problem, const AttentionInputs&
 PrefixRow prefix_forward(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
                          Index h, Index query, Index key_end) {
   PrefixRow result{kMinusInfinity, 0.0, std::vector<double>(static_cast<std::size_t>(problem.d))};
-  KeyRange keys = problem.keys_of(query);
+  KeyRange keys = problem.keys_of(query, b);
   keys.end = std::min(keys.end, key_end);
   if (keys.size() == 0) return result;
 
@@ -141,8 +152,11 @@ PrefixRow prefix_forward(const AttentionProblem& problem, const AttentionInputs&
   Eigen::VectorXd P =
       K.middleRows(keys.begin, keys.size()) * head_matrix(inputs.Q, b, h).row(query).transpose();
   P *= problem.softmax_scale();
+  const ScoreSteps steps(problem, b, h);
+  steps.apply(P, query, keys.begin);
   result.m = P.maxCoeff();
   result.l = exponentiate(P, {0, keys.size()}, result.m);
+  steps.drop(P, query, keys.begin);
   Eigen::Map<Eigen::VectorXd>(result.O.data(), problem.d).noalias() =
       V.middleRows(keys.begin, keys.size()).transpose() * P / result.l;
   return result;

@@ -15,7 +15,8 @@ struct ForwardResult {
   HeadTensor LSE;  ///< [B, H, N, 1], natural logarithm of the sum of exp(S) over the row
 };
 
-/// S = softmax_scale Q K^T over the keys that each query attends to, P = softmax(S), O = P V.
+/// S = softmax_scale Q K^T over the keys that each query attends to, P = softmax(S), O = P V, with
+/// the steps of the problem's score function between them.
 ForwardResult naive_forward(const AttentionProblem& problem, const AttentionInputs& inputs);
 
 /// dK and dV are summed over the query heads of a group.
@@ -27,6 +28,8 @@ struct Gradients {
 
 /// FlashAttention (arXiv 2205.14135), section B.2, on whole rows: dV = P^T dO, dP = dO V^T,
 /// D = rowsum(dO * O), dS = P * (dP - D), dQ = softmax_scale dS K, dK = softmax_scale dS^T Q.
+/// The gradient of a soft cap is 1 - (S / cap)^2, of dropout its own factor: dV = (Z * P)^T dO,
+/// dP = Z * dO V^T, and D stays rowsum(P * dP).
 /// `forward` is naive_forward of the same problem and inputs.
 Gradients naive_backward(const AttentionProblem& problem, const AttentionInputs& inputs,
                          const ForwardResult& forward);
@@ -35,7 +38,7 @@ Gradients naive_backward(const AttentionProblem& problem, const AttentionInputs&
 struct PrefixRow {
   double m;               ///< maximum of S over the keys seen; -inf when there are none
   double l;               ///< sum of exp(S - m) over the keys seen
-  std::vector<double> O;  ///< [d], softmax over the keys seen times V, normalised; 0 when none
+  std::vector<double> O;  ///< [d], (dropped) softmax over the keys seen times V; 0 when none
 };
 
 /// The row of head h over those keys in [0, key_end) that the query attends to.

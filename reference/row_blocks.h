@@ -14,14 +14,22 @@ struct RowBlock {
   KeyRange keys;  ///< union of the rows' ranges; empty when no row attends to anything
 };
 
-/// Calls `visit(RowBlock)` for consecutive blocks that cover all queries of a head.
+/// Keys that a row of the block attends to in batch entry b, counted from the block's first key.
+inline KeyRange keys_within(const AttentionProblem& problem, const RowBlock& block, Index row,
+                            Index b) {
+  const KeyRange keys = problem.keys_of(block.begin + row, b);
+  if (keys.size() == 0) return {};
+  return {keys.begin - block.keys.begin, keys.end - block.keys.begin};
+}
+
+/// Calls `visit(RowBlock)` for consecutive blocks that cover all queries of a head of entry b.
 template <typename Visit>
-void for_each_row_block(const AttentionProblem& problem, Visit&& visit) {
+void for_each_row_block(const AttentionProblem& problem, Index b, Visit&& visit) {
   constexpr Index kRows = 128;  // a block of scores stays in cache at common lengths
   for (Index begin = 0; begin < problem.N; begin += kRows) {
     RowBlock block{begin, std::min(kRows, problem.N - begin), {problem.N_kv, 0}};
     for (Index row = 0; row < block.rows; ++row) {
-      const KeyRange keys = problem.keys_of(begin + row);
+      const KeyRange keys = problem.keys_of(begin + row, b);
       if (keys.size() == 0) continue;
       block.keys.begin = std::min(block.keys.begin, keys.begin);
       block.keys.end = std::max(block.keys.end, keys.end);

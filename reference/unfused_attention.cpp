@@ -6,6 +6,7 @@
 #include "reference/eigen_view.h"
 #include "reference/rounding.h"
 #include "reference/row_blocks.h"
+#include "reference/score_steps.h"
 
 namespace attnscope {
 namespace {
@@ -35,6 +36,15 @@ float softmax_row(DType dtype, const KeyRange& keys, Row&& row) {
   return m + std::log(l);
 }
 
+/// Dropout of a stored block, stored again.
+void drop_block(const ScoreSteps& steps, DType dtype, const RowBlock& block, RowMatrixF& P) {
+  if (!steps.drops()) return;
+  for (Index row = 0; row < block.rows; ++row) {
+    steps.drop(P.row(row), block.begin + row, block.keys.begin);
+  }
+  P = P.unaryExpr([dtype](float x) { return store_as(dtype, x); }).eval();
+}
+
 void unfused_head(const AttentionProblem& problem, const AttentionInputs& inputs, Index b, Index h,
                   ForwardResult& result) {
   const DType dtype = problem.dtype;
@@ -46,32 +56,31 @@ void unfused_head(const AttentionProblem& problem, const AttentionInputs& inputs
   K = (K * scale).unaryExpr(store).eval();
   auto O = head_matrix(result.O, b, h);
   auto LSE = result.LSE.head(b, h);
+  const ScoreSteps steps(problem, b, h);
 
   RowMatrixF S, O_block;
-  for_each_row_block(problem, [&](const RowBlock& block) {
+  for_each_row_block(problem, b, [&](const RowBlock& block) {
     if (block.keys.size() == 0) return;
     S.noalias() = Q.middleRows(block.begin, block.rows) *
                   K.middleRows(block.keys.begin, block.keys.size()).transpose();
     S = S.unaryExpr(store).eval();
     for (Index row = 0; row < block.rows; ++row) {
-      KeyRange keys = problem.keys_of(block.begin + row);
-      keys = keys.size() == 0
-                 ? KeyRange{}
-                 : KeyRange{keys.begin - block.keys.begin, keys.end - block.keys.begin};
-      LSE[static_cast<std::size_t>(block.begin + row)] = softmax_row(dtype, keys, S.row(row));
+      steps.apply(S.row(row), block.begin + row, block.keys.begin);
+      LSE[static_cast<std::size_t>(block.begin + row)] =
+          softmax_row(dtype, keys_within(problem, block, row, b), S.row(row));
     }
+    drop_block(steps, dtype, block, S);
     O_block.noalias() = S * V.middleRows(block.keys.begin, block.keys.size());
     O.middleRows(block.begin, block.rows) = O_block.unaryExpr(store).cast<double>();
   });
 }
 
-/// Softmax of every row of a stored block of scores.
-void softmax_block(const AttentionProblem& problem, const RowBlock& block, RowMatrixF& S) {
+/// Score function and softmax of every row of a stored block of scores.
+void softmax_block(const AttentionProblem& problem, const ScoreSteps& steps, Index b,
+                   const RowBlock& block, RowMatrixF& S) {
   for (Index row = 0; row < block.rows; ++row) {
-    KeyRange keys = problem.keys_of(block.begin + row);
-    keys = keys.size() == 0 ? KeyRange{}
-                            : KeyRange{keys.begin - block.keys.begin, keys.end - block.keys.begin};
-    softmax_row(problem.dtype, keys, S.row(row));
+    steps.apply(S.row(row), block.begin + row, block.keys.begin);
+    softmax_row(problem.dtype, keys_within(problem, block, row, b), S.row(row));
   }
 }
 
@@ -90,22 +99,34 @@ void unfused_backward_head(const AttentionProblem& problem, const AttentionInput
   RowMatrixF dK = RowMatrixF::Zero(problem.N_kv, problem.d);
   RowMatrixF dV = RowMatrixF::Zero(problem.N_kv, problem.d);
 
-  RowMatrixF P, dS, dQ_block;
-  for_each_row_block(problem, [&](const RowBlock& block) {
+  const ScoreSteps steps(problem, b, h);
+
+  RowMatrixF P, P_dropped, dS, slopes, dQ_block;
+  for_each_row_block(problem, b, [&](const RowBlock& block) {
     if (block.keys.size() == 0) return;
     const auto Q_block = Q.middleRows(block.begin, block.rows);
     const auto dO_block = dO.middleRows(block.begin, block.rows);
     const auto K_block = K.middleRows(block.keys.begin, block.keys.size());
     P.noalias() = Q_block * K_block.transpose();
     P = P.unaryExpr(store).eval();
-    softmax_block(problem, block, P);
+    if (steps.caps()) slopes = P;
+    softmax_block(problem, steps, b, block, P);
 
     dS.noalias() = dO_block * V.middleRows(block.keys.begin, block.keys.size()).transpose();
     dS = dS.unaryExpr(store).eval();
+    drop_block(steps, problem.dtype, block, dS);
     const Eigen::VectorXf D = P.cwiseProduct(dS).rowwise().sum();
-    dS = P.cwiseProduct(dS.colwise() - D).unaryExpr(store).eval();
+    dS = P.cwiseProduct(dS.colwise() - D).eval();
+    for (Index row = 0; row < block.rows && steps.caps(); ++row) {
+      steps.slopes(slopes.row(row));
+      dS.row(row).array() *= slopes.row(row).array();
+    }
+    dS = dS.unaryExpr(store).eval();
 
-    dV.middleRows(block.keys.begin, block.keys.size()).noalias() += P.transpose() * dO_block;
+    P_dropped = P;
+    drop_block(steps, problem.dtype, block, P_dropped);
+    dV.middleRows(block.keys.begin, block.keys.size()).noalias() +=
+        P_dropped.transpose() * dO_block;
     dK.middleRows(block.keys.begin, block.keys.size()).noalias() += dS.transpose() * Q_block;
     dQ_block.noalias() = dS * K_block;
     dQ.middleRows(block.begin, block.rows) = dQ_block.unaryExpr(store).cast<double>();

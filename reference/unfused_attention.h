@@ -9,7 +9,8 @@ namespace attnscope {
 /// Three steps with every tensor between them stored in the problem's precision, as a framework
 /// without a fused kernel computes them: K' = softmax_scale K (the scale goes to K, an order of
 /// operations that no kernel here uses), S = Q K'^T, P = softmax(S), O = P V. Products accumulate
-/// in fp32, the softmax runs in fp32, LSE is fp32.
+/// in fp32, the softmax runs in fp32 with soft cap, bias and mask in the same step, LSE is fp32.
+/// Dropout is a step of its own: its P is stored again.
 ForwardResult unfused_forward(const AttentionProblem& problem, const AttentionInputs& inputs);
 
 /// The gradients of those three steps, each tensor stored in the problem's precision too: P from

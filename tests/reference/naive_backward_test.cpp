@@ -38,27 +38,66 @@ HeadTensor finite_differences(const AttentionProblem& problem, const AttentionIn
   return gradient;
 }
 
+void expect_equals_finite_differences(const AttentionProblem& problem) {
+  ASSERT_EQ(validate(problem), std::nullopt);
+  const AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 12});
+  const Gradients gradients = naive_backward(problem, inputs, naive_forward(problem, inputs));
+  const auto differences = [&](auto member) { return finite_differences(problem, inputs, member); };
+  EXPECT_TRUE(is_near(gradients.dQ, differences(&AttentionInputs::Q), 1e-8));
+  EXPECT_TRUE(is_near(gradients.dK, differences(&AttentionInputs::K), 1e-8));
+  EXPECT_TRUE(is_near(gradients.dV, differences(&AttentionInputs::V), 1e-8));
+}
+
+AttentionProblem small_problem(Index N, Index N_kv, const Mask& mask) {
+  AttentionProblem problem;
+  problem.batch = 2;
+  problem.heads = 4;
+  problem.kv_heads = 2;
+  problem.N = N;
+  problem.N_kv = N_kv;
+  problem.d = 3;
+  problem.mask = mask;
+  return problem;
+}
+
 TEST(NaiveBackward, EqualsFiniteDifferences) {
   for (const auto& [N, N_kv] : {std::pair<Index, Index>{5, 7}, {7, 4}, {6, 6}}) {
     for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::window(2, 1),
                              Mask::causal(Mask::Alignment::top_left)}) {
-      AttentionProblem problem;
-      problem.batch = 2;
-      problem.heads = 4;
-      problem.kv_heads = 2;
-      problem.N = N;
-      problem.N_kv = N_kv;
-      problem.d = 3;
-      problem.mask = mask;
-      const AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 12});
-      const Gradients gradients = naive_backward(problem, inputs, naive_forward(problem, inputs));
-      const auto differences = [&](auto member) {
-        return finite_differences(problem, inputs, member);
-      };
-      EXPECT_TRUE(is_near(gradients.dQ, differences(&AttentionInputs::Q), 1e-8)) << to_string(mask);
-      EXPECT_TRUE(is_near(gradients.dK, differences(&AttentionInputs::K), 1e-8)) << to_string(mask);
-      EXPECT_TRUE(is_near(gradients.dV, differences(&AttentionInputs::V), 1e-8)) << to_string(mask);
+      SCOPED_TRACE(to_string(mask));
+      expect_equals_finite_differences(small_problem(N, N_kv, mask));
     }
+  }
+}
+
+TEST(NaiveBackward, EqualsFiniteDifferencesUnderEveryScoreFunction) {
+  const std::vector<double> slopes = standard_alibi_slopes(4);
+  const ScoreFunction functions[] = {
+      {1.5, {}, {}}, {{}, slopes, {}}, {{}, {}, {0.4, 6}}, {1.5, slopes, {0.4, 6}}};
+  for (const ScoreFunction& score : functions) {
+    for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+      SCOPED_TRACE(to_string(score) + ", mask " + to_string(mask));
+      AttentionProblem problem = small_problem(5, 6, mask);
+      problem.score = score;
+      expect_equals_finite_differences(problem);
+    }
+  }
+}
+
+TEST(NaiveBackward, EqualsFiniteDifferencesWithKeyLengthsAndPackedSequences) {
+  for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::window(1, 0)}) {
+    SCOPED_TRACE(to_string(mask));
+    AttentionProblem padded = small_problem(5, 6, mask);
+    padded.key_lengths = {3, 0};
+    padded.score = {1.5, standard_alibi_slopes(4), {0.4, 6}};
+    expect_equals_finite_differences(padded);
+
+    AttentionProblem packed = small_problem(7, 8, mask);
+    packed.batch = 1;
+    packed.cu_seqlens_q = {0, 3, 3, 7};
+    packed.cu_seqlens_k = {0, 2, 5, 8};
+    packed.score = {1.5, standard_alibi_slopes(4), {0.4, 6}};
+    expect_equals_finite_differences(packed);
   }
 }
 

@@ -13,8 +13,16 @@ namespace attnscope::test {
 
 using ExplicitMask = std::function<bool(Index query, Index key)>;
 
+/// What happens to a score and to a probability, by the definition; nothing by default.
+struct ExplicitSteps {
+  std::function<long double(long double score, Index h, Index query, Index key)> score =
+      [](long double x, Index, Index, Index) { return x; };
+  std::function<long double(Index b, Index h, Index query, Index key)> dropout_factor =
+      [](Index, Index, Index, Index) { return 1.0L; };
+};
+
 inline ForwardResult plain_forward(const AttentionProblem& problem, const AttentionInputs& inputs,
-                                   const ExplicitMask& attends) {
+                                   const ExplicitMask& attends, const ExplicitSteps& steps = {}) {
   using Wide = long double;
   const double inf = std::numeric_limits<double>::infinity();
   ForwardResult result{HeadTensor(problem.batch, problem.heads, problem.N, problem.d),
@@ -31,7 +39,8 @@ inline ForwardResult plain_forward(const AttentionProblem& problem, const Attent
           for (Index c = 0; c < problem.d; ++c) {
             dot += static_cast<Wide>(inputs.Q.at(b, h, q, c)) * inputs.K.at(b, g, k, c);
           }
-          S[static_cast<std::size_t>(k)] = dot / std::sqrt(static_cast<Wide>(problem.d));
+          S[static_cast<std::size_t>(k)] =
+              steps.score(dot / std::sqrt(static_cast<Wide>(problem.d)), h, q, k);
           if (attends(q, k)) m = std::max(m, S[static_cast<std::size_t>(k)]);
         }
         if (std::isinf(m)) continue;
@@ -43,8 +52,9 @@ inline ForwardResult plain_forward(const AttentionProblem& problem, const Attent
           if (!attends(q, k)) continue;
           const Wide p = std::exp(S[static_cast<std::size_t>(k)] - m);
           l += p;
+          const Wide kept = p * steps.dropout_factor(b, h, q, k);
           for (Index c = 0; c < problem.d; ++c) {
-            O[static_cast<std::size_t>(c)] += p * static_cast<Wide>(inputs.V.at(b, g, k, c));
+            O[static_cast<std::size_t>(c)] += kept * static_cast<Wide>(inputs.V.at(b, g, k, c));
           }
         }
         result.LSE.at(b, h, q, 0) = static_cast<double>(m + std::log(l));
