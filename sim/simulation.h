@@ -114,8 +114,9 @@ struct NumericResult {
 /// Most memory that numbers may take.
 inline constexpr double kMaxNumericBytes = 8e9;
 
-/// Refuses a problem whose numbers take too much memory: known before any work starts.
-std::optional<Error> check_numeric_memory(const AttentionProblem& problem);
+/// Refuses a problem whose numbers take too much memory: known before any work starts. A request
+/// without a tiling means one that fits on chip.
+std::optional<Error> check_numeric_memory(const SimulationRequest& request);
 
 /// Runs the numbers of every head and compares them with naive_forward(). Refuses what
 /// simulate() refuses, and problems whose numbers take too much memory.

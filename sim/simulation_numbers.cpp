@@ -11,12 +11,35 @@ namespace attnscope {
 
 namespace {
 
-/// Doubles that the executor and the reference keep at once.
-double numeric_bytes(const AttentionProblem& problem) {
-  const auto heads = static_cast<double>(problem.batch * problem.heads);
-  const auto rows = static_cast<double>(problem.N + problem.N_kv);
-  const auto scores = static_cast<double>(problem.N) * static_cast<double>(problem.N_kv);
-  return 8.0 * (heads * rows * static_cast<double>(problem.d) * 4.0 + 2.0 * scores);
+/// What inputs, results, executor and reference keep at once, as fp64.
+double numeric_bytes(const SimulationRequest& request) {
+  const AttentionProblem& problem = request.problem;
+  const auto number = [](Index count) { return static_cast<double>(count); };
+  const double query_elems = number(problem.N) * number(problem.d);
+  const double key_elems = number(problem.N_kv) * number(problem.d);
+  const double scores = number(problem.N) * number(problem.N_kv);
+  const double heads = number(problem.batch) * number(problem.heads);
+  const double kv_heads = number(problem.batch) * number(problem.kv_heads);
+  const bool gradients = request.pass != PassKind::forward;
+
+  // Q, dO, O and the reference's O, dQ twice; K, V, dK and dV twice
+  double elems =
+      heads * query_elems * (gradients ? 6 : 4) + kv_heads * key_elems * (gradients ? 6 : 2);
+  // One head's HBM: those again, the carries, the gradients of a group's heads, the score matrices
+  elems += query_elems * (gradients ? 6 : 4) + key_elems * (gradients ? 4 : 2);
+  const double group = number(problem.heads_per_kv_head());
+  if (gradients && problem.heads_per_kv_head() > 1) elems += 2 * group * key_elems;
+  const bool whole_rows = request.algorithm == "standard";
+  elems += scores * (gradients && whole_rows ? 4 : 2);
+  if (whole_rows) elems += 2 * number(softmax_rows_per_block(problem.N_kv) * problem.N_kv);
+  // The reference's block of scores, and the tiles on chip with the copies that products make
+  elems += number(std::min<Index>(problem.N, 128)) * number(problem.N_kv) * (gradients ? 2 : 1);
+  if (request.tiling) {
+    const double rows = number(std::min(problem.N, request.tiling->Br));
+    const double cols = number(std::min(problem.N_kv, request.tiling->Bc));
+    elems += 6 * (rows * cols + (rows + cols) * number(problem.d));
+  }
+  return elems * static_cast<double>(sizeof(double));
 }
 
 /// LSE of the current head: as stored, or from the m and l that flash1 leaves in HBM.
@@ -27,19 +50,19 @@ RowMatrix log_sum_exp(const NumericExecutor& executor) {
 
 }  // namespace
 
-std::optional<Error> check_numeric_memory(const AttentionProblem& problem) {
-  if (numeric_bytes(problem) <= kMaxNumericBytes) return std::nullopt;
+std::optional<Error> check_numeric_memory(const SimulationRequest& request) {
+  if (numeric_bytes(request) <= kMaxNumericBytes) return std::nullopt;
   return invalid_request(
       fmt::format("numbers of this problem need {:.0f} GB of memory, the limit is {:.0f} GB; "
                   "choose a smaller problem, or count only",
-                  numeric_bytes(problem) / 1e9, kMaxNumericBytes / 1e9));
+                  numeric_bytes(request) / 1e9, kMaxNumericBytes / 1e9));
 }
 
 Result<NumericResult> simulate_numbers(const SimulationRequest& request,
                                        const AttentionInputs& inputs,
                                        const NumericOptions& options) {
   const AttentionProblem& problem = request.problem;
-  if (auto error = check_numeric_memory(problem)) return *error;
+  if (auto error = check_numeric_memory(request)) return *error;
   const Result<SimulationReport> report = simulate(request);
   if (!report.ok()) return report.error();
 

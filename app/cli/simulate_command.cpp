@@ -79,10 +79,6 @@ Result<Answer> answer(const GivenOptions& given) {
   if (auto error = check_simulate_options(given)) return *error;
   const ProblemRequest request = parse_problem(given, model_algorithms()).value();
   if (auto error = check_together(request)) return *error;
-  if (asks_for_numbers(given)) {
-    if (auto error = check_host_memory(request.problem)) return *error;
-    if (auto error = check_numeric_memory(request.problem)) return *error;
-  }
   const auto gpu = parse_gpu(given);
   if (!gpu) return gpu.error();
 
@@ -93,6 +89,10 @@ Result<Answer> answer(const GivenOptions& given) {
                                      .carry = request.carry,
                                      .gpu = gpu.value(),
                                      .allow_overflow = given.has("allow-overflow")};
+  if (asks_for_numbers(given)) {
+    if (auto error = check_host_memory(request.problem)) return *error;
+    if (auto error = check_numeric_memory(simulation)) return *error;
+  }
   auto report = simulate(simulation);
   if (!report) return report.error();
 

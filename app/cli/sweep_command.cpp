@@ -80,16 +80,23 @@ ordered_json refused_row(const Error& error) {
   return {{key, error.message}};
 }
 
+/// Why a row has no result: "refused: ...", "failed: ...", "unavailable: ..."; empty when it has
+/// one.
+std::string reason_without_result(const ordered_json& row) {
+  for (const char* key : {"refused", "failed", "unavailable"}) {
+    if (row.contains(key)) return fmt::format("{}: {}", key, row.at(key).get<std::string>());
+  }
+  return "";
+}
+
 /// The cells of one point's line in the table.
 std::vector<std::string> table_line(const ordered_json& row) {
   std::vector<std::string> cells;
   for (const auto& [key, value] : row.at("point").items())
     cells.push_back(value.get<std::string>());
-  for (const char* key : {"refused", "failed", "unavailable"}) {
-    if (row.contains(key)) {
-      cells.push_back(fmt::format("{}: {}", key, row.at(key).get<std::string>()));
-      return cells;
-    }
+  if (const std::string reason = reason_without_result(row); !reason.empty()) {
+    cells.push_back(reason);
+    return cells;
   }
   if (row.contains("traffic")) {
     const auto& requested = row.at("traffic").at("requested");
@@ -148,8 +155,29 @@ Result<std::vector<ordered_json>> run_points(const SweptCommand& swept,
   return rows;
 }
 
-bool has_result(const ordered_json& row) {
-  return !row.contains("refused") && !row.contains("failed") && !row.contains("unavailable");
+/// Tells of the points without a result, the first one's reason with them: a line on standard
+/// error, or the sweep's error when no point has a result.
+std::optional<Error> tell_missing(const std::vector<ordered_json>& rows,
+                                  const std::vector<PlannedPoint>& planned) {
+  std::size_t missing = 0;
+  bool only_unavailable = true;
+  std::string first;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::string reason = reason_without_result(rows[r]);
+    if (reason.empty()) continue;
+    if (missing == 0) first = fmt::format("{}: {}", point_text(planned[r].point), reason);
+    only_unavailable = only_unavailable && rows[r].contains("unavailable");
+    ++missing;
+  }
+  if (missing == 0) return std::nullopt;
+  if (missing < rows.size()) {
+    fmt::print(stderr, "note: {} of the {} points gave no result; the first, {}\n", missing,
+               rows.size(), first);
+    return std::nullopt;
+  }
+  const std::string message =
+      fmt::format("none of the {} points gave a result; the first, {}", rows.size(), first);
+  return only_unavailable ? unavailable(message) : failed(message);
 }
 
 std::optional<Error> run_sweep(const GivenOptions& given, const CommandSpec& simulate,
@@ -188,10 +216,7 @@ std::optional<Error> run_sweep(const GivenOptions& given, const CommandSpec& sim
     const std::string text = sweep_text(axes.value(), is_model, rows.value());
     if (auto error = write_text("-", text)) return error;
   }
-  for (const ordered_json& row : rows.value()) {
-    if (has_result(row)) return std::nullopt;
-  }
-  return failed(fmt::format("none of the {} points gave a result", rows.value().size()));
+  return tell_missing(rows.value(), planned.value());
 }
 
 }  // namespace

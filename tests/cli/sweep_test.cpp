@@ -36,7 +36,14 @@ TEST(Sweep, EachRowIsWhatSimulateAnswers) {
 }
 
 TEST(Sweep, ARefusedPointIsARowAndTheSweepGoesOn) {
-  const json rows = swept("--over kv-heads=1,4,2 -- simulate --algorithm flash2 --heads 6");
+  const CliOutcome outcome =
+      run_cli("sweep --json - --over kv-heads=1,4,2 -- simulate --algorithm flash2 --heads 6");
+  EXPECT_EQ(outcome.status, 0);
+  const json rows = json::parse(outcome.out);
+  EXPECT_EQ(outcome.err.rfind("note: 1 of the 3 points gave no result; the first, kv-heads=4: ", 0),
+            0u)
+      << outcome.err;
+  EXPECT_EQ(outcome.error_lines(), 1);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_TRUE(rows[0].contains("traffic"));
   EXPECT_NE(rows[1]["refused"].get<std::string>().find("must divide"), std::string::npos);
@@ -81,6 +88,11 @@ TEST(Sweep, MeasuringWithoutAGpuSaysWhyInEveryRow) {
   const json rows = json::parse(outcome.out);
   ASSERT_EQ(rows.size(), 2u);
   for (const json& row : rows) EXPECT_TRUE(row.contains("unavailable")) << row;
+  EXPECT_EQ(outcome.err.rfind("unavailable: none of the 2 points gave a result; the first, ", 0),
+            0u)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find(rows[0]["unavailable"].get<std::string>()), std::string::npos);
+  EXPECT_EQ(outcome.error_lines(), 1);
 }
 
 TEST(SweepAxes, PointsCountIsTheProductOfTheLists) {
