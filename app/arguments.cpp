@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include "reference/nearest_name.h"
+
 namespace attnscope::app {
 
 namespace {
@@ -29,41 +31,57 @@ std::optional<std::pair<int, int>> parse_size(const std::string& text) {
 
 /// What CLI11 fills in before it is checked.
 struct Raw {
-  std::string size;
-  std::string theme;
-  std::optional<Index> step;
+  std::optional<std::string> size;
+  std::optional<std::string> theme;
+  std::optional<std::string> step;
 };
+
+/// A flag that may be given once.
+void add_flag_once(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
+  app.add_flag(name, value, help)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+}
+
+std::optional<Index> parse_step(const std::string& text) {
+  Index step = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, step);
+  if (parsed.ec != std::errc{} || parsed.ptr != end || step < 0) return std::nullopt;
+  return step;
+}
 
 void add_common_options(CLI::App& app, Arguments& arguments, Raw& raw) {
   app.add_option("--scene", arguments.scene, "A shipped scene by name, or a scene file");
   app.add_option("--step", raw.step, "Operation under the playhead, counted from 0");
   app.add_option("--size", raw.size, "Width and height in pixels, such as 1600x900");
   app.add_option("--theme", raw.theme, "dark, light or contrast");
-  app.add_flag("--presenter", arguments.presenter, "Larger text, fewer panels");
+  add_flag_once(app, "--presenter", arguments.presenter, "Larger text, fewer panels");
 }
 
 std::optional<Error> check(const Raw& raw, Arguments& arguments) {
-  if (!raw.size.empty()) {
-    const auto size = parse_size(raw.size);
+  if (raw.size) {
+    const auto size = parse_size(*raw.size);
     if (!size) {
-      return invalid_request(fmt::format("--size {}: not a size; use WIDTHxHEIGHT, each {} to {}",
-                                         raw.size, kMinSize, kMaxSize));
+      return invalid_request(fmt::format("--size '{}': not a size; use WIDTHxHEIGHT, each {} to {}",
+                                         printable(*raw.size), kMinSize, kMaxSize));
     }
     arguments.width = size->first;
     arguments.height = size->second;
     arguments.size_given = true;
   }
-  if (!raw.theme.empty()) {
-    arguments.theme = parse_theme(raw.theme);
+  if (raw.theme) {
+    arguments.theme = parse_theme(*raw.theme);
     if (!arguments.theme) {
-      return invalid_request(
-          fmt::format("--theme {}: not a theme; use dark, light or contrast", raw.theme));
+      return invalid_request(fmt::format("--theme '{}': not a theme; use dark, light or contrast",
+                                         printable(*raw.theme)));
     }
   }
-  if (raw.step && *raw.step < 0) {
-    return invalid_request(fmt::format("--step {}: negative; operations count from 0", *raw.step));
+  if (raw.step) {
+    arguments.step = parse_step(*raw.step);
+    if (!arguments.step) {
+      return invalid_request(fmt::format(
+          "--step '{}': not a step; operations are whole numbers from 0", printable(*raw.step)));
+    }
   }
-  arguments.step = raw.step;
   if (arguments.frames < 0) {
     return invalid_request(
         fmt::format("--frames {}: negative; use 1 or more, or leave it out", arguments.frames));
@@ -79,14 +97,15 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   CLI::App app{"AttnScope: attention kernels beside a model of the GPU's memory", "attnscope"};
   add_common_options(app, arguments, raw);
   app.add_option("--frames", arguments.frames, "End after this many frames");
-  app.add_flag("--bench", arguments.bench, "Play as fast as possible, print frame times");
-  app.add_flag("--dump-ui", arguments.dump_ui, "Print the widgets' rectangles as JSON at the end");
+  add_flag_once(app, "--bench", arguments.bench, "Play as fast as possible, print frame times");
+  add_flag_once(app, "--dump-ui", arguments.dump_ui,
+                "Print the widgets' rectangles as JSON at the end");
 
   CLI::App* render = app.add_subcommand("render", "Draw one picture into a PNG file, no window");
   add_common_options(*render, arguments, raw);
   render->add_option("--out", arguments.out, "The PNG file")->required();
-  render->add_flag("--run-on-gpu", arguments.run_on_gpu,
-                   "Run the real kernel on this machine's GPU first, and show what was measured");
+  add_flag_once(*render, "--run-on-gpu", arguments.run_on_gpu,
+                "Run the real kernel on this machine's GPU first, and show what was measured");
 
   try {
     app.parse(argc, argv);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "app/screen_words.h"
 
 namespace attnscope::app {
 
@@ -18,7 +21,14 @@ Result<SimulationRequest> simulation_of(const Choice& choice) {
   return request;
 }
 
-std::optional<Error> check_choice(const Choice& choice) {
+namespace {
+
+Error translated(Error error) {
+  error.message = in_screen_words(std::move(error.message));
+  return error;
+}
+
+std::optional<Error> find_error(const Choice& choice) {
   if (const auto message = validate(choice.problem)) return invalid_request(*message);
   if (const auto message = validate(choice.tiling)) return invalid_request(*message);
   if (choice.pass != "forward") {
@@ -47,6 +57,14 @@ std::optional<Error> check_choice(const Choice& choice) {
   return std::nullopt;
 }
 
+}  // namespace
+
+std::optional<Error> check_choice(const Choice& choice) {
+  std::optional<Error> error = find_error(choice);
+  if (error) error = translated(std::move(*error));
+  return error;
+}
+
 Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request& request,
                                                                   WorkControl& control) {
   if (!run_ || !(choice_ == request.choice) || head_ != request.head) {
@@ -60,7 +78,7 @@ Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request&
     stepped.head = request.head % request.choice.problem.heads;
     Result<std::unique_ptr<SteppedRun>> created = SteppedRun::create(
         stepped, [&](double fraction) { control.set_progress(fraction); }, &control.cancel_flag());
-    if (!created) return created.error();
+    if (!created) return translated(created.error());
     run_ = std::move(created.value());
     choice_ = request.choice;
     head_ = request.head;

@@ -63,20 +63,6 @@ std::string format_bytes(double bytes, bool unit) {
   return format_count(std::llround(bytes)) + (unit ? " B" : "");
 }
 
-std::string format_binary_bytes(Index bytes) {
-  constexpr std::array<const char*, 5> kUnits{"B", "KB", "MB", "GB", "TB"};
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  double value = static_cast<double>(bytes);
-  std::size_t at = 0;
-  while (value >= 1024.0 && at + 1 < kUnits.size()) {
-    value /= 1024.0;
-    ++at;
-  }
-  const bool whole = value >= 100.0 || std::abs(value - std::round(value)) < 0.05;
-  return fmt::format("{} {}", whole ? fmt::format("{:.0f}", value) : fmt::format("{:.1f}", value),
-                     kUnits[at]);
-}
-
 std::string format_value(double value) {
   if (std::isnan(value)) return "poisoned";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
@@ -109,6 +95,7 @@ std::string format_size(Index value) {
 
 std::string format_percent(double percent) {
   if (std::abs(percent) < 0.005) return "0 %";
+  if (percent >= 899.5) return fmt::format("{:.4g}×", 1.0 + percent / 100.0);
   if (std::abs(percent) >= 99.95) return fmt::format("{:+.0f} %", percent);
   return std::abs(percent) >= 9.995 ? fmt::format("{:+.1f} %", percent)
                                     : fmt::format("{:+.2f} %", percent);

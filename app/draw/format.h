@@ -14,10 +14,6 @@ std::string format_count(Index value);
 /// exact number, for columns whose heading names it.
 std::string format_bytes(double bytes, bool unit = true);
 
-/// Bytes for bars and axes: "512 B", "3.6 KB", "227 KB" with 1 KB = 1024 bytes, as capacities of
-/// on-chip memories are given.
-std::string format_binary_bytes(Index bytes);
-
 /// A value of a tensor, about four digits: "1.160", "0.3113", "1.1e-16", "-inf"; NaN is
 /// "poisoned".
 std::string format_value(double value);

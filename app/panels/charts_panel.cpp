@@ -25,6 +25,18 @@ std::string_view title_of(ChartQuantity quantity) {
   return "";
 }
 
+std::string_view file_word(ChartQuantity quantity) {
+  switch (quantity) {
+    case ChartQuantity::bytes:
+      return "bytes";
+    case ChartQuantity::time:
+      return "time";
+    case ChartQuantity::memory:
+      return "memory";
+  }
+  return "";
+}
+
 /// One line of the legend: a sample of the series and its name.
 struct LegendLine {
   const draw::Series* series;
@@ -126,7 +138,7 @@ float ChartsPanel::draw_legend(const PanelContext& context, const Rect& rect,
   if (save.pressed) {
     const Rect& all = context.rect;
     context.commands.push(SavePicture{{all.min.x, all.min.y, all.max.x, all.max.y},
-                                      fmt::format("attnscope-{}", chart.y.name)});
+                                      fmt::format("attnscope-{}", file_word(quantity))});
   }
   at.x = save.left - canvas.px(2.0f);
   const TextButton copy = draw_text_button(context, "charts.copy", "copy CSV", at, false);

@@ -87,17 +87,6 @@ void HbmBox::draw() const {
   const Fonts& fonts = context_.fonts;
   draw::fill(canvas, rect_, theme.inset, canvas.px(5.0f));
   draw::outline(canvas, rect_, theme.inset_border, 1.0f, canvas.px(5.0f));
-  const float padding = canvas.px(10.0f);
-  if (show_title_) {
-    const ImVec2 at{rect_.min.x + padding, rect_.min.y + canvas.px(7.0f)};
-    draw::text(canvas, fonts.ui_bold, at, theme.text_dim, "HBM");
-    const Tiling& tiling = snapshot_.run->tiling;
-    const std::string note = fmt::format("one head · tiles of {} query and {} key rows · {}",
-                                         tiling.Br, tiling.Bc, scale_note_);
-    const float room = rect_.width() - 3.0f * padding - fonts.ui_bold.measure("HBM").x;
-    draw::text(canvas, fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)},
-               theme.text_faint, draw::fitted(fonts.small, note, room), draw::Align::right);
-  }
   for (const Placed& placed : placed_) {
     if (placed.tensor->never_stored) {
       draw_ghost(placed);
@@ -115,6 +104,30 @@ void HbmBox::draw() const {
                        theme.text_faint, draw::format_shape(tensor.shape.rows, tensor.shape.cols),
                        placed.cell.width() + canvas.px(7.0f), draw::Align::center);
   }
+}
+
+void HbmBox::draw_title() const {
+  if (!show_title_) return;
+  const draw::Canvas canvas = canvas_of(context_);
+  const Theme& theme = context_.theme;
+  const Fonts& fonts = context_.fonts;
+  const float padding = canvas.px(10.0f);
+  const ImVec2 at{rect_.min.x + padding, rect_.min.y + canvas.px(7.0f)};
+  const Tiling& tiling = snapshot_.run->tiling;
+  const float title_width = fonts.ui_bold.measure("HBM").x;
+  const std::string note =
+      draw::fitted(fonts.small,
+                   fmt::format("one head · tiles of {} query and {} key rows · {}", tiling.Br,
+                               tiling.Bc, scale_note_),
+                   rect_.width() - 3.0f * padding - title_width);
+
+  // Arrows pass behind the words
+  const float below = at.y + draw::line_height(fonts.ui_bold);
+  const float note_x = rect_.max.x - padding - fonts.small.measure(note).x;
+  draw::fill(canvas, {at, {at.x + title_width, below}}, theme.inset);
+  draw::fill(canvas, {{note_x, at.y}, {rect_.max.x - padding, below}}, theme.inset);
+  draw::text(canvas, fonts.ui_bold, at, theme.text_dim, "HBM");
+  draw::text(canvas, fonts.small, {note_x, at.y + canvas.px(2.0f)}, theme.text_faint, note);
 }
 
 void HbmBox::draw_ghost(const Placed& placed) const {

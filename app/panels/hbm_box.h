@@ -19,6 +19,8 @@ class HbmBox {
   /// Pixels of its height that the tensors do not need.
   float slack() const { return slack_; }
   void draw() const;
+  /// The name of the box and what it shows, over the arrows.
+  void draw_title() const;
   void point_at() const;
 
   /// Where the elements of a tensor are drawn; nothing when the tensor is not in the picture.

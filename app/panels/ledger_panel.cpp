@@ -16,12 +16,16 @@ namespace attnscope::app {
 
 namespace {
 
+std::string number_text(const LedgerRow& row, double value, bool unit) {
+  return row.unit == "s" ? draw::format_seconds(value) : draw::format_bytes(value, unit);
+}
+
 /// Everything about a row, for its hover.
 std::string in_words(const LedgerRow& row, bool so_far) {
   const bool partial = so_far && row.modelled != row.whole;
-  std::string lines = fmt::format("{}: {} modelled{}", row.label, draw::format_bytes(row.modelled),
-                                  partial ? " so far" : "");
-  if (partial) lines += fmt::format(", {} in the whole pass", draw::format_bytes(row.whole));
+  std::string lines = fmt::format("{}: {} modelled{}", row.label,
+                                  number_text(row, row.modelled, true), partial ? " so far" : "");
+  if (partial) lines += fmt::format(", {} in the whole pass", number_text(row, row.whole, true));
   if (row.formula) {
     lines +=
         fmt::format("\nclosed form: {} = {}", row.formula_text, draw::format_bytes(*row.formula));
@@ -29,7 +33,7 @@ std::string in_words(const LedgerRow& row, bool so_far) {
     lines += fmt::format("\n{}", row.formula_text);
   }
   if (row.seen.bytes) {
-    lines += fmt::format("\n{} {}", draw::format_bytes(*row.seen.bytes), row.seen.about);
+    lines += fmt::format("\n{} {}", number_text(row, *row.seen.bytes, true), row.seen.about);
   } else if (!row.seen.about.empty()) {
     lines += fmt::format("\n{}", row.seen.about);
   }
@@ -44,18 +48,44 @@ std::string in_words(const LedgerRow& row, bool so_far) {
 struct LedgerPanel::Columns {
   float label = 0.0f, modelled = 0.0f, formula = 0.0f, seen = 0.0f, gap = 0.0f;
 
-  explicit Columns(const Rect& rect)
-      : label(rect.min.x),
-        modelled(rect.min.x + rect.width() * 0.45f),
-        formula(rect.min.x + rect.width() * 0.645f),
-        seen(rect.min.x + rect.width() * 0.855f),
-        gap(rect.max.x) {}
+  static Columns of_all(const Rect& rect) {
+    const auto at = [&](float share) { return rect.min.x + rect.width() * share; };
+    return {rect.min.x, at(0.45f), at(0.645f), at(0.855f), rect.max.x};
+  }
+  /// Tensors alone, two side by side: no GPU tells them apart.
+  static Columns of_half(const Rect& rect, bool right, float gap) {
+    const float middle = rect.center().x;
+    const float left = right ? middle + gap : rect.min.x;
+    const float end = right ? rect.max.x : middle - gap;
+    const float modelled = left + (end - left) * 0.7f;
+    return {left, modelled, end, end, end};
+  }
 };
+
+/// What the parts of the table share in one frame.
+struct LedgerPanel::Table {
+  const PanelContext& context;
+  draw::Canvas canvas;
+  Rect rect;
+  float pitch = 0.0f;
+  bool so_far = false;
+  bool two_columns = false;  ///< of tensors
+};
+
+const SeenRun& LedgerPanel::seen_run(const std::shared_ptr<const RunInfo>& run,
+                                     const Measurements& measurements) {
+  const std::size_t known_runs = measurements.recorded.size() + measurements.measured.size();
+  if (run_ != run || known_runs_ != known_runs) seen_ = find_seen_run(*run, measurements);
+  run_ = run;
+  known_runs_ = known_runs;
+  return seen_;
+}
 
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "LEDGER")) return;
   const bool so_far = view.ledger_scope == LedgerScope::so_far;
-  const Ledger ledger = make_ledger(snapshot, view.ledger_scope, context.measurements);
+  const Ledger ledger =
+      make_ledger(snapshot, view.ledger_scope, seen_run(snapshot.run, context.measurements));
   const Index heads = snapshot.run->problem.batch * snapshot.run->problem.heads;
   const std::string scope = ledger.all_heads ? fmt::format("bytes at the SM, all {} heads", heads)
                                              : std::string("bytes at the SM, this head");
@@ -63,62 +93,135 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   view.ledger_scope = static_cast<LedgerScope>(draw_header_tabs(
       context, "ledger", {"so far", "whole pass"}, static_cast<int>(view.ledger_scope)));
 
-  // Heading, tensors, totals and the footer share the height
-  const Fonts& fonts = context.fonts;
-  const draw::Canvas canvas = canvas_of(context);
-  const auto lines = static_cast<float>(ledger.tensors.size() + ledger.totals.size() + 2);
-  const float pitch = std::clamp((rest.height() - canvas.px(8.0f)) / lines, fonts.small.size * 0.9f,
-                                 fonts.small.size * 1.6f);
-  const Columns columns(rest);
-  float y = rest.min.y;
-  const auto heading = [&](float x, std::string_view text, draw::Align align, float room) {
-    draw::text(canvas, fonts.small, {x, y}, context.theme.text_faint,
-               draw::fitted(fonts.small, text, room), align);
+  // Heading, tensors, totals and the footer share the height; many tensors stand side by side
+  Table table{context, canvas_of(context), rest};
+  table.so_far = so_far;
+  const float size = context.fonts.small.size;
+  const float room = rest.height() - table.canvas.px(10.0f);
+  const std::size_t others =
+      ledger.totals.size() + ledger.kernel_totals.size() + (ledger.kernel_title.empty() ? 2 : 3);
+  const auto pitch_of = [&](std::size_t tensor_lines) {
+    return room / static_cast<float>(others + tensor_lines);
   };
-  const float room = columns.formula - columns.modelled - canvas.px(6.0f);
-  heading(columns.label, "tensor", draw::Align::left, columns.modelled - columns.label);
-  heading(columns.modelled, so_far ? "modelled so far" : "modelled", draw::Align::right, 2 * room);
-  heading(columns.formula, so_far ? "formula, whole" : "formula", draw::Align::right, room);
-  const bool partial = so_far && ledger.seen_kind != NumberKind::unavailable;
-  heading(columns.seen,
-          partial ? fmt::format("{}, whole", to_string(ledger.seen_kind)) : ledger.seen_heading,
-          draw::Align::right, columns.seen - columns.formula);
-  heading(columns.gap, "gap", draw::Align::right, columns.gap - columns.seen);
-  if (hovered({{columns.formula, y}, {columns.seen, y + pitch}})) {
-    tooltip(context, ledger.seen_about);
-  }
-  y += pitch;
-
-  const float bottom = rest.max.y - pitch + canvas.px(4.0f);
-  for (const LedgerRow& row : ledger.tensors) {
-    if (y + pitch > bottom) break;
-    draw_row(context, columns, row, ledger, y, pitch, so_far);
-    y += pitch;
-  }
-  y += canvas.px(2.0f);
-  canvas.list->AddLine({rest.min.x, y}, {rest.max.x, y}, context.theme.grid);
-  y += canvas.px(3.0f);
-  for (const LedgerRow& row : ledger.totals) {
-    if (y + pitch > bottom) break;
-    draw_row(context, columns, row, ledger, y, pitch, so_far);
-    y += pitch;
-  }
-  draw_footer(context, ledger, {{rest.min.x, bottom}, {rest.max.x, bottom + pitch}});
+  table.two_columns = pitch_of(ledger.tensors.size()) < size * 1.02f;
+  table.pitch = table.two_columns ? pitch_of((ledger.tensors.size() + 1) / 2 + 1)
+                                  : pitch_of(ledger.tensors.size());
+  table.pitch = std::clamp(table.pitch, size * 0.9f, size * 1.6f);
+  float y = rest.min.y;
+  draw_headings(table, ledger, y);
+  y += table.pitch;
+  draw_tensors(table, ledger, y);
+  draw_totals(table, ledger, y);
+  const float bottom = rest.max.y - table.pitch + table.canvas.px(4.0f);
+  draw_footer(context, ledger, {{rest.min.x, bottom}, {rest.max.x, bottom + table.pitch}});
 }
 
-void LedgerPanel::draw_row(const PanelContext& context, const Columns& columns,
-                           const LedgerRow& row, const Ledger& ledger, float y, float pitch,
-                           bool so_far) const {
-  const Theme& theme = context.theme;
-  const Fonts& fonts = context.fonts;
-  const draw::Canvas canvas = canvas_of(context);
+void LedgerPanel::draw_headings(const Table& table, const Ledger& ledger, float y) const {
+  const FontRef& font = table.context.fonts.small;
+  const auto heading = [&](float x, std::string_view text, draw::Align align, float room) {
+    draw::text(table.canvas, font, {x, y}, table.context.theme.text_faint,
+               draw::fitted(font, text, room), align);
+  };
+  const auto of_tensors = [&](const Columns& columns, std::string_view modelled,
+                              std::string_view formula) {
+    const float room = columns.formula - columns.modelled - table.canvas.px(6.0f);
+    heading(columns.label, "tensor", draw::Align::left, columns.modelled - columns.label);
+    heading(columns.modelled, modelled, draw::Align::right, 2 * room);
+    heading(columns.formula, formula, draw::Align::right, room);
+  };
+  if (table.two_columns) {
+    for (const bool right : {false, true}) {
+      of_tensors(Columns::of_half(table.rect, right, table.canvas.px(8.0f)),
+                 table.so_far ? "so far" : "modelled", "formula");
+    }
+    return;
+  }
+  const Columns columns = Columns::of_all(table.rect);
+  of_tensors(columns, table.so_far ? "modelled so far" : "modelled",
+             table.so_far ? "formula, whole" : "formula");
+  draw_seen_headings(table, ledger, y);
+}
+
+void LedgerPanel::draw_seen_headings(const Table& table, const Ledger& ledger, float y) const {
+  const FontRef& font = table.context.fonts.small;
+  const Columns columns = Columns::of_all(table.rect);
+  const bool partial = table.so_far && ledger.seen_kind != NumberKind::unavailable;
+  const std::string seen =
+      partial ? fmt::format("{}, whole", to_string(ledger.seen_kind)) : ledger.seen_heading;
+  draw::text(table.canvas, font, {columns.seen, y}, table.context.theme.text_faint,
+             draw::fitted(font, seen, columns.seen - columns.formula), draw::Align::right);
+  draw::text(table.canvas, font, {columns.gap, y}, table.context.theme.text_faint,
+             draw::fitted(font, "gap", columns.gap - columns.seen), draw::Align::right);
+  if (hovered({{columns.formula, y}, {columns.seen, y + table.pitch}})) {
+    tooltip(table.context, ledger.seen_about);
+  }
+}
+
+void LedgerPanel::draw_tensors(const Table& table, const Ledger& ledger, float& y) const {
+  const std::size_t count = ledger.tensors.size();
+  if (!table.two_columns) {
+    const Columns columns = Columns::of_all(table.rect);
+    for (const LedgerRow& row : ledger.tensors) {
+      draw_row(table, columns, row, ledger, y);
+      y += table.pitch;
+    }
+    return;
+  }
+  const std::size_t lines = (count + 1) / 2;
+  const float gap = table.canvas.px(8.0f);
+  for (std::size_t k = 0; k < count; ++k) {
+    const float at = y + table.pitch * static_cast<float>(k % lines);
+    draw_row(table, Columns::of_half(table.rect, k >= lines, gap), ledger.tensors[k], ledger, at);
+  }
+  y += table.pitch * static_cast<float>(lines);
+}
+
+void LedgerPanel::draw_totals(const Table& table, const Ledger& ledger, float& y) const {
+  const Columns columns = Columns::of_all(table.rect);
+  const draw::Canvas& canvas = table.canvas;
+  const FontRef& font = table.context.fonts.small;
+  const float bottom = table.rect.max.y - table.pitch + canvas.px(4.0f);
+  const auto rule = [&] {
+    y += canvas.px(2.0f);
+    canvas.list->AddLine({table.rect.min.x, y}, {table.rect.max.x, y}, table.context.theme.grid);
+    y += canvas.px(3.0f);
+  };
+  const auto rows = [&](const std::vector<LedgerRow>& all) {
+    for (const LedgerRow& row : all) {
+      if (y + table.pitch > bottom + 1.0f) return;
+      draw_row(table, columns, row, ledger, y);
+      y += table.pitch;
+    }
+  };
+  const auto title = [&](std::string_view text, std::string_view about) {
+    const float top = y + (table.pitch - font.size) * 0.5f;
+    const Rect line{{table.rect.min.x, y}, {columns.formula, y + table.pitch}};
+    draw::text(canvas, font, {line.min.x, top}, table.context.theme.text_dim,
+               draw::fitted(font, text, line.width()));
+    draw_seen_headings(table, ledger, top);
+    if (!about.empty() && hovered(line)) tooltip(table.context, about);
+    y += table.pitch;
+  };
+  rule();
+  const bool other_tiles = !ledger.kernel_totals.empty();
+  if (table.two_columns && !other_tiles) title("all tensors", {});
+  rows(ledger.totals);
+  if (!other_tiles || y + table.pitch > bottom) return;
+  title(ledger.kernel_title, ledger.kernel_about);
+  rows(ledger.kernel_totals);
+}
+
+void LedgerPanel::draw_row(const Table& table, const Columns& columns, const LedgerRow& row,
+                           const Ledger& ledger, float y) const {
+  const Theme& theme = table.context.theme;
+  const Fonts& fonts = table.context.fonts;
+  const draw::Canvas& canvas = table.canvas;
   const bool total = !row.tensor;
-  const float middle = y + pitch * 0.5f;
+  const float middle = y + table.pitch * 0.5f;
   float x = columns.label;
   if (row.tensor) {
     const float half = fonts.small.size * 0.36f;
-    draw::fill(canvas, {{x, middle - half}, {x + 2 * half, middle + half}},
-               color_of(theme, *row.tensor), canvas.px(2.0f));
+    draw_swatch(canvas, {{x, middle - half}, {x + 2 * half, middle + half}}, *row.tensor);
     x += fonts.small.size * 1.2f;
   }
   const auto put = [&](const FontRef& font, float at, ImU32 color, std::string_view text,
@@ -127,7 +230,7 @@ void LedgerPanel::draw_row(const PanelContext& context, const Columns& columns,
                align);
   };
   const float number_room = columns.modelled - columns.label;
-  const std::string modelled = draw::format_bytes(row.modelled, false);
+  const std::string modelled = number_text(row, row.modelled, false);
   put(fonts.small, x, total ? theme.text : theme.text_dim, row.label, draw::Align::left,
       number_room - fonts.mono_small.measure(modelled).x - (x - columns.label) - canvas.px(4.0f));
   put(fonts.mono_small, columns.modelled, theme.text, modelled, draw::Align::right, number_room);
@@ -140,8 +243,8 @@ void LedgerPanel::draw_row(const PanelContext& context, const Columns& columns,
   const float seen_room = columns.seen - columns.formula - canvas.px(4.0f);
   if (row.seen.bytes) {
     put(fonts.mono_small, columns.seen, number_color(theme, ledger.seen_kind),
-        draw::format_bytes(*row.seen.bytes, false), draw::Align::right, seen_room);
-  } else if (total) {
+        number_text(row, *row.seen.bytes, false), draw::Align::right, seen_room);
+  } else if (total && !row.seen.about.empty()) {
     put(fonts.small, columns.seen, theme.text_faint, "unavailable", draw::Align::right, seen_room);
   }
   if (row.gap_percent) {
@@ -151,8 +254,8 @@ void LedgerPanel::draw_row(const PanelContext& context, const Columns& columns,
         draw::Align::right, columns.gap - columns.seen - canvas.px(4.0f));
   }
 
-  if (hovered({{columns.label, y}, {columns.gap, y + pitch}})) {
-    tooltip(context, in_words(row, so_far));
+  if (hovered({{columns.label, y}, {columns.gap, y + table.pitch}})) {
+    tooltip(table.context, in_words(row, table.so_far));
   }
 }
 
@@ -161,19 +264,21 @@ void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
   const Fonts& fonts = context.fonts;
   const draw::Canvas canvas = canvas_of(context);
   const Measurements& measurements = context.measurements;
-  const bool live = !measurements.live_gpu.empty();
   ImVec2 at{rect.max.x + canvas.px(6.0f), rect.center().y - fonts.small.size * 0.5f};
   const TextButton copy = draw_text_button(context, "ledger.copy", "copy CSV", at, false);
   if (copy.pressed) context.commands.push(CopyText{ledger_csv(ledger), "the ledger as CSV"});
-  at.x = copy.left - canvas.px(4.0f);
-  const bool running = measurements.running;
-  const TextButton run = draw_text_button(
-      context, "ledger.run", running ? "running…" : "Run on GPU", at, live && !running);
-  if (run.pressed && !running) context.commands.push(RunOnGpu{});
-  if (hovered({{run.left, rect.min.y}, {at.x, rect.max.y}})) {
-    tooltip(context, live ? "runs the twin kernel on " + measurements.live_gpu +
-                                ", checks it against the reference and fills this column"
-                          : "unavailable: " + measurements.live_unavailable);
+  float left = copy.left;
+  if (!measurements.live_gpu.empty()) {
+    const bool running = measurements.running;
+    at.x = copy.left - canvas.px(4.0f);
+    const TextButton run =
+        draw_text_button(context, "ledger.run", running ? "running…" : "Run on GPU", at, !running);
+    if (run.pressed && !running) context.commands.push(RunOnGpu{});
+    if (hovered({{run.left, rect.min.y}, {at.x, rect.max.y}})) {
+      tooltip(context, "runs the twin kernel on " + measurements.live_gpu +
+                           ", checks it against the reference and fills this column");
+    }
+    left = run.left;
   }
 
   std::string notes;
@@ -183,26 +288,28 @@ void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
   }
   draw::text(canvas, fonts.small, {rect.min.x, rect.center().y - fonts.small.size * 0.5f},
              context.theme.text_faint,
-             draw::fitted(fonts.small, notes, run.left - rect.min.x - canvas.px(6.0f)));
-  if (hovered({rect.min, {run.left, rect.max.y}})) {
+             draw::fitted(fonts.small, notes, left - rect.min.x - canvas.px(6.0f)));
+  if (hovered({rect.min, {left, rect.max.y}})) {
     tooltip(context,
             fmt::format("{}\nmodelled, whole pass, all heads: the paper counts each operand "
                         "of a launch once; operations on floating-point numbers; inputs, "
-                        "outputs and workspace in HBM; the roofline's floor of the time",
+                        "outputs and workspace in HBM",
                         notes));
   }
 }
 
 std::string ledger_csv(const Ledger& ledger) {
-  std::string csv = fmt::format("quantity,modelled_bytes,whole_pass_bytes,formula_bytes,{}_bytes\n",
-                                ledger.seen_heading);
-  for (const auto* rows : {&ledger.tensors, &ledger.totals}) {
-    for (const LedgerRow& row : *rows) {
-      csv += fmt::format("{},{:.0f},{:.0f},{},{}\n", row.label, row.modelled, row.whole,
-                         row.formula ? fmt::format("{:.0f}", *row.formula) : "",
-                         row.seen.bytes ? fmt::format("{:.0f}", *row.seen.bytes) : "unavailable");
-    }
-  }
+  std::string csv =
+      fmt::format("quantity,unit,modelled,whole_pass,formula,{}\n", ledger.seen_heading);
+  const auto add = [&](const LedgerRow& row, std::string_view tiles) {
+    csv += fmt::format("{}{},{},{:.9g},{:.9g},{},{}\n", row.label, tiles, row.unit, row.modelled,
+                       row.whole, row.formula ? fmt::format("{:.0f}", *row.formula) : "",
+                       row.seen.bytes ? fmt::format("{:.9g}", *row.seen.bytes)
+                                      : (row.seen.about.empty() ? "" : "unavailable"));
+  };
+  for (const LedgerRow& row : ledger.tensors) add(row, "");
+  for (const LedgerRow& row : ledger.totals) add(row, "");
+  for (const LedgerRow& row : ledger.kernel_totals) add(row, " at the kernel's tiles");
   return csv;
 }
 

@@ -1,6 +1,8 @@
 /// Bytes by tensor and direction: modelled, by closed form, recorded or measured, and the gap.
 #pragma once
 
+#include <memory>
+
 #include "app/panel.h"
 #include "app/panels/ledger_rows.h"
 
@@ -14,10 +16,22 @@ class LedgerPanel final : public Panel {
 
  private:
   struct Columns;
+  struct Table;
 
-  void draw_row(const PanelContext& context, const Columns& columns, const LedgerRow& row,
-                const Ledger& ledger, float y, float pitch, bool so_far) const;
+  const SeenRun& seen_run(const std::shared_ptr<const RunInfo>& run,
+                          const Measurements& measurements);
+  void draw_headings(const Table& table, const Ledger& ledger, float y) const;
+  void draw_seen_headings(const Table& table, const Ledger& ledger, float y) const;
+  void draw_tensors(const Table& table, const Ledger& ledger, float& y) const;
+  void draw_totals(const Table& table, const Ledger& ledger, float& y) const;
+  void draw_row(const Table& table, const Columns& columns, const LedgerRow& row,
+                const Ledger& ledger, float y) const;
   void draw_footer(const PanelContext& context, const Ledger& ledger, const Rect& rect) const;
+
+  // The comparison takes a simulation: done anew for another run only
+  std::shared_ptr<const RunInfo> run_;
+  std::size_t known_runs_ = 0;
+  SeenRun seen_;
 };
 
 /// The ledger as comma-separated values with a heading line.

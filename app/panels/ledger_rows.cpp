@@ -58,83 +58,112 @@ std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, bool all_heads, boo
   return rows;
 }
 
-void add_seen(LedgerRow& row, const MeasuredRun* run, std::optional<double> bytes,
-              std::string_view counter_name, std::string_view why_none) {
-  if (run == nullptr) {
-    row.seen.about = why_none;
-    return;
-  }
-  row.seen.bytes = bytes;
-  if (!bytes) {
-    row.seen.about = "unavailable: " + run->why_unavailable(counter_name);
-    return;
-  }
-  row.seen.about = run->provenance.describe() + fmt::format("\ncounter {}", counter_name);
-  if (row.whole > 0.0) row.gap_percent = (*bytes - row.whole) / row.whole * 100.0;
-}
-
-/// Why the two columns do not agree: other tiles, or what the comparison finds in the data.
-std::string reason_of(const RunInfo& run, const MeasuredRun* seen, const Comparison* comparison,
-                      Level level, std::string_view quantity) {
-  if (seen == nullptr) return {};
-  if (seen->row.tiling && !(*seen->row.tiling == run.tiling)) {
-    return fmt::format("the kernel's tiles are {} × {}, the model's {} × {}", seen->row.tiling->Br,
-                       seen->row.tiling->Bc, run.tiling.Br, run.tiling.Bc);
-  }
-  const ComparisonLine* line = comparison != nullptr ? comparison->find(level, quantity) : nullptr;
-  return line != nullptr ? line->reason : std::string{};
-}
-
-/// A total that a hardware counter sees, too.
-struct Counted {
+/// A total that the model and a GPU both have.
+struct Total {
   const char* label;
   const char* quantity;
   Level level;
   bool write;
-  std::string_view counter_name;
-  std::optional<double> (MeasuredRun::*read)() const;
+  std::string_view counter_name;  ///< empty for the time
 };
 
-constexpr Counted kCounted[] = {
-    {"requested read", "read", Level::requested, false, counter::kRequestedReadBytes,
-     &MeasuredRun::requested_read_bytes},
-    {"requested written", "written", Level::requested, true, counter::kRequestedWriteBytes,
-     &MeasuredRun::requested_write_bytes},
-    {"DRAM read", "read", Level::dram, false, counter::kDramReadBytes,
-     &MeasuredRun::dram_read_bytes},
-    {"DRAM written", "written", Level::dram, true, counter::kDramWriteBytes,
-     &MeasuredRun::dram_write_bytes}};
+constexpr Total kTotals[] = {
+    {"requested read", "read", Level::requested, false, counter::kRequestedReadBytes},
+    {"requested written", "written", Level::requested, true, counter::kRequestedWriteBytes},
+    {"DRAM read", "read", Level::dram, false, counter::kDramReadBytes},
+    {"DRAM written", "written", Level::dram, true, counter::kDramWriteBytes},
+    {"time at least", "time", Level::time, false, ""}};
 
-/// What a GPU showed is of the whole pass of all heads: it stands beside nothing less.
-std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const MeasuredRun* seen) {
+double modelled_whole(const Total& total, const RunInfo& run, const Bytes& requested) {
+  if (total.level == Level::time) return run.totals.predicted_s;
+  return bytes_of(total.level == Level::dram ? run.totals.dram : requested, total.write);
+}
+
+/// Puts what the GPU showed beside the row.
+void add_seen(LedgerRow& row, const Total& total, const SeenRun& seen) {
+  const ComparisonLine* line =
+      seen.comparison ? seen.comparison->find(total.level, total.quantity) : nullptr;
+  if (line == nullptr || !line->recorded) {
+    row.seen.about =
+        "unavailable: " + (line != nullptr ? line->unavailable : seen.run->why_unavailable());
+    return;
+  }
+  row.seen.bytes = line->recorded;
+  row.seen.about = seen.run->provenance.describe();
+  if (!total.counter_name.empty())
+    row.seen.about += fmt::format("\ncounter {}", total.counter_name);
+  row.gap_percent = line->gap_percent;
+  row.gap_reason = line->reason;
+}
+
+std::string_view about_total(const Total& total) {
+  if (total.level == Level::dram) {
+    return "compulsory: each launch reads its operands once and writes its results";
+  }
+  return total.level == Level::time ? "the roofline's floor, from the datasheet's rates" : "";
+}
+
+/// The model at the kernel's tiles and what the GPU showed, whole pass of all heads.
+std::vector<LedgerRow> kernel_rows(const SeenRun& seen) {
+  std::vector<LedgerRow> rows;
+  for (const Total& total : kTotals) {
+    const ComparisonLine* line = seen.comparison->find(total.level, total.quantity);
+    if (line == nullptr) continue;
+    LedgerRow row;
+    row.label = total.label;
+    row.unit = line->unit;
+    row.modelled = row.whole = line->modelled;
+    row.formula_text = about_total(total);
+    add_seen(row, total, seen);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+/// Whether the kernel cut the problem otherwise than the screen.
+bool has_other_tiles(const RunInfo& run, const SeenRun& seen) {
+  if (!seen.comparison) return false;
+  const SimulationReport& model = seen.comparison->model;
+  return !(model.tiling == run.tiling) || model.output_rows > 0;
+}
+
+std::string about_kernel_rows(const RunInfo& run, const SimulationReport& model) {
+  std::string about = fmt::format(
+      "the kernel ran with tiles of {} × {}; the screen steps through tiles of {} × {}\nmodelled "
+      "here: the whole pass at the kernel's tiles",
+      model.tiling.Br, model.tiling.Bc, run.tiling.Br, run.tiling.Bc);
+  if (model.output_rows > 0) {
+    about += fmt::format("\nP V reads V once for every {} rows of O, as its bytes tell",
+                         model.output_rows);
+  }
+  return about;
+}
+
+/// What a GPU showed is of the whole pass of all heads: it stands beside nothing less. `seen` is
+/// left out where it belongs to other tiles.
+std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const SeenRun& seen,
+                                  bool other_tiles) {
   const RunInfo& run = *snapshot.run;
   const bool part_of_heads = so_far && run.problem.batch * run.problem.heads > 1;
-  const MeasuredRun* comparable = part_of_heads ? nullptr : seen;
-  const std::string_view why_not =
-      part_of_heads && seen != nullptr ? "a GPU runs all heads: see the whole pass" : kNotRecorded;
-  std::optional<Comparison> comparison;
-  if (comparable != nullptr && comparable->row.measurement) {
-    comparison = compare(run.totals, run.gpu, comparable->row);
-  }
   const Bytes requested = part_of_heads ? sum(run.head_bytes) : run.totals.requested;
   std::vector<LedgerRow> rows;
-  for (const Counted& counted : kCounted) {
-    const bool dram = counted.level == Level::dram;
-    if (dram && part_of_heads) continue;  // known for all heads together only
+  for (const Total& total : kTotals) {
+    const bool is_requested = total.level == Level::requested;
+    if (!is_requested && (part_of_heads || other_tiles)) continue;  // known for all heads together
     LedgerRow row;
-    row.label = counted.label;
-    if (dram && so_far) row.label += ", whole";
-    row.whole = bytes_of(dram ? run.totals.dram : requested, counted.write);
-    const bool counts_up = so_far && !dram;
-    row.modelled = counts_up ? bytes_of(sum(snapshot.bytes_so_far), counted.write) : row.whole;
-    add_seen(row, comparable, comparable != nullptr ? (comparable->*counted.read)() : std::nullopt,
-             counted.counter_name, why_not);
-    if (row.gap_percent) {
-      row.gap_reason = reason_of(run, seen, comparison ? &*comparison : nullptr, counted.level,
-                                 counted.quantity);
-    }
-    if (dram) {
-      row.formula_text = "compulsory: each launch reads its operands once and writes its results";
+    row.label = total.label;
+    if (!is_requested && so_far) row.label += ", whole";
+    row.unit = total.level == Level::time ? "s" : "bytes";
+    row.whole = modelled_whole(total, run, requested);
+    row.modelled =
+        is_requested && so_far ? bytes_of(sum(snapshot.bytes_so_far), total.write) : row.whole;
+    row.formula_text = about_total(total);
+    if (seen.run == nullptr) {
+      row.seen.about = kNotRecorded;
+    } else if (part_of_heads) {
+      row.seen.about = "unavailable: a GPU runs all heads; see the whole pass";
+    } else if (!other_tiles) {
+      add_seen(row, total, seen);
     }
     rows.push_back(std::move(row));
   }
@@ -156,25 +185,15 @@ std::string about_run(const MeasuredRun& run) {
   return about;
 }
 
-std::vector<std::string> notes_of(const Snapshot& snapshot, const MeasuredRun* seen, bool so_far) {
-  const RunInfo& run = *snapshot.run;
-  const SimulationReport& totals = run.totals;
-  const double paper = static_cast<double>(totals.paper.total());
-  std::vector<std::string> notes;
-  notes.push_back(fmt::format("paper {}", draw::format_bytes(paper)));
+std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
+  const SimulationReport& totals = snapshot.run->totals;
   const double flops =
       static_cast<double>(so_far ? snapshot.matmul_flops_so_far + snapshot.other_flops_so_far
                                  : totals.matmul_flops + totals.non_matmul_flops);
-  notes.push_back(draw::format_si(flops, "FLOP"));
-  notes.push_back(
-      fmt::format("peak HBM {}", draw::format_bytes(static_cast<double>(totals.peak_hbm_bytes))));
-  std::string time = fmt::format("time at least {}", draw::format_seconds(totals.predicted_s));
-  if (seen != nullptr && seen->time_s()) {
-    time += fmt::format(", {} {}", to_string(seen->provenance.kind),
-                        draw::format_seconds(*seen->time_s()));
-  }
-  notes.push_back(std::move(time));
-  return notes;
+  return {
+      fmt::format("paper {}", draw::format_si(static_cast<double>(totals.paper.total()), "B")),
+      draw::format_si(flops, "FLOP"),
+      fmt::format("peak HBM {}", draw::format_si(static_cast<double>(totals.peak_hbm_bytes), "B"))};
 }
 
 }  // namespace
@@ -184,24 +203,41 @@ std::string short_gpu_name(std::string_view name) {
   return std::string(name.substr(0, name.find(' ')));
 }
 
-Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const Measurements& measurements) {
+SeenRun find_seen_run(const RunInfo& run, const Measurements& measurements) {
+  SeenRun seen;
+  seen.run = measurements.find(run.problem, run.algorithm->name, to_string(run.totals.pass),
+                               run.tiling, run.options.carry);
+  if (seen.run == nullptr || !seen.run->row.measurement) return seen;
+  Result<Comparison> comparison = model_and_compare(seen.run->row, run.gpu);
+  if (comparison) seen.comparison = std::move(comparison).value();
+  return seen;
+}
+
+Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const SeenRun& seen) {
   const RunInfo& run = *snapshot.run;
   const bool so_far = scope == LedgerScope::so_far;
+  const bool one_head = run.problem.batch * run.problem.heads == 1;
+  const bool other_tiles = has_other_tiles(run, seen) && (one_head || !so_far);
   Ledger ledger;
-  ledger.all_heads = !so_far && run.problem.batch * run.problem.heads > 1;
+  ledger.all_heads = !so_far && !one_head;
   ledger.tensors = tensor_rows(snapshot, ledger.all_heads, so_far);
-  const MeasuredRun* seen =
-      measurements.find(run.problem, run.algorithm->name, "forward", run.tiling, run.options.carry);
   ledger.seen_heading = "recorded";
   ledger.seen_about = kNotRecorded;
-  if (seen != nullptr) {
-    ledger.seen_kind = seen->provenance.kind;
-    ledger.seen_heading = fmt::format("{} {}", to_string(seen->provenance.kind),
-                                      short_gpu_name(seen->provenance.gpu));
-    ledger.seen_about = about_run(*seen);
+  if (seen.run != nullptr) {
+    ledger.seen_kind = seen.run->provenance.kind;
+    ledger.seen_heading = fmt::format("{} {}", to_string(seen.run->provenance.kind),
+                                      short_gpu_name(seen.run->provenance.gpu));
+    ledger.seen_about = about_run(*seen.run);
   }
-  ledger.totals = total_rows(snapshot, so_far, seen);
-  ledger.notes = notes_of(snapshot, seen, so_far);
+  ledger.totals = total_rows(snapshot, so_far, seen, other_tiles);
+  if (other_tiles) {
+    const SimulationReport& model = seen.comparison->model;
+    ledger.kernel_title = fmt::format("kernel's tile {} × {}; above {} × {}", model.tiling.Br,
+                                      model.tiling.Bc, run.tiling.Br, run.tiling.Bc);
+    ledger.kernel_about = about_kernel_rows(run, model);
+    ledger.kernel_totals = kernel_rows(seen);
+  }
+  ledger.notes = notes_of(snapshot, so_far);
   return ledger;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/measurements.h"
+#include "app/report/compare.h"
 #include "app/view_state.h"
 #include "sim/snapshot/snapshot.h"
 
@@ -21,7 +22,8 @@ struct SeenNumber {
 struct LedgerRow {
   std::string label;              ///< "K read"
   std::optional<Tensor> tensor;   ///< whose colour stands before it; none for totals
-  double modelled = 0.0;          ///< bytes in the chosen scope
+  std::string unit = "bytes";     ///< or "s"
+  double modelled = 0.0;          ///< in the chosen scope
   double whole = 0.0;             ///< the same over the whole pass
   std::optional<double> formula;  ///< closed form of the whole pass
   std::string formula_text;
@@ -30,17 +32,29 @@ struct LedgerRow {
   std::string gap_reason;
 };
 
+/// The run that stands beside the model, compared with the model at the run's own tiles.
+struct SeenRun {
+  const MeasuredRun* run = nullptr;
+  std::optional<Comparison> comparison;  ///< nothing without a measurement
+};
+SeenRun find_seen_run(const RunInfo& run, const Measurements& measurements);
+
 struct Ledger {
   std::vector<LedgerRow> tensors;
-  std::vector<LedgerRow> totals;  ///< requested read and written, DRAM read and written
-  std::string seen_heading;       ///< "recorded H200", "measured here", "recorded"
+  std::vector<LedgerRow> totals;  ///< requested read and written, DRAM read and written, time
+  /// Where the kernel's tiles are not those of the screen: the totals of the whole pass at the
+  /// kernel's tiles, which the run is compared with, and a line that says so.
+  std::vector<LedgerRow> kernel_totals;
+  std::string kernel_title;
+  std::string kernel_about;  ///< hover on it
+  std::string seen_heading;  ///< "recorded H200", "measured here", "recorded"
   NumberKind seen_kind = NumberKind::unavailable;
   std::string seen_about;          ///< hover on the heading
   bool all_heads = false;          ///< the numbers are of all heads, not only of the shown one
   std::vector<std::string> notes;  ///< paper, operations, peak memory
 };
 
-Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const Measurements& measurements);
+Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const SeenRun& seen);
 
 /// "H200" of "NVIDIA H200 SXM 141 GB".
 std::string short_gpu_name(std::string_view name);

@@ -15,7 +15,8 @@ namespace attnscope::app {
 
 namespace {
 
-std::string note_of(const SoftmaxRow& row) {
+std::string note_of(const SoftmaxRow& row, Index chosen) {
+  if (!row.known) return fmt::format("query row {}", chosen);
   if (row.j < 0) return fmt::format("query row {}", row.query);
   return fmt::format("query row {} (row {} of tile i = {}), j = {}", row.query, row.row_in_tile,
                      row.i, row.j);
@@ -23,6 +24,8 @@ std::string note_of(const SoftmaxRow& row) {
 
 std::string error_line(const Snapshot& snapshot) {
   const SoftmaxRow& row = snapshot.softmax_row;
+  const bool standard = snapshot.run->algorithm->name == "standard";
+  if (!row.error && standard) return "checked against the reference when O is complete";
   if (!row.error) return "checked against the reference when this tile is folded in";
   const bool normalized = snapshot.run->algorithm->name != "flash2";
   return fmt::format("{} against the reference of the {} keys seen so far: error {}",
@@ -46,7 +49,7 @@ Columns measure(const std::vector<SoftmaxTerm>& terms, const Fonts& fonts) {
 
 }  // namespace
 
-void OnlineSoftmaxPanel::draw(const Snapshot& snapshot, ViewState& /*view*/,
+void OnlineSoftmaxPanel::draw(const Snapshot& snapshot, ViewState& view,
                               const PanelContext& context) {
   if (!has_run(snapshot, context, "ONLINE SOFTMAX")) return;
   const Theme& theme = context.theme;
@@ -54,7 +57,7 @@ void OnlineSoftmaxPanel::draw(const Snapshot& snapshot, ViewState& /*view*/,
   const draw::Canvas canvas = canvas_of(context);
   const bool standard = snapshot.run->algorithm->name == "standard";
   const Rect rest = draw_panel_header(context, standard ? "SOFTMAX" : "ONLINE SOFTMAX", {},
-                                      note_of(snapshot.softmax_row));
+                                      note_of(snapshot.softmax_row, view.query_row));
   if (!snapshot.run->has_values) {
     draw::wrapped_text(canvas, fonts.small, rest.min, theme.text_faint,
                        "Values are left out: the problem is too large to show them.", rest.width(),

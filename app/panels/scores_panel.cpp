@@ -54,7 +54,7 @@ void choose_rows_and_tile(ScoresFrame& frame, const ViewState& view) {
   const Snapshot& snapshot = frame.snapshot;
   const SoftmaxRow& followed = snapshot.softmax_row;
   frame.chosen_row = std::clamp<Index>(view.query_row, 0, run.problem.N - 1);
-  frame.query_row = followed.j >= 0 || followed.m ? followed.query : frame.chosen_row;
+  frame.query_row = followed.known ? followed.query : frame.chosen_row;
 
   // A launch may have tiles of its own (a few whole rows): then the slot says where it is
   const SlotState* slot = score_slot(snapshot);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "app/draw/shapes.h"
+
 namespace attnscope::app {
 
 namespace {
@@ -64,6 +66,16 @@ ImU32 color_of(const Theme& theme, Tensor tensor) {
 
 ImU32 text_color_of(const Theme& theme, Tensor tensor) {
   return tensor_text_color(theme, color_name(tensor));
+}
+
+bool is_gradient(Tensor tensor) {
+  return tensor >= Tensor::dO && tensor <= Tensor::dV_heads && tensor != Tensor::D;
+}
+
+void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor) {
+  draw::fill(canvas, rect, color_of(canvas.theme, tensor), canvas.px(2.0f));
+  if (!is_gradient(tensor)) return;
+  draw::hatch(canvas, rect, with_alpha(canvas.theme.text_on_tensor, 0.7f), canvas.px(4.0f));
 }
 
 std::string_view display_name(Tensor tensor) {

@@ -21,6 +21,11 @@ std::string_view color_name(Tensor tensor);
 ImU32 color_of(const Theme& theme, Tensor tensor);
 ImU32 text_color_of(const Theme& theme, Tensor tensor);
 
+/// A gradient is drawn in the colour of its tensor, hatched.
+bool is_gradient(Tensor tensor);
+/// A small box in the tensor's colour, for legends.
+void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor);
+
 /// "Q" with its row tile, "S" with both: {"S", "21"}; "2,11" where an index has two digits.
 draw::Symbol symbol_of(const Tile& tile);
 /// The same with letters, for a slot that holds nothing: {"K", "j"}.

@@ -174,7 +174,8 @@ void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
   const Index capacity = capacity_bytes(snapshot_.run->gpu, space);
   const bool overflow = used > capacity;
   const std::string numbers =
-      fmt::format("{} of {}", draw::format_binary_bytes(used), draw::format_binary_bytes(capacity));
+      fmt::format("{} of {}", draw::format_si(static_cast<double>(used), "B"),
+                  draw::format_si(static_cast<double>(capacity), "B"));
   const float room = x1 - x0;
   const float numbers_width = font.measure(numbers).x;
   std::string name(to_string(space));

@@ -133,7 +133,7 @@ JsonObject::JsonObject(const json& value, std::string path)
 }
 
 std::string JsonObject::path_of(std::string_view key) const {
-  return fmt::format("{}: {}", path_, key);
+  return path_.empty() ? std::string(key) : fmt::format("{}: {}", path_, key);
 }
 
 bool JsonObject::has(std::string_view key) const {

@@ -71,6 +71,7 @@ struct HbmTensorState {
 /// The running softmax of the chosen query row around the column tile that is being folded in. A
 /// field is empty until its operation has run in this tile.
 struct SoftmaxRow {
+  bool known = false;  ///< a tile has begun; otherwise nothing below is meant
   Index query = 0;     ///< row of the head
   std::int32_t i = 0;  ///< its row tile
   Index row_in_tile = 0;

@@ -23,9 +23,10 @@ void SoftmaxTracker::begin_block() {
 void SoftmaxTracker::begin_tile(const Tile& S, const TileGrid& grid) {
   SoftmaxRow next;
   next.O_column = row_.O_column;
+  next.known = true;
   next.i = S.i;
   next.j = S.j;
-  next.row_in_tile = std::min(wanted_row_, grid.rows_of(S.i) - 1);
+  next.row_in_tile = std::min(query_ % grid.tiling().Br, grid.rows_of(S.i) - 1);
   next.query = grid.row_begin(S.i) + next.row_in_tile;
   row_ = next;
   consistent_ = false;
@@ -34,8 +35,9 @@ void SoftmaxTracker::begin_tile(const Tile& S, const TileGrid& grid) {
 void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
                             const NumericExecutor& executor) {
   const Tile& dest = op.dest_tiles[0];
-  const bool whole_rows = op.kind == OpKind::load && dest.tensor == Tensor::S;
-  if (op.kind == OpKind::scores || whole_rows) begin_tile(dest, grid);
+  const bool comes_back =
+      op.kind == OpKind::load && (dest.tensor == Tensor::S || dest.tensor == Tensor::P);
+  if (op.kind == OpKind::scores || comes_back) begin_tile(dest, grid);
   switch (op.kind) {
     case OpKind::running_max:
       row_.m_prev = value(Tensor::m, executor, 0);
@@ -90,9 +92,10 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
       const std::optional<double> O = value(Tensor::O, executor, row_.O_column);
       if (O && row_.PV) row_.PV = *O - *row_.PV;
       row_.O = O;
-      if (op.source_tiles[0].tensor != Tensor::P || !row_.l) break;
-      consistent_ = true;
-      normalized_ = false;
+      if (op.source_tiles[0].tensor != Tensor::P) break;
+      // Probabilities that came back from HBM are divided by l already: O is right at the end
+      consistent_ = row_.l || row_.j + 1 == grid.Tc();
+      normalized_ = !row_.l;
       key_end_ = grid.col_begin(row_.j) + grid.cols_of(row_.j);
       break;
     }

@@ -9,11 +9,9 @@ namespace attnscope {
 
 class SoftmaxTracker {
  public:
-  /// Follows row `row_in_tile` of whichever row tile is being worked on, and column `O_column` of
-  /// O.
-  SoftmaxTracker(Index row_in_tile, Index O_column) : wanted_row_(row_in_tile) {
-    row_.O_column = O_column;
-  }
+  /// Follows the row of whichever row tile is being worked on that stands where `query` stands in
+  /// its own, and column `O_column` of O.
+  SoftmaxTracker(Index query, Index O_column) : query_(query) { row_.O_column = O_column; }
 
   /// Forgets the row: a thread block starts with nothing.
   void begin_block();
@@ -32,7 +30,7 @@ class SoftmaxTracker {
   void begin_tile(const Tile& S, const TileGrid& grid);
   std::optional<double> value(Tensor tensor, const NumericExecutor& executor, Index column) const;
 
-  Index wanted_row_;
+  Index query_;
   SoftmaxRow row_;
   bool consistent_ = false;
   bool normalized_ = false;

@@ -21,6 +21,7 @@ constexpr Index kMaxSteps = Index{1} << 26;     // more could be counted, but no
 constexpr double kKeyframeBudgetBytes = 256e6;  // memory for keyframes
 constexpr double kJournalBudgetBytes = 1e9;     // memory for stored values
 constexpr double kKeyframeFlops = 4e6;          // a few milliseconds of replay
+constexpr Index kMostLookedAhead = 16;          // operations searched for the tile that they begin
 constexpr Index kMostLookedBack = 1 << 15;      // operations searched for what a slot holds
 
 /// Collects the operations [begin, end) of one thread block.
@@ -89,6 +90,7 @@ struct SteppedRun::Impl {
                              const std::atomic<bool>* cancel);
   void run_forward_before();
   std::size_t block_of(Index step) const;
+  Index block_end(const BlockStart& block) const;
   const TileOp& op_at(Index step);
   void replay(Index step, HeadCounters& counters, SoftmaxTracker& tracker);
   void fill_position(Snapshot& snapshot, const BlockStart& block);
@@ -192,6 +194,12 @@ std::size_t SteppedRun::Impl::block_of(Index step) const {
   return static_cast<std::size_t>(past - blocks.begin()) - 1;
 }
 
+/// The step after the block's last one.
+Index SteppedRun::Impl::block_end(const BlockStart& block) const {
+  const auto next = std::ranges::upper_bound(blocks, block.first_step, {}, &BlockStart::first_step);
+  return next == blocks.end() ? info->step_count : next->first_step;
+}
+
 const TileOp& SteppedRun::Impl::op_at(Index step) {
   if (step >= window_begin && step < window_begin + static_cast<Index>(window.size())) {
     return window[static_cast<std::size_t>(step - window_begin)];
@@ -236,7 +244,7 @@ void SteppedRun::Impl::replay(Index step, HeadCounters& counters, SoftmaxTracker
   }
 }
 
-/// The row and column tile that the block's latest operations name.
+/// The row and column tile that the block's latest operations name, or else its next ones.
 void SteppedRun::Impl::fill_position(Snapshot& snapshot, const BlockStart& block) {
   bool has_i = false;
   bool has_j = false;
@@ -251,12 +259,15 @@ void SteppedRun::Impl::fill_position(Snapshot& snapshot, const BlockStart& block
       has_j = true;
     }
   };
-  for (Index s = std::max<Index>(snapshot.step, 0); s >= block.first_step && !(has_i && has_j);
-       --s) {
+  const auto look_at_op = [&](Index s) {
     const TileOp op = op_at(s);
     for (const Tile& tile : op.dests()) look_at(tile);
     for (const Tile& tile : op.sources()) look_at(tile);
-  }
+  };
+  const Index here = std::max<Index>(snapshot.step, 0);
+  for (Index s = here; s >= block.first_step && !(has_i && has_j); --s) look_at_op(s);
+  const Index past = std::min(block_end(block), here + kMostLookedAhead);
+  for (Index s = here + 1; s < past && !(has_i && has_j); ++s) look_at_op(s);
 }
 
 /// What a slot holds without an executor: the operation before that last touched it says so.
@@ -354,8 +365,8 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
   const TileGrid& grid = run.grid(block.launch);
   snapshot.launch = block.launch;
   snapshot.block = block.block;
-  const Index row_in_tile = query < 0 ? 0 : query % run.info->tiling.Br;
-  SoftmaxTracker tracker(row_in_tile, std::clamp<Index>(O_column, 0, run.info->problem.d - 1));
+  SoftmaxTracker tracker(std::max<Index>(query, 0),
+                         std::clamp<Index>(O_column, 0, run.info->problem.d - 1));
   HeadCounters counters;
   if (step >= 0) {
     run.replay(step, counters, tracker);

@@ -28,6 +28,44 @@ TEST(Refuse, ATileThatDoesNotFitNamesTheNearestThatDoes) {
   EXPECT_THAT(refused->nearest_label, testing::StartsWith("Bc = "));
 }
 
+TEST(Refuse, NoNumberNearerThanTheNearestOneWorks) {
+  for (const char* field : {"Br", "Bc", "d"}) {
+    Choice choice = small_choice();
+    Choice next = choice;
+    if (field == std::string("Br")) choice.tiling.Br = 5000;
+    if (field == std::string("Bc")) choice.tiling.Bc = 5000;
+    if (field == std::string("d")) choice.problem.d = 60000;
+    const auto refused = refuse(choice, field, small_choice());
+    ASSERT_TRUE(refused && refused->nearest) << field;
+    next = *refused->nearest;
+    if (field == std::string("Br")) ++next.tiling.Br;
+    if (field == std::string("Bc")) ++next.tiling.Bc;
+    if (field == std::string("d")) ++next.problem.d;
+    EXPECT_TRUE(check_choice(next)) << refused->nearest_label;
+  }
+}
+
+TEST(Refuse, KvHeadsAreAnsweredByTheNearestDivisorOfTheHeads) {
+  Choice choice = small_choice();
+  choice.problem.heads = 30;
+  choice.problem.kv_heads = 12;
+  const auto refused = refuse(choice, "kv_heads", small_choice());
+  ASSERT_TRUE(refused && refused->nearest);
+  EXPECT_EQ(refused->nearest->problem.kv_heads, 10);
+}
+
+TEST(Refuse, AMessageSpeaksOfTheFieldsOfTheScreen) {
+  Choice choice = small_choice();
+  choice.problem.N = 0;
+  EXPECT_THAT(check_choice(choice)->message, testing::StartsWith("N is 0"));
+  choice = small_choice();
+  choice.tiling = {4096, 4096};
+  choice.problem.N = choice.problem.N_kv = 8192;
+  const std::string message = check_choice(choice)->message;
+  EXPECT_THAT(message, testing::Not(testing::HasSubstr("--")));
+  EXPECT_THAT(message, testing::HasSubstr("does not fit"));
+}
+
 TEST(Refuse, ZeroIsAnsweredByOne) {
   Choice choice = small_choice();
   choice.problem.N = choice.problem.N_kv = 0;

@@ -82,6 +82,8 @@ TEST(Scene, RefusesWhatItCannotRead) {
   EXPECT_THAT(message_of(replaced(small, "\"seq_len\": 32", "\"seq_len\": 0")),
               HasSubstr("problem"));
   EXPECT_THAT(message_of(replaced(small, "\"Br\": 16", "\"Br\": \"16\"")), HasSubstr("Br"));
+  EXPECT_THAT(message_of(replaced(small, "\"Br\": 16", "\"Br\": \"16\"")),
+              testing::StartsWith("x.json: tiling: Br: "));
 }
 
 TEST(Scene, AnUnknownNameGetsTheListOfShippedOnes) {

@@ -25,13 +25,6 @@ TEST(Format, BytesAreExactBelowTenMegabytes) {
   EXPECT_EQ(format_bytes(0), "0 B");
 }
 
-TEST(Format, CapacitiesAreInPowersOf1024) {
-  EXPECT_EQ(format_binary_bytes(512), "512 B");
-  EXPECT_EQ(format_binary_bytes(3686), "3.6 KB");
-  EXPECT_EQ(format_binary_bytes(227 * 1024), "227 KB");
-  EXPECT_EQ(format_binary_bytes(2048), "2 KB");
-}
-
 TEST(Format, ValuesHaveFourDigits) {
   EXPECT_EQ(format_value(1.16), "1.160");
   EXPECT_EQ(format_value(0.31132), "0.3113");
@@ -77,6 +70,8 @@ TEST(Format, PercentHasASign) {
   EXPECT_EQ(format_percent(0.024), "+0.02 %");
   EXPECT_EQ(format_percent(-12.34), "-12.3 %");
   EXPECT_EQ(format_percent(250.4), "+250 %");
+  EXPECT_EQ(format_percent(900.0), "10×");
+  EXPECT_EQ(format_percent(511025.0), "5111×");
 }
 
 TEST(Format, QuantitiesTakeThreeDigitsAndAPrefix) {

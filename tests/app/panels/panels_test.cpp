@@ -247,6 +247,7 @@ TEST(LedgerPanel, RunAsksForTheGpuAndCopyForText) {
   const auto run = test::sample_run({});
   const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
   Pointed pointed;
+  pointed.around.measurements.live_gpu = "NVIDIA H200";
   point_at("ledger", snapshot, "ledger.run", {0.5f, 0.5f}, pointed);
   ASSERT_EQ(pointed.commands.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<RunOnGpu>(pointed.commands[0]));

@@ -179,6 +179,30 @@ TEST(SteppedRun, EndsWithTheReferenceInHbmWhenValuesAreNotRounded) {
   }
 }
 
+TEST(SteppedRun, ABlockKnowsItsTileFromItsFirstOperation) {
+  const auto run = make_run(request_for("standard", 64, 16, {16, 16}));
+  for (Index step = 0; step < run->info()->launches[0].end; ++step) {
+    const Snapshot snapshot = run->at(step);
+    EXPECT_EQ(snapshot.i, snapshot.block / 4) << step;
+    EXPECT_EQ(snapshot.j, snapshot.block % 4) << step;
+  }
+}
+
+TEST(SteppedRun, StandardsRowStandsInEveryLaunchWhereTheChosenOneStandsInItsTile) {
+  const auto run = make_run(request_for("standard", 64, 16, {16, 16}));
+  const RunInfo& info = *run->info();
+  for (Index step = 0; step < info.step_count; ++step) {
+    const Snapshot snapshot = run->at(step, 21, 0);
+    const SoftmaxRow& row = snapshot.softmax_row;
+    if (!row.known) continue;
+    const TileGrid& grid = info.grids[static_cast<std::size_t>(snapshot.launch)];
+    EXPECT_EQ(row.query,
+              grid.row_begin(row.i) + std::min(21 % grid.tiling().Br, grid.rows_of(row.i) - 1));
+    EXPECT_LT(row.error.value_or(0.0), 2e-2);
+  }
+  EXPECT_TRUE(run->at(info.step_count - 2, 21, 0).softmax_row.error.has_value());
+}
+
 TEST(SteppedRun, SoftmaxRowFollowsTheFormulas) {
   SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
   request.round_to_storage = false;
