@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "reference/block_mask.h"
 #include "reference/sequences.h"
 
 namespace attnscope {
@@ -94,7 +95,23 @@ std::optional<std::string> check_range(std::string_view name, Index value, Index
   return fmt::format("{} is {}; it must lie between 1 and {}", name, value, max);
 }
 
+std::optional<std::string> validate_block_mask(const AttentionProblem& problem) {
+  if (problem.block_mask == nullptr) return std::nullopt;
+  const BlockMask& M = *problem.block_mask;
+  const Index Tr = ceil_div(problem.N, M.tiling().Br);
+  const Index Tc = ceil_div(problem.N_kv, M.tiling().Bc);
+  if (M.Tr() == Tr && M.Tc() == Tc) return std::nullopt;
+  return fmt::format("block mask {} has {} x {} tiles; this problem has {} x {} of {} x {}",
+                     M.text(), M.Tr(), M.Tc(), Tr, Tc, M.tiling().Br, M.tiling().Bc);
+}
+
 }  // namespace
+
+bool AttentionProblem::attends(Index query, Index key, Index b) const {
+  const KeyRange keys = keys_of(query, b);
+  const bool in_range = key >= keys.begin && key < keys.end;
+  return in_range && (block_mask == nullptr || block_mask->attends(query, key));
+}
 
 std::optional<std::string> validate(const AttentionProblem& problem) {
   if (auto error = check_range("batch", problem.batch, kMaxHeads)) return error;
@@ -121,6 +138,7 @@ std::optional<std::string> validate(const AttentionProblem& problem) {
   }
   if (auto error = validate(problem.score, problem.heads)) return error;
   if (auto error = validate_key_lengths(problem)) return error;
+  if (auto error = validate_block_mask(problem)) return error;
   return validate_packing(problem);
 }
 

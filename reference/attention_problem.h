@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -87,6 +88,8 @@ struct Sequence {
   bool operator==(const Sequence&) const = default;
 };
 
+class BlockMask;  // reference/block_mask.h
+
 /// One attention computation over a batch of heads.
 struct AttentionProblem {
   Index batch = 1;
@@ -109,6 +112,10 @@ struct AttentionProblem {
   std::vector<Index> cu_seqlens_q;
   std::vector<Index> cu_seqlens_k;
 
+  /// Tiles of S that block-sparse attention computes, within what the mask shows, the same for
+  /// every head; null: all. Problems are equal when they share it.
+  std::shared_ptr<const BlockMask> block_mask = nullptr;
+
   /// tau of the papers: 1 / sqrt(d).
   double softmax_scale() const { return 1.0 / std::sqrt(static_cast<double>(d)); }
   Index heads_per_kv_head() const { return heads / kv_heads; }
@@ -130,13 +137,11 @@ struct AttentionProblem {
   }
   /// The key that query row q is aligned with inside its sequence.
   Index aligned_key(Index query, Mask::Alignment alignment) const;
-  /// Keys that query row q of batch entry b attends to, clipped to those of its sequence. Only key
-  /// lengths make batch entries differ.
+  /// Keys that query row q of batch entry b attends to, but for a block mask, clipped to those of
+  /// its sequence. Only key lengths make batch entries differ.
   KeyRange keys_of(Index query, Index b = 0) const;
-  bool attends(Index query, Index key, Index b = 0) const {
-    const KeyRange keys = keys_of(query, b);
-    return key >= keys.begin && key < keys.end;
-  }
+  /// The query sees the key, through the block mask as well.
+  bool attends(Index query, Index key, Index b = 0) const;
   /// What ALiBi adds to the score of query head h: -slope |k - (q + N_kv - N)|. Needs slopes.
   double alibi_bias(Index h, Index query, Index key) const;
   /// The factor Z of dropout for one element of P: 0, or 1 / (1 - p). Needs a dropout.

@@ -12,9 +12,14 @@ namespace {
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-/// Turns a row of scores into exp(S - shift) over `keys` and 0 elsewhere; returns the sum.
+/// Turns a row of scores into exp(S - shift) over `keys` and 0 elsewhere; returns the sum. A shift
+/// of -inf is that of a row which sees nothing: all 0.
 template <typename Row>
 double exponentiate(Row&& row, const KeyRange& keys, double shift) {
+  if (shift == kMinusInfinity) {
+    row.setZero();
+    return 0.0;
+  }
   double sum = 0.0;
   for (Index k = 0; k < row.size(); ++k) {
     const bool visible = k >= keys.begin && k < keys.end;
@@ -47,10 +52,11 @@ void forward_head(const AttentionProblem& problem, const AttentionInputs& inputs
     for (Index row = 0; row < block.rows; ++row) {
       const KeyRange keys = keys_within(problem, block, row, b);
       steps.apply(S.row(row), block.begin + row, block.keys.begin);
-      const double m =
-          keys.size() == 0 ? 0.0 : S.row(row).segment(keys.begin, keys.size()).maxCoeff();
+      hide_masked_tiles(problem, block.begin + row, block.keys, S.row(row));
+      const double m = keys.size() == 0 ? kMinusInfinity
+                                        : S.row(row).segment(keys.begin, keys.size()).maxCoeff();
       const double l = exponentiate(S.row(row), keys, m);
-      if (keys.size() == 0) continue;
+      if (l == 0.0) continue;  // sees nothing
       inverse_sum[row] = 1.0 / l;
       LSE[static_cast<std::size_t>(block.begin + row)] = m + std::log(l);
       steps.drop(S.row(row), block.begin + row, block.keys.begin);
@@ -90,6 +96,7 @@ void backward_head(const AttentionProblem& problem, const AttentionInputs& input
     for (Index row = 0; row < block.rows; ++row) {
       const KeyRange keys = keys_within(problem, block, row, b);
       steps.apply(P.row(row), block.begin + row, block.keys.begin);
+      hide_masked_tiles(problem, block.begin + row, block.keys, P.row(row));
       exponentiate(P.row(row), keys, LSE[static_cast<std::size_t>(block.begin + row)]);
     }
 
@@ -154,7 +161,9 @@ PrefixRow prefix_forward(const AttentionProblem& problem, const AttentionInputs&
   P *= problem.softmax_scale();
   const ScoreSteps steps(problem, b, h);
   steps.apply(P, query, keys.begin);
+  hide_masked_tiles(problem, query, keys, P);
   result.m = P.maxCoeff();
+  if (result.m == kMinusInfinity) return result;
   result.l = exponentiate(P, {0, keys.size()}, result.m);
   steps.drop(P, query, keys.begin);
   Eigen::Map<Eigen::VectorXd>(result.O.data(), problem.d).noalias() =

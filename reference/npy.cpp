@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -114,11 +115,6 @@ class HeaderParser {
   std::string_view text_;
 };
 
-/// Bytes of an element of '<f2', '<f4' or '<f8'; 0 for every other type.
-std::size_t element_bytes(std::string_view descr) {
-  return descr == "<f2" ? 2 : descr == "<f4" ? 4 : descr == "<f8" ? 8 : 0;
-}
-
 /// Text from a file, made fit for a message of one line.
 std::string printable(std::string_view text) {
   std::string result(text.substr(0, 20));
@@ -149,13 +145,55 @@ T read_as(const char* from) {
   return value;
 }
 
-std::vector<double> widen(std::string_view payload, std::size_t element) {
-  std::vector<double> data(payload.size() / element);
+template <typename T>
+double widen_as(const char* from) {
+  return static_cast<double>(read_as<T>(from));
+}
+
+double widen_fp16(const char* from) {
+  return from_fp16_bits(read_as<std::uint16_t>(from));
+}
+
+double widen_bool(const char* from) {
+  return *from == 0 ? 0.0 : 1.0;
+}
+
+/// An element type: its NumPy name, its size, and how it becomes a double.
+struct ElementType {
+  std::string_view descr;
+  std::size_t bytes;
+  double (*widen)(const char*);
+};
+
+constexpr ElementType kFloatingTypes[] = {
+    {"<f2", 2, widen_fp16}, {"<f4", 4, widen_as<float>}, {"<f8", 8, widen_as<double>}};
+constexpr ElementType kWholeTypes[] = {
+    {"|b1", 1, widen_bool},
+    {"|u1", 1, widen_as<std::uint8_t>},
+    {"|i1", 1, widen_as<std::int8_t>},
+    {"<u2", 2, widen_as<std::uint16_t>},
+    {"<i2", 2, widen_as<std::int16_t>},
+    {"<u4", 4, widen_as<std::uint32_t>},
+    {"<i4", 4, widen_as<std::int32_t>},
+    {"<u8", 8, widen_as<std::uint64_t>},
+    {"<i8", 8, widen_as<std::int64_t>},
+};
+
+/// Null for a type that is not read.
+const ElementType* find_type(std::string_view descr, NpyTypes types) {
+  const auto find_in = [&](std::span<const ElementType> list) {
+    const auto found = std::ranges::find(list, descr, &ElementType::descr);
+    return found == list.end() ? nullptr : &*found;
+  };
+  const ElementType* type = find_in(kFloatingTypes);
+  if (type == nullptr && types == NpyTypes::any_number) type = find_in(kWholeTypes);
+  return type;
+}
+
+std::vector<double> widen(std::string_view payload, const ElementType& type) {
+  std::vector<double> data(payload.size() / type.bytes);
   for (std::size_t n = 0; n < data.size(); ++n) {
-    const char* const from = payload.data() + n * element;
-    data[n] = element == 2   ? from_fp16_bits(read_as<std::uint16_t>(from))
-              : element == 4 ? static_cast<double>(read_as<float>(from))
-                             : read_as<double>(from);
+    data[n] = type.widen(payload.data() + n * type.bytes);
   }
   return data;
 }
@@ -190,7 +228,7 @@ Result<Parts> split(std::string_view bytes, std::string_view name) {
 
 }  // namespace
 
-Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name) {
+Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name, NpyTypes types) {
   const Result<Parts> parts = split(bytes, name);
   if (!parts) return parts.error();
 
@@ -199,11 +237,12 @@ Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name) {
     return invalid_request(
         fmt::format("{}: the .npy header is no dictionary of descr, fortran_order, shape", name));
   }
-  const std::size_t element = element_bytes(header->descr);
-  if (element == 0) {
+  const ElementType* type = find_type(header->descr, types);
+  if (type == nullptr) {
     return invalid_request(
-        fmt::format("{}: type '{}'; little-endian '<f2', '<f4' and '<f8' are read", name,
-                    printable(header->descr)));
+        fmt::format("{}: type '{}'; little-endian '<f2', '<f4' and '<f8'{} are read", name,
+                    printable(header->descr),
+                    types == NpyTypes::any_number ? ", whole numbers and booleans" : ""));
   }
   if (header->fortran_order) {
     return invalid_request(
@@ -211,7 +250,7 @@ Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name) {
   }
 
   const std::string_view payload = parts.value().payload;
-  const auto wanted_bytes = payload_bytes(header->shape, element);
+  const auto wanted_bytes = payload_bytes(header->shape, type->bytes);
   if (!wanted_bytes) {
     return invalid_request(fmt::format("{}: shape [{}] is too large to count its bytes", name,
                                        fmt::join(header->shape, ", ")));
@@ -221,10 +260,10 @@ Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name) {
         fmt::format("{}: shape [{}] of '{}' needs {} bytes of data, but {} follow", name,
                     fmt::join(header->shape, ", "), header->descr, *wanted_bytes, payload.size()));
   }
-  return NpyArray{std::move(header->shape), widen(payload, element)};
+  return NpyArray{std::move(header->shape), widen(payload, *type)};
 }
 
-Result<NpyArray> read_npy(const std::string& path) {
+Result<NpyArray> read_npy(const std::string& path, NpyTypes types) {
   // Ask first: opening a directory succeeds, and a pipe has no size
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
@@ -237,7 +276,7 @@ Result<NpyArray> read_npy(const std::string& path) {
   std::string bytes(size, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(size));
   if (!file) return invalid_request(fmt::format("{}: cannot be read to its end", path));
-  return parse_npy(bytes, path);
+  return parse_npy(bytes, path, types);
 }
 
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,

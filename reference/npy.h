@@ -1,5 +1,6 @@
-/// NumPy's .npy files, versions 1 and 2: little-endian fp16, fp32 and fp64 in C order.
-/// Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+/// NumPy's .npy files, versions 1 and 2: little-endian fp16, fp32 and fp64 in C order; whole
+/// numbers and booleans where asked for. Format:
+/// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
 #include <optional>
@@ -19,13 +20,18 @@ struct NpyArray {
   std::vector<double> data;  ///< the product of `shape` values, C order
 };
 
+/// Which types a file may hold: '<f2', '<f4' and '<f8', or also whole numbers of 1 to 8 bytes and
+/// booleans.
+enum class NpyTypes : std::uint8_t { floating, any_number };
+
 /// Parses a whole file held in memory. `name` opens every message. invalid_request for anything but
 /// a complete file of the kinds above: Fortran order, big endian, another type, fewer or more bytes
 /// than the shape asks for, a shape too large to count.
-Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name);
+Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name,
+                           NpyTypes types = NpyTypes::floating);
 
 /// parse_npy of a file; invalid_request also when the file cannot be read.
-Result<NpyArray> read_npy(const std::string& path);
+Result<NpyArray> read_npy(const std::string& path, NpyTypes types = NpyTypes::floating);
 
 /// Writes fp64, version 1. `data` holds the product of `shape` values. invalid_request when the
 /// file cannot be opened, failed when it cannot be written to the end.

@@ -1,10 +1,12 @@
 /// How the reference walks the score matrix: in blocks of query rows, each with the smallest range
-/// of keys that holds what its rows attend to.
+/// of keys that holds what its rows attend to, but for a block mask.
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "reference/attention_problem.h"
+#include "reference/block_mask.h"
 
 namespace attnscope {
 
@@ -35,6 +37,24 @@ void for_each_row_block(const AttentionProblem& problem, Index b, Visit&& visit)
       block.keys.end = std::max(block.keys.end, keys.end);
     }
     visit(block);
+  }
+}
+
+/// Sets to -inf what the block mask hides of a row of scores over the keys of [keys.begin,
+/// keys.end).
+template <typename Row>
+void hide_masked_tiles(const AttentionProblem& problem, Index query, const KeyRange& keys,
+                       Row&& row) {
+  using Scalar = std::decay_t<decltype(row[0])>;
+  if (problem.block_mask == nullptr) return;
+  const BlockMask& M = *problem.block_mask;
+  const auto [Br, Bc] = M.tiling();
+  for (Index j = keys.begin / Bc; j * Bc < keys.end; ++j) {
+    if (M.contains(query / Br, j)) continue;
+    const Index begin = std::max(j * Bc, keys.begin);
+    const Index end = std::min((j + 1) * Bc, keys.end);
+    row.segment(begin - keys.begin, end - begin)
+        .setConstant(-std::numeric_limits<Scalar>::infinity());
   }
 }
 

@@ -26,6 +26,7 @@ float softmax_row(DType dtype, const KeyRange& keys, Row&& row) {
     return -std::numeric_limits<float>::infinity();
   }
   const float m = row.segment(keys.begin, keys.size()).maxCoeff();
+  if (m == -std::numeric_limits<float>::infinity()) return softmax_row(dtype, {}, row);
   float l = 0.0f;
   for (Index k = 0; k < row.size(); ++k) {
     const bool visible = k >= keys.begin && k < keys.end;
@@ -66,6 +67,7 @@ void unfused_head(const AttentionProblem& problem, const AttentionInputs& inputs
     S = S.unaryExpr(store).eval();
     for (Index row = 0; row < block.rows; ++row) {
       steps.apply(S.row(row), block.begin + row, block.keys.begin);
+      hide_masked_tiles(problem, block.begin + row, block.keys, S.row(row));
       LSE[static_cast<std::size_t>(block.begin + row)] =
           softmax_row(dtype, keys_within(problem, block, row, b), S.row(row));
     }
@@ -80,6 +82,7 @@ void softmax_block(const AttentionProblem& problem, const ScoreSteps& steps, Ind
                    const RowBlock& block, RowMatrixF& S) {
   for (Index row = 0; row < block.rows; ++row) {
     steps.apply(S.row(row), block.begin + row, block.keys.begin);
+    hide_masked_tiles(problem, block.begin + row, block.keys, S.row(row));
     softmax_row(problem.dtype, keys_within(problem, block, row, b), S.row(row));
   }
 }

@@ -71,9 +71,37 @@ TileGrid::TileGrid(const AttentionProblem& problem, const Tiling& tiling,
       last_cols_(problem.N_kv - (Tc_ - 1) * tiling.Bc) {
   ATTNSCOPE_CHECK(tiling.Br, >=, 1);
   ATTNSCOPE_CHECK(tiling.Bc, >=, 1);
+  if (problem.block_mask != nullptr) {
+    ATTNSCOPE_CHECK(problem.block_mask->tiling().Br, ==, tiling.Br);
+    ATTNSCOPE_CHECK(problem.block_mask->tiling().Bc, ==, tiling.Bc);
+    ATTNSCOPE_CHECK(problem.block_mask->Tr(), ==, Tr_);
+    ATTNSCOPE_CHECK(problem.block_mask->Tc(), ==, Tc_);
+  }
 }
 
+namespace {
+
+/// The part of an ascending list that lies in the range.
+TileRange within(std::span<const std::int32_t> list, const TileRange& range) {
+  const auto first = std::ranges::lower_bound(list, range.first);
+  const auto past_last = std::lower_bound(first, list.end(), range.past_last);
+  return {static_cast<std::int32_t>(first - list.begin()),
+          static_cast<std::int32_t>(past_last - list.begin()), list.data()};
+}
+
+}  // namespace
+
 TileRange TileGrid::column_tiles_for(std::int32_t i) const {
+  const TileRange band = column_tiles_in_band(i);
+  return problem_.block_mask == nullptr ? band : within(problem_.block_mask->columns_of(i), band);
+}
+
+TileRange TileGrid::row_tiles_for(std::int32_t j) const {
+  const TileRange band = row_tiles_in_band(j);
+  return problem_.block_mask == nullptr ? band : within(problem_.block_mask->rows_of(j), band);
+}
+
+TileRange TileGrid::column_tiles_in_band(std::int32_t i) const {
   // Both ends of the visible band rise with the query, so the first and last row bound the tile
   const Index first = row_begin(i);
   const Index last = first + rows_of(i) - 1;
@@ -83,7 +111,7 @@ TileRange TileGrid::column_tiles_for(std::int32_t i) const {
           static_cast<std::int32_t>(ceil_div(keys.end, tiling_.Bc))};
 }
 
-TileRange TileGrid::row_tiles_for(std::int32_t j) const {
+TileRange TileGrid::row_tiles_in_band(std::int32_t j) const {
   const Index first_key = col_begin(j);
   const Index last_key = first_key + cols_of(j) - 1;
   const Index offset = problem_.diagonal(0);

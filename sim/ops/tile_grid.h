@@ -2,7 +2,9 @@
 /// empties. Ragged tiles have their valid size; nothing is padded.
 #pragma once
 
-#include "reference/attention_problem.h"
+#include <algorithm>
+
+#include "reference/block_mask.h"
 #include "sim/ops/tile_op.h"
 
 namespace attnscope {
@@ -21,26 +23,35 @@ struct ScheduleOptions {
   Index output_rows = 0;
   /// Backward, grouped heads: dK and dV of a group's query heads are summed when more than 1.
   Index heads_per_kv_head = 1;
+  /// With a block mask, K_j and V_j of a column tile that no row tile computes stay in HBM; the
+  /// paper loads them all the same.
+  bool skip_unused_kv = false;
 };
 
-/// Tile indices [begin, end), iterated in ascending order.
+/// Ascending tile indices: [first, past_last), or the ones that a block mask lists at the positions
+/// [first, past_last).
 struct TileRange {
   std::int32_t first = 0;
   std::int32_t past_last = 0;
+  const std::int32_t* list = nullptr;
 
   struct Iterator {
-    std::int32_t index;
-    std::int32_t operator*() const { return index; }
+    std::int32_t position;
+    const std::int32_t* list;
+    std::int32_t operator*() const { return list == nullptr ? position : list[position]; }
     Iterator& operator++() {
-      ++index;
+      ++position;
       return *this;
     }
-    bool operator!=(const Iterator& other) const { return index < other.index; }
+    bool operator!=(const Iterator& other) const { return position < other.position; }
   };
-  Iterator begin() const { return {first}; }
-  Iterator end() const { return {past_last}; }
+  Iterator begin() const { return {first, list}; }
+  Iterator end() const { return {past_last, list}; }
   bool empty() const { return first >= past_last; }
-  bool contains(std::int32_t index) const { return index >= first && index < past_last; }
+  bool contains(std::int32_t index) const {
+    if (list != nullptr) return std::binary_search(list + first, list + past_last, index);
+    return index >= first && index < past_last;
+  }
   Index size() const { return empty() ? 0 : past_last - first; }
 };
 
@@ -64,10 +75,13 @@ class TileGrid {
 
   TileRange row_tiles() const { return {0, Tr_}; }
   TileRange column_tiles() const { return {0, Tc_}; }
-  /// Column tiles in which row tile i has a visible key (contiguous, as the mask is a band).
+  /// Column tiles in which row tile i has a visible key: those that the mask's band crosses, and
+  /// of them those that the block mask keeps.
   TileRange column_tiles_for(std::int32_t i) const;
   /// Row tiles in which a query sees a key of column tile j.
   TileRange row_tiles_for(std::int32_t j) const;
+  /// The same as far as the mask goes, whatever the block mask keeps.
+  TileRange row_tiles_in_band(std::int32_t j) const;
   /// The mask hides a part of tile (i, j), so its scores have to be masked.
   bool edge(std::int32_t i, std::int32_t j) const;
 
@@ -109,6 +123,8 @@ class TileGrid {
   Tile dS(std::int32_t i, std::int32_t j) const { return {Tensor::dS, 1, false, i, j}; }
 
  private:
+  TileRange column_tiles_in_band(std::int32_t i) const;
+
   AttentionProblem problem_;
   Tiling tiling_;
   ScheduleOptions options_;

@@ -7,7 +7,7 @@
 namespace attnscope::kernels {
 namespace {
 
-constexpr AttentionProblem kProblem{
+const AttentionProblem kProblem{
     .batch = 2, .heads = 4, .kv_heads = 2, .N = 100, .N_kv = 300, .d = 64, .dtype = DType::bf16};
 
 TEST(Workspace, OfStandardHoldsSAndPAtOnce) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reference/naive_attention.h"
+#include "tests/support/finite_differences.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
@@ -10,39 +11,13 @@ namespace {
 
 using test::is_near;
 
-/// sum(dO * O): the loss whose gradients the backward pass returns.
-double loss(const AttentionProblem& problem, const AttentionInputs& inputs) {
-  const ForwardResult forward = naive_forward(problem, inputs);
-  double sum = 0;
-  for (std::size_t n = 0; n < forward.O.data.size(); ++n) {
-    sum += inputs.dO.data[n] * forward.O.data[n];
-  }
-  return sum;
-}
-
-HeadTensor finite_differences(const AttentionProblem& problem, const AttentionInputs& inputs,
-                              HeadTensor AttentionInputs::*tensor) {
-  constexpr double kStep = 1e-5;
-  AttentionInputs moved = inputs;
-  HeadTensor gradient = inputs.*tensor;
-  for (std::size_t n = 0; n < gradient.data.size(); ++n) {
-    double& value = (moved.*tensor).data[n];
-    const double centre = value;
-    value = centre + kStep;
-    const double above = loss(problem, moved);
-    value = centre - kStep;
-    const double below = loss(problem, moved);
-    value = centre;
-    gradient.data[n] = (above - below) / (2 * kStep);
-  }
-  return gradient;
-}
-
 void expect_equals_finite_differences(const AttentionProblem& problem) {
   ASSERT_EQ(validate(problem), std::nullopt);
   const AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 12});
   const Gradients gradients = naive_backward(problem, inputs, naive_forward(problem, inputs));
-  const auto differences = [&](auto member) { return finite_differences(problem, inputs, member); };
+  const auto differences = [&](auto member) {
+    return test::finite_differences(problem, inputs, member);
+  };
   EXPECT_TRUE(is_near(gradients.dQ, differences(&AttentionInputs::Q), 1e-8));
   EXPECT_TRUE(is_near(gradients.dK, differences(&AttentionInputs::K), 1e-8));
   EXPECT_TRUE(is_near(gradients.dV, differences(&AttentionInputs::V), 1e-8));

@@ -1,0 +1,44 @@
+#include "reference/block_mask.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "reference/check.h"
+
+namespace attnscope {
+
+BlockMask::BlockMask(const Tiling& tiling, Index Tc, std::vector<Index> row_offsets,
+                     std::vector<std::int32_t> columns, std::string text)
+    : tiling_(tiling),
+      row_offsets_(std::move(row_offsets)),
+      columns_(std::move(columns)),
+      column_offsets_(static_cast<std::size_t>(Tc) + 1, 0),
+      rows_(columns_.size()),
+      text_(std::move(text)) {
+  ATTNSCOPE_CHECK(row_offsets_.size(), >=, 2U);
+  ATTNSCOPE_CHECK(row_offsets_.back(), ==, nonzeros());
+
+  // Transpose: count the ones of each column, then place the rows in ascending order
+  for (const std::int32_t j : columns_) {
+    ATTNSCOPE_CHECK(j, <, Tc);
+    ++column_offsets_[static_cast<std::size_t>(j) + 1];
+  }
+  std::partial_sum(column_offsets_.begin(), column_offsets_.end(), column_offsets_.begin());
+  std::vector<Index> next(column_offsets_.begin(), column_offsets_.end() - 1);
+  for (Index i = 0; i < Tr(); ++i) {
+    for (const std::int32_t j : columns_of(i)) {
+      rows_[static_cast<std::size_t>(next[static_cast<std::size_t>(j)]++)] =
+          static_cast<std::int32_t>(i);
+    }
+  }
+}
+
+double BlockMask::density() const {
+  return static_cast<double>(nonzeros()) / (static_cast<double>(Tr()) * static_cast<double>(Tc()));
+}
+
+bool BlockMask::contains(Index i, Index j) const {
+  return std::ranges::binary_search(columns_of(i), static_cast<std::int32_t>(j));
+}
+
+}  // namespace attnscope

@@ -1,0 +1,63 @@
+/// Which tiles of S block-sparse attention computes: the 0/1 mask M over the Tr x Tc tile grid of
+/// FlashAttention (arXiv 2205.14135, section 3.3 and Algorithm 5). Memory grows with the ones.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reference/attention_problem.h"
+
+namespace attnscope {
+
+class BlockMask {
+ public:
+  /// Row i of M as the ascending column tiles j with M_ij = 1, row after row: row i is
+  /// columns[row_offsets[i]] up to columns[row_offsets[i + 1]]. `tiling` is what the tiles measure;
+  /// `text` is the spelling that the mask was made from.
+  BlockMask(const Tiling& tiling, Index Tc, std::vector<Index> row_offsets,
+            std::vector<std::int32_t> columns, std::string text);
+
+  const Tiling& tiling() const { return tiling_; }
+  Index Tr() const { return static_cast<Index>(row_offsets_.size()) - 1; }
+  Index Tc() const { return static_cast<Index>(column_offsets_.size()) - 1; }
+  Index nonzeros() const { return static_cast<Index>(columns_.size()); }
+  /// s of the paper: the share of ones.
+  double density() const;
+  const std::string& text() const { return text_; }
+
+  /// Column tiles that row tile i computes, row tiles that compute column tile j; ascending.
+  std::span<const std::int32_t> columns_of(Index i) const {
+    return part(columns_, row_offsets_, i);
+  }
+  std::span<const std::int32_t> rows_of(Index j) const { return part(rows_, column_offsets_, j); }
+  bool contains(Index i, Index j) const;
+  /// Query row q sees key k as far as M goes.
+  bool attends(Index query, Index key) const {
+    return contains(query / tiling_.Br, key / tiling_.Bc);
+  }
+
+  // The lists as a kernel takes them
+  std::span<const Index> row_offsets() const { return row_offsets_; }
+  std::span<const std::int32_t> columns() const { return columns_; }
+  std::span<const Index> column_offsets() const { return column_offsets_; }
+  std::span<const std::int32_t> rows() const { return rows_; }
+
+ private:
+  static std::span<const std::int32_t> part(const std::vector<std::int32_t>& list,
+                                            const std::vector<Index>& offsets, Index at) {
+    const auto n = static_cast<std::size_t>(at);
+    return std::span(list).subspan(static_cast<std::size_t>(offsets[n]),
+                                   static_cast<std::size_t>(offsets[n + 1] - offsets[n]));
+  }
+
+  Tiling tiling_;
+  std::vector<Index> row_offsets_;
+  std::vector<std::int32_t> columns_;
+  std::vector<Index> column_offsets_;
+  std::vector<std::int32_t> rows_;
+  std::string text_;
+};
+
+}  // namespace attnscope

@@ -1,0 +1,260 @@
+#include "reference/block_pattern.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "reference/npy.h"
+#include "reference/philox.h"
+
+namespace attnscope {
+
+std::string to_string(const BlockPattern& pattern) {
+  const auto drawn = [&](std::string_view name) {
+    const std::string seed = pattern.seed == 0 ? "" : fmt::format(",{}", pattern.seed);
+    return fmt::format("{}:{}{}", name, pattern.density, seed);
+  };
+  switch (pattern.kind) {
+    case BlockPattern::Kind::butterfly:
+      return "butterfly";
+    case BlockPattern::Kind::local_global:
+      return fmt::format("local-global:{},{}", pattern.window, pattern.global);
+    case BlockPattern::Kind::random:
+      return drawn("random");
+    case BlockPattern::Kind::uniform:
+      return drawn("uniform");
+    case BlockPattern::Kind::file:
+      return pattern.path;
+  }
+  return "?";
+}
+
+namespace {
+
+/// A whole number, or one between 0 and 1, with nothing after it.
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// The two numbers of "W,G".
+bool parse_local_global(std::string_view text, BlockPattern& pattern) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string_view::npos) return false;
+  const auto window = parse_number<Index>(text.substr(0, comma));
+  const auto global = parse_number<Index>(text.substr(comma + 1));
+  if (!window || !global || *window < 0 || *global < 0) return false;
+  if (*window > kMaxSequenceLength || *global > kMaxSequenceLength) return false;
+  pattern.window = *window;
+  pattern.global = *global;
+  return true;
+}
+
+/// "DENSITY" or "DENSITY,SEED".
+bool parse_drawn(std::string_view text, BlockPattern& pattern) {
+  const std::size_t comma = text.find(',');
+  const auto density = parse_number<double>(text.substr(0, comma));
+  if (!density || !(*density > 0.0 && *density <= 1.0)) return false;
+  pattern.density = *density;
+  if (comma == std::string_view::npos) return true;
+  const auto seed = parse_number<std::uint64_t>(text.substr(comma + 1));
+  if (seed) pattern.seed = *seed;
+  return seed.has_value();
+}
+
+Error not_a_pattern(std::string_view text) {
+  std::string shown(text.substr(0, 60));
+  std::ranges::replace_if(
+      shown, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return invalid_request(fmt::format(
+      "'{}' is no block mask; it must be butterfly, local-global:W,G, random:DENSITY[,SEED], "
+      "uniform:DENSITY[,SEED] (W, G, SEED whole numbers, 0 < DENSITY <= 1) or a file FILE.npy",
+      shown));
+}
+
+}  // namespace
+
+Result<BlockPattern> parse_block_pattern(std::string_view text) {
+  BlockPattern pattern;
+  if (text == "butterfly") return pattern;
+  if (text.ends_with(".npy")) {
+    pattern.kind = BlockPattern::Kind::file;
+    pattern.path = text;
+    return pattern;
+  }
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return not_a_pattern(text);
+  const std::string_view name = text.substr(0, colon);
+  const std::string_view rest = text.substr(colon + 1);
+  bool parsed = false;
+  if (name == "local-global") {
+    pattern.kind = BlockPattern::Kind::local_global;
+    parsed = parse_local_global(rest, pattern);
+  } else if (name == "random" || name == "uniform") {
+    pattern.kind = name == "random" ? BlockPattern::Kind::random : BlockPattern::Kind::uniform;
+    parsed = parse_drawn(rest, pattern);
+  }
+  return parsed ? Result<BlockPattern>(pattern) : not_a_pattern(text);
+}
+
+namespace {
+
+/// The grid that a mask is drawn on.
+struct MaskGrid {
+  Index Tr, Tc;
+  /// Both indices on the longer axis.
+  Index row_at(Index i) const { return i * std::max(Tr, Tc) / Tr; }
+  Index column_at(Index j) const { return j * std::max(Tr, Tc) / Tc; }
+};
+
+/// Random words of row i: word n depends on the seed, i and n alone.
+class RowWords {
+ public:
+  RowWords(std::uint64_t seed, Index i) : seed_(seed), i_(i) {}
+  std::uint32_t next() {
+    if (used_ == 4) {
+      const auto row = static_cast<std::uint64_t>(i_);
+      words_ = philox4x32_10(
+          {{counter_++, 0, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32)}},
+          static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32));
+      used_ = 0;
+    }
+    return words_.word[used_++];
+  }
+  /// A whole number in [0, count).
+  Index below(Index count) {
+    return static_cast<Index>(
+        (static_cast<std::uint64_t>(next()) * static_cast<std::uint64_t>(count)) >> 32);
+  }
+
+ private:
+  std::uint64_t seed_;
+  Index i_;
+  std::uint32_t counter_ = 0;
+  PhiloxWords words_{};
+  std::uint32_t used_ = 4;
+};
+
+/// Appends the ascending column tiles of row i.
+using RowColumns = std::vector<std::int32_t>;
+
+void draw_butterfly(const MaskGrid& grid, Index i, RowColumns& columns) {
+  for (Index j = 0; j < grid.Tc; ++j) {
+    const auto difference = static_cast<std::uint64_t>(grid.row_at(i) ^ grid.column_at(j));
+    if (std::popcount(difference) <= 1) columns.push_back(static_cast<std::int32_t>(j));
+  }
+}
+
+void draw_local_global(const BlockPattern& pattern, const MaskGrid& grid, Index i,
+                       RowColumns& columns) {
+  for (Index j = 0; j < grid.Tc; ++j) {
+    const bool local = std::abs(grid.row_at(i) - grid.column_at(j)) <= pattern.window;
+    const bool global = i < pattern.global || j < pattern.global;
+    if (local || global) columns.push_back(static_cast<std::int32_t>(j));
+  }
+}
+
+void draw_random(const BlockPattern& pattern, const MaskGrid& grid, Index i, RowColumns& columns) {
+  RowWords words(pattern.seed, i);
+  const auto threshold = static_cast<std::uint64_t>(std::llround(pattern.density * 0x1p32));
+  for (Index j = 0; j < grid.Tc; ++j) {
+    if (words.next() < threshold) columns.push_back(static_cast<std::int32_t>(j));
+  }
+}
+
+/// R. W. Floyd's sample without replacement: one draw for each member.
+void draw_uniform(const BlockPattern& pattern, const MaskGrid& grid, Index i, RowColumns& columns) {
+  RowWords words(pattern.seed, i);
+  const Index wanted = std::max<Index>(
+      1, static_cast<Index>(std::llround(pattern.density * static_cast<double>(grid.Tc))));
+  std::vector<bool> taken(static_cast<std::size_t>(grid.Tc), false);
+  for (Index last = grid.Tc - wanted; last < grid.Tc; ++last) {
+    const auto drawn = static_cast<std::size_t>(words.below(last + 1));
+    taken[taken[drawn] ? static_cast<std::size_t>(last) : drawn] = true;
+  }
+  for (Index j = 0; j < grid.Tc; ++j) {
+    if (taken[static_cast<std::size_t>(j)]) columns.push_back(static_cast<std::int32_t>(j));
+  }
+}
+
+/// The file's values, checked.
+Result<NpyArray> read_mask_file(const BlockPattern& pattern, const MaskGrid& grid) {
+  auto array = read_npy(pattern.path, NpyTypes::any_number);
+  if (!array) return array;
+  if (array.value().shape != std::vector<Index>{grid.Tr, grid.Tc}) {
+    return invalid_request(fmt::format(
+        "{}: shape [{}]; the block mask of this problem and tiling has shape [{}, {}] (Tr, Tc)",
+        pattern.path, fmt::join(array.value().shape, ", "), grid.Tr, grid.Tc));
+  }
+  const auto& data = array.value().data;
+  const auto other =
+      std::ranges::find_if_not(data, [](double value) { return value == 0.0 || value == 1.0; });
+  if (other != data.end()) {
+    const Index at = other - data.begin();
+    return invalid_request(
+        fmt::format("{}: the value at [{}, {}] is {}; a block mask holds 0 and 1", pattern.path,
+                    at / grid.Tc, at % grid.Tc, *other));
+  }
+  return array;
+}
+
+void read_row(const NpyArray& file, const MaskGrid& grid, Index i, RowColumns& columns) {
+  for (Index j = 0; j < grid.Tc; ++j) {
+    if (file.data[static_cast<std::size_t>(i * grid.Tc + j)] == 1.0) {
+      columns.push_back(static_cast<std::int32_t>(j));
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pattern, Index N,
+                                                         Index N_kv, const Tiling& tiling) {
+  const MaskGrid grid{ceil_div(N, tiling.Br), ceil_div(N_kv, tiling.Bc)};
+  NpyArray file;
+  if (pattern.kind == BlockPattern::Kind::file) {
+    auto read = read_mask_file(pattern, grid);
+    if (!read) return read.error();
+    file = std::move(read).value();
+  }
+
+  std::vector<Index> row_offsets{0};
+  RowColumns columns;
+  for (Index i = 0; i < grid.Tr; ++i) {
+    switch (pattern.kind) {
+      case BlockPattern::Kind::butterfly:
+        draw_butterfly(grid, i, columns);
+        break;
+      case BlockPattern::Kind::local_global:
+        draw_local_global(pattern, grid, i, columns);
+        break;
+      case BlockPattern::Kind::random:
+        draw_random(pattern, grid, i, columns);
+        break;
+      case BlockPattern::Kind::uniform:
+        draw_uniform(pattern, grid, i, columns);
+        break;
+      case BlockPattern::Kind::file:
+        read_row(file, grid, i, columns);
+        break;
+    }
+    row_offsets.push_back(static_cast<Index>(columns.size()));
+    if (row_offsets.back() > kMaxMaskTiles) {
+      return invalid_request(fmt::format(
+          "block mask {} keeps more than {} tiles of {} x {}; use a lower density or larger tiles",
+          to_string(pattern), kMaxMaskTiles, grid.Tr, grid.Tc));
+    }
+  }
+  return std::make_shared<const BlockMask>(tiling, grid.Tc, std::move(row_offsets),
+                                           std::move(columns), to_string(pattern));
+}
+
+}  // namespace attnscope

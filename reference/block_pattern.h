@@ -1,0 +1,47 @@
+/// The patterns that a block mask is drawn from, by the command line's spelling.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "reference/block_mask.h"
+#include "reference/result.h"
+
+namespace attnscope {
+
+/// How to draw the 0/1 mask M over the Tr x Tc tile grid.
+struct BlockPattern {
+  enum class Kind : std::uint8_t {
+    butterfly,     ///< i = j, or i XOR j is a power of two: the paper's fixed butterfly
+    local_global,  ///< |i - j| <= window, and the first `global` rows and columns of tiles
+    random,        ///< each tile by itself, with probability `density`
+    uniform,       ///< round(density Tc) tiles in each row, at random places, at least one
+    file,          ///< .npy of shape [Tr, Tc] with values 0 and 1
+  };
+  Kind kind = Kind::butterfly;
+  Index window = 0;
+  Index global = 0;
+  double density = 1.0;
+  std::uint64_t seed = 0;
+  std::string path;
+  bool operator==(const BlockPattern&) const = default;
+};
+
+/// "butterfly", "local-global:W,G", "random:DENSITY[,SEED]", "uniform:DENSITY[,SEED]", "FILE.npy".
+std::string to_string(const BlockPattern& pattern);
+/// invalid_request with one line for anything else: W, G and SEED are whole numbers of at least 0,
+/// DENSITY lies above 0 and at most at 1.
+Result<BlockPattern> parse_block_pattern(std::string_view text);
+
+/// Most ones that a mask may have.
+inline constexpr Index kMaxMaskTiles = Index{1} << 27;
+
+/// Draws the mask for N queries and N_kv keys in these tiles. Where Tr and Tc differ, butterfly and
+/// local_global stretch the shorter axis to the longer one. The draws are Philox integers: the same
+/// on every machine. invalid_request for a mask with too many ones, and for a file that cannot be
+/// read, has another shape than [Tr, Tc] or a value other than 0 and 1.
+Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pattern, Index N,
+                                                         Index N_kv, const Tiling& tiling);
+
+}  // namespace attnscope
