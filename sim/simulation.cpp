@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reference/block_mask.h"
 #include "reference/nearest_name.h"
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/hbm_footprint.h"
@@ -53,10 +54,10 @@ Bytes paper_bytes(const Launch& launch, const BytesByTensor& requested,
   return paper;
 }
 
-/// Compulsory DRAM bytes of a launch: operands once, results once; a tensor that an earlier launch
-/// made, or a later one reads, stays in L2 if it fits.
+/// Compulsory DRAM bytes of a launch: operands once, results once, as far as they are touched; a
+/// tensor that an earlier launch made, or a later one reads, stays in L2 if it fits.
 Bytes compulsory_bytes(std::span<const TrafficCounter::LaunchTraffic> launches, std::size_t index,
-                       const AttentionProblem& problem, Index l2_bytes) {
+                       Index heads, const AttentionProblem& problem, Index l2_bytes) {
   Bytes dram;
   for (int t = 0; t < kTensorCount; ++t) {
     const auto tensor = static_cast<Tensor>(t);
@@ -70,8 +71,9 @@ Bytes compulsory_bytes(std::span<const TrafficCounter::LaunchTraffic> launches, 
     const Index whole = whole_tensor_bytes(tensor, problem);
     const bool made_before = std::ranges::any_of(launches.first(index), written_by);
     const bool read_after = std::ranges::any_of(launches.subspan(index + 1), read_by);
-    if (here.read_bytes > 0 && !(made_before && whole <= l2_bytes)) dram.read_bytes += whole;
-    if (here.write_bytes > 0 && !(read_after && whole <= l2_bytes)) dram.write_bytes += whole;
+    const bool stays = whole <= l2_bytes;
+    if (!(made_before && stays)) dram.read_bytes += std::min(whole, here.read_bytes * heads);
+    if (!(read_after && stays)) dram.write_bytes += std::min(whole, here.write_bytes * heads);
   }
   return dram;
 }
@@ -135,6 +137,7 @@ std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) 
   PassRun one_tile = run;
   one_tile.problem.N = std::min(run.problem.N, run.tiling.Br);
   one_tile.problem.mask = Mask::none();
+  one_tile.problem.block_mask = nullptr;
   OccupancyObserver occupancy;
   Observer* const observers[] = {&occupancy};
   for (const Launch& launch : pass.launches) {
@@ -177,6 +180,7 @@ std::optional<Tiling> default_tiling(const Algorithm& algorithm, const Attention
     AttentionProblem one_tile = problem;
     one_tile.N = size;
     one_tile.N_kv = std::max(size, std::min(problem.N_kv, kLongRowKeys));
+    one_tile.block_mask = nullptr;
     SimulationReport report;
     report.problem = problem;
     report.tiling = {size, size};
@@ -188,24 +192,50 @@ std::optional<Tiling> default_tiling(const Algorithm& algorithm, const Attention
   return best;
 }
 
-Result<SimulationReport> simulate(const SimulationRequest& request) {
-  // Refuse what cannot be computed
+ScheduleOptions schedule_options(const SimulationRequest& request) {
+  ScheduleOptions options = schedule_options(request.problem, request.carry, request.gpu);
+  options.output_rows = request.output_rows;
+  options.skip_unused_kv = request.skip_unused_kv;
+  return options;
+}
+
+namespace {
+
+/// The block mask belongs to an algorithm that takes one, and lies over these tiles.
+std::optional<Error> check_block_mask(const BlockMask& M, const Algorithm& algorithm,
+                                      const Tiling& tiling) {
+  if (!algorithm.takes_block_mask) {
+    return invalid_request(
+        fmt::format("{} takes no block mask; block_sparse and block_sparse2 do", algorithm.name));
+  }
+  if (M.tiling() == tiling) return std::nullopt;
+  return invalid_request(fmt::format(
+      "block mask {} lies over tiles of {} x {}, the tiling is {} x {}; both must be the same",
+      M.text(), M.tiling().Br, M.tiling().Bc, tiling.Br, tiling.Bc));
+}
+
+}  // namespace
+
+Result<Tiling> settle_tiling(const SimulationRequest& request) {
   if (auto error = validate(request.problem)) return invalid_request(*error);
   const Algorithm* algorithm = find_algorithm(request.algorithm);
   if (algorithm == nullptr) {
     return invalid_request(unknown_name_message("algorithm", request.algorithm, algorithm_names()));
   }
-  const std::optional<Tiling> tiling =
-      request.tiling
-          ? request.tiling
-          : default_tiling(*algorithm, request.problem, request.carry, request.gpu, request.pass);
+  const BlockMask* block_mask = request.problem.block_mask.get();
+  std::optional<Tiling> tiling = request.tiling;
+  if (!tiling && block_mask != nullptr) tiling = block_mask->tiling();
+  if (!tiling) {
+    tiling = default_tiling(*algorithm, request.problem, request.carry, request.gpu, request.pass);
+  }
   if (!tiling) {
     return invalid_request(fmt::format("no tiling fits: with d = {} not even 16 x 16 does on {}",
                                        request.problem.d, request.gpu.name));
   }
   if (auto error = validate(*tiling)) return invalid_request(*error);
-
-  // Refuse a tiling that does not fit, before counting it
+  if (block_mask != nullptr) {
+    if (auto error = check_block_mask(*block_mask, *algorithm, *tiling)) return *error;
+  }
   const Index tile_pairs =
       ceil_div(request.problem.N, tiling->Br) * ceil_div(request.problem.N_kv, tiling->Bc);
   if (tile_pairs > kMaxTilePairs) {
@@ -214,18 +244,27 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
                     "use larger tiles",
                     tiling->Br, tiling->Bc, tile_pairs, kMaxTilePairs));
   }
+  return *tiling;
+}
+
+Result<SimulationReport> simulate(const SimulationRequest& request) {
+  // Refuse what cannot be computed
+  const Result<Tiling> tiling = settle_tiling(request);
+  if (!tiling) return tiling.error();
+  const Algorithm* algorithm = find_algorithm(request.algorithm);
+
+  // Refuse a tiling that does not fit, before counting it
   SimulationReport report;
   report.problem = request.problem;
   report.algorithm = algorithm->name;
   report.pass = request.pass;
-  report.tiling = *tiling;
+  report.tiling = tiling.value();
   report.carry = request.carry;
   report.output_rows = request.output_rows;
   report.gpu = request.gpu.name;
-  ScheduleOptions options = schedule_options(request.problem, request.carry, request.gpu);
-  options.output_rows = request.output_rows;
+  const ScheduleOptions options = schedule_options(request);
   const Pass pass = make_pass(*algorithm, request.pass, options);
-  const PassRun run{request.problem, *tiling, options, {}};
+  const PassRun run{request.problem, tiling.value(), options, {}};
   add_occupancy(report, occupancy_of(pass, run), request.gpu);
   if (!report.fits && !request.allow_overflow) {
     const auto nearest =
@@ -252,11 +291,12 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
     entry.requested = sum(by_tensor) * heads;
     std::ranges::transform(by_tensor, entry.by_tensor.begin(),
                            [heads](const Bytes& bytes) { return bytes * heads; });
-    entry.dram = compulsory_bytes(counts.traffic, index, request.problem, request.gpu.l2_bytes);
+    entry.dram =
+        compulsory_bytes(counts.traffic, index, heads, request.problem, request.gpu.l2_bytes);
     entry.matmul_flops = counts.flops[index].matmul * heads;
     entry.non_matmul_flops = counts.flops[index].non_matmul * heads;
     entry.thread_blocks =
-        heads * launch.blocks_per_head(launch.grid(request.problem, *tiling, options));
+        heads * launch.blocks_per_head(launch.grid(request.problem, tiling.value(), options));
     report.paper += entry.paper;
     report.requested += entry.requested;
     for (std::size_t t = 0; t < report.by_tensor.size(); ++t) {

@@ -27,6 +27,7 @@ struct SimulationRequest {
   Index output_rows = 0;  ///< standard: rows of O that a thread block of P V makes; 0: Br
   GpuDescription gpu;
   bool allow_overflow = false;  ///< count a tiling that does not fit on chip
+  bool skip_unused_kv = false;  ///< see ScheduleOptions
 };
 
 /// One launch, summed over batch and heads.
@@ -81,6 +82,12 @@ inline constexpr Index kMaxTilePairs = Index{1} << 30;
 /// The schedule's choices that follow from the device.
 ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
                                  const GpuDescription& gpu);
+/// The same, with those of the request.
+ScheduleOptions schedule_options(const SimulationRequest& request);
+
+/// The request's tiling, else that of its block mask, else the default one. invalid_request for a
+/// problem that cannot be computed, an unknown algorithm, a tiling that does not suit the problem.
+Result<Tiling> settle_tiling(const SimulationRequest& request);
 
 /// Counts without numbers, at any size. invalid_request for a problem that cannot be computed, an
 /// unknown algorithm, or a tiling that does not fit on chip without allow_overflow.

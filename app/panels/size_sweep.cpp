@@ -41,6 +41,7 @@ SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu,
   SizeSweep sweep;
   sweep.key = key;
   for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.takes_block_mask) continue;  // the charts leave it out
     for (const Index N : sweep_lengths()) {
       if (cancelled.load()) return sweep;
       SimulationRequest request;

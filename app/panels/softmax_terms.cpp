@@ -66,7 +66,7 @@ std::vector<SoftmaxTerm> standard_terms(const SoftmaxRow& row, const std::string
 
 std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, std::string_view algorithm) {
   const std::string O = fmt::format("O[{}]", row.O_column);
-  if (algorithm == "flash1") return flash1_terms(row, O);
+  if (algorithm == "flash1" || algorithm == "block_sparse") return flash1_terms(row, O);
   const bool whole_rows = algorithm == "standard" && !row.alpha && !row.m_prev;
   return whole_rows ? standard_terms(row, O) : flash2_terms(row, O);
 }

@@ -59,6 +59,10 @@ struct Algorithm {
   Pass (*forward)(const ScheduleOptions&);
   /// Starts from the HBM that the forward pass left.
   Pass (*backward)(const ScheduleOptions&);
+  /// Computes only the tiles that AttentionProblem::block_mask keeps; the others refuse one.
+  bool takes_block_mask = false;
+  /// O travels through HBM between passes over j, as ScheduleOptions::carry says.
+  bool carries_output = false;
 };
 
 /// The launches of a pass; of both passes, in order, for PassKind::both.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/schedule/block_sparse.h"
 #include "sim/schedule/flash1_backward.h"
 #include "sim/schedule/flash1_forward.h"
 #include "sim/schedule/flash2_backward.h"
@@ -81,10 +82,20 @@ std::span<const Algorithm> algorithms() {
        "arXiv 2205.14135, Algorithms 0 and 3", standard_forward_pass, standard_backward_pass},
       {"flash1", "FlashAttention-1",
        "Tiles of K and V outermost; O, m and l travel through HBM for every one of them.",
-       "arXiv 2205.14135, Algorithms 1 and 4", flash1_forward_pass, flash1_backward_pass},
+       "arXiv 2205.14135, Algorithms 1 and 4", flash1_forward_pass, flash1_backward_pass, false,
+       true},
       {"flash2", "FlashAttention-2",
        "Tiles of Q outermost and in parallel; O, m and l stay on chip, divided once at the end.",
        "arXiv 2307.08691, Algorithms 1 and 2", flash2_forward_pass, flash2_backward_pass},
+      {"block_sparse", "Block-sparse FlashAttention",
+       "FlashAttention-1's loops; a row tile meets a column tile only where the block mask has a "
+       "1.",
+       "arXiv 2205.14135, Algorithm 5", block_sparse_forward_pass, block_sparse_backward_pass, true,
+       true},
+      {"block_sparse2", "Block-sparse FlashAttention-2",
+       "FlashAttention-2's loops; each row tile visits the column tiles that its block mask lists.",
+       "arXiv 2205.14135, section 3.3, in the loop order of 2307.08691", block_sparse2_forward_pass,
+       block_sparse2_backward_pass, true},
   };
   return kAlgorithms;
 }

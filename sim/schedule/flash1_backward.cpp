@@ -83,8 +83,7 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
 void flash1_backward(const TileGrid& g, Index /*block*/, Program& program) {
   for (const std::int32_t j : g.column_tiles()) {
     program.at(load_kv);
-    program.load(g.K(j));
-    program.load(g.V(j));
+    load_keys(g, j, program);
     program.at(start);
     program.fill_zero(g.dK(j));
     program.fill_zero(g.dV(j));

@@ -114,7 +114,9 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
 void flash1_forward(const TileGrid& g, Index /*block*/, Program& program) {
   for (const std::int32_t j : g.column_tiles()) {
     const TileRange row_tiles = g.row_tiles_for(j);
-    if (row_tiles.empty()) continue;  // no query sees these keys
+    const bool unused =
+        g.options().skip_unused_kv ? row_tiles.empty() : g.row_tiles_in_band(j).empty();
+    if (unused) continue;  // no query sees these keys
     program.at(load_kv);
     program.load(g.K(j));
     program.load(g.V(j));

@@ -66,8 +66,7 @@ void flash2_preprocess(const TileGrid& g, Index block, Program& program) {
 void flash2_backward(const TileGrid& g, Index block, Program& program) {
   const auto j = static_cast<std::int32_t>(block);
   program.at(load_kv);
-  program.load(g.K(j));
-  program.load(g.V(j));
+  load_keys(g, j, program);
   program.at(start);
   program.fill_zero(g.dK(j));
   program.fill_zero(g.dV(j));

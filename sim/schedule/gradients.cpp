@@ -63,6 +63,12 @@ void sum_heads(const TileGrid& g, Index block, Program& program) {
 
 }  // namespace
 
+void load_keys(const TileGrid& g, std::int32_t j, Program& program) {
+  if (g.options().skip_unused_kv && g.row_tiles_for(j).empty()) return;
+  program.load(g.K(j));
+  program.load(g.V(j));
+}
+
 void store_key_gradient(const TileGrid& g, Tile on_chip, Program& program) {
   const Index group = g.options().heads_per_kv_head;
   if (group == 1) {

@@ -1,9 +1,14 @@
-/// What the backward schedules share: storing dK and dV under grouped heads, converting dQ.
+/// What the backward schedules share: loading K and V, storing dK and dV under grouped heads,
+/// converting dQ.
 #pragma once
 
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope {
+
+/// Loads K_j and V_j, for a whole sweep over the rows; not where the sweep is empty and
+/// ScheduleOptions::skip_unused_kv asks for that.
+void load_keys(const TileGrid& g, std::int32_t j, Program& program);
 
 /// Stores dK_j and dV_j: to their tensors, or, where several query heads share a KV head, to the
 /// query head's own place in dK_heads and dV_heads.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reference/naive_attention.h"
+#include "reference/row_blocks.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/schedule/catalog.h"
 #include "sim/snapshot/describe_op.h"
@@ -54,6 +55,7 @@ ValueTile masked_scores(const AttentionProblem& problem, const AttentionInputs& 
     for (Index key = 0; key < problem.N_kv; ++key) {
       if (key < keys.begin || key >= keys.end) S(query, key) = -INFINITY;
     }
+    hide_masked_tiles(problem, query, {0, problem.N_kv}, S.row(query));
   }
   return value_tile(S);
 }
@@ -122,7 +124,7 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
   info->totals = std::move(report).value();
   info->tiling = info->totals.tiling;
   info->gpu = request.simulation.gpu;
-  info->options = schedule_options(problem, request.simulation.carry, request.simulation.gpu);
+  info->options = schedule_options(request.simulation);
   info->options.heads_per_kv_head = 1;  // one head is shown, with its own part of dK and dV
   info->pass = make_pass(*info->algorithm, request.simulation.pass, info->options);
   info->batch = request.batch;
