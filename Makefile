@@ -18,7 +18,7 @@ TO_DRAW := libgl1-mesa-dri libegl1 fonts-inter fonts-dejavu-core
 TO_TEST := git xvfb xauth xdotool imagemagick
 TO_LINT := clang-format-14 clang-tidy-14
 
-.PHONY: help deps build run pictures test gpu-test bench asan tsan format lint-format lint clean
+.PHONY: help deps build programs run pictures test gpu-test bench asan tsan format lint-format lint clean
 .PHONY: install-build install-draw install-test install-lint
 
 help: ## list the targets
@@ -30,7 +30,11 @@ build: install-build ## build the release: programs in build/release/
 	cmake --preset release -Wno-dev
 	cmake --build --preset release
 
-run: install-draw build ## open the app; with no display, write pictures and a comparison instead
+programs: install-build ## build the programs alone, without the tests
+	cmake --preset release -Wno-dev
+	cmake --build --preset release --target programs
+
+run: install-draw programs ## open the app; with no display, write pictures and a comparison instead
 	if [[ -n "$${DISPLAY:-}$${WAYLAND_DISPLAY:-}" ]]; then
 	  exec $(BUILD)/attnscope
 	fi
@@ -40,7 +44,7 @@ run: install-draw build ## open the app; with no display, write pictures and a c
 # Each picture is SCENE:STEP, the operation under the playhead
 SHOWN := default:0 default:40 default:110 flash1-64:120 standard-64:100 flash2-causal:200 flash2-1024:4000
 
-pictures: install-draw build ## draw the scenes without a window, and write the comparison report
+pictures: install-draw programs ## draw the scenes without a window, and write the comparison report
 	mkdir -p $(PICTURES)
 	for shown in $(SHOWN); do
 	  file=$(PICTURES)/$${shown/:/-step-}.png
