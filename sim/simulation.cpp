@@ -261,6 +261,7 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
   report.tiling = tiling.value();
   report.carry = request.carry;
   report.output_rows = request.output_rows;
+  report.skip_unused_kv = request.skip_unused_kv;
   report.gpu = request.gpu.name;
   const ScheduleOptions options = schedule_options(request);
   const Pass pass = make_pass(*algorithm, request.pass, options);

@@ -49,7 +49,8 @@ struct SimulationReport {
   PassKind pass = PassKind::forward;
   Tiling tiling;
   Carry carry = Carry::problem;
-  Index output_rows = 0;  ///< standard: of P V's tile; 0: Br
+  Index output_rows = 0;        ///< standard: of P V's tile; 0: Br
+  bool skip_unused_kv = false;  ///< see ScheduleOptions
   std::string gpu;
 
   Bytes paper;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "reference/nearest_name.h"
+#include "sim/schedule/catalog.h"
 
 namespace attnscope::cli {
 
@@ -24,7 +25,7 @@ std::vector<OptionSpec> problem_options() {
       {"mask", "MASK", "none, causal, causal:top-left or window:LEFT,RIGHT [none]"},
       {"block-rows", "BR", "rows of a tile; standard: BM of its products [default tiling]"},
       {"block-cols", "BC", "columns of a tile; standard: BN [default tiling]"},
-      {"carry", "CARRY", "problem or fp32: how flash1 keeps O in HBM [problem]"},
+      {"carry", "CARRY", "problem or fp32: how flash1 and block_sparse keep O in HBM [problem]"},
   };
 }
 
@@ -167,9 +168,12 @@ Result<ProblemRequest> parse_problem(const GivenOptions& given,
 
 std::optional<Error> check_together(const ProblemRequest& request) {
   if (const auto reason = validate(request.problem)) return invalid_request(*reason);
-  if (request.carry != Carry::problem && request.algorithm != "flash1") {
+  const Algorithm* algorithm = find_algorithm(request.algorithm);
+  const bool carries = algorithm != nullptr && algorithm->carries_output;
+  if (request.carry != Carry::problem && !carries) {
     return invalid_request(fmt::format(
-        "--carry {} is for flash1, which keeps O in HBM between passes; {} keeps no O there",
+        "--carry {} is for flash1 and block_sparse, which keep O in HBM between passes; {} keeps "
+        "no O there",
         to_string(request.carry), request.algorithm));
   }
   return std::nullopt;

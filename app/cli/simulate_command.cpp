@@ -7,6 +7,7 @@
 #include "app/cli/memory_check.h"
 #include "app/cli/outputs.h"
 #include "app/cli/problem_options.h"
+#include "app/cli/schedule_choices.h"
 #include "app/cli/simulation_json.h"
 #include "app/cli/tensor_files.h"
 #include "sim/schedule/catalog.h"
@@ -82,13 +83,15 @@ Result<Answer> answer(const GivenOptions& given) {
   const auto gpu = parse_gpu(given);
   if (!gpu) return gpu.error();
 
-  const SimulationRequest simulation{.problem = request.problem,
-                                     .algorithm = request.algorithm,
-                                     .pass = request.pass,
-                                     .tiling = chosen_tiling(request, gpu.value()),
-                                     .carry = request.carry,
-                                     .gpu = gpu.value(),
-                                     .allow_overflow = given.has("allow-overflow")};
+  const auto chosen = with_schedule_choices(given, {.problem = request.problem,
+                                                    .algorithm = request.algorithm,
+                                                    .pass = request.pass,
+                                                    .tiling = chosen_tiling(request, gpu.value()),
+                                                    .carry = request.carry,
+                                                    .gpu = gpu.value(),
+                                                    .allow_overflow = given.has("allow-overflow")});
+  if (!chosen) return chosen.error();
+  const SimulationRequest& simulation = chosen.value();
   if (asks_for_numbers(given)) {
     if (auto error = check_host_memory(request.problem)) return *error;
     if (auto error = check_numeric_memory(simulation)) return *error;
@@ -123,9 +126,9 @@ std::optional<Error> run_simulate(const GivenOptions& given) {
 }  // namespace
 
 std::optional<Error> check_simulate_options(const GivenOptions& given) {
-  if (const auto request = parse_problem(given, model_algorithms()); !request) {
-    return request.error();
-  }
+  const auto request = parse_problem(given, model_algorithms());
+  if (!request) return request.error();
+  if (auto error = check_schedule_choices(given, request.value().algorithm)) return error;
   if (const auto gpu = parse_gpu(given); !gpu) return gpu.error();
   const auto folder = given.text("out");
   return folder ? check_folder("out", *folder) : std::nullopt;
@@ -143,6 +146,7 @@ CommandSpec simulate_command() {
           .operand = "",
           .options = joined(
               {problem_options(),
+               schedule_choice_options(),
                model_options(),
                input_options(),
                {{"check", "", "run the numbers and report the error against the reference"},

@@ -7,6 +7,7 @@
 
 #include "app/cli/table.h"
 #include "app/report/number_text.h"
+#include "reference/block_mask.h"
 #include "reference/json/problem_json.h"
 
 namespace attnscope::cli {
@@ -17,6 +18,13 @@ namespace {
 
 ordered_json bytes_json(const Bytes& bytes) {
   return {{"read_bytes", bytes.read_bytes}, {"write_bytes", bytes.write_bytes}};
+}
+
+ordered_json block_mask_json(const SimulationReport& report) {
+  const BlockMask& M = *report.problem.block_mask;
+  return {{"pattern", M.text()},    {"Tr", M.Tr()},
+          {"Tc", M.Tc()},           {"nonzeros", M.nonzeros()},
+          {"density", M.density()}, {"skip_unused_kv", report.skip_unused_kv}};
 }
 
 ordered_json traffic_json(const SimulationReport& report) {
@@ -57,6 +65,7 @@ ordered_json simulation_json(const SimulationReport& report, const NumericResult
   document["pass"] = to_string(report.pass);
   document["tiling"] = {{"Br", report.tiling.Br}, {"Bc", report.tiling.Bc}};
   if (report.carry != Carry::problem) document["carry"] = to_string(report.carry);
+  if (report.problem.block_mask) document["block_mask"] = block_mask_json(report);
   document["gpu"] = report.gpu;
   document["traffic"] = traffic_json(report);
   document["flops"] = {{"matmul", report.matmul_flops}, {"non_matmul", report.non_matmul_flops}};
@@ -111,6 +120,13 @@ std::string simulation_text(const SimulationReport& report, const GpuDescription
       report.algorithm, to_string(report.pass), problem.batch, problem.heads, problem.kv_heads,
       problem.N, problem.N_kv, problem.d, to_string(problem.dtype), to_string(problem.mask),
       report.tiling.Br, report.tiling.Bc, gpu.display_name);
+  if (problem.block_mask) {
+    const BlockMask& M = *problem.block_mask;
+    text.insert(text.find('\n') + 1,
+                fmt::format("block mask {}: {} of {} x {} tiles, density {:.3g}{}\n", M.text(),
+                            M.nonzeros(), M.Tr(), M.Tc(), M.density(),
+                            report.skip_unused_kv ? ", unused K and V stay in HBM" : ""));
+  }
   text += traffic_text(report) + "\n";
 
   std::vector<std::vector<std::string>> lines = {{"quantity", "modelled"}};

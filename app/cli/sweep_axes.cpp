@@ -9,15 +9,27 @@
 namespace attnscope::cli {
 namespace {
 
-/// Splits at commas; a piece that begins with "window:" takes the next piece with it.
+/// Whether the piece that follows belongs to this one: the second side of a window or of a
+/// local-global block mask, the seed of a drawn one.
+bool takes_next(const std::string& piece, const std::string& next) {
+  if (piece.starts_with("window:") || piece.starts_with("local-global:")) {
+    return next.find_first_of("-0123456789") == 0;
+  }
+  const bool is_drawn = piece.starts_with("random:") || piece.starts_with("uniform:");
+  return is_drawn && !next.empty() && next.find_first_not_of("0123456789") == std::string::npos;
+}
+
+/// Splits at the commas between values.
 std::vector<std::string> split_values(const std::string& text) {
   std::vector<std::string> values;
   std::size_t begin = 0;
   while (begin <= text.size()) {
-    std::size_t end = text.find(',', begin);
-    const bool is_window = text.compare(begin, 7, "window:") == 0;
-    if (is_window && end != std::string::npos) end = text.find(',', end + 1);
-    end = std::min(end, text.size());
+    std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end < text.size()) {
+      const std::size_t next_end = std::min(text.find(',', end + 1), text.size());
+      const std::string next = text.substr(end + 1, next_end - end - 1);
+      if (takes_next(text.substr(begin, end - begin), next)) end = next_end;
+    }
     values.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <random>
 
+#include "sim/block_mask_request.h"
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/traffic_counter.h"
 #include "sim/schedule/catalog.h"
@@ -66,6 +67,22 @@ bool bench_long_head(std::string_view algorithm) {
                 seconds, "s", ok && seconds < 2, "< 2 s");
 }
 
+/// A random block mask over a long sequence, drawn and counted.
+bool bench_block_sparse(std::string_view algorithm) {
+  SimulationRequest request;
+  request.problem = {.N = 65536, .N_kv = 65536, .d = 64};
+  request.algorithm = algorithm;
+  request.pass = PassKind::both;
+  request.tiling = Tiling{64, 64};
+  request.gpu = load_gpu("h200").value();
+  const double start = now_s();
+  const auto masked = with_block_mask(request, parse_block_pattern("random:0.05").value());
+  const bool ok = masked.ok() && simulate(masked.value()).ok();
+  const double seconds = now_s() - start;
+  return report(fmt::format("{}: both passes, N = 65,536, 5 % of 64 x 64 tiles", algorithm),
+                seconds, "s", ok && seconds < 1, "< 1 s");
+}
+
 /// Seeks to random steps; the slowest has to come within a frame.
 bool bench_seek(std::string_view algorithm) {
   SteppedRequest request;
@@ -105,6 +122,7 @@ int main() {
     met &= attnscope::bench_counting(algorithm.name);
     met &= attnscope::bench_long_head(algorithm.name);
     met &= attnscope::bench_seek(algorithm.name);
+    if (algorithm.takes_block_mask) met &= attnscope::bench_block_sparse(algorithm.name);
   }
   return met ? 0 : 1;
 }

@@ -12,6 +12,7 @@
 #include "sim/schedule/catalog.h"
 #include "sim/schedule/run_pass.h"
 #include "sim/snapshot/describe_op.h"
+#include "tests/support/listed_block_mask.h"
 
 namespace attnscope {
 namespace {
@@ -42,8 +43,9 @@ class Lister : public Observer {
 };
 
 void run(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options,
-         const Mask& mask, Lister& lister) {
+         const Mask& mask, std::shared_ptr<const BlockMask> block_mask, Lister& lister) {
   AttentionProblem problem{.N = 8, .N_kv = 8, .d = 2, .dtype = DType::fp16, .mask = mask};
+  problem.block_mask = std::move(block_mask);
   Observer* const observers[] = {&lister};
   run_head(make_pass(algorithm, pass, options), {problem, {2, 2}, options, {}}, 0, 0, observers);
 }
@@ -53,13 +55,20 @@ struct Listing {
   PassKind pass;
   std::string_view file;
   Mask mask;
+  std::shared_ptr<const BlockMask> block_mask = nullptr;
 };
+
+/// Seven of sixteen tiles; no row tile computes column tile 2.
+std::shared_ptr<const BlockMask> some_tiles() {
+  return test::listed_block_mask({2, 2}, 4, {{0, 1}, {1}, {1, 3}, {0, 3}});
+}
 
 class GoldenListing : public testing::TestWithParam<Listing> {};
 
 TEST_P(GoldenListing, IsTheApprovedOne) {
   Lister lister;
-  run(*find_algorithm(GetParam().algorithm), GetParam().pass, {}, GetParam().mask, lister);
+  run(*find_algorithm(GetParam().algorithm), GetParam().pass, {}, GetParam().mask,
+      GetParam().block_mask, lister);
   const std::string path = fmt::format("{}/{}", ATTNSCOPE_GOLDEN_DIR, GetParam().file);
   if (std::getenv("ATTNSCOPE_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << lister.text();
   std::ifstream file(path);
@@ -80,10 +89,20 @@ INSTANTIATE_TEST_SUITE_P(
         Listing{"standard", PassKind::backward, "standard_backward.txt", Mask::none()},
         Listing{"flash1", PassKind::backward, "flash1_backward.txt", Mask::none()},
         Listing{"flash2", PassKind::backward, "flash2_backward.txt", Mask::none()},
-        Listing{"flash2", PassKind::backward, "flash2_backward_causal.txt", Mask::causal()}),
+        Listing{"flash2", PassKind::backward, "flash2_backward_causal.txt", Mask::causal()},
+        Listing{"block_sparse", PassKind::forward, "block_sparse_forward.txt", Mask::none(),
+                some_tiles()},
+        Listing{"block_sparse", PassKind::backward, "block_sparse_backward.txt", Mask::none(),
+                some_tiles()},
+        Listing{"block_sparse2", PassKind::forward, "block_sparse2_forward.txt", Mask::none(),
+                some_tiles()},
+        Listing{"block_sparse2", PassKind::backward, "block_sparse2_backward.txt", Mask::none(),
+                some_tiles()}),
     [](const auto& test) {
       return fmt::format("{}_{}_{}", test.param.algorithm, to_string(test.param.pass),
-                         test.param.mask.is_causal() ? "causal" : "full");
+                         test.param.mask.is_causal() ? "causal"
+                         : test.param.block_mask     ? "sparse"
+                                                     : "full");
     });
 
 TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
@@ -95,7 +114,7 @@ TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
                                     .gradient_panel_cols = panel_cols,
                                     .heads_per_kv_head = 1};
       Lister lister;
-      run(algorithm, PassKind::both, options, Mask::causal(), lister);
+      run(algorithm, PassKind::both, options, Mask::causal(), nullptr, lister);
       for (const Launch& launch : make_pass(algorithm, PassKind::both, options).launches) {
         std::set<int> expected;
         for (std::size_t line = 0; line < launch.pseudo_code.size(); ++line) {

@@ -11,6 +11,7 @@
 #include "sim/schedule/catalog.h"
 #include "sim/schedule/run_pass.h"
 #include "sim/snapshot/describe_op.h"
+#include "tests/support/listed_block_mask.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
@@ -23,6 +24,7 @@ class Deleter : public Observer {
   void begin_launch(std::string_view name, const TileGrid& grid) override {
     executor_.begin_launch(name, grid);
     launch_ = name;
+    grid_ = &grid;
   }
   void begin_block(const BlockId& block) override {
     executor_.begin_block(block);
@@ -30,7 +32,10 @@ class Deleter : public Observer {
   }
   void observe(std::span<const TileOp> ops) override {
     for (const TileOp& op : ops) {
-      if (op.kind == OpKind::scores) in_first_column_ = op.dest_tiles[0].j == 0;
+      if (op.kind == OpKind::scores) {
+        const Tile& S = op.dest_tiles[0];
+        in_first_column_ = S.j == *grid_->column_tiles_for(S.i).begin();
+      }
       if (step_ == deleted_) {
         deleted_op_ = op;
         deleted_launch_ = launch_;
@@ -55,6 +60,7 @@ class Deleter : public Observer {
   Index deleted_;
   Index step_ = 0;
   TileOp deleted_op_;
+  const TileGrid* grid_ = nullptr;
   std::string_view launch_, deleted_launch_;
   Index block_ = 0, deleted_block_ = 0;
   bool in_first_column_ = false, deleted_in_first_column_ = false;
@@ -74,11 +80,17 @@ AttentionInputs rising_and_falling_inputs(const AttentionProblem& problem) {
 }
 
 /// The true no-ops. flash1, flash2 forward: in the first column tile l and O are 0, and what is
-/// rescaled by alpha stays 0; m~ is the new maximum, so beta is 1. standard: scores that the mask
+/// rescaled by alpha stays 0; m~ is the new maximum, so beta is 1. Block-sparse: keys and values of
+/// a column tile that no row tile computes are loaded all the same. standard: scores that the mask
 /// hides are computed, stored and multiplied all the same; P and dS are 0 there.
 bool is_true_no_op(std::string_view algorithm, const Deleter& deleter, const TileGrid& plain) {
   const TileOp& op = deleter.deleted_op();
-  if (algorithm != "standard") return op.kind == OpKind::rescale && deleter.in_first_column();
+  if (algorithm != "standard") {
+    const Tile& dest = op.dest_tiles[0];
+    const bool keys = dest.tensor == Tensor::K || dest.tensor == Tensor::V;
+    if (op.kind == OpKind::load && keys) return plain.row_tiles_for(dest.j).empty();
+    return op.kind == OpKind::rescale && deleter.in_first_column();
+  }
   const auto hidden = [&](std::int32_t i, std::int32_t j) {
     return !plain.column_tiles_for(i).contains(j);
   };
@@ -113,14 +125,16 @@ struct Deletion {
   Index N, N_kv;
   Tiling tiling;
   Mask mask;
+  std::shared_ptr<const BlockMask> block_mask = nullptr;
 };
 
 class OpDeletion : public testing::TestWithParam<Deletion> {};
 
 TEST_P(OpDeletion, EveryOperationMattersButForTheListedNoOps) {
-  const auto& [name, N, N_kv, tiling, mask] = GetParam();
+  const auto& [name, N, N_kv, tiling, mask, block_mask] = GetParam();
   const Algorithm& algorithm = *find_algorithm(name);
-  const AttentionProblem problem{.N = N, .N_kv = N_kv, .d = 4, .dtype = DType::fp32, .mask = mask};
+  AttentionProblem problem{.N = N, .N_kv = N_kv, .d = 4, .dtype = DType::fp32, .mask = mask};
+  problem.block_mask = block_mask;
   const AttentionInputs inputs = rising_and_falling_inputs(problem);
   const ForwardResult reference = naive_forward(problem, inputs);
   const ScheduleOptions options{.standard_writes_lse = true};
@@ -157,14 +171,23 @@ std::vector<Deletion> deletions() {
     all.push_back({algorithm.name, 11, 15, {4, 5}, Mask::none()});
     // On the diagonal, every tile has a rising and a falling row that see a part of it
     all.push_back({algorithm.name, 12, 14, {4, 4}, Mask::causal()});
+    if (!algorithm.takes_block_mask) continue;
+    // No row tile computes column tile 1
+    all.push_back({algorithm.name,
+                   11,
+                   15,
+                   {4, 5},
+                   Mask::none(),
+                   test::listed_block_mask({4, 5}, 3, {{0, 2}, {0}, {0, 2}})});
   }
   return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(BothPasses, OpDeletion, testing::ValuesIn(deletions()),
                          [](const auto& test) {
-                           return fmt::format("{}_{}", test.param.algorithm,
-                                              to_string(test.param.mask));
+                           return fmt::format("{}_{}{}", test.param.algorithm,
+                                              to_string(test.param.mask),
+                                              test.param.block_mask ? "_sparse" : "");
                          });
 
 }  // namespace
