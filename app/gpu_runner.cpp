@@ -23,7 +23,7 @@ MeasuredRun measure(KernelLibrary& library, const Choice& choice) {
   const Protocol protocol;
   const KernelChoice kernel = kernel_of(choice);
   Recording recording = library.empty_recording(protocol);
-  recording.rows.push_back(library.record_forward(choice.problem, kernel, choice.inputs, protocol));
+  recording.rows.push_back(library.record(choice.problem, kernel, choice.inputs, protocol));
   return runs_of(recording, NumberKind::measured).front();
 }
 

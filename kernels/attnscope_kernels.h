@@ -134,6 +134,43 @@ typedef struct attnscope_forward_host {
   double time_s; /* written: one pass by CUDA events, inputs in L2 as the pass before left them */
 } attnscope_forward_host;
 
+/* A backward pass on device memory, after the forward pass of the same kernel. */
+typedef struct attnscope_backward {
+  uint32_t struct_size;
+  uint32_t reserved; /* 0 */
+  const attnscope_problem* problem;
+  const attnscope_kernel* kernel;
+  attnscope_tensor q;                /* [B, H, N, d] of the problem's dtype */
+  attnscope_tensor k;                /* [B, H_kv, N_kv, d] */
+  attnscope_tensor v;                /* [B, H_kv, N_kv, d] */
+  attnscope_tensor o;                /* [B, H, N, d], the forward pass's */
+  attnscope_tensor d_o;              /* [B, H, N, d] */
+  attnscope_tensor dq;               /* [B, H, N, d], written */
+  attnscope_tensor dk;               /* [B, H_kv, N_kv, d], written */
+  attnscope_tensor dv;               /* [B, H_kv, N_kv, d], written */
+  const float* lse_dev;              /* [B, H, N], the forward pass's */
+  const void* forward_workspace_dev; /* as the forward pass left it */
+  void* workspace_dev; /* of at least attnscope_backward_workspace() bytes, 256-byte aligned */
+  uint64_t workspace_bytes;
+  void* stream; /* cudaStream_t */
+} attnscope_backward;
+
+/* A forward and a backward pass on host memory, as attnscope_forward_host. */
+typedef struct attnscope_backward_host {
+  uint32_t struct_size;
+  uint32_t reserved; /* 0 */
+  const attnscope_problem* problem;
+  const attnscope_kernel* kernel; /* its tiling is the backward pass's */
+  const double* q;
+  const double* k;
+  const double* v;
+  const double* d_o;
+  double* dq;    /* written */
+  double* dk;    /* written */
+  double* dv;    /* written */
+  double time_s; /* written: one backward pass by CUDA events */
+} attnscope_backward_host;
+
 /* How a measurement is taken. */
 typedef struct attnscope_protocol {
   uint32_t struct_size;
@@ -160,6 +197,13 @@ typedef struct attnscope_missing_counter {
   const char* reason;
 } attnscope_missing_counter;
 
+/* Errors of a gradient, and of the yardstick. This struct never grows. */
+typedef struct attnscope_gradient_error {
+  double max_abs_error;
+  double rel_fro_error;
+  double unfused_max_abs_error;
+} attnscope_gradient_error;
+
 /* A measurement. Its arrays and strings belong to the session, until its next measurement. */
 typedef struct attnscope_measurement {
   uint32_t struct_size;
@@ -178,8 +222,14 @@ typedef struct attnscope_measurement {
   double rel_fro_error;
   double lse_max_abs_error;
   double unfused_max_abs_error; /* the yardstick: unfused attention in the problem's precision */
-  int32_t within_tolerance;
+  int32_t within_tolerance;     /* of what was checked, O and LSE or the gradients */
   int32_t reserved;
+  /* Of a backward pass; the caller's struct may end before these. */
+  int64_t gradient_rows_checked; /* query rows; 0: the errors below were not computed */
+  int64_t gradient_keys_checked; /* key rows */
+  attnscope_gradient_error dq;
+  attnscope_gradient_error dk;
+  attnscope_gradient_error dv;
 } attnscope_measurement;
 
 typedef struct attnscope_device {
@@ -232,6 +282,21 @@ ATTNSCOPE_API attnscope_status attnscope_forward_measure(attnscope_session* sess
                                                          int32_t input_kind, uint64_t seed,
                                                          const attnscope_protocol* protocol,
                                                          attnscope_measurement* measurement);
+
+/* The same four for the backward pass. Measuring runs the forward pass first, untimed. */
+ATTNSCOPE_API attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
+                                                            const attnscope_kernel* kernel,
+                                                            uint64_t* bytes);
+ATTNSCOPE_API attnscope_status attnscope_backward_launch(attnscope_session* session,
+                                                         const attnscope_backward* backward);
+ATTNSCOPE_API attnscope_status attnscope_backward_run_host(attnscope_session* session,
+                                                           attnscope_backward_host* backward);
+ATTNSCOPE_API attnscope_status attnscope_backward_measure(attnscope_session* session,
+                                                          const attnscope_problem* problem,
+                                                          const attnscope_kernel* kernel,
+                                                          int32_t input_kind, uint64_t seed,
+                                                          const attnscope_protocol* protocol,
+                                                          attnscope_measurement* measurement);
 
 /* NOLINTEND(modernize-use-using, readability-identifier-naming) */
 

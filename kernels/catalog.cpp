@@ -6,6 +6,8 @@
 #include <array>
 #include <limits>
 
+#include "kernels/flash2/flash2_backward_shared.h"
+
 namespace attnscope::kernels {
 
 namespace {
@@ -50,9 +52,11 @@ constexpr std::array kFlash2TensorCore{
     CompiledTiling{16, {128, 64}},  CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 64}},
     CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 64}},
 };
+// The second of a head dimension is for GPUs with 99 KB of shared memory a block
 constexpr std::array kFlash2Backward{
-    CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 128}},
-    CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 128}},
+    CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}},   CompiledTiling{32, {128, 128}},
+    CompiledTiling{32, {64, 128}},  CompiledTiling{64, {128, 128}}, CompiledTiling{64, {64, 128}},
+    CompiledTiling{64, {32, 32}},   CompiledTiling{128, {64, 128}}, CompiledTiling{128, {32, 64}},
 };
 constexpr std::array kCudaCore{
     CompiledTiling{16, {64, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 64}},
@@ -169,6 +173,16 @@ std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Inde
     if (compiled.d == d) tilings.push_back(compiled.tiling);
   }
   return tilings;
+}
+
+std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d,
+                                              Index shared_bytes_per_block) {
+  const std::vector<Tiling> tilings = backward_tilings(kernel, dtype, d);
+  if (tilings.empty()) return std::nullopt;
+  const auto fitting = std::find_if(tilings.begin(), tilings.end(), [&](const Tiling& tiling) {
+    return flash2_backward_shared_bytes(d, tiling) <= shared_bytes_per_block;
+  });
+  return fitting == tilings.end() ? tilings.front() : *fitting;
 }
 
 std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,

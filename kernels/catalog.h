@@ -38,9 +38,14 @@ std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index 
 std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& problem,
                               const std::optional<Tiling>& tiling, Carry carry);
 
-/// The tilings that the kernel's backward pass was compiled with; the first is its default. Empty
-/// when there is none for this precision and head dimension.
+/// The tilings that the kernel's backward pass was compiled with, the fastest first. Empty when
+/// there is none for this precision and head dimension.
 std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Index d);
+
+/// The tiling that the backward pass takes by default on a GPU whose thread blocks can have that
+/// much shared memory: the first that fits. Nothing where backward_tilings() is empty.
+std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d,
+                                              Index shared_bytes_per_block);
 
 /// The same as supports(), for the backward pass.
 std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,

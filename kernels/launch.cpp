@@ -76,6 +76,18 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const BackwardArgume
                          backward_workspace_bytes(kernel, problem));
 }
 
+/// Runs the launches; what they throw becomes an Error.
+template <typename Launches>
+std::optional<Error> guarded(const KernelInfo& kernel, Launches&& launches) {
+  try {
+    return launches();
+  } catch (const GpuTooSmall& error) {
+    return unavailable(fmt::format("kernel {}: {}", kernel.name, error.what()));
+  } catch (const CudaError& error) {
+    return failed(error.what());
+  }
+}
+
 }  // namespace
 
 std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArguments& arguments) {
@@ -84,34 +96,31 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
   if (auto error = check_memory(kernel, arguments)) return error;
   const Tiling tiling =
       arguments.tiling.value_or(kernel_tilings(kernel, problem.dtype, problem.d).front());
-  try {
+  return guarded(kernel, [&]() -> std::optional<Error> {
     if (kernel.name == "standard") return launch_standard(arguments);
     if (kernel.name == "flash1") {
       launch_flash1(arguments, tiling);
     } else {
       launch_flash2(arguments, tiling);
     }
-  } catch (const GpuTooSmall& error) {
-    return unavailable(
-        fmt::format("kernel {} at {}x{}: {}", kernel.name, tiling.Br, tiling.Bc, error.what()));
-  } catch (const CudaError& error) {
-    return failed(error.what());
-  }
-  return std::nullopt;
+    return std::nullopt;
+  });
+}
+
+std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d) {
+  return default_backward_tiling(kernel, dtype, d, shared_bytes_per_block());
 }
 
 std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments) {
   const AttentionProblem& problem = arguments.problem;
   if (auto error = supports_backward(kernel, problem, arguments.tiling)) return error;
   if (auto error = check_memory(kernel, arguments)) return error;
-  try {
+  return guarded(kernel, [&]() -> std::optional<Error> {
     launch_flash2_backward(
-        arguments,
-        arguments.tiling.value_or(backward_tilings(kernel, problem.dtype, problem.d).front()));
-  } catch (const CudaError& error) {
-    return failed(error.what());
-  }
-  return std::nullopt;
+        arguments, arguments.tiling ? *arguments.tiling
+                                    : *default_backward_tiling(kernel, problem.dtype, problem.d));
+    return std::nullopt;
+  });
 }
 
 }  // namespace attnscope::kernels

@@ -52,17 +52,19 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
 /// Everything a backward pass reads and writes. O and LSE are the forward pass's.
 struct BackwardArguments {
   AttentionProblem problem;
-  std::optional<Tiling> tiling;    ///< one of backward_tilings(); nothing means the default
+  std::optional<Tiling> tiling;    ///< one of backward_tilings(); nothing: this GPU's default
   TensorView Q;                    ///< [B, H, N, d], the problem's precision
   TensorView K;                    ///< [B, H_kv, N_kv, d]
   TensorView V;                    ///< [B, H_kv, N_kv, d]
   TensorView O;                    ///< [B, H, N, d]
   TensorView dO;                   ///< [B, H, N, d]
   const float* LSE_dev = nullptr;  ///< [B, H, N], natural logarithm, -inf for an empty row
-  TensorView dQ;                   ///< [B, H, N, d], written
-  TensorView dK;                   ///< [B, H_kv, N_kv, d], written
-  TensorView dV;                   ///< [B, H_kv, N_kv, d], written
-  void* workspace_dev = nullptr;   ///< aligned to 256 bytes
+  /// The forward pass's workspace as it left it; null where the kernel needs none of it.
+  const void* forward_workspace_dev = nullptr;
+  TensorView dQ;                  ///< [B, H, N, d], written
+  TensorView dK;                  ///< [B, H_kv, N_kv, d], written
+  TensorView dV;                  ///< [B, H_kv, N_kv, d], written
+  void* workspace_dev = nullptr;  ///< aligned to 256 bytes
   std::size_t workspace_bytes = 0;
   void* stream = nullptr;  ///< cudaStream_t
   /// As in ForwardArguments; flash2's launches are "preprocess", "backward", "convert" and, where
@@ -74,6 +76,10 @@ struct BackwardArguments {
 /// Bytes of workspace that the kernel's backward pass needs for the problem (D and dQ_accum in fp32
 /// and, where query heads share a KV head, each query head's dK and dV).
 std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem);
+
+/// The tiling that the backward pass takes on the current GPU where none is asked for; nothing when
+/// the kernel has no backward pass for this precision and head dimension. Throws CudaError.
+std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d);
 
 /// Enqueues the backward pass on the stream. dK and dV are the same to the bit on every run; dQ is
 /// a sum of atomic adds. Nothing on success; invalid_request when the catalog refuses the problem,

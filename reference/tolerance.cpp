@@ -57,6 +57,29 @@ Tolerance tolerance_from(std::span<const double> yardstick, std::span<const doub
   return {std::max(measured, unit_in_last_place(stored, largest))};
 }
 
+namespace {
+
+double largest_of(std::span<const double> values) {
+  double largest = 0.0;
+  for (const double value : values) largest = std::max(largest, std::fabs(value));
+  return largest;
+}
+
+}  // namespace
+
+Tolerance gradient_tolerance(const AttentionProblem& problem, const AttentionInputs& inputs,
+                             std::span<const double> yardstick, std::span<const double> ref) {
+  Tolerance tolerance = tolerance_from(yardstick, ref, problem.dtype, kGradientFactor);
+  const double terms = static_cast<double>(problem.d * problem.heads_per_kv_head() * problem.N);
+  const double cancelled_rounding = 0x1p-23 * std::sqrt(terms) * largest_of(inputs.dO.data) *
+                                    largest_of(inputs.V.data) *
+                                    std::max(largest_of(inputs.Q.data), largest_of(inputs.K.data));
+  if (largest_of(ref) < cancelled_rounding) {
+    tolerance.max_abs = std::max(tolerance.max_abs, cancelled_rounding);
+  }
+  return tolerance;
+}
+
 Tolerance forward_tolerance(const AttentionProblem& problem, const AttentionInputs& inputs,
                             const ForwardResult& reference, double k) {
   const ForwardResult unfused = unfused_forward(problem, inputs);

@@ -38,4 +38,15 @@ Tolerance tolerance_from(std::span<const double> yardstick, std::span<const doub
 Tolerance forward_tolerance(const AttentionProblem& problem, const AttentionInputs& inputs,
                             const ForwardResult& reference, double k = 2.0);
 
+/// Gradients may err three times as much as unfused attention's.
+inline constexpr double kGradientFactor = 3.0;
+
+/// The rule for one of dQ, dK, dV, with k = 3. Where a query sees one key, or its softmax all but
+/// chose one, dP = D: the gradient vanishes, and with it the yardstick's dS. A kernel's dP and D
+/// are sums of d products in fp32, whose rounding is left, and dK adds up N such dS as random
+/// errors add up: a gradient below that size is compared within it. `inputs` are those of the
+/// problem, or the rows of them that `ref` depends on.
+Tolerance gradient_tolerance(const AttentionProblem& problem, const AttentionInputs& inputs,
+                             std::span<const double> yardstick, std::span<const double> ref);
+
 }  // namespace attnscope

@@ -27,10 +27,12 @@ const kernels::KernelInfo* kernel_of(const std::string& algorithm) {
 }
 
 /// The kernel's tiling that agrees with what was asked; one side alone picks the first that has it.
-std::optional<Tiling> asked_tiling(const kernels::KernelInfo& kernel,
+std::optional<Tiling> asked_tiling(const kernels::KernelInfo& kernel, PassKind pass,
                                    const ProblemRequest& request) {
   if (!request.Br && !request.Bc) return std::nullopt;
-  const auto tilings = kernels::kernel_tilings(kernel, request.problem.dtype, request.problem.d);
+  const auto tilings_of =
+      pass == PassKind::backward ? kernels::backward_tilings : kernels::kernel_tilings;
+  const auto tilings = tilings_of(kernel, request.problem.dtype, request.problem.d);
   for (const Tiling& tiling : tilings) {
     if (request.Br.value_or(tiling.Br) == tiling.Br &&
         request.Bc.value_or(tiling.Bc) == tiling.Bc) {
@@ -41,24 +43,33 @@ std::optional<Tiling> asked_tiling(const kernels::KernelInfo& kernel,
   return Tiling{request.Br.value_or(fallback.Br), request.Bc.value_or(fallback.Bc)};
 }
 
+Result<KernelChoice> choose_for_pass(const kernels::KernelInfo& kernel, PassKind pass,
+                                     const ProblemRequest& request) {
+  const auto tiling = asked_tiling(kernel, pass, request);
+  const auto error = pass == PassKind::backward
+                         ? kernels::supports_backward(kernel, request.problem, tiling)
+                         : kernels::supports(kernel, request.problem, tiling, request.carry);
+  if (error) return *error;
+  return KernelChoice{std::string(kernel.name), tiling, request.carry, pass};
+}
+
 }  // namespace
 
-Result<KernelChoice> choose_kernel(const ProblemRequest& request) {
+Result<std::vector<KernelChoice>> choose_kernels(const ProblemRequest& request) {
   if (auto error = check_together(request)) return *error;
-  if (request.pass != PassKind::forward) {
-    return invalid_request(
-        fmt::format("--pass is {}; the kernels compute forward", to_string(request.pass)));
-  }
   const kernels::KernelInfo* kernel = kernel_of(request.algorithm);
   if (kernel == nullptr) {
     return invalid_request(fmt::format("{} has no kernel; these have: {}", request.algorithm,
                                        fmt::join(kernel_algorithms(), ", ")));
   }
-  const auto tiling = asked_tiling(*kernel, request);
-  if (auto error = kernels::supports(*kernel, request.problem, tiling, request.carry)) {
-    return *error;
+  std::vector<KernelChoice> choices;
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    if (request.pass != pass && request.pass != PassKind::both) continue;
+    auto choice = choose_for_pass(*kernel, pass, request);
+    if (!choice) return choice.error();
+    choices.push_back(std::move(choice).value());
   }
-  return KernelChoice{std::string(kernel->name), tiling, request.carry};
+  return choices;
 }
 
 nlohmann::ordered_json run_identity(const RecordingRow& row) {

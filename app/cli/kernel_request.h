@@ -11,9 +11,10 @@ namespace attnscope::cli {
 /// Names of the algorithms that have a kernel.
 std::vector<std::string> kernel_algorithms();
 
-/// The kernel of the request's algorithm in the asked tiling, or invalid_request when it does not
-/// take the problem. Needs no GPU.
-Result<KernelChoice> choose_kernel(const ProblemRequest& request);
+/// The kernel of the request's algorithm in the asked tiling, for each pass that is asked for
+/// (both: forward, then backward), or invalid_request when it does not take the problem. Needs no
+/// GPU.
+Result<std::vector<KernelChoice>> choose_kernels(const ProblemRequest& request);
 
 /// {"problem", "algorithm", "kernel", "pass", "tiling", "carry", "inputs"}, as a recording has
 /// them.

@@ -101,8 +101,8 @@ Result<Recording> measure_once(const GivenOptions& given) {
   if (auto error = check_measure_options(given)) return *error;
   const ProblemRequest request = parse_problem(given, kernel_algorithms()).value();
   const Protocol protocol = parse_protocol(given).value();
-  const auto choice = choose_kernel(request);
-  if (!choice) return choice.error();
+  const auto choices = choose_kernels(request);
+  if (!choices) return choices.error();
   const auto library = shared_library();
   if (!library) return library.error();
 
@@ -114,37 +114,37 @@ Result<Recording> measure_once(const GivenOptions& given) {
     if (!opened) return opened.error();
     writer = std::move(opened).value();
   }
-  if (writer && given.has("resume")) {
-    const RecordingRow run = describe_run(request.problem, choice.value(), request.inputs);
-    if (const RecordingRow* measured = writer->find_measured(run)) {
-      recording.rows = {*measured};
-      return recording;
+  for (const KernelChoice& choice : choices.value()) {
+    if (writer && given.has("resume")) {
+      const RecordingRow run = describe_run(request.problem, choice, request.inputs);
+      if (const RecordingRow* measured = writer->find_measured(run)) {
+        recording.rows.push_back(*measured);
+        continue;
+      }
     }
+    RecordingRow row = library.value()->record(request.problem, choice, request.inputs, protocol);
+    if (writer) {
+      if (auto error = writer->add(row)) return *error;
+    }
+    recording.rows.push_back(std::move(row));
   }
-
-  RecordingRow row =
-      library.value()->record_forward(request.problem, choice.value(), request.inputs, protocol);
-  if (writer) {
-    if (auto error = writer->add(row)) return *error;
-  }
-  recording.rows = {std::move(row)};
   return recording;
 }
 
 namespace {
 
 /// The model of the run beside its measurement, or why there is none.
-std::string modelled_text(const GivenOptions& given, const Recording& recording) {
-  const auto gpu = gpu_beside(given, recording.device);
+std::string modelled_text(const GivenOptions& given, const DeviceInfo& device,
+                          const RecordingRow& row) {
+  const auto gpu = gpu_beside(given, device);
   if (!gpu) return fmt::format("modelled: unavailable: {}\n", gpu.error().message);
-  const auto comparison = model_and_compare(recording.rows.front(), gpu.value());
+  const auto comparison = model_and_compare(row, gpu.value());
   if (!comparison) return fmt::format("modelled: unavailable: {}\n", comparison.error().message);
   return fmt::format("modelled on {}\n{}", gpu.value().display_name,
                      comparison_table(comparison.value(), "measured"));
 }
 
-std::string measurement_text(const Recording& recording) {
-  const RecordingRow& row = recording.rows.front();
+std::string measurement_text(const Recording& recording, const RecordingRow& row) {
   const Measurement& measured = *row.measurement;
   std::vector<std::vector<std::string>> lines = {{"quantity", "measured"}};
   lines.push_back({"time, median", seconds_text(measured.time.median_s)});
@@ -162,6 +162,15 @@ std::string measurement_text(const Recording& recording) {
     lines.push_back({"max abs error of O", fmt::format("{:.3g}", accuracy.max_abs_error)});
     lines.push_back({"within tolerance", accuracy.within_tolerance ? "yes" : "NO"});
   }
+  if (measured.gradients) {
+    const GradientAccuracy& gradients = *measured.gradients;
+    for (const auto& [name, error] : {std::pair{"dQ", gradients.dQ}, std::pair{"dK", gradients.dK},
+                                      std::pair{"dV", gradients.dV}}) {
+      lines.push_back(
+          {fmt::format("max abs error of {}", name), fmt::format("{:.3g}", error.max_abs_error)});
+    }
+    lines.push_back({"within tolerance", gradients.within_tolerance ? "yes" : "NO"});
+  }
   return fmt::format("{}\non {} (measured), driver {}, {} L2\n\n{}", run_title(row),
                      recording.device.name, recording.device.driver,
                      to_string(recording.protocol.cache), table_text(lines));
@@ -174,16 +183,18 @@ std::optional<Error> measure(const GivenOptions& given) {
   const auto recording = measure_once(given);
   clear_progress();
   if (!recording) return recording.error();
-  const RecordingRow& row = recording.value().rows.front();
-  if (row.error) return *row.error;
+  std::string text;
+  for (const RecordingRow& row : recording.value().rows) {
+    if (row.error) return *row.error;
+    text +=
+        fmt::format("{}{}\n{}", text.empty() ? "" : "\n", measurement_text(recording.value(), row),
+                    modelled_text(given, recording.value().device, row));
+  }
 
   const ordered_json document = ordered_json::parse(recording_text(recording.value()));
-  if (auto error = write_outputs(outputs.value(), document, {document.at("rows").at(0)})) {
-    return error;
-  }
+  if (auto error = write_outputs(outputs.value(), document, document.at("rows"))) return error;
   if (outputs.value().owns_standard_output()) return std::nullopt;
-  return write_text("-", fmt::format("{}\n{}", measurement_text(recording.value()),
-                                     modelled_text(given, recording.value())));
+  return write_text("-", text);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ CommandSpec measure_command();
 /// measure_once()'s error.
 std::optional<Error> check_measure_options(const GivenOptions& given);
 
-/// A recording of one row: the measurement, or the error of a run that the GPU could not do. With
-/// --out the row is in that file as well.
+/// A recording of one row, of two for --pass both: the measurement, or the error of a run that the
+/// GPU could not do. With --out the rows are in that file as well.
 Result<Recording> measure_once(const GivenOptions& given);
 
 }  // namespace attnscope::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/kernel_request.h"
@@ -24,24 +25,72 @@ namespace {
 
 /// A tensor of the kernel beside the reference's.
 struct Check {
+  const char* name;
   ErrorReport error;
   Tolerance tolerance;
   bool passed() const { return within(error, tolerance); }
 };
 
-struct Checks {
-  Check O;
-  Check LSE;
+/// What one pass gave.
+struct PassOutcome {
+  RecordingRow row;
+  double time_s = 0.0;
+  std::vector<Check> checks;
+  bool passed() const { return std::ranges::all_of(checks, &Check::passed); }
 };
 
-Checks check_result(const AttentionProblem& problem, const AttentionInputs& inputs,
-                    const RunResult& result) {
+std::vector<Check> check_outputs(const AttentionProblem& problem, const AttentionInputs& inputs,
+                                 const RunResult& result) {
   const ForwardResult reference = naive_forward(problem, inputs);
   const ForwardResult yardstick = unfused_forward(problem, inputs);
-  return {{compare(result.O.data, reference.O.data),
+  return {{"O", compare(result.O.data, reference.O.data),
            tolerance_from(yardstick.O.data, reference.O.data, problem.dtype)},
-          {compare(result.LSE.data, reference.LSE.data),
+          {"LSE", compare(result.LSE.data, reference.LSE.data),
            tolerance_from(yardstick.LSE.data, reference.LSE.data, DType::fp32)}};
+}
+
+std::vector<Check> check_gradients(const AttentionProblem& problem, const AttentionInputs& inputs,
+                                   const Gradients& gradients) {
+  const Gradients reference = naive_backward(problem, inputs, naive_forward(problem, inputs));
+  const Gradients yardstick = unfused_backward(problem, inputs);
+  const auto check = [&](const char* name, HeadTensor Gradients::*tensor) -> Check {
+    const HeadTensor& ref = reference.*tensor;
+    return {name, compare((gradients.*tensor).data, ref.data),
+            gradient_tolerance(problem, inputs, (yardstick.*tensor).data, ref.data)};
+  };
+  return {check("dQ", &Gradients::dQ), check("dK", &Gradients::dK), check("dV", &Gradients::dV)};
+}
+
+/// Runs the choice's pass, writes its tensors to the folder, and checks them.
+Result<PassOutcome> run_pass(KernelLibrary& library, const ProblemRequest& request,
+                             const KernelChoice& choice, const AttentionInputs& inputs,
+                             const std::optional<std::string>& folder) {
+  const AttentionProblem& problem = request.problem;
+  PassOutcome outcome{.row = describe_run(problem, choice, request.inputs)};
+  show_progress("running the kernel");
+  if (choice.pass == PassKind::forward) {
+    const auto result = library.run_forward(problem, choice, inputs);
+    if (!result) return result.error();
+    outcome.time_s = result.value().time_s;
+    if (folder) {
+      if (auto error = write_forward_files(*folder, result.value().O, result.value().LSE)) {
+        return *error;
+      }
+    }
+    show_progress("computing the reference");
+    outcome.checks = check_outputs(problem, inputs, result.value());
+  } else {
+    const auto result = library.run_backward(problem, choice, inputs);
+    if (!result) return result.error();
+    outcome.time_s = result.value().time_s;
+    if (folder) {
+      if (auto error = write_gradient_files(*folder, result.value().gradients)) return *error;
+    }
+    show_progress("computing the reference");
+    outcome.checks = check_gradients(problem, inputs, result.value().gradients);
+  }
+  clear_progress();
+  return outcome;
 }
 
 /// The model's floor for the run, or why there is none.
@@ -51,46 +100,64 @@ Result<SimulationReport> floor_of(const GivenOptions& given, const RecordingRow&
   if (!gpu) return gpu.error();
   return simulate({.problem = row.problem,
                    .algorithm = row.algorithm,
+                   .pass = parse_pass(row.pass).value(),
                    .tiling = row.tiling,
                    .carry = row.carry,
                    .gpu = gpu.value(),
                    .allow_overflow = true});
 }
 
-ordered_json run_document(const RecordingRow& row, const DeviceInfo& device,
-                          const RunResult& result, const Result<SimulationReport>& floor,
-                          const Checks& checks) {
+/// O's errors stand first and unnamed, as they have since the first version; other tensors are
+/// named.
+ordered_json accuracy_document(const PassOutcome& outcome) {
+  ordered_json accuracy = ordered_json::object();
+  for (const Check& check : outcome.checks) {
+    const std::string_view name = check.name;
+    if (name == "O") {
+      accuracy["max_abs_error"] = check.error.max_abs_error;
+      accuracy["rel_fro_error"] = check.error.rel_fro_error;
+      accuracy["tolerance"] = check.tolerance.max_abs;
+    } else if (name == "LSE") {
+      accuracy["lse_max_abs_error"] = check.error.max_abs_error;
+      accuracy["lse_tolerance"] = check.tolerance.max_abs;
+    } else {
+      accuracy[check.name] = {{"max_abs_error", check.error.max_abs_error},
+                              {"rel_fro_error", check.error.rel_fro_error},
+                              {"tolerance", check.tolerance.max_abs}};
+    }
+  }
+  accuracy["within_tolerance"] = outcome.passed();
+  return accuracy;
+}
+
+ordered_json run_document(const PassOutcome& outcome, const DeviceInfo& device,
+                          const Result<SimulationReport>& floor) {
   ordered_json document = {{"schema", "attnscope.run/1"}};
-  document.update(run_identity(row));
+  document.update(run_identity(outcome.row));
   document["device"] = {{"name", device.name}, {"driver", device.driver}, {"cuda", device.cuda}};
-  document["time"] = {{"measured_s", result.time_s}};
+  document["time"] = {{"measured_s", outcome.time_s}};
   if (floor) {
     document["time"]["predicted_s"] = floor.value().predicted_s;
     document["time"]["bound_by"] = floor.value().bound_by;
   }
-  document["accuracy"] = {{"max_abs_error", checks.O.error.max_abs_error},
-                          {"rel_fro_error", checks.O.error.rel_fro_error},
-                          {"tolerance", checks.O.tolerance.max_abs},
-                          {"lse_max_abs_error", checks.LSE.error.max_abs_error},
-                          {"lse_tolerance", checks.LSE.tolerance.max_abs},
-                          {"within_tolerance", checks.O.passed() && checks.LSE.passed()}};
+  document["accuracy"] = accuracy_document(outcome);
   return document;
 }
 
-std::string run_text(const RecordingRow& row, const DeviceInfo& device, const RunResult& result,
-                     const Result<SimulationReport>& floor, const Checks& checks) {
-  const auto line = [](const char* name, const Check& check) {
-    return std::vector<std::string>{name, fmt::format("{:.3g}", check.error.max_abs_error),
-                                    fmt::format("{:.3g}", check.tolerance.max_abs),
-                                    check.passed() ? "yes" : "NO"};
-  };
+std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
+                     const Result<SimulationReport>& floor) {
+  std::vector<std::vector<std::string>> lines = {
+      {"tensor", "max abs error", "tolerance", "within"}};
+  for (const Check& check : outcome.checks) {
+    lines.push_back({check.name, fmt::format("{:.3g}", check.error.max_abs_error),
+                     fmt::format("{:.3g}", check.tolerance.max_abs),
+                     check.passed() ? "yes" : "NO"});
+  }
   const std::string floor_text =
       floor ? seconds_text(floor.value().predicted_s) : "unavailable: " + floor.error().message;
-  return fmt::format("{}\non {} (measured), one pass {}; modelled floor {}\n\n{}", run_title(row),
-                     device.name, seconds_text(result.time_s), floor_text,
-                     table_text({{"tensor", "max abs error", "tolerance", "within"},
-                                 line("O", checks.O),
-                                 line("LSE", checks.LSE)}));
+  return fmt::format("{}\non {} (measured), one {} pass {}; modelled floor {}\n\n{}",
+                     run_title(outcome.row), device.name, outcome.row.pass,
+                     seconds_text(outcome.time_s), floor_text, table_text(lines));
 }
 
 std::optional<Error> run(const GivenOptions& given) {
@@ -99,8 +166,8 @@ std::optional<Error> run(const GivenOptions& given) {
   if (!outputs) return outputs.error();
   const auto request = parse_problem(given, kernel_algorithms());
   if (!request) return request.error();
-  const auto choice = choose_kernel(request.value());
-  if (!choice) return choice.error();
+  const auto choices = choose_kernels(request.value());
+  if (!choices) return choices.error();
   if (const auto gpu = parse_gpu(given); !gpu) return gpu.error();
   const auto folder = given.text("out");
   if (folder) {
@@ -113,28 +180,27 @@ std::optional<Error> run(const GivenOptions& given) {
 
   const auto library = KernelLibrary::load();
   if (!library) return library.error();
-  show_progress("running the kernel");
-  const auto result = library.value()->run_forward(problem, choice.value(), inputs.value());
-  if (!result) return result.error();
-  show_progress("computing the reference");
-  const Checks checks = check_result(problem, inputs.value(), result.value());
-  clear_progress();
-
-  const RecordingRow row = describe_run(problem, choice.value(), request.value().inputs);
   const DeviceInfo& device = library.value()->device();
-  const auto floor = floor_of(given, row, device);
-  const ordered_json document = run_document(row, device, result.value(), floor, checks);
-  if (folder) {
-    if (auto error = write_forward_files(*folder, result.value().O, result.value().LSE)) {
-      return error;
-    }
+  ordered_json documents = ordered_json::array();
+  std::string text;
+  bool passed = true;
+  for (const KernelChoice& choice : choices.value()) {
+    const auto outcome =
+        run_pass(*library.value(), request.value(), choice, inputs.value(), folder);
+    if (!outcome) return outcome.error();
+    const auto floor = floor_of(given, outcome.value().row, device);
+    documents.push_back(run_document(outcome.value(), device, floor));
+    text += (text.empty() ? "" : "\n") + run_text(outcome.value(), device, floor);
+    passed = passed && outcome.value().passed();
   }
-  if (auto error = write_outputs(outputs.value(), document, {document})) return error;
+
+  // One pass is an object, both are a list
+  const ordered_json document = documents.size() == 1 ? documents[0] : documents;
+  if (auto error = write_outputs(outputs.value(), document, documents)) return error;
   if (!outputs.value().owns_standard_output()) {
-    const std::string text = run_text(row, device, result.value(), floor, checks);
     if (auto error = write_text("-", text)) return error;
   }
-  if (checks.O.passed() && checks.LSE.passed()) return std::nullopt;
+  if (passed) return std::nullopt;
   return failed("the kernel's result is outside the tolerance");
 }
 
@@ -148,7 +214,7 @@ CommandSpec run_command() {
                              model_options(),
                              input_options(),
                              {{"check", "", "always done by run"},
-                              {"out", "DIR", "write o and lse as fp64 .npy files"}},
+                              {"out", "DIR", "write o and lse, dq, dk and dv as fp64 .npy files"}},
                              output_options()}),
           .run = run};
 }

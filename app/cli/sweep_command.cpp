@@ -31,6 +31,15 @@ struct SweptCommand {
   Result<ordered_json> (*row)(const GivenOptions&) = nullptr;
 };
 
+/// A point of a sweep is one row, so one pass.
+std::optional<Error> check_swept_measure(const GivenOptions& given) {
+  if (given.text("pass") == "both") {
+    return invalid_request(
+        "--pass is both; a sweep measures one pass at a point: --over pass=forward,backward");
+  }
+  return check_measure_options(given);
+}
+
 /// A measurement as JSON, or the reason why the GPU could not do it.
 Result<ordered_json> measurement_row(const GivenOptions& given) {
   const auto recording = measure_once(given);
@@ -193,7 +202,7 @@ std::optional<Error> run_sweep(const GivenOptions& given, const CommandSpec& sim
   words.erase(words.begin());
   const SweptCommand swept =
       is_model ? SweptCommand{&simulate, check_simulate_options, simulate_document}
-               : SweptCommand{&measure, check_measure_options, measurement_row};
+               : SweptCommand{&measure, check_swept_measure, measurement_row};
   if (!given.has("over")) {
     return invalid_request("--over is required: --over KEY=V1,V2, as in --over seq-len=1024,2048");
   }

@@ -66,19 +66,23 @@ class TrafficLines {
              is_dram ? counter::kDramReadBytes : counter::kRequestedReadBytes);
     add_line(level, "written", launch, modelled.write_bytes, counters,
              is_dram ? counter::kDramWriteBytes : counter::kRequestedWriteBytes);
+    if (level == Level::requested && modelled.atomic_bytes > 0) {
+      add_line(level, kAddedQuantity, launch, modelled.atomic_bytes, counters,
+               counter::kL2ReductionSectors, kSectorBytes);
+    }
   }
 
  private:
-  void add_line(Level level, const char* quantity, const std::string& launch, Index modelled,
-                const Counters& counters, std::string_view counter_name) {
+  void add_line(Level level, std::string_view quantity, const std::string& launch, Index modelled,
+                const Counters& counters, std::string_view counter_name, Index unit_bytes = 1) {
     ComparisonLine line =
-        modelled_line(level, quantity, launch, "bytes", static_cast<double>(modelled));
+        modelled_line(level, std::string(quantity), launch, "bytes", static_cast<double>(modelled));
     const auto found = counters.find(counter_name);
     if (found == counters.end()) {
       line.unavailable = missing_reason(*comparison_.run.measurement, counter_name);
     } else {
-      line.recorded = found->second;
-      if (modelled > 0) line.gap_percent = 100.0 * (found->second / line.modelled - 1.0);
+      line.recorded = found->second * static_cast<double>(unit_bytes);
+      if (modelled > 0) line.gap_percent = 100.0 * (*line.recorded / line.modelled - 1.0);
       line.reason = gap_reason(line, comparison_.model, gpu_, comparison_.run);
     }
     comparison_.lines.push_back(std::move(line));

@@ -16,10 +16,13 @@ namespace attnscope {
 enum class Level : std::uint8_t { paper, requested, dram, time };
 std::string_view to_string(Level level);
 
+/// Of the requested bytes written: those added atomically. Recorded where the L2 slices reduce.
+inline constexpr std::string_view kAddedQuantity = "of it added";
+
 /// One quantity of one run.
 struct ComparisonLine {
   Level level = Level::requested;
-  std::string quantity;  ///< "read", "written", "time"
+  std::string quantity;  ///< "read", "written", kAddedQuantity, "time"
   std::string launch;    ///< "scores"; empty: the whole pass
   std::string unit;      ///< "bytes" or "s"
   double modelled = 0;

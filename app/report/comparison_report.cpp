@@ -128,8 +128,10 @@ std::string quantity_text(const ComparisonLine& line, double value) {
 
 std::string run_title(const RecordingRow& run) {
   const AttentionProblem& problem = run.problem;
-  std::string title = fmt::format("{}, N {}, d {}, B {}, H {}", run.algorithm, problem.N, problem.d,
-                                  problem.batch, problem.heads);
+  std::string title = run.algorithm;
+  if (run.pass != "forward") title += " " + run.pass;
+  title +=
+      fmt::format(", N {}, d {}, B {}, H {}", problem.N, problem.d, problem.batch, problem.heads);
   if (problem.kv_heads != problem.heads) title += fmt::format(" ({} KV)", problem.kv_heads);
   if (problem.N_kv != problem.N) title += fmt::format(", N_kv {}", problem.N_kv);
   title += fmt::format(", {}", to_string(problem.dtype));

@@ -7,6 +7,7 @@
 
 #include "kernels/attnscope_kernels.h"
 #include "kernels/c_interface/c_structs.h"
+#include "kernels/measure/measure_backward.h"
 #include "kernels/measure/measure_forward.h"
 #include "kernels/measure/session.h"
 #include "kernels/recording/build_info.h"
@@ -67,6 +68,10 @@ TensorView view_of(const attnscope_tensor& tensor) {
   return {tensor.data_dev, tensor.stride_batch, tensor.stride_head, tensor.stride_row};
 }
 
+attnscope_gradient_error c_error(const GradientError& error) {
+  return {error.max_abs_error, error.rel_fro_error, error.unfused_max_abs_error};
+}
+
 /// Lends the session's last measurement to the caller.
 attnscope_measurement lend(attnscope_session& session) {
   const Measurement& from = session.measurement;
@@ -104,7 +109,59 @@ attnscope_measurement lend(attnscope_session& session) {
     to.unfused_max_abs_error = from.accuracy->unfused_max_abs_error.value_or(0.0);
     to.within_tolerance = from.accuracy->within_tolerance ? 1 : 0;
   }
+  if (from.gradients) {
+    to.gradient_rows_checked = from.gradients->rows_checked;
+    to.gradient_keys_checked = from.gradients->keys_checked;
+    to.dq = c_error(from.gradients->dQ);
+    to.dk = c_error(from.gradients->dK);
+    to.dv = c_error(from.gradients->dV);
+    to.within_tolerance = from.gradients->within_tolerance ? 1 : 0;
+  }
   return to;
+}
+
+using MeasureFunction = Result<Measurement> (*)(Session&, const KernelRequest&, const InputSpec&,
+                                                const Protocol&);
+/// The tiling that a request without one gets.
+using TilingFunction = Tiling (*)(const KernelRequest&);
+
+Tiling forward_tiling(const KernelRequest& r) {
+  return kernel_tilings(*r.kernel, r.problem.dtype, r.problem.d).front();
+}
+Tiling backward_tiling(const KernelRequest& r) {
+  return *default_backward_tiling(*r.kernel, r.problem.dtype, r.problem.d);
+}
+
+/// What both measuring calls do.
+attnscope_status measure_pass(attnscope_session* session, MeasureFunction measure,
+                              TilingFunction default_tiling, const attnscope_problem* problem,
+                              const attnscope_kernel* kernel, int32_t input_kind, uint64_t seed,
+                              const attnscope_protocol* protocol,
+                              attnscope_measurement* measurement) {
+  return guarded(session, [&]() -> std::optional<Error> {
+    if (auto error = require_session(session)) return error;
+    const auto request = read_request(problem, kernel);
+    if (!request) return request.error();
+    const auto spec = read_inputs(input_kind, seed);
+    if (!spec) return spec.error();
+    const auto how = read_protocol(protocol);
+    if (!how) return how.error();
+    if (auto error = check_output_struct(measurement, "measurement")) return error;
+
+    Tiling tiling;
+    auto error = session->session->run([&]() -> std::optional<Error> {
+      auto measured = measure(*session->session, request.value(), spec.value(), how.value());
+      if (!measured) return measured.error();
+      session->measurement = std::move(measured).value();
+      tiling = request.value().tiling ? *request.value().tiling : default_tiling(request.value());
+      return std::nullopt;
+    });
+    if (error) return error;
+    attnscope_measurement filled = lend(*session);
+    filled.block_rows = tiling.Br;
+    filled.block_cols = tiling.Bc;
+    return write_struct(filled, measurement, "measurement");
+  });
 }
 
 }  // namespace
@@ -163,7 +220,7 @@ attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,
     if (bytes == nullptr) return invalid_request("bytes is NULL; it receives the size");
     const auto request = read_request(problem, kernel);
     if (!request) return request.error();
-    const ForwardRequest& r = request.value();
+    const KernelRequest& r = request.value();
     if (auto error = supports(*r.kernel, r.problem, r.tiling, r.carry)) return error;
     *bytes = workspace_bytes(*r.kernel, r.problem, r.carry);
     return std::nullopt;
@@ -179,7 +236,7 @@ attnscope_status attnscope_forward_launch(attnscope_session* session,
     const auto request = read_request(known.problem, known.kernel);
     if (!request) return request.error();
 
-    const ForwardRequest& r = request.value();
+    const KernelRequest& r = request.value();
     ForwardArguments arguments;
     arguments.problem = r.problem;
     arguments.tiling = r.tiling;
@@ -220,30 +277,78 @@ attnscope_status attnscope_forward_measure(attnscope_session* session,
                                            const attnscope_kernel* kernel, int32_t input_kind,
                                            uint64_t seed, const attnscope_protocol* protocol,
                                            attnscope_measurement* measurement) {
-  return guarded(session, [&]() -> std::optional<Error> {
-    if (auto error = require_session(session)) return error;
+  return measure_pass(session, measure_forward, forward_tiling, problem, kernel, input_kind, seed,
+                      protocol, measurement);
+}
+
+attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
+                                              const attnscope_kernel* kernel, uint64_t* bytes) {
+  return guarded(nullptr, [&]() -> std::optional<Error> {
+    if (bytes == nullptr) return invalid_request("bytes is NULL; it receives the size");
     const auto request = read_request(problem, kernel);
     if (!request) return request.error();
-    const auto spec = read_inputs(input_kind, seed);
-    if (!spec) return spec.error();
-    const auto how = read_protocol(protocol);
-    if (!how) return how.error();
-    if (auto error = check_output_struct(measurement, "measurement")) return error;
-
-    auto error = session->session->run([&]() -> std::optional<Error> {
-      auto measured =
-          measure_forward(*session->session, request.value(), spec.value(), how.value());
-      if (!measured) return measured.error();
-      session->measurement = std::move(measured).value();
-      return std::nullopt;
-    });
-    if (error) return error;
-    attnscope_measurement filled = lend(*session);
-    const ForwardRequest& r = request.value();
-    const Tiling tiling =
-        r.tiling.value_or(kernel_tilings(*r.kernel, r.problem.dtype, r.problem.d).front());
-    filled.block_rows = tiling.Br;
-    filled.block_cols = tiling.Bc;
-    return write_struct(filled, measurement, "measurement");
+    const KernelRequest& r = request.value();
+    if (auto error = supports_backward(*r.kernel, r.problem, r.tiling)) return error;
+    *bytes = backward_workspace_bytes(*r.kernel, r.problem);
+    return std::nullopt;
   });
+}
+
+attnscope_status attnscope_backward_launch(attnscope_session* session,
+                                           const attnscope_backward* backward) {
+  return guarded(session, [&]() -> std::optional<Error> {
+    if (auto error = require_session(session)) return error;
+    attnscope_backward known{};
+    if (auto error = read_struct(backward, known, "backward")) return error;
+    const auto request = read_request(known.problem, known.kernel);
+    if (!request) return request.error();
+
+    const KernelRequest& r = request.value();
+    BackwardArguments arguments;
+    arguments.problem = r.problem;
+    arguments.tiling = r.tiling;
+    arguments.Q = view_of(known.q);
+    arguments.K = view_of(known.k);
+    arguments.V = view_of(known.v);
+    arguments.O = view_of(known.o);
+    arguments.dO = view_of(known.d_o);
+    arguments.dQ = view_of(known.dq);
+    arguments.dK = view_of(known.dk);
+    arguments.dV = view_of(known.dv);
+    arguments.LSE_dev = known.lse_dev;
+    arguments.forward_workspace_dev = known.forward_workspace_dev;
+    arguments.workspace_dev = known.workspace_dev;
+    arguments.workspace_bytes = known.workspace_bytes;
+    arguments.stream = known.stream;
+    return session->session->run([&] { return launch_backward(*r.kernel, arguments); });
+  });
+}
+
+attnscope_status attnscope_backward_run_host(attnscope_session* session,
+                                             attnscope_backward_host* backward) {
+  return guarded(session, [&]() -> std::optional<Error> {
+    if (auto error = require_session(session)) return error;
+    attnscope_backward_host known{};
+    if (auto error = read_struct(backward, known, "backward")) return error;
+    const auto request = read_request(known.problem, known.kernel);
+    if (!request) return request.error();
+    const bool complete =
+        known.q && known.k && known.v && known.d_o && known.dq && known.dk && known.dv;
+    if (!complete) return invalid_request("q, k, v, d_o, dq, dk and dv must not be NULL");
+
+    HostBackward host{known.q, known.k, known.v, known.d_o, known.dq, known.dk, known.dv};
+    auto error = session->session->run(
+        [&] { return run_backward(*session->session, request.value(), host); });
+    if (!error) backward->time_s = host.time_s;
+    return error;
+  });
+}
+
+attnscope_status attnscope_backward_measure(attnscope_session* session,
+                                            const attnscope_problem* problem,
+                                            const attnscope_kernel* kernel, int32_t input_kind,
+                                            uint64_t seed, const attnscope_protocol* protocol,
+                                            attnscope_measurement* measurement) {
+  return measure_pass(session, measure_backward, backward_tiling, problem, kernel, input_kind, seed,
+                      protocol, measurement);
 }

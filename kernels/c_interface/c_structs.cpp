@@ -53,11 +53,11 @@ Result<AttentionProblem> read_problem(const attnscope_problem* given) {
 
 }  // namespace
 
-Result<ForwardRequest> read_request(const attnscope_problem* problem,
-                                    const attnscope_kernel* kernel) {
+Result<KernelRequest> read_request(const attnscope_problem* problem,
+                                   const attnscope_kernel* kernel) {
   auto what = read_problem(problem);
   if (!what) return what.error();
-  ForwardRequest request;
+  KernelRequest request;
   request.problem = what.value();
 
   attnscope_kernel known{};

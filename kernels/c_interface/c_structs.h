@@ -5,21 +5,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "kernels/attnscope_kernels.h"
-#include "kernels/measure/forward_request.h"
+#include "kernels/measure/kernel_request.h"
 #include "kernels/recording/measurement.h"
 #include "reference/inputs.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {
 
-/// Nothing when the caller's struct holds at least the fields of version 1.
+/// Bytes of the struct as the first library of this version had it: every caller's has as many.
+template <typename Struct>
+inline constexpr std::size_t kFirstBytes = sizeof(Struct);
+template <>
+inline constexpr std::size_t kFirstBytes<attnscope_measurement> = offsetof(attnscope_measurement,
+                                                                           gradient_rows_checked);
+
+/// Nothing when the caller's struct holds at least the fields that there were at first.
 template <typename Struct>
 std::optional<Error> check_output_struct(const Struct* given, const char* name) {
   if (given == nullptr) return invalid_request(fmt::format("{} is NULL", name));
-  if (given->struct_size >= sizeof(Struct)) return std::nullopt;
+  if (given->struct_size >= kFirstBytes<Struct>) return std::nullopt;
   return invalid_request(fmt::format("{}.struct_size is {}; it must be sizeof the struct, {}", name,
                                      given->struct_size, sizeof(Struct)));
 }
@@ -29,6 +37,7 @@ std::optional<Error> check_output_struct(const Struct* given, const char* name) 
 template <typename Struct>
 std::optional<Error> read_struct(const Struct* given, Struct& known, const char* name) {
   if (auto error = check_output_struct(given, name)) return error;
+  static_assert(kFirstBytes<Struct> == sizeof(Struct));  // a shorter one would need its defaults
   std::memcpy(&known, given, sizeof(Struct));
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   const bool extra = std::any_of(bytes + sizeof(Struct), bytes + given->struct_size,
@@ -40,17 +49,18 @@ std::optional<Error> read_struct(const Struct* given, Struct& known, const char*
                   name, given->struct_size, sizeof(Struct)));
 }
 
-/// Fills a caller's struct, keeping its struct_size; fields that only the caller knows stay.
+/// Fills a caller's struct, as far as it goes, keeping its struct_size; fields that only the caller
+/// knows stay.
 template <typename Struct>
 std::optional<Error> write_struct(Struct filled, Struct* given, const char* name) {
   if (auto error = check_output_struct(given, name)) return error;
   filled.struct_size = given->struct_size;
-  std::memcpy(given, &filled, sizeof(Struct));
+  std::memcpy(given, &filled, std::min<std::size_t>(given->struct_size, sizeof(Struct)));
   return std::nullopt;
 }
 
-Result<ForwardRequest> read_request(const attnscope_problem* problem,
-                                    const attnscope_kernel* kernel);
+Result<KernelRequest> read_request(const attnscope_problem* problem,
+                                   const attnscope_kernel* kernel);
 Result<InputSpec> read_inputs(int32_t input_kind, uint64_t seed);
 Result<Protocol> read_protocol(const attnscope_protocol* protocol);
 

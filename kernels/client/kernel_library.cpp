@@ -22,6 +22,8 @@ struct KernelLibrary::Functions {
   decltype(&attnscope_session_device) session_device;
   decltype(&attnscope_forward_run_host) run_host;
   decltype(&attnscope_forward_measure) measure;
+  decltype(&attnscope_backward_run_host) run_backward_host;
+  decltype(&attnscope_backward_measure) measure_backward;
 };
 
 namespace {
@@ -130,6 +132,10 @@ Counters& counters_of(Measurement& measurement, const attnscope_counter& counter
   return launch.counters;
 }
 
+GradientError error_of_gradient(const attnscope_gradient_error& c) {
+  return {c.max_abs_error, c.rel_fro_error, c.unfused_max_abs_error};
+}
+
 Measurement measurement_of(const attnscope_measurement& c) {
   Measurement measurement;
   measurement.time = {c.time_min_s, c.time_median_s, c.time_max_s, c.repeats};
@@ -150,6 +156,14 @@ Measurement measurement_of(const attnscope_measurement& c) {
     accuracy.within_tolerance = c.within_tolerance != 0;
     measurement.accuracy = accuracy;
   }
+  if (c.gradient_rows_checked > 0) {
+    measurement.gradients = GradientAccuracy{.dQ = error_of_gradient(c.dq),
+                                             .dK = error_of_gradient(c.dk),
+                                             .dV = error_of_gradient(c.dv),
+                                             .rows_checked = c.gradient_rows_checked,
+                                             .keys_checked = c.gradient_keys_checked,
+                                             .within_tolerance = c.within_tolerance != 0};
+  }
   return measurement;
 }
 
@@ -163,11 +177,14 @@ RecordingRow describe_run(const AttentionProblem& problem, const KernelChoice& c
   row.algorithm = choice.kernel;
   row.tiling = choice.tiling;
   row.carry = choice.carry;
+  row.pass = to_string(choice.pass);
   row.inputs = to_string(inputs.kind);
   row.seed = inputs.seed;
   if (const kernels::KernelInfo* kernel = kernels::find_kernel(choice.kernel)) {
     row.algorithm = kernel->algorithm;
-    const auto tilings = kernels::kernel_tilings(*kernel, problem.dtype, problem.d);
+    const auto tilings = choice.pass == PassKind::backward
+                             ? kernels::backward_tilings(*kernel, problem.dtype, problem.d)
+                             : kernels::kernel_tilings(*kernel, problem.dtype, problem.d);
     if (!row.tiling && !tilings.empty()) row.tiling = tilings.front();
   }
   return row;
@@ -203,7 +220,9 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::load() {
                         find(handle, "attnscope_session_close", functions->session_close) &&
                         find(handle, "attnscope_session_device", functions->session_device) &&
                         find(handle, "attnscope_forward_run_host", functions->run_host) &&
-                        find(handle, "attnscope_forward_measure", functions->measure);
+                        find(handle, "attnscope_forward_measure", functions->measure) &&
+                        find(handle, "attnscope_backward_run_host", functions->run_backward_host) &&
+                        find(handle, "attnscope_backward_measure", functions->measure_backward);
   if (!complete) {
     return unavailable(fmt::format("{} lacks entry points; build it anew", path.string()));
   }
@@ -255,31 +274,64 @@ Result<RunResult> KernelLibrary::run_forward(const AttentionProblem& problem,
   return result;
 }
 
-Result<Measurement> KernelLibrary::measure_forward(const AttentionProblem& problem,
-                                                   const KernelChoice& choice,
-                                                   const InputSpec& inputs,
-                                                   const Protocol& protocol) {
+Result<GradientRun> KernelLibrary::run_backward(const AttentionProblem& problem,
+                                                const KernelChoice& choice,
+                                                const AttentionInputs& inputs) {
+  ATTNSCOPE_CHECK(inputs.Q.size(), ==, problem.batch * problem.heads * problem.N * problem.d);
+  ATTNSCOPE_CHECK(inputs.dO.size(), ==, inputs.Q.size());
+  const HeadTensor queries(problem.batch, problem.heads, problem.N, problem.d);
+  const HeadTensor keys(problem.batch, problem.kv_heads, problem.N_kv, problem.d);
+  ATTNSCOPE_CHECK(inputs.K.size(), ==, keys.size());
+  GradientRun result{.gradients = {queries, keys, keys}};
+
+  const attnscope_problem c_problem_value = c_problem(problem);
+  const attnscope_kernel c_kernel_value = c_kernel(choice);
+  attnscope_backward_host backward{};
+  backward.struct_size = sizeof backward;
+  backward.problem = &c_problem_value;
+  backward.kernel = &c_kernel_value;
+  backward.q = inputs.Q.data.data();
+  backward.k = inputs.K.data.data();
+  backward.v = inputs.V.data.data();
+  backward.d_o = inputs.dO.data.data();
+  backward.dq = result.gradients.dQ.data.data();
+  backward.dk = result.gradients.dK.data.data();
+  backward.dv = result.gradients.dV.data.data();
+  const attnscope_status status = functions_->run_backward_host(session_, &backward);
+  if (status != ATTNSCOPE_OK) return error_of(status, functions_->last_message());
+  result.time_s = backward.time_s;
+  return result;
+}
+
+Result<std::pair<Measurement, Tiling>> KernelLibrary::measure(const AttentionProblem& problem,
+                                                              const KernelChoice& choice,
+                                                              const InputSpec& inputs,
+                                                              const Protocol& protocol) {
+  ATTNSCOPE_CHECK(choice.pass == PassKind::both, ==, false);
   const attnscope_problem c_problem_value = c_problem(problem);
   const attnscope_kernel c_kernel_value = c_kernel(choice);
   const attnscope_protocol c_protocol_value = c_protocol(protocol);
   attnscope_measurement measurement{};
   measurement.struct_size = sizeof measurement;
-  const attnscope_status status = functions_->measure(session_, &c_problem_value, &c_kernel_value,
-                                                      static_cast<std::int32_t>(inputs.kind),
-                                                      inputs.seed, &c_protocol_value, &measurement);
+  const auto measure_pass =
+      choice.pass == PassKind::backward ? functions_->measure_backward : functions_->measure;
+  const attnscope_status status = measure_pass(session_, &c_problem_value, &c_kernel_value,
+                                               static_cast<std::int32_t>(inputs.kind), inputs.seed,
+                                               &c_protocol_value, &measurement);
   if (status != ATTNSCOPE_OK) return error_of(status, functions_->last_message());
-  return measurement_of(measurement);
+  return std::pair{measurement_of(measurement),
+                   Tiling{measurement.block_rows, measurement.block_cols}};
 }
 
-RecordingRow KernelLibrary::record_forward(const AttentionProblem& problem,
-                                           const KernelChoice& choice, const InputSpec& inputs,
-                                           const Protocol& protocol) {
+RecordingRow KernelLibrary::record(const AttentionProblem& problem, const KernelChoice& choice,
+                                   const InputSpec& inputs, const Protocol& protocol) {
   RecordingRow row = describe_run(problem, choice, inputs);
-  auto measurement = measure_forward(problem, choice, inputs, protocol);
-  if (measurement) {
-    row.measurement = std::move(measurement).value();
+  auto measured = measure(problem, choice, inputs, protocol);
+  if (measured) {
+    row.tiling = measured.value().second;
+    row.measurement = std::move(measured).value().first;
   } else {
-    row.error = measurement.error();
+    row.error = measured.error();
   }
   return row;
 }

@@ -10,6 +10,8 @@
 #include "kernels/recording/recording.h"
 #include "reference/head_tensor.h"
 #include "reference/inputs.h"
+#include "reference/naive_attention.h"
+#include "reference/pass_kind.h"
 #include "reference/result.h"
 
 struct attnscope_session;  // of kernels/attnscope_kernels.h
@@ -21,6 +23,7 @@ struct KernelChoice {
   std::string kernel;            ///< a name of kernels/catalog.h
   std::optional<Tiling> tiling;  ///< nothing: the kernel's default
   Carry carry = Carry::problem;
+  PassKind pass = PassKind::forward;  ///< forward or backward; the tiling is this pass's
 };
 
 /// The row of a run before it is measured: its algorithm and tiling are those of the catalog.
@@ -33,6 +36,12 @@ struct RunResult {
   HeadTensor O;         ///< [B, H, N, d]
   HeadTensor LSE;       ///< [B, H, N, 1]
   double time_s = 0.0;  ///< one pass by CUDA events, inputs in L2 as the pass before left them
+};
+
+/// What one backward pass gave.
+struct GradientRun {
+  Gradients gradients;
+  double time_s = 0.0;  ///< the backward pass alone
 };
 
 /// An open GPU. Calls may come from any thread; they run one after the other, and wait.
@@ -52,14 +61,15 @@ class KernelLibrary {
   Result<RunResult> run_forward(const AttentionProblem& problem, const KernelChoice& choice,
                                 const AttentionInputs& inputs);
 
-  /// Times the kernel on inputs generated on the GPU, reads its counters and checks rows of its
-  /// output against the reference.
-  Result<Measurement> measure_forward(const AttentionProblem& problem, const KernelChoice& choice,
-                                      const InputSpec& inputs, const Protocol& protocol);
+  /// Runs the kernel forward and then backward on all of `inputs`.
+  Result<GradientRun> run_backward(const AttentionProblem& problem, const KernelChoice& choice,
+                                   const AttentionInputs& inputs);
 
-  /// measure_forward as a recording's row; an error is a row as well.
-  RecordingRow record_forward(const AttentionProblem& problem, const KernelChoice& choice,
-                              const InputSpec& inputs, const Protocol& protocol);
+  /// Times the choice's pass on inputs generated on the GPU, reads its counters and checks rows of
+  /// its output against the reference: a recording's row, with the tiling that ran. An error is a
+  /// row as well.
+  RecordingRow record(const AttentionProblem& problem, const KernelChoice& choice,
+                      const InputSpec& inputs, const Protocol& protocol);
 
   /// A recording of this GPU and build without rows, dated now.
   Recording empty_recording(const Protocol& protocol) const;
@@ -67,6 +77,11 @@ class KernelLibrary {
  private:
   struct Functions;
   KernelLibrary() = default;
+
+  /// The measurement, and the tiling that ran.
+  Result<std::pair<Measurement, Tiling>> measure(const AttentionProblem& problem,
+                                                 const KernelChoice& choice,
+                                                 const InputSpec& inputs, const Protocol& protocol);
 
   std::unique_ptr<const Functions> functions_;
   attnscope_session* session_ = nullptr;

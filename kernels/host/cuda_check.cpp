@@ -15,12 +15,17 @@ void check_cuda(cudaError_t code, const char* expression, const char* file, int 
   if (code != cudaSuccess) throw CudaError(code, expression, file, line);
 }
 
-void check_shared_memory(int shared_bytes) {
+int shared_bytes_per_block() {
   int device = 0;
   int limit_bytes = 0;
   ATTNSCOPE_CUDA(cudaGetDevice(&device));
   ATTNSCOPE_CUDA(
       cudaDeviceGetAttribute(&limit_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return limit_bytes;
+}
+
+void check_shared_memory(int shared_bytes) {
+  const int limit_bytes = shared_bytes_per_block();
   if (shared_bytes <= limit_bytes) return;
   throw GpuTooSmall(
       fmt::format("a thread block needs {} bytes of shared memory and this GPU gives "

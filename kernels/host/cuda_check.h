@@ -23,6 +23,9 @@ class GpuTooSmall : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Most shared memory that a block can have on the current device.
+int shared_bytes_per_block();
+
 /// Throws GpuTooSmall when a block cannot have that much shared memory on the current device.
 void check_shared_memory(int shared_bytes);
 

@@ -23,13 +23,33 @@ std::string gigabytes(std::size_t bytes) {
   return fmt::format("{:.1f} GB", static_cast<double>(bytes) * 1e-9);
 }
 
-TensorView contiguous(const DeviceBuffer& buffer, Index heads, Index rows, Index d) {
+}  // namespace
+
+TensorView contiguous_view(const DeviceBuffer& buffer, Index heads, Index rows, Index d) {
   return {buffer.data_dev(), heads * rows * d, rows * d, d};
 }
 
-}  // namespace
+std::vector<double> fetch_values(const DeviceBuffer& buffer, DType dtype, Index first,
+                                 Index count) {
+  const auto element_bytes = static_cast<std::size_t>(size_bytes(dtype));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(count) * element_bytes);
+  const auto* from = static_cast<const std::byte*>(buffer.data_dev());
+  ATTNSCOPE_CUDA(cudaMemcpy(bytes.data(), from + static_cast<std::size_t>(first) * element_bytes,
+                            bytes.size(), cudaMemcpyDeviceToHost));
+  return values_of(dtype, bytes);
+}
 
-Result<ForwardTensors> ForwardTensors::allocate(const ForwardRequest& request) {
+std::optional<Error> check_free_memory(std::size_t needed_bytes, std::size_t workspace_bytes) {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  ATTNSCOPE_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
+  if (needed_bytes <= free_bytes) return std::nullopt;
+  return failed(fmt::format("out of memory: needs {} ({} of workspace), {} of {} free",
+                            gigabytes(needed_bytes), gigabytes(workspace_bytes),
+                            gigabytes(free_bytes), gigabytes(total_bytes)));
+}
+
+Result<ForwardTensors> ForwardTensors::allocate(const KernelRequest& request) {
   const AttentionProblem& problem = request.problem;
   if (auto error = supports(*request.kernel, problem, request.tiling, request.carry)) return *error;
 
@@ -41,13 +61,7 @@ Result<ForwardTensors> ForwardTensors::allocate(const ForwardRequest& request) {
       static_cast<std::size_t>(problem.batch * problem.heads * problem.N * kStatisticBytes);
   const std::size_t scratch_bytes = workspace_bytes(*request.kernel, problem, request.carry);
   const std::size_t needed_bytes = 2 * query_bytes + 2 * key_bytes + LSE_bytes + scratch_bytes;
-  std::size_t free_bytes = 0;
-  std::size_t total_bytes = 0;
-  ATTNSCOPE_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
-  const Error out_of_memory = failed(fmt::format(
-      "out of memory: needs {} ({} of workspace), {} of {} free", gigabytes(needed_bytes),
-      gigabytes(scratch_bytes), gigabytes(free_bytes), gigabytes(total_bytes)));
-  if (needed_bytes > free_bytes) return out_of_memory;
+  if (auto error = check_free_memory(needed_bytes, scratch_bytes)) return *error;
 
   try {
     ForwardTensors tensors(request);
@@ -59,8 +73,9 @@ Result<ForwardTensors> ForwardTensors::allocate(const ForwardRequest& request) {
     tensors.workspace_ = DeviceBuffer(scratch_bytes);
     return tensors;
   } catch (const CudaError& error) {
-    if (error.code() == cudaErrorMemoryAllocation) return out_of_memory;
-    throw;
+    if (error.code() != cudaErrorMemoryAllocation) throw;
+    return failed(fmt::format("out of memory: needs {} ({} of workspace) in one piece each",
+                              gigabytes(needed_bytes), gigabytes(scratch_bytes)));
   }
 }
 
@@ -89,22 +104,27 @@ void ForwardTensors::poison_outputs() {
   LSE_.fill_bytes(kNanByte);
 }
 
-Pass ForwardTensors::pass(const Stream& stream, bool with_lse) const {
+ForwardArguments ForwardTensors::arguments(const Stream& stream, bool with_lse) const {
   const AttentionProblem& p = request_.problem;
   ForwardArguments arguments;
   arguments.problem = p;
   arguments.tiling = request_.tiling;
   arguments.carry = request_.carry;
-  arguments.Q = contiguous(Q_, p.heads, p.N, p.d);
-  arguments.K = contiguous(K_, p.kv_heads, p.N_kv, p.d);
-  arguments.V = contiguous(V_, p.kv_heads, p.N_kv, p.d);
-  arguments.O = contiguous(O_, p.heads, p.N, p.d);
+  arguments.Q = contiguous_view(Q_, p.heads, p.N, p.d);
+  arguments.K = contiguous_view(K_, p.kv_heads, p.N_kv, p.d);
+  arguments.V = contiguous_view(V_, p.kv_heads, p.N_kv, p.d);
+  arguments.O = contiguous_view(O_, p.heads, p.N, p.d);
   const bool always_writes_lse = request_.kernel->name == "flash2";
   if (with_lse || always_writes_lse) arguments.LSE_dev = static_cast<float*>(LSE_.data_dev());
   arguments.workspace_dev = workspace_.data_dev();
   arguments.workspace_bytes = workspace_.bytes();
   arguments.stream = stream.get();
-  return [arguments, kernel = request_.kernel](const LaunchMarks& marks) {
+  return arguments;
+}
+
+Pass ForwardTensors::pass(const Stream& stream, bool with_lse) const {
+  return [arguments = arguments(stream, with_lse),
+          kernel = request_.kernel](const LaunchMarks& marks) {
     ForwardArguments marked = arguments;
     marked.before_launch = marks.before;
     marked.after_launch = marks.after;
@@ -122,10 +142,9 @@ const DeviceBuffer& ForwardTensors::buffer(CheckedTensor tensor) const {
       return V_;
     case CheckedTensor::O:
       return O_;
-    case CheckedTensor::LSE:
-      break;
+    default:
+      return LSE_;
   }
-  return LSE_;
 }
 
 std::vector<double> ForwardTensors::fetch(CheckedTensor tensor, Index b, Index h, Index begin,
@@ -137,13 +156,8 @@ std::vector<double> ForwardTensors::fetch(CheckedTensor tensor, Index b, Index h
   const Index cols = tensor == CheckedTensor::LSE ? 1 : p.d;
   const DType stored = tensor == CheckedTensor::LSE ? DType::fp32 : p.dtype;
 
-  const auto element_bytes = static_cast<std::size_t>(size_bytes(stored));
-  const auto first = static_cast<std::size_t>(((b * heads + h) * rows + begin) * cols);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(count * cols) * element_bytes);
-  const auto* from = static_cast<const std::byte*>(buffer(tensor).data_dev());
-  ATTNSCOPE_CUDA(
-      cudaMemcpy(bytes.data(), from + first * element_bytes, bytes.size(), cudaMemcpyDeviceToHost));
-  return values_of(stored, bytes);
+  return fetch_values(buffer(tensor), stored, ((b * heads + h) * rows + begin) * cols,
+                      count * cols);
 }
 
 }  // namespace attnscope::kernels

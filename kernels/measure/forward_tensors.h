@@ -6,7 +6,7 @@
 
 #include "kernels/host/device_buffer.h"
 #include "kernels/launch.h"
-#include "kernels/measure/forward_request.h"
+#include "kernels/measure/kernel_request.h"
 #include "kernels/measure/pass.h"
 #include "kernels/measure/row_check.h"
 #include "kernels/measure/stream.h"
@@ -14,12 +14,22 @@
 
 namespace attnscope::kernels {
 
+/// A contiguous tensor's view.
+TensorView contiguous_view(const DeviceBuffer& buffer, Index heads, Index rows, Index d);
+
+/// `count` values of the type from a buffer's element `first` on, as doubles.
+std::vector<double> fetch_values(const DeviceBuffer& buffer, DType dtype, Index first, Index count);
+
+/// What is missing when `needed_bytes` (`workspace_bytes` of them workspace) do not fit in what is
+/// free, or nothing.
+std::optional<Error> check_free_memory(std::size_t needed_bytes, std::size_t workspace_bytes);
+
 /// Q, K, V, O, LSE and the workspace, contiguous.
 class ForwardTensors {
  public:
   /// invalid_request when the catalog refuses the request; failed when the GPU has too little
   /// memory, with the bytes that are needed and free.
-  static Result<ForwardTensors> allocate(const ForwardRequest& request);
+  static Result<ForwardTensors> allocate(const KernelRequest& request);
 
   void generate_inputs(const Stream& stream, const InputSpec& spec);
   /// Rounds [B, H, N, d] and [B, H_kv, N_kv, d] values to the problem's precision.
@@ -27,18 +37,20 @@ class ForwardTensors {
   /// Makes O and LSE NaN, so that what a kernel leaves out shows.
   void poison_outputs();
 
-  /// The pass on the stream. Without `with_lse`, kernels that write LSE on request alone leave it.
+  /// What the pass is called with. Without `with_lse`, kernels that write LSE on request alone
+  /// leave it.
+  ForwardArguments arguments(const Stream& stream, bool with_lse) const;
   Pass pass(const Stream& stream, bool with_lse) const;
 
-  /// Rows of a tensor as doubles.
+  /// Rows of a tensor of the forward pass as doubles.
   std::vector<double> fetch(CheckedTensor tensor, Index b, Index h, Index begin, Index count) const;
 
  private:
-  explicit ForwardTensors(const ForwardRequest& request) : request_(request) {}
+  explicit ForwardTensors(const KernelRequest& request) : request_(request) {}
 
   const DeviceBuffer& buffer(CheckedTensor tensor) const;
 
-  ForwardRequest request_;
+  KernelRequest request_;
   DeviceBuffer Q_;
   DeviceBuffer K_;
   DeviceBuffer V_;

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "kernels/measure/counter_totals.h"
-#include "kernels/measure/timing.h"
+#include "kernels/measure/measure_pass.h"
 
 namespace attnscope::kernels {
 
-std::optional<Error> run_forward(Session& session, const ForwardRequest& request,
+std::optional<Error> run_forward(Session& session, const KernelRequest& request,
                                  HostForward& host) {
   const AttentionProblem& problem = request.problem;
   auto allocated = ForwardTensors::allocate(request);
@@ -28,19 +27,16 @@ std::optional<Error> run_forward(Session& session, const ForwardRequest& request
     }
   }
 
-  constexpr Protocol kQuick{
-      .warm_ups = 1, .repeats = 5, .cache = CacheState::warm, .time_budget_s = 0.5};
-  const auto time = time_pass(session.stream(), session.sweep(),
-                              tensors.pass(session.stream(), /*with_lse=*/false), kQuick);
-  if (!time) return time.error();
-  host.time_s = time.value().median_s;
+  const auto time_s = quick_time_s(session, tensors.pass(session.stream(), /*with_lse=*/false));
+  if (!time_s) return time_s.error();
+  host.time_s = time_s.value();
   return std::nullopt;
 }
 
 namespace {
 
 /// Checks rows of one pass with LSE against the reference.
-Result<Accuracy> check_output(Session& session, const ForwardRequest& request,
+Result<Accuracy> check_output(Session& session, const KernelRequest& request,
                               ForwardTensors& tensors, int rows) {
   tensors.poison_outputs();
   if (auto error = tensors.pass(session.stream(), /*with_lse=*/true)({})) return *error;
@@ -51,29 +47,9 @@ Result<Accuracy> check_output(Session& session, const ForwardRequest& request,
                     });
 }
 
-/// Adds what the profiler says, or why it says nothing.
-void add_counters(Session& session, const Pass& pass, CacheState cache, Measurement& measurement) {
-  constexpr const char* kAll = "*";
-  const auto& profiler = session.profiler();
-  if (!profiler) {
-    measurement.unavailable_counters[kAll] = profiler.error().message;
-    return;
-  }
-  auto launches = profiler.value()->collect(session.stream(), session.sweep(), pass, cache);
-  if (!launches) {
-    measurement.unavailable_counters[kAll] = launches.error().message;
-    return;
-  }
-  for (const auto& [name, reason] : profiler.value()->plan().missing) {
-    measurement.unavailable_counters[name] = reason;
-  }
-  measurement.launches = std::move(launches).value();
-  measurement.counters = total_of(measurement.launches);
-}
-
 }  // namespace
 
-Result<Measurement> measure_forward(Session& session, const ForwardRequest& request,
+Result<Measurement> measure_forward(Session& session, const KernelRequest& request,
                                     const InputSpec& spec, const Protocol& protocol) {
   auto allocated = ForwardTensors::allocate(request);
   if (!allocated) return allocated.error();
@@ -87,10 +63,7 @@ Result<Measurement> measure_forward(Session& session, const ForwardRequest& requ
     measurement.accuracy = accuracy.value();
   }
   const Pass pass = tensors.pass(session.stream(), /*with_lse=*/false);
-  const auto time = time_pass(session.stream(), session.sweep(), pass, protocol);
-  if (!time) return time.error();
-  measurement.time = time.value();
-  if (protocol.counters) add_counters(session, pass, protocol.cache, measurement);
+  if (auto error = time_and_count(session, pass, protocol, measurement)) return *error;
   return measurement;
 }
 

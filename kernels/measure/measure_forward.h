@@ -19,12 +19,11 @@ struct HostForward {
 };
 
 /// One pass on the host's inputs, then a few more for its time.
-std::optional<Error> run_forward(Session& session, const ForwardRequest& request,
-                                 HostForward& host);
+std::optional<Error> run_forward(Session& session, const KernelRequest& request, HostForward& host);
 
 /// Time, counters and accuracy of a pass on generated inputs. Counters that cannot be read leave a
 /// measurement without them.
-Result<Measurement> measure_forward(Session& session, const ForwardRequest& request,
+Result<Measurement> measure_forward(Session& session, const KernelRequest& request,
                                     const InputSpec& spec, const Protocol& protocol);
 
 }  // namespace attnscope::kernels

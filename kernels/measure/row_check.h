@@ -25,7 +25,7 @@ struct RowBlock {
 std::vector<RowBlock> choose_rows(const AttentionProblem& problem, Index rows);
 
 /// Tensors of the check, in the numbers that are stored.
-enum class CheckedTensor : std::uint8_t { Q, K, V, O, LSE };
+enum class CheckedTensor : std::uint8_t { Q, K, V, O, LSE, dO, dQ, dK, dV };
 
 /// Rows [begin, begin + count) of a head of the tensor, C order; LSE has one value a row.
 using FetchRows = std::function<std::vector<double>(CheckedTensor tensor, Index b, Index h,

@@ -91,13 +91,33 @@ struct Accuracy {
   bool operator==(const Accuracy&) const = default;
 };
 
+/// Errors of one gradient against the reference in double precision.
+struct GradientError {
+  double max_abs_error = 0.0;
+  double rel_fro_error = 0.0;
+  double unfused_max_abs_error = 0.0;  ///< the yardstick's
+
+  bool operator==(const GradientError&) const = default;
+};
+
+/// The same for a backward pass, over the query rows (dQ) and key rows (dK, dV) that were checked.
+struct GradientAccuracy {
+  GradientError dQ, dK, dV;
+  Index rows_checked = 0;
+  Index keys_checked = 0;
+  bool within_tolerance = false;
+
+  bool operator==(const GradientAccuracy&) const = default;
+};
+
 struct Measurement {
   TimeStatistics time;
   Counters counters;  ///< over the counted launches: sums, shares weighted by time
   std::vector<LaunchCounters> launches;
   /// Counter name, or "*" for all, to the reason why it could not be read.
   std::map<std::string, std::string, std::less<>> unavailable_counters;
-  std::optional<Accuracy> accuracy;
+  std::optional<Accuracy> accuracy;           ///< of a forward pass
+  std::optional<GradientAccuracy> gradients;  ///< of a backward pass
 
   /// The counter's total, or nothing when it was not read.
   std::optional<double> counter(std::string_view name) const;

@@ -128,6 +128,33 @@ Accuracy accuracy_from_json(const JsonObject& object) {
   return accuracy;
 }
 
+json gradient_error_json(const GradientError& error) {
+  return {{"max_abs_error", error.max_abs_error},
+          {"rel_fro_error", error.rel_fro_error},
+          {"unfused_max_abs_error", error.unfused_max_abs_error}};
+}
+
+GradientError gradient_error_from_json(const JsonObject& object) {
+  return {object.number("max_abs_error"), object.number_or("rel_fro_error", 0.0),
+          object.number_or("unfused_max_abs_error", 0.0)};
+}
+
+json gradients_json(const GradientAccuracy& accuracy) {
+  return {
+      {"dQ", gradient_error_json(accuracy.dQ)}, {"dK", gradient_error_json(accuracy.dK)},
+      {"dV", gradient_error_json(accuracy.dV)}, {"rows_checked", accuracy.rows_checked},
+      {"keys_checked", accuracy.keys_checked},  {"within_tolerance", accuracy.within_tolerance}};
+}
+
+GradientAccuracy gradients_from_json(const JsonObject& object) {
+  return {.dQ = gradient_error_from_json(object.object("dQ")),
+          .dK = gradient_error_from_json(object.object("dK")),
+          .dV = gradient_error_from_json(object.object("dV")),
+          .rows_checked = object.integer_or("rows_checked", 0),
+          .keys_checked = object.integer_or("keys_checked", 0),
+          .within_tolerance = object.has("within_tolerance") && object.boolean("within_tolerance")};
+}
+
 void add_measurement(json& row, const Measurement& measurement) {
   const TimeStatistics& time = measurement.time;
   row["time"] = {
@@ -143,6 +170,7 @@ void add_measurement(json& row, const Measurement& measurement) {
     row["unavailable_counters"] = measurement.unavailable_counters;
   }
   if (measurement.accuracy) row["errors"] = accuracy_json(*measurement.accuracy);
+  if (measurement.gradients) row["gradient_errors"] = gradients_json(*measurement.gradients);
 }
 
 Measurement measurement_from_json(const JsonObject& row) {
@@ -166,6 +194,9 @@ Measurement measurement_from_json(const JsonObject& row) {
     }
   }
   if (row.has("errors")) measurement.accuracy = accuracy_from_json(row.object("errors"));
+  if (row.has("gradient_errors")) {
+    measurement.gradients = gradients_from_json(row.object("gradient_errors"));
+  }
   return measurement;
 }
 
@@ -207,8 +238,8 @@ json row_to_json(const RecordingRow& row) {
     known[lacking ? "unavailable" : "failed"] = row.error->message;
   }
   return keep_unknown(row.source, known,
-                      {"tiling", "time", "counters", "unavailable_counters", "errors", "launches",
-                       "unavailable", "failed"});
+                      {"tiling", "time", "counters", "unavailable_counters", "errors",
+                       "gradient_errors", "launches", "unavailable", "failed"});
 }
 
 RecordingRow row_from_json(const JsonObject& object) {

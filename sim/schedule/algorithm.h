@@ -2,20 +2,14 @@
 /// number of thread blocks and the program of one block, with the pseudo-code that it stands for.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "reference/pass_kind.h"
 #include "sim/ops/program.h"
 
 namespace attnscope {
-
-/// Which direction is computed. `both` is the forward pass, then the backward pass.
-enum class PassKind : std::uint8_t { forward, backward, both };
-
-std::string_view to_string(PassKind pass);
-std::optional<PassKind> parse_pass(std::string_view name);
 
 /// One line of pseudo-code. Control lines (loops) are not the line of any operation.
 struct PseudoLine {

@@ -45,25 +45,6 @@ Index block_per_tile(const TileGrid& grid) {
   return Index{grid.Tr()} * grid.Tc();
 }
 
-std::string_view to_string(PassKind pass) {
-  switch (pass) {
-    case PassKind::forward:
-      return "forward";
-    case PassKind::backward:
-      return "backward";
-    case PassKind::both:
-      return "both";
-  }
-  return "?";
-}
-
-std::optional<PassKind> parse_pass(std::string_view name) {
-  for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
-    if (name == to_string(pass)) return pass;
-  }
-  return std::nullopt;
-}
-
 Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options) {
   if (pass == PassKind::forward) return algorithm.forward(options);
   if (pass == PassKind::backward) return algorithm.backward(options);

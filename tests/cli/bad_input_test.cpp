@@ -116,7 +116,11 @@ INSTANTIATE_TEST_SUITE_P(
     Values, BadInput,
     ::testing::Values(
         BadRequest{"UnknownPass", kSimulate + "--pass sideways", "forward, backward or both"},
-        BadRequest{"BothPassesOfAKernel", "run --algorithm flash2 --pass both", "compute forward"},
+        BadRequest{"BackwardPassInFp32", "run --algorithm flash2 --pass both --dtype fp32",
+                   "takes fp16 or bf16"},
+        BadRequest{"BothPassesAtAPointOfASweep",
+                   "sweep --over seq-len=16 -- measure --algorithm flash2 --pass both",
+                   "--over pass=forward,backward"},
         BadRequest{"UnknownType", kSimulate + "--dtype fp8", "fp32, fp16 or bf16"},
         BadRequest{"UnknownMask", kSimulate + "--mask casual", "none, causal"},
         BadRequest{"HalfAWindow", kSimulate + "--mask window:4", "window:LEFT,RIGHT"},

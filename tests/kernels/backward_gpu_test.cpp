@@ -2,8 +2,6 @@
 /// tolerance rule.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -13,24 +11,6 @@
 
 namespace attnscope::kernels {
 namespace {
-
-/// Gradients may err three times as much as unfused attention's in the same precision.
-constexpr double kGradientFactor = 3.0;
-
-double largest(const HeadTensor& tensor) {
-  double value = 0.0;
-  for (const double x : tensor.data) value = std::max(value, std::fabs(x));
-  return value;
-}
-
-/// Where a query sees one key, or its softmax all but chose one, dP = D: the gradient vanishes, and
-/// with it the yardstick's dS. A kernel's dP and D are sums of d products in fp32, whose rounding
-/// is left, and dK adds up N such dS; rounding errors add up as random ones do.
-double rounding_of_cancelled_sums(const AttentionProblem& problem, const AttentionInputs& inputs) {
-  const double terms = static_cast<double>(problem.d * problem.heads_per_kv_head() * problem.N);
-  return 0x1p-23 * std::sqrt(terms) * largest(inputs.dO) * largest(inputs.V) *
-         std::max(largest(inputs.Q), largest(inputs.K));
-}
 
 /// A problem with its right answer and the yardstick, computed once for all tilings.
 struct Expected {
@@ -58,9 +38,7 @@ struct Expected {
  private:
   void check_tensor(std::string_view name, const HeadTensor& x, const HeadTensor& unfused,
                     const HeadTensor& ref) const {
-    Tolerance tolerance = tolerance_from(unfused.data, ref.data, problem.dtype, kGradientFactor);
-    const double rounding = rounding_of_cancelled_sums(problem, inputs);
-    if (largest(ref) < rounding) tolerance.max_abs = std::max(tolerance.max_abs, rounding);
+    const Tolerance tolerance = gradient_tolerance(problem, inputs, unfused.data, ref.data);
     const ErrorReport report = compare(x.data, ref.data);
     if (!within(report, tolerance)) {
       ADD_FAILURE() << name << (report.has_nan ? ": NaN, " : ": ") << "max error "

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "kernels/flash2/flash2_backward_shared.h"
+
 namespace attnscope::kernels {
 namespace {
 
@@ -166,7 +168,7 @@ TEST(KernelCatalog, TheBackwardPassTakesWhatItsTilingsSay) {
   EXPECT_THAT(backward_refusal(flash2, problem_of(DType::fp32, 64)), HasSubstr("fp16 or bf16"));
   EXPECT_THAT(backward_refusal(flash2, problem_of(DType::bf16, 48)), HasSubstr("head-dim is 48"));
   EXPECT_THAT(backward_refusal(flash2, problem_of(DType::bf16, 128), Tiling{128, 64}),
-              AllOf(HasSubstr("128x64"), HasSubstr("compiled for 64x128")));
+              AllOf(HasSubstr("128x64"), HasSubstr("compiled for 64x128 or 32x64")));
   AttentionProblem window = problem_of(DType::bf16, 64);
   window.mask = Mask::window(3, 3);
   EXPECT_THAT(backward_refusal(flash2, window), HasSubstr("causal:top-left"));
@@ -174,6 +176,21 @@ TEST(KernelCatalog, TheBackwardPassTakesWhatItsTilingsSay) {
   many_keys.batch = 64;
   many_keys.N_kv = kMaxSequenceLength;
   EXPECT_THAT(backward_refusal(flash2, many_keys), HasSubstr("rows in one launch"));
+}
+
+TEST(KernelCatalog, TheBackwardPassTakesSmallerTilesWhereSharedMemoryIsSmall) {
+  const KernelInfo& flash2 = kernel_named("flash2");
+  constexpr Index kHopper = 227 * 1024, kAmpere = 163 * 1024, kAda = 99 * 1024;
+  for (const Index d : kHeadDims) {
+    const Tiling best = backward_tilings(flash2, DType::bf16, d).front();
+    EXPECT_EQ(default_backward_tiling(flash2, DType::bf16, d, kHopper), best);
+    EXPECT_EQ(default_backward_tiling(flash2, DType::bf16, d, kAmpere), best);
+    const auto small = default_backward_tiling(flash2, DType::bf16, d, kAda);
+    ASSERT_TRUE(small);
+    EXPECT_LE(flash2_backward_shared_bytes(d, *small), kAda) << d;
+  }
+  EXPECT_EQ(default_backward_tiling(flash2, DType::bf16, 128, kAda), (Tiling{32, 64}));
+  EXPECT_EQ(default_backward_tiling(flash2, DType::fp32, 64, kHopper), std::nullopt);
 }
 
 TEST(KernelCatalog, RefusesAProblemThatIsNoProblem) {

@@ -64,7 +64,7 @@ TEST_F(ForwardTest, GeneratedInputsEqualTheCpusToTheBit) {
 TEST_F(ForwardTest, EveryKernelIsMeasuredWithTimesCountersAndErrors) {
   for (const KernelInfo& kernel : catalog()) {
     for (DType dtype : {DType::fp32, DType::bf16}) {
-      ForwardRequest request{problem_of(1024, dtype, Mask::causal()), &kernel, {}, Carry::fp32};
+      KernelRequest request{problem_of(1024, dtype, Mask::causal()), &kernel, {}, Carry::fp32};
       if (!kernel.honours_carry) request.carry = Carry::problem;
       Measurement measurement;
       const auto error = session().run([&]() -> std::optional<Error> {
@@ -131,9 +131,9 @@ TEST_F(ForwardTest, TheClientRunsAKernelOnTheHostsData) {
   // A refusal leaves the library usable, and a measurement becomes a recording's row
   AttentionProblem odd = problem;
   odd.d = 48;
-  const RecordingRow refused = library.value()->record_forward(odd, {"flash2", {}, {}}, {}, {});
+  const RecordingRow refused = library.value()->record(odd, {"flash2", {}, {}}, {}, {});
   ASSERT_TRUE(refused.error);
-  const RecordingRow row = library.value()->record_forward(problem, {"flash2", {}, {}}, {}, {});
+  const RecordingRow row = library.value()->record(problem, {"flash2", {}, {}}, {}, {});
   ASSERT_TRUE(row.measurement) << row.error->message;
   EXPECT_EQ(row.measurement->launches.size(), 1u);
   EXPECT_EQ(row.measurement->launches[0].name, "forward");

@@ -35,6 +35,8 @@ RecordingRow measured_row(Index N) {
   measurement.counters[std::string(counter::kTensorActivePercent)] = 41.5;
   measurement.launches = {{"initialise", false, {}}, {"forward", true, measurement.counters}};
   measurement.unavailable_counters["lts__t_sectors.sum"] = "the chip does not have this counter";
+  measurement.gradients =
+      GradientAccuracy{{1e-3, 2e-3, 3e-3}, {4e-3, 5e-3, 6e-3}, {7e-3, 8e-3, 9e-3}, 64, 32, true};
   measurement.accuracy = Accuracy{1e-3, 2e-3, 3e-6, 4e-3, 64, true};
   row.measurement = measurement;
   return row;

@@ -272,6 +272,22 @@ TEST_F(Compare, LaunchesAreComparedApartWhereThereAreSeveral) {
   EXPECT_EQ(launch_lines, 3 * 4);  // scores, softmax, output: read and written, requested and dram
 }
 
+TEST_F(Compare, AtomicAddsStandInALineOfTheirOwn) {
+  RecordingRow row = agreeing_run("flash2", gpu, "backward");
+  const Comparison comparison = compared(row);
+  const ComparisonLine* added = comparison.find(Level::requested, kAddedQuantity);
+  ASSERT_NE(added, nullptr);
+  // dQ [H, N, d] in fp32, once for each of the 16 column tiles
+  EXPECT_EQ(added->modelled, 2.0 * 1024 * 64 * 4 * (1024 / 64));
+  EXPECT_EQ(added->gap_percent, 0.0);
+  EXPECT_EQ(added->reason, "agrees");
+
+  counter_of(row, counter::kL2ReductionSectors) *= 2;
+  EXPECT_THAT(compared(row).find(Level::requested, kAddedQuantity)->reason,
+              HasSubstr("fill them in part"));
+  EXPECT_EQ(compared(agreeing_run("flash2", gpu)).find(Level::requested, kAddedQuantity), nullptr);
+}
+
 TEST_F(Compare, ARecordingsDeviceFindsItsDescription) {
   const auto device = [](const std::string& capability, Index sm_count, double memory_gb) {
     DeviceInfo info;

@@ -23,6 +23,7 @@ inline SimulationReport model_of(const RecordingRow& row, const GpuDescription& 
   SimulationRequest request;
   request.problem = row.problem;
   request.algorithm = row.algorithm;
+  request.pass = parse_pass(row.pass).value();
   request.tiling = row.tiling;
   request.carry = row.carry;
   request.gpu = gpu;
@@ -37,14 +38,18 @@ inline Counters counters_of(const Bytes& requested, const Bytes& dram, double fa
       factor * static_cast<double>(requested.read_bytes);
   counters[std::string(counter::kRequestedWriteBytes)] =
       factor * static_cast<double>(requested.write_bytes);
+  counters[std::string(counter::kL2ReductionSectors)] =
+      factor * static_cast<double>(requested.atomic_bytes / kSectorBytes);
   counters[std::string(counter::kDramReadBytes)] = static_cast<double>(dram.read_bytes);
   counters[std::string(counter::kDramWriteBytes)] = static_cast<double>(dram.write_bytes);
   return counters;
 }
 
 /// The run with a measurement that agrees with the model; its time is twice the floor.
-inline RecordingRow agreeing_run(const std::string& algorithm, const GpuDescription& gpu) {
+inline RecordingRow agreeing_run(const std::string& algorithm, const GpuDescription& gpu,
+                                 const std::string& pass = "forward") {
   RecordingRow row = recorded_run(algorithm);
+  row.pass = pass;
   const SimulationReport model = model_of(row, gpu);
   Measurement measurement;
   const double time_s = 2.0 * model.predicted_s;

@@ -7,7 +7,7 @@
 
 namespace attnscope::kernels {
 
-struct ForwardRequest {
+struct KernelRequest {
   AttentionProblem problem;
   const KernelInfo* kernel = nullptr;
   std::optional<Tiling> tiling;  ///< nothing: the kernel's default

@@ -1,0 +1,19 @@
+/// Shared memory of one block of flash2's backward launch. Plain C++: the catalog chooses a tiling
+/// by it, the kernel asserts that it takes as much.
+#pragma once
+
+#include "reference/attention_problem.h"
+
+namespace attnscope::kernels {
+
+/// Kj, Vj; two stages of Qi, dOi, LSEi, Di; P and dS. 16-bit tiles, fp32 statistics.
+constexpr Index flash2_backward_shared_bytes(Index d, const Tiling& tiling) {
+  constexpr Index kElementBytes = 2;
+  const Index column_tiles = 2 * tiling.Bc * d * kElementBytes;
+  const Index row_tiles = 2 * 2 * tiling.Br * d * kElementBytes;
+  const Index score_tiles = 2 * tiling.Br * tiling.Bc * kElementBytes;
+  const Index statistics = 2 * 2 * tiling.Br * kStatisticBytes;
+  return column_tiles + row_tiles + score_tiles + statistics;
+}
+
+}  // namespace attnscope::kernels

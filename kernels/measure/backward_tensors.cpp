@@ -1,0 +1,106 @@
+#include "kernels/measure/backward_tensors.h"
+
+#include "kernels/measure/input_generator.h"
+#include "kernels/measure/stored_values.h"
+
+namespace attnscope::kernels {
+
+Result<BackwardTensors> BackwardTensors::allocate(const KernelRequest& request) {
+  const AttentionProblem& problem = request.problem;
+  if (auto error = supports_backward(*request.kernel, problem, request.tiling)) return *error;
+  KernelRequest forward_request = request;
+  forward_request.tiling = std::nullopt;
+  auto forward = ForwardTensors::allocate(forward_request);
+  if (!forward) return forward.error();
+
+  const auto bytes = [&](Index elements) {
+    return static_cast<std::size_t>(elements * size_bytes(problem.dtype));
+  };
+  const std::size_t query_bytes = bytes(problem.batch * problem.heads * problem.N * problem.d);
+  const std::size_t key_bytes = bytes(problem.batch * problem.kv_heads * problem.N_kv * problem.d);
+  const std::size_t scratch_bytes = backward_workspace_bytes(*request.kernel, problem);
+  if (auto error =
+          check_free_memory(2 * (query_bytes + key_bytes) + scratch_bytes, scratch_bytes)) {
+    return *error;
+  }
+  BackwardTensors tensors(request, std::move(forward).value());
+  tensors.dO_ = DeviceBuffer(query_bytes);
+  tensors.dQ_ = DeviceBuffer(query_bytes);
+  tensors.dK_ = DeviceBuffer(key_bytes);
+  tensors.dV_ = DeviceBuffer(key_bytes);
+  tensors.workspace_ = DeviceBuffer(scratch_bytes);
+  return tensors;
+}
+
+void BackwardTensors::generate_inputs(const Stream& stream, const InputSpec& spec) {
+  const AttentionProblem& p = request_.problem;
+  forward_.generate_inputs(stream, spec);
+  enqueue_inputs(stream, dO_.data_dev(), p.dtype, spec, InputTensor::dO, p.batch, p.heads, p.N,
+                 p.d);
+}
+
+void BackwardTensors::upload_inputs(const double* Q, const double* K, const double* V,
+                                    const double* dO) {
+  const AttentionProblem& p = request_.problem;
+  forward_.upload_inputs(Q, K, V);
+  const auto count = static_cast<std::size_t>(p.batch * p.heads * p.N * p.d);
+  dO_.copy_from_host(stored_bytes(p.dtype, {dO, count}).data());
+}
+
+void BackwardTensors::poison_outputs() {
+  constexpr int kNanByte = 0xff;
+  for (DeviceBuffer* buffer : {&dQ_, &dK_, &dV_, &workspace_}) buffer->fill_bytes(kNanByte);
+}
+
+std::optional<Error> BackwardTensors::run_forward(const Stream& stream) const {
+  return forward_.pass(stream, /*with_lse=*/true)({});
+}
+
+Pass BackwardTensors::pass(const Stream& stream) const {
+  const AttentionProblem& p = request_.problem;
+  const ForwardArguments forward = forward_.arguments(stream, /*with_lse=*/true);
+  BackwardArguments arguments;
+  arguments.problem = p;
+  arguments.tiling = request_.tiling;
+  arguments.Q = forward.Q;
+  arguments.K = forward.K;
+  arguments.V = forward.V;
+  arguments.O = forward.O;
+  arguments.dO = contiguous_view(dO_, p.heads, p.N, p.d);
+  arguments.LSE_dev = forward.LSE_dev;
+  arguments.forward_workspace_dev = forward.workspace_dev;
+  arguments.dQ = contiguous_view(dQ_, p.heads, p.N, p.d);
+  arguments.dK = contiguous_view(dK_, p.kv_heads, p.N_kv, p.d);
+  arguments.dV = contiguous_view(dV_, p.kv_heads, p.N_kv, p.d);
+  arguments.workspace_dev = workspace_.data_dev();
+  arguments.workspace_bytes = workspace_.bytes();
+  arguments.stream = stream.get();
+  return [arguments, kernel = request_.kernel](const LaunchMarks& marks) {
+    BackwardArguments marked = arguments;
+    marked.before_launch = marks.before;
+    marked.after_launch = marks.after;
+    return launch_backward(*kernel, marked);
+  };
+}
+
+std::vector<double> BackwardTensors::fetch(CheckedTensor tensor, Index b, Index h, Index begin,
+                                           Index count) const {
+  const AttentionProblem& p = request_.problem;
+  const auto rows_of = [&](const DeviceBuffer& buffer, Index heads, Index rows) {
+    return fetch_values(buffer, p.dtype, ((b * heads + h) * rows + begin) * p.d, count * p.d);
+  };
+  switch (tensor) {
+    case CheckedTensor::dO:
+      return rows_of(dO_, p.heads, p.N);
+    case CheckedTensor::dQ:
+      return rows_of(dQ_, p.heads, p.N);
+    case CheckedTensor::dK:
+      return rows_of(dK_, p.kv_heads, p.N_kv);
+    case CheckedTensor::dV:
+      return rows_of(dV_, p.kv_heads, p.N_kv);
+    default:
+      return forward_.fetch(tensor, b, h, begin, count);
+  }
+}
+
+}  // namespace attnscope::kernels

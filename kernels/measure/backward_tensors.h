@@ -1,0 +1,41 @@
+/// Device memory of one backward pass and of the forward pass before it.
+#pragma once
+
+#include "kernels/measure/forward_tensors.h"
+
+namespace attnscope::kernels {
+
+/// dO, dQ, dK, dV and a workspace beside the forward pass's tensors, contiguous.
+class BackwardTensors {
+ public:
+  /// The request's tiling is the backward pass's; the forward pass takes its default. Fails as
+  /// ForwardTensors::allocate() does.
+  static Result<BackwardTensors> allocate(const KernelRequest& request);
+
+  void generate_inputs(const Stream& stream, const InputSpec& spec);
+  /// Rounds [B, H, N, d] and [B, H_kv, N_kv, d] values to the problem's precision.
+  void upload_inputs(const double* Q, const double* K, const double* V, const double* dO);
+  /// Makes dQ, dK, dV and the workspace NaN.
+  void poison_outputs();
+
+  /// Runs the forward pass, whose O, LSE and workspace the backward pass reads.
+  std::optional<Error> run_forward(const Stream& stream) const;
+  Pass pass(const Stream& stream) const;
+
+  /// Rows of a tensor of either pass as doubles.
+  std::vector<double> fetch(CheckedTensor tensor, Index b, Index h, Index begin, Index count) const;
+
+ private:
+  BackwardTensors(const KernelRequest& request, ForwardTensors forward)
+      : request_(request), forward_(std::move(forward)) {}
+
+  KernelRequest request_;
+  ForwardTensors forward_;
+  DeviceBuffer dO_;
+  DeviceBuffer dQ_;
+  DeviceBuffer dK_;
+  DeviceBuffer dV_;
+  DeviceBuffer workspace_;
+};
+
+}  // namespace attnscope::kernels

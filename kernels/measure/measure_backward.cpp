@@ -1,0 +1,72 @@
+#include "kernels/measure/measure_backward.h"
+
+#include <algorithm>
+
+#include "kernels/measure/gradient_check.h"
+#include "kernels/measure/measure_pass.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// Forward and backward once, on poisoned outputs.
+std::optional<Error> run_once(Session& session, BackwardTensors& tensors) {
+  tensors.poison_outputs();
+  if (auto error = tensors.run_forward(session.stream())) return error;
+  if (auto error = tensors.pass(session.stream())({})) return error;
+  session.stream().wait();
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> run_backward(Session& session, const KernelRequest& request,
+                                  HostBackward& host) {
+  auto allocated = BackwardTensors::allocate(request);
+  if (!allocated) return allocated.error();
+  BackwardTensors& tensors = allocated.value();
+  tensors.upload_inputs(host.Q, host.K, host.V, host.dO);
+  if (auto error = run_once(session, tensors)) return error;
+
+  const AttentionProblem& p = request.problem;
+  const auto download = [&](CheckedTensor tensor, Index heads, Index rows, double* to) {
+    for (Index head = 0; head < p.batch * heads; ++head) {
+      const auto values = tensors.fetch(tensor, head / heads, head % heads, 0, rows);
+      std::copy(values.begin(), values.end(), to + head * rows * p.d);
+    }
+  };
+  download(CheckedTensor::dQ, p.heads, p.N, host.dQ);
+  download(CheckedTensor::dK, p.kv_heads, p.N_kv, host.dK);
+  download(CheckedTensor::dV, p.kv_heads, p.N_kv, host.dV);
+
+  const auto time_s = quick_time_s(session, tensors.pass(session.stream()));
+  if (!time_s) return time_s.error();
+  host.time_s = time_s.value();
+  return std::nullopt;
+}
+
+Result<Measurement> measure_backward(Session& session, const KernelRequest& request,
+                                     const InputSpec& spec, const Protocol& protocol) {
+  auto allocated = BackwardTensors::allocate(request);
+  if (!allocated) return allocated.error();
+  BackwardTensors& tensors = allocated.value();
+  tensors.generate_inputs(session.stream(), spec);
+  if (auto error = run_once(session, tensors)) return *error;
+
+  Measurement measurement;
+  if (protocol.checked_rows > 0) {
+    auto accuracy =
+        check_gradients(request.problem, protocol.checked_rows,
+                        [&](CheckedTensor tensor, Index b, Index h, Index begin, Index count) {
+                          return tensors.fetch(tensor, b, h, begin, count);
+                        });
+    if (!accuracy) return accuracy.error();
+    measurement.gradients = std::move(accuracy).value();
+  }
+  if (auto error = time_and_count(session, tensors.pass(session.stream()), protocol, measurement)) {
+    return *error;
+  }
+  return measurement;
+}
+
+}  // namespace attnscope::kernels

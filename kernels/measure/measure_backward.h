@@ -1,0 +1,31 @@
+/// Runs and measures backward passes of the catalog's kernels. Called inside Session::run().
+#pragma once
+
+#include "kernels/measure/backward_tensors.h"
+#include "kernels/measure/session.h"
+#include "kernels/recording/measurement.h"
+#include "reference/inputs.h"
+
+namespace attnscope::kernels {
+
+/// Gradients of one pass on host inputs.
+struct HostBackward {
+  const double* Q = nullptr;   ///< [B, H, N, d]
+  const double* K = nullptr;   ///< [B, H_kv, N_kv, d]
+  const double* V = nullptr;   ///< [B, H_kv, N_kv, d]
+  const double* dO = nullptr;  ///< [B, H, N, d]
+  double* dQ = nullptr;        ///< [B, H, N, d], written
+  double* dK = nullptr;        ///< [B, H_kv, N_kv, d], written
+  double* dV = nullptr;        ///< [B, H_kv, N_kv, d], written
+  double time_s = 0.0;         ///< of the backward pass alone, written
+};
+
+/// The kernel's own forward pass, then its backward pass, then a few more of it for its time.
+std::optional<Error> run_backward(Session& session, const KernelRequest& request,
+                                  HostBackward& host);
+
+/// Time, counters and accuracy of a backward pass on generated inputs.
+Result<Measurement> measure_backward(Session& session, const KernelRequest& request,
+                                     const InputSpec& spec, const Protocol& protocol);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,49 @@
+#include "kernels/measure/measure_pass.h"
+
+#include "kernels/measure/counter_totals.h"
+#include "kernels/measure/timing.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// Adds what the profiler says, or why it says nothing.
+void add_counters(Session& session, const Pass& pass, CacheState cache, Measurement& measurement) {
+  constexpr const char* kAll = "*";
+  const auto& profiler = session.profiler();
+  if (!profiler) {
+    measurement.unavailable_counters[kAll] = profiler.error().message;
+    return;
+  }
+  auto launches = profiler.value()->collect(session.stream(), session.sweep(), pass, cache);
+  if (!launches) {
+    measurement.unavailable_counters[kAll] = launches.error().message;
+    return;
+  }
+  for (const auto& [name, reason] : profiler.value()->plan().missing) {
+    measurement.unavailable_counters[name] = reason;
+  }
+  measurement.launches = std::move(launches).value();
+  measurement.counters = total_of(measurement.launches);
+}
+
+}  // namespace
+
+Result<double> quick_time_s(Session& session, const Pass& pass) {
+  constexpr Protocol kQuick{
+      .warm_ups = 1, .repeats = 5, .cache = CacheState::warm, .time_budget_s = 0.5};
+  const auto time = time_pass(session.stream(), session.sweep(), pass, kQuick);
+  if (!time) return time.error();
+  return time.value().median_s;
+}
+
+std::optional<Error> time_and_count(Session& session, const Pass& pass, const Protocol& protocol,
+                                    Measurement& measurement) {
+  const auto time = time_pass(session.stream(), session.sweep(), pass, protocol);
+  if (!time) return time.error();
+  measurement.time = time.value();
+  if (protocol.counters) add_counters(session, pass, protocol.cache, measurement);
+  return std::nullopt;
+}
+
+}  // namespace attnscope::kernels

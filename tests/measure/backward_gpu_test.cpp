@@ -1,0 +1,78 @@
+/// Measuring and running backward passes on a GPU.
+#include <gmock/gmock.h>
+
+#include "kernels/client/kernel_library.h"
+#include "kernels/measure/measure_backward.h"
+#include "reference/tolerance.h"
+#include "reference/unfused_attention.h"
+#include "tests/measure/gpu_session.h"
+
+namespace attnscope::kernels {
+namespace {
+
+AttentionProblem problem_of(Index N, DType dtype, Mask mask) {
+  AttentionProblem problem;
+  problem.batch = 2;
+  problem.heads = 4;
+  problem.kv_heads = 2;
+  problem.N = N;
+  problem.N_kv = N + 17;
+  problem.d = 64;
+  problem.dtype = dtype;
+  problem.mask = mask;
+  return problem;
+}
+
+class BackwardTest : public GpuTest {};
+
+TEST_F(BackwardTest, EveryBackwardPassIsMeasuredWithTimesCountersAndErrors) {
+  for (const KernelInfo& kernel : catalog()) {
+    if (!kernel.has_backward) continue;
+    for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+      const KernelRequest request{problem_of(1024, DType::bf16, mask), &kernel, {}, {}};
+      Measurement measurement;
+      const auto error = session().run([&]() -> std::optional<Error> {
+        auto measured = measure_backward(session(), request, {}, Protocol{});
+        if (!measured) return measured.error();
+        measurement = std::move(measured).value();
+        return std::nullopt;
+      });
+      ASSERT_FALSE(error) << kernel.name << ": " << error->message;
+      EXPECT_GT(measurement.time.median_s, 0.0);
+      ASSERT_TRUE(measurement.gradients);
+      EXPECT_TRUE(measurement.gradients->within_tolerance) << kernel.name;
+      EXPECT_GE(measurement.gradients->rows_checked, 64);
+      EXPECT_GE(measurement.gradients->keys_checked, 64);
+      if (measurement.unavailable_counters.contains("*") && !is_required()) continue;
+      EXPECT_GE(measurement.launches.size(), 3u);
+      EXPECT_GT(measurement.counter(counter::kRequestedReadBytes).value_or(0.0), 0.0);
+    }
+  }
+}
+
+TEST_F(BackwardTest, TheLibrarysGradientsObeyTheRule) {
+  setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_KERNELS_FILE, 1);
+  const auto library = KernelLibrary::load();
+  unsetenv("ATTNSCOPE_KERNELS_LIBRARY");
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  const AttentionProblem problem = problem_of(130, DType::fp16, Mask::causal());
+  const AttentionInputs inputs = make_inputs(problem, {.seed = 3});
+  const Gradients reference = naive_backward(problem, inputs, naive_forward(problem, inputs));
+  const Gradients unfused = unfused_backward(problem, inputs);
+  for (const KernelInfo& kernel : catalog()) {
+    if (!kernel.has_backward) continue;
+    const auto run = library.value()->run_backward(
+        problem, {std::string(kernel.name), {}, {}, PassKind::backward}, inputs);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    EXPECT_GT(run.value().time_s, 0.0);
+    for (HeadTensor Gradients::*tensor : {&Gradients::dQ, &Gradients::dK, &Gradients::dV}) {
+      const auto& ref = (reference.*tensor).data;
+      EXPECT_TRUE(within(compare((run.value().gradients.*tensor).data, ref),
+                         gradient_tolerance(problem, inputs, (unfused.*tensor).data, ref)))
+          << kernel.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attnscope::kernels

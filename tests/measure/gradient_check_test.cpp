@@ -1,0 +1,100 @@
+#include "kernels/measure/gradient_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "reference/naive_attention.h"
+#include "reference/unfused_attention.h"
+
+namespace attnscope::kernels {
+namespace {
+
+/// A finished backward pass, served row by row as a GPU's memory would.
+struct Memory {
+  AttentionProblem problem;
+  AttentionInputs inputs;
+  ForwardResult forward;
+  Gradients gradients;
+
+  Result<GradientAccuracy> check(Index rows) const {
+    return check_gradients(
+        problem, rows, [this](CheckedTensor tensor, Index b, Index h, Index begin, Index count) {
+          const HeadTensor* tensors[] = {&inputs.Q,     &inputs.K,     &inputs.V,
+                                         &forward.O,    &forward.LSE,  &inputs.dO,
+                                         &gradients.dQ, &gradients.dK, &gradients.dV};
+          const HeadTensor& from = *tensors[static_cast<int>(tensor)];
+          const auto head = from.head(b, h);
+          const auto first = head.begin() + begin * from.cols;
+          return std::vector<double>(first, first + count * from.cols);
+        });
+  }
+};
+
+Memory exact(Index N, Index N_kv, const Mask& mask) {
+  Memory memory;
+  memory.problem.heads = 4;
+  memory.problem.kv_heads = 2;
+  memory.problem.N = N;
+  memory.problem.N_kv = N_kv;
+  memory.problem.d = 64;
+  memory.problem.mask = mask;
+  memory.inputs = make_inputs(memory.problem, {});
+  memory.forward = naive_forward(memory.problem, memory.inputs);
+  memory.gradients = naive_backward(memory.problem, memory.inputs, memory.forward);
+  return memory;
+}
+
+// Beyond the size at which the whole reference is computed
+constexpr Index kLargeN = 1200;
+
+TEST(CheckGradients, BlocksOfALargeProblemEqualTheWhole) {
+  for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+    const Memory memory = exact(kLargeN, kLargeN + 17, mask);
+    const auto accuracy = memory.check(32);
+    ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
+    EXPECT_EQ(accuracy.value().rows_checked, 32);
+    EXPECT_EQ(accuracy.value().keys_checked, 32);
+    for (const GradientError& error :
+         {accuracy.value().dQ, accuracy.value().dK, accuracy.value().dV}) {
+      EXPECT_LE(error.max_abs_error, 1e-12) << to_string(mask);
+      EXPECT_GT(error.unfused_max_abs_error, 1e-6) << to_string(mask);
+    }
+    EXPECT_TRUE(accuracy.value().within_tolerance);
+  }
+}
+
+TEST(CheckGradients, TheUnfusedComputationItselfIsWithinTolerance) {
+  for (const Index N : {Index{40}, kLargeN}) {
+    Memory memory = exact(N, N, Mask::causal());
+    memory.gradients = unfused_backward(memory.problem, memory.inputs);
+    const auto accuracy = memory.check(32);
+    ASSERT_TRUE(accuracy.ok());
+    EXPECT_TRUE(accuracy.value().within_tolerance) << N;
+    EXPECT_GT(accuracy.value().dK.max_abs_error, 0.0);
+  }
+}
+
+TEST(CheckGradients, AWrongGradientIsOutsideTheTolerance) {
+  for (HeadTensor Gradients::*wrong : {&Gradients::dQ, &Gradients::dK, &Gradients::dV}) {
+    for (const Index N : {Index{40}, kLargeN}) {
+      Memory memory = exact(N, N, Mask::none());
+      for (double& value : (memory.gradients.*wrong).data) value *= 1.1;
+      const auto accuracy = memory.check(32);
+      ASSERT_TRUE(accuracy.ok());
+      EXPECT_FALSE(accuracy.value().within_tolerance) << N;
+    }
+  }
+}
+
+TEST(CheckGradients, NaNIsAFailureThatNamesTheTensor) {
+  Memory memory = exact(40, 40, Mask::none());
+  memory.gradients.dV.at(0, 1, 3, 5) = std::numeric_limits<double>::quiet_NaN();
+  const auto accuracy = memory.check(32);
+  ASSERT_FALSE(accuracy.ok());
+  EXPECT_THAT(accuracy.error().message, ::testing::HasSubstr("dV holds NaN"));
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
