@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "reference/block_mask.h"
 #include "reference/nearest_name.h"
@@ -25,18 +26,41 @@ struct HeadCounts {
   std::vector<Index> ops;  ///< of each launch
 };
 
-HeadCounts count_head(const Pass& pass, const PassRun& run) {
+HeadCounts count_head(const Pass& pass, const PassRun& run, Index batch) {
   TrafficCounter traffic;
   FlopCounter flops;
   OccupancyObserver occupancy;
   HeadCounts counts;
   Observer* const observers[] = {&traffic, &flops, &occupancy, &counts.footprint};
-  run_head(pass, run, 0, run.problem.heads_per_kv_head() - 1, observers);  // every launch
+  run_head(pass, run, batch, run.problem.heads_per_kv_head() - 1, observers);  // every launch
   counts.traffic = traffic.launches();
   counts.flops = flops.launches();
   counts.occupancy = occupancy.launches();
   counts.ops = flops.op_counts();
   return counts;
+}
+
+/// Batch entries whose heads are alike: those of one key length.
+struct AlikeEntries {
+  Index first = 0;
+  Index count = 0;
+};
+
+std::vector<AlikeEntries> alike_entries(const AttentionProblem& problem) {
+  if (!problem.has_key_lengths()) return {{0, problem.batch}};
+  std::map<Index, AlikeEntries> by_length;
+  for (Index b = 0; b < problem.batch; ++b) {
+    AlikeEntries& entries = by_length[problem.key_lengths[static_cast<std::size_t>(b)]];
+    if (entries.count++ == 0) entries.first = b;
+  }
+  std::vector<AlikeEntries> all;
+  for (const auto& [length, entries] : by_length) all.push_back(entries);
+  return all;
+}
+
+/// Heads of a batch entry that run the launch.
+Index heads_of(const Launch& launch, const AttentionProblem& problem) {
+  return launch.once_per_kv_head ? problem.kv_heads : problem.heads;
 }
 
 /// The papers' accounting of a launch: as requested, or each operand once.
@@ -54,10 +78,11 @@ Bytes paper_bytes(const Launch& launch, const BytesByTensor& requested,
   return paper;
 }
 
-/// Compulsory DRAM bytes of a launch: operands once, results once, as far as they are touched; a
-/// tensor that an earlier launch made, or a later one reads, stays in L2 if it fits.
-Bytes compulsory_bytes(std::span<const TrafficCounter::LaunchTraffic> launches, std::size_t index,
-                       Index heads, const AttentionProblem& problem, Index l2_bytes) {
+/// Compulsory DRAM bytes of a launch, from the bytes that all heads request: operands once, results
+/// once, as far as they are touched; a tensor that an earlier launch made, or a later one reads,
+/// stays in L2 if it fits.
+Bytes compulsory_bytes(std::span<const LaunchReport> launches, std::size_t index,
+                       const AttentionProblem& problem, Index l2_bytes) {
   Bytes dram;
   for (int t = 0; t < kTensorCount; ++t) {
     const auto tensor = static_cast<Tensor>(t);
@@ -72,8 +97,8 @@ Bytes compulsory_bytes(std::span<const TrafficCounter::LaunchTraffic> launches, 
     const bool made_before = std::ranges::any_of(launches.first(index), written_by);
     const bool read_after = std::ranges::any_of(launches.subspan(index + 1), read_by);
     const bool stays = whole <= l2_bytes;
-    if (!(made_before && stays)) dram.read_bytes += std::min(whole, here.read_bytes * heads);
-    if (!(read_after && stays)) dram.write_bytes += std::min(whole, here.write_bytes * heads);
+    if (!(made_before && stays)) dram.read_bytes += std::min(whole, here.read_bytes);
+    if (!(read_after && stays)) dram.write_bytes += std::min(whole, here.write_bytes);
   }
   return dram;
 }
@@ -138,14 +163,16 @@ std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) 
   one_tile.problem.N = std::min(run.problem.N, run.tiling.Br);
   one_tile.problem.mask = Mask::none();
   one_tile.problem.block_mask = nullptr;
+  one_tile.problem.key_lengths.clear();
+  one_tile.problem.cu_seqlens_q.clear();
+  one_tile.problem.cu_seqlens_k.clear();
   OccupancyObserver occupancy;
   Observer* const observers[] = {&occupancy};
   for (const Launch& launch : pass.launches) {
     const TileGrid grid = launch.grid(one_tile.problem, run.tiling, run.options);
     Program program(observers);
     occupancy.begin_launch(launch.name, grid);
-    launch.program(grid, 0, program);
-    program.flush();
+    launch.run(grid, 0, program);
   }
   return occupancy.launches();
 }
@@ -158,10 +185,13 @@ ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
   // The rows of a block take at most half of the registers, in fp32
   const Index panel_cols =
       std::max<Index>(16, gpu.register_bytes_per_sm / (2 * rows * size_bytes(DType::fp32)));
+  // Backward, P and dP are held, and with a soft cap S and its derivative
+  const Index held = problem.score.soft_cap ? 4 : 2;
   return {.carry = carry,
           .softmax_panel_cols = problem.N_kv > panel_cols ? panel_cols : 0,
-          .gradient_panel_cols = 2 * problem.N_kv > panel_cols ? panel_cols / 2 : 0,
-          .heads_per_kv_head = problem.heads_per_kv_head()};
+          .gradient_panel_cols = held * problem.N_kv > panel_cols ? panel_cols / held : 0,
+          .heads_per_kv_head = problem.heads_per_kv_head(),
+          .score_steps = score_steps_of(problem)};
 }
 
 namespace {
@@ -276,28 +306,38 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
                 : "--allow-overflow counts it all the same"));
   }
 
-  // Count one head and multiply: heads are alike
-  const HeadCounts counts = count_head(pass, run);
-  report.tile_ops = 0;
-  report.peak_hbm_bytes = counts.footprint.peak_bytes(request.problem);
-  for (std::size_t index = 0; index < pass.launches.size(); ++index) {
-    const Launch& launch = pass.launches[index];
-    const Index heads = request.problem.batch * (launch.once_per_kv_head ? request.problem.kv_heads
-                                                                         : request.problem.heads);
-    report.tile_ops += counts.ops[index] * heads;
-    const BytesByTensor& by_tensor = counts.traffic[index].by_tensor;
+  // Count one head of each kind of batch entry, and multiply by the heads that are alike
+  for (const Launch& launch : pass.launches) {
     LaunchReport& entry = report.launches.emplace_back();
     entry.name = launch.name;
-    entry.paper = paper_bytes(launch, by_tensor, request.problem) * heads;
-    entry.requested = sum(by_tensor) * heads;
-    std::ranges::transform(by_tensor, entry.by_tensor.begin(),
-                           [heads](const Bytes& bytes) { return bytes * heads; });
-    entry.dram =
-        compulsory_bytes(counts.traffic, index, heads, request.problem, request.gpu.l2_bytes);
-    entry.matmul_flops = counts.flops[index].matmul * heads;
-    entry.non_matmul_flops = counts.flops[index].non_matmul * heads;
     entry.thread_blocks =
-        heads * launch.blocks_per_head(launch.grid(request.problem, tiling.value(), options));
+        request.problem.batch * heads_of(launch, request.problem) *
+        launch.blocks_per_head(launch.grid(request.problem, tiling.value(), options));
+  }
+  for (const AlikeEntries& alike : alike_entries(request.problem)) {
+    const HeadCounts counts = count_head(pass, run, alike.first);
+    report.peak_hbm_bytes =
+        std::max(report.peak_hbm_bytes, counts.footprint.peak_bytes(request.problem));
+    for (std::size_t index = 0; index < pass.launches.size(); ++index) {
+      const Launch& launch = pass.launches[index];
+      const Index heads = alike.count * heads_of(launch, request.problem);
+      const BytesByTensor& by_tensor = counts.traffic[index].by_tensor;
+      LaunchReport& entry = report.launches[index];
+      entry.paper += paper_bytes(launch, by_tensor, request.problem) * heads;
+      for (std::size_t t = 0; t < by_tensor.size(); ++t) {
+        entry.by_tensor[t] += by_tensor[t] * heads;
+      }
+      entry.matmul_flops += counts.flops[index].matmul * heads;
+      entry.non_matmul_flops += counts.flops[index].non_matmul * heads;
+      report.tile_ops += counts.ops[index] * heads;
+    }
+  }
+
+  // Sum over the launches
+  for (std::size_t index = 0; index < report.launches.size(); ++index) {
+    LaunchReport& entry = report.launches[index];
+    entry.requested = sum(entry.by_tensor);
+    entry.dram = compulsory_bytes(report.launches, index, request.problem, request.gpu.l2_bytes);
     report.paper += entry.paper;
     report.requested += entry.requested;
     for (std::size_t t = 0; t < report.by_tensor.size(); ++t) {

@@ -70,8 +70,9 @@ Result<NumericResult> simulate_numbers(const SimulationRequest& request,
   schedule.standard_writes_lse = true;
   const Algorithm& algorithm = *find_algorithm(request.algorithm);
   const bool with_gradients = request.pass != PassKind::forward;
-  const Pass forward = algorithm.forward(schedule);
-  const Pass backward = with_gradients ? algorithm.backward(schedule) : Pass{};
+  const Pass forward = make_pass(algorithm, PassKind::forward, schedule);
+  const Pass backward =
+      with_gradients ? make_pass(algorithm, PassKind::backward, schedule) : Pass{};
   const PassRun run{problem, report.value().tiling, schedule, options.order};
   NumericExecutor executor(problem, inputs, {options.round_to_storage, options.fp32_accumulators});
   Observer* const observers[] = {&executor};

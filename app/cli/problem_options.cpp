@@ -22,7 +22,14 @@ std::vector<OptionSpec> problem_options() {
       {"kv-len", "N_KV", "keys of a head [seq-len]"},
       {"head-dim", "D", "head dimension [64]"},
       {"dtype", "TYPE", "fp32, fp16 or bf16 [bf16]"},
-      {"mask", "MASK", "none, causal, causal:top-left or window:LEFT,RIGHT [none]"},
+      {"mask", "MASK", "none, causal, causal:top-left, window:KEYS or window:LEFT,RIGHT [none]"},
+      {"alibi", "", "ALiBi with slopes 2^(-8 (h + 1) / H)"},
+      {"softcap", "CAP", "S = CAP tanh(S / CAP), a number above 0"},
+      {"dropout", "P", "drop elements of P with this probability, 0 <= P < 1 [0]"},
+      {"dropout-seed", "SEED", "whole number that dropout draws from [0]"},
+      {"key-lengths", "L1,L2,...", "valid keys of each batch entry; the rest is padding [kv-len]"},
+      {"cu-seqlens-q", "0,...,N", "packed sequences: where each one's queries begin, and N"},
+      {"cu-seqlens-k", "0,...,N_KV", "packed sequences: where each one's keys begin, and N_kv"},
       {"block-rows", "BR", "rows of a tile; standard: BM of its products [default tiling]"},
       {"block-cols", "BC", "columns of a tile; standard: BN [default tiling]"},
       {"carry", "CARRY", "problem or fp32: how flash1 and block_sparse keep O in HBM [problem]"},
@@ -81,13 +88,68 @@ Error unknown_value(std::string_view option, std::string_view text, std::string_
       fmt::format("--{} is '{}'; it must be {}", option, printable(text), accepted));
 }
 
+/// Sets `target` from a comma-separated list of whole numbers when it was given.
+std::optional<Error> read_list(const GivenOptions& given, std::string_view option,
+                               std::vector<Index>& target) {
+  const auto text = given.text(option);
+  if (!text) return std::nullopt;
+  std::string_view rest = *text;
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    const auto value = parse_whole(option, rest.substr(0, comma), 0, kMaxSequenceLength);
+    if (!value) return value.error();
+    target.push_back(value.value());
+    if (comma == std::string_view::npos) return std::nullopt;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+/// A decimal number, or nothing.
+std::optional<double> parse_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<Error> read_score(const GivenOptions& given, AttentionProblem& problem) {
+  ScoreFunction& score = problem.score;
+  if (given.has("alibi")) score.alibi_slopes = standard_alibi_slopes(problem.heads);
+  if (const auto text = given.text("softcap")) {
+    score.soft_cap = parse_number(*text);
+    if (!score.soft_cap) return unknown_value("softcap", *text, "a number above 0, for example 30");
+  }
+  if (const auto text = given.text("dropout")) {
+    const auto probability = parse_number(*text);
+    if (!probability) return unknown_value("dropout", *text, "a number from 0 to below 1");
+    score.dropout.probability = *probability;
+  }
+  const auto text = given.text("dropout-seed");
+  if (!text) return std::nullopt;
+  if (!given.has("dropout")) {
+    return invalid_request("--dropout-seed is given without --dropout; nothing is dropped");
+  }
+  const auto seed = parse_whole("dropout-seed", *text, 0, std::numeric_limits<Index>::max());
+  if (!seed) return seed.error();
+  score.dropout.seed = static_cast<std::uint64_t>(seed.value());
+  return std::nullopt;
+}
+
+std::optional<Error> read_sequences(const GivenOptions& given, AttentionProblem& problem) {
+  if (auto error = read_list(given, "key-lengths", problem.key_lengths)) return error;
+  if (auto error = read_list(given, "cu-seqlens-q", problem.cu_seqlens_q)) return error;
+  return read_list(given, "cu-seqlens-k", problem.cu_seqlens_k);
+}
+
 std::optional<Error> read_sizes(const GivenOptions& given, AttentionProblem& problem) {
   if (auto error = read_whole(given, "batch", kMaxHeads, problem.batch)) return error;
   if (auto error = read_whole(given, "heads", kMaxHeads, problem.heads)) return error;
   problem.kv_heads = problem.heads;
   if (auto error = read_whole(given, "kv-heads", kMaxHeads, problem.kv_heads)) return error;
+  if (!problem.cu_seqlens_q.empty()) problem.N = problem.cu_seqlens_q.back();
   if (auto error = read_whole(given, "seq-len", kMaxSequenceLength, problem.N)) return error;
   problem.N_kv = problem.N;
+  if (!problem.cu_seqlens_k.empty()) problem.N_kv = problem.cu_seqlens_k.back();
   if (auto error = read_whole(given, "kv-len", kMaxSequenceLength, problem.N_kv)) return error;
   return read_whole(given, "head-dim", kMaxHeadDim, problem.d);
 }
@@ -102,7 +164,8 @@ std::optional<Error> read_choices(const GivenOptions& given, ProblemRequest& req
     const auto mask = parse_mask(*text);
     if (!mask) {
       return unknown_value("mask", *text,
-                           "none, causal, causal:top-left or window:LEFT,RIGHT (-1 = unlimited)");
+                           "none, causal, causal:top-left, window:KEYS (at least 1) or "
+                           "window:LEFT,RIGHT (-1 = unlimited)");
     }
     request.problem.mask = *mask;
   }
@@ -158,7 +221,9 @@ Result<ProblemRequest> parse_problem(const GivenOptions& given,
   }
   request.algorithm = *algorithm;
 
+  if (auto error = read_sequences(given, request.problem)) return *error;
   if (auto error = read_sizes(given, request.problem)) return *error;
+  if (auto error = read_score(given, request.problem)) return *error;
   if (auto error = read_choices(given, request)) return *error;
   if (auto error = read_whole(given, "block-rows", kMaxSequenceLength, request.Br)) return *error;
   if (auto error = read_whole(given, "block-cols", kMaxSequenceLength, request.Bc)) return *error;

@@ -114,12 +114,13 @@ std::string traffic_text(const SimulationReport& report) {
 std::string simulation_text(const SimulationReport& report, const GpuDescription& gpu,
                             const NumericResult* numbers) {
   const AttentionProblem& problem = report.problem;
+  const std::string extras = extras_text(problem);
   std::string text = fmt::format(
-      "{} {}, B {}, H {} ({} KV), N {}, N_kv {}, d {}, {}, mask {}, {}x{} tiles\n"
+      "{} {}, B {}, H {} ({} KV), N {}, N_kv {}, d {}, {}, mask {}{}, {}x{} tiles\n"
       "modelled on {}\n\n",
       report.algorithm, to_string(report.pass), problem.batch, problem.heads, problem.kv_heads,
       problem.N, problem.N_kv, problem.d, to_string(problem.dtype), to_string(problem.mask),
-      report.tiling.Br, report.tiling.Bc, gpu.display_name);
+      extras.empty() ? "" : ", " + extras, report.tiling.Br, report.tiling.Bc, gpu.display_name);
   if (problem.block_mask) {
     const BlockMask& M = *problem.block_mask;
     text.insert(text.find('\n') + 1,

@@ -31,7 +31,14 @@ Flops flops_of(const TileOp& op, const TileGrid& grid) {
       return {0, 2 * elems(op.dest_tiles[0])};
     case OpKind::add:
     case OpKind::atomic_add:
+    case OpKind::multiply:
+    case OpKind::dropout:  // the factor; the bits are integer work
       return {0, elems(op.dest_tiles[0])};
+    case OpKind::soft_cap:        // divide, tanh, multiply
+    case OpKind::soft_cap_slope:  // divide, multiply, subtract
+      return {0, 3 * elems(op.dest_tiles[0])};
+    case OpKind::alibi:  // distance times slope, subtracted; the distance is integer work
+      return {0, 2 * elems(op.dest_tiles[0])};
     case OpKind::row_max:
       return {0, elems(op.source_tiles[0])};
     case OpKind::running_max:  // the maxima, then a subtraction and an exp for each row

@@ -1,5 +1,5 @@
 /// Counts floating-point operations: matrix products (2 a multiply-add) apart from the rest, where
-/// max, subtract, exp, multiply, add, divide and log are 1 each.
+/// max, subtract, exp, tanh, multiply, add, divide and log are 1 each.
 #pragma once
 
 #include <numeric>

@@ -50,6 +50,8 @@ void for_each_by_row(RowMatrix& dest, const RowMatrix& row, F f) {
 
 void NumericExecutor::begin_head(Index batch, Index head,
                                  std::span<const InitialValue> initial_values) {
+  batch_ = batch;
+  head_ = head;
   const bool new_group = head % problem_.heads_per_kv_head() == 0;
   for (int index = 0; index < kTensorCount; ++index) {
     const auto tensor = static_cast<Tensor>(index);
@@ -164,11 +166,61 @@ void NumericExecutor::mask_scores(const Tile& tile) {
   const Index row_begin = grid_->row_begin(tile.i);
   const Index col_begin = grid_->col_begin(tile.j);
   for (Eigen::Index r = 0; r < S.rows(); ++r) {
-    const KeyRange keys = problem_.keys_of(row_begin + r);
+    const KeyRange keys = problem_.keys_of(row_begin + r, batch_);
     for (Eigen::Index c = 0; c < S.cols(); ++c) {
       const Index key = col_begin + c;
       if (key < keys.begin || key >= keys.end) S(r, c) = kMinusInf;
     }
+  }
+}
+
+/// element = f(element, query, key) for every element of a tile of the scores.
+template <typename F>
+void NumericExecutor::update_by_key(const Tile& tile, F f) {
+  RowMatrix& values = update(tile);
+  const Index row_begin = grid_->row_begin(tile.i);
+  const Index col_begin = grid_->col_begin(tile.j);
+  for (Eigen::Index r = 0; r < values.rows(); ++r) {
+    for (Eigen::Index c = 0; c < values.cols(); ++c) {
+      values(r, c) = f(values(r, c), row_begin + r, col_begin + c);
+    }
+  }
+}
+
+/// Steps of the score function.
+void NumericExecutor::execute_score_step(const TileOp& op) {
+  const Tile& dest = op.dest_tiles[0];
+  switch (op.kind) {
+    case OpKind::mask:
+      mask_scores(dest);
+      break;
+    case OpKind::soft_cap: {
+      const double cap = *problem_.score.soft_cap;
+      RowMatrix& S = update(dest);
+      S = S.unaryExpr([cap](double x) { return cap * std::tanh(x / cap); });
+      break;
+    }
+    case OpKind::soft_cap_slope: {
+      const double cap = *problem_.score.soft_cap;
+      const RowMatrix S = read(op.source_tiles[0]);
+      write(dest) = S.unaryExpr([cap](double x) { return 1.0 - (x / cap) * (x / cap); });
+      break;
+    }
+    case OpKind::alibi:
+      update_by_key(dest, [this](double x, Index query, Index key) {
+        return x + problem_.alibi_bias(head_, query, key);
+      });
+      break;
+    case OpKind::dropout: {
+      const RowMatrix source = read(op.source_tiles[0]);
+      write(dest) = source;
+      update_by_key(dest, [this](double x, Index query, Index key) {
+        return x * problem_.dropout_factor(batch_, head_, query, key);
+      });
+      break;
+    }
+    default:
+      ATTNSCOPE_CHECK(to_string(op.kind), ==, "a step of the score function");
   }
 }
 
@@ -191,9 +243,6 @@ void NumericExecutor::execute_softmax(const TileOp& op) {
   const RowMatrix a = op.source_count > 0 ? read(op.source_tiles[0]) : RowMatrix();
   const RowMatrix b = op.source_count > 1 ? read(op.source_tiles[1]) : RowMatrix();
   switch (op.kind) {
-    case OpKind::mask:
-      mask_scores(dest);
-      break;
     case OpKind::row_max:
       write(dest) = row_maxima(a);
       break;
@@ -234,6 +283,9 @@ void NumericExecutor::execute_softmax(const TileOp& op) {
     }
     case OpKind::add:
       update(dest) += a;
+      break;
+    case OpKind::multiply:
+      update(dest).array() *= a.array();
       break;
     default:
       ATTNSCOPE_CHECK(to_string(op.kind), ==, "a softmax operation");
@@ -291,6 +343,13 @@ void NumericExecutor::execute(const TileOp& op) {
       write(dest) = source;
       break;
     }
+    case OpKind::mask:
+    case OpKind::soft_cap:
+    case OpKind::soft_cap_slope:
+    case OpKind::alibi:
+    case OpKind::dropout:
+      execute_score_step(op);
+      break;
     default:
       if (op.is_matrix_product()) {
         execute_product(op);

@@ -63,6 +63,9 @@ class NumericExecutor : public Observer {
   void load(const TileOp& op);
   void store(const TileOp& op);
   void mask_scores(const Tile& tile);
+  template <typename F>
+  void update_by_key(const Tile& tile, F f);
+  void execute_score_step(const TileOp& op);
   void running_max(const TileOp& op);
   RowMatrix operand(const Tile& tile);
   void execute_softmax(const TileOp& op);
@@ -70,6 +73,8 @@ class NumericExecutor : public Observer {
   void finish(const TileOp& op);
 
   AttentionProblem problem_;
+  Index batch_ = 0;  ///< of the head that runs
+  Index head_ = 0;
   const AttentionInputs& inputs_;
   NumericPrecision precision_;
   const TileGrid* grid_ = nullptr;

@@ -11,6 +11,7 @@ OnChipSpace on_chip_space(const Tile& tile) {
     case Tensor::K:
     case Tensor::V:
     case Tensor::P:
+    case Tensor::P_drop:
     case Tensor::dO:
     case Tensor::dS:
       return OnChipSpace::shared;

@@ -12,8 +12,8 @@ namespace attnscope {
 /// Which memory of the SM a slot counts against.
 enum class OnChipSpace : std::uint8_t { shared, registers };
 
-/// Q, K, V, P, dO and dS are operands (but not whole rows of P or dS, which no product reads);
-/// everything else is an accumulator or statistic.
+/// Q, K, V, P, P_drop, dO and dS are operands (but not whole rows of P or dS, which no product
+/// reads); everything else is an accumulator or statistic.
 OnChipSpace on_chip_space(const Tile& tile);
 /// Bytes of an element on chip: the problem's precision in shared memory, fp32 in registers.
 Index on_chip_element_bytes(const Tile& tile, DType dtype);

@@ -20,8 +20,11 @@ class Program {
   void begin_block(const BlockId& block) { block_ = block; }
   const BlockId& block() const { return block_; }
 
+  /// What at()'s lines are numbered in the pseudo-code that is shown; empty: the same.
+  void number_lines(std::span<const std::uint8_t> line_numbers) { line_numbers_ = line_numbers; }
+
   /// Names the pseudo-code line of the operations that follow.
-  void at(std::uint8_t line) { line_ = line; }
+  void at(std::uint8_t line) { line_ = line_numbers_.empty() ? line : line_numbers_[line]; }
 
   // Memory
   void load(Tile on_chip) { load(on_chip, on_chip.in_hbm()); }
@@ -50,6 +53,8 @@ class Program {
   }
 
   // Softmax
+  void soft_cap(Tile S) { emit(OpKind::soft_cap, {S}, {S}); }
+  void alibi(Tile S) { emit(OpKind::alibi, {S}, {S}); }
   void mask(Tile S) { emit(OpKind::mask, {S}, {S}); }
   void row_max(Tile m, Tile source) { emit(OpKind::row_max, {m}, {source}); }
   void running_max(Tile m, Tile alpha, Tile source) {
@@ -62,7 +67,11 @@ class Program {
   void normalize(Tile dest, Tile l) { emit(OpKind::normalize, {dest}, {l}); }
   void log_sum_exp(Tile LSE, Tile m, Tile l) { emit(OpKind::log_sum_exp, {LSE}, {m, l}); }
 
-  // Gradient of the softmax
+  void dropout(Tile dest, Tile source) { emit(OpKind::dropout, {dest}, {source}); }
+
+  // Gradient of the softmax and of the soft cap
+  void soft_cap_slope(Tile T, Tile S) { emit(OpKind::soft_cap_slope, {T}, {S}); }
+  void multiply(Tile dest, Tile source) { emit(OpKind::multiply, {dest}, {source}); }
   void row_dot(Tile D, Tile a, Tile b) { emit(OpKind::row_dot, {D}, {a, b}); }
   void add_row_dot(Tile D, Tile a, Tile b) { emit(OpKind::add_row_dot, {D}, {a, b}); }
   void softmax_gradient(Tile dS, Tile P, Tile dP, Tile D) {
@@ -87,6 +96,7 @@ class Program {
 
   BlockId block_;
   std::vector<Observer*> observers_;
+  std::span<const std::uint8_t> line_numbers_;
   std::array<TileOp, 64> buffer_;  // one virtual call an observer for many operations
   std::size_t size_ = 0;
   std::uint8_t line_ = 0;

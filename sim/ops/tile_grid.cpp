@@ -27,6 +27,8 @@ TensorLayout layout_of(Tensor tensor) {
     case Tensor::P:
     case Tensor::dP:
     case Tensor::dS:
+    case Tensor::P_drop:
+    case Tensor::T:
       return TensorLayout::query_by_key;
     case Tensor::LSE:
     case Tensor::m:
@@ -60,6 +62,11 @@ Shape by_layout(Tensor tensor, Index rows, Index cols, Index d) {
 
 }  // namespace
 
+ScoreStepFlags score_steps_of(const AttentionProblem& problem) {
+  const ScoreFunction& score = problem.score;
+  return {score.soft_cap.has_value(), score.has_alibi(), score.has_dropout()};
+}
+
 TileGrid::TileGrid(const AttentionProblem& problem, const Tiling& tiling,
                    const ScheduleOptions& options)
     : problem_(problem),
@@ -71,12 +78,19 @@ TileGrid::TileGrid(const AttentionProblem& problem, const Tiling& tiling,
       last_cols_(problem.N_kv - (Tc_ - 1) * tiling.Bc) {
   ATTNSCOPE_CHECK(tiling.Br, >=, 1);
   ATTNSCOPE_CHECK(tiling.Bc, >=, 1);
-  if (problem.block_mask != nullptr) {
+  if (problem_.block_mask != nullptr) {
     ATTNSCOPE_CHECK(problem.block_mask->tiling().Br, ==, tiling.Br);
     ATTNSCOPE_CHECK(problem.block_mask->tiling().Bc, ==, tiling.Bc);
     ATTNSCOPE_CHECK(problem.block_mask->Tr(), ==, Tr_);
     ATTNSCOPE_CHECK(problem.block_mask->Tc(), ==, Tc_);
   }
+  set_batch(0);
+}
+
+void TileGrid::set_batch(Index b) {
+  batch_ = b;
+  key_end_ = problem_.has_key_lengths() ? problem_.key_lengths[static_cast<std::size_t>(b)]
+                                        : problem_.N_kv;
 }
 
 namespace {
@@ -102,40 +116,40 @@ TileRange TileGrid::row_tiles_for(std::int32_t j) const {
 }
 
 TileRange TileGrid::column_tiles_in_band(std::int32_t i) const {
+  if (problem_.is_packed()) return packed_column_tiles_for(i);
   // Both ends of the visible band rise with the query, so the first and last row bound the tile
   const Index first = row_begin(i);
   const Index last = first + rows_of(i) - 1;
-  const KeyRange keys{problem_.keys_of(first).begin, problem_.keys_of(last).end};
-  if (keys.size() == 0) return {};
-  return {static_cast<std::int32_t>(keys.begin / tiling_.Bc),
-          static_cast<std::int32_t>(ceil_div(keys.end, tiling_.Bc))};
+  const KeyRange keys{problem_.keys_of(first, batch_).begin, problem_.keys_of(last, batch_).end};
+  return tiles_of(keys, tiling_.Bc);
 }
 
 TileRange TileGrid::row_tiles_in_band(std::int32_t j) const {
-  const Index first_key = col_begin(j);
-  const Index last_key = first_key + cols_of(j) - 1;
-  const Index offset = problem_.diagonal(0);
+  if (problem_.is_packed()) return packed_row_tiles_for(j);
+  const KeyRange keys{col_begin(j), std::min(col_begin(j) + cols_of(j), key_end_)};
+  if (keys.size() == 0) return {};
 
-  // Query q sees key k when -left <= k - (q + offset) <= right
-  Index query_begin = 0;
-  Index query_end = problem_.N;
+  // Query q sees key k when -left <= k - (q + offset) <= right; no side reaches farther than this
+  constexpr Index kLongestSide = 2 * kMaxSequenceLength;
+  const Index offset = problem_.diagonal(0);
   const Mask& mask = problem_.mask;
+  KeyRange queries{0, problem_.N};
   if (mask.right != Mask::kUnlimited) {
-    query_begin = std::clamp<Index>(first_key - mask.right - offset, 0, problem_.N);
+    const Index right = std::min(mask.right, kLongestSide);
+    queries.begin = std::clamp<Index>(keys.begin - right - offset, 0, problem_.N);
   }
   if (mask.left != Mask::kUnlimited) {
-    query_end = std::clamp<Index>(last_key + mask.left - offset + 1, 0, problem_.N);
+    const Index left = std::min(mask.left, kLongestSide);
+    queries.end = std::clamp<Index>(keys.end + left - offset, 0, problem_.N);
   }
-  if (query_begin >= query_end) return {};
-  return {static_cast<std::int32_t>(query_begin / tiling_.Br),
-          static_cast<std::int32_t>(ceil_div(query_end, tiling_.Br))};
+  return tiles_of(queries, tiling_.Br);
 }
 
 bool TileGrid::edge(std::int32_t i, std::int32_t j) const {
   const Index first = row_begin(i);
   const Index last = first + rows_of(i) - 1;
-  const bool all_visible = problem_.keys_of(last).begin <= col_begin(j) &&
-                           problem_.keys_of(first).end >= col_begin(j) + cols_of(j);
+  const bool all_visible = problem_.keys_of(last, batch_).begin <= col_begin(j) &&
+                           problem_.keys_of(first, batch_).end >= col_begin(j) + cols_of(j);
   return !all_visible;
 }
 

@@ -9,6 +9,15 @@
 
 namespace attnscope {
 
+/// Which steps the problem's score function has.
+struct ScoreStepFlags {
+  bool soft_cap = false;
+  bool alibi = false;
+  bool dropout = false;
+  bool operator==(const ScoreStepFlags&) const = default;
+};
+ScoreStepFlags score_steps_of(const AttentionProblem& problem);
+
 /// Choices of a schedule beside its tiling.
 struct ScheduleOptions {
   Carry carry = Carry::problem;  ///< flash1
@@ -26,6 +35,8 @@ struct ScheduleOptions {
   /// With a block mask, K_j and V_j of a column tile that no row tile computes stay in HBM; the
   /// paper loads them all the same.
   bool skip_unused_kv = false;
+  /// Those of the problem: which lines the pseudo-code has.
+  ScoreStepFlags score_steps;
 };
 
 /// Ascending tile indices: [first, past_last), or the ones that a block mask lists at the positions
@@ -68,6 +79,8 @@ class TileGrid {
   TileGrid(const AttentionProblem& problem, const Tiling& tiling, const ScheduleOptions& options);
 
   const AttentionProblem& problem() const { return problem_; }
+  /// The batch entry whose key length hides keys; 0 at first.
+  void set_batch(Index b);
   const Tiling& tiling() const { return tiling_; }
   const ScheduleOptions& options() const { return options_; }
   std::int32_t Tr() const { return Tr_; }
@@ -76,12 +89,21 @@ class TileGrid {
   TileRange row_tiles() const { return {0, Tr_}; }
   TileRange column_tiles() const { return {0, Tc_}; }
   /// Column tiles in which row tile i has a visible key: those that the mask's band crosses, and
-  /// of them those that the block mask keeps.
+  /// of them those that the block mask keeps. Of packed sequences, whose bands leave gaps, the
+  /// tiles from the first band to the last: between them may lie some that are empty().
   TileRange column_tiles_for(std::int32_t i) const;
-  /// Row tiles in which a query sees a key of column tile j.
+  /// Row tiles in which a query sees a key of column tile j; the same holds.
   TileRange row_tiles_for(std::int32_t j) const;
   /// The same as far as the mask goes, whatever the block mask keeps.
   TileRange row_tiles_in_band(std::int32_t j) const;
+  /// Nothing of tile (i, j) is visible, although it lies in the ranges above.
+  bool empty(std::int32_t i, std::int32_t j) const { return problem_.is_packed() && is_gap(i, j); }
+  /// Every key of column tile j is padding of this batch entry.
+  bool is_padding(std::int32_t j) const { return col_begin(j) >= key_end_; }
+  /// Some key is hidden from some query.
+  bool hides_keys() const {
+    return !problem_.mask.is_none() || problem_.is_packed() || key_end_ < problem_.N_kv;
+  }
   /// The mask hides a part of tile (i, j), so its scores have to be masked.
   bool edge(std::int32_t i, std::int32_t j) const;
 
@@ -121,9 +143,20 @@ class TileGrid {
   Tile dV(std::int32_t j) const { return {Tensor::dV, 1, false, 0, j}; }
   Tile dP(std::int32_t i, std::int32_t j) const { return {Tensor::dP, 1, false, i, j}; }
   Tile dS(std::int32_t i, std::int32_t j) const { return {Tensor::dS, 1, false, i, j}; }
+  Tile P_drop(std::int32_t i, std::int32_t j) const { return {Tensor::P_drop, 1, false, i, j}; }
+  Tile T(std::int32_t i, std::int32_t j) const { return {Tensor::T, 1, false, i, j}; }
 
  private:
   TileRange column_tiles_in_band(std::int32_t i) const;
+  /// Tiles of so many rows or columns that cover a range.
+  static TileRange tiles_of(const KeyRange& range, Index size) {
+    if (range.size() == 0) return {};
+    return {static_cast<std::int32_t>(range.begin / size),
+            static_cast<std::int32_t>(ceil_div(range.end, size))};
+  }
+  bool is_gap(std::int32_t i, std::int32_t j) const;
+  TileRange packed_column_tiles_for(std::int32_t i) const;
+  TileRange packed_row_tiles_for(std::int32_t j) const;
 
   AttentionProblem problem_;
   Tiling tiling_;
@@ -132,6 +165,8 @@ class TileGrid {
   std::int32_t Tc_;
   Index last_rows_;
   Index last_cols_;
+  Index batch_ = 0;
+  Index key_end_;  ///< keys beyond are padding in this batch entry
 };
 
 /// What a tensor's rows and columns are: queries or keys by d, the keys of every query head of a

@@ -4,9 +4,9 @@ namespace attnscope {
 
 std::string_view to_string(Tensor tensor) {
   constexpr std::array<std::string_view, kTensorCount> kNames = {
-      "Q",  "K",     "V",      "O",      "LSE",  "S",        "P",        "m",
-      "l",  "alpha", "m_tile", "l_tile", "beta", "O_carry",  "dO",       "dQ",
-      "dK", "dV",    "dP",     "dS",     "D",    "dQ_accum", "dK_heads", "dV_heads"};
+      "Q",     "K",      "V",      "O",        "LSE",      "S",        "P",      "m",  "l",
+      "alpha", "m_tile", "l_tile", "beta",     "O_carry",  "dO",       "dQ",     "dK", "dV",
+      "dP",    "dS",     "D",      "dQ_accum", "dK_heads", "dV_heads", "P_drop", "T"};
   return kNames[static_cast<std::size_t>(tensor)];
 }
 
@@ -35,7 +35,12 @@ std::string_view to_string(OpKind kind) {
                                                                  "add_row_dot",
                                                                  "softmax_gradient",
                                                                  "add",
-                                                                 "atomic_add"};
+                                                                 "atomic_add",
+                                                                 "soft_cap",
+                                                                 "soft_cap_slope",
+                                                                 "alibi",
+                                                                 "dropout",
+                                                                 "multiply"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -14,14 +14,16 @@ namespace attnscope {
 /// Every tensor of every algorithm, by the papers' names. m_tile, l_tile and beta are flash1's
 /// m~_ij, l~_ij and exp(m~_ij - m_i_new); O_carry is its O in fp32 between passes over j. dQ_accum
 /// is dQ in fp32 while thread blocks add to it; dK_heads, dV_heads are the gradients of each query
-/// head of a group, before they are summed.
+/// head of a group, before they are summed. P_drop is P~, P after dropout, where P is needed too; T
+/// is the derivative of the soft cap.
 // clang-format off
 enum class Tensor : std::uint8_t {
   Q, K, V, O, LSE, S, P, m, l, alpha, m_tile, l_tile, beta, O_carry,
   dO, dQ, dK, dV, dP, dS, D, dQ_accum, dK_heads, dV_heads,
+  P_drop, T,
 };
 // clang-format on
-inline constexpr int kTensorCount = 24;
+inline constexpr int kTensorCount = 26;
 
 std::string_view to_string(Tensor tensor);
 
@@ -77,8 +79,13 @@ enum class OpKind : std::uint8_t {
   softmax_gradient,  ///< dest = source0 * (source1 - source2), source2 row-wise: dS = P (dP - D)
   add,               ///< dest += source
   atomic_add,        ///< dest (HBM) += source (on chip), whoever else adds
+  soft_cap,          ///< dest = cap tanh(dest / cap)
+  soft_cap_slope,    ///< dest = 1 - (source / cap)^2, of capped scores
+  alibi,             ///< dest -= slope |k - (q + N_kv - N)|
+  dropout,           ///< dest = Z * source, element by element: Z is 0 or 1 / (1 - p)
+  multiply,          ///< dest *= source, element by element
 };
-inline constexpr int kOpKindCount = 25;
+inline constexpr int kOpKindCount = 30;
 
 std::string_view to_string(OpKind kind);
 

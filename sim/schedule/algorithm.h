@@ -2,6 +2,7 @@
 /// number of thread blocks and the program of one block, with the pseudo-code that it stands for.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,12 +12,23 @@
 
 namespace attnscope {
 
+/// The step of the score function that a line of pseudo-code belongs to; `no_dropout` is a line
+/// that dropout replaces.
+enum class ScoreStep : std::uint8_t { always, soft_cap, alibi, dropout, no_dropout };
+
 /// One line of pseudo-code. Control lines (loops) are not the line of any operation.
 struct PseudoLine {
   int indent = 0;
   std::string_view text;
   std::string_view why;  ///< one sentence: why this step is there
   bool control = false;
+  ScoreStep step = ScoreStep::always;
+};
+
+/// The lines of a launch's pseudo-code that a problem has, and the number there of every line.
+struct ShownCode {
+  std::vector<PseudoLine> lines;
+  std::vector<std::uint8_t> line_numbers;
 };
 
 /// A kernel launch. HBM persists between launches; a launch ends with a grid-wide barrier.
@@ -30,6 +42,16 @@ struct Launch {
   bool paper_counts_operands_once = false;
   /// Runs once for each KV head, after the last query head of its group.
   bool once_per_kv_head = false;
+  /// Owns `pseudo_code` where make_pass() left lines out of it.
+  std::shared_ptr<const ShownCode> shown = nullptr;
+
+  /// Writes one thread block's program.
+  void run(const TileGrid& tiles, Index block, Program& out) const {
+    out.number_lines(shown ? std::span<const std::uint8_t>(shown->line_numbers)
+                           : std::span<const std::uint8_t>());
+    program(tiles, block, out);
+    out.flush();
+  }
 };
 
 /// The value that an HBM tensor has before the first launch (the papers' initialisation lines: set
@@ -59,7 +81,8 @@ struct Algorithm {
   bool carries_output = false;
 };
 
-/// The launches of a pass; of both passes, in order, for PassKind::both.
+/// The launches of a pass; of both passes, in order, for PassKind::both. Their pseudo-code has the
+/// lines of those steps of the score function that the options name.
 Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options);
 
 /// The plain grid of a launch: tiles of Br x Bc.

@@ -7,6 +7,7 @@
 #include "sim/schedule/flash1_forward.h"
 #include "sim/schedule/flash2_backward.h"
 #include "sim/schedule/flash2_forward.h"
+#include "sim/schedule/score_steps.h"
 #include "sim/schedule/standard_backward.h"
 #include "sim/schedule/standard_forward.h"
 
@@ -45,7 +46,9 @@ Index block_per_tile(const TileGrid& grid) {
   return Index{grid.Tr()} * grid.Tc();
 }
 
-Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options) {
+namespace {
+
+Pass whole_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options) {
   if (pass == PassKind::forward) return algorithm.forward(options);
   if (pass == PassKind::backward) return algorithm.backward(options);
   Pass both = algorithm.forward(options);
@@ -54,6 +57,14 @@ Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions&
   both.initial_values.insert(both.initial_values.end(), backward.initial_values.begin(),
                              backward.initial_values.end());
   return both;
+}
+
+}  // namespace
+
+Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options) {
+  Pass made = whole_pass(algorithm, pass, options);
+  show_only_taken_steps(options.score_steps, made);
+  return made;
 }
 
 std::span<const Algorithm> algorithms() {

@@ -1,6 +1,7 @@
 #include "sim/schedule/flash1_backward.h"
 
 #include "sim/schedule/gradients.h"
+#include "sim/schedule/score_steps.h"
 
 namespace attnscope {
 
@@ -8,8 +9,9 @@ namespace {
 
 // clang-format off
 enum Line : std::uint8_t {
-  for_columns, load_kv, start, for_rows, load_row, compute_scores, apply_mask, compute_p, update_dv,
-  compute_dp, compute_d, compute_ds, update_dq, store_dq, update_dk, write_back,
+  for_columns, load_kv, start, for_rows, load_row, compute_scores, cap_s, bias_s, apply_mask, compute_p,
+  drop_p, update_dv, update_dv_dropped, compute_dp, drop_dp, compute_d, compute_ds, slope_ds,
+  update_dq, store_dq, update_dk, write_back,
 };
 // clang-format on
 
@@ -22,13 +24,21 @@ constexpr PseudoLine kPseudoCode[] = {
     {2, "load Q_i, O_i, dO_i, dQ_i, l_i, m_i", "Streamed once for every column tile."},
     {2, "S = scale · Q_i K_jᵀ",
      "Recomputed: storing N × N scores would cost more than this product."},
+    soft_cap_slope_line(2),
+    alibi_line(2),
     {2, "mask S", "Only tiles that the edge of the mask cuts."},
     {2, "P = exp(S - m_i) / l_i", "The normalised probabilities, from the two saved statistics."},
-    {2, "dV_j = dV_j + Pᵀ dO_i", "O = P V, so the gradient of V sums P's columns."},
+    drop_again_line(2),
+    {2, "dV_j = dV_j + Pᵀ dO_i", "O = P V, so the gradient of V sums P's columns.", false,
+     ScoreStep::no_dropout},
+    {2, "dV_j = dV_j + P~ᵀ dO_i", "O = P~ V, so the gradient of V sums P~'s columns.", false,
+     ScoreStep::dropout},
     {2, "dP = dO_i V_jᵀ", "The gradient of the probabilities."},
+    drop_gradient_line(2),
     {2, "D_i = rowsum(dO_i ∘ O_i)",
      "Equal to rowsum(P ∘ dP); computed anew for every column tile, as the paper has it."},
     {2, "dS = P ∘ (dP - D_i)", "The softmax's gradient."},
+    cap_gradient_line(2),
     {2, "dQ_i = dQ_i + scale · dS K_j", "Added to what earlier column tiles left."},
     {2, "store dQ_i", "The whole of dQ goes back to HBM for every column tile."},
     {2, "dK_j = dK_j + scale · dSᵀ Q_i", "Stays on chip."},
@@ -53,23 +63,21 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
   // Recompute P
   program.at(compute_scores);
   program.scores(g.S(i, j), g.Q(i), g.K(j));
-  if (g.edge(i, j)) {
-    program.at(apply_mask);
-    program.mask(g.S(i, j));
-  }
+  shape_scores_keeping_slope(g, g.S(i, j), g.edge(i, j), {cap_s, bias_s, apply_mask}, program);
   program.at(compute_p);
   program.exp(g.P(i, j), last_use(g.S(i, j)), last_use(g.m(i)));
   program.normalize(g.P(i, j), last_use(g.l(i)));
 
   // Send dO back through O = P V and through the softmax
-  program.at(update_dv);
-  program.accumulate_transposed(g.dV(j), g.P(i, j), g.dO(i));
+  add_to_dv(g, i, j, {drop_p, update_dv, update_dv_dropped}, program);
   program.at(compute_dp);
   program.product_transposed(g.dP(i, j), g.dO(i), g.V(j));
+  drop(g, g.dP(i, j), drop_dp, program);
   program.at(compute_d);
   program.row_dot(g.D(i), last_use(g.dO(i)), last_use(g.O(i)));
   program.at(compute_ds);
   program.softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)), last_use(g.D(i)));
+  apply_cap_slope(g, g.dS(i, j), slope_ds, program);
   program.at(update_dq);
   program.gradient_product(g.dQ(i), g.dS(i, j), g.K(j));
   program.at(store_dq);
@@ -87,7 +95,9 @@ void flash1_backward(const TileGrid& g, Index /*block*/, Program& program) {
     program.at(start);
     program.fill_zero(g.dK(j));
     program.fill_zero(g.dV(j));
-    for (const std::int32_t i : g.row_tiles_for(j)) visit_row_tile(g, i, j, program);
+    for (const std::int32_t i : g.row_tiles_for(j)) {
+      if (!g.empty(i, j)) visit_row_tile(g, i, j, program);
+    }
     program.at(write_back);
     store_key_gradients(g, j, program);
   }

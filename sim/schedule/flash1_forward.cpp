@@ -2,14 +2,16 @@
 
 #include <limits>
 
+#include "sim/schedule/score_steps.h"
+
 namespace attnscope {
 
 namespace {
 
 // clang-format off
 enum Line : std::uint8_t {
-  for_columns, load_kv, for_rows, load_row, compute_scores, apply_mask, compute_tile, update_m,
-  rescale_old, update_l, update_o, write_o, write_statistics,
+  for_columns, load_kv, for_rows, load_row, compute_scores, cap_s, bias_s, apply_mask, compute_tile,
+  update_m, rescale_old, update_l, drop_p, update_o, write_o, write_statistics,
 };
 // clang-format on
 
@@ -23,6 +25,8 @@ constexpr PseudoLine kPseudoCode[] = {
      "What earlier column tiles contributed to row tile i waits in HBM."},
     {2, "S = scale · Q_i K_jᵀ",
      "The scores of one tile live on chip only; the N × N matrix is never stored."},
+    soft_cap_line(2),
+    alibi_line(2),
     {2, "mask S", "Only tiles that the edge of the mask cuts; those that it empties were skipped."},
     {2, "m~ = rowmax S; P~ = exp(S - m~); l~ = rowsum P~",
      "The softmax of this tile alone, as if no other keys existed."},
@@ -31,6 +35,7 @@ constexpr PseudoLine kPseudoCode[] = {
     {2, "O_i = (alpha · l_i) · O_i",
      "O was stored normalised: times its old sum, and alpha, it is a sum against the new maximum."},
     {2, "l_i = alpha · l_i + beta · l~", "Both sums against the new maximum."},
+    drop_probabilities_line(2),
     {2, "O_i = (O_i + beta · P~ V_j) / l_i",
      "Normalised in every step; FlashAttention-2 leaves this division to the end."},
     {2, "store O_i", "The whole of O goes back to HBM for every column tile."},
@@ -76,10 +81,7 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
   program.load(g.m(i));
   program.at(compute_scores);
   program.scores(g.S(i, j), last_use(g.Q(i)), g.K(j));
-  if (g.edge(i, j)) {
-    program.at(apply_mask);
-    program.mask(g.S(i, j));
-  }
+  shape_scores(g, g.S(i, j), g.edge(i, j), {cap_s, bias_s, apply_mask}, program);
 
   // Take the softmax of this tile alone
   program.at(compute_tile);
@@ -97,6 +99,7 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
   program.at(update_l);
   program.rescale(l_tile, beta);
   program.add_row_sum(g.l(i), last_use(l_tile));
+  drop(g, g.P(i, j), drop_p, program);
   program.at(update_o);
   program.rescale(g.P(i, j), last_use(beta));
   program.accumulate(g.O(i), last_use(g.P(i, j)), g.V(j));
@@ -120,7 +123,9 @@ void flash1_forward(const TileGrid& g, Index /*block*/, Program& program) {
     program.at(load_kv);
     program.load(g.K(j));
     program.load(g.V(j));
-    for (const std::int32_t i : row_tiles) visit_row_tile(g, i, j, program);
+    for (const std::int32_t i : row_tiles) {
+      if (!g.empty(i, j)) visit_row_tile(g, i, j, program);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #include "sim/schedule/flash2_backward.h"
 
 #include "sim/schedule/gradients.h"
+#include "sim/schedule/score_steps.h"
 
 namespace attnscope {
 
@@ -9,8 +10,9 @@ namespace {
 // clang-format off
 enum PreprocessLine : std::uint8_t { pre_rows, load_o, compute_d, store_d, zero_dq };
 enum Line : std::uint8_t {
-  for_columns, load_kv, start, for_rows, load_row, compute_scores, apply_mask, compute_p, update_dv,
-  compute_dp, compute_ds, update_dq, update_dk, write_back,
+  for_columns, load_kv, start, for_rows, load_row, compute_scores, cap_s, bias_s, apply_mask, compute_p,
+  drop_p, update_dv, update_dv_dropped, compute_dp, drop_dp, compute_ds, slope_ds, update_dq,
+  update_dk, write_back,
 };
 // clang-format on
 
@@ -35,11 +37,19 @@ constexpr PseudoLine kPseudoCode[] = {
      "LSE and D are all that the forward pass left of the softmax."},
     {2, "S = scale · Q_i K_jᵀ",
      "Recomputed: storing N × N scores would cost more than this product."},
+    soft_cap_slope_line(2),
+    alibi_line(2),
     {2, "mask S", "Only tiles that the edge of the mask cuts."},
     {2, "P = exp(S - LSE_i)", "The normalised probabilities at once: no second look at the row."},
-    {2, "dV_j = dV_j + Pᵀ dO_i", "O = P V, so the gradient of V sums P's columns."},
+    drop_again_line(2),
+    {2, "dV_j = dV_j + Pᵀ dO_i", "O = P V, so the gradient of V sums P's columns.", false,
+     ScoreStep::no_dropout},
+    {2, "dV_j = dV_j + P~ᵀ dO_i", "O = P~ V, so the gradient of V sums P~'s columns.", false,
+     ScoreStep::dropout},
     {2, "dP = dO_i V_jᵀ", "The gradient of the probabilities."},
+    drop_gradient_line(2),
     {2, "dS = P ∘ (dP - D_i)", "The softmax's gradient; D is its row sum, known in advance."},
+    cap_gradient_line(2),
     {2, "dQ_i = dQ_i + scale · dS K_j, atomically in HBM",
      "Row tile i gets a part from every column tile's block, so the adds have to be atomic."},
     {2, "dK_j = dK_j + scale · dSᵀ Q_i", "Stays on chip."},
@@ -72,6 +82,7 @@ void flash2_backward(const TileGrid& g, Index block, Program& program) {
   program.fill_zero(g.dV(j));
 
   for (const std::int32_t i : g.row_tiles_for(j)) {
+    if (g.empty(i, j)) continue;
     const Tile dQ_part = g.row_tile(Tensor::dQ_accum, i);
     program.at(load_row);
     program.load(g.Q(i));
@@ -82,21 +93,19 @@ void flash2_backward(const TileGrid& g, Index block, Program& program) {
     // Recompute P
     program.at(compute_scores);
     program.scores(g.S(i, j), g.Q(i), g.K(j));
-    if (g.edge(i, j)) {
-      program.at(apply_mask);
-      program.mask(g.S(i, j));
-    }
+    shape_scores_keeping_slope(g, g.S(i, j), g.edge(i, j), {cap_s, bias_s, apply_mask}, program);
     program.at(compute_p);
     program.exp(g.P(i, j), last_use(g.S(i, j)), last_use(g.LSE(i)));
 
     // Send dO back through O = P V and through the softmax
-    program.at(update_dv);
-    program.accumulate_transposed(g.dV(j), g.P(i, j), g.dO(i));
+    add_to_dv(g, i, j, {drop_p, update_dv, update_dv_dropped}, program);
     program.at(compute_dp);
     program.product_transposed(g.dP(i, j), last_use(g.dO(i)), g.V(j));
+    drop(g, g.dP(i, j), drop_dp, program);
     program.at(compute_ds);
     program.softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)),
                              last_use(g.D(i)));
+    apply_cap_slope(g, g.dS(i, j), slope_ds, program);
     program.at(update_dq);
     program.fill_zero(dQ_part);
     program.gradient_product(dQ_part, g.dS(i, j), g.K(j));

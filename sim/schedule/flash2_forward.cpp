@@ -1,13 +1,15 @@
 #include "sim/schedule/flash2_forward.h"
 
+#include "sim/schedule/score_steps.h"
+
 namespace attnscope {
 
 namespace {
 
 // clang-format off
 enum Line : std::uint8_t {
-  for_rows, load_q, start, for_columns, load_kv, compute_scores, apply_mask, update_m, compute_p,
-  update_l, update_o, finish_o, finish_lse, write_back,
+  for_rows, load_q, start, for_columns, load_kv, compute_scores, cap_s, bias_s, apply_mask, update_m,
+  compute_p, update_l, drop_p, update_o, finish_o, finish_lse, write_back,
 };
 // clang-format on
 
@@ -23,12 +25,15 @@ constexpr PseudoLine kPseudoCode[] = {
      "Every row tile reads K and V again: this is the traffic that the L2 cache absorbs."},
     {2, "S = scale · Q_i K_jᵀ",
      "The scores of one tile live on chip only; the N × N matrix is never stored."},
+    soft_cap_line(2),
+    alibi_line(2),
     {2, "mask S", "Only tiles that the edge of the mask cuts; those that it empties were skipped."},
     {2, "m_prev = m_i; m_i = max(m_prev, rowmax S); alpha = exp(m_prev - m_i)",
      "Subtracting the largest score seen so far keeps every exponential at most 1."},
     {2, "P = exp(S - m_i)", "The numerators of the softmax, against the maximum known by now."},
     {2, "l_i = alpha · l_i + rowsum P",
      "The old sum was taken against the old maximum; alpha brings it to the new one."},
+    drop_probabilities_line(2),
     {2, "O_i = alpha · O_i + P V_j",
      "O was summed against the old row maximum; alpha brings it to the new one, so P never has to "
      "exist as a whole row."},
@@ -51,15 +56,13 @@ void flash2_forward(const TileGrid& g, Index block, Program& program) {
   program.fill_minus_inf(g.m(i));
 
   for (const std::int32_t j : g.column_tiles_for(i)) {
+    if (g.empty(i, j)) continue;
     program.at(load_kv);
     program.load(g.K(j));  // into its slot: the tile before it is poisoned
     program.load(g.V(j));
     program.at(compute_scores);
     program.scores(g.S(i, j), g.Q(i), g.K(j));
-    if (g.edge(i, j)) {
-      program.at(apply_mask);
-      program.mask(g.S(i, j));
-    }
+    shape_scores(g, g.S(i, j), g.edge(i, j), {cap_s, bias_s, apply_mask}, program);
 
     // Fold the new scores into the running softmax
     program.at(update_m);
@@ -69,6 +72,7 @@ void flash2_forward(const TileGrid& g, Index block, Program& program) {
     program.at(update_l);
     program.rescale(g.l(i), g.alpha(i));  // l was summed against the old m
     program.add_row_sum(g.l(i), g.P(i, j));
+    drop(g, g.P(i, j), drop_p, program);
     program.at(update_o);
     program.rescale(g.O(i), last_use(g.alpha(i)));
     program.accumulate(g.O(i), last_use(g.P(i, j)), g.V(j));

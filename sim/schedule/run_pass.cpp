@@ -4,6 +4,8 @@
 #include <numeric>
 #include <random>
 
+#include "reference/check.h"
+
 namespace attnscope {
 
 std::vector<Index> BlockOrder::sequence(Index count) const {
@@ -23,8 +25,7 @@ void run_block(const Launch& launch, const TileGrid& grid, const BlockId& id, Pr
                std::span<Observer* const> observers) {
   for (Observer* observer : observers) observer->begin_block(id);
   program.begin_block(id);
-  launch.program(grid, id.block, program);
-  program.flush();
+  launch.run(grid, id.block, program);
   for (Observer* observer : observers) observer->end_block();
 }
 
@@ -32,10 +33,12 @@ void run_block(const Launch& launch, const TileGrid& grid, const BlockId& id, Pr
 
 void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
               std::span<Observer* const> observers) {
+  ATTNSCOPE_CHECK((run.options.score_steps == score_steps_of(run.problem)), ==, true);
   const bool last_of_group = (head + 1) % run.problem.heads_per_kv_head() == 0;
   for (const Launch& launch : pass.launches) {
     if (launch.once_per_kv_head && !last_of_group) continue;
-    const TileGrid grid = launch.grid(run.problem, run.tiling, run.options);
+    TileGrid grid = launch.grid(run.problem, run.tiling, run.options);
+    grid.set_batch(batch);
     Program program(observers);
     for (Observer* observer : observers) observer->begin_launch(launch.name, grid);
     const Index count = launch.blocks_per_head(grid);

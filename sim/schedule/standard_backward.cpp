@@ -1,18 +1,21 @@
 #include "sim/schedule/standard_backward.h"
 
 #include "sim/schedule/gradients.h"
+#include "sim/schedule/score_steps.h"
 
 namespace attnscope {
 
 namespace {
 
 // clang-format off
-enum DvLine : std::uint8_t { dv_columns, dv_start, dv_rows, dv_load, dv_product, dv_store };
+enum DvLine : std::uint8_t { dv_columns, dv_start, dv_rows, dv_load, dv_load_dropped, dv_product, dv_store };
 enum DpLine : std::uint8_t { dp_tiles, dp_load, dp_product, dp_store };
-enum DsLine : std::uint8_t { ds_rows, ds_load, ds_dot, ds_gradient, ds_store };
+enum DsLine : std::uint8_t {
+  ds_rows, ds_load, ds_drop, ds_dot, ds_gradient, ds_load_s, ds_cap, ds_slope, ds_store,
+};
 enum DsSweepLine : std::uint8_t {
-  sweep_rows, sweep_start, first_sweep, first_load, first_dot, second_sweep, second_load,
-  second_gradient, second_store,
+  sweep_rows, sweep_start, first_sweep, first_load, first_drop, first_dot, second_sweep,
+  second_load, second_drop, second_gradient, second_load_s, second_cap, second_slope, second_store,
 };
 enum DqLine : std::uint8_t { dq_rows, dq_start, dq_columns, dq_load, dq_product, dq_store };
 enum DkLine : std::uint8_t { dk_columns, dk_start, dk_rows, dk_load, dk_product, dk_store };
@@ -22,7 +25,10 @@ constexpr PseudoLine kDvPseudoCode[] = {
     {0, "for each column tile j, in parallel", "A tiled matrix product.", true},
     {1, "dV_j = 0", "The sum over the queries starts empty."},
     {1, "for each row tile i", "The sum over the queries.", true},
-    {2, "load P_ij, dO_i", "The stored probabilities come back from HBM."},
+    {2, "load P_ij, dO_i", "The stored probabilities come back from HBM.", false,
+     ScoreStep::no_dropout},
+    {2, "load P~_ij, dO_i", "What dropout left of the probabilities comes back from HBM.", false,
+     ScoreStep::dropout},
     {2, "dV_j = dV_j + P_ijᵀ dO_i", "O = P V, so the gradient of V sums P's columns."},
     {1, "store dV_j", "The first gradient."},
 };
@@ -32,11 +38,19 @@ constexpr PseudoLine kDpPseudoCode[] = {
     {1, "dP_ij = dO_i V_jᵀ", "The gradient of the probabilities."},
     {1, "store dP_ij", "N × N more values in HBM."},
 };
+constexpr PseudoLine load_scores_line(int indent) {
+  return {indent, "load S", "The cap's derivative needs the N × N scores once more.", false,
+          ScoreStep::soft_cap};
+}
 constexpr PseudoLine kDsPseudoCode[] = {
     {0, "for each group of rows i, in parallel", "Rows are independent.", true},
     {1, "load P_i, dP_i (whole rows)", "Two N × N matrices come back from HBM."},
+    drop_gradient_line(1),
     {1, "D = rowsum(P_i ∘ dP_i)", "What the whole row contributes to each of its elements."},
     {1, "dS_i = P_i ∘ (dP_i - D)", "The softmax's gradient."},
+    load_scores_line(1),
+    soft_cap_slope_line(1),
+    cap_gradient_line(1),
     {1, "store dS_i", "N × N values to HBM again."},
 };
 constexpr PseudoLine kDsSweepPseudoCode[] = {
@@ -44,10 +58,15 @@ constexpr PseudoLine kDsSweepPseudoCode[] = {
     {1, "D = 0", "The rows are too long for the registers, so they are swept in panels."},
     {1, "for each panel j", "First sweep: the row sums.", true},
     {2, "load P_ij, dP_ij", "First read."},
+    drop_gradient_line(2),
     {2, "D = D + rowsum(P_ij ∘ dP_ij)", "What the whole row contributes to each of its elements."},
     {1, "for each panel j", "Second sweep: the gradient.", true},
     {2, "load P_ij, dP_ij", "Second read."},
+    drop_gradient_line(2),
     {2, "dS_ij = P_ij ∘ (dP_ij - D)", "The softmax's gradient."},
+    load_scores_line(2),
+    soft_cap_slope_line(2),
+    cap_gradient_line(2),
     {2, "store dS_ij", "N × N values to HBM again."},
 };
 constexpr PseudoLine kDqPseudoCode[] = {
@@ -72,14 +91,27 @@ void standard_dv(const TileGrid& g, Index block, Program& program) {
   program.at(dv_start);
   program.fill_zero(g.dV(j));
   for (const std::int32_t i : g.row_tiles()) {
-    program.at(dv_load);
-    program.load(g.P(i, j));
+    const bool drops = g.problem().score.has_dropout();
+    const Tile P = drops ? g.P_drop(i, j) : g.P(i, j);
+    program.at(drops ? dv_load_dropped : dv_load);
+    program.load(P);
     program.load(g.dO(i));
     program.at(dv_product);
-    program.accumulate_transposed(g.dV(j), last_use(g.P(i, j)), last_use(g.dO(i)));
+    program.accumulate_transposed(g.dV(j), last_use(P), last_use(g.dO(i)));
   }
   program.at(dv_store);
   store_key_gradient(g, g.dV(j), program);
+}
+
+/// dS = dS o T, from the scores that the forward pass stored; `dS` may lie in another slot.
+void pass_through_cap(const TileGrid& g, Tile dS, std::uint8_t load_line, std::uint8_t cap_line,
+                      std::uint8_t slope_line, Program& program) {
+  if (!g.problem().score.soft_cap) return;
+  const Tile S = g.S(dS.i, dS.j);
+  program.at(load_line);
+  program.load(S);
+  cap_keeping_slope(g, S, cap_line, program);
+  apply_cap_slope(g, dS, slope_line, program);
 }
 
 void standard_dp(const TileGrid& g, Index block, Program& program) {
@@ -101,10 +133,12 @@ void standard_ds(const TileGrid& g, Index block, Program& program) {
   program.at(ds_load);
   program.load(P);
   program.load(dP);
+  drop(g, dP, ds_drop, program);
   program.at(ds_dot);
   program.row_dot(g.D(i), P, dP);
   program.at(ds_gradient);
   program.softmax_gradient(dP, last_use(P), dP, last_use(g.D(i)));  // in place
+  pass_through_cap(g, dP, ds_load_s, ds_cap, ds_slope, program);
   program.at(ds_store);
   program.store(last_use(dP), g.dS(i, kAllColumns).in_hbm());
 }
@@ -117,6 +151,7 @@ void standard_ds_two_sweeps(const TileGrid& g, Index block, Program& program) {
     program.at(first_load);
     program.load(g.P(i, j));
     program.load(g.dP(i, j));
+    drop(g, g.dP(i, j), first_drop, program);
     program.at(first_dot);
     program.add_row_dot(g.D(i), last_use(g.P(i, j)), last_use(g.dP(i, j)));
   }
@@ -124,8 +159,10 @@ void standard_ds_two_sweeps(const TileGrid& g, Index block, Program& program) {
     program.at(second_load);
     program.load(g.P(i, j));
     program.load(g.dP(i, j));
+    drop(g, g.dP(i, j), second_drop, program);
     program.at(second_gradient);
     program.softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)), g.D(i));
+    pass_through_cap(g, g.dS(i, j), second_load_s, second_cap, second_slope, program);
     program.at(second_store);
     program.store(last_use(g.dS(i, j)));
   }

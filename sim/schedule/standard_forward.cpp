@@ -1,5 +1,7 @@
 #include "sim/schedule/standard_forward.h"
 
+#include "sim/schedule/score_steps.h"
+
 namespace attnscope {
 
 namespace {
@@ -7,14 +9,16 @@ namespace {
 // clang-format off
 enum ScoresLine : std::uint8_t { for_tiles, load_qk, compute_scores, store_s };
 enum SoftmaxLine : std::uint8_t {
-  for_row_groups, load_s, mask_s, find_m, compute_p, find_l, normalize_p, write_lse, store_p,
+  for_row_groups, load_s, cap_s, bias_s, mask_s, find_m, compute_p, find_l, normalize_p, write_lse,
+  store_p, store_dropped,
 };
 enum SweepLine : std::uint8_t {
-  sweep_rows, sweep_start, first_sweep, first_load, first_mask, first_max, first_exp, first_sum,
-  second_sweep, second_load, second_mask, second_exp, second_normalize, second_store, sweep_lse,
+  sweep_rows, sweep_start, first_sweep, first_load, first_cap, first_bias, first_mask, first_max,
+  first_exp, first_sum, second_sweep, second_load, second_cap, second_bias, second_mask, second_exp,
+  second_normalize, second_store, second_dropped, sweep_lse,
 };
 enum OutputLine : std::uint8_t {
-  for_rows, start_o, for_columns, load_pv, add_product, store_o,
+  for_rows, start_o, for_columns, load_pv, load_dropped, add_product, store_o,
 };
 // clang-format on
 
@@ -28,9 +32,17 @@ constexpr PseudoLine kScoresPseudoCode[] = {
     {1, "store S_ij", "N × N scores go to HBM: the traffic that FlashAttention removes."},
 };
 
+constexpr PseudoLine dropped_line(int indent) {
+  return {indent, "P~ = dropout(P); store P~",
+          "N × N values more: the products read P~, the softmax's gradient needs P.", false,
+          ScoreStep::dropout};
+}
+
 constexpr PseudoLine kSoftmaxPseudoCode[] = {
     {0, "for each group of rows i, in parallel", "Rows are independent.", true},
     {1, "load S_i (whole rows)", "All N × N scores come back from HBM."},
+    soft_cap_line(1),
+    alibi_line(1),
     {1, "mask S_i", kWhyMask},
     {1, "m = rowmax S_i", "Subtracting the row's largest score keeps every exponential at most 1."},
     {1, "P_i = exp(S_i - m), in place", "The numerators of the softmax."},
@@ -38,6 +50,7 @@ constexpr PseudoLine kSoftmaxPseudoCode[] = {
     {1, "P_i = P_i / l", "Every row of P sums to 1."},
     {1, "store LSE_i = m + log l", "Asked for by the caller; the paper's algorithm has no LSE."},
     {1, "store P_i", "N × N probabilities go to HBM."},
+    dropped_line(1),
 };
 
 constexpr PseudoLine kTwoSweepPseudoCode[] = {
@@ -45,6 +58,8 @@ constexpr PseudoLine kTwoSweepPseudoCode[] = {
     {1, "l = 0; m = -inf", "A row of S is too long for the registers, so it is swept in panels."},
     {1, "for each column tile j", "First sweep: the maximum and the sum.", true},
     {2, "load S_ij", "First read of S."},
+    soft_cap_line(2),
+    alibi_line(2),
     {2, "mask S_ij", kWhyMask},
     {2, "m_prev = m; m = max(m_prev, rowmax S_ij); alpha = exp(m_prev - m)",
      "The online softmax, because the row does not fit."},
@@ -52,10 +67,13 @@ constexpr PseudoLine kTwoSweepPseudoCode[] = {
     {2, "l = alpha · l + rowsum P", "The old sum, brought to the new maximum, and the new one."},
     {1, "for each column tile j", "Second sweep: the probabilities.", true},
     {2, "load S_ij", "Second read of S."},
+    soft_cap_line(2),
+    alibi_line(2),
     {2, "mask S_ij", kWhyMask},
     {2, "P_ij = exp(S_ij - m)", "The numerators, against the final maximum."},
     {2, "P_ij = P_ij / l", "Every row of P sums to 1."},
     {2, "store P_ij", "N × N probabilities go to HBM."},
+    dropped_line(2),
     {1, "store LSE_i = m + log l", "Asked for by the caller; the paper's algorithm has no LSE."},
 };
 
@@ -63,10 +81,25 @@ constexpr PseudoLine kOutputPseudoCode[] = {
     {0, "for each row tile i, in parallel", "A tiled matrix product again.", true},
     {1, "O_i = 0", "The sum over the keys starts empty."},
     {1, "for each column tile j", "The sum over the keys.", true},
-    {2, "load P_ij, V_j", "All N × N probabilities come back; V is read by every row tile."},
+    {2, "load P_ij, V_j", "All N × N probabilities come back; V is read by every row tile.", false,
+     ScoreStep::no_dropout},
+    {2, "load P~_ij, V_j", "What dropout left of N × N probabilities comes back.", false,
+     ScoreStep::dropout},
     {2, "O_i = O_i + P_ij V_j", "The second of two matrix products."},
     {1, "store O_i", "The output."},
 };
+
+/// Stores P, and its dropped twin where the problem drops.
+void store_probabilities(const TileGrid& g, Tile on_chip, std::uint8_t line,
+                         std::uint8_t dropped_line_number, Program& program) {
+  const Tile P = g.P(on_chip.i, on_chip.j).in_hbm();
+  const bool drops = g.problem().score.has_dropout();
+  program.at(line);
+  program.store(drops ? on_chip : last_use(on_chip), P);
+  if (!drops) return;
+  drop(g, on_chip, dropped_line_number, program);
+  program.store(last_use(on_chip), g.P_drop(on_chip.i, on_chip.j).in_hbm());
+}
 
 void write_lse_if_asked(const TileGrid& g, std::int32_t i, std::uint8_t line, Program& program) {
   if (!g.options().standard_writes_lse) return;
@@ -94,10 +127,7 @@ void standard_softmax(const TileGrid& g, Index block, Program& program) {
   const Tile rows = g.S(i, kAllColumns);
   program.at(load_s);
   program.load(rows);
-  if (!g.problem().mask.is_none()) {
-    program.at(mask_s);
-    program.mask(rows);
-  }
+  shape_scores(g, rows, g.hides_keys(), {cap_s, bias_s, mask_s}, program);
   program.at(find_m);
   program.row_max(g.m(i), rows);
   program.at(compute_p);
@@ -107,13 +137,12 @@ void standard_softmax(const TileGrid& g, Index block, Program& program) {
   program.at(normalize_p);
   program.normalize(rows, g.l(i));
   write_lse_if_asked(g, i, write_lse, program);
-  program.at(store_p);
-  program.store(last_use(rows), g.P(i, kAllColumns).in_hbm());
+  store_probabilities(g, rows, store_p, store_dropped, program);
 }
 
 void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
-  const bool masked = !g.problem().mask.is_none();
+  const bool masked = g.hides_keys();
   program.at(sweep_start);
   program.fill_zero(g.l(i));
   program.fill_minus_inf(g.m(i));
@@ -122,10 +151,7 @@ void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& progra
   for (const std::int32_t j : g.column_tiles()) {
     program.at(first_load);
     program.load(g.S(i, j));
-    if (masked) {
-      program.at(first_mask);
-      program.mask(g.S(i, j));
-    }
+    shape_scores(g, g.S(i, j), masked, {first_cap, first_bias, first_mask}, program);
     program.at(first_max);
     program.running_max(g.m(i), g.alpha(i), g.S(i, j));
     program.at(first_exp);
@@ -139,16 +165,12 @@ void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& progra
   for (const std::int32_t j : g.column_tiles()) {
     program.at(second_load);
     program.load(g.S(i, j));
-    if (masked) {
-      program.at(second_mask);
-      program.mask(g.S(i, j));
-    }
+    shape_scores(g, g.S(i, j), masked, {second_cap, second_bias, second_mask}, program);
     program.at(second_exp);
     program.exp(g.P(i, j), last_use(g.S(i, j)), g.m(i));
     program.at(second_normalize);
     program.normalize(g.P(i, j), g.l(i));
-    program.at(second_store);
-    program.store(last_use(g.P(i, j)));
+    store_probabilities(g, g.P(i, j), second_store, second_dropped, program);
   }
   write_lse_if_asked(g, i, sweep_lse, program);
 }
@@ -158,11 +180,13 @@ void standard_output(const TileGrid& g, Index block, Program& program) {
   program.at(start_o);
   program.fill_zero(g.O(i));
   for (const std::int32_t j : g.column_tiles()) {
-    program.at(load_pv);
-    program.load(g.P(i, j));
+    const bool drops = g.problem().score.has_dropout();
+    const Tile P = drops ? g.P_drop(i, j) : g.P(i, j);
+    program.at(drops ? load_dropped : load_pv);
+    program.load(P);
     program.load(g.V(j));
     program.at(add_product);
-    program.accumulate(g.O(i), last_use(g.P(i, j)), last_use(g.V(j)));
+    program.accumulate(g.O(i), last_use(P), last_use(g.V(j)));
   }
   program.at(store_o);
   program.store(last_use(g.O(i)));

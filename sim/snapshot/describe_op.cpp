@@ -59,6 +59,8 @@ std::string tensor_name(Tensor tensor) {
       return "dK (each head)";
     case Tensor::dV_heads:
       return "dV (each head)";
+    case Tensor::P_drop:
+      return "P~";
     default:
       return std::string(to_string(tensor));
   }
@@ -93,6 +95,19 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
     case OpKind::accumulate:
       return fmt::format("{} = {} + {} {} ({}): {} multiply-adds, no bytes move.", to, to,
                          tile_name(a), tile_name(b), size, flops_of(op, grid).matmul / 2);
+    case OpKind::soft_cap:
+      return fmt::format("{} = {} · tanh({} / {}).", to, *grid.problem().score.soft_cap, to,
+                         *grid.problem().score.soft_cap);
+    case OpKind::soft_cap_slope:
+      return fmt::format("{} = 1 - ({} / {})², the derivative of the cap.", to, tile_name(a),
+                         *grid.problem().score.soft_cap);
+    case OpKind::alibi:
+      return fmt::format("{} is lowered by slope · distance of query and key.", to);
+    case OpKind::dropout:
+      return fmt::format("{} = {} where dropout keeps it, times {:.4g}; else 0.", to, tile_name(a),
+                         grid.problem().score.dropout.scale());
+    case OpKind::multiply:
+      return fmt::format("{} = {} ∘ {}.", to, to, tile_name(a));
     case OpKind::mask:
       return fmt::format("Hidden keys of {} become -inf.", to);
     case OpKind::row_max:

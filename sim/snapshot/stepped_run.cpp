@@ -7,6 +7,7 @@
 
 #include "reference/naive_attention.h"
 #include "reference/row_blocks.h"
+#include "reference/score_steps.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/schedule/catalog.h"
 #include "sim/snapshot/describe_op.h"
@@ -46,11 +47,14 @@ ValueTile value_tile(const RowMatrix& values) {
   return {values.rows(), values.cols(), {values.data(), values.data() + values.size()}};
 }
 
-/// softmax_scale Q K^T of the one head with hidden keys at -inf.
+/// softmax_scale Q K^T of the one head, capped and biased as the problem has it, with hidden keys
+/// at -inf.
 ValueTile masked_scores(const AttentionProblem& problem, const AttentionInputs& inputs) {
   RowMatrix S = problem.softmax_scale() *
                 (head_matrix(inputs.Q, 0, 0) * head_matrix(inputs.K, 0, 0).transpose());
+  const ScoreSteps steps(problem, 0, 0);
   for (Index query = 0; query < problem.N; ++query) {
+    steps.apply(S.row(query), query, 0);
     const KeyRange keys = problem.keys_of(query);
     for (Index key = 0; key < problem.N_kv; ++key) {
       if (key < keys.begin || key >= keys.end) S(query, key) = -INFINITY;
@@ -131,6 +135,7 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
   info->head = request.head;
   for (const Launch& launch : info->pass.launches) {
     info->grids.push_back(launch.grid(problem, info->tiling, info->options));
+    info->grids.back().set_batch(request.batch);
   }
   const TileGrid plain = plain_grid(problem, info->tiling, info->options);
   info->Tr = plain.Tr();
@@ -144,7 +149,7 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
   info->has_values =
       problem.N * problem.N_kv <= kMaxShownScores && stored_values <= kJournalBudgetBytes;
   if (info->has_values) {
-    shown_problem = one_head_of(problem);
+    shown_problem = one_head_of(problem, request.batch, request.head);
     inputs = shown_inputs(request);
     executor = std::make_unique<NumericExecutor>(
         shown_problem, inputs, NumericPrecision{.round_to_storage = request.round_to_storage});
@@ -185,7 +190,7 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
 
 /// The backward pass starts from the HBM that the forward pass left.
 void SteppedRun::Impl::run_forward_before() {
-  const Pass forward = info->algorithm->forward(info->options);
+  const Pass forward = make_pass(*info->algorithm, PassKind::forward, info->options);
   executor->set_initial_values(forward.initial_values);
   Observer* const observers[] = {executor.get()};
   run_head(forward, {shown_problem, info->tiling, info->options, {}}, 0, 0, observers);
@@ -215,8 +220,7 @@ const TileOp& SteppedRun::Impl::op_at(Index step) {
   Observer* const observers[] = {&collector};
   Program program(observers);
   const Launch& launch = info->pass.launches[static_cast<std::size_t>(block.launch)];
-  launch.program(grid(block.launch), block.block, program);
-  program.flush();
+  launch.run(grid(block.launch), block.block, program);
   window = collector.take();
   window_begin = block.first_step + begin;
   return window[static_cast<std::size_t>(step - window_begin)];
@@ -323,7 +327,7 @@ void SteppedRun::Impl::fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker
   SoftmaxRow& row = snapshot.softmax_row;
   row = tracker.row();
   if (row.j < 0 || !tracker.consistent()) return;
-  const KeyRange visible = info->problem.keys_of(row.query);
+  const KeyRange visible = shown_problem.keys_of(row.query);
   row.keys_seen = KeyRange{visible.begin, std::min(visible.end, tracker.key_end())}.size();
 
   // Compare with attention over just the keys folded in so far

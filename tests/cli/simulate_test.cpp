@@ -46,6 +46,41 @@ TEST(Simulate, DocumentHasExactlyTheKeysOfTheContract) {
   EXPECT_EQ(keys(document["accuracy"]), (Keys{"max_abs_error", "rel_fro_error"}));
 }
 
+TEST(Simulate, ScoreFunctionsAndSequencesReachTheModelAndTheDocument) {
+  const ordered_json padded = simulated(
+      "--algorithm flash2 --pass backward --batch 2 --heads 2 --seq-len 40 --kv-len 50 --head-dim "
+      "8 "
+      "--mask window:9 --alibi --softcap 20 --dropout 0.2 --dropout-seed 3 --key-lengths 50,7 "
+      "--dtype fp32 --check");
+  EXPECT_EQ(padded["problem"]["mask"], "window:8,0");
+  EXPECT_EQ(padded["problem"]["alibi"], "standard");
+  EXPECT_EQ(padded["problem"]["softcap"], 20);
+  EXPECT_EQ(padded["problem"]["dropout"]["probability"], 0.2);
+  EXPECT_EQ(padded["problem"]["dropout"]["seed"], 3);
+  EXPECT_EQ(padded["problem"]["key_lengths"], (ordered_json{50, 7}));
+  EXPECT_LE(padded["accuracy"]["max_abs_error"].get<double>(), 1e-10);
+
+  const ordered_json packed = simulated(
+      "--algorithm flash1 --head-dim 8 --cu-seqlens-q 0,16,40 --cu-seqlens-k 0,32,60 "
+      "--block-rows 16 --block-cols 16 --check");
+  EXPECT_EQ(packed["problem"]["seq_len"], 40);
+  EXPECT_EQ(packed["problem"]["kv_len"], 60);
+  EXPECT_EQ(packed["problem"]["cu_seqlens_q"], (ordered_json{0, 16, 40}));
+  EXPECT_LE(packed["accuracy"]["max_abs_error"].get<double>(), 1e-10);
+  const ordered_json whole = simulated(
+      "--algorithm flash1 --head-dim 8 --seq-len 40 --kv-len 60 --block-rows 16 --block-cols 16");
+  // 1 x 2 and 2 x 2 tiles of 3 x 4; valid elements only
+  const Index visited = 16 * 32 + 24 * 28;
+  EXPECT_EQ(packed["flops"]["matmul"], 4 * visited * 8);
+  EXPECT_EQ(whole["flops"]["matmul"], 4 * 40 * 60 * 8);
+}
+
+TEST(Simulate, TheTitleNamesWhatTheProblemHas) {
+  const CliOutcome outcome = run_cli("simulate --algorithm flash2 --softcap 30 --key-lengths 100");
+  EXPECT_NE(outcome.out.find("mask none, softcap 30, key lengths 100,"), std::string::npos)
+      << outcome.out;
+}
+
 TEST(Simulate, PartsThatWereNotComputedAreAbsent) {
   EXPECT_FALSE(simulated("--algorithm flash2 --seq-len 100").contains("accuracy"));
 }

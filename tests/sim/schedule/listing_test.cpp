@@ -42,10 +42,31 @@ class Lister : public Observer {
   std::map<std::string, std::set<int>> lines_;
 };
 
+/// Seven of sixteen tiles; no row tile computes column tile 2.
+std::shared_ptr<const BlockMask> some_tiles() {
+  return test::listed_block_mask({2, 2}, 4, {{0, 1}, {1}, {1, 3}, {0, 3}});
+}
+
+/// What a listing's problem has beside its sizes.
+enum class Kind { full, causal, steps, padded, packed, sparse };
+constexpr std::string_view kKindNames[] = {"full", "causal", "steps", "padded", "packed", "sparse"};
+
+AttentionProblem problem_of(Kind kind) {
+  AttentionProblem problem{.N = 8, .N_kv = 8, .d = 2, .dtype = DType::fp16};
+  if (kind == Kind::causal || kind == Kind::steps) problem.mask = Mask::causal();
+  if (kind == Kind::steps) problem.score = {30.0, {0.5}, {0.1, 1}};
+  if (kind == Kind::sparse) problem.block_mask = some_tiles();
+  if (kind == Kind::padded) problem.key_lengths = {5};
+  if (kind == Kind::packed) {
+    problem.mask = Mask::causal(Mask::Alignment::top_left);
+    problem.cu_seqlens_q = {0, 3, 8};
+    problem.cu_seqlens_k = {0, 6, 8};
+  }
+  return problem;
+}
+
 void run(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options,
-         const Mask& mask, std::shared_ptr<const BlockMask> block_mask, Lister& lister) {
-  AttentionProblem problem{.N = 8, .N_kv = 8, .d = 2, .dtype = DType::fp16, .mask = mask};
-  problem.block_mask = std::move(block_mask);
+         const AttentionProblem& problem, Lister& lister) {
   Observer* const observers[] = {&lister};
   run_head(make_pass(algorithm, pass, options), {problem, {2, 2}, options, {}}, 0, 0, observers);
 }
@@ -54,21 +75,16 @@ struct Listing {
   std::string_view algorithm;
   PassKind pass;
   std::string_view file;
-  Mask mask;
-  std::shared_ptr<const BlockMask> block_mask = nullptr;
+  Kind kind;
 };
-
-/// Seven of sixteen tiles; no row tile computes column tile 2.
-std::shared_ptr<const BlockMask> some_tiles() {
-  return test::listed_block_mask({2, 2}, 4, {{0, 1}, {1}, {1, 3}, {0, 3}});
-}
 
 class GoldenListing : public testing::TestWithParam<Listing> {};
 
 TEST_P(GoldenListing, IsTheApprovedOne) {
   Lister lister;
-  run(*find_algorithm(GetParam().algorithm), GetParam().pass, {}, GetParam().mask,
-      GetParam().block_mask, lister);
+  const AttentionProblem problem = problem_of(GetParam().kind);
+  run(*find_algorithm(GetParam().algorithm), GetParam().pass,
+      {.score_steps = score_steps_of(problem)}, problem, lister);
   const std::string path = fmt::format("{}/{}", ATTNSCOPE_GOLDEN_DIR, GetParam().file);
   if (std::getenv("ATTNSCOPE_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << lister.text();
   std::ifstream file(path);
@@ -81,40 +97,43 @@ TEST_P(GoldenListing, IsTheApprovedOne) {
 INSTANTIATE_TEST_SUITE_P(
     FourByFourTiles, GoldenListing,
     testing::Values(
-        Listing{"standard", PassKind::forward, "standard_forward.txt", Mask::none()},
-        Listing{"flash1", PassKind::forward, "flash1_forward.txt", Mask::none()},
-        Listing{"flash2", PassKind::forward, "flash2_forward.txt", Mask::none()},
-        Listing{"flash1", PassKind::forward, "flash1_forward_causal.txt", Mask::causal()},
-        Listing{"flash2", PassKind::forward, "flash2_forward_causal.txt", Mask::causal()},
-        Listing{"standard", PassKind::backward, "standard_backward.txt", Mask::none()},
-        Listing{"flash1", PassKind::backward, "flash1_backward.txt", Mask::none()},
-        Listing{"flash2", PassKind::backward, "flash2_backward.txt", Mask::none()},
-        Listing{"flash2", PassKind::backward, "flash2_backward_causal.txt", Mask::causal()},
-        Listing{"block_sparse", PassKind::forward, "block_sparse_forward.txt", Mask::none(),
-                some_tiles()},
-        Listing{"block_sparse", PassKind::backward, "block_sparse_backward.txt", Mask::none(),
-                some_tiles()},
-        Listing{"block_sparse2", PassKind::forward, "block_sparse2_forward.txt", Mask::none(),
-                some_tiles()},
-        Listing{"block_sparse2", PassKind::backward, "block_sparse2_backward.txt", Mask::none(),
-                some_tiles()}),
+        Listing{"standard", PassKind::forward, "standard_forward.txt", Kind::full},
+        Listing{"flash1", PassKind::forward, "flash1_forward.txt", Kind::full},
+        Listing{"flash2", PassKind::forward, "flash2_forward.txt", Kind::full},
+        Listing{"flash1", PassKind::forward, "flash1_forward_causal.txt", Kind::causal},
+        Listing{"flash2", PassKind::forward, "flash2_forward_causal.txt", Kind::causal},
+        Listing{"standard", PassKind::backward, "standard_backward.txt", Kind::full},
+        Listing{"flash1", PassKind::backward, "flash1_backward.txt", Kind::full},
+        Listing{"flash2", PassKind::backward, "flash2_backward.txt", Kind::full},
+        Listing{"flash2", PassKind::backward, "flash2_backward_causal.txt", Kind::causal},
+        Listing{"standard", PassKind::both, "standard_both_steps.txt", Kind::steps},
+        Listing{"flash1", PassKind::both, "flash1_both_steps.txt", Kind::steps},
+        Listing{"flash2", PassKind::both, "flash2_both_steps.txt", Kind::steps},
+        Listing{"flash2", PassKind::both, "flash2_both_padded.txt", Kind::padded},
+        Listing{"flash1", PassKind::forward, "flash1_forward_packed.txt", Kind::packed},
+        Listing{"flash2", PassKind::both, "flash2_both_packed.txt", Kind::packed},
+        Listing{"block_sparse", PassKind::forward, "block_sparse_forward.txt", Kind::sparse},
+        Listing{"block_sparse", PassKind::backward, "block_sparse_backward.txt", Kind::sparse},
+        Listing{"block_sparse2", PassKind::forward, "block_sparse2_forward.txt", Kind::sparse},
+        Listing{"block_sparse2", PassKind::backward, "block_sparse2_backward.txt", Kind::sparse}),
     [](const auto& test) {
       return fmt::format("{}_{}_{}", test.param.algorithm, to_string(test.param.pass),
-                         test.param.mask.is_causal() ? "causal"
-                         : test.param.block_mask     ? "sparse"
-                                                     : "full");
+                         kKindNames[static_cast<std::size_t>(test.param.kind)]);
     });
 
 TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
   for (const Algorithm& algorithm : algorithms()) {
-    for (const Index panel_cols : {0, 3}) {
+    for (const auto& [panel_cols, kind] :
+         {std::pair{0, Kind::causal}, {3, Kind::causal}, {0, Kind::steps}, {3, Kind::steps}}) {
+      const AttentionProblem problem = problem_of(kind);
       const ScheduleOptions options{.carry = Carry::fp32,
                                     .standard_writes_lse = true,
                                     .softmax_panel_cols = panel_cols,
                                     .gradient_panel_cols = panel_cols,
-                                    .heads_per_kv_head = 1};
+                                    .heads_per_kv_head = 1,
+                                    .score_steps = score_steps_of(problem)};
       Lister lister;
-      run(algorithm, PassKind::both, options, Mask::causal(), nullptr, lister);
+      run(algorithm, PassKind::both, options, problem, lister);
       for (const Launch& launch : make_pass(algorithm, PassKind::both, options).launches) {
         std::set<int> expected;
         for (std::size_t line = 0; line < launch.pseudo_code.size(); ++line) {

@@ -1,0 +1,66 @@
+// Tiles of packed sequences: each sequence has a band of its own, and between two bands there may
+// be tiles in which nothing is visible.
+#include <algorithm>
+
+#include "sim/ops/tile_grid.h"
+
+namespace attnscope {
+
+namespace {
+
+KeyRange intersection(const KeyRange& a, const KeyRange& b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
+/// Index of the sequence that holds an element, by the boundaries of its axis.
+Index sequence_at(const std::vector<Index>& boundaries, Index element) {
+  const auto past = std::upper_bound(boundaries.begin(), boundaries.end(), element);
+  return past - boundaries.begin() - 1;
+}
+
+/// Keys that some query of [rows.begin, rows.end) sees in sequence s: one range, as both ends of a
+/// row's keys rise with the row by at most one.
+KeyRange keys_seen(const AttentionProblem& problem, Index s, const KeyRange& rows) {
+  const Sequence own = problem.sequence(s);
+  const KeyRange mine = intersection(rows, {own.query_begin, own.query_end});
+  if (mine.size() == 0) return {};
+  return {problem.keys_of(mine.begin).begin, problem.keys_of(mine.end - 1).end};
+}
+
+}  // namespace
+
+TileRange TileGrid::packed_column_tiles_for(std::int32_t i) const {
+  const KeyRange rows{row_begin(i), row_begin(i) + rows_of(i)};
+  const Index last = sequence_at(problem_.cu_seqlens_q, rows.end - 1);
+  KeyRange all{problem_.N_kv, 0};
+  for (Index s = sequence_at(problem_.cu_seqlens_q, rows.begin); s <= last; ++s) {
+    const KeyRange seen = keys_seen(problem_, s, rows);
+    if (seen.size() == 0) continue;
+    all = {std::min(all.begin, seen.begin), std::max(all.end, seen.end)};
+  }
+  return tiles_of(all, tiling_.Bc);
+}
+
+TileRange TileGrid::packed_row_tiles_for(std::int32_t j) const {
+  // The row tiles of every sequence that has a key in this tile, but for those that see none of it
+  const Index last_key = col_begin(j) + cols_of(j) - 1;
+  const Index begin =
+      problem_.sequence(sequence_at(problem_.cu_seqlens_k, col_begin(j))).query_begin;
+  const Index end = problem_.sequence(sequence_at(problem_.cu_seqlens_k, last_key)).query_end;
+  TileRange rows = tiles_of({begin, end}, tiling_.Br);
+  while (!rows.empty() && is_gap(rows.first, j)) ++rows.first;
+  while (!rows.empty() && is_gap(rows.past_last - 1, j)) --rows.past_last;
+  return rows.empty() ? TileRange{} : rows;
+}
+
+bool TileGrid::is_gap(std::int32_t i, std::int32_t j) const {
+  const KeyRange rows{row_begin(i), row_begin(i) + rows_of(i)};
+  const KeyRange cols{col_begin(j), col_begin(j) + cols_of(j)};
+  const Index last = sequence_at(problem_.cu_seqlens_q, rows.end - 1);
+  for (Index s = sequence_at(problem_.cu_seqlens_q, rows.begin); s <= last; ++s) {
+    if (intersection(keys_seen(problem_, s, rows), cols).size() > 0) return false;
+  }
+  return true;
+}
+
+}  // namespace attnscope

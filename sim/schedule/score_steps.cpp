@@ -1,0 +1,97 @@
+#include "sim/schedule/score_steps.h"
+
+namespace attnscope {
+
+void cap_keeping_slope(const TileGrid& g, Tile S, std::uint8_t line, Program& program) {
+  if (!g.problem().score.soft_cap) return;
+  program.at(line);
+  program.soft_cap(S);
+  program.soft_cap_slope(g.T(S.i, S.j), S);
+}
+
+namespace {
+
+/// The bias and the mask, which have no gradient.
+void bias_and_mask(const TileGrid& g, Tile S, bool masked, const ScoreLines& lines,
+                   Program& program) {
+  if (g.problem().score.has_alibi()) {
+    program.at(lines.alibi);
+    program.alibi(S);
+  }
+  if (masked) {
+    program.at(lines.mask);
+    program.mask(S);
+  }
+}
+
+bool takes(ScoreStep step, const ScoreStepFlags& taken) {
+  switch (step) {
+    case ScoreStep::soft_cap:
+      return taken.soft_cap;
+    case ScoreStep::alibi:
+      return taken.alibi;
+    case ScoreStep::dropout:
+      return taken.dropout;
+    case ScoreStep::no_dropout:
+      return !taken.dropout;
+    case ScoreStep::always:
+      break;
+  }
+  return true;
+}
+
+}  // namespace
+
+void shape_scores(const TileGrid& g, Tile S, bool masked, const ScoreLines& lines,
+                  Program& program) {
+  if (g.problem().score.soft_cap) {
+    program.at(lines.soft_cap);
+    program.soft_cap(S);
+  }
+  bias_and_mask(g, S, masked, lines, program);
+}
+
+void shape_scores_keeping_slope(const TileGrid& g, Tile S, bool masked, const ScoreLines& lines,
+                                Program& program) {
+  cap_keeping_slope(g, S, lines.soft_cap, program);
+  bias_and_mask(g, S, masked, lines, program);
+}
+
+void apply_cap_slope(const TileGrid& g, Tile dS, std::uint8_t line, Program& program) {
+  if (!g.problem().score.soft_cap) return;
+  program.at(line);
+  program.multiply(dS, last_use(g.T(dS.i, dS.j)));
+}
+
+void add_to_dv(const TileGrid& g, std::int32_t i, std::int32_t j, const ValueGradientLines& lines,
+               Program& program) {
+  if (!g.problem().score.has_dropout()) {
+    program.at(lines.plain);
+    program.accumulate_transposed(g.dV(j), g.P(i, j), g.dO(i));
+    return;
+  }
+  program.at(lines.drop);
+  program.dropout(g.P_drop(i, j), g.P(i, j));
+  program.at(lines.dropped);
+  program.accumulate_transposed(g.dV(j), last_use(g.P_drop(i, j)), g.dO(i));
+}
+
+void drop(const TileGrid& g, Tile tile, std::uint8_t line, Program& program) {
+  if (!g.problem().score.has_dropout()) return;
+  program.at(line);
+  program.dropout(tile, tile);
+}
+
+void show_only_taken_steps(const ScoreStepFlags& taken, Pass& pass) {
+  for (Launch& launch : pass.launches) {
+    auto shown = std::make_shared<ShownCode>();
+    for (const PseudoLine& line : launch.pseudo_code) {
+      shown->line_numbers.push_back(static_cast<std::uint8_t>(shown->lines.size()));
+      if (takes(line.step, taken)) shown->lines.push_back(line);
+    }
+    launch.shown = shown;
+    launch.pseudo_code = shown->lines;
+  }
+}
+
+}  // namespace attnscope

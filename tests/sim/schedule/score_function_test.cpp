@@ -1,0 +1,217 @@
+/// Every schedule under score functions, key lengths and packed sequences: numbers equal the
+/// reference in both passes, any order of thread blocks; the flash schedules visit each tile in
+/// which something is visible once, no other, and mask only where something is hidden.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "sim/schedule/catalog.h"
+#include "sim/simulation.h"
+#include "tests/support/tensor_assertions.h"
+
+namespace attnscope {
+namespace {
+
+using test::is_near;
+
+struct Feature {
+  std::string_view name;
+  ScoreFunction score;
+  std::vector<Index> key_lengths;
+  std::vector<Index> cu_seqlens_q, cu_seqlens_k;
+};
+
+std::vector<Feature> features() {
+  const std::vector<double> slopes = {0.5, 0.25, 0.125, 0.0625};
+  const ScoreFunction all{1.5, slopes, {0.3, 5}};
+  return {
+      {"softcap", {1.5, {}, {}}, {}, {}, {}},
+      {"alibi", {{}, slopes, {}}, {}, {}, {}},
+      {"dropout", {{}, {}, {0.3, 5}}, {}, {}, {}},
+      {"all_steps", all, {}, {}, {}},
+      {"key_lengths", {}, {50, 0, 17}, {}, {}},
+      {"key_lengths_all_steps", all, {33, 50, 1}, {}, {}},
+      {"packed", {}, {}, {0, 5, 5, 21, 37}, {0, 21, 22, 30, 50}},
+      {"packed_many", {}, {}, {0, 1, 2, 3, 11, 30, 37, 37}, {0, 4, 4, 9, 12, 12, 49, 50}},
+      {"packed_all_steps", all, {}, {0, 16, 37}, {0, 24, 50}},
+  };
+}
+
+struct Case {
+  Feature feature;
+  Tiling tiling;
+  Mask mask;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << fmt::format("{} {}x{} {}", c.feature.name, c.tiling.Br, c.tiling.Bc, to_string(c.mask));
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Feature& feature : features()) {
+    for (const Tiling& tiling : {Tiling{16, 16}, {8, 24}, {1, 7}, {64, 64}}) {
+      for (const Mask& mask : {Mask::none(), Mask::causal(),
+                               Mask::causal(Mask::Alignment::top_left), Mask::window(4, 2)}) {
+        all.push_back({feature, tiling, mask});
+      }
+    }
+  }
+  return all;
+}
+
+AttentionProblem problem_of(const Case& c) {
+  AttentionProblem problem{.heads = 4,
+                           .kv_heads = 2,
+                           .N = 37,
+                           .N_kv = 50,
+                           .d = 8,
+                           .dtype = DType::fp32,
+                           .mask = c.mask,
+                           .score = c.feature.score};
+  problem.key_lengths = c.feature.key_lengths;
+  problem.batch = problem.has_key_lengths() ? static_cast<Index>(problem.key_lengths.size()) : 1;
+  problem.cu_seqlens_q = c.feature.cu_seqlens_q;
+  problem.cu_seqlens_k = c.feature.cu_seqlens_k;
+  return problem;
+}
+
+SimulationRequest request_for(const Case& c, std::string_view algorithm) {
+  SimulationRequest request;
+  request.problem = problem_of(c);
+  request.algorithm = algorithm;
+  request.tiling = c.tiling;
+  request.pass = PassKind::backward;
+  request.gpu = load_gpu("h200").value();
+  request.allow_overflow = true;
+  return request;
+}
+
+class EveryScheduleWithSteps : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryScheduleWithSteps, EqualsTheReferenceInBothPassesAndAnyOrder) {
+  const AttentionProblem problem = problem_of(GetParam());
+  ASSERT_EQ(validate(problem), std::nullopt);
+  const AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 7});
+  const ForwardResult reference = naive_forward(problem, inputs);
+  const Gradients gradients = naive_backward(problem, inputs, reference);
+  for (const Algorithm& algorithm : algorithms()) {
+    SCOPED_TRACE(algorithm.name);
+    const SimulationRequest request = request_for(GetParam(), algorithm.name);
+    const auto result = simulate_numbers(request, inputs, {});
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    const NumericResult& numbers = result.value();
+    EXPECT_TRUE(is_near(numbers.output.O, reference.O, 1e-11));
+    EXPECT_TRUE(is_near(numbers.output.LSE, reference.LSE, 1e-11));
+    EXPECT_TRUE(is_near(numbers.gradients->dQ, gradients.dQ, 1e-11));
+    EXPECT_TRUE(is_near(numbers.gradients->dK, gradients.dK, 1e-11));
+    EXPECT_TRUE(is_near(numbers.gradients->dV, gradients.dV, 1e-11));
+
+    const auto shuffled =
+        simulate_numbers(request, inputs, {.order = {BlockOrder::Kind::shuffled, 3}});
+    ASSERT_TRUE(shuffled.ok());
+    EXPECT_EQ(shuffled.value().output.O, numbers.output.O);
+    EXPECT_EQ(shuffled.value().gradients->dK, numbers.gradients->dK);
+    EXPECT_EQ(shuffled.value().gradients->dV, numbers.gradients->dV);
+    EXPECT_TRUE(is_near(shuffled.value().gradients->dQ, numbers.gradients->dQ, 1e-13));
+  }
+}
+
+/// Counts the scores and the masks of every tile.
+class TileVisits : public Observer {
+ public:
+  using Visits = std::map<std::pair<std::int32_t, std::int32_t>, int>;
+  void begin_launch(std::string_view /*name*/, const TileGrid& /*grid*/) override {
+    launches_.emplace_back();
+  }
+  void observe(std::span<const TileOp> ops) override {
+    auto& [scores, masks] = launches_.back();
+    for (const TileOp& op : ops) {
+      const Tile& tile = op.dest_tiles[0];
+      if (op.kind == OpKind::scores) ++scores[{tile.i, tile.j}];
+      if (op.kind == OpKind::mask) ++masks[{tile.i, tile.j}];
+    }
+  }
+  const std::vector<std::pair<Visits, Visits>>& launches() const { return launches_; }
+
+ private:
+  std::vector<std::pair<Visits, Visits>> launches_;
+};
+
+TEST_P(EveryScheduleWithSteps, VisitsTheTilesThatShowSomethingAndMasksTheirEdges) {
+  const AttentionProblem problem = problem_of(GetParam());
+  const Tiling& tiling = GetParam().tiling;
+  const ScheduleOptions options{.heads_per_kv_head = problem.heads_per_kv_head(),
+                                .score_steps = score_steps_of(problem)};
+  for (Index b = 0; b < problem.batch; ++b) {
+    TileVisits::Visits visible, cut;
+    for (Index i = 0; i * tiling.Br < problem.N; ++i) {
+      for (Index j = 0; j * tiling.Bc < problem.N_kv; ++j) {
+        int seen = 0, hidden = 0;
+        for (Index q = i * tiling.Br; q < std::min(problem.N, (i + 1) * tiling.Br); ++q) {
+          for (Index k = j * tiling.Bc; k < std::min(problem.N_kv, (j + 1) * tiling.Bc); ++k) {
+            (problem.attends(q, k, b) ? seen : hidden) += 1;
+          }
+        }
+        if (seen > 0) visible[{static_cast<int>(i), static_cast<int>(j)}] = 1;
+        if (seen > 0 && hidden > 0) cut[{static_cast<int>(i), static_cast<int>(j)}] = 1;
+      }
+    }
+    for (const std::string_view name : {"flash1", "flash2"}) {
+      TileVisits visits;
+      Observer* const observers[] = {&visits};
+      run_head(make_pass(*find_algorithm(name), PassKind::both, options),
+               {problem, tiling, options, {}}, b, 0, observers);
+      int launches_with_scores = 0;
+      for (const auto& [scores, masks] : visits.launches()) {
+        if (scores.empty() && !visible.empty()) continue;  // a launch over rows
+        EXPECT_EQ(scores, visible) << name << " entry " << b;
+        EXPECT_EQ(masks, cut) << name << " entry " << b;
+        ++launches_with_scores;
+      }
+      EXPECT_GE(launches_with_scores, 2);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(FeaturesTilingsMasks, EveryScheduleWithSteps, testing::ValuesIn(cases()));
+
+TEST(TwoSweepSoftmax, EqualsTheReferenceUnderEveryStep) {
+  Case c{features()[5], {16, 32}, Mask::causal()};
+  SimulationRequest request = request_for(c, "standard");
+  request.problem.N_kv = 300;
+  request.problem.key_lengths = {300, 129, 0};
+  request.gpu.shared_bytes_per_block = 1024;
+  request.gpu.register_bytes_per_sm = 4096;
+  const ScheduleOptions options = schedule_options(request.problem, Carry::problem, request.gpu);
+  ASSERT_GT(options.softmax_panel_cols, 0);
+  ASSERT_GT(options.gradient_panel_cols, 0);
+  const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
+  const auto result = simulate_numbers(request, inputs, {});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_LE(result.value().O_error.max_abs_error, 1e-11);
+  EXPECT_LE(result.value().dQ_error.max_abs_error, 1e-11);
+  EXPECT_LE(result.value().dK_error.max_abs_error, 1e-11);
+  EXPECT_LE(result.value().dV_error.max_abs_error, 1e-11);
+}
+
+TEST(StoragePrecision, StepsRoundedToBf16StayNearTheReference) {
+  for (const Algorithm& algorithm : algorithms()) {
+    Case c{features()[3], {16, 16}, Mask::causal()};
+    SimulationRequest request = request_for(c, algorithm.name);
+    request.problem.dtype = DType::bf16;
+    request.pass = PassKind::forward;
+    request.carry = Carry::fp32;
+    const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 11});
+    const auto rounded = simulate_numbers(request, inputs, {.round_to_storage = true});
+    ASSERT_TRUE(rounded.ok());
+    const ForwardResult reference = naive_forward(request.problem, inputs);
+    const Tolerance tolerance = forward_tolerance(request.problem, inputs, reference);
+    EXPECT_TRUE(within(rounded.value().O_error, tolerance)) << algorithm.name;
+  }
+}
+
+}  // namespace
+}  // namespace attnscope
