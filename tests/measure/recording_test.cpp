@@ -120,7 +120,7 @@ TEST(Recording, UnknownFieldsSurviveARewriteAtEveryDepth) {
     document["operator"] = "Ada";
     document["device"]["clocks"]["video_mhz"] = 5;
     document["rows"][0]["note"] = {{"deep", {1, 2}}};
-    document["rows"][0]["problem"]["dropout"] = 0.1;
+    document["rows"][0]["problem"]["rotary_dim"] = 32;
   });
   const auto recording = parse_recording(text, "r.json");
   ASSERT_TRUE(recording.ok()) << recording.error().message;
