@@ -19,4 +19,9 @@ struct BackwardParameters {
   float* dQ_accum = nullptr;   ///< [B, H, N, d], the sum of dS K: softmax_scale comes after it
 };
 
+/// What every backward pass passes on. With grouped heads the query heads' dK and dV go to
+/// contiguous tensors at the two places in the workspace.
+BackwardParameters backward_parameters(const BackwardArguments& arguments, void* dK_heads_dev,
+                                       void* dV_heads_dev);
+
 }  // namespace attnscope::kernels

@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "kernels/flash1/flash1_backward_shared.h"
 #include "kernels/flash2/flash2_backward_shared.h"
 
 namespace attnscope::kernels {
@@ -19,14 +20,14 @@ constexpr std::array kCatalog{
                        "mask-and-softmax kernel",
                .source = "kernels/standard/softmax_forward.cu",
                .honours_carry = false,
-               .has_backward = false},
+               .has_backward = true},
     KernelInfo{.name = "flash1",
                .algorithm = "flash1",
                .idea = "S and P stay on chip; K and V are loaded once, O, m and l travel through "
                        "HBM on every pass over j",
                .source = "kernels/flash1/flash1_forward.cuh",
                .honours_carry = true,
-               .has_backward = false},
+               .has_backward = true},
     KernelInfo{.name = "flash2",
                .algorithm = "flash2",
                .idea = "the loops are swapped: O, m and l stay on chip and every row tile is its "
@@ -57,6 +58,10 @@ constexpr std::array kFlash2Backward{
     CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}},   CompiledTiling{32, {128, 128}},
     CompiledTiling{32, {64, 128}},  CompiledTiling{64, {128, 128}}, CompiledTiling{64, {64, 128}},
     CompiledTiling{64, {32, 32}},   CompiledTiling{128, {64, 128}}, CompiledTiling{128, {32, 64}},
+};
+constexpr std::array kFlash1Backward{
+    CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 128}},
+    CompiledTiling{64, {64, 128}},  CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 64}},
 };
 constexpr std::array kCudaCore{
     CompiledTiling{16, {64, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 64}},
@@ -166,13 +171,30 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
   return tiling ? check_tiling(kernel, problem, *tiling) : std::nullopt;
 }
 
-std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Index d) {
+namespace {
+
+std::vector<Tiling> tilings_of(std::span<const CompiledTiling> table, Index d) {
   std::vector<Tiling> tilings;
-  if (!kernel.has_backward || dtype == DType::fp32) return tilings;
-  for (const CompiledTiling& compiled : kFlash2Backward) {
+  for (const CompiledTiling& compiled : table) {
     if (compiled.d == d) tilings.push_back(compiled.tiling);
   }
   return tilings;
+}
+
+/// Shared memory of one block of the backward launch; standard's cuBLAS looks after itself.
+Index backward_shared_bytes(const KernelInfo& kernel, Index d, const Tiling& tiling) {
+  if (kernel.name == "standard") return 0;
+  if (kernel.name == "flash1") return flash1_backward_shared_bytes(d, tiling);
+  return flash2_backward_shared_bytes(d, tiling);
+}
+
+}  // namespace
+
+std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Index d) {
+  if (!kernel.has_backward || dtype == DType::fp32) return {};
+  if (kernel.name == "standard") return kernel_tilings(kernel, dtype, d);
+  if (kernel.name == "flash1") return tilings_of(kFlash1Backward, d);
+  return tilings_of(kFlash2Backward, d);
 }
 
 std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d,
@@ -180,17 +202,16 @@ std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dt
   const std::vector<Tiling> tilings = backward_tilings(kernel, dtype, d);
   if (tilings.empty()) return std::nullopt;
   const auto fitting = std::find_if(tilings.begin(), tilings.end(), [&](const Tiling& tiling) {
-    return flash2_backward_shared_bytes(d, tiling) <= shared_bytes_per_block;
+    return backward_shared_bytes(kernel, d, tiling) <= shared_bytes_per_block;
   });
   return fitting == tilings.end() ? tilings.front() : *fitting;
 }
 
 std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,
-                                       const std::optional<Tiling>& tiling) {
+                                       const std::optional<Tiling>& tiling, Carry carry) {
   if (auto error = validate(problem)) return invalid_request(std::move(*error));
   if (!kernel.has_backward) {
-    return invalid_request(
-        fmt::format("kernel {} has no backward pass; kernel flash2 has one", kernel.name));
+    return invalid_request(fmt::format("kernel {} has no backward pass", kernel.name));
   }
   if (problem.dtype == DType::fp32) {
     return invalid_request(fmt::format(
@@ -201,6 +222,11 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
     return invalid_request(
         fmt::format("head-dim is {}; the backward pass of kernel {} takes 16, 32, 64 or 128",
                     problem.d, kernel.name));
+  }
+  if (carry != Carry::problem) {
+    return invalid_request(
+        fmt::format("carry is {}; the backward pass of kernel {} takes only problem",
+                    to_string(carry), kernel.name));
   }
   if (auto error = check_mask(kernel, problem)) return error;
   if (auto error = check_size(kernel, problem, std::max(problem.N, problem.N_kv))) return error;

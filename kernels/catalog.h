@@ -49,6 +49,7 @@ std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dt
 
 /// The same as supports(), for the backward pass.
 std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,
-                                       const std::optional<Tiling>& tiling);
+                                       const std::optional<Tiling>& tiling,
+                                       Carry carry = Carry::problem);
 
 }  // namespace attnscope::kernels

@@ -72,6 +72,12 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const BackwardArgume
   if (arguments.LSE_dev == nullptr) {
     return invalid_request("LSE is a null pointer; a backward pass reads it");
   }
+  if (kernel.name != "flash2" && arguments.forward_workspace_dev == nullptr) {
+    return invalid_request(fmt::format(
+        "the forward pass's workspace is a null pointer; the backward pass of kernel {} reads {} "
+        "there",
+        kernel.name, kernel.name == "standard" ? "P" : "m and l"));
+  }
   return check_workspace(kernel, arguments.workspace_dev, arguments.workspace_bytes,
                          backward_workspace_bytes(kernel, problem));
 }
@@ -116,9 +122,15 @@ std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArg
   if (auto error = supports_backward(kernel, problem, arguments.tiling)) return error;
   if (auto error = check_memory(kernel, arguments)) return error;
   return guarded(kernel, [&]() -> std::optional<Error> {
-    launch_flash2_backward(
-        arguments, arguments.tiling ? *arguments.tiling
-                                    : *default_backward_tiling(kernel, problem.dtype, problem.d));
+    const Tiling tiling = arguments.tiling
+                              ? *arguments.tiling
+                              : *default_backward_tiling(kernel, problem.dtype, problem.d);
+    if (kernel.name == "standard") return launch_standard_backward(arguments, tiling);
+    if (kernel.name == "flash1") {
+      launch_flash1_backward(arguments, tiling);
+    } else {
+      launch_flash2_backward(arguments, tiling);
+    }
     return std::nullopt;
   });
 }

@@ -59,7 +59,8 @@ struct BackwardArguments {
   TensorView O;                    ///< [B, H, N, d]
   TensorView dO;                   ///< [B, H, N, d]
   const float* LSE_dev = nullptr;  ///< [B, H, N], natural logarithm, -inf for an empty row
-  /// The forward pass's workspace as it left it; null where the kernel needs none of it.
+  /// The forward pass's workspace as it left it: standard reads P there, flash1 m and l. flash2
+  /// needs none of it.
   const void* forward_workspace_dev = nullptr;
   TensorView dQ;                  ///< [B, H, N, d], written
   TensorView dK;                  ///< [B, H_kv, N_kv, d], written
@@ -67,23 +68,25 @@ struct BackwardArguments {
   void* workspace_dev = nullptr;  ///< aligned to 256 bytes
   std::size_t workspace_bytes = 0;
   void* stream = nullptr;  ///< cudaStream_t
-  /// As in ForwardArguments; flash2's launches are "preprocess", "backward", "convert" and, where
-  /// query heads share a KV head, "sum_heads".
+  /// As in ForwardArguments. standard's launches are "dV", "dP", "dS", "dQ" and "dK"; flash1's
+  /// "initialise" and "backward"; flash2's "preprocess", "backward" and "convert"; and, where query
+  /// heads share a KV head, "sum_heads".
   std::function<void(std::string_view launch_name)> before_launch;
   std::function<void(std::string_view launch_name)> after_launch;
 };
 
-/// Bytes of workspace that the kernel's backward pass needs for the problem (D and dQ_accum in fp32
-/// and, where query heads share a KV head, each query head's dK and dV).
+/// Bytes of workspace that the kernel's backward pass needs for the problem (dP of `standard`; D
+/// and dQ_accum in fp32 of `flash2`; where query heads share a KV head, each query head's dK and
+/// dV).
 std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem);
 
 /// The tiling that the backward pass takes on the current GPU where none is asked for; nothing when
 /// the kernel has no backward pass for this precision and head dimension. Throws CudaError.
 std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d);
 
-/// Enqueues the backward pass on the stream. dK and dV are the same to the bit on every run; dQ is
-/// a sum of atomic adds. Nothing on success; invalid_request when the catalog refuses the problem,
-/// failed on a CUDA error.
+/// Enqueues the backward pass on the stream. Gradients are the same to the bit on every run, but
+/// for flash2's dQ, a sum of atomic adds. Nothing on success; invalid_request when the catalog
+/// refuses the problem, failed on a CUDA error.
 std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments);
 
 }  // namespace attnscope::kernels

@@ -7,10 +7,13 @@
 
 namespace attnscope::kernels {
 
-/// unavailable when cuBLAS cannot be loaded.
+/// The two of standard are unavailable when cuBLAS cannot be loaded.
 std::optional<Error> launch_standard(const ForwardArguments& arguments);
 void launch_flash1(const ForwardArguments& arguments, const Tiling& tiling);
 void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling);
+std::optional<Error> launch_standard_backward(const BackwardArguments& arguments,
+                                              const Tiling& tiling);
+void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& tiling);
 void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling);
 
 /// Runs one named launch between the caller's hooks.

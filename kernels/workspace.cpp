@@ -23,16 +23,38 @@ Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry) {
           .bytes = 2 * statistic_bytes + align_up(O_bytes)};
 }
 
+namespace {
+
+/// Each query head's dK, or dV, where several share a KV head.
+std::size_t key_gradient_bytes(const AttentionProblem& problem) {
+  if (problem.heads_per_kv_head() == 1) return 0;
+  return align_up(static_cast<std::size_t>(problem.batch * problem.heads * problem.N_kv *
+                                           problem.d * size_bytes(problem.dtype)));
+}
+
+}  // namespace
+
+StandardBackwardWorkspace standard_backward_workspace(const AttentionProblem& problem) {
+  const std::size_t dP_bytes = standard_workspace(problem).P_offset;  // as large as S
+  const std::size_t per_head_bytes = key_gradient_bytes(problem);
+  return {.dP_offset = 0,
+          .dK_heads_offset = dP_bytes,
+          .dV_heads_offset = dP_bytes + per_head_bytes,
+          .bytes = dP_bytes + 2 * per_head_bytes};
+}
+
+Flash1BackwardWorkspace flash1_backward_workspace(const AttentionProblem& problem) {
+  const std::size_t per_head_bytes = key_gradient_bytes(problem);
+  return {.dK_heads_offset = 0, .dV_heads_offset = per_head_bytes, .bytes = 2 * per_head_bytes};
+}
+
 Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& problem) {
   const Index heads = problem.batch * problem.heads;
   const auto aligned = [](Index bytes) { return align_up(static_cast<std::size_t>(bytes)); };
   const std::size_t dQ_accum_bytes =
       aligned(heads * problem.N * problem.d * size_bytes(DType::fp32));
   const std::size_t D_bytes = aligned(heads * problem.N * kStatisticBytes);
-  const std::size_t per_head_bytes =
-      problem.heads_per_kv_head() == 1
-          ? 0
-          : aligned(heads * problem.N_kv * problem.d * size_bytes(problem.dtype));
+  const std::size_t per_head_bytes = key_gradient_bytes(problem);
   const std::size_t dK_heads_offset = dQ_accum_bytes + D_bytes;
   return {.dQ_accum_offset = 0,
           .D_offset = dQ_accum_bytes,
@@ -49,7 +71,9 @@ std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& pr
 }
 
 std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem) {
-  return kernel.has_backward ? flash2_backward_workspace(problem).bytes : 0;
+  if (kernel.name == "standard") return standard_backward_workspace(problem).bytes;
+  if (kernel.name == "flash1") return flash1_backward_workspace(problem).bytes;
+  return flash2_backward_workspace(problem).bytes;
 }
 
 }  // namespace attnscope::kernels

@@ -33,4 +33,17 @@ struct Flash2BackwardWorkspace {
 };
 Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& problem);
 
+/// standard, backward: dP [B, H, N, N_kv], whose place dS takes; with grouped heads dK_heads and
+/// dV_heads [B, H, N_kv, d]; all in the problem's precision.
+struct StandardBackwardWorkspace {
+  std::size_t dP_offset, dK_heads_offset, dV_heads_offset, bytes;
+};
+StandardBackwardWorkspace standard_backward_workspace(const AttentionProblem& problem);
+
+/// flash1, backward: dK_heads and dV_heads alone.
+struct Flash1BackwardWorkspace {
+  std::size_t dK_heads_offset, dV_heads_offset, bytes;
+};
+Flash1BackwardWorkspace flash1_backward_workspace(const AttentionProblem& problem);
+
 }  // namespace attnscope::kernels

@@ -2,6 +2,7 @@
 /// mistake one line that says what, why, and what would be accepted.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>

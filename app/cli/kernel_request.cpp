@@ -46,9 +46,10 @@ std::optional<Tiling> asked_tiling(const kernels::KernelInfo& kernel, PassKind p
 Result<KernelChoice> choose_for_pass(const kernels::KernelInfo& kernel, PassKind pass,
                                      const ProblemRequest& request) {
   const auto tiling = asked_tiling(kernel, pass, request);
-  const auto error = pass == PassKind::backward
-                         ? kernels::supports_backward(kernel, request.problem, tiling)
-                         : kernels::supports(kernel, request.problem, tiling, request.carry);
+  const auto error =
+      pass == PassKind::backward
+          ? kernels::supports_backward(kernel, request.problem, tiling, request.carry)
+          : kernels::supports(kernel, request.problem, tiling, request.carry);
   if (error) return *error;
   return KernelChoice{std::string(kernel.name), tiling, request.carry, pass};
 }

@@ -29,6 +29,22 @@ for shape in "64 32" "128 16"; do
   done
 done
 
+# The same, backward
+for shape in "64 32" "128 16"; do
+  read -r d heads <<<"$shape"
+  for N in 512 1024 2048 4096 8192 16384; do
+    sweep $all $masks -- --pass backward --dtype bf16 --batch $((16384 / N)) --heads "$heads" \
+      --seq-len "$N" --head-dim "$d"
+  done
+done
+
+# One head a multiprocessor, so that flash1, with a thread block a head, has the whole GPU
+for pass in forward backward; do
+  for N in 1024 4096; do
+    sweep $all -- --pass $pass --dtype bf16 --heads 264 --seq-len "$N" --head-dim 64
+  done
+done
+
 # The shape of Figure 2 of the FlashAttention paper, with two tilings
 sweep $all -- --dtype bf16 --batch 64 --heads 16 --seq-len 1024 --head-dim 64
 sweep algorithm=flash1,flash2 -- --dtype bf16 --batch 64 --heads 16 --seq-len 1024 --head-dim 64 \

@@ -288,7 +288,7 @@ attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
     const auto request = read_request(problem, kernel);
     if (!request) return request.error();
     const KernelRequest& r = request.value();
-    if (auto error = supports_backward(*r.kernel, r.problem, r.tiling)) return error;
+    if (auto error = supports_backward(*r.kernel, r.problem, r.tiling, r.carry)) return error;
     *bytes = backward_workspace_bytes(*r.kernel, r.problem);
     return std::nullopt;
   });

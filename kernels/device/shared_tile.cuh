@@ -70,6 +70,14 @@ __device__ inline void load_tile_async(const SharedTile<kRows, d>& tile, const T
   }
 }
 
+/// Reads one 16-byte chunk: four pairs of elements.
+__device__ inline void load_chunk_shared(std::uint32_t (&out)[4], std::uint32_t address) {
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];\n"
+               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+               : "r"(address)
+               : "memory");
+}
+
 /// Stores rows [0, valid_rows) of a tile, 16 bytes a thread, in the same chunks as load_tile_async.
 /// Past L1, as all stores of the kernels: stores that linger there were seen to leave in half
 /// sectors under load, which cost half as many bytes again.
@@ -84,14 +92,11 @@ __device__ inline void store_tile(T* destination, Index stride_row,
 #pragma unroll
   for (int step = 0; step < kRows / kStepRows; ++step) {
     const int row = thread / kChunks + step * kStepRows;
-    uint4 value;
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];\n"
-                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-                 : "r"(tile.chunk_address(row, chunk))
-                 : "memory");
+    std::uint32_t value[4];
+    load_chunk_shared(value, tile.chunk_address(row, chunk));
     if (row < valid_rows) {
       __stcg(reinterpret_cast<uint4*>(destination + row * stride_row + chunk * kChunkElements),
-             value);
+             uint4{value[0], value[1], value[2], value[3]});
     }
   }
 }

@@ -1,9 +1,10 @@
 /// What stands around flash1's loops: the first state of O, l and m in HBM before them (Algorithm
-/// 1, line 2), the rounding of an O that was carried in fp32 and LSE after them.
+/// 1, line 2), or of dQ; the rounding of an O that was carried in fp32 and LSE after them.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include "kernels/device/online_softmax.cuh"
+#include "kernels/flash1/flash1_backward_start.h"
 #include "kernels/flash1/flash1_parameters.h"
 #include "kernels/host/launch_kernel.h"
 
@@ -35,6 +36,16 @@ __global__ void __launch_bounds__(kThreads)
   if (chunk != 0) return;
   parameters.l[row] = 0.0f;
   parameters.m[row] = device::kMinusInfinity;
+}
+
+/// dQ = 0; a thread a chunk of 16 bytes.
+__global__ void __launch_bounds__(kThreads)
+    flash1_zero_dq(const TensorView dQ, const ForwardShape shape, Index rows, Index chunks) {
+  const Index thread = Index{blockIdx.x} * kThreads + threadIdx.x;
+  const Index row = thread / chunks;
+  if (row >= rows) return;
+  *reinterpret_cast<uint4*>(chunk_pointer<__half>(dQ, shape, row, thread % chunks)) =
+      uint4{0, 0, 0, 0};
 }
 
 /// O = carried O, rounded; a thread four elements.
@@ -82,6 +93,14 @@ void start_flash1_initialise(const Flash1Parameters& parameters, DType carried, 
   const auto kernel = carried == DType::fp32 ? flash1_initialise<float> : flash1_initialise<__half>;
   start_kernel(kernel, ceil_div(rows * chunks, kThreads), kThreads, 0, stream, parameters, rows,
                chunks);
+}
+
+void start_flash1_zero_dq(const BackwardParameters& parameters, Index batch, Index d,
+                          void* stream) {
+  const Index rows = batch * parameters.shape.heads * parameters.shape.N;
+  const Index chunks = d * size_bytes(DType::fp16) / 16;
+  start_kernel(flash1_zero_dq, ceil_div(rows * chunks, kThreads), kThreads, 0, stream,
+               parameters.dQ, parameters.shape, rows, chunks);
 }
 
 void start_flash1_convert(const TensorView& O, const Flash1Parameters& parameters, DType dtype,

@@ -14,11 +14,7 @@
 /// what warps read from shared memory, not what they multiply, bounds the speed.
 #pragma once
 
-#include <algorithm>
-
-#include "kernels/backward_parameters.h"
-#include "kernels/device/gradient_products.cuh"
-#include "kernels/device/place.cuh"
+#include "kernels/device/backward_parts.cuh"
 
 namespace attnscope::kernels {
 
@@ -38,32 +34,10 @@ struct Flash2BackwardShared {
   static constexpr int kBytes = statistics + 2 * 2 * Br * 4;
 };
 
-/// How the warps share a [kRows x kColumns] result: each takes 16 kRowPieces rows and kPartColumns
-/// columns, 32 rows where that is possible.
-template <int kRows, int kColumns, int kWarps>
-struct WarpParts {
-  static constexpr int kAcross =
-      std::min(kWarps / std::max(1, std::min(kWarps, kRows / 32)), kColumns / 16);
-  static constexpr int kDown = kWarps / kAcross;
-  static constexpr int kPartRows = kRows / kDown;
-  static constexpr int kRowPieces = kPartRows / 16;
-  static constexpr int kPartColumns = kColumns / kAcross;
-  using Registers = device::Accumulator<kRowPieces, kPartColumns>;
-  static_assert(kDown * kRowPieces * 16 == kRows && kPartColumns % 16 == 0);
-
-  __device__ static int first_row(int warp) { return warp / kAcross * kPartRows; }
-  __device__ static int first_column(int warp) { return warp % kAcross * kPartColumns; }
-};
-
-/// Which column tile a block owns. Column tiles are neighbours in the grid, the first of a head
-/// first: under a causal mask the most row tiles see it.
-struct ColumnTile {
-  int j, head, batch;
-  int keys;  ///< valid columns of the tile
-};
-
+/// Column tiles are neighbours in the grid, the first of a head first: under a causal mask the most
+/// row tiles see it.
 template <int Bc>
-__device__ inline ColumnTile column_tile_of_block(const ForwardShape& shape) {
+__device__ inline device::ColumnTile column_tile_of_block(const ForwardShape& shape) {
   const int block = device::block_index();
   const int Tc = (shape.N_kv + Bc - 1) / Bc;
   const int j = block % Tc;
@@ -91,20 +65,6 @@ __device__ inline void store_row_statistic(float* statistics, float value, int t
   if (thread < 2 * Br) statistics[thread] = value;
 }
 
-/// dVj += P^T dOi or dKj += dS^T Qi: a warp's part. `scores` is P or dS, transposed.
-template <typename T, int kWarps, int Br, int Bc, int d, typename Registers>
-__device__ inline void accumulate_key_gradient(Registers& gradient,
-                                               const device::SharedTile<Bc, Br>& scores,
-                                               const device::SharedTile<Br, d>& rows) {
-  using namespace device;
-  using Part = WarpParts<Bc, d, kWarps>;
-  const int lane = thread_index() % 32;
-  const int warp = thread_index() / 32;
-  accumulate_part<T, StoredA::as_is, Part::kRowPieces, Part::kPartColumns, Br, Br, d>(
-      gradient, scores.piece(scores.lane_address_rows(lane), Part::first_row(warp) / 16, 0),
-      rows.piece(rows.lane_address_rows(lane), 0, Part::first_column(warp) / 16));
-}
-
 /// dQi += dS Kj atomically in HBM, without the scale: a warp's part of row tile i.
 template <typename T, int kWarps, int Br, int Bc, int d>
 __device__ inline void add_query_gradient(const BackwardParameters& parameters, Index head_row,
@@ -124,36 +84,6 @@ __device__ inline void add_query_gradient(const BackwardParameters& parameters, 
   atomic_add_fragments<Part::kRowPieces, Part::kPartColumns, d>(
       parameters.dQ_accum + (head_row + first_row) * d + part_column, dQ,
       parameters.shape.N - first_row, lane);
-}
-
-/// C *= factor.
-template <int kRowPieces, int kPieces>
-__device__ inline void scale_all(device::FragmentC (&C)[kRowPieces][kPieces], float factor) {
-#pragma unroll
-  for (int r = 0; r < kRowPieces; ++r) {
-#pragma unroll
-    for (int n = 0; n < kPieces; ++n) {
-#pragma unroll
-      for (int c = 0; c < 4; ++c) C[r][n][c] *= factor;
-    }
-  }
-}
-
-/// The end of a block's program for one of dKj, dVj: store it through `slot`, so that HBM sees
-/// stores of 16 bytes.
-template <typename T, int kWarps, int Bc, int d, typename Registers>
-__device__ inline void store_key_gradient(const TensorView& tensor,
-                                          const device::SharedTile<Bc, d>& slot,
-                                          const Registers& gradient, const ForwardShape& shape) {
-  using namespace device;
-  using Part = WarpParts<Bc, d, kWarps>;
-  const auto [j, head, batch, keys] = column_tile_of_block<Bc>(shape);
-  const int warp = thread_index() / 32;
-  write_part<T, Part::kRowPieces, Part::kPartColumns>(
-      slot, Part::first_row(warp), Part::first_column(warp), gradient, thread_index() % 32);
-  __syncthreads();  // Barrier D: the parts of all warps are written before rows are read.
-  const auto rows = rows_of_head<T>(tensor, batch, head);
-  store_tile<kWarps * 32>(rows.row(Index{j} * Bc), rows.stride_row, slot, keys, thread_index());
 }
 
 template <typename T, int d, int Br, int Bc, int kWarps>
@@ -262,8 +192,10 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   wait_copies<0>();
   __syncthreads();  // Barrier C: no warp reads Kj or Vj any more; their slots pass dKj and dVj on.
   scale_all(dK, shape.softmax_scale);
-  store_key_gradient<T, kWarps, Bc, d>(parameters.dK_heads, Kj, dK, shape);
-  store_key_gradient<T, kWarps, Bc, d>(parameters.dV_heads, Vj, dV, shape);
+  store_key_gradient<T, kWarps, Bc, d>(parameters.dK_heads, Kj, dK,
+                                       column_tile_of_block<Bc>(shape));
+  store_key_gradient<T, kWarps, Bc, d>(parameters.dV_heads, Vj, dV,
+                                       column_tile_of_block<Bc>(shape));
 }
 
 }  // namespace attnscope::kernels

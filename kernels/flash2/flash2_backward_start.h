@@ -20,8 +20,4 @@ bool start_flash2_backward_bf16(const BackwardParameters& parameters, Index batc
 void start_flash2_convert_dq(const BackwardParameters& parameters, const AttentionProblem& problem,
                              Index Br, void* stream);
 
-/// "sum_heads": dK and dV of a KV head, summed in fp32 over its query heads, then rounded.
-void start_flash2_sum_heads(const BackwardParameters& parameters, const AttentionProblem& problem,
-                            Index Bc, void* stream);
-
 }  // namespace attnscope::kernels

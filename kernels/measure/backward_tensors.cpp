@@ -7,7 +7,8 @@ namespace attnscope::kernels {
 
 Result<BackwardTensors> BackwardTensors::allocate(const KernelRequest& request) {
   const AttentionProblem& problem = request.problem;
-  if (auto error = supports_backward(*request.kernel, problem, request.tiling)) return *error;
+  if (auto error = supports_backward(*request.kernel, problem, request.tiling, request.carry))
+    return *error;
   KernelRequest forward_request = request;
   forward_request.tiling = std::nullopt;
   auto forward = ForwardTensors::allocate(forward_request);

@@ -1,6 +1,7 @@
 /// CUPTI's host object: names of a chip's counters to a configuration, and back to values.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -15,6 +15,7 @@
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/host/launch_kernel.h"
+#include "kernels/standard/row_launch.cuh"
 #include "kernels/standard/softmax_forward.h"
 
 namespace attnscope::kernels {
@@ -22,70 +23,6 @@ namespace attnscope::kernels {
 namespace {
 
 constexpr float kLog2e = 1.4426950408889634f;
-
-/// kWidth neighbouring elements as fp32, read past L1 in one access.
-template <typename T, int kWidth>
-__device__ inline void load_elements(float (&out)[kWidth], const T* source) {
-  if constexpr (kWidth == 1) {
-    out[0] = static_cast<float>(__ldcg(source));
-  } else {
-    const uint4 bits = __ldcg(reinterpret_cast<const uint4*>(source));
-    const T* elements = reinterpret_cast<const T*>(&bits);
-#pragma unroll
-    for (int e = 0; e < kWidth; ++e) out[e] = static_cast<float>(elements[e]);
-  }
-}
-
-template <typename T, int kWidth>
-__device__ inline void store_elements(T* destination, const float (&values)[kWidth]) {
-  if constexpr (kWidth == 1) {
-    destination[0] = static_cast<T>(values[0]);
-  } else {
-    uint4 bits;
-    T* elements = reinterpret_cast<T*>(&bits);
-#pragma unroll
-    for (int e = 0; e < kWidth; ++e) elements[e] = static_cast<T>(values[e]);
-    __stcg(reinterpret_cast<uint4*>(destination), bits);
-  }
-}
-
-struct Max {
-  __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
-};
-struct Sum {
-  __device__ float operator()(float a, float b) const { return a + b; }
-};
-
-/// Combines one value of each of the kThreads threads that share a row; all of them get the result.
-/// kThreads is 32 (the warp's own row) or the whole block.
-template <int kThreads, typename Combine>
-__device__ inline float reduce_row(float value, Combine combine) {
-#pragma unroll
-  for (int other = 16; other > 0; other /= 2) {
-    value = combine(value, __shfl_xor_sync(0xffffffffu, value, other));
-  }
-  if constexpr (kThreads > 32) {
-    __shared__ float warp_values[kThreads / 32];
-    __syncthreads();  // Barrier: every thread has read the values of the reduction before.
-    if (threadIdx.x % 32 == 0) warp_values[threadIdx.x / 32] = value;
-    __syncthreads();  // Barrier: every warp has written its value.
-    value = warp_values[0];
-#pragma unroll
-    for (int warp = 1; warp < kThreads / 32; ++warp) value = combine(value, warp_values[warp]);
-  }
-  return value;
-}
-
-/// Row `row` of the [B * H * N] rows, and the keys that it sees.
-struct SoftmaxRow {
-  Index row;
-  int keys_end;
-};
-
-__device__ inline SoftmaxRow row_of_thread(const ForwardShape& shape, int threads_per_row) {
-  const Index row = (Index{blockIdx.x} * blockDim.x + threadIdx.x) / threads_per_row;
-  return {row, shape.keys_end(static_cast<int>(row % shape.N))};
-}
 
 /// kThreads threads hold a row in registers, kElements each, in pieces of kWidth.
 template <typename T, int kThreads, int kElements, int kWidth>

@@ -8,6 +8,7 @@
 
 #include "reference/tolerance.h"
 #include "tests/kernels/backward_run.h"
+#include "tests/kernels/modelled_carry.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -30,16 +31,25 @@ struct Expected {
     SCOPED_TRACE(describe(problem) + ", " + describe(backward_case));
     const BackwardRun run = run_backward(backward_case, problem, inputs, forward);
     EXPECT_TRUE(run.padding_is_untouched);
-    check_tensor("dQ", run.gradients.dQ, yardstick.dQ, reference.dQ);
-    check_tensor("dK", run.gradients.dK, yardstick.dK, reference.dK);
-    check_tensor("dV", run.gradients.dV, yardstick.dV, reference.dV);
+    Gradients modelled;  // of flash1, where the rule alone is not kept
+    check_tensor("dQ", run.gradients, &Gradients::dQ, backward_case, modelled);
+    check_tensor("dK", run.gradients, &Gradients::dK, backward_case, modelled);
+    check_tensor("dV", run.gradients, &Gradients::dV, backward_case, modelled);
   }
 
  private:
-  void check_tensor(std::string_view name, const HeadTensor& x, const HeadTensor& unfused,
-                    const HeadTensor& ref) const {
-    const Tolerance tolerance = gradient_tolerance(problem, inputs, unfused.data, ref.data);
-    const ErrorReport report = compare(x.data, ref.data);
+  void check_tensor(std::string_view name, const Gradients& gradients,
+                    HeadTensor Gradients::*tensor, const BackwardCase& backward_case,
+                    Gradients& modelled) const {
+    const HeadTensor& ref = reference.*tensor;
+    Tolerance tolerance = gradient_tolerance(problem, inputs, (yardstick.*tensor).data, ref.data);
+    const ErrorReport report = compare((gradients.*tensor).data, ref.data);
+    if (!within(report, tolerance) && backward_case.kernel->honours_carry) {
+      if (modelled.dQ.size() == 0) {
+        modelled = modelled_gradients(*backward_case.kernel, backward_case.tiling, problem, inputs);
+      }
+      tolerance = tolerance_of_carry(tolerance, modelled.*tensor, ref);
+    }
     if (!within(report, tolerance)) {
       ADD_FAILURE() << name << (report.has_nan ? ": NaN, " : ": ") << "max error "
                     << report.max_abs_error << " at " << report.worst_index << ", relative "
@@ -186,7 +196,7 @@ std::vector<Precision> precisions() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(TensorCores, BackwardKernels, ::testing::ValuesIn(precisions()),
+INSTANTIATE_TEST_SUITE_P(SixteenBits, BackwardKernels, ::testing::ValuesIn(precisions()),
                          [](const auto& test) {
                            return std::string(to_string(test.param.dtype)) + "_d" +
                                   std::to_string(test.param.d);
@@ -196,15 +206,20 @@ TEST(BackwardLaunches, AreNamedAndHeadsAreSummedOnlyInGroups) {
   ATTNSCOPE_NEEDS_GPU();
   AttentionProblem problem{
       .batch = 1, .heads = 2, .kv_heads = 2, .N = 20, .N_kv = 20, .d = 64, .mask = {}};
-  const std::vector<std::string> alone{"preprocess", "backward", "convert"};
-  std::vector<std::string> grouped = alone;
-  grouped.emplace_back("sum_heads");
-  for (const Index kv_heads : {2, 1}) {
-    problem.kv_heads = kv_heads;
-    const AttentionInputs inputs = make_inputs(problem, {});
-    const BackwardRun run = run_backward({.kernel = find_kernel("flash2")}, problem, inputs,
-                                         naive_forward(problem, inputs));
-    EXPECT_EQ(run.launches, kv_heads == 2 ? alone : grouped);
+  const std::pair<const char*, std::vector<std::string>> launches_alone[] = {
+      {"standard", {"dV", "dP", "dS", "dQ", "dK"}},
+      {"flash1", {"initialise", "backward"}},
+      {"flash2", {"preprocess", "backward", "convert"}}};
+  for (const auto& [kernel, alone] : launches_alone) {
+    std::vector<std::string> grouped = alone;
+    grouped.emplace_back("sum_heads");
+    for (const Index kv_heads : {2, 1}) {
+      problem.kv_heads = kv_heads;
+      const AttentionInputs inputs = make_inputs(problem, {});
+      const BackwardRun run = run_backward({.kernel = find_kernel(kernel)}, problem, inputs,
+                                           naive_forward(problem, inputs));
+      EXPECT_EQ(run.launches, kv_heads == 2 ? alone : grouped) << kernel;
+    }
   }
 }
 
@@ -216,7 +231,6 @@ TEST(BackwardLaunches, RefuseWhatTheyCannotDoInOneLine) {
     const auto error = launch_backward(*find_kernel(kernel), arguments);
     return error ? error->message : std::string("accepted");
   };
-  EXPECT_EQ(message("flash1"), "kernel flash1 has no backward pass; kernel flash2 has one");
   EXPECT_EQ(message("flash2"), "Q is a null pointer");
 }
 
@@ -234,6 +248,9 @@ TEST(BackwardLaunches, RefuseAWorkspaceThatIsTooSmall) {
   arguments.LSE_dev = static_cast<const float*>(tensor.view().data_dev);
   EXPECT_EQ(launch_backward(flash2, arguments)->message,
             "the workspace has 0 bytes; kernel flash2 needs 2304");
+  EXPECT_EQ(launch_backward(*find_kernel("standard"), arguments)->message,
+            "the forward pass's workspace is a null pointer; the backward pass of kernel standard "
+            "reads P there");
 }
 
 }  // namespace

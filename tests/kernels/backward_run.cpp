@@ -23,6 +23,31 @@ std::vector<BackwardCase> all_backward_cases(const AttentionProblem& problem) {
   return cases;
 }
 
+namespace {
+
+/// Kernels whose backward pass reads what the forward pass left in its workspace run it first, over
+/// the given O and LSE; gives that workspace.
+DeviceBuffer run_own_forward(const KernelInfo& kernel, const AttentionProblem& problem,
+                             const DeviceTensor& Q, const DeviceTensor& K, const DeviceTensor& V,
+                             const DeviceTensor& O, const DeviceTensor& LSE) {
+  DeviceBuffer workspace(workspace_bytes(kernel, problem, Carry::problem));
+  if (workspace.bytes() == 0) return workspace;
+  ForwardArguments arguments;
+  arguments.problem = problem;
+  arguments.Q = Q.view();
+  arguments.K = K.view();
+  arguments.V = V.view();
+  arguments.O = O.view();
+  arguments.LSE_dev = static_cast<float*>(LSE.view().data_dev);
+  arguments.workspace_dev = workspace.data_dev();
+  arguments.workspace_bytes = workspace.bytes();
+  const auto error = launch_forward(kernel, arguments);
+  EXPECT_FALSE(error) << kernel.name << ": " << error->message;
+  return workspace;
+}
+
+}  // namespace
+
 BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProblem& problem,
                          const AttentionInputs& inputs, const ForwardResult& forward) {
   const auto poisoned = [&](const HeadTensor& like) {
@@ -41,6 +66,8 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   const DeviceTensor dO = uploaded(inputs.dO);
   DeviceTensor LSE(problem.batch, problem.heads, problem.N, 1, DType::fp32, Layout::contiguous);
   LSE.upload(forward.LSE);
+  const DeviceBuffer forward_workspace =
+      run_own_forward(*backward_case.kernel, problem, Q, K, V, O, LSE);
   const DeviceTensor dQ = poisoned(inputs.Q);
   const DeviceTensor dK = poisoned(inputs.K);
   const DeviceTensor dV = poisoned(inputs.V);
@@ -57,6 +84,7 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   arguments.O = O.view();
   arguments.dO = dO.view();
   arguments.LSE_dev = static_cast<const float*>(LSE.view().data_dev);
+  arguments.forward_workspace_dev = forward_workspace.data_dev();
   arguments.dQ = dQ.view();
   arguments.dK = dK.view();
   arguments.dV = dV.view();

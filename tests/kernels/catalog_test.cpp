@@ -143,13 +143,14 @@ TEST(KernelCatalog, TakesTheFp32CarryOnlyWhereOTravels) {
               HasSubstr("carry is fp32"));
 }
 
-TEST(KernelCatalog, OnlyFlash2HasABackwardPass) {
+TEST(KernelCatalog, EveryKernelHasABackwardPassThatCarriesNothingInFp32) {
   for (const KernelInfo& kernel : catalog()) {
-    EXPECT_EQ(kernel.has_backward, kernel.name == "flash2");
-    EXPECT_EQ(backward_refusal(kernel, problem_of(DType::bf16, 64)),
-              kernel.has_backward ? "accepted"
-                                  : "kernel " + std::string(kernel.name) +
-                                        " has no backward pass; kernel flash2 has one");
+    EXPECT_TRUE(kernel.has_backward) << kernel.name;
+    EXPECT_EQ(backward_refusal(kernel, problem_of(DType::bf16, 64)), "accepted");
+    const auto error =
+        supports_backward(kernel, problem_of(DType::bf16, 64), std::nullopt, Carry::fp32);
+    ASSERT_TRUE(error);
+    EXPECT_THAT(error->message, HasSubstr("carry is fp32"));
   }
 }
 

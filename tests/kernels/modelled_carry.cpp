@@ -12,18 +12,37 @@ bool carries_rounded_O(const ForwardCase& forward_case, const AttentionProblem& 
          problem.dtype != DType::fp32;
 }
 
-HeadTensor modelled_O(const ForwardCase& forward_case, const AttentionProblem& problem,
-                      const AttentionInputs& inputs) {
+namespace {
+
+NumericResult simulate_rounded(const KernelInfo& kernel, PassKind pass,
+                               const std::optional<Tiling>& tiling, Carry carry,
+                               const AttentionProblem& problem, const AttentionInputs& inputs) {
   SimulationRequest request;
   request.problem = problem;
-  request.algorithm = forward_case.kernel->algorithm;
-  request.tiling = forward_case.tiling;
-  request.carry = forward_case.carry;
+  request.algorithm = kernel.algorithm;
+  request.pass = pass;
+  request.tiling = tiling;
+  request.carry = carry;
   request.allow_overflow = true;  // the numbers do not depend on a chip
-  const auto numbers =
+  auto numbers =
       simulate_numbers(request, inputs, {.round_to_storage = true, .fp32_accumulators = true});
   ATTNSCOPE_CHECK(numbers.ok(), ==, true);
-  return numbers.value().output.O;
+  return std::move(numbers).value();
+}
+
+}  // namespace
+
+HeadTensor modelled_O(const ForwardCase& forward_case, const AttentionProblem& problem,
+                      const AttentionInputs& inputs) {
+  return simulate_rounded(*forward_case.kernel, PassKind::forward, forward_case.tiling,
+                          forward_case.carry, problem, inputs)
+      .output.O;
+}
+
+Gradients modelled_gradients(const KernelInfo& kernel, const std::optional<Tiling>& tiling,
+                             const AttentionProblem& problem, const AttentionInputs& inputs) {
+  return *simulate_rounded(kernel, PassKind::backward, tiling, Carry::problem, problem, inputs)
+              .gradients;
 }
 
 Tolerance tolerance_of_carry(const Tolerance& rule, const HeadTensor& modelled,

@@ -1,7 +1,7 @@
-/// The yardstick of flash1 where O travels through HBM in 16 bits (Carry::problem): its own
+/// The yardstick of flash1 where O, or dQ, travels through HBM in 16 bits (Carry::problem): its own
 /// schedule, run by the CPU model with the same tiling, carry and roundings. Each of the Tc passes
-/// rounds O once more, which unfused attention does not, so the rule of tolerance.h asks for what
-/// the algorithm cannot give; a kernel may err twice as much as its model does.
+/// rounds O or dQ once more, which unfused attention does not, so the rule of tolerance.h asks for
+/// what the algorithm cannot give; a kernel may err twice as much as its model does.
 #pragma once
 
 #include "reference/inputs.h"
@@ -17,6 +17,10 @@ bool carries_rounded_O(const ForwardCase& forward_case, const AttentionProblem& 
 /// operands to the problem's precision, what stays on chip to fp32.
 HeadTensor modelled_O(const ForwardCase& forward_case, const AttentionProblem& problem,
                       const AttentionInputs& inputs);
+
+/// The same for the gradients, after the forward pass in the same tiling.
+Gradients modelled_gradients(const KernelInfo& kernel, const std::optional<Tiling>& tiling,
+                             const AttentionProblem& problem, const AttentionInputs& inputs);
 
 /// The larger of the rule's tolerance and twice the model's error.
 Tolerance tolerance_of_carry(const Tolerance& rule, const HeadTensor& modelled,

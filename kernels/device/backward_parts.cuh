@@ -1,0 +1,77 @@
+/// What the thread blocks of both flash backward passes do alike: how the warps share a result, the
+/// sums dKj and dVj, and their way to HBM.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/backward_parameters.h"
+#include "kernels/device/gradient_products.cuh"
+#include "kernels/device/place.cuh"
+
+namespace attnscope::kernels::device {
+
+/// How the warps share a [kRows x kColumns] result: each takes 16 kRowPieces rows and kPartColumns
+/// columns, 32 rows where that is possible.
+template <int kRows, int kColumns, int kWarps>
+struct WarpParts {
+  static constexpr int kAcross =
+      std::min(kWarps / std::max(1, std::min(kWarps, kRows / 32)), kColumns / 16);
+  static constexpr int kDown = kWarps / kAcross;
+  static constexpr int kPartRows = kRows / kDown;
+  static constexpr int kRowPieces = kPartRows / 16;
+  static constexpr int kPartColumns = kColumns / kAcross;
+  using Registers = Accumulator<kRowPieces, kPartColumns>;
+  static_assert(kDown * kRowPieces * 16 == kRows && kPartColumns % 16 == 0);
+
+  __device__ static int first_row(int warp) { return warp / kAcross * kPartRows; }
+  __device__ static int first_column(int warp) { return warp % kAcross * kPartColumns; }
+};
+
+/// Column tile j of one query head.
+struct ColumnTile {
+  int j, head, batch;
+  int keys;  ///< valid columns of the tile
+};
+
+/// dVj += P^T dOi or dKj += dS^T Qi: a warp's part. `scores` is P or dS, transposed.
+template <typename T, int kWarps, int Br, int Bc, int d, typename Registers>
+__device__ inline void accumulate_key_gradient(Registers& gradient,
+                                               const SharedTile<Bc, Br>& scores,
+                                               const SharedTile<Br, d>& rows) {
+  using Part = WarpParts<Bc, d, kWarps>;
+  const int lane = thread_index() % 32;
+  const int warp = thread_index() / 32;
+  accumulate_part<T, StoredA::as_is, Part::kRowPieces, Part::kPartColumns, Br, Br, d>(
+      gradient, scores.piece(scores.lane_address_rows(lane), Part::first_row(warp) / 16, 0),
+      rows.piece(rows.lane_address_rows(lane), 0, Part::first_column(warp) / 16));
+}
+
+/// C *= factor.
+template <int kRowPieces, int kPieces>
+__device__ inline void scale_all(FragmentC (&C)[kRowPieces][kPieces], float factor) {
+#pragma unroll
+  for (int r = 0; r < kRowPieces; ++r) {
+#pragma unroll
+    for (int n = 0; n < kPieces; ++n) {
+#pragma unroll
+      for (int c = 0; c < 4; ++c) C[r][n][c] *= factor;
+    }
+  }
+}
+
+/// One of dKj, dVj to HBM through `slot`, which no warp reads any more, so that HBM sees
+/// stores of 16 bytes.
+template <typename T, int kWarps, int Bc, int d, typename Registers>
+__device__ inline void store_key_gradient(const TensorView& tensor, const SharedTile<Bc, d>& slot,
+                                          const Registers& gradient, const ColumnTile& tile) {
+  using Part = WarpParts<Bc, d, kWarps>;
+  const int warp = thread_index() / 32;
+  write_part<T, Part::kRowPieces, Part::kPartColumns>(
+      slot, Part::first_row(warp), Part::first_column(warp), gradient, thread_index() % 32);
+  __syncthreads();  // Barrier: the parts of all warps are written before rows are read.
+  const auto rows = rows_of_head<T>(tensor, tile.batch, tile.head);
+  store_tile<kWarps * 32>(rows.row(Index{tile.j} * Bc), rows.stride_row, slot, tile.keys,
+                          thread_index());
+}
+
+}  // namespace attnscope::kernels::device

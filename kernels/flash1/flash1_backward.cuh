@@ -1,0 +1,227 @@
+/// FlashAttention-1, backward, on the tensor cores (arXiv 2205.14135, Algorithm 4).
+/// The twin of sim/schedule/flash1_backward.cpp.
+///
+/// Changed from standard: P and dS exist only as tiles on the chip, P recomputed from m and l. A
+/// thread block owns one head. The outer loop takes the column tiles; dKj and dVj never leave the
+/// chip. The inner loop passes over the row tiles: dQi is read from HBM, added to, and written
+/// back, in the problem's precision, once for every column tile. D = rowsum(dO * O) is computed
+/// anew each time, as the paper has it; flash2 computes it once.
+///
+/// Requested of memory by one head's block in this launch, valid rows only: Kj, Vj of each column
+/// tile; for each of those, Qi, Oi, dOi, dQi, mi, li of the row tiles that see it read and dQi
+/// written; dKj and dVj written once. dQ = 0 is the launch "initialise" before this one.
+///
+/// On chip: one slot each for Kj, Vj, Qi, Oi, dOi, dQi, P and dS in shared memory, no second stage:
+/// the form to read first.
+#pragma once
+
+#include "kernels/device/backward_parts.cuh"
+#include "kernels/flash1/flash1_backward_start.h"
+
+namespace attnscope::kernels {
+
+/// Where things lie in the shared memory of one block, in bytes.
+template <int Br, int Bc, int d>
+struct Flash1BackwardShared {
+  static constexpr int kRowTileBytes = Br * d * 2;
+  static constexpr int kColumnTileBytes = Bc * d * 2;
+  static constexpr int kScoreTileBytes = Br * Bc * 2;
+  static constexpr int K = 0;
+  static constexpr int V = K + kColumnTileBytes;
+  static constexpr int Q = V + kColumnTileBytes;
+  static constexpr int O = Q + kRowTileBytes;
+  static constexpr int dO = O + kRowTileBytes;
+  static constexpr int dQ = dO + kRowTileBytes;
+  static constexpr int P = dQ + kRowTileBytes;  ///< transposed, as is dS
+  static constexpr int dS = P + kScoreTileBytes;
+  static constexpr int statistics = dS + kScoreTileBytes;  ///< (m + log l) log2(e), D
+  static constexpr int kBytes = statistics + 2 * Br * 4;
+};
+
+/// The scaled m + log l of a row, in the exponent's unit; infinity for rows that see no key or do
+/// not exist, whose P is zero.
+__device__ inline float row_log_sum_log2(const Flash1BackwardParameters& parameters, Index head_row,
+                                         int row) {
+  if (row >= parameters.shared.shape.N) return -device::kMinusInfinity;
+  const float l = __ldcg(parameters.l + head_row + row);
+  if (l == 0.0f) return -device::kMinusInfinity;
+  const float m = __ldcg(parameters.m + head_row + row);
+  return fmaf(m, parameters.shared.shape.softmax_scale_log2, log2f(l));
+}
+
+/// D of all rows of the tile: neighbouring lanes share a row.
+template <typename T, int kThreads, int Br, int d>
+__device__ inline void row_dots(float* D, const device::SharedTile<Br, d>& O,
+                                const device::SharedTile<Br, d>& dO) {
+  using namespace device;
+  constexpr int kLanes = kThreads / Br;  // of a row
+  static_assert(kThreads % Br == 0 && kLanes <= SharedTile<Br, d>::kChunks);
+  const int row = thread_index() / kLanes;
+  float sum = 0.0f;
+#pragma unroll
+  for (int chunk = 0; chunk < SharedTile<Br, d>::kChunks / kLanes; ++chunk) {
+    const int c = chunk * kLanes + thread_index() % kLanes;
+    std::uint32_t o[4], gradient[4];
+    load_chunk_shared(o, O.chunk_address(row, c));
+    load_chunk_shared(gradient, dO.chunk_address(row, c));
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+      const float2 a = unpack<T>(o[n]);
+      const float2 b = unpack<T>(gradient[n]);
+      sum = fmaf(a.y, b.y, fmaf(a.x, b.x, sum));
+    }
+  }
+#pragma unroll
+  for (int other = kLanes / 2; other > 0; other /= 2) {
+    sum += __shfl_xor_sync(0xffffffffu, sum, other);
+  }
+  if (thread_index() % kLanes == 0) D[row] = sum;
+}
+
+/// dQi += scale dS Kj in shared memory: a warp's part.
+template <typename T, int kWarps, int Br, int Bc, int d>
+__device__ inline void add_query_gradient_shared(const device::SharedTile<Br, d>& dQi,
+                                                 const device::SharedTile<Bc, Br>& dS,
+                                                 const device::SharedTile<Bc, d>& Kj,
+                                                 float softmax_scale) {
+  using namespace device;
+  using Part = WarpParts<Br, d, kWarps>;
+  const int lane = thread_index() % 32;
+  const int part_row = Part::first_row(thread_index() / 32);
+  const int part_column = Part::first_column(thread_index() / 32);
+  typename Part::Registers dQ{};
+  accumulate_part<T, StoredA::transposed, Part::kRowPieces, Part::kPartColumns, Bc, Br, d>(
+      dQ, dS.piece(dS.lane_address_columns(lane), 0, part_row / 16),
+      Kj.piece(Kj.lane_address_rows(lane), 0, part_column / 16));
+#pragma unroll
+  for (int row = 0; row < 2 * Part::kRowPieces; ++row) {
+#pragma unroll
+    for (int n = 0; n < Part::kPartColumns / 8; ++n) {
+      const std::uint32_t address =
+          dQi.chunk_address(part_row + row * 8 + lane / 4, part_column / 8 + n) + lane % 4 * 4;
+      const FragmentC& part = dQ[row / 2][n];
+      std::uint32_t pair;
+      asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(pair) : "r"(address) : "memory");
+      const float2 carried = unpack<T>(pair);
+      asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(address),
+                   "r"(pack<T>(fmaf(softmax_scale, part[row % 2 * 2], carried.x),
+                               fmaf(softmax_scale, part[row % 2 * 2 + 1], carried.y)))
+                   : "memory");
+    }
+  }
+}
+
+template <typename T, int d, int Br, int Bc, int kWarps>
+__global__ void __launch_bounds__(kWarps * 32, 1)
+    flash1_backward(const Flash1BackwardParameters parameters) {
+  using namespace device;
+  using Shared = Flash1BackwardShared<Br, Bc, d>;
+  using Scores = WarpParts<Bc, Br, kWarps>;
+  using TileQ = SharedTile<Br, d>;
+  using TileKV = SharedTile<Bc, d>;
+  using TileS = SharedTile<Bc, Br>;
+  constexpr int kThreads = kWarps * 32;
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const std::uint32_t base = shared_address(shared);
+  float* const log_sum_log2 = reinterpret_cast<float*>(shared + Shared::statistics);
+  float* const D = log_sum_log2 + Br;
+
+  const ForwardShape& shape = parameters.shared.shape;
+  const int head = block_index() % shape.heads;
+  const int batch = block_index() / shape.heads;
+  const int kv_head = head / shape.heads_per_kv_head;
+  const Index head_row = Index{block_index()} * shape.N;
+  const int thread = thread_index();
+  const int lane = thread % 32;
+  const int part_key = Scores::first_row(thread / 32);
+  const int part_query = Scores::first_column(thread / 32);
+  const auto Q = rows_of_head<const T>(parameters.shared.Q, batch, head);
+  const auto O = rows_of_head<const T>(parameters.shared.O, batch, head);
+  const auto dO = rows_of_head<const T>(parameters.shared.dO, batch, head);
+  const auto dQ = rows_of_head<T>(parameters.shared.dQ, batch, head);
+  const auto K = rows_of_head<const T>(parameters.shared.K, batch, kv_head);
+  const auto V = rows_of_head<const T>(parameters.shared.V, batch, kv_head);
+  const TileKV Kj{base + Shared::K}, Vj{base + Shared::V};
+  const TileQ Qi{base + Shared::Q}, Oi{base + Shared::O}, dOi{base + Shared::dO};
+  const TileQ dQi{base + Shared::dQ};
+  const TileS P_tile{base + Shared::P}, dS_tile{base + Shared::dS};
+
+  const int Tr = (shape.N + Br - 1) / Br;
+  const int Tc = (shape.N_kv + Bc - 1) / Bc;
+  for (int j = 0; j < Tc; ++j) {
+    const int keys = min(Bc, shape.N_kv - j * Bc);
+    const int first_row = max(0, j * Bc - shape.diagonal_offset);  // that sees column tile j
+    const int first_i = first_row < shape.N ? first_row / Br : Tr;
+
+    // load Kj, Vj; dKj = 0; dVj = 0
+    __syncthreads();  // Barrier A: every warp is done with the slots of Kj and Vj.
+    load_tile_async<kThreads>(Kj, K.row(Index{j} * Bc), K.stride_row, keys, thread);
+    load_tile_async<kThreads>(Vj, V.row(Index{j} * Bc), V.stride_row, keys, thread);
+    commit_copies();
+    typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
+
+    for (int i = first_i; i < Tr; ++i) {
+      // load Qi, Oi, dOi, dQi, li, mi
+      const int rows = min(Br, shape.N - i * Br);
+      // Barrier B: every warp is done with row tile i - 1, and what this block wrote of dQi in the
+      // pass before is visible to the threads that read it now.
+      __syncthreads();
+      load_tile_async<kThreads>(Qi, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
+      load_tile_async<kThreads>(Oi, O.row(Index{i} * Br), O.stride_row, rows, thread);
+      load_tile_async<kThreads>(dOi, dO.row(Index{i} * Br), dO.stride_row, rows, thread);
+      load_tile_async<kThreads>(dQi, dQ.row(Index{i} * Br), dQ.stride_row, rows, thread);
+      commit_copies();
+      if (thread < Br)
+        log_sum_log2[thread] = row_log_sum_log2(parameters, head_row, i * Br + thread);
+      wait_copies<0>();
+      __syncthreads();  // Barrier C: every thread's copies and statistics have arrived.
+
+      // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
+      typename Scores::Registers P, dS;
+      multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
+          P, Kj.piece(Kj.lane_address_rows(lane), part_key / 16, 0),
+          Qi.piece(Qi.lane_address_columns(lane), part_query / 16, 0));
+      if (shape.keys_end(i * Br) < (j + 1) * Bc) {
+        const int key = j * Bc + part_key;
+        mask_scores_transposed<Scores::kRowPieces, Scores::kPartColumns>(
+            P, key - shape.diagonal_offset - i * Br - part_query, shape.N_kv - key, lane);
+      }
+
+      // P = exp(S - mi) / li; dP = dOi Vj^T; Di = rowsum(dOi * Oi)
+      exponentiate_transposed<Scores::kRowPieces, Scores::kPartColumns>(
+          P, log_sum_log2 + part_query, shape.softmax_scale_log2, lane);
+      write_part<T, Scores::kRowPieces, Scores::kPartColumns>(P_tile, part_key, part_query, P,
+                                                              lane);
+      multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
+          dS, Vj.piece(Vj.lane_address_rows(lane), part_key / 16, 0),
+          dOi.piece(dOi.lane_address_columns(lane), part_query / 16, 0));
+      row_dots<T, kThreads>(D, Oi, dOi);
+      __syncthreads();  // Barrier D: D of all rows is written before any warp reads it.
+
+      // dS = P * (dP - Di)
+      softmax_gradient_transposed<Scores::kRowPieces, Scores::kPartColumns>(dS, P, D + part_query,
+                                                                            lane);
+      write_part<T, Scores::kRowPieces, Scores::kPartColumns>(dS_tile, part_key, part_query, dS,
+                                                              lane);
+      __syncthreads();  // Barrier E: P and dS of every warp are in shared memory.
+
+      // dVj = dVj + P^T dOi; dQi = dQi + scale dS Kj, stored; dKj = dKj + dS^T Qi, without the
+      // scale
+      accumulate_key_gradient<T, kWarps, Br, Bc, d>(dV, P_tile, dOi);
+      add_query_gradient_shared<T, kWarps, Br, Bc, d>(dQi, dS_tile, Kj, shape.softmax_scale);
+      __syncthreads();  // Barrier F: the parts of all warps are added before rows are stored.
+      store_tile<kThreads>(dQ.row(Index{i} * Br), dQ.stride_row, dQi, rows, thread);
+      accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);
+    }
+
+    // store dKj, dVj
+    wait_copies<0>();
+    __syncthreads();  // Barrier G: no warp reads Kj or Vj any more; their slots pass dKj, dVj on.
+    scale_all(dK, shape.softmax_scale);
+    const ColumnTile tile{j, head, batch, keys};
+    store_key_gradient<T, kWarps, Bc, d>(parameters.shared.dK_heads, Kj, dK, tile);
+    store_key_gradient<T, kWarps, Bc, d>(parameters.shared.dV_heads, Vj, dV, tile);
+  }
+}
+
+}  // namespace attnscope::kernels

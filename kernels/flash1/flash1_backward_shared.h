@@ -1,0 +1,16 @@
+/// Shared memory of one block of flash1's backward launch. Plain C++: the catalog chooses a tiling
+/// by it, the kernel asserts that it takes as much.
+#pragma once
+
+#include "reference/attention_problem.h"
+
+namespace attnscope::kernels {
+
+/// Kj, Vj, Qi, Oi, dOi, dQi, P and dS in 16 bits; two fp32 numbers a
+/// row.
+constexpr Index flash1_backward_shared_bytes(Index d, const Tiling& tiling) {
+  return 2 * (2 * tiling.Bc * d + 4 * tiling.Br * d + 2 * tiling.Br * tiling.Bc) +
+         2 * tiling.Br * kStatisticBytes;
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,25 @@
+/// Starts flash1's backward launch. Internal.
+#pragma once
+
+#include "kernels/backward_parameters.h"
+
+namespace attnscope::kernels {
+
+/// Beside what every backward pass has: m and l, [B, H, N] each, as the forward pass left them; m
+/// is the maximum of Q K^T before the scale.
+struct Flash1BackwardParameters {
+  BackwardParameters shared;
+  const float* m = nullptr;
+  const float* l = nullptr;
+};
+
+/// Starts the compiled instance for the head dimension and tiling; false when there is none.
+bool start_flash1_backward_fp16(const Flash1BackwardParameters& parameters, Index batch, Index d,
+                                const Tiling& tiling, void* stream);
+bool start_flash1_backward_bf16(const Flash1BackwardParameters& parameters, Index batch, Index d,
+                                const Tiling& tiling, void* stream);
+
+/// dQ = 0: "initialise".
+void start_flash1_zero_dq(const BackwardParameters& parameters, Index batch, Index d, void* stream);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,122 @@
+#include "kernels/standard/head_products.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+
+#include "kernels/standard/batched_product.h"
+#include "kernels/standard/cublas_library.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+cudaDataType_t cuda_type(DType dtype) {
+  switch (dtype) {
+    case DType::fp32:
+      return CUDA_R_32F;
+    case DType::fp16:
+      return CUDA_R_16F;
+    case DType::bf16:
+      return CUDA_R_16BF;
+  }
+  return CUDA_R_32F;
+}
+
+/// A matrix of every product of a batch, as cuBLAS takes it. cuBLAS is column-major: a row-major
+/// matrix is its transpose there.
+struct Operand {
+  const void* data_dev;
+  Index offset;  ///< elements
+  Index stride_row;
+  Index stride_product;
+  cublasOperation_t operation = CUBLAS_OP_N;
+};
+
+/// result [columns x rows, column-major] = scale * left right, summed over `inner`.
+std::optional<Error> multiply(const CublasLibrary& cublas, DType dtype, const Operand& result,
+                              const Operand& left, const Operand& right, Index columns, Index rows,
+                              Index inner, Index count, double scale) {
+  const cudaDataType_t type = cuda_type(dtype);
+  const auto alpha = static_cast<float>(scale);
+  const float beta = 0.0f;
+  const auto address = [&](const Operand& operand) {
+    return static_cast<const std::byte*>(operand.data_dev) + operand.offset * size_bytes(dtype);
+  };
+  const cublasStatus_t status = cublas.gemm_strided_batched(
+      cublas.handle, left.operation, right.operation, static_cast<int>(columns),
+      static_cast<int>(rows), static_cast<int>(inner), &alpha, address(left), type,
+      static_cast<int>(left.stride_row), left.stride_product, address(right), type,
+      static_cast<int>(right.stride_row), right.stride_product, &beta,
+      const_cast<std::byte*>(address(result)), type, static_cast<int>(result.stride_row),
+      result.stride_product, static_cast<int>(count), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  if (status == CUBLAS_STATUS_SUCCESS) return std::nullopt;
+  return failed(fmt::format("cuBLAS failed in a matrix product: {}", cublas.status_string(status)));
+}
+
+Operand query_operand(const TensorView& tensor, const ProductBatch& batch,
+                      cublasOperation_t operation = CUBLAS_OP_N) {
+  return {tensor.data_dev, batch.query_offset, tensor.stride_row, batch.query_stride, operation};
+}
+
+Operand key_operand(const TensorView& tensor, const ProductBatch& batch,
+                    cublasOperation_t operation = CUBLAS_OP_N) {
+  return {tensor.data_dev, batch.key_offset, tensor.stride_row, batch.key_stride, operation};
+}
+
+Operand score_operand(const void* scores, const ProductBatch& batch, Index N_kv,
+                      cublasOperation_t operation = CUBLAS_OP_N) {
+  return {scores, batch.score_offset, N_kv, batch.score_stride, operation};
+}
+
+}  // namespace
+
+Result<HeadProducts> HeadProducts::open(const AttentionProblem& problem, void* stream) {
+  const auto library = cublas_library();
+  if (!library) return library.error();
+  const CublasLibrary& cublas = *library.value();
+  const cublasStatus_t status = cublas.set_stream(cublas.handle, static_cast<cudaStream_t>(stream));
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    return failed(fmt::format("cublasSetStream failed: {}", cublas.status_string(status)));
+  }
+  return HeadProducts(problem, cublas);
+}
+
+std::optional<Error> HeadProducts::scores(void* scores, const TensorView& query,
+                                          const TensorView& key, double scale) const {
+  for (const ProductBatch& batch : product_batches(problem_, query, key)) {
+    auto error = multiply(cublas_, problem_.dtype, score_operand(scores, batch, problem_.N_kv),
+                          key_operand(key, batch, CUBLAS_OP_T), query_operand(query, batch),
+                          problem_.N_kv, batch.rows, problem_.d, batch.count, scale);
+    if (error) return error;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> HeadProducts::of_scores(const TensorView& query, const void* scores,
+                                             const TensorView& key, double scale) const {
+  for (const ProductBatch& batch : product_batches(problem_, query, key)) {
+    auto error = multiply(cublas_, problem_.dtype, query_operand(query, batch),
+                          key_operand(key, batch), score_operand(scores, batch, problem_.N_kv),
+                          problem_.d, batch.rows, problem_.N_kv, batch.count, scale);
+    if (error) return error;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> HeadProducts::of_scores_transposed(const TensorView& key, const void* scores,
+                                                        const TensorView& query,
+                                                        double scale) const {
+  AttentionProblem ungrouped = problem_;
+  ungrouped.kv_heads = problem_.heads;
+  for (const ProductBatch& batch : product_batches(ungrouped, query, key)) {
+    auto error =
+        multiply(cublas_, problem_.dtype, key_operand(key, batch), query_operand(query, batch),
+                 score_operand(scores, batch, problem_.N_kv, CUBLAS_OP_T), problem_.d,
+                 problem_.N_kv, batch.rows, batch.count, scale);
+    if (error) return error;
+  }
+  return std::nullopt;
+}
+
+}  // namespace attnscope::kernels

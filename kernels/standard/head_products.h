@@ -1,0 +1,38 @@
+/// The matrix products of standard attention, for all heads at once, by cuBLAS. Internal.
+#pragma once
+
+#include "kernels/launch.h"
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+struct CublasLibrary;
+
+/// Products between tensors of queries [B, H, N, d], tensors of keys [B, H_kv, N_kv, d] and
+/// contiguous tensors of scores [B, H, N, N_kv], all of the problem's type, with fp32 accumulation.
+/// Each returns an error when cuBLAS reports one.
+class HeadProducts {
+ public:
+  /// unavailable when cuBLAS cannot be loaded. The problem must outlive the object.
+  static Result<HeadProducts> open(const AttentionProblem& problem, void* stream);
+
+  /// scores = scale * query key^T: S from Q and K, dP from dO and V.
+  std::optional<Error> scores(void* scores, const TensorView& query, const TensorView& key,
+                              double scale) const;
+  /// query = scale * scores key: O from P and V, dQ from dS and K.
+  std::optional<Error> of_scores(const TensorView& query, const void* scores, const TensorView& key,
+                                 double scale) const;
+  /// key = scale * scores^T query, for a tensor with one head for every query head: dV from P and
+  /// dO, dK from dS and Q.
+  std::optional<Error> of_scores_transposed(const TensorView& key, const void* scores,
+                                            const TensorView& query, double scale) const;
+
+ private:
+  HeadProducts(const AttentionProblem& problem, const CublasLibrary& cublas)
+      : problem_(problem), cublas_(cublas) {}
+
+  const AttentionProblem& problem_;
+  const CublasLibrary& cublas_;
+};
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,62 @@
+/// Standard attention, backward (arXiv 2205.14135, Algorithm 3), from the P that the forward pass
+/// stored: the launches "dV", "dP", "dS", "dQ", "dK" and, with grouped heads, "sum_heads". The twin
+/// of sim/schedule/standard_backward.cpp.
+///
+/// Four cuBLAS products around one fused softmax gradient. P is read twice, dP once, dS twice: each
+/// an N x N_kv tensor in HBM.
+#include <cstddef>
+
+#include "kernels/backward_parameters.h"
+#include "kernels/launches.h"
+#include "kernels/standard/head_products.h"
+#include "kernels/standard/softmax_gradient.h"
+#include "kernels/sum_heads.h"
+#include "kernels/workspace.h"
+
+namespace attnscope::kernels {
+
+std::optional<Error> launch_standard_backward(const BackwardArguments& arguments,
+                                              const Tiling& tiling) {
+  const AttentionProblem& problem = arguments.problem;
+  const auto opened = HeadProducts::open(problem, arguments.stream);
+  if (!opened) return opened.error();
+  const HeadProducts& products = opened.value();
+  const StandardBackwardWorkspace layout = standard_backward_workspace(problem);
+  auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
+  const void* const P = static_cast<const std::byte*>(arguments.forward_workspace_dev) +
+                        standard_workspace(problem).P_offset;
+  void* const dP = workspace + layout.dP_offset;
+  void* const dS = dP;  // takes its place
+  const BackwardParameters parameters = backward_parameters(
+      arguments, workspace + layout.dK_heads_offset, workspace + layout.dV_heads_offset);
+
+  std::optional<Error> error;
+  named_launch(arguments, "dV", [&] {
+    error = products.of_scores_transposed(parameters.dV_heads, P, arguments.dO, 1.0);
+  });
+  if (error) return error;
+  named_launch(arguments, "dP",
+               [&] { error = products.scores(dP, arguments.dO, arguments.V, 1.0); });
+  if (error) return error;
+  named_launch(arguments, "dS", [&] {
+    start_softmax_gradient({.shape = parameters.shape,
+                            .rows = problem.batch * problem.heads * problem.N,
+                            .P = P,
+                            .dP = dP},
+                           problem.dtype, arguments.stream);
+  });
+  named_launch(arguments, "dQ", [&] {
+    error = products.of_scores(arguments.dQ, dS, arguments.K, problem.softmax_scale());
+  });
+  if (error) return error;
+  named_launch(arguments, "dK", [&] {
+    error = products.of_scores_transposed(parameters.dK_heads, dS, arguments.Q,
+                                          problem.softmax_scale());
+  });
+  if (error || problem.heads_per_kv_head() == 1) return error;
+  named_launch(arguments, "sum_heads",
+               [&] { start_sum_heads(parameters, problem, tiling.Bc, arguments.stream); });
+  return std::nullopt;
+}
+
+}  // namespace attnscope::kernels

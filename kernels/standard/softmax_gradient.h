@@ -1,0 +1,18 @@
+/// The softmax's gradient in standard attention's backward pass. Internal.
+#pragma once
+
+#include "kernels/forward_parameters.h"
+
+namespace attnscope::kernels {
+
+struct SoftmaxGradientParameters {
+  ForwardShape shape;
+  Index rows = 0;           ///< B * H * N
+  const void* P = nullptr;  ///< [B, H, N, N_kv]
+  void* dP = nullptr;       ///< [B, H, N, N_kv]; dS takes its place
+};
+
+/// fp16 and bf16.
+void start_softmax_gradient(const SoftmaxGradientParameters& parameters, DType dtype, void* stream);
+
+}  // namespace attnscope::kernels

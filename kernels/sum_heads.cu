@@ -1,0 +1,61 @@
+/// dK and dV of a KV head as sums over its query heads. The twin of the launch "sum_heads" of
+/// sim/schedule/gradients.cpp, which ends every backward pass with grouped heads. Bound by memory.
+#include "kernels/device/tile_of_block.cuh"
+#include "kernels/host/launch_kernel.h"
+#include "kernels/sum_heads.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+using device::kChunkElements;
+using device::load_chunk;
+using device::TileOfBlock;
+
+constexpr int kThreads = 256;
+
+/// gradient = sum of `parts` over the query heads of the block's KV head, one column tile.
+template <typename T>
+__device__ void sum_heads_of(const TensorView& gradient, const TensorView& parts,
+                             const TileOfBlock& tile, int heads_per_kv_head, int chunks) {
+  const auto destination = rows_of_head<T>(gradient, tile.batch, tile.head);
+  for (int n = static_cast<int>(threadIdx.x); n < tile.rows * chunks; n += kThreads) {
+    const Index row = tile.first_row + n / chunks;
+    const int column = n % chunks * kChunkElements;
+    float sum[kChunkElements] = {};
+    for (int head = 0; head < heads_per_kv_head; ++head) {
+      float part[kChunkElements];
+      load_chunk(
+          part,
+          rows_of_head<const T>(parts, tile.batch, tile.head * heads_per_kv_head + head).row(row) +
+              column);
+#pragma unroll
+      for (int c = 0; c < kChunkElements; ++c) sum[c] += part[c];
+    }
+    __stcg(reinterpret_cast<uint4*>(destination.row(row) + column),
+           uint4{device::pack<T>(sum[0], sum[1]), device::pack<T>(sum[2], sum[3]),
+                 device::pack<T>(sum[4], sum[5]), device::pack<T>(sum[6], sum[7])});
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    sum_heads(const BackwardParameters parameters, int Bc, int chunks) {
+  const ForwardShape& shape = parameters.shape;
+  const int group = shape.heads_per_kv_head;
+  const TileOfBlock tile(shape.heads / group, shape.N_kv, Bc);
+  sum_heads_of<T>(parameters.dK, parameters.dK_heads, tile, group, chunks);
+  sum_heads_of<T>(parameters.dV, parameters.dV_heads, tile, group, chunks);
+}
+
+}  // namespace
+
+void start_sum_heads(const BackwardParameters& parameters, const AttentionProblem& problem,
+                     Index Bc, void* stream) {
+  const auto kernel = problem.dtype == DType::fp16 ? sum_heads<__half> : sum_heads<__nv_bfloat16>;
+  start_kernel(kernel, problem.batch * problem.kv_heads * ceil_div(problem.N_kv, Bc), kThreads, 0,
+               stream, parameters, static_cast<int>(Bc),
+               static_cast<int>(problem.d / kChunkElements));
+}
+
+}  // namespace attnscope::kernels
