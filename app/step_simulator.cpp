@@ -15,6 +15,7 @@ Result<SimulationRequest> simulation_of(const Choice& choice) {
   SimulationRequest request;
   request.problem = choice.problem;
   request.algorithm = choice.algorithm;
+  request.pass = parse_pass(choice.pass).value_or(PassKind::forward);
   request.tiling = choice.tiling;
   request.carry = choice.carry;
   request.gpu = std::move(gpu.value());
@@ -31,8 +32,8 @@ Error translated(Error error) {
 std::optional<Error> find_error(const Choice& choice) {
   if (const auto message = validate(choice.problem)) return invalid_request(*message);
   if (const auto message = validate(choice.tiling)) return invalid_request(*message);
-  if (choice.pass != "forward") {
-    return invalid_request("pass is " + choice.pass + "; the model runs forward");
+  if (!parse_pass(choice.pass)) {
+    return invalid_request("pass is " + choice.pass + "; use forward, backward or both");
   }
 
   // Every tile is a place on the scrub bar

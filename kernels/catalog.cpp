@@ -34,7 +34,8 @@ constexpr std::array kCatalog{
                        "own thread block",
                .source = "kernels/flash2/flash2_forward.cuh",
                .honours_carry = false,
-               .has_backward = true},
+               .has_backward = true,
+               .backward_source = "kernels/flash2/flash2_backward.cuh"},
 };
 
 /// One line of the table of compiled instances.

@@ -22,6 +22,7 @@ struct KernelInfo {
   std::string_view source;     ///< root-relative path of its CUDA source
   bool honours_carry = false;
   bool has_backward = false;
+  std::string_view backward_source = {};  ///< of its backward pass
 };
 
 /// Every kernel, lowest rung first.

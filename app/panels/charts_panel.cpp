@@ -67,12 +67,14 @@ std::vector<LegendLine> legend_lines(const draw::Chart& chart) {
 void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "CHARTS")) return;
   const RunInfo& run = *snapshot.run;
-  const SweepKey key = charted_key(run.problem, run.gpu.name, context.measurements);
+  const SweepKey key =
+      charted_key(run.problem, run.gpu.name, run.totals.pass, context.measurements);
   sweep_.want(key, run.gpu);
   const bool own = key.d == run.problem.d && key.dtype == run.problem.dtype;
-  const std::string subtitle =
-      fmt::format("{}d = {}, {}, {}16k tokens", own ? "" : "as recorded: ", key.d,
-                  to_string(key.dtype), key.mask.is_none() ? "" : to_string(key.mask) + ", ");
+  const std::string subtitle = fmt::format(
+      "{}{}d = {}, {}, {}16k tokens", own ? "" : "as recorded: ",
+      key.pass == PassKind::forward ? "" : fmt::format("{}, ", to_string(key.pass)), key.d,
+      to_string(key.dtype), key.mask.is_none() ? "" : to_string(key.mask) + ", ");
   const Rect rest = draw_panel_header(context, title_of(view.chart_quantity), subtitle, {});
   view.chart_quantity = static_cast<ChartQuantity>(draw_header_tabs(
       context, "charts", {"bytes", "time", "memory"}, static_cast<int>(view.chart_quantity)));

@@ -90,7 +90,9 @@ void ExplainPanel::draw_source(const Snapshot& snapshot, const PanelContext& con
   const auto& lines = run.pass.launches[static_cast<std::size_t>(snapshot.launch)].pseudo_code;
   const std::string_view line =
       snapshot.step >= 0 && snapshot.op.line < lines.size() ? lines[snapshot.op.line].text : "";
-  source_.draw(context, rect, kernel != nullptr ? kernel->source : std::string_view{}, line);
+  std::string_view source = kernel != nullptr ? kernel->source : std::string_view{};
+  if (kernel != nullptr && snapshot.in_backward()) source = kernel->backward_source;
+  source_.draw(context, rect, source, line);
 }
 
 }  // namespace attnscope::app

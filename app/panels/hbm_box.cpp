@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "app/draw/format.h"
 #include "app/draw/shapes.h"
@@ -31,53 +32,105 @@ float written_share(const HbmTensorState& tensor, Index row, Index past_row, Ind
   return count > 0 ? static_cast<float>(written) / static_cast<float>(count) : 0.0f;
 }
 
+/// A slot of the first tensor holds values of the second.
+bool is_copy_of(Tensor slot, Tensor tensor) {
+  const auto is_O = [](Tensor each) { return each == Tensor::O || each == Tensor::O_carry; };
+  return slot == tensor || (is_O(slot) && is_O(tensor));
+}
+
 }  // namespace
 
 HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
     : snapshot_(snapshot), context_(context), rect_(rect) {
-  const draw::Canvas canvas = canvas_of(context);
-  const Fonts& fonts = context.fonts;
-  const float padding = canvas.px(12.0f);
-  const float title = draw::line_height(fonts.ui_bold) + canvas.px(4.0f);
-  const float names = draw::line_height(fonts.ui_bold);
-  const float sizes = draw::line_height(fonts.small);
-  float height = rect.height() - canvas.px(16.0f) - title - names - sizes;
-  const float enough = canvas.px(70.0f);
-  if (height < enough) {
-    show_sizes_ = false;
-    height += sizes;
-  }
-  if (height < enough) {
-    show_title_ = false;
-    height += title;
-  }
-  height = std::max(height, canvas.px(16.0f));
-
-  std::vector<RowItem> items;
+  // Two rows where the tensors of a backward pass would otherwise be too small
+  std::vector<const HbmTensorState*> all;
+  std::vector<const HbmTensorState*> gradients;
+  std::vector<const HbmTensorState*> others;
   for (const HbmTensorState& tensor : snapshot.hbm) {
-    const draw::Symbol name{std::string(display_name(tensor.tensor)), {}};
-    const float size_width =
-        fonts.small.measure(draw::format_shape(tensor.shape.rows, tensor.shape.cols)).x;
-    const bool size_below = show_sizes_ && tensor.shape.cols > 1;
-    items.push_back({tensor.shape, std::max(draw::width_of(fonts.ui_bold, name),
-                                            size_below ? size_width : 0.0f)});
+    all.push_back(&tensor);
+    const bool lower = is_gradient(tensor.tensor) || tensor.tensor == Tensor::D;
+    (lower ? gradients : others).push_back(&tensor);
   }
-  const RowLayout row =
-      lay_out_row(items, rect.width() - 2.0f * padding, height, canvas.px(8.0f), canvas.px(7.0f));
-  scale_note_ = row.scale_note();
-  slack_ = height;
-  for (const RowPlace& place : row.places) slack_ = std::min(slack_, height - place.height);
-  const float top = rect.min.y + canvas.px(7.0f) + (show_title_ ? title : 0.0f);
-  for (std::size_t k = 0; k < items.size(); ++k) {
-    const RowPlace& place = row.places[k];
-    const float x = rect.min.x + padding + place.x;
-    const float cell_x = rect.min.x + padding + place.cell_x;
-    const float bottom = top + height;
-    placed_.push_back(
-        {&snapshot.hbm[k],
-         {{x, bottom - place.height}, {x + place.width, bottom}},
-         {{cell_x, bottom - place.height},
-          {cell_x + place.cell_width, bottom + names + (show_sizes_ ? sizes : 0.0f)}}});
+  constexpr std::size_t kMostInARow = 8;
+  if (gradients.empty() || all.size() <= kMostInARow) {
+    place_rows({all});
+  } else {
+    place_rows({others, gradients});
+  }
+}
+
+HbmBox::Heights HbmBox::choose_heights(std::size_t rows) {
+  // Give up the sizes, then the title where the tensors would become too low
+  const draw::Canvas canvas = canvas_of(context_);
+  const Fonts& fonts = context_.fonts;
+  Heights heights;
+  heights.title = draw::line_height(fonts.ui_bold) + canvas.px(4.0f);
+  heights.names = draw::line_height(rows > 1 ? fonts.small : fonts.ui_bold);
+  heights.sizes = draw::line_height(fonts.small);
+  const float between = rows > 1 ? canvas.px(3.0f) : 0.0f;
+  const auto boxes = [&] {
+    const float labels = heights.names + (show_sizes_ ? heights.sizes + between : 0.0f);
+    const float all = rect_.height() - canvas.px(16.0f) - (show_title_ ? heights.title : 0.0f);
+    return all / static_cast<float>(rows) - labels;
+  };
+  const float enough = canvas.px(rows > 1 ? 40.0f : 70.0f);
+  if (boxes() < enough) show_sizes_ = false;
+  if (boxes() < enough) show_title_ = false;
+  heights.boxes = std::max(boxes(), canvas.px(14.0f));
+  return heights;
+}
+
+std::vector<RowItem> HbmBox::items_of(const std::vector<const HbmTensorState*>& row,
+                                      const FontRef& name_font) const {
+  std::vector<RowItem> items;
+  for (const HbmTensorState* tensor : row) {
+    const draw::Symbol name{std::string(display_name(tensor->tensor)), {}};
+    const std::string size = draw::format_shape(tensor->shape.rows, tensor->shape.cols);
+    const bool size_below = show_sizes_ && tensor->shape.cols > 1;
+    items.push_back(
+        {tensor->shape, std::max(draw::width_of(name_font, name),
+                                 size_below ? context_.fonts.small.measure(size).x : 0.0f)});
+  }
+  return items;
+}
+
+void HbmBox::place_rows(const std::vector<std::vector<const HbmTensorState*>>& rows) {
+  const draw::Canvas canvas = canvas_of(context_);
+  const float padding = canvas.px(12.0f);
+  const Heights heights = choose_heights(rows.size());
+  several_rows_ = rows.size() > 1;
+  const FontRef& name_font = several_rows_ ? context_.fonts.small : context_.fonts.ui_bold;
+  const float labels = heights.names + (show_sizes_ ? heights.sizes : 0.0f);
+
+  // All rows at the scale of the one that has the least room
+  const auto lay_out = [&](const std::vector<RowItem>& items, float most_unit) {
+    return lay_out_row(items, rect_.width() - 2.0f * padding, heights.boxes, canvas.px(8.0f),
+                       canvas.px(7.0f), most_unit);
+  };
+  float unit = std::numeric_limits<float>::infinity();
+  bool uniform = true;
+  for (const auto& row : rows) {
+    const RowLayout layout = lay_out(items_of(row, name_font), unit);
+    uniform = uniform && layout.uniform;
+    if (layout.uniform) unit = std::min(unit, layout.unit_x);
+  }
+  float top = rect_.min.y + canvas.px(7.0f) + (show_title_ ? heights.title : 0.0f);
+  slack_ = several_rows_ ? 0.0f : heights.boxes;
+  for (const auto& row : rows) {
+    const RowLayout layout = lay_out(items_of(row, name_font), unit);
+    scale_note_ = several_rows_ && !uniform ? "areas of a row to scale" : layout.scale_note();
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      const RowPlace& place = layout.places[k];
+      if (!several_rows_) slack_ = std::min(slack_, heights.boxes - place.height);
+      const float x = rect_.min.x + padding + place.x;
+      const float cell_x = rect_.min.x + padding + place.cell_x;
+      const float bottom = top + heights.boxes;
+      placed_.push_back(
+          {row[k],
+           {{x, bottom - place.height}, {x + place.width, bottom}},
+           {{cell_x, bottom - place.height}, {cell_x + place.cell_width, bottom + labels}}});
+    }
+    top += heights.boxes + labels + (several_rows_ ? canvas.px(3.0f) : 0.0f);
   }
 }
 
@@ -97,11 +150,13 @@ void HbmBox::draw() const {
     const float x = placed.cell.center().x;
     const float y = placed.box.max.y + canvas.px(2.0f);
     const HbmTensorState& tensor = *placed.tensor;
-    draw::text(canvas, fonts.ui_bold, {x, y}, theme.text, display_name(tensor.tensor),
+    const FontRef& name_font = several_rows_ ? fonts.small : fonts.ui_bold;
+    draw::text(canvas, name_font, {x, y}, theme.text, display_name(tensor.tensor),
                draw::Align::center);
+    draw_adds(placed);
     if (!show_sizes_) continue;
-    draw::text_if_fits(canvas, fonts.small, {x, y + draw::line_height(fonts.ui_bold)},
-                       theme.text_faint, draw::format_shape(tensor.shape.rows, tensor.shape.cols),
+    draw::text_if_fits(canvas, fonts.small, {x, y + draw::line_height(name_font)}, theme.text_faint,
+                       draw::format_shape(tensor.shape.rows, tensor.shape.cols),
                        placed.cell.width() + canvas.px(7.0f), draw::Align::center);
   }
 }
@@ -186,11 +241,32 @@ void HbmBox::draw_tiles(const Placed& placed) const {
       if (share > 0.0f) {
         const float strength = (tensor.input ? 0.5f : 0.8f) * share;
         draw::fill(canvas, part, mix(theme.inset, color, strength));
+        if (is_gradient(tensor.tensor)) hatch_gradient(canvas, part);
       }
       if (share < 1.0f && gap > 0.0f) draw::outline(canvas, part, mix(theme.inset, color, 0.55f));
     }
   }
   if (gap == 0.0f) draw::outline(canvas, placed.box, mix(theme.inset, color, 0.55f));
+}
+
+void HbmBox::draw_adds(const Placed& placed) const {
+  // "2/4" in each tile that thread blocks add to: so far, and in the whole pass
+  const HbmTensorState& tensor = *placed.tensor;
+  if (tensor.adds.empty()) return;
+  const draw::Canvas canvas = canvas_of(context_);
+  const FontRef& font = context_.fonts.mono_small;
+  for (std::size_t tile = 0; tile < tensor.adds.size(); ++tile) {
+    const auto row = static_cast<Index>(tile) / tensor.tile_col_count();
+    const Extent extent{row * tensor.tile_rows,
+                        std::min((row + 1) * tensor.tile_rows, tensor.shape.rows), 0,
+                        tensor.shape.cols};
+    const Rect part = part_rect(tensor.tensor, extent).value_or(placed.box);
+    if (part.height() < font.size * 0.9f) return;
+    const std::string count = fmt::format("{}/{}", tensor.adds[tile], tensor.adds_whole[tile]);
+    const float x = part.max.x + canvas.px(3.0f);
+    draw::text_if_fits(canvas, font, {x, part.center().y - font.size * 0.5f},
+                       context_.theme.text_dim, count, placed.cell.max.x - x + canvas.px(24.0f));
+  }
 }
 
 void HbmBox::draw_in_use(const Placed& placed) const {
@@ -199,8 +275,7 @@ void HbmBox::draw_in_use(const Placed& placed) const {
   const Theme& theme = context_.theme;
   const HbmTensorState& tensor = *placed.tensor;
   for (const SlotState& slot : snapshot_.slots) {
-    if (!slot.valid || color_name(slot.tensor) != color_name(tensor.tensor)) continue;
-    if (slot.tensor == Tensor::m_tile || slot.tensor == Tensor::l_tile) continue;
+    if (!slot.valid || !is_copy_of(slot.tensor, tensor.tensor)) continue;
     const Extent extent = extent_of(snapshot_, slot.tile);
     const Index tile = extent.row_begin / tensor.tile_rows * tensor.tile_col_count() +
                        extent.col_begin / tensor.tile_cols;
@@ -249,6 +324,10 @@ void HbmBox::point_at() const {
       lines += tensor.input
                    ? "\ninput: there from the start"
                    : fmt::format("\n{} of {} tiles written", written, tensor.written.size());
+      if (!tensor.adds.empty()) {
+        lines += fmt::format("\nup to {} thread blocks add to a tile, in parallel: atomically",
+                             *std::ranges::max_element(tensor.adds_whole));
+      }
     }
     tooltip(context_, lines);
   }

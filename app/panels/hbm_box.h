@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/panel.h"
+#include "app/panels/memory_layout.h"
 #include "app/panels/snapshot_view.h"
 #include "sim/snapshot/snapshot.h"
 
@@ -33,6 +34,15 @@ class HbmBox {
     Rect cell;  ///< with the label
   };
 
+  struct Heights {
+    float title = 0.0f, names = 0.0f, sizes = 0.0f, boxes = 0.0f;
+  };
+
+  Heights choose_heights(std::size_t rows);
+  std::vector<RowItem> items_of(const std::vector<const HbmTensorState*>& row,
+                                const FontRef& name_font) const;
+  void place_rows(const std::vector<std::vector<const HbmTensorState*>>& rows);
+  void draw_adds(const Placed& placed) const;
   void draw_ghost(const Placed& placed) const;
   void draw_tiles(const Placed& placed) const;
   void draw_in_use(const Placed& placed) const;
@@ -45,6 +55,7 @@ class HbmBox {
   float slack_ = 0.0f;
   bool show_title_ = true;
   bool show_sizes_ = true;
+  bool several_rows_ = false;
 };
 
 }  // namespace attnscope::app

@@ -72,20 +72,20 @@ struct LedgerPanel::Table {
   bool two_columns = false;  ///< of tensors
 };
 
-const SeenRun& LedgerPanel::seen_run(const std::shared_ptr<const RunInfo>& run,
-                                     const Measurements& measurements) {
+const LedgerBasis& LedgerPanel::basis_of(const std::shared_ptr<const RunInfo>& run,
+                                         const Measurements& measurements) {
   const std::size_t known_runs = measurements.recorded.size() + measurements.measured.size();
-  if (run_ != run || known_runs_ != known_runs) seen_ = find_seen_run(*run, measurements);
+  if (run_ != run || known_runs_ != known_runs) basis_ = make_ledger_basis(*run, measurements);
   run_ = run;
   known_runs_ = known_runs;
-  return seen_;
+  return basis_;
 }
 
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "LEDGER")) return;
   const bool so_far = view.ledger_scope == LedgerScope::so_far;
   const Ledger ledger =
-      make_ledger(snapshot, view.ledger_scope, seen_run(snapshot.run, context.measurements));
+      make_ledger(snapshot, view.ledger_scope, basis_of(snapshot.run, context.measurements));
   const Index heads = snapshot.run->problem.batch * snapshot.run->problem.heads;
   const std::string scope = ledger.all_heads ? fmt::format("bytes at the SM, all {} heads", heads)
                                              : std::string("bytes at the SM, this head");

@@ -18,8 +18,8 @@ class LedgerPanel final : public Panel {
   struct Columns;
   struct Table;
 
-  const SeenRun& seen_run(const std::shared_ptr<const RunInfo>& run,
-                          const Measurements& measurements);
+  const LedgerBasis& basis_of(const std::shared_ptr<const RunInfo>& run,
+                              const Measurements& measurements);
   void draw_headings(const Table& table, const Ledger& ledger, float y) const;
   void draw_seen_headings(const Table& table, const Ledger& ledger, float y) const;
   void draw_tensors(const Table& table, const Ledger& ledger, float& y) const;
@@ -28,10 +28,10 @@ class LedgerPanel final : public Panel {
                 const Ledger& ledger, float y) const;
   void draw_footer(const PanelContext& context, const Ledger& ledger, const Rect& rect) const;
 
-  // The comparison takes a simulation: done anew for another run only
+  // The comparison takes a simulation: made anew for another run only
   std::shared_ptr<const RunInfo> run_;
   std::size_t known_runs_ = 0;
-  SeenRun seen_;
+  LedgerBasis basis_;
 };
 
 /// The ledger as comma-separated values with a heading line.

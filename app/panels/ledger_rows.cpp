@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
 #include "app/draw/format.h"
 #include "app/panels/snapshot_view.h"
-#include "app/panels/traffic_formulas.h"
-#include "app/report/compare.h"
 
 namespace attnscope::app {
 
@@ -22,37 +20,56 @@ double bytes_of(const Bytes& bytes, bool write) {
   return static_cast<double>(write ? bytes.write_bytes : bytes.read_bytes);
 }
 
+/// Sums the closed forms over all heads; batch entries may differ.
+std::vector<TrafficFormula> formulas_of_all_heads(FormulaRequest request) {
+  const AttentionProblem& problem = request.problem;
+  request.options.heads_per_kv_head = problem.heads_per_kv_head();
+  const Index entries = problem.has_key_lengths() ? problem.batch : 1;
+  std::vector<TrafficFormula> whole;
+  for (request.b = 0; request.b < entries; ++request.b) {
+    std::vector<TrafficFormula> one = traffic_formulas(request);
+    for (std::size_t k = 0; k < one.size(); ++k) {
+      const Index heads = one[k].per_kv_head ? problem.kv_heads : problem.heads;
+      one[k].bytes *= heads * (problem.batch / entries);
+      if (heads * problem.batch > 1) {
+        one[k].text += fmt::format(", times {} heads", heads * problem.batch);
+      }
+      if (request.b > 0) whole[k].bytes += one[k].bytes;
+    }
+    if (request.b == 0) whole = std::move(one);
+  }
+  return whole;
+}
+
 /// Rows of the tensors that move at all. m and l, which travel together, share their rows.
-std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, bool all_heads, bool so_far) {
+std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, const LedgerBasis& basis,
+                                   bool all_heads, bool so_far) {
   const RunInfo& run = *snapshot.run;
-  const double heads = all_heads ? static_cast<double>(run.problem.batch * run.problem.heads) : 1.0;
   std::vector<LedgerRow> rows;
-  for (const TrafficFormula& formula :
-       traffic_formulas(run.algorithm->name, run.problem, run.tiling, run.options)) {
+  for (const TrafficFormula& formula : all_heads ? basis.whole_formulas : basis.head_formulas) {
     const Bytes& whole =
         all_heads ? of(run.totals.by_tensor, formula.tensor) : of(run.head_bytes, formula.tensor);
     const Bytes& shown = so_far ? of(snapshot.bytes_so_far, formula.tensor) : whole;
-    const double closed_form = heads * static_cast<double>(formula.bytes);
-    const bool joins = formula.tensor == Tensor::m && rows.size() >= 2;
-    if (joins) {
-      LedgerRow& row = rows[rows.size() - (formula.write ? 1 : 2)];
-      row.label = formula.write ? "l, m written" : "l, m read";
-      row.modelled += bytes_of(shown, formula.write);
-      row.whole += bytes_of(whole, formula.write);
-      row.formula = *row.formula + closed_form;
-      row.formula_text = "2 · " + formula.text;
-      continue;
-    }
     LedgerRow row;
     row.label =
         fmt::format("{} {}", display_name(formula.tensor), formula.write ? "written" : "read");
     row.tensor = formula.tensor;
     row.modelled = bytes_of(shown, formula.write);
     row.whole = bytes_of(whole, formula.write);
-    row.formula = closed_form;
+    row.formula = static_cast<double>(formula.bytes);
     row.formula_text = formula.text;
-    if (heads > 1.0) row.formula_text += fmt::format(", times {} heads", heads);
     row.seen.about = kNotApart;
+    const auto joined = std::ranges::find_if(rows, [&](const LedgerRow& other) {
+      return other.tensor == Tensor::l && other.label == (formula.write ? "l written" : "l read");
+    });
+    if (formula.tensor == Tensor::m && joined != rows.end()) {
+      joined->label = formula.write ? "l, m written" : "l, m read";
+      joined->modelled += row.modelled;
+      joined->whole += row.whole;
+      joined->formula = *joined->formula + *row.formula;
+      joined->formula_text = "2 · (" + row.formula_text + ")";
+      continue;
+    }
     rows.push_back(std::move(row));
   }
   return rows;
@@ -80,16 +97,16 @@ double modelled_whole(const Total& total, const RunInfo& run, const Bytes& reque
 }
 
 /// Puts what the GPU showed beside the row.
-void add_seen(LedgerRow& row, const Total& total, const SeenRun& seen) {
+void add_seen(LedgerRow& row, const Total& total, const LedgerBasis& basis) {
   const ComparisonLine* line =
-      seen.comparison ? seen.comparison->find(total.level, total.quantity) : nullptr;
+      basis.comparison ? basis.comparison->find(total.level, total.quantity) : nullptr;
   if (line == nullptr || !line->recorded) {
     row.seen.about =
-        "unavailable: " + (line != nullptr ? line->unavailable : seen.run->why_unavailable());
+        "unavailable: " + (line != nullptr ? line->unavailable : basis.seen->why_unavailable());
     return;
   }
   row.seen.bytes = line->recorded;
-  row.seen.about = seen.run->provenance.describe();
+  row.seen.about = basis.seen->provenance.describe();
   if (!total.counter_name.empty())
     row.seen.about += fmt::format("\ncounter {}", total.counter_name);
   row.gap_percent = line->gap_percent;
@@ -104,26 +121,26 @@ std::string_view about_total(const Total& total) {
 }
 
 /// The model at the kernel's tiles and what the GPU showed, whole pass of all heads.
-std::vector<LedgerRow> kernel_rows(const SeenRun& seen) {
+std::vector<LedgerRow> kernel_rows(const LedgerBasis& basis) {
   std::vector<LedgerRow> rows;
   for (const Total& total : kTotals) {
-    const ComparisonLine* line = seen.comparison->find(total.level, total.quantity);
+    const ComparisonLine* line = basis.comparison->find(total.level, total.quantity);
     if (line == nullptr) continue;
     LedgerRow row;
     row.label = total.label;
     row.unit = line->unit;
     row.modelled = row.whole = line->modelled;
     row.formula_text = about_total(total);
-    add_seen(row, total, seen);
+    add_seen(row, total, basis);
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
 /// Whether the kernel cut the problem otherwise than the screen.
-bool has_other_tiles(const RunInfo& run, const SeenRun& seen) {
-  if (!seen.comparison) return false;
-  const SimulationReport& model = seen.comparison->model;
+bool has_other_tiles(const RunInfo& run, const LedgerBasis& basis) {
+  if (!basis.comparison) return false;
+  const SimulationReport& model = basis.comparison->model;
   return !(model.tiling == run.tiling) || model.output_rows > 0;
 }
 
@@ -139,9 +156,9 @@ std::string about_kernel_rows(const RunInfo& run, const SimulationReport& model)
   return about;
 }
 
-/// What a GPU showed is of the whole pass of all heads: it stands beside nothing less. `seen` is
-/// left out where it belongs to other tiles.
-std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const SeenRun& seen,
+/// What a GPU showed is of the whole pass of all heads: it stands beside nothing less, and not here
+/// where it belongs to other tiles.
+std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const LedgerBasis& basis,
                                   bool other_tiles) {
   const RunInfo& run = *snapshot.run;
   const bool part_of_heads = so_far && run.problem.batch * run.problem.heads > 1;
@@ -158,12 +175,12 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const S
     row.modelled =
         is_requested && so_far ? bytes_of(sum(snapshot.bytes_so_far), total.write) : row.whole;
     row.formula_text = about_total(total);
-    if (seen.run == nullptr) {
+    if (basis.seen == nullptr) {
       row.seen.about = kNotRecorded;
     } else if (part_of_heads) {
       row.seen.about = "unavailable: a GPU runs all heads; see the whole pass";
     } else if (!other_tiles) {
-      add_seen(row, total, seen);
+      add_seen(row, total, basis);
     }
     rows.push_back(std::move(row));
   }
@@ -203,39 +220,43 @@ std::string short_gpu_name(std::string_view name) {
   return std::string(name.substr(0, name.find(' ')));
 }
 
-SeenRun find_seen_run(const RunInfo& run, const Measurements& measurements) {
-  SeenRun seen;
-  seen.run = measurements.find(run.problem, run.algorithm->name, to_string(run.totals.pass),
-                               run.tiling, run.options.carry);
-  if (seen.run == nullptr || !seen.run->row.measurement) return seen;
-  Result<Comparison> comparison = model_and_compare(seen.run->row, run.gpu);
-  if (comparison) seen.comparison = std::move(comparison).value();
-  return seen;
+LedgerBasis make_ledger_basis(const RunInfo& run, const Measurements& measurements) {
+  LedgerBasis basis;
+  const FormulaRequest request{run.algorithm->name, run.totals.pass, run.problem,
+                               run.tiling,          run.options,     run.batch};
+  basis.head_formulas = traffic_formulas(request);
+  basis.whole_formulas = formulas_of_all_heads(request);
+  basis.seen = measurements.find(run.problem, run.algorithm->name, to_string(run.totals.pass),
+                                 run.tiling, run.options.carry);
+  if (basis.seen == nullptr || !basis.seen->row.measurement) return basis;
+  Result<Comparison> comparison = model_and_compare(basis.seen->row, run.gpu);
+  if (comparison) basis.comparison = std::move(comparison).value();
+  return basis;
 }
 
-Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const SeenRun& seen) {
+Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasis& basis) {
   const RunInfo& run = *snapshot.run;
   const bool so_far = scope == LedgerScope::so_far;
   const bool one_head = run.problem.batch * run.problem.heads == 1;
-  const bool other_tiles = has_other_tiles(run, seen) && (one_head || !so_far);
+  const bool other_tiles = has_other_tiles(run, basis) && (one_head || !so_far);
   Ledger ledger;
   ledger.all_heads = !so_far && !one_head;
-  ledger.tensors = tensor_rows(snapshot, ledger.all_heads, so_far);
+  ledger.tensors = tensor_rows(snapshot, basis, ledger.all_heads, so_far);
   ledger.seen_heading = "recorded";
   ledger.seen_about = kNotRecorded;
-  if (seen.run != nullptr) {
-    ledger.seen_kind = seen.run->provenance.kind;
-    ledger.seen_heading = fmt::format("{} {}", to_string(seen.run->provenance.kind),
-                                      short_gpu_name(seen.run->provenance.gpu));
-    ledger.seen_about = about_run(*seen.run);
+  if (basis.seen != nullptr) {
+    ledger.seen_kind = basis.seen->provenance.kind;
+    ledger.seen_heading = fmt::format("{} {}", to_string(basis.seen->provenance.kind),
+                                      short_gpu_name(basis.seen->provenance.gpu));
+    ledger.seen_about = about_run(*basis.seen);
   }
-  ledger.totals = total_rows(snapshot, so_far, seen, other_tiles);
+  ledger.totals = total_rows(snapshot, so_far, basis, other_tiles);
   if (other_tiles) {
-    const SimulationReport& model = seen.comparison->model;
+    const SimulationReport& model = basis.comparison->model;
     ledger.kernel_title = fmt::format("kernel's tile {} × {}; above {} × {}", model.tiling.Br,
                                       model.tiling.Bc, run.tiling.Br, run.tiling.Bc);
     ledger.kernel_about = about_kernel_rows(run, model);
-    ledger.kernel_totals = kernel_rows(seen);
+    ledger.kernel_totals = kernel_rows(basis);
   }
   ledger.notes = notes_of(snapshot, so_far);
   return ledger;

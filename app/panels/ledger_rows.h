@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/measurements.h"
+#include "app/panels/traffic_formulas.h"
 #include "app/report/compare.h"
 #include "app/view_state.h"
 #include "sim/snapshot/snapshot.h"
@@ -32,12 +33,15 @@ struct LedgerRow {
   std::string gap_reason;
 };
 
-/// The run that stands beside the model, compared with the model at the run's own tiles.
-struct SeenRun {
-  const MeasuredRun* run = nullptr;
-  std::optional<Comparison> comparison;  ///< nothing without a measurement
+/// What a ledger needs beside the snapshot; the same for every step of a run.
+struct LedgerBasis {
+  std::vector<TrafficFormula> head_formulas;   ///< of the shown head
+  std::vector<TrafficFormula> whole_formulas;  ///< of all heads together
+  const MeasuredRun* seen = nullptr;           ///< the run that stands beside the model
+  /// Of that run with the model at its own tiles; nothing without a measurement.
+  std::optional<Comparison> comparison;
 };
-SeenRun find_seen_run(const RunInfo& run, const Measurements& measurements);
+LedgerBasis make_ledger_basis(const RunInfo& run, const Measurements& measurements);
 
 struct Ledger {
   std::vector<LedgerRow> tensors;
@@ -54,7 +58,7 @@ struct Ledger {
   std::vector<std::string> notes;  ///< paper, operations, peak memory
 };
 
-Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const SeenRun& seen);
+Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasis& basis);
 
 /// "H200" of "NVIDIA H200 SXM 141 GB".
 std::string short_gpu_name(std::string_view name);

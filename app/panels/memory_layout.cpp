@@ -41,7 +41,7 @@ std::string RowLayout::scale_note() const {
 }
 
 RowLayout lay_out_row(std::span<const RowItem> items, float width, float height, float gap,
-                      float min_size) {
+                      float min_size, float most_unit) {
   RowLayout layout;
   if (items.empty()) return layout;
   Index max_rows = 1;
@@ -59,7 +59,7 @@ RowLayout lay_out_row(std::span<const RowItem> items, float width, float height,
       unit * static_cast<float>(max_rows) < std::min(kTooFlat * min_size, 0.6f * height);
   const bool thin = unit * static_cast<float>(max_cols) < 3.0f * min_size;
   layout.uniform = !flat && !thin;
-  if (layout.uniform) layout.unit_x = layout.unit_y = unit;
+  if (layout.uniform) layout.unit_x = layout.unit_y = std::min(unit, most_unit);
   if (thin) layout.unit_x = std::min(layout.unit_x, 0.5f * height / static_cast<float>(max_cols));
 
   // Share what is left over between the cells

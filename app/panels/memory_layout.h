@@ -1,6 +1,7 @@
 /// How wide and tall boxes are drawn that stand for tensors of very different sizes.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,8 +35,8 @@ struct RowLayout {
 };
 
 /// Places the items side by side in `width` x `height` pixels, `gap` apart, no box thinner than
-/// `min_size`. Uses one scale for all of them.
+/// `min_size`. Uses one scale for all of them, at most `most_unit` pixels an element.
 RowLayout lay_out_row(std::span<const RowItem> items, float width, float height, float gap,
-                      float min_size);
+                      float min_size, float most_unit = std::numeric_limits<float>::infinity());
 
 }  // namespace attnscope::app

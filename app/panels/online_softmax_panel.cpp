@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "app/draw/format.h"
+#include "app/draw/heat_map.h"
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
+#include "app/panels/gradient_terms.h"
+#include "app/panels/scores_frame.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/softmax_terms.h"
 
@@ -32,19 +35,134 @@ std::string error_line(const Snapshot& snapshot) {
                      normalized ? "O" : "O / l", row.keys_seen, draw::format_error(*row.error));
 }
 
-/// Widths of the four columns: symbol, formula, numbers, result.
-struct Columns {
-  float symbol = 0.0f, numbers = 0.0f, result = 0.0f;
+/// "query row 37 (row 5 of tile i = 2), j = 1, key 21".
+std::string note_of(const GradientRow& row, Index chosen) {
+  if (!row.known) return fmt::format("query row {}", chosen);
+  std::string note = fmt::format("query row {} (i = {})", row.query, row.i);
+  if (row.j >= 0) note += fmt::format(", j = {}", row.j);
+  if (row.S.empty() && row.P.empty()) return note;
+  return note + fmt::format(", key {}", row.key_begin + static_cast<Index>(shown_key(row)));
+}
+
+/// Who adds to this row tile of dQ.
+std::string adders_line(const Snapshot& snapshot) {
+  constexpr std::size_t kMostNamed = 6;
+  if (snapshot.adders_whole == 0) return "";
+  std::string text = fmt::format("dQ tile {}: {} of {} thread blocks have added", snapshot.i,
+                                 snapshot.adders.size(), snapshot.adders_whole);
+  if (!snapshot.adders.empty()) {
+    const std::size_t first =
+        snapshot.adders.size() > kMostNamed ? snapshot.adders.size() - kMostNamed : 0;
+    text += first > 0 ? ": …" : ": j = ";
+    for (std::size_t k = first; k < snapshot.adders.size(); ++k) {
+      text += fmt::format("{}{}", k > first || first > 0 ? ", " : "", snapshot.adders[k]);
+    }
+  }
+  return text + "; in parallel, so atomically";
+}
+
+/// What the panel says of the row in this launch.
+struct RowView {
+  std::string title;
+  std::string note;
+  std::vector<SoftmaxTerm> terms;
+  std::string footer;
 };
 
-Columns measure(const std::vector<SoftmaxTerm>& terms, const Fonts& fonts) {
-  Columns columns;
-  for (const SoftmaxTerm& term : terms) {
-    columns.symbol = std::max(columns.symbol, fonts.ui_bold.measure(term.symbol).x);
-    columns.numbers = std::max(columns.numbers, fonts.mono_small.measure(term.numbers).x);
+RowView row_view(const Snapshot& snapshot, const ViewState& view) {
+  const std::string_view algorithm = snapshot.run->algorithm->name;
+  if (snapshot.in_backward()) {
+    const bool recomputes = algorithm != "standard";
+    return {recomputes ? "RECOMPUTATION" : "GRADIENTS",
+            note_of(snapshot.gradient_row, view.query_row),
+            gradient_terms(snapshot.gradient_row, algorithm), adders_line(snapshot)};
   }
-  columns.result = fonts.mono.measure("-0.0000").x;
+  return {algorithm == "standard" ? "SOFTMAX" : "ONLINE SOFTMAX",
+          note_of(snapshot.softmax_row, view.query_row),
+          softmax_terms(snapshot.softmax_row, algorithm), error_line(snapshot)};
+}
+
+/// Where the columns stand: symbol, formula, the row's values, numbers, result.
+struct Columns {
+  float formula = 0.0f, strip = 0.0f, strip_end = 0.0f, numbers = 0.0f, result = 0.0f;
+};
+
+Columns place_columns(const std::vector<SoftmaxTerm>& terms, const draw::Canvas& canvas,
+                      const Rect& rect) {
+  float symbol = 0.0f;
+  float formula = 0.0f;
+  float numbers = 0.0f;
+  bool strips = false;
+  for (const SoftmaxTerm& term : terms) {
+    symbol = std::max(symbol, canvas.fonts.ui_bold.measure(term.symbol).x);
+    formula = std::max(formula, canvas.fonts.mono_small.measure("= " + term.formula).x);
+    numbers = std::max(numbers, canvas.fonts.mono_small.measure(term.numbers).x);
+    strips = strips || !term.strip.empty();
+  }
+  const float gap = canvas.px(10.0f);
+  Columns columns;
+  columns.formula = rect.min.x + symbol + gap;
+  columns.result = rect.max.x;
+  columns.numbers = columns.result - canvas.fonts.mono.measure("-0.0000").x - gap;
+  columns.strip = columns.formula + formula + gap;
+  columns.strip_end = std::min(columns.numbers - numbers - gap, columns.strip + canvas.px(150.0f));
+  if (!strips || columns.strip_end - columns.strip < canvas.px(48.0f)) {
+    columns.strip_end = columns.strip;  // no room for the row's values
+  }
   return columns;
+}
+
+/// The values of the row in this tile, the shown key marked.
+void draw_strip(const draw::Canvas& canvas, const SoftmaxTerm& term, const Rect& box,
+                std::size_t key) {
+  const ValueTile row{1, static_cast<Index>(term.strip.size()), term.strip};
+  const ValueTile cells = draw::aggregated(row, 1, static_cast<Index>(box.width() / 3.0f));
+  const draw::ValueRange range =
+      term.symbol == "P" ? draw::ValueRange{0.0, 1.0} : draw::range_of(cells);
+  draw::heat_map(canvas, box, cells,
+                 [&](double value) { return score_color(canvas.theme, range, value); });
+  const float width = box.width() / static_cast<float>(term.strip.size());
+  const float x = box.min.x + width * static_cast<float>(key);
+  draw::outline(canvas, {{x, box.min.y - 1.0f}, {x + std::max(width, 3.0f), box.max.y + 1.0f}},
+                canvas.theme.highlight, canvas.px(1.5f));
+}
+
+void draw_term(const PanelContext& context, const SoftmaxTerm& term, const Columns& columns,
+               const Rect& line, std::size_t key) {
+  const draw::Canvas canvas = canvas_of(context);
+  const Theme& theme = context.theme;
+  const Fonts& fonts = context.fonts;
+  const float gap = canvas.px(10.0f);
+  const auto top = [&](const FontRef& font) { return line.center().y - font.size * 0.5f; };
+  const bool known = term.result.has_value();
+  const ImU32 color = known ? tensor_text_color(theme, term.tensor) : theme.text_faint;
+  draw::text(canvas, fonts.ui_bold, {line.min.x, top(fonts.ui_bold)}, color, term.symbol);
+  const float numbers_width = fonts.mono_small.measure(term.numbers).x;
+  const float formula_room =
+      (columns.strip_end > columns.strip ? columns.strip : columns.numbers - numbers_width) - gap -
+      columns.formula;
+  draw::text(canvas, fonts.mono_small, {columns.formula, top(fonts.mono_small)},
+             known ? theme.text_dim : theme.text_faint,
+             draw::fitted(fonts.mono_small, "= " + term.formula, formula_room));
+  if (!term.strip.empty() && columns.strip_end > columns.strip) {
+    const float half = std::min(line.height() * 0.36f, canvas.px(9.0f));
+    draw_strip(
+        canvas, term,
+        {{columns.strip, line.center().y - half}, {columns.strip_end, line.center().y + half}},
+        key);
+  }
+  draw::text(canvas, fonts.mono_small, {columns.numbers, top(fonts.mono_small)},
+             known ? theme.text : theme.text_faint,
+             draw::fitted(fonts.mono_small, term.numbers, columns.numbers - columns.formula),
+             draw::Align::right);
+  draw::text(canvas, fonts.mono, {columns.result, top(fonts.mono)}, color,
+             known ? draw::format_value(*term.result) : "–", draw::Align::right);
+  if (hovered(line)) {
+    tooltip(context, fmt::format("{} = {}\n= {}{}\nmodelled, with the values on chip", term.symbol,
+                                 term.formula, term.numbers,
+                                 known ? fmt::format("\n= {:.17g}", *term.result)
+                                       : std::string("\nnot computed yet in this tile")));
+  }
 }
 
 }  // namespace
@@ -52,60 +170,32 @@ Columns measure(const std::vector<SoftmaxTerm>& terms, const Fonts& fonts) {
 void OnlineSoftmaxPanel::draw(const Snapshot& snapshot, ViewState& view,
                               const PanelContext& context) {
   if (!has_run(snapshot, context, "ONLINE SOFTMAX")) return;
-  const Theme& theme = context.theme;
   const Fonts& fonts = context.fonts;
   const draw::Canvas canvas = canvas_of(context);
-  const bool standard = snapshot.run->algorithm->name == "standard";
-  const Rect rest = draw_panel_header(context, standard ? "SOFTMAX" : "ONLINE SOFTMAX", {},
-                                      note_of(snapshot.softmax_row, view.query_row));
+  const RowView row = row_view(snapshot, view);
+  const Rect rest = draw_panel_header(context, row.title, {}, row.note);
   if (!snapshot.run->has_values) {
-    draw::wrapped_text(canvas, fonts.small, rest.min, theme.text_faint,
+    draw::wrapped_text(canvas, fonts.small, rest.min, context.theme.text_faint,
                        "Values are left out: the problem is too large to show them.", rest.width(),
                        2);
     return;
   }
 
-  // One row a term, as far apart as the room allows; the error below
-  const auto terms = softmax_terms(snapshot.softmax_row, snapshot.run->algorithm->name);
+  // One row a term, as far apart as the room allows; a sentence below
   const float footer = draw::line_height(fonts.small);
-  const float room = (rest.height() - footer) / static_cast<float>(terms.size());
+  const float room = (rest.height() - footer) / static_cast<float>(row.terms.size());
   const float pitch = std::clamp(room, fonts.mono.size * 1.02f, fonts.mono.size * 2.0f);
-  const Columns columns = measure(terms, fonts);
-  const float gap = canvas.px(10.0f);
-  const float formula_x = rest.min.x + columns.symbol + gap;
-  const float result_x = rest.max.x;
-  const float numbers_x = result_x - columns.result - gap;
+  const Columns columns = place_columns(row.terms, canvas, rest);
+  const std::size_t key = snapshot.in_backward() ? shown_key(snapshot.gradient_row) : 0;
   float y = rest.min.y;
-  for (const SoftmaxTerm& term : terms) {
+  for (const SoftmaxTerm& term : row.terms) {
     if (y + pitch > rest.max.y + canvas.px(4.0f)) break;
-    const float middle = y + pitch * 0.5f;
-    const auto top = [&](const FontRef& font) { return middle - font.size * 0.5f; };
-    const bool known = term.result.has_value();
-    const ImU32 color = known ? tensor_text_color(theme, term.tensor) : theme.text_faint;
-    draw::text(canvas, fonts.ui_bold, {rest.min.x, top(fonts.ui_bold)}, color, term.symbol);
-    const float numbers_width = fonts.mono_small.measure(term.numbers).x;
-    const float formula_room = numbers_x - numbers_width - gap - formula_x;
-    draw::text(canvas, fonts.mono_small, {formula_x, top(fonts.mono_small)},
-               known ? theme.text_dim : theme.text_faint,
-               draw::fitted(fonts.mono_small, "= " + term.formula, formula_room));
-    draw::text(canvas, fonts.mono_small, {numbers_x, top(fonts.mono_small)},
-               known ? theme.text : theme.text_faint,
-               draw::fitted(fonts.mono_small, term.numbers, numbers_x - formula_x),
-               draw::Align::right);
-    draw::text(canvas, fonts.mono, {result_x, top(fonts.mono)}, color,
-               known ? draw::format_value(*term.result) : "–", draw::Align::right);
-    const Rect line{{rest.min.x, y}, {rest.max.x, y + pitch}};
-    if (hovered(line)) {
-      tooltip(context, fmt::format("{} = {}\n= {}{}\nmodelled, with the values on chip",
-                                   term.symbol, term.formula, term.numbers,
-                                   known ? fmt::format("\n= {:.17g}", *term.result)
-                                         : std::string("\nnot computed yet in this tile")));
-    }
+    draw_term(context, term, columns, {{rest.min.x, y}, {rest.max.x, y + pitch}}, key);
     y += pitch;
   }
   if (y + footer <= rest.max.y + canvas.px(6.0f)) {
-    draw::text(canvas, fonts.small, {rest.min.x, y + canvas.px(1.0f)}, theme.text_faint,
-               draw::fitted(fonts.small, error_line(snapshot), rest.width()));
+    draw::text(canvas, fonts.small, {rest.min.x, y + canvas.px(1.0f)}, context.theme.text_faint,
+               draw::fitted(fonts.small, row.footer, rest.width()));
   }
 }
 

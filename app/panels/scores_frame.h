@@ -42,9 +42,12 @@ struct ScoresFrame {
   }
 };
 
-/// The slot that holds scores or probabilities now; nullptr when none does.
+/// What lies over the score grid: scores, probabilities and their gradients.
+inline constexpr Tensor kScoreTensors[] = {Tensor::S, Tensor::P, Tensor::dP, Tensor::dS};
+
+/// The slot of these that holds a tile now, the latest computed first; nullptr when none does.
 inline const SlotState* score_slot(const Snapshot& snapshot) {
-  for (const Tensor tensor : {Tensor::P, Tensor::S}) {
+  for (const Tensor tensor : {Tensor::dS, Tensor::dP, Tensor::P, Tensor::S}) {
     const SlotState* slot = find_slot(snapshot, tensor);
     if (slot != nullptr && slot->valid) return slot;
   }

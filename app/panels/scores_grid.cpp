@@ -83,15 +83,16 @@ void draw_borders(const ScoresFrame& frame, float tile_px) {
 
 void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
   const Theme& theme = frame.context.theme;
-  for (const Tensor tensor : {Tensor::S, Tensor::P}) {
+  for (const Tensor tensor : kScoreTensors) {
     const SlotState* slot = find_slot(frame.snapshot, tensor);
     if (slot == nullptr || !slot->valid) continue;
     const Rect rect = frame.rect_of(extent_of(frame.snapshot, slot->tile));
 
-    // Probabilities have a scale of their own, 0 to 1
+    // Probabilities have a scale of their own, 0 to 1; gradients that of their tile
     if (!slot->values.values.empty() && rect.width() >= frame.canvas.px(8.0f)) {
-      const draw::ValueRange range =
-          tensor == Tensor::P ? draw::ValueRange{0.0, 1.0} : cells.range();
+      const draw::ValueRange range = tensor == Tensor::P   ? draw::ValueRange{0.0, 1.0}
+                                     : tensor == Tensor::S ? cells.range()
+                                                           : draw::range_of(slot->values);
       draw::heat_map(frame.canvas, rect, draw::aggregated(slot->values, kTileCells, 2 * kTileCells),
                      [&](double value) { return score_color(theme, range, value); });
     }

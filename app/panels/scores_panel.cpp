@@ -29,7 +29,7 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
 
   std::string lines = fmt::format("query {}, key {}  ·  tile i = {}, j = {}\n{}", row, col, i, j,
                                   to_string(score_tile_state(frame.snapshot, i, j)));
-  for (const Tensor tensor : {Tensor::S, Tensor::P}) {
+  for (const Tensor tensor : kScoreTensors) {
     const SlotState* slot = find_slot(frame.snapshot, tensor);
     if (slot == nullptr || !slot->valid || slot->values.values.empty()) continue;
     const Extent extent = extent_of(frame.snapshot, slot->tile);
@@ -55,6 +55,9 @@ void choose_rows_and_tile(ScoresFrame& frame, const ViewState& view) {
   const SoftmaxRow& followed = snapshot.softmax_row;
   frame.chosen_row = std::clamp<Index>(view.query_row, 0, run.problem.N - 1);
   frame.query_row = followed.known ? followed.query : frame.chosen_row;
+  if (snapshot.in_backward() && snapshot.gradient_row.known) {
+    frame.query_row = snapshot.gradient_row.query;
+  }
 
   // A launch may have tiles of its own (a few whole rows): then the slot says where it is
   const SlotState* slot = score_slot(snapshot);
@@ -78,7 +81,9 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   cells_.update(snapshot.run);
   const std::string note =
       fmt::format("{} × {} tiles of {} × {}", run.Tr, run.Tc, run.tiling.Br, run.tiling.Bc);
-  const Rect rest = draw_panel_header(context, "SCORES", "S = scale · Q Kᵀ", note);
+  const bool recomputed = snapshot.in_backward() && !stores_scores(snapshot);
+  const Rect rest = draw_panel_header(
+      context, "SCORES", recomputed ? "S = scale · Q Kᵀ, again" : "S = scale · Q Kᵀ", note);
 
   // Leave room for the axes at the left and above, the legend at the right
   const Fonts& fonts = context.fonts;

@@ -80,6 +80,11 @@ float draw_scale(const ScoresFrame& frame, const ScoreCells& cells, const Rect& 
   draw::text(canvas, font, {area.min.x, y}, theme.text_faint,
              draw::fitted(font, "P: 0 … 1", area.width()));
   y += draw::line_height(font);
+  if (frame.snapshot.in_backward()) {
+    draw::text(canvas, font, {area.min.x, y}, theme.text_faint,
+               draw::fitted(font, "dP, dS: of the tile", area.width()));
+    y += draw::line_height(font);
+  }
   if (!cells.exact()) {
     draw::text(canvas, font, {area.min.x, y}, theme.text_faint,
                draw::fitted(font, "one cell = a mean", area.width()));

@@ -53,8 +53,8 @@ void add_seen(draw::Chart& chart, const SizeSweep& sweep, const Measurements& me
   series.color = algorithm_color(theme, algorithm);
   for (const SweepPoint& point : sweep.points) {
     if (point.algorithm != algorithm) continue;
-    const MeasuredRun* run = measurements.find(point.report.problem, algorithm, "forward",
-                                               point.report.tiling, Carry::problem);
+    const MeasuredRun* run = measurements.find(point.report.problem, algorithm,
+                                               to_string(sweep.key.pass), point.report.tiling);
     if (run == nullptr) continue;
     const std::optional<double> value = value_of(*run);
     if (!value) continue;
@@ -123,8 +123,8 @@ void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDesc
                                fmt::format("capacity of {}, datasheet", gpu.display_name)});
   }
   for (const SweepPoint& point : sweep.points) {
-    const MeasuredRun* run = measurements.find(point.report.problem, point.algorithm, "forward",
-                                               point.report.tiling, Carry::problem);
+    const MeasuredRun* run = measurements.find(point.report.problem, point.algorithm,
+                                               to_string(sweep.key.pass), point.report.tiling);
     if (run == nullptr || !run->row.error) continue;
     refused.name = "did not run";
     refused.points.push_back({static_cast<double>(point.N),
@@ -138,15 +138,16 @@ void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDesc
 
 }  // namespace
 
-SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu,
+SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass,
                      const Measurements& measurements) {
-  SweepKey own{problem.d, problem.dtype, problem.mask, std::string(gpu)};
+  SweepKey own{problem.d, problem.dtype, problem.mask, std::string(gpu), pass};
   const Index near = problem.d > 64 ? 128 : 64;
   const Index far = near == 64 ? 128 : 64;
-  for (const SweepKey& key : {own, SweepKey{near, DType::bf16, own.mask, own.gpu},
-                              SweepKey{far, DType::bf16, own.mask, own.gpu}}) {
+  for (const SweepKey& key : {own, SweepKey{near, DType::bf16, own.mask, own.gpu, pass},
+                              SweepKey{far, DType::bf16, own.mask, own.gpu, pass}}) {
     for (const auto* runs : {&measurements.measured, &measurements.recorded}) {
       for (const MeasuredRun& run : *runs) {
+        if (run.row.pass != to_string(pass)) continue;
         if (run.row.problem == sweep_problem(key, run.row.problem.N)) return key;
       }
     }

@@ -10,7 +10,7 @@ namespace attnscope::app {
 
 /// The settings to chart: those of the problem where a GPU ran them, else the nearest that one did
 /// (bf16, d = 64 or 128), else those of the problem.
-SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu,
+SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass,
                      const Measurements& measurements);
 
 /// Every series names its kind in words.

@@ -13,7 +13,9 @@ namespace {
 std::optional<Tiling> tiling_of_kernel(std::string_view algorithm, const SweepKey& key) {
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     if (kernel.algorithm != algorithm) continue;
-    const std::vector<Tiling> tilings = kernels::kernel_tilings(kernel, key.dtype, key.d);
+    const std::vector<Tiling> tilings = key.pass == PassKind::forward
+                                            ? kernels::kernel_tilings(kernel, key.dtype, key.d)
+                                            : kernels::backward_tilings(kernel, key.dtype, key.d);
     if (!tilings.empty()) return tilings.front();
   }
   return std::nullopt;
@@ -47,6 +49,7 @@ SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu,
       SimulationRequest request;
       request.problem = sweep_problem(key, N);
       request.algorithm = algorithm.name;
+      request.pass = key.pass;
       request.tiling = tiling_of_kernel(algorithm.name, key);
       request.gpu = gpu;
       request.allow_overflow = true;  // a kernel's tiling was compiled to fit its own GPU

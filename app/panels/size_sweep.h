@@ -18,6 +18,7 @@ struct SweepKey {
   DType dtype = DType::bf16;
   Mask mask;
   std::string gpu;
+  PassKind pass = PassKind::forward;
   bool operator==(const SweepKey&) const = default;
 };
 

@@ -60,6 +60,7 @@ void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const
   const Rect part{box.min, {box.min.x + width, box.min.y + height}};
   draw::fill(canvas, part, mix(canvas.theme.inset, color, 0.85f));
   if (!slot.values.values.empty()) draw_values(canvas, slot.values, part, color);
+  if (is_gradient(slot.tensor)) hatch_gradient(canvas, part);
 }
 
 }  // namespace attnscope::app

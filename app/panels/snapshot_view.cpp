@@ -9,7 +9,8 @@ namespace attnscope::app {
 namespace {
 
 bool is_key_tile(Tensor tensor) {
-  return layout_of(tensor) == TensorLayout::key_by_d;
+  const TensorLayout layout = layout_of(tensor);
+  return layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d;
 }
 bool is_score_tile(Tensor tensor) {
   return layout_of(tensor) == TensorLayout::query_by_key;
@@ -55,6 +56,12 @@ std::string_view color_name(Tensor tensor) {
       return "alpha";
     case Tensor::O_carry:
       return "O";
+    case Tensor::dQ_accum:
+      return "dQ";
+    case Tensor::dK_heads:
+      return "dK";
+    case Tensor::dV_heads:
+      return "dV";
     default:
       return to_string(tensor);
   }
@@ -72,6 +79,10 @@ bool is_gradient(Tensor tensor) {
   return tensor >= Tensor::dO && tensor <= Tensor::dV_heads && tensor != Tensor::D;
 }
 
+void hatch_gradient(const draw::Canvas& canvas, const Rect& rect) {
+  draw::hatch(canvas, rect, with_alpha(canvas.theme.text_on_tensor, 0.45f), canvas.px(7.0f));
+}
+
 void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor) {
   draw::fill(canvas, rect, color_of(canvas.theme, tensor), canvas.px(2.0f));
   if (!is_gradient(tensor)) return;
@@ -86,13 +97,24 @@ std::string_view display_name(Tensor tensor) {
       return "l~";
     case Tensor::O_carry:
       return "O fp32";
+    case Tensor::dQ_accum:
+      return "dQ fp32";
+    case Tensor::dK_heads:
+      return "dK/head";
+    case Tensor::dV_heads:
+      return "dV/head";
     default:
       return to_string(tensor);
   }
 }
 
+/// On chip every accumulator is in fp32: the letters alone name it.
+static std::string_view symbol_name(Tensor tensor) {
+  return tensor == Tensor::dQ_accum ? "dQ" : display_name(tensor);
+}
+
 draw::Symbol symbol_of(const Tile& tile) {
-  const std::string base(display_name(tile.tensor));
+  const std::string base(symbol_name(tile.tensor));
   if (is_key_tile(tile.tensor)) return {base, std::to_string(tile.j)};
   if (!is_score_tile(tile.tensor) || tile.j == kAllColumns) return {base, std::to_string(tile.i)};
   const bool short_enough = tile.i < 10 && tile.j < 10;
@@ -100,7 +122,7 @@ draw::Symbol symbol_of(const Tile& tile) {
 }
 
 draw::Symbol empty_symbol_of(Tensor tensor) {
-  const std::string base(display_name(tensor));
+  const std::string base(symbol_name(tensor));
   if (is_key_tile(tensor)) return {base, "j"};
   return {base, is_score_tile(tensor) ? "ij" : "i"};
 }

@@ -23,6 +23,7 @@ ImU32 text_color_of(const Theme& theme, Tensor tensor);
 
 /// A gradient is drawn in the colour of its tensor, hatched.
 bool is_gradient(Tensor tensor);
+void hatch_gradient(const draw::Canvas& canvas, const Rect& rect);
 /// A small box in the tensor's colour, for legends.
 void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor);
 
@@ -32,7 +33,7 @@ draw::Symbol symbol_of(const Tile& tile);
 draw::Symbol empty_symbol_of(Tensor tensor);
 /// In one line, for sentences and hover: "S(2, 1)".
 std::string name_of(const Tile& tile);
-/// "m~" for m_tile, "O (fp32)" for O_carry.
+/// "m~" for m_tile, "O fp32" for O_carry, "dQ fp32" for dQ_accum.
 std::string_view display_name(Tensor tensor);
 
 /// Elements of a tensor, ends excluded.

@@ -12,57 +12,87 @@ namespace {
 
 using Value = std::optional<double>;
 
-/// The pattern with every {} replaced by a value; empty when one is missing.
-template <typename... Values>
-std::string with_numbers(fmt::string_view pattern, const Values&... values) {
-  if (!(values.has_value() && ...)) return {};
-  return fmt::vformat(pattern, fmt::make_format_args(draw::format_value(*values)...));
-}
-
 Value difference(const Value& a, const Value& b) {
   if (!a || !b) return std::nullopt;
   return *a - *b;
 }
 
 SoftmaxTerm max_term(const SoftmaxRow& row, std::string formula) {
-  return {"m", "m", std::move(formula), with_numbers("max({}, {})", row.m_prev, row.row_max),
-          row.m_prev ? row.m : std::nullopt};
+  return {"m",
+          "m",
+          std::move(formula),
+          with_numbers("max({}, {})", row.m_prev, row.row_max),
+          row.m_prev ? row.m : std::nullopt,
+          {}};
 }
 
 SoftmaxTerm alpha_term(const SoftmaxRow& row) {
-  return {"alpha", "alpha", "exp(m_prev - m)",
-          with_numbers("exp({})", difference(row.m_prev, row.m)), row.alpha};
+  return {"alpha",           "alpha",
+          "exp(m_prev - m)", with_numbers("exp({})", difference(row.m_prev, row.m)),
+          row.alpha,         {}};
 }
 
 std::vector<SoftmaxTerm> flash1_terms(const SoftmaxRow& row, const std::string& O) {
   return {max_term(row, "max(m_prev, m~)"),
           alpha_term(row),
-          {"beta", "alpha", "exp(m~ - m)", with_numbers("exp({})", difference(row.row_max, row.m)),
-           row.beta},
-          {"l", "l", "alpha·l + beta·l~",
-           with_numbers("{}·{} + {}·{}", row.alpha, row.l_prev, row.beta, row.row_sum), row.l},
-          {O, "O", "(alpha·l_prev·O + beta·P~ V) / l",
+          {"beta",
+           "alpha",
+           "exp(m~ - m)",
+           with_numbers("exp({})", difference(row.row_max, row.m)),
+           row.beta,
+           {}},
+          {"l",
+           "l",
+           "alpha·l + beta·l~",
+           with_numbers("{}·{} + {}·{}", row.alpha, row.l_prev, row.beta, row.row_sum),
+           row.l,
+           {}},
+          {O,
+           "O",
+           "(alpha·l_prev·O + beta·P~ V) / l",
            with_numbers("({}·{}·{} + {}) / {}", row.alpha, row.l_prev, row.O_prev, row.PV, row.l),
-           row.O}};
+           row.O,
+           {}}};
 }
 
 std::vector<SoftmaxTerm> flash2_terms(const SoftmaxRow& row, const std::string& O) {
-  return {
-      max_term(row, "max(m_prev, rowmax S)"),
-      alpha_term(row),
-      {"l", "l", "alpha·l + rowsum P",
-       with_numbers("{}·{} + {}", row.alpha, row.l_prev, row.row_sum), row.l},
-      {O, "O", "alpha·O + P V", with_numbers("{}·{} + {}", row.alpha, row.O_prev, row.PV), row.O}};
+  return {max_term(row, "max(m_prev, rowmax S)"),
+          alpha_term(row),
+          {"l",
+           "l",
+           "alpha·l + rowsum P",
+           with_numbers("{}·{} + {}", row.alpha, row.l_prev, row.row_sum),
+           row.l,
+           {}},
+          {O,
+           "O",
+           "alpha·O + P V",
+           with_numbers("{}·{} + {}", row.alpha, row.O_prev, row.PV),
+           row.O,
+           {}}};
 }
 
 /// Whole rows at once: nothing to bring from one maximum to another.
 std::vector<SoftmaxTerm> standard_terms(const SoftmaxRow& row, const std::string& O) {
-  return {{"m", "m", "rowmax S", row.m ? "the whole row" : "", row.m},
-          {"l", "l", "rowsum exp(S - m)", row.l ? "the whole row" : "", row.l},
-          {O, "O", "O + P V", with_numbers("{} + {}", difference(row.O, row.PV), row.PV), row.O}};
+  return {
+      {"m", "m", "rowmax S", row.m ? "the whole row" : "", row.m, {}},
+      {"l", "l", "rowsum exp(S - m)", row.l ? "the whole row" : "", row.l, {}},
+      {O, "O", "O + P V", with_numbers("{} + {}", difference(row.O, row.PV), row.PV), row.O, {}}};
 }
 
 }  // namespace
+
+std::string filled(std::string_view pattern, std::initializer_list<std::optional<double>> values) {
+  std::string text;
+  for (const std::optional<double>& value : values) {
+    if (!value) return {};
+    const std::size_t hole = pattern.find("{}");
+    text += pattern.substr(0, hole);
+    text += draw::format_value(*value);
+    pattern.remove_prefix(hole + 2);
+  }
+  return text.append(pattern);
+}
 
 std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, std::string_view algorithm) {
   const std::string O = fmt::format("O[{}]", row.O_column);

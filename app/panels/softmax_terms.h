@@ -18,7 +18,15 @@ struct SoftmaxTerm {
   std::string formula;  ///< "exp(m_prev - m)"
   std::string numbers;  ///< "exp(-1.167)"; empty while an operand is missing
   std::optional<double> result;
+  std::vector<double> strip;  ///< the values of the whole row in this tile, where there are several
 };
+
+/// The pattern with every {} replaced by a value; empty when one is missing.
+std::string filled(std::string_view pattern, std::initializer_list<std::optional<double>> values);
+template <typename... Values>
+std::string with_numbers(std::string_view pattern, const Values&... values) {
+  return filled(pattern, {std::optional<double>(values)...});
+}
 
 std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, std::string_view algorithm);
 

@@ -159,7 +159,9 @@ void SourceView::draw(const PanelContext& context, const Rect& rect, std::string
   const FontRef& font = context.fonts.mono_small;
   if (lines_.empty()) {
     draw::text(canvas_of(context), context.fonts.small, rect.min, theme.text_faint,
-               "unavailable: this kernel's source was not embedded when AttnScope was built");
+               path.empty() ? "unavailable: no CUDA kernel is the twin of this launch"
+                            : "unavailable: this kernel's source was not embedded when AttnScope "
+                              "was built");
     return;
   }
   const bool moved = pseudo_code != pseudo_code_;

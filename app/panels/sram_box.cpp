@@ -38,6 +38,21 @@ std::string_view label_of(OpKind kind) {
       return "m + log l";
     case OpKind::convert:
       return "round";
+    case OpKind::product_transposed:
+      return "dO Vᵀ";
+    case OpKind::accumulate_transposed:
+      return "Pᵀ dO";
+    case OpKind::gradient_product:
+      return "dS K";
+    case OpKind::gradient_product_transposed:
+      return "dSᵀ Q";
+    case OpKind::row_dot:
+    case OpKind::add_row_dot:
+      return "rowsum ∘";
+    case OpKind::softmax_gradient:
+      return "P ∘ (dP - D)";
+    case OpKind::add:
+      return "+";
     default:
       return "";
   }

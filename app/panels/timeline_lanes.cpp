@@ -104,7 +104,6 @@ void TimelineLanes::collect(const RunInfo& run, std::size_t launch) {
   for (std::size_t k = 0; k < lanes_.size(); ++k) {
     Lane& lane = lanes_[k];
     const auto block = static_cast<Index>(first_ + k);
-    if (blocks != grid.Tr()) lane.label = fmt::format("block {}", block);
     lane.ops = regenerate(run, launch, block, 0, lane.end - lane.begin);
   }
 }

@@ -12,7 +12,7 @@ namespace attnscope::app {
 /// One row of the timeline: a thread block, or for a launch of one block a turn of its outer loop.
 struct Lane {
   Index begin = 0, end = 0;  ///< steps of the run
-  std::string label;         ///< "i = 2", "block 5", "j = 0"
+  std::string label;         ///< "i = 2", "i = 1, j = 0", "j = 0"
   std::vector<TileOp> ops;   ///< end - begin of them; empty where they are too many
 };
 

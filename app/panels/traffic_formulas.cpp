@@ -6,51 +6,13 @@ namespace attnscope::app {
 
 namespace {
 
-/// What the mask leaves of the tile grid, from the mask's band alone.
-struct Visits {
-  Index keys = 0;         ///< sum over row tiles of the keys in the column tiles that each visits
-  Index rows = 0;         ///< sum over visited tiles of their query rows
-  Index keys_once = 0;    ///< keys in the column tiles that any row tile visits
-  Index output_rows = 0;  ///< query rows of row tiles that visit any
-};
-
-Visits count_visits(const AttentionProblem& problem, const Tiling& tiling) {
-  Visits visits;
-  const Index Tc = ceil_div(problem.N_kv, tiling.Bc);
-  const auto keys_before = [&](Index tile) { return std::min(tile * tiling.Bc, problem.N_kv); };
-  Index first_seen = Tc;
-  Index past_seen = 0;
-  for (Index row = 0; row < problem.N; row += tiling.Br) {
-    const Index last = std::min(row + tiling.Br, problem.N) - 1;
-
-    // The band moves right with the query: the first row sees the leftmost key, the last the
-    // rightmost
-    const KeyRange first_keys = problem.keys_of(row);
-    const KeyRange last_keys = problem.keys_of(last);
-    Index begin = std::max<Index>(first_keys.begin, 0);
-    const Index end = std::min(last_keys.end, problem.N_kv);
-    if (first_keys.begin >= first_keys.end)
-      begin = std::min(begin, std::max<Index>(last_keys.begin, 0));
-    if (begin >= end) continue;
-    const Index first_tile = begin / tiling.Bc;
-    const Index past_tile = ceil_div(end, tiling.Bc);
-    visits.keys += keys_before(past_tile) - keys_before(first_tile);
-    visits.rows += (last - row + 1) * (past_tile - first_tile);
-    visits.output_rows += last - row + 1;
-    first_seen = std::min(first_seen, first_tile);
-    past_seen = std::max(past_seen, past_tile);
-  }
-  if (past_seen > first_seen) visits.keys_once = keys_before(past_seen) - keys_before(first_seen);
-  return visits;
-}
-
 constexpr bool kRead = false;
 constexpr bool kWrite = true;
 
-std::vector<TrafficFormula> flash2(const AttentionProblem& p, const Visits& v) {
+std::vector<TrafficFormula> flash2(const AttentionProblem& p, const Tiling& t, const Visits& v) {
   const Index e = size_bytes(p.dtype);
-  const std::string keys =
-      p.mask.is_none() ? "Tr · N_kv · d · e" : "d · e · Σ_i (keys that i visits)";
+  const bool all_tiles = v.keys == ceil_div(p.N, t.Br) * p.N_kv;
+  const std::string keys = all_tiles ? "Tr · N_kv · d · e" : "d · e · Σ_i (keys that i visits)";
   return {{Tensor::Q, kRead, p.N * p.d * e, "N · d · e"},
           {Tensor::K, kRead, v.keys * p.d * e, keys},
           {Tensor::V, kRead, v.keys * p.d * e, keys},
@@ -58,16 +20,20 @@ std::vector<TrafficFormula> flash2(const AttentionProblem& p, const Visits& v) {
           {Tensor::LSE, kWrite, p.N * kStatisticBytes, "4 · N"}};
 }
 
-std::vector<TrafficFormula> flash1(const AttentionProblem& p, const Visits& v, Carry carry) {
+std::vector<TrafficFormula> flash1(const AttentionProblem& p, const Tiling& t, const Visits& v,
+                                   const ScheduleOptions& options) {
   const Index e = size_bytes(p.dtype);
-  const bool wide = carry == Carry::fp32;
+  const bool wide = options.carry == Carry::fp32;
   const Index carried = wide ? 4 : e;
   const Tensor O = wide ? Tensor::O_carry : Tensor::O;
-  const std::string sweeps = p.mask.is_none() ? "Tc · N" : "Σ_j (rows that see j)";
+  const bool all_tiles = v.rows == ceil_div(p.N_kv, t.Bc) * p.N;
+  const std::string sweeps = all_tiles ? "Tc · N" : "Σ_j (rows that see j)";
+  const Index keys = options.skip_unused_kv ? v.keys_seen : v.keys_in_band;
+  const std::string once = keys == p.N_kv ? "N_kv · d · e" : "(keys that are seen) · d · e";
   std::vector<TrafficFormula> all{
       {Tensor::Q, kRead, v.rows * p.d * e, sweeps + " · d · e"},
-      {Tensor::K, kRead, v.keys_once * p.d * e, "N_kv · d · e"},
-      {Tensor::V, kRead, v.keys_once * p.d * e, "N_kv · d · e"},
+      {Tensor::K, kRead, keys * p.d * e, once},
+      {Tensor::V, kRead, keys * p.d * e, once},
       {O, kRead, v.rows * p.d * carried, sweeps + (wide ? " · d · 4" : " · d · e")},
       {O, kWrite, v.rows * p.d * carried, sweeps + (wide ? " · d · 4" : " · d · e")}};
   if (wide) {
@@ -104,16 +70,41 @@ std::vector<TrafficFormula> standard(const AttentionProblem& p, const Tiling& t,
   return all;
 }
 
+std::vector<TrafficFormula> forward_formulas(const FormulaRequest& request, const Visits& visits) {
+  const AttentionProblem& problem = request.problem;
+  if (request.algorithm == "standard") return standard(problem, request.tiling, request.options);
+  if (request.algorithm == "flash1" || request.algorithm == "block_sparse") {
+    return flash1(problem, request.tiling, visits, request.options);
+  }
+  if (request.algorithm == "flash2" || request.algorithm == "block_sparse2") {
+    return flash2(problem, request.tiling, visits);
+  }
+  return {};
+}
+
+/// Adds the formulas of another pass: those of the same tensor and direction are summed.
+void add(std::vector<TrafficFormula>& all, const std::vector<TrafficFormula>& others) {
+  for (const TrafficFormula& other : others) {
+    const auto same = std::ranges::find_if(all, [&](const TrafficFormula& formula) {
+      return formula.tensor == other.tensor && formula.write == other.write;
+    });
+    if (same == all.end()) {
+      all.push_back(other);
+    } else {
+      same->bytes += other.bytes;
+      same->text += " + " + other.text;
+    }
+  }
+}
+
 }  // namespace
 
-std::vector<TrafficFormula> traffic_formulas(std::string_view algorithm,
-                                             const AttentionProblem& problem, const Tiling& tiling,
-                                             const ScheduleOptions& options) {
-  if (algorithm == "standard") return standard(problem, tiling, options);
-  const Visits visits = count_visits(problem, tiling);
-  if (algorithm == "flash1") return flash1(problem, visits, options.carry);
-  if (algorithm == "flash2") return flash2(problem, visits);
-  return {};
+std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request) {
+  const Visits visits = count_visits(request.problem, request.tiling, request.b);
+  std::vector<TrafficFormula> all;
+  if (request.pass != PassKind::backward) all = forward_formulas(request, visits);
+  if (request.pass != PassKind::forward) add(all, gradient_formulas(request, visits));
+  return all;
 }
 
 }  // namespace attnscope::app

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/ops/tile_grid.h"
+#include "app/panels/tile_visits.h"
+#include "sim/schedule/algorithm.h"
 
 namespace attnscope::app {
 
@@ -15,13 +16,25 @@ struct TrafficFormula {
   Tensor tensor = Tensor::Q;
   bool write = false;
   Index bytes = 0;
-  std::string text;  ///< "Tr · N_kv · d · e"
+  std::string text;          ///< "Tr · N_kv · d · e"
+  bool per_kv_head = false;  ///< of one KV head
+};
+
+/// What the closed forms follow from.
+struct FormulaRequest {
+  std::string_view algorithm;
+  PassKind pass = PassKind::forward;
+  AttentionProblem problem;
+  Tiling tiling;
+  ScheduleOptions options;
+  Index b = 0;  ///< batch entry
 };
 
 /// Every tensor and direction that moves, in the order in which the ledger lists them; empty for an
-/// algorithm without closed forms.
-std::vector<TrafficFormula> traffic_formulas(std::string_view algorithm,
-                                             const AttentionProblem& problem, const Tiling& tiling,
-                                             const ScheduleOptions& options);
+/// algorithm without closed forms. Both passes: their sums.
+std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request);
+
+/// Of the backward pass alone (arXiv 2205.14135, Algorithms 3 and 4; 2307.08691, Algorithm 2).
+std::vector<TrafficFormula> gradient_formulas(const FormulaRequest& request, const Visits& visits);
 
 }  // namespace attnscope::app

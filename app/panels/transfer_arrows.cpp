@@ -33,7 +33,9 @@ std::optional<Transfer> transfer_of(const Snapshot& snapshot, const TileOp& op, 
   Transfer transfer;
   transfer.curve = load ? draw::vertical_curve(far, *port) : draw::vertical_curve(*port, far);
   transfer.tensor = in_hbm.tensor;
-  transfer.label = fmt::format("{} {} {}", load ? "load" : "store", display_name(in_hbm.tensor),
+  const std::string_view verb =
+      load ? "load" : (op.kind == OpKind::atomic_add ? "atomic add" : "store");
+  transfer.label = fmt::format("{} {} {}", verb, display_name(in_hbm.tensor),
                                draw::format_bytes(static_cast<double>(bytes)));
   return transfer;
 }

@@ -80,8 +80,14 @@ void draw_algorithm_field(const Frame& frame, const Rect& box) {
 void draw_pass_field(const Frame& frame, const Rect& box) {
   const Choice& shown = shown_choice(frame);
   const ComboBox combo(frame, "pass", box, shown.pass);
-  if (combo.open() && combo.option("forward", shown.pass == "forward", "forward")) {
-    choose(frame, "pass", [](Choice& choice) { choice.pass = "forward"; });
+  if (!combo.open()) return;
+  for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
+    const std::string name(to_string(pass));
+    const std::string help =
+        pass == PassKind::both ? "The forward pass, then the backward pass" : "";
+    if (combo.option(name, name == shown.pass, name, help)) {
+      choose(frame, "pass", [&](Choice& choice) { choice.pass = name; });
+    }
   }
 }
 

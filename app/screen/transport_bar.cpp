@@ -190,7 +190,8 @@ void TransportBar::draw_scrub_bar(const Frame& frame, const Rect& rect) {
     const float x = std::round(x_of(span.begin));
     list->AddLine({x, y - reach}, {x, y + reach}, color);
     const float width = small.measure(span.label).x;
-    const float left = (x_of(span.begin) + x_of(span.end) - width) * 0.5f;
+    const float left = std::clamp((x_of(span.begin) + x_of(span.end) - width) * 0.5f, rect.min.x,
+                                  std::max(rect.max.x - width, rect.min.x));
     if (labels.take(left, left + width)) {
       small.draw(list, {left, label_y}, theme.text_faint, span.label);
     }

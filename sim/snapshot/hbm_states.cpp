@@ -39,6 +39,11 @@ HbmTensorState state_of(Tensor tensor, Origin origin, const RunInfo& info,
     const std::int32_t first = history.first_store[t];
     if (first >= 0 && first <= step) state.written[t] = 1;
   }
+  for (const std::vector<AddRecord>& adds : history.adds) {
+    const auto past = std::ranges::upper_bound(adds, step, {}, &AddRecord::step);
+    state.adds.push_back(static_cast<std::int32_t>(past - adds.begin()));
+    state.adds_whole.push_back(static_cast<std::int32_t>(adds.size()));
+  }
   return state;
 }
 

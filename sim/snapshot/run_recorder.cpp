@@ -9,6 +9,14 @@ namespace {
 /// Operations between keyframes at most, so that replaying without values is quick, too.
 constexpr Index kMaxOpsBetweenKeyframes = 16384;
 
+/// One thread block for the whole head (flash1), whatever the size of the grid: its outer loop runs
+/// over the column tiles.
+bool has_one_block(const Launch& launch) {
+  return launch.blocks_per_head != block_per_row_tile &&
+         launch.blocks_per_head != block_per_column_tile &&
+         launch.blocks_per_head != block_per_tile;
+}
+
 }  // namespace
 
 void HeadCounters::add(const TileOp& op, const TileGrid& grid) {
@@ -36,13 +44,10 @@ void RunRecorder::begin_block(const BlockId& block) {
   blocks.push_back({step_, launch_, block.block});
   keep_keyframe(false);
   seen_scores_ = false;
-  const bool one_block =
-      info_.pass.launches[static_cast<std::size_t>(launch_)].blocks_per_head(*grid_) == 1;
-  if (one_block) return;  // its column tiles are the outer loop: note_outer()
+  const Launch& launch = info_.pass.launches[static_cast<std::size_t>(launch_)];
+  if (has_one_block(launch)) return;  // its column tiles are the outer loop: note_outer()
   if (!info_.outer.empty()) info_.outer.back().end = step_;
-  info_.outer.push_back(
-      {step_, step_,
-       block_label(info_.pass.launches[static_cast<std::size_t>(launch_)], block.block)});
+  info_.outer.push_back({step_, step_, block_label(launch, block.block)});
 }
 
 /// The tile that a thread block makes: "i = 2", "j = 0", "i = 1, j = 3".
@@ -58,7 +63,7 @@ std::string RunRecorder::block_label(const Launch& launch, Index block) const {
 void RunRecorder::note_outer(const TileOp& op) {
   if (op.kind != OpKind::load || op.dest_tiles[0].tensor != Tensor::K) return;
   const auto& launch = info_.pass.launches[static_cast<std::size_t>(launch_)];
-  if (launch.blocks_per_head(*grid_) != 1) return;
+  if (!has_one_block(launch)) return;
   if (!info_.outer.empty()) info_.outer.back().end = step_;
   info_.outer.push_back({step_, step_, fmt::format("j = {}", op.dest_tiles[0].j)});
 }
@@ -92,9 +97,15 @@ void RunRecorder::note_store(const TileOp& op) {
   }
   const Shape origin = grid_->origin(tile);
   const Index cols = ceil_div(whole.cols, history.tile_cols);
-  std::int32_t& first = history.first_store[static_cast<std::size_t>(
-      origin.rows / history.tile_rows * cols + origin.cols / history.tile_cols)];
+  const auto index = static_cast<std::size_t>(origin.rows / history.tile_rows * cols +
+                                              origin.cols / history.tile_cols);
+  std::int32_t& first = history.first_store[index];
   if (first < 0) first = static_cast<std::int32_t>(step_);
+  if (op.kind == OpKind::atomic_add) {
+    history.adds.resize(history.first_store.size());
+    history.adds[index].push_back(
+        {static_cast<std::int32_t>(step_), static_cast<std::int32_t>(blocks.back().block)});
+  }
   if (executor_ == nullptr) return;
   const Shape shape = grid_->shape(tile);
   journal.append(
@@ -143,7 +154,7 @@ void RunRecorder::observe(std::span<const TileOp> ops) {
     ++step_;
   }
   info_.step_count = step_;
-  info_.outer.back().end = step_;
+  if (!info_.outer.empty()) info_.outer.back().end = step_;
 }
 
 }  // namespace attnscope

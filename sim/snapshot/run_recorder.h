@@ -32,11 +32,19 @@ struct Keyframe {
   NumericExecutor::OnChip on_chip;  ///< empty at the start of a block
 };
 
-/// The first step that stored each tile of an HBM tensor.
+/// One atomic add to a tile in HBM.
+struct AddRecord {
+  std::int32_t step = 0;
+  std::int32_t block = 0;  ///< thread block that added
+};
+
+/// The first step that stored each tile of an HBM tensor, and every atomic add to it.
 struct StoreHistory {
   Index tile_rows = 0;  ///< 0 when the pass never stores the tensor
   Index tile_cols = 0;
   std::vector<std::int32_t> first_store;  ///< C order over tiles; -1 where none
+  std::vector<std::vector<AddRecord>>
+      adds;  ///< of each tile, by step; empty where nothing is added
 };
 
 class RunRecorder : public Observer {

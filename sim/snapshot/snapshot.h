@@ -64,6 +64,9 @@ struct HbmTensorState {
   Index tile_cols = 0;  ///< columns of a tile; shape.cols when the tensor has one column of tiles
   /// For each tile, C order over the tile grid: whether it holds its values by now. Inputs: all.
   std::vector<std::uint8_t> written;
+  /// Atomic adds to each tile so far, and in the whole pass; empty where nothing is added.
+  std::vector<std::int32_t> adds;
+  std::vector<std::int32_t> adds_whole;
   Index tile_row_count() const { return ceil_div(shape.rows, tile_rows); }
   Index tile_col_count() const { return ceil_div(shape.cols, tile_cols); }
 };
@@ -87,6 +90,22 @@ struct SoftmaxRow {
   std::optional<double> error;
 };
 
+/// The chosen query row of a backward pass in the tile that is being worked on. What has not been
+/// computed in this tile is empty.
+struct GradientRow {
+  bool known = false;  ///< a tile has begun; otherwise nothing below is meant
+  Index query = 0;     ///< row of the head
+  std::int32_t i = 0;  ///< its row tile
+  Index row_in_tile = 0;
+  std::int32_t j = kAllColumns;  ///< column tile; kAllColumns where whole rows are worked on
+  Index key_begin = 0;           ///< key of the first value of S, P, dP and dS
+  std::vector<double> S, P, dP, dS;
+  std::optional<double> LSE, m, l;
+  std::optional<double> D;
+  Index column = 0;                            ///< the chosen column of dQ
+  std::optional<double> dQ_prev, dQ_part, dQ;  ///< before, what this tile adds, after
+};
+
 /// What does not change from step to step: shared by all snapshots of one run.
 struct RunInfo {
   AttentionProblem problem;
@@ -96,6 +115,7 @@ struct RunInfo {
   GpuDescription gpu;
   Pass pass;
   std::vector<TileGrid> grids;     ///< of each launch
+  std::size_t first_backward = 0;  ///< index of the first launch of the backward pass
   Index step_count = 0;            ///< operations of the shown head, all launches
   std::vector<StepSpan> launches;  ///< one a launch
   std::vector<StepSpan> outer;     ///< outer loop: thread blocks, or iterations of flash1's j loop
@@ -117,6 +137,10 @@ struct RunInfo {
 
 /// One step. The state is the one after `op` has run; step -1 is before the first operation.
 struct Snapshot {
+  bool in_backward() const {
+    return run && static_cast<std::size_t>(launch) >= run->first_backward;
+  }
+
   std::shared_ptr<const RunInfo> run;
   std::optional<Error> error;  ///< set instead of a run when the request failed
   std::uint64_t request = 0;   ///< which request this answers
@@ -133,8 +157,11 @@ struct Snapshot {
   std::vector<SlotState> slots;  ///< every slot that this launch uses, in order of first use
   std::vector<HbmTensorState> hbm;
   SoftmaxRow softmax_row;
-  BytesByTensor bytes_so_far{};   ///< requested, this head
-  Index matmul_flops_so_far = 0;  ///< this head
+  GradientRow gradient_row;          ///< of a launch of the backward pass
+  std::vector<std::int32_t> adders;  ///< thread blocks that have added to the row's tile of dQ
+  std::int32_t adders_whole = 0;     ///< thread blocks that add to it in the whole pass
+  BytesByTensor bytes_so_far{};      ///< requested, this head
+  Index matmul_flops_so_far = 0;     ///< this head
   Index other_flops_so_far = 0;
   std::string what;  ///< one sentence: what `op` did, with its sizes
   std::string why;   ///< one sentence: why the algorithm does it

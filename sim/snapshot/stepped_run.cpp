@@ -11,6 +11,7 @@
 #include "sim/observers/progress_observer.h"
 #include "sim/schedule/catalog.h"
 #include "sim/snapshot/describe_op.h"
+#include "sim/snapshot/gradient_tracker.h"
 #include "sim/snapshot/hbm_states.h"
 #include "sim/snapshot/softmax_tracker.h"
 
@@ -98,10 +99,12 @@ struct SteppedRun::Impl {
   std::size_t block_of(Index step) const;
   Index block_end(const BlockStart& block) const;
   const TileOp& op_at(Index step);
-  void replay(Index step, HeadCounters& counters, SoftmaxTracker& tracker);
+  void replay(Index step, HeadCounters& counters, SoftmaxTracker& softmax,
+              GradientTracker& gradients);
   void fill_position(Snapshot& snapshot, const BlockStart& block);
   void fill_slots(Snapshot& snapshot, const BlockStart& block);
   void find_contents(SlotState& slot, Index step, const BlockStart& block);
+  void fill_adders(Snapshot& snapshot) const;
   void fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const;
   const TileGrid& grid(int launch) const { return info->grids[static_cast<std::size_t>(launch)]; }
 };
@@ -131,6 +134,9 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
   info->options = schedule_options(request.simulation);
   info->options.heads_per_kv_head = 1;  // one head is shown, with its own part of dK and dV
   info->pass = make_pass(*info->algorithm, request.simulation.pass, info->options);
+  info->first_backward = request.simulation.pass == PassKind::backward
+                             ? 0
+                             : info->algorithm->forward(info->options).launches.size();
   info->batch = request.batch;
   info->head = request.head;
   for (const Launch& launch : info->pass.launches) {
@@ -227,10 +233,12 @@ const TileOp& SteppedRun::Impl::op_at(Index step) {
 }
 
 /// Executes from the keyframe before `step` up to and including it.
-void SteppedRun::Impl::replay(Index step, HeadCounters& counters, SoftmaxTracker& tracker) {
+void SteppedRun::Impl::replay(Index step, HeadCounters& counters, SoftmaxTracker& softmax,
+                              GradientTracker& gradients) {
   const auto past = std::ranges::upper_bound(keyframes, step, {}, &Keyframe::step);
   const Keyframe& keyframe = *(past - 1);
   const BlockStart& block = blocks[keyframe.block_index];
+  const bool backward = static_cast<std::size_t>(block.launch) >= info->first_backward;
   counters = keyframe.counters;
   if (executor) {
     journal.move(hbm_step, keyframe.step - 1, *executor);
@@ -242,9 +250,11 @@ void SteppedRun::Impl::replay(Index step, HeadCounters& counters, SoftmaxTracker
     const TileOp& op = op_at(s);
     const TileGrid& g = grid(block.launch);
     if (executor) {
-      tracker.before(op, g, *executor);
+      softmax.before(op, g, *executor);
+      if (backward) gradients.before(op, g, *executor);
       executor->execute(op);
-      tracker.after(op, g, *executor);
+      softmax.after(op, g, *executor);
+      if (backward) gradients.after(op, g, *executor);
     }
     counters.add(op, g);
   }
@@ -323,6 +333,18 @@ void SteppedRun::Impl::fill_slots(Snapshot& snapshot, const BlockStart& block) {
   }
 }
 
+/// Who has added to the row tile of dQ that is being worked on.
+void SteppedRun::Impl::fill_adders(Snapshot& snapshot) const {
+  const auto& adds = stores[static_cast<std::size_t>(Tensor::dQ_accum)].adds;
+  const GradientRow& row = snapshot.gradient_row;
+  const auto tile = static_cast<std::size_t>(row.known ? row.i : snapshot.i);
+  if (tile >= adds.size()) return;
+  for (const AddRecord& add : adds[tile]) {
+    if (add.step <= snapshot.step) snapshot.adders.push_back(add.block);
+  }
+  snapshot.adders_whole = static_cast<std::int32_t>(adds[tile].size());
+}
+
 void SteppedRun::Impl::fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const {
   SoftmaxRow& row = snapshot.softmax_row;
   row = tracker.row();
@@ -371,11 +393,13 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
   const TileGrid& grid = run.grid(block.launch);
   snapshot.launch = block.launch;
   snapshot.block = block.block;
+  const Index column = std::clamp<Index>(O_column, 0, run.info->problem.d - 1);
+  GradientTracker gradients(std::max<Index>(query, 0), column);
   SoftmaxTracker tracker(std::max<Index>(query, 0),
                          std::clamp<Index>(O_column, 0, run.info->problem.d - 1));
   HeadCounters counters;
   if (step >= 0) {
-    run.replay(step, counters, tracker);
+    run.replay(step, counters, tracker, gradients);
     snapshot.op = run.op_at(step);
     snapshot.op_bytes = moved_bytes(snapshot.op, grid);
     snapshot.what = describe_op(snapshot.op, grid);
@@ -394,6 +418,8 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
   run.fill_slots(snapshot, block);
   snapshot.hbm = hbm_states(*run.info, run.stores, step);
   if (run.executor) run.fill_softmax_row(snapshot, tracker);
+  snapshot.gradient_row = gradients.row();
+  run.fill_adders(snapshot);
   return snapshot;
 }
 

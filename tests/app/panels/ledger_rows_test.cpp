@@ -28,7 +28,7 @@ MeasuredRun seen_run(const SampleRequest& request, double read, double written) 
 }
 
 Ledger ledger_of(const Snapshot& snapshot, LedgerScope scope, const Measurements& measurements) {
-  return make_ledger(snapshot, scope, find_seen_run(*snapshot.run, measurements));
+  return make_ledger(snapshot, scope, make_ledger_basis(*snapshot.run, measurements));
 }
 
 const LedgerRow& row_named(const std::vector<LedgerRow>& rows, std::string_view label) {
@@ -116,6 +116,25 @@ TEST(Ledger, OfSeveralHeadsComparesTheWholePassOnly) {
   const LedgerRow& read = row_named(all.totals, "requested read");
   EXPECT_EQ(read.whole, 3 * 18432.0);
   EXPECT_NEAR(read.gap_percent.value_or(99.0), 0.0, 1e-9);
+}
+
+TEST(Ledger, OfGroupedHeadsClosesToTheFormulasInTheBackwardPass) {
+  for (const char* algorithm : {"standard", "flash1", "flash2"}) {
+    SampleRequest request;
+    request.algorithm = algorithm;
+    request.pass = PassKind::backward;
+    request.problem.batch = 2;
+    request.problem.heads = 6;
+    request.problem.kv_heads = 2;
+    const auto run = test::sample_run(request);
+    const Ledger ledger = ledger_of(test::sample_snapshot(*run, 1.0), LedgerScope::whole_pass, {});
+    double total = 0.0;
+    for (const LedgerRow& row : ledger.tensors) {
+      EXPECT_EQ(row.formula, row.whole) << algorithm << " " << row.label;
+      total += row.whole;
+    }
+    EXPECT_EQ(total, static_cast<double>(run->info()->totals.requested.total())) << algorithm;
+  }
 }
 
 TEST(Ledger, ShortensTheNamesOfGpus) {

@@ -128,6 +128,18 @@ TEST(Panels, DrawEveryLaunchOfStandardAttention) {
   check_run(request, {0.0, 0.2, 0.5, 0.62, 0.9, 1.0});
 }
 
+TEST(Panels, DrawEveryLaunchOfTheBackwardPasses) {
+  for (const char* algorithm : {"flash2", "flash1", "standard"}) {
+    SampleRequest request;
+    request.algorithm = algorithm;
+    request.pass = PassKind::backward;
+    check_run(request, {0.0, 0.04, 0.3, 0.5, 0.62, 0.9, 1.0});
+    request.pass = PassKind::both;
+    request.problem.mask = Mask::causal();
+    check_run(request, {0.2, 0.7});
+  }
+}
+
 TEST(Panels, DrawACausalMaskAndRaggedTiles) {
   SampleRequest request;
   request.problem.N = 100;

@@ -12,6 +12,7 @@ std::unique_ptr<SteppedRun> sample_run(const SampleRequest& request) {
   SteppedRequest stepped;
   stepped.simulation.problem = request.problem;
   stepped.simulation.algorithm = request.algorithm;
+  stepped.simulation.pass = request.pass;
   stepped.simulation.tiling = request.tiling;
   stepped.simulation.carry = request.carry;
   stepped.simulation.gpu = gpu.value();

@@ -11,6 +11,7 @@ struct SampleRequest {
   Tiling tiling{16, 16};
   Carry carry = Carry::problem;
   bool allow_overflow = false;
+  PassKind pass = PassKind::forward;
 };
 
 /// The run of a head; throws when the request is refused.

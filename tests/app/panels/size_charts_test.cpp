@@ -97,11 +97,11 @@ TEST(SizeCharts, KeepTheProblemsSettingsWhereAGpuRanThem) {
   measurements.recorded.push_back(recorded(sweep().points[3]));
   AttentionProblem problem;
   problem.d = 64;
-  EXPECT_EQ(charted_key(problem, "h200", measurements), recorded_key());
+  EXPECT_EQ(charted_key(problem, "h200", PassKind::forward, measurements), recorded_key());
   problem.d = 16;
   problem.dtype = DType::fp16;
-  EXPECT_EQ(charted_key(problem, "h200", measurements), recorded_key());
-  EXPECT_EQ(charted_key(problem, "h200", {}).d, 16);
+  EXPECT_EQ(charted_key(problem, "h200", PassKind::forward, measurements), recorded_key());
+  EXPECT_EQ(charted_key(problem, "h200", PassKind::forward, {}).d, 16);
 }
 
 }  // namespace

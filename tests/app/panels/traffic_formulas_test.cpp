@@ -15,17 +15,21 @@ void expect_equal(const SampleRequest& request) {
   const auto run = test::sample_run(request);
   const RunInfo& info = *run->info();
   BytesByTensor closed{};
-  for (const TrafficFormula& formula :
-       traffic_formulas(request.algorithm, info.problem, info.tiling, info.options)) {
+  for (const TrafficFormula& formula : traffic_formulas(
+           {request.algorithm, request.pass, info.problem, info.tiling, info.options})) {
     EXPECT_FALSE(formula.text.empty());
     Bytes& bytes = of(closed, formula.tensor);
     (formula.write ? bytes.write_bytes : bytes.read_bytes) += formula.bytes;
   }
   for (int t = 0; t < kTensorCount; ++t) {
     const auto tensor = static_cast<Tensor>(t);
-    EXPECT_EQ(of(closed, tensor), of(info.head_bytes, tensor))
-        << request.algorithm << " " << to_string(tensor) << " N " << request.problem.N << " N_kv "
-        << request.problem.N_kv << " mask " << to_string(request.problem.mask);
+    const std::string run_text =
+        fmt::format("{} {} {} N {} N_kv {} mask {}", request.algorithm, to_string(request.pass),
+                    to_string(tensor), request.problem.N, request.problem.N_kv,
+                    to_string(request.problem.mask));
+    const Bytes& counted = of(info.head_bytes, tensor);
+    EXPECT_EQ(of(closed, tensor).read_bytes, counted.read_bytes) << run_text;
+    EXPECT_EQ(of(closed, tensor).write_bytes, counted.write_bytes) << run_text;
   }
 }
 
@@ -35,13 +39,16 @@ TEST(TrafficFormulas, EqualTheSchedulesOverShapesAndMasks) {
                              Mask::window(10, 3)}) {
       for (const auto& [N, N_kv] :
            {std::pair<Index, Index>{64, 64}, {100, 75}, {33, 120}, {1, 1}}) {
-        SampleRequest request;
-        request.algorithm = algorithm;
-        request.problem.N = N;
-        request.problem.N_kv = N_kv;
-        request.problem.mask = mask;
-        request.tiling = {16, 32};
-        expect_equal(request);
+        for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
+          SampleRequest request;
+          request.algorithm = algorithm;
+          request.problem.N = N;
+          request.problem.N_kv = N_kv;
+          request.problem.mask = mask;
+          request.tiling = {16, 32};
+          request.pass = pass;
+          expect_equal(request);
+        }
       }
     }
   }
@@ -51,13 +58,17 @@ TEST(TrafficFormulas, KnowTheFp32CarryOfFlash1) {
   SampleRequest request;
   request.algorithm = "flash1";
   request.carry = Carry::fp32;
-  expect_equal(request);
-  request.problem.mask = Mask::causal();
-  expect_equal(request);
+  for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
+    request.pass = pass;
+    request.problem.mask = Mask::none();
+    expect_equal(request);
+    request.problem.mask = Mask::causal();
+    expect_equal(request);
+  }
 }
 
 TEST(TrafficFormulas, AreNoneForAnUnknownAlgorithm) {
-  EXPECT_TRUE(traffic_formulas("block_sparse", {}, {}, {}).empty());
+  EXPECT_TRUE(traffic_formulas({.algorithm = "another"}).empty());
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <random>
 
+#include "reference/eigen_view.h"
+#include "reference/naive_attention.h"
 #include "sim/schedule/catalog.h"
 #include "sim/snapshot/stepped_run.h"
 
@@ -49,6 +51,11 @@ std::vector<double> fingerprint(const Snapshot& snapshot) {
                             row.row_sum, row.l, row.O_prev, row.PV, row.O, row.error}) {
     add(value.value_or(-54321.0));
   }
+  for (const auto* part : {&snapshot.gradient_row.S, &snapshot.gradient_row.P,
+                           &snapshot.gradient_row.dP, &snapshot.gradient_row.dS}) {
+    for (const double value : *part) add(value);
+  }
+  add(snapshot.gradient_row.dQ.value_or(-54321.0));
   for (const Bytes& bytes : snapshot.bytes_so_far) {
     all.push_back(static_cast<double>(bytes.read_bytes));
     all.push_back(static_cast<double>(bytes.write_bytes));
@@ -201,6 +208,61 @@ TEST(SteppedRun, StandardsRowStandsInEveryLaunchWhereTheChosenOneStandsInItsTile
     EXPECT_LT(row.error.value_or(0.0), 2e-2);
   }
   EXPECT_TRUE(run->at(info.step_count - 2, 21, 0).softmax_row.error.has_value());
+}
+
+SteppedRequest backward_request(std::string_view algorithm, Mask mask) {
+  SteppedRequest request = request_for(algorithm, 48, 8, {16, 8}, mask);
+  request.simulation.pass = PassKind::backward;
+  request.round_to_storage = false;
+  return request;
+}
+
+TEST(SteppedRun, TheGradientRowFollowsTheFormulasInEveryTile) {
+  for (const std::string_view algorithm : {"standard", "flash1", "flash2"}) {
+    for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+      const auto run = make_run(backward_request(algorithm, mask));
+      const Index query = 21;
+      Index checked = 0;
+      for (Index step = 0; step < run->info()->step_count; ++step) {
+        const GradientRow row = run->at(step, query, 3).gradient_row;
+        if (row.dS.empty()) continue;
+        if (row.P.size() == row.dS.size() && row.dP.size() == row.dS.size() && row.D) {
+          for (std::size_t k = 0; k < row.dS.size(); ++k) {
+            EXPECT_NEAR(row.dS[k], row.P[k] * (row.dP[k] - *row.D), 1e-14);
+            if (!row.LSE) continue;
+            EXPECT_NEAR(row.P[k], std::exp(row.S[k] - *row.LSE), 1e-14);
+          }
+          ++checked;
+        }
+      }
+      EXPECT_GT(checked, 10) << algorithm;
+    }
+  }
+}
+
+TEST(SteppedRun, TheLastAddToDqGivesTheReference) {
+  const SteppedRequest request = backward_request("flash2", Mask::causal());
+  const auto run = make_run(request);
+  const AttentionInputs inputs = make_head_inputs(request.simulation.problem, request.inputs, 0, 0);
+  const AttentionProblem& problem = request.simulation.problem;
+  const Gradients reference = naive_backward(problem, inputs, naive_forward(problem, inputs));
+  const Index query = 21;  // of row tile 1, which sees the keys of column tiles 0 to 3
+  double dQ = 0.0;
+  std::size_t adders = 0;
+  for (Index step = 0; step < run->info()->step_count; ++step) {
+    const Snapshot snapshot = run->at(step, query, 3);
+    if (snapshot.op.kind != OpKind::atomic_add || snapshot.op.dest_tiles[0].i != 1) continue;
+    ASSERT_TRUE(snapshot.gradient_row.dQ && snapshot.gradient_row.dQ_part);
+    EXPECT_EQ(snapshot.gradient_row.query, query);
+    EXPECT_NEAR(*snapshot.gradient_row.dQ,
+                *snapshot.gradient_row.dQ_prev + *snapshot.gradient_row.dQ_part, 1e-15);
+    dQ = *snapshot.gradient_row.dQ;
+    adders = snapshot.adders.size();
+    EXPECT_EQ(snapshot.adders_whole, 4);
+    EXPECT_EQ(snapshot.adders.back(), snapshot.block);
+  }
+  EXPECT_EQ(adders, 4U);
+  EXPECT_NEAR(dQ, head_matrix(reference.dQ, 0, 0)(query, 3), 1e-12);
 }
 
 TEST(SteppedRun, SoftmaxRowFollowsTheFormulas) {

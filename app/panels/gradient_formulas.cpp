@@ -1,0 +1,130 @@
+#include "app/panels/traffic_formulas.h"
+
+namespace attnscope::app {
+
+namespace {
+
+constexpr bool kRead = false;
+constexpr bool kWrite = true;
+constexpr Index kWideBytes = 4;  // dQ while it is added to
+
+/// dK and dV: written at once, or, where query heads share a KV head, for each of them first.
+void add_key_gradients(const FormulaRequest& request, std::vector<TrafficFormula>& all) {
+  const AttentionProblem& p = request.problem;
+  const Index bytes = p.N_kv * p.d * size_bytes(p.dtype);
+  const std::string text = "N_kv · d · e";
+  if (request.options.heads_per_kv_head > 1) {
+    for (const Tensor tensor : {Tensor::dK_heads, Tensor::dV_heads}) {
+      all.push_back({tensor, kWrite, bytes, text});
+      all.push_back({tensor, kRead, bytes, text});
+    }
+  }
+  for (const Tensor tensor : {Tensor::dK, Tensor::dV}) {
+    all.push_back({tensor, kWrite, bytes, text, request.options.heads_per_kv_head > 1});
+  }
+}
+
+/// Rows that all column tiles visit together, in words.
+std::string sweeps_text(const FormulaRequest& request, const Visits& visits) {
+  const AttentionProblem& p = request.problem;
+  const bool all_tiles = visits.rows == ceil_div(p.N_kv, request.tiling.Bc) * p.N;
+  return all_tiles ? "Tc · N" : "Σ_j (rows that see j)";
+}
+
+/// K and V are loaded for every column tile, or only for those that are used.
+Index loaded_keys(const FormulaRequest& request, const Visits& visits) {
+  return request.options.skip_unused_kv ? visits.keys_seen : request.problem.N_kv;
+}
+
+std::vector<TrafficFormula> flash2(const FormulaRequest& request, const Visits& v) {
+  const AttentionProblem& p = request.problem;
+  const Index e = size_bytes(p.dtype);
+  const Index Nd = p.N * p.d;
+  const Index keys = loaded_keys(request, v) * p.d * e;
+  const std::string sweeps = sweeps_text(request, v);
+  std::vector<TrafficFormula> all{
+      {Tensor::Q, kRead, v.rows * p.d * e, sweeps + " · d · e"},
+      {Tensor::K, kRead, keys, "N_kv · d · e"},
+      {Tensor::V, kRead, keys, "N_kv · d · e"},
+      {Tensor::O, kRead, Nd * e, "N · d · e, for D"},
+      {Tensor::dO, kRead, v.rows * p.d * e + Nd * e, sweeps + " · d · e + N · d · e"},
+      {Tensor::LSE, kRead, v.rows * kStatisticBytes, sweeps + " · 4"},
+      {Tensor::D, kWrite, p.N * kStatisticBytes, "4 · N"},
+      {Tensor::D, kRead, v.rows * kStatisticBytes, sweeps + " · 4"},
+      {Tensor::dQ_accum, kWrite, Nd * kWideBytes + v.rows * p.d * kWideBytes,
+       "N · d · 4, zeros, + " + sweeps + " · d · 4, atomic adds"},
+      {Tensor::dQ_accum, kRead, Nd * kWideBytes, "N · d · 4"},
+      {Tensor::dQ, kWrite, Nd * e, "N · d · e"}};
+  add_key_gradients(request, all);
+  return all;
+}
+
+std::vector<TrafficFormula> flash1(const FormulaRequest& request, const Visits& v) {
+  const AttentionProblem& p = request.problem;
+  const Index e = size_bytes(p.dtype);
+  const bool wide = request.options.carry == Carry::fp32;
+  const Index carried = wide ? kWideBytes : e;
+  const Tensor dQ = wide ? Tensor::dQ_accum : Tensor::dQ;
+  const Index keys = loaded_keys(request, v) * p.d * e;
+  const std::string sweeps = sweeps_text(request, v);
+  const std::string carried_text = sweeps + (wide ? " · d · 4" : " · d · e");
+  std::vector<TrafficFormula> all{{Tensor::Q, kRead, v.rows * p.d * e, sweeps + " · d · e"},
+                                  {Tensor::K, kRead, keys, "N_kv · d · e"},
+                                  {Tensor::V, kRead, keys, "N_kv · d · e"},
+                                  {Tensor::O, kRead, v.rows * p.d * e, sweeps + " · d · e"},
+                                  {Tensor::dO, kRead, v.rows * p.d * e, sweeps + " · d · e"},
+                                  {Tensor::l, kRead, v.rows * kStatisticBytes, sweeps + " · 4"},
+                                  {Tensor::m, kRead, v.rows * kStatisticBytes, sweeps + " · 4"},
+                                  {dQ, kRead, v.rows * p.d * carried, carried_text},
+                                  {dQ, kWrite, v.rows * p.d * carried, carried_text}};
+  if (wide) {
+    TrafficFormula& read = all[all.size() - 2];
+    read.bytes += p.N * p.d * kWideBytes;  // once more by the launch that rounds it
+    read.text += " + N · d · 4";
+    all.push_back({Tensor::dQ, kWrite, p.N * p.d * e, "N · d · e"});
+  }
+  add_key_gradients(request, all);
+  return all;
+}
+
+std::vector<TrafficFormula> standard(const FormulaRequest& request) {
+  const AttentionProblem& p = request.problem;
+  const Index e = size_bytes(p.dtype);
+  const Index scores = p.N * p.N_kv * e;
+  const Index Tr = ceil_div(p.N, request.tiling.Br);
+  const Index Tc = ceil_div(p.N_kv, request.tiling.Bc);
+  const Index rows = Tc * p.N * p.d * e;
+  const Index keys = Tr * p.N_kv * p.d * e;
+  const Index sweeps = request.options.gradient_panel_cols == 0 ? 1 : 2;
+  const std::string square = "N · N_kv · e";
+  const std::string row_panels = "Tc · N · d · e";
+  const std::string key_panels = "Tr · N_kv · d · e";
+  std::vector<TrafficFormula> all{
+      {Tensor::Q, kRead, rows, row_panels},
+      {Tensor::K, kRead, keys, key_panels},
+      {Tensor::V, kRead, keys, key_panels},
+      {Tensor::dO, kRead, 2 * rows, "2 · " + row_panels},
+      {Tensor::P, kRead, (1 + sweeps) * scores, std::to_string(1 + sweeps) + " · " + square},
+      {Tensor::dP, kWrite, scores, square},
+      {Tensor::dP, kRead, sweeps * scores, sweeps == 1 ? square : "2 · " + square},
+      {Tensor::dS, kWrite, scores, square},
+      {Tensor::dS, kRead, 2 * scores, "2 · " + square},
+      {Tensor::dQ, kWrite, p.N * p.d * e, "N · d · e"}};
+  add_key_gradients(request, all);
+  return all;
+}
+
+}  // namespace
+
+std::vector<TrafficFormula> gradient_formulas(const FormulaRequest& request, const Visits& visits) {
+  if (request.algorithm == "standard") return standard(request);
+  if (request.algorithm == "flash1" || request.algorithm == "block_sparse") {
+    return flash1(request, visits);
+  }
+  if (request.algorithm == "flash2" || request.algorithm == "block_sparse2") {
+    return flash2(request, visits);
+  }
+  return {};
+}
+
+}  // namespace attnscope::app

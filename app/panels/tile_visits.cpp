@@ -1,0 +1,56 @@
+#include "app/panels/tile_visits.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "reference/block_mask.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// Column tiles [begin, end) that hold a key that a row of the tile sees.
+KeyRange column_tiles_seen(const AttentionProblem& problem, const Tiling& tiling, Index first_row,
+                           Index past_row, Index b) {
+  Index begin = problem.N_kv;
+  Index end = 0;
+  for (Index row = first_row; row < past_row; ++row) {
+    const KeyRange keys = problem.keys_of(row, b);
+    if (keys.size() == 0) continue;
+    begin = std::min(begin, keys.begin);
+    end = std::max(end, keys.end);
+  }
+  if (begin >= end) return {};
+  return {begin / tiling.Bc, ceil_div(end, tiling.Bc)};
+}
+
+}  // namespace
+
+Visits count_visits(const AttentionProblem& problem, const Tiling& tiling, Index b) {
+  const Index Tc = ceil_div(problem.N_kv, tiling.Bc);
+  const auto keys_of_tile = [&](Index j) {
+    return std::min((j + 1) * tiling.Bc, problem.N_kv) - j * tiling.Bc;
+  };
+  std::vector<bool> seen(static_cast<std::size_t>(Tc), false);
+  std::vector<bool> in_band = seen;
+  Visits visits;
+  for (Index i = 0; i * tiling.Br < problem.N; ++i) {
+    const Index first_row = i * tiling.Br;
+    const Index past_row = std::min(first_row + tiling.Br, problem.N);
+    const KeyRange tiles = column_tiles_seen(problem, tiling, first_row, past_row, b);
+    for (Index j = tiles.begin; j < tiles.end; ++j) {
+      in_band[static_cast<std::size_t>(j)] = true;
+      if (problem.block_mask != nullptr && !problem.block_mask->contains(i, j)) continue;
+      seen[static_cast<std::size_t>(j)] = true;
+      visits.keys += keys_of_tile(j);
+      visits.rows += past_row - first_row;
+    }
+  }
+  for (Index j = 0; j < Tc; ++j) {
+    if (seen[static_cast<std::size_t>(j)]) visits.keys_seen += keys_of_tile(j);
+    if (in_band[static_cast<std::size_t>(j)]) visits.keys_in_band += keys_of_tile(j);
+  }
+  return visits;
+}
+
+}  // namespace attnscope::app

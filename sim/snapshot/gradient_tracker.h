@@ -1,0 +1,33 @@
+/// Follows one query row of a backward pass while operations are executed: its scores and
+/// probabilities, recomputed or read back, their gradients, and what it adds to dQ.
+#pragma once
+
+#include "sim/observers/numeric_executor.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope {
+
+class GradientTracker {
+ public:
+  /// Follows the row of whichever row tile is being worked on that stands where `query` stands in
+  /// its own, and column `column` of dQ.
+  GradientTracker(Index query, Index column) : query_(query) { row_.column = column; }
+
+  /// Notes what the op is about to use or change (call before) and what it changed (call after).
+  void before(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
+  void after(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
+
+  const GradientRow& row() const { return row_; }
+
+ private:
+  void begin_tile(const Tile& tile, const TileGrid& grid);
+  std::vector<double> values(Tensor tensor, const NumericExecutor& executor) const;
+  std::optional<double> value(Tensor tensor, const NumericExecutor& executor, Index column) const;
+  void note_statistics(const NumericExecutor& executor);
+  std::vector<double>* row_of(const TileOp& op);
+
+  Index query_;
+  GradientRow row_;
+};
+
+}  // namespace attnscope
