@@ -27,7 +27,11 @@ Request request_for(const Choice& choice, const ViewState& view) {
 }  // namespace
 
 App::App(Scene opened, const std::function<void()>& wake)
-    : view(opened.view), scene(std::move(opened)), gpu_(wake), worker_(StepSimulator{}, wake) {
+    : view(opened.view),
+      scene(std::move(opened)),
+      gpu_(wake),
+      worker_(StepSimulator{}, wake),
+      rival_worker_(StepSimulator{}, wake) {
   std::vector<std::string> unreadable;
   measurements.recorded = load_shipped_recordings(unreadable);
   if (!unreadable.empty()) show_notice(unreadable.front());
@@ -35,7 +39,8 @@ App::App(Scene opened, const std::function<void()>& wake)
 
 bool App::settled() const {
   return !pending_ && !worker_.busy() && published_ == worker_.latest() &&
-         (first_error_ || (published_->snapshot && asked_ == request_for(view.choice, view)));
+         (first_error_ || (published_->snapshot && asked_ == request_for(view.choice, view))) &&
+         race_settled();
 }
 
 void App::show_notice(std::string text) {
@@ -50,7 +55,9 @@ void App::update(double now_s) {
   for (const Command& command : commands.take()) execute(command);
 
   // Move the playhead
-  if (const auto shown = published_->snapshot) {
+  run_race(elapsed_s);
+  const auto shown = published_->snapshot;
+  if (shown && !view.race) {
     player_.advance(*shown->run, view, elapsed_s);
     if (!pending_) view.step = clamp_step(*shown->run, view.step);
   }
@@ -141,6 +148,7 @@ void App::open_scene(const std::string& name_or_path) {
 
 void App::execute(const Command& command) {
   const auto run = published_->snapshot ? published_->snapshot->run : nullptr;
+  if (course_ && view.race) step_race(command);
   std::visit(Overloaded{
                  [&](const SeekTo& seek) {
                    view.playing = false;
@@ -171,6 +179,12 @@ void App::execute(const Command& command) {
                  [&](const CopyText& copy) {
                    clipboard_ = copy.text;
                    show_notice("copied " + copy.what);
+                 },
+                 [&](const SeekTick&) {},  // of a race: step_race()
+                 [&](const ChooseRace& chosen) {
+                   view.race = chosen.race;
+                   view.race_tick = course_ ? view.race_tick : 0;
+                   player_.restart();
                  },
                  [&](const SavePicture& picture) { pictures_.push_back(picture); },
                  [&](const OpenScene& open) { open_scene(open.name_or_path); },

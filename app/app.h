@@ -12,6 +12,7 @@
 #include "app/gpu_runner.h"
 #include "app/measurements.h"
 #include "app/playhead.h"
+#include "app/race.h"
 #include "app/scene.h"
 #include "app/worker.h"
 
@@ -50,6 +51,10 @@ class App {
   std::shared_ptr<const Snapshot> snapshot() const { return published_->snapshot; }
   /// Why there is no snapshot at all.
   const std::optional<Error>& first_error() const { return first_error_; }
+  /// The newest snapshot of a race's second algorithm; nullptr without a race.
+  std::shared_ptr<const Snapshot> rival_snapshot() const;
+  /// The common clock of a race; nullptr until both runs are there.
+  const RaceCourse* course() const { return course_ ? &*course_ : nullptr; }
   const Worker& worker() const { return worker_; }
   const GpuRunner& gpu() const { return gpu_; }
   const Player& player() const { return player_; }
@@ -76,6 +81,9 @@ class App {
   void open_scene(const std::string& name_or_path);
   void take_published();
   void ask_worker();
+  void run_race(double elapsed_s);
+  void step_race(const Command& command);
+  bool race_settled() const;
 
   bool quit_ = false;
   double now_s_ = 0.0;
@@ -88,6 +96,12 @@ class App {
   std::optional<std::string> clipboard_;
   GpuRunner gpu_;
   Worker worker_;
+
+  // A race: the second algorithm has a worker of its own
+  std::optional<RaceCourse> course_;
+  std::shared_ptr<const Published> rival_published_ = std::make_shared<Published>();
+  std::optional<Request> rival_asked_;
+  Worker rival_worker_;
 };
 
 /// The nearest choice that check_choice() accepts, found by changing the named field alone.

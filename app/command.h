@@ -2,6 +2,7 @@
 /// so that a panel never changes what another panel of the same frame still draws.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -38,6 +39,14 @@ struct SavePicture {
   ImVec4 rect;  ///< x0, y0, x1, y1
   std::string stem;
 };
+/// Moves the clock of a race.
+struct SeekTick {
+  Index tick = 0;
+};
+/// Starts a race, changes it, or ends it.
+struct ChooseRace {
+  std::optional<Race> race;
+};
 struct OpenScene {
   std::string name_or_path;
 };
@@ -51,8 +60,9 @@ struct ShowNotice {
 
 struct Quit {};
 
-using Command = std::variant<SeekTo, StepBy, TogglePlay, Choose, RunOnGpu, CancelWork, CopyText,
-                             SavePicture, OpenScene, SaveScene, ShowNotice, Quit>;
+using Command =
+    std::variant<SeekTo, StepBy, TogglePlay, Choose, RunOnGpu, CancelWork, CopyText, SavePicture,
+                 SeekTick, ChooseRace, OpenScene, SaveScene, ShowNotice, Quit>;
 
 /// Collects the commands of one frame.
 class CommandSink {

@@ -14,6 +14,7 @@ namespace {
 /// The kernel that the choice asks for. cuBLAS chooses the tiles of standard's products itself.
 KernelChoice kernel_of(const Choice& choice) {
   KernelChoice kernel{choice.algorithm, choice.tiling, choice.carry};
+  kernel.pass = parse_pass(choice.pass).value_or(PassKind::forward);
   if (choice.algorithm == "standard") kernel.tiling.reset();
   return kernel;
 }

@@ -44,12 +44,16 @@ Index moved_step(const RunInfo& run, Index step, Granularity granularity, int co
   return step;
 }
 
-void Player::advance(const RunInfo& run, ViewState& view, double elapsed_s) {
-  if (!view.playing) return;
+int Player::units(const ViewState& view, double elapsed_s) {
   units_ += elapsed_s * kUnitsPerSecond * view.speed;
   const double whole = std::floor(units_);
   units_ -= whole;
-  const int count = static_cast<int>(std::min(whole, 1e6));
+  return static_cast<int>(std::min(whole, 1e6));
+}
+
+void Player::advance(const RunInfo& run, ViewState& view, double elapsed_s) {
+  if (!view.playing) return;
+  const int count = units(view, elapsed_s);
   if (count > 0) view.step = moved_step(run, view.step, view.granularity, count);
   if (view.step >= run.step_count - 1) {
     view.playing = false;

@@ -21,6 +21,8 @@ class Player {
 
   /// The step after `elapsed_s` more seconds of playing; stops (view.playing = false) at the end.
   void advance(const RunInfo& run, ViewState& view, double elapsed_s);
+  /// The whole units played in `elapsed_s` more seconds.
+  int units(const ViewState& view, double elapsed_s);
   /// Forgets the fraction of a unit that was played.
   void restart() { units_ = 0.0; }
   /// How far the unit under way has come, 0 to 1.

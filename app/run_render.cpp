@@ -71,7 +71,7 @@ int run_render(const Arguments& arguments, Scene scene) {
   if (!offscreen) return report(offscreen.error());
   OffscreenContext& surface = *offscreen.value();
   ImGuiSession session;
-  Screen screen(make_panels());
+  Screen screen(make_panels(), make_panels());
   for (int frame = 0; frame < kSettlingFrames || screen.busy(); ++frame) {
     app.notice.reset();
     const Scales scales =

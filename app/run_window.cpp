@@ -28,7 +28,7 @@ class WindowedApp {
       : window_(window),
         arguments_(arguments),
         app_(std::move(scene), [] { Window::wake(); }),
-        screen_(make_panels()) {
+        screen_(make_panels(), make_panels()) {
     window_.attach_imgui();
     if (arguments_.bench) {
       window_.set_vsync(false);

@@ -43,6 +43,12 @@ void read_choice(const JsonObject& root, Choice& choice) {
   choice.tiling = tiling_from_json(root.object("tiling"));
   choice.carry = named(root, "carry", Carry::problem, parse_carry, "problem or fp32");
   choice.gpu = root.string_or("gpu", "h200");
+  if (root.has("block_mask")) {
+    const Result<BlockPattern> pattern = parse_block_pattern(root.string("block_mask"));
+    if (!pattern) throw JsonFieldError(root.path_of("block_mask") + ": " + pattern.error().message);
+    choice.block_mask = pattern.value();
+  }
+  if (root.has("skip_unused_kv")) choice.skip_unused_kv = root.boolean("skip_unused_kv");
   if (root.has("inputs")) {
     const JsonObject inputs = root.object("inputs");
     choice.inputs.kind =
@@ -62,6 +68,12 @@ void read_view(const JsonObject& root, ViewState& view) {
       throw JsonFieldError(fmt::format("{}: {} is out of range; use a number above 0 up to {}",
                                        playhead.path_of("speed"), view.speed, kMaxSpeed));
     }
+  }
+  if (root.has("race")) {
+    const JsonObject race = root.object("race");
+    view.race = Race{race.string("against"), named(race, "clock", RaceClock::requested_bytes,
+                                                   parse_race_clock, "requested_bytes or tiles")};
+    view.race_tick = non_negative(race, "tick");
   }
   if (root.has("view")) {
     const JsonObject looks = root.object("view");
@@ -89,6 +101,12 @@ Result<Scene> scene_from(Result<json> document, std::string_view name) {
   return scene;
 }
 
+/// Sets the field, or takes it away.
+void set_optional(json& document, const char* field, std::optional<json> value) {
+  document.erase(field);
+  if (value) document[field] = std::move(*value);
+}
+
 }  // namespace
 
 Result<Scene> parse_scene(std::string_view text, std::string_view name) {
@@ -106,11 +124,25 @@ std::string scene_text(const Scene& scene) {
   json document = scene.source ? *scene.source : json::object();
   document["schema"] = fmt::format("{}/{}", kSchema, kVersion);
   document["title"] = scene.title;
+  for (const char* field :
+       {"softcap", "alibi", "dropout", "key_lengths", "cu_seqlens_q", "cu_seqlens_k"}) {
+    document["problem"].erase(field);
+  }
   document["problem"].update(problem_to_json(view.choice.problem));
   document["algorithm"] = view.choice.algorithm;
   document["pass"] = view.choice.pass;
   document["tiling"].update(tiling_to_json(view.choice.tiling));
   document["carry"] = to_string(view.choice.carry);
+  set_optional(document, "block_mask",
+               view.choice.block_mask ? std::optional(json(to_string(*view.choice.block_mask)))
+                                      : std::nullopt);
+  set_optional(document, "skip_unused_kv",
+               view.choice.skip_unused_kv ? std::optional(json(true)) : std::nullopt);
+  set_optional(document, "race",
+               view.race ? std::optional(json{{"against", view.race->rival},
+                                              {"clock", to_string(view.race->clock)},
+                                              {"tick", view.race_tick}})
+                         : std::nullopt);
   document["gpu"] = view.choice.gpu;
   document["inputs"].update(
       json{{"kind", to_string(view.choice.inputs.kind)}, {"seed", view.choice.inputs.seed}});

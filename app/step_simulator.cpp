@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/screen_words.h"
+#include "sim/block_mask_request.h"
 
 namespace attnscope::app {
 
@@ -18,7 +19,9 @@ Result<SimulationRequest> simulation_of(const Choice& choice) {
   request.pass = parse_pass(choice.pass).value_or(PassKind::forward);
   request.tiling = choice.tiling;
   request.carry = choice.carry;
+  request.skip_unused_kv = choice.skip_unused_kv;
   request.gpu = std::move(gpu.value());
+  if (choice.block_mask) return with_block_mask(std::move(request), *choice.block_mask);
   return request;
 }
 
@@ -53,6 +56,11 @@ std::optional<Error> find_error(const Choice& choice) {
   AttentionProblem& problem = request.value().problem;
   problem.batch = problem.heads = problem.kv_heads = 1;
   problem.N = std::min(problem.N, choice.tiling.Br);
+  problem.block_mask = nullptr;
+  problem.key_lengths.clear();
+  problem.cu_seqlens_q.clear();
+  problem.cu_seqlens_k.clear();
+  if (problem.score.has_alibi()) problem.score.alibi_slopes = standard_alibi_slopes(1);
   const Result<SimulationReport> report = simulate(request.value());
   if (!report) return report.error();
   return std::nullopt;

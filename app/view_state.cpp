@@ -21,4 +21,15 @@ std::optional<Granularity> parse_granularity(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view to_string(RaceClock clock) {
+  return clock == RaceClock::tiles ? "tiles" : "requested_bytes";
+}
+
+std::optional<RaceClock> parse_race_clock(std::string_view name) {
+  for (RaceClock each : {RaceClock::requested_bytes, RaceClock::tiles}) {
+    if (to_string(each) == name) return each;
+  }
+  return std::nullopt;
+}
+
 }  // namespace attnscope::app

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "app/theme.h"
+#include "reference/block_pattern.h"
 #include "reference/inputs.h"
 
 namespace attnscope::app {
@@ -26,6 +27,8 @@ struct Choice {
   Carry carry = Carry::problem;
   std::string gpu = "h200";  ///< a name in assets/gpus
   InputSpec inputs;
+  std::optional<BlockPattern> block_mask;  ///< where the algorithm takes one; over the tiling
+  bool skip_unused_kv = false;             ///< of block-sparse attention
 
   bool operator==(const Choice&) const = default;
 };
@@ -37,8 +40,24 @@ enum class ChartQuantity : std::uint8_t { bytes, time, memory };
 /// Fastest playing, as a multiple of the normal speed.
 inline constexpr double kMaxSpeed = 1024.0;
 
+/// What two algorithms have in common while they race: the bytes that their thread blocks have
+/// requested, or the tiles of S that they have done.
+enum class RaceClock : std::uint8_t { requested_bytes, tiles };
+
+std::string_view to_string(RaceClock clock);
+std::optional<RaceClock> parse_race_clock(std::string_view name);
+
+/// A second algorithm on the same problem, beside the chosen one.
+struct Race {
+  std::string rival;
+  RaceClock clock = RaceClock::requested_bytes;
+  bool operator==(const Race&) const = default;
+};
+
 struct ViewState {
   Choice choice;  ///< the last valid one
+  std::optional<Race> race;
+  Index race_tick = 0;  ///< place on the clock that both share; see app/race.h
 
   Index step = 0;  ///< the operation that has just run, as Snapshot::step; -1: none yet
   bool playing = false;

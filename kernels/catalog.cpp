@@ -20,14 +20,16 @@ constexpr std::array kCatalog{
                        "mask-and-softmax kernel",
                .source = "kernels/standard/softmax_forward.cu",
                .honours_carry = false,
-               .has_backward = true},
+               .has_backward = true,
+               .backward_source = "kernels/standard/softmax_gradient.cu"},
     KernelInfo{.name = "flash1",
                .algorithm = "flash1",
                .idea = "S and P stay on chip; K and V are loaded once, O, m and l travel through "
                        "HBM on every pass over j",
                .source = "kernels/flash1/flash1_forward.cuh",
                .honours_carry = true,
-               .has_backward = true},
+               .has_backward = true,
+               .backward_source = "kernels/flash1/flash1_backward.cuh"},
     KernelInfo{.name = "flash2",
                .algorithm = "flash2",
                .idea = "the loops are swapped: O, m and l stay on chip and every row tile is its "

@@ -1,5 +1,7 @@
 #include "app/panels/traffic_formulas.h"
 
+#include <algorithm>
+
 namespace attnscope::app {
 
 namespace {
@@ -31,9 +33,14 @@ std::string sweeps_text(const FormulaRequest& request, const Visits& visits) {
   return all_tiles ? "Tc · N" : "Σ_j (rows that see j)";
 }
 
-/// K and V are loaded for every column tile, or only for those that are used.
+/// K and V are loaded for every column tile that is not all padding, or only for those that are
+/// used.
 Index loaded_keys(const FormulaRequest& request, const Visits& visits) {
-  return request.options.skip_unused_kv ? visits.keys_seen : request.problem.N_kv;
+  if (request.options.skip_unused_kv) return visits.keys_seen;
+  const AttentionProblem& p = request.problem;
+  if (!p.has_key_lengths()) return p.N_kv;
+  const Index length = p.key_lengths[static_cast<std::size_t>(request.b)];
+  return std::min(ceil_div(length, request.tiling.Bc) * request.tiling.Bc, p.N_kv);
 }
 
 std::vector<TrafficFormula> flash2(const FormulaRequest& request, const Visits& v) {
@@ -42,10 +49,11 @@ std::vector<TrafficFormula> flash2(const FormulaRequest& request, const Visits& 
   const Index Nd = p.N * p.d;
   const Index keys = loaded_keys(request, v) * p.d * e;
   const std::string sweeps = sweeps_text(request, v);
+  const std::string once = keys == p.N_kv * p.d * e ? "N_kv · d · e" : "(keys loaded) · d · e";
   std::vector<TrafficFormula> all{
       {Tensor::Q, kRead, v.rows * p.d * e, sweeps + " · d · e"},
-      {Tensor::K, kRead, keys, "N_kv · d · e"},
-      {Tensor::V, kRead, keys, "N_kv · d · e"},
+      {Tensor::K, kRead, keys, once},
+      {Tensor::V, kRead, keys, once},
       {Tensor::O, kRead, Nd * e, "N · d · e, for D"},
       {Tensor::dO, kRead, v.rows * p.d * e + Nd * e, sweeps + " · d · e + N · d · e"},
       {Tensor::LSE, kRead, v.rows * kStatisticBytes, sweeps + " · 4"},
@@ -67,10 +75,11 @@ std::vector<TrafficFormula> flash1(const FormulaRequest& request, const Visits& 
   const Tensor dQ = wide ? Tensor::dQ_accum : Tensor::dQ;
   const Index keys = loaded_keys(request, v) * p.d * e;
   const std::string sweeps = sweeps_text(request, v);
+  const std::string once = keys == p.N_kv * p.d * e ? "N_kv · d · e" : "(keys loaded) · d · e";
   const std::string carried_text = sweeps + (wide ? " · d · 4" : " · d · e");
   std::vector<TrafficFormula> all{{Tensor::Q, kRead, v.rows * p.d * e, sweeps + " · d · e"},
-                                  {Tensor::K, kRead, keys, "N_kv · d · e"},
-                                  {Tensor::V, kRead, keys, "N_kv · d · e"},
+                                  {Tensor::K, kRead, keys, once},
+                                  {Tensor::V, kRead, keys, once},
                                   {Tensor::O, kRead, v.rows * p.d * e, sweeps + " · d · e"},
                                   {Tensor::dO, kRead, v.rows * p.d * e, sweeps + " · d · e"},
                                   {Tensor::l, kRead, v.rows * kStatisticBytes, sweeps + " · 4"},

@@ -30,7 +30,7 @@ std::string error_line(const Snapshot& snapshot) {
   const bool standard = snapshot.run->algorithm->name == "standard";
   if (!row.error && standard) return "checked against the reference when O is complete";
   if (!row.error) return "checked against the reference when this tile is folded in";
-  const bool normalized = snapshot.run->algorithm->name != "flash2";
+  const bool normalized = standard || snapshot.run->algorithm->carries_output;
   return fmt::format("{} against the reference of the {} keys seen so far: error {}",
                      normalized ? "O" : "O / l", row.keys_seen, draw::format_error(*row.error));
 }

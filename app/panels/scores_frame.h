@@ -61,6 +61,12 @@ inline ImU32 score_color(const Theme& theme, const draw::ValueRange& range, doub
   return draw::sequential_color(theme, range.position(value));
 }
 
+/// Of tiles that are not computed: red where the mask hides them, blue where a block mask leaves
+/// them out.
+inline ImU32 skipped_color(const Theme& theme, TileState state) {
+  return state == TileState::left_out ? theme.accent : theme.error;
+}
+
 /// Most cells that the values of one tile are brought down to, along an axis.
 inline constexpr Index kTileCells = 32;
 

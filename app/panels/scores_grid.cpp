@@ -29,8 +29,8 @@ void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
       known_tile = cols.tile;
       if (state == TileState::untouched) continue;
       const Rect cell = frame.rect_of({rows.begin, rows.end, cols.begin, cols.end});
-      if (state == TileState::skipped) {
-        draw::fill(canvas, cell, mix(theme.card, theme.error, 0.10f));
+      if (state == TileState::skipped || state == TileState::left_out) {
+        draw::fill(canvas, cell, mix(theme.card, skipped_color(theme, state), 0.10f));
         continue;
       }
       const ImU32 known = score_color(theme, cells.range(), cells.mean(r, c));
@@ -44,13 +44,14 @@ void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
 
 void draw_skipped_tiles(const ScoresFrame& frame, float tile_px) {
   const draw::Canvas& canvas = frame.canvas;
-  const ImU32 red = with_alpha(frame.context.theme.error, 0.55f);
   for (Index i = 0; i < frame.run().Tr; ++i) {
     for (Index j = 0; j < frame.run().Tc; ++j) {
-      if (score_tile_state(frame.snapshot, i, j) != TileState::skipped) continue;
+      const TileState state = score_tile_state(frame.snapshot, i, j);
+      if (state != TileState::skipped && state != TileState::left_out) continue;
+      const ImU32 color = with_alpha(skipped_color(frame.context.theme, state), 0.55f);
       const Rect tile = frame.tile_rect(i, j);
-      if (tile_px >= canvas.px(14.0f)) draw::hatch(canvas, tile, red, canvas.px(7.0f));
-      draw::outline(canvas, tile, red);
+      if (tile_px >= canvas.px(14.0f)) draw::hatch(canvas, tile, color, canvas.px(7.0f));
+      draw::outline(canvas, tile, color);
     }
   }
 }

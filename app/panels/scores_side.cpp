@@ -43,12 +43,17 @@ float draw_states(const ScoresFrame& frame, const Rect& area) {
     draw::fill(canvas, box, theme.untouched);
     draw::outline(canvas, box, theme.card_border);
   });
-  if (!frame.run().problem.mask.is_none()) {
-    entry("skipped by mask", [&](const Rect& box) {
-      draw::hatch(canvas, box, with_alpha(theme.error, 0.7f), canvas.px(4.0f));
-      draw::outline(canvas, box, theme.error);
+  const auto not_computed = [&](std::string_view label, TileState state) {
+    const ImU32 color = skipped_color(theme, state);
+    entry(label, [&](const Rect& box) {
+      draw::hatch(canvas, box, with_alpha(color, 0.7f), canvas.px(4.0f));
+      draw::outline(canvas, box, color);
     });
-  }
+  };
+  const AttentionProblem& problem = frame.run().problem;
+  const bool hides = !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
+  if (hides) not_computed("skipped by mask", TileState::skipped);
+  if (problem.block_mask != nullptr) not_computed("0 in block mask", TileState::left_out);
   entry(fmt::format("query row {}", frame.query_row), [&](const Rect& box) {
     const float middle = box.center().y;
     draw::outline(canvas, {{box.min.x, middle - 2.0f}, {box.max.x, middle + 2.0f}},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/draw/shapes.h"
+#include "reference/block_mask.h"
 
 namespace attnscope::app {
 
@@ -62,6 +63,10 @@ std::string_view color_name(Tensor tensor) {
       return "dK";
     case Tensor::dV_heads:
       return "dV";
+    case Tensor::P_drop:
+      return "P";
+    case Tensor::T:
+      return "alpha";
     default:
       return to_string(tensor);
   }
@@ -103,6 +108,8 @@ std::string_view display_name(Tensor tensor) {
       return "dK/head";
     case Tensor::dV_heads:
       return "dV/head";
+    case Tensor::P_drop:
+      return "P~";
     default:
       return to_string(tensor);
   }
@@ -168,6 +175,8 @@ std::string_view to_string(TileState state) {
       return "not yet computed";
     case TileState::skipped:
       return "skipped: the mask hides all of it";
+    case TileState::left_out:
+      return "left out: 0 in the block mask";
     case TileState::in_sram:
       return "in SRAM now";
     case TileState::discarded:
@@ -183,7 +192,10 @@ TileState score_tile_state(const Snapshot& snapshot, Index i, Index j) {
   const auto at = static_cast<std::size_t>(i * run.Tc + j);
   if (at >= run.score_tiles.size()) return TileState::untouched;
   const TileLife& life = run.score_tiles[at];
-  if (life.first < 0) return TileState::skipped;
+  if (life.first < 0) {
+    const auto& mask = run.problem.block_mask;
+    return mask != nullptr && !mask->contains(i, j) ? TileState::left_out : TileState::skipped;
+  }
   if (snapshot.step < life.first) return TileState::untouched;
   const Index row = i * run.tiling.Br;
   const Index col = j * run.tiling.Bc;

@@ -51,7 +51,7 @@ const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor);
 const HbmTensorState* find_hbm(const Snapshot& snapshot, Tensor tensor);
 
 /// What became of a tile of scores.
-enum class TileState : std::uint8_t { untouched, skipped, in_sram, discarded, stored };
+enum class TileState : std::uint8_t { untouched, skipped, left_out, in_sram, discarded, stored };
 std::string_view to_string(TileState state);
 /// Of tile (i, j) on the plain grid.
 TileState score_tile_state(const Snapshot& snapshot, Index i, Index j);

@@ -53,6 +53,12 @@ std::string_view label_of(OpKind kind) {
       return "P ∘ (dP - D)";
     case OpKind::add:
       return "+";
+    case OpKind::soft_cap_slope:
+      return "1 - (S / cap)²";
+    case OpKind::dropout:
+      return "dropout";
+    case OpKind::multiply:
+      return "∘ T";
     default:
       return "";
   }

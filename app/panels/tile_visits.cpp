@@ -9,19 +9,20 @@ namespace attnscope::app {
 
 namespace {
 
-/// Column tiles [begin, end) that hold a key that a row of the tile sees.
-KeyRange column_tiles_seen(const AttentionProblem& problem, const Tiling& tiling, Index first_row,
-                           Index past_row, Index b) {
-  Index begin = problem.N_kv;
-  Index end = 0;
+/// For each column tile, whether a row of [first_row, past_row) sees a key of it.
+std::vector<bool> column_tiles_seen(const AttentionProblem& problem, const Tiling& tiling,
+                                    Index first_row, Index past_row, Index b) {
+  std::vector<bool> seen(static_cast<std::size_t>(ceil_div(problem.N_kv, tiling.Bc)), false);
+  KeyRange previous;
   for (Index row = first_row; row < past_row; ++row) {
     const KeyRange keys = problem.keys_of(row, b);
-    if (keys.size() == 0) continue;
-    begin = std::min(begin, keys.begin);
-    end = std::max(end, keys.end);
+    if (keys == previous || keys.size() == 0) continue;
+    previous = keys;
+    for (Index j = keys.begin / tiling.Bc; j * tiling.Bc < keys.end; ++j) {
+      seen[static_cast<std::size_t>(j)] = true;
+    }
   }
-  if (begin >= end) return {};
-  return {begin / tiling.Bc, ceil_div(end, tiling.Bc)};
+  return seen;
 }
 
 }  // namespace
@@ -37,8 +38,9 @@ Visits count_visits(const AttentionProblem& problem, const Tiling& tiling, Index
   for (Index i = 0; i * tiling.Br < problem.N; ++i) {
     const Index first_row = i * tiling.Br;
     const Index past_row = std::min(first_row + tiling.Br, problem.N);
-    const KeyRange tiles = column_tiles_seen(problem, tiling, first_row, past_row, b);
-    for (Index j = tiles.begin; j < tiles.end; ++j) {
+    const std::vector<bool> of_rows = column_tiles_seen(problem, tiling, first_row, past_row, b);
+    for (Index j = 0; j < Tc; ++j) {
+      if (!of_rows[static_cast<std::size_t>(j)]) continue;
       in_band[static_cast<std::size_t>(j)] = true;
       if (problem.block_mask != nullptr && !problem.block_mask->contains(i, j)) continue;
       seen[static_cast<std::size_t>(j)] = true;

@@ -45,8 +45,7 @@ std::vector<TileOp> regenerate(const RunInfo& run, std::size_t launch, Index blo
   Collector collector(begin, end);
   Observer* const observers[] = {&collector};
   Program program(observers);
-  run.pass.launches[launch].program(run.grids[launch], block, program);
-  program.flush();
+  run.pass.launches[launch].run(run.grids[launch], block, program);
   return std::move(collector.kept);
 }
 

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/app.h"
+#include "app/screen/choose.h"
 #include "sim/device/assets.h"
 #include "sim/device/gpu_description.h"
 #include "sim/schedule/catalog.h"
@@ -12,20 +14,6 @@
 namespace attnscope::app {
 
 namespace {
-
-/// Asks for the choice that differs from the wanted one as `change` says.
-void choose(const Frame& frame, const std::string& field,
-            const std::function<void(Choice&)>& change) {
-  // A refused choice is what the user sees in the fields: changes go on from it
-  Choice choice = frame.app.refused ? frame.app.refused->choice : frame.app.wanted_choice();
-  change(choice);
-  frame.app.last_edited_field = field;
-  frame.app.commands.push(Choose{choice});
-}
-
-const Choice& shown_choice(const Frame& frame) {
-  return frame.app.refused ? frame.app.refused->choice : frame.app.wanted_choice();
-}
 
 struct SceneEntry {
   std::string name;
@@ -95,7 +83,10 @@ void draw_mask_field(const Frame& frame, const Rect& box) {
   const Choice& shown = shown_choice(frame);
   const ComboBox combo(frame, "mask", box, to_string(shown.problem.mask));
   if (!combo.open()) return;
-  for (const Mask mask : {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left)}) {
+  const Index wide = std::max<Index>(shown.problem.N_kv / 4, 1);
+  const Index narrow = std::max<Index>(shown.problem.N_kv / 8, 1);
+  for (const Mask mask : {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
+                          Mask::window(wide - 1, 0), Mask::window(narrow, narrow)}) {
     const std::string name = to_string(mask);
     if (combo.option(name, mask == shown.problem.mask, name)) {
       choose(frame, "mask", [&](Choice& choice) { choice.problem.mask = mask; });

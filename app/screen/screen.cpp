@@ -84,6 +84,33 @@ void draw_notice(const Frame& frame, const Rect& transport) {
   ui::named_rect(frame.rects, "notice", rect);
 }
 
+/// One panel in a window of its own, clipped to its place.
+void draw_panel(const Frame& frame, Panel& panel, const Rect& rect, const Snapshot& snapshot,
+                NamedRects& rects) {
+  App& app = frame.app;
+  const std::string name(panel.name());
+  ImGui::SetCursorScreenPos(rect.min);
+  ImGui::BeginChild(
+      name.c_str(), {rect.width(), rect.height()}, false,
+      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
+  const bool by_operation = app.view.playing && !app.view.race;
+  const PanelContext context{
+      .rect = rect,
+      .theme = frame.theme,
+      .fonts = frame.fonts,
+      .scale = frame.scales.layout,
+      .commands = app.commands,
+      .measurements = app.measurements,
+      .named_rects = rects,
+      .time_s = frame.time_s,
+      .op_fraction = by_operation ? static_cast<float>(app.player().fraction()) : 0.0f,
+      .presenter = app.view.presenter,
+  };
+  ui::named_rect(rects, "panel." + name, rect);
+  panel.draw(snapshot, app.view, context);
+  ImGui::EndChild();
+}
+
 }  // namespace
 
 void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
@@ -114,31 +141,28 @@ void Screen::draw_panels(const Frame& frame, const Layout& layout) {
     return;
   }
 
-  const bool playing = app.view.playing;
   for (const auto& panel : panels_) {
     const auto place = layout.panels.find(panel->slot());
-    if (place == layout.panels.end()) continue;
-    const Rect& rect = place->second;
-    const std::string name(panel->name());
-    ImGui::SetCursorScreenPos(rect.min);
-    ImGui::BeginChild(
-        name.c_str(), {rect.width(), rect.height()}, false,
-        ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
-    const PanelContext context{
-        .rect = rect,
-        .theme = frame.theme,
-        .fonts = frame.fonts,
-        .scale = frame.scales.layout,
-        .commands = app.commands,
-        .measurements = app.measurements,
-        .named_rects = rects_,
-        .time_s = frame.time_s,
-        .op_fraction = playing ? static_cast<float>(app.player().fraction()) : 0.0f,
-        .presenter = app.view.presenter,
-    };
-    ui::named_rect(rects_, "panel." + name, rect);
-    panel->draw(*snapshot, app.view, context);
-    ImGui::EndChild();
+    if (place != layout.panels.end()) draw_panel(frame, *panel, place->second, *snapshot, rects_);
+  }
+}
+
+void Screen::draw_race(const Frame& frame, const std::vector<RaceSide>& sides) {
+  const std::shared_ptr<const Snapshot> snapshots[] = {frame.app.snapshot(),
+                                                       frame.app.rival_snapshot()};
+  Panels* const panels[] = {&panels_, &rival_panels_};
+  NamedRects* const rects[] = {&rects_, &rival_rects_};
+  rival_rects_.clear();
+  for (std::size_t side = 0; side < 2; ++side) {
+    ImGui::PushID(static_cast<int>(side));
+    draw_race_head(frame, sides[side].head, *snapshots[side], side == 1);
+    for (const auto& panel : *panels[side]) {
+      const bool memory = panel->slot() == Slot::memory;
+      if (!memory && panel->slot() != Slot::scores) continue;
+      draw_panel(frame, *panel, memory ? sides[side].memory : sides[side].scores, *snapshots[side],
+                 *rects[side]);
+    }
+    ImGui::PopID();
   }
 }
 
@@ -148,7 +172,17 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, time_s};
   std::set<Slot> present;
   for (const auto& panel : panels_) present.insert(panel->slot());
-  const Layout layout = layout_screen(display.x, display.y, scales, present, app.view.presenter);
+  Layout layout = layout_screen(display.x, display.y, scales, present, app.view.presenter);
+  std::vector<RaceSide> race;
+  if (app.rival_snapshot() && app.snapshot()) {
+    const float margin = std::round(frame.px(10.0f));
+    race = lay_out_race(frame, {{margin, layout.top_bar.max.y + margin},
+                                {display.x - margin, layout.transport.min.y - margin}});
+    layout.cards.clear();
+    for (const RaceSide& side : race) {
+      layout.cards.insert(layout.cards.end(), {side.head, side.memory, side.scores});
+    }
+  }
 
   handle_keys(app);
   ImGui::SetNextWindowPos({0.0f, 0.0f});
@@ -156,7 +190,11 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const FontScope font(fonts.ui);
   ImGui::Begin("screen", nullptr, kScreenFlags);
   lay_surfaces(frame, layout);
-  draw_panels(frame, layout);
+  if (race.empty()) {
+    draw_panels(frame, layout);
+  } else {
+    draw_race(frame, race);
+  }
   top_bar_.draw(frame, layout.top_bar);
   transport_.draw(frame, layout.transport);
   draw_progress(frame, layout.transport);

@@ -3,6 +3,7 @@
 
 #include "app/panel.h"
 #include "app/platform/imgui_session.h"
+#include "app/screen/race_view.h"
 #include "app/screen/scene_dialog.h"
 #include "app/screen/top_bar.h"
 #include "app/screen/transport_bar.h"
@@ -13,7 +14,9 @@ class App;
 
 class Screen {
  public:
-  explicit Screen(Panels panels) : panels_(std::move(panels)) {}
+  /// `rival_panels` are those of the second algorithm in a race.
+  explicit Screen(Panels panels, Panels rival_panels = {})
+      : panels_(std::move(panels)), rival_panels_(std::move(rival_panels)) {}
 
   /// Draws a frame of Dear ImGui, between NewFrame and Render.
   void draw(App& app, const Fonts& fonts, const Scales& scales, double time_s);
@@ -28,8 +31,11 @@ class Screen {
  private:
   void lay_surfaces(const Frame& frame, const Layout& layout);
   void draw_panels(const Frame& frame, const Layout& layout);
+  void draw_race(const Frame& frame, const std::vector<RaceSide>& sides);
 
   Panels panels_;
+  Panels rival_panels_;
+  NamedRects rival_rects_;
   TopBar top_bar_;
   TransportBar transport_;
   SceneDialog scene_dialog_;

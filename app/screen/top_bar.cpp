@@ -8,6 +8,8 @@
 #include "app/app.h"
 #include "app/screen/badge.h"
 #include "app/screen/choice_fields.h"
+#include "app/screen/race_fields.h"
+#include "app/screen/score_fields.h"
 #include "app/ui/widgets.h"
 
 namespace attnscope::app {
@@ -54,6 +56,15 @@ std::vector<TopBar::Field> TopBar::more_fields() {
                    {1, 2, 4, 8, 16, 32}),
       {"carry", "flash1's carry", 110, 0, Draw(draw_carry_field)},
       {"inputs", "inputs", 110, 0, Draw(draw_inputs_field)},
+      {"softcap", "soft-capping", 110, 0, Draw(draw_soft_cap_field)},
+      {"alibi", "ALiBi", 110, 0, Draw(draw_alibi_field)},
+      {"dropout", "dropout", 110, 0, Draw(draw_dropout_field)},
+      {"key_lengths", "valid keys", 110, 0, Draw(draw_key_length_field)},
+      {"sequences", "sequences", 110, 0, Draw(draw_sequences_field)},
+      {"block_mask", "block mask", 150, 0, Draw(draw_block_mask_field)},
+      {"unused_kv", "unused K, V", 110, 0, Draw(draw_unused_kv_field)},
+      {"race", "race against", 130, 0, Draw(draw_race_field)},
+      {"race_clock", "race clock", 150, 0, Draw(draw_race_clock_field)},
   };
 }
 
@@ -113,7 +124,9 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   if (ui::button(frame, "field.more", more, "…", ui::Icon::none, ui::plain_look(frame.theme))) {
     ImGui::OpenPopup("more fields");
   }
-  ui::tooltip(frame, "More choices: keys, heads, flash1's carry, inputs");
+  ui::tooltip(
+      frame,
+      "More choices: keys, heads, carry, inputs, what happens to the scores, block masks, a race");
   const std::vector<Field> more_of_them = more_fields();
   hidden.insert(hidden.end(), more_of_them.begin(), more_of_them.end());
   ImGui::SetNextWindowPos({more.min.x, more.max.y + frame.px(4.0f)}, ImGuiCond_Appearing);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/app.h"
+#include "app/draw/format.h"
 #include "app/ui/widgets.h"
 
 namespace attnscope::app {
@@ -110,12 +111,34 @@ float draw_buttons(const Frame& frame, const Rect& rect) {
   return x;
 }
 
+/// What both racers have spent.
+float draw_clock(const Frame& frame, const RaceCourse& course, float x, float middle) {
+  const FontRef& font = frame.fonts.ui;
+  const FontRef& small = frame.fonts.small;
+  const bool bytes = frame.app.view.race->clock == RaceClock::requested_bytes;
+  const auto words = [&](Index tick) {
+    const Index reading = course.reading(tick);
+    return bytes ? draw::format_bytes(static_cast<double>(reading))
+                 : fmt::format("{} tiles", reading);
+  };
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  font.draw(list, {x, middle - font.size - frame.px(1.0f)}, frame.theme.text,
+            words(frame.app.view.race_tick));
+  const char* about = bytes ? "requested by each" : "done by each";
+  small.draw(list, {x, middle + frame.px(3.0f)}, frame.theme.text_faint, about);
+  return x + std::max(font.measure(words(course.last_tick())).x, small.measure(about).x) +
+         frame.px(14.0f);
+}
+
 /// "step 104 of 168" and the tile under the playhead; answers where their place ends, which is as
 /// wide as the run's largest numbers need.
 float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float middle) {
   const FontRef& font = frame.fonts.ui;
   const FontRef& small = frame.fonts.small;
   const Index count = snapshot.run->step_count;
+  if (const RaceCourse* course = frame.app.course()) {
+    return draw_clock(frame, *course, x, middle);
+  }
   const std::string text = fmt::format("step {} of {}", frame.app.view.step + 1, count);
   const std::string widest = fmt::format("step {0} of {0}", count);
   const bool one_launch = snapshot.run->launches.size() == 1;
@@ -162,7 +185,8 @@ void TransportBar::draw_scrub_bar(const Frame& frame, const Rect& rect) {
 
   const float y = std::round(rect.center().y - frame.px(4.0f));
   const float half = frame.px(4.5f);
-  const auto last = static_cast<float>(run.step_count);
+  const RaceCourse* course = app.course();
+  const auto last = static_cast<float>(course != nullptr ? course->last_tick() : run.step_count);
   const auto x_of = [&](Index operations) {
     return rect.min.x + rect.width() * static_cast<float>(operations) / last;
   };
@@ -174,11 +198,13 @@ void TransportBar::draw_scrub_bar(const Frame& frame, const Rect& rect) {
   if (ImGui::IsItemActive()) {
     const float share =
         std::clamp((ImGui::GetIO().MousePos.x - rect.min.x) / rect.width(), 0.f, 1.f);
-    app.commands.push(SeekTo{static_cast<Index>(std::lround(share * last)) - 1});
+    const auto place = static_cast<Index>(std::lround(share * last));
+    if (course != nullptr) app.commands.push(SeekTick{place});
+    if (course == nullptr) app.commands.push(SeekTo{place - 1});
   }
 
   // The line, its done part, the boundaries of the outer loop and of launches
-  const float playhead = x_of(app.view.step + 1);
+  const float playhead = x_of(course != nullptr ? app.view.race_tick : app.view.step + 1);
   list->AddRectFilled({rect.min.x, y - half}, {rect.max.x, y + half}, theme.track, half);
   if (playhead > rect.min.x + half) {
     list->AddRectFilled({rect.min.x, y - half}, {playhead, y + half}, theme.accent, half);
@@ -196,7 +222,9 @@ void TransportBar::draw_scrub_bar(const Frame& frame, const Rect& rect) {
       small.draw(list, {left, label_y}, theme.text_faint, span.label);
     }
   };
-  if (run.launches.size() > 1) {
+  if (course != nullptr) {
+    // The common clock has no launches
+  } else if (run.launches.size() > 1) {
     for (const StepSpan& span : run.launches) mark(span, frame.px(12.0f), theme.text_dim);
   } else if (run.outer.size() <= 128) {
     for (const StepSpan& span : run.outer) mark(span, frame.px(10.0f), theme.text_faint);

@@ -131,17 +131,22 @@ bool RunRecorder::begins_tile_step(const TileOp& op) const {
   return tile && (op.kind == OpKind::load || op.kind == OpKind::product_transposed);
 }
 
+void RunRecorder::note_tile_step() {
+  info_.tile_steps.push_back(static_cast<std::int32_t>(step_));
+  info_.tile_bytes.push_back(sum(counters_.bytes).total());
+}
+
 void RunRecorder::observe(std::span<const TileOp> ops) {
   for (const TileOp& op : ops) {
     // A tile step begins with its scores, or where a launch has none with its first load
     if (op.kind == OpKind::scores) {
       seen_scores_ = true;
-      info_.tile_steps.push_back(static_cast<std::int32_t>(step_));
+      note_tile_step();
       const bool due = executor_ != nullptr ? flops_since_keyframe_ > keyframe_flops_
                                             : ops_since_keyframe_ > kMaxOpsBetweenKeyframes;
       if (due) keep_keyframe(true);
     } else if (begins_tile_step(op)) {
-      info_.tile_steps.push_back(static_cast<std::int32_t>(step_));
+      note_tile_step();
     }
     note_outer(op);
     for (const Tile& tile : op.dests()) note_score_tile(tile);

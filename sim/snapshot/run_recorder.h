@@ -69,6 +69,7 @@ class RunRecorder : public Observer {
  private:
   void note_outer(const TileOp& op);
   std::string block_label(const Launch& launch, Index block) const;
+  void note_tile_step();
   bool begins_tile_step(const TileOp& op) const;
   void note_score_tile(const Tile& tile);
   void note_store(const TileOp& op);

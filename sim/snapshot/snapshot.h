@@ -121,6 +121,8 @@ struct RunInfo {
   std::vector<StepSpan> outer;     ///< outer loop: thread blocks, or iterations of flash1's j loop
   /// Steps at which a new tile step begins (the granularity "tile"), ascending; 0 among them.
   std::vector<std::int32_t> tile_steps;
+  /// Bytes requested by all operations before each of tile_steps.
+  std::vector<Index> tile_bytes;
   /// Life of each tile (i, j) of S on the plain grid, C order [Tr, Tc].
   std::vector<TileLife> score_tiles;
   Index Tr = 0;

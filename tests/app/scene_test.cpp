@@ -68,6 +68,35 @@ TEST(Scene, SavingKeepsTheViewAndEveryUnknownField) {
   EXPECT_EQ(document["view"]["later field"], nlohmann::json({1, 2}));
 }
 
+TEST(Scene, KeepsABlockMaskScoreFunctionsAndARace) {
+  Scene scene = parse_scene(kSmall, "small.json").value();
+  Choice& choice = scene.view.choice;
+  choice.algorithm = "block_sparse";
+  choice.block_mask = parse_block_pattern("local-global:1,1").value();
+  choice.skip_unused_kv = true;
+  choice.problem.score.soft_cap = 5.0;
+  choice.problem.key_lengths = {choice.problem.N_kv - 3};
+  choice.problem.key_lengths.resize(static_cast<std::size_t>(choice.problem.batch),
+                                    choice.problem.N_kv - 3);
+  scene.view.race = Race{"flash1", RaceClock::tiles};
+  scene.view.race_tick = 4;
+  const Scene again = parse_scene(scene_text(scene), "small.json").value();
+  EXPECT_EQ(again.view.choice, choice);
+  EXPECT_EQ(again.view.race, scene.view.race);
+  EXPECT_EQ(again.view.race_tick, 4);
+
+  // What was taken away is gone from the file as well
+  Scene plain = again;
+  plain.view.race.reset();
+  plain.view.choice.block_mask.reset();
+  plain.view.choice.skip_unused_kv = false;
+  plain.view.choice.problem.score = {};
+  plain.view.choice.problem.key_lengths.clear();
+  const Scene third = parse_scene(scene_text(plain), "small.json").value();
+  EXPECT_EQ(third.view.choice, plain.view.choice);
+  EXPECT_FALSE(third.view.race);
+}
+
 TEST(Scene, RefusesWhatItCannotRead) {
   const std::string small = kSmall;
   EXPECT_THAT(message_of(""), HasSubstr("empty"));

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "app/panel.h"
+#include "app/panels/snapshot_view.h"
 #include "app/screen/layout.h"
 #include "tests/app/panels/headless_imgui.h"
 #include "tests/app/panels/sample_snapshot.h"
@@ -138,6 +139,50 @@ TEST(Panels, DrawEveryLaunchOfTheBackwardPasses) {
     request.problem.mask = Mask::causal();
     check_run(request, {0.2, 0.7});
   }
+}
+
+TEST(Panels, DrawScoreFunctionsAndSequences) {
+  for (const char* algorithm : {"flash2", "flash1", "standard"}) {
+    SampleRequest request;
+    request.algorithm = algorithm;
+    request.problem.score.soft_cap = 5.0;
+    request.problem.score.alibi_slopes = standard_alibi_slopes(1);
+    request.problem.score.dropout.probability = 0.25;
+    request.problem.key_lengths = {50};
+    check_run(request, {0.3, 0.6, 1.0});
+    request.pass = PassKind::backward;
+    check_run(request, {0.3, 0.6});
+    request.problem.key_lengths.clear();
+    request.problem.cu_seqlens_q = request.problem.cu_seqlens_k = {0, 10, 30, 64};
+    check_run(request, {0.5});
+  }
+}
+
+TEST(Panels, DrawBlockSparseAttention) {
+  for (const char* algorithm : {"block_sparse", "block_sparse2"}) {
+    SampleRequest request;
+    request.algorithm = algorithm;
+    request.block_mask = BlockPattern{};
+    request.problem.mask = Mask::causal();
+    check_run(request, {0.0, 0.5, 1.0});
+    request.pass = PassKind::backward;
+    check_run(request, {0.5});
+  }
+}
+
+TEST(ScoreTiles, LeftOutByTheBlockMaskAreNotCalledHidden) {
+  SampleRequest request;
+  request.algorithm = "block_sparse";
+  request.block_mask = BlockPattern{.kind = BlockPattern::Kind::local_global};
+  request.problem.mask = Mask::causal();
+  const auto run = test::sample_run(request);
+  const Snapshot snapshot = test::sample_snapshot(*run, 1.0);
+  EXPECT_EQ(score_tile_state(snapshot, 3, 0), TileState::left_out);
+  EXPECT_EQ(score_tile_state(snapshot, 2, 2), TileState::discarded);
+  request.algorithm = "flash2";
+  request.block_mask.reset();
+  const auto dense = test::sample_run(request);
+  EXPECT_EQ(score_tile_state(test::sample_snapshot(*dense, 1.0), 0, 3), TileState::skipped);
 }
 
 TEST(Panels, DrawACausalMaskAndRaggedTiles) {

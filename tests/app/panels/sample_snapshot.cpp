@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "sim/block_mask_request.h"
+
 namespace attnscope::test {
 
 std::unique_ptr<SteppedRun> sample_run(const SampleRequest& request) {
@@ -17,6 +19,11 @@ std::unique_ptr<SteppedRun> sample_run(const SampleRequest& request) {
   stepped.simulation.carry = request.carry;
   stepped.simulation.gpu = gpu.value();
   stepped.simulation.allow_overflow = request.allow_overflow;
+  if (request.block_mask) {
+    Result<SimulationRequest> masked = with_block_mask(stepped.simulation, *request.block_mask);
+    if (!masked) throw std::runtime_error(masked.error().message);
+    stepped.simulation = std::move(masked).value();
+  }
   Result<std::unique_ptr<SteppedRun>> run = SteppedRun::create(stepped);
   if (!run) throw std::runtime_error(run.error().message);
   return std::move(run).value();

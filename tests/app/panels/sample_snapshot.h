@@ -1,6 +1,7 @@
 /// Snapshots of real runs of the model, for tests of what draws them.
 #pragma once
 
+#include "reference/block_pattern.h"
 #include "sim/snapshot/stepped_run.h"
 
 namespace attnscope::test {
@@ -12,6 +13,7 @@ struct SampleRequest {
   Carry carry = Carry::problem;
   bool allow_overflow = false;
   PassKind pass = PassKind::forward;
+  std::optional<BlockPattern> block_mask;
 };
 
 /// The run of a head; throws when the request is refused.

@@ -54,6 +54,43 @@ TEST(TrafficFormulas, EqualTheSchedulesOverShapesAndMasks) {
   }
 }
 
+TEST(TrafficFormulas, EqualTheSchedulesOfPaddedAndPackedSequences) {
+  for (const char* algorithm : {"standard", "flash1", "flash2"}) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
+      SampleRequest request;
+      request.algorithm = algorithm;
+      request.pass = pass;
+      request.problem.N = request.problem.N_kv = 96;
+      request.problem.mask = Mask::causal();
+      request.problem.key_lengths = {50};
+      expect_equal(request);
+      request.problem.key_lengths.clear();
+      request.problem.cu_seqlens_q = request.problem.cu_seqlens_k = {0, 10, 60, 96};
+      expect_equal(request);
+    }
+  }
+}
+
+TEST(TrafficFormulas, EqualTheSchedulesUnderBlockMasks) {
+  for (const char* algorithm : {"block_sparse", "block_sparse2"}) {
+    for (const char* pattern : {"butterfly", "local-global:1,1", "random:0.3", "uniform:0.3"}) {
+      for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+        for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+          SampleRequest request;
+          request.algorithm = algorithm;
+          request.problem.N = 100;
+          request.problem.N_kv = 75;
+          request.problem.mask = mask;
+          request.tiling = {16, 8};
+          request.pass = pass;
+          request.block_mask = parse_block_pattern(pattern).value();
+          expect_equal(request);
+        }
+      }
+    }
+  }
+}
+
 TEST(TrafficFormulas, KnowTheFp32CarryOfFlash1) {
   SampleRequest request;
   request.algorithm = "flash1";

@@ -1,0 +1,81 @@
+#include <algorithm>
+
+#include "app/app.h"
+#include "app/choice_rules.h"
+
+namespace attnscope::app {
+
+std::shared_ptr<const Snapshot> App::rival_snapshot() const {
+  return view.race ? rival_published_->snapshot : nullptr;
+}
+
+bool App::race_settled() const {
+  if (!view.race) return true;
+  return course_ && !rival_worker_.busy() && rival_published_ == rival_worker_.latest() &&
+         rival_asked_ && rival_published_->request == *rival_asked_;
+}
+
+void App::run_race(double elapsed_s) {
+  if (!view.race) {
+    course_.reset();
+    rival_asked_.reset();
+    return;
+  }
+
+  // The rival solves the same problem in the same tiles
+  rival_published_ = rival_worker_.latest();
+  Choice choice = view.choice;
+  choice.algorithm = view.race->rival;
+  choice = with_consequences(view.choice, choice);
+  if (rival_published_->error && rival_asked_ &&
+      rival_published_->failed_request == *rival_asked_) {
+    show_notice(view.race->rival + " cannot race: " + rival_published_->error->message);
+    view.race.reset();
+    return;
+  }
+
+  // Both runs there: one clock, played by its ticks
+  const auto own = published_->snapshot;
+  const auto rival = rival_published_->snapshot;
+  const bool ready = own && rival && published_->request.choice == view.choice &&
+                     rival_published_->request.choice == choice;
+  if (!ready) course_.reset();
+  if (ready && (!course_ || !course_->is_of(own->run, rival->run, view.race->clock))) {
+    course_.emplace(own->run, rival->run, view.race->clock);
+  }
+  Index rival_step = -1;
+  if (course_) {
+    if (view.playing) view.race_tick += player_.units(view, elapsed_s);
+    if (view.race_tick >= course_->last_tick()) view.playing = false;
+    view.race_tick = std::clamp<Index>(view.race_tick, 0, course_->last_tick());
+    view.step = course_->step_of(RaceCourse::chosen, view.race_tick);
+    rival_step = course_->step_of(RaceCourse::rival, view.race_tick);
+  }
+  const Request wanted{choice, view.head, rival_step, view.query_row, view.O_column};
+  if (rival_asked_ == wanted) return;
+  rival_asked_ = wanted;
+  rival_worker_.request(wanted);
+}
+
+/// Moves the clock as the command moves the playhead.
+void App::step_race(const Command& command) {
+  constexpr Index kTicksOfATurn = 8;
+  const auto move_to = [&](Index tick) {
+    view.playing = false;
+    view.race_tick = std::clamp<Index>(tick, 0, course_->last_tick());
+  };
+  if (const auto* seek = std::get_if<SeekTick>(&command)) {
+    move_to(seek->tick);
+  } else if (const auto* to = std::get_if<SeekTo>(&command)) {
+    const bool to_end = to->step >= published_->snapshot->run->step_count;
+    move_to(to_end ? course_->last_tick() : course_->tick_of(RaceCourse::chosen, to->step));
+  } else if (const auto* by = std::get_if<StepBy>(&command)) {
+    const Index ticks = by->granularity == Granularity::outer_loop ? kTicksOfATurn : 1;
+    move_to(view.race_tick + ticks * by->count);
+  } else if (std::holds_alternative<TogglePlay>(command) && !view.playing &&
+             view.race_tick >= course_->last_tick()) {
+    view.race_tick = 0;
+  }
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,17 @@
+/// What follows from changing one part of a choice, so that the rest goes on meaning the same.
+#pragma once
+
+#include <vector>
+
+#include "app/view_state.h"
+
+namespace attnscope::app {
+
+/// `after` with its standard ALiBi slopes made for its heads, key lengths and packed sequences in
+/// the proportions that they had, a block mask where the algorithm takes one and none elsewhere.
+Choice with_consequences(const Choice& before, Choice after);
+
+/// Ends of `parts` sequences of unequal length packed into `size`: 0, ..., size.
+std::vector<Index> packed_ends(Index parts, Index size);
+
+}  // namespace attnscope::app

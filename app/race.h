@@ -1,0 +1,49 @@
+/// Two algorithms on the same problem and on one clock: where each of them is.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "app/view_state.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+/// The clock ticks whenever one of the two has done a tile; its reading is what both have spent:
+/// requested bytes of the shown head, or tiles of their own.
+class RaceCourse {
+ public:
+  using Run = std::shared_ptr<const RunInfo>;
+  enum Racer : std::uint8_t { chosen, rival };
+
+  RaceCourse(const Run& chosen_run, const Run& rival_run, RaceClock clock);
+
+  bool is_of(const Run& chosen_run, const Run& rival_run, RaceClock clock) const;
+
+  Index last_tick() const { return static_cast<Index>(readings_.size()) - 1; }
+  /// Bytes, or tiles, at a tick; 0 at tick 0.
+  Index reading(Index tick) const { return readings_[static_cast<std::size_t>(tick)]; }
+  /// The last operation of the last tile that the racer has done by then; -1 before its first.
+  Index step_of(Racer racer, Index tick) const;
+  /// Tiles that it has done by then, and all of them.
+  Index tiles_done(Racer racer, Index tick) const;
+  Index tiles(Racer racer) const { return static_cast<Index>(ends_[racer].size()); }
+  /// The first tick at which the racer has done operation `step`.
+  Index tick_of(Racer racer, Index step) const;
+  /// The reading at which it is done.
+  Index finish(Racer racer) const { return ends_[racer].back().reading; }
+
+ private:
+  /// The end of a tile.
+  struct End {
+    Index step = 0;
+    Index reading = 0;
+  };
+
+  Run runs_[2];
+  RaceClock clock_;
+  std::vector<End> ends_[2];
+  std::vector<Index> readings_;  ///< of the ticks, ascending
+};
+
+}  // namespace attnscope::app

@@ -1,0 +1,39 @@
+#include "app/screen/race_fields.h"
+
+#include "app/app.h"
+#include "sim/schedule/catalog.h"
+
+namespace attnscope::app {
+
+void draw_race_field(const Frame& frame, const Rect& box) {
+  App& app = frame.app;
+  const std::string shown = app.view.race ? app.view.race->rival : "off";
+  const ComboBox combo(frame, "race", box, shown);
+  if (!combo.open()) return;
+  if (combo.option("off", !app.view.race, "off")) app.commands.push(ChooseRace{});
+  for (const Algorithm& algorithm : algorithms()) {
+    const std::string name(algorithm.name);
+    if (combo.option(name, name == shown, name, std::string(algorithm.summary))) {
+      app.commands.push(ChooseRace{Race{name, app.view.race ? app.view.race->clock : RaceClock{}}});
+    }
+  }
+}
+
+void draw_race_clock_field(const Frame& frame, const Rect& box) {
+  App& app = frame.app;
+  const RaceClock shown = app.view.race ? app.view.race->clock : RaceClock::requested_bytes;
+  const auto words = [](RaceClock clock) {
+    return clock == RaceClock::tiles ? "tiles" : "requested bytes";
+  };
+  const ComboBox combo(frame, "race_clock", box, words(shown));
+  if (!combo.open()) return;
+  for (const RaceClock clock : {RaceClock::requested_bytes, RaceClock::tiles}) {
+    const std::string help = clock == RaceClock::tiles ? "both have done as many tiles"
+                                                       : "both have requested as many bytes";
+    if (!combo.option(words(clock), clock == shown, std::string(to_string(clock)), help)) continue;
+    if (app.view.race) app.commands.push(ChooseRace{Race{app.view.race->rival, clock}});
+    if (!app.view.race) app.commands.push(ShowNotice{"choose an algorithm to race against first"});
+  }
+}
+
+}  // namespace attnscope::app

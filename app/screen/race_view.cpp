@@ -1,0 +1,77 @@
+#include "app/screen/race_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/app.h"
+#include "app/draw/format.h"
+#include "app/race.h"
+#include "app/ui/widgets.h"
+
+namespace attnscope::app {
+
+std::vector<RaceSide> lay_out_race(const Frame& frame, const Rect& body) {
+  const float gap = std::round(frame.px(10.0f));
+  const float head = std::round(frame.text_px(46.0f) + frame.px(18.0f));
+  const float width = std::round((body.width() - gap) * 0.5f);
+  const float memory = std::round((body.height() - head - 2.0f * gap) * 0.5f);
+  std::vector<RaceSide> sides;
+  for (const float left : {body.min.x, body.max.x - width}) {
+    const float right = left + width;
+    const float memory_top = body.min.y + head + gap;
+    const float scores_top = memory_top + memory + gap;
+    sides.push_back({{{left, body.min.y}, {right, body.min.y + head}},
+                     {{left, memory_top}, {right, memory_top + memory}},
+                     {{left, scores_top}, {right, body.max.y}}});
+  }
+  return sides;
+}
+
+void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapshot, bool rival) {
+  const RaceCourse* course = frame.app.course();
+  const RaceCourse::Racer racer = rival ? RaceCourse::rival : RaceCourse::chosen;
+  const RunInfo& run = *snapshot.run;
+  const double so_far = static_cast<double>(sum(snapshot.bytes_so_far).total());
+  const double whole = static_cast<double>(sum(run.head_bytes).total());
+  const bool done = snapshot.step >= run.step_count - 1;
+  std::string numbers = fmt::format(
+      "{} of {} requested  ·  {}", draw::format_bytes(so_far), draw::format_bytes(whole),
+      draw::format_si(
+          static_cast<double>(snapshot.matmul_flops_so_far + snapshot.other_flops_so_far), "FLOP"));
+  float share = whole > 0.0 ? static_cast<float>(so_far / whole) : 0.0f;
+  float of_longest = 1.0f;
+  if (course != nullptr) {
+    const Index tiles = course->tiles_done(racer, frame.app.view.race_tick);
+    numbers += fmt::format("  ·  tile {} of {}", tiles, course->tiles(racer));
+    const auto finish = static_cast<float>(course->finish(racer));
+    const auto longest = static_cast<float>(course->reading(course->last_tick()));
+    of_longest = longest > 0.0f ? finish / longest : 1.0f;
+    share = std::min(static_cast<float>(course->reading(frame.app.view.race_tick)) / finish, 1.0f);
+  }
+
+  // Name, numbers, and a bar as long as the racer's whole way on the common clock
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float padding = frame.px(14.0f);
+  const FontRef& bold = frame.fonts.title;
+  const std::string name = fmt::format("{}{}", run.algorithm->title, done ? ": done" : "");
+  bold.draw(list, {rect.min.x + padding, rect.min.y + frame.px(9.0f)},
+            done ? frame.theme.good : frame.theme.text, name);
+  const FontRef& font = frame.fonts.small;
+  const float room = rect.width() - 3.0f * padding - bold.measure(name).x;
+  const std::string text = ui::shortened(font, numbers, room);
+  font.draw(list, {rect.max.x - padding - font.measure(text).x, rect.min.y + frame.px(11.0f)},
+            frame.theme.text_dim, text);
+  const float y = rect.max.y - frame.px(16.0f);
+  const float half = frame.px(4.5f);
+  const float x0 = rect.min.x + padding;
+  const float length = (rect.width() - 2.0f * padding) * of_longest;
+  list->AddRectFilled({x0, y - half}, {x0 + length, y + half}, frame.theme.track, half);
+  if (length * share > 2.0f * half) {
+    list->AddRectFilled({x0, y - half}, {x0 + length * share, y + half},
+                        done ? frame.theme.good : frame.theme.accent, half);
+  }
+}
+
+}  // namespace attnscope::app

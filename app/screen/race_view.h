@@ -1,0 +1,21 @@
+/// The screen while two algorithms race: each with its memory, its scores and how far it is.
+#pragma once
+
+#include "app/panel.h"
+#include "app/screen/layout.h"
+#include "app/ui/frame.h"
+
+namespace attnscope::app {
+
+/// Where one racer's parts are.
+struct RaceSide {
+  Rect head, memory, scores;
+};
+
+/// The cards of both, side by side within `body`.
+std::vector<RaceSide> lay_out_race(const Frame& frame, const Rect& body);
+
+/// Name, progress and totals of one racer; `rival` tells which.
+void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapshot, bool rival);
+
+}  // namespace attnscope::app
