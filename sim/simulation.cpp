@@ -12,6 +12,7 @@
 #include "sim/observers/numeric_executor.h"
 #include "sim/observers/occupancy.h"
 #include "sim/schedule/catalog.h"
+#include "sim/schedule/split_kv.h"
 
 namespace attnscope {
 
@@ -82,7 +83,7 @@ Bytes paper_bytes(const Launch& launch, const BytesByTensor& requested,
 /// once, as far as they are touched; a tensor that an earlier launch made, or a later one reads,
 /// stays in L2 if it fits.
 Bytes compulsory_bytes(std::span<const LaunchReport> launches, std::size_t index,
-                       const AttentionProblem& problem, Index l2_bytes) {
+                       const AttentionProblem& problem, Index splits, Index l2_bytes) {
   Bytes dram;
   for (int t = 0; t < kTensorCount; ++t) {
     const auto tensor = static_cast<Tensor>(t);
@@ -93,7 +94,7 @@ Bytes compulsory_bytes(std::span<const LaunchReport> launches, std::size_t index
     const auto read_by = [&](const auto& launch) {
       return of(launch.by_tensor, tensor).read_bytes > 0;
     };
-    const Index whole = whole_tensor_bytes(tensor, problem);
+    const Index whole = whole_tensor_bytes(tensor, problem, splits);
     const bool made_before = std::ranges::any_of(launches.first(index), written_by);
     const bool read_after = std::ranges::any_of(launches.subspan(index + 1), read_by);
     const bool stays = whole <= l2_bytes;
@@ -222,10 +223,16 @@ std::optional<Tiling> default_tiling(const Algorithm& algorithm, const Attention
   return best;
 }
 
-ScheduleOptions schedule_options(const SimulationRequest& request) {
+ScheduleOptions schedule_options(const SimulationRequest& request, const Tiling& tiling) {
   ScheduleOptions options = schedule_options(request.problem, request.carry, request.gpu);
   options.output_rows = request.output_rows;
   options.skip_unused_kv = request.skip_unused_kv;
+  const Algorithm* algorithm = find_algorithm(request.algorithm);
+  if (algorithm != nullptr && algorithm->splits_keys) {
+    options.splits = request.splits > 0
+                         ? request.splits
+                         : default_splits(request.problem, tiling, request.gpu.sm_count);
+  }
   return options;
 }
 
@@ -244,6 +251,29 @@ std::optional<Error> check_block_mask(const BlockMask& M, const Algorithm& algor
       M.text(), M.tiling().Br, M.tiling().Bc, tiling.Br, tiling.Bc));
 }
 
+/// The algorithm has this pass, and the splits are not more than there are column tiles.
+std::optional<Error> check_pass_and_splits(const SimulationRequest& request,
+                                           const Algorithm& algorithm) {
+  if (request.pass != PassKind::forward && !algorithm.has_backward()) {
+    return invalid_request(
+        fmt::format("{} is for decoding and has no backward pass; flash2 has one", algorithm.name));
+  }
+  if (request.splits < 0 || (request.splits > 0 && !algorithm.splits_keys)) {
+    return invalid_request(fmt::format("{} splits are for split_kv, at least 1 of them; this is {}",
+                                       request.splits, algorithm.name));
+  }
+  return std::nullopt;
+}
+
+/// Every split has a column tile.
+std::optional<Error> check_split_count(const SimulationRequest& request, const Tiling& tiling) {
+  const Index Tc = ceil_div(request.problem.N_kv, tiling.Bc);
+  if (request.splits <= Tc) return std::nullopt;
+  return invalid_request(
+      fmt::format("{} splits of {} column tiles of {} keys; at most {} splits, or smaller tiles",
+                  request.splits, Tc, tiling.Bc, Tc));
+}
+
 }  // namespace
 
 Result<Tiling> settle_tiling(const SimulationRequest& request) {
@@ -252,6 +282,7 @@ Result<Tiling> settle_tiling(const SimulationRequest& request) {
   if (algorithm == nullptr) {
     return invalid_request(unknown_name_message("algorithm", request.algorithm, algorithm_names()));
   }
+  if (auto error = check_pass_and_splits(request, *algorithm)) return *error;
   const BlockMask* block_mask = request.problem.block_mask.get();
   std::optional<Tiling> tiling = request.tiling;
   if (!tiling && block_mask != nullptr) tiling = block_mask->tiling();
@@ -266,6 +297,7 @@ Result<Tiling> settle_tiling(const SimulationRequest& request) {
   if (block_mask != nullptr) {
     if (auto error = check_block_mask(*block_mask, *algorithm, *tiling)) return *error;
   }
+  if (auto error = check_split_count(request, *tiling)) return *error;
   const Index tile_pairs =
       ceil_div(request.problem.N, tiling->Br) * ceil_div(request.problem.N_kv, tiling->Bc);
   if (tile_pairs > kMaxTilePairs) {
@@ -293,7 +325,8 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
   report.output_rows = request.output_rows;
   report.skip_unused_kv = request.skip_unused_kv;
   report.gpu = request.gpu.name;
-  const ScheduleOptions options = schedule_options(request);
+  const ScheduleOptions options = schedule_options(request, tiling.value());
+  report.splits = options.splits;
   const Pass pass = make_pass(*algorithm, request.pass, options);
   const PassRun run{request.problem, tiling.value(), options, {}};
   add_occupancy(report, occupancy_of(pass, run), request.gpu);
@@ -337,7 +370,8 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
   for (std::size_t index = 0; index < report.launches.size(); ++index) {
     LaunchReport& entry = report.launches[index];
     entry.requested = sum(entry.by_tensor);
-    entry.dram = compulsory_bytes(report.launches, index, request.problem, request.gpu.l2_bytes);
+    entry.dram = compulsory_bytes(report.launches, index, request.problem, options.splits,
+                                  request.gpu.l2_bytes);
     report.paper += entry.paper;
     report.requested += entry.requested;
     for (std::size_t t = 0; t < report.by_tensor.size(); ++t) {

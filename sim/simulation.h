@@ -28,6 +28,7 @@ struct SimulationRequest {
   GpuDescription gpu;
   bool allow_overflow = false;  ///< count a tiling that does not fit on chip
   bool skip_unused_kv = false;  ///< see ScheduleOptions
+  Index splits = 0;             ///< split_kv: parts of the keys; 0: what fills the SMs
 };
 
 /// One launch, summed over batch and heads.
@@ -51,6 +52,10 @@ struct SimulationReport {
   Carry carry = Carry::problem;
   Index output_rows = 0;        ///< standard: of P V's tile; 0: Br
   bool skip_unused_kv = false;  ///< see ScheduleOptions
+  Index splits = 1;             ///< split_kv: parts of the keys
+  /// Query heads whose rows share a tile: more than 1 where the groups were packed
+  /// (packed_groups.h).
+  Index query_heads_per_tile = 1;
   std::string gpu;
 
   Bytes paper;
@@ -83,8 +88,8 @@ inline constexpr Index kMaxTilePairs = Index{1} << 30;
 /// The schedule's choices that follow from the device.
 ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
                                  const GpuDescription& gpu);
-/// The same, with those of the request.
-ScheduleOptions schedule_options(const SimulationRequest& request);
+/// The same, with those of the request, for the tiling that it settled on.
+ScheduleOptions schedule_options(const SimulationRequest& request, const Tiling& tiling);
 
 /// The request's tiling, else that of its block mask, else the default one. invalid_request for a
 /// problem that cannot be computed, an unknown algorithm, a tiling that does not suit the problem.

@@ -66,7 +66,7 @@ Result<NumericResult> simulate_numbers(const SimulationRequest& request,
   const Result<SimulationReport> report = simulate(request);
   if (!report.ok()) return report.error();
 
-  ScheduleOptions schedule = schedule_options(request);
+  ScheduleOptions schedule = schedule_options(request, report.value().tiling);
   schedule.standard_writes_lse = true;
   const Algorithm& algorithm = *find_algorithm(request.algorithm);
   const bool with_gradients = request.pass != PassKind::forward;

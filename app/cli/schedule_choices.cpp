@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "reference/nearest_name.h"
 #include "sim/block_mask_request.h"
+#include "sim/packed_groups.h"
 #include "sim/schedule/catalog.h"
 
 namespace attnscope::cli {
@@ -13,8 +15,29 @@ std::vector<OptionSpec> schedule_choice_options() {
        "block_sparse: butterfly, local-global:W,G, random:DENSITY[,SEED], uniform:DENSITY[,SEED] "
        "or FILE.npy [Tr, Tc]"},
       {"skip-unused-kv", "", "block_sparse: leave K and V of unused column tiles in HBM"},
+      {"splits", "COUNT", "split_kv: parts into which the keys are cut [what fills the SMs]"},
+      {"separate-heads", "", "split_kv: a thread block for each query head, not for its group"},
+      {"warps", "COUNT", "warps of a thread block, up to 32 [4]"},
+      {"warp-partition", "KIND", "split-q or sliced-k [as the algorithm's paper has it]"},
   };
 }
+
+namespace {
+
+std::optional<Error> check_splits(const GivenOptions& given, std::string_view algorithm,
+                                  const Algorithm* chosen) {
+  for (const char* option : {"splits", "separate-heads"}) {
+    if (!given.has(option) || (chosen != nullptr && chosen->splits_keys)) continue;
+    return invalid_request(fmt::format(
+        "--{} is for split_kv; {} sweeps over all keys in one thread block", option, algorithm));
+  }
+  const auto text = given.text("splits");
+  if (!text) return std::nullopt;
+  const auto splits = parse_whole("splits", *text, 1, kMaxSequenceLength);
+  return splits ? std::nullopt : std::optional(splits.error());
+}
+
+}  // namespace
 
 std::optional<Error> check_schedule_choices(const GivenOptions& given, std::string_view algorithm) {
   const Algorithm* chosen = find_algorithm(algorithm);
@@ -26,16 +49,53 @@ std::optional<Error> check_schedule_choices(const GivenOptions& given, std::stri
                     "mask shows",
                     option, algorithm));
   }
-  const auto text = given.text("block-mask");
-  if (!text) return std::nullopt;
-  const auto pattern = parse_block_pattern(*text);
-  if (pattern) return std::nullopt;
-  return invalid_request("--block-mask: " + pattern.error().message);
+  if (const auto text = given.text("block-mask")) {
+    const auto pattern = parse_block_pattern(*text);
+    if (!pattern) return invalid_request("--block-mask: " + pattern.error().message);
+  }
+  if (auto error = check_splits(given, algorithm, chosen)) return error;
+  if (const auto warps = parse_warp_choice(given); !warps) return warps.error();
+  for (const char* option : {"warps", "warp-partition"}) {
+    if (!given.has(option) || (chosen != nullptr && chosen->warps)) continue;
+    return invalid_request(fmt::format(
+        "--{} is for the flash algorithms; no paper says how the warps of {} share a tile", option,
+        algorithm));
+  }
+  return std::nullopt;
+}
+
+Result<WarpChoice> parse_warp_choice(const GivenOptions& given) {
+  WarpChoice choice;
+  if (const auto text = given.text("warps")) {
+    const auto warps = parse_whole("warps", *text, 1, kMaxWarps);
+    if (!warps) return warps.error();
+    choice.warps = warps.value();
+  }
+  if (const auto text = given.text("warp-partition")) {
+    choice.partition = parse_warp_partition(*text);
+    if (!choice.partition) {
+      return invalid_request(fmt::format("--warp-partition is '{}'; it must be split-q or sliced-k",
+                                         printable(*text)));
+    }
+  }
+  return choice;
+}
+
+bool packs_groups(const GivenOptions& given, const SimulationRequest& request) {
+  const Algorithm* chosen = find_algorithm(request.algorithm);
+  const bool splits_keys = chosen != nullptr && chosen->splits_keys;
+  return splits_keys && !given.has("separate-heads") && can_pack_groups(request.problem);
 }
 
 Result<SimulationRequest> with_schedule_choices(const GivenOptions& given,
                                                 SimulationRequest request) {
   request.skip_unused_kv = given.has("skip-unused-kv");
+  if (const auto text = given.text("splits")) {
+    const auto splits = parse_whole("splits", *text, 1, kMaxSequenceLength);
+    if (!splits) return splits.error();
+    request.splits = splits.value();
+  }
+  if (packs_groups(given, request)) request.problem = with_packed_groups(request.problem);
   const auto text = given.text("block-mask");
   if (!text) return request;
   const auto pattern = parse_block_pattern(*text);

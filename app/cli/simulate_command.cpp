@@ -10,6 +10,7 @@
 #include "app/cli/schedule_choices.h"
 #include "app/cli/simulation_json.h"
 #include "app/cli/tensor_files.h"
+#include "sim/packed_groups.h"
 #include "sim/schedule/catalog.h"
 #include "sim/simulation.h"
 
@@ -30,8 +31,10 @@ struct Answer {
   SimulationReport report;
   std::optional<NumericResult> numbers;
   GpuDescription gpu;
+  std::optional<WarpReport> warps;
 
   const NumericResult* numbers_or_null() const { return numbers ? &*numbers : nullptr; }
+  const WarpReport* warps_or_null() const { return warps ? &*warps : nullptr; }
 };
 
 /// --block-rows or --block-cols alone leaves the other side to the default tiling.
@@ -52,15 +55,25 @@ bool asks_for_numbers(const GivenOptions& given) {
   return false;
 }
 
+/// The query heads of a group are rows of one tile.
+bool is_packed(const ProblemRequest& request, const SimulationRequest& simulation) {
+  return simulation.problem.heads != request.problem.heads;
+}
+
 /// Runs every head with true values and writes the outputs where --out says.
 Result<NumericResult> run_numbers(const GivenOptions& given, const ProblemRequest& request,
                                   const SimulationRequest& simulation) {
-  const auto inputs = load_inputs(request.problem, request.input_files, request.inputs);
+  auto inputs = load_inputs(request.problem, request.input_files, request.inputs);
   if (!inputs) return inputs.error();
+  const bool packed = is_packed(request, simulation);
+  if (packed) inputs = with_packed_groups(request.problem, std::move(inputs).value());
   NumericOptions options;
   options.round_to_storage = given.has("round-to-storage");
   auto numbers = simulate_numbers(simulation, inputs.value(), options);
   if (!numbers) return numbers;
+  if (packed) {
+    numbers.value().output = with_separate_heads(request.problem, numbers.value().output);
+  }
   if (output_error(numbers.value(), request.pass).has_nan) {
     return failed("the modelled numbers hold a NaN");
   }
@@ -99,7 +112,13 @@ Result<Answer> answer(const GivenOptions& given) {
   auto report = simulate(simulation);
   if (!report) return report.error();
 
-  Answer result{.report = std::move(report).value(), .numbers = {}, .gpu = gpu.value()};
+  Answer result{
+      .report = std::move(report).value(), .numbers = {}, .gpu = gpu.value(), .warps = {}};
+  if (is_packed(request, simulation)) {
+    result.report.problem = request.problem;
+    result.report.query_heads_per_tile = request.problem.heads_per_kv_head();
+  }
+  result.warps = count_warps(simulation, result.report.tiling, parse_warp_choice(given).value());
   if (asks_for_numbers(given)) {
     auto numbers = run_numbers(given, request, simulation);
     if (!numbers) return numbers.error();
@@ -115,12 +134,13 @@ std::optional<Error> run_simulate(const GivenOptions& given) {
   const auto result = answer(given);
   clear_progress();
   if (!result) return result.error();
-  const ordered_json document =
-      simulation_json(result.value().report, result.value().numbers_or_null());
+  const ordered_json document = simulation_json(
+      result.value().report, result.value().numbers_or_null(), result.value().warps_or_null());
   if (auto error = write_outputs(outputs.value(), document, {document})) return error;
   if (outputs.value().owns_standard_output()) return std::nullopt;
-  return write_text("-", simulation_text(result.value().report, result.value().gpu,
-                                         result.value().numbers_or_null()));
+  return write_text(
+      "-", simulation_text(result.value().report, result.value().gpu,
+                           result.value().numbers_or_null(), result.value().warps_or_null()));
 }
 
 }  // namespace
@@ -137,7 +157,8 @@ std::optional<Error> check_simulate_options(const GivenOptions& given) {
 Result<ordered_json> simulate_document(const GivenOptions& given) {
   const auto result = answer(given);
   if (!result) return result.error();
-  return simulation_json(result.value().report, result.value().numbers_or_null());
+  return simulation_json(result.value().report, result.value().numbers_or_null(),
+                         result.value().warps_or_null());
 }
 
 CommandSpec simulate_command() {

@@ -27,6 +27,17 @@ ordered_json block_mask_json(const SimulationReport& report) {
           {"density", M.density()}, {"skip_unused_kv", report.skip_unused_kv}};
 }
 
+ordered_json warps_json(const WarpReport& warps) {
+  const WarpTraffic& traffic = warps.traffic;
+  return {{"partition", to_string(warps.layout.partition)},
+          {"warps_per_block", warps.layout.warps},
+          {"shared_read_bytes", traffic.shared_read_bytes},
+          {"shared_write_bytes", traffic.shared_write_bytes},
+          {"exchange_read_bytes", traffic.exchange_read_bytes},
+          {"exchange_write_bytes", traffic.exchange_write_bytes},
+          {"barriers", traffic.barriers}};
+}
+
 ordered_json traffic_json(const SimulationReport& report) {
   ordered_json requested = bytes_json(report.requested);
   requested["atomic_bytes"] = report.requested.atomic_bytes;
@@ -58,13 +69,18 @@ ErrorReport output_error(const NumericResult& numbers, PassKind pass) {
   return worst;
 }
 
-ordered_json simulation_json(const SimulationReport& report, const NumericResult* numbers) {
+ordered_json simulation_json(const SimulationReport& report, const NumericResult* numbers,
+                             const WarpReport* warps) {
   ordered_json document = {{"schema", "attnscope.simulation/1"}};
   document["problem"] = problem_to_json(report.problem);
   document["algorithm"] = report.algorithm;
   document["pass"] = to_string(report.pass);
   document["tiling"] = {{"Br", report.tiling.Br}, {"Bc", report.tiling.Bc}};
   if (report.carry != Carry::problem) document["carry"] = to_string(report.carry);
+  if (report.splits > 1) document["splits"] = report.splits;
+  if (report.query_heads_per_tile > 1) {
+    document["query_heads_per_tile"] = report.query_heads_per_tile;
+  }
   if (report.problem.block_mask) document["block_mask"] = block_mask_json(report);
   document["gpu"] = report.gpu;
   document["traffic"] = traffic_json(report);
@@ -74,6 +90,7 @@ ordered_json simulation_json(const SimulationReport& report, const NumericResult
                         {"fits", report.fits}};
   if (!report.fits) document["memory"]["reason"] = report.overflow_reason;
   document["memory"]["peak_hbm_bytes"] = report.peak_hbm_bytes;
+  if (warps != nullptr) document["warps"] = warps_json(*warps);
   document["time"] = {{"predicted_s", report.predicted_s}, {"bound_by", report.bound_by}};
   if (numbers != nullptr) {
     const ErrorReport error = output_error(*numbers, report.pass);
@@ -112,7 +129,7 @@ std::string traffic_text(const SimulationReport& report) {
 }  // namespace
 
 std::string simulation_text(const SimulationReport& report, const GpuDescription& gpu,
-                            const NumericResult* numbers) {
+                            const NumericResult* numbers, const WarpReport* warps) {
   const AttentionProblem& problem = report.problem;
   const std::string extras = extras_text(problem);
   std::string text = fmt::format(
@@ -137,6 +154,20 @@ std::string simulation_text(const SimulationReport& report, const GpuDescription
   lines.push_back({"shared memory of a block", bytes(report.sram_bytes_per_block)});
   lines.push_back({"registers of a block", bytes(report.register_bytes_per_block)});
   lines.push_back({"fits on the chip", report.fits ? "yes" : "NO: " + report.overflow_reason});
+  if (warps != nullptr) {
+    const WarpTraffic& traffic = warps->traffic;
+    lines.push_back({"warps of a block, forward", fmt::format("{}, {}", warps->layout.warps,
+                                                              to_string(warps->layout.partition))});
+    lines.push_back({"shared memory read by warps", bytes(traffic.shared_read_bytes)});
+    lines.push_back({"shared memory written", bytes(traffic.shared_write_bytes)});
+    lines.push_back({"  of these, exchanged by warps",
+                     bytes(traffic.exchange_read_bytes + traffic.exchange_write_bytes)});
+    lines.push_back({"barriers of all blocks", fmt::format("{}", traffic.barriers)});
+  }
+  if (report.splits > 1) lines.push_back({"splits of the keys", fmt::format("{}", report.splits)});
+  if (report.query_heads_per_tile > 1) {
+    lines.push_back({"query heads in a tile", fmt::format("{}", report.query_heads_per_tile)});
+  }
   lines.push_back({"peak HBM memory", bytes(report.peak_hbm_bytes)});
   lines.push_back({"time, roofline floor", seconds_text(report.predicted_s)});
   lines.push_back({"bound by", report.bound_by});

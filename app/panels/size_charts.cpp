@@ -163,7 +163,7 @@ draw::Chart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const Gpu
     chart.x_ticks.push_back({static_cast<double>(N), draw::format_size(N)});
   }
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.takes_block_mask) continue;  // without one, the dense algorithm's curve again
+    if (algorithm.takes_block_mask || algorithm.splits_keys) continue;  // a dense curve again
     const std::string name(algorithm.name);
     switch (quantity) {
       case ChartQuantity::bytes:

@@ -43,7 +43,7 @@ SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu,
   SizeSweep sweep;
   sweep.key = key;
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.takes_block_mask) continue;  // the charts leave it out
+    if (algorithm.takes_block_mask || algorithm.splits_keys) continue;  // not in the charts
     for (const Index N : sweep_lengths()) {
       if (cancelled.load()) return sweep;
       SimulationRequest request;

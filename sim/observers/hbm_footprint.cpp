@@ -2,12 +2,16 @@
 
 namespace attnscope {
 
-Index whole_tensor_bytes(Tensor tensor, const AttentionProblem& problem) {
+Index whole_tensor_bytes(Tensor tensor, const AttentionProblem& problem, Index splits) {
   const TensorLayout layout = layout_of(tensor);
   const bool by_keys = layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d;
   const Index heads = by_keys ? problem.kv_heads : problem.heads;
-  return problem.batch * heads * tensor_shape(tensor, problem).elems() *
+  return problem.batch * heads * tensor_shape(tensor, problem, splits).elems() *
          element_bytes(tensor, problem.dtype);
+}
+
+void HbmFootprint::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
+  splits_ = grid.options().splits;
 }
 
 void HbmFootprint::observe(std::span<const TileOp> ops) {
@@ -22,7 +26,7 @@ Index HbmFootprint::peak_bytes(const AttentionProblem& problem) const {
   Index total = 0;
   for (int index = 0; index < kTensorCount; ++index) {
     const auto tensor = static_cast<Tensor>(index);
-    if (touches(tensor)) total += whole_tensor_bytes(tensor, problem);
+    if (touches(tensor)) total += whole_tensor_bytes(tensor, problem, splits_);
   }
   return total;
 }

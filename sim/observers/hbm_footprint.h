@@ -10,6 +10,7 @@ namespace attnscope {
 
 class HbmFootprint : public Observer {
  public:
+  void begin_launch(std::string_view name, const TileGrid& grid) override;
   void observe(std::span<const TileOp> ops) override;
 
   bool touches(Tensor tensor) const { return touched_[static_cast<std::size_t>(tensor)]; }
@@ -18,9 +19,10 @@ class HbmFootprint : public Observer {
 
  private:
   std::bitset<kTensorCount> touched_;
+  Index splits_ = 1;
 };
 
 /// Bytes of one whole tensor over batch and heads (KV heads for K and V).
-Index whole_tensor_bytes(Tensor tensor, const AttentionProblem& problem);
+Index whole_tensor_bytes(Tensor tensor, const AttentionProblem& problem, Index splits = 1);
 
 }  // namespace attnscope

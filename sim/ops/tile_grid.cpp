@@ -39,6 +39,10 @@ TensorLayout layout_of(Tensor tensor) {
     case Tensor::D:
     case Tensor::beta:
       return TensorLayout::query_by_one;
+    case Tensor::O_split:
+      return TensorLayout::query_by_split_d;
+    case Tensor::LSE_split:
+      return TensorLayout::query_by_split;
   }
   return TensorLayout::query_by_one;
 }
@@ -48,6 +52,7 @@ namespace {
 Shape by_layout(Tensor tensor, Index rows, Index cols, Index d) {
   switch (layout_of(tensor)) {
     case TensorLayout::query_by_d:
+    case TensorLayout::query_by_split_d:
       return {rows, d};
     case TensorLayout::key_by_d:
     case TensorLayout::group_key_by_d:
@@ -55,6 +60,7 @@ Shape by_layout(Tensor tensor, Index rows, Index cols, Index d) {
     case TensorLayout::query_by_key:
       return {rows, cols};
     case TensorLayout::query_by_one:
+    case TensorLayout::query_by_split:
       return {rows, 1};
   }
   return {};
@@ -65,6 +71,15 @@ Shape by_layout(Tensor tensor, Index rows, Index cols, Index d) {
 ScoreStepFlags score_steps_of(const AttentionProblem& problem) {
   const ScoreFunction& score = problem.score;
   return {score.soft_cap.has_value(), score.has_alibi(), score.has_dropout()};
+}
+
+TileRange TileRange::within(const TileRange& bounds) const {
+  if (list == nullptr) {
+    return {std::max(first, bounds.first), std::min(past_last, bounds.past_last)};
+  }
+  const std::int32_t* const begin = std::lower_bound(list + first, list + past_last, bounds.first);
+  const std::int32_t* const end = std::lower_bound(begin, list + past_last, bounds.past_last);
+  return {static_cast<std::int32_t>(begin - list), static_cast<std::int32_t>(end - list), list};
 }
 
 TileGrid::TileGrid(const AttentionProblem& problem, const Tiling& tiling,
@@ -95,24 +110,22 @@ void TileGrid::set_batch(Index b) {
 
 namespace {
 
-/// The part of an ascending list that lies in the range.
-TileRange within(std::span<const std::int32_t> list, const TileRange& range) {
-  const auto first = std::ranges::lower_bound(list, range.first);
-  const auto past_last = std::lower_bound(first, list.end(), range.past_last);
-  return {static_cast<std::int32_t>(first - list.begin()),
-          static_cast<std::int32_t>(past_last - list.begin()), list.data()};
+TileRange listed(std::span<const std::int32_t> tiles) {
+  return {0, static_cast<std::int32_t>(tiles.size()), tiles.data()};
 }
 
 }  // namespace
 
 TileRange TileGrid::column_tiles_for(std::int32_t i) const {
   const TileRange band = column_tiles_in_band(i);
-  return problem_.block_mask == nullptr ? band : within(problem_.block_mask->columns_of(i), band);
+  return problem_.block_mask == nullptr ? band
+                                        : listed(problem_.block_mask->columns_of(i)).within(band);
 }
 
 TileRange TileGrid::row_tiles_for(std::int32_t j) const {
   const TileRange band = row_tiles_in_band(j);
-  return problem_.block_mask == nullptr ? band : within(problem_.block_mask->rows_of(j), band);
+  return problem_.block_mask == nullptr ? band
+                                        : listed(problem_.block_mask->rows_of(j)).within(band);
 }
 
 TileRange TileGrid::column_tiles_in_band(std::int32_t i) const {
@@ -170,6 +183,10 @@ Shape TileGrid::origin(const Tile& tile) const {
       return {tile.i * problem_.N_kv + col_begin(tile.j), 0};
     case TensorLayout::query_by_key:
       return {row_begin(tile.i), col_begin(tile.j)};
+    case TensorLayout::query_by_split_d:
+      return {row_begin(tile.i), tile.j * problem_.d};
+    case TensorLayout::query_by_split:
+      return {row_begin(tile.i), tile.j};
     case TensorLayout::query_by_d:
     case TensorLayout::query_by_one:
       return {row_begin(tile.i), 0};
@@ -177,16 +194,29 @@ Shape TileGrid::origin(const Tile& tile) const {
   return {};
 }
 
-Shape tensor_shape(Tensor tensor, const AttentionProblem& problem) {
+Shape tensor_shape(Tensor tensor, const AttentionProblem& problem, Index splits) {
   if (layout_of(tensor) == TensorLayout::group_key_by_d) {
     return {problem.heads_per_kv_head() * problem.N_kv, problem.d};
   }
-  return by_layout(tensor, problem.N, problem.N_kv, problem.d);
+  Shape shape = by_layout(tensor, problem.N, problem.N_kv, problem.d);
+  const TensorLayout layout = layout_of(tensor);
+  if (layout == TensorLayout::query_by_split_d || layout == TensorLayout::query_by_split) {
+    shape.cols *= splits;
+  }
+  return shape;
 }
 
 Index element_bytes(Tensor tensor, DType dtype) {
+  switch (tensor) {
+    case Tensor::O_carry:
+    case Tensor::dQ_accum:
+    case Tensor::O_split:
+    case Tensor::LSE_split:
+      return size_bytes(DType::fp32);
+    default:
+      break;
+  }
   if (layout_of(tensor) == TensorLayout::query_by_one) return kStatisticBytes;
-  if (tensor == Tensor::O_carry || tensor == Tensor::dQ_accum) return size_bytes(DType::fp32);
   return size_bytes(dtype);
 }
 

@@ -37,6 +37,7 @@ struct ScheduleOptions {
   bool skip_unused_kv = false;
   /// Those of the problem: which lines the pseudo-code has.
   ScoreStepFlags score_steps;
+  Index splits = 1;  ///< split_kv: parts into which the keys are cut
 };
 
 /// Ascending tile indices: [first, past_last), or the ones that a block mask lists at the positions
@@ -64,6 +65,8 @@ struct TileRange {
     return index >= first && index < past_last;
   }
   Index size() const { return empty() ? 0 : past_last - first; }
+  /// Those of them that lie in the plain range `bounds`.
+  TileRange within(const TileRange& bounds) const;
 };
 
 /// Rows and columns of a tile or tensor, in elements.
@@ -170,18 +173,21 @@ class TileGrid {
 };
 
 /// What a tensor's rows and columns are: queries or keys by d, the keys of every query head of a
-/// group by d, queries by keys, one number a query.
+/// group by d, queries by keys, one number a query; d numbers and one number a query and split.
 enum class TensorLayout : std::uint8_t {
   query_by_d,
   key_by_d,
   group_key_by_d,
   query_by_key,
   query_by_one,
+  query_by_split_d,
+  query_by_split,
 };
 TensorLayout layout_of(Tensor tensor);
 
-/// Whole tensor of one head (dK_heads, dV_heads: of one KV head's group).
-Shape tensor_shape(Tensor tensor, const AttentionProblem& problem);
+/// Whole tensor of one head (dK_heads, dV_heads: of one KV head's group). `splits` is that of
+/// ScheduleOptions; O_split and LSE_split alone depend on it.
+Shape tensor_shape(Tensor tensor, const AttentionProblem& problem, Index splits = 1);
 
 /// Bytes of one element of the tensor in HBM: the problem's precision, fp32 for row statistics and
 /// for flash1's fp32 carry.

@@ -4,9 +4,10 @@ namespace attnscope {
 
 std::string_view to_string(Tensor tensor) {
   constexpr std::array<std::string_view, kTensorCount> kNames = {
-      "Q",     "K",      "V",      "O",        "LSE",      "S",        "P",      "m",  "l",
-      "alpha", "m_tile", "l_tile", "beta",     "O_carry",  "dO",       "dQ",     "dK", "dV",
-      "dP",    "dS",     "D",      "dQ_accum", "dK_heads", "dV_heads", "P_drop", "T"};
+      "Q",        "K",        "V",        "O",      "LSE",    "S",       "P",
+      "m",        "l",        "alpha",    "m_tile", "l_tile", "beta",    "O_carry",
+      "dO",       "dQ",       "dK",       "dV",     "dP",     "dS",      "D",
+      "dQ_accum", "dK_heads", "dV_heads", "P_drop", "T",      "O_split", "LSE_split"};
   return kNames[static_cast<std::size_t>(tensor)];
 }
 

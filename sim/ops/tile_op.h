@@ -15,15 +15,16 @@ namespace attnscope {
 /// m~_ij, l~_ij and exp(m~_ij - m_i_new); O_carry is its O in fp32 between passes over j. dQ_accum
 /// is dQ in fp32 while thread blocks add to it; dK_heads, dV_heads are the gradients of each query
 /// head of a group, before they are summed. P_drop is P~, P after dropout, where P is needed too; T
-/// is the derivative of the soft cap.
+/// is the derivative of the soft cap. O_split and LSE_split are what split_kv's thread blocks find
+/// over their part of the keys; their tile (i, j) is row tile i of split j.
 // clang-format off
 enum class Tensor : std::uint8_t {
   Q, K, V, O, LSE, S, P, m, l, alpha, m_tile, l_tile, beta, O_carry,
   dO, dQ, dK, dV, dP, dS, D, dQ_accum, dK_heads, dV_heads,
-  P_drop, T,
+  P_drop, T, O_split, LSE_split,
 };
 // clang-format on
-inline constexpr int kTensorCount = 26;
+inline constexpr int kTensorCount = 28;
 
 std::string_view to_string(Tensor tensor);
 

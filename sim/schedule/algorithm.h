@@ -9,6 +9,7 @@
 
 #include "reference/pass_kind.h"
 #include "sim/ops/program.h"
+#include "sim/ops/warp_partition.h"
 
 namespace attnscope {
 
@@ -73,16 +74,23 @@ struct Algorithm {
   std::string_view summary;  ///< one sentence
   std::string_view source;   ///< paper and algorithm number
   Pass (*forward)(const ScheduleOptions&);
-  /// Starts from the HBM that the forward pass left.
+  /// Starts from the HBM that the forward pass left. Null where there is none.
   Pass (*backward)(const ScheduleOptions&);
   /// Computes only the tiles that AttentionProblem::block_mask keeps; the others refuse one.
   bool takes_block_mask = false;
   /// O travels through HBM between passes over j, as ScheduleOptions::carry says.
   bool carries_output = false;
+  /// How its warps share a tile, as its paper has it; nothing where warps are not modelled.
+  std::optional<WarpPartition> warps;
+  /// Cuts the keys into ScheduleOptions::splits parts.
+  bool splits_keys = false;
+
+  bool has_backward() const { return backward != nullptr; }
 };
 
-/// The launches of a pass; of both passes, in order, for PassKind::both. Their pseudo-code has the
-/// lines of those steps of the score function that the options name.
+/// The launches of a pass; of both passes, in order, for PassKind::both. The backward pass has to
+/// exist. Their pseudo-code has the lines of those steps of the score function that the options
+/// name.
 Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options);
 
 /// The plain grid of a launch: tiles of Br x Bc.

@@ -1,18 +1,14 @@
 #include "sim/schedule/block_sparse.h"
 
-#include <algorithm>
-
-#include "reference/check.h"
 #include "sim/schedule/flash1_backward.h"
 #include "sim/schedule/flash1_forward.h"
 #include "sim/schedule/flash2_backward.h"
 #include "sim/schedule/flash2_forward.h"
+#include "sim/schedule/pseudo_code.h"
 
 namespace attnscope {
 
 namespace {
-
-using PseudoCode = std::vector<PseudoLine>;
 
 /// A dense pass and the one launch of it that sweeps over tiles of S.
 struct DensePass {
@@ -34,15 +30,6 @@ DensePass dense_flash2_backward(const ScheduleOptions& options) {
   return {flash2_backward_pass(options), 1};  // after "preprocess"
 }
 
-/// Rewrites one line, which the dense program has to have.
-void replace_line(PseudoCode& lines, std::string_view dense, std::string_view sparse,
-                  std::string_view why) {
-  const auto line = std::ranges::find(lines, dense, &PseudoLine::text);
-  ATTNSCOPE_CHECK(line - lines.begin(), <, std::ssize(lines));
-  line->text = sparse;
-  line->why = why;
-}
-
 constexpr std::string_view kWhyGuard =
     "The guard of block-sparse attention: a tile whose M_ij is 0 costs nothing in this loop.";
 constexpr std::string_view kWhyLoadAll =
@@ -54,7 +41,7 @@ constexpr std::string_view kWhyList =
 
 /// The pseudo-code of a sweep whose inner loop runs over the row tiles of column tile j.
 PseudoCode guarded_rows(Launch dense, std::string_view why_load) {
-  PseudoCode lines(dense.pseudo_code.begin(), dense.pseudo_code.end());
+  PseudoCode lines = copy_of(dense.pseudo_code);
   replace_line(lines, "for each row tile i that sees column tile j",
                "for each row tile i with M_ij = 1", kWhyGuard);
   replace_line(lines, "load K_j, V_j", "load K_j, V_j", why_load);
@@ -72,7 +59,7 @@ Pass guarded_by_columns(const ScheduleOptions& options) {
 }
 
 PseudoCode guarded_columns(Launch dense) {
-  PseudoCode lines(dense.pseudo_code.begin(), dense.pseudo_code.end());
+  PseudoCode lines = copy_of(dense.pseudo_code);
   replace_line(lines, "for each column tile j that row tile i sees",
                "for each column tile j with M_ij = 1", kWhyList);
   return lines;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "reference/check.h"
 #include "sim/schedule/block_sparse.h"
 #include "sim/schedule/flash1_backward.h"
 #include "sim/schedule/flash1_forward.h"
 #include "sim/schedule/flash2_backward.h"
 #include "sim/schedule/flash2_forward.h"
 #include "sim/schedule/score_steps.h"
+#include "sim/schedule/split_kv.h"
 #include "sim/schedule/standard_backward.h"
 #include "sim/schedule/standard_forward.h"
 
@@ -50,6 +52,7 @@ namespace {
 
 Pass whole_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options) {
   if (pass == PassKind::forward) return algorithm.forward(options);
+  ATTNSCOPE_CHECK(algorithm.has_backward(), ==, true);
   if (pass == PassKind::backward) return algorithm.backward(options);
   Pass both = algorithm.forward(options);
   const Pass backward = algorithm.backward(options);
@@ -69,25 +72,55 @@ Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions&
 
 std::span<const Algorithm> algorithms() {
   static constexpr Algorithm kAlgorithms[] = {
-      {"standard", "Standard attention",
-       "Three launches: S = Q Kᵀ, P = softmax S, O = P V; S and P are stored in HBM.",
-       "arXiv 2205.14135, Algorithms 0 and 3", standard_forward_pass, standard_backward_pass},
-      {"flash1", "FlashAttention-1",
-       "Tiles of K and V outermost; O, m and l travel through HBM for every one of them.",
-       "arXiv 2205.14135, Algorithms 1 and 4", flash1_forward_pass, flash1_backward_pass, false,
-       true},
-      {"flash2", "FlashAttention-2",
-       "Tiles of Q outermost and in parallel; O, m and l stay on chip, divided once at the end.",
-       "arXiv 2307.08691, Algorithms 1 and 2", flash2_forward_pass, flash2_backward_pass},
-      {"block_sparse", "Block-sparse FlashAttention",
-       "FlashAttention-1's loops; a row tile meets a column tile only where the block mask has a "
-       "1.",
-       "arXiv 2205.14135, Algorithm 5", block_sparse_forward_pass, block_sparse_backward_pass, true,
-       true},
-      {"block_sparse2", "Block-sparse FlashAttention-2",
-       "FlashAttention-2's loops; each row tile visits the column tiles that its block mask lists.",
-       "arXiv 2205.14135, section 3.3, in the loop order of 2307.08691", block_sparse2_forward_pass,
-       block_sparse2_backward_pass, true},
+      {.name = "standard",
+       .title = "Standard attention",
+       .summary = "Three launches: S = Q Kᵀ, P = softmax S, O = P V; S and P are stored in HBM.",
+       .source = "arXiv 2205.14135, Algorithms 0 and 3",
+       .forward = standard_forward_pass,
+       .backward = standard_backward_pass},
+      {.name = "flash1",
+       .title = "FlashAttention-1",
+       .summary =
+           "Tiles of K and V outermost; O, m and l travel through HBM for every one of them.",
+       .source = "arXiv 2205.14135, Algorithms 1 and 4",
+       .forward = flash1_forward_pass,
+       .backward = flash1_backward_pass,
+       .carries_output = true,
+       .warps = WarpPartition::sliced_k},
+      {.name = "flash2",
+       .title = "FlashAttention-2",
+       .summary = "Tiles of Q outermost and in parallel; O, m and l stay on chip, divided once at "
+                  "the end.",
+       .source = "arXiv 2307.08691, Algorithms 1 and 2",
+       .forward = flash2_forward_pass,
+       .backward = flash2_backward_pass,
+       .warps = WarpPartition::split_q},
+      {.name = "block_sparse",
+       .title = "Block-sparse FlashAttention",
+       .summary = "FlashAttention-1's loops; tile (i, j) is computed where the block mask has a 1.",
+       .source = "arXiv 2205.14135, Algorithm 5",
+       .forward = block_sparse_forward_pass,
+       .backward = block_sparse_backward_pass,
+       .takes_block_mask = true,
+       .carries_output = true,
+       .warps = WarpPartition::sliced_k},
+      {.name = "block_sparse2",
+       .title = "Block-sparse FlashAttention-2",
+       .summary =
+           "FlashAttention-2's loops; a row tile visits the tiles that its block mask lists.",
+       .source = "arXiv 2205.14135, section 3.3, in the loop order of 2307.08691",
+       .forward = block_sparse2_forward_pass,
+       .backward = block_sparse2_backward_pass,
+       .takes_block_mask = true,
+       .warps = WarpPartition::split_q},
+      {.name = "split_kv",
+       .title = "Split-KV decoding",
+       .summary = "For few queries: a thread block for each split of the keys, then their sum.",
+       .source = "Flash-Decoding; arXiv 2307.08691, Algorithm 1, for each split",
+       .forward = split_kv_forward_pass,
+       .backward = nullptr,
+       .warps = WarpPartition::split_q,
+       .splits_keys = true},
   };
   return kAlgorithms;
 }

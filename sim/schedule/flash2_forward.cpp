@@ -46,8 +46,7 @@ constexpr PseudoLine kPseudoCode[] = {
 
 }  // namespace
 
-void flash2_forward(const TileGrid& g, Index block, Program& program) {
-  const auto i = static_cast<std::int32_t>(block);
+void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, Program& program) {
   program.at(load_q);
   program.load(g.Q(i));
   program.at(start);
@@ -55,7 +54,7 @@ void flash2_forward(const TileGrid& g, Index block, Program& program) {
   program.fill_zero(g.l(i));
   program.fill_minus_inf(g.m(i));
 
-  for (const std::int32_t j : g.column_tiles_for(i)) {
+  for (const std::int32_t j : g.column_tiles_for(i).within(columns)) {
     if (g.empty(i, j)) continue;
     program.at(load_kv);
     program.load(g.K(j));  // into its slot: the tile before it is poisoned
@@ -83,6 +82,11 @@ void flash2_forward(const TileGrid& g, Index block, Program& program) {
   program.at(finish_lse);
   program.log_sum_exp(g.LSE(i), last_use(g.m(i)), last_use(g.l(i)));
   program.at(write_back);
+}
+
+void flash2_forward(const TileGrid& g, Index block, Program& program) {
+  const auto i = static_cast<std::int32_t>(block);
+  flash2_sweep(g, i, g.column_tiles(), program);
   program.store(last_use(g.O(i)));
   program.store(last_use(g.LSE(i)));
 }

@@ -31,6 +31,8 @@ std::string indices(const Tile& tile, Print print) {
     case TensorLayout::query_by_one:
       return print(tile.i);
     case TensorLayout::query_by_key:
+    case TensorLayout::query_by_split_d:
+    case TensorLayout::query_by_split:
       break;
   }
   if (tile.j == kAllColumns) return print(tile.i);
@@ -61,6 +63,10 @@ std::string tensor_name(Tensor tensor) {
       return "dV (each head)";
     case Tensor::P_drop:
       return "P~";
+    case Tensor::O_split:
+      return "O (split)";
+    case Tensor::LSE_split:
+      return "LSE (split)";
     default:
       return std::string(to_string(tensor));
   }

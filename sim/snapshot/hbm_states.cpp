@@ -12,7 +12,7 @@ enum class Origin { input, stored_by_pass, never_stored };
 HbmTensorState tiled(Tensor tensor, const RunInfo& info, const StoreHistory& history) {
   HbmTensorState state;
   state.tensor = tensor;
-  state.shape = tensor_shape(tensor, info.problem);
+  state.shape = tensor_shape(tensor, info.problem, info.options.splits);
   state.bytes = state.shape.elems() * element_bytes(tensor, info.problem.dtype);
   if (history.tile_rows > 0) {
     state.tile_rows = history.tile_rows;
@@ -62,9 +62,10 @@ std::vector<HbmTensorState> hbm_states(const RunInfo& info,
   for (const Tensor tensor : {Tensor::Q, Tensor::K, Tensor::V}) add(tensor, Origin::input);
 
   // What the pass stores; what it reads without storing it, an earlier pass left
-  for (const Tensor tensor : {Tensor::S, Tensor::P, Tensor::O_carry, Tensor::O, Tensor::l,
-                              Tensor::m, Tensor::LSE, Tensor::dO, Tensor::D, Tensor::dP, Tensor::dS,
-                              Tensor::dQ_accum, Tensor::dQ, Tensor::dK, Tensor::dV}) {
+  for (const Tensor tensor :
+       {Tensor::S, Tensor::P, Tensor::O_carry, Tensor::O, Tensor::l, Tensor::m, Tensor::O_split,
+        Tensor::LSE_split, Tensor::LSE, Tensor::dO, Tensor::D, Tensor::dP, Tensor::dS,
+        Tensor::dQ_accum, Tensor::dQ, Tensor::dK, Tensor::dV}) {
     if (history(tensor).tile_rows > 0) {
       add(tensor, Origin::stored_by_pass);
     } else if (of(info.head_bytes, tensor).read_bytes > 0) {

@@ -85,7 +85,7 @@ void RunRecorder::note_score_tile(const Tile& tile) {
 
 void RunRecorder::note_store(const TileOp& op) {
   const Tile& tile = op.dest_tiles[0];
-  const Shape whole = tensor_shape(tile.tensor, info_.problem);
+  const Shape whole = tensor_shape(tile.tensor, info_.problem, info_.options.splits);
   StoreHistory& history = stores[static_cast<std::size_t>(tile.tensor)];
   if (history.tile_rows == 0) {
     const Shape slot = grid_->slot_shape(tile);

@@ -131,7 +131,7 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
   info->totals = std::move(report).value();
   info->tiling = info->totals.tiling;
   info->gpu = request.simulation.gpu;
-  info->options = schedule_options(request.simulation);
+  info->options = schedule_options(request.simulation, info->tiling);
   info->options.heads_per_kv_head = 1;  // one head is shown, with its own part of dK and dV
   info->pass = make_pass(*info->algorithm, request.simulation.pass, info->options);
   info->first_backward = request.simulation.pass == PassKind::backward

@@ -29,7 +29,7 @@ using Keys = std::vector<std::string>;
 TEST(Simulate, DocumentHasExactlyTheKeysOfTheContract) {
   const ordered_json document = simulated("--algorithm flash2 --seq-len 100 --check");
   EXPECT_EQ(keys(document), (Keys{"schema", "problem", "algorithm", "pass", "tiling", "gpu",
-                                  "traffic", "flops", "memory", "time", "accuracy"}));
+                                  "traffic", "flops", "memory", "warps", "time", "accuracy"}));
   EXPECT_EQ(document["schema"], "attnscope.simulation/1");
   EXPECT_EQ(keys(document["tiling"]), (Keys{"Br", "Bc"}));
   EXPECT_EQ(keys(document["traffic"]), (Keys{"paper", "requested", "dram"}));

@@ -76,6 +76,7 @@ TEST(DefaultTiling, IsTheLargestMultipleOfSixteenThatFits) {
 TEST(DefaultTiling, ExistsForEveryLengthOfRow) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      if (pass == PassKind::backward && !algorithm.has_backward()) continue;
       for (const Index N : {1, 1024, 1025, 32768, 32769, 131072, 1048576}) {
         SimulationRequest request = base_request();
         request.algorithm = algorithm.name;

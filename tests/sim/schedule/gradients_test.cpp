@@ -64,8 +64,15 @@ SimulationRequest request_for(const Case& c, std::string_view algorithm, DType d
 
 class EveryBackwardSchedule : public testing::TestWithParam<Case> {};
 
+/// The algorithms of the catalog that have a backward pass.
+std::vector<Algorithm> algorithms_with_backward() {
+  std::vector<Algorithm> all(algorithms().begin(), algorithms().end());
+  std::erase_if(all, [](const Algorithm& algorithm) { return !algorithm.has_backward(); });
+  return all;
+}
+
 TEST_P(EveryBackwardSchedule, EqualsTheReference) {
-  for (const Algorithm& algorithm : algorithms()) {
+  for (const Algorithm& algorithm : algorithms_with_backward()) {
     for (const Carry carry : {Carry::problem, Carry::fp32}) {
       SimulationRequest request = request_for(GetParam(), algorithm.name, DType::fp32);
       request.carry = carry;
@@ -83,7 +90,7 @@ TEST_P(EveryBackwardSchedule, EqualsTheReference) {
 }
 
 TEST_P(EveryBackwardSchedule, ChangesOnlyTheRoundingOfDqWithTheOrderOfThreadBlocks) {
-  for (const Algorithm& algorithm : algorithms()) {
+  for (const Algorithm& algorithm : algorithms_with_backward()) {
     const SimulationRequest request = request_for(GetParam(), algorithm.name, DType::fp32);
     const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
     const auto ascending = simulate_numbers(request, inputs, {});
@@ -167,7 +174,7 @@ TEST_P(BackwardTraffic, Flash2AddsDqAtomicallyInFp32) {
 
 TEST_P(BackwardTraffic, MatrixProductsAreTenNNdWhereRecomputedAndEightWhereStored) {
   for (const Case& c : kShapes) {
-    for (const Algorithm& algorithm : algorithms()) {
+    for (const Algorithm& algorithm : algorithms_with_backward()) {
       const SimulationReport report = simulate(request_for(c, algorithm.name, GetParam())).value();
       const Index products = algorithm.name == "standard" ? 8 : 10;
       EXPECT_EQ(report.matmul_flops, products * 2 * c.heads * c.N * c.N_kv * c.d) << algorithm.name;
@@ -180,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(EveryType, BackwardTraffic,
                          [](const auto& test) { return std::string(to_string(test.param)); });
 
 TEST(Passes, BothIsTheSumOfForwardAndBackward) {
-  for (const Algorithm& algorithm : algorithms()) {
+  for (const Algorithm& algorithm : algorithms_with_backward()) {
     SimulationRequest request =
         request_for({100, 70, 16, {16, 16}, Mask::causal(), 4, 2}, algorithm.name, DType::bf16);
     request.pass = PassKind::forward;

@@ -14,7 +14,9 @@ SimulationReport counted(const AttentionProblem& problem, std::string_view algor
   SimulationRequest request;
   request.problem = problem;
   request.algorithm = algorithm;
-  request.pass = pass;
+  const Algorithm& chosen = *find_algorithm(algorithm);
+  request.pass = chosen.has_backward() ? pass : PassKind::forward;
+  request.splits = chosen.splits_keys ? 2 : 0;  // the default follows the batch
   request.tiling = Tiling{32, 48};
   request.gpu = load_gpu("h200").value();
   request.allow_overflow = true;

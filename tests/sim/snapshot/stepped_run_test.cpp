@@ -129,6 +129,7 @@ std::vector<Walked> walked() {
   std::vector<Walked> all;
   for (const Algorithm& algorithm : algorithms()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
+      if (pass != PassKind::forward && !algorithm.has_backward()) continue;
       all.push_back({algorithm.name, pass});
     }
   }

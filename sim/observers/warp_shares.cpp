@@ -1,0 +1,158 @@
+#include "sim/observers/warp_shares.h"
+
+#include <algorithm>
+
+#include "reference/check.h"
+#include "sim/observers/occupancy.h"
+
+namespace attnscope {
+
+std::string_view to_string(WarpPartition partition) {
+  return partition == WarpPartition::split_q ? "split-q" : "sliced-k";
+}
+
+std::optional<WarpPartition> parse_warp_partition(std::string_view name) {
+  for (const WarpPartition partition : {WarpPartition::split_q, WarpPartition::sliced_k}) {
+    if (name == to_string(partition)) return partition;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+bool is_score(const Tile& tile) {
+  return layout_of(tile.tensor) == TensorLayout::query_by_key;
+}
+
+/// A reduction over the keys of a tile: its source is a tile of S or P, its result one number a
+/// row.
+bool reduces_keys(const TileOp& op) {
+  switch (op.kind) {
+    case OpKind::row_max:
+    case OpKind::running_max:
+    case OpKind::row_sum:
+    case OpKind::add_row_sum:
+      return is_score(op.source_tiles[0]);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void WarpUses::add(const Tile& tile, WarpSpread spread, WarpAccess access) {
+  ATTNSCOPE_CHECK(count_, <, uses_.size());
+  uses_[count_++] = {tile, spread, access};
+}
+
+/// A tile in registers, where the partition puts it.
+void WarpUses::add_held(const Tile& tile) {
+  WarpSpread spread = WarpSpread::by_rows;
+  if (partition_ == WarpPartition::sliced_k) {
+    if (is_score(tile)) spread = WarpSpread::by_columns;
+    if (layout_of(tile.tensor) == TensorLayout::query_by_one) spread = WarpSpread::whole;
+  }
+  add(tile, spread, WarpAccess::holds);
+}
+
+/// S = Q K^T, or O += P V.
+void WarpUses::add_product(const TileOp& op) {
+  const bool sliced = partition_ == WarpPartition::sliced_k;
+  const auto [of_rows, of_keys] = std::pair(op.source_tiles[0], op.source_tiles[1]);
+  if (op.kind == OpKind::scores) {
+    add(of_rows, sliced ? WarpSpread::whole : WarpSpread::by_rows, WarpAccess::reads);
+  } else {
+    add_held(of_rows);
+  }
+  // K and V have a row for each key
+  add(of_keys, sliced ? WarpSpread::by_rows : WarpSpread::whole, WarpAccess::reads);
+  if (op.kind == OpKind::accumulate && sliced) {
+    add(op.dest_tiles[0], WarpSpread::whole, WarpAccess::writes_part);
+    add(op.dest_tiles[0], WarpSpread::by_rows, WarpAccess::reads_parts);
+  }
+  add_held(op.dest_tiles[0]);
+}
+
+void WarpUses::add_reduction(const TileOp& op) {
+  add_held(op.source_tiles[0]);
+  if (partition_ == WarpPartition::sliced_k) {
+    add(op.dest_tiles[0], WarpSpread::whole, WarpAccess::writes_part);
+    add(op.dest_tiles[0], WarpSpread::whole, WarpAccess::reads_parts);
+  }
+  for (const Tile& dest : op.dests()) add_held(dest);
+}
+
+WarpUses::WarpUses(const TileOp& op, WarpPartition partition) : partition_(partition) {
+  if (op.kind == OpKind::load) {
+    const Tile& to = op.dest_tiles[0];
+    if (on_chip_space(to) == OnChipSpace::shared) {
+      add(to, WarpSpread::by_rows, WarpAccess::loads);
+    } else {
+      add_held(to);
+    }
+    return;
+  }
+  if (op.kind == OpKind::scores || op.kind == OpKind::accumulate) {
+    add_product(op);
+    return;
+  }
+  if (reduces_keys(op)) {
+    add_reduction(op);
+    return;
+  }
+  for (const Tile& source : op.sources()) add_held(source);
+  for (const Tile& dest : op.dests()) {
+    if (dest.on_chip()) add_held(dest);
+  }
+}
+
+KeyRange warp_part(Index count, Index warp, Index warps) {
+  const Index each = ceil_div(count, warps);
+  return {std::min(warp * each, count), std::min((warp + 1) * each, count)};
+}
+
+namespace {
+
+/// Warps that have a part of `count` rows or columns.
+Index parts_of(Index count, Index warps) {
+  return ceil_div(count, ceil_div(count, warps));
+}
+
+}  // namespace
+
+Index computing_warps(const Tile& S, const TileGrid& grid, const WarpLayout& layout) {
+  const Index split =
+      layout.partition == WarpPartition::split_q ? grid.rows_of(S.i) : grid.cols_of(S.j);
+  return parts_of(split, layout.warps);
+}
+
+Index WarpShare::moved_elems() const {
+  return use.access == WarpAccess::holds ? 0 : rows.size() * cols.size() * parts;
+}
+
+std::vector<WarpShare> warp_shares(const TileOp& op, const TileGrid& grid,
+                                   const WarpLayout& layout) {
+  // A product or reduction concerns the warps that have a part of S; a load concerns all
+  Index computing = layout.warps;
+  for (const WarpUse& use : WarpUses(op, layout.partition)) {
+    if (is_score(use.tile)) computing = computing_warps(use.tile, grid, layout);
+  }
+
+  std::vector<WarpShare> shares;
+  for (const WarpUse& use : WarpUses(op, layout.partition)) {
+    const Shape shape = grid.shape(use.tile);
+    const bool combines = use.access == WarpAccess::reads_parts;
+    const Index warps = use.access == WarpAccess::loads ? layout.warps : computing;
+    for (Index warp = 0; warp < warps; ++warp) {
+      WarpShare share{warp, use, {0, shape.rows}, {0, shape.cols}, combines ? computing : 1};
+      // Rows that every computing warp adds up are cut among those warps; others by the layout
+      const Index cut = combines ? computing : layout.warps;
+      if (use.spread == WarpSpread::by_rows) share.rows = warp_part(shape.rows, warp, cut);
+      if (use.spread == WarpSpread::by_columns) share.cols = warp_part(shape.cols, warp, cut);
+      if (share.rows.size() > 0 && share.cols.size() > 0) shares.push_back(share);
+    }
+  }
+  return shares;
+}
+
+}  // namespace attnscope

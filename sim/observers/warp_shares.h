@@ -1,0 +1,82 @@
+/// What each warp of a thread block reads, holds and exchanges in one operation of the forward
+/// pass, under a WarpLayout (arXiv 2307.08691, section 3.3).
+///
+/// split_q: a warp reads its rows of Q_i and all of K_j and V_j, and holds its rows of S, P, O and
+/// of the statistics; warps exchange nothing.
+/// sliced_k: a warp reads all of Q_i and its slice of K_j and V_j, and holds its columns of S and P
+/// and all statistics. What is reduced over the keys (row maxima, row sums, P V) goes through
+/// shared memory in fp32: every warp writes its part, a barrier, then the parts are read. Every
+/// warp reads all parts of a statistic; the parts of O are read by the warp that adds up those
+/// rows.
+///
+/// Loads into shared memory are made by all warps together. P stays in the registers of the warp
+/// that made it. Stores to HBM leave from registers.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "sim/ops/tile_grid.h"
+#include "sim/ops/warp_partition.h"
+
+namespace attnscope {
+
+/// How a tile lies over the warps: cut by rows, cut by columns, or whole for each.
+enum class WarpSpread : std::uint8_t { by_rows, by_columns, whole };
+
+enum class WarpAccess : std::uint8_t {
+  holds,        ///< in its registers
+  loads,        ///< writes the tile to shared memory, as its part of a load from HBM
+  reads,        ///< reads the tile from shared memory
+  writes_part,  ///< writes its partial result to the exchange buffer of the tile
+  reads_parts,  ///< reads the partial results of all warps from there
+};
+
+/// One tile of an operation, for all warps.
+struct WarpUse {
+  Tile tile;
+  WarpSpread spread = WarpSpread::by_rows;
+  WarpAccess access = WarpAccess::holds;
+};
+
+/// The uses of an operation, in the order in which they happen.
+class WarpUses {
+ public:
+  WarpUses(const TileOp& op, WarpPartition partition);
+  const WarpUse* begin() const { return uses_.data(); }
+  const WarpUse* end() const { return uses_.data() + count_; }
+
+ private:
+  void add(const Tile& tile, WarpSpread spread, WarpAccess access);
+  void add_held(const Tile& tile);
+  void add_product(const TileOp& op);
+  void add_reduction(const TileOp& op);
+
+  WarpPartition partition_;
+  std::array<WarpUse, 8> uses_;
+  std::size_t count_ = 0;
+};
+
+/// The part of `count` rows or columns that a warp has: equal parts, the last ones short or empty.
+KeyRange warp_part(Index count, Index warp, Index warps);
+/// Warps that have a part of the tile (i, j) of S: those that compute.
+Index computing_warps(const Tile& S, const TileGrid& grid, const WarpLayout& layout);
+
+/// One warp's share of a tile: rows [rows.begin, rows.end) and columns of the tile, counted from
+/// its first; `parts` partial results of each element where access is reads_parts, else 1.
+struct WarpShare {
+  Index warp = 0;
+  WarpUse use;
+  KeyRange rows;
+  KeyRange cols;
+  Index parts = 1;
+  /// Elements that move between the warp and shared memory; 0 when it only holds them.
+  Index moved_elems() const;
+};
+
+/// Every warp's shares, use by use; shares without elements are left out. For the screen: the
+/// counter (warp_counter.h) adds up the same uses.
+std::vector<WarpShare> warp_shares(const TileOp& op, const TileGrid& grid,
+                                   const WarpLayout& layout);
+
+}  // namespace attnscope

@@ -1,0 +1,30 @@
+/// How the warps of a thread block divide the scores of a tile among them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "reference/attention_problem.h"
+
+namespace attnscope {
+
+/// FlashAttention-2 (arXiv 2307.08691), section 3.3 and Figure 3:
+///   split_q    each warp has its own query rows, and all keys: FlashAttention-2;
+///   sliced_k   each warp has its own keys, and all query rows: FlashAttention-1.
+enum class WarpPartition : std::uint8_t { split_q, sliced_k };
+
+/// "split-q", "sliced-k".
+std::string_view to_string(WarpPartition partition);
+std::optional<WarpPartition> parse_warp_partition(std::string_view name);
+
+struct WarpLayout {
+  WarpPartition partition = WarpPartition::split_q;
+  Index warps = 4;  ///< of a thread block
+  bool operator==(const WarpLayout&) const = default;
+};
+
+/// Most warps of a thread block: 1024 threads.
+inline constexpr Index kMaxWarps = 32;
+
+}  // namespace attnscope

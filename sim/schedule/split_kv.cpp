@@ -1,0 +1,147 @@
+#include "sim/schedule/split_kv.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/schedule/flash2_forward.h"
+#include "sim/schedule/pseudo_code.h"
+
+namespace attnscope {
+
+namespace {
+
+// clang-format off
+enum CombineLine : std::uint8_t {
+  for_rows, start, for_splits, load_lse, update_m, update_l, load_o, update_o, finish_o, finish_lse,
+  write_back,
+};
+// clang-format on
+
+constexpr PseudoLine kCombinePseudoCode[] = {
+    {0, "for each row tile i, in parallel", "Rows are independent.", true},
+    {1, "O_i = 0; l_i = 0; m_i = -inf", "No split has been seen yet."},
+    {1, "for each split s", "The splits are to this launch what column tiles are to a sweep.",
+     true},
+    {2, "load LSE_i^s", "One number a row stands for all keys of the split."},
+    {2,
+     "m_prev = m_i; m_i = max(m_prev, LSE_i^s); alpha = exp(m_prev - m_i); beta = exp(LSE_i^s - "
+     "m_i)",
+     "The online softmax once more: LSE_i^s takes the place of a score."},
+    {2, "l_i = alpha · l_i + beta", "The sum of exp(S) over the split is exp(LSE_i^s)."},
+    {2, "load O_i^s", "The split's normalised output, in fp32."},
+    {2, "O_i = alpha · O_i + beta · O_i^s", "Each split's output, by its share of the sum."},
+    {1, "O_i = O_i / l_i", "One division at the end."},
+    {1, "LSE_i = m_i + log l_i", "The log-sum-exp over all keys."},
+    {1, "store O_i, LSE_i", "What the caller asked for."},
+};
+
+Tile split_tile(Tensor tensor, std::int32_t i, std::int32_t s) {
+  return {tensor, 1, false, i, s};
+}
+
+void split_kv_partial(const TileGrid& g, Index block, Program& program) {
+  const auto splits = static_cast<std::int32_t>(g.options().splits);
+  const auto i = static_cast<std::int32_t>(block / splits);
+  const auto s = static_cast<std::int32_t>(block % splits);
+  flash2_sweep(g, i, column_tiles_of_split(g, s), program);
+  program.store(last_use(g.O(i)), split_tile(Tensor::O_split, i, s).in_hbm());
+  program.store(last_use(g.LSE(i)), split_tile(Tensor::LSE_split, i, s).in_hbm());
+}
+
+void split_kv_combine(const TileGrid& g, Index block, Program& program) {
+  const auto i = static_cast<std::int32_t>(block);
+  const Tile beta = g.row_tile(Tensor::beta, i);
+  program.at(start);
+  program.fill_zero(g.O(i));
+  program.fill_zero(g.l(i));
+  program.fill_minus_inf(g.m(i));
+  for (std::int32_t s = 0; s < g.options().splits; ++s) {
+    const Tile LSE = split_tile(Tensor::LSE_split, i, s);
+    const Tile O = split_tile(Tensor::O_split, i, s);
+    program.at(load_lse);
+    program.load(LSE);
+    program.at(update_m);
+    program.running_max(g.m(i), g.alpha(i), LSE);
+    program.exp(beta, last_use(LSE), g.m(i));
+    program.at(update_l);
+    program.rescale(g.l(i), g.alpha(i));
+    program.add(g.l(i), beta);
+    program.at(load_o);
+    program.load(O);
+    program.at(update_o);
+    program.rescale(g.O(i), last_use(g.alpha(i)));
+    program.rescale(O, last_use(beta));
+    program.add(g.O(i), last_use(O));
+  }
+  program.at(finish_o);
+  program.normalize(g.O(i), g.l(i));
+  program.at(finish_lse);
+  program.log_sum_exp(g.LSE(i), last_use(g.m(i)), last_use(g.l(i)));
+  program.at(write_back);
+  program.store(last_use(g.O(i)));
+  program.store(last_use(g.LSE(i)));
+}
+
+/// FlashAttention-2's sweep, over the column tiles of one split.
+PseudoCode partial_pseudo_code() {
+  PseudoCode lines = copy_of(flash2_forward_pass({}).launches.front().pseudo_code);
+  replace_line(lines, "for each row tile i, in parallel",
+               "for each row tile i and split s, in parallel",
+               "With few queries there are few row tiles: the splits give every SM work.");
+  replace_line(lines, "for each column tile j that row tile i sees",
+               "for each column tile j of split s that row tile i sees",
+               "A thread block sweeps over its part of the keys alone.");
+  replace_line(lines, "LSE_i = m_i + log l_i", "LSE_i^s = m_i + log l_i",
+               "What the combining launch needs to weigh this part against the others.");
+  replace_line(lines, "store O_i, LSE_i", "store O_i^s, LSE_i^s in fp32",
+               "The part of the answer that these keys give.");
+  return lines;
+}
+
+}  // namespace
+
+TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s) {
+  const auto each = static_cast<std::int32_t>(ceil_div(g.Tc(), g.options().splits));
+  return {std::min(s * each, g.Tc()), std::min((s + 1) * each, g.Tc())};
+}
+
+Index default_splits(const AttentionProblem& problem, const Tiling& tiling, Index sm_count) {
+  const Index blocks = problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
+  const Index Tc = ceil_div(problem.N_kv, tiling.Bc);
+  if (5 * blocks >= 4 * sm_count) return 1;
+
+  // How full the SMs are over all waves of thread blocks
+  const auto fullness = [&](Index splits) {
+    const double waves = static_cast<double>(blocks * splits) / static_cast<double>(sm_count);
+    return waves / std::ceil(waves);
+  };
+  constexpr Index kMostSplits = 128;
+  constexpr double kGoodEnough = 0.85;
+  const Index most = std::min({kMostSplits, sm_count, Tc});
+  double best = 0;
+  for (Index splits = 1; splits <= most; ++splits) best = std::max(best, fullness(splits));
+  for (Index splits = 1; splits <= most; ++splits) {
+    // Two numbers of splits with equally long splits: the smaller has no empty one
+    const bool shorter = splits == 1 || ceil_div(Tc, splits) < ceil_div(Tc, splits - 1);
+    if (shorter && fullness(splits) >= kGoodEnough * best) return splits;
+  }
+  return 1;
+}
+
+Pass split_kv_forward_pass(const ScheduleOptions& /*options*/) {
+  static const PseudoCode partial_lines = partial_pseudo_code();
+  return {.launches = {{.name = "partial",
+                        .grid = plain_grid,
+                        .blocks_per_head =
+                            [](const TileGrid& g) { return g.Tr() * g.options().splits; },
+                        .program = split_kv_partial,
+                        .pseudo_code = partial_lines},
+                       {.name = "combine",
+                        .grid = plain_grid,
+                        .blocks_per_head = block_per_row_tile,
+                        .program = split_kv_combine,
+                        .pseudo_code = kCombinePseudoCode}},
+          .initial_values = {}};
+}
+
+}  // namespace attnscope

@@ -1,0 +1,27 @@
+/// Split-KV decoding (Flash-Decoding, as flash-attention's split-KV kernels do it): for few
+/// queries, the keys are split over thread blocks as well, because row tiles alone would leave most
+/// SMs idle.
+#pragma once
+
+#include "sim/schedule/algorithm.h"
+
+namespace attnscope {
+
+/// "partial", the program of one thread block: row tile i and split s of one head,
+/// FlashAttention-2's sweep over the column tiles of split s alone. O and LSE of that part go to
+/// HBM in fp32 (O_split [N, splits, d], LSE_split [N, splits]); a split without a visible key gives
+/// O = 0 and LSE = -inf. "combine": row tile i; the online softmax over the splits, with LSE_i^s as
+/// the scores. Per head: reads splits N d + 2 d (keys visited by each row tile) elements, then
+/// splits (N d + N) in fp32; writes as many in fp32, then N d elements and N statistics. Forward
+/// only: training has queries enough.
+Pass split_kv_forward_pass(const ScheduleOptions& options);
+
+/// The column tiles of split s: equally many consecutive ones, the last split's may be fewer.
+TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s);
+
+/// The number of splits that fills the SMs, as Flash-Decoding chooses it: 1 where the row tiles of
+/// all heads keep four SMs in five busy, else the fewest splits whose last wave of thread blocks is
+/// at least 85 % as full as with the best number. At most 128, and one column tile each.
+Index default_splits(const AttentionProblem& problem, const Tiling& tiling, Index sm_count);
+
+}  // namespace attnscope

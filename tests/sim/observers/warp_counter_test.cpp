@@ -1,0 +1,205 @@
+/// What the warps of a thread block move through shared memory, against closed forms (arXiv
+/// 2307.08691, section 3.3): FlashAttention-2's split of the queries exchanges nothing,
+/// FlashAttention-1's split of the keys exchanges row statistics and partial sums of O.
+
+#include "sim/observers/warp_counter.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "sim/observers/occupancy.h"
+#include "sim/schedule/catalog.h"
+#include "sim/schedule/run_pass.h"
+
+namespace attnscope {
+namespace {
+
+AttentionProblem problem_of(Index N, Index N_kv, Index d, const Mask& mask = Mask::none()) {
+  return {.N = N, .N_kv = N_kv, .d = d, .dtype = DType::bf16, .mask = mask};
+}
+
+WarpTraffic counted(std::string_view algorithm, const AttentionProblem& problem,
+                    const Tiling& tiling, const WarpLayout& layout) {
+  WarpCounter counter(layout);
+  Observer* const observers[] = {&counter};
+  run_head(find_algorithm(algorithm)->forward({}), {problem, tiling, {}, {}}, 0, 0, observers);
+  return counter.launches().at(0);
+}
+
+struct Shape3 {
+  Index N, N_kv, d;
+  Tiling tiling;
+};
+
+const Shape3 kShapes[] = {
+    {256, 256, 64, {64, 64}},
+    {256, 384, 128, {64, 128}},
+    {1024, 512, 32, {128, 64}},
+    {300, 200, 64, {64, 64}},  // ragged: the last tiles are short
+};
+
+/// Warps that compute in each tile of `cut` of `count` elements, summed over the tiles with a
+/// weight.
+template <typename Weight>
+Index sum_over_tiles(Index count, Index cut, Weight weight) {
+  Index sum = 0;
+  for (Index begin = 0; begin < count; begin += cut) sum += weight(std::min(cut, count - begin));
+  return sum;
+}
+
+Index computing(Index count, Index warps) {
+  return ceil_div(count, ceil_div(count, warps));
+}
+
+TEST(WarpCounter, SplitQReadsTheKeysOnceForEachWarpAndExchangesNothing) {
+  for (const Shape3& s : kShapes) {
+    for (const Index W : {1, 4, 8}) {
+      const WarpTraffic traffic =
+          counted("flash2", problem_of(s.N, s.N_kv, s.d), s.tiling, {WarpPartition::split_q, W});
+      const Index e = 2;
+      const Index Tr = ceil_div(s.N, s.tiling.Br);
+      const Index Tc = ceil_div(s.N_kv, s.tiling.Bc);
+      const Index kv_reads = sum_over_tiles(
+          s.N, s.tiling.Br, [&](Index rows) { return computing(rows, W) * 2 * s.N_kv * s.d * e; });
+      EXPECT_EQ(traffic.shared_read_bytes, Tc * s.N * s.d * e + kv_reads);
+      EXPECT_EQ(traffic.shared_write_bytes, s.N * s.d * e + Tr * 2 * s.N_kv * s.d * e);
+      EXPECT_EQ(traffic.exchange_read_bytes, 0);
+      EXPECT_EQ(traffic.exchange_write_bytes, 0);
+      // Before the first product; then before K_j is overwritten and before it is read
+      EXPECT_EQ(traffic.barriers, W == 1 ? 0 : Tr * (2 * Tc - 1));
+    }
+  }
+}
+
+TEST(WarpCounter, SlicedKReadsTheKeysOnceAndExchangesStatisticsAndPartsOfO) {
+  for (const Shape3& s : kShapes) {
+    for (const Index W : {1, 4, 8}) {
+      const WarpTraffic traffic =
+          counted("flash1", problem_of(s.N, s.N_kv, s.d), s.tiling, {WarpPartition::sliced_k, W});
+      const Index e = 2;
+      const Index Tr = ceil_div(s.N, s.tiling.Br);
+      const Index Tc = ceil_div(s.N_kv, s.tiling.Bc);
+      const auto over_columns = [&](auto weight) {
+        return sum_over_tiles(s.N_kv, s.tiling.Bc,
+                              [&](Index cols) { return weight(computing(cols, W)); });
+      };
+      // Row maxima, row sums and O, in fp32: written by each warp
+      const Index written = over_columns([&](Index w) { return w * s.N * (2 + s.d) * 4; });
+      const Index read = over_columns([&](Index w) { return (2 * w * w + w * s.d) * s.N * 4; });
+      const Index q_reads = over_columns([&](Index w) { return w * s.N * s.d * e; });
+      EXPECT_EQ(traffic.exchange_write_bytes, written);
+      EXPECT_EQ(traffic.exchange_read_bytes, read);
+      EXPECT_EQ(traffic.shared_write_bytes, 2 * s.N_kv * s.d * e + Tc * s.N * s.d * e + written);
+      EXPECT_EQ(traffic.shared_read_bytes, q_reads + Tr * 2 * s.N_kv * s.d * e + read);
+      // Q_i is there; maxima; sums; O
+      EXPECT_EQ(traffic.barriers, W == 1 ? 0 : 4 * Tr * Tc);
+    }
+  }
+}
+
+TEST(WarpCounter, ThePartitionAloneMakesTheDifferenceInOneAlgorithm) {
+  const AttentionProblem problem = problem_of(1024, 1024, 64);
+  const WarpTraffic split = counted("flash2", problem, {64, 64}, {WarpPartition::split_q, 4});
+  const WarpTraffic sliced = counted("flash2", problem, {64, 64}, {WarpPartition::sliced_k, 4});
+  EXPECT_GT(sliced.shared_write_bytes, 4 * split.shared_write_bytes);
+  EXPECT_GT(sliced.shared_read_bytes, split.shared_read_bytes);
+  EXPECT_GT(sliced.barriers, 2 * split.barriers);
+}
+
+TEST(WarpCounter, TilesThatTheMaskEmptiesCostNothing) {
+  const WarpTraffic all = counted("flash2", problem_of(512, 512, 64), {64, 64}, {});
+  const WarpTraffic causal =
+      counted("flash2", problem_of(512, 512, 64, Mask::causal()), {64, 64}, {});
+  EXPECT_EQ(all.barriers, 8 * 15);
+  EXPECT_EQ(causal.barriers, 2 * 36 - 8);  // 36 tiles in 8 rows
+}
+
+/// Adds up the shares of every operation.
+class ShareSummer : public Observer {
+ public:
+  explicit ShareSummer(const WarpLayout& layout) : layout_(layout) {}
+  void begin_launch(std::string_view /*name*/, const TileGrid& grid) override { grid_ = &grid; }
+  void observe(std::span<const TileOp> ops) override {
+    for (const TileOp& op : ops) {
+      for (const WarpShare& share : warp_shares(op, *grid_, layout_)) add(share);
+    }
+  }
+  WarpTraffic traffic;
+
+ private:
+  void add(const WarpShare& share) {
+    const Index tile_bytes =
+        share.moved_elems() * on_chip_element_bytes(share.use.tile, grid_->problem().dtype);
+    const Index part_bytes = share.moved_elems() * 4;
+    switch (share.use.access) {
+      case WarpAccess::holds:
+        EXPECT_EQ(share.moved_elems(), 0);
+        break;
+      case WarpAccess::loads:
+        traffic.shared_write_bytes += tile_bytes;
+        break;
+      case WarpAccess::reads:
+        traffic.shared_read_bytes += tile_bytes;
+        break;
+      case WarpAccess::writes_part:
+        traffic.shared_write_bytes += part_bytes;
+        traffic.exchange_write_bytes += part_bytes;
+        break;
+      case WarpAccess::reads_parts:
+        traffic.shared_read_bytes += part_bytes;
+        traffic.exchange_read_bytes += part_bytes;
+        break;
+    }
+  }
+  WarpLayout layout_;
+  const TileGrid* grid_ = nullptr;
+};
+
+TEST(WarpShares, AddUpToTheCountedTraffic) {
+  for (const char* algorithm : {"flash1", "flash2", "block_sparse", "block_sparse2"}) {
+    for (const WarpPartition partition : {WarpPartition::split_q, WarpPartition::sliced_k}) {
+      for (const Index N : {1, 100, 300}) {
+        const WarpLayout layout{partition, 4};
+        const AttentionProblem problem = problem_of(N, 200, 64, Mask::causal());
+        ShareSummer summer(layout);
+        Observer* const observers[] = {&summer};
+        run_head(find_algorithm(algorithm)->forward({}), {problem, {64, 48}, {}, {}}, 0, 0,
+                 observers);
+        WarpTraffic expected = counted(algorithm, problem, {64, 48}, layout);
+        expected.barriers = 0;
+        EXPECT_EQ(summer.traffic, expected) << algorithm << " N " << N;
+      }
+    }
+  }
+}
+
+TEST(WarpShares, CutTheScoresIntoDisjointPartsThatCoverThem) {
+  const AttentionProblem problem = problem_of(100, 90, 64);
+  const TileGrid grid(problem, {48, 32}, {});
+  const TileOp op{.kind = OpKind::scores,
+                  .dest_count = 1,
+                  .source_count = 2,
+                  .dest_tiles = {grid.S(2, 2)},
+                  .source_tiles = {grid.Q(2), grid.K(2)}};
+  for (const WarpPartition partition : {WarpPartition::split_q, WarpPartition::sliced_k}) {
+    std::map<std::pair<Index, Index>, int> held;
+    for (const WarpShare& share : warp_shares(op, grid, {partition, 4})) {
+      if (share.use.tile.tensor != Tensor::S) continue;
+      for (Index row = share.rows.begin; row < share.rows.end; ++row) {
+        for (Index col = share.cols.begin; col < share.cols.end; ++col) ++held[{row, col}];
+      }
+    }
+    EXPECT_EQ(held.size(), 4U * 26U);  // the ragged corner
+    for (const auto& [element, times] : held) EXPECT_EQ(times, 1);
+  }
+}
+
+TEST(WarpPartition, NamesRoundTrip) {
+  EXPECT_EQ(parse_warp_partition("split-q"), WarpPartition::split_q);
+  EXPECT_EQ(parse_warp_partition("sliced-k"), WarpPartition::sliced_k);
+  EXPECT_EQ(parse_warp_partition("split-k"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace attnscope

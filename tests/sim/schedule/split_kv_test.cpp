@@ -1,0 +1,145 @@
+/// Split-KV decoding equals the reference with any number of splits, in any order of thread blocks;
+/// its bytes equal their closed forms; it has no backward pass, and says so.
+
+#include "sim/schedule/split_kv.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "sim/schedule/catalog.h"
+#include "sim/simulation.h"
+#include "tests/support/tensor_assertions.h"
+
+namespace attnscope {
+namespace {
+
+using test::is_near;
+
+struct Case {
+  Index N, N_kv;
+  Tiling tiling;
+  Index splits;
+  Mask mask;
+  Index heads = 1, kv_heads = 1;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << fmt::format("N={} N_kv={} {}x{} {} splits {} heads={}/{}", c.N, c.N_kv, c.tiling.Br,
+                      c.tiling.Bc, c.splits, to_string(c.mask), c.heads, c.kv_heads);
+}
+
+SimulationRequest request_for(const Case& c) {
+  SimulationRequest request;
+  request.problem = {.batch = 2,
+                     .heads = c.heads,
+                     .kv_heads = c.kv_heads,
+                     .N = c.N,
+                     .N_kv = c.N_kv,
+                     .d = 8,
+                     .dtype = DType::fp32,
+                     .mask = c.mask};
+  request.algorithm = "split_kv";
+  request.tiling = c.tiling;
+  request.splits = c.splits;
+  request.gpu = load_gpu("h200").value();
+  request.allow_overflow = true;
+  return request;
+}
+
+class SplitKv : public testing::TestWithParam<Case> {};
+
+TEST_P(SplitKv, EqualsTheReferenceInAnyOrderOfThreadBlocks) {
+  const SimulationRequest request = request_for(GetParam());
+  for (const InputKind kind : {InputKind::gaussian, InputKind::needle}) {
+    const AttentionInputs inputs = make_inputs(request.problem, {kind, 7});
+    const auto result = simulate_numbers(request, inputs, {});
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    const ForwardResult reference = naive_forward(request.problem, inputs);
+    EXPECT_TRUE(is_near(result.value().output.O, reference.O, 1e-12));
+    EXPECT_TRUE(is_near(result.value().output.LSE, reference.LSE, 1e-12));
+    const auto shuffled =
+        simulate_numbers(request, inputs, {.order = {BlockOrder::Kind::shuffled, 3}});
+    ASSERT_TRUE(shuffled.ok());
+    EXPECT_EQ(shuffled.value().output.O, result.value().output.O);
+    EXPECT_EQ(shuffled.value().output.LSE, result.value().output.LSE);
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::window(40, 0)}) {
+    for (const Index splits : {1, 2, 3, 7}) {
+      for (const auto& [N, N_kv] : {std::pair<Index, Index>{1, 100}, {5, 130}, {40, 128}}) {
+        all.push_back({N, N_kv, {16, 16}, splits, mask});
+      }
+    }
+  }
+  all.push_back({1, 90, {16, 16}, 4, Mask::causal(), 6, 2});
+  all.push_back({90, 64, {16, 8}, 8, Mask::causal(), 4, 1});  // queries that see nothing
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(RaggedAndMasked, SplitKv, testing::ValuesIn(cases()));
+
+TEST(SplitKvTraffic, AddsThePartsOfEachSplit) {
+  for (const Case& c : {Case{1, 65536, {16, 128}, 16, Mask::none(), 8, 8},
+                        Case{100, 1000, {32, 48}, 5, Mask::none(), 3, 1}}) {
+    SimulationRequest request = request_for(c);
+    request.problem.dtype = DType::bf16;
+    const SimulationReport report = simulate(request).value();
+    const Index d = request.problem.d;
+    const Index heads = 2 * c.heads;
+    const Index Tr = ceil_div(c.N, c.tiling.Br);
+    const Index parts = c.splits * (c.N * d + c.N) * 4;
+    ASSERT_EQ(report.launches.size(), 2U);
+    EXPECT_EQ(
+        report.launches[0].requested,
+        (Bytes{heads * (c.splits * c.N * d * 2 + Tr * 2 * c.N_kv * d * 2), heads * parts, 0}));
+    EXPECT_EQ(report.launches[1].requested,
+              (Bytes{heads * parts, heads * (c.N * d * 2 + 4 * c.N), 0}));
+    EXPECT_EQ(report.launches[0].thread_blocks, heads * Tr * c.splits);
+    EXPECT_EQ(report.matmul_flops, heads * 4 * c.N * c.N_kv * d);
+    const Index io = 2 * heads * c.N * d * 2 + 2 * 2 * c.kv_heads * c.N_kv * d * 2;
+    EXPECT_EQ(report.peak_hbm_bytes, io + heads * (4 * c.N + parts));
+  }
+}
+
+TEST(SplitKvDefault, FillsTheSmsWithEquallyLongSplits) {
+  AttentionProblem problem{.batch = 1, .heads = 8, .kv_heads = 8, .N = 1, .N_kv = 65536, .d = 128};
+  // 15 splits make 120 thread blocks for 132 SMs: 91 %
+  EXPECT_EQ(default_splits(problem, {64, 128}, 132), 15);
+  problem.batch = 64;  // 512 thread blocks already
+  EXPECT_EQ(default_splits(problem, {64, 128}, 132), 1);
+  problem.batch = 1;
+  problem.N_kv = 256;  // two column tiles
+  EXPECT_LE(default_splits(problem, {64, 128}, 132), 2);
+  SimulationRequest request = request_for({1, 65536, {16, 128}, 0, Mask::none(), 8, 8});
+  request.problem.batch = 1;
+  EXPECT_EQ(simulate(request).value().splits,
+            default_splits(request.problem, {16, 128}, request.gpu.sm_count));
+}
+
+std::string refusal(const SimulationRequest& request) {
+  const auto report = simulate(request);
+  return report.ok() ? "accepted" : report.error().message;
+}
+
+TEST(SplitKvRequest, RefusesABackwardPassAndMoreSplitsThanTiles) {
+  SimulationRequest request = request_for({1, 100, {16, 16}, 8, Mask::none()});
+  EXPECT_EQ(refusal(request),
+            "8 splits of 7 column tiles of 16 keys; at most 7 splits, or smaller "
+            "tiles");
+  request.splits = 7;
+  EXPECT_EQ(refusal(request), "accepted");
+  for (const PassKind pass : {PassKind::backward, PassKind::both}) {
+    request.pass = pass;
+    EXPECT_EQ(refusal(request),
+              "split_kv is for decoding and has no backward pass; flash2 has one");
+  }
+  request.pass = PassKind::forward;
+  request.algorithm = "flash2";
+  EXPECT_EQ(refusal(request), "7 splits are for split_kv, at least 1 of them; this is flash2");
+}
+
+}  // namespace
+}  // namespace attnscope
