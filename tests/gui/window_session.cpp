@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 
 namespace attnscope::app {
 
@@ -15,7 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kMaxFrames = 3000;     // most of a minute: ends a session that went wrong
-constexpr auto kAnswerTime = 350ms;  // many frames, even on a busy machine
+constexpr auto kAnswerTime = 350ms;  // many frames, unless the machine is busy
+constexpr int kMaxCaptures = 60;     // longer than a sanitizer's slowest frame
 
 }  // namespace
 
@@ -59,6 +61,7 @@ WindowSession::WindowSession(int width, int height, const std::string& scene)
   longer.insert(longer.end(), {"--frames", std::to_string(kMaxFrames)});
   app_ = std::make_unique<Process>(longer, std::vector<std::string>{display_.setting()});
   std::this_thread::sleep_for(1500ms);
+  std::ignore = screenshot();
 }
 
 void WindowSession::do_and_wait(const std::string& command) {
@@ -94,10 +97,20 @@ void WindowSession::drag_to(const std::string& widget, float share) {
                   static_cast<int>(rect.center().x), x, y));
 }
 
-Picture WindowSession::screenshot() {
+Picture WindowSession::capture() {
   const std::string path = folder_ / "shot.png";
   do_and_wait("import -window root " + path);
   return read_picture(path);
+}
+
+Picture WindowSession::screenshot() {
+  Picture last = capture();
+  for (int captures = 1; captures < kMaxCaptures; ++captures) {
+    Picture next = capture();
+    if (next == last && count_colors(next) > 1) return next;  // one colour: the window is not there
+    last = std::move(next);
+  }
+  throw std::runtime_error("the picture on the screen never came to rest");
 }
 
 Rect WindowSession::rect_of(const std::string& widget) const {

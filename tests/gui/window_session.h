@@ -37,6 +37,9 @@ class WindowSession {
   void click(const std::string& widget);
   void click_at(const Rect& rect);
   void drag_to(const std::string& widget, float share);
+  /// The screen as it is, which may be between two pictures.
+  Picture capture();
+  /// The screen once it rests: the same twice in a row. Not for an app that plays.
   Picture screenshot();
 
   /// Where a widget is, by its name; as a fresh app of the same size and scene reports it.
