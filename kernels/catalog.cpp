@@ -38,6 +38,13 @@ constexpr std::array kCatalog{
                .honours_carry = false,
                .has_backward = true,
                .backward_source = "kernels/flash2/flash2_backward.cuh"},
+    KernelInfo{.name = "split_kv",
+               .algorithm = "split_kv",
+               .idea = "for few queries: the keys are cut into splits, each a thread block's; a "
+                       "second launch combines what they give",
+               .source = "kernels/split_kv/split_kv_partial.cuh",
+               .honours_carry = false,
+               .has_backward = false},
 };
 
 /// One line of the table of compiled instances.
@@ -66,6 +73,12 @@ constexpr std::array kFlash1Backward{
     CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 128}},
     CompiledTiling{64, {64, 128}},  CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 64}},
 };
+constexpr std::array kSplitKv{
+    CompiledTiling{16, {16, 128}},
+    CompiledTiling{32, {16, 128}},
+    CompiledTiling{64, {16, 128}},
+    CompiledTiling{128, {16, 64}},
+};
 constexpr std::array kCudaCore{
     CompiledTiling{16, {64, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 64}},
     CompiledTiling{64, {64, 64}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 64}},
@@ -74,6 +87,9 @@ constexpr std::array kCudaCore{
 constexpr std::array kHeadDims{Index{16}, Index{32}, Index{64}, Index{128}};
 
 std::span<const CompiledTiling> compiled_tilings(const KernelInfo& kernel, DType dtype) {
+  if (kernel.name == "split_kv") {
+    return dtype == DType::fp32 ? std::span<const CompiledTiling>() : kSplitKv;
+  }
   if (dtype == DType::fp32) return kCudaCore;
   if (kernel.name == "flash1") return kFlash1TensorCore;
   return kFlash2TensorCore;
@@ -159,6 +175,9 @@ std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index 
 std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& problem,
                               const std::optional<Tiling>& tiling, Carry carry) {
   if (auto error = validate(problem)) return invalid_request(std::move(*error));
+  if (kernel.name == "split_kv" && problem.dtype == DType::fp32) {
+    return invalid_request("dtype is fp32; kernel split_kv takes fp16 or bf16");
+  }
   if (kernel_tilings(kernel, problem.dtype, problem.d).empty()) {
     return invalid_request(
         fmt::format("head-dim is {}; kernel {} takes 16, 32, 64 or 128", problem.d, kernel.name));

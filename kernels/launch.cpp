@@ -54,8 +54,9 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const ForwardArgumen
   if (auto error = check_tensor("K", arguments.K, problem.d, problem.dtype)) return error;
   if (auto error = check_tensor("V", arguments.V, problem.d, problem.dtype)) return error;
   if (auto error = check_tensor("O", arguments.O, problem.d, problem.dtype)) return error;
-  if (kernel.name == "flash2" && arguments.LSE_dev == nullptr) {
-    return invalid_request("LSE is a null pointer; kernel flash2 always writes it");
+  if (always_writes_lse(kernel) && arguments.LSE_dev == nullptr) {
+    return invalid_request(
+        fmt::format("LSE is a null pointer; kernel {} always writes it", kernel.name));
   }
   return check_workspace(kernel, arguments.workspace_dev, arguments.workspace_bytes,
                          workspace_bytes(kernel, problem, arguments.carry));
@@ -96,6 +97,10 @@ std::optional<Error> guarded(const KernelInfo& kernel, Launches&& launches) {
 
 }  // namespace
 
+bool always_writes_lse(const KernelInfo& kernel) {
+  return kernel.name == "flash2" || kernel.name == "split_kv";
+}
+
 std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArguments& arguments) {
   const AttentionProblem& problem = arguments.problem;
   if (auto error = supports(kernel, problem, arguments.tiling, arguments.carry)) return error;
@@ -106,6 +111,8 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
     if (kernel.name == "standard") return launch_standard(arguments);
     if (kernel.name == "flash1") {
       launch_flash1(arguments, tiling);
+    } else if (kernel.name == "split_kv") {
+      launch_split_kv(arguments, tiling);
     } else {
       launch_flash2(arguments, tiling);
     }

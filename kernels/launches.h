@@ -10,11 +10,15 @@ namespace attnscope::kernels {
 /// The two of standard are unavailable when cuBLAS cannot be loaded.
 std::optional<Error> launch_standard(const ForwardArguments& arguments);
 void launch_flash1(const ForwardArguments& arguments, const Tiling& tiling);
+void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling);
 void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling);
 std::optional<Error> launch_standard_backward(const BackwardArguments& arguments,
                                               const Tiling& tiling);
 void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& tiling);
 void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling);
+
+/// Whether the kernel writes LSE on every call, so that ForwardArguments::LSE_dev must not be null.
+bool always_writes_lse(const KernelInfo& kernel);
 
 /// Runs one named launch between the caller's hooks.
 template <typename Arguments, typename Enqueue>

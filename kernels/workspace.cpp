@@ -1,6 +1,7 @@
 #include "kernels/workspace.h"
 
 #include "kernels/launch.h"
+#include "kernels/split_kv/splits.h"
 
 namespace attnscope::kernels {
 
@@ -21,6 +22,14 @@ Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry) {
           .l_offset = statistic_bytes,
           .O_offset = 2 * statistic_bytes,
           .bytes = 2 * statistic_bytes + align_up(O_bytes)};
+}
+
+SplitKvWorkspace split_kv_workspace(const AttentionProblem& problem, const Tiling& tiling) {
+  const Index rows = problem.batch * problem.heads * problem.N * most_splits(problem, tiling);
+  const std::size_t O_bytes =
+      align_up(static_cast<std::size_t>(rows * problem.d * size_bytes(DType::fp32)));
+  const std::size_t LSE_bytes = align_up(static_cast<std::size_t>(rows * kStatisticBytes));
+  return {.O_split_offset = 0, .LSE_split_offset = O_bytes, .bytes = O_bytes + LSE_bytes};
 }
 
 namespace {
@@ -67,6 +76,10 @@ std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& pr
                             Carry carry) {
   if (kernel.name == "standard") return standard_workspace(problem).bytes;
   if (kernel.name == "flash1") return flash1_workspace(problem, carry).bytes;
+  if (kernel.name == "split_kv") {
+    return split_kv_workspace(problem, kernel_tilings(kernel, problem.dtype, problem.d).front())
+        .bytes;
+  }
   return 0;
 }
 

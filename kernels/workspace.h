@@ -26,6 +26,13 @@ struct Flash1Workspace {
 };
 Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry);
 
+/// split_kv: O_split [B, H, N, splits, d] and LSE_split [B, H, N, splits] in fp32, for the most
+/// splits that any GPU asks for.
+struct SplitKvWorkspace {
+  std::size_t O_split_offset, LSE_split_offset, bytes;
+};
+SplitKvWorkspace split_kv_workspace(const AttentionProblem& problem, const Tiling& tiling);
+
 /// flash2, backward: dQ_accum [B, H, N, d] and D [B, H, N] in fp32; with grouped heads dK_heads and
 /// dV_heads [B, H, N_kv, d] in the problem's precision.
 struct Flash2BackwardWorkspace {

@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "kernels/launches.h"
 #include "kernels/measure/input_generator.h"
 #include "kernels/measure/stored_values.h"
 
@@ -114,8 +115,9 @@ ForwardArguments ForwardTensors::arguments(const Stream& stream, bool with_lse) 
   arguments.K = contiguous_view(K_, p.kv_heads, p.N_kv, p.d);
   arguments.V = contiguous_view(V_, p.kv_heads, p.N_kv, p.d);
   arguments.O = contiguous_view(O_, p.heads, p.N, p.d);
-  const bool always_writes_lse = request_.kernel->name == "flash2";
-  if (with_lse || always_writes_lse) arguments.LSE_dev = static_cast<float*>(LSE_.data_dev());
+  if (with_lse || always_writes_lse(*request_.kernel)) {
+    arguments.LSE_dev = static_cast<float*>(LSE_.data_dev());
+  }
   arguments.workspace_dev = workspace_.data_dev();
   arguments.workspace_bytes = workspace_.bytes();
   arguments.stream = stream.get();

@@ -149,12 +149,16 @@ class Ours:
                           ctypes.byref(self.backward_call))
 
 
-def unfused(q, k, v, causal):
+def causal_bias(n, device):
+    """What the benchmark of the FlashAttention-2 paper adds to the scores under a causal mask."""
+    return torch.full((n, n), -10000.0, dtype=torch.bfloat16, device=device).triu(1)
+
+
+def unfused(q, k, v, bias):
     """matmul, softmax, matmul, each in bf16: what a framework does without a fused kernel."""
     s = torch.matmul(q * (q.shape[-1] ** -0.5), k.transpose(-2, -1))
-    if causal:
-        n, m = s.shape[-2:]
-        s = s + torch.full((n, m), -10000.0, dtype=s.dtype, device=s.device).triu(1 + m - n)
+    if bias is not None:
+        s = s + bias
     return torch.matmul(torch.softmax(s, dim=-1), v)
 
 
@@ -165,11 +169,12 @@ class Peer:
         self.backend, self.causal, self.dO = backend, causal, dO
         self.leaves = [t.detach().clone().requires_grad_() for t in (q, k, v)]
         self.inputs = (q, k, v)
+        self.bias = causal_bias(q.shape[2], q.device) if causal and backend is None else None
         self.out = None
 
     def run(self, q, k, v):
         if self.backend is None:
-            return unfused(q, k, v, self.causal)
+            return unfused(q, k, v, self.bias)
         with sdpa_kernel(self.backend):
             return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
 
@@ -188,13 +193,15 @@ PEERS = {"pytorch flash2": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN
          "unfused": None}
 
 
-def times_ms(candidates, repeats):
-    """Median milliseconds of each callable, which take turns, so that clocks meet all alike."""
+def times_ms(candidates, repeats, condition=lambda: None):
+    """Median milliseconds of each callable, which take turns, so that clocks meet all alike.
+    `condition` runs before each, untimed."""
     samples = {name: [] for name in candidates}
     for repeat in range(-2, repeats):
         for name, run in candidates.items():
             start = torch.cuda.Event(enable_timing=True)
             stop = torch.cuda.Event(enable_timing=True)
+            condition()
             torch.cuda._sleep(400_000)  # so that launches are enqueued before the GPU gets there
             start.record()
             run()
@@ -277,6 +284,24 @@ def measure(library, kernels, n, d, causal, passes, repeats):
     return row
 
 
+def decode(library, d, repeats, copy_rate, heads=8, keys=65536):
+    """One query a head against 64k keys, L2 cold: bytes of K and V a second over the copy's."""
+    q = torch.randn(1, heads, 1, d, device="cuda", dtype=torch.bfloat16)
+    k, v = (torch.randn(1, heads, keys, d, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    sweep = torch.randn(1 << 26, device="cuda")  # 256 MiB, more than any L2
+    ours = Ours(library, "split_kv", q, k, v, False)
+    peers = {name: Peer(backend, q, k, v, False, None) for name, backend in PEERS.items()}
+    ours.forward()
+    torch.cuda.synchronize()
+    ref = torch.softmax(q.double() @ k.double().transpose(-2, -1) * d**-0.5, dim=-1) @ v.double()
+    candidates = {"split_kv": ours.forward, **{name: peer.forward for name, peer in peers.items()}}
+    medians = times_ms(candidates, repeats, sweep.sum)
+    share = {name: 2.0 * k.numel() * 2 / (ms * 1e-3) / copy_rate for name, ms in medians.items()}
+    errors = {"split_kv": error_of(ours.o, ref), "unfused": error_of(peers["unfused"].forward(), ref)}
+    return {"d": d, "heads": heads, "keys": keys, "median_ms": medians, "share_of_copy": share,
+            "errors": errors}
+
+
 def ratio_lines(rows):
     """One line a row and pass: TFLOP/s of ours, then peer time over our time."""
     lines = []
@@ -341,7 +366,14 @@ def main():
                                     options.passes.split(","), options.repeats))
                 torch.cuda.empty_cache()
     ceilings = {"copy_bytes_per_s": copy_bandwidth(), "matrix_flops_per_s": matrix_rate()}
+    decoding = [decode(library, d, options.repeats, ceilings["copy_bytes_per_s"])
+                for d in map(int, options.head_dims.split(","))]
     print_table(rows)
+    for row in decoding:
+        shares = ", ".join(f"{name} {share:.2f}" for name, share in row["share_of_copy"].items())
+        print(f"decoding, d {row['d']}, {row['heads']} heads, {row['keys']} keys, share of the copy "
+              f"bandwidth: {shares}; max error {row['errors']['split_kv']:.1e} "
+              f"(unfused {row['errors']['unfused']:.1e})")
     print(f"copy {ceilings['copy_bytes_per_s'] * 1e-12:.2f} TB/s, "
           f"8192^3 bf16 product {ceilings['matrix_flops_per_s'] * 1e-12:.0f} TFLOP/s")
     for row in rows:
@@ -357,7 +389,7 @@ def main():
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "protocol": {"tokens": TOKENS, "hidden": HIDDEN, "dtype": "bf16",
                          "repeats": options.repeats, "cache": "warm"},
-            "ceilings": ceilings, "rows": rows}
+            "ceilings": ceilings, "rows": rows, "decoding": decoding}
         with open(options.out, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)
             file.write("\n")

@@ -93,7 +93,7 @@ void check_all(const AttentionProblem& problem, const InputSpec& spec = {}) {
 constexpr std::pair<Index, Index> kSizes[] = {
     {64, 64},   {1, 1},     {1, 147},   {1, 239},   {3, 799},   {100, 100},
     {113, 203}, {128, 217}, {113, 211}, {108, 256}, {256, 512}, {512, 256},
-    {239, 1},   {799, 3},   {97, 97},   {200, 384}, {384, 384},
+    {239, 1},   {799, 3},   {97, 97},   {200, 384}, {384, 384}, {1, 3000},
 };
 
 TEST_P(ForwardKernels, AgreeWithTheReferenceAtEverySize) {

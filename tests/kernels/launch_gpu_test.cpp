@@ -28,6 +28,7 @@ TEST(LaunchForward, NamesItsLaunches) {
   EXPECT_THAT(launches_of("flash1", Carry::fp32),
               ElementsAre("initialise", "forward", "convert", "lse"));
   EXPECT_THAT(launches_of("flash2", Carry::problem), ElementsAre("forward"));
+  EXPECT_THAT(launches_of("split_kv", Carry::problem), ElementsAre("partial", "combine"));
 }
 
 /// Arguments that would be accepted; nothing is launched in the tests below.

@@ -1,0 +1,48 @@
+#include "kernels/host/cuda_check.h"
+#include "kernels/launches.h"
+#include "kernels/split_kv/split_kv_start.h"
+#include "kernels/split_kv/splits.h"
+#include "kernels/workspace.h"
+#include "reference/check.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+Index multiprocessor_count() {
+  int device = 0;
+  int count = 0;
+  ATTNSCOPE_CUDA(cudaGetDevice(&device));
+  ATTNSCOPE_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return count;
+}
+
+}  // namespace
+
+void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
+  const AttentionProblem& problem = arguments.problem;
+  const SplitKvWorkspace layout = split_kv_workspace(problem, tiling);
+  auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
+  const SplitKvParameters parameters{
+      .shape = forward_shape(problem),
+      .Q = arguments.Q,
+      .K = arguments.K,
+      .V = arguments.V,
+      .O = arguments.O,
+      .LSE = arguments.LSE_dev,
+      .splits = static_cast<int>(split_count(problem, tiling, multiprocessor_count())),
+      .O_split = reinterpret_cast<float*>(workspace + layout.O_split_offset),
+      .LSE_split = reinterpret_cast<float*>(workspace + layout.LSE_split_offset)};
+
+  named_launch(arguments, "partial", [&] {
+    const auto start =
+        problem.dtype == DType::fp16 ? start_split_kv_partial_fp16 : start_split_kv_partial_bf16;
+    const bool started = start(parameters, problem.batch, problem.d, tiling, arguments.stream);
+    ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
+  });
+  named_launch(arguments, "combine", [&] {
+    start_split_kv_combine(parameters, problem.dtype, problem.batch, problem.d, arguments.stream);
+  });
+}
+
+}  // namespace attnscope::kernels

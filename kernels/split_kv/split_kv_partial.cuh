@@ -1,0 +1,207 @@
+/// Split-KV decoding, the launch "partial": FlashAttention-2's sweep over a part of the keys.
+/// The twin of sim/schedule/split_kv.cpp.
+///
+/// Changed from flash2: with one query or a few, row tiles alone give few thread blocks. The column
+/// tiles are cut into splits of equal length, and a block owns row tile i and split s of one query
+/// head. It leaves the normalised O and the LSE of its keys, in fp32, for the launch "combine".
+///
+/// Memory decides here, not arithmetic: K and V are read once, by many blocks, several tiles ahead.
+/// The row tile has the least rows that the tensor cores take, 16, and its warps share each column
+/// tile instead ("sliced-K"): each keeps its own m, l and O, merged through shared memory at the
+/// end.
+///
+/// Requested of memory by one block, valid rows only: Qi once; Kj and Vj of the split's column
+/// tiles that row tile i sees; O and LSE of the split in fp32, written once.
+#pragma once
+
+#include "kernels/device/online_softmax.cuh"
+#include "kernels/device/place.cuh"
+#include "kernels/split_kv/split_kv_start.h"
+
+namespace attnscope::kernels {
+
+/// Rows of the row tile.
+inline constexpr int kSplitRows = 16;
+
+/// Shared memory of one block: Qi, then Kj and Vj in stages; at the end each warp's O, m and l.
+template <int Bc, int d, int kWarps, int kStages>
+struct SplitKvShared {
+  static constexpr int kQueryBytes = kSplitRows * d * 2;
+  static constexpr int kColumnTileBytes = Bc * d * 2;
+  static constexpr int kSweepBytes = kQueryBytes + kStages * 2 * kColumnTileBytes;
+  static constexpr int kWarpOutputFloats = kSplitRows * (d + 2);
+  static constexpr int kMergeBytes = kWarps * kWarpOutputFloats * 4;
+  static constexpr int kBytes = kSweepBytes > kMergeBytes ? kSweepBytes : kMergeBytes;
+};
+
+/// Where a row's part of one split stands: [B, H, N, splits] rows of O_split and LSE_split.
+__device__ inline Index split_row(const SplitKvParameters& parameters, Index head_row, int split) {
+  return head_row * parameters.splits + split;
+}
+
+/// Leaves a warp's m, l and O where the merge reads them. `l` holds each thread's part of the sums.
+template <int d>
+__device__ inline void leave_warp_output(float* O_warp, device::Accumulator<1, d>& O,
+                                         const device::RowStatistic<1>& m,
+                                         device::RowStatistic<1>& l, int lane) {
+  using namespace device;
+  float* const m_warp = O_warp + kSplitRows * d;
+  float* const l_warp = m_warp + kSplitRows;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = half * 8 + lane / 4;
+    l[half] = quad_sum(l[half]);
+    if (lane % 4 == 0) {
+      m_warp[row] = m[half];
+      l_warp[row] = l[half];
+    }
+#pragma unroll
+    for (int n = 0; n < d / 8; ++n) {
+      *reinterpret_cast<float2*>(O_warp + row * d + n * 8 + lane % 4 * 2) =
+          float2{O[0][n][2 * half], O[0][n][2 * half + 1]};
+    }
+  }
+}
+
+/// O and LSE of the split from those of its warps: a thread four neighbouring elements of a row.
+template <int d, int kWarps>
+__device__ inline void store_merged(const SplitKvParameters& parameters, const float* outputs,
+                                    Index head_row, int rows, int split) {
+  using namespace device;
+  constexpr int kWarpFloats = kSplitRows * (d + 2);
+  const float scale_log2 = parameters.shape.softmax_scale_log2;
+  for (int n = thread_index(); n < rows * d / 4; n += kWarps * 32) {
+    const int row = n / (d / 4);
+    const int column = n % (d / 4) * 4;
+    float m = kMinusInfinity;
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) m = fmaxf(m, outputs[w * kWarpFloats + kSplitRows * d + row]);
+    float l = 0.0f;
+    float4 O{0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) {
+      const float* const warp = outputs + w * kWarpFloats;
+      const float m_warp = warp[kSplitRows * d + row];
+      const float beta = m_warp == kMinusInfinity ? 0.0f : rescaling_factor(m_warp, m, scale_log2);
+      const float4 part = *reinterpret_cast<const float4*>(warp + row * d + column);
+      l = fmaf(beta, warp[kSplitRows * (d + 1) + row], l);
+      O = {fmaf(beta, part.x, O.x), fmaf(beta, part.y, O.y), fmaf(beta, part.z, O.z),
+           fmaf(beta, part.w, O.w)};
+    }
+    const float inverse_l = l == 0.0f ? 0.0f : 1.0f / l;  // a row without keys has O = 0
+    const Index out = split_row(parameters, head_row + row, split);
+    __stcg(reinterpret_cast<float4*>(parameters.O_split + out * d + column),
+           float4{O.x * inverse_l, O.y * inverse_l, O.z * inverse_l, O.w * inverse_l});
+    if (column == 0) {
+      __stcg(parameters.LSE_split + out, log_sum_exp(m, l, parameters.shape.softmax_scale));
+    }
+  }
+}
+
+template <typename T, int d, int Bc, int kWarps, int kStages>
+__global__ void __launch_bounds__(kWarps * 32)
+    split_kv_partial(const SplitKvParameters parameters) {
+  using namespace device;
+  using Shared = SplitKvShared<Bc, d, kWarps, kStages>;
+  using TileQ = SharedTile<kSplitRows, d>;
+  using TileKV = SharedTile<Bc, d>;
+  constexpr int kThreads = kWarps * 32;
+  constexpr int kWarpKeys = Bc / kWarps;
+  static_assert(kWarpKeys % 16 == 0);
+  extern __shared__ __align__(1024) unsigned char shared[];
+
+  // Row tile i and split s of one query head; splits are neighbours in the grid
+  const ForwardShape& shape = parameters.shape;
+  const int Tr = (shape.N + kSplitRows - 1) / kSplitRows;
+  const int split = block_index() % parameters.splits;
+  const int i = block_index() / parameters.splits % Tr;
+  const int head_index = block_index() / parameters.splits / Tr;
+  const int head = head_index % shape.heads;
+  const int batch = head_index / shape.heads;
+  const int kv_head = head / shape.heads_per_kv_head;
+  const int rows = min(kSplitRows, shape.N - i * kSplitRows);
+  const auto Q = rows_of_head<const T>(parameters.Q, batch, head);
+  const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
+  const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
+
+  // Its column tiles [begin, end), of those that row tile i sees
+  const int Tc = (shape.N_kv + Bc - 1) / Bc;
+  const int tiles_of_split = (Tc + parameters.splits - 1) / parameters.splits;
+  const int seen = (shape.keys_end(i * kSplitRows + rows - 1) + Bc - 1) / Bc;
+  const int begin = split * tiles_of_split;
+  const int end = min(seen, begin + tiles_of_split);
+
+  const int thread = thread_index();
+  const int lane = thread % 32;
+  const int warp = thread / 32;
+  const std::uint32_t Qi_address = shared_address(shared);
+  const std::uint32_t stages_address = Qi_address + Shared::kQueryBytes;
+  const auto Kj_of = [&](int j) {
+    return TileKV{stages_address + j % kStages * 2 * Shared::kColumnTileBytes};
+  };
+  const auto Vj_of = [&](int j) { return TileKV{Kj_of(j).address + Shared::kColumnTileBytes}; };
+  const auto load_column_tile = [&](int j) {  // an empty group where there is none
+    if (j < end) {
+      const int keys = min(Bc, shape.N_kv - j * Bc);
+      load_tile_async<kThreads>(Kj_of(j), K.row(Index{j} * Bc), K.stride_row, keys, thread);
+      load_tile_async<kThreads>(Vj_of(j), V.row(Index{j} * Bc), V.stride_row, keys, thread);
+    }
+    commit_copies();
+  };
+
+  // load Qi; load the first Kj, Vj
+  if (thread < kSplitRows * TileQ::kChunks) {
+    for (int n = thread; n < kSplitRows * TileQ::kChunks; n += kThreads) {
+      const int row = n / TileQ::kChunks;
+      const int chunk = n % TileQ::kChunks;
+      copy_async_16(TileQ{Qi_address}.chunk_address(row, chunk),
+                    Q.row(Index{i} * kSplitRows + row) + chunk * 8, row < rows);
+    }
+  }
+#pragma unroll
+  for (int stage = 0; stage < kStages - 1; ++stage) load_column_tile(begin + stage);
+
+  // O = 0, m = -inf, l = 0, each warp its own
+  Accumulator<1, d> O{};
+  RowStatistic<1> m{kMinusInfinity, kMinusInfinity}, l{0.0f, 0.0f}, alpha;
+  const std::uint32_t Q_lane = TileQ{Qi_address}.lane_address_rows(lane);
+
+  for (int j = begin; j < end; ++j) {
+    // Barrier A: tile j (and Qi) of every thread's copies is in shared memory, and every warp is
+    // done with tile j - 1, whose stage is loaded next.
+    wait_copies<kStages - 2>();
+    __syncthreads();
+    load_column_tile(j + kStages - 1);
+
+    // S = Qi Kj^T for the warp's keys, masked where the mask's edge or the last key cuts the tile
+    Accumulator<1, kWarpKeys> S;
+    const int first_key = j * Bc + warp * kWarpKeys;
+    multiply_scores<T, 1, kWarpKeys, d>(
+        S, Q_lane, Kj_of(j).lane_address_columns(lane) + warp * kWarpKeys * TileKV::kRowBytes);
+    if ((j + 1) * Bc > shape.keys_end(i * kSplitRows)) {
+      mask_scores<1, kWarpKeys>(S, i * kSplitRows + shape.diagonal_offset + 1 - first_key,
+                                shape.N_kv - first_key, lane);
+    }
+
+    // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
+    if (update_max<1, kWarpKeys>(m, alpha, S, shape.softmax_scale_log2)) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) l[half] *= alpha[half];
+      rescale<1, d>(O, alpha);
+    }
+    exponentiate<1, kWarpKeys>(S, l, m, shape.softmax_scale_log2);
+    accumulate_output<T, 1, kWarpKeys, d>(
+        O, S, Vj_of(j).lane_address_rows(lane) + warp * kWarpKeys * TileKV::kRowBytes);
+  }
+
+  // Merge the warps; store O, LSE of the split
+  wait_copies<0>();
+  __syncthreads();  // Barrier B: no warp reads a tile any more, and no copy is on its way.
+  float* const outputs = reinterpret_cast<float*>(shared);
+  leave_warp_output<d>(outputs + warp * Shared::kWarpOutputFloats, O, m, l, lane);
+  __syncthreads();  // Barrier C: the outputs of all warps are in shared memory.
+  store_merged<d, kWarps>(parameters, outputs, Index{head_index} * shape.N + i * kSplitRows, rows,
+                          split);
+}
+
+}  // namespace attnscope::kernels

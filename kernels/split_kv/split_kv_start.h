@@ -1,0 +1,29 @@
+/// What the launches of split_kv are passed by value, and how they are started. Internal.
+#pragma once
+
+#include "kernels/forward_parameters.h"
+
+namespace attnscope::kernels {
+
+struct SplitKvParameters {
+  ForwardShape shape;
+  TensorView Q, K, V, O;
+  float* LSE = nullptr;        ///< [B, H, N]
+  int splits = 1;              ///< parts of the keys
+  float* O_split = nullptr;    ///< [B, H, N, splits, d], normalised
+  float* LSE_split = nullptr;  ///< [B, H, N, splits]
+};
+
+/// "partial": starts the compiled instance for the head dimension and tiling; false when there is
+/// none.
+bool start_split_kv_partial_fp16(const SplitKvParameters& parameters, Index batch, Index d,
+                                 const Tiling& tiling, void* stream);
+bool start_split_kv_partial_bf16(const SplitKvParameters& parameters, Index batch, Index d,
+                                 const Tiling& tiling, void* stream);
+
+/// "combine": O = sum over splits of exp(LSE_split - LSE) O_split; LSE is the log of the sum of
+/// exp(LSE_split).
+void start_split_kv_combine(const SplitKvParameters& parameters, DType dtype, Index batch, Index d,
+                            void* stream);
+
+}  // namespace attnscope::kernels
