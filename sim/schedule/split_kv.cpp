@@ -100,6 +100,10 @@ PseudoCode partial_pseudo_code() {
 
 }  // namespace
 
+Index block_per_split(const TileGrid& g) {
+  return g.Tr() * g.options().splits;
+}
+
 TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s) {
   const auto each = static_cast<std::int32_t>(ceil_div(g.Tc(), g.options().splits));
   return {std::min(s * each, g.Tc()), std::min((s + 1) * each, g.Tc())};
@@ -132,8 +136,7 @@ Pass split_kv_forward_pass(const ScheduleOptions& /*options*/) {
   static const PseudoCode partial_lines = partial_pseudo_code();
   return {.launches = {{.name = "partial",
                         .grid = plain_grid,
-                        .blocks_per_head =
-                            [](const TileGrid& g) { return g.Tr() * g.options().splits; },
+                        .blocks_per_head = block_per_split,
                         .program = split_kv_partial,
                         .pseudo_code = partial_lines},
                        {.name = "combine",

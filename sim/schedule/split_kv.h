@@ -16,6 +16,9 @@ namespace attnscope {
 /// only: training has queries enough.
 Pass split_kv_forward_pass(const ScheduleOptions& options);
 
+/// One thread block for each row tile and split: block i splits + s.
+Index block_per_split(const TileGrid& g);
+
 /// The column tiles of split s: equally many consecutive ones, the last split's may be fewer.
 TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/schedule/split_kv.h"
+
 namespace attnscope {
 
 namespace {
@@ -14,7 +16,7 @@ constexpr Index kMaxOpsBetweenKeyframes = 16384;
 bool has_one_block(const Launch& launch) {
   return launch.blocks_per_head != block_per_row_tile &&
          launch.blocks_per_head != block_per_column_tile &&
-         launch.blocks_per_head != block_per_tile;
+         launch.blocks_per_head != block_per_tile && launch.blocks_per_head != block_per_split;
 }
 
 }  // namespace
@@ -50,11 +52,15 @@ void RunRecorder::begin_block(const BlockId& block) {
   info_.outer.push_back({step_, step_, block_label(launch, block.block)});
 }
 
-/// The tile that a thread block makes: "i = 2", "j = 0", "i = 1, j = 3".
+/// The tile that a thread block makes: "i = 2", "j = 0", "i = 1, j = 3", "i = 0, split 2".
 std::string RunRecorder::block_label(const Launch& launch, Index block) const {
   if (launch.blocks_per_head == block_per_column_tile) return fmt::format("j = {}", block);
   if (launch.blocks_per_head == block_per_tile) {
     return fmt::format("i = {}, j = {}", block / grid_->Tc(), block % grid_->Tc());
+  }
+  if (launch.blocks_per_head == block_per_split) {
+    const Index splits = info_.options.splits;
+    return fmt::format("i = {}, split {}", block / splits, block % splits);
   }
   return fmt::format("i = {}", block);
 }
