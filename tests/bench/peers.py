@@ -202,7 +202,7 @@ def times_ms(candidates, repeats, condition=lambda: None):
             start = torch.cuda.Event(enable_timing=True)
             stop = torch.cuda.Event(enable_timing=True)
             condition()
-            torch.cuda._sleep(400_000)  # so that launches are enqueued before the GPU gets there
+            torch.cuda._sleep(2_000_000)  # about 1 ms: launches are enqueued before the GPU gets there
             start.record()
             run()
             stop.record()
