@@ -148,19 +148,18 @@ attnscope_status measure_pass(attnscope_session* session, MeasureFunction measur
     if (!how) return how.error();
     if (auto error = check_output_struct(measurement, "measurement")) return error;
 
-    Tiling tiling;
-    auto error = session->session->run([&]() -> std::optional<Error> {
+    // Measurements of several threads run one after the other, and so does what each lends
+    return session->session->run([&]() -> std::optional<Error> {
       auto measured = measure(*session->session, request.value(), spec.value(), how.value());
       if (!measured) return measured.error();
       session->measurement = std::move(measured).value();
-      tiling = request.value().tiling ? *request.value().tiling : default_tiling(request.value());
-      return std::nullopt;
+      const Tiling tiling =
+          request.value().tiling ? *request.value().tiling : default_tiling(request.value());
+      attnscope_measurement filled = lend(*session);
+      filled.block_rows = tiling.Br;
+      filled.block_cols = tiling.Bc;
+      return write_struct(filled, measurement, "measurement");
     });
-    if (error) return error;
-    attnscope_measurement filled = lend(*session);
-    filled.block_rows = tiling.Br;
-    filled.block_cols = tiling.Bc;
-    return write_struct(filled, measurement, "measurement");
   });
 }
 

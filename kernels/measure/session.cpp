@@ -41,9 +41,9 @@ std::optional<Error> Session::run(const std::function<std::optional<Error>()>& w
 }
 
 std::optional<Error> Session::guarded(const std::function<std::optional<Error>()>& work) {
-  if (lost_because_) {
+  if (lost_) {
     return failed(fmt::format("the GPU's context was lost ({}); start the program again to use it",
-                              *lost_because_));
+                              lost_because_));
   }
   std::optional<Error> error;
   try {
@@ -62,7 +62,10 @@ std::optional<Error> Session::check_context(std::optional<Error> error) {
   if (!stream_) return error;  // nothing was opened
   cudaGetLastError();          // clears an error that left the context whole
   const cudaError_t state = cudaDeviceSynchronize();
-  if (state != cudaSuccess) lost_because_ = error->message;
+  if (state != cudaSuccess) {
+    lost_because_ = error->message;
+    lost_ = true;
+  }
   return error;
 }
 

@@ -1,6 +1,7 @@
 /// A GPU in use: its thread, its memory for conditioning, its profiler.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +25,7 @@ class Session {
   /// memory" and other failures are `failed`. When the context did not survive, this and every
   /// later call answers `failed` with the first cause, and lost() is true.
   std::optional<Error> run(const std::function<std::optional<Error>()>& work);
-  bool lost() const { return lost_because_.has_value(); }
+  bool lost() const { return lost_; }
 
   /// For work inside run().
   const Stream& stream() const { return *stream_; }
@@ -40,7 +41,8 @@ class Session {
 
   int device_ = 0;
   DeviceInfo info_;
-  std::optional<std::string> lost_because_;
+  std::atomic<bool> lost_ = false;  ///< read on any thread
+  std::string lost_because_;        ///< of the GPU's thread
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<CacheSweep> sweep_;
   std::optional<Result<std::unique_ptr<CounterProfiler>>> profiler_;
