@@ -104,7 +104,8 @@ class App {
   Worker rival_worker_;
 };
 
-/// The nearest choice that check_choice() accepts, found by changing the named field alone.
+/// Why check_choice() refuses the choice, with the nearest one that it accepts, found by changing
+/// the named field alone; nothing when the choice can work.
 std::optional<RefusedChoice> refuse(const Choice& choice, const std::string& field,
                                     const Choice& last_valid);
 

@@ -28,7 +28,7 @@ struct Choose {
 };
 /// Runs the twin kernel on this machine's GPU, in the background.
 struct RunOnGpu {};
-/// Gives up the simulation or the GPU run that is under way; the last result stays.
+/// Gives up the simulation that is under way; the last result stays.
 struct CancelWork {};
 struct CopyText {
   std::string text;

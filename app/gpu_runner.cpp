@@ -24,8 +24,23 @@ MeasuredRun measure(KernelLibrary& library, const Choice& choice) {
   const Protocol protocol;
   const KernelChoice kernel = kernel_of(choice);
   Recording recording = library.empty_recording(protocol);
-  recording.rows.push_back(library.record(choice.problem, kernel, choice.inputs, protocol));
+  if (choice.pass == to_string(PassKind::both)) {
+    RecordingRow row = describe_run(choice.problem, kernel, choice.inputs);
+    row.error = invalid_request("a kernel is measured one pass at a time: forward or backward");
+    recording.rows.push_back(std::move(row));
+  } else {
+    recording.rows.push_back(library.record(choice.problem, kernel, choice.inputs, protocol));
+  }
   return runs_of(recording, NumberKind::measured).front();
+}
+
+/// The library, or why there is none.
+Result<std::shared_ptr<KernelLibrary>> load_library() {
+  try {
+    return KernelLibrary::load();
+  } catch (const std::exception& error) {
+    return failed(error.what());
+  }
 }
 
 }  // namespace
@@ -73,7 +88,7 @@ std::vector<MeasuredRun> GpuRunner::take_results() {
 }
 
 void GpuRunner::work() {
-  const Result<std::shared_ptr<KernelLibrary>> library = KernelLibrary::load();
+  const Result<std::shared_ptr<KernelLibrary>> library = load_library();
   {
     const std::lock_guard lock(mutex_);
     state_ = library ? State::idle : State::unavailable;

@@ -22,7 +22,7 @@ struct RunProvenance {
   std::string commit;
   CacheState cache = CacheState::cold;
 
-  /// "recorded on NVIDIA H200, 2026-01-31, driver 580.95, commit 1a2b3c4".
+  /// "recorded on NVIDIA H200, 2026-01-31, driver 580.95, commit 1a2b3c4d, cold L2".
   std::string describe() const;
 };
 

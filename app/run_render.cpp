@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -19,10 +20,13 @@ namespace {
 /// for what depends on that.
 constexpr int kSettlingFrames = 4;
 
-/// Tries the output before the work is done.
+/// Tries the output before the work is done; leaves no file behind.
 std::optional<Error> check_writable(const std::string& path) {
-  const std::ofstream file(path, std::ios::binary | std::ios::app);
-  if (file) return std::nullopt;
+  std::error_code error;
+  const bool existed = std::filesystem::exists(path, error);
+  const bool writable = std::ofstream(path, std::ios::binary | std::ios::app).is_open();
+  if (writable && !existed) std::filesystem::remove(path, error);
+  if (writable) return std::nullopt;
   return invalid_request(fmt::format("--out {}: the file cannot be written", path));
 }
 

@@ -1,4 +1,5 @@
-/// What the user has chosen: all that a scene file stores, and nothing that is computed from it.
+/// What the user has chosen, and nothing that is computed from it. A scene file stores the most of
+/// it (app/scene.h).
 #pragma once
 
 #include <cstdint>

@@ -35,8 +35,9 @@ struct ForwardArguments {
   void* workspace_dev = nullptr;
   std::size_t workspace_bytes = 0;
   void* stream = nullptr;  ///< cudaStream_t
-  /// Called on the host around each launch of the pass with its name ("scores", "softmax",
-  /// "output", or "forward"), so that a profiler can put a range around it. May be empty.
+  /// Called on the host around each launch of the pass with its name, so that a profiler can put a
+  /// range around it: "scores", "softmax" and "output" of standard; "initialise", "forward", and
+  /// where they are needed "convert" and "lse" of flash1; "forward" of flash2. May be empty.
   std::function<void(std::string_view launch_name)> before_launch;
   std::function<void(std::string_view launch_name)> after_launch;
 };
@@ -46,7 +47,8 @@ struct ForwardArguments {
 std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem, Carry carry);
 
 /// Enqueues the forward pass on the stream. Nothing on success; invalid_request when the catalog
-/// refuses the problem, unavailable when a library is missing (cuBLAS), failed on a CUDA error.
+/// refuses the problem, unavailable when a library is missing (cuBLAS) or the GPU is too small for
+/// the kernel's blocks, failed on a CUDA error.
 std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArguments& arguments);
 
 /// Everything a backward pass reads and writes. O and LSE are the forward pass's.

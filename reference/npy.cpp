@@ -267,7 +267,9 @@ Result<NpyArray> read_npy(const std::string& path, NpyTypes types) {
   // Ask first: opening a directory succeeds, and a pipe has no size
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
-    return invalid_request(fmt::format("{}: no such file", path));
+    const bool exists = std::filesystem::exists(path, error);
+    return invalid_request(
+        fmt::format("{}: {}", path, exists ? "not a regular file" : "no such file"));
   }
   const auto size = std::filesystem::file_size(path, error);
   std::ifstream file(path, std::ios::binary);

@@ -9,7 +9,6 @@
 #include "reference/nearest_name.h"
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/hbm_footprint.h"
-#include "sim/observers/numeric_executor.h"
 #include "sim/observers/occupancy.h"
 #include "sim/schedule/catalog.h"
 #include "sim/schedule/split_kv.h"
@@ -125,7 +124,7 @@ Floor roofline(const LaunchReport& launch, const AttentionProblem& problem,
   return floor;
 }
 
-/// Sums the launches into the report, and names the roof under which most of the time is spent.
+/// Sums the launches into the report, and names the roof that bounds the longest one.
 void add_time(SimulationReport& report, const GpuDescription& gpu) {
   double largest = -1;
   for (const LaunchReport& launch : report.launches) {

@@ -18,20 +18,14 @@ using nlohmann::ordered_json;
 
 namespace {
 
-std::vector<std::string> known_algorithms() {
-  std::vector<std::string> names;
-  for (const Algorithm& algorithm : algorithms()) names.emplace_back(algorithm.name);
-  return names;
-}
-
 /// Options that choose rows: only those that were given count.
 class RowFilter {
  public:
   static Result<RowFilter> parse(const GivenOptions& given) {
     // The algorithm is a filter like the others here; the parser wants one to read the rest
     GivenOptions complete = given;
-    if (!given.has("algorithm")) complete.add("algorithm", {known_algorithms().front()});
-    const auto request = parse_problem(complete, known_algorithms());
+    if (!given.has("algorithm")) complete.add("algorithm", {algorithm_names().front()});
+    const auto request = parse_problem(complete, algorithm_names());
     if (!request) return request.error();
     return RowFilter(given, request.value());
   }

@@ -89,7 +89,6 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ProblemRequest& reque
     show_progress("computing the reference");
     outcome.checks = check_gradients(problem, inputs, result.value().gradients);
   }
-  clear_progress();
   return outcome;
 }
 
@@ -187,6 +186,7 @@ std::optional<Error> run(const GivenOptions& given) {
   for (const KernelChoice& choice : choices.value()) {
     const auto outcome =
         run_pass(*library.value(), request.value(), choice, inputs.value(), folder);
+    clear_progress();
     if (!outcome) return outcome.error();
     const auto floor = floor_of(given, outcome.value().row, device);
     documents.push_back(run_document(outcome.value(), device, floor));

@@ -22,7 +22,8 @@ struct ValueRange {
 };
 ValueRange range_of(const ValueTile& values);
 
-/// The theme's sequential scale (dark blue to yellow: safe for colour-blind eyes), t in 0..1.
+/// The theme's sequential scale (in the dark theme dark blue to yellow; safe for colour-blind
+/// eyes), t in 0..1.
 ImU32 sequential_color(const Theme& theme, float t);
 
 /// Colour of a value; 0 for a cell that stays empty.

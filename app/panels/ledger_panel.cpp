@@ -298,11 +298,17 @@ void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
   }
 }
 
+/// A field of a CSV file: in quotes where it has a comma ("l, m read").
+static std::string csv_field(std::string_view text) {
+  return text.find(',') == std::string_view::npos ? std::string(text) : fmt::format("\"{}\"", text);
+}
+
 std::string ledger_csv(const Ledger& ledger) {
   std::string csv =
-      fmt::format("quantity,unit,modelled,whole_pass,formula,{}\n", ledger.seen_heading);
+      fmt::format("quantity,unit,modelled,whole_pass,formula,{}\n", csv_field(ledger.seen_heading));
   const auto add = [&](const LedgerRow& row, std::string_view tiles) {
-    csv += fmt::format("{}{},{},{:.9g},{:.9g},{},{}\n", row.label, tiles, row.unit, row.modelled,
+    csv += fmt::format("{},{},{:.9g},{:.9g},{},{}\n",
+                       csv_field(fmt::format("{}{}", row.label, tiles)), row.unit, row.modelled,
                        row.whole, row.formula ? fmt::format("{:.0f}", *row.formula) : "",
                        row.seen.bytes ? fmt::format("{:.9g}", *row.seen.bytes)
                                       : (row.seen.about.empty() ? "" : "unavailable"));

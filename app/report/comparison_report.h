@@ -16,7 +16,7 @@ std::string comparison_report(const Recording& recording, const GpuDescription& 
 /// "17.31 GB", "12.34 us": a line's number with its unit.
 std::string quantity_text(const ComparisonLine& line, double value);
 
-/// "flash2 forward, N 1024, d 64, B 16, H 32, bf16, causal".
+/// "flash2, N 1024, d 64, B 16, H 32, bf16, causal"; a pass other than forward is named.
 std::string run_title(const RecordingRow& run);
 
 }  // namespace attnscope

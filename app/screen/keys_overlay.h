@@ -9,7 +9,7 @@ namespace attnscope::app {
 /// only Ctrl+Q.
 void handle_keys(App& app);
 
-/// The card with every key, over the screen. A click or a key closes it.
+/// The card with every key, over the screen. A click, F1 or Escape closes it.
 void draw_keys_overlay(const Frame& frame);
 
 }  // namespace attnscope::app

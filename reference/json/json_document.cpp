@@ -14,6 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "reference/nearest_name.h"
+
 namespace attnscope {
 
 using nlohmann::json;
@@ -86,14 +88,14 @@ std::optional<Error> check_schema(const json& document, std::string_view name, i
   const auto parsed = named ? std::from_chars(schema.data() + prefix.size(), end, version)
                             : std::from_chars_result{};
   if (!named || parsed.ec != std::errc{} || parsed.ptr != end || version < 1) {
-    return invalid_request(fmt::format("{}: schema is \"{}\"; expected \"{}/{}\"", source, schema,
-                                       name, newest_version));
+    return invalid_request(fmt::format("{}: schema is \"{}\"; expected \"{}/{}\"", source,
+                                       printable(schema), name, newest_version));
   }
   if (version > newest_version) {
     return invalid_request(
         fmt::format("{}: schema \"{}\" is newer than this program, which reads up to \"{}/{}\"; "
                     "use a newer AttnScope",
-                    source, schema, name, newest_version));
+                    source, printable(schema), name, newest_version));
   }
   return std::nullopt;
 }

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "reference/nearest_name.h"
+
 namespace attnscope {
 
 namespace {
@@ -62,7 +64,7 @@ ScoreFunction score_from_json(const JsonObject& object, Index heads) {
       score.alibi_slopes = standard_alibi_slopes(heads);
     } else {
       throw JsonFieldError(fmt::format("{}: \"{}\" is neither \"standard\" nor a list of slopes",
-                                       object.path_of("alibi"), object.string("alibi")));
+                                       object.path_of("alibi"), printable(object.string("alibi"))));
     }
   }
   if (object.has("dropout")) {
@@ -111,7 +113,7 @@ AttentionProblem problem_from_json(const JsonObject& object) {
   const auto dtype = parse_dtype(dtype_name);
   if (!dtype) {
     throw JsonFieldError(fmt::format("{}: \"{}\" is not a precision; use fp32, fp16 or bf16",
-                                     object.path_of("dtype"), dtype_name));
+                                     object.path_of("dtype"), printable(dtype_name)));
   }
   problem.dtype = *dtype;
 
@@ -121,7 +123,7 @@ AttentionProblem problem_from_json(const JsonObject& object) {
     throw JsonFieldError(
         fmt::format("{}: \"{}\" is not a mask; use none, causal, causal:top-left, "
                     "window:KEYS (at least 1) or window:LEFT,RIGHT",
-                    object.path_of("mask"), mask_name));
+                    object.path_of("mask"), printable(mask_name)));
   }
   problem.mask = *mask;
 

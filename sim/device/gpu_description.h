@@ -56,7 +56,8 @@ struct GpuDescription {
 };
 
 /// Reads a description by name ("h200", from the assets) or by path (contains '/' or ends in
-/// ".json"). invalid_request with one line for an unknown name, an unreadable or a malformed file.
+/// ".json"). invalid_request with one line for an unknown name or a malformed file, failed for a
+/// file that cannot be read.
 Result<GpuDescription> load_gpu(std::string_view name_or_path);
 
 /// Names of the descriptions in the assets, sorted; empty when the assets were not found.

@@ -184,6 +184,9 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
   } catch (const ProgressObserver::Cancelled&) {
     return failed("cancelled");
   }
+  if (info->step_count == 0) {
+    return invalid_request("the masks hide every tile, so that this pass has no step to walk");
+  }
   info->head_bytes = recorder.counters().bytes;
   occupancy = slots.launches();
   blocks = std::move(recorder.blocks);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/panels/ledger_panel.h"
 #include "tests/app/panels/sample_snapshot.h"
 
 namespace attnscope::app {
@@ -135,6 +136,14 @@ TEST(Ledger, OfGroupedHeadsClosesToTheFormulasInTheBackwardPass) {
     }
     EXPECT_EQ(total, static_cast<double>(run->info()->totals.requested.total())) << algorithm;
   }
+}
+
+TEST(Ledger, CsvHasAsManyFieldsInEveryLine) {
+  Ledger ledger;
+  ledger.seen_heading = "recorded";
+  ledger.totals.push_back({.label = "l, m read", .modelled = 8.0, .whole = 16.0});
+  EXPECT_EQ(ledger_csv(ledger),
+            "quantity,unit,modelled,whole_pass,formula,recorded\n\"l, m read\",bytes,8,16,,\n");
 }
 
 TEST(Ledger, ShortensTheNamesOfGpus) {

@@ -11,6 +11,7 @@
 #include "reference/naive_attention.h"
 #include "sim/schedule/catalog.h"
 #include "sim/snapshot/stepped_run.h"
+#include "tests/support/listed_block_mask.h"
 
 namespace attnscope {
 namespace {
@@ -123,6 +124,17 @@ TEST_P(EveryAlgorithm, OuterSpansAndLaunchesCoverAllSteps) {
   }
   EXPECT_EQ(outer_end, info.step_count);
   EXPECT_EQ(info.tile_steps.empty(), false);
+}
+
+TEST_P(EveryAlgorithm, OneTileHasASpanInEveryLaunch) {
+  SteppedRequest request = request_for(GetParam().algorithm, 16, 16, {16, 16});
+  request.simulation.pass = GetParam().pass;
+  const auto run = make_run(request);
+  const RunInfo& info = *run->info();
+  ASSERT_FALSE(info.outer.empty());
+  EXPECT_EQ(info.outer.front().begin, 0);
+  EXPECT_EQ(info.outer.back().end, info.step_count);
+  EXPECT_GE(info.outer.size(), info.launches.size());
 }
 
 std::vector<Walked> walked() {
@@ -352,6 +364,16 @@ TEST(SteppedRun, RefusesWhatSimulateRefuses) {
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().kind, Error::Kind::invalid_request);
   EXPECT_NE(run.error().message.find("does not fit"), std::string::npos) << run.error().message;
+}
+
+TEST(SteppedRun, RefusesAPassWithoutAnyStep) {
+  SteppedRequest request = request_for("block_sparse", 32, 16, {16, 16});
+  request.simulation.problem.block_mask = test::listed_block_mask({16, 16}, 2, {{}, {}});
+  request.simulation.skip_unused_kv = true;
+  const auto run = SteppedRun::create(request);
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().kind, Error::Kind::invalid_request);
+  EXPECT_NE(run.error().message.find("no step to walk"), std::string::npos) << run.error().message;
 }
 
 TEST(SteppedRun, CanBeCancelled) {
