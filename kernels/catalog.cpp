@@ -107,7 +107,8 @@ std::string join(const std::vector<Tiling>& tilings) {
 
 /// What only the model knows: score functions and sequences of their own lengths.
 std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProblem& problem) {
-  const std::string extras = extras_text(problem);
+  std::string extras = extras_text(problem);
+  if (problem.block_mask != nullptr) extras += extras.empty() ? "a block mask" : ", a block mask";
   if (extras.empty()) return std::nullopt;
   return invalid_request(
       fmt::format("the problem has {}; kernel {} takes plain softmax attention over whole "

@@ -14,6 +14,8 @@ namespace {
 
 /// No key lies farther from a diagonal than this.
 constexpr Index kLongestSide = 2 * kMaxSequenceLength;
+/// Of more than these, only the least and the largest are told.
+constexpr Index kMostNamedLengths = 16;
 
 Index at(const std::vector<Index>& values, Index index) {
   return values[static_cast<std::size_t>(index)];
@@ -136,7 +138,10 @@ std::string extras_text(const AttentionProblem& problem) {
     text += part;
   };
   if (problem.has_key_lengths()) {
-    add(fmt::format("key lengths {}", fmt::join(problem.key_lengths, ",")));
+    const auto [least, most] = std::ranges::minmax(problem.key_lengths);
+    add(problem.batch <= kMostNamedLengths
+            ? fmt::format("key lengths {}", fmt::join(problem.key_lengths, ","))
+            : fmt::format("key lengths from {} to {}", least, most));
   }
   if (problem.is_packed()) {
     add(fmt::format("{} packed sequence{}", problem.sequence_count(),

@@ -105,6 +105,8 @@ TileGrid gradient_row_grid(const AttentionProblem& problem, const Tiling& tiling
 /// The grid of standard's output product: row tiles of ScheduleOptions::output_rows.
 TileGrid output_grid(const AttentionProblem& problem, const Tiling& tiling,
                      const ScheduleOptions& options);
+/// One thread block in all: its program has the outer loop.
+Index block_per_head(const TileGrid& grid);
 /// One thread block for each row tile.
 Index block_per_row_tile(const TileGrid& grid);
 /// One thread block for each column tile.

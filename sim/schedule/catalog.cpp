@@ -38,6 +38,9 @@ TileGrid output_grid(const AttentionProblem& problem, const Tiling& tiling,
   return {problem, {rows, tiling.Bc}, options};
 }
 
+Index block_per_head(const TileGrid& /*grid*/) {
+  return 1;
+}
 Index block_per_row_tile(const TileGrid& grid) {
   return grid.Tr();
 }

@@ -106,7 +106,7 @@ void flash1_backward(const TileGrid& g, Index /*block*/, Program& program) {
 Pass flash1_backward_pass(const ScheduleOptions& options) {
   Pass pass{.launches = {{.name = "backward",
                           .grid = plain_grid,
-                          .blocks_per_head = [](const TileGrid&) -> Index { return 1; },
+                          .blocks_per_head = block_per_head,
                           .program = flash1_backward,
                           .pseudo_code = kPseudoCode}},
             .initial_values = {{carried_gradient(options), 0.0}}};

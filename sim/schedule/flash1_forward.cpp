@@ -132,7 +132,7 @@ void flash1_forward(const TileGrid& g, Index /*block*/, Program& program) {
 Pass flash1_forward_pass(const ScheduleOptions& options) {
   Pass pass{.launches = {{.name = "forward",
                           .grid = plain_grid,
-                          .blocks_per_head = [](const TileGrid&) -> Index { return 1; },
+                          .blocks_per_head = block_per_head,
                           .program = flash1_forward,
                           .pseudo_code = kPseudoCode}},
             .initial_values = {{carried_tensor(options), 0.0},

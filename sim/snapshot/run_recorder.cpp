@@ -11,14 +11,6 @@ namespace {
 /// Operations between keyframes at most, so that replaying without values is quick, too.
 constexpr Index kMaxOpsBetweenKeyframes = 16384;
 
-/// One thread block for the whole head (flash1), whatever the size of the grid: its outer loop runs
-/// over the column tiles.
-bool has_one_block(const Launch& launch) {
-  return launch.blocks_per_head != block_per_row_tile &&
-         launch.blocks_per_head != block_per_column_tile &&
-         launch.blocks_per_head != block_per_tile && launch.blocks_per_head != block_per_split;
-}
-
 }  // namespace
 
 void HeadCounters::add(const TileOp& op, const TileGrid& grid) {
@@ -47,9 +39,9 @@ void RunRecorder::begin_block(const BlockId& block) {
   keep_keyframe(false);
   seen_scores_ = false;
   const Launch& launch = info_.pass.launches[static_cast<std::size_t>(launch_)];
-  if (has_one_block(launch)) return;  // its column tiles are the outer loop: note_outer()
-  if (!info_.outer.empty()) info_.outer.back().end = step_;
-  info_.outer.push_back({step_, step_, block_label(launch, block.block)});
+  outer_j_ = -1;
+  // The column tiles of one block in all are the outer loop: note_outer()
+  if (launch.blocks_per_head != block_per_head) begin_outer(block_label(launch, block.block));
 }
 
 /// The tile that a thread block makes: "i = 2", "j = 0", "i = 1, j = 3", "i = 0, split 2".
@@ -65,13 +57,19 @@ std::string RunRecorder::block_label(const Launch& launch, Index block) const {
   return fmt::format("i = {}", block);
 }
 
-/// A launch of one thread block a head (flash1): the outer loop is over K's tiles.
-void RunRecorder::note_outer(const TileOp& op) {
-  if (op.kind != OpKind::load || op.dest_tiles[0].tensor != Tensor::K) return;
-  const auto& launch = info_.pass.launches[static_cast<std::size_t>(launch_)];
-  if (!has_one_block(launch)) return;
+void RunRecorder::begin_outer(std::string label) {
   if (!info_.outer.empty()) info_.outer.back().end = step_;
-  info_.outer.push_back({step_, step_, fmt::format("j = {}", op.dest_tiles[0].j)});
+  info_.outer.push_back({step_, step_, std::move(label)});
+}
+
+/// A launch of one thread block a head (flash1): the outer loop is over the column tiles.
+void RunRecorder::note_outer(const TileOp& op) {
+  const Launch& launch = info_.pass.launches[static_cast<std::size_t>(launch_)];
+  const Tile& tile = op.dest_tiles[0];
+  if (launch.blocks_per_head != block_per_head || tile.j == outer_j_) return;
+  if (layout_of(tile.tensor) != TensorLayout::key_by_d) return;
+  outer_j_ = tile.j;
+  begin_outer(fmt::format("j = {}", tile.j));
 }
 
 void RunRecorder::note_score_tile(const Tile& tile) {

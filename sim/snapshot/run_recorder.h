@@ -67,6 +67,7 @@ class RunRecorder : public Observer {
   const HeadCounters& counters() const { return counters_; }
 
  private:
+  void begin_outer(std::string label);
   void note_outer(const TileOp& op);
   std::string block_label(const Launch& launch, Index block) const;
   void note_tile_step();
@@ -80,7 +81,8 @@ class RunRecorder : public Observer {
   double keyframe_flops_;
   const TileGrid* grid_ = nullptr;
   int launch_ = -1;
-  bool seen_scores_ = false;  ///< in this thread block
+  std::int32_t outer_j_ = -1;  ///< column tile of the outer loop of one block in all
+  bool seen_scores_ = false;   ///< in this thread block
   Index step_ = 0;
   HeadCounters counters_;
   double flops_since_keyframe_ = 0;

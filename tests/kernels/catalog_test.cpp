@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/flash2/flash2_backward_shared.h"
+#include "tests/support/listed_block_mask.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -73,6 +74,8 @@ TEST(KernelCatalog, RefusesScoreFunctionsAndSequencesByName) {
     problem = problem_of(DType::bf16, 64);
     problem.key_lengths = {7};
     EXPECT_THAT(refusal(kernel, problem), HasSubstr("key lengths 7"));
+    problem.block_mask = test::listed_block_mask({1024, 1024}, 1, {{0}});
+    EXPECT_THAT(refusal(kernel, problem), HasSubstr("key lengths 7, a block mask; kernel"));
     if (!kernel.has_backward) continue;
     EXPECT_THAT(backward_refusal(kernel, problem), HasSubstr("key lengths 7"));
   }

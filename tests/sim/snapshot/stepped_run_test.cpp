@@ -366,6 +366,16 @@ TEST(SteppedRun, RefusesWhatSimulateRefuses) {
   EXPECT_NE(run.error().message.find("does not fit"), std::string::npos) << run.error().message;
 }
 
+TEST(SteppedRun, PaddingHasItsPlaceInTheOuterLoop) {
+  SteppedRequest request = request_for("flash1", 32, 16, {16, 16});
+  request.simulation.problem.key_lengths = {0};
+  request.simulation.pass = PassKind::backward;
+  const auto run = make_run(request);
+  ASSERT_EQ(run->info()->outer.size(), 2U);
+  EXPECT_EQ(run->info()->outer[0].begin, 0);
+  EXPECT_EQ(run->info()->outer[1].label, "j = 1");
+}
+
 TEST(SteppedRun, RefusesAPassWithoutAnyStep) {
   SteppedRequest request = request_for("block_sparse", 32, 16, {16, 16});
   request.simulation.problem.block_mask = test::listed_block_mask({16, 16}, 2, {{}, {}});
