@@ -29,21 +29,22 @@ struct ForwardArguments {
   TensorView K;  ///< [B, H_kv, N_kv, d]
   TensorView V;  ///< [B, H_kv, N_kv, d]
   TensorView O;  ///< [B, H, N, d], written
-  /// [B, H, N], natural logarithm, -inf for an empty row. flash2 always writes it; standard's
-  /// softmax and flash1 (in a launch of its own, "lse") only where this is not null.
+  /// [B, H, N], natural logarithm, -inf for an empty row. flash2 and split_kv always write it;
+  /// standard's softmax and flash1 (in a launch of its own, "lse") only where this is not null.
   float* LSE_dev = nullptr;
   void* workspace_dev = nullptr;
   std::size_t workspace_bytes = 0;
   void* stream = nullptr;  ///< cudaStream_t
   /// Called on the host around each launch of the pass with its name, so that a profiler can put a
   /// range around it: "scores", "softmax" and "output" of standard; "initialise", "forward", and
-  /// where they are needed "convert" and "lse" of flash1; "forward" of flash2. May be empty.
+  /// where they are needed "convert" and "lse" of flash1; "forward" of flash2; "partial" and
+  /// "combine" of split_kv. May be empty.
   std::function<void(std::string_view launch_name)> before_launch;
   std::function<void(std::string_view launch_name)> after_launch;
 };
 
 /// Bytes of workspace that the kernel needs for the problem (S and P of `standard`; O, m, l in
-/// fp32 of `flash1` as its carry asks).
+/// fp32 of `flash1` as its carry asks; O and LSE of every split in fp32 of `split_kv`).
 std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem, Carry carry);
 
 /// Enqueues the forward pass on the stream. Nothing on success; invalid_request when the catalog
