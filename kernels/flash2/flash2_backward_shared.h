@@ -10,9 +10,9 @@ namespace attnscope::kernels {
 constexpr Index flash2_backward_shared_bytes(Index d, const Tiling& tiling) {
   constexpr Index kElementBytes = 2;
   const Index column_tiles = 2 * tiling.Bc * d * kElementBytes;
-  const Index row_tiles = 2 * 2 * tiling.Br * d * kElementBytes;
+  const Index row_tiles = 4 * tiling.Br * d * kElementBytes;
   const Index score_tiles = 2 * tiling.Br * tiling.Bc * kElementBytes;
-  const Index statistics = 2 * 2 * tiling.Br * kStatisticBytes;
+  const Index statistics = 4 * tiling.Br * kStatisticBytes;
   return column_tiles + row_tiles + score_tiles + statistics;
 }
 
