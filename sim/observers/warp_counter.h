@@ -37,9 +37,10 @@ class WarpCounter : public Observer {
 
  private:
   /// Shared memory that a hazard can lie in: a tile's slot, or its exchange buffer.
+  static constexpr std::size_t kPlaces = std::size_t{kTensorCount} * 4;
   struct Hazards {
-    std::bitset<kTensorCount * 4> written;  ///< since the last barrier
-    std::bitset<kTensorCount * 4> read;     ///< since the last barrier
+    std::bitset<kPlaces> written;  ///< since the last barrier
+    std::bitset<kPlaces> read;     ///< since the last barrier
   };
   void count(const TileOp& op);
   void write(std::size_t place);

@@ -40,7 +40,7 @@ constexpr std::string_view kWhyList =
     "The row's list in the block mask: neither loads nor products for tiles that are 0.";
 
 /// The pseudo-code of a sweep whose inner loop runs over the row tiles of column tile j.
-PseudoCode guarded_rows(Launch dense, std::string_view why_load) {
+PseudoCode guarded_rows(const Launch& dense, std::string_view why_load) {
   PseudoCode lines = copy_of(dense.pseudo_code);
   replace_line(lines, "for each row tile i that sees column tile j",
                "for each row tile i with M_ij = 1", kWhyGuard);
@@ -58,7 +58,7 @@ Pass guarded_by_columns(const ScheduleOptions& options) {
   return dense.pass;
 }
 
-PseudoCode guarded_columns(Launch dense) {
+PseudoCode guarded_columns(const Launch& dense) {
   PseudoCode lines = copy_of(dense.pseudo_code);
   replace_line(lines, "for each column tile j that row tile i sees",
                "for each column tile j with M_ij = 1", kWhyList);
