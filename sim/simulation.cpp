@@ -137,14 +137,17 @@ void add_time(SimulationReport& report, const GpuDescription& gpu) {
   }
 }
 
+/// Bytes of the launch whose block takes most.
+Index largest_block(std::span<const LaunchOccupancy> launches, OnChipSpace space) {
+  Index largest = 0;
+  for (const LaunchOccupancy& launch : launches) largest = std::max(largest, launch.bytes(space));
+  return largest;
+}
+
 void add_occupancy(SimulationReport& report, std::span<const LaunchOccupancy> launches,
                    const GpuDescription& gpu) {
-  for (const LaunchOccupancy& launch : launches) {
-    report.sram_bytes_per_block =
-        std::max(report.sram_bytes_per_block, launch.bytes(OnChipSpace::shared));
-    report.register_bytes_per_block =
-        std::max(report.register_bytes_per_block, launch.bytes(OnChipSpace::registers));
-  }
+  report.sram_bytes_per_block = largest_block(launches, OnChipSpace::shared);
+  report.register_bytes_per_block = largest_block(launches, OnChipSpace::registers);
   const auto check = [&](Index needed, Index available, std::string_view what) {
     if (needed <= available || !report.fits) return;
     report.fits = false;
@@ -175,6 +178,24 @@ std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) 
     launch.run(grid, 0, program);
   }
   return occupancy.launches();
+}
+
+/// The same with d as a tensor-core kernel pads it; nothing where d needs no padding, or where the
+/// products are a library's, which tiles d as well.
+std::optional<PaddedOnChip> padded_occupancy(const Pass& pass, const PassRun& run,
+                                             const GpuDescription& gpu) {
+  const Index d = padded_head_dim(run.problem.d);
+  const auto any_product = std::ranges::any_of(pass.launches, &Launch::paper_counts_operands_once);
+  if (d == run.problem.d || any_product) return std::nullopt;
+  PassRun padded = run;
+  padded.problem.d = d;
+  const std::vector<LaunchOccupancy> launches = occupancy_of(pass, padded);
+  PaddedOnChip on_chip{.d = d,
+                       .sram_bytes_per_block = largest_block(launches, OnChipSpace::shared),
+                       .register_bytes_per_block = largest_block(launches, OnChipSpace::registers)};
+  on_chip.fits = on_chip.sram_bytes_per_block <= gpu.shared_bytes_per_block &&
+                 on_chip.register_bytes_per_block <= gpu.register_bytes_per_sm;
+  return on_chip;
 }
 
 }  // namespace
@@ -329,6 +350,7 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
   const Pass pass = make_pass(*algorithm, request.pass, options);
   const PassRun run{request.problem, tiling.value(), options, {}};
   add_occupancy(report, occupancy_of(pass, run), request.gpu);
+  report.padded = padded_occupancy(pass, run, request.gpu);
   if (!report.fits && !request.allow_overflow) {
     const auto nearest =
         default_tiling(*algorithm, request.problem, request.carry, request.gpu, request.pass);

@@ -43,6 +43,14 @@ struct LaunchReport {
   Index thread_blocks = 0;
 };
 
+/// A block's memory with d padded to the kernels' multiple.
+struct PaddedOnChip {
+  Index d = 0;  ///< padded_head_dim() of the problem's
+  Index sram_bytes_per_block = 0;
+  Index register_bytes_per_block = 0;
+  bool fits = true;
+};
+
 /// Totals over batch and heads.
 struct SimulationReport {
   AttentionProblem problem;
@@ -73,7 +81,10 @@ struct SimulationReport {
   Index register_bytes_per_block = 0;  ///< largest of the launches
   bool fits = true;
   std::string overflow_reason;  ///< when it does not fit
-  Index peak_hbm_bytes = 0;     ///< inputs, outputs and workspace
+  /// On-chip memory where a kernel pads d; nothing when it does not. Traffic is valid elements
+  /// only.
+  std::optional<PaddedOnChip> padded;
+  Index peak_hbm_bytes = 0;  ///< inputs, outputs and workspace
 
   /// Roofline floor: the larger, launch by launch, of the times below, summed over launches.
   double predicted_s = 0;

@@ -1,5 +1,6 @@
 #include "app/cli/commands.h"
 
+#include "app/cli/accuracy_command.h"
 #include "app/cli/compare_command.h"
 #include "app/cli/list_command.h"
 #include "app/cli/measure_command.h"
@@ -15,6 +16,7 @@ std::vector<CommandSpec> all_commands() {
           measure_command(),
           compare_command(),
           sweep_command(simulate_command(), measure_command()),
+          accuracy_command(),
           list_command()};
 }
 

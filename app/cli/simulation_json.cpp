@@ -90,6 +90,12 @@ ordered_json simulation_json(const SimulationReport& report, const NumericResult
                         {"fits", report.fits}};
   if (!report.fits) document["memory"]["reason"] = report.overflow_reason;
   document["memory"]["peak_hbm_bytes"] = report.peak_hbm_bytes;
+  if (const auto& padded = report.padded) {
+    document["memory"]["padded"] = {{"head_dim", padded->d},
+                                    {"sram_bytes_per_block", padded->sram_bytes_per_block},
+                                    {"register_bytes_per_block", padded->register_bytes_per_block},
+                                    {"fits", padded->fits}};
+  }
   if (warps != nullptr) document["warps"] = warps_json(*warps);
   document["time"] = {{"predicted_s", report.predicted_s}, {"bound_by", report.bound_by}};
   if (numbers != nullptr) {
@@ -153,6 +159,12 @@ std::string simulation_text(const SimulationReport& report, const GpuDescription
   lines.push_back({"other operations", flops_text(static_cast<double>(report.non_matmul_flops))});
   lines.push_back({"shared memory of a block", bytes(report.sram_bytes_per_block)});
   lines.push_back({"registers of a block", bytes(report.register_bytes_per_block)});
+  if (const auto& padded = report.padded) {
+    lines.push_back({fmt::format("the same, d padded to {}", padded->d),
+                     fmt::format("{} + {}{}", bytes(padded->sram_bytes_per_block),
+                                 bytes(padded->register_bytes_per_block),
+                                 padded->fits ? "" : ", does NOT fit")});
+  }
   lines.push_back({"fits on the chip", report.fits ? "yes" : "NO: " + report.overflow_reason});
   if (warps != nullptr) {
     const WarpTraffic& traffic = warps->traffic;

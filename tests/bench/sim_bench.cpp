@@ -67,6 +67,26 @@ bool bench_long_head(std::string_view algorithm) {
                 seconds, "s", ok && seconds < 2, "< 2 s");
 }
 
+/// Both passes of one head of packed sequences, with every step of the score function.
+bool bench_packed(std::string_view algorithm) {
+  SimulationRequest request;
+  request.problem = {.N = 131072, .N_kv = 131072, .d = 64, .mask = Mask::causal()};
+  request.problem.score = {30.0, standard_alibi_slopes(1), {0.1, 1}};
+  for (Index begin = 0; begin <= request.problem.N; begin += request.problem.N / 4) {
+    request.problem.cu_seqlens_q.push_back(begin);
+  }
+  request.problem.cu_seqlens_k = request.problem.cu_seqlens_q;
+  request.algorithm = algorithm;
+  request.pass = PassKind::both;
+  request.tiling = Tiling{128, 128};
+  request.gpu = load_gpu("h200").value();
+  const double start = now_s();
+  const bool ok = simulate(request).ok();
+  const double seconds = now_s() - start;
+  return report(fmt::format("{}: both passes, 4 packed sequences of 32,768, all steps", algorithm),
+                seconds, "s", ok && seconds < 2, "< 2 s");
+}
+
 /// A random block mask over a long sequence, drawn and counted.
 bool bench_block_sparse(std::string_view algorithm) {
   SimulationRequest request;
@@ -121,6 +141,7 @@ int main() {
   for (const attnscope::Algorithm& algorithm : attnscope::algorithms()) {
     met &= attnscope::bench_counting(algorithm.name);
     met &= attnscope::bench_long_head(algorithm.name);
+    if (algorithm.has_backward()) met &= attnscope::bench_packed(algorithm.name);
     met &= attnscope::bench_seek(algorithm.name);
     if (algorithm.takes_block_mask) met &= attnscope::bench_block_sparse(algorithm.name);
   }

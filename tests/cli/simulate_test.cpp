@@ -75,6 +75,22 @@ TEST(Simulate, ScoreFunctionsAndSequencesReachTheModelAndTheDocument) {
   EXPECT_EQ(whole["flops"]["matmul"], 4 * 40 * 60 * 8);
 }
 
+TEST(Simulate, PaddedHeadDimensionsShowTheirMemoryOnChip) {
+  const std::string tiles = " --block-rows 64 --block-cols 64 --dtype fp16 --head-dim ";
+  const ordered_json odd = simulated("--algorithm flash2" + tiles + "80");
+  const ordered_json even = simulated("--algorithm flash2" + tiles + "96");
+  EXPECT_EQ(odd["memory"]["padded"]["head_dim"], 96);
+  EXPECT_EQ(odd["memory"]["padded"]["sram_bytes_per_block"],
+            even["memory"]["sram_bytes_per_block"]);
+  EXPECT_EQ(odd["memory"]["padded"]["register_bytes_per_block"],
+            even["memory"]["register_bytes_per_block"]);
+  // Q, K and V of 64 x 80 and P of 64 x 64; padding adds 3 x 64 x 16
+  EXPECT_EQ(odd["memory"]["sram_bytes_per_block"], 2 * (3 * 64 * 80 + 64 * 64));
+  EXPECT_EQ(even["memory"]["sram_bytes_per_block"], 2 * (3 * 64 * 96 + 64 * 64));
+  EXPECT_FALSE(even["memory"].contains("padded"));
+  EXPECT_FALSE(simulated("--algorithm standard" + tiles + "80")["memory"].contains("padded"));
+}
+
 TEST(Simulate, TheTitleNamesWhatTheProblemHas) {
   const CliOutcome outcome = run_cli("simulate --algorithm flash2 --softcap 30 --key-lengths 100");
   EXPECT_NE(outcome.out.find("mask none, softcap 30, key lengths 100,"), std::string::npos)

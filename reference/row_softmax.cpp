@@ -1,0 +1,99 @@
+#include "reference/row_softmax.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/rounding.h"
+
+namespace attnscope {
+
+namespace {
+
+constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
+
+/// The shift m that numerators are taken against, and their sum l.
+struct Statistics {
+  double m = 0;
+  double l = 0;
+};
+
+/// Arithmetic whose every result is rounded.
+class Rounded {
+ public:
+  explicit Rounded(DType precision) : precision_(precision) {}
+  double operator()(double x) const { return round_to(precision_, x); }
+  double exp_against(double x, double m) const { return (*this)(std::exp((*this)(x - m))); }
+
+ private:
+  DType precision_;
+};
+
+Statistics online_statistics(std::span<const double> x, const Rounded& rounded) {
+  Statistics row{kMinusInf, 0};
+  for (const double score : x) {
+    const double m_prev = row.m;
+    row.m = std::max(m_prev, score);
+    const double alpha = m_prev == kMinusInf ? 0.0 : rounded.exp_against(m_prev, row.m);
+    row.l = rounded(rounded(row.l * alpha) + rounded.exp_against(score, row.m));
+  }
+  return row;
+}
+
+Statistics statistics(SoftmaxMethod method, std::span<const double> x, const Rounded& rounded) {
+  if (method == SoftmaxMethod::online) return online_statistics(x, rounded);
+  Statistics row;
+  if (method == SoftmaxMethod::safe) row.m = *std::ranges::max_element(x);
+  for (const double score : x) row.l = rounded(row.l + rounded.exp_against(score, row.m));
+  return row;
+}
+
+/// The softmax in double.
+std::vector<double> exact_softmax(std::span<const double> x) {
+  std::vector<double> P(x.begin(), x.end());
+  const double m = *std::ranges::max_element(x);
+  double l = 0;
+  for (double& p : P) l += p = std::exp(p - m);
+  for (double& p : P) p /= l;
+  return P;
+}
+
+}  // namespace
+
+std::string_view to_string(SoftmaxMethod method) {
+  switch (method) {
+    case SoftmaxMethod::naive:
+      return "naive";
+    case SoftmaxMethod::safe:
+      return "safe";
+    case SoftmaxMethod::online:
+      return "online";
+  }
+  return "?";
+}
+
+RowSoftmax row_softmax(SoftmaxMethod method, DType precision, std::span<const double> x) {
+  RowSoftmax result;
+  if (x.empty()) return result;
+  const Rounded rounded(precision);
+  std::vector<double> scores;
+  for (const double score : x) scores.push_back(rounded(score));
+  const Statistics row = statistics(method, scores, rounded);
+  result.l = row.l;
+
+  const std::vector<double> exact = exact_softmax(scores);
+  for (std::size_t k = 0; k < scores.size(); ++k) {
+    const double numerator = rounded.exp_against(scores[k], row.m);
+    const double P = rounded(numerator / row.l);
+    if (std::isinf(numerator)) ++result.overflowed_elems;
+    if (std::isnan(P)) {
+      ++result.nan_elems;
+    } else {
+      result.max_abs_error = std::max(result.max_abs_error, std::abs(P - exact[k]));
+    }
+    result.P.push_back(P);
+  }
+  return result;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,204 @@
+#include "sim/accuracy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/eigen_view.h"
+#include "sim/schedule/catalog.h"
+
+namespace attnscope {
+
+namespace {
+
+AttentionProblem problem_at(const AccuracyRequest& request, Index N, DType dtype) {
+  AttentionProblem problem = request.problem;
+  problem.N = problem.N_kv = N;
+  problem.dtype = dtype;
+  return problem;
+}
+
+SimulationRequest simulation_of(const AccuracyRequest& request, const AttentionProblem& problem,
+                                std::string_view algorithm, Carry carry, PassKind pass) {
+  SimulationRequest simulation;
+  simulation.problem = problem;
+  simulation.algorithm = algorithm;
+  simulation.pass = pass;
+  simulation.tiling = request.tiling;
+  simulation.carry = carry;
+  simulation.gpu = request.gpu;
+  simulation.allow_overflow = true;
+  return simulation;
+}
+
+/// Rounded as a kernel rounds.
+NumericOptions as_a_kernel(const BlockOrder& order = {}) {
+  return {.round_to_storage = true, .fp32_accumulators = true, .order = order};
+}
+
+/// Scores whose exponential no type of the comparison holds.
+constexpr double kOverflowingScore = 89.0;  // exp(88.72...) is the largest fp32 number
+
+/// How much of a row a comparison shows: its sum l, where the numerators overflow without a shift.
+double interest(const Eigen::VectorXd& S) {
+  const double m = S.maxCoeff();
+  return m < kOverflowingScore ? 0.0 : (S.array() - m).exp().sum();
+}
+
+/// The most even of the rows that overflow, of the outlier inputs, and its softmaxes.
+SoftmaxComparison compare_softmaxes(const AccuracyRequest& request) {
+  const Index N = *std::ranges::max_element(request.lengths);
+  AttentionProblem problem = problem_at(request, N, DType::fp32);
+  problem.batch = problem.heads = problem.kv_heads = 1;
+  const AttentionInputs inputs = make_inputs(problem, {InputKind::outlier, request.inputs.seed});
+  const auto Q = head_matrix(inputs.Q, 0, 0);
+  const auto K = head_matrix(inputs.K, 0, 0);
+  SoftmaxComparison comparison;
+  std::vector<double> row;
+  double most = -1;
+  for (Index query = 0; query < N; ++query) {
+    const KeyRange keys = problem.keys_of(query);
+    if (keys.size() == 0) continue;
+    const Eigen::VectorXd S = problem.softmax_scale() *
+                              (K.middleRows(keys.begin, keys.size()) * Q.row(query).transpose());
+    if (interest(S) <= most) continue;
+    most = interest(S);
+    comparison.query = query;
+    comparison.keys = keys.size();
+    comparison.largest_score = S.maxCoeff();
+    row.assign(S.data(), S.data() + S.size());
+  }
+  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
+    for (const auto method : {SoftmaxMethod::naive, SoftmaxMethod::safe, SoftmaxMethod::online}) {
+      comparison.cases.push_back({method, dtype, row_softmax(method, dtype, row)});
+    }
+  }
+  return comparison;
+}
+
+/// Unfused attention's errors: the yardstick of the tolerance rule.
+AccuracyCase unfused_case(const AttentionProblem& problem, const AttentionInputs& inputs,
+                          bool with_gradients) {
+  AccuracyCase entry{.algorithm = "unfused", .dtype = problem.dtype, .N = problem.N};
+  const ForwardResult reference = naive_forward(problem, inputs);
+  entry.O = compare(unfused_forward(problem, inputs).O.data, reference.O.data);
+  if (!with_gradients) return entry;
+  const Gradients exact = naive_backward(problem, inputs, reference);
+  const Gradients rounded = unfused_backward(problem, inputs);
+  entry.dQ = compare(rounded.dQ.data, exact.dQ.data);
+  entry.dK = compare(rounded.dK.data, exact.dK.data);
+  entry.dV = compare(rounded.dV.data, exact.dV.data);
+  return entry;
+}
+
+/// The errors of one algorithm, with each carry that it knows.
+std::optional<Error> add_errors(const AccuracyRequest& request, const Algorithm& algorithm,
+                                const AttentionProblem& problem, const AttentionInputs& inputs,
+                                std::vector<AccuracyCase>& errors) {
+  for (const Carry carry : {Carry::problem, Carry::fp32}) {
+    if (carry == Carry::fp32 && !algorithm.carries_output) continue;
+    const auto numbers =
+        simulate_numbers(simulation_of(request, problem, algorithm.name, carry, request.pass),
+                         inputs, as_a_kernel());
+    if (!numbers) return numbers.error();
+    const NumericResult& result = numbers.value();
+    errors.push_back({std::string(algorithm.name), carry, algorithm.carries_output, problem.dtype,
+                      problem.N, result.O_error, result.dQ_error, result.dK_error,
+                      result.dV_error});
+  }
+  return std::nullopt;
+}
+
+/// Runs the backward pass of one algorithm in several orders of the thread blocks.
+Result<OrderCase> compare_orders(const AccuracyRequest& request, const Algorithm& algorithm,
+                                 const AttentionProblem& problem, const AttentionInputs& inputs) {
+  const SimulationRequest simulation =
+      simulation_of(request, problem, algorithm.name, Carry::problem, PassKind::backward);
+  OrderCase entry{.algorithm = std::string(algorithm.name), .dtype = problem.dtype, .N = problem.N};
+  entry.orders = request.orders;
+  const auto first = simulate_numbers(simulation, inputs, as_a_kernel());
+  if (!first) return first.error();
+  const NumericResult& a = first.value();
+  for (Index order = 1; order < request.orders; ++order) {
+    const BlockOrder shuffled{BlockOrder::Kind::shuffled, static_cast<std::uint64_t>(order)};
+    const auto other = simulate_numbers(simulation, inputs, as_a_kernel(shuffled));
+    if (!other) return other.error();
+    const NumericResult& b = other.value();
+    Index differing = 0;
+    for (std::size_t n = 0; n < a.gradients->dQ.data.size(); ++n) {
+      const double difference = std::abs(a.gradients->dQ.data[n] - b.gradients->dQ.data[n]);
+      entry.dQ_max_abs_difference = std::max(entry.dQ_max_abs_difference, difference);
+      differing += difference != 0.0 ? 1 : 0;
+    }
+    entry.dQ_differing_elems = std::max(entry.dQ_differing_elems, differing);
+    entry.rest_is_identical = entry.rest_is_identical && a.output.O == b.output.O &&
+                              a.output.LSE == b.output.LSE && a.gradients->dK == b.gradients->dK &&
+                              a.gradients->dV == b.gradients->dV;
+  }
+  return entry;
+}
+
+/// Algorithms of both passes; the block-sparse ones, without a block mask, are these over again.
+std::vector<const Algorithm*> dense_algorithms() {
+  std::vector<const Algorithm*> dense;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!algorithm.takes_block_mask && algorithm.has_backward()) dense.push_back(&algorithm);
+  }
+  return dense;
+}
+
+std::optional<Error> check_request(const AccuracyRequest& request) {
+  if (request.lengths.empty() || request.dtypes.empty()) {
+    return invalid_request("accuracy needs at least one length and one precision");
+  }
+  if (request.orders < 2) {
+    return invalid_request(
+        fmt::format("orders is {}; at least 2 are needed to compare them", request.orders));
+  }
+  if (auto error = validate(request.tiling)) return invalid_request(*error);
+  for (const Index N : request.lengths) {
+    const AttentionProblem problem = problem_at(request, N, DType::fp32);
+    if (auto error = validate(problem)) return invalid_request(*error);
+    const auto largest =
+        simulation_of(request, problem, "standard", Carry::problem, PassKind::backward);
+    if (auto error = check_numeric_memory(largest)) return error;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<AccuracyReport> compare_accuracy(const AccuracyRequest& request,
+                                        const std::function<void(const std::string&)>& progress) {
+  if (auto error = check_request(request)) return *error;
+  AccuracyReport report;
+  report.softmax = compare_softmaxes(request);
+  for (const DType dtype : request.dtypes) {
+    for (const Index N : request.lengths) {
+      const AttentionProblem problem = problem_at(request, N, dtype);
+      const AttentionInputs inputs = make_inputs(problem, request.inputs);
+      progress(fmt::format("errors in {}, N = {}", to_string(dtype), N));
+      report.errors.push_back(unfused_case(problem, inputs, request.pass != PassKind::forward));
+      for (const Algorithm* algorithm : dense_algorithms()) {
+        if (auto error = add_errors(request, *algorithm, problem, inputs, report.errors)) {
+          return *error;
+        }
+      }
+    }
+
+    // Orders of thread blocks, at the largest length
+    const Index N = *std::ranges::max_element(request.lengths);
+    const AttentionProblem problem = problem_at(request, N, dtype);
+    const AttentionInputs inputs = make_inputs(problem, request.inputs);
+    for (const Algorithm* algorithm : dense_algorithms()) {
+      progress(fmt::format("orders of {} in {}, N = {}", algorithm->name, to_string(dtype), N));
+      auto orders = compare_orders(request, *algorithm, problem, inputs);
+      if (!orders) return orders.error();
+      report.orders.push_back(std::move(orders).value());
+    }
+  }
+  return report;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,74 @@
+/// How exact the algorithms are, in the precisions that kernels compute in: values are rounded
+/// where a kernel rounds them (stores and matrix operands to the problem's precision, accumulators
+/// to fp32) and compared with the reference in double.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reference/row_softmax.h"
+#include "sim/simulation.h"
+
+namespace attnscope {
+
+struct AccuracyRequest {
+  AttentionProblem problem;    ///< its N, N_kv and dtype are replaced by those below
+  std::vector<Index> lengths;  ///< N = N_kv of the error table
+  std::vector<DType> dtypes;
+  PassKind pass = PassKind::backward;  ///< forward: O alone; backward: the gradients too
+  InputSpec inputs;
+  Tiling tiling{64, 64};
+  Index orders = 4;  ///< of thread blocks, at least 2
+  GpuDescription gpu;
+};
+
+/// Softmax of one row by one method.
+struct SoftmaxCase {
+  SoftmaxMethod method;
+  DType dtype;
+  RowSoftmax softmax;
+};
+
+/// The row whose softmaxes are compared: of the outlier inputs' rows whose largest score overflows
+/// fp32 without a shift, the one with the largest sum.
+struct SoftmaxComparison {
+  Index query = 0;
+  Index keys = 0;
+  double largest_score = 0;
+  std::vector<SoftmaxCase> cases;
+};
+
+/// Errors of one algorithm against the reference.
+struct AccuracyCase {
+  std::string algorithm;  ///< "unfused": the yardstick, three stored steps
+  Carry carry = Carry::problem;
+  bool has_carry = false;  ///< the algorithm keeps O, or dQ, in HBM between passes over j
+  DType dtype = DType::bf16;
+  Index N = 0;
+  ErrorReport O, dQ, dK, dV;
+};
+
+/// What other orders of the thread blocks change.
+struct OrderCase {
+  std::string algorithm;
+  DType dtype = DType::bf16;
+  Index N = 0;
+  Index orders = 0;
+  double dQ_max_abs_difference = 0;  ///< largest over the orders, against the ascending one
+  Index dQ_differing_elems = 0;      ///< most over the orders
+  bool rest_is_identical = true;     ///< O, LSE, dK and dV equal to the bit
+};
+
+struct AccuracyReport {
+  SoftmaxComparison softmax;
+  std::vector<AccuracyCase> errors;
+  std::vector<OrderCase> orders;  ///< at the largest N
+};
+
+/// Runs all three comparisons. `progress` hears what is being run. invalid_request for a problem
+/// that cannot be computed or whose numbers take too much memory.
+Result<AccuracyReport> compare_accuracy(const AccuracyRequest& request,
+                                        const std::function<void(const std::string&)>& progress);
+
+}  // namespace attnscope

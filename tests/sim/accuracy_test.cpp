@@ -1,0 +1,94 @@
+#include "sim/accuracy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace attnscope {
+namespace {
+
+AccuracyRequest small_request() {
+  AccuracyRequest request;
+  request.problem.d = 32;
+  request.lengths = {64, 256};
+  request.dtypes = {DType::bf16};
+  request.tiling = {32, 32};
+  request.orders = 3;
+  request.gpu = load_gpu("h200").value();
+  return request;
+}
+
+const AccuracyReport& report_of_small() {
+  static const AccuracyReport report =
+      compare_accuracy(small_request(), [](const auto&) {}).value();
+  return report;
+}
+
+const AccuracyCase& error_of(std::string_view algorithm, Carry carry, Index N) {
+  const auto& errors = report_of_small().errors;
+  const auto found = std::ranges::find_if(errors, [&](const AccuracyCase& entry) {
+    return entry.algorithm == algorithm && entry.carry == carry && entry.N == N;
+  });
+  EXPECT_NE(found, errors.end()) << algorithm;
+  return *found;
+}
+
+TEST(Accuracy, NaiveOverflowsOnTheRowWhereSafeAndOnlineDoNot) {
+  const SoftmaxComparison& softmax = report_of_small().softmax;
+  EXPECT_GT(softmax.largest_score, 89.0);
+  ASSERT_EQ(softmax.cases.size(), 9u);
+  for (const SoftmaxCase& entry : softmax.cases) {
+    const bool naive = entry.method == SoftmaxMethod::naive;
+    EXPECT_EQ(entry.softmax.overflowed_elems > 0, naive);
+    EXPECT_EQ(entry.softmax.nan_elems > 0, naive);
+    if (naive) continue;
+    EXPECT_LE(entry.softmax.max_abs_error, 0.01);
+  }
+}
+
+TEST(Accuracy, EveryAlgorithmAndCarryHasItsErrors) {
+  EXPECT_EQ(report_of_small().errors.size(), 2u * 5u);  // unfused, standard, flash1 twice, flash2
+  for (const AccuracyCase& entry : report_of_small().errors) {
+    for (const ErrorReport* error : {&entry.O, &entry.dQ, &entry.dK, &entry.dV}) {
+      EXPECT_FALSE(error->has_nan) << entry.algorithm;
+      EXPECT_GT(error->rel_fro_error, 1e-4) << entry.algorithm << ": nothing was rounded";
+      EXPECT_LE(error->rel_fro_error, 0.02) << entry.algorithm;
+    }
+  }
+}
+
+TEST(Accuracy, CarryingOInBf16CostsMoreAsNGrowsAndFp32DoesNot) {
+  const auto O = [](Carry carry, Index N) { return error_of("flash1", carry, N).O.rel_fro_error; };
+  EXPECT_GT(O(Carry::problem, 256), 1.3 * O(Carry::problem, 64));
+  EXPECT_LE(O(Carry::fp32, 256), 1.1 * O(Carry::fp32, 64));
+  EXPECT_GT(O(Carry::problem, 256), 1.3 * O(Carry::fp32, 256));
+}
+
+TEST(Accuracy, OrdersChangeOnlyTheRoundingOfDqAndOnlyWithAtomicAdds) {
+  AccuracyRequest request = small_request();
+  request.dtypes = {DType::fp32};  // dQ is stored as it was added up
+  const AccuracyReport report = compare_accuracy(request, [](const auto&) {}).value();
+  ASSERT_GE(report.orders.size(), 3u);
+  for (const OrderCase& entry : report.orders) {
+    EXPECT_TRUE(entry.rest_is_identical) << entry.algorithm;
+    EXPECT_EQ(entry.N, 256);
+    EXPECT_EQ(entry.dQ_differing_elems > 0, entry.algorithm == "flash2") << entry.algorithm;
+    EXPECT_LE(entry.dQ_max_abs_difference, 1e-5) << entry.algorithm;
+  }
+}
+
+TEST(Accuracy, RefusesWhatCannotBeCompared) {
+  const auto refused = [](auto change) {
+    AccuracyRequest request = small_request();
+    change(request);
+    const auto result = compare_accuracy(request, [](const auto&) {});
+    return result.ok() ? std::string("accepted") : result.error().message;
+  };
+  EXPECT_NE(refused([](auto& r) { r.orders = 1; }).find("at least 2"), std::string::npos);
+  EXPECT_NE(refused([](auto& r) { r.lengths = {1 << 20}; }).find("GB of memory"),
+            std::string::npos);
+  EXPECT_NE(refused([](auto& r) { r.lengths.clear(); }).find("at least one"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace attnscope
