@@ -18,6 +18,7 @@ std::string ui_as_json(const App& app, const NamedRects& rects, int width, int h
   json state{{"problem", problem_to_json(view.choice.problem)},
              {"tiling", tiling_to_json(view.choice.tiling)},
              {"algorithm", view.choice.algorithm},
+             {"pass", view.choice.pass},
              {"gpu", view.choice.gpu},
              {"step", view.step},
              {"playing", view.playing},
@@ -30,6 +31,12 @@ std::string ui_as_json(const App& app, const NamedRects& rects, int width, int h
   if (snapshot) {
     state["shown_step"] = snapshot->step;
     state["step_count"] = snapshot->run->step_count;
+  }
+  if (const RaceCourse* course = app.course()) {
+    state["race"] = {{"against", view.race->rival},
+                     {"tick", view.race_tick},
+                     {"last_tick", course->last_tick()},
+                     {"rival_step", course->step_of(RaceCourse::rival, view.race_tick)}};
   }
   if (app.refused) {
     state["refused"] = {{"field", app.refused->field},

@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 
+#include "app/own_inputs.h"
 #include "app/program.h"
 
 namespace {
@@ -23,6 +24,10 @@ int run_program(int argc, char** argv) {
   // What the arguments say goes over what the scene says
   auto scene = load_scene(arguments.value().scene);
   if (!scene) return report(scene.error());
+  if (arguments.value().files.any()) {
+    scene = scene_of_files(std::move(scene.value()), arguments.value().files);
+    if (!scene) return report(scene.error());
+  }
   ViewState& view = scene.value().view;
   if (arguments.value().theme) view.theme = *arguments.value().theme;
   if (arguments.value().step) view.step = *arguments.value().step;

@@ -22,8 +22,7 @@ RaceCourse::RaceCourse(const Run& chosen_run, const Run& rival_run, RaceClock cl
     for (const End& end : ends_[racer]) readings_.push_back(end.reading);
   }
   std::ranges::sort(readings_);
-  const auto repeated = std::ranges::unique(readings_);
-  readings_.erase(repeated.begin(), repeated.end());
+  readings_.erase(std::unique(readings_.begin(), readings_.end()), readings_.end());
 }
 
 bool RaceCourse::is_of(const Run& chosen_run, const Run& rival_run, RaceClock clock) const {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/own_inputs.h"
 #include "reference/json/json_document.h"
 #include "reference/json/problem_json.h"
 #include "reference/nearest_name.h"
@@ -36,7 +37,8 @@ Index non_negative(const JsonObject& object, std::string_view key) {
       fmt::format("{}: {} is negative; use 0 or more", object.path_of(key), value));
 }
 
-void read_choice(const JsonObject& root, Choice& choice) {
+/// Files are named relative to the scene's folder, or absolutely.
+void read_choice(const JsonObject& root, const std::filesystem::path& folder, Choice& choice) {
   choice.problem = problem_from_json(root.object("problem"));
   choice.algorithm = root.string("algorithm");
   choice.pass = root.string_or("pass", "forward");
@@ -54,6 +56,9 @@ void read_choice(const JsonObject& root, Choice& choice) {
     choice.inputs.kind =
         named(inputs, "kind", InputKind::gaussian, parse_input_kind, "gaussian, outlier or needle");
     choice.inputs.seed = static_cast<std::uint64_t>(non_negative(inputs, "seed"));
+    choice.files = from_folder({inputs.string_or("q", ""), inputs.string_or("k", ""),
+                                inputs.string_or("v", ""), inputs.string_or("do", "")},
+                               folder);
   }
 }
 
@@ -93,7 +98,7 @@ Result<Scene> scene_from(Result<json> document, std::string_view name) {
   try {
     const JsonObject root(*scene.source, "");
     scene.title = root.string_or("title", scene.name);
-    read_choice(root, scene.view.choice);
+    read_choice(root, std::filesystem::path(name).parent_path(), scene.view.choice);
     read_view(root, scene.view);
   } catch (const JsonFieldError& error) {
     return invalid_request(fmt::format("{}: {}", name, error.what()));
@@ -103,7 +108,7 @@ Result<Scene> scene_from(Result<json> document, std::string_view name) {
 
 /// Sets the field, or takes it away.
 void set_optional(json& document, const char* field, std::optional<json> value) {
-  document.erase(field);
+  if (document.is_object()) document.erase(field);
   if (value) document[field] = std::move(*value);
 }
 
@@ -126,7 +131,7 @@ std::string scene_text(const Scene& scene) {
   document["title"] = scene.title;
   for (const char* field :
        {"softcap", "alibi", "dropout", "key_lengths", "cu_seqlens_q", "cu_seqlens_k"}) {
-    document["problem"].erase(field);
+    set_optional(document["problem"], field, std::nullopt);
   }
   document["problem"].update(problem_to_json(view.choice.problem));
   document["algorithm"] = view.choice.algorithm;
@@ -146,6 +151,14 @@ std::string scene_text(const Scene& scene) {
   document["gpu"] = view.choice.gpu;
   document["inputs"].update(
       json{{"kind", to_string(view.choice.inputs.kind)}, {"seed", view.choice.inputs.seed}});
+  const InputFiles& files = view.choice.files;
+  const std::pair<const char*, const std::string*> paths[] = {
+      {"q", &files.Q}, {"k", &files.K}, {"v", &files.V}, {"do", &files.dO}};
+  for (const auto& [field, path] : paths) {
+    set_optional(document["inputs"], field,
+                 path->empty() ? std::nullopt
+                               : std::optional(json(std::filesystem::absolute(*path).string())));
+  }
   document["playhead"].update(json{
       {"step", view.step}, {"granularity", to_string(view.granularity)}, {"speed", view.speed}});
   document["view"].update(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/own_inputs.h"
 #include "app/screen_words.h"
 #include "sim/block_mask_request.h"
 
@@ -83,6 +84,9 @@ Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request&
     SteppedRequest stepped;
     stepped.simulation = std::move(simulation.value());
     stepped.inputs = request.choice.inputs;
+    Result<std::optional<AttentionInputs>> own = read_own_inputs(request.choice);
+    if (!own) return translated(own.error());
+    stepped.given_inputs = std::move(own).value();
     stepped.batch = request.head / request.choice.problem.heads;
     stepped.head = request.head % request.choice.problem.heads;
     Result<std::unique_ptr<SteppedRun>> created = SteppedRun::create(

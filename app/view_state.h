@@ -19,6 +19,13 @@ enum class Granularity : std::uint8_t { op, tile, outer_loop };
 std::string_view to_string(Granularity granularity);
 std::optional<Granularity> parse_granularity(std::string_view name);
 
+/// .npy files that stand instead of generated tensors; an empty path: generated.
+struct InputFiles {
+  std::string Q, K, V, dO;
+  bool any() const { return !Q.empty() || !K.empty() || !V.empty() || !dO.empty(); }
+  bool operator==(const InputFiles&) const = default;
+};
+
 /// What the simulator runs and the GPU is asked to run.
 struct Choice {
   AttentionProblem problem;
@@ -28,6 +35,7 @@ struct Choice {
   Carry carry = Carry::problem;
   std::string gpu = "h200";  ///< a name in assets/gpus
   InputSpec inputs;
+  InputFiles files;
   std::optional<BlockPattern> block_mask;  ///< where the algorithm takes one; over the tiling
   bool skip_unused_kv = false;             ///< of block-sparse attention
 

@@ -15,7 +15,7 @@ Value at(const std::vector<double>& row, std::size_t key) {
 }
 
 /// "rowsum(dO ∘ O)", which equals the row sum of P ∘ dP.
-std::string_view formula_of_D(std::string_view algorithm) {
+std::string_view row_sum_formula(std::string_view algorithm) {
   return algorithm == "standard" ? "rowsum(P ∘ dP)" : "rowsum(dO ∘ O)";
 }
 
@@ -50,7 +50,7 @@ std::vector<SoftmaxTerm> gradient_terms(const GradientRow& row, std::string_view
   }
   terms.push_back(probability(row, algorithm, key));
   terms.push_back({"dP", "dP", "dO · v", {}, at(row.dP, key), row.dP});
-  terms.push_back({"D", "D", std::string(formula_of_D(algorithm)), {}, row.D, {}});
+  terms.push_back({"D", "D", std::string(row_sum_formula(algorithm)), {}, row.D, {}});
   terms.push_back({"dS", "dS", "P · (dP - D)",
                    with_numbers("{}·({} - {})", at(row.P, key), at(row.dP, key), row.D),
                    at(row.dS, key), row.dS});

@@ -193,6 +193,7 @@ void HbmBox::draw_ghost(const Placed& placed) const {
   const FontRef& font = context_.fonts.small;
   const float room = placed.box.width() - canvas.px(6.0f);
   const float line = draw::line_height(font);
+  if (placed.box.height() < line) return;  // the outline alone tells
   const ImVec2 middle = placed.box.center();
   const std::string bytes = draw::format_bytes(static_cast<double>(placed.tensor->bytes));
   if (placed.box.height() >= 3.2f * line) {

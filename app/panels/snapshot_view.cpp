@@ -56,7 +56,10 @@ std::string_view color_name(Tensor tensor) {
     case Tensor::beta:
       return "alpha";
     case Tensor::O_carry:
+    case Tensor::O_split:
       return "O";
+    case Tensor::LSE_split:
+      return "LSE";
     case Tensor::dQ_accum:
       return "dQ";
     case Tensor::dK_heads:
@@ -110,6 +113,10 @@ std::string_view display_name(Tensor tensor) {
       return "dV/head";
     case Tensor::P_drop:
       return "P~";
+    case Tensor::O_split:
+      return "O parts";
+    case Tensor::LSE_split:
+      return "LSE parts";
     default:
       return to_string(tensor);
   }
@@ -117,7 +124,8 @@ std::string_view display_name(Tensor tensor) {
 
 /// On chip every accumulator is in fp32: the letters alone name it.
 static std::string_view symbol_name(Tensor tensor) {
-  return tensor == Tensor::dQ_accum ? "dQ" : display_name(tensor);
+  const bool part = tensor == Tensor::O_split || tensor == Tensor::LSE_split;
+  return part || tensor == Tensor::dQ_accum ? color_name(tensor) : display_name(tensor);
 }
 
 draw::Symbol symbol_of(const Tile& tile) {

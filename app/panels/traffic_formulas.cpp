@@ -70,6 +70,21 @@ std::vector<TrafficFormula> standard(const AttentionProblem& p, const Tiling& t,
   return all;
 }
 
+/// flash2's sweep for every split of the keys, and the launch that combines their parts.
+std::vector<TrafficFormula> split_kv(const AttentionProblem& p, const Tiling& t, const Visits& v,
+                                     const ScheduleOptions& options) {
+  std::vector<TrafficFormula> all = flash2(p, t, v);
+  const Index O_bytes = options.splits * p.N * p.d * kStatisticBytes;
+  const Index LSE_bytes = options.splits * p.N * kStatisticBytes;
+  all.front().bytes *= options.splits;
+  all.front().text = "splits · " + all.front().text;
+  for (const bool write : {kWrite, kRead}) {
+    all.push_back({Tensor::O_split, write, O_bytes, "splits · N · d · 4"});
+    all.push_back({Tensor::LSE_split, write, LSE_bytes, "splits · N · 4"});
+  }
+  return all;
+}
+
 std::vector<TrafficFormula> forward_formulas(const FormulaRequest& request, const Visits& visits) {
   const AttentionProblem& problem = request.problem;
   if (request.algorithm == "standard") return standard(problem, request.tiling, request.options);
@@ -78,6 +93,9 @@ std::vector<TrafficFormula> forward_formulas(const FormulaRequest& request, cons
   }
   if (request.algorithm == "flash2" || request.algorithm == "block_sparse2") {
     return flash2(problem, request.tiling, visits);
+  }
+  if (request.algorithm == "split_kv") {
+    return split_kv(problem, request.tiling, visits, request.options);
   }
   return {};
 }

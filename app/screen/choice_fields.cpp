@@ -131,12 +131,17 @@ void draw_carry_field(const Frame& frame, const Rect& box) {
 
 void draw_inputs_field(const Frame& frame, const Rect& box) {
   const Choice& shown = shown_choice(frame);
-  const ComboBox combo(frame, "inputs", box, std::string(to_string(shown.inputs.kind)));
+  const bool own = shown.files.any();
+  const ComboBox combo(frame, "inputs", box,
+                       own ? "files" : std::string(to_string(shown.inputs.kind)));
   if (!combo.open()) return;
   for (const InputKind kind : {InputKind::gaussian, InputKind::outlier, InputKind::needle}) {
     const std::string name(to_string(kind));
-    if (combo.option(name, kind == shown.inputs.kind, name)) {
-      choose(frame, "inputs", [&](Choice& choice) { choice.inputs.kind = kind; });
+    if (combo.option(name, !own && kind == shown.inputs.kind, name)) {
+      choose(frame, "inputs", [&](Choice& choice) {
+        choice.inputs.kind = kind;
+        choice.files = {};
+      });
     }
   }
 }

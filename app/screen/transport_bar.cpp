@@ -171,7 +171,8 @@ void TransportBar::draw(const Frame& frame, const Rect& rect) {
   };
   const float small_height = frame.text_px(15.0f) + frame.px(12.0f);
   draw_speed(frame, place_right(presenter ? 90.0f : 112.0f, small_height));
-  if (!presenter) draw_granularity(frame, place_right(106.0f, small_height));
+  if (!presenter && frame.app.course() == nullptr)
+    draw_granularity(frame, place_right(106.0f, small_height));
   draw_scrub_bar(frame, {{x + frame.px(8.0f), rect.min.y}, {right - frame.px(12.0f), rect.max.y}});
 }
 

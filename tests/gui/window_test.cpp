@@ -111,6 +111,36 @@ TEST(Window, AnotherSceneIsOpenedByMouse) {
   EXPECT_EQ(state["algorithm"], "flash1");
 }
 
+TEST(Window, TheBackwardPassIsChosenByMouseAndSteppedThrough) {
+  WindowSession opened(kWidth, kHeight);
+  opened.click("field.pass");
+  const Rect option = rect_in(opened.final_dump(), "option.pass.backward");
+  WindowSession window(kWidth, kHeight);
+  window.click("field.pass");
+  window.click_at(option);
+  window.key("End");
+  const auto state = window.final_state();
+  EXPECT_EQ(state["pass"], "backward");
+  EXPECT_GT(state["step_count"], 176);
+  EXPECT_EQ(state["shown_step"].get<int>(), state["step_count"].get<int>() - 1);
+}
+
+TEST(Window, ARaceIsOpenedAndPlayedToItsEnd) {
+  WindowSession opened(kWidth, kHeight);
+  opened.click("field.scene");
+  const Rect option = rect_in(opened.final_dump(), "option.scene.race-standard");
+  WindowSession window(kWidth, kHeight);
+  window.click("field.scene");
+  window.click_at(option);
+  window.key("Right");
+  window.key("End");
+  const auto state = window.final_state();
+  ASSERT_TRUE(state.contains("race"));
+  EXPECT_EQ(state["race"]["against"], "standard");
+  EXPECT_EQ(state["race"]["tick"], state["race"]["last_tick"]);
+  EXPECT_EQ(state["shown_step"].get<int>(), state["step_count"].get<int>() - 1);
+}
+
 TEST(Window, ATileThatDoesNotFitIsShownInRedAndNothingIsLost) {
   WindowSession window(kWidth, kHeight);
   const Picture before = window.screenshot();

@@ -158,6 +158,14 @@ TEST(Panels, DrawScoreFunctionsAndSequences) {
   }
 }
 
+TEST(Panels, DrawSplitKeys) {
+  SampleRequest request;
+  request.algorithm = "split_kv";
+  request.problem.N = 16;
+  request.problem.N_kv = 128;
+  check_run(request, {0.0, 0.3, 0.6, 0.95, 1.0});
+}
+
 TEST(Panels, DrawBlockSparseAttention) {
   for (const char* algorithm : {"block_sparse", "block_sparse2"}) {
     SampleRequest request;

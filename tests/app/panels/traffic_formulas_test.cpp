@@ -71,6 +71,18 @@ TEST(TrafficFormulas, EqualTheSchedulesOfPaddedAndPackedSequences) {
   }
 }
 
+TEST(TrafficFormulas, EqualTheScheduleOfSplitKeys) {
+  for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+    SampleRequest request;
+    request.algorithm = "split_kv";
+    request.problem.N = 20;
+    request.problem.N_kv = 300;
+    request.problem.mask = mask;
+    request.tiling = {16, 32};
+    expect_equal(request);
+  }
+}
+
 TEST(TrafficFormulas, EqualTheSchedulesUnderBlockMasks) {
   for (const char* algorithm : {"block_sparse", "block_sparse2"}) {
     for (const char* pattern : {"butterfly", "local-global:1,1", "random:0.3", "uniform:0.3"}) {

@@ -1,0 +1,108 @@
+#include "app/own_inputs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "app/step_simulator.h"
+#include "reference/npy.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+namespace {
+
+using testing::HasSubstr;
+
+/// A folder with q.npy [1, 4, 20, 8], k.npy and v.npy [1, 2, 24, 8].
+class OwnInputs : public testing::Test {
+ protected:
+  OwnInputs() {
+    std::filesystem::create_directories(folder_);
+    write("q", {1, 4, 20, 8});
+    write("k", {1, 2, 24, 8});
+    write("v", {1, 2, 24, 8});
+  }
+  ~OwnInputs() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& name, const std::vector<Index>& shape) const {
+    const Index count = std::accumulate(shape.begin(), shape.end(), Index{1}, std::multiplies<>());
+    std::vector<double> data(static_cast<std::size_t>(count));
+    for (std::size_t k = 0; k < data.size(); ++k) data[k] = std::sin(static_cast<double>(k));
+    ASSERT_FALSE(write_npy(path(name), shape, data));
+  }
+  std::string path(const std::string& name) const { return (folder_ / (name + ".npy")).string(); }
+  InputFiles files() const { return {path("q"), path("k"), path("v"), ""}; }
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) /
+      ("attnscope-own-" +
+       std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+};
+
+TEST_F(OwnInputs, MakeASceneOfTheirSizes) {
+  const auto scene = scene_of_files(load_scene("default").value(), files());
+  ASSERT_TRUE(scene) << scene.error().message;
+  const AttentionProblem& problem = scene.value().view.choice.problem;
+  EXPECT_EQ(problem.heads, 4);
+  EXPECT_EQ(problem.kv_heads, 2);
+  EXPECT_EQ(problem.N, 20);
+  EXPECT_EQ(problem.N_kv, 24);
+  EXPECT_EQ(problem.d, 8);
+  EXPECT_FALSE(check_choice(scene.value().view.choice));
+}
+
+TEST_F(OwnInputs, AreWhatTheModelComputesWith) {
+  const Scene scene = scene_of_files(load_scene("default").value(), files()).value();
+  WorkControl control;
+  StepSimulator simulate;
+  Request request{scene.view.choice, 3, 0, 0, 0};  // head 3, after its first load, of Q
+  const auto snapshot = simulate(request, control);
+  ASSERT_TRUE(snapshot) << snapshot.error().message;
+  const SlotState& Q = snapshot.value()->slots.front();
+  ASSERT_EQ(Q.tensor, Tensor::Q);
+  ASSERT_TRUE(Q.valid);
+  EXPECT_NEAR(Q.values.at(5, 3), std::sin(3 * 20 * 8 + 5 * 8 + 3), 1e-3);
+}
+
+TEST_F(OwnInputs, StandInASceneFileRelativeToItsFolder) {
+  Scene scene = scene_of_files(load_scene("default").value(), files()).value();
+  const std::filesystem::path saved = folder() / "mine.json";
+  ASSERT_FALSE(save_scene(scene, saved));
+  EXPECT_EQ(load_scene(saved.string()).value().view.choice, scene.view.choice);
+
+  scene.view.choice.files = {"q.npy", "k.npy", "v.npy", ""};
+  std::string text = scene_text(scene);
+  for (const char* name : {"q", "k", "v"}) {
+    const std::string absolute = std::filesystem::absolute(std::string(name) + ".npy").string();
+    text.replace(text.find(absolute), absolute.size(), std::string(name) + ".npy");
+  }
+  const Scene again = parse_scene(text, saved.string()).value();
+  EXPECT_EQ(again.view.choice.files, files());
+}
+
+TEST_F(OwnInputs, ThatDoNotFitAreOneLine) {
+  const Scene base = load_scene("default").value();
+  const auto message = [&](const InputFiles& given) {
+    const auto scene = scene_of_files(base, given);
+    EXPECT_FALSE(scene);
+    return scene ? std::string() : scene.error().message;
+  };
+  EXPECT_THAT(message({path("q"), "", path("v"), ""}), HasSubstr("--k is missing"));
+  EXPECT_THAT(message({path("none"), path("k"), path("v"), ""}), HasSubstr("none.npy"));
+  write("flat", {20, 8});
+  EXPECT_THAT(message({path("flat"), path("k"), path("v"), ""}), HasSubstr("[B, H, N, d]"));
+
+  // Sizes that do not go together are found when the values are read
+  write("short", {1, 2, 23, 8});
+  Scene scene = scene_of_files(base, {path("q"), path("k"), path("short"), ""}).value();
+  const auto inputs = read_own_inputs(scene.view.choice);
+  ASSERT_FALSE(inputs);
+  EXPECT_THAT(inputs.error().message, HasSubstr("short.npy"));
+}
+
+}  // namespace
+}  // namespace attnscope::app
