@@ -12,6 +12,7 @@
 #include "sim/observers/occupancy.h"
 #include "sim/schedule/catalog.h"
 #include "sim/schedule/split_kv.h"
+#include "sim/tiling_rules.h"
 
 namespace attnscope {
 
@@ -160,7 +161,9 @@ void add_occupancy(SimulationReport& report, std::span<const LaunchOccupancy> la
   check(report.register_bytes_per_block, gpu.register_bytes_per_sm, "registers");
 }
 
-/// Occupancy needs the slots only, which a one-tile head shows: no need to run the whole sweep.
+}  // namespace
+
+// The slots show in a one-tile head: no need to run the whole sweep.
 std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) {
   PassRun one_tile = run;
   one_tile.problem.N = std::min(run.problem.N, run.tiling.Br);
@@ -179,6 +182,8 @@ std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) 
   }
   return occupancy.launches();
 }
+
+namespace {
 
 /// The same with d as a tensor-core kernel pads it; nothing where d needs no padding, or where the
 /// products are a library's, which tiles d as well.
@@ -212,7 +217,8 @@ ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
           .softmax_panel_cols = problem.N_kv > panel_cols ? panel_cols : 0,
           .gradient_panel_cols = held * problem.N_kv > panel_cols ? panel_cols / held : 0,
           .heads_per_kv_head = problem.heads_per_kv_head(),
-          .score_steps = score_steps_of(problem)};
+          .score_steps = score_steps_of(problem),
+          .masked = !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed()};
 }
 
 namespace {
@@ -222,31 +228,56 @@ constexpr Index kLongRowKeys = 2048;
 
 }  // namespace
 
-std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
-                                     Carry carry, const GpuDescription& gpu, PassKind pass) {
-  const ScheduleOptions options = schedule_options(problem, carry, gpu);
+namespace {
+
+/// Whether a tiling's slots fit; `launches` and `options` are those of a pass.
+bool tiling_fits(const Tiling& tiling, const Pass& launches, const ScheduleOptions& options,
+                 const AttentionProblem& problem, const GpuDescription& gpu) {
+  // One row tile uses every slot; a softmax block of long rows holds fewer of them
+  AttentionProblem one_tile = problem;
+  one_tile.N = tiling.Br;
+  one_tile.N_kv = std::max(tiling.Bc, std::min(problem.N_kv, kLongRowKeys));
+  SimulationReport report;
+  report.problem = problem;
+  report.tiling = tiling;
+  add_occupancy(report, occupancy_of(launches, {one_tile, tiling, options, {}}), gpu);
+  return report.fits;
+}
+
+}  // namespace
+
+std::optional<Tiling> largest_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
+                                     Carry carry, const GpuDescription& gpu, PassKind pass,
+                                     const ScheduleVariant& variant) {
+  ScheduleOptions options = schedule_options(problem, carry, gpu);
+  options.variant = variant;
   const Pass launches = make_pass(algorithm, pass, options);
-  const auto fits = [&](Index size) {
-    // One row tile uses every slot; a softmax block of long rows holds fewer of them
-    AttentionProblem one_tile = problem;
-    one_tile.N = size;
-    one_tile.N_kv = std::max(size, std::min(problem.N_kv, kLongRowKeys));
-    one_tile.block_mask = nullptr;
-    SimulationReport report;
-    report.problem = problem;
-    report.tiling = {size, size};
-    add_occupancy(report, occupancy_of(launches, {one_tile, report.tiling, options, {}}), gpu);
-    return report.fits;
-  };
   std::optional<Tiling> best;
-  for (Index size = 16; fits(size); size += 16) best = Tiling{size, size};
+  for (Tiling next{16, 16}; tiling_fits(next, launches, options, problem, gpu);) {
+    best = next;
+    next = {next.Br + 16, next.Bc + 16};
+  }
   return best;
+}
+
+std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
+                                     Carry carry, const GpuDescription& gpu, PassKind pass,
+                                     const ScheduleVariant& variant) {
+  if (algorithm.sets_tiling_from_sram) {
+    ScheduleOptions options = schedule_options(problem, carry, gpu);
+    options.variant = variant;
+    const Tiling by_rule = paper_tiling(gpu, problem.dtype, problem.d);
+    const Pass launches = make_pass(algorithm, pass, options);
+    if (tiling_fits(by_rule, launches, options, problem, gpu)) return by_rule;
+  }
+  return largest_tiling(algorithm, problem, carry, gpu, pass, variant);
 }
 
 ScheduleOptions schedule_options(const SimulationRequest& request, const Tiling& tiling) {
   ScheduleOptions options = schedule_options(request.problem, request.carry, request.gpu);
   options.output_rows = request.output_rows;
   options.skip_unused_kv = request.skip_unused_kv;
+  options.variant = request.variant;
   const Algorithm* algorithm = find_algorithm(request.algorithm);
   if (algorithm != nullptr && algorithm->splits_keys) {
     options.splits = request.splits > 0
@@ -303,11 +334,14 @@ Result<Tiling> settle_tiling(const SimulationRequest& request) {
     return invalid_request(unknown_name_message("algorithm", request.algorithm, algorithm_names()));
   }
   if (auto error = check_pass_and_splits(request, *algorithm)) return *error;
+  if (auto error = validate(request.variant, algorithm->name, request.problem.score))
+    return invalid_request(*error);
   const BlockMask* block_mask = request.problem.block_mask.get();
   std::optional<Tiling> tiling = request.tiling;
   if (!tiling && block_mask != nullptr) tiling = block_mask->tiling();
   if (!tiling) {
-    tiling = default_tiling(*algorithm, request.problem, request.carry, request.gpu, request.pass);
+    tiling = default_tiling(*algorithm, request.problem, request.carry, request.gpu, request.pass,
+                            request.variant);
   }
   if (!tiling) {
     return invalid_request(fmt::format("no tiling fits: with d = {} not even 16 x 16 does on {}",
@@ -344,6 +378,7 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
   report.carry = request.carry;
   report.output_rows = request.output_rows;
   report.skip_unused_kv = request.skip_unused_kv;
+  report.variant = request.variant;
   report.gpu = request.gpu.name;
   const ScheduleOptions options = schedule_options(request, tiling.value());
   report.splits = options.splits;
@@ -352,8 +387,8 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
   add_occupancy(report, occupancy_of(pass, run), request.gpu);
   report.padded = padded_occupancy(pass, run, request.gpu);
   if (!report.fits && !request.allow_overflow) {
-    const auto nearest =
-        default_tiling(*algorithm, request.problem, request.carry, request.gpu, request.pass);
+    const auto nearest = default_tiling(*algorithm, request.problem, request.carry, request.gpu,
+                                        request.pass, request.variant);
     return invalid_request(fmt::format(
         "the tiling does not fit: {}; {}", report.overflow_reason,
         nearest ? fmt::format("{} x {} does (or pass --allow-overflow)", nearest->Br, nearest->Bc)

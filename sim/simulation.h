@@ -11,6 +11,7 @@
 #include "reference/result.h"
 #include "reference/tolerance.h"
 #include "sim/device/gpu_description.h"
+#include "sim/observers/occupancy.h"
 #include "sim/observers/traffic_counter.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"
@@ -25,6 +26,7 @@ struct SimulationRequest {
   std::optional<Tiling> tiling;  ///< nothing: default_tiling()
   Carry carry = Carry::problem;
   Index output_rows = 0;  ///< standard: rows of O that a thread block of P V makes; 0: Br
+  ScheduleVariant variant;
   GpuDescription gpu;
   bool allow_overflow = false;  ///< count a tiling that does not fit on chip
   bool skip_unused_kv = false;  ///< see ScheduleOptions
@@ -60,7 +62,8 @@ struct SimulationReport {
   Carry carry = Carry::problem;
   Index output_rows = 0;        ///< standard: of P V's tile; 0: Br
   bool skip_unused_kv = false;  ///< see ScheduleOptions
-  Index splits = 1;             ///< split_kv: parts of the keys
+  ScheduleVariant variant;
+  Index splits = 1;  ///< split_kv: parts of the keys
   /// Query heads whose rows share a tile: more than 1 where the groups were packed
   /// (packed_groups.h).
   Index query_heads_per_tile = 1;
@@ -96,11 +99,14 @@ struct SimulationReport {
 /// Most tiles of scores that a problem may be cut into.
 inline constexpr Index kMaxTilePairs = Index{1} << 30;
 
-/// The schedule's choices that follow from the device.
+/// The schedule's choices that follow from the problem and the device.
 ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
                                  const GpuDescription& gpu);
 /// The same, with those of the request, for the tiling that it settled on.
 ScheduleOptions schedule_options(const SimulationRequest& request, const Tiling& tiling);
+
+/// What a thread block of each launch keeps on chip.
+std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run);
 
 /// The request's tiling, else that of its block mask, else the default one. invalid_request for a
 /// problem that cannot be computed, an unknown algorithm, a tiling that does not suit the problem.
@@ -112,9 +118,16 @@ Result<SimulationReport> simulate(const SimulationRequest& request);
 
 /// The largest square tiling, a multiple of 16, whose slots fit a thread block's shared memory and
 /// an SM's registers. Nothing when not even 16 x 16 fits.
+std::optional<Tiling> largest_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
+                                     Carry carry, const GpuDescription& gpu,
+                                     PassKind pass = PassKind::forward,
+                                     const ScheduleVariant& variant = {});
+
+/// The paper's rule where the algorithm has one (flash1) and its tiles fit, else largest_tiling().
 std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
                                      Carry carry, const GpuDescription& gpu,
-                                     PassKind pass = PassKind::forward);
+                                     PassKind pass = PassKind::forward,
+                                     const ScheduleVariant& variant = {});
 
 /// How the numbers are computed.
 struct NumericOptions {

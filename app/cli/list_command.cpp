@@ -14,6 +14,7 @@
 #include "reference/nearest_name.h"
 #include "sim/device/assets.h"
 #include "sim/schedule/catalog.h"
+#include "sim/tiling_rules.h"
 
 namespace attnscope::cli {
 
@@ -59,6 +60,12 @@ Rows list_kernels() {
   return rows;
 }
 
+/// "64x326": the paper's rule on this device.
+std::string tiling_text(const GpuDescription& gpu, Index d) {
+  const Tiling tiling = paper_tiling(gpu, DType::fp16, d);
+  return fmt::format("{}x{}", tiling.Br, tiling.Bc);
+}
+
 Rows list_gpu_descriptions() {
   Rows rows;
   for (const std::string& name : list_gpus()) {
@@ -73,6 +80,8 @@ Rows list_gpu_descriptions() {
                         {"sm_count", gpu.sm_count},
                         {"shared_bytes_per_block", gpu.shared_bytes_per_block},
                         {"register_bytes_per_sm", gpu.register_bytes_per_sm},
+                        {"paper_tiling_fp16_d64", tiling_text(gpu, 64)},
+                        {"paper_tiling_fp16_d128", tiling_text(gpu, 128)},
                         {"l2_bytes", gpu.l2_bytes},
                         {"hbm_bytes", gpu.hbm_bytes},
                         {"dram_bytes_per_s", gpu.dram_bytes_per_s}};

@@ -12,27 +12,37 @@
 namespace attnscope::cli {
 
 std::vector<OptionSpec> problem_options() {
+  return joined({{{"algorithm", "NAME", "required; see attnscope-cli list algorithms"},
+                  {"pass", "PASS", "forward, backward or both [forward]"}},
+                 shape_options({}),
+                 {{"carry", "CARRY",
+                   "problem or fp32: how flash1 and block_sparse keep O in HBM [problem]"}}});
+}
+
+std::vector<OptionSpec> shape_options(const AttentionProblem& defaults) {
+  const auto number = [](std::string_view help, Index value) {
+    return fmt::format("{} [{}]", help, value);
+  };
   return {
-      {"algorithm", "NAME", "required; see attnscope-cli list algorithms"},
-      {"pass", "PASS", "forward, backward or both [forward]"},
-      {"batch", "B", "batch size [1]"},
-      {"heads", "H", "query heads [1]"},
+      {"batch", "B", number("batch size", defaults.batch)},
+      {"heads", "H", number("query heads", defaults.heads)},
       {"kv-heads", "H_KV", "key and value heads, divides heads [heads]"},
-      {"seq-len", "N", "queries of a head [1024]"},
+      {"seq-len", "N", number("queries of a head", defaults.N)},
       {"kv-len", "N_KV", "keys of a head [seq-len]"},
-      {"head-dim", "D", "head dimension [64]"},
-      {"dtype", "TYPE", "fp32, fp16 or bf16 [bf16]"},
+      {"head-dim", "D", number("head dimension", defaults.d)},
+      {"dtype", "TYPE", fmt::format("fp32, fp16 or bf16 [{}]", to_string(defaults.dtype))},
       {"mask", "MASK", "none, causal, causal:top-left, window:KEYS or window:LEFT,RIGHT [none]"},
       {"alibi", "", "ALiBi with slopes 2^(-8 (h + 1) / H)"},
       {"softcap", "CAP", "S = CAP tanh(S / CAP), a number above 0"},
-      {"dropout", "P", "drop elements of P with this probability, 0 <= P < 1 [0]"},
+      {"dropout", "P",
+       fmt::format("drop elements of P with this probability, 0 <= P < 1 [{}]",
+                   defaults.score.dropout.probability)},
       {"dropout-seed", "SEED", "whole number that dropout draws from [0]"},
       {"key-lengths", "L1,L2,...", "valid keys of each batch entry; the rest is padding [kv-len]"},
       {"cu-seqlens-q", "0,...,N", "packed sequences: where each one's queries begin, and N"},
       {"cu-seqlens-k", "0,...,N_KV", "packed sequences: where each one's keys begin, and N_kv"},
       {"block-rows", "BR", "rows of a tile; standard: BM of its products [default tiling]"},
       {"block-cols", "BC", "columns of a tile; standard: BN [default tiling]"},
-      {"carry", "CARRY", "problem or fp32: how flash1 and block_sparse keep O in HBM [problem]"},
   };
 }
 
@@ -208,6 +218,27 @@ std::optional<Error> read_inputs(const GivenOptions& given, ProblemRequest& requ
 
 }  // namespace
 
+namespace {
+
+/// What parse_shape() and parse_problem() share.
+std::optional<Error> read_shape(const GivenOptions& given, ProblemRequest& request) {
+  if (auto error = read_sequences(given, request.problem)) return error;
+  if (auto error = read_sizes(given, request.problem)) return error;
+  if (auto error = read_score(given, request.problem)) return error;
+  if (auto error = read_choices(given, request)) return error;
+  if (auto error = read_whole(given, "block-rows", kMaxSequenceLength, request.Br)) return error;
+  return read_whole(given, "block-cols", kMaxSequenceLength, request.Bc);
+}
+
+}  // namespace
+
+Result<ProblemRequest> parse_shape(const GivenOptions& given, const AttentionProblem& defaults) {
+  ProblemRequest request;
+  request.problem = defaults;
+  if (auto error = read_shape(given, request)) return *error;
+  return request;
+}
+
 Result<ProblemRequest> parse_problem(const GivenOptions& given,
                                      const std::vector<std::string>& algorithms) {
   ProblemRequest request;
@@ -221,12 +252,7 @@ Result<ProblemRequest> parse_problem(const GivenOptions& given,
   }
   request.algorithm = *algorithm;
 
-  if (auto error = read_sequences(given, request.problem)) return *error;
-  if (auto error = read_sizes(given, request.problem)) return *error;
-  if (auto error = read_score(given, request.problem)) return *error;
-  if (auto error = read_choices(given, request)) return *error;
-  if (auto error = read_whole(given, "block-rows", kMaxSequenceLength, request.Br)) return *error;
-  if (auto error = read_whole(given, "block-cols", kMaxSequenceLength, request.Bc)) return *error;
+  if (auto error = read_shape(given, request)) return *error;
   if (auto error = read_inputs(given, request)) return *error;
   return request;
 }

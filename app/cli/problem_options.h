@@ -16,6 +16,8 @@ namespace attnscope::cli {
 
 /// --algorithm, --pass, the sizes, --dtype, --mask, the tiling, --carry: what a run is.
 std::vector<OptionSpec> problem_options();
+/// The part of them that says what is computed and in which tiles, with these defaults.
+std::vector<OptionSpec> shape_options(const AttentionProblem& defaults);
 /// --gpu, --sram-bytes, --l2-bytes, --allow-overflow: what the model assumes.
 std::vector<OptionSpec> model_options();
 /// --inputs, --seed, --q, --k, --v, --do: the numbers that go in.
@@ -38,6 +40,9 @@ struct ProblemRequest {
   InputSpec inputs;
   InputPaths input_files;  ///< .npy files; an empty path means drawn from `inputs`
 };
+
+/// Reads shape_options(); a size that was not given is the default's.
+Result<ProblemRequest> parse_shape(const GivenOptions& given, const AttentionProblem& defaults);
 
 /// Reads the values; --algorithm must be among the options and in `algorithms`.
 Result<ProblemRequest> parse_problem(const GivenOptions& given,

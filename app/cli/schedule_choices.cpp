@@ -19,6 +19,11 @@ std::vector<OptionSpec> schedule_choice_options() {
       {"separate-heads", "", "split_kv: a thread block for each query head, not for its group"},
       {"warps", "COUNT", "warps of a thread block, up to 32 [4]"},
       {"warp-partition", "KIND", "split-q or sliced-k [as the algorithm's paper has it]"},
+      {"fusion", "LEVEL",
+       "standard: separate, figure2, pairs or rows; how much a launch fuses [rows]"},
+      {"checkpoint", "", "standard: keep Q, K, V alone; the backward pass runs the forward again"},
+      {"skip-first-reads", "", "flash1: O, m, l and dQ start on chip, not in HBM"},
+      {"d-once", "", "flash1: D = rowsum(dO * O) in a launch of its own"},
   };
 }
 
@@ -37,9 +42,28 @@ std::optional<Error> check_splits(const GivenOptions& given, std::string_view al
   return splits ? std::nullopt : std::optional(splits.error());
 }
 
+/// The variant that the options ask for; invalid_request when the algorithm has none such.
+Result<ScheduleVariant> parse_variant(const GivenOptions& given, std::string_view algorithm) {
+  ScheduleVariant variant;
+  if (const auto text = given.text("fusion")) {
+    const auto fusion = parse_fusion(*text);
+    if (!fusion) {
+      return invalid_request(fmt::format(
+          "--fusion is '{}'; it must be separate, figure2, pairs or rows", printable(*text)));
+    }
+    variant.fusion = *fusion;
+  }
+  variant.checkpoint = given.has("checkpoint");
+  variant.skip_first_reads = given.has("skip-first-reads");
+  variant.d_once = given.has("d-once");
+  if (const auto reason = validate(variant, algorithm, {})) return invalid_request(*reason);
+  return variant;
+}
+
 }  // namespace
 
 std::optional<Error> check_schedule_choices(const GivenOptions& given, std::string_view algorithm) {
+  if (const auto variant = parse_variant(given, algorithm); !variant) return variant.error();
   const Algorithm* chosen = find_algorithm(algorithm);
   const bool is_sparse = chosen != nullptr && chosen->takes_block_mask;
   for (const char* option : {"block-mask", "skip-unused-kv"}) {
@@ -89,6 +113,9 @@ bool packs_groups(const GivenOptions& given, const SimulationRequest& request) {
 
 Result<SimulationRequest> with_schedule_choices(const GivenOptions& given,
                                                 SimulationRequest request) {
+  const auto variant = parse_variant(given, request.algorithm);
+  if (!variant) return variant.error();
+  request.variant = variant.value();
   request.skip_unused_kv = given.has("skip-unused-kv");
   if (const auto text = given.text("splits")) {
     const auto splits = parse_whole("splits", *text, 1, kMaxSequenceLength);

@@ -1,5 +1,6 @@
 /// Options of the model that belong to single algorithms: the block mask of block_sparse and what
-/// goes with it, the splits of split_kv, the warps of the flash algorithms.
+/// goes with it, the splits of split_kv, the warps of the flash algorithms, the variants of
+/// standard and flash1.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,8 @@
 
 namespace attnscope::cli {
 
-/// --block-mask, --skip-unused-kv, --splits, --separate-heads, --warps, --warp-partition.
+/// --block-mask, --skip-unused-kv, --splits, --separate-heads, --warps, --warp-partition, --fusion,
+/// --checkpoint, --skip-first-reads, --d-once.
 std::vector<OptionSpec> schedule_choice_options();
 
 /// Nothing when the options can be understood and suit the algorithm; asks before any work.

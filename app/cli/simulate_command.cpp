@@ -10,6 +10,7 @@
 #include "app/cli/schedule_choices.h"
 #include "app/cli/simulation_json.h"
 #include "app/cli/tensor_files.h"
+#include "app/cli/tiling_choice.h"
 #include "sim/packed_groups.h"
 #include "sim/schedule/catalog.h"
 #include "sim/simulation.h"
@@ -36,17 +37,6 @@ struct Answer {
   const NumericResult* numbers_or_null() const { return numbers ? &*numbers : nullptr; }
   const WarpReport* warps_or_null() const { return warps ? &*warps : nullptr; }
 };
-
-/// --block-rows or --block-cols alone leaves the other side to the default tiling.
-std::optional<Tiling> chosen_tiling(const ProblemRequest& request, const GpuDescription& gpu) {
-  if (!request.Br && !request.Bc) return std::nullopt;
-  const Tiling fallback = request.Br && request.Bc
-                              ? Tiling{}
-                              : default_tiling(*find_algorithm(request.algorithm), request.problem,
-                                               request.carry, gpu, request.pass)
-                                    .value_or(Tiling{16, 16});
-  return Tiling{request.Br.value_or(fallback.Br), request.Bc.value_or(fallback.Bc)};
-}
 
 bool asks_for_numbers(const GivenOptions& given) {
   for (const char* option : {"check", "out", "q", "k", "v", "do"}) {
@@ -92,19 +82,9 @@ Result<NumericResult> run_numbers(const GivenOptions& given, const ProblemReques
 Result<Answer> answer(const GivenOptions& given) {
   if (auto error = check_simulate_options(given)) return *error;
   const ProblemRequest request = parse_problem(given, model_algorithms()).value();
-  if (auto error = check_together(request)) return *error;
-  const auto gpu = parse_gpu(given);
-  if (!gpu) return gpu.error();
-
-  const auto chosen = with_schedule_choices(given, {.problem = request.problem,
-                                                    .algorithm = request.algorithm,
-                                                    .pass = request.pass,
-                                                    .tiling = chosen_tiling(request, gpu.value()),
-                                                    .carry = request.carry,
-                                                    .gpu = gpu.value(),
-                                                    .allow_overflow = given.has("allow-overflow")});
-  if (!chosen) return chosen.error();
-  const SimulationRequest& simulation = chosen.value();
+  const auto modelled = modelled_request(given);
+  if (!modelled) return modelled.error();
+  const SimulationRequest& simulation = modelled.value();
   if (asks_for_numbers(given)) {
     if (auto error = check_host_memory(request.problem)) return *error;
     if (auto error = check_numeric_memory(simulation)) return *error;
@@ -113,7 +93,7 @@ Result<Answer> answer(const GivenOptions& given) {
   if (!report) return report.error();
 
   Answer result{
-      .report = std::move(report).value(), .numbers = {}, .gpu = gpu.value(), .warps = {}};
+      .report = std::move(report).value(), .numbers = {}, .gpu = simulation.gpu, .warps = {}};
   if (is_packed(request, simulation)) {
     result.report.problem = request.problem;
     result.report.query_heads_per_tile = request.problem.heads_per_kv_head();
@@ -145,6 +125,28 @@ std::optional<Error> run_simulate(const GivenOptions& given) {
 
 }  // namespace
 
+std::vector<OptionSpec> modelled_options() {
+  return joined({problem_options(), {tiling_option()}, schedule_choice_options(), model_options()});
+}
+
+Result<SimulationRequest> modelled_request(const GivenOptions& given) {
+  const auto request = parse_problem(given, model_algorithms());
+  if (!request) return request.error();
+  if (auto error = check_together(request.value())) return *error;
+  if (auto error = check_schedule_choices(given, request.value().algorithm)) return *error;
+  const auto gpu = parse_gpu(given);
+  if (!gpu) return gpu.error();
+  const auto tiling = chosen_tiling(given, request.value(), gpu.value());
+  if (!tiling) return tiling.error();
+  return with_schedule_choices(given, {.problem = request.value().problem,
+                                       .algorithm = request.value().algorithm,
+                                       .pass = request.value().pass,
+                                       .tiling = tiling.value(),
+                                       .carry = request.value().carry,
+                                       .gpu = gpu.value(),
+                                       .allow_overflow = given.has("allow-overflow")});
+}
+
 std::optional<Error> check_simulate_options(const GivenOptions& given) {
   const auto request = parse_problem(given, model_algorithms());
   if (!request) return request.error();
@@ -166,9 +168,7 @@ CommandSpec simulate_command() {
           .summary = "Runs the model: traffic, operations, memory, time; numbers on request.",
           .operand = "",
           .options = joined(
-              {problem_options(),
-               schedule_choice_options(),
-               model_options(),
+              {modelled_options(),
                input_options(),
                {{"check", "", "run the numbers and report the error against the reference"},
                 {"round-to-storage", "", "round values where a kernel of --dtype rounds them"},

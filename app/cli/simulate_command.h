@@ -7,6 +7,7 @@
 
 #include "app/cli/command_line.h"
 #include "reference/result.h"
+#include "sim/simulation.h"
 
 namespace attnscope::cli {
 
@@ -14,6 +15,12 @@ CommandSpec simulate_command();
 
 /// Names of the algorithms that the model knows.
 std::vector<std::string> model_algorithms();
+
+/// The options that say what the model runs, and on what: all of simulate's but inputs and outputs.
+std::vector<OptionSpec> modelled_options();
+/// Those options as a request; invalid_request for what cannot be understood or does not go
+/// together.
+Result<SimulationRequest> modelled_request(const GivenOptions& given);
 
 /// Nothing when the options can be understood; what does not fit together comes later, as
 /// simulate_document()'s error.

@@ -52,6 +52,16 @@ ordered_json traffic_json(const SimulationReport& report) {
           {"dram", bytes_json(report.dram)}};
 }
 
+/// The choices that differ from the algorithm's own.
+ordered_json variant_json(const ScheduleVariant& variant) {
+  ordered_json json = ordered_json::object();
+  if (variant.fusion != Fusion::rows) json["fusion"] = to_string(variant.fusion);
+  if (variant.checkpoint) json["checkpoint"] = true;
+  if (variant.skip_first_reads) json["skip_first_reads"] = true;
+  if (variant.d_once) json["d_once"] = true;
+  return json;
+}
+
 }  // namespace
 
 ErrorReport output_error(const NumericResult& numbers, PassKind pass) {
@@ -82,6 +92,9 @@ ordered_json simulation_json(const SimulationReport& report, const NumericResult
     document["query_heads_per_tile"] = report.query_heads_per_tile;
   }
   if (report.problem.block_mask) document["block_mask"] = block_mask_json(report);
+  if (const ordered_json variant = variant_json(report.variant); !variant.empty()) {
+    document["variant"] = variant;
+  }
   document["gpu"] = report.gpu;
   document["traffic"] = traffic_json(report);
   document["flops"] = {{"matmul", report.matmul_flops}, {"non_matmul", report.non_matmul_flops}};
@@ -138,12 +151,14 @@ std::string simulation_text(const SimulationReport& report, const GpuDescription
                             const NumericResult* numbers, const WarpReport* warps) {
   const AttentionProblem& problem = report.problem;
   const std::string extras = extras_text(problem);
+  const std::string variant = to_string(report.variant);
   std::string text = fmt::format(
-      "{} {}, B {}, H {} ({} KV), N {}, N_kv {}, d {}, {}, mask {}{}, {}x{} tiles\n"
+      "{} {}{}, B {}, H {} ({} KV), N {}, N_kv {}, d {}, {}, mask {}{}, {}x{} tiles\n"
       "modelled on {}\n\n",
-      report.algorithm, to_string(report.pass), problem.batch, problem.heads, problem.kv_heads,
-      problem.N, problem.N_kv, problem.d, to_string(problem.dtype), to_string(problem.mask),
-      extras.empty() ? "" : ", " + extras, report.tiling.Br, report.tiling.Bc, gpu.display_name);
+      report.algorithm, to_string(report.pass), variant.empty() ? "" : " (" + variant + ")",
+      problem.batch, problem.heads, problem.kv_heads, problem.N, problem.N_kv, problem.d,
+      to_string(problem.dtype), to_string(problem.mask), extras.empty() ? "" : ", " + extras,
+      report.tiling.Br, report.tiling.Bc, gpu.display_name);
   if (problem.block_mask) {
     const BlockMask& M = *problem.block_mask;
     text.insert(text.find('\n') + 1,

@@ -12,7 +12,7 @@ namespace attnscope::cli {
 ErrorReport output_error(const NumericResult& numbers, PassKind pass);
 
 /// "accuracy" is absent unless `numbers` is given, "warps" unless `warps` is; "memory.reason"
-/// unless it does not fit; "carry" unless it is not the default.
+/// unless it does not fit; "carry" and "variant" unless they are not the default.
 nlohmann::ordered_json simulation_json(const SimulationReport& report, const NumericResult* numbers,
                                        const WarpReport* warps);
 

@@ -50,6 +50,7 @@ Flops flops_of(const TileOp& op, const TileGrid& grid) {
       return {0, elems(op.source_tiles[0])};
     case OpKind::rescale:
     case OpKind::normalize:
+    case OpKind::scale:
       return {0, elems(op.dest_tiles[0])};
     case OpKind::log_sum_exp:
       return {0, 2 * elems(op.dest_tiles[0])};
@@ -58,6 +59,8 @@ Flops flops_of(const TileOp& op, const TileGrid& grid) {
     case OpKind::fill_zero:
     case OpKind::fill_minus_inf:
     case OpKind::mask:
+    case OpKind::mask_gradient:
+    case OpKind::dropout_factors:
     case OpKind::convert:
       return {};
   }

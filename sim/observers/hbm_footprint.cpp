@@ -16,7 +16,11 @@ void HbmFootprint::begin_launch(std::string_view /*name*/, const TileGrid& grid)
 
 void HbmFootprint::observe(std::span<const TileOp> ops) {
   for (const TileOp& op : ops) {
-    if (op.kind == OpKind::load) touched_.set(static_cast<std::size_t>(op.source_tiles[0].tensor));
+    if (op.kind == OpKind::load) {
+      const auto tensor = static_cast<std::size_t>(op.source_tiles[0].tensor);
+      if (!touched_[tensor]) needed_.set(tensor);
+      touched_.set(tensor);
+    }
     if (op.kind == OpKind::store || op.kind == OpKind::atomic_add)
       touched_.set(static_cast<std::size_t>(op.dest_tiles[0].tensor));
   }

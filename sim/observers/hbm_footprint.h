@@ -14,11 +14,13 @@ class HbmFootprint : public Observer {
   void observe(std::span<const TileOp> ops) override;
 
   bool touches(Tensor tensor) const { return touched_[static_cast<std::size_t>(tensor)]; }
+  /// The pass reads it before it writes it: the value comes from before the pass.
+  bool needs(Tensor tensor) const { return needed_[static_cast<std::size_t>(tensor)]; }
   /// Bytes of all touched tensors over batch and heads.
   Index peak_bytes(const AttentionProblem& problem) const;
 
  private:
-  std::bitset<kTensorCount> touched_;
+  std::bitset<kTensorCount> touched_, needed_;
   Index splits_ = 1;
 };
 

@@ -155,13 +155,13 @@ void NumericExecutor::store(const TileOp& op) {
   } else {
     place = read(op.source_tiles[0]);
   }
-  if (precision_.round_to_storage) {
+  if (precision_.round_to_storage && to.tensor != Tensor::Z) {  // its byte only says kept or not
     const DType type = storage_type(to.tensor, problem_.dtype);
     place = place.unaryExpr([type](double x) { return round_to(type, x); });
   }
 }
 
-void NumericExecutor::mask_scores(const Tile& tile) {
+void NumericExecutor::set_hidden(const Tile& tile, double value) {
   RowMatrix& S = update(tile);
   const Index row_begin = grid_->row_begin(tile.i);
   const Index col_begin = grid_->col_begin(tile.j);
@@ -169,7 +169,7 @@ void NumericExecutor::mask_scores(const Tile& tile) {
     const KeyRange keys = problem_.keys_of(row_begin + r, batch_);
     for (Eigen::Index c = 0; c < S.cols(); ++c) {
       const Index key = col_begin + c;
-      if (key < keys.begin || key >= keys.end) S(r, c) = kMinusInf;
+      if (key < keys.begin || key >= keys.end) S(r, c) = value;
     }
   }
 }
@@ -192,7 +192,7 @@ void NumericExecutor::execute_score_step(const TileOp& op) {
   const Tile& dest = op.dest_tiles[0];
   switch (op.kind) {
     case OpKind::mask:
-      mask_scores(dest);
+      set_hidden(dest, kMinusInf);
       break;
     case OpKind::soft_cap: {
       const double cap = *problem_.score.soft_cap;
@@ -219,6 +219,12 @@ void NumericExecutor::execute_score_step(const TileOp& op) {
       });
       break;
     }
+    case OpKind::dropout_factors:
+      write(dest).setOnes();
+      update_by_key(dest, [this](double, Index query, Index key) {
+        return problem_.dropout_factor(batch_, head_, query, key);
+      });
+      break;
     default:
       ATTNSCOPE_CHECK(to_string(op.kind), ==, "a step of the score function");
   }
@@ -287,6 +293,12 @@ void NumericExecutor::execute_softmax(const TileOp& op) {
     case OpKind::multiply:
       update(dest).array() *= a.array();
       break;
+    case OpKind::scale:
+      update(dest) *= problem_.softmax_scale();
+      break;
+    case OpKind::mask_gradient:
+      set_hidden(dest, 0.0);
+      break;
     default:
       ATTNSCOPE_CHECK(to_string(op.kind), ==, "a softmax operation");
   }
@@ -348,6 +360,7 @@ void NumericExecutor::execute(const TileOp& op) {
     case OpKind::soft_cap_slope:
     case OpKind::alibi:
     case OpKind::dropout:
+    case OpKind::dropout_factors:
       execute_score_step(op);
       break;
     default:

@@ -62,10 +62,11 @@ class NumericExecutor : public Observer {
   RowMatrix& update(const Tile& tile);
   void load(const TileOp& op);
   void store(const TileOp& op);
-  void mask_scores(const Tile& tile);
   template <typename F>
   void update_by_key(const Tile& tile, F f);
   void execute_score_step(const TileOp& op);
+  /// Sets the elements whose keys the mask hides.
+  void set_hidden(const Tile& tile, double value);
   void running_max(const TileOp& op);
   RowMatrix operand(const Tile& tile);
   void execute_softmax(const TileOp& op);

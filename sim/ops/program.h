@@ -67,6 +67,7 @@ class Program {
   void normalize(Tile dest, Tile l) { emit(OpKind::normalize, {dest}, {l}); }
   void log_sum_exp(Tile LSE, Tile m, Tile l) { emit(OpKind::log_sum_exp, {LSE}, {m, l}); }
 
+  void dropout_factors(Tile Z) { emit(OpKind::dropout_factors, {Z}, {}); }
   void dropout(Tile dest, Tile source) { emit(OpKind::dropout, {dest}, {source}); }
 
   // Gradient of the softmax and of the soft cap
@@ -77,6 +78,8 @@ class Program {
   void softmax_gradient(Tile dS, Tile P, Tile dP, Tile D) {
     emit(OpKind::softmax_gradient, {dS}, {P, dP, D});
   }
+  void mask_gradient(Tile dS) { emit(OpKind::mask_gradient, {dS}, {dS}); }
+  void scale(Tile dest) { emit(OpKind::scale, {dest}, {dest}); }
   void add(Tile dest, Tile source) { emit(OpKind::add, {dest}, {source}); }
 
   /// Hands every buffered operation to the observers; the end of a block calls it.

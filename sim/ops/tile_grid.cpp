@@ -29,6 +29,7 @@ TensorLayout layout_of(Tensor tensor) {
     case Tensor::dS:
     case Tensor::P_drop:
     case Tensor::T:
+    case Tensor::Z:
       return TensorLayout::query_by_key;
     case Tensor::LSE:
     case Tensor::m:
@@ -213,6 +214,8 @@ Index element_bytes(Tensor tensor, DType dtype) {
     case Tensor::O_split:
     case Tensor::LSE_split:
       return size_bytes(DType::fp32);
+    case Tensor::Z:
+      return 1;  // kept or dropped: a byte, as frameworks store it
     default:
       break;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reference/block_mask.h"
+#include "sim/ops/schedule_variant.h"
 #include "sim/ops/tile_op.h"
 
 namespace attnscope {
@@ -38,6 +39,9 @@ struct ScheduleOptions {
   /// Those of the problem: which lines the pseudo-code has.
   ScoreStepFlags score_steps;
   Index splits = 1;  ///< split_kv: parts into which the keys are cut
+  ScheduleVariant variant;
+  /// The problem hides keys: a launch that applies the mask alone is there.
+  bool masked = false;
 };
 
 /// Ascending tile indices: [first, past_last), or the ones that a block mask lists at the positions
@@ -147,6 +151,7 @@ class TileGrid {
   Tile dP(std::int32_t i, std::int32_t j) const { return {Tensor::dP, 1, false, i, j}; }
   Tile dS(std::int32_t i, std::int32_t j) const { return {Tensor::dS, 1, false, i, j}; }
   Tile P_drop(std::int32_t i, std::int32_t j) const { return {Tensor::P_drop, 1, false, i, j}; }
+  Tile Z(std::int32_t i, std::int32_t j) const { return {Tensor::Z, 1, false, i, j}; }
   Tile T(std::int32_t i, std::int32_t j) const { return {Tensor::T, 1, false, i, j}; }
 
  private:

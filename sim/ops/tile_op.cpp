@@ -4,10 +4,10 @@ namespace attnscope {
 
 std::string_view to_string(Tensor tensor) {
   constexpr std::array<std::string_view, kTensorCount> kNames = {
-      "Q",        "K",        "V",        "O",      "LSE",    "S",       "P",
-      "m",        "l",        "alpha",    "m_tile", "l_tile", "beta",    "O_carry",
-      "dO",       "dQ",       "dK",       "dV",     "dP",     "dS",      "D",
-      "dQ_accum", "dK_heads", "dV_heads", "P_drop", "T",      "O_split", "LSE_split"};
+      "Q",      "K",     "V",       "O",         "LSE",  "S",        "P",        "m",
+      "l",      "alpha", "m_tile",  "l_tile",    "beta", "O_carry",  "dO",       "dQ",
+      "dK",     "dV",    "dP",      "dS",        "D",    "dQ_accum", "dK_heads", "dV_heads",
+      "P_drop", "T",     "O_split", "LSE_split", "Z"};
   return kNames[static_cast<std::size_t>(tensor)];
 }
 
@@ -41,7 +41,10 @@ std::string_view to_string(OpKind kind) {
                                                                  "soft_cap_slope",
                                                                  "alibi",
                                                                  "dropout",
-                                                                 "multiply"};
+                                                                 "multiply",
+                                                                 "scale",
+                                                                 "mask_gradient",
+                                                                 "dropout_factors"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -16,15 +16,16 @@ namespace attnscope {
 /// is dQ in fp32 while thread blocks add to it; dK_heads, dV_heads are the gradients of each query
 /// head of a group, before they are summed. P_drop is P~, P after dropout, where P is needed too; T
 /// is the derivative of the soft cap. O_split and LSE_split are what split_kv's thread blocks find
-/// over their part of the keys; their tile (i, j) is row tile i of split j.
+/// over their part of the keys; their tile (i, j) is row tile i of split j. Z are dropout's factors
+/// where a launch stores them.
 // clang-format off
 enum class Tensor : std::uint8_t {
   Q, K, V, O, LSE, S, P, m, l, alpha, m_tile, l_tile, beta, O_carry,
   dO, dQ, dK, dV, dP, dS, D, dQ_accum, dK_heads, dV_heads,
-  P_drop, T, O_split, LSE_split,
+  P_drop, T, O_split, LSE_split, Z,
 };
 // clang-format on
-inline constexpr int kTensorCount = 28;
+inline constexpr int kTensorCount = 29;
 
 std::string_view to_string(Tensor tensor);
 
@@ -85,8 +86,11 @@ enum class OpKind : std::uint8_t {
   alibi,             ///< dest -= slope |k - (q + N_kv - N)|
   dropout,           ///< dest = Z * source, element by element: Z is 0 or 1 / (1 - p)
   multiply,          ///< dest *= source, element by element
+  scale,             ///< dest = softmax_scale * dest, where no product folds it in
+  mask_gradient,     ///< dS = 0 where the mask hides the key
+  dropout_factors,   ///< dest = Z, for a launch that stores it
 };
-inline constexpr int kOpKindCount = 30;
+inline constexpr int kOpKindCount = 33;
 
 std::string_view to_string(OpKind kind);
 

@@ -2,9 +2,12 @@
 /// number of thread blocks and the program of one block, with the pseudo-code that it stands for.
 #pragma once
 
+#include <array>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reference/pass_kind.h"
@@ -15,7 +18,15 @@ namespace attnscope {
 
 /// The step of the score function that a line of pseudo-code belongs to; `no_dropout` is a line
 /// that dropout replaces.
-enum class ScoreStep : std::uint8_t { always, soft_cap, alibi, dropout, no_dropout };
+enum class ScoreStep : std::uint8_t {
+  always,
+  soft_cap,
+  alibi,
+  dropout,
+  no_dropout,
+  fused_mask,     ///< of the softmax's launch, unless masking is a launch of its own
+  fused_dropout,  ///< the same for dropout
+};
 
 /// One line of pseudo-code. Control lines (loops) are not the line of any operation.
 struct PseudoLine {
@@ -31,6 +42,17 @@ struct ShownCode {
   std::vector<PseudoLine> lines;
   std::vector<std::uint8_t> line_numbers;
 };
+
+/// The pseudo-code with some lines replaced: a variant's, with the same line numbers.
+template <std::size_t lines>
+constexpr std::array<PseudoLine, lines> with_lines(
+    const PseudoLine (&code)[lines],
+    std::initializer_list<std::pair<std::size_t, PseudoLine>> replaced) {
+  std::array<PseudoLine, lines> variant{};
+  for (std::size_t line = 0; line < lines; ++line) variant[line] = code[line];
+  for (const auto& [line, text] : replaced) variant[line] = text;
+  return variant;
+}
 
 /// A kernel launch. HBM persists between launches; a launch ends with a grid-wide barrier.
 struct Launch {
@@ -80,6 +102,8 @@ struct Algorithm {
   bool takes_block_mask = false;
   /// O travels through HBM between passes over j, as ScheduleOptions::carry says.
   bool carries_output = false;
+  /// Its first line sets Bc and Br from the size of the SRAM (tiling_rules.h).
+  bool sets_tiling_from_sram = false;
   /// How its warps share a tile, as its paper has it; nothing where warps are not modelled.
   std::optional<WarpPartition> warps;
   /// Cuts the keys into ScheduleOptions::splits parts.

@@ -69,7 +69,7 @@ Pass whole_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions
 
 Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options) {
   Pass made = whole_pass(algorithm, pass, options);
-  show_only_taken_steps(options.score_steps, made);
+  show_only_taken_steps(options, made);
   return made;
 }
 
@@ -89,6 +89,7 @@ std::span<const Algorithm> algorithms() {
        .forward = flash1_forward_pass,
        .backward = flash1_backward_pass,
        .carries_output = true,
+       .sets_tiling_from_sram = true,
        .warps = WarpPartition::sliced_k},
       {.name = "flash2",
        .title = "FlashAttention-2",

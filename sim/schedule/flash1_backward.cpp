@@ -45,6 +45,52 @@ constexpr PseudoLine kPseudoCode[] = {
     {1, "store dK_j, dV_j", "Written once."},
 };
 
+constexpr PseudoLine kDFromHbm = {2, "(D_i came from HBM)",
+                                  "A launch before this one computed it, once for each row.", true};
+constexpr auto kDOncePseudoCode =
+    with_lines(kPseudoCode, {{load_row,
+                              {2, "load Q_i, dO_i, dQ_i, l_i, m_i, D_i",
+                               "Streamed once for every column tile, without O."}},
+                             {compute_d, kDFromHbm}});
+constexpr auto kStartOnChipPseudoCode = with_lines(
+    kPseudoCode, {{load_row,
+                   {2, "load Q_i, O_i, dO_i, dQ_i, l_i, m_i; in the first visit of i, dQ_i = 0",
+                    "Streamed once for every column tile; dQ starts on chip."}}});
+constexpr auto kBothRefinedPseudoCode = with_lines(
+    kPseudoCode, {{load_row,
+                   {2, "load Q_i, dO_i, dQ_i, l_i, m_i, D_i; in the first visit of i, dQ_i = 0",
+                    "Streamed once for every column tile, without O; dQ starts on chip."}},
+                  {compute_d, kDFromHbm}});
+
+std::span<const PseudoLine> pseudo_code_of(const ScheduleVariant& variant) {
+  if (variant.d_once && variant.skip_first_reads) return kBothRefinedPseudoCode;
+  if (variant.d_once) return kDOncePseudoCode;
+  if (variant.skip_first_reads) return kStartOnChipPseudoCode;
+  return kPseudoCode;
+}
+
+// clang-format off
+enum RowDotLine : std::uint8_t { dot_rows, dot_load, dot_product, dot_store };
+// clang-format on
+
+constexpr PseudoLine kRowDotPseudoCode[] = {
+    {0, "for each row tile i, in parallel", "Rows are independent.", true},
+    {1, "load dO_i, O_i", "Both once, and not for every column tile."},
+    {1, "D_i = rowsum(dO_i ∘ O_i)", "Equal to rowsum(P ∘ dP), without either of them."},
+    {1, "store D_i", "One number a row."},
+};
+
+void row_dots(const TileGrid& g, Index block, Program& program) {
+  const auto i = static_cast<std::int32_t>(block);
+  program.at(dot_load);
+  program.load(g.dO(i));
+  program.load(g.O(i));
+  program.at(dot_product);
+  program.row_dot(g.D(i), last_use(g.dO(i)), last_use(g.O(i)));
+  program.at(dot_store);
+  program.store(last_use(g.D(i)));
+}
+
 Tensor carried_gradient(const ScheduleOptions& options) {
   return options.carry == Carry::fp32 ? Tensor::dQ_accum : Tensor::dQ;
 }
@@ -53,12 +99,18 @@ Tensor carried_gradient(const ScheduleOptions& options) {
 void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& program) {
   const Tile carried = g.row_tile(carried_gradient(g.options()), i).in_hbm();
   program.at(load_row);
+  const ScheduleVariant& variant = g.options().variant;
   program.load(g.Q(i));
-  program.load(g.O(i));
+  if (!variant.d_once) program.load(g.O(i));
   program.load(g.dO(i));
-  program.load(g.dQ(i), carried);
+  if (variant.skip_first_reads && j == *g.column_tiles_for(i).begin()) {
+    program.fill_zero(g.dQ(i));
+  } else {
+    program.load(g.dQ(i), carried);
+  }
   program.load(g.l(i));
   program.load(g.m(i));
+  if (variant.d_once) program.load(g.D(i));
 
   // Recompute P
   program.at(compute_scores);
@@ -71,10 +123,13 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
   // Send dO back through O = P V and through the softmax
   add_to_dv(g, i, j, {drop_p, update_dv, update_dv_dropped}, program);
   program.at(compute_dp);
-  program.product_transposed(g.dP(i, j), g.dO(i), g.V(j));
+  const Tile dO = variant.d_once ? last_use(g.dO(i)) : g.dO(i);
+  program.product_transposed(g.dP(i, j), dO, g.V(j));
   drop(g, g.dP(i, j), drop_dp, program);
-  program.at(compute_d);
-  program.row_dot(g.D(i), last_use(g.dO(i)), last_use(g.O(i)));
+  if (!variant.d_once) {
+    program.at(compute_d);
+    program.row_dot(g.D(i), last_use(g.dO(i)), last_use(g.O(i)));
+  }
   program.at(compute_ds);
   program.softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)), last_use(g.D(i)));
   apply_cap_slope(g, g.dS(i, j), slope_ds, program);
@@ -108,8 +163,15 @@ Pass flash1_backward_pass(const ScheduleOptions& options) {
                           .grid = plain_grid,
                           .blocks_per_head = block_per_head,
                           .program = flash1_backward,
-                          .pseudo_code = kPseudoCode}},
+                          .pseudo_code = pseudo_code_of(options.variant)}},
             .initial_values = {{carried_gradient(options), 0.0}}};
+  if (options.variant.d_once) {
+    pass.launches.insert(pass.launches.begin(), {.name = "row_dots",
+                                                 .grid = plain_grid,
+                                                 .blocks_per_head = block_per_row_tile,
+                                                 .program = row_dots,
+                                                 .pseudo_code = kRowDotPseudoCode});
+  }
   if (options.carry == Carry::fp32) pass.launches.push_back(convert_dq_launch());
   add_head_sum_launch(options, pass);
   return pass;

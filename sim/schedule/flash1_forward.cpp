@@ -42,6 +42,12 @@ constexpr PseudoLine kPseudoCode[] = {
     {2, "store l_i, m_i", "The statistics travel with it."},
 };
 
+constexpr auto kStartOnChipPseudoCode = with_lines(
+    kPseudoCode,
+    {{load_row,
+      {2, "load Q_i, O_i, l_i, m_i; in the first visit of i, O_i = 0, l_i = 0, m_i = -inf",
+       "Nothing waits in HBM before the first visit, so nothing is read."}}});
+
 // clang-format off
 enum ConvertLine : std::uint8_t { convert_rows, load_carry, round_o, write_rounded };
 // clang-format on
@@ -76,9 +82,15 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
   const Tile carried = g.row_tile(carried_tensor(g.options()), i).in_hbm();
   program.at(load_row);
   program.load(g.Q(i));
-  program.load(g.O(i), carried);
-  program.load(g.l(i));
-  program.load(g.m(i));
+  if (g.options().variant.skip_first_reads && j == *g.column_tiles_for(i).begin()) {
+    program.fill_zero(g.O(i));
+    program.fill_zero(g.l(i));
+    program.fill_minus_inf(g.m(i));
+  } else {
+    program.load(g.O(i), carried);
+    program.load(g.l(i));
+    program.load(g.m(i));
+  }
   program.at(compute_scores);
   program.scores(g.S(i, j), last_use(g.Q(i)), g.K(j));
   shape_scores(g, g.S(i, j), g.edge(i, j), {cap_s, bias_s, apply_mask}, program);
@@ -138,6 +150,7 @@ Pass flash1_forward_pass(const ScheduleOptions& options) {
             .initial_values = {{carried_tensor(options), 0.0},
                                {Tensor::l, 0.0},
                                {Tensor::m, -std::numeric_limits<double>::infinity()}}};
+  if (options.variant.skip_first_reads) pass.launches[0].pseudo_code = kStartOnChipPseudoCode;
   if (options.carry == Carry::fp32) {
     pass.launches.push_back({.name = "convert",
                              .grid = plain_grid,

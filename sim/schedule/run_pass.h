@@ -32,4 +32,8 @@ struct PassRun {
 void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
               std::span<Observer* const> observers);
 
+/// Runs every head, launch after launch, as a GPU does: a launch holds the blocks of all heads.
+/// Values need run_head(): one head's tensors are in HBM at a time.
+void run_all_heads(const Pass& pass, const PassRun& run, std::span<Observer* const> observers);
+
 }  // namespace attnscope

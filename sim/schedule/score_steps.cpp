@@ -1,5 +1,7 @@
 #include "sim/schedule/score_steps.h"
 
+#include "sim/schedule/elementwise.h"
+
 namespace attnscope {
 
 void cap_keeping_slope(const TileGrid& g, Tile S, std::uint8_t line, Program& program) {
@@ -24,7 +26,8 @@ void bias_and_mask(const TileGrid& g, Tile S, bool masked, const ScoreLines& lin
   }
 }
 
-bool takes(ScoreStep step, const ScoreStepFlags& taken) {
+bool takes(ScoreStep step, const ScheduleOptions& options) {
+  const ScoreStepFlags& taken = options.score_steps;
   switch (step) {
     case ScoreStep::soft_cap:
       return taken.soft_cap;
@@ -34,6 +37,10 @@ bool takes(ScoreStep step, const ScoreStepFlags& taken) {
       return taken.dropout;
     case ScoreStep::no_dropout:
       return !taken.dropout;
+    case ScoreStep::fused_mask:
+      return !masks_apart(options);
+    case ScoreStep::fused_dropout:
+      return taken.dropout && !drops_apart(options);
     case ScoreStep::always:
       break;
   }
@@ -82,12 +89,12 @@ void drop(const TileGrid& g, Tile tile, std::uint8_t line, Program& program) {
   program.dropout(tile, tile);
 }
 
-void show_only_taken_steps(const ScoreStepFlags& taken, Pass& pass) {
+void show_only_taken_steps(const ScheduleOptions& options, Pass& pass) {
   for (Launch& launch : pass.launches) {
     auto shown = std::make_shared<ShownCode>();
     for (const PseudoLine& line : launch.pseudo_code) {
       shown->line_numbers.push_back(static_cast<std::uint8_t>(shown->lines.size()));
-      if (takes(line.step, taken)) shown->lines.push_back(line);
+      if (takes(line.step, options)) shown->lines.push_back(line);
     }
     launch.shown = shown;
     launch.pseudo_code = shown->lines;

@@ -70,6 +70,6 @@ constexpr PseudoLine cap_gradient_line(int indent) {
 }
 
 /// Leaves out the pseudo-code lines of steps that the options do not have, and renumbers the rest.
-void show_only_taken_steps(const ScoreStepFlags& taken, Pass& pass);
+void show_only_taken_steps(const ScheduleOptions& options, Pass& pass);
 
 }  // namespace attnscope

@@ -1,7 +1,13 @@
 #include "sim/schedule/standard_backward.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "reference/check.h"
+#include "sim/schedule/elementwise.h"
 #include "sim/schedule/gradients.h"
 #include "sim/schedule/score_steps.h"
+#include "sim/schedule/standard_forward.h"
 
 namespace attnscope {
 
@@ -42,10 +48,16 @@ constexpr PseudoLine load_scores_line(int indent) {
   return {indent, "load S", "The cap's derivative needs the N × N scores once more.", false,
           ScoreStep::soft_cap};
 }
+/// A line of dropout that is left out where dropping is a launch of its own.
+constexpr PseudoLine fused(PseudoLine line) {
+  line.step = ScoreStep::fused_dropout;
+  return line;
+}
+
 constexpr PseudoLine kDsPseudoCode[] = {
     {0, "for each group of rows i, in parallel", "Rows are independent.", true},
     {1, "load P_i, dP_i (whole rows)", "Two N × N matrices come back from HBM."},
-    drop_gradient_line(1),
+    fused(drop_gradient_line(1)),
     {1, "D = rowsum(P_i ∘ dP_i)", "What the whole row contributes to each of its elements."},
     {1, "dS_i = P_i ∘ (dP_i - D)", "The softmax's gradient."},
     load_scores_line(1),
@@ -58,11 +70,11 @@ constexpr PseudoLine kDsSweepPseudoCode[] = {
     {1, "D = 0", "The rows are too long for the registers, so they are swept in panels."},
     {1, "for each panel j", "First sweep: the row sums.", true},
     {2, "load P_ij, dP_ij", "First read."},
-    drop_gradient_line(2),
+    fused(drop_gradient_line(2)),
     {2, "D = D + rowsum(P_ij ∘ dP_ij)", "What the whole row contributes to each of its elements."},
     {1, "for each panel j", "Second sweep: the gradient.", true},
     {2, "load P_ij, dP_ij", "Second read."},
-    drop_gradient_line(2),
+    fused(drop_gradient_line(2)),
     {2, "dS_ij = P_ij ∘ (dP_ij - D)", "The softmax's gradient."},
     load_scores_line(2),
     soft_cap_slope_line(2),
@@ -85,6 +97,13 @@ constexpr PseudoLine kDkPseudoCode[] = {
     {2, "dK_j = dK_j + scale · dS_ijᵀ Q_i", "S = scale · Q Kᵀ, seen from K."},
     {1, "store dK_j", "The third gradient."},
 };
+
+constexpr auto kUnscaledDqPseudoCode = with_lines(
+    kDqPseudoCode,
+    {{dq_product, {2, "dQ_i = dQ_i + dS_ij K_j", "dS was scaled in a launch of its own."}}});
+constexpr auto kUnscaledDkPseudoCode = with_lines(
+    kDkPseudoCode,
+    {{dk_product, {2, "dK_j = dK_j + dS_ijᵀ Q_i", "dS was scaled in a launch of its own."}}});
 
 void standard_dv(const TileGrid& g, Index block, Program& program) {
   const auto j = static_cast<std::int32_t>(block);
@@ -126,6 +145,11 @@ void standard_dp(const TileGrid& g, Index block, Program& program) {
   program.store(last_use(g.dP(i, j)));
 }
 
+/// dP = dropout(dP), unless a launch of its own did it.
+void drop_gradient(const TileGrid& g, Tile dP, std::uint8_t line, Program& program) {
+  if (!drops_apart(g.options())) drop(g, dP, line, program);
+}
+
 void standard_ds(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   const Tile P = g.P(i, kAllColumns);
@@ -133,7 +157,7 @@ void standard_ds(const TileGrid& g, Index block, Program& program) {
   program.at(ds_load);
   program.load(P);
   program.load(dP);
-  drop(g, dP, ds_drop, program);
+  drop_gradient(g, dP, ds_drop, program);
   program.at(ds_dot);
   program.row_dot(g.D(i), P, dP);
   program.at(ds_gradient);
@@ -151,7 +175,7 @@ void standard_ds_two_sweeps(const TileGrid& g, Index block, Program& program) {
     program.at(first_load);
     program.load(g.P(i, j));
     program.load(g.dP(i, j));
-    drop(g, g.dP(i, j), first_drop, program);
+    drop_gradient(g, g.dP(i, j), first_drop, program);
     program.at(first_dot);
     program.add_row_dot(g.D(i), last_use(g.P(i, j)), last_use(g.dP(i, j)));
   }
@@ -159,7 +183,7 @@ void standard_ds_two_sweeps(const TileGrid& g, Index block, Program& program) {
     program.at(second_load);
     program.load(g.P(i, j));
     program.load(g.dP(i, j));
-    drop(g, g.dP(i, j), second_drop, program);
+    drop_gradient(g, g.dP(i, j), second_drop, program);
     program.at(second_gradient);
     program.softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)), g.D(i));
     pass_through_cap(g, g.dS(i, j), second_load_s, second_cap, second_slope, program);
@@ -177,7 +201,11 @@ void standard_dq(const TileGrid& g, Index block, Program& program) {
     program.load(g.dS(i, j));
     program.load(g.K(j));
     program.at(dq_product);
-    program.gradient_product(g.dQ(i), last_use(g.dS(i, j)), last_use(g.K(j)));
+    if (scales_apart(g.options())) {
+      program.accumulate(g.dQ(i), last_use(g.dS(i, j)), last_use(g.K(j)));
+    } else {
+      program.gradient_product(g.dQ(i), last_use(g.dS(i, j)), last_use(g.K(j)));
+    }
   }
   program.at(dq_store);
   program.store(last_use(g.dQ(i)));
@@ -192,7 +220,11 @@ void standard_dk(const TileGrid& g, Index block, Program& program) {
     program.load(g.dS(i, j));
     program.load(g.Q(i));
     program.at(dk_product);
-    program.gradient_product_transposed(g.dK(j), last_use(g.dS(i, j)), last_use(g.Q(i)));
+    if (scales_apart(g.options())) {
+      program.accumulate_transposed(g.dK(j), last_use(g.dS(i, j)), last_use(g.Q(i)));
+    } else {
+      program.gradient_product_transposed(g.dK(j), last_use(g.dS(i, j)), last_use(g.Q(i)));
+    }
   }
   program.at(dk_store);
   store_key_gradient(g, g.dK(j), program);
@@ -209,6 +241,24 @@ Launch product_launch(std::string_view name, Index (*blocks)(const TileGrid&),
           .paper_counts_operands_once = true};
 }
 
+/// The forward launches again, under names of their own: activation checkpointing.
+std::vector<Launch> recomputed_forward(const ScheduleOptions& options) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"scores", "recompute_scores"},   {"scale", "recompute_scale"},
+      {"mask", "recompute_mask"},       {"scale_mask", "recompute_scale_mask"},
+      {"softmax", "recompute_softmax"}, {"dropout", "recompute_dropout"},
+      {"output", "recompute_output"}};
+  std::vector<Launch> launches = standard_forward_pass(options).launches;
+  for (Launch& launch : launches) {
+    const auto* const found =
+        std::find_if(std::begin(kNames), std::end(kNames),
+                     [&](const auto& name) { return name.first == launch.name; });
+    ATTNSCOPE_CHECK(found != std::end(kNames), ==, true);
+    launch.name = found->second;
+  }
+  return launches;
+}
+
 }  // namespace
 
 Pass standard_backward_pass(const ScheduleOptions& options) {
@@ -218,11 +268,24 @@ Pass standard_backward_pass(const ScheduleOptions& options) {
                      two_sweeps ? std::span<const PseudoLine>(kDsSweepPseudoCode)
                                 : std::span<const PseudoLine>(kDsPseudoCode));
   ds.grid = gradient_row_grid;
-  Pass pass{.launches = {product_launch("dV", block_per_column_tile, standard_dv, kDvPseudoCode),
-                         product_launch("dP", block_per_tile, standard_dp, kDpPseudoCode), ds,
-                         product_launch("dQ", block_per_row_tile, standard_dq, kDqPseudoCode),
-                         product_launch("dK", block_per_column_tile, standard_dk, kDkPseudoCode)},
-            .initial_values = {}};
+  Launch dq = product_launch("dQ", block_per_row_tile, standard_dq, kDqPseudoCode);
+  Launch dk = product_launch("dK", block_per_column_tile, standard_dk, kDkPseudoCode);
+  if (scales_apart(options)) {
+    dq.pseudo_code = kUnscaledDqPseudoCode;
+    dk.pseudo_code = kUnscaledDkPseudoCode;
+  }
+
+  Pass pass;
+  if (options.variant.checkpoint) pass.launches = recomputed_forward(options);
+  pass.launches.insert(pass.launches.end(),
+                       {product_launch("dV", block_per_column_tile, standard_dv, kDvPseudoCode),
+                        product_launch("dP", block_per_tile, standard_dp, kDpPseudoCode)});
+  for (const Launch& launch : probability_gradient_launches(options)) {
+    pass.launches.push_back(launch);
+  }
+  pass.launches.push_back(ds);
+  for (const Launch& launch : gradient_launches(options)) pass.launches.push_back(launch);
+  pass.launches.insert(pass.launches.end(), {dq, dk});
   add_head_sum_launch(options, pass);
   return pass;
 }

@@ -9,7 +9,9 @@ namespace attnscope {
 /// "dV": column tile j of dV = P^T dO. "dP": tile (i, j) of dP = dO V^T. "dS": a few whole rows of
 /// dS = P (dP - rowsum(P dP)), in panels and two sweeps where a row is too long. "dQ": row tile i
 /// of dQ = scale dS K. "dK": column tile j of dK = scale dS^T Q. With grouped heads, sum_heads.
-/// The paper counts 5 N N_kv + 5 N d read and 2 N N_kv + 3 N d written a head, for N = N_kv.
+/// Unfused variants have launches between dS and dQ (elementwise.h); checkpointing begins with the
+/// forward pass. The paper counts 5 N N_kv + 5 N d read and 2 N N_kv + 3 N d written a head, for N
+/// = N_kv.
 Pass standard_backward_pass(const ScheduleOptions& options);
 
 }  // namespace attnscope

@@ -1,5 +1,6 @@
 #include "sim/schedule/standard_forward.h"
 
+#include "sim/schedule/elementwise.h"
 #include "sim/schedule/score_steps.h"
 
 namespace attnscope {
@@ -35,15 +36,19 @@ constexpr PseudoLine kScoresPseudoCode[] = {
 constexpr PseudoLine dropped_line(int indent) {
   return {indent, "P~ = dropout(P); store P~",
           "N × N values more: the products read P~, the softmax's gradient needs P.", false,
-          ScoreStep::dropout};
+          ScoreStep::fused_dropout};
 }
+constexpr auto kRawScoresPseudoCode = with_lines(
+    kScoresPseudoCode,
+    {{compute_scores,
+      {1, "S_ij = Q_i K_jᵀ", "The product alone: scaling the scores is a launch of its own."}}});
 
 constexpr PseudoLine kSoftmaxPseudoCode[] = {
     {0, "for each group of rows i, in parallel", "Rows are independent.", true},
     {1, "load S_i (whole rows)", "All N × N scores come back from HBM."},
     soft_cap_line(1),
     alibi_line(1),
-    {1, "mask S_i", kWhyMask},
+    {1, "mask S_i", kWhyMask, false, ScoreStep::fused_mask},
     {1, "m = rowmax S_i", "Subtracting the row's largest score keeps every exponential at most 1."},
     {1, "P_i = exp(S_i - m), in place", "The numerators of the softmax."},
     {1, "l = rowsum P_i", "The denominator of the softmax: the whole row is at hand."},
@@ -60,7 +65,7 @@ constexpr PseudoLine kTwoSweepPseudoCode[] = {
     {2, "load S_ij", "First read of S."},
     soft_cap_line(2),
     alibi_line(2),
-    {2, "mask S_ij", kWhyMask},
+    {2, "mask S_ij", kWhyMask, false, ScoreStep::fused_mask},
     {2, "m_prev = m; m = max(m_prev, rowmax S_ij); alpha = exp(m_prev - m)",
      "The online softmax, because the row does not fit."},
     {2, "P = exp(S_ij - m)", "Only its sum is needed in this sweep."},
@@ -69,7 +74,7 @@ constexpr PseudoLine kTwoSweepPseudoCode[] = {
     {2, "load S_ij", "Second read of S."},
     soft_cap_line(2),
     alibi_line(2),
-    {2, "mask S_ij", kWhyMask},
+    {2, "mask S_ij", kWhyMask, false, ScoreStep::fused_mask},
     {2, "P_ij = exp(S_ij - m)", "The numerators, against the final maximum."},
     {2, "P_ij = P_ij / l", "Every row of P sums to 1."},
     {2, "store P_ij", "N × N probabilities go to HBM."},
@@ -93,12 +98,16 @@ constexpr PseudoLine kOutputPseudoCode[] = {
 void store_probabilities(const TileGrid& g, Tile on_chip, std::uint8_t line,
                          std::uint8_t dropped_line_number, Program& program) {
   const Tile P = g.P(on_chip.i, on_chip.j).in_hbm();
-  const bool drops = g.problem().score.has_dropout();
+  const bool drops = g.problem().score.has_dropout() && !drops_apart(g.options());
   program.at(line);
   program.store(drops ? on_chip : last_use(on_chip), P);
   if (!drops) return;
   drop(g, on_chip, dropped_line_number, program);
   program.store(last_use(on_chip), g.P_drop(on_chip.i, on_chip.j).in_hbm());
+}
+
+bool masks_here(const TileGrid& g) {
+  return g.hides_keys() && !masks_apart(g.options());
 }
 
 void write_lse_if_asked(const TileGrid& g, std::int32_t i, std::uint8_t line, Program& program) {
@@ -117,7 +126,11 @@ void standard_scores(const TileGrid& g, Index block, Program& program) {
   program.load(g.Q(i));
   program.load(g.K(j));
   program.at(compute_scores);
-  program.scores(g.S(i, j), last_use(g.Q(i)), last_use(g.K(j)));
+  if (scales_apart(g.options())) {
+    program.product_transposed(g.S(i, j), last_use(g.Q(i)), last_use(g.K(j)));
+  } else {
+    program.scores(g.S(i, j), last_use(g.Q(i)), last_use(g.K(j)));
+  }
   program.at(store_s);
   program.store(last_use(g.S(i, j)));
 }
@@ -127,7 +140,7 @@ void standard_softmax(const TileGrid& g, Index block, Program& program) {
   const Tile rows = g.S(i, kAllColumns);
   program.at(load_s);
   program.load(rows);
-  shape_scores(g, rows, g.hides_keys(), {cap_s, bias_s, mask_s}, program);
+  shape_scores(g, rows, masks_here(g), {cap_s, bias_s, mask_s}, program);
   program.at(find_m);
   program.row_max(g.m(i), rows);
   program.at(compute_p);
@@ -142,7 +155,7 @@ void standard_softmax(const TileGrid& g, Index block, Program& program) {
 
 void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
-  const bool masked = g.hides_keys();
+  const bool masked = masks_here(g);
   program.at(sweep_start);
   program.fill_zero(g.l(i));
   program.fill_minus_inf(g.m(i));
@@ -193,12 +206,13 @@ void standard_output(const TileGrid& g, Index block, Program& program) {
 }
 
 Pass standard_forward_pass(const ScheduleOptions& options) {
-  const Launch scores{.name = "scores",
-                      .grid = plain_grid,
-                      .blocks_per_head = block_per_tile,
-                      .program = standard_scores,
-                      .pseudo_code = kScoresPseudoCode,
-                      .paper_counts_operands_once = true};
+  Launch scores{.name = "scores",
+                .grid = plain_grid,
+                .blocks_per_head = block_per_tile,
+                .program = standard_scores,
+                .pseudo_code = kScoresPseudoCode,
+                .paper_counts_operands_once = true};
+  if (scales_apart(options)) scores.pseudo_code = kRawScoresPseudoCode;
   Launch softmax{.name = "softmax",
                  .grid = softmax_row_grid,
                  .blocks_per_head = block_per_row_tile,
@@ -215,7 +229,12 @@ Pass standard_forward_pass(const ScheduleOptions& options) {
                       .program = standard_output,
                       .pseudo_code = kOutputPseudoCode,
                       .paper_counts_operands_once = true};
-  return {.launches = {scores, softmax, output}, .initial_values = {}};
+  Pass pass{.launches = {scores}, .initial_values = {}};
+  for (const Launch& launch : score_launches(options)) pass.launches.push_back(launch);
+  pass.launches.push_back(softmax);
+  for (const Launch& launch : probability_launches(options)) pass.launches.push_back(launch);
+  pass.launches.push_back(output);
+  return pass;
 }
 
 }  // namespace attnscope

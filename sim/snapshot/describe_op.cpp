@@ -158,6 +158,12 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
     case OpKind::atomic_add:
       return fmt::format("{} is added to {} in HBM, atomically: {} bytes.", tile_name(a), to,
                          moved_bytes(op, grid));
+    case OpKind::scale:
+      return fmt::format("{} = scale · {} ({}).", to, to, size);
+    case OpKind::dropout_factors:
+      return fmt::format("{} ({}): 0 where dropout drops, 1 / (1 - p) elsewhere.", to, size);
+    case OpKind::mask_gradient:
+      return fmt::format("Hidden keys of {} become 0.", to);
     case OpKind::convert:
       return fmt::format("{} = {}, rounded.", to, tile_name(a));
   }

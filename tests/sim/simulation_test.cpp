@@ -7,6 +7,7 @@
 #include "sim/observers/occupancy.h"
 #include "sim/schedule/catalog.h"
 #include "sim/simulation.h"
+#include "sim/tiling_rules.h"
 
 namespace attnscope {
 namespace {
@@ -52,9 +53,30 @@ TEST(Simulate, RefusesCountsThatWouldOverflow) {
   EXPECT_EQ(report.error().kind, Error::Kind::invalid_request);
 }
 
+TEST(DefaultTiling, OfFlash1IsThePapersRuleOnEveryGpuAndTheLargestWhereThatDoesNotFit) {
+  const Algorithm& flash1 = *find_algorithm("flash1");
+  for (const std::string& name : list_gpus()) {
+    const GpuDescription gpu = load_gpu(name).value();
+    for (const Index d : {16, 32, 64, 128}) {
+      const AttentionProblem problem{.d = d, .dtype = DType::fp16};
+      EXPECT_EQ(default_tiling(flash1, problem, Carry::problem, gpu),
+                paper_tiling(gpu, DType::fp16, d))
+          << name << " d = " << d;
+    }
+  }
+  // Backward, dK_j and dV_j of so many columns overflow the registers
+  const GpuDescription h200 = load_gpu("h200").value();
+  const auto backward = default_tiling(flash1, {.d = 64, .dtype = DType::fp16}, Carry::problem,
+                                       h200, PassKind::backward);
+  ASSERT_TRUE(backward);
+  EXPECT_EQ(backward->Br, backward->Bc);
+  EXPECT_EQ(backward->Br % 16, 0);
+}
+
 TEST(DefaultTiling, IsTheLargestMultipleOfSixteenThatFits) {
   for (const std::string& gpu : list_gpus()) {
     for (const Algorithm& algorithm : algorithms()) {
+      if (algorithm.sets_tiling_from_sram) continue;
       for (const Index d : {16, 64, 128, 256}) {
         SimulationRequest request = base_request();
         request.gpu = load_gpu(gpu).value();

@@ -122,17 +122,37 @@ INSTANTIATE_TEST_SUITE_P(
                          kKindNames[static_cast<std::size_t>(test.param.kind)]);
     });
 
+std::vector<std::pair<Algorithm, ScheduleVariant>> algorithms_in_their_variants() {
+  std::vector<std::pair<Algorithm, ScheduleVariant>> all;
+  for (const Algorithm& algorithm : algorithms()) all.push_back({algorithm, {}});
+  const Algorithm& standard = *find_algorithm("standard");
+  for (const Fusion fusion : {Fusion::separate, Fusion::figure2, Fusion::pairs}) {
+    all.push_back({standard, {.fusion = fusion, .checkpoint = true}});
+  }
+  const Algorithm& flash1 = *find_algorithm("flash1");
+  all.push_back({flash1, {.skip_first_reads = true}});
+  all.push_back({flash1, {.d_once = true}});
+  all.push_back({flash1, {.skip_first_reads = true, .d_once = true}});
+  return all;
+}
+
 TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
-  for (const Algorithm& algorithm : algorithms()) {
+  for (const auto& [algorithm, variant] : algorithms_in_their_variants()) {
     for (const auto& [panel_cols, kind] :
          {std::pair{0, Kind::causal}, {3, Kind::causal}, {0, Kind::steps}, {3, Kind::steps}}) {
-      const AttentionProblem problem = problem_of(kind);
+      AttentionProblem problem = problem_of(kind);
+      if (variant.fusion != Fusion::rows) {  // it has no launches for these
+        problem.score.soft_cap.reset();
+        problem.score.alibi_slopes.clear();
+      }
       const ScheduleOptions options{.carry = Carry::fp32,
                                     .standard_writes_lse = true,
                                     .softmax_panel_cols = panel_cols,
                                     .gradient_panel_cols = panel_cols,
                                     .heads_per_kv_head = 1,
-                                    .score_steps = score_steps_of(problem)};
+                                    .score_steps = score_steps_of(problem),
+                                    .variant = variant,
+                                    .masked = true};
       const PassKind pass = algorithm.has_backward() ? PassKind::both : PassKind::forward;
       Lister lister;
       run(algorithm, pass, options, problem, lister);

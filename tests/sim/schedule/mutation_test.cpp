@@ -103,11 +103,29 @@ bool is_true_no_op(std::string_view algorithm, const Deleter& deleter, const Til
   const auto hidden = [&](std::int32_t i, std::int32_t j) {
     return !plain.column_tiles_for(i).contains(j) || plain.empty(i, j);
   };
-  if (deleter.launch() == "scores") {
-    const auto block = static_cast<std::int32_t>(deleter.block());
-    const bool read_by_ds = plain.problem().score.soft_cap.has_value();
-    return hidden(block / plain.Tc(), block % plain.Tc()) && !read_by_ds;
+  const auto block = static_cast<std::int32_t>(deleter.block());
+  const auto i = block / plain.Tc();
+  const auto j = block % plain.Tc();
+  const std::string_view launch = deleter.launch();
+  const bool read_by_ds = plain.problem().score.soft_cap.has_value();
+  if (launch == "scores" || launch == "scale") return hidden(i, j) && !read_by_ds;
+  // A mask launch: what it replaces whole needs no value before it; what it leaves is in HBM
+  // already
+  if (launch == "mask") {
+    return op.kind == OpKind::load ? hidden(i, j) : op.kind == OpKind::store && !plain.edge(i, j);
   }
+  if (launch == "scale_mask") {
+    return hidden(i, j) && (op.kind == OpKind::load || op.kind == OpKind::scale);
+  }
+  // Dropping a hidden probability, 0, or the gradient of one, which dS = P (dP - D) multiplies by 0
+  if (launch == "dropout") return hidden(i, j) && op.kind == OpKind::multiply;
+  if (launch == "dropout_gradient") {
+    return hidden(i, j) && (op.kind == OpKind::multiply || op.kind == OpKind::store);
+  }
+  // Hidden scores have P = 0, so dS is 0 there before and after its mask and its scale
+  if (launch == "mask_gradient") return op.kind != OpKind::load || hidden(i, j);
+  if (launch == "scale_gradient") return hidden(i, j) && op.kind != OpKind::load;
+  if (launch == "mask_scale_gradient") return hidden(i, j) || op.kind == OpKind::mask_gradient;
   const Tile& weights = op.source_tiles[0];
   const bool by_weights = weights.tensor == Tensor::P || weights.tensor == Tensor::P_drop ||
                           weights.tensor == Tensor::dS;
@@ -137,12 +155,14 @@ struct Deletion {
   Tiling tiling;
   Mask mask;
   std::string_view extra = "";
+  ScheduleVariant variant;
 };
 
 /// The problem of a case: rows of different direction, and what `extra` names.
 AttentionProblem problem_of(const Deletion& c) {
   AttentionProblem problem{.N = c.N, .N_kv = c.N_kv, .d = 4, .dtype = DType::fp32, .mask = c.mask};
   if (c.extra == "steps") problem.score = {12.0, {0.125}, {0.25, 3}};
+  if (c.extra == "dropout") problem.score.dropout = {0.25, 3};
   if (c.extra == "sparse") {
     problem.block_mask = test::listed_block_mask({4, 5}, 3, {{0, 2}, {0}, {0, 2}});
   }
@@ -154,6 +174,10 @@ AttentionProblem problem_of(const Deletion& c) {
   return problem;
 }
 
+bool hides_keys(const AttentionProblem& problem) {
+  return !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
+}
+
 class OpDeletion : public testing::TestWithParam<Deletion> {};
 
 TEST_P(OpDeletion, EveryOperationMattersButForTheListedNoOps) {
@@ -163,8 +187,11 @@ TEST_P(OpDeletion, EveryOperationMattersButForTheListedNoOps) {
   const AttentionProblem problem = problem_of(GetParam());
   const AttentionInputs inputs = rising_and_falling_inputs(problem);
   const ForwardResult reference = naive_forward(problem, inputs);
-  const ScheduleOptions options{
-      .standard_writes_lse = true, .score_steps = score_steps_of(problem), .splits = 2};
+  const ScheduleOptions options{.standard_writes_lse = true,
+                                .score_steps = score_steps_of(problem),
+                                .splits = 2,
+                                .variant = GetParam().variant,
+                                .masked = hides_keys(problem)};
   const Gradients gradients = naive_backward(problem, inputs, reference);
   const bool both = algorithm.has_backward();
   const Pass pass = make_pass(algorithm, both ? PassKind::both : PassKind::forward, options);
@@ -208,13 +235,26 @@ std::vector<Deletion> deletions() {
       all.push_back({algorithm.name, 11, 15, {4, 5}, Mask::none(), "sparse"});
     }
   }
+  for (const Fusion fusion : {Fusion::separate, Fusion::figure2, Fusion::pairs}) {
+    all.push_back({"standard", 11, 15, {4, 5}, Mask::none(), "", {.fusion = fusion}});
+    all.push_back({"standard", 12, 14, {4, 4}, Mask::causal(), "", {.fusion = fusion}});
+    all.push_back({"standard", 12, 14, {4, 4}, Mask::causal(), "dropout", {.fusion = fusion}});
+    all.push_back({"standard", 12, 14, {4, 4}, Mask::none(), "padded", {.fusion = fusion}});
+    all.push_back({"standard", 12, 14, {4, 4}, Mask::none(), "packed", {.fusion = fusion}});
+  }
+  const ScheduleVariant refined{.skip_first_reads = true, .d_once = true};
+  all.push_back({"flash1", 11, 15, {4, 5}, Mask::none(), "", refined});
+  all.push_back({"flash1", 12, 14, {4, 4}, Mask::causal(), "dropout", refined});
+  all.push_back({"flash1", 12, 14, {4, 4}, Mask::none(), "packed", refined});
   return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(BothPasses, OpDeletion, testing::ValuesIn(deletions()),
                          [](const auto& test) {
+                           const auto& variant = test.param.variant;
                            return fmt::format(
-                               "{}_{}{}{}", test.param.algorithm, to_string(test.param.mask),
+                               "{}_{}_{}{}{}{}", test.param.algorithm, to_string(test.param.mask),
+                               to_string(variant.fusion), variant.d_once ? "_refined" : "",
                                test.param.extra.empty() ? "" : "_", test.param.extra);
                          });
 

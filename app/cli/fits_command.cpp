@@ -1,0 +1,195 @@
+#include "app/cli/fits_command.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/outputs.h"
+#include "app/cli/problem_options.h"
+#include "app/cli/table.h"
+#include "app/report/number_text.h"
+#include "reference/json/problem_json.h"
+#include "reference/nearest_name.h"
+#include "sim/studies/model_memory.h"
+
+namespace attnscope::cli {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+/// The attention of a layer of GPT-2 medium.
+AttentionProblem default_problem() {
+  return {.heads = 16, .kv_heads = 16, .N = 1024, .N_kv = 1024, .d = 64, .dtype = DType::bf16};
+}
+constexpr Index kDefaultLayers = 24;
+
+/// What is looked for: the largest batch at a length, or the largest length at a batch.
+enum class Sought : std::uint8_t { batch, length };
+
+struct FitsQuestion {
+  ModelQuestion model;
+  Sought sought = Sought::batch;
+  std::string gpu;
+  bool weights_given = false;
+};
+
+struct FitsRow {
+  AttentionChoice choice;
+  LayerMemory layer;  ///< at the question's own batch and length
+  Index largest = 0;
+};
+
+Result<FitsQuestion> parse_question(const GivenOptions& given) {
+  const auto request = parse_shape(given, default_problem());
+  if (!request) return request.error();
+  const auto gpu = parse_gpu(given);
+  if (!gpu) return gpu.error();
+  FitsQuestion question{
+      .model = {.problem = request.value().problem, .layers = kDefaultLayers},
+      .sought = given.has("batch") && !given.has("seq-len") ? Sought::length : Sought::batch,
+      .gpu = gpu.value().display_name};
+  ModelQuestion& model = question.model;
+  if (auto error = validate(model.problem)) return invalid_request(*error);
+  if (given.has("batch") && given.has("seq-len")) {
+    return invalid_request(
+        "--batch and --seq-len leave nothing to look for; give one of them, the other is found");
+  }
+  if (const auto text = given.text("layers")) {
+    const auto layers = parse_whole("layers", *text, 1, 1'000'000);
+    if (!layers) return layers.error();
+    model.layers = layers.value();
+  }
+  if (const auto text = given.text("mode")) {
+    const auto mode = parse_model_mode(*text);
+    if (!mode) {
+      return invalid_request(
+          fmt::format("--mode is '{}'; it must be training or inference", printable(*text)));
+    }
+    model.mode = *mode;
+  }
+
+  // Memory: the device's, and what the weights leave of it
+  constexpr Index kMaxBytes = Index{1} << 50;
+  model.capacity_bytes = gpu.value().hbm_bytes;
+  model.weights_bytes = estimated_weights_bytes(model);
+  for (const auto& [option, target] :
+       {std::pair{"hbm-bytes", &model.capacity_bytes}, {"weights-bytes", &model.weights_bytes}}) {
+    const auto text = given.text(option);
+    if (!text) continue;
+    const auto bytes = parse_whole(option, *text, 0, kMaxBytes);
+    if (!bytes) return bytes.error();
+    *target = bytes.value();
+  }
+  question.weights_given = given.has("weights-bytes");
+  return question;
+}
+
+Result<std::vector<FitsRow>> find_rows(const FitsQuestion& question) {
+  std::vector<FitsRow> rows;
+  for (const AttentionChoice& choice : attention_choices()) {
+    const auto layer = layer_memory(choice, question.model.problem, question.model.mode);
+    if (!layer) return layer.error();
+    const Index largest = question.sought == Sought::batch ? largest_batch(choice, question.model)
+                                                           : largest_length(choice, question.model);
+    rows.push_back({choice, layer.value(), largest});
+  }
+  return rows;
+}
+
+std::string bytes(Index count) {
+  return bytes_text(static_cast<double>(count));
+}
+
+std::string fits_text(const FitsQuestion& question, const std::vector<FitsRow>& rows) {
+  const ModelQuestion& model = question.model;
+  const AttentionProblem& problem = model.problem;
+  const bool training = model.mode == ModelMode::training;
+  std::vector<std::vector<std::string>> lines = {
+      {"attention", "kept a layer", "forward", "backward",
+       question.sought == Sought::batch ? fmt::format("largest batch at N {}", problem.N)
+                                        : fmt::format("largest N at batch {}", problem.batch)}};
+  for (const FitsRow& row : rows) {
+    lines.push_back({row.choice.name, bytes(row.layer.kept_bytes), bytes(row.layer.forward_bytes),
+                     training ? bytes(row.layer.backward_bytes) : "",
+                     row.largest == 0 ? "none" : std::to_string(row.largest)});
+  }
+  std::string text = fmt::format(
+      "{} of {} layers, H {} ({} KV), d {}, {}, in {} of {}\n"
+      "modelled; one layer's attention at B {}, N {}\n\n{}\nassumptions\n",
+      to_string(model.mode), model.layers, problem.heads, problem.kv_heads, problem.d,
+      to_string(problem.dtype), bytes(model.capacity_bytes), question.gpu, problem.batch, problem.N,
+      table_text(lines));
+  text +=
+      question.weights_given
+          ? fmt::format("- {} are taken by weights and whatever else was given\n",
+                        bytes(model.weights_bytes))
+          : fmt::format("- weights take {}: 12 (H d)^2 a layer, {} bytes each{}; no embeddings\n",
+                        bytes(model.weights_bytes), training ? 16 : size_bytes(problem.dtype),
+                        training ? " (weight, gradient, fp32 copy, two moments)" : "");
+  text += training ? "- every layer keeps what its backward pass reads, until that pass\n"
+                   : "- every layer keeps K and V\n";
+  text +=
+      "- one layer at a time computes; all tensors of its pass are alive at once\n"
+      "- activations outside attention, fragmentation and the framework take nothing\n";
+  return text;
+}
+
+ordered_json fits_json(const FitsQuestion& question, const std::vector<FitsRow>& rows) {
+  const ModelQuestion& model = question.model;
+  const bool batch = question.sought == Sought::batch;
+  ordered_json choices = ordered_json::array();
+  for (const FitsRow& row : rows) {
+    choices.push_back({{"attention", row.choice.name},
+                       {"kept_bytes_per_layer", row.layer.kept_bytes},
+                       {"forward_bytes", row.layer.forward_bytes},
+                       {"backward_bytes", row.layer.backward_bytes},
+                       {batch ? "largest_batch" : "largest_seq_len", row.largest}});
+  }
+  return {{"schema", "attnscope.fits/1"},
+          {"problem", problem_to_json(model.problem)},
+          {"mode", to_string(model.mode)},
+          {"layers", model.layers},
+          {"capacity_bytes", model.capacity_bytes},
+          {"weights_bytes", model.weights_bytes},
+          {"choices", choices}};
+}
+
+std::optional<Error> run_fits(const GivenOptions& given) {
+  const auto outputs = parse_outputs(given);
+  if (!outputs) return outputs.error();
+  const auto question = parse_question(given);
+  if (!question) return question.error();
+  const auto rows = find_rows(question.value());
+  if (!rows) return rows.error();
+  const ordered_json document = fits_json(question.value(), rows.value());
+  const auto lines = document.at("choices").get<std::vector<ordered_json>>();
+  if (auto error = write_outputs(outputs.value(), document, lines)) return error;
+  if (outputs.value().owns_standard_output()) return std::nullopt;
+  return write_text("-", fits_text(question.value(), rows.value()));
+}
+
+}  // namespace
+
+CommandSpec fits_command() {
+  std::vector<OptionSpec> options = {
+      {"layers", "L", fmt::format("layers of the model [{}]", kDefaultLayers)},
+      {"mode", "MODE", "training or inference [training]"},
+      {"batch", "B", "find the largest N at this batch"},
+      {"seq-len", "N", "find the largest batch at this length [1024]"},
+      {"gpu", "NAME|FILE", "the GPU whose memory it is [h200]"},
+      {"hbm-bytes", "BYTES", "memory, in place of the GPU's"},
+      {"weights-bytes", "BYTES", "memory of weights, gradients, optimizer [estimated]"}};
+  for (const OptionSpec& option : shape_options(default_problem())) {
+    for (const char* name : {"heads", "kv-heads", "head-dim", "dtype"}) {
+      if (option.name == name) options.push_back(option);
+    }
+  }
+  return {.name = "fits",
+          .summary = "The largest batch or sequence of a model that a GPU's memory holds.",
+          .operand = "",
+          .options = joined({options, output_options()}),
+          .run = run_fits};
+}
+
+}  // namespace attnscope::cli

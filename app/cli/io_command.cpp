@@ -1,0 +1,165 @@
+#include "app/cli/io_command.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/outputs.h"
+#include "app/cli/problem_options.h"
+#include "app/cli/table.h"
+#include "app/report/number_text.h"
+#include "reference/json/problem_json.h"
+#include "reference/nearest_name.h"
+#include "sim/studies/io_theorems.h"
+
+namespace attnscope::cli {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+/// Sizes at which the theorems' range d <= M <= N d holds on every shipped GPU.
+AttentionProblem default_problem() {
+  return {.N = 8192, .N_kv = 8192, .d = 64, .dtype = DType::fp16};
+}
+
+constexpr std::size_t kMaxValues = 1000;
+
+/// "KEY" or "KEY=V1,V2,...".
+std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
+  const std::size_t equals = text.find('=');
+  const auto axis = parse_io_axis(text.substr(0, equals));
+  if (!axis) {
+    const std::vector<std::string> known = {"seq-len", "head-dim", "sram-bytes", "block-cols",
+                                            "density"};
+    return invalid_request(unknown_name_message("axis of --over", text.substr(0, equals), known));
+  }
+  question.axis = *axis;
+  question.values = usual_values(*axis);
+  if (equals == std::string::npos) return std::nullopt;
+
+  question.values.clear();
+  std::string_view rest = std::string_view(text).substr(equals + 1);
+  while (true) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    double value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc{} || end != word.data() + word.size()) {
+      return invalid_request(
+          fmt::format("--over {} has '{}', which is no number", to_string(*axis), printable(word)));
+    }
+    question.values.push_back(value);
+    if (question.values.size() > kMaxValues) {
+      return invalid_request(fmt::format("--over takes at most {} values", kMaxValues));
+    }
+    if (word.size() == rest.size()) return std::nullopt;
+    rest.remove_prefix(word.size() + 1);
+  }
+}
+
+ordered_json point_json(const IoPoint& point) {
+  return {{"value", point.value},
+          {"algorithm", point.counted.algorithm},
+          {"tiling", tiling_to_json(point.counted.tiling)},
+          {"sram_elems", point.sram_elems},
+          {"density", point.density},
+          {"in_range", point.in_range},
+          {"counted_bytes", point.counted.requested.total()},
+          {"formula_bytes", point.formula_bytes},
+          {"theorem_bytes", point.theorem_bytes},
+          {"standard_bytes", point.standard_bytes},
+          {"compulsory_bytes", point.compulsory_bytes},
+          {"lower_bound_bytes", point.lower_bound_bytes}};
+}
+
+ordered_json io_json(const IoQuestion& question, const std::vector<IoPoint>& points) {
+  ordered_json rows = ordered_json::array();
+  for (const IoPoint& point : points) rows.push_back(point_json(point));
+  return {{"schema", "attnscope.io/1"},       {"problem", problem_to_json(question.problem)},
+          {"pass", to_string(question.pass)}, {"gpu", question.gpu.name},
+          {"axis", to_string(question.axis)}, {"points", rows}};
+}
+
+std::string io_text(const IoQuestion& question, const std::vector<IoPoint>& points) {
+  const AttentionProblem& problem = question.problem;
+  const bool forward = question.pass == PassKind::forward;
+  std::vector<std::vector<std::string>> lines = {{std::string(to_string(question.axis)), "M",
+                                                  "Br x Bc", "counted", "formula",
+                                                  forward ? "12 N^2 d^2 s/M" : "20 N^2 d^2 s/M",
+                                                  "N^2 d^2 s/M", "inputs, outputs", "standard"}};
+  bool all_in_range = true;
+  for (const IoPoint& point : points) {
+    all_in_range = all_in_range && point.in_range;
+    const Tiling& tiling = point.counted.tiling;
+    const bool drawn = question.axis == IoAxis::density && point.density != point.value;
+    lines.push_back({drawn ? fmt::format("{} ({:.4g} drawn)", point.value, point.density)
+                           : fmt::format("{}", point.value),
+                     std::to_string(point.sram_elems), fmt::format("{} x {}", tiling.Br, tiling.Bc),
+                     bytes_text(static_cast<double>(point.counted.requested.total())),
+                     bytes_text(point.formula_bytes),
+                     bytes_text(point.theorem_bytes) + (point.in_range ? "" : " *"),
+                     bytes_text(point.lower_bound_bytes), bytes_text(point.compulsory_bytes),
+                     bytes_text(static_cast<double>(point.standard_bytes))});
+  }
+  std::string text = fmt::format(
+      "{} {}, B {}, H {}, N {}, N_kv {}, d {}, {}, on {}; what lies on the axis varies\n"
+      "modelled; tiles by the paper's rule Bc = ceil(M/4d), Br = min(Bc, d)\n\n{}\n",
+      question.axis == IoAxis::density ? "block_sparse" : "flash1", to_string(question.pass),
+      problem.batch, problem.heads, problem.N, problem.N_kv, problem.d, to_string(problem.dtype),
+      question.gpu.display_name, table_text(lines));
+  text +=
+      "counted, standard: from the schedules. 12 or 20 N^2 d^2 s/M: the leading term of the "
+      "formula\n"
+      "(Theorems 2 and 5, Proposition 4). N^2 d^2 s/M: the lower bound of Proposition 3, which\n"
+      "leaves its constant open. M in elements, s the density.\n";
+  if (!all_in_range) text += "*: outside d <= M <= N d, where the theorems make no claim\n";
+  return text;
+}
+
+std::optional<Error> run_io(const GivenOptions& given) {
+  const auto outputs = parse_outputs(given);
+  if (!outputs) return outputs.error();
+  const auto request = parse_shape(given, default_problem());
+  if (!request) return request.error();
+  auto gpu = parse_gpu(given);
+  if (!gpu) return gpu.error();
+  IoQuestion question{.problem = request.value().problem,
+                      .pass = request.value().pass,
+                      .gpu = std::move(gpu).value()};
+  if (auto error = read_axis(given.text("over").value_or("seq-len"), question)) return error;
+
+  show_progress("counting each point");
+  const auto points = io_curve(question);
+  clear_progress();
+  if (!points) return points.error();
+  const ordered_json document = io_json(question, points.value());
+  const auto rows = document.at("points").get<std::vector<ordered_json>>();
+  if (auto error = write_outputs(outputs.value(), document, rows)) return error;
+  if (outputs.value().owns_standard_output()) return std::nullopt;
+  return write_text("-", io_text(question, points.value()));
+}
+
+}  // namespace
+
+CommandSpec io_command() {
+  std::vector<OptionSpec> options = {
+      {"over", "KEY[=V1,V2,...]",
+       "seq-len, head-dim, sram-bytes, block-cols or density, and its values [seq-len]"},
+      {"pass", "PASS", "forward or backward [forward]"},
+      {"gpu", "NAME|FILE", "the GPU whose shared memory is M [h200]"},
+      {"sram-bytes", "BYTES", "shared memory of a thread block, in place of the GPU's"}};
+  // The tiling follows from M; the theorems know no mask
+  for (const OptionSpec& option : shape_options(default_problem())) {
+    for (const char* name : {"batch", "heads", "seq-len", "kv-len", "head-dim", "dtype"}) {
+      if (option.name == name) options.push_back(option);
+    }
+  }
+  return {.name = "io",
+          .summary = "Bytes against N, d, M, block size or density: theorems and counts.",
+          .operand = "",
+          .options = joined({options, output_options()}),
+          .run = run_io};
+}
+
+}  // namespace attnscope::cli

@@ -1,0 +1,89 @@
+#include "app/cli/trace_command.h"
+
+#include <fmt/format.h>
+
+#include "app/cli/outputs.h"
+#include "app/cli/problem_options.h"
+#include "app/cli/simulate_command.h"
+#include "app/cli/table.h"
+#include "app/cli/text_stream.h"
+#include "app/report/number_text.h"
+#include "reference/nearest_name.h"
+#include "sim/trace/write_trace.h"
+
+namespace attnscope::cli {
+
+namespace {
+
+Result<BlockOrder> parse_block_order(const GivenOptions& given) {
+  const std::string text = given.text("block-order").value_or("ascending");
+  if (text == "ascending") return BlockOrder{BlockOrder::Kind::ascending};
+  if (text == "descending") return BlockOrder{BlockOrder::Kind::descending};
+  if (text == "shuffled") return BlockOrder{BlockOrder::Kind::shuffled};
+  return invalid_request(fmt::format(
+      "--block-order is '{}'; it must be ascending, descending or shuffled", printable(text)));
+}
+
+std::string summary_text(const TraceSummary& summary, const std::string& path) {
+  const SimulationReport& report = summary.report;
+  const std::vector<std::vector<std::string>> lines = {
+      {"trace", "modelled"},
+      {"operations", std::to_string(report.tile_ops)},
+      {"events", std::to_string(summary.events)},
+      {"bytes requested", bytes_text(static_cast<double>(report.requested.total()))},
+      {"end, roofline clock", seconds_text(static_cast<double>(summary.end_ps) * 1e-12)},
+  };
+  return fmt::format(
+      "{}wrote {}: open it at https://ui.perfetto.dev or chrome://tracing\n"
+      "the clock is the datasheet's roofline, not a time model\n",
+      table_text(lines), printable(path));
+}
+
+std::optional<Error> run_trace(const GivenOptions& given) {
+  const auto path = given.text("out");
+  if (!path)
+    return invalid_request("--out is required: the trace's file, or - for standard output");
+  if (*path != "-") {
+    if (auto error = check_writable("out", *path)) return error;
+  }
+  const auto order = parse_block_order(given);
+  if (!order) return order.error();
+  const auto request = modelled_request(given);
+  if (!request) return request.error();
+
+  auto stream = TextStream::open(*path);
+  if (!stream) return stream.error();
+  int shown = -1;
+  const auto progress = [&shown](double fraction) {
+    const int percent = static_cast<int>(100 * fraction);
+    if (percent == shown) return;
+    shown = percent;
+    show_progress(fmt::format("writing the trace: {} %", percent));
+  };
+  const auto summary = write_trace(
+      request.value(), order.value(),
+      [&stream](std::string_view piece) { return stream.value().write(piece); }, progress);
+  clear_progress();
+  // A file that could not be written says why: its own error comes first
+  const bool refused = !summary && summary.error().kind == Error::Kind::invalid_request;
+  if (refused) return summary.error();
+  if (auto error = stream.value().finish()) return error;
+  if (!summary) return summary.error();
+  if (*path == "-") return std::nullopt;
+  return write_text("-", summary_text(summary.value(), *path));
+}
+
+}  // namespace
+
+CommandSpec trace_command() {
+  return {.name = "trace",
+          .summary = "Writes the modelled run as a Chrome trace (opens in Perfetto).",
+          .operand = "",
+          .options =
+              joined({{{"out", "FILE", "required; the trace's file, - is standard output"},
+                       {"block-order", "ORDER", "ascending, descending or shuffled [ascending]"}},
+                      modelled_options()}),
+          .run = run_trace};
+}
+
+}  // namespace attnscope::cli

@@ -1,0 +1,48 @@
+/// Says what the operations outside matrix products are for: the papers' argument about rescaling,
+/// as counts. Costs as in flop_counter.h.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "sim/ops/observer.h"
+
+namespace attnscope {
+
+/// What an operation that is no matrix product works on.
+enum class Work : std::uint8_t {
+  scale,             ///< scaling S, or its gradient
+  score_function,    ///< what a problem does to S and P beside scale, mask and softmax
+  row_max,           ///< maxima over the scores
+  exp,               ///< exponentials of the scores
+  row_sum,           ///< sums over P
+  rescale_scores,    ///< flash1: P~ brought to the common maximum
+  divide_scores,     ///< P / l
+  rescale_output,    ///< O brought to a new maximum
+  divide_output,     ///< O / l
+  statistics,        ///< one number a row: m, l, alpha, beta, LSE
+  row_dot,           ///< D = rowsum(dO * O), or rowsum(P * dP)
+  softmax_gradient,  ///< dS = P (dP - D)
+  sums,              ///< adding gradients up
+};
+inline constexpr int kWorkCount = 13;
+
+std::string_view to_string(Work work);
+
+using WorkFlops = std::array<Index, kWorkCount>;
+
+class WorkCounter : public Observer {
+ public:
+  void begin_launch(std::string_view name, const TileGrid& grid) override;
+  void observe(std::span<const TileOp> ops) override;
+
+  /// One entry a launch, in the order in which they ran.
+  const std::vector<WorkFlops>& launches() const { return launches_; }
+
+ private:
+  const TileGrid* grid_ = nullptr;
+  std::vector<WorkFlops> launches_;
+};
+
+}  // namespace attnscope

@@ -1,0 +1,45 @@
+/// Fusion, step by step: what each launch less saves, from every elementwise operation on its own
+/// to the tiled algorithms. arXiv 2205.14135, Figure 2 (left) stands at two of the steps.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/simulation.h"
+
+namespace attnscope {
+
+/// One step: an algorithm in one variant, both passes.
+struct FusionStep {
+  std::string name;  ///< "separate", "flash1, refined"
+  std::string idea;  ///< what changed from the step before
+  SimulationReport forward;
+  SimulationReport backward;
+
+  /// The paper's accounting of both passes.
+  Index paper_bytes() const { return forward.paper.total() + backward.paper.total(); }
+  Index requested_bytes() const { return forward.requested.total() + backward.requested.total(); }
+  /// Of paper_bytes(): one number a row (m, l, LSE, D), which the printed figures leave out.
+  Index statistic_bytes() const;
+  Index matrix_bytes() const { return paper_bytes() - statistic_bytes(); }
+  Index launches() const {
+    return static_cast<Index>(forward.launches.size() + backward.launches.size());
+  }
+};
+
+/// The steps for one problem, the least fused first; "figure2" is no step of its own but what the
+/// figure counts. Every algorithm runs in `tiling`; whether it
+/// fits the device is told in the reports and changes no bytes. invalid_request as simulate().
+Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, const Tiling& tiling,
+                                             const GpuDescription& gpu);
+
+/// The problem of Figure 2 (left): B 64, H 16, N 1024, d 64, fp16, with dropout (0.1; the bytes are
+/// those of any other) and a key-padding mask, here of full length.
+AttentionProblem figure2_problem();
+
+/// The HBM reads and writes that Figure 2 (left) prints for a step, in bytes; nothing for the steps
+/// that it does not have.
+std::optional<double> figure2_printed_bytes(const FusionStep& step);
+
+}  // namespace attnscope

@@ -1,0 +1,159 @@
+#include "sim/studies/io_theorems.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sim/block_mask_request.h"
+#include "sim/tiling_rules.h"
+
+namespace attnscope {
+
+namespace {
+
+constexpr IoAxis kAxes[] = {IoAxis::seq_len, IoAxis::head_dim, IoAxis::sram_bytes,
+                            IoAxis::block_cols, IoAxis::density};
+
+/// Nothing when the axis takes the value.
+std::optional<Error> check_value(IoAxis axis, double value) {
+  if (axis == IoAxis::density) {
+    if (value > 0 && value <= 1) return std::nullopt;
+    return invalid_request(
+        fmt::format("density {} cannot be drawn; it must lie above 0 and at most at 1", value));
+  }
+  const bool whole = value >= 1 && value <= 0x1p40 && value == std::floor(value);
+  if (whole) return std::nullopt;
+  return invalid_request(fmt::format("{} {} is no size; it must be a whole number of at least 1",
+                                     to_string(axis), value));
+}
+
+/// The question's request at one value; `point` gets what follows from the value.
+Result<SimulationRequest> request_at(const IoQuestion& question, double value, IoPoint& point) {
+  SimulationRequest request{.problem = question.problem,
+                            .algorithm = "flash1",
+                            .pass = question.pass,
+                            .gpu = question.gpu,
+                            .allow_overflow = true};
+  AttentionProblem& problem = request.problem;
+  const auto size = static_cast<Index>(value);
+  if (question.axis == IoAxis::seq_len) problem.N = problem.N_kv = size;
+  if (question.axis == IoAxis::head_dim) problem.d = size;
+  if (question.axis == IoAxis::sram_bytes) request.gpu.shared_bytes_per_block = size;
+  if (auto error = validate(problem)) return invalid_request(*error);
+
+  point.sram_elems = question.axis == IoAxis::block_cols ? 4 * problem.d * size
+                                                         : sram_elems(request.gpu, problem.dtype);
+  request.tiling = paper_tiling(point.sram_elems, problem.d);
+  if (question.axis != IoAxis::density) return request;
+  request.algorithm = "block_sparse";
+  return with_block_mask(request, {.kind = BlockPattern::Kind::uniform, .density = value});
+}
+
+/// The closed forms of Algorithms 1, 4 and 5, per head in elements of the problem's type, and the
+/// row statistics, 4 bytes each.
+void add_formulas(const SimulationRequest& request, IoPoint& point) {
+  const AttentionProblem& problem = request.problem;
+  const auto number = [](Index count) { return static_cast<double>(count); };
+  const double e = number(size_bytes(problem.dtype));
+  const double heads = number(problem.batch * problem.heads);
+  const double Nd = number(problem.N) * number(problem.d);
+  const double Nd_kv = number(problem.N_kv) * number(problem.d);
+  const double visits = number(ceil_div(problem.N_kv, request.tiling->Bc)) * point.density;
+  const bool forward = request.pass == PassKind::forward;
+
+  // Forward: K, V once; Q, O, O of every visit; l and m read and written. Backward: K, V, dK, dV
+  // once; Q, O, dO, dQ, dQ of every visit; l and m read
+  const double once = (forward ? 2 : 4) * Nd_kv;
+  const double matrices = (forward ? 3 : 5) * Nd * visits;
+  const double statistics = (forward ? 4 : 2) * number(problem.N) * visits;
+  point.formula_bytes = heads * (e * (once + matrices) + number(kStatisticBytes) * statistics);
+
+  const double d = number(problem.d);
+  const double bound =
+      number(problem.N) * number(problem.N_kv) * d * d * point.density / number(point.sram_elems);
+  point.theorem_bytes = heads * e * (forward ? 12 : 20) * bound;
+  point.lower_bound_bytes = heads * e * bound;
+  point.compulsory_bytes = heads * e * (forward ? 2 * Nd + 2 * Nd_kv : 4 * Nd + 4 * Nd_kv);
+  point.in_range = point.sram_elems >= problem.d && number(point.sram_elems) <= Nd;
+}
+
+Result<IoPoint> point_at(const IoQuestion& question, double value) {
+  if (auto error = check_value(question.axis, value)) return *error;
+  IoPoint point;
+  point.value = value;
+  auto request = request_at(question, value, point);
+  if (!request) return request.error();
+  if (const auto& mask = request.value().problem.block_mask) point.density = mask->density();
+  auto counted = simulate(request.value());
+  if (!counted) return counted.error();
+  add_formulas(request.value(), point);
+  point.counted = std::move(counted).value();
+
+  SimulationRequest standard = request.value();
+  standard.problem.block_mask = nullptr;
+  standard.algorithm = "standard";
+  standard.tiling = Tiling{128, 128};  // the paper counts each operand once, whatever the tiles
+  const auto unfused = simulate(standard);
+  if (!unfused) return unfused.error();
+  point.standard_bytes = unfused.value().paper.total();
+  return point;
+}
+
+}  // namespace
+
+std::string_view to_string(IoAxis axis) {
+  switch (axis) {
+    case IoAxis::seq_len:
+      return "seq-len";
+    case IoAxis::head_dim:
+      return "head-dim";
+    case IoAxis::sram_bytes:
+      return "sram-bytes";
+    case IoAxis::block_cols:
+      return "block-cols";
+    case IoAxis::density:
+      return "density";
+  }
+  return "?";
+}
+
+std::optional<IoAxis> parse_io_axis(std::string_view name) {
+  for (const IoAxis axis : kAxes) {
+    if (name == to_string(axis)) return axis;
+  }
+  return std::nullopt;
+}
+
+std::vector<double> usual_values(IoAxis axis) {
+  switch (axis) {
+    case IoAxis::seq_len:
+      return {1024, 2048, 4096, 8192, 16384};
+    case IoAxis::head_dim:
+      return {16, 32, 64, 128, 256};
+    case IoAxis::sram_bytes:
+      return {16384, 32768, 65536, 131072, 262144};
+    case IoAxis::block_cols:
+      return {32, 64, 128, 256, 512};
+    case IoAxis::density:
+      return {0.0625, 0.125, 0.25, 0.5, 1};
+  }
+  return {};
+}
+
+Result<std::vector<IoPoint>> io_curve(const IoQuestion& question) {
+  if (question.pass == PassKind::both) {
+    return invalid_request("the theorems are about one pass: choose forward or backward");
+  }
+  if (!question.problem.mask.is_none()) {
+    return invalid_request("the theorems are about attention without a mask: choose mask none");
+  }
+  std::vector<IoPoint> points;
+  for (const double value : question.values) {
+    auto point = point_at(question, value);
+    if (!point) return point.error();
+    points.push_back(std::move(point).value());
+  }
+  return points;
+}
+
+}  // namespace attnscope

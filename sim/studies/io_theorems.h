@@ -1,0 +1,54 @@
+/// The IO theorems of arXiv 2205.14135 beside the counts: bytes against N, d, M, block size and
+/// density, with the lower bound.
+///
+///   Theorem 2      standard: Theta(N d + N^2); FlashAttention: Theta(N^2 d^2 / M)
+///   Theorem 5      the same for the backward passes
+///   Proposition 4  block-sparse: Theta(N d + N^2 d^2 s / M), s the fraction of nonzero tiles
+///   Proposition 3  no exact algorithm moves o(N^2 d^2 / M) for every M in [d, N d]
+///
+/// M counts elements of on-chip memory. The mask is none: the theorems are about dense attention.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/simulation.h"
+
+namespace attnscope {
+
+/// What the curve runs along.
+enum class IoAxis : std::uint8_t { seq_len, head_dim, sram_bytes, block_cols, density };
+std::string_view to_string(IoAxis axis);  ///< as the command line spells it: "seq-len"
+std::optional<IoAxis> parse_io_axis(std::string_view name);
+
+/// Values that show the axis's law, for a problem of common size.
+std::vector<double> usual_values(IoAxis axis);
+
+struct IoQuestion {
+  AttentionProblem problem;  ///< what does not lie on the axis
+  PassKind pass = PassKind::forward;
+  GpuDescription gpu;  ///< M: its shared memory of a thread block, unless the axis sets it
+  IoAxis axis = IoAxis::seq_len;
+  std::vector<double> values;  ///< along the axis: N = N_kv, d, bytes, Bc, or s in (0, 1]
+};
+
+/// One value of the axis. Bytes over batch and heads; "counted" comes from the schedules.
+struct IoPoint {
+  double value = 0;
+  SimulationReport counted;      ///< flash1; block_sparse along the density
+  double density = 1;            ///< s, of the mask that was drawn
+  Index sram_elems = 0;          ///< M; along Bc, 4 d Bc
+  bool in_range = true;          ///< d <= M <= N d, where the theorems hold
+  double formula_bytes = 0;      ///< every term of the closed form; exact where the tiles divide N
+  double theorem_bytes = 0;      ///< its leading term, 12 or 20 N N_kv d^2 s / M elements
+  Index standard_bytes = 0;      ///< counted, as the paper counts standard attention
+  double lower_bound_bytes = 0;  ///< N N_kv d^2 s / M elements: Proposition 3 with constant 1
+  double compulsory_bytes = 0;   ///< inputs once and outputs once
+};
+
+/// The points in the order of the values; tilings follow the paper's rule. invalid_request for a
+/// value that the axis does not take, a mask, or `both` passes at once.
+Result<std::vector<IoPoint>> io_curve(const IoQuestion& question);
+
+}  // namespace attnscope

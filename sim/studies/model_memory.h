@@ -1,0 +1,63 @@
+/// Peak HBM memory of attention in a whole model, and the largest batch or sequence that fits. What
+/// a pass touches and needs comes from the HbmFootprint observer; the rest is multiplication.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/simulation.h"
+
+namespace attnscope {
+
+/// Training keeps, in every layer, what that layer's backward pass needs; inference keeps K and V.
+enum class ModelMode : std::uint8_t { training, inference };
+std::string_view to_string(ModelMode mode);
+std::optional<ModelMode> parse_model_mode(std::string_view name);
+
+/// How attention is computed in every layer.
+struct AttentionChoice {
+  std::string name;  ///< "standard", "standard, checkpointed", "flash2"
+  std::string algorithm;
+  ScheduleVariant variant;
+};
+
+/// standard, standard with checkpointing, flash1, flash2.
+std::vector<AttentionChoice> attention_choices();
+
+/// Bytes of one layer's attention, over batch and heads.
+struct LayerMemory {
+  Index kept_bytes = 0;      ///< from this layer's forward pass until its backward pass; K, V cache
+  Index forward_bytes = 0;   ///< all that the forward pass touches
+  Index backward_bytes = 0;  ///< all that the backward pass touches; 0 in inference
+};
+
+/// invalid_request for a problem that cannot be computed.
+Result<LayerMemory> layer_memory(const AttentionChoice& choice, const AttentionProblem& problem,
+                                 ModelMode mode);
+
+/// A model and the memory that it runs in.
+struct ModelQuestion {
+  AttentionProblem problem;  ///< heads, d, type and mask of a layer; batch and N where given
+  Index layers = 1;
+  ModelMode mode = ModelMode::training;
+  Index capacity_bytes = 0;
+  Index weights_bytes = 0;  ///< weights, and in training gradients and optimizer state
+};
+
+/// 12 (H d)^2 weights a layer (attention's projections, an MLP four times as wide), embeddings left
+/// out: 16 bytes each in training (weight, gradient, fp32 copy, two moments), the type's in
+/// inference.
+Index estimated_weights_bytes(const ModelQuestion& question);
+
+/// Peak of the whole model: the weights, what all other layers keep, and the larger pass of one
+/// layer. Activations outside attention are not in it. Nothing when it overflows any memory.
+std::optional<double> model_peak_bytes(const AttentionChoice& choice,
+                                       const ModelQuestion& question);
+
+/// The largest batch with which the model fits at the question's N, or the largest N = N_kv at its
+/// batch; 0 when not even 1 fits.
+Index largest_batch(const AttentionChoice& choice, ModelQuestion question);
+Index largest_length(const AttentionChoice& choice, ModelQuestion question);
+
+}  // namespace attnscope

@@ -1,0 +1,28 @@
+/// What the papers count beside bytes: matrix products and all other floating-point operations, by
+/// what they are for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/observers/work_counter.h"
+#include "sim/simulation.h"
+
+namespace attnscope {
+
+/// One algorithm's operations in one pass, over batch and heads.
+struct OperationCount {
+  SimulationReport report;
+  WorkFlops other{};  ///< adds up to report.non_matmul_flops
+
+  /// Matrix products of 2 N N_kv d operations a head: forward 2; backward 5, or 4 where P is
+  /// stored.
+  double products() const;
+  /// Time of the other operations over that of the matrix products, at the device's peak rates.
+  double other_share(const GpuDescription& gpu) const;
+};
+
+/// invalid_request as simulate().
+Result<OperationCount> count_operations(const SimulationRequest& request);
+
+}  // namespace attnscope

@@ -1,0 +1,152 @@
+#include "sim/trace/chrome_trace.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/observers/flop_counter.h"
+#include "sim/observers/traffic_counter.h"
+#include "sim/snapshot/describe_op.h"
+
+namespace attnscope {
+
+namespace {
+
+constexpr Index kTotalsProcess = 0;  // launches and counters; SM s is process s + 1
+constexpr int kBlockTrack = 0;       // of a placement; its units follow
+constexpr int kTracksPerSlot = 1 + kUnitCount;
+
+std::string json_text(std::string_view text) {
+  return nlohmann::json(std::string(text)).dump();
+}
+
+/// Microseconds, the format's unit, without rounding.
+std::string microseconds(Picoseconds ps) {
+  return fmt::format("{}.{:06}", ps / 1'000'000, ps % 1'000'000);
+}
+
+int track(const Placement& place, int which) {
+  return static_cast<int>(place.slot) * kTracksPerSlot + which + 1;
+}
+
+}  // namespace
+
+ChromeTraceWriter::ChromeTraceWriter(const Pass& pass, const std::string& description,
+                                     TextSink sink)
+    : pass_(pass), sink_(std::move(sink)) {
+  const std::string head = fmt::format(
+      "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"schema\":\"attnscope.trace/1\",\"run\":{},"
+      "\"kind\":\"modelled\",\"clock\":{}}},\n\"traceEvents\":[\n",
+      json_text(description),
+      json_text(
+          "roofline of the datasheet's rates, not a time model: an operation takes its bytes "
+          "over the DRAM bandwidth or its operations over the peak rate, at an equal share for "
+          "each SM and each resident thread block"));
+  good_ = sink_(head);
+  name_process(kTotalsProcess, "launches and totals (modelled, roofline clock)");
+}
+
+void ChromeTraceWriter::write_event(const std::string& event) {
+  good_ = good_ && sink_(first_event_ ? event : ",\n" + event);
+  first_event_ = false;
+  ++event_count_;
+}
+
+void ChromeTraceWriter::name_process(Index pid, std::string_view name) {
+  if (!named_.insert({pid, -1}).second) return;
+  write_event(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})",
+                          pid, json_text(name)));
+  write_event(fmt::format(
+      R"({{"ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":{}}}}})", pid, pid));
+}
+
+void ChromeTraceWriter::name_track(const Placement& place, int tid, std::string_view what) {
+  const Index pid = place.sm + 1;
+  if (!named_.insert({pid, tid}).second) return;
+  name_process(pid, fmt::format("SM {}", place.sm));
+  write_event(
+      fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})",
+                  pid, tid, json_text(fmt::format("block slot {}: {}", place.slot, what))));
+}
+
+void ChromeTraceWriter::begin_launch(std::string_view /*name*/, Index /*blocks_per_sm*/) {
+  lines_.clear();
+  for (const PseudoLine& line : pass_.launches.at(next_launch_).pseudo_code) {
+    lines_.push_back(json_text(line.text));
+  }
+  ++next_launch_;
+}
+
+void ChromeTraceWriter::add_op(const TimedOp& timed) {
+  count(timed);
+  const int tid = track(timed.place, 1 + static_cast<int>(timed.unit));
+  name_track(timed.place, tid, to_string(timed.unit));
+
+  const TileOp& op = timed.op;
+  const Tile& tile = op.kind == OpKind::load ? op.source_tiles[0] : op.dest_tiles[0];
+  const Flops flops = flops_of(op, timed.grid);
+  const std::string cost = op.moves_bytes()
+                               ? fmt::format("\"bytes\":{}", moved_bytes(op, timed.grid))
+                               : fmt::format("\"flops\":{}", flops.matmul + flops.non_matmul);
+  write_event(fmt::format(
+      R"({{"ph":"X","name":"{} {}","cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},)"
+      R"("args":{{{},"line":{},"batch":{},"head":{},"block":{}}}}})",
+      to_string(op.kind), tile_name(tile), to_string(timed.unit), timed.place.sm + 1, tid,
+      microseconds(timed.begin_ps), microseconds(timed.end_ps - timed.begin_ps), cost,
+      lines_.at(op.line), timed.block.batch, timed.block.head, timed.block.block));
+}
+
+void ChromeTraceWriter::add_block(const BlockId& block, const Placement& place, Picoseconds begin,
+                                  Picoseconds end) {
+  const int tid = track(place, kBlockTrack);
+  name_track(place, tid, "thread block");
+  write_event(fmt::format(
+      R"({{"ph":"X","name":"block {}","cat":"thread block","pid":{},"tid":{},"ts":{},"dur":{},)"
+      R"("args":{{"batch":{},"head":{}}}}})",
+      block.block, place.sm + 1, tid, microseconds(begin), microseconds(end - begin), block.batch,
+      block.head));
+}
+
+void ChromeTraceWriter::end_launch(std::string_view name, Picoseconds begin, Picoseconds end) {
+  write_event(fmt::format(
+      R"({{"ph":"X","name":{},"cat":"launch","pid":{},"tid":1,"ts":{},"dur":{},"args":{{}}}})",
+      json_text(name), kTotalsProcess, microseconds(begin), microseconds(end - begin)));
+}
+
+void ChromeTraceWriter::count(const TimedOp& timed) {
+  if (!timed.op.moves_bytes()) return;
+  while (timed.end_ps / bin_width_ >= static_cast<Picoseconds>(kBins)) {
+    for (auto* bins : {&read_bytes_, &written_bytes_}) {
+      for (std::size_t bin = 0; bin < kBins; ++bin) {
+        (*bins)[bin] = 2 * bin < kBins ? (*bins)[2 * bin] + (*bins)[2 * bin + 1] : 0;
+      }
+    }
+    bin_width_ *= 2;
+  }
+  auto& bins = timed.op.kind == OpKind::load ? read_bytes_ : written_bytes_;
+  bins[static_cast<std::size_t>(timed.end_ps / bin_width_)] += moved_bytes(timed.op, timed.grid);
+}
+
+void ChromeTraceWriter::write_counters() {
+  Index read = 0, written = 0;
+  const auto write = [&](Picoseconds at) {
+    write_event(fmt::format(R"({{"ph":"C","name":"requested bytes so far","pid":{},"tid":0,)"
+                            R"("ts":{},"args":{{"read":{},"written":{}}}}})",
+                            kTotalsProcess, microseconds(at), read, written));
+  };
+  write(0);
+  for (std::size_t bin = 0; bin < kBins; ++bin) {
+    if (read_bytes_[bin] + written_bytes_[bin] == 0) continue;
+    read += read_bytes_[bin];
+    written += written_bytes_[bin];
+    write(static_cast<Picoseconds>(bin + 1) * bin_width_);
+  }
+}
+
+bool ChromeTraceWriter::finish() {
+  write_counters();
+  good_ = good_ && sink_("\n]}\n");
+  return good_;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,113 @@
+/// When each operation runs, and on which SM: thread blocks go to the SM that is free first, and an
+/// operation starts when its operands are ready and its unit is free.
+///
+/// The clock is the datasheet's roofline, not a time model: bytes over the DRAM bandwidth, matrix
+/// products and other operations over their peak rates, each SM and each thread block resident on
+/// it with an equal share. Nothing else costs time; caches, latencies and launch overheads are
+/// left out.
+#pragma once
+
+#include <queue>
+#include <vector>
+
+#include "sim/device/gpu_description.h"
+#include "sim/observers/occupancy.h"
+#include "sim/ops/observer.h"
+
+namespace attnscope {
+
+/// What an operation keeps busy.
+enum class Unit : std::uint8_t { memory, matrix, other };
+inline constexpr int kUnitCount = 3;
+std::string_view to_string(Unit unit);
+Unit unit_of(const TileOp& op);
+
+/// Picoseconds since the first launch began.
+using Picoseconds = Index;
+
+/// Where and when a thread block runs: the SM, and which of its resident blocks it is.
+struct Placement {
+  Index sm = 0;
+  Index slot = 0;
+};
+
+struct TimedOp {
+  const TileOp& op;
+  const TileGrid& grid;
+  BlockId block;
+  Placement place;
+  Unit unit = Unit::memory;
+  Picoseconds begin_ps = 0;
+  Picoseconds end_ps = 0;
+};
+
+/// Takes the timeline as it is made; nothing of it is kept.
+class TimelineSink {
+ public:
+  virtual ~TimelineSink() = default;
+  virtual void begin_launch(std::string_view /*name*/, Index /*blocks_per_sm*/) {}
+  /// In each unit of each placement, in order of time.
+  virtual void add_op(const TimedOp& op) = 0;
+  virtual void add_block(const BlockId& /*block*/, const Placement& /*place*/,
+                         Picoseconds /*begin*/, Picoseconds /*end*/) {}
+  virtual void end_launch(std::string_view /*name*/, Picoseconds /*begin*/, Picoseconds /*end*/) {}
+};
+
+/// Thread blocks of a launch that one SM holds at once: as many as its shared memory, its registers
+/// and its limit of blocks allow and as the launch has for each SM, at least one.
+Index resident_blocks(const LaunchOccupancy& launch, Index thread_blocks,
+                      const GpuDescription& gpu);
+
+class Timeline : public Observer {
+ public:
+  /// `blocks_per_sm`: resident thread blocks in each launch of the pass, in order. All references
+  /// outlive the run.
+  Timeline(const GpuDescription& gpu, DType dtype, std::vector<Index> blocks_per_sm,
+           TimelineSink& sink);
+
+  void begin_launch(std::string_view name, const TileGrid& grid) override;
+  void begin_block(const BlockId& block) override;
+  void observe(std::span<const TileOp> ops) override;
+  void end_block() override;
+  void end_launch() override;
+
+  Picoseconds end_ps() const { return launch_end_; }
+
+ private:
+  /// A place for one thread block, ordered by when it is free.
+  struct Free {
+    Picoseconds at = 0;
+    Placement place;
+    bool operator>(const Free& other) const;
+  };
+  /// When a tile's slot on chip was last written and read.
+  struct SlotTimes {
+    Picoseconds written = 0;
+    Picoseconds read = 0;
+  };
+
+  Picoseconds duration(const TileOp& op) const;
+  SlotTimes& times(const Tile& tile) {
+    return slots_[static_cast<std::size_t>(tile.tensor)][tile.slot];
+  }
+
+  const GpuDescription& gpu_;
+  double matrix_flops_per_s_;
+  std::vector<Index> blocks_per_sm_;
+  TimelineSink& sink_;
+
+  std::size_t launch_ = 0;
+  std::string name_;
+  const TileGrid* grid_ = nullptr;
+  Index residents_ = 1;
+  Picoseconds launch_begin_ = 0, launch_end_ = 0;
+  std::priority_queue<Free, std::vector<Free>, std::greater<>> free_;
+
+  BlockId block_;
+  Free running_;
+  Picoseconds block_end_ = 0;
+  std::array<Picoseconds, kUnitCount> unit_free_{};
+  std::array<std::array<SlotTimes, 4>, kTensorCount> slots_{};
+};
+
+}  // namespace attnscope

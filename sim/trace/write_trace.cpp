@@ -1,0 +1,51 @@
+#include "sim/trace/write_trace.h"
+
+#include <fmt/format.h>
+
+#include "sim/observers/progress_observer.h"
+#include "sim/schedule/catalog.h"
+
+namespace attnscope {
+
+Result<TraceSummary> write_trace(const SimulationRequest& request, const BlockOrder& order,
+                                 const TextSink& sink,
+                                 const std::function<void(double)>& progress) {
+  auto report = simulate(request);
+  if (!report) return report.error();
+  TraceSummary summary{.report = std::move(report).value()};
+  const Index ops = summary.report.tile_ops;
+  if (ops > kMaxTraceOps) {
+    return invalid_request(
+        fmt::format("this trace would hold {} operations; at most {} are written: choose fewer "
+                    "heads, a shorter sequence or larger tiles",
+                    ops, kMaxTraceOps));
+  }
+
+  const ScheduleOptions options = schedule_options(request, summary.report.tiling);
+  const Pass pass = make_pass(*find_algorithm(request.algorithm), request.pass, options);
+  const PassRun run{request.problem, summary.report.tiling, options, order};
+  const AttentionProblem& problem = request.problem;
+  const std::string description =
+      fmt::format("{} {}, B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}, {}x{} tiles, on {}",
+                  request.algorithm, to_string(request.pass), problem.batch, problem.heads,
+                  problem.N, problem.N_kv, problem.d, to_string(problem.dtype),
+                  to_string(problem.mask), run.tiling.Br, run.tiling.Bc, request.gpu.display_name);
+
+  ChromeTraceWriter writer(pass, description, sink);
+  const std::vector<LaunchOccupancy> occupancy = occupancy_of(pass, run);
+  std::vector<Index> blocks_per_sm;
+  for (std::size_t launch = 0; launch < occupancy.size(); ++launch) {
+    const Index thread_blocks = summary.report.launches[launch].thread_blocks;
+    blocks_per_sm.push_back(resident_blocks(occupancy[launch], thread_blocks, request.gpu));
+  }
+  Timeline timeline(request.gpu, problem.dtype, std::move(blocks_per_sm), writer);
+  ProgressObserver teller(std::max<Index>(ops, 1), progress, nullptr);
+  Observer* const observers[] = {&timeline, &teller};
+  run_all_heads(pass, run, observers);
+  if (!writer.finish()) return failed("the trace could not be written");
+  summary.events = writer.event_count();
+  summary.end_ps = timeline.end_ps();
+  return summary;
+}
+
+}  // namespace attnscope

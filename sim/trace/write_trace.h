@@ -1,0 +1,25 @@
+/// A problem's modelled run as a Chrome trace.
+#pragma once
+
+#include "sim/simulation.h"
+#include "sim/trace/chrome_trace.h"
+
+namespace attnscope {
+
+/// Most operations that a trace may hold: about 250 MB of JSON, which a browser still opens.
+inline constexpr Index kMaxTraceOps = 1'000'000;
+
+/// What was written.
+struct TraceSummary {
+  SimulationReport report;
+  Index events = 0;
+  Picoseconds end_ps = 0;
+};
+
+/// Runs the request's pass over every head and streams the trace to `sink`; `progress` (may be
+/// empty) is told the fraction done. invalid_request as simulate(), and for more operations than
+/// kMaxTraceOps, before anything is written. failed when the sink could not write.
+Result<TraceSummary> write_trace(const SimulationRequest& request, const BlockOrder& order,
+                                 const TextSink& sink, const std::function<void(double)>& progress);
+
+}  // namespace attnscope

@@ -1,0 +1,139 @@
+/// The studies of the command line: fusion, IO theorems, operations, memory of models.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/cli_process.h"
+
+namespace attnscope {
+namespace {
+
+using nlohmann::json;
+
+json answered(const std::string& words) {
+  const CliOutcome outcome = run_cli(words + " --json -");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  return json::parse(outcome.out, nullptr, false);
+}
+
+json step(const json& document, const std::string& name) {
+  for (const json& row : document.at("steps")) {
+    if (row.at("name") == name) return row;
+  }
+  ADD_FAILURE() << "no step " << name;
+  return {};
+}
+
+TEST(Fusion, IsFigure2sProblemUnlessAskedOtherwise) {
+  const json document = answered("fusion");
+  EXPECT_EQ(document.at("schema"), "attnscope.fusion/1");
+  EXPECT_EQ(document.at("problem").at("batch"), 64);
+  EXPECT_EQ(document.at("problem").at("heads"), 16);
+  EXPECT_EQ(document.at("tiling"), (json{{"Br", 64}, {"Bc", 256}}));
+  EXPECT_NEAR(step(document, "figure2").at("paper_bytes").get<double>(), 40.3e9, 0.05e9);
+  EXPECT_NEAR(step(document, "flash1").at("matrix_bytes").get<double>(), 5.1e9, 0.01e9);
+  EXPECT_NEAR(step(document, "flash1, refined").at("matrix_bytes").get<double>(), 4.56e9, 0.01e9);
+}
+
+TEST(Fusion, WhatThePaperPrintsStandsBesideItsOwnProblemAlone) {
+  EXPECT_TRUE(step(answered("fusion"), "figure2").contains("figure2_printed_bytes"));
+  EXPECT_FALSE(step(answered("fusion --batch 8"), "figure2").contains("figure2_printed_bytes"));
+}
+
+TEST(Fusion, LaunchesAddUpToThePass) {
+  for (const json& row : answered("fusion --seq-len 100 --batch 2 --mask causal").at("steps")) {
+    for (const char* pass : {"forward", "backward"}) {
+      std::int64_t bytes = 0;
+      for (const json& launch : row.at(pass).at("launches")) {
+        bytes += launch.at("paper_bytes").get<std::int64_t>();
+      }
+      EXPECT_EQ(row.at(pass).at("paper_bytes"), bytes) << row.at("name");
+    }
+  }
+}
+
+TEST(Fusion, StepsAreThoseThatSimulateCounts) {
+  const json pairs = step(answered("fusion --seq-len 100 --batch 2 --mask causal"), "pairs");
+  const json simulated = answered(
+      "simulate --algorithm standard --fusion pairs --seq-len 100 --batch 2 --heads 16 "
+      "--mask causal --dropout 0.1 --key-lengths 100,100 --dtype fp16 --block-rows 64 --block-cols "
+      "256 --allow-overflow");
+  const json& paper = simulated.at("traffic").at("paper");
+  EXPECT_EQ(
+      pairs.at("forward").at("paper_bytes").get<std::int64_t>(),
+      paper.at("read_bytes").get<std::int64_t>() + paper.at("write_bytes").get<std::int64_t>());
+  EXPECT_EQ(simulated.at("variant"), (json{{"fusion", "pairs"}}));
+}
+
+TEST(Variants, GiveTheReferencesNumbers) {
+  for (const std::string variant :
+       {"standard --fusion separate", "standard --fusion figure2", "standard --fusion pairs",
+        "standard --checkpoint", "flash1 --skip-first-reads --d-once"}) {
+    const json document = answered("simulate --algorithm " + variant +
+                                   " --pass both --seq-len 60 --mask causal --check");
+    EXPECT_LT(document.at("accuracy").at("max_abs_error").get<double>(), 1e-10) << variant;
+  }
+}
+
+TEST(TilingRules, AreThePapersTheLargestThatFitsAndTheKernels) {
+  const auto tiling = [](const std::string& words) {
+    return answered("simulate --gpu a100-40gb --dtype fp16 " + words).at("tiling");
+  };
+  EXPECT_EQ(tiling("--algorithm flash2 --tiling paper"), (json{{"Br", 64}, {"Bc", 326}}));
+  EXPECT_EQ(tiling("--algorithm flash1"), (json{{"Br", 64}, {"Bc", 326}}));
+  EXPECT_EQ(tiling("--algorithm flash2 --tiling largest"), tiling("--algorithm flash2"));
+  EXPECT_EQ(tiling("--algorithm flash2 --tiling kernel --head-dim 128"),
+            (json{{"Br", 128}, {"Bc", 64}}));
+  EXPECT_EQ(tiling("--algorithm flash2 --tiling paper --block-rows 32"),
+            (json{{"Br", 32}, {"Bc", 326}}));
+}
+
+TEST(Io, TabulatesTheTheoremBesideTheCount) {
+  const json document = answered("io --over seq-len=4096,16384 --gpu a100-40gb");
+  EXPECT_EQ(document.at("axis"), "seq-len");
+  ASSERT_EQ(document.at("points").size(), 2u);
+  for (const json& point : document.at("points")) {
+    EXPECT_EQ(point.at("counted_bytes").get<double>(), point.at("formula_bytes").get<double>());
+    EXPECT_EQ(point.at("tiling"), (json{{"Br", 64}, {"Bc", 326}}));  // M: 163 KB in fp16
+  }
+}
+
+TEST(Io, EveryAxisHasUsualValues) {
+  for (const std::string axis : {"seq-len", "head-dim", "sram-bytes", "block-cols", "density"}) {
+    const CliOutcome outcome = run_cli("io --seq-len 2048 --over " + axis);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("Proposition 3"), std::string::npos);
+    EXPECT_EQ(answered("io --seq-len 2048 --over " + axis).at("points").size(), 5u) << axis;
+  }
+}
+
+TEST(FlopsCommand, SaysWhatTheOperationsAreFor) {
+  const json document = answered("flops --pass both --seq-len 512");
+  for (const json& row : document.at("algorithms")) {
+    std::int64_t other = 0;
+    for (const auto& [work, flops] : row.at("other").items()) other += flops.get<std::int64_t>();
+    EXPECT_EQ(row.at("non_matmul"), other) << row.at("algorithm");
+    EXPECT_EQ(row.at("products"), row.at("algorithm") == "standard" ? 6 : 7);
+  }
+  EXPECT_NE(run_cli("flops").out.find("O / l"), std::string::npos);
+}
+
+TEST(Fits, FindsTheLargestBatchOrLength) {
+  const json batches = answered("fits --seq-len 4096").at("choices");
+  ASSERT_EQ(batches.size(), 4u);
+  EXPECT_LT(batches[0].at("largest_batch").get<int>(), batches[3].at("largest_batch").get<int>());
+  const json lengths = answered("fits --batch 1 --mode inference").at("choices");
+  EXPECT_LT(lengths[0].at("largest_seq_len").get<int>(),
+            lengths[3].at("largest_seq_len").get<int>());
+}
+
+TEST(Fits, PrintsItsAssumptionsAndWhereNothingFits) {
+  const CliOutcome outcome = run_cli("fits --hbm-bytes 1000000");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("assumptions"), std::string::npos);
+  EXPECT_NE(outcome.out.find("none"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace attnscope

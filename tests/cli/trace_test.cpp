@@ -1,0 +1,40 @@
+/// attnscope-cli trace: a file that a trace viewer opens.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/cli_process.h"
+
+namespace attnscope {
+namespace {
+
+using nlohmann::json;
+
+TEST(Trace, WritesAFileAndSaysWhatIsInIt) {
+  const ScratchFolder scratch;
+  const CliOutcome outcome = run_cli(
+      "trace --algorithm flash2 --seq-len 256 --heads 2 --out trace.json", {}, scratch.path());
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("roofline, not a time model"), std::string::npos) << outcome.out;
+  EXPECT_EQ(scratch.names(), (std::vector<std::string>{"trace.json"}));
+  const json document = json::parse(read_text(scratch.path() / "trace.json"));
+  EXPECT_EQ(document.at("otherData").at("kind"), "modelled");
+  EXPECT_GT(document.at("traceEvents").size(), 10u);
+}
+
+TEST(Trace, OnStandardOutputIsNothingButTheTrace) {
+  const CliOutcome outcome = run_cli("trace --algorithm flash1 --pass both --seq-len 64 --out -");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_TRUE(json::accept(outcome.out));
+}
+
+TEST(Trace, AFullDiskIsTold) {
+  const CliOutcome outcome = run_cli("trace --algorithm flash2 --seq-len 256 --out /dev/full");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("cannot write /dev/full"), std::string::npos) << outcome.err;
+}
+
+}  // namespace
+}  // namespace attnscope

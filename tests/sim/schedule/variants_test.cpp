@@ -1,0 +1,191 @@
+/// The variants of standard attention and flash1: numbers equal to the reference, bytes equal to
+/// closed forms.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "sim/simulation.h"
+#include "tests/support/tensor_assertions.h"
+
+namespace attnscope {
+namespace {
+
+using test::is_near;
+
+struct Variant {
+  std::string_view algorithm;
+  ScheduleVariant variant;
+};
+
+std::vector<Variant> variants() {
+  std::vector<Variant> all;
+  for (const Fusion fusion : {Fusion::separate, Fusion::figure2, Fusion::pairs, Fusion::rows}) {
+    for (const bool checkpoint : {false, true}) {
+      all.push_back({"standard", {.fusion = fusion, .checkpoint = checkpoint}});
+    }
+  }
+  for (const bool skip : {false, true}) {
+    for (const bool d_once : {false, true}) {
+      all.push_back({"flash1", {.skip_first_reads = skip, .d_once = d_once}});
+    }
+  }
+  return all;
+}
+
+SimulationRequest request_for(const Variant& variant, const AttentionProblem& problem,
+                              PassKind pass) {
+  return {.problem = problem,
+          .algorithm = std::string(variant.algorithm),
+          .pass = pass,
+          .tiling = Tiling{16, 24},
+          .variant = variant.variant,
+          .gpu = load_gpu("h200").value(),
+          .allow_overflow = true};
+}
+
+class EveryVariant : public testing::TestWithParam<Variant> {};
+
+TEST_P(EveryVariant, EqualsTheReferenceInBothPasses) {
+  const Mask masks[] = {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
+                        Mask::window(5, 3), Mask::window(0, 0)};
+  for (const Mask& mask : masks) {
+    for (const auto& [N, N_kv] : {std::pair<Index, Index>{64, 64}, {37, 90}, {90, 37}, {1, 33}}) {
+      AttentionProblem problem{.heads = 2,
+                               .kv_heads = 1,
+                               .N = N,
+                               .N_kv = N_kv,
+                               .d = 8,
+                               .dtype = DType::fp32,
+                               .mask = mask};
+      problem.score.dropout = {N == 64 ? 0.3 : 0.0, 5};
+      if (N == 37) problem.key_lengths = {50};
+      const AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 7});
+      const auto result =
+          simulate_numbers(request_for(GetParam(), problem, PassKind::both), inputs, {});
+      ASSERT_TRUE(result.ok()) << result.error().message;
+      const ForwardResult forward = naive_forward(problem, inputs);
+      const Gradients gradients = naive_backward(problem, inputs, forward);
+      EXPECT_TRUE(is_near(result.value().output.O, forward.O, 1e-10)) << to_string(mask);
+      EXPECT_TRUE(is_near(result.value().gradients->dQ, gradients.dQ, 1e-10)) << to_string(mask);
+      EXPECT_TRUE(is_near(result.value().gradients->dK, gradients.dK, 1e-10)) << to_string(mask);
+      EXPECT_TRUE(is_near(result.value().gradients->dV, gradients.dV, 1e-10)) << to_string(mask);
+    }
+  }
+}
+
+TEST_P(EveryVariant, KeepsTheMatrixProductsButWhatCheckpointingRunsAgain) {
+  const AttentionProblem problem{.N = 100, .N_kv = 70, .d = 16};
+  const SimulationReport report =
+      simulate(request_for(GetParam(), problem, PassKind::both)).value();
+  const bool standard = GetParam().algorithm == "standard";
+  const Index products = (standard ? 6 : 7) + (GetParam().variant.checkpoint ? 2 : 0);
+  EXPECT_EQ(report.matmul_flops, products * 2 * 100 * 70 * 16);
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, EveryVariant, testing::ValuesIn(variants()), [](const auto& test) {
+  const ScheduleVariant& variant = test.param.variant;
+  return fmt::format("{}_{}{}{}{}", test.param.algorithm, to_string(variant.fusion),
+                     variant.checkpoint ? "_checkpoint" : "",
+                     variant.skip_first_reads ? "_skip" : "", variant.d_once ? "_d_once" : "");
+});
+
+/// Passes over the N x N_kv scores that the paper's accounting has, in halves of a pass.
+struct Passes {
+  Fusion fusion;
+  Index forward, backward;
+};
+
+TEST(StandardVariants, EachLaunchLessSavesItsPassesOverTheScores) {
+  const AttentionProblem problem{.batch = 2,
+                                 .heads = 3,
+                                 .kv_heads = 3,
+                                 .N = 100,
+                                 .N_kv = 100,
+                                 .d = 16,
+                                 .dtype = DType::fp16,
+                                 .mask = Mask::causal()};
+  const Index scores = 6 * 100 * 100 * 2;
+  const Index matrix = 6 * 100 * 16 * 2;
+  for (const auto& [fusion, forward, backward] :
+       {Passes{Fusion::separate, 8, 11}, Passes{Fusion::figure2, 6, 7}, Passes{Fusion::pairs, 6, 9},
+        Passes{Fusion::rows, 4, 7}}) {
+    const Variant variant{"standard", {.fusion = fusion}};
+    const auto bytes = [&](PassKind pass) {
+      return simulate(request_for(variant, problem, pass)).value().paper.total();
+    };
+    EXPECT_EQ(bytes(PassKind::forward), forward * scores + 4 * matrix) << to_string(fusion);
+    EXPECT_EQ(bytes(PassKind::backward), backward * scores + 8 * matrix) << to_string(fusion);
+  }
+}
+
+TEST(StandardVariants, DropoutApartMovesPTwiceAndAByteAnElementEachWay) {
+  AttentionProblem problem{.N = 100, .N_kv = 100, .d = 16, .dtype = DType::fp16};
+  const Index scores = 100 * 100 * 2;
+  for (const Fusion fusion : {Fusion::separate, Fusion::figure2}) {
+    const Variant variant{"standard", {.fusion = fusion}};
+    const auto bytes = [&](PassKind pass, double probability) {
+      problem.score.dropout.probability = probability;
+      return simulate(request_for(variant, problem, pass)).value().paper.total();
+    };
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      EXPECT_EQ(bytes(pass, 0.1) - bytes(pass, 0), 5 * scores / 2) << to_string(fusion);
+    }
+  }
+}
+
+TEST(StandardVariants, CheckpointingAddsAForwardPassToTheBackwardPass) {
+  const AttentionProblem problem{.N = 100, .N_kv = 70, .d = 16, .mask = Mask::causal()};
+  for (const Fusion fusion : {Fusion::separate, Fusion::rows}) {
+    const auto report = [&](PassKind pass, bool checkpoint) {
+      const Variant variant{"standard", {.fusion = fusion, .checkpoint = checkpoint}};
+      return simulate(request_for(variant, problem, pass)).value();
+    };
+    const SimulationReport forward = report(PassKind::forward, true);
+    Bytes expected = report(PassKind::backward, false).requested;
+    expected += forward.requested;
+    EXPECT_EQ(report(PassKind::backward, true).requested, expected);
+    EXPECT_EQ(forward.requested, report(PassKind::forward, false).requested);
+  }
+}
+
+TEST(Flash1Variants, SaveWhatTheyNoLongerMove) {
+  const AttentionProblem problem{.N = 100, .N_kv = 70, .d = 16, .dtype = DType::fp16};
+  const Index Tc = ceil_div(70, 24);
+  const Index Nd = 100 * 16 * 2;
+  const Index row_numbers = 100 * 4;
+  const auto read = [&](PassKind pass, const ScheduleVariant& variant) {
+    return simulate(request_for({"flash1", variant}, problem, pass)).value().requested.read_bytes;
+  };
+  const ScheduleVariant skip{.skip_first_reads = true};
+  const ScheduleVariant d_once{.d_once = true};
+  EXPECT_EQ(read(PassKind::forward, {}) - read(PassKind::forward, skip), Nd + 2 * row_numbers);
+  EXPECT_EQ(read(PassKind::backward, {}) - read(PassKind::backward, skip), Nd);
+  // O in every sweep against O and dO once, and D in every sweep
+  EXPECT_EQ(read(PassKind::backward, {}) - read(PassKind::backward, d_once),
+            Tc * Nd - 2 * Nd - Tc * row_numbers);
+  EXPECT_EQ(read(PassKind::forward, {}), read(PassKind::forward, d_once));
+}
+
+TEST(Variants, RefuseScoreFunctionsThatHaveNoLaunchOfTheirOwn) {
+  AttentionProblem problem{.N = 16, .N_kv = 16, .d = 16};
+  problem.score.soft_cap = 30;
+  const Variant separate{"standard", {.fusion = Fusion::separate}};
+  EXPECT_FALSE(simulate(request_for(separate, problem, PassKind::forward)).ok());
+  EXPECT_TRUE(simulate(request_for({"standard", {}}, problem, PassKind::forward)).ok());
+}
+
+TEST(Variants, AreRefusedForAlgorithmsThatLackThem) {
+  const AttentionProblem problem{.N = 16, .N_kv = 16, .d = 16};
+  const Variant wrong[] = {{"flash2", {.fusion = Fusion::pairs}},
+                           {"flash1", {.checkpoint = true}},
+                           {"standard", {.d_once = true}},
+                           {"flash2", {.skip_first_reads = true}}};
+  for (const Variant& variant : wrong) {
+    const auto report = simulate(request_for(variant, problem, PassKind::forward));
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.error().kind, Error::Kind::invalid_request);
+  }
+}
+
+}  // namespace
+}  // namespace attnscope

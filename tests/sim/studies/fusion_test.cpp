@@ -1,0 +1,58 @@
+/// Fusion step by step: the bytes that arXiv 2205.14135, Figure 2 prints, from counts alone.
+
+#include <gtest/gtest.h>
+
+#include "sim/studies/fusion.h"
+
+namespace attnscope {
+namespace {
+
+FusionStep step_named(const std::vector<FusionStep>& steps, std::string_view name) {
+  for (const FusionStep& step : steps) {
+    if (step.name == name) return step;
+  }
+  ADD_FAILURE() << "no step " << name;
+  return steps.front();
+}
+
+std::vector<FusionStep> steps_of(const AttentionProblem& problem) {
+  auto steps = fusion_steps(problem, {64, 256}, load_gpu("a100-40gb").value());
+  EXPECT_TRUE(steps.ok()) << steps.error().message;
+  return std::move(steps).value();
+}
+
+TEST(FusionSteps, LargerLaunchesMoveFewerBytes) {
+  AttentionProblem problem = figure2_problem();
+  problem.mask = Mask::causal();
+  const std::vector<FusionStep> steps = steps_of(problem);
+  const char* const chain[] = {"separate", "pairs", "rows", "flash1", "flash1, refined"};
+  for (std::size_t s = 1; s < std::size(chain); ++s) {
+    EXPECT_LT(step_named(steps, chain[s]).paper_bytes(),
+              step_named(steps, chain[s - 1]).paper_bytes())
+        << chain[s];
+  }
+  EXPECT_LT(step_named(steps, "pairs").launches(), step_named(steps, "separate").launches());
+  EXPECT_LT(step_named(steps, "rows").launches(), step_named(steps, "pairs").launches());
+}
+
+TEST(FusionSteps, StandardAtFigure2Is18PassesOverTheScoresAnd12OverAMatrix) {
+  const FusionStep step = step_named(steps_of(figure2_problem()), "figure2");
+  const double scores = 1024.0 * 1024 * 1024 * 2;
+  const double matrix = 1024.0 * 1024 * 64 * 2;
+  EXPECT_EQ(static_cast<double>(step.forward.paper.total()), 8.5 * scores + 4 * matrix);
+  EXPECT_EQ(static_cast<double>(step.backward.paper.total()), 9.5 * scores + 8 * matrix);
+  EXPECT_NEAR(static_cast<double>(step.paper_bytes()), 40.3e9, 0.05e9);
+  EXPECT_EQ(figure2_printed_bytes(step), 40.3e9);
+}
+
+TEST(FusionSteps, Flash1AtFigure2Is38PassesOverAMatrixAnd34WhenRefined) {
+  const std::vector<FusionStep> steps = steps_of(figure2_problem());
+  const double pass = 1024.0 * 1024 * 64 * 2;  // N d of 1024 heads, fp16
+  EXPECT_EQ(static_cast<double>(step_named(steps, "flash1").matrix_bytes()), 38 * pass);
+  EXPECT_EQ(static_cast<double>(step_named(steps, "flash1, refined").matrix_bytes()), 34 * pass);
+  EXPECT_NEAR(38 * pass, 5.1e9, 0.01e9);
+  EXPECT_NEAR(34 * pass, 4.56e9, 0.01e9);
+}
+
+}  // namespace
+}  // namespace attnscope

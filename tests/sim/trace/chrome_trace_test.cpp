@@ -1,0 +1,194 @@
+/// The trace file against the Trace Event Format, and its content against the counts.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "sim/trace/write_trace.h"
+
+namespace attnscope {
+namespace {
+
+using nlohmann::json;
+
+SimulationRequest request_for(std::string_view algorithm, PassKind pass = PassKind::both) {
+  SimulationRequest request;
+  request.problem = {.batch = 2,
+                     .heads = 4,
+                     .kv_heads = 2,
+                     .N = 100,
+                     .N_kv = 70,
+                     .d = 32,
+                     .dtype = DType::bf16,
+                     .mask = Mask::causal()};
+  request.algorithm = algorithm;
+  request.pass = pass;
+  request.tiling = Tiling{32, 16};
+  request.gpu = load_gpu("h200").value();
+  request.gpu.sm_count = 3;  // few, so that thread blocks follow each other
+  return request;
+}
+
+struct Written {
+  TraceSummary summary;
+  json document;
+};
+
+Written write(const SimulationRequest& request, const BlockOrder& order = {}) {
+  std::string text;
+  const auto sink = [&text](std::string_view piece) {
+    text += piece;
+    return true;
+  };
+  const auto summary = write_trace(request, order, sink, {});
+  EXPECT_TRUE(summary.ok()) << summary.error().message;
+  return {summary.value(), json::parse(text)};
+}
+
+class EveryAlgorithmsTrace : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryAlgorithmsTrace, HasTheFieldsOfTheTraceEventFormat) {
+  const Written written = write(request_for(GetParam()));
+  EXPECT_EQ(written.document.at("displayTimeUnit"), "ns");
+  const std::string clock = written.document.at("otherData").at("clock");
+  EXPECT_NE(clock.find("roofline"), std::string::npos);
+  const json& events = written.document.at("traceEvents");
+  EXPECT_EQ(static_cast<Index>(events.size()), written.summary.events);
+  for (const json& event : events) {
+    const std::string phase = event.at("ph");
+    EXPECT_TRUE(event.at("name").is_string());
+    EXPECT_TRUE(event.at("pid").is_number_unsigned());
+    EXPECT_TRUE(event.at("args").is_object());
+    if (phase == "M") continue;
+    EXPECT_TRUE(event.at("tid").is_number_unsigned());
+    EXPECT_GE(event.at("ts").get<double>(), 0.0);
+    if (phase == "C") continue;
+    ASSERT_EQ(phase, "X");
+    EXPECT_GE(event.at("dur").get<double>(), 0.0);
+    EXPECT_TRUE(event.at("cat").is_string());
+  }
+}
+
+TEST_P(EveryAlgorithmsTrace, NothingOverlapsOnOneTrack) {
+  std::map<std::pair<int, int>, double> track_end_us;
+  const Written written = write(request_for(GetParam()));
+  for (const json& event : written.document.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    double& end = track_end_us[{event.at("pid"), event.at("tid")}];
+    const double begin = event.at("ts");
+    EXPECT_GE(begin, end - 1e-7) << event;  // a tenth of a picosecond: decimals read as binary
+    end = begin + event.at("dur").get<double>();
+  }
+  EXPECT_GT(track_end_us.size(), 3u * 4u) << "three SMs, a track a unit and one of thread blocks";
+}
+
+TEST_P(EveryAlgorithmsTrace, HoldsEveryOperationAndEveryByte) {
+  const Written written = write(request_for(GetParam()));
+  Index ops = 0, bytes = 0, blocks = 0, launches = 0;
+  for (const json& event : written.document.at("traceEvents")) {
+    const std::string category = event.value("cat", "");
+    blocks += category == "thread block" ? 1 : 0;
+    launches += category == "launch" ? 1 : 0;
+    if (!event.at("args").contains("line")) continue;
+    ++ops;
+    bytes += event.at("args").value("bytes", Index{0});
+  }
+  const SimulationReport& report = written.summary.report;
+  EXPECT_EQ(ops, report.tile_ops);
+  EXPECT_EQ(bytes, report.requested.total());
+  EXPECT_EQ(launches, static_cast<Index>(report.launches.size()));
+  Index expected_blocks = 0;
+  for (const LaunchReport& launch : report.launches) expected_blocks += launch.thread_blocks;
+  EXPECT_EQ(blocks, expected_blocks);
+}
+
+TEST_P(EveryAlgorithmsTrace, CountersRiseToTheRequestedBytes) {
+  const Written written = write(request_for(GetParam()));
+  double at = -1;
+  Index read = 0, wrote = 0;
+  for (const json& event : written.document.at("traceEvents")) {
+    if (event.at("ph") != "C") continue;
+    EXPECT_GT(event.at("ts").get<double>(), at);
+    EXPECT_GE(event.at("args").at("read").get<Index>(), read);
+    EXPECT_GE(event.at("args").at("written").get<Index>(), wrote);
+    at = event.at("ts");
+    read = event.at("args").at("read");
+    wrote = event.at("args").at("written");
+  }
+  EXPECT_EQ(read, written.summary.report.requested.read_bytes);
+  EXPECT_EQ(wrote, written.summary.report.requested.write_bytes);
+}
+
+TEST_P(EveryAlgorithmsTrace, NoUnitBeatsTheDatasheet) {
+  const SimulationRequest request = request_for(GetParam());
+  const TraceSummary summary = write(request).summary;
+  const double end_s = static_cast<double>(summary.end_ps) * 1e-12;
+  EXPECT_GE(end_s,
+            static_cast<double>(summary.report.requested.total()) / request.gpu.dram_bytes_per_s);
+  EXPECT_GE(end_s, static_cast<double>(summary.report.matmul_flops) /
+                       *request.gpu.matrix_flops_per_s(DType::bf16));
+}
+
+INSTANTIATE_TEST_SUITE_P(Forward, EveryAlgorithmsTrace,
+                         testing::Values("standard", "flash1", "flash2"),
+                         [](const auto& test) { return test.param; });
+
+TEST(Trace, ALaunchBeginsWhenTheOneBeforeHasEnded) {
+  const Written written = write(request_for("standard"));
+  double end = 0;
+  for (const json& event : written.document.at("traceEvents")) {
+    if (event.value("cat", "") != "launch") continue;
+    EXPECT_NEAR(event.at("ts").get<double>(), end, 1e-6);
+    end = event.at("ts").get<double>() + event.at("dur").get<double>();
+  }
+  EXPECT_GT(end, 0);
+}
+
+TEST(Trace, BlockOrderChangesWhereBlocksRunAndNoBytes) {
+  const SimulationRequest request = request_for("flash2", PassKind::forward);
+  const Written ascending = write(request);
+  const Written shuffled = write(request, {BlockOrder::Kind::shuffled, 3});
+  EXPECT_NE(ascending.document, shuffled.document);
+  EXPECT_EQ(ascending.summary.report.requested, shuffled.summary.report.requested);
+}
+
+TEST(Trace, RefusesMoreOperationsThanABrowserOpensBeforeWritingAnything) {
+  SimulationRequest request = request_for("flash2");
+  request.problem.N = request.problem.N_kv = 1 << 13;
+  bool written = false;
+  const auto sink = [&written](std::string_view) {
+    written = true;
+    return true;
+  };
+  const auto summary = write_trace(request, {}, sink, {});
+  ASSERT_FALSE(summary.ok());
+  EXPECT_EQ(summary.error().kind, Error::Kind::invalid_request);
+  EXPECT_NE(summary.error().message.find("at most 1000000"), std::string::npos);
+  EXPECT_FALSE(written);
+}
+
+TEST(Trace, SaysWhenItCouldNotBeWritten) {
+  const auto sink = [](std::string_view) { return false; };
+  const auto summary = write_trace(request_for("flash2"), {}, sink, {});
+  ASSERT_FALSE(summary.ok());
+  EXPECT_EQ(summary.error().kind, Error::Kind::failed);
+}
+
+TEST(Timeline, AnSmHoldsAsManyBlocksAsItsMemoryAllows) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  const auto needing = [](Index shared_bytes, Index register_bytes) {
+    return LaunchOccupancy{{{Tensor::K, 1, OnChipSpace::shared, {}, shared_bytes},
+                            {Tensor::O, 1, OnChipSpace::registers, {}, register_bytes}}};
+  };
+  constexpr Index kMany = 1'000'000;
+  EXPECT_EQ(resident_blocks(needing(gpu.shared_bytes_per_sm / 2, 16), kMany, gpu), 2);
+  EXPECT_EQ(resident_blocks(needing(16, gpu.register_bytes_per_sm / 3), kMany, gpu), 3);
+  EXPECT_EQ(resident_blocks(needing(16, 16), kMany, gpu), gpu.max_blocks_per_sm);
+  EXPECT_EQ(resident_blocks(needing(gpu.shared_bytes_per_sm * 2, 16), kMany, gpu), 1);
+  EXPECT_EQ(resident_blocks(needing(16, 16), gpu.sm_count + 1, gpu), 2) << "no more than there are";
+}
+
+}  // namespace
+}  // namespace attnscope
