@@ -187,7 +187,7 @@ constexpr Index ceil_div(Index a, Index b) {
   return (a + b - 1) / b;
 }
 
-/// Row of a softmax launch of `standard` per thread block: short rows share a block, one a warp.
+/// Rows of a softmax launch of `standard` per thread block: short rows share a block, one a warp.
 constexpr Index softmax_rows_per_block(Index N_kv) {
   return N_kv <= 1024 ? 4 : 1;
 }

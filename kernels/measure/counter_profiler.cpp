@@ -235,6 +235,8 @@ Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream& strea
       complete = profiler.stop();
       if (error) return *error;
     }
+    if (!complete)
+      return failed("hardware counters: the profiler asked for more passes than planned");
     if (profiler.decode() != 0) return failed("hardware counters: the profiler lost launches");
 
     // Translate to values, launch by launch

@@ -100,7 +100,6 @@ struct TileOp {
   std::uint8_t line = 0;  ///< index into the launch's pseudo-code
   std::uint8_t dest_count = 0;
   std::uint8_t source_count = 0;
-  std::uint32_t warps = 0;  ///< bit mask of the warps that the op concerns; 0 means all
   std::array<Tile, 2> dest_tiles;
   std::array<Tile, 3> source_tiles;
 
