@@ -65,10 +65,12 @@ int run_render(const Arguments& arguments, Scene scene) {
   if (arguments.run_on_gpu) {
     if (const auto error = run_kernel(app)) return report(*error);
   }
-  const Index step_count = app.snapshot()->run->step_count;
-  if (arguments.step && *arguments.step >= step_count) {
-    return report(invalid_request(
-        fmt::format("--step {}: the last operation is {}", *arguments.step, step_count - 1)));
+  const Index last =
+      app.course() != nullptr ? app.course()->last_tick() : app.snapshot()->run->step_count - 1;
+  if (arguments.step && *arguments.step > last) {
+    return report(
+        invalid_request(fmt::format("--step {}: the last {} is {}", *arguments.step,
+                                    app.course() != nullptr ? "tick" : "operation", last)));
   }
 
   auto offscreen = OffscreenContext::create(arguments.width, arguments.height);

@@ -200,13 +200,17 @@ void HbmBox::draw_ghost(const Placed& placed) const {
     draw::text_if_fits(canvas, font, {middle.x, middle.y - 1.5f * line}, theme.text_faint, bytes,
                        room, draw::Align::center);
   }
-  if (font.measure("never stored").x <= room) {
-    draw::text(canvas, font, {middle.x, middle.y - 0.5f * line}, color, "never stored",
-               draw::Align::center);
+  // Standard attention does store S: its backward pass has no use for it
+  const bool unused = snapshot_.run->algorithm->name == "standard";
+  const std::string first_word = unused ? "not" : "never";
+  const std::string second_word = unused ? "read here" : "stored";
+  const std::string words = first_word + " " + second_word;
+  if (font.measure(words).x <= room) {
+    draw::text(canvas, font, {middle.x, middle.y - 0.5f * line}, color, words, draw::Align::center);
   } else if (placed.box.height() >= 2.2f * line) {
-    draw::text_if_fits(canvas, font, {middle.x, middle.y - 0.5f * line}, color, "never", room,
+    draw::text_if_fits(canvas, font, {middle.x, middle.y - 0.5f * line}, color, first_word, room,
                        draw::Align::center);
-    draw::text_if_fits(canvas, font, {middle.x, middle.y + 0.5f * line}, color, "stored", room,
+    draw::text_if_fits(canvas, font, {middle.x, middle.y + 0.5f * line}, color, second_word, room,
                        draw::Align::center);
   }
 }
@@ -318,7 +322,9 @@ void HbmBox::point_at() const {
                                     draw::format_shape(tensor.shape.rows, tensor.shape.cols), rows,
                                     draw::format_bytes(static_cast<double>(tensor.bytes)));
     if (tensor.never_stored) {
-      lines += "\nnever stored: only tiles of it exist, on chip, one at a time";
+      lines += snapshot_.run->algorithm->name == "standard"
+                   ? "\nnot read in this pass; the forward pass stored it"
+                   : "\nnever stored: only tiles of it exist, on chip, one at a time";
     } else {
       Index written = 0;
       for (const std::uint8_t each : tensor.written) written += each != 0 ? 1 : 0;

@@ -31,6 +31,10 @@ BadgeText badge_text(const Frame& frame) {
     return {"live: " + measurements.live_gpu,
             "This machine's GPU can run the real kernel of the chosen problem.", frame.theme.good};
   }
+  if (app.view.race) {
+    return {"model only", "A race sets two models side by side; nothing recorded is shown in it.",
+            frame.theme.text_faint};
+  }
   if (run != nullptr) {
     return {"recorded · " + run->provenance.gpu,
             "The numbers of the real kernel were " + run->provenance.describe() + "." + no_gpu,
