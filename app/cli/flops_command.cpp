@@ -112,6 +112,7 @@ std::optional<Error> run_flops(const GivenOptions& given) {
   }
 
   std::vector<ordered_json> rows;
+  rows.reserve(counts.size());
   for (const OperationCount& count : counts) rows.push_back(count_json(count, gpu.value()));
   const ordered_json document = {{"schema", "attnscope.flops/1"},
                                  {"problem", problem_to_json(request.value().problem)},

@@ -149,9 +149,9 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
   info->score_tiles.resize(static_cast<std::size_t>(info->Tr * info->Tc));
 
   // Values, where the problem is small enough to show them
-  const double stored_values = static_cast<double>(info->totals.requested.write_bytes / heads) /
-                               static_cast<double>(size_bytes(problem.dtype)) *
-                               static_cast<double>(sizeof(double));
+  const double stored_values =
+      static_cast<double>(info->totals.requested.write_bytes) / static_cast<double>(heads) /
+      static_cast<double>(size_bytes(problem.dtype)) * static_cast<double>(sizeof(double));
   info->has_values =
       problem.N * problem.N_kv <= kMaxShownScores && stored_values <= kJournalBudgetBytes;
   if (info->has_values) {
