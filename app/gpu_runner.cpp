@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "app/own_inputs.h"
 #include "kernels/catalog.h"
 #include "kernels/client/kernel_library.h"
 
@@ -24,13 +25,22 @@ MeasuredRun measure(KernelLibrary& library, const Choice& choice) {
   const Protocol protocol;
   const KernelChoice kernel = kernel_of(choice);
   Recording recording = library.empty_recording(protocol);
-  if (choice.pass == to_string(PassKind::both)) {
+  const auto refused = [&](Error error) {
     RecordingRow row = describe_run(choice.problem, kernel, choice.inputs);
-    row.error = invalid_request("a kernel is measured one pass at a time: forward or backward");
-    recording.rows.push_back(std::move(row));
-  } else {
-    recording.rows.push_back(library.record(choice.problem, kernel, choice.inputs, protocol));
-  }
+    row.error = std::move(error);
+    return row;
+  };
+  const auto row = [&]() -> RecordingRow {
+    if (choice.pass == to_string(PassKind::both)) {
+      return refused(
+          invalid_request("a kernel is measured one pass at a time: forward or backward"));
+    }
+    const Result<std::optional<AttentionInputs>> own = read_own_inputs(choice);
+    if (!own) return refused(own.error());
+    if (own.value()) return library.record_own(choice.problem, kernel, *own.value(), protocol);
+    return library.record(choice.problem, kernel, choice.inputs, protocol);
+  };
+  recording.rows.push_back(row());
   return runs_of(recording, NumberKind::measured).front();
 }
 

@@ -171,6 +171,17 @@ typedef struct attnscope_backward_host {
   double time_s; /* written: one backward pass by CUDA events */
 } attnscope_backward_host;
 
+/* Inputs in host memory: C order, contiguous, double precision; rounded to the problem's dtype
+ * (nearest, ties to even) on their way. */
+typedef struct attnscope_host_inputs {
+  uint32_t struct_size;
+  uint32_t reserved; /* 0 */
+  const double* q;   /* [B, H, N, d] */
+  const double* k;   /* [B, H_kv, N_kv, d] */
+  const double* v;   /* [B, H_kv, N_kv, d] */
+  const double* d_o; /* [B, H, N, d]; of a backward pass */
+} attnscope_host_inputs;
+
 /* How a measurement is taken. */
 typedef struct attnscope_protocol {
   uint32_t struct_size;
@@ -297,6 +308,20 @@ ATTNSCOPE_API attnscope_status attnscope_backward_measure(attnscope_session* ses
                                                           int32_t input_kind, uint64_t seed,
                                                           const attnscope_protocol* protocol,
                                                           attnscope_measurement* measurement);
+
+/* Measuring on the caller's own inputs. */
+ATTNSCOPE_API attnscope_status attnscope_forward_measure_host(attnscope_session* session,
+                                                              const attnscope_problem* problem,
+                                                              const attnscope_kernel* kernel,
+                                                              const attnscope_host_inputs* inputs,
+                                                              const attnscope_protocol* protocol,
+                                                              attnscope_measurement* measurement);
+ATTNSCOPE_API attnscope_status attnscope_backward_measure_host(attnscope_session* session,
+                                                               const attnscope_problem* problem,
+                                                               const attnscope_kernel* kernel,
+                                                               const attnscope_host_inputs* inputs,
+                                                               const attnscope_protocol* protocol,
+                                                               attnscope_measurement* measurement);
 
 /* NOLINTEND(modernize-use-using, readability-identifier-naming) */
 

@@ -120,8 +120,8 @@ attnscope_measurement lend(attnscope_session& session) {
   return to;
 }
 
-using MeasureFunction = Result<Measurement> (*)(Session&, const KernelRequest&, const InputSpec&,
-                                                const Protocol&);
+using MeasureFunction = Result<Measurement> (*)(Session&, const KernelRequest&,
+                                                const MeasuredInputs&, const Protocol&);
 /// The tiling that a request without one gets.
 using TilingFunction = Tiling (*)(const KernelRequest&);
 
@@ -132,25 +132,26 @@ Tiling backward_tiling(const KernelRequest& r) {
   return *default_backward_tiling(*r.kernel, r.problem.dtype, r.problem.d);
 }
 
-/// What both measuring calls do.
+/// What all measuring calls do. The request is read first: it can be refused without a GPU.
+template <typename ReadInputs>
 attnscope_status measure_pass(attnscope_session* session, MeasureFunction measure,
                               TilingFunction default_tiling, const attnscope_problem* problem,
-                              const attnscope_kernel* kernel, int32_t input_kind, uint64_t seed,
+                              const attnscope_kernel* kernel, const ReadInputs& read,
                               const attnscope_protocol* protocol,
                               attnscope_measurement* measurement) {
   return guarded(session, [&]() -> std::optional<Error> {
-    if (auto error = require_session(session)) return error;
     const auto request = read_request(problem, kernel);
     if (!request) return request.error();
-    const auto spec = read_inputs(input_kind, seed);
-    if (!spec) return spec.error();
+    const Result<MeasuredInputs> inputs = read();
+    if (!inputs) return inputs.error();
     const auto how = read_protocol(protocol);
     if (!how) return how.error();
     if (auto error = check_output_struct(measurement, "measurement")) return error;
+    if (auto error = require_session(session)) return error;
 
     // Measurements of several threads run one after the other, and so does what each lends
     return session->session->run([&]() -> std::optional<Error> {
-      auto measured = measure(*session->session, request.value(), spec.value(), how.value());
+      auto measured = measure(*session->session, request.value(), inputs.value(), how.value());
       if (!measured) return measured.error();
       session->measurement = std::move(measured).value();
       const Tiling tiling =
@@ -276,8 +277,20 @@ attnscope_status attnscope_forward_measure(attnscope_session* session,
                                            const attnscope_kernel* kernel, int32_t input_kind,
                                            uint64_t seed, const attnscope_protocol* protocol,
                                            attnscope_measurement* measurement) {
-  return measure_pass(session, measure_forward, forward_tiling, problem, kernel, input_kind, seed,
-                      protocol, measurement);
+  return measure_pass(
+      session, measure_forward, forward_tiling, problem, kernel,
+      [&] { return read_inputs(input_kind, seed); }, protocol, measurement);
+}
+
+attnscope_status attnscope_forward_measure_host(attnscope_session* session,
+                                                const attnscope_problem* problem,
+                                                const attnscope_kernel* kernel,
+                                                const attnscope_host_inputs* inputs,
+                                                const attnscope_protocol* protocol,
+                                                attnscope_measurement* measurement) {
+  return measure_pass(
+      session, measure_forward, forward_tiling, problem, kernel,
+      [&] { return read_inputs(inputs, /*with_dO=*/false); }, protocol, measurement);
 }
 
 attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
@@ -348,6 +361,18 @@ attnscope_status attnscope_backward_measure(attnscope_session* session,
                                             const attnscope_kernel* kernel, int32_t input_kind,
                                             uint64_t seed, const attnscope_protocol* protocol,
                                             attnscope_measurement* measurement) {
-  return measure_pass(session, measure_backward, backward_tiling, problem, kernel, input_kind, seed,
-                      protocol, measurement);
+  return measure_pass(
+      session, measure_backward, backward_tiling, problem, kernel,
+      [&] { return read_inputs(input_kind, seed); }, protocol, measurement);
+}
+
+attnscope_status attnscope_backward_measure_host(attnscope_session* session,
+                                                 const attnscope_problem* problem,
+                                                 const attnscope_kernel* kernel,
+                                                 const attnscope_host_inputs* inputs,
+                                                 const attnscope_protocol* protocol,
+                                                 attnscope_measurement* measurement) {
+  return measure_pass(
+      session, measure_backward, backward_tiling, problem, kernel,
+      [&] { return read_inputs(inputs, /*with_dO=*/true); }, protocol, measurement);
 }

@@ -80,11 +80,23 @@ Result<KernelRequest> read_request(const attnscope_problem* problem,
   return request;
 }
 
-Result<InputSpec> read_inputs(int32_t input_kind, uint64_t seed) {
-  InputSpec spec;
-  spec.seed = seed;
-  if (auto error = read_enum(input_kind, InputKind::needle, "input_kind", spec.kind)) return *error;
-  return spec;
+Result<MeasuredInputs> read_inputs(int32_t input_kind, uint64_t seed) {
+  MeasuredInputs inputs{.spec = {.seed = seed}};
+  if (auto error = read_enum(input_kind, InputKind::needle, "input_kind", inputs.spec.kind)) {
+    return *error;
+  }
+  return inputs;
+}
+
+Result<MeasuredInputs> read_inputs(const attnscope_host_inputs* inputs, bool with_dO) {
+  attnscope_host_inputs known{};
+  if (auto error = read_struct(inputs, known, "inputs")) return *error;
+  const bool complete = known.q && known.k && known.v && (known.d_o || !with_dO);
+  if (!complete) {
+    return invalid_request(with_dO ? "inputs.q, k, v and d_o must not be NULL"
+                                   : "inputs.q, k and v must not be NULL");
+  }
+  return MeasuredInputs{.Q = known.q, .K = known.k, .V = known.v, .dO = known.d_o};
 }
 
 Result<Protocol> read_protocol(const attnscope_protocol* given) {

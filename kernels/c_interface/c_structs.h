@@ -10,6 +10,7 @@
 
 #include "kernels/attnscope_kernels.h"
 #include "kernels/measure/kernel_request.h"
+#include "kernels/measure/measured_inputs.h"
 #include "kernels/recording/measurement.h"
 #include "reference/inputs.h"
 #include "reference/result.h"
@@ -61,7 +62,9 @@ std::optional<Error> write_struct(Struct filled, Struct* given, const char* name
 
 Result<KernelRequest> read_request(const attnscope_problem* problem,
                                    const attnscope_kernel* kernel);
-Result<InputSpec> read_inputs(int32_t input_kind, uint64_t seed);
+Result<MeasuredInputs> read_inputs(int32_t input_kind, uint64_t seed);
+/// `with_dO`: a backward pass needs it.
+Result<MeasuredInputs> read_inputs(const attnscope_host_inputs* inputs, bool with_dO);
 Result<Protocol> read_protocol(const attnscope_protocol* protocol);
 
 }  // namespace attnscope::kernels

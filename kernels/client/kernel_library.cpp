@@ -24,6 +24,8 @@ struct KernelLibrary::Functions {
   decltype(&attnscope_forward_measure) measure;
   decltype(&attnscope_backward_run_host) run_backward_host;
   decltype(&attnscope_backward_measure) measure_backward;
+  decltype(&attnscope_forward_measure_host) measure_host;
+  decltype(&attnscope_backward_measure_host) measure_backward_host;
 };
 
 namespace {
@@ -167,6 +169,13 @@ Measurement measurement_of(const attnscope_measurement& c) {
   return measurement;
 }
 
+/// Q, K and V have the problem's sizes.
+void check_sizes(const AttentionProblem& p, const AttentionInputs& inputs) {
+  ATTNSCOPE_CHECK(inputs.Q.size(), ==, p.batch * p.heads * p.N * p.d);
+  ATTNSCOPE_CHECK(inputs.K.size(), ==, p.batch * p.kv_heads * p.N_kv * p.d);
+  ATTNSCOPE_CHECK(inputs.V.size(), ==, inputs.K.size());
+}
+
 }  // namespace
 
 RecordingRow describe_run(const AttentionProblem& problem, const KernelChoice& choice,
@@ -215,14 +224,17 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::load() {
         fmt::format("{} speaks version {} of its interface, this program {}; build both anew",
                     path.string(), functions->version(), ATTNSCOPE_KERNELS_VERSION));
   }
-  const bool complete = find(handle, "attnscope_last_message", functions->last_message) &&
-                        find(handle, "attnscope_session_open", functions->session_open) &&
-                        find(handle, "attnscope_session_close", functions->session_close) &&
-                        find(handle, "attnscope_session_device", functions->session_device) &&
-                        find(handle, "attnscope_forward_run_host", functions->run_host) &&
-                        find(handle, "attnscope_forward_measure", functions->measure) &&
-                        find(handle, "attnscope_backward_run_host", functions->run_backward_host) &&
-                        find(handle, "attnscope_backward_measure", functions->measure_backward);
+  Functions& f = *functions;
+  const bool complete = find(handle, "attnscope_last_message", f.last_message) &&
+                        find(handle, "attnscope_session_open", f.session_open) &&
+                        find(handle, "attnscope_session_close", f.session_close) &&
+                        find(handle, "attnscope_session_device", f.session_device) &&
+                        find(handle, "attnscope_forward_run_host", f.run_host) &&
+                        find(handle, "attnscope_forward_measure", f.measure) &&
+                        find(handle, "attnscope_backward_run_host", f.run_backward_host) &&
+                        find(handle, "attnscope_backward_measure", f.measure_backward) &&
+                        find(handle, "attnscope_forward_measure_host", f.measure_host) &&
+                        find(handle, "attnscope_backward_measure_host", f.measure_backward_host);
   if (!complete) {
     return unavailable(fmt::format("{} lacks entry points; build it anew", path.string()));
   }
@@ -252,9 +264,7 @@ Result<RunResult> KernelLibrary::run_forward(const AttentionProblem& problem,
                                              const KernelChoice& choice,
                                              const AttentionInputs& inputs) {
   const auto [B, H, N] = std::tuple(problem.batch, problem.heads, problem.N);
-  ATTNSCOPE_CHECK(inputs.Q.size(), ==, B * H * N * problem.d);
-  ATTNSCOPE_CHECK(inputs.K.size(), ==, B * problem.kv_heads * problem.N_kv * problem.d);
-  ATTNSCOPE_CHECK(inputs.V.size(), ==, inputs.K.size());
+  check_sizes(problem, inputs);
   RunResult result{HeadTensor(B, H, N, problem.d), HeadTensor(B, H, N, 1)};
 
   const attnscope_problem c_problem_value = c_problem(problem);
@@ -277,11 +287,10 @@ Result<RunResult> KernelLibrary::run_forward(const AttentionProblem& problem,
 Result<GradientRun> KernelLibrary::run_backward(const AttentionProblem& problem,
                                                 const KernelChoice& choice,
                                                 const AttentionInputs& inputs) {
-  ATTNSCOPE_CHECK(inputs.Q.size(), ==, problem.batch * problem.heads * problem.N * problem.d);
+  check_sizes(problem, inputs);
   ATTNSCOPE_CHECK(inputs.dO.size(), ==, inputs.Q.size());
   const HeadTensor queries(problem.batch, problem.heads, problem.N, problem.d);
   const HeadTensor keys(problem.batch, problem.kv_heads, problem.N_kv, problem.d);
-  ATTNSCOPE_CHECK(inputs.K.size(), ==, keys.size());
   GradientRun result{.gradients = {queries, keys, keys}};
 
   const attnscope_problem c_problem_value = c_problem(problem);
@@ -303,30 +312,28 @@ Result<GradientRun> KernelLibrary::run_backward(const AttentionProblem& problem,
   return result;
 }
 
+template <typename CallPass>
 Result<std::pair<Measurement, Tiling>> KernelLibrary::measure(const AttentionProblem& problem,
                                                               const KernelChoice& choice,
-                                                              const InputSpec& inputs,
-                                                              const Protocol& protocol) {
+                                                              const Protocol& protocol,
+                                                              const CallPass& call_pass) {
   ATTNSCOPE_CHECK(choice.pass == PassKind::both, ==, false);
   const attnscope_problem c_problem_value = c_problem(problem);
   const attnscope_kernel c_kernel_value = c_kernel(choice);
   const attnscope_protocol c_protocol_value = c_protocol(protocol);
   attnscope_measurement measurement{};
   measurement.struct_size = sizeof measurement;
-  const auto measure_pass =
-      choice.pass == PassKind::backward ? functions_->measure_backward : functions_->measure;
-  const attnscope_status status = measure_pass(session_, &c_problem_value, &c_kernel_value,
-                                               static_cast<std::int32_t>(inputs.kind), inputs.seed,
-                                               &c_protocol_value, &measurement);
+  const attnscope_status status =
+      call_pass(&c_problem_value, &c_kernel_value, &c_protocol_value, &measurement);
   if (status != ATTNSCOPE_OK) return error_of(status, functions_->last_message());
   return std::pair{measurement_of(measurement),
                    Tiling{measurement.block_rows, measurement.block_cols}};
 }
 
-RecordingRow KernelLibrary::record(const AttentionProblem& problem, const KernelChoice& choice,
-                                   const InputSpec& inputs, const Protocol& protocol) {
-  RecordingRow row = describe_run(problem, choice, inputs);
-  auto measured = measure(problem, choice, inputs, protocol);
+namespace {
+
+/// The row with what was measured; an error is a row as well.
+RecordingRow filled(RecordingRow row, Result<std::pair<Measurement, Tiling>> measured) {
   if (measured) {
     row.tiling = measured.value().second;
     row.measurement = std::move(measured).value().first;
@@ -334,6 +341,42 @@ RecordingRow KernelLibrary::record(const AttentionProblem& problem, const Kernel
     row.error = measured.error();
   }
   return row;
+}
+
+}  // namespace
+
+RecordingRow KernelLibrary::record(const AttentionProblem& problem, const KernelChoice& choice,
+                                   const InputSpec& inputs, const Protocol& protocol) {
+  const auto call_pass = [&](const auto* p, const auto* kernel, const auto* how,
+                             auto* measurement) {
+    const auto call =
+        choice.pass == PassKind::backward ? functions_->measure_backward : functions_->measure;
+    return call(session_, p, kernel, static_cast<std::int32_t>(inputs.kind), inputs.seed, how,
+                measurement);
+  };
+  return filled(describe_run(problem, choice, inputs),
+                measure(problem, choice, protocol, call_pass));
+}
+
+RecordingRow KernelLibrary::record_own(const AttentionProblem& problem, const KernelChoice& choice,
+                                       const AttentionInputs& inputs, const Protocol& protocol) {
+  check_sizes(problem, inputs);
+  if (choice.pass == PassKind::backward) ATTNSCOPE_CHECK(inputs.dO.size(), ==, inputs.Q.size());
+  attnscope_host_inputs host{};
+  host.struct_size = sizeof host;
+  host.q = inputs.Q.data.data();
+  host.k = inputs.K.data.data();
+  host.v = inputs.V.data.data();
+  host.d_o = inputs.dO.data.data();
+  const auto call_pass = [&](const auto* p, const auto* kernel, const auto* how,
+                             auto* measurement) {
+    const auto call = choice.pass == PassKind::backward ? functions_->measure_backward_host
+                                                        : functions_->measure_host;
+    return call(session_, p, kernel, &host, how, measurement);
+  };
+  RecordingRow row = describe_run(problem, choice, {});
+  row.inputs = kOwnInputs;
+  return filled(std::move(row), measure(problem, choice, protocol, call_pass));
 }
 
 Recording KernelLibrary::empty_recording(const Protocol& protocol) const {

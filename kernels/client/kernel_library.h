@@ -31,6 +31,9 @@ struct KernelChoice {
 RecordingRow describe_run(const AttentionProblem& problem, const KernelChoice& choice,
                           const InputSpec& inputs);
 
+/// The inputs of a row that was measured on a user's own tensors.
+inline constexpr const char* kOwnInputs = "files";
+
 /// What one run of a kernel gave.
 struct RunResult {
   HeadTensor O;         ///< [B, H, N, d]
@@ -71,6 +74,11 @@ class KernelLibrary {
   RecordingRow record(const AttentionProblem& problem, const KernelChoice& choice,
                       const InputSpec& inputs, const Protocol& protocol);
 
+  /// The same on tensors of the caller's own, rounded to the problem's precision; a backward pass
+  /// needs their dO. The row's inputs are kOwnInputs.
+  RecordingRow record_own(const AttentionProblem& problem, const KernelChoice& choice,
+                          const AttentionInputs& inputs, const Protocol& protocol);
+
   /// A recording of this GPU and build without rows, dated now.
   Recording empty_recording(const Protocol& protocol) const;
 
@@ -78,10 +86,12 @@ class KernelLibrary {
   struct Functions;
   KernelLibrary() = default;
 
-  /// The measurement, and the tiling that ran.
+  /// The measurement that `call_pass` takes, and the tiling that ran.
+  template <typename CallPass>
   Result<std::pair<Measurement, Tiling>> measure(const AttentionProblem& problem,
                                                  const KernelChoice& choice,
-                                                 const InputSpec& inputs, const Protocol& protocol);
+                                                 const Protocol& protocol,
+                                                 const CallPass& call_pass);
 
   std::unique_ptr<const Functions> functions_;
   attnscope_session* session_ = nullptr;

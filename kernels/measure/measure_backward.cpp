@@ -46,11 +46,12 @@ std::optional<Error> run_backward(Session& session, const KernelRequest& request
 }
 
 Result<Measurement> measure_backward(Session& session, const KernelRequest& request,
-                                     const InputSpec& spec, const Protocol& protocol) {
+                                     const MeasuredInputs& inputs, const Protocol& protocol) {
   auto allocated = BackwardTensors::allocate(request);
   if (!allocated) return allocated.error();
   BackwardTensors& tensors = allocated.value();
-  tensors.generate_inputs(session.stream(), spec);
+  if (inputs.from_host()) tensors.upload_inputs(inputs.Q, inputs.K, inputs.V, inputs.dO);
+  if (!inputs.from_host()) tensors.generate_inputs(session.stream(), inputs.spec);
   if (auto error = run_once(session, tensors)) return *error;
 
   Measurement measurement;

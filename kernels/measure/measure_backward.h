@@ -2,9 +2,9 @@
 #pragma once
 
 #include "kernels/measure/backward_tensors.h"
+#include "kernels/measure/measured_inputs.h"
 #include "kernels/measure/session.h"
 #include "kernels/recording/measurement.h"
-#include "reference/inputs.h"
 
 namespace attnscope::kernels {
 
@@ -24,8 +24,8 @@ struct HostBackward {
 std::optional<Error> run_backward(Session& session, const KernelRequest& request,
                                   HostBackward& host);
 
-/// Time, counters and accuracy of a backward pass on generated inputs.
+/// Time, counters and accuracy of a backward pass on these inputs.
 Result<Measurement> measure_backward(Session& session, const KernelRequest& request,
-                                     const InputSpec& spec, const Protocol& protocol);
+                                     const MeasuredInputs& inputs, const Protocol& protocol);
 
 }  // namespace attnscope::kernels

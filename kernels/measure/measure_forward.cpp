@@ -50,11 +50,12 @@ Result<Accuracy> check_output(Session& session, const KernelRequest& request,
 }  // namespace
 
 Result<Measurement> measure_forward(Session& session, const KernelRequest& request,
-                                    const InputSpec& spec, const Protocol& protocol) {
+                                    const MeasuredInputs& inputs, const Protocol& protocol) {
   auto allocated = ForwardTensors::allocate(request);
   if (!allocated) return allocated.error();
   ForwardTensors& tensors = allocated.value();
-  tensors.generate_inputs(session.stream(), spec);
+  if (inputs.from_host()) tensors.upload_inputs(inputs.Q, inputs.K, inputs.V);
+  if (!inputs.from_host()) tensors.generate_inputs(session.stream(), inputs.spec);
 
   Measurement measurement;
   if (protocol.checked_rows > 0) {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "kernels/measure/forward_tensors.h"
+#include "kernels/measure/measured_inputs.h"
 #include "kernels/measure/session.h"
 #include "kernels/recording/measurement.h"
-#include "reference/inputs.h"
 
 namespace attnscope::kernels {
 
@@ -21,9 +21,9 @@ struct HostForward {
 /// One pass on the host's inputs, then a few more for its time.
 std::optional<Error> run_forward(Session& session, const KernelRequest& request, HostForward& host);
 
-/// Time, counters and accuracy of a pass on generated inputs. Counters that cannot be read leave a
+/// Time, counters and accuracy of a pass on these inputs. Counters that cannot be read leave a
 /// measurement without them.
 Result<Measurement> measure_forward(Session& session, const KernelRequest& request,
-                                    const InputSpec& spec, const Protocol& protocol);
+                                    const MeasuredInputs& inputs, const Protocol& protocol);
 
 }  // namespace attnscope::kernels

@@ -29,7 +29,7 @@ struct RecordingRow {
   std::string pass = "forward";
   std::optional<Tiling> tiling;  ///< of the kernel; absent when it could not be chosen
   Carry carry = Carry::problem;
-  std::string inputs = "gaussian";  ///< "gaussian", "outlier", "needle"
+  std::string inputs = "gaussian";  ///< "gaussian", "outlier", "needle"; "files": a user's own
   std::uint64_t seed = 0;
   std::optional<Measurement> measurement;
   std::optional<Error> error;  ///< set when there is no measurement: failed or unavailable

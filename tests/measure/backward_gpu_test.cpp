@@ -74,5 +74,37 @@ TEST_F(BackwardTest, TheLibrarysGradientsObeyTheRule) {
   }
 }
 
+TEST_F(BackwardTest, TheUsersOwnTensorsAreMeasuredAsTheSameGeneratedOnesAre) {
+  setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_KERNELS_FILE, 1);
+  const auto library = KernelLibrary::load();
+  unsetenv("ATTNSCOPE_KERNELS_LIBRARY");
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  const AttentionProblem problem = problem_of(300, DType::bf16, Mask::causal());
+  const InputSpec spec{InputKind::outlier, 3};
+  const AttentionInputs inputs = make_inputs(problem, spec);
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    const KernelChoice choice{"flash2", {}, {}, pass};
+    const RecordingRow own = library.value()->record_own(problem, choice, inputs, Protocol{});
+    const RecordingRow drawn = library.value()->record(problem, choice, spec, Protocol{});
+    ASSERT_FALSE(own.error) << own.error->message;
+    ASSERT_FALSE(drawn.error) << drawn.error->message;
+    EXPECT_EQ(own.inputs, "files");
+    EXPECT_GT(own.measurement->time.median_s, 0.0);
+    EXPECT_EQ(own.measurement->counter(counter::kRequestedReadBytes),
+              drawn.measurement->counter(counter::kRequestedReadBytes));
+    if (pass == PassKind::forward) {
+      ASSERT_TRUE(own.measurement->accuracy && drawn.measurement->accuracy);
+      EXPECT_TRUE(own.measurement->accuracy->within_tolerance);
+      EXPECT_EQ(own.measurement->accuracy->max_abs_error,
+                drawn.measurement->accuracy->max_abs_error);
+    } else {
+      ASSERT_TRUE(own.measurement->gradients && drawn.measurement->gradients);
+      EXPECT_TRUE(own.measurement->gradients->within_tolerance);
+      EXPECT_EQ(own.measurement->gradients->dK.max_abs_error,
+                drawn.measurement->gradients->dK.max_abs_error);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace attnscope::kernels

@@ -128,6 +128,34 @@ TEST(CInterface, CallsWithoutASessionAreRefused) {
   attnscope_session_close(nullptr);
 }
 
+TEST(CInterface, MeasuringOnHostInputsRefusesMissingTensorsBeforeItNeedsAGpu) {
+  const attnscope_problem problem = valid_problem();
+  const attnscope_kernel kernel = valid_kernel("flash2");
+  attnscope_protocol protocol{};
+  protocol.struct_size = sizeof protocol;
+  protocol.repeats = 1;
+  attnscope_measurement measurement{};
+  measurement.struct_size = sizeof measurement;
+  attnscope_host_inputs inputs{};
+  const auto refused_by = [&](auto call, const attnscope_host_inputs* given) -> std::string {
+    EXPECT_EQ(call(nullptr, &problem, &kernel, given, &protocol, &measurement),
+              ATTNSCOPE_INVALID_REQUEST);
+    return attnscope_last_message();
+  };
+  const auto forward = attnscope_forward_measure_host;
+  const auto backward = attnscope_backward_measure_host;
+  EXPECT_THAT(refused_by(forward, nullptr), HasSubstr("inputs is NULL"));
+  EXPECT_THAT(refused_by(forward, &inputs), HasSubstr("inputs.struct_size is 0"));
+  inputs.struct_size = sizeof inputs;
+  EXPECT_THAT(refused_by(forward, &inputs), HasSubstr("inputs.q, k and v must not be NULL"));
+  const double value = 1.0;
+  inputs.q = inputs.k = inputs.v = &value;
+  EXPECT_THAT(refused_by(forward, &inputs), HasSubstr("session is NULL"));
+  EXPECT_THAT(refused_by(backward, &inputs), HasSubstr("d_o must not be NULL"));
+  inputs.d_o = &value;
+  EXPECT_THAT(refused_by(backward, &inputs), HasSubstr("session is NULL"));
+}
+
 TEST(CInterface, NamesTheCommitItWasBuiltFrom) {
   EXPECT_GE(std::strlen(attnscope_kernels_commit()), 7u);
 }

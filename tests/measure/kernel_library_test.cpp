@@ -52,6 +52,58 @@ TEST(KernelLibrary, ALibraryOfAnotherVersionIsUnavailable) {
               HasSubstr("speaks version 99 of its interface, this program 1"));
 }
 
+/// A small problem whose tensors differ in their first value.
+AttentionInputs marked_inputs(const AttentionProblem& problem) {
+  AttentionInputs inputs = make_inputs(problem, {});
+  inputs.Q.data.front() = 1.5;
+  inputs.K.data.front() = 2.5;
+  inputs.V.data.front() = 3.5;
+  inputs.dO.data.front() = 4.5;
+  return inputs;
+}
+
+TEST(KernelLibrary, MeasuresOnTheCallersOwnTensors) {
+  const LibraryVariable variable(ATTNSCOPE_ECHO_LIBRARY_FILE);
+  const auto library = KernelLibrary::load();
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  EXPECT_EQ(library.value()->device().name, "Echo");
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 8;
+  KernelChoice choice{"flash2", Tiling{64, 32}, Carry::problem};
+  const AttentionInputs inputs = marked_inputs(problem);
+
+  const RecordingRow forward = library.value()->record_own(problem, choice, inputs, Protocol{});
+  ASSERT_FALSE(forward.error) << forward.error->message;
+  EXPECT_EQ(forward.inputs, kOwnInputs);
+  EXPECT_EQ(forward.tiling, (Tiling{64, 32}));
+  EXPECT_EQ(forward.measurement->time.min_s, 1.5);
+  EXPECT_EQ(forward.measurement->time.median_s, 2.5);
+  EXPECT_EQ(forward.measurement->time.max_s, 3.5);
+  EXPECT_EQ(forward.measurement->time.n, 8);
+  EXPECT_FALSE(forward.measurement->gradients);
+
+  choice.pass = PassKind::backward;
+  const RecordingRow backward = library.value()->record_own(problem, choice, inputs, Protocol{});
+  ASSERT_TRUE(backward.measurement && backward.measurement->gradients);
+  EXPECT_EQ(backward.measurement->gradients->dQ.max_abs_error, 4.5);
+  EXPECT_EQ(backward.pass, "backward");
+}
+
+TEST(KernelLibrary, MeasuresOnGeneratedTensorsByKindAndSeed) {
+  const LibraryVariable variable(ATTNSCOPE_ECHO_LIBRARY_FILE);
+  const auto library = KernelLibrary::load();
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  KernelChoice choice{"flash2", {}, Carry::problem};
+  const InputSpec spec{InputKind::needle, 7};
+  const RecordingRow forward = library.value()->record({}, choice, spec, Protocol{});
+  ASSERT_TRUE(forward.measurement);
+  EXPECT_EQ(forward.inputs, "needle");
+  EXPECT_EQ(forward.measurement->time.min_s, 2.0);
+  EXPECT_EQ(forward.measurement->time.median_s, 7.0);
+  choice.pass = PassKind::backward;
+  EXPECT_EQ(library.value()->record({}, choice, spec, Protocol{}).measurement->time.max_s, -1.0);
+}
+
 #ifdef ATTNSCOPE_KERNELS_FILE
 TEST(KernelLibrary, TheBuiltLibraryOpensOrSaysWhatThisMachineLacks) {
   const LibraryVariable variable(ATTNSCOPE_KERNELS_FILE);

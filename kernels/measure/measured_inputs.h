@@ -1,0 +1,20 @@
+/// What a measured pass computes on.
+#pragma once
+
+#include "reference/inputs.h"
+
+namespace attnscope::kernels {
+
+/// The host's own tensors where Q is given, C order and rounded to the problem's precision on their
+/// way; else tensors that are drawn on the GPU.
+struct MeasuredInputs {
+  InputSpec spec;
+  const double* Q = nullptr;   ///< [B, H, N, d]
+  const double* K = nullptr;   ///< [B, H_kv, N_kv, d]
+  const double* V = nullptr;   ///< [B, H_kv, N_kv, d]
+  const double* dO = nullptr;  ///< [B, H, N, d]; of a backward pass
+
+  bool from_host() const { return Q != nullptr; }
+};
+
+}  // namespace attnscope::kernels
