@@ -2,7 +2,6 @@
 /// interface never waits for it.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "app/view_state.h"
+#include "app/work_control.h"
 #include "reference/result.h"
 
 namespace attnscope {
@@ -36,20 +36,6 @@ struct Published {
   /// Why a newer request has no snapshot, and which; the last good one is then still above.
   std::optional<Error> error;
   Request failed_request;
-};
-
-/// How the work under way tells how far it is, and hears that it is no longer wanted.
-class WorkControl {
- public:
-  void set_progress(double fraction) { progress_.store(fraction); }
-  double progress() const { return progress_.load(); }
-  void cancel() { cancelled_.store(true); }
-  bool cancelled() const { return cancelled_.load(); }
-  const std::atomic<bool>& cancel_flag() const { return cancelled_; }
-
- private:
-  std::atomic<double> progress_{0.0};
-  std::atomic<bool> cancelled_{false};
 };
 
 /// Answers requests one at a time, on the worker's thread; keeps what it can between them.

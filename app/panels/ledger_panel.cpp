@@ -16,6 +16,9 @@ namespace attnscope::app {
 
 namespace {
 
+/// Work that takes longer than this is told of.
+constexpr double kPatienceSeconds = 0.1;
+
 std::string number_text(const LedgerRow& row, double value, bool unit) {
   return row.unit == "s" ? draw::format_seconds(value) : draw::format_bytes(value, unit);
 }
@@ -72,30 +75,43 @@ struct LedgerPanel::Table {
   bool two_columns = false;  ///< of tensors
 };
 
-const LedgerBasis& LedgerPanel::basis_of(const std::shared_ptr<const RunInfo>& run,
-                                         const Measurements& measurements) {
-  const std::size_t known_runs = measurements.recorded.size() + measurements.measured.size();
-  if (run_ != run || known_runs_ != known_runs) basis_ = make_ledger_basis(*run, measurements);
-  run_ = run;
-  known_runs_ = known_runs;
-  return basis_;
+void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
+                          const Measurements& measurements) {
+  const BasisKey key{snapshot.run, measurements.recorded.size() + measurements.measured.size()};
+  if (basis_.wants(key)) {
+    basis_.start(key, [make = make_basis_, run = snapshot.run,
+                       seen = find_seen_run(*snapshot.run, measurements)](WorkControl&) {
+      return Result<LedgerBasis>(make(*run, seen));
+    });
+  }
+  const LedgerBasis* basis = basis_.latest();
+  if (basis == nullptr || basis_.latest_key()->run != snapshot.run) return;
+  ledger_ = make_ledger(snapshot, scope, *basis);
+  so_far_ = scope == LedgerScope::so_far;
 }
 
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "LEDGER")) return;
-  const bool so_far = view.ledger_scope == LedgerScope::so_far;
-  const Ledger ledger =
-      make_ledger(snapshot, view.ledger_scope, basis_of(snapshot.run, context.measurements));
+  refresh(snapshot, view.ledger_scope, context.measurements);
   const Index heads = snapshot.run->problem.batch * snapshot.run->problem.heads;
-  const std::string scope = ledger.all_heads ? fmt::format("bytes at the SM, all {} heads", heads)
-                                             : std::string("bytes at the SM, this head");
+  std::string scope = "bytes at the SM, this head";
+  if (ledger_ && ledger_->all_heads) scope = fmt::format("bytes at the SM, all {} heads", heads);
+  const bool stale = ledger_ && basis_.latest_key()->run != snapshot.run;
+  if (stale && basis_.busy_for_s() > kPatienceSeconds) scope = "of the last settings; comparing…";
+  if (stale && basis_.error()) scope = "of the last settings: " + basis_.error()->message;
   const Rect rest = draw_panel_header(context, "LEDGER", scope, {});
   view.ledger_scope = static_cast<LedgerScope>(draw_header_tabs(
       context, "ledger", {"so far", "whole pass"}, static_cast<int>(view.ledger_scope)));
+  if (!ledger_) {
+    draw::text(canvas_of(context), context.fonts.small, rest.min, context.theme.text_faint,
+               basis_.error() ? basis_.error()->message : "comparing with what GPUs showed…");
+    return;
+  }
+  const Ledger& ledger = *ledger_;
 
   // Heading, tensors, totals and the footer share the height; many tensors stand side by side
   Table table{context, canvas_of(context), rest};
-  table.so_far = so_far;
+  table.so_far = so_far_;
   const float size = context.fonts.small.size;
   const float room = rest.height() - table.canvas.px(10.0f);
   const std::size_t others =

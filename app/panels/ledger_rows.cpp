@@ -175,7 +175,7 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
     row.modelled =
         is_requested && so_far ? bytes_of(sum(snapshot.bytes_so_far), total.write) : row.whole;
     row.formula_text = about_total(total);
-    if (basis.seen == nullptr) {
+    if (!basis.seen) {
       row.seen.about = kNotRecorded;
     } else if (part_of_heads) {
       row.seen.about = "unavailable: a GPU runs all heads; see the whole pass";
@@ -220,15 +220,20 @@ std::string short_gpu_name(std::string_view name) {
   return std::string(name.substr(0, name.find(' ')));
 }
 
-LedgerBasis make_ledger_basis(const RunInfo& run, const Measurements& measurements) {
+std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements) {
+  const MeasuredRun* seen = measurements.find(
+      run.problem, run.algorithm->name, to_string(run.totals.pass), run.tiling, run.options.carry);
+  return seen != nullptr ? std::optional(*seen) : std::nullopt;
+}
+
+LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> seen) {
   LedgerBasis basis;
   const FormulaRequest request{run.algorithm->name, run.totals.pass, run.problem,
                                run.tiling,          run.options,     run.batch};
   basis.head_formulas = traffic_formulas(request);
   basis.whole_formulas = formulas_of_all_heads(request);
-  basis.seen = measurements.find(run.problem, run.algorithm->name, to_string(run.totals.pass),
-                                 run.tiling, run.options.carry);
-  if (basis.seen == nullptr || !basis.seen->row.measurement) return basis;
+  basis.seen = std::move(seen);
+  if (!basis.seen || !basis.seen->row.measurement) return basis;
   Result<Comparison> comparison = model_and_compare(basis.seen->row, run.gpu);
   if (comparison) basis.comparison = std::move(comparison).value();
   return basis;
@@ -244,7 +249,7 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
   ledger.tensors = tensor_rows(snapshot, basis, ledger.all_heads, so_far);
   ledger.seen_heading = "recorded";
   ledger.seen_about = kNotRecorded;
-  if (basis.seen != nullptr) {
+  if (basis.seen) {
     ledger.seen_kind = basis.seen->provenance.kind;
     ledger.seen_heading = fmt::format("{} {}", to_string(basis.seen->provenance.kind),
                                       short_gpu_name(basis.seen->provenance.gpu));

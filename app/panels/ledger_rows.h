@@ -37,11 +37,14 @@ struct LedgerRow {
 struct LedgerBasis {
   std::vector<TrafficFormula> head_formulas;   ///< of the shown head
   std::vector<TrafficFormula> whole_formulas;  ///< of all heads together
-  const MeasuredRun* seen = nullptr;           ///< the run that stands beside the model
+  std::optional<MeasuredRun> seen;             ///< the run that stands beside the model
   /// Of that run with the model at its own tiles; nothing without a measurement.
   std::optional<Comparison> comparison;
 };
-LedgerBasis make_ledger_basis(const RunInfo& run, const Measurements& measurements);
+/// The run of the measurements that stands beside the model; nothing where there is none.
+std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements);
+/// Takes a simulation where there is a run: work for the background.
+LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> seen);
 
 struct Ledger {
   std::vector<LedgerRow> tensors;

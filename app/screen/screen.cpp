@@ -124,7 +124,9 @@ void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
 }
 
 bool Screen::busy() const {
-  return std::ranges::any_of(panels_, [](const auto& panel) { return panel->busy(); });
+  return std::ranges::any_of(panels_, [this](const auto& panel) {
+    return shown_.contains(panel->slot()) && panel->busy();
+  });
 }
 
 void Screen::draw_panels(const Frame& frame, const Layout& layout) {
@@ -143,7 +145,9 @@ void Screen::draw_panels(const Frame& frame, const Layout& layout) {
 
   for (const auto& panel : panels_) {
     const auto place = layout.panels.find(panel->slot());
-    if (place != layout.panels.end()) draw_panel(frame, *panel, place->second, *snapshot, rects_);
+    if (place == layout.panels.end()) continue;
+    draw_panel(frame, *panel, place->second, *snapshot, rects_);
+    shown_.insert(panel->slot());
   }
 }
 
@@ -168,6 +172,7 @@ void Screen::draw_race(const Frame& frame, const std::vector<RaceSide>& sides) {
 
 void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double time_s) {
   rects_.clear();
+  shown_.clear();
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, time_s};
   std::set<Slot> present;

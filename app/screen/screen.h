@@ -41,6 +41,7 @@ class Screen {
   SceneDialog scene_dialog_;
   NamedRects rects_;
   std::vector<Surface> surfaces_;
+  std::set<Slot> shown_;  ///< panels of the last frame
 };
 
 }  // namespace attnscope::app

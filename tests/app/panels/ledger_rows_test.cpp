@@ -29,7 +29,8 @@ MeasuredRun seen_run(const SampleRequest& request, double read, double written) 
 }
 
 Ledger ledger_of(const Snapshot& snapshot, LedgerScope scope, const Measurements& measurements) {
-  return make_ledger(snapshot, scope, make_ledger_basis(*snapshot.run, measurements));
+  return make_ledger(snapshot, scope,
+                     make_ledger_basis(*snapshot.run, find_seen_run(*snapshot.run, measurements)));
 }
 
 const LedgerRow& row_named(const std::vector<LedgerRow>& rows, std::string_view label) {

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <future>
 #include <thread>
 
 #include "app/panel.h"
+#include "app/panels/ledger_panel.h"
 #include "app/panels/snapshot_view.h"
 #include "app/screen/layout.h"
 #include "tests/app/panels/headless_imgui.h"
@@ -320,6 +323,64 @@ TEST(LedgerPanel, RunAsksForTheGpuAndCopyForText) {
   ASSERT_EQ(pointed.commands.size(), 1U);
   ASSERT_TRUE(std::holds_alternative<CopyText>(pointed.commands[0]));
   EXPECT_NE(std::get<CopyText>(pointed.commands[0]).text.find("K read,"), std::string::npos);
+}
+
+/// What "copy CSV" gives, after one frame or when the panel is ready.
+std::string copied_ledger(HeadlessImGui& imgui, Panel& panel, const Snapshot& snapshot,
+                          Surroundings& around) {
+  const Scales scales = scales_for(1600, 900, 1.0f, false);
+  const Rect rect = layout_screen(1600, 900, scales, kEverySlot, false).panels.at(panel.slot());
+  const auto draw_once = [&] {
+    imgui.frame(rect, [&] {
+      panel.draw(snapshot, around.view,
+                 {.rect = rect,
+                  .theme = theme(ThemeName::dark),
+                  .fonts = imgui.fonts(),
+                  .commands = around.commands,
+                  .measurements = around.measurements,
+                  .named_rects = around.rects});
+    });
+  };
+  draw_once();
+  const auto button = around.rects.find("ledger.copy");
+  if (!button) return {};
+  for (const bool pressed : {false, true, false}) {
+    imgui.set_mouse(button->center(), pressed);
+    draw_once();
+  }
+  const std::vector<Command> commands = around.commands.take();
+  return commands.empty() ? "" : std::get<CopyText>(commands.back()).text;
+}
+
+TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
+  const auto first = test::sample_run({});
+  const auto second = test::sample_run({.algorithm = "flash1"});
+  const Snapshot before = test::sample_snapshot(*first, 1.0);
+  const Snapshot after = test::sample_snapshot(*second, 1.0);
+
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  std::atomic<int> on_this_thread{0};
+  const auto caller = std::this_thread::get_id();
+  LedgerPanel panel([&](const RunInfo& run, std::optional<MeasuredRun> seen) {
+    if (std::this_thread::get_id() == caller) ++on_this_thread;
+    if (run.algorithm->name == "flash1") released.wait();
+    return make_ledger_basis(run, std::move(seen));
+  });
+  HeadlessImGui imgui(1600, 900);
+  Surroundings around;
+  const Rect rect{{0, 0}, {600, 300}};
+  const Scales scales = scales_for(1600, 900, 1.0f, false);
+  draw_panel(imgui, panel, before, rect, scales, false, around);
+  const std::string old = copied_ledger(imgui, panel, before, around);
+  EXPECT_NE(old.find("LSE written"), std::string::npos) << old;
+
+  EXPECT_EQ(copied_ledger(imgui, panel, after, around), old);
+  EXPECT_TRUE(panel.busy());
+  release.set_value();
+  draw_panel(imgui, panel, after, rect, scales, false, around);
+  EXPECT_NE(copied_ledger(imgui, panel, after, around).find("l, m written"), std::string::npos);
+  EXPECT_EQ(on_this_thread, 0);
 }
 
 TEST(ChartsPanel, SavesItsPicture) {

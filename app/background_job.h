@@ -1,0 +1,122 @@
+/// What a panel has worked out in the background: one piece of work at a time, and the last result
+/// stays until the next one is there.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "app/work_control.h"
+#include "reference/result.h"
+
+namespace attnscope::app {
+
+/// Every function is for the thread that draws, and none of them waits but the destructor.
+template <typename Key, typename Value>
+class BackgroundJob {
+ public:
+  /// Runs on a thread of its own; ends early when the control says that it was cancelled.
+  using Work = std::function<Result<Value>(WorkControl&)>;
+
+  BackgroundJob() = default;
+  BackgroundJob(const BackgroundJob&) = delete;
+  BackgroundJob& operator=(const BackgroundJob&) = delete;
+  ~BackgroundJob() {
+    if (control_) control_->cancel();
+  }
+
+  /// Whether start() should be called for this key: it is another one than last time, and nothing
+  /// is under way. Work on another key is told to stop.
+  bool wants(const Key& key) {
+    collect();
+    if (wanted_ == key) return false;
+    if (running()) control_->cancel();
+    return !running();
+  }
+
+  void start(const Key& key, Work work) {
+    wanted_ = key;
+    given_up_ = false;
+    control_ = std::make_shared<WorkControl>();
+    began_ = Clock::now();
+    running_ = std::async(std::launch::async, [work = std::move(work), control = control_] {
+      return answer(work, *control);
+    });
+  }
+
+  /// The newest result and its key; nullptr before the first.
+  const Value* latest() {
+    collect();
+    return latest_ ? &latest_->second : nullptr;
+  }
+  const Key* latest_key() const { return latest_ ? &latest_->first : nullptr; }
+  /// Why the key that is wanted has no result.
+  const std::optional<Error>& error() const { return error_; }
+
+  /// Work is under way, or has ended and was not looked at since.
+  bool busy() const { return running(); }
+  double busy_for_s() const {
+    return running() ? std::chrono::duration<double>(Clock::now() - began_).count() : 0.0;
+  }
+  double progress() const { return control_ ? control_->progress() : 0.0; }
+
+  /// Gives up what is under way: its key is not tried again before another one, or again().
+  void give_up() {
+    if (!running()) return;
+    control_->cancel();
+    given_up_ = true;
+  }
+  bool given_up() const { return given_up_; }
+  /// Tries what was given up.
+  void again() {
+    if (!given_up_) return;
+    wanted_.reset();
+    given_up_ = false;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool running() const { return running_.valid(); }
+
+  static Result<Value> answer(const Work& work, WorkControl& control) {
+    try {
+      return work(control);
+    } catch (const std::bad_alloc&) {
+      return failed("not enough memory for this");
+    } catch (const std::exception& error) {
+      return failed(error.what());
+    }
+  }
+
+  void collect() {
+    if (!running()) return;
+    if (running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+    Result<Value> result = running_.get();
+    if (control_->cancelled()) {
+      if (!given_up_) wanted_.reset();  // nothing is known about it
+      return;
+    }
+    error_.reset();
+    if (result) {
+      latest_.emplace(*wanted_, std::move(result).value());
+    } else {
+      error_ = result.error();
+    }
+  }
+
+  std::optional<Key> wanted_;
+  std::optional<std::pair<Key, Value>> latest_;
+  std::optional<Error> error_;
+  bool given_up_ = false;
+  Clock::time_point began_;
+  std::shared_ptr<WorkControl> control_;
+  std::future<Result<Value>> running_;  // last: its destructor waits for the work
+};
+
+}  // namespace attnscope::app
