@@ -17,6 +17,7 @@ struct BackwardParameters {
   const float* LSE = nullptr;  ///< [B, H, N]
   float* D = nullptr;          ///< [B, H, N], rowsum(dO * O)
   float* dQ_accum = nullptr;   ///< [B, H, N, d], the sum of dS K: softmax_scale comes after it
+  TileLists row_tiles = {};    ///< block_sparse2: of each column tile
 };
 
 /// What every backward pass passes on. With grouped heads the query heads' dK and dV go to

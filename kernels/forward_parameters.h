@@ -26,11 +26,19 @@ struct ForwardShape {
   }
 };
 
+/// Which tiles of the other axis each tile visits under a block mask: tile t the tiles
+/// tiles[offsets[t]] up to tiles[offsets[t + 1]], ascending, in device memory.
+struct TileLists {
+  const int* offsets = nullptr;
+  const int* tiles = nullptr;
+};
+
 /// Parameters of flash1 and flash2: the shape, and where the tensors are.
 struct ForwardParameters {
   ForwardShape shape;
   TensorView Q, K, V, O;
   float* LSE = nullptr;
+  TileLists column_tiles = {};  ///< block_sparse2: of each row tile
 };
 
 ForwardShape forward_shape(const AttentionProblem& problem);

@@ -12,9 +12,13 @@
 /// On chip: Kj, Vj, two stages of (Qi, dOi, LSEi, Di), P and dS in shared memory; S, dP, dKj and
 /// dVj in registers. Each of the five products gives every warp a near-square part of its result:
 /// what warps read from shared memory, not what they multiply, bounds the speed.
+///
+/// With Visits::listed it is block_sparse2's, the twin of sim/schedule/block_sparse.cpp: the same
+/// program on the row tiles that the block mask lists.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
+#include "kernels/device/visited_tiles.cuh"
 
 namespace attnscope::kernels {
 
@@ -86,7 +90,8 @@ __device__ inline void add_query_gradient(const BackwardParameters& parameters, 
       parameters.shape.N - first_row, lane);
 }
 
-template <typename T, int d, int Br, int Bc, int kWarps>
+template <typename T, int d, int Br, int Bc, int kWarps,
+          device::Visits kVisits = device::Visits::all>
 __global__ void __launch_bounds__(kWarps * 32, 1)
     flash2_backward(const BackwardParameters parameters) {
   using namespace device;
@@ -113,19 +118,22 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   const int Tr = (shape.N + Br - 1) / Br;
   const int first_row = max(0, j * Bc - shape.diagonal_offset);  // that sees column tile j
   const int first_i = first_row < shape.N ? first_row / Br : Tr;
-  const T* Qi_source = Q.row(Index{first_i} * Br);
-  const T* dOi_source = dO.row(Index{first_i} * Br);
+  const auto row_tiles = visited_tiles<kVisits>(parameters.row_tiles, j, first_i, Tr);
+  const Index first_query = Index{row_tiles.first_tile()} * Br;
+  const T* Qi_source = Q.row(first_query);
+  const T* dOi_source = dO.row(first_query);
   float statistic = 0.0f;  // of the row tile on its way
-  const auto load_row_tile = [&](int i) {
+  const auto load_row_tile = [&](int n) {
+    const int i = row_tiles[n];
     const int rows = min(Br, shape.N - i * Br);
-    const std::uint32_t stage = base + i % 2 * Shared::kRowTileBytes;
+    const std::uint32_t stage = base + n % 2 * Shared::kRowTileBytes;
     load_tile_async<kThreads>(TileQ{stage + Shared::Q}, Qi_source, Q.stride_row, rows,
                               thread_index());
     load_tile_async<kThreads>(TileQ{stage + Shared::dO}, dOi_source, dO.stride_row, rows,
                               thread_index());
     commit_copies();
-    Qi_source += Br * Q.stride_row;
-    dOi_source += Br * dO.stride_row;
+    Qi_source += row_tiles.step(n) * Br * Q.stride_row;
+    dOi_source += row_tiles.step(n) * Br * dO.stride_row;
     statistic = load_row_statistic<Br>(parameters, Index{head_index} * shape.N, i, thread_index());
   };
 
@@ -137,26 +145,27 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   load_tile_async<kThreads>(TileKV{base + Shared::V}, V.row(Index{j} * Bc), V.stride_row, keys,
                             thread);
   commit_copies();
-  if (first_i < Tr) load_row_tile(first_i);
+  if (!row_tiles.empty()) load_row_tile(row_tiles.first);
   typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
   const TileKV Kj{base + Shared::K}, Vj{base + Shared::V};
   const TileS P_tile{base + Shared::P}, dS_tile{base + Shared::dS};
 
-  for (int i = first_i; i < Tr; ++i) {
-    // Barrier A: row tile i (and Kj, Vj) is in shared memory, and every warp is done with row tile
-    // i - 1 and its P and dS before they are overwritten.
+  for (int n = row_tiles.first; n < row_tiles.past_last; ++n) {
+    // Barrier A: row tile i (and Kj, Vj) is in shared memory, and every warp is done with the row
+    // tile before it and that one's P and dS before they are overwritten.
     wait_copies<0>();
-    float* const LSE_log2 = statistics + i % 2 * 2 * Br;
+    float* const LSE_log2 = statistics + n % 2 * 2 * Br;
     store_row_statistic<Br>(LSE_log2, statistic, thread_index());
     __syncthreads();
-    if (i + 1 < Tr) load_row_tile(i + 1);
+    if (n + 1 < row_tiles.past_last) load_row_tile(n + 1);
 
     // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
     const int lane = thread_index() % 32;
     const int warp = thread_index() / 32;
     const int part_key = Scores::first_row(warp);
     const int part_query = Scores::first_column(warp);
-    const std::uint32_t stage = base + i % 2 * Shared::kRowTileBytes;
+    const int i = row_tiles[n];
+    const std::uint32_t stage = base + n % 2 * Shared::kRowTileBytes;
     const TileQ Qi{stage + Shared::Q}, dOi{stage + Shared::dO};
     typename Scores::Registers P, dS;
     multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(

@@ -11,10 +11,14 @@
 ///
 /// On chip: Qi and two stages of (Kj, Vj) in shared memory, so that tile j + 1 is on its way while
 /// tile j is multiplied; S, P, O, m and l in registers. Each warp owns 16 kRowPieces rows.
+///
+/// With Visits::listed it is block_sparse2, the twin of sim/schedule/block_sparse.cpp: the same
+/// program on the column tiles that the block mask lists.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/place.cuh"
+#include "kernels/device/visited_tiles.cuh"
 #include "kernels/forward_parameters.h"
 
 namespace attnscope::kernels {
@@ -79,7 +83,8 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters,
                  lane);
 }
 
-template <typename T, int d, int Br, int Bc, int kWarps, int kBlocksPerSm>
+template <typename T, int d, int Br, int Bc, int kWarps, int kBlocksPerSm,
+          device::Visits kVisits = device::Visits::all>
 __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     flash2_forward(const ForwardParameters parameters) {
   using namespace device;
@@ -104,25 +109,27 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   const std::uint32_t Qi_address = shared_address(shared);
   const std::uint32_t Kj_address = Qi_address + TileQ::kBytes;
   const std::uint32_t Vj_address = Kj_address + 2 * TileKV::kBytes;
-  const T* Kj_source = K.data;  // of the next tile to load
-  const T* Vj_source = V.data;
-  const auto load_column_tile = [&](int j) {
-    const int keys = min(Bc, shape.N_kv - j * Bc);
-    const std::uint32_t stage = j % 2 * TileKV::kBytes;
+  const int tile_count = (shape.keys_end(i * Br + rows - 1) + Bc - 1) / Bc;
+  const auto column_tiles = visited_tiles<kVisits>(parameters.column_tiles, i, 0, tile_count);
+  const Index first_key = Index{column_tiles.first_tile()} * Bc;
+  const T* Kj_source = K.row(first_key);  // of the next tile to load
+  const T* Vj_source = V.row(first_key);
+  const auto load_column_tile = [&](int n) {
+    const int keys = min(Bc, shape.N_kv - column_tiles[n] * Bc);
+    const std::uint32_t stage = n % 2 * TileKV::kBytes;
     load_tile_async<kThreads>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
                               thread_index());
     load_tile_async<kThreads>(TileKV{Vj_address + stage}, Vj_source, V.stride_row, keys,
                               thread_index());
     commit_copies();
-    Kj_source += Bc * K.stride_row;
-    Vj_source += Bc * V.stride_row;
+    Kj_source += column_tiles.step(n) * Bc * K.stride_row;
+    Vj_source += column_tiles.step(n) * Bc * V.stride_row;
   };
 
-  // load Qi; load K0, V0
-  const int tile_count = (shape.keys_end(i * Br + rows - 1) + Bc - 1) / Bc;
+  // load Qi; load the first Kj, Vj
   load_tile_async<kThreads>(TileQ{Qi_address}, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
   commit_copies();
-  if (tile_count > 0) load_column_tile(0);
+  if (!column_tiles.empty()) load_column_tile(column_tiles.first);
 
   // O = 0, m = -inf, l = 0 (l is this thread's part of the row sums until the end)
   Accumulator<kRowPieces, d> O{};
@@ -139,16 +146,17 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   const std::uint32_t V_lane = TileKV{Vj_address}.lane_address_rows(lane);
   const int unmasked_columns = shape.keys_end(i * Br);  // seen by every row of the tile
 
-  for (int j = 0; j < tile_count; ++j) {
+  for (int n = column_tiles.first; n < column_tiles.past_last; ++n) {
     // Barrier A: tile j (and Qi) of every thread's copies is in shared memory, and every warp is
-    // done with tile j - 1 before the copies of tile j + 1 overwrite it.
+    // done with the tile before it before the copies of the tile after it overwrite that.
     wait_copies<0>();
     __syncthreads();
-    if (j + 1 < tile_count) load_column_tile(j + 1);
+    if (n + 1 < column_tiles.past_last) load_column_tile(n + 1);
 
     // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
     Accumulator<kRowPieces, Bc> S;
-    const std::uint32_t stage = j % 2 * TileKV::kBytes;
+    const int j = column_tiles[n];
+    const std::uint32_t stage = n % 2 * TileKV::kBytes;
     multiply_scores<T, kRowPieces, Bc, d>(S, Q_lane, K_lane + stage);
     if ((j + 1) * Bc > unmasked_columns) {
       const int first_row_end = i * Br + warp_row + shape.diagonal_offset + 1 - j * Bc;
@@ -167,7 +175,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   }
 
   // O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi
-  if (tile_count == 0) {
+  if (column_tiles.empty()) {
     wait_copies<0>();
     __syncthreads();  // Barrier D: the copies into Qi are over, though no tile wanted them.
   }
