@@ -70,7 +70,9 @@ typedef enum attnscope_input_kind {
 
 typedef struct attnscope_session attnscope_session;
 
-/* What is computed: softmax(Q K^T / sqrt(head_dim)) V under a mask. */
+/* What is computed: softmax(Q K^T / sqrt(head_dim)) V under a mask. From soft_cap on, zero means
+ * unused; a kernel that does not take what is used refuses it. Pointers are to host memory, read
+ * during the call. */
 typedef struct attnscope_problem {
   uint32_t struct_size;
   int32_t dtype; /* attnscope_dtype */
@@ -84,15 +86,39 @@ typedef struct attnscope_problem {
   int64_t mask_right;     /* keys visible after the diagonal; -1: unlimited; causal: 0 */
   int32_t mask_alignment; /* attnscope_alignment */
   int32_t reserved;       /* 0 */
+  /* The score function, in this order: S = soft_cap tanh(S / soft_cap); S = S - slope |k - (q +
+   * kv_len - seq_len)|; P = softmax(S); elements of P are dropped, the others divided by 1 - p. */
+  double soft_cap;
+  const double* alibi_slopes; /* [heads] */
+  double dropout_probability; /* p, less than 1 */
+  uint64_t dropout_seed;
+  int64_t dropout_first_batch; /* batch entry and head that the first ones are in the batch for */
+  int64_t dropout_first_head;  /* which the bits are drawn */
+  /* Key padding: the keys of each batch entry that are there, [batch]. */
+  const int64_t* key_lengths;
+  /* Packed sequences, batch 1: sequence s has the queries from cu_seqlens_q[s] and the keys from
+   * cu_seqlens_k[s] on; both have sequences + 1 numbers, from 0 to seq_len and kv_len. */
+  const int64_t* cu_seqlens_q;
+  const int64_t* cu_seqlens_k;
+  int64_t sequences;
+  /* Block-sparse: tile (i, j) of S is computed where block_mask[i * block_mask_cols + j] is not 0.
+   * A tile has block_mask_tile_rows queries and block_mask_tile_cols keys. */
+  const uint8_t* block_mask;
+  int64_t block_mask_rows;
+  int64_t block_mask_cols;
+  int64_t block_mask_tile_rows;
+  int64_t block_mask_tile_cols;
 } attnscope_problem;
 
 /* Which kernel computes it. */
 typedef struct attnscope_kernel {
   uint32_t struct_size;
-  int32_t carry;      /* attnscope_carry; only some kernels honour it */
-  const char* name;   /* "standard", "flash1", "flash2" */
-  int64_t block_rows; /* Br; 0 with block_cols = 0: the kernel's default tiling */
-  int64_t block_cols; /* Bc */
+  int32_t carry;         /* attnscope_carry; only some kernels honour it */
+  const char* name;      /* "standard", "flash1", "flash2" */
+  int64_t block_rows;    /* Br; 0 with block_cols = 0: the kernel's default tiling */
+  int64_t block_cols;    /* Bc */
+  int32_t deterministic; /* backward: 1: dQ is the same to the bit on every run */
+  int32_t reserved;      /* 0 */
 } attnscope_kernel;
 
 /* A tensor in device memory; strides in elements. This struct never grows. */

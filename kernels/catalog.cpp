@@ -231,7 +231,8 @@ std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dt
 }
 
 std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,
-                                       const std::optional<Tiling>& tiling, Carry carry) {
+                                       const std::optional<Tiling>& tiling, Carry carry,
+                                       bool deterministic) {
   if (auto error = validate(problem)) return invalid_request(std::move(*error));
   if (!kernel.has_backward) {
     return invalid_request(fmt::format("kernel {} has no backward pass", kernel.name));
@@ -250,6 +251,11 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
     return invalid_request(
         fmt::format("carry is {}; the backward pass of kernel {} takes only problem",
                     to_string(carry), kernel.name));
+  }
+  if (deterministic && kernel.name == "flash2") {
+    return invalid_request(
+        "the backward pass of kernel flash2 adds up dQ by atomics, in an order of chance; standard "
+        "and flash1 are deterministic");
   }
   if (auto error = check_mask(kernel, problem)) return error;
   if (auto error = check_size(kernel, problem, std::max(problem.N, problem.N_kv))) return error;

@@ -48,9 +48,10 @@ std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Inde
 std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d,
                                               Index shared_bytes_per_block);
 
-/// The same as supports(), for the backward pass.
+/// The same as supports(), for the backward pass. `deterministic`: dQ has to be the same to the bit
+/// on every run, as dK and dV are.
 std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,
                                        const std::optional<Tiling>& tiling,
-                                       Carry carry = Carry::problem);
+                                       Carry carry = Carry::problem, bool deterministic = false);
 
 }  // namespace attnscope::kernels

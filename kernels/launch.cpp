@@ -126,7 +126,9 @@ std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dt
 
 std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments) {
   const AttentionProblem& problem = arguments.problem;
-  if (auto error = supports_backward(kernel, problem, arguments.tiling)) return error;
+  if (auto error = supports_backward(kernel, problem, arguments.tiling, Carry::problem,
+                                     arguments.deterministic))
+    return error;
   if (auto error = check_memory(kernel, arguments)) return error;
   return guarded(kernel, [&]() -> std::optional<Error> {
     const Tiling tiling = arguments.tiling

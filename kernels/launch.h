@@ -56,6 +56,7 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
 struct BackwardArguments {
   AttentionProblem problem;
   std::optional<Tiling> tiling;    ///< one of backward_tilings(); nothing: this GPU's default
+  bool deterministic = false;      ///< dQ is the same to the bit on every run
   TensorView Q;                    ///< [B, H, N, d], the problem's precision
   TensorView K;                    ///< [B, H_kv, N_kv, d]
   TensorView V;                    ///< [B, H_kv, N_kv, d]

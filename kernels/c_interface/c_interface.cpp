@@ -300,7 +300,8 @@ attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
     const auto request = read_request(problem, kernel);
     if (!request) return request.error();
     const KernelRequest& r = request.value();
-    if (auto error = supports_backward(*r.kernel, r.problem, r.tiling, r.carry)) return error;
+    if (auto error = supports_backward(*r.kernel, r.problem, r.tiling, r.carry, r.deterministic))
+      return error;
     *bytes = backward_workspace_bytes(*r.kernel, r.problem);
     return std::nullopt;
   });
@@ -319,6 +320,7 @@ attnscope_status attnscope_backward_launch(attnscope_session* session,
     BackwardArguments arguments;
     arguments.problem = r.problem;
     arguments.tiling = r.tiling;
+    arguments.deterministic = r.deterministic;
     arguments.Q = view_of(known.q);
     arguments.K = view_of(known.k);
     arguments.V = view_of(known.v);

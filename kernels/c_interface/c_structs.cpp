@@ -1,6 +1,10 @@
 #include "kernels/c_interface/c_structs.h"
 
+#include <span>
 #include <string>
+#include <utility>
+
+#include "reference/block_mask.h"
 
 namespace attnscope::kernels {
 
@@ -30,6 +34,59 @@ static_assert(static_cast<int>(InputKind::gaussian) == ATTNSCOPE_INPUT_GAUSSIAN)
 static_assert(static_cast<int>(InputKind::outlier) == ATTNSCOPE_INPUT_OUTLIER);
 static_assert(static_cast<int>(InputKind::needle) == ATTNSCOPE_INPUT_NEEDLE);
 
+template <typename Number, typename Element>
+void read_array(const Element* numbers, Index count, std::vector<Number>& to) {
+  if (numbers != nullptr) to.assign(numbers, numbers + count);
+}
+
+/// The lists of a mask whose tiles are given one byte each. The grid of tiles is compared with the
+/// problem's later.
+std::optional<Error> read_block_mask(const attnscope_problem& known, AttentionProblem& problem) {
+  if (known.block_mask == nullptr) return std::nullopt;
+  const Tiling tiling{known.block_mask_tile_rows, known.block_mask_tile_cols};
+  const Index Tr = known.block_mask_rows;
+  const Index Tc = known.block_mask_cols;
+  for (const Index extent : {tiling.Br, tiling.Bc, Tr, Tc}) {
+    if (extent >= 1 && extent <= kMaxSequenceLength) continue;
+    return invalid_request(
+        fmt::format("the block mask has {} x {} tiles of {} x {}; each number must lie between 1 "
+                    "and {}",
+                    Tr, Tc, tiling.Br, tiling.Bc, kMaxSequenceLength));
+  }
+  std::vector<Index> row_offsets{0};
+  std::vector<std::int32_t> columns;
+  for (Index i = 0; i < Tr; ++i) {
+    const std::span row(known.block_mask + i * Tc, static_cast<std::size_t>(Tc));
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      if (row[j] != 0) columns.push_back(static_cast<std::int32_t>(j));
+    }
+    row_offsets.push_back(static_cast<Index>(columns.size()));
+  }
+  problem.block_mask = std::make_shared<const BlockMask>(
+      tiling, Tc, std::move(row_offsets), std::move(columns),
+      fmt::format("of {} x {} tiles of {} x {}", Tr, Tc, tiling.Br, tiling.Bc));
+  return std::nullopt;
+}
+
+/// Score function, key lengths, packing and block mask of a problem whose sizes are valid.
+std::optional<Error> read_extras(const attnscope_problem& known, AttentionProblem& problem) {
+  if (known.soft_cap != 0.0) problem.score.soft_cap = known.soft_cap;
+  read_array(known.alibi_slopes, problem.heads, problem.score.alibi_slopes);
+  problem.score.dropout = {.probability = known.dropout_probability,
+                           .seed = known.dropout_seed,
+                           .first_batch = known.dropout_first_batch,
+                           .first_head = known.dropout_first_head};
+  read_array(known.key_lengths, problem.batch, problem.key_lengths);
+  const bool packed = known.cu_seqlens_q != nullptr || known.cu_seqlens_k != nullptr;
+  if (packed && (known.sequences < 1 || known.sequences > kMaxSequenceLength)) {
+    return invalid_request(fmt::format("sequences is {}; packed sequences must be between 1 and {}",
+                                       known.sequences, kMaxSequenceLength));
+  }
+  read_array(known.cu_seqlens_q, known.sequences + 1, problem.cu_seqlens_q);
+  read_array(known.cu_seqlens_k, known.sequences + 1, problem.cu_seqlens_k);
+  return read_block_mask(known, problem);
+}
+
 Result<AttentionProblem> read_problem(const attnscope_problem* given) {
   attnscope_problem known{};
   if (auto error = read_struct(given, known, "problem")) return *error;
@@ -47,6 +104,8 @@ Result<AttentionProblem> read_problem(const attnscope_problem* given) {
                              problem.mask.alignment)) {
     return *error;
   }
+  if (const auto reason = validate(problem)) return invalid_request(*reason);
+  if (auto error = read_extras(known, problem)) return *error;
   if (const auto reason = validate(problem)) return invalid_request(*reason);
   return problem;
 }
@@ -73,6 +132,7 @@ Result<KernelRequest> read_request(const attnscope_problem* problem,
         fmt::format("no kernel is called \"{}\"; there are {}", known.name, names));
   }
   if (auto error = read_enum(known.carry, Carry::fp32, "carry", request.carry)) return *error;
+  request.deterministic = known.deterministic != 0;
   if (known.block_rows != 0 || known.block_cols != 0) {
     request.tiling = Tiling{known.block_rows, known.block_cols};
     if (const auto reason = validate(*request.tiling)) return invalid_request(*reason);

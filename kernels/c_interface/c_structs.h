@@ -24,6 +24,12 @@ template <>
 inline constexpr std::size_t kFirstBytes<attnscope_measurement> = offsetof(attnscope_measurement,
                                                                            gradient_rows_checked);
 
+template <>
+inline constexpr std::size_t kFirstBytes<attnscope_problem> = offsetof(attnscope_problem, soft_cap);
+template <>
+inline constexpr std::size_t kFirstBytes<attnscope_kernel> = offsetof(attnscope_kernel,
+                                                                      deterministic);
+
 /// Nothing when the caller's struct holds at least the fields that there were at first.
 template <typename Struct>
 std::optional<Error> check_output_struct(const Struct* given, const char* name) {
@@ -33,13 +39,14 @@ std::optional<Error> check_output_struct(const Struct* given, const char* name) 
                                      given->struct_size, sizeof(Struct)));
 }
 
-/// Copies a caller's struct. A longer one is from a newer caller: what lies beyond the known fields
+/// Copies a caller's struct into `known`, which holds zeros: what a shorter one lacks is unused. A
+/// longer one is from a newer caller: what lies beyond the known fields
 /// must be zero, since it cannot be honoured.
 template <typename Struct>
 std::optional<Error> read_struct(const Struct* given, Struct& known, const char* name) {
   if (auto error = check_output_struct(given, name)) return error;
-  static_assert(kFirstBytes<Struct> == sizeof(Struct));  // a shorter one would need its defaults
-  std::memcpy(&known, given, sizeof(Struct));
+  std::memcpy(&known, given, std::min<std::size_t>(given->struct_size, sizeof(Struct)));
+  if (given->struct_size <= sizeof(Struct)) return std::nullopt;
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   const bool extra = std::any_of(bytes + sizeof(Struct), bytes + given->struct_size,
                                  [](unsigned char byte) { return byte != 0; });

@@ -9,6 +9,7 @@
 
 #include "kernels/attnscope_kernels.h"
 #include "kernels/catalog.h"
+#include "kernels/client/c_requests.h"
 #include "reference/check.h"
 
 namespace attnscope {
@@ -62,46 +63,6 @@ Error error_of(attnscope_status status, const char* message) {
     default:
       return failed(message);
   }
-}
-
-attnscope_problem c_problem(const AttentionProblem& problem) {
-  attnscope_problem c{};
-  c.struct_size = sizeof c;
-  c.dtype = static_cast<std::int32_t>(problem.dtype);
-  c.batch = problem.batch;
-  c.heads = problem.heads;
-  c.kv_heads = problem.kv_heads;
-  c.seq_len = problem.N;
-  c.kv_len = problem.N_kv;
-  c.head_dim = problem.d;
-  c.mask_left = problem.mask.left;
-  c.mask_right = problem.mask.right;
-  c.mask_alignment = static_cast<std::int32_t>(problem.mask.alignment);
-  return c;
-}
-
-attnscope_kernel c_kernel(const KernelChoice& choice) {
-  attnscope_kernel c{};
-  c.struct_size = sizeof c;
-  c.carry = static_cast<std::int32_t>(choice.carry);
-  c.name = choice.kernel.c_str();
-  if (choice.tiling) {
-    c.block_rows = choice.tiling->Br;
-    c.block_cols = choice.tiling->Bc;
-  }
-  return c;
-}
-
-attnscope_protocol c_protocol(const Protocol& protocol) {
-  attnscope_protocol c{};
-  c.struct_size = sizeof c;
-  c.warm_ups = protocol.warm_ups;
-  c.repeats = protocol.repeats;
-  c.cache = static_cast<std::int32_t>(protocol.cache);
-  c.counters = protocol.counters ? 1 : 0;
-  c.checked_rows = protocol.checked_rows;
-  c.time_budget_s = protocol.time_budget_s;
-  return c;
 }
 
 std::optional<double> if_known(double value) {
@@ -267,11 +228,11 @@ Result<RunResult> KernelLibrary::run_forward(const AttentionProblem& problem,
   check_sizes(problem, inputs);
   RunResult result{HeadTensor(B, H, N, problem.d), HeadTensor(B, H, N, 1)};
 
-  const attnscope_problem c_problem_value = c_problem(problem);
+  const CProblem c_problem(problem);
   const attnscope_kernel c_kernel_value = c_kernel(choice);
   attnscope_forward_host forward{};
   forward.struct_size = sizeof forward;
-  forward.problem = &c_problem_value;
+  forward.problem = &c_problem.value();
   forward.kernel = &c_kernel_value;
   forward.q = inputs.Q.data.data();
   forward.k = inputs.K.data.data();
@@ -293,11 +254,11 @@ Result<GradientRun> KernelLibrary::run_backward(const AttentionProblem& problem,
   const HeadTensor keys(problem.batch, problem.kv_heads, problem.N_kv, problem.d);
   GradientRun result{.gradients = {queries, keys, keys}};
 
-  const attnscope_problem c_problem_value = c_problem(problem);
+  const CProblem c_problem(problem);
   const attnscope_kernel c_kernel_value = c_kernel(choice);
   attnscope_backward_host backward{};
   backward.struct_size = sizeof backward;
-  backward.problem = &c_problem_value;
+  backward.problem = &c_problem.value();
   backward.kernel = &c_kernel_value;
   backward.q = inputs.Q.data.data();
   backward.k = inputs.K.data.data();
@@ -318,13 +279,13 @@ Result<std::pair<Measurement, Tiling>> KernelLibrary::measure(const AttentionPro
                                                               const Protocol& protocol,
                                                               const CallPass& call_pass) {
   ATTNSCOPE_CHECK(choice.pass == PassKind::both, ==, false);
-  const attnscope_problem c_problem_value = c_problem(problem);
+  const CProblem c_problem(problem);
   const attnscope_kernel c_kernel_value = c_kernel(choice);
   const attnscope_protocol c_protocol_value = c_protocol(protocol);
   attnscope_measurement measurement{};
   measurement.struct_size = sizeof measurement;
   const attnscope_status status =
-      call_pass(&c_problem_value, &c_kernel_value, &c_protocol_value, &measurement);
+      call_pass(&c_problem.value(), &c_kernel_value, &c_protocol_value, &measurement);
   if (status != ATTNSCOPE_OK) return error_of(status, functions_->last_message());
   return std::pair{measurement_of(measurement),
                    Tiling{measurement.block_rows, measurement.block_cols}};

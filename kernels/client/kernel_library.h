@@ -24,6 +24,7 @@ struct KernelChoice {
   std::optional<Tiling> tiling;  ///< nothing: the kernel's default
   Carry carry = Carry::problem;
   PassKind pass = PassKind::forward;  ///< forward or backward; the tiling is this pass's
+  bool deterministic = false;         ///< backward: dQ is the same to the bit on every run
 };
 
 /// The row of a run before it is measured: its algorithm and tiling are those of the catalog.

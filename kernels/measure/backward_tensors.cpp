@@ -7,7 +7,8 @@ namespace attnscope::kernels {
 
 Result<BackwardTensors> BackwardTensors::allocate(const KernelRequest& request) {
   const AttentionProblem& problem = request.problem;
-  if (auto error = supports_backward(*request.kernel, problem, request.tiling, request.carry))
+  if (auto error = supports_backward(*request.kernel, problem, request.tiling, request.carry,
+                                     request.deterministic))
     return *error;
   KernelRequest forward_request = request;
   forward_request.tiling = std::nullopt;
@@ -63,6 +64,7 @@ Pass BackwardTensors::pass(const Stream& stream) const {
   BackwardArguments arguments;
   arguments.problem = p;
   arguments.tiling = request_.tiling;
+  arguments.deterministic = request_.deterministic;
   arguments.Q = forward.Q;
   arguments.K = forward.K;
   arguments.V = forward.V;

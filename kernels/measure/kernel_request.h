@@ -12,6 +12,7 @@ struct KernelRequest {
   const KernelInfo* kernel = nullptr;
   std::optional<Tiling> tiling;  ///< nothing: the kernel's default
   Carry carry = Carry::problem;
+  bool deterministic = false;  ///< backward: dQ is the same to the bit on every run
 };
 
 }  // namespace attnscope::kernels

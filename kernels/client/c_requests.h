@@ -1,0 +1,33 @@
+/// What a program asks for as structs of the C interface. Internal to the client, and its tests.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/attnscope_kernels.h"
+#include "kernels/client/kernel_library.h"
+
+namespace attnscope {
+
+/// A problem. What the struct points to belongs to this and to the problem, which must outlive it.
+class CProblem {
+ public:
+  explicit CProblem(const AttentionProblem& problem);
+  explicit CProblem(AttentionProblem&&) = delete;
+  CProblem(const CProblem&) = delete;
+  CProblem& operator=(const CProblem&) = delete;
+
+  const attnscope_problem& value() const { return value_; }
+
+ private:
+  void set_block_mask(const BlockMask& mask);
+
+  attnscope_problem value_{};
+  std::vector<std::uint8_t> block_mask_;  ///< a byte a tile
+};
+
+/// Points into the choice.
+attnscope_kernel c_kernel(const KernelChoice& choice);
+attnscope_protocol c_protocol(const Protocol& protocol);
+
+}  // namespace attnscope

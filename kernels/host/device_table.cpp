@@ -1,0 +1,53 @@
+#include "kernels/host/device_table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <vector>
+
+#include "kernels/host/device_buffer.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+constexpr std::size_t kMostTables = 64;
+
+struct Table {
+  int device = 0;
+  std::vector<std::byte> content;
+  DeviceBuffer buffer;
+
+  bool holds(int other_device, const void* data, std::size_t bytes) const {
+    return device == other_device && content.size() == bytes &&
+           std::memcmp(content.data(), data, bytes) == 0;
+  }
+};
+
+}  // namespace
+
+const void* device_table(const void* data, std::size_t bytes) {
+  // Most recent first. Never destroyed: at the end of the process CUDA may be gone already
+  static std::mutex mutex;
+  static auto& tables = *new std::list<Table>;
+  const std::scoped_lock lock(mutex);
+  int device = 0;
+  ATTNSCOPE_CUDA(cudaGetDevice(&device));
+  const auto found = std::find_if(tables.begin(), tables.end(), [&](const Table& table) {
+    return table.holds(device, data, bytes);
+  });
+  if (found != tables.end()) {
+    tables.splice(tables.begin(), tables, found);
+    return tables.front().buffer.data_dev();
+  }
+
+  Table table{device, std::vector<std::byte>(bytes), DeviceBuffer(bytes)};
+  std::memcpy(table.content.data(), data, bytes);
+  table.buffer.copy_from_host(data);
+  tables.push_front(std::move(table));
+  if (tables.size() > kMostTables) tables.pop_back();
+  return tables.front().buffer.data_dev();
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,131 @@
+#include "kernels/c_interface/c_structs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/client/c_requests.h"
+#include "reference/block_mask.h"
+
+namespace attnscope::kernels {
+namespace {
+
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+
+/// The problem as it arrives on the other side of the C interface.
+Result<KernelRequest> there(const AttentionProblem& problem,
+                            const KernelChoice& choice = {"flash2"}) {
+  const CProblem c(problem);
+  const attnscope_kernel kernel = c_kernel(choice);
+  return read_request(&c.value(), &kernel);
+}
+
+AttentionProblem scored_problem() {
+  AttentionProblem problem;
+  problem.batch = 2;
+  problem.heads = 4;
+  problem.kv_heads = 2;
+  problem.N = 100;
+  problem.N_kv = 120;
+  problem.mask = Mask::window(30, 5);
+  problem.mask.alignment = Mask::Alignment::top_left;
+  problem.score.soft_cap = 30.0;
+  problem.score.alibi_slopes = {0.5, 0.25, 0.125, 0.0625};
+  problem.score.dropout = {.probability = 0.17, .seed = 99, .first_batch = 3, .first_head = 5};
+  problem.key_lengths = {120, 7};
+  return problem;
+}
+
+TEST(CStructs, EveryPartOfAProblemArrives) {
+  const AttentionProblem problem = scored_problem();
+  const auto request = there(problem);
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request.value().problem, problem);
+}
+
+TEST(CStructs, PackedSequencesArrive) {
+  AttentionProblem problem;
+  problem.N = 10;
+  problem.N_kv = 12;
+  problem.cu_seqlens_q = {0, 3, 3, 10};
+  problem.cu_seqlens_k = {0, 5, 6, 12};
+  const auto request = there(problem);
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request.value().problem, problem);
+}
+
+TEST(CStructs, ABlockMaskArrivesTileByTile) {
+  AttentionProblem problem;
+  problem.N = 100;
+  problem.N_kv = 130;
+  problem.block_mask =
+      std::make_shared<const BlockMask>(Tiling{64, 32}, 5, std::vector<Index>{0, 2, 5},
+                                        std::vector<std::int32_t>{0, 3, 1, 2, 4}, "by hand");
+  const auto request = there(problem);
+  ASSERT_TRUE(request) << request.error().message;
+  const BlockMask& mask = *request.value().problem.block_mask;
+  EXPECT_EQ(mask.tiling(), problem.block_mask->tiling());
+  EXPECT_THAT(mask.row_offsets(), ElementsAreArray(problem.block_mask->row_offsets()));
+  EXPECT_THAT(mask.columns(), ElementsAreArray(problem.block_mask->columns()));
+  EXPECT_THAT(mask.rows(), ElementsAreArray(problem.block_mask->rows()));
+}
+
+TEST(CStructs, TheKernelsChoicesArrive) {
+  const KernelChoice choice{
+      .kernel = "flash1", .tiling = Tiling{32, 64}, .carry = Carry::fp32, .deterministic = true};
+  const auto request = there(AttentionProblem{}, choice);
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request.value().kernel->name, "flash1");
+  EXPECT_EQ(request.value().tiling, (Tiling{32, 64}));
+  EXPECT_EQ(request.value().carry, Carry::fp32);
+  EXPECT_TRUE(request.value().deterministic);
+}
+
+TEST(CStructs, AnOlderCallersShorterStructsUseNothingNew) {
+  const AttentionProblem scored = scored_problem();
+  const CProblem c(scored);
+  attnscope_problem problem = c.value();
+  problem.struct_size = offsetof(attnscope_problem, soft_cap);
+  attnscope_kernel kernel = c_kernel({.kernel = "flash2", .deterministic = true});
+  kernel.struct_size = offsetof(attnscope_kernel, deterministic);
+  const auto request = read_request(&problem, &kernel);
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_TRUE(request.value().problem.score.is_plain());
+  EXPECT_FALSE(request.value().problem.has_key_lengths());
+  EXPECT_FALSE(request.value().deterministic);
+}
+
+std::string refusal(const attnscope_problem& problem) {
+  const attnscope_kernel kernel = c_kernel({"flash2"});
+  const auto request = read_request(&problem, &kernel);
+  return request ? "accepted" : request.error().message;
+}
+
+TEST(CStructs, BadPartsOfAProblemAreRefusedInOneLine) {
+  const AttentionProblem scored = scored_problem();
+  const CProblem c(scored);
+  attnscope_problem problem = c.value();
+  problem.soft_cap = -1.0;
+  EXPECT_THAT(refusal(problem), HasSubstr("softcap is -1"));
+  problem = c.value();
+  problem.dropout_probability = 1.0;
+  EXPECT_THAT(refusal(problem), HasSubstr("dropout is 1"));
+  problem = c.value();
+  const std::int64_t lengths[] = {5, 121};
+  problem.key_lengths = lengths;
+  EXPECT_THAT(refusal(problem), HasSubstr("key-lengths has 121"));
+  problem = c.value();
+  problem.cu_seqlens_q = lengths;
+  EXPECT_THAT(refusal(problem), HasSubstr("sequences is 0"));
+  problem = c.value();
+  const std::uint8_t tiles[] = {1, 0};
+  problem.block_mask = tiles;
+  problem.block_mask_rows = 1;
+  problem.block_mask_cols = 2;
+  EXPECT_THAT(refusal(problem), HasSubstr("tiles of 0 x 0"));
+  problem.block_mask_tile_rows = problem.block_mask_tile_cols = 64;
+  EXPECT_THAT(refusal(problem), HasSubstr("has 1 x 2 tiles"));
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
