@@ -88,7 +88,8 @@ void App::take_published() {
     pending_.reset();
     refused.reset();
     const AttentionProblem& problem = view.choice.problem;
-    view.query_row = std::clamp<Index>(view.query_row, 0, problem.N - 1);
+    const Index rows = published_->snapshot->run->problem.N;  // of a group, where heads are packed
+    view.query_row = std::clamp<Index>(view.query_row, 0, rows - 1);
     view.O_column = std::clamp<Index>(view.O_column, 0, problem.d - 1);
     view.step = clamp_step(*published_->snapshot->run, view.step);
   }
@@ -154,6 +155,11 @@ void App::execute(const Command& command) {
                    view.playing = false;
                    player_.restart();
                    view.step = run ? clamp_step(*run, seek.step) : seek.step;
+                 },
+                 [&](const SeekToEnd&) {
+                   view.playing = false;
+                   player_.restart();
+                   if (run) view.step = run->step_count - 1;
                  },
                  [&](const StepBy& by) {
                    view.playing = false;

@@ -67,8 +67,9 @@ void App::step_race(const Command& command) {
   if (const auto* seek = std::get_if<SeekTick>(&command)) {
     move_to(seek->tick);
   } else if (const auto* to = std::get_if<SeekTo>(&command)) {
-    const bool to_end = to->step >= published_->snapshot->run->step_count;
-    move_to(to_end ? course_->last_tick() : course_->tick_of(RaceCourse::chosen, to->step));
+    move_to(course_->tick_of(RaceCourse::chosen, to->step));
+  } else if (std::holds_alternative<SeekToEnd>(command)) {
+    move_to(course_->last_tick());
   } else if (const auto* by = std::get_if<StepBy>(&command)) {
     const Index ticks = by->granularity == Granularity::outer_loop ? kTicksOfATurn : 1;
     move_to(view.race_tick + ticks * by->count);

@@ -52,6 +52,20 @@ Choice with_consequences(const Choice& before, Choice after) {
     after.block_mask.reset();
     after.skip_unused_kv = false;
   }
+  if (algorithm == nullptr || !algorithm->splits_keys) {
+    after.splits = 0;
+    after.separate_heads = false;
+  }
+  if (before.algorithm != after.algorithm) {
+    if (after.algorithm != "standard") {
+      after.variant.fusion = Fusion::rows;
+      after.variant.checkpoint = false;
+    }
+    if (after.algorithm != "flash1") {
+      after.variant.skip_first_reads = false;
+      after.variant.d_once = false;
+    }
+  }
   return after;
 }
 

@@ -8,7 +8,8 @@
 namespace attnscope::app {
 
 /// `after` with its standard ALiBi slopes made for its heads, key lengths and packed sequences in
-/// the proportions that they had, a block mask where the algorithm takes one and none elsewhere.
+/// the proportions that they had, a block mask where the algorithm takes one and none elsewhere;
+/// splits and variants go with the algorithm that has them.
 Choice with_consequences(const Choice& before, Choice after);
 
 /// Ends of `parts` sequences of unequal length packed into `size`: 0, ..., size.

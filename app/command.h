@@ -16,6 +16,7 @@ namespace attnscope::app {
 struct SeekTo {
   Index step = 0;
 };
+struct SeekToEnd {};
 /// Moves the playhead by `count` operations, tiles or turns of the outer loop; negative goes back.
 struct StepBy {
   Granularity granularity = Granularity::op;
@@ -61,8 +62,8 @@ struct ShowNotice {
 struct Quit {};
 
 using Command =
-    std::variant<SeekTo, StepBy, TogglePlay, Choose, RunOnGpu, CancelWork, CopyText, SavePicture,
-                 SeekTick, ChooseRace, OpenScene, SaveScene, ShowNotice, Quit>;
+    std::variant<SeekTo, SeekToEnd, StepBy, TogglePlay, Choose, RunOnGpu, CancelWork, CopyText,
+                 SavePicture, SeekTick, ChooseRace, OpenScene, SaveScene, ShowNotice, Quit>;
 
 /// Collects the commands of one frame.
 class CommandSink {

@@ -1,10 +1,13 @@
 #include "app/gpu_runner.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <memory>
 #include <utility>
 
 #include "app/own_inputs.h"
+#include "app/step_simulator.h"
 #include "kernels/catalog.h"
 #include "kernels/client/kernel_library.h"
 
@@ -20,6 +23,27 @@ KernelChoice kernel_of(const Choice& choice) {
   return kernel;
 }
 
+/// Why the kernel is not the twin of what the screen shows; nothing when it is.
+std::optional<Error> other_than_kernel(const Choice& choice) {
+  if (choice.pass == to_string(PassKind::both)) {
+    return invalid_request("a kernel is measured one pass at a time: forward or backward");
+  }
+  if (choice.splits > 0) {
+    return invalid_request(fmt::format(
+        "the kernel cuts the keys by its own rule, not into {} splits; choose splits: by rule",
+        choice.splits));
+  }
+  if (packs_groups(choice)) {
+    return invalid_request(
+        "the kernel gives every query head its own thread blocks; choose group: separate heads");
+  }
+  if (const std::string variant = to_string(choice.variant); !variant.empty()) {
+    return invalid_request(fmt::format("no kernel is {} with {}; choose the algorithm as it is",
+                                       choice.algorithm, variant));
+  }
+  return std::nullopt;
+}
+
 /// The row that measuring the choice gives; an error is a row, too.
 MeasuredRun measure(KernelLibrary& library, const Choice& choice) {
   const Protocol protocol;
@@ -31,10 +55,7 @@ MeasuredRun measure(KernelLibrary& library, const Choice& choice) {
     return row;
   };
   const auto row = [&]() -> RecordingRow {
-    if (choice.pass == to_string(PassKind::both)) {
-      return refused(
-          invalid_request("a kernel is measured one pass at a time: forward or backward"));
-    }
+    if (auto error = other_than_kernel(choice)) return refused(std::move(*error));
     const Result<std::optional<AttentionInputs>> own = read_own_inputs(choice);
     if (!own) return refused(own.error());
     if (own.value()) return library.record_own(choice.problem, kernel, *own.value(), protocol);

@@ -37,6 +37,23 @@ Index non_negative(const JsonObject& object, std::string_view key) {
       fmt::format("{}: {} is negative; use 0 or more", object.path_of(key), value));
 }
 
+ScheduleVariant variant_from(const JsonObject& object) {
+  ScheduleVariant variant;
+  variant.fusion =
+      named(object, "fusion", Fusion::rows, parse_fusion, "separate, figure2, pairs or rows");
+  variant.checkpoint = object.boolean_or("checkpoint", false);
+  variant.skip_first_reads = object.boolean_or("skip_first_reads", false);
+  variant.d_once = object.boolean_or("d_once", false);
+  return variant;
+}
+
+json variant_to_json(const ScheduleVariant& variant) {
+  return {{"fusion", to_string(variant.fusion)},
+          {"checkpoint", variant.checkpoint},
+          {"skip_first_reads", variant.skip_first_reads},
+          {"d_once", variant.d_once}};
+}
+
 /// Files are named relative to the scene's folder, or absolutely.
 void read_choice(const JsonObject& root, const std::filesystem::path& folder, Choice& choice) {
   choice.problem = problem_from_json(root.object("problem"));
@@ -50,12 +67,16 @@ void read_choice(const JsonObject& root, const std::filesystem::path& folder, Ch
     if (!pattern) throw JsonFieldError(root.path_of("block_mask") + ": " + pattern.error().message);
     choice.block_mask = pattern.value();
   }
-  if (root.has("skip_unused_kv")) choice.skip_unused_kv = root.boolean("skip_unused_kv");
+  choice.skip_unused_kv = root.boolean_or("skip_unused_kv", false);
+  choice.splits = non_negative(root, "splits");
+  choice.separate_heads = root.boolean_or("separate_heads", false);
+  choice.sram_bytes = non_negative(root, "sram_bytes");
+  if (root.has("variant")) choice.variant = variant_from(root.object("variant"));
   if (root.has("inputs")) {
     const JsonObject inputs = root.object("inputs");
     choice.inputs.kind =
         named(inputs, "kind", InputKind::gaussian, parse_input_kind, "gaussian, outlier or needle");
-    choice.inputs.seed = static_cast<std::uint64_t>(non_negative(inputs, "seed"));
+    choice.inputs.seed = inputs.unsigned_or("seed", 0);
     choice.files = from_folder({inputs.string_or("q", ""), inputs.string_or("k", ""),
                                 inputs.string_or("v", ""), inputs.string_or("do", "")},
                                folder);
@@ -84,7 +105,15 @@ void read_view(const JsonObject& root, ViewState& view) {
     const JsonObject looks = root.object("view");
     view.query_row = non_negative(looks, "query_row");
     view.head = non_negative(looks, "head");
+    view.O_column = non_negative(looks, "O_column");
     view.theme = named(looks, "theme", ThemeName::dark, parse_theme, "dark, light or contrast");
+    view.presenter = looks.boolean_or("presenter", false);
+    view.explain_tab = named(looks, "explain", ExplainTab::pseudo_code, parse_explain_tab,
+                             "pseudo_code or cuda_source");
+    view.ledger_scope =
+        named(looks, "ledger", LedgerScope::so_far, parse_ledger_scope, "so_far or whole_pass");
+    view.chart_quantity =
+        named(looks, "charts", ChartQuantity::bytes, parse_chart_quantity, "bytes, time or memory");
   }
 }
 
@@ -141,8 +170,15 @@ std::string scene_text(const Scene& scene) {
   set_optional(document, "block_mask",
                view.choice.block_mask ? std::optional(json(to_string(*view.choice.block_mask)))
                                       : std::nullopt);
-  set_optional(document, "skip_unused_kv",
-               view.choice.skip_unused_kv ? std::optional(json(true)) : std::nullopt);
+  const auto set_if = [&](const char* field, bool set, json value) {
+    set_optional(document, field, set ? std::optional(std::move(value)) : std::nullopt);
+  };
+  set_if("skip_unused_kv", view.choice.skip_unused_kv, true);
+  set_if("splits", view.choice.splits > 0, view.choice.splits);
+  set_if("separate_heads", view.choice.separate_heads, true);
+  set_if("sram_bytes", view.choice.sram_bytes > 0, view.choice.sram_bytes);
+  set_if("variant", !(view.choice.variant == ScheduleVariant{}),
+         variant_to_json(view.choice.variant));
   set_optional(document, "race",
                view.race ? std::optional(json{{"against", view.race->rival},
                                               {"clock", to_string(view.race->clock)},
@@ -161,8 +197,14 @@ std::string scene_text(const Scene& scene) {
   }
   document["playhead"].update(json{
       {"step", view.step}, {"granularity", to_string(view.granularity)}, {"speed", view.speed}});
-  document["view"].update(
-      json{{"query_row", view.query_row}, {"head", view.head}, {"theme", to_string(view.theme)}});
+  document["view"].update(json{{"query_row", view.query_row},
+                               {"O_column", view.O_column},
+                               {"head", view.head},
+                               {"theme", to_string(view.theme)},
+                               {"presenter", view.presenter},
+                               {"explain", to_string(view.explain_tab)},
+                               {"ledger", to_string(view.ledger_scope)},
+                               {"charts", to_string(view.chart_quantity)}});
   return document.dump(2) + "\n";
 }
 

@@ -8,19 +8,39 @@
 #include "app/own_inputs.h"
 #include "app/screen_words.h"
 #include "sim/block_mask_request.h"
+#include "sim/packed_groups.h"
+#include "sim/schedule/catalog.h"
 
 namespace attnscope::app {
 
-Result<SimulationRequest> simulation_of(const Choice& choice) {
+Result<GpuDescription> gpu_of(const Choice& choice) {
   Result<GpuDescription> gpu = load_gpu(choice.gpu);
+  if (!gpu || choice.sram_bytes == 0) return gpu;
+  GpuDescription& device = gpu.value();
+  device.shared_bytes_per_block = choice.sram_bytes;
+  device.shared_bytes_per_sm = std::max(device.shared_bytes_per_sm, choice.sram_bytes);
+  device.provenance["shared_bytes_per_block"] = {"bytes", "chosen on the screen", "high", ""};
+  return gpu;
+}
+
+bool packs_groups(const Choice& choice) {
+  const Algorithm* algorithm = find_algorithm(choice.algorithm);
+  return algorithm != nullptr && algorithm->splits_keys && !choice.separate_heads &&
+         can_pack_groups(choice.problem);
+}
+
+Result<SimulationRequest> simulation_of(const Choice& choice) {
+  Result<GpuDescription> gpu = gpu_of(choice);
   if (!gpu) return gpu.error();
   SimulationRequest request;
-  request.problem = choice.problem;
+  request.problem = packs_groups(choice) ? with_packed_groups(choice.problem) : choice.problem;
   request.algorithm = choice.algorithm;
   request.pass = parse_pass(choice.pass).value_or(PassKind::forward);
   request.tiling = choice.tiling;
   request.carry = choice.carry;
   request.skip_unused_kv = choice.skip_unused_kv;
+  request.splits = choice.splits;
+  request.variant = choice.variant;
   request.gpu = std::move(gpu.value());
   if (choice.block_mask) return with_block_mask(std::move(request), *choice.block_mask);
   return request;
@@ -75,22 +95,45 @@ std::optional<Error> check_choice(const Choice& choice) {
   return error;
 }
 
+namespace {
+
+/// What to step through: the head that was asked for, or the group that it is packed into.
+Result<SteppedRequest> stepped_of(const Request& request) {
+  const Choice& choice = request.choice;
+  Result<SimulationRequest> simulation = simulation_of(choice);
+  if (!simulation) return simulation.error();
+  Result<std::optional<AttentionInputs>> own = read_own_inputs(choice);
+  if (!own) return own.error();
+  SteppedRequest stepped;
+  stepped.simulation = std::move(simulation.value());
+  stepped.inputs = choice.inputs;
+  stepped.given_inputs = std::move(own).value();
+  stepped.batch = request.head / choice.problem.heads;
+  stepped.head = request.head % choice.problem.heads;
+  if (!packs_groups(choice)) return stepped;
+
+  // Inputs are drawn for the heads as they are, and packed
+  const AttentionProblem& packed = stepped.simulation.problem;
+  stepped.head = choice.problem.kv_head_of(stepped.head);
+  const bool drawn = !stepped.given_inputs && packed.N * packed.N_kv <= kMaxShownScores;
+  if (drawn) stepped.given_inputs = make_inputs(choice.problem, choice.inputs);
+  if (stepped.given_inputs) {
+    stepped.given_inputs = with_packed_groups(choice.problem, std::move(*stepped.given_inputs));
+  }
+  return stepped;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request& request,
                                                                   WorkControl& control) {
   if (!run_ || !(choice_ == request.choice) || head_ != request.head) {
     if (const auto error = check_choice(request.choice)) return *error;
-    Result<SimulationRequest> simulation = simulation_of(request.choice);
-    if (!simulation) return simulation.error();
-    SteppedRequest stepped;
-    stepped.simulation = std::move(simulation.value());
-    stepped.inputs = request.choice.inputs;
-    Result<std::optional<AttentionInputs>> own = read_own_inputs(request.choice);
-    if (!own) return translated(own.error());
-    stepped.given_inputs = std::move(own).value();
-    stepped.batch = request.head / request.choice.problem.heads;
-    stepped.head = request.head % request.choice.problem.heads;
+    Result<SteppedRequest> stepped = stepped_of(request);
+    if (!stepped) return translated(stepped.error());
     Result<std::unique_ptr<SteppedRun>> created = SteppedRun::create(
-        stepped, [&](double fraction) { control.set_progress(fraction); }, &control.cancel_flag());
+        stepped.value(), [&](double fraction) { control.set_progress(fraction); },
+        &control.cancel_flag());
     if (!created) return translated(created.error());
     run_ = std::move(created.value());
     choice_ = request.choice;

@@ -22,6 +22,12 @@ class StepSimulator {
   Index head_ = 0;
 };
 
+/// The chosen GPU, with the chosen size of its shared memory; invalid_request when it is unknown.
+Result<GpuDescription> gpu_of(const Choice& choice);
+
+/// The query heads of a group are the rows of one tile.
+bool packs_groups(const Choice& choice);
+
 /// The request to the model for a choice; invalid_request when its GPU is unknown.
 Result<SimulationRequest> simulation_of(const Choice& choice);
 

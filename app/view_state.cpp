@@ -1,6 +1,21 @@
 #include "app/view_state.h"
 
+#include <initializer_list>
+
 namespace attnscope::app {
+
+namespace {
+
+/// The one of these that has the name.
+template <typename Enum>
+std::optional<Enum> named(std::string_view name, std::initializer_list<Enum> all) {
+  for (const Enum each : all) {
+    if (to_string(each) == name) return each;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::string_view to_string(Granularity granularity) {
   switch (granularity) {
@@ -15,10 +30,7 @@ std::string_view to_string(Granularity granularity) {
 }
 
 std::optional<Granularity> parse_granularity(std::string_view name) {
-  for (Granularity each : {Granularity::op, Granularity::tile, Granularity::outer_loop}) {
-    if (to_string(each) == name) return each;
-  }
-  return std::nullopt;
+  return named(name, {Granularity::op, Granularity::tile, Granularity::outer_loop});
 }
 
 std::string_view to_string(RaceClock clock) {
@@ -26,10 +38,39 @@ std::string_view to_string(RaceClock clock) {
 }
 
 std::optional<RaceClock> parse_race_clock(std::string_view name) {
-  for (RaceClock each : {RaceClock::requested_bytes, RaceClock::tiles}) {
-    if (to_string(each) == name) return each;
+  return named(name, {RaceClock::requested_bytes, RaceClock::tiles});
+}
+
+std::string_view to_string(ExplainTab tab) {
+  return tab == ExplainTab::cuda_source ? "cuda_source" : "pseudo_code";
+}
+
+std::optional<ExplainTab> parse_explain_tab(std::string_view name) {
+  return named(name, {ExplainTab::pseudo_code, ExplainTab::cuda_source});
+}
+
+std::string_view to_string(LedgerScope scope) {
+  return scope == LedgerScope::whole_pass ? "whole_pass" : "so_far";
+}
+
+std::optional<LedgerScope> parse_ledger_scope(std::string_view name) {
+  return named(name, {LedgerScope::so_far, LedgerScope::whole_pass});
+}
+
+std::string_view to_string(ChartQuantity quantity) {
+  switch (quantity) {
+    case ChartQuantity::bytes:
+      return "bytes";
+    case ChartQuantity::time:
+      return "time";
+    case ChartQuantity::memory:
+      return "memory";
   }
-  return std::nullopt;
+  return "bytes";
+}
+
+std::optional<ChartQuantity> parse_chart_quantity(std::string_view name) {
+  return named(name, {ChartQuantity::bytes, ChartQuantity::time, ChartQuantity::memory});
 }
 
 }  // namespace attnscope::app

@@ -10,6 +10,7 @@
 #include "app/theme.h"
 #include "reference/block_pattern.h"
 #include "reference/inputs.h"
+#include "sim/ops/schedule_variant.h"
 
 namespace attnscope::app {
 
@@ -38,6 +39,10 @@ struct Choice {
   InputFiles files;
   std::optional<BlockPattern> block_mask;  ///< where the algorithm takes one; over the tiling
   bool skip_unused_kv = false;             ///< of block-sparse attention
+  Index splits = 0;                        ///< split_kv: parts of the keys; 0: what fills the SMs
+  bool separate_heads = false;             ///< split_kv: a query head, not its group, is a tile
+  ScheduleVariant variant;                 ///< of standard and flash1
+  Index sram_bytes = 0;                    ///< shared memory of a thread block; 0: what the GPU has
 
   bool operator==(const Choice&) const = default;
 };
@@ -45,6 +50,13 @@ struct Choice {
 enum class ExplainTab : std::uint8_t { pseudo_code, cuda_source };
 enum class LedgerScope : std::uint8_t { so_far, whole_pass };
 enum class ChartQuantity : std::uint8_t { bytes, time, memory };
+
+std::string_view to_string(ExplainTab tab);
+std::string_view to_string(LedgerScope scope);
+std::string_view to_string(ChartQuantity quantity);
+std::optional<ExplainTab> parse_explain_tab(std::string_view name);
+std::optional<LedgerScope> parse_ledger_scope(std::string_view name);
+std::optional<ChartQuantity> parse_chart_quantity(std::string_view name);
 
 /// Fastest playing, as a multiple of the normal speed.
 inline constexpr double kMaxSpeed = 1024.0;

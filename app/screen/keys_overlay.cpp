@@ -55,7 +55,7 @@ void handle_keys(App& app) {
   if (key_pressed(Key::left, true)) app.commands.push(StepBy{step_size(io), -1});
   if (key_pressed(Key::right, true)) app.commands.push(StepBy{step_size(io), 1});
   if (key_pressed(Key::home)) app.commands.push(SeekTo{-1});
-  if (key_pressed(Key::end)) app.commands.push(SeekTo{kMaxSequenceLength * 1024});
+  if (key_pressed(Key::end)) app.commands.push(SeekToEnd{});
   handle_looks(app, io);
 }
 

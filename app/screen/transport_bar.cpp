@@ -106,8 +106,7 @@ float draw_buttons(const Frame& frame, const Rect& rect) {
   step_button("transport.forward_tile", 66, "tile", ui::Icon::forward, StepBy{Granularity::tile, 1},
               "One tile further (Shift + Right)");
   if (!presenter)
-    step_button("transport.end", 36, "", ui::Icon::to_end, SeekTo{kMaxSequenceLength * 1024},
-                "To the end (End)");
+    step_button("transport.end", 36, "", ui::Icon::to_end, SeekToEnd{}, "To the end (End)");
   return x;
 }
 

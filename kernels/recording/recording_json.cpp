@@ -260,7 +260,7 @@ RecordingRow row_from_json(const JsonObject& object) {
   if (object.has("inputs")) {
     const JsonObject inputs = object.object("inputs");
     row.inputs = inputs.string_or("kind", "gaussian");
-    row.seed = static_cast<std::uint64_t>(inputs.integer_or("seed", 0));
+    row.seed = inputs.unsigned_or("seed", 0);
   }
 
   // A row holds a measurement or the reason why it has none

@@ -192,6 +192,19 @@ Index JsonObject::integer_or(std::string_view key, Index fallback) const {
   return has(key) ? integer(key) : fallback;
 }
 
+std::uint64_t JsonObject::unsigned_or(std::string_view key, std::uint64_t fallback) const {
+  if (!has(key)) return fallback;
+  const json& value = at(key);
+  const bool positive =
+      value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
+  if (!positive) wrong_type(path_of(key), "a whole number from 0 to 2^64 - 1", value);
+  return value.get<std::uint64_t>();
+}
+
+bool JsonObject::boolean_or(std::string_view key, bool fallback) const {
+  return has(key) ? boolean(key) : fallback;
+}
+
 double JsonObject::number_or(std::string_view key, double fallback) const {
   return has(key) ? number(key) : fallback;
 }

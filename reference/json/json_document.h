@@ -55,6 +55,9 @@ class JsonObject {
   std::string string(std::string_view key) const;
 
   Index integer_or(std::string_view key, Index fallback) const;
+  /// Any number that 64 bits hold without a sign: seeds.
+  std::uint64_t unsigned_or(std::string_view key, std::uint64_t fallback) const;
+  bool boolean_or(std::string_view key, bool fallback) const;
   double number_or(std::string_view key, double fallback) const;
   std::string string_or(std::string_view key, std::string fallback) const;
 

@@ -70,10 +70,7 @@ ScoreFunction score_from_json(const JsonObject& object, Index heads) {
   if (object.has("dropout")) {
     const JsonObject dropout = object.object("dropout");
     score.dropout.probability = dropout.number("probability");
-    if (dropout.has("seed")) {
-      if (!dropout.at("seed").is_number_unsigned()) dropout.integer("seed");
-      score.dropout.seed = dropout.at("seed").get<std::uint64_t>();
-    }
+    score.dropout.seed = dropout.unsigned_or("seed", 0);
     score.dropout.first_batch = dropout.integer_or("first_batch", 0);
     score.dropout.first_head = dropout.integer_or("first_head", 0);
   }

@@ -46,6 +46,27 @@ TEST(ChoiceRules, PackedSequencesGrowAndFillTheAxis) {
   EXPECT_EQ(packed_ends(2, 64), (std::vector<Index>{0, 21, 64}));
 }
 
+TEST(ChoiceRules, SplitsAndVariantsGoWithTheirAlgorithm) {
+  Choice before = choice_of(64);
+  before.algorithm = "split_kv";
+  before.splits = 3;
+  before.separate_heads = true;
+  Choice after = before;
+  after.algorithm = "standard";
+  after = with_consequences(before, after);
+  EXPECT_EQ(after.splits, 0);
+  EXPECT_FALSE(after.separate_heads);
+  after.variant.checkpoint = true;
+  Choice flash = after;
+  flash.algorithm = "flash1";
+  flash = with_consequences(after, flash);
+  EXPECT_EQ(flash.variant, ScheduleVariant{});
+  flash.variant.d_once = true;
+  Choice back = flash;
+  back.algorithm = "flash2";
+  EXPECT_EQ(with_consequences(flash, back).variant, ScheduleVariant{});
+}
+
 TEST(ChoiceRules, ABlockMaskComesAndGoesWithTheAlgorithm) {
   const Choice dense = choice_of(64);
   Choice sparse = dense;

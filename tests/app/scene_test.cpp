@@ -97,6 +97,43 @@ TEST(Scene, KeepsABlockMaskScoreFunctionsAndARace) {
   EXPECT_FALSE(third.view.race);
 }
 
+TEST(Scene, KeepsSplitsVariantsSeedsFilesAndWhatThePanelsShow) {
+  Scene scene = parse_scene(kSmall, "small.json").value();
+  ViewState& view = scene.view;
+  view.choice.splits = 3;
+  view.choice.separate_heads = true;
+  view.choice.sram_bytes = 49152;
+  view.choice.variant = {Fusion::pairs, true, true, true};
+  view.choice.inputs = {InputKind::needle, ~std::uint64_t{0}};
+  view.choice.files = {"/a/q.npy", "/a/k.npy", "/a/v.npy", "/a/do.npy"};
+  view.choice.problem.score.dropout = {0.25, ~std::uint64_t{0}};
+  view.choice.problem.cu_seqlens_q = view.choice.problem.cu_seqlens_k = {0, 12, 32};
+  view.query_row = 5;
+  view.O_column = 6;
+  view.head = 0;
+  view.presenter = true;
+  view.explain_tab = ExplainTab::cuda_source;
+  view.ledger_scope = LedgerScope::whole_pass;
+  view.chart_quantity = ChartQuantity::memory;
+  const Result<Scene> read = parse_scene(scene_text(scene), "/b/small.json");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const ViewState& again = read.value().view;
+  EXPECT_EQ(again.choice, view.choice);
+  EXPECT_EQ(again.step, view.step);
+  EXPECT_EQ(again.speed, view.speed);
+  EXPECT_EQ(again.granularity, view.granularity);
+  EXPECT_EQ(again.query_row, 5);
+  EXPECT_EQ(again.O_column, 6);
+  EXPECT_TRUE(again.presenter);
+  EXPECT_EQ(again.theme, view.theme);
+  EXPECT_EQ(again.explain_tab, ExplainTab::cuda_source);
+  EXPECT_EQ(again.ledger_scope, LedgerScope::whole_pass);
+  EXPECT_EQ(again.chart_quantity, ChartQuantity::memory);
+  // The second writing is the first one, to the letter
+  EXPECT_EQ(scene_text(read.value()),
+            scene_text(parse_scene(scene_text(read.value()), "x").value()));
+}
+
 TEST(Scene, RefusesWhatItCannotRead) {
   const std::string small = kSmall;
   EXPECT_THAT(message_of(""), HasSubstr("empty"));
@@ -108,6 +145,12 @@ TEST(Scene, RefusesWhatItCannotRead) {
               HasSubstr("dark, light or contrast"));
   EXPECT_THAT(message_of(replaced(small, "2.5", "-1")), HasSubstr("speed"));
   EXPECT_THAT(message_of(replaced(small, "\"step\": 7", "\"step\": -7")), HasSubstr("step"));
+  EXPECT_THAT(message_of(replaced(small, "\"view\"", "\"splits\": -1, \"view\"")),
+              HasSubstr("splits: -1 is negative"));
+  EXPECT_THAT(message_of(replaced(small, "\"view\"", "\"variant\": {\"fusion\": 1}, \"view\"")),
+              HasSubstr("variant: fusion"));
+  EXPECT_THAT(message_of(replaced(small, "\"view\"", "\"inputs\": {\"seed\": -1}, \"view\"")),
+              HasSubstr("from 0 to 2^64 - 1"));
   EXPECT_THAT(message_of(replaced(small, "\"seq_len\": 32", "\"seq_len\": 0")),
               HasSubstr("problem"));
   EXPECT_THAT(message_of(replaced(small, "\"Br\": 16", "\"Br\": \"16\"")), HasSubstr("Br"));

@@ -1,0 +1,98 @@
+/// "Run on GPU" against a library that stands for one with a GPU: what reaches the kernel.
+#include "app/gpu_runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "app/scene.h"
+#include "reference/npy.h"
+#include "tests/support/temp_dir.h"
+
+namespace attnscope::app {
+namespace {
+
+using testing::HasSubstr;
+
+class GpuRunnerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_ECHO_LIBRARY_FILE, 1);
+    runner_.emplace(std::function<void()>{});
+    ASSERT_TRUE(wait([&] { return runner_->state() != GpuRunner::State::opening; }));
+    ASSERT_EQ(runner_->state(), GpuRunner::State::idle) << runner_->reason();
+  }
+  void TearDown() override { unsetenv("ATTNSCOPE_KERNELS_LIBRARY"); }
+
+  RecordingRow measured(const Choice& choice) {
+    runner_->run(choice);
+    std::vector<MeasuredRun> results;
+    EXPECT_TRUE(wait([&] {
+      results = runner_->take_results();
+      return !results.empty();
+    }));
+    return results.empty() ? RecordingRow{} : results.front().row;
+  }
+
+ private:
+  template <typename Done>
+  bool wait(Done done) {
+    for (int k = 0; k < 5000; ++k) {
+      if (done()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return false;
+  }
+
+  std::optional<GpuRunner> runner_;
+};
+
+TEST_F(GpuRunnerTest, RunsOnTheFilesOfTheScene) {
+  const test::TempDir folder;
+  Choice choice = load_scene("default").value().view.choice;
+  const Index shape[] = {1, 1, choice.problem.N, choice.problem.d};
+  const std::string path = folder.file("q.npy");
+  std::vector<double> Q(static_cast<std::size_t>(choice.problem.N * choice.problem.d), 0.25);
+  ASSERT_FALSE(write_npy(path, shape, Q));
+  choice.files.Q = path;
+  const RecordingRow row = measured(choice);
+  ASSERT_FALSE(row.error) << row.error->message;
+  EXPECT_EQ(row.inputs, "files");
+  EXPECT_EQ(row.measurement->time.min_s, 0.25);  // the echo: Q's first value
+
+  choice.files.Q = folder.file("gone.npy");
+  ASSERT_TRUE(measured(choice).error);
+  EXPECT_THAT(measured(choice).error->message, HasSubstr("gone.npy"));
+}
+
+TEST_F(GpuRunnerTest, RefusesWhatNoKernelIsTheTwinOf) {
+  const auto refusal = [&](const Choice& choice) {
+    const RecordingRow row = measured(choice);
+    EXPECT_TRUE(row.error);
+    return row.error ? row.error->message : "";
+  };
+  const Choice plain = load_scene("default").value().view.choice;
+  EXPECT_FALSE(measured(plain).error);
+  Choice choice = plain;
+  choice.pass = "both";
+  EXPECT_THAT(refusal(choice), HasSubstr("one pass at a time"));
+  choice = plain;
+  choice.algorithm = "split_kv";
+  choice.splits = 3;
+  EXPECT_THAT(refusal(choice), HasSubstr("not into 3 splits"));
+  choice.splits = 0;
+  choice.problem.heads = 4;
+  EXPECT_THAT(refusal(choice), HasSubstr("separate heads"));
+  choice.separate_heads = true;
+  EXPECT_FALSE(measured(choice).error);
+  choice = plain;
+  choice.algorithm = "standard";
+  choice.variant.fusion = Fusion::pairs;
+  EXPECT_THAT(refusal(choice), HasSubstr("fusion pairs"));
+}
+
+}  // namespace
+}  // namespace attnscope::app

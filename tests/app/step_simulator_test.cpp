@@ -1,0 +1,79 @@
+#include "app/step_simulator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/scene.h"
+
+namespace attnscope::app {
+namespace {
+
+/// The last step of the choice's run, of head `head`.
+std::shared_ptr<const Snapshot> last_step(const Choice& choice, Index head) {
+  StepSimulator simulator;
+  WorkControl control;
+  const auto snapshot = simulator({choice, head, Index{1} << 30, 0, 0}, control);
+  EXPECT_TRUE(snapshot.ok()) << snapshot.error().message;
+  return snapshot ? snapshot.value() : nullptr;
+}
+
+Choice grouped_decoding() {
+  Choice choice = load_scene("split-kv").value().view.choice;
+  choice.problem.heads = 4;
+  choice.problem.kv_heads = 2;
+  choice.problem.N = 3;
+  return choice;
+}
+
+TEST(StepSimulator, AGroupOfQueryHeadsIsOneTileWithTheSameRows) {
+  Choice choice = grouped_decoding();
+  const auto packed = last_step(choice, 3);
+  choice.separate_heads = true;
+  const auto second = last_step(choice, 2);
+  const auto third = last_step(choice, 3);
+  ASSERT_TRUE(packed && second && third);
+  EXPECT_EQ(packed->run->problem.N, 6);
+  EXPECT_EQ(packed->run->head, 1);
+  EXPECT_EQ(third->run->problem.N, 3);
+  std::vector<double> apart = second->run->reference_O.values;
+  apart.insert(apart.end(), third->run->reference_O.values.begin(),
+               third->run->reference_O.values.end());
+  EXPECT_THAT(packed->run->reference_O.values,
+              testing::Pointwise(testing::DoubleNear(1e-12), apart));
+}
+
+TEST(StepSimulator, RunsTheSplitsThatWereChosen) {
+  Choice choice = grouped_decoding();
+  for (const Index splits : {1, 3, 16}) {
+    choice.splits = splits;
+    EXPECT_EQ(last_step(choice, 0)->run->totals.splits, splits);
+  }
+  choice.splits = 17;
+  ASSERT_TRUE(check_choice(choice));
+  EXPECT_THAT(check_choice(choice)->message, testing::HasSubstr("at most 16 splits"));
+}
+
+TEST(StepSimulator, VariantsMoveTheirBytes) {
+  Choice choice = load_scene("standard-64").value().view.choice;
+  const auto requested = [&] { return last_step(choice, 0)->run->totals.requested.total(); };
+  const Index rows = requested();
+  choice.variant.fusion = Fusion::separate;
+  EXPECT_GT(requested(), rows);
+  choice = load_scene("flash1-64").value().view.choice;
+  const Index paper = requested();
+  choice.variant.skip_first_reads = true;
+  EXPECT_LT(requested(), paper);
+  choice.variant.checkpoint = true;
+  EXPECT_TRUE(check_choice(choice));
+}
+
+TEST(StepSimulator, ASmallerSharedMemoryRefusesWhatNoLongerFits) {
+  Choice choice = load_scene("default").value().view.choice;
+  EXPECT_FALSE(check_choice(choice));
+  choice.sram_bytes = 1024;
+  ASSERT_TRUE(check_choice(choice));
+  EXPECT_THAT(check_choice(choice)->message, testing::HasSubstr("does not fit"));
+}
+
+}  // namespace
+}  // namespace attnscope::app
