@@ -12,6 +12,8 @@
 
 namespace attnscope::kernels {
 
+struct TraceBuffer;  // kernels/trace/trace_buffer.h
+
 /// A [B, H, rows, d] tensor in device memory; strides in elements, the last axis is contiguous.
 struct TensorView {
   void* data_dev = nullptr;
@@ -41,6 +43,10 @@ struct ForwardArguments {
   /// "combine" of split_kv. May be empty.
   std::function<void(std::string_view launch_name)> before_launch;
   std::function<void(std::string_view launch_name)> after_launch;
+  /// Not null: the pass's main launch is the instrumented build, which records into it. Its tiling
+  /// is one of traced_tilings(), its carry that of the problem; kernels/trace/trace_plan.h sizes
+  /// it.
+  const TraceBuffer* trace = nullptr;
 };
 
 /// Bytes of workspace that the kernel needs for the problem (S and P of `standard`; O, m, l in
@@ -77,6 +83,7 @@ struct BackwardArguments {
   /// heads share a KV head, "sum_heads".
   std::function<void(std::string_view launch_name)> before_launch;
   std::function<void(std::string_view launch_name)> after_launch;
+  const TraceBuffer* trace = nullptr;  ///< as in ForwardArguments
 };
 
 /// Bytes of workspace that the kernel's backward pass needs for the problem (dP of `standard`; D

@@ -6,56 +6,18 @@
 #include <vector>
 
 #include "kernels/attnscope_kernels.h"
+#include "kernels/c_interface/c_session.h"
 #include "kernels/c_interface/c_structs.h"
 #include "kernels/measure/measure_backward.h"
 #include "kernels/measure/measure_forward.h"
-#include "kernels/measure/session.h"
 #include "kernels/recording/build_info.h"
 
 using namespace attnscope;           // NOLINT: this file translates between the two worlds
 using namespace attnscope::kernels;  // NOLINT
 
-/// The session and what its last measurement lent to the caller.
-struct attnscope_session {
-  std::unique_ptr<Session> session;
-  Measurement measurement;
-  std::vector<attnscope_counter> counters;
-  std::vector<attnscope_missing_counter> missing_counters;
-};
-
 namespace {
 
 thread_local std::string last_message;
-
-attnscope_status answer(const std::optional<Error>& error, const attnscope_session* session) {
-  last_message = error ? error->message : "";
-  if (!error) return ATTNSCOPE_OK;
-  if (session != nullptr && session->session->lost()) return ATTNSCOPE_LOST;
-  switch (error->kind) {
-    case Error::Kind::invalid_request:
-      return ATTNSCOPE_INVALID_REQUEST;
-    case Error::Kind::unavailable:
-      return ATTNSCOPE_UNAVAILABLE;
-    case Error::Kind::failed:
-      break;
-  }
-  return ATTNSCOPE_FAILED;
-}
-
-/// Runs the body; no exception leaves the library.
-template <typename Body>
-attnscope_status guarded(const attnscope_session* session, Body&& body) {
-  try {
-    return answer(body(), session);
-  } catch (const std::exception& failure) {
-    return answer(failed(failure.what()), session);
-  }
-}
-
-std::optional<Error> require_session(const attnscope_session* session) {
-  if (session != nullptr) return std::nullopt;
-  return invalid_request("session is NULL; attnscope_session_open() gives one");
-}
 
 template <std::size_t n>
 void copy_text(char (&to)[n], const std::string& text) {
@@ -165,6 +127,30 @@ attnscope_status measure_pass(attnscope_session* session, MeasureFunction measur
 }
 
 }  // namespace
+
+namespace attnscope::kernels {
+
+attnscope_status answer(const std::optional<Error>& error, const attnscope_session* session) {
+  last_message = error ? error->message : "";
+  if (!error) return ATTNSCOPE_OK;
+  if (session != nullptr && session->session->lost()) return ATTNSCOPE_LOST;
+  switch (error->kind) {
+    case Error::Kind::invalid_request:
+      return ATTNSCOPE_INVALID_REQUEST;
+    case Error::Kind::unavailable:
+      return ATTNSCOPE_UNAVAILABLE;
+    case Error::Kind::failed:
+      break;
+  }
+  return ATTNSCOPE_FAILED;
+}
+
+std::optional<Error> require_session(const attnscope_session* session) {
+  if (session != nullptr) return std::nullopt;
+  return invalid_request("session is NULL; attnscope_session_open() gives one");
+}
+
+}  // namespace attnscope::kernels
 
 uint32_t attnscope_kernels_version(void) {
   return ATTNSCOPE_KERNELS_VERSION;

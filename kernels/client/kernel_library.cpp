@@ -10,6 +10,7 @@
 #include "kernels/attnscope_kernels.h"
 #include "kernels/catalog.h"
 #include "kernels/client/c_requests.h"
+#include "kernels/client/trace_client.h"
 #include "reference/check.h"
 
 namespace attnscope {
@@ -27,6 +28,8 @@ struct KernelLibrary::Functions {
   decltype(&attnscope_backward_measure) measure_backward;
   decltype(&attnscope_forward_measure_host) measure_host;
   decltype(&attnscope_backward_measure_host) measure_backward_host;
+  decltype(&attnscope_forward_trace) trace;  ///< the two are null in a library without them
+  decltype(&attnscope_backward_trace) trace_backward;
 };
 
 namespace {
@@ -200,6 +203,9 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::load() {
     return unavailable(fmt::format("{} lacks entry points; build it anew", path.string()));
   }
 
+  find(handle, "attnscope_forward_trace", f.trace);
+  find(handle, "attnscope_backward_trace", f.trace_backward);
+
   // Open the first GPU
   auto library = std::shared_ptr<KernelLibrary>(new KernelLibrary);
   library->functions_ = std::move(functions);
@@ -338,6 +344,36 @@ RecordingRow KernelLibrary::record_own(const AttentionProblem& problem, const Ke
   RecordingRow row = describe_run(problem, choice, {});
   row.inputs = kOwnInputs;
   return filled(std::move(row), measure(problem, choice, protocol, call_pass));
+}
+
+Result<KernelTrace> KernelLibrary::trace(const AttentionProblem& problem,
+                                         const KernelChoice& choice, const InputSpec& inputs,
+                                         Index row_step) {
+  if (functions_->trace == nullptr || functions_->trace_backward == nullptr) {
+    return unavailable(fmt::format("{} has no instrumented kernels; build it anew", kLibraryName));
+  }
+  const CProblem c_problem(problem);
+  const attnscope_kernel c_kernel_value = c_kernel(choice);
+  const auto kind = static_cast<std::int32_t>(inputs.kind);
+  attnscope_trace records{};
+  records.struct_size = sizeof records;
+  const attnscope_status status =
+      choice.pass == PassKind::backward
+          ? functions_->trace_backward(session_, &c_problem.value(), &c_kernel_value, kind,
+                                       inputs.seed, &records)
+          : functions_->trace(session_, &c_problem.value(), &c_kernel_value, kind, inputs.seed,
+                              row_step, &records);
+  if (status != ATTNSCOPE_OK) return error_of(status, functions_->last_message());
+
+  KernelTrace trace;
+  trace.header = empty_recording({});
+  trace.problem = problem;
+  trace.kernel = choice.kernel;
+  trace.algorithm = describe_run(problem, choice, inputs).algorithm;
+  trace.pass = choice.pass;
+  trace.inputs = inputs;
+  if (auto error = add_records(records, trace)) return *error;
+  return trace;
 }
 
 Recording KernelLibrary::empty_recording(const Protocol& protocol) const {

@@ -8,6 +8,7 @@
 
 #include "kernels/recording/device_info.h"
 #include "kernels/recording/recording.h"
+#include "kernels/trace/kernel_trace.h"
 #include "reference/head_tensor.h"
 #include "reference/inputs.h"
 #include "reference/naive_attention.h"
@@ -79,6 +80,12 @@ class KernelLibrary {
   /// needs their dO. The row's inputs are kOwnInputs.
   RecordingRow record_own(const AttentionProblem& problem, const KernelChoice& choice,
                           const AttentionInputs& inputs, const Protocol& protocol);
+
+  /// Runs the choice's pass on inputs generated on the GPU with the instrumented build of its main
+  /// launch: what each thread block did when, on which SM, and of a forward pass m, l and alpha of
+  /// every row_step-th row (0: of none). invalid_request where there is no such build.
+  Result<KernelTrace> trace(const AttentionProblem& problem, const KernelChoice& choice,
+                            const InputSpec& inputs, Index row_step);
 
   /// A recording of this GPU and build without rows, dated now.
   Recording empty_recording(const Protocol& protocol) const;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
+#include "kernels/device/trace.cuh"
 #include "kernels/flash1/flash1_backward_start.h"
 
 namespace attnscope::kernels {
@@ -111,9 +112,9 @@ __device__ inline void add_query_gradient_shared(const device::SharedTile<Br, d>
   }
 }
 
-template <typename T, int d, int Br, int Bc, int kWarps>
-__global__ void __launch_bounds__(kWarps * 32, 1)
-    flash1_backward(const Flash1BackwardParameters parameters) {
+template <typename T, int d, int Br, int Bc, int kWarps, typename Trace = device::NoTrace>
+__global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
+    const typename Trace::template Parameters<Flash1BackwardParameters> parameters) {
   using namespace device;
   using Shared = Flash1BackwardShared<Br, Bc, d>;
   using Scores = WarpParts<Bc, Br, kWarps>;
@@ -145,6 +146,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   const TileQ Qi{base + Shared::Q}, Oi{base + Shared::O}, dOi{base + Shared::dO};
   const TileQ dQi{base + Shared::dQ};
   const TileS P_tile{base + Shared::P}, dS_tile{base + Shared::dS};
+  Trace trace(parameters, 0);
 
   const int Tr = (shape.N + Br - 1) / Br;
   const int Tc = (shape.N_kv + Bc - 1) / Bc;
@@ -155,9 +157,12 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
 
     // load Kj, Vj; dKj = 0; dVj = 0
     __syncthreads();  // Barrier A: every warp is done with the slots of Kj and Vj.
+    trace.did(TraceStep::wait, 0, j);
     load_tile_async<kThreads>(Kj, K.row(Index{j} * Bc), K.stride_row, keys, thread);
+    trace.did(TraceStep::load_Kj, 0, j);
     load_tile_async<kThreads>(Vj, V.row(Index{j} * Bc), V.stride_row, keys, thread);
     commit_copies();
+    trace.did(TraceStep::load_Vj, 0, j);
     typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
 
     for (int i = first_i; i < Tr; ++i) {
@@ -166,25 +171,34 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
       // Barrier B: every warp is done with row tile i - 1, and what this block wrote of dQi in the
       // pass before is visible to the threads that read it now.
       __syncthreads();
+      trace.did(TraceStep::wait, i, j);
       load_tile_async<kThreads>(Qi, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
+      trace.did(TraceStep::load_Qi, i, 0);
       load_tile_async<kThreads>(Oi, O.row(Index{i} * Br), O.stride_row, rows, thread);
+      trace.did(TraceStep::load_Oi, i, 0);
       load_tile_async<kThreads>(dOi, dO.row(Index{i} * Br), dO.stride_row, rows, thread);
+      trace.did(TraceStep::load_dOi, i, 0);
       load_tile_async<kThreads>(dQi, dQ.row(Index{i} * Br), dQ.stride_row, rows, thread);
       commit_copies();
+      trace.did(TraceStep::load_dQi, i, 0);
       if (thread < Br)
         log_sum_log2[thread] = row_log_sum_log2(parameters, head_row, i * Br + thread);
+      trace.did(TraceStep::load_statistics, i, 0);
       wait_copies<0>();
       __syncthreads();  // Barrier C: every thread's copies and statistics have arrived.
+      trace.did(TraceStep::wait, i, j);
 
       // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
       typename Scores::Registers P, dS;
       multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
           P, Kj.piece(Kj.lane_address_rows(lane), part_key / 16, 0),
           Qi.piece(Qi.lane_address_columns(lane), part_query / 16, 0));
+      trace.did(TraceStep::scores, i, j);
       if (shape.keys_end(i * Br) < (j + 1) * Bc) {
         const int key = j * Bc + part_key;
         mask_scores_transposed<Scores::kRowPieces, Scores::kPartColumns>(
             P, key - shape.diagonal_offset - i * Br - part_query, shape.N_kv - key, lane);
+        trace.did(TraceStep::mask, i, j);
       }
 
       // P = exp(S - mi) / li; dP = dOi Vj^T; Di = rowsum(dOi * Oi)
@@ -192,36 +206,51 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
           P, log_sum_log2 + part_query, shape.softmax_scale_log2, lane);
       write_part<T, Scores::kRowPieces, Scores::kPartColumns>(P_tile, part_key, part_query, P,
                                                               lane);
+      trace.did(TraceStep::exponentiate, i, j);
       multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
           dS, Vj.piece(Vj.lane_address_rows(lane), part_key / 16, 0),
           dOi.piece(dOi.lane_address_columns(lane), part_query / 16, 0));
+      trace.did(TraceStep::product_dP, i, j);
       row_dots<T, kThreads>(D, Oi, dOi);
+      trace.did(TraceStep::row_dot, i, j);
       __syncthreads();  // Barrier D: D of all rows is written before any warp reads it.
+      trace.did(TraceStep::wait, i, j);
 
       // dS = P * (dP - Di)
       softmax_gradient_transposed<Scores::kRowPieces, Scores::kPartColumns>(dS, P, D + part_query,
                                                                             lane);
       write_part<T, Scores::kRowPieces, Scores::kPartColumns>(dS_tile, part_key, part_query, dS,
                                                               lane);
+      trace.did(TraceStep::softmax_gradient, i, j);
       __syncthreads();  // Barrier E: P and dS of every warp are in shared memory.
+      trace.did(TraceStep::wait, i, j);
 
       // dVj = dVj + P^T dOi; dQi = dQi + scale dS Kj, stored; dKj = dKj + dS^T Qi, without the
       // scale
       accumulate_key_gradient<T, kWarps, Br, Bc, d>(dV, P_tile, dOi);
+      trace.did(TraceStep::accumulate_dV, i, j);
       add_query_gradient_shared<T, kWarps, Br, Bc, d>(dQi, dS_tile, Kj, shape.softmax_scale);
+      trace.did(TraceStep::product_dQ, i, j);
       __syncthreads();  // Barrier F: the parts of all warps are added before rows are stored.
+      trace.did(TraceStep::wait, i, j);
       store_tile<kThreads>(dQ.row(Index{i} * Br), dQ.stride_row, dQi, rows, thread);
+      trace.did(TraceStep::store_dQi, i, 0);
       accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);
+      trace.did(TraceStep::accumulate_dK, i, j);
     }
 
     // store dKj, dVj
     wait_copies<0>();
     __syncthreads();  // Barrier G: no warp reads Kj or Vj any more; their slots pass dKj, dVj on.
     scale_all(dK, shape.softmax_scale);
+    trace.did(TraceStep::wait, 0, j);
     const ColumnTile tile{j, head, batch, keys};
     store_key_gradient<T, kWarps, Bc, d>(parameters.shared.dK_heads, Kj, dK, tile);
+    trace.did(TraceStep::store_dKj, 0, j);
     store_key_gradient<T, kWarps, Bc, d>(parameters.shared.dV_heads, Vj, dV, tile);
+    trace.did(TraceStep::store_dVj, 0, j);
   }
+  trace.end();
 }
 
 }  // namespace attnscope::kernels

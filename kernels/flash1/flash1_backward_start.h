@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/backward_parameters.h"
+#include "kernels/trace/trace_buffer.h"
 
 namespace attnscope::kernels {
 
@@ -18,6 +19,11 @@ bool start_flash1_backward_fp16(const Flash1BackwardParameters& parameters, Inde
                                 const Tiling& tiling, void* stream);
 bool start_flash1_backward_bf16(const Flash1BackwardParameters& parameters, Index batch, Index d,
                                 const Tiling& tiling, void* stream);
+
+/// Starts its instrumented build (bf16); false when there is none.
+bool start_flash1_backward_traced(const Flash1BackwardParameters& parameters,
+                                  const TraceBuffer& trace, Index batch, Index d,
+                                  const Tiling& tiling, void* stream);
 
 /// dQ = 0: "initialise".
 void start_flash1_zero_dq(const BackwardParameters& parameters, Index batch, Index d, void* stream);

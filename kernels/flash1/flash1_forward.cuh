@@ -25,6 +25,7 @@
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/place.cuh"
+#include "kernels/device/trace.cuh"
 #include "kernels/flash1/carried_state.cuh"
 #include "kernels/flash1/flash1_parameters.h"
 
@@ -40,9 +41,9 @@ struct Flash1Shared {
   static constexpr int kBytes = 2 * kColumnTileBytes + kStages * kRowTileBytes;
 };
 
-template <typename T, typename Carried, int d, int Br, int Bc>
+template <typename T, typename Carried, int d, int Br, int Bc, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(Br / 16 * 32, 1)
-    flash1_forward(const Flash1Parameters parameters) {
+    flash1_forward(const typename Trace::template Parameters<Flash1Parameters> parameters) {
   using namespace device;
   using Shared = Flash1Shared<Carried, Br, Bc, d>;
   using TileQ = SharedTile<16, d>;
@@ -64,6 +65,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   const auto O = rows_of_head<Carried>(parameters.O, batch, head);
   float* const m_head = parameters.m + Index{blockIdx.x} * shape.N;
   float* const l_head = parameters.l + Index{blockIdx.x} * shape.N;
+  Trace trace(parameters, 0);
 
   const std::uint32_t Kj_address = shared_address(shared);
   const std::uint32_t Vj_address = Kj_address + Shared::kColumnTileBytes;
@@ -78,8 +80,10 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
     const Index first = Index{i} * Br + warp_row;
     const int rows = static_cast<int>(min(Index{16}, shape.N - first));
     load_tile_async<32>(Qi_of(i), Q.row(first), Q.stride_row, rows, thread_index() % 32);
+    trace.did(TraceStep::load_Qi, i, 0);
     load_tile_async<32>(Oi_of(i), O.row(first), O.stride_row, rows, thread_index() % 32);
     commit_copies();
+    trace.did(TraceStep::load_Oi, i, 0);
   };
 
   const int Tr = (shape.N + Br - 1) / Br;
@@ -93,12 +97,16 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
     // Barrier A: every warp is done with Kj, Vj before they are overwritten, and what it wrote of
     // O, m and l in the pass before is visible to the lanes that read it in this one.
     __syncthreads();
+    trace.did(TraceStep::wait, 0, j);
     load_tile_async<kThreads>(TileKV{Kj_address}, K.row(Index{j} * Bc), K.stride_row, keys, thread);
+    trace.did(TraceStep::load_Kj, 0, j);
     load_tile_async<kThreads>(TileKV{Vj_address}, V.row(Index{j} * Bc), V.stride_row, keys, thread);
     commit_copies();
+    trace.did(TraceStep::load_Vj, 0, j);
     load_row_tile(first_i);
     wait_copies<1>();
     __syncthreads();  // Barrier B: every thread's copies of Kj and Vj have arrived.
+    trace.did(TraceStep::wait, 0, j);
 
     for (int i = first_i; i < Tr; ++i) {
       // load mi, li; load the next Qi, Oi
@@ -106,6 +114,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       RowStatistic<1> m, l, alpha;
       load_statistic(m, m_head, first_row, shape.N, kMinusInfinity, lane);
       load_statistic(l, l_head, first_row, shape.N, 0.0f, lane);
+      trace.did(TraceStep::load_statistics, i, 0);
       __syncwarp();  // Barrier C: all lanes are done with the stage that the next tile overwrites.
       if (Shared::kStages == 2 && i + 1 < Tr) {
         load_row_tile(i + 1);
@@ -114,17 +123,21 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
         wait_copies<0>();
       }
       __syncwarp();  // Barrier D: every lane's copies of Qi and Oi have arrived.
+      trace.did(TraceStep::wait, i, j);
 
       // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
       Accumulator<1, Bc> S;
       multiply_scores<T, 1, Bc, d>(S, Qi_of(i).lane_address_rows(lane),
                                    TileKV{Kj_address}.lane_address_columns(lane));
+      trace.did(TraceStep::scores, i, j);
       if ((j + 1) * Bc > shape.keys_end(i * Br)) {
         mask_scores<1, Bc>(S, first_row + shape.diagonal_offset + 1 - j * Bc, keys, lane);
+        trace.did(TraceStep::mask, i, j);
       }
 
       // m = max(m, rowmax(S)); alpha = exp(m_prev - m); P = exp(S - m); l = alpha l + rowsum(P)
       update_max<1, Bc>(m, alpha, S, shape.softmax_scale_log2);
+      trace.did(TraceStep::update_max, i, j);
       RowStatistic<1> sum{}, weight, inverse_l;
       exponentiate<1, Bc>(S, sum, m, shape.softmax_scale_log2);
 #pragma unroll
@@ -133,27 +146,35 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
         l[half] = weight[half] + quad_sum(sum[half]);
         inverse_l[half] = l[half] == 0.0f ? 0.0f : 1.0f / l[half];
       }
+      trace.did(TraceStep::exponentiate, i, j);
+      trace.rows(first_row, j, m, alpha, [&l](int half) { return l[half]; });
 
       // O = diag(1 / l) (diag(alpha l_prev) O + P Vj)
       Accumulator<1, d> Oi;
       read_carried<Carried, d>(Oi, Oi_of(i), lane);
       rescale<1, d>(Oi, weight);
+      trace.did(TraceStep::rescale, i, j);
       accumulate_output<T, 1, Bc, d>(Oi, S, TileKV{Vj_address}.lane_address_rows(lane));
+      trace.did(TraceStep::accumulate, i, j);
       rescale<1, d>(Oi, inverse_l);
+      trace.did(TraceStep::normalize, i, j);
 
       // write Oi, li, mi
       write_carried<Carried, d>(Oi_of(i), Oi, lane);  // each lane where it read
       __syncwarp();  // Barrier E: the fragments of all lanes are written before rows are read.
       store_tile<32>(O.row(first_row), O.stride_row, Oi_of(i), shape.N - first_row,
                      thread_index() % 32);
+      trace.did(TraceStep::store_Oi, i, 0);
       store_statistic(l_head, l, first_row, shape.N, lane);
       store_statistic(m_head, m, first_row, shape.N, lane);
+      trace.did(TraceStep::store_statistics, i, 0);
       if (Shared::kStages == 1 && i + 1 < Tr) {
         __syncwarp();  // Barrier F: all lanes are done with the only stage.
         load_row_tile(i + 1);
       }
     }
   }
+  trace.end();
 }
 
 }  // namespace attnscope::kernels

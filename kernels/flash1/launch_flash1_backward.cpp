@@ -22,6 +22,12 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
     start_flash1_zero_dq(parameters.shared, problem.batch, problem.d, arguments.stream);
   });
   named_launch(arguments, "backward", [&] {
+    if (arguments.trace != nullptr) {
+      const bool traced = start_flash1_backward_traced(parameters, *arguments.trace, problem.batch,
+                                                       problem.d, tiling, arguments.stream);
+      ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
+      return;
+    }
     const auto start =
         problem.dtype == DType::fp16 ? start_flash1_backward_fp16 : start_flash1_backward_bf16;
     const bool started = start(parameters, problem.batch, problem.d, tiling, arguments.stream);

@@ -58,7 +58,7 @@ std::optional<Error> BackwardTensors::run_forward(const Stream& stream) const {
   return forward_.pass(stream, /*with_lse=*/true)({});
 }
 
-Pass BackwardTensors::pass(const Stream& stream) const {
+Pass BackwardTensors::pass(const Stream& stream, const TraceBuffer* trace) const {
   const AttentionProblem& p = request_.problem;
   const ForwardArguments forward = forward_.arguments(stream, /*with_lse=*/true);
   BackwardArguments arguments;
@@ -78,6 +78,7 @@ Pass BackwardTensors::pass(const Stream& stream) const {
   arguments.workspace_dev = workspace_.data_dev();
   arguments.workspace_bytes = workspace_.bytes();
   arguments.stream = stream.get();
+  arguments.trace = trace;
   return [arguments, kernel = request_.kernel](const LaunchMarks& marks) {
     BackwardArguments marked = arguments;
     marked.before_launch = marks.before;

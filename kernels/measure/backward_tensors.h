@@ -20,7 +20,8 @@ class BackwardTensors {
 
   /// Runs the forward pass, whose O, LSE and workspace the backward pass reads.
   std::optional<Error> run_forward(const Stream& stream) const;
-  Pass pass(const Stream& stream) const;
+  /// With a trace, its main launch is the instrumented build; the buffer outlives the pass.
+  Pass pass(const Stream& stream, const TraceBuffer* trace = nullptr) const;
 
   /// Rows of a tensor of either pass as doubles.
   std::vector<double> fetch(CheckedTensor tensor, Index b, Index h, Index begin, Index count) const;

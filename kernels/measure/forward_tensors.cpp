@@ -124,10 +124,11 @@ ForwardArguments ForwardTensors::arguments(const Stream& stream, bool with_lse) 
   return arguments;
 }
 
-Pass ForwardTensors::pass(const Stream& stream, bool with_lse) const {
-  return [arguments = arguments(stream, with_lse),
-          kernel = request_.kernel](const LaunchMarks& marks) {
+Pass ForwardTensors::pass(const Stream& stream, bool with_lse, const TraceBuffer* trace) const {
+  return [arguments = arguments(stream, with_lse), kernel = request_.kernel,
+          trace](const LaunchMarks& marks) {
     ForwardArguments marked = arguments;
+    marked.trace = trace;
     marked.before_launch = marks.before;
     marked.after_launch = marks.after;
     return launch_forward(*kernel, marked);

@@ -40,7 +40,8 @@ class ForwardTensors {
   /// What the pass is called with. Without `with_lse`, kernels that write LSE on request alone
   /// leave it.
   ForwardArguments arguments(const Stream& stream, bool with_lse) const;
-  Pass pass(const Stream& stream, bool with_lse) const;
+  /// With a trace, its main launch is the instrumented build; the buffer outlives the pass.
+  Pass pass(const Stream& stream, bool with_lse, const TraceBuffer* trace = nullptr) const;
 
   /// Rows of a tensor of the forward pass as doubles.
   std::vector<double> fetch(CheckedTensor tensor, Index b, Index h, Index begin, Index count) const;

@@ -1,0 +1,119 @@
+/// A kernel's observer, its template parameter Trace: NoTrace, whose hooks vanish, or BlockTrace,
+/// which records. The kernel's text is the same; a hook stands after what it names.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "kernels/device/place.cuh"
+#include "kernels/trace/trace_buffer.h"
+
+namespace attnscope::kernels::device {
+
+/// Records nothing and costs nothing: the kernel has the parameters, registers and instructions
+/// that it has without hooks (tests/bench/trace_cost.sh compares the disassemblies).
+struct NoTrace {
+  template <typename KernelParameters>
+  using Parameters = KernelParameters;
+
+  template <typename KernelParameters>
+  __device__ NoTrace(const KernelParameters&, int) {}
+  __device__ void did(TraceStep, int, int, bool = true) {}
+  template <typename Statistic, typename RowSum>
+  __device__ void rows(int, int, const Statistic&, const Statistic&, const RowSum&) {}
+  __device__ void end() {}
+};
+
+__device__ inline std::uint32_t clock_low() {
+  std::uint32_t cycles;
+  asm volatile("mov.u32 %0, %%clock;\n" : "=r"(cycles)::"memory");
+  return cycles;
+}
+
+__device__ inline std::uint64_t clock_cycles() {
+  std::uint64_t cycles;
+  asm volatile("mov.u64 %0, %%clock64;\n" : "=l"(cycles)::"memory");
+  return cycles;
+}
+
+__device__ inline std::uint64_t global_timer_ns() {
+  std::uint64_t ns;
+  asm volatile("mov.u64 %0, %%globaltimer;\n" : "=l"(ns)::"memory");
+  return ns;
+}
+
+__device__ inline std::int32_t sm_index() {
+  std::int32_t sm;
+  asm volatile("mov.u32 %0, %%smid;\n" : "=r"(sm));
+  return sm;
+}
+
+/// Thread 0 writes the block's events, the first lane of each quad its rows.
+class BlockTrace {
+ public:
+  template <typename KernelParameters>
+  struct Parameters : KernelParameters {
+    TraceBuffer trace;
+  };
+
+  /// `block` is the block's number within its head.
+  template <typename TracedParameters>
+  __device__ BlockTrace(const TracedParameters& parameters, int block) : buffer_(parameters.trace) {
+    if (!writes_events()) return;
+    TraceBlock& record = buffer_.blocks[block_index()];
+    record.sm = sm_index();
+    record.head_index = block_index() / buffer_.blocks_per_head;
+    record.block = block;
+    record.begin_ns = global_timer_ns();
+    record.begin_cycles = clock_cycles();
+  }
+
+  /// The step has been done on tile (i, j), or left out.
+  __device__ void did(TraceStep step, int i, int j, bool done = true) {
+    if (writes_events() && count_ < buffer_.events_per_block) {
+      const std::uint32_t tile = static_cast<unsigned>(i) | static_cast<unsigned>(j) << 16;
+      const std::uint32_t what = static_cast<unsigned>(step) | static_cast<unsigned>(done) << 8;
+      const std::int64_t first =
+          static_cast<std::int64_t>(block_index()) * buffer_.events_per_block;
+      *reinterpret_cast<uint4*>(buffer_.events + first + count_) = {clock_low(), tile, what, 0};
+    }
+    ++count_;
+  }
+
+  /// m, l and alpha of a warp's rows after column tile j. The rows are those of RowStatistic, from
+  /// `first_row` of the head on; `l_of(row)` gives the whole sum, asked by all lanes.
+  template <int kRows, typename RowSum>
+  __device__ void rows(int first_row, int j, const float (&m)[kRows], const float (&alpha)[kRows],
+                       const RowSum& l_of) {
+    if (buffer_.row_step == 0) return;
+    const int lane = thread_index() % 32;
+#pragma unroll
+    for (int row = 0; row < kRows; ++row) {
+      const float l = l_of(row);
+      const int query = first_row + row * 8 + lane / 4;
+      const int kept = query / buffer_.row_step;
+      if (lane % 4 != 0 || query % buffer_.row_step != 0 || kept >= buffer_.rows_per_head) continue;
+      const std::int64_t head_index = block_index() / buffer_.blocks_per_head;
+      const std::int64_t place =
+          (head_index * buffer_.rows_per_head + kept) * buffer_.column_tiles + j;
+      buffer_.rows[place] = {m[row], l, alpha[row]};
+    }
+  }
+
+  __device__ void end() {
+    if (!writes_events()) return;
+    TraceBlock& record = buffer_.blocks[block_index()];
+    record.end_cycles = clock_cycles();
+    record.end_ns = global_timer_ns();
+    record.event_count = static_cast<std::uint32_t>(count_);
+  }
+
+ private:
+  __device__ static bool writes_events() {
+    return thread_index() == 0;
+  }
+
+  const TraceBuffer& buffer_;
+  int count_ = 0;
+};
+
+}  // namespace attnscope::kernels::device

@@ -1,0 +1,29 @@
+/// Runs a pass with the instrumented build of its main launch and fetches what it recorded. Called
+/// inside Session::run().
+#pragma once
+
+#include <vector>
+
+#include "kernels/measure/kernel_request.h"
+#include "kernels/measure/session.h"
+#include "kernels/trace/trace_buffer.h"
+#include "kernels/trace/trace_plan.h"
+#include "reference/inputs.h"
+
+namespace attnscope::kernels {
+
+/// The kernel's own records, as attnscope_kernels.h describes them.
+struct RawTrace {
+  TracePlan plan;
+  std::vector<TraceBlock> blocks;  ///< those that ran, all of them first in the grid
+  std::vector<TraceEvent> events;  ///< [blocks, events_per_block]
+  std::vector<TraceRow> rows;      ///< [B, H, rows_per_head, column_tiles]
+  double time_s = 0.0;             ///< the pass with the instrumented launch
+  double plain_time_s = 0.0;       ///< the pass without
+};
+
+/// The pass on generated inputs, once to warm up and once recorded. `plan` is of plan_trace().
+Result<RawTrace> trace_pass(Session& session, const KernelRequest& request, PassKind pass,
+                            const InputSpec& inputs, const TracePlan& plan);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,215 @@
+#include "kernels/trace/kernel_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace attnscope {
+
+using kernels::TraceBlock;
+using kernels::TraceEvent;
+
+namespace {
+
+/// The clock of one SM against the global timer.
+struct SmClock {
+  std::uint64_t first_cycles = UINT64_MAX, last_cycles = 0;
+  std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
+  double offset_ns = 0.0;  ///< global time where the SM's clock is 0
+};
+
+using SmClocks = std::map<std::int32_t, SmClock>;
+
+SmClocks spans_of(std::span<const TraceBlock> blocks) {
+  SmClocks clocks;
+  for (const TraceBlock& block : blocks) {
+    SmClock& clock = clocks[block.sm];
+    clock.first_cycles = std::min(clock.first_cycles, block.begin_cycles);
+    clock.last_cycles = std::max(clock.last_cycles, block.end_cycles);
+    clock.first_ns = std::min(clock.first_ns, block.begin_ns);
+    clock.last_ns = std::max(clock.last_ns, block.end_ns);
+  }
+  return clocks;
+}
+
+/// Cycles of a nanosecond, over all SMs; 0 when the timer did not move.
+double cycle_rate(const SmClocks& clocks) {
+  double cycles = 0.0;
+  double ns = 0.0;
+  for (const auto& [sm, clock] : clocks) {
+    cycles += static_cast<double>(clock.last_cycles - clock.first_cycles);
+    ns += static_cast<double>(clock.last_ns - clock.first_ns);
+  }
+  return ns > 0.0 ? cycles / ns : 0.0;
+}
+
+/// Each SM's clock 0 in global time: the mean over all readings.
+void place_clocks(std::span<const TraceBlock> blocks, double cycles_per_ns, SmClocks& clocks) {
+  std::map<std::int32_t, double> readings;
+  for (const TraceBlock& block : blocks) {
+    SmClock& clock = clocks[block.sm];
+    const auto reading = [&](std::uint64_t ns, std::uint64_t cycles) {
+      clock.offset_ns += static_cast<double>(ns - clock.first_ns) -
+                         static_cast<double>(cycles - clock.first_cycles) / cycles_per_ns;
+      readings[block.sm] += 1.0;
+    };
+    reading(block.begin_ns, block.begin_cycles);
+    reading(block.end_ns, block.end_cycles);
+  }
+  for (auto& [sm, clock] : clocks) clock.offset_ns /= readings[sm];
+}
+
+/// The least distance between two different readings of the global timer.
+Index timer_step_ns(std::span<const TraceBlock> blocks) {
+  std::vector<std::uint64_t> readings;
+  for (const TraceBlock& block : blocks) {
+    readings.push_back(block.begin_ns);
+    readings.push_back(block.end_ns);
+  }
+  std::ranges::sort(readings);
+  Index least = 0;
+  for (std::size_t n = 1; n < readings.size(); ++n) {
+    const auto step = static_cast<Index>(readings[n] - readings[n - 1]);
+    if (step > 0 && (least == 0 || step < least)) least = step;
+  }
+  return least;
+}
+
+/// The steps of a block; each begins where the one before it ends.
+std::vector<TracedStep> steps_of(const TraceBlock& block, std::span<const TraceEvent> events,
+                                 double ps_per_cycle, Index block_begin_ps) {
+  std::vector<TracedStep> steps;
+  steps.reserve(events.size());
+  Index begin_ps = block_begin_ps;
+  for (const TraceEvent& event : events) {
+    const auto elapsed = event.end_cycles - static_cast<std::uint32_t>(block.begin_cycles);
+    const Index end_ps = block_begin_ps + std::llround(elapsed * ps_per_cycle);
+    steps.push_back({event.step, event.i, event.j, event.done != 0, begin_ps, end_ps});
+    begin_ps = end_ps;
+  }
+  return steps;
+}
+
+/// Nothing when a block's records can be those of one run.
+std::optional<Error> check_block(const TraceBlock& block, const TraceRecords& records,
+                                 std::size_t index) {
+  const auto refuse = [&](const char* what) {
+    return failed(fmt::format("the trace's thread block {} {}", index, what));
+  };
+  if (block.event_count > records.events_per_block) return refuse("has more steps than room");
+  if (block.end_cycles < block.begin_cycles || block.end_ns < block.begin_ns) {
+    return refuse("ends before it begins");
+  }
+  const auto events = records.events.subspan(index * records.events_per_block, block.event_count);
+  std::uint32_t before = 0;
+  for (const TraceEvent& event : events) {
+    const auto elapsed = event.end_cycles - static_cast<std::uint32_t>(block.begin_cycles);
+    if (elapsed < before) return refuse("has steps that run backwards");
+    if (static_cast<int>(event.step) >= kernels::kTraceStepCount)
+      return refuse("has an unknown step");
+    before = elapsed;
+  }
+  return std::nullopt;
+}
+
+/// m of the kernel is the maximum before the scale.
+void add_rows(const TraceRecords& records, KernelTrace& trace) {
+  const double softmax_scale = 1.0 / std::sqrt(static_cast<double>(trace.problem.d));
+  const auto heads = static_cast<std::size_t>(trace.problem.heads);
+  const std::size_t rows =
+      records.column_tiles == 0 ? 0 : records.rows.size() / records.column_tiles;
+  for (std::size_t n = 0; n < rows; ++n) {
+    const std::size_t head = n / records.rows_per_head;
+    TracedRow row;
+    row.batch = static_cast<Index>(head / heads);
+    row.head = static_cast<Index>(head % heads);
+    row.row = static_cast<Index>(n % records.rows_per_head * records.row_step);
+    for (kernels::TraceRow state :
+         records.rows.subspan(n * records.column_tiles, records.column_tiles)) {
+      state.m = static_cast<float>(state.m * softmax_scale);
+      row.states.push_back(state);
+    }
+    trace.rows.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+Index KernelTrace::end_ps() const {
+  Index end = 0;
+  for (const TracedBlock& block : blocks) end = std::max(end, block.end_ps);
+  return end;
+}
+
+Index KernelTrace::step_count() const {
+  Index count = 0;
+  for (const TracedBlock& block : blocks) count += static_cast<Index>(block.steps.size());
+  return count;
+}
+
+std::optional<Error> decode_trace(const TraceRecords& records, KernelTrace& trace) {
+  for (std::size_t n = 0; n < records.blocks.size(); ++n) {
+    if (auto error = check_block(records.blocks[n], records, n)) return error;
+  }
+
+  // Cycles to time
+  SmClocks clocks = spans_of(records.blocks);
+  double cycles_per_ns = cycle_rate(clocks);
+  if (cycles_per_ns == 0.0) cycles_per_ns = trace.header.device.sm_clock_mhz.value_or(0.0) * 1e-3;
+  if (!(cycles_per_ns > 0.0)) {
+    return failed("the traced run is shorter than a step of the GPU's global timer");
+  }
+  trace.sm_clock_mhz = cycles_per_ns * 1e3;
+  trace.timer_step_ns = timer_step_ns(records.blocks);
+  place_clocks(records.blocks, cycles_per_ns, clocks);
+
+  // Blocks, from the first one's begin on
+  const auto time_ns = [&](const TraceBlock& block, std::uint64_t cycles) {
+    const SmClock& clock = clocks.at(block.sm);
+    return static_cast<double>(clock.first_ns - records.blocks.front().begin_ns) + clock.offset_ns +
+           static_cast<double>(cycles - clock.first_cycles) / cycles_per_ns;
+  };
+  double origin_ns = INFINITY;
+  for (const TraceBlock& block : records.blocks) {
+    origin_ns = std::min(origin_ns, time_ns(block, block.begin_cycles));
+  }
+  for (std::size_t n = 0; n < records.blocks.size(); ++n) {
+    const TraceBlock& from = records.blocks[n];
+    TracedBlock block;
+    block.sm = from.sm;
+    block.batch = from.head_index / trace.problem.heads;
+    block.head = from.head_index % trace.problem.heads;
+    block.block = from.block;
+    block.begin_ps = std::llround((time_ns(from, from.begin_cycles) - origin_ns) * 1e3);
+    block.end_ps = std::llround((time_ns(from, from.end_cycles) - origin_ns) * 1e3);
+    block.steps =
+        steps_of(from, records.events.subspan(n * records.events_per_block, from.event_count),
+                 1e3 / cycles_per_ns, block.begin_ps);
+    trace.blocks.push_back(std::move(block));
+  }
+  add_rows(records, trace);
+  return std::nullopt;
+}
+
+std::vector<Index> block_slots(const KernelTrace& trace) {
+  std::vector<std::size_t> order(trace.blocks.size());
+  for (std::size_t n = 0; n < order.size(); ++n) order[n] = n;
+  std::ranges::stable_sort(order, {}, [&](std::size_t n) { return trace.blocks[n].begin_ps; });
+
+  std::map<Index, std::vector<Index>> free_at;  // of each SM's slots
+  std::vector<Index> slots(trace.blocks.size());
+  for (const std::size_t n : order) {
+    const TracedBlock& block = trace.blocks[n];
+    auto& times = free_at[block.sm];
+    std::size_t slot = 0;
+    while (slot < times.size() && times[slot] > block.begin_ps) ++slot;
+    if (slot == times.size()) times.push_back(0);
+    times[slot] = block.end_ps;
+    slots[n] = static_cast<Index>(slot);
+  }
+  return slots;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,201 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kernels/recording/recording_json.h"
+#include "kernels/trace/kernel_trace.h"
+#include "kernels/trace/trace_steps.h"
+#include "reference/json/json_document.h"
+#include "reference/json/problem_json.h"
+
+namespace attnscope {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kSchema = "attnscope.kernel_trace";
+constexpr int kVersion = 1;
+
+/// Steps as five numbers each: which, i, j, whether it was done, picoseconds.
+constexpr std::size_t kStepNumbers = 5;
+constexpr std::size_t kBlockNumbers = 6;
+constexpr std::size_t kRowFields = 6;
+
+json block_json(const TracedBlock& block) {
+  json steps = json::array();
+  for (const TracedStep& step : block.steps) {
+    steps.insert(steps.end(), {static_cast<int>(step.step), step.i, step.j, step.done ? 1 : 0,
+                               step.end_ps - step.begin_ps});
+  }
+  return {block.sm, block.batch, block.head, block.block, block.begin_ps, block.end_ps, steps};
+}
+
+/// Six digits hold a float's differences that matter; what is not there is null.
+json value_json(float value) {
+  if (std::isnan(value)) return nullptr;
+  if (std::isinf(value)) return "-inf";
+  return std::stod(fmt::format("{:.7g}", value));
+}
+
+float value_of(const json& value) {
+  if (value.is_null()) return NAN;
+  if (value.is_string()) return -INFINITY;
+  return value.get<float>();
+}
+
+json row_json(const TracedRow& row) {
+  json m = json::array(), l = json::array(), alpha = json::array();
+  for (const kernels::TraceRow& state : row.states) {
+    m.push_back(value_json(state.m));
+    l.push_back(value_json(state.l));
+    alpha.push_back(value_json(state.alpha));
+  }
+  return {row.batch, row.head, row.row, m, l, alpha};
+}
+
+json header_json(const KernelTrace& trace) {
+  json header = header_to_json(trace.header);
+  header.erase("protocol");
+  header["schema"] = fmt::format("{}/{}", kSchema, kVersion);
+  header["problem"] = problem_to_json(trace.problem);
+  header["kernel"] = trace.kernel;
+  header["algorithm"] = trace.algorithm;
+  header["pass"] = to_string(trace.pass);
+  header["tiling"] = tiling_to_json(trace.tiling);
+  header["inputs"] = {{"kind", to_string(trace.inputs.kind)}, {"seed", trace.inputs.seed}};
+  header["launch"] = trace.launch;
+  header["time_s"] = trace.time_s;
+  header["plain_time_s"] = trace.plain_time_s;
+  header["sm_clock_mhz"] = trace.sm_clock_mhz;
+  header["timer_step_ns"] = trace.timer_step_ns;
+  json steps = json::array();
+  for (int step = 0; step < kernels::kTraceStepCount; ++step) {
+    steps.push_back(kernels::step_name(static_cast<kernels::TraceStep>(step)));
+  }
+  header["steps"] = steps;
+  return header;
+}
+
+TracedBlock block_from_json(const json& value, const std::vector<int>& steps) {
+  const json& numbers = value.at(kBlockNumbers);
+  TracedBlock block{value.at(0), value.at(1), value.at(2), value.at(3),
+                    value.at(4), value.at(5), {}};
+  if (numbers.size() % kStepNumbers != 0) throw JsonFieldError("a block's steps are cut off");
+  Index begin_ps = block.begin_ps;
+  for (std::size_t n = 0; n < numbers.size(); n += kStepNumbers) {
+    const int step = steps.at(numbers.at(n).get<std::size_t>());
+    const Index end_ps = begin_ps + numbers.at(n + 4).get<Index>();
+    block.steps.push_back({static_cast<kernels::TraceStep>(step), numbers.at(n + 1),
+                           numbers.at(n + 2), numbers.at(n + 3).get<int>() != 0, begin_ps, end_ps});
+    begin_ps = end_ps;
+  }
+  return block;
+}
+
+TracedRow row_from(const json& value) {
+  TracedRow row{value.at(0), value.at(1), value.at(2), {}};
+  if (value.size() != kRowFields) throw JsonFieldError("a row has other than six fields");
+  for (std::size_t j = 0; j < value.at(3).size(); ++j) {
+    row.states.push_back(
+        {value_of(value.at(3).at(j)), value_of(value.at(4).at(j)), value_of(value.at(5).at(j))});
+  }
+  return row;
+}
+
+/// The file's number of each step to this program's, which may know more.
+std::vector<int> step_numbers(const JsonObject& object) {
+  std::vector<int> numbers;
+  for (const json& name : object.array("steps")) {
+    int step = 0;
+    while (step < kernels::kTraceStepCount &&
+           kernels::step_name(static_cast<kernels::TraceStep>(step)) != name) {
+      ++step;
+    }
+    if (step == kernels::kTraceStepCount) {
+      throw JsonFieldError(
+          fmt::format("{}: \"{}\" is no step", object.path_of("steps"), name.dump()));
+    }
+    numbers.push_back(step);
+  }
+  return numbers;
+}
+
+KernelTrace trace_from_json(const json& document, std::string_view name) {
+  const JsonObject object(document, std::string(name));
+  KernelTrace trace;
+  json header = {{"device", document.at("device")}, {"rows", json::array()}};
+  for (const char* key : {"build", "date"}) {
+    if (object.has(key)) header[key] = document.at(key);
+  }
+  trace.header = recording_from_json(header, name);
+  trace.problem = problem_from_json(object.object("problem"));
+  trace.kernel = object.string("kernel");
+  trace.algorithm = object.string_or("algorithm", trace.kernel);
+  const auto pass = parse_pass(object.string("pass"));
+  const JsonObject inputs = object.object("inputs");
+  const auto kind = parse_input_kind(inputs.string("kind"));
+  if (!pass || !kind) throw JsonFieldError(fmt::format("{}: unknown pass or inputs", name));
+  trace.pass = *pass;
+  trace.inputs.kind = *kind;
+  trace.inputs.seed = static_cast<std::uint64_t>(inputs.integer("seed"));
+  trace.tiling = tiling_from_json(object.object("tiling"));
+  trace.launch = object.string("launch");
+  trace.time_s = object.number("time_s");
+  trace.plain_time_s = object.number("plain_time_s");
+  trace.sm_clock_mhz = object.number("sm_clock_mhz");
+  trace.timer_step_ns = object.integer("timer_step_ns");
+  const std::vector<int> steps = step_numbers(object);
+  for (const json& block : object.array("blocks")) {
+    trace.blocks.push_back(block_from_json(block, steps));
+  }
+  for (const json& row : object.array("rows")) trace.rows.push_back(row_from(row));
+  return trace;
+}
+
+}  // namespace
+
+std::string kernel_trace_text(const KernelTrace& trace) {
+  std::string text = header_json(trace).dump();
+  text.pop_back();  // the object goes on
+  const auto add_lines = [&text](std::string_view key, const auto& items, const auto& to_json) {
+    text += fmt::format(",\n\"{}\": [", key);
+    std::string_view before = "\n";
+    for (const auto& item : items) {
+      text += before;
+      text += to_json(item).dump();
+      before = ",\n";
+    }
+    text += "\n]";
+  };
+  add_lines("blocks", trace.blocks, block_json);
+  add_lines("rows", trace.rows, row_json);
+  return text + "}\n";
+}
+
+Result<KernelTrace> parse_kernel_trace(std::string_view text, std::string_view name) {
+  const auto document = parse_json(text, name);
+  if (!document) return document.error();
+  if (auto error = check_schema(document.value(), kSchema, kVersion, name)) return *error;
+  try {
+    return trace_from_json(document.value(), name);
+  } catch (const JsonFieldError& error) {
+    return invalid_request(error.what());
+  } catch (const json::exception& error) {
+    return invalid_request(fmt::format("{}: {}", name, error.what()));
+  } catch (const std::out_of_range&) {
+    return invalid_request(fmt::format("{}: a step has a number beyond the list of steps", name));
+  }
+}
+
+Result<KernelTrace> read_kernel_trace(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!(text << file.rdbuf())) return failed(fmt::format("cannot read {}", path.string()));
+  return parse_kernel_trace(text.str(), path.filename().string());
+}
+
+}  // namespace attnscope

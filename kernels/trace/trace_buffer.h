@@ -1,0 +1,79 @@
+/// What an instrumented kernel leaves behind: when each step of each thread block began and ended,
+/// and m, l and alpha of chosen rows. Plain data, the same on host and device.
+#pragma once
+
+#include <cstdint>
+
+namespace attnscope::kernels {
+
+/// A step of a thread block's program, as the kernel's own text has it. A kernel folds several
+/// operations of its schedule into one step where it computes them in one loop.
+// clang-format off
+enum class TraceStep : std::uint8_t {
+  wait,             ///< for copies and for the block's other warps
+  load_Qi, load_Kj, load_Vj, load_Oi, load_dOi,  ///< asynchronous ones: started
+  load_statistics,  ///< mi, li; backward: LSEi, Di (mi, li)
+  scores, mask,
+  update_max,       ///< m and alpha
+  rescale,          ///< l and O by alpha
+  exponentiate,     ///< P and its row sums
+  accumulate,       ///< O + P V
+  normalize,        ///< O / l; forward: with LSE where the algorithm has it
+  store_Oi, store_LSEi,
+  store_statistics, ///< li, mi
+  product_dP, softmax_gradient, accumulate_dV, accumulate_dK,
+  row_dot,          ///< Di = rowsum(dOi * Oi)
+  product_dQ,       ///< dQi's part of this tile
+  load_dQi, store_dQi,
+  add_dQi,          ///< the product, and its atomic adds
+  store_dKj, store_dVj,
+};
+// clang-format on
+inline constexpr int kTraceStepCount = 28;
+
+/// One step, as the first warp of the block went through it; other warps do the same on their rows.
+/// A step begins where the one before it ends, and ends when its last instruction has been issued:
+/// what is still in flight then shows in the step that waits for it.
+struct TraceEvent {
+  std::uint32_t end_cycles;  ///< low 32 bits of the SM's clock
+  std::uint16_t i;
+  std::uint16_t j;
+  TraceStep step;
+  std::uint8_t done;  ///< 0: left out, since alpha is 1 in all rows of the warp
+  std::uint16_t reserved[3];
+};
+static_assert(sizeof(TraceEvent) == 16);
+
+/// One thread block. `ns` is the GPU's global timer, which ticks in steps; cycles are the SM's own.
+struct TraceBlock {
+  std::uint64_t begin_ns;
+  std::uint64_t end_ns;
+  std::uint64_t begin_cycles;
+  std::uint64_t end_cycles;
+  std::int32_t sm;
+  std::int32_t head_index;    ///< b H + h
+  std::int32_t block;         ///< within the head
+  std::uint32_t event_count;  ///< more than events_per_block: the rest was not kept
+};
+static_assert(sizeof(TraceBlock) == 48);
+
+/// A row after column tile j. m is the maximum of Q K^T before the scale. NaN: no such tile.
+struct TraceRow {
+  float m;
+  float l;
+  float alpha;
+};
+
+/// Where a kernel writes, in device memory.
+struct TraceBuffer {
+  TraceBlock* blocks = nullptr;  ///< [blocks of the grid]
+  TraceEvent* events = nullptr;  ///< [blocks of the grid, events_per_block]
+  TraceRow* rows = nullptr;      ///< [B, H, rows_per_head, column_tiles]
+  std::int32_t events_per_block = 0;
+  std::int32_t blocks_per_head = 1;
+  std::int32_t row_step = 0;  ///< rows 0, row_step, 2 row_step, ... of each head; 0: none
+  std::int32_t rows_per_head = 0;
+  std::int32_t column_tiles = 0;
+};
+
+}  // namespace attnscope::kernels

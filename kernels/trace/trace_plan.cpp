@@ -1,0 +1,129 @@
+#include "kernels/trace/trace_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/split_kv/splits.h"
+#include "kernels/trace/trace_buffer.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+struct TracedInstance {
+  std::string_view kernel;
+  PassKind pass;
+  Index d;
+  Tiling tiling;
+};
+
+constexpr TracedInstance kTraced[] = {
+    {"flash1", PassKind::forward, 16, {16, 16}},    {"flash1", PassKind::forward, 64, {128, 256}},
+    {"flash1", PassKind::forward, 128, {128, 128}}, {"flash1", PassKind::backward, 16, {16, 16}},
+    {"flash1", PassKind::backward, 64, {64, 128}},  {"flash1", PassKind::backward, 128, {64, 64}},
+};
+
+/// Steps of one meeting of a row tile and a column tile, and of what surrounds them: more than any
+/// kernel has.
+constexpr Index kStepsOfTile = 16;
+constexpr Index kStepsAround = 16;
+
+/// Thread blocks of a head, and the most steps that one of them takes.
+struct BlockSize {
+  Index blocks_per_head;
+  Index steps;
+};
+
+BlockSize block_size(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
+                     const Tiling& tiling, Index Tr, Index Tc) {
+  if (kernel.name == "flash1") return {1, Tc * (kStepsAround + Tr * kStepsOfTile)};
+  if (pass == PassKind::backward) return {Tc, kStepsAround + Tr * kStepsOfTile};
+  const Index splits = kernel.name == "split_kv" ? most_splits(problem, tiling) : 1;
+  return {Tr * splits, kStepsAround + Tc * kStepsOfTile};
+}
+
+}  // namespace
+
+std::vector<Tiling> traced_tilings(const KernelInfo& kernel, PassKind pass, DType dtype, Index d) {
+  std::vector<Tiling> tilings;
+  if (dtype != DType::bf16) return tilings;
+  for (const TracedInstance& traced : kTraced) {
+    const bool fits = traced.kernel == kernel.name && traced.pass == pass && traced.d == d;
+    if (fits) tilings.push_back(traced.tiling);
+  }
+  return tilings;
+}
+
+Index TracePlan::bytes() const {
+  return blocks * static_cast<Index>(sizeof(TraceBlock)) +
+         blocks * events_per_block * static_cast<Index>(sizeof(TraceEvent)) +
+         heads * rows_per_head * column_tiles * static_cast<Index>(sizeof(TraceRow));
+}
+
+Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
+                             const AttentionProblem& problem, const std::optional<Tiling>& tiling,
+                             Carry carry, Index row_step) {
+  if (carry != Carry::problem) {
+    return invalid_request(
+        fmt::format("carry is {}; the instrumented build of kernel {} has only problem",
+                    to_string(carry), kernel.name));
+  }
+
+  const bool plain = extras_text(problem).empty() && problem.block_mask == nullptr &&
+                     (problem.mask.is_none() || problem.mask.is_causal());
+  if (!plain) {
+    return invalid_request(fmt::format(
+        "the instrumented build of kernel {} takes plain softmax attention over whole sequences, "
+        "with mask none, causal or causal:top-left",
+        kernel.name));
+  }
+
+  // Find the instance
+  const std::vector<Tiling> tilings = traced_tilings(kernel, pass, problem.dtype, problem.d);
+  const Tiling chosen = tiling.value_or(tilings.empty() ? Tiling{} : tilings.front());
+  const bool exists = std::find(tilings.begin(), tilings.end(), chosen) != tilings.end();
+  if (!exists) {
+    std::string have;
+    for (const TracedInstance& traced : kTraced) {
+      if (traced.kernel != kernel.name || traced.pass != pass) continue;
+      have += fmt::format("{}head-dim {} in {}x{} tiles", have.empty() ? "" : ", ", traced.d,
+                          traced.tiling.Br, traced.tiling.Bc);
+    }
+    const std::string asked =
+        tiling ? fmt::format(" in {}x{} tiles", tiling->Br, tiling->Bc) : std::string();
+    return invalid_request(fmt::format(
+        "kernel {} has no instrumented build, {}, for {} at head-dim {}{}; {}", kernel.name,
+        to_string(pass), to_string(problem.dtype), problem.d, asked,
+        have.empty() ? "flash1, flash2 and split_kv have some" : "there is bf16 at " + have));
+  }
+
+  // Size the buffers
+  const Index Tr = ceil_div(problem.N, chosen.Br);
+  const Index Tc = ceil_div(problem.N_kv, chosen.Bc);
+  const BlockSize size = block_size(kernel, pass, problem, chosen, Tr, Tc);
+  TracePlan plan;
+  plan.launch = pass == PassKind::backward  ? "backward"
+                : kernel.name == "split_kv" ? "partial"
+                                            : "forward";
+  plan.tiling = chosen;
+  plan.heads = problem.batch * problem.heads;
+  plan.blocks = plan.heads * size.blocks_per_head;
+  plan.events_per_block = size.steps;
+  if (pass == PassKind::forward && row_step > 0) {
+    plan.row_step = row_step;
+    plan.rows_per_head = ceil_div(problem.N, row_step);
+    plan.column_tiles = Tc;
+  }
+  constexpr Index kMaxTiles = 65536;  // a step names its tile in 16 bits
+  if (plan.bytes() > kMaxTraceBytes || Tr > kMaxTiles || Tc > kMaxTiles) {
+    return invalid_request(fmt::format(
+        "this trace would take {} MB on the GPU; at most {} MB are taken: choose fewer heads, a "
+        "shorter sequence or fewer rows",
+        plan.bytes() >> 20, kMaxTraceBytes >> 20));
+  }
+  return plan;
+}
+
+}  // namespace attnscope::kernels

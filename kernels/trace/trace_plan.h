@@ -1,0 +1,39 @@
+/// Which kernels have an instrumented build, and how much it writes. Plain C++.
+#pragma once
+
+#include <string_view>
+
+#include "kernels/catalog.h"
+#include "reference/pass_kind.h"
+
+namespace attnscope::kernels {
+
+/// The tilings that the instrumented build of the kernel's pass was compiled with: those of the
+/// pass's launch that is traced. Empty where there is none.
+std::vector<Tiling> traced_tilings(const KernelInfo& kernel, PassKind pass, DType dtype, Index d);
+
+/// The buffers of one traced launch.
+struct TracePlan {
+  std::string_view launch;     ///< its name, as in ForwardArguments::before_launch
+  Tiling tiling;               ///< of the pass
+  Index blocks = 0;            ///< of the grid, at most
+  Index events_per_block = 0;  ///< at most
+  Index row_step = 0;          ///< every row_step-th row of each head from 0 on; 0: none
+  Index rows_per_head = 0;
+  Index column_tiles = 0;
+  Index heads = 0;  ///< B H
+
+  Index bytes() const;
+};
+
+/// Largest trace that is taken.
+inline constexpr Index kMaxTraceBytes = Index{256} << 20;
+
+/// Nothing in `tiling` means the first of traced_tilings(). The problem is one that the kernel
+/// supports. invalid_request where no instrumented build exists, and for a trace of more than
+/// kMaxTraceBytes. Rows are recorded in forward passes alone.
+Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
+                             const AttentionProblem& problem, const std::optional<Tiling>& tiling,
+                             Carry carry, Index row_step);
+
+}  // namespace attnscope::kernels

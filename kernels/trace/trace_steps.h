@@ -1,0 +1,20 @@
+/// The steps of an instrumented kernel for people: their words, and what they keep busy.
+#pragma once
+
+#include <string_view>
+
+#include "kernels/trace/trace_buffer.h"
+
+namespace attnscope::kernels {
+
+/// "load Q_i", "S = scale Q_i K_j^T"; unique.
+std::string_view step_name(TraceStep step);
+
+enum class StepClass : std::uint8_t { waiting, memory, matrix, other };
+StepClass step_class(TraceStep step);
+
+/// Which indices the step's tile has.
+bool has_row_tile(TraceStep step);
+bool has_column_tile(TraceStep step);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""What the trace hooks cost where they record nothing: compiles kernels with their hooks and
+without them, and compares registers and instructions kernel by kernel.
+
+    tests/bench/trace_cost.py [--arch sm_90] [--against COMMIT] [FILE.cu ...]
+
+Without --against, the other side is this tree with every line of a hook taken out; with it, the
+files as they are in that commit. What is compared is the machine code itself, byte by byte, 16
+bytes an instruction. Exit status 1 when any kernel differs. Needs nvcc and c++filt, no GPU.
+"""
+
+import argparse
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.cu",
+         "kernels/flash2/flash2_bf16.cu", "kernels/flash2/flash2_backward_bf16.cu",
+         "kernels/split_kv/split_kv_bf16.cu"]
+# A hook is a statement of its own: an observer made, or a call of one
+HOOK = re.compile(r"^ *(?:Trace trace\(|trace\.(?:did|rows|end)\()[^;]*(?:\{[^}]*\}[^;]*)?;\n", re.M)
+
+
+def other_tree(folder, commit):
+    """The sources to compare with; how many hooks were taken out."""
+    if commit:
+        archive = subprocess.run(["git", "-C", ROOT, "archive", commit, "kernels", "reference"],
+                                 check=True, stdout=subprocess.PIPE).stdout
+        subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)
+        return 0
+    subprocess.run(["cp", "-r", ROOT / "kernels", ROOT / "reference", folder], check=True)
+    removed = 0
+    for path in pathlib.Path(folder, "kernels").rglob("*.cuh"):
+        if path.name == "trace.cuh":
+            continue
+        text, count = HOOK.subn("", path.read_text())
+        if count:
+            path.write_text(text)
+        removed += count
+    return removed
+
+
+def code_sections(cubin):
+    """The machine code of each kernel in an ELF file of 64 bits, by mangled name."""
+    data = cubin.read_bytes()
+    offset, = struct.unpack_from("<Q", data, 0x28)
+    size, count, names_index = struct.unpack_from("<HHH", data, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", data, offset + index * size) for index in range(count)]
+    names = data[headers[names_index][4]:][:headers[names_index][5]]
+    found = {}
+    for name_at, _, _, _, begin, length in headers:
+        name = names[name_at:names.index(b"\0", name_at)].decode()
+        if name.startswith(".text."):
+            found[name[len(".text."):]] = data[begin:begin + length]
+    return found
+
+
+def functions(tree, file, arch, folder):
+    """Registers and machine code of every kernel of a file, by its name without the observer."""
+    cubin = pathlib.Path(folder, "kernel.cubin")
+    report = subprocess.run(
+        ["nvcc", "-std=c++20", "-O3", "-DNDEBUG", f"-arch={arch}", "-cubin", "-I", tree,
+         "--expt-relaxed-constexpr", "-Xptxas=-v", "-o", cubin, pathlib.Path(tree, file)],
+        check=True, stderr=subprocess.PIPE, text=True).stderr
+    registers = dict(re.findall(r"Compiling entry function '(\S+)'.*?Used (\d+) registers", report,
+                                re.S))
+    found = {}
+    for mangled, code in code_sections(cubin).items():
+        name = subprocess.run(["c++filt", mangled], check=True, stdout=subprocess.PIPE,
+                              text=True).stdout.strip()
+        name = re.sub(r", attnscope::kernels::device::NoTrace", "", name)
+        name = re.sub(r">\(.*", ">", name.removeprefix("void ").replace("attnscope::kernels::", ""))
+        found[name] = (registers[mangled], code)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--against", metavar="COMMIT")
+    parser.add_argument("files", nargs="*", default=FILES)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        removed = other_tree(folder, given.against)
+        print(f"with the hooks against {given.against or f'{removed} hooks taken out'}, {given.arch}")
+        print(f"{'kernel':<64} {'registers':>11} {'instructions':>15}")
+        differing = 0
+        for file in given.files:
+            ours = functions(ROOT, file, given.arch, folder)
+            theirs = functions(folder, file, given.arch, folder)
+            for name in sorted(ours):
+                registers, code = ours[name]
+                other_registers, other_code = theirs.get(name, ("-", b""))
+                same = (registers, code) == (other_registers, other_code) and len(code) > 0
+                differing += not same
+                print(f"{name:<64} {other_registers:>5} {registers:>5} {len(other_code) // 16:>8}"
+                      f" {len(code) // 16:>6}  {'identical' if same else 'DIFFERENT'}")
+            if set(ours) != set(theirs):
+                print(f"{file}: other kernels on the other side: {set(theirs) ^ set(ours)}")
+                differing += 1
+    print("every kernel is identical" if differing == 0 else f"{differing} differ")
+    return differing != 0
+
+
+sys.exit(main())

@@ -1,0 +1,308 @@
+/// Decoding what instrumented kernels record, its file, and the comparison with a schedule.
+#include "kernels/trace/kernel_trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/trace/trace_plan.h"
+#include "kernels/trace/trace_steps.h"
+#include "tests/kernels/traced_twin.h"
+
+namespace attnscope {
+namespace {
+
+using kernels::TraceBlock;
+using kernels::TraceEvent;
+using kernels::TraceStep;
+using ::testing::HasSubstr;
+
+constexpr std::size_t kRoom = 32;
+
+/// Records of flash2 on one head: N = 16, N_kv = 32, 16x16 tiles.
+struct Records {
+  std::vector<TraceBlock> blocks;
+  std::vector<TraceEvent> events;
+  std::vector<kernels::TraceRow> rows;
+
+  void add_block(const TraceBlock& block) {
+    blocks.push_back(block);
+    events.resize(blocks.size() * kRoom);
+  }
+  void add(TraceStep step, int i, int j, std::uint64_t end_cycles) {
+    TraceBlock& block = blocks.back();
+    TraceEvent& event = events[(blocks.size() - 1) * kRoom + block.event_count++];
+    event.end_cycles = static_cast<std::uint32_t>(end_cycles);
+    event.i = static_cast<std::uint16_t>(i);
+    event.j = static_cast<std::uint16_t>(j);
+    event.step = step;
+    event.done = 1;
+  }
+  TraceRecords view() const {
+    return {.blocks = blocks,
+            .events = events,
+            .events_per_block = kRoom,
+            .rows = rows,
+            .row_step = 16,
+            .rows_per_head = rows.empty() ? 0u : 1u,
+            .column_tiles = rows.empty() ? 0u : 2u};
+  }
+};
+
+KernelTrace described() {
+  KernelTrace trace;
+  trace.header.device = {.name = "a GPU", .compute_capability = "9.0", .sm_count = 2};
+  trace.header.date = "2026-01-31T12:34:56Z";
+  trace.problem.N = 16;
+  trace.problem.N_kv = 32;
+  trace.problem.d = 16;
+  trace.problem.dtype = DType::bf16;
+  trace.kernel = trace.algorithm = "flash2";
+  trace.launch = "forward";
+  trace.tiling = {16, 16};
+  return trace;
+}
+
+/// Two blocks on two SMs whose clocks differ; 2 cycles a nanosecond.
+Records two_blocks() {
+  Records records;
+  records.add_block({.begin_ns = 1000,
+                     .end_ns = 2000,
+                     .begin_cycles = 0x1'0000'0000 - 100,
+                     .end_cycles = 0x1'0000'0000 + 1900,
+                     .sm = 3});
+  records.add(TraceStep::load_Qi, 0, 0, 0x1'0000'0000 + 100);  // the low half has wrapped
+  records.add(TraceStep::scores, 0, 1, 0x1'0000'0000 + 500);
+  records.add_block({.begin_ns = 1500,
+                     .end_ns = 3500,
+                     .begin_cycles = 77,
+                     .end_cycles = 4077,
+                     .sm = 5,
+                     .head_index = 3,
+                     .block = 0});
+  return records;
+}
+
+TEST(KernelTrace, ClocksOfTheSmsBecomeOneTime) {
+  KernelTrace trace = described();
+  trace.problem.heads = trace.problem.kv_heads = 2;
+  trace.problem.batch = 2;
+  ASSERT_FALSE(decode_trace(two_blocks().view(), trace));
+  EXPECT_NEAR(trace.sm_clock_mhz, 2000.0, 1e-9);
+  EXPECT_EQ(trace.timer_step_ns, 500);
+  ASSERT_EQ(trace.blocks.size(), 2u);
+  EXPECT_EQ(trace.blocks[0].begin_ps, 0);
+  EXPECT_EQ(trace.blocks[0].end_ps, 1'000'000);
+  EXPECT_EQ(trace.blocks[1].begin_ps, 500'000);
+  EXPECT_EQ(trace.blocks[1].end_ps, 2'500'000);
+  EXPECT_EQ(trace.blocks[1].sm, 5);
+  EXPECT_EQ(trace.blocks[1].batch, 1);
+  EXPECT_EQ(trace.blocks[1].head, 1);
+  EXPECT_EQ(trace.end_ps(), 2'500'000);
+}
+
+TEST(KernelTrace, StepsFollowEachOtherThoughTheClockWraps) {
+  KernelTrace trace = described();
+  ASSERT_FALSE(decode_trace(two_blocks().view(), trace));
+  const auto& steps = trace.blocks[0].steps;
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].step, TraceStep::load_Qi);
+  EXPECT_EQ(steps[0].begin_ps, 0);
+  EXPECT_EQ(steps[0].end_ps, 100'000);
+  EXPECT_EQ(steps[1].begin_ps, 100'000);
+  EXPECT_EQ(steps[1].end_ps, 300'000);
+  EXPECT_EQ(steps[1].j, 1);
+}
+
+TEST(KernelTrace, MaximaAreThoseOfTheScaledScores) {
+  Records records = two_blocks();
+  records.rows = {{.m = 8.0f, .l = 2.0f, .alpha = 1.0f}, {.m = NAN, .l = NAN, .alpha = NAN}};
+  KernelTrace trace = described();
+  ASSERT_FALSE(decode_trace(records.view(), trace));
+  ASSERT_EQ(trace.rows.size(), 1u);
+  EXPECT_FLOAT_EQ(trace.rows[0].states[0].m, 2.0f);  // 8 / sqrt(16)
+  EXPECT_TRUE(std::isnan(trace.rows[0].states[1].l));
+}
+
+TEST(KernelTrace, ContradictingRecordsAreRefused) {
+  KernelTrace trace = described();
+  Records backwards = two_blocks();
+  backwards.events[1].end_cycles = 50;
+  EXPECT_THAT(decode_trace(backwards.view(), trace)->message, HasSubstr("run backwards"));
+  Records overfull = two_blocks();
+  overfull.blocks[0].event_count = kRoom + 1;
+  EXPECT_THAT(decode_trace(overfull.view(), trace)->message, HasSubstr("more steps than room"));
+  Records ended = two_blocks();
+  ended.blocks[1].end_ns = 1400;
+  EXPECT_THAT(decode_trace(ended.view(), trace)->message, HasSubstr("ends before"));
+}
+
+TEST(KernelTrace, ARunWithinOneTimerStepTakesTheDevicesClock) {
+  Records records;
+  records.add_block({.begin_ns = 1000, .end_ns = 1000, .begin_cycles = 10, .end_cycles = 110});
+  KernelTrace trace = described();
+  EXPECT_THAT(decode_trace(records.view(), trace)->message, HasSubstr("global timer"));
+  trace = described();
+  trace.header.device.sm_clock_mhz = 1000.0;
+  ASSERT_FALSE(decode_trace(records.view(), trace));
+  EXPECT_EQ(trace.blocks[0].end_ps, 100'000);
+}
+
+TEST(KernelTrace, ItsFileGivesItBack) {
+  Records records = two_blocks();
+  const float inf = std::numeric_limits<float>::infinity();
+  records.rows = {{.m = 1.25f, .l = 2.5f, .alpha = 1.0f}, {.m = -inf, .l = NAN, .alpha = NAN}};
+  KernelTrace trace = described();
+  trace.time_s = 1e-5;
+  ASSERT_FALSE(decode_trace(records.view(), trace));
+  const auto read = parse_kernel_trace(kernel_trace_text(trace), "a file");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const KernelTrace& again = read.value();
+  EXPECT_EQ(again.problem, trace.problem);
+  EXPECT_EQ(again.tiling, trace.tiling);
+  EXPECT_EQ(again.header.device, trace.header.device);
+  EXPECT_EQ(again.header.date, trace.header.date);
+  EXPECT_EQ(again.time_s, trace.time_s);
+  EXPECT_EQ(again.blocks[0].steps[1].end_ps, trace.blocks[0].steps[1].end_ps);
+  EXPECT_EQ(again.blocks[1].begin_ps, trace.blocks[1].begin_ps);
+  EXPECT_EQ(again.rows[0].states[0].l, 2.5f);
+  EXPECT_EQ(again.rows[0].states[1].m, -inf);
+  EXPECT_TRUE(std::isnan(again.rows[0].states[1].alpha));
+  EXPECT_EQ(kernel_trace_text(again), kernel_trace_text(trace));
+}
+
+TEST(KernelTrace, AMalformedFileIsRefusedInOneLine) {
+  const auto other = parse_kernel_trace(R"({"schema":"attnscope.recording/1"})", "x.json");
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().message, HasSubstr("x.json"));
+  KernelTrace trace = described();
+  ASSERT_FALSE(decode_trace(two_blocks().view(), trace));
+  std::string text = kernel_trace_text(trace);
+  text.replace(text.find("load Q_i"), 8, "load X_i");
+  const auto unknown = parse_kernel_trace(text, "x.json");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_THAT(unknown.error().message, HasSubstr("is no step"));
+}
+
+TEST(KernelTrace, BlocksOfAnSmTakeTheLowestFreeSlot) {
+  KernelTrace trace = described();
+  trace.blocks = {{.sm = 0, .begin_ps = 0, .end_ps = 10},
+                  {.sm = 0, .begin_ps = 1, .end_ps = 5},
+                  {.sm = 0, .begin_ps = 6, .end_ps = 9},
+                  {.sm = 1, .begin_ps = 2, .end_ps = 9}};
+  EXPECT_EQ(block_slots(trace), (std::vector<Index>{0, 1, 1, 0}));
+}
+
+TEST(TraceSteps, HaveNamesOfTheirOwn) {
+  std::vector<std::string> names;
+  for (int step = 0; step < kernels::kTraceStepCount; ++step) {
+    names.emplace_back(kernels::step_name(static_cast<TraceStep>(step)));
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+/// What flash2 does on described()'s problem, its second column tile loaded ahead.
+KernelTrace faithful() {
+  KernelTrace trace = described();
+  TracedBlock block;
+  const auto add = [&](TraceStep step, int i, int j) { block.steps.push_back({step, i, j}); };
+  add(TraceStep::load_Qi, 0, 0);
+  for (int j = 0; j < 2; ++j) {
+    if (j == 0) add(TraceStep::load_Kj, 0, 0);
+    if (j == 0) add(TraceStep::load_Vj, 0, 0);
+    add(TraceStep::wait, 0, j);
+    if (j == 0) add(TraceStep::load_Kj, 0, 1);
+    if (j == 0) add(TraceStep::load_Vj, 0, 1);
+    add(TraceStep::scores, 0, j);
+    add(TraceStep::update_max, 0, j);
+    add(TraceStep::rescale, 0, j);
+    add(TraceStep::exponentiate, 0, j);
+    add(TraceStep::accumulate, 0, j);
+  }
+  add(TraceStep::normalize, 0, 0);
+  add(TraceStep::store_LSEi, 0, 0);
+  add(TraceStep::store_Oi, 0, 0);
+  trace.blocks = {block};
+  return trace;
+}
+
+TEST(TracedTwin, AgreesWithItsScheduleThoughItLoadsAhead) {
+  EXPECT_THAT(differences_from_schedule(faithful()), ::testing::IsEmpty());
+  EXPECT_EQ(scheduled_operations(faithful()), 4 + 2 * 9 + 4);
+}
+
+TEST(TracedTwin, EveryStepThatIsMissingShows) {
+  const KernelTrace whole = faithful();
+  for (std::size_t n = 0; n < whole.blocks[0].steps.size(); ++n) {
+    KernelTrace trace = whole;
+    trace.blocks[0].steps.erase(trace.blocks[0].steps.begin() + static_cast<std::ptrdiff_t>(n));
+    const bool waits = whole.blocks[0].steps[n].step == TraceStep::wait;
+    EXPECT_EQ(differences_from_schedule(trace).empty(), waits) << n;
+  }
+}
+
+TEST(TracedTwin, ADifferentOrderShows) {
+  KernelTrace swapped = faithful();
+  std::swap(swapped.blocks[0].steps[1], swapped.blocks[0].steps[2]);  // V before K
+  EXPECT_THAT(differences_from_schedule(swapped),
+              ::testing::ElementsAre(HasSubstr("copies in order")));
+  KernelTrace backwards = faithful();
+  for (TracedStep& step : backwards.blocks[0].steps) step.j = 1 - step.j;
+  EXPECT_FALSE(differences_from_schedule(backwards).empty());
+}
+
+TEST(TracedTwin, AMaskShowsUnlessItHidesPaddingAlone) {
+  KernelTrace masked = faithful();
+  const TracedStep mask{TraceStep::mask, 0, 1};
+  masked.blocks[0].steps.push_back(mask);
+  EXPECT_THAT(differences_from_schedule(masked), ::testing::ElementsAre(HasSubstr("mask S")));
+  masked.problem.N_kv = 20;
+  EXPECT_THAT(differences_from_schedule(masked), ::testing::IsEmpty());
+}
+
+TEST(TracePlan, NamesTheBuildsThatThereAre) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 100;
+  problem.d = 64;
+  problem.dtype = DType::fp16;
+  const kernels::KernelInfo& flash1 = *kernels::find_kernel("flash1");
+  const auto refused =
+      kernels::plan_trace(flash1, PassKind::forward, problem, std::nullopt, Carry::problem, 0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("bf16 at head-dim 16 in 16x16 tiles"));
+  EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
+
+  problem.dtype = DType::bf16;
+  const auto plan =
+      kernels::plan_trace(flash1, PassKind::forward, problem, std::nullopt, Carry::problem, 32);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan.value().tiling, (Tiling{128, 256}));
+  EXPECT_EQ(plan.value().blocks, 1);
+  EXPECT_EQ(plan.value().rows_per_head, 4);
+  problem.heads = problem.kv_heads = 64;
+  problem.N = problem.N_kv = 65536;
+  EXPECT_FALSE(
+      kernels::plan_trace(flash1, PassKind::forward, problem, std::nullopt, Carry::problem, 0)
+          .ok());
+}
+
+TEST(TracePlan, EveryTracedTilingIsAKernels) {
+  for (const kernels::KernelInfo& kernel : kernels::catalog()) {
+    for (const Index d : {16, 32, 64, 128}) {
+      for (const Tiling& tiling :
+           kernels::traced_tilings(kernel, PassKind::forward, DType::bf16, d)) {
+        EXPECT_THAT(kernels::kernel_tilings(kernel, DType::bf16, d), ::testing::Contains(tiling));
+      }
+      for (const Tiling& tiling :
+           kernels::traced_tilings(kernel, PassKind::backward, DType::bf16, d)) {
+        EXPECT_THAT(kernels::backward_tilings(kernel, DType::bf16, d), ::testing::Contains(tiling));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attnscope

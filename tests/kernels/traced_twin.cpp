@@ -1,0 +1,302 @@
+#include "tests/kernels/traced_twin.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "kernels/trace/trace_steps.h"
+#include "reference/check.h"
+#include "sim/schedule/catalog.h"
+#include "sim/schedule/run_pass.h"
+
+namespace attnscope {
+
+using kernels::TraceStep;
+
+namespace {
+
+/// What stands for an operation in the kernel's text: a step of its own, or a part of one.
+struct Twin {
+  TraceStep step;
+  bool whole;  ///< false: the step is another operation's, this one is folded into it
+};
+
+constexpr Twin whole(TraceStep step) {
+  return {step, true};
+}
+constexpr Twin part_of(TraceStep step) {
+  return {step, false};
+}
+
+Twin load_twin(Tensor tensor) {
+  switch (tensor) {
+    case Tensor::Q:
+      return whole(TraceStep::load_Qi);
+    case Tensor::K:
+      return whole(TraceStep::load_Kj);
+    case Tensor::V:
+      return whole(TraceStep::load_Vj);
+    case Tensor::O:
+      return whole(TraceStep::load_Oi);
+    case Tensor::dO:
+      return whole(TraceStep::load_dOi);
+    case Tensor::dQ:
+      return whole(TraceStep::load_dQi);
+    case Tensor::m:
+    case Tensor::LSE:
+      return whole(TraceStep::load_statistics);
+    default:  // l beside m, D beside LSE
+      return part_of(TraceStep::load_statistics);
+  }
+}
+
+Twin store_twin(Tensor tensor) {
+  switch (tensor) {
+    case Tensor::O:
+    case Tensor::O_split:
+      return whole(TraceStep::store_Oi);
+    case Tensor::LSE:
+    case Tensor::LSE_split:
+      return whole(TraceStep::store_LSEi);
+    case Tensor::m:
+      return whole(TraceStep::store_statistics);
+    case Tensor::dQ:
+      return whole(TraceStep::store_dQi);
+    case Tensor::dK:
+    case Tensor::dK_heads:
+      return whole(TraceStep::store_dKj);
+    case Tensor::dV:
+    case Tensor::dV_heads:
+      return whole(TraceStep::store_dVj);
+    default:  // l beside m
+      return part_of(TraceStep::store_statistics);
+  }
+}
+
+/// The twin of an operation that computes.
+std::optional<Twin> compute_twin(const TileOp& op) {
+  const Tensor dest = op.dest_tiles[0].tensor;
+  switch (op.kind) {
+    case OpKind::scores:
+      return whole(TraceStep::scores);
+    case OpKind::mask:
+      return whole(TraceStep::mask);
+    case OpKind::running_max:
+      return whole(TraceStep::update_max);
+    case OpKind::row_max:  // flash1: m~ is not kept apart from m
+      return part_of(TraceStep::update_max);
+    case OpKind::exp:  // flash1: beta folds into P, taken against the merged maximum
+      return dest == Tensor::P ? whole(TraceStep::exponentiate) : part_of(TraceStep::exponentiate);
+    case OpKind::row_sum:
+    case OpKind::add_row_sum:
+      return part_of(TraceStep::exponentiate);
+    case OpKind::rescale:
+      if (dest == Tensor::O) return whole(TraceStep::rescale);
+      return part_of(dest == Tensor::l ? TraceStep::rescale : TraceStep::exponentiate);
+    case OpKind::accumulate:
+      return whole(TraceStep::accumulate);
+    case OpKind::normalize:  // backward: 1 / l goes into the exponent
+      return dest == Tensor::O ? whole(TraceStep::normalize) : part_of(TraceStep::exponentiate);
+    case OpKind::log_sum_exp:
+      return part_of(TraceStep::normalize);
+    case OpKind::product_transposed:
+      return whole(TraceStep::product_dP);
+    case OpKind::softmax_gradient:
+      return whole(TraceStep::softmax_gradient);
+    case OpKind::accumulate_transposed:
+      return whole(TraceStep::accumulate_dV);
+    case OpKind::gradient_product_transposed:
+      return whole(TraceStep::accumulate_dK);
+    case OpKind::row_dot:
+      return whole(TraceStep::row_dot);
+    case OpKind::gradient_product:
+      return dest == Tensor::dQ ? whole(TraceStep::product_dQ) : part_of(TraceStep::add_dQi);
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Nothing for what a kernel does by giving registers their first value.
+std::optional<Twin> twin_of(const TileOp& op) {
+  switch (op.kind) {
+    case OpKind::load:
+      return load_twin(op.dest_tiles[0].tensor);
+    case OpKind::store:
+      return store_twin(op.dest_tiles[0].tensor);
+    case OpKind::atomic_add:
+      return whole(TraceStep::add_dQi);
+    case OpKind::fill_zero:
+    case OpKind::fill_minus_inf:
+      return std::nullopt;
+    default:
+      break;
+  }
+  const auto twin = compute_twin(op);
+  ATTNSCOPE_CHECK(twin.has_value(), ==, true);  // a new kind of operation has no twin yet
+  return twin;
+}
+
+struct Visit {
+  TraceStep step;
+  std::int32_t i = 0;
+  std::int32_t j = 0;
+  bool operator==(const Visit&) const = default;
+};
+
+Visit visit(TraceStep step, std::int32_t i, std::int32_t j) {
+  return {step, kernels::has_row_tile(step) ? i : 0, kernels::has_column_tile(step) ? j : 0};
+}
+
+/// The steps that a block's schedule asks for, in its order.
+class TwinSteps final : public Observer {
+ public:
+  void observe(std::span<const TileOp> ops) override {
+    for (const TileOp& op : ops) {
+      ++operations;
+      const Tile& tile = op.kind == OpKind::load ? op.source_tiles[0] : op.dest_tiles[0];
+      if (op.kind == OpKind::scores) {
+        i_ = tile.i;
+        j_ = tile.j;
+      }
+      const auto twin = twin_of(op);
+      if (!twin || !twin->whole) continue;
+      const bool on_tile = op.kind != OpKind::load && op.kind != OpKind::store;
+      steps.push_back(on_tile ? visit(twin->step, i_, j_) : visit(twin->step, tile.i, tile.j));
+    }
+  }
+
+  std::vector<Visit> steps;
+  Index operations = 0;
+
+ private:
+  std::int32_t i_ = 0, j_ = 0;  ///< of the newest scores
+};
+
+struct TracedLaunch {
+  Launch launch;
+  TileGrid grid;
+};
+
+TracedLaunch launch_of(const KernelTrace& trace, Index splits) {
+  const Algorithm* algorithm = find_algorithm(trace.algorithm);
+  ATTNSCOPE_CHECK(algorithm != nullptr, ==, true);
+  ScheduleOptions options;
+  options.heads_per_kv_head = trace.problem.heads / trace.problem.kv_heads;
+  options.splits = splits;
+  options.masked = !trace.problem.mask.is_none();
+  const Pass pass = make_pass(*algorithm, trace.pass, options);
+  const auto found = std::ranges::find(pass.launches, trace.launch, &Launch::name);
+  ATTNSCOPE_CHECK(found != pass.launches.end(), ==, true);
+  return {*found, found->grid(trace.problem, trace.tiling, options)};
+}
+
+TwinSteps steps_of_block(const TracedLaunch& traced, const BlockId& block) {
+  TwinSteps steps;
+  Observer* const observers[] = {&steps};
+  Program program(observers);
+  program.begin_block(block);
+  traced.launch.run(traced.grid, block.block, program);
+  return steps;
+}
+
+/// Kernels load row statistics by plain loads, apart from the asynchronous copies.
+bool is_copy(const Visit& visit) {
+  return (visit.step >= TraceStep::load_Qi && visit.step < TraceStep::load_statistics) ||
+         visit.step == TraceStep::load_dQi;
+}
+
+/// The tiles (i, j) that matrix products visit, each once a visit.
+std::vector<Visit> tiles_in_order(const std::vector<Visit>& steps) {
+  std::vector<Visit> tiles;
+  for (const Visit& step : steps) {
+    if (kernels::step_class(step.step) != kernels::StepClass::matrix) continue;
+    const Visit tile{TraceStep::scores, step.i, step.j};
+    if (tiles.empty() || tiles.back() != tile) tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+/// What a block recorded, but for waiting and for masks that hide padding alone.
+std::vector<Visit> recorded_steps(const TracedBlock& block, const TileGrid& grid) {
+  const bool padded = grid.cols_of(grid.Tc() - 1) < grid.tiling().Bc;
+  std::vector<Visit> recorded;
+  for (const TracedStep& step : block.steps) {
+    if (step.step == TraceStep::wait) continue;
+    const bool hides_padding = padded && step.j == grid.Tc() - 1 && !grid.edge(step.i, step.j);
+    if (step.step == TraceStep::mask && hides_padding) continue;
+    recorded.push_back(visit(step.step, step.i, step.j));
+  }
+  return recorded;
+}
+
+template <typename Chosen>
+std::vector<Visit> chosen_of(const std::vector<Visit>& all, const Chosen& chosen) {
+  std::vector<Visit> some;
+  std::ranges::copy_if(all, std::back_inserter(some), chosen);
+  return some;
+}
+
+std::string name(const std::vector<Visit>& visits, std::size_t n) {
+  if (n >= visits.size()) return "nothing";
+  return fmt::format("{} ({}, {})", kernels::step_name(visits[n].step), visits[n].i, visits[n].j);
+}
+
+/// Nothing when two sequences agree, else where they part.
+std::optional<std::string> parting(std::string_view what, const std::vector<Visit>& recorded,
+                                   const std::vector<Visit>& scheduled) {
+  if (recorded == scheduled) return std::nullopt;
+  const auto at =
+      static_cast<std::size_t>(std::ranges::mismatch(recorded, scheduled).in1 - recorded.begin());
+  return fmt::format("{}: {} recorded, {} in the schedule; number {} is {}, not {}", what,
+                     recorded.size(), scheduled.size(), at, name(recorded, at),
+                     name(scheduled, at));
+}
+
+}  // namespace
+
+std::vector<std::string> differences_from_schedule(const KernelTrace& trace, Index splits) {
+  const TracedLaunch traced = launch_of(trace, splits);
+  std::vector<std::string> differences;
+  const Index blocks =
+      trace.problem.batch * trace.problem.heads * traced.launch.blocks_per_head(traced.grid);
+  if (static_cast<Index>(trace.blocks.size()) != blocks) {
+    differences.push_back(
+        fmt::format("{} thread blocks recorded, {} in the schedule", trace.blocks.size(), blocks));
+  }
+  for (const TracedBlock& block : trace.blocks) {
+    const std::vector<Visit> scheduled =
+        steps_of_block(traced, {block.batch, block.head, block.block}).steps;
+    const std::vector<Visit> recorded = recorded_steps(block, traced.grid);
+    const auto compare = [&](std::string_view what, const std::vector<Visit>& ours,
+                             const std::vector<Visit>& theirs) {
+      const auto line = parting(what, ours, theirs);
+      if (!line) return;
+      differences.push_back(fmt::format("batch {}, head {}, block {}: {}", block.batch, block.head,
+                                        block.block, *line));
+    };
+    for (int n = 0; n < kernels::kTraceStepCount; ++n) {
+      const auto is_step = [step = static_cast<TraceStep>(n)](const Visit& v) {
+        return v.step == step;
+      };
+      compare(kernels::step_name(static_cast<TraceStep>(n)), chosen_of(recorded, is_step),
+              chosen_of(scheduled, is_step));
+    }
+    compare("copies in order", chosen_of(recorded, is_copy), chosen_of(scheduled, is_copy));
+    compare("tiles in order", tiles_in_order(recorded), tiles_in_order(scheduled));
+  }
+  return differences;
+}
+
+Index scheduled_operations(const KernelTrace& trace, Index splits) {
+  const TracedLaunch traced = launch_of(trace, splits);
+  Index operations = 0;
+  for (const TracedBlock& block : trace.blocks) {
+    operations += steps_of_block(traced, {block.batch, block.head, block.block}).operations;
+  }
+  return operations;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,23 @@
+/// Compares what an instrumented kernel recorded with its schedule's stream, thread block by thread
+/// block. A kernel prefetches, folds operations into one loop and orders those of one tile as suits
+/// it, so three things are compared, each exactly: the tiles of every kind of step in their order,
+/// the order of all copies to the chip, and the order in which tiles are computed. Beyond its
+/// schedule a kernel masks the keys that pad the last column tile: those masks are left out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/trace/kernel_trace.h"
+
+namespace attnscope {
+
+/// How trace and schedule differ, one line each ("block 2 of head 0: rescale l_i, O_i: 3 recorded,
+/// 4 in the schedule"); empty when they agree. Steps left out since alpha is 1 count as done.
+/// `splits`: of split_kv.
+std::vector<std::string> differences_from_schedule(const KernelTrace& trace, Index splits = 1);
+
+/// Operations of the traced launch's schedule, over all of its blocks.
+Index scheduled_operations(const KernelTrace& trace, Index splits = 1);
+
+}  // namespace attnscope
