@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       accumulate_output<T, 1, Bc, d>(Oi, S, TileKV{Vj_address}.lane_address_rows(lane));
       trace.did(TraceStep::accumulate, i, j);
       rescale<1, d>(Oi, inverse_l);
-      trace.did(TraceStep::normalize, i, j);
+      trace.did(TraceStep::normalize, i, 0);
 
       // write Oi, li, mi
       write_carried<Carried, d>(Oi_of(i), Oi, lane);  // each lane where it read

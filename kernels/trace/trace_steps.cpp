@@ -31,7 +31,7 @@ constexpr std::array kSteps{
     StepWords{TraceStep::rescale, "rescale l_i, O_i", StepClass::other, true, true},
     StepWords{TraceStep::exponentiate, "P = exp(S - m_i), row sums", StepClass::other, true, true},
     StepWords{TraceStep::accumulate, "O_i + P V_j", StepClass::matrix, true, true},
-    StepWords{TraceStep::normalize, "O_i / l_i", StepClass::other, true, true},
+    StepWords{TraceStep::normalize, "O_i / l_i", StepClass::other, true, false},
     StepWords{TraceStep::store_Oi, "store O_i", StepClass::memory, true, false},
     StepWords{TraceStep::store_LSEi, "store LSE_i", StepClass::memory, true, false},
     StepWords{TraceStep::store_statistics, "store l_i, m_i", StepClass::memory, true, false},

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/traffic_counter.h"
 #include "sim/snapshot/describe_op.h"
@@ -12,18 +10,9 @@ namespace attnscope {
 
 namespace {
 
-constexpr Index kTotalsProcess = 0;  // launches and counters; SM s is process s + 1
-constexpr int kBlockTrack = 0;       // of a placement; its units follow
+constexpr Index kTotalsProcess = ChromeEvents::kTotalsProcess;
+constexpr int kBlockTrack = 0;  // of a placement; its units follow
 constexpr int kTracksPerSlot = 1 + kUnitCount;
-
-std::string json_text(std::string_view text) {
-  return nlohmann::json(std::string(text)).dump();
-}
-
-/// Microseconds, the format's unit, without rounding.
-std::string microseconds(Picoseconds ps) {
-  return fmt::format("{}.{:06}", ps / 1'000'000, ps % 1'000'000);
-}
 
 int track(const Placement& place, int which) {
   return static_cast<int>(place.slot) * kTracksPerSlot + which + 1;
@@ -33,40 +22,18 @@ int track(const Placement& place, int which) {
 
 ChromeTraceWriter::ChromeTraceWriter(const Pass& pass, const std::string& description,
                                      TextSink sink)
-    : pass_(pass), sink_(std::move(sink)) {
-  const std::string head = fmt::format(
-      "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"schema\":\"attnscope.trace/1\",\"run\":{},"
-      "\"kind\":\"modelled\",\"clock\":{}}},\n\"traceEvents\":[\n",
-      json_text(description),
-      json_text(
-          "roofline of the datasheet's rates, not a time model: an operation takes its bytes "
-          "over the DRAM bandwidth or its operations over the peak rate, at an equal share for "
-          "each SM and each resident thread block"));
-  good_ = sink_(head);
-  name_process(kTotalsProcess, "launches and totals (modelled, roofline clock)");
-}
-
-void ChromeTraceWriter::write_event(const std::string& event) {
-  good_ = good_ && sink_(first_event_ ? event : ",\n" + event);
-  first_event_ = false;
-  ++event_count_;
-}
-
-void ChromeTraceWriter::name_process(Index pid, std::string_view name) {
-  if (!named_.insert({pid, -1}).second) return;
-  write_event(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})",
-                          pid, json_text(name)));
-  write_event(fmt::format(
-      R"({{"ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":{}}}}})", pid, pid));
+    : pass_(pass),
+      events_({.run = description,
+               .kind = "modelled",
+               .clock = "roofline of the datasheet's rates, not a time model: an operation takes "
+                        "its bytes over the DRAM bandwidth or its operations over the peak rate, "
+                        "at an equal share for each SM and each resident thread block"},
+              std::move(sink)) {
+  events_.name_process(kTotalsProcess, "launches and totals (modelled, roofline clock)");
 }
 
 void ChromeTraceWriter::name_track(const Placement& place, int tid, std::string_view what) {
-  const Index pid = place.sm + 1;
-  if (!named_.insert({pid, tid}).second) return;
-  name_process(pid, fmt::format("SM {}", place.sm));
-  write_event(
-      fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})",
-                  pid, tid, json_text(fmt::format("block slot {}: {}", place.slot, what))));
+  events_.name_sm_track(place.sm, tid, fmt::format("block slot {}: {}", place.slot, what));
 }
 
 void ChromeTraceWriter::begin_launch(std::string_view /*name*/, Index /*blocks_per_sm*/) {
@@ -88,7 +55,7 @@ void ChromeTraceWriter::add_op(const TimedOp& timed) {
   const std::string cost = op.moves_bytes()
                                ? fmt::format("\"bytes\":{}", moved_bytes(op, timed.grid))
                                : fmt::format("\"flops\":{}", flops.matmul + flops.non_matmul);
-  write_event(fmt::format(
+  events_.write(fmt::format(
       R"({{"ph":"X","name":"{} {}","cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},)"
       R"("args":{{{},"line":{},"batch":{},"head":{},"block":{}}}}})",
       to_string(op.kind), tile_name(tile), to_string(timed.unit), timed.place.sm + 1, tid,
@@ -100,7 +67,7 @@ void ChromeTraceWriter::add_block(const BlockId& block, const Placement& place, 
                                   Picoseconds end) {
   const int tid = track(place, kBlockTrack);
   name_track(place, tid, "thread block");
-  write_event(fmt::format(
+  events_.write(fmt::format(
       R"({{"ph":"X","name":"block {}","cat":"thread block","pid":{},"tid":{},"ts":{},"dur":{},)"
       R"("args":{{"batch":{},"head":{}}}}})",
       block.block, place.sm + 1, tid, microseconds(begin), microseconds(end - begin), block.batch,
@@ -108,7 +75,7 @@ void ChromeTraceWriter::add_block(const BlockId& block, const Placement& place, 
 }
 
 void ChromeTraceWriter::end_launch(std::string_view name, Picoseconds begin, Picoseconds end) {
-  write_event(fmt::format(
+  events_.write(fmt::format(
       R"({{"ph":"X","name":{},"cat":"launch","pid":{},"tid":1,"ts":{},"dur":{},"args":{{}}}})",
       json_text(name), kTotalsProcess, microseconds(begin), microseconds(end - begin)));
 }
@@ -130,9 +97,9 @@ void ChromeTraceWriter::count(const TimedOp& timed) {
 void ChromeTraceWriter::write_counters() {
   Index read = 0, written = 0;
   const auto write = [&](Picoseconds at) {
-    write_event(fmt::format(R"({{"ph":"C","name":"requested bytes so far","pid":{},"tid":0,)"
-                            R"("ts":{},"args":{{"read":{},"written":{}}}}})",
-                            kTotalsProcess, microseconds(at), read, written));
+    events_.write(fmt::format(R"({{"ph":"C","name":"requested bytes so far","pid":{},"tid":0,)"
+                              R"("ts":{},"args":{{"read":{},"written":{}}}}})",
+                              kTotalsProcess, microseconds(at), read, written));
   };
   write(0);
   for (std::size_t bin = 0; bin < kBins; ++bin) {
@@ -145,8 +112,7 @@ void ChromeTraceWriter::write_counters() {
 
 bool ChromeTraceWriter::finish() {
   write_counters();
-  good_ = good_ && sink_("\n]}\n");
-  return good_;
+  return events_.finish();
 }
 
 }  // namespace attnscope

@@ -1,20 +1,15 @@
-/// Writes a timeline as Chrome trace JSON (the Trace Event Format), which Perfetto and
-/// chrome://tracing open: one process an SM, one track for each unit of each resident thread block,
-/// counters of the bytes requested so far.
+/// Writes a modelled timeline as a Chrome trace: one process an SM, one track for each unit of each
+/// resident thread block, counters of the bytes requested so far.
 #pragma once
 
 #include <array>
-#include <functional>
-#include <set>
 #include <string>
 
 #include "sim/schedule/algorithm.h"
+#include "sim/trace/chrome_events.h"
 #include "sim/trace/timeline.h"
 
 namespace attnscope {
-
-/// Takes pieces of the file in order; false when one could not be written.
-using TextSink = std::function<bool(std::string_view)>;
 
 /// Streams: what it keeps does not grow with the number of operations.
 class ChromeTraceWriter : public TimelineSink {
@@ -30,25 +25,19 @@ class ChromeTraceWriter : public TimelineSink {
   /// Writes the counters and the file's end. False when any piece could not be written.
   bool finish();
 
-  Index event_count() const { return event_count_; }
+  Index event_count() const { return events_.count(); }
 
  private:
   static constexpr std::size_t kBins = 512;
 
   void name_track(const Placement& place, int tid, std::string_view what);
-  void name_process(Index pid, std::string_view name);
-  void write_event(const std::string& event);
   void count(const TimedOp& op);
   void write_counters();
 
   const Pass& pass_;
-  TextSink sink_;
-  bool good_ = true;
-  bool first_event_ = true;
-  Index event_count_ = 0;
+  ChromeEvents events_;
   std::size_t next_launch_ = 0;
-  std::vector<std::string> lines_;         ///< of the launch's pseudo-code, as JSON strings
-  std::set<std::pair<Index, int>> named_;  ///< tracks and processes that have their name
+  std::vector<std::string> lines_;  ///< of the launch's pseudo-code, as JSON strings
 
   /// Bytes by time, in bins whose width doubles when the time outgrows them.
   std::array<Index, kBins> read_bytes_{}, written_bytes_{};

@@ -163,7 +163,8 @@ class TwinSteps final : public Observer {
       }
       const auto twin = twin_of(op);
       if (!twin || !twin->whole) continue;
-      const bool on_tile = op.kind != OpKind::load && op.kind != OpKind::store;
+      const bool on_tile =
+          kernels::has_row_tile(twin->step) && kernels::has_column_tile(twin->step);
       steps.push_back(on_tile ? visit(twin->step, i_, j_) : visit(twin->step, tile.i, tile.j));
     }
   }
