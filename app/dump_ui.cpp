@@ -26,6 +26,8 @@ std::string ui_as_json(const App& app, const NamedRects& rects, int width, int h
              {"granularity", to_string(view.granularity)},
              {"theme", to_string(view.theme)},
              {"presenter", view.presenter},
+             {"chart", to_string(view.chart)},
+             {"large_chart", view.large_chart},
              {"show_keys", view.show_keys},
              {"scene", app.scene.name}};
   if (snapshot) {

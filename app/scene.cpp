@@ -112,8 +112,10 @@ void read_view(const JsonObject& root, ViewState& view) {
                              "pseudo_code or cuda_source");
     view.ledger_scope =
         named(looks, "ledger", LedgerScope::so_far, parse_ledger_scope, "so_far or whole_pass");
-    view.chart_quantity =
-        named(looks, "charts", ChartQuantity::bytes, parse_chart_quantity, "bytes, time or memory");
+    view.chart = named(looks, "charts", ChartChoice::bytes, parse_chart,
+                       "bytes, time, memory, io_seq_len, io_head_dim, io_sram, io_block_cols, "
+                       "io_density, fusion, fusion_figure2, model_training or model_inference");
+    view.large_chart = looks.boolean_or("large_chart", false);
   }
 }
 
@@ -204,7 +206,8 @@ std::string scene_text(const Scene& scene) {
                                {"presenter", view.presenter},
                                {"explain", to_string(view.explain_tab)},
                                {"ledger", to_string(view.ledger_scope)},
-                               {"charts", to_string(view.chart_quantity)}});
+                               {"charts", to_string(view.chart)},
+                               {"large_chart", view.large_chart}});
   return document.dump(2) + "\n";
 }
 

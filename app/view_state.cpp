@@ -57,20 +57,4 @@ std::optional<LedgerScope> parse_ledger_scope(std::string_view name) {
   return named(name, {LedgerScope::so_far, LedgerScope::whole_pass});
 }
 
-std::string_view to_string(ChartQuantity quantity) {
-  switch (quantity) {
-    case ChartQuantity::bytes:
-      return "bytes";
-    case ChartQuantity::time:
-      return "time";
-    case ChartQuantity::memory:
-      return "memory";
-  }
-  return "bytes";
-}
-
-std::optional<ChartQuantity> parse_chart_quantity(std::string_view name) {
-  return named(name, {ChartQuantity::bytes, ChartQuantity::time, ChartQuantity::memory});
-}
-
 }  // namespace attnscope::app

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/chart_choice.h"
 #include "app/theme.h"
 #include "reference/block_pattern.h"
 #include "reference/inputs.h"
@@ -49,14 +50,11 @@ struct Choice {
 
 enum class ExplainTab : std::uint8_t { pseudo_code, cuda_source };
 enum class LedgerScope : std::uint8_t { so_far, whole_pass };
-enum class ChartQuantity : std::uint8_t { bytes, time, memory };
 
 std::string_view to_string(ExplainTab tab);
 std::string_view to_string(LedgerScope scope);
-std::string_view to_string(ChartQuantity quantity);
 std::optional<ExplainTab> parse_explain_tab(std::string_view name);
 std::optional<LedgerScope> parse_ledger_scope(std::string_view name);
-std::optional<ChartQuantity> parse_chart_quantity(std::string_view name);
 
 /// Fastest playing, as a multiple of the normal speed.
 inline constexpr double kMaxSpeed = 1024.0;
@@ -91,11 +89,12 @@ struct ViewState {
   Index head = 0;       ///< batch * heads + head
   ExplainTab explain_tab = ExplainTab::pseudo_code;
   LedgerScope ledger_scope = LedgerScope::so_far;
-  ChartQuantity chart_quantity = ChartQuantity::bytes;
+  ChartChoice chart = ChartChoice::bytes;
 
   // The looks
   ThemeName theme = ThemeName::dark;
-  bool presenter = false;  ///< larger fonts, fewer panels
+  bool presenter = false;    ///< larger fonts, fewer panels
+  bool large_chart = false;  ///< the charts in the place of all other panels
   bool show_keys = false;
 };
 

@@ -18,11 +18,10 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// The attention of a layer of GPT-2 medium.
+/// The attention of a layer.
 AttentionProblem default_problem() {
-  return {.heads = 16, .kv_heads = 16, .N = 1024, .N_kv = 1024, .d = 64, .dtype = DType::bf16};
+  return usual_model(ModelMode::training).problem;
 }
-constexpr Index kDefaultLayers = 24;
 
 /// What is looked for: the largest batch at a length, or the largest length at a batch.
 enum class Sought : std::uint8_t { batch, length };
@@ -46,7 +45,8 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
   const auto gpu = parse_gpu(given);
   if (!gpu) return gpu.error();
   FitsQuestion question{
-      .model = {.problem = request.value().problem, .layers = kDefaultLayers},
+      .model = {.problem = request.value().problem,
+                .layers = usual_model(ModelMode::training).layers},
       .sought = given.has("batch") && !given.has("seq-len") ? Sought::length : Sought::batch,
       .gpu = gpu.value().display_name};
   ModelQuestion& model = question.model;
@@ -173,7 +173,8 @@ std::optional<Error> run_fits(const GivenOptions& given) {
 
 CommandSpec fits_command() {
   std::vector<OptionSpec> options = {
-      {"layers", "L", fmt::format("layers of the model [{}]", kDefaultLayers)},
+      {"layers", "L",
+       fmt::format("layers of the model [{}]", usual_model(ModelMode::training).layers)},
       {"mode", "MODE", "training or inference [training]"},
       {"batch", "B", "find the largest N at this batch"},
       {"seq-len", "N", "find the largest batch at this length [1024]"},

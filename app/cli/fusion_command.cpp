@@ -41,6 +41,10 @@ std::string fusion_text(const FusionQuestion& question) {
                                                   "matrices", "m, l, LSE, D", "requested",
                                                   "Figure 2 prints"}};
   for (const FusionStep& step : question.steps) {
+    if (!step.refused.empty()) {
+      lines.push_back({step.name, "-", "-", "-", "-", "-", "-", ""});
+      continue;
+    }
     const auto printed = printed_bytes(question, step);
     lines.push_back({step.name, std::to_string(step.launches()), bytes(step.forward.paper.total()),
                      bytes(step.backward.paper.total()), bytes(step.matrix_bytes()),
@@ -57,6 +61,7 @@ std::string fusion_text(const FusionQuestion& question) {
   for (const FusionStep& step : question.steps) ideas.push_back({step.name, step.idea});
   text += table_text(ideas, 2);
   for (const FusionStep& step : question.steps) {
+    if (!step.refused.empty()) text += fmt::format("{}: {}\n", step.name, step.refused);
     for (const SimulationReport* report : {&step.forward, &step.backward}) {
       if (report->fits) continue;
       text += fmt::format("{} {} does not fit: {}\n", step.name, to_string(report->pass),
@@ -80,6 +85,9 @@ ordered_json pass_json(const SimulationReport& report) {
 }
 
 ordered_json step_json(const FusionQuestion& question, const FusionStep& step) {
+  if (!step.refused.empty()) {
+    return {{"name", step.name}, {"idea", step.idea}, {"refused", step.refused}};
+  }
   ordered_json row = {{"name", step.name},
                       {"idea", step.idea},
                       {"algorithm", step.forward.algorithm},
@@ -110,10 +118,9 @@ AttentionProblem default_problem() {
   return problem;
 }
 
-/// Figure 2's flash1 ran with Bc = 256; Br is the paper's min(Bc, d).
+/// Figure 2's unless asked otherwise; Br is the paper's min(Bc, d).
 Tiling asked_tiling(const ProblemRequest& request) {
-  constexpr Index kFigure2Bc = 256;
-  const Index Bc = request.Bc.value_or(kFigure2Bc);
+  const Index Bc = request.Bc.value_or(kFigure2Tiling.Bc);
   return {request.Br.value_or(std::min(Bc, request.problem.d)), Bc};
 }
 

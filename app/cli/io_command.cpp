@@ -19,11 +19,6 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// Sizes at which the theorems' range d <= M <= N d holds on every shipped GPU.
-AttentionProblem default_problem() {
-  return {.N = 8192, .N_kv = 8192, .d = 64, .dtype = DType::fp16};
-}
-
 constexpr std::size_t kMaxValues = 1000;
 
 /// "KEY" or "KEY=V1,V2,...".
@@ -104,10 +99,12 @@ std::string io_text(const IoQuestion& question, const std::vector<IoPoint>& poin
   }
   std::string text = fmt::format(
       "{} {}, B {}, H {}, N {}, N_kv {}, d {}, {}, on {}; what lies on the axis varies\n"
-      "modelled; tiles by the paper's rule Bc = ceil(M/4d), Br = min(Bc, d)\n\n{}\n",
+      "modelled; tiles by the paper's rule Bc = ceil(M/4d), Br = min(Bc, d){}\n\n{}\n",
       question.axis == IoAxis::density ? "block_sparse" : "flash1", to_string(question.pass),
       problem.batch, problem.heads, problem.N, problem.N_kv, problem.d, to_string(problem.dtype),
-      question.gpu.display_name, table_text(lines));
+      question.gpu.display_name,
+      question.axis == IoAxis::density ? "; M small enough for 64 tiles of keys" : "",
+      table_text(lines));
   text +=
       "counted, standard: from the schedules. 12 or 20 N^2 d^2 s/M: the leading term of the "
       "formula\n"
@@ -120,7 +117,7 @@ std::string io_text(const IoQuestion& question, const std::vector<IoPoint>& poin
 std::optional<Error> run_io(const GivenOptions& given) {
   const auto outputs = parse_outputs(given);
   if (!outputs) return outputs.error();
-  const auto request = parse_shape(given, default_problem());
+  const auto request = parse_shape(given, usual_io_problem());
   if (!request) return request.error();
   auto gpu = parse_gpu(given);
   if (!gpu) return gpu.error();
@@ -150,7 +147,7 @@ CommandSpec io_command() {
       {"gpu", "NAME|FILE", "the GPU whose shared memory is M [h200]"},
       {"sram-bytes", "BYTES", "shared memory of a thread block, in place of the GPU's"}};
   // The tiling follows from M; the theorems know no mask
-  for (const OptionSpec& option : shape_options(default_problem())) {
+  for (const OptionSpec& option : shape_options(usual_io_problem())) {
     for (const char* name : {"batch", "heads", "seq-len", "kv-len", "head-dim", "dtype"}) {
       if (option.name == name) options.push_back(option);
     }

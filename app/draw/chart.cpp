@@ -94,29 +94,6 @@ const ChartPoint* draw_markers(const Canvas& canvas, const Plot& plot) {
 
 }  // namespace
 
-void draw_marker(const Canvas& canvas, Marker marker, ImVec2 at, ImU32 color) {
-  const float size = canvas.px(4.0f);
-  const float thickness = canvas.px(1.8f);
-  switch (marker) {
-    case Marker::none:
-      return;
-    case Marker::circle:
-      canvas.list->AddCircleFilled(at, size, canvas.theme.card, 12);
-      canvas.list->AddCircle(at, size, color, 12, thickness);
-      return;
-    case Marker::square:
-      fill(canvas, {{at.x - size, at.y - size}, {at.x + size, at.y + size}}, canvas.theme.card);
-      outline(canvas, {{at.x - size, at.y - size}, {at.x + size, at.y + size}}, color, thickness);
-      return;
-    case Marker::cross:
-      canvas.list->AddLine({at.x - size, at.y - size}, {at.x + size, at.y + size}, color,
-                           thickness);
-      canvas.list->AddLine({at.x - size, at.y + size}, {at.x + size, at.y - size}, color,
-                           thickness);
-      return;
-  }
-}
-
 float Axis::position(double value) const {
   if (logarithmic) {
     return static_cast<float>((std::log10(value) - std::log10(low)) /
@@ -155,9 +132,18 @@ std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label) {
   return found;
 }
 
-const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart) {
-  // Room for the labels at the left and below
+const ChartPoint* draw_chart(const Canvas& canvas, const Rect& whole, const Chart& chart) {
+  // Room for the labels at the left and below, the name of the y axis before them
   const FontRef& font = canvas.fonts.small;
+  Rect rect = whole;
+  rect.min.x += font.size * 1.3f;
+  const float middle = (rect.min.y + rect.max.y - 2.0f * line_height(font)) * 0.5f;
+  const float length = rect.height() - 2.0f * line_height(font);
+  const std::string name = fitted(font, chart.y.name, length);
+  if (!name.empty()) {
+    vertical_text(canvas, font, {whole.min.x + font.size * 0.5f, middle}, canvas.theme.text_faint,
+                  name);
+  }
   float label_width = 0.0f;
   for (const Tick& tick : chart.y_ticks) {
     label_width = std::max(label_width, font.measure(tick.label).x);

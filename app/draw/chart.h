@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/draw/canvas.h"
+#include "app/draw/legend.h"
 
 namespace attnscope::app::draw {
 
@@ -29,10 +30,6 @@ struct Tick {
 using TickLabel = std::string (*)(double value);
 std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label);
 
-enum class Marker : std::uint8_t { none, circle, square, cross };
-
-void draw_marker(const Canvas& canvas, Marker marker, ImVec2 at, ImU32 color);
-
 struct ChartPoint {
   double x = 0.0;
   double y = 0.0;
@@ -40,7 +37,7 @@ struct ChartPoint {
 };
 
 struct Series {
-  std::string name;  ///< in the legend; empty: not listed
+  std::string name;  ///< in the CSV
   ImU32 color = 0;
   bool line = true;
   bool dashed = false;
@@ -54,6 +51,7 @@ struct Chart {
   std::vector<Tick> x_ticks;
   std::vector<Tick> y_ticks;
   std::vector<Series> series;
+  std::vector<LegendEntry> legend;
 };
 
 /// Draws the chart; answers the point under the mouse, if any is near.

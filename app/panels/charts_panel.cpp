@@ -13,142 +13,249 @@ namespace attnscope::app {
 
 namespace {
 
-std::string_view title_of(ChartQuantity quantity) {
-  switch (quantity) {
-    case ChartQuantity::bytes:
-      return "BYTES AGAINST N";
-    case ChartQuantity::time:
-      return "TIME AGAINST N";
-    case ChartQuantity::memory:
-      return "MEMORY AGAINST N";
+/// Work that takes longer than this is told of, and can be given up.
+constexpr double kPatienceSeconds = 0.1;
+
+/// Draws the tabs so that they end at `right`; answers the index of the one pressed, and their left
+/// edge. Named rectangles: "charts.tab.WORD".
+template <typename T>
+std::optional<T> draw_tabs(const PanelContext& context, ImVec2& right, const std::vector<T>& tabs,
+                           T chosen) {
+  std::optional<T> pressed;
+  for (std::size_t k = tabs.size(); k-- > 0;) {
+    const std::string_view word = tab_word(tabs[k]);
+    const TextButton button = draw_text_button(context, fmt::format("charts.tab.{}", word), word,
+                                               right, tabs[k] == chosen);
+    if (button.pressed) pressed = tabs[k];
+    right.x = button.left - 2.0f * context.scale;
   }
-  return "";
+  return pressed;
 }
 
-std::string_view file_word(ChartQuantity quantity) {
-  switch (quantity) {
-    case ChartQuantity::bytes:
-      return "bytes";
-    case ChartQuantity::time:
-      return "time";
-    case ChartQuantity::memory:
-      return "memory";
+/// Title, settings and the topics; answers what is left below.
+Rect draw_heading(const PanelContext& context, ViewState& view, const ShownChart& shown) {
+  const Rect& rect = context.rect;
+  const FontRef& font = context.fonts.small;
+  const float lowered = (context.fonts.title.size - font.size) * 0.8f;
+  ImVec2 at{rect.max.x - 8.0f * context.scale, rect.min.y + 10.0f * context.scale + lowered};
+  const TextButton large = draw_text_button(
+      context, "charts.large", view.large_chart ? "back (C)" : "enlarge (C)", at, false);
+  if (large.pressed) view.large_chart = !view.large_chart;
+  at.x = large.left - 8.0f * context.scale;
+  if (const auto topic = draw_tabs(context, at, chart_topics(), topic_of(view.chart))) {
+    if (*topic != topic_of(view.chart)) view.chart = charts_of(*topic).front();
   }
-  return "";
+
+  // The settings give way to the tabs
+  const FontRef& title = context.fonts.title;
+  const float left = rect.min.x + 14.0f * context.scale;
+  const std::string words = draw::fitted(title, shown.title, at.x - left);
+  const float used = title.measure(words).x + 22.0f * context.scale;
+  const Rect rest = draw_panel_header(context, words,
+                                      draw::fitted(title, shown.subtitle, at.x - left - used), {});
+  if (!shown.about.empty() && hovered({rect.min, {at.x, rest.min.y}})) {
+    tooltip(context, fmt::format("{} {}\n{}", shown.title, shown.subtitle, shown.about));
+  }
+  return rest;
 }
 
-/// One line of the legend: a sample of the series and its name.
-struct LegendLine {
-  const draw::Series* series;
-  std::string label;
-};
-
-/// Recorded series of one kind share a line: the colours repeat those of the modelled ones.
-std::vector<LegendLine> legend_lines(const draw::Chart& chart) {
-  std::vector<LegendLine> lines;
-  std::vector<std::string> kinds;
-  for (const draw::Series& series : chart.series) {
-    if (series.line) lines.push_back({&series, series.name});
-  }
-  for (const draw::Series& series : chart.series) {
-    if (series.line) continue;
-    const std::string::size_type space = series.name.find(' ');
-    const bool of_algorithm = series.name.find(", ") != std::string::npos;
-    std::string kind = of_algorithm ? series.name.substr(space + 1) : series.name;
-    if (std::ranges::find(kinds, kind) != kinds.end()) continue;
-    kinds.push_back(kind);
-    lines.push_back({&series, std::move(kind)});
-  }
-  return lines;
+std::vector<draw::LegendEntry> legend_of(const ShownChart& shown) {
+  return std::visit([](const auto& chart) { return chart.legend; }, shown.picture);
 }
 
-}  // namespace
-
-void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
-  if (!has_run(snapshot, context, "CHARTS")) return;
-  const RunInfo& run = *snapshot.run;
-  const SweepKey key =
-      charted_key(run.problem, run.gpu.name, run.totals.pass, context.measurements);
-  sweep_.want(key, run.gpu);
-  const bool own = key.d == run.problem.d && key.dtype == run.problem.dtype;
-  const std::string subtitle = fmt::format(
-      "{}{}d = {}, {}, {}16k tokens", own ? "" : "as recorded: ",
-      key.pass == PassKind::forward ? "" : fmt::format("{}, ", to_string(key.pass)), key.d,
-      to_string(key.dtype), key.mask.is_none() ? "" : to_string(key.mask) + ", ");
-  const Rect rest = draw_panel_header(context, title_of(view.chart_quantity), subtitle, {});
-  view.chart_quantity = static_cast<ChartQuantity>(draw_header_tabs(
-      context, "charts", {"bytes", "time", "memory"}, static_cast<int>(view.chart_quantity)));
-
-  const draw::Canvas canvas = canvas_of(context);
-  const SizeSweep* sweep = sweep_.latest();
-  if (sweep == nullptr) {
-    draw::text(canvas, context.fonts.small, rest.min, context.theme.text_faint,
-               "modelling three algorithms at seven lengths…");
-    return;
-  }
-  const draw::Chart chart =
-      size_chart(*sweep, view.chart_quantity, run.gpu, context.measurements, context.theme);
-  const float legend = draw_legend(context, rest, chart, view.chart_quantity);
-  const Rect plot{rest.min, {rest.max.x - legend, rest.max.y + canvas.px(4.0f)}};
-  const draw::ChartPoint* near = draw::draw_chart(canvas, plot, chart);
-  if (near != nullptr) tooltip(context, near->about);
-  if (!(sweep->key == key)) {
-    draw::text(canvas, context.fonts.small, {plot.max.x, plot.min.y}, context.theme.warning,
-               "of the last settings; modelling…", draw::Align::right);
-  }
+std::string csv_of(const ShownChart& shown) {
+  if (const auto* chart = std::get_if<draw::Chart>(&shown.picture)) return draw::chart_csv(*chart);
+  return draw::bar_chart_csv(std::get<draw::BarChart>(shown.picture));
 }
 
-float ChartsPanel::draw_legend(const PanelContext& context, const Rect& rect,
-                               const draw::Chart& chart, ChartQuantity quantity) const {
+/// The legend at the right, between the charts of the topic and the buttons; answers its left edge.
+float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
+                const ShownChart& shown) {
   const draw::Canvas canvas = canvas_of(context);
   const FontRef& font = context.fonts.small;
-  const std::vector<LegendLine> lines = legend_lines(chart);
-  const float sample = canvas.px(20.0f);
-  float width = 0.0f;
-  for (const LegendLine& line : lines) width = std::max(width, font.measure(line.label).x);
-  width = std::min(width + sample + canvas.px(8.0f), 0.42f * rect.width());
-  const float x = rect.max.x - width;
+  const std::vector<draw::LegendEntry> entries = legend_of(shown);
 
-  // The buttons stand at the bottom; the lines share what is above
-  const float buttons = draw::line_height(font) + canvas.px(4.0f);
-  const float room = rect.height() - buttons;
-  const float pitch = std::min(room / static_cast<float>(std::max<std::size_t>(lines.size(), 1)),
-                               font.size * 1.45f);
-  float y = rect.min.y;
-  if (pitch >= font.size) {
-    for (const LegendLine& line : lines) {
-      const float middle = y + pitch * 0.5f;
-      const draw::Series& series = *line.series;
-      const ImVec2 from{x, middle};
-      const ImVec2 to{x + sample - canvas.px(5.0f), middle};
-      if (!series.line) {
-        const ImU32 color =
-            series.marker == draw::Marker::cross ? series.color : context.theme.text_dim;
-        draw::draw_marker(canvas, series.marker, {(from.x + to.x) * 0.5f, middle}, color);
-      } else if (series.dashed) {
-        draw::dashed_line(canvas, from, to, series.color, canvas.px(1.8f), canvas.px(4.0f));
-      } else {
-        canvas.list->AddLine(from, to, series.color, canvas.px(2.0f));
-      }
-      draw::text(canvas, font, {x + sample, middle - font.size * 0.5f}, context.theme.text_dim,
-                 draw::fitted(font, line.label, width - sample));
-      y += pitch;
-    }
-  }
-  ImVec2 at{rect.max.x + canvas.px(6.0f), rect.max.y - font.size};
+  ImVec2 at{rest.max.x + canvas.px(6.0f), rest.min.y};
+  const auto chosen = draw_tabs(context, at, charts_of(topic_of(view.chart)), view.chart);
+  if (chosen) view.chart = *chosen;
+  const float tabs_left = at.x;
+
+  at = {rest.max.x + canvas.px(6.0f), rest.max.y - font.size};
   const TextButton save = draw_text_button(context, "charts.save", "save PNG", at, false);
   if (save.pressed) {
     const Rect& all = context.rect;
     context.commands.push(SavePicture{{all.min.x, all.min.y, all.max.x, all.max.y},
-                                      fmt::format("attnscope-{}", file_word(quantity))});
+                                      fmt::format("attnscope-{}", to_string(view.chart))});
   }
   at.x = save.left - canvas.px(2.0f);
   const TextButton copy = draw_text_button(context, "charts.copy", "copy CSV", at, false);
-  if (copy.pressed) {
-    context.commands.push(
-        CopyText{draw::chart_csv(chart), std::string(title_of(quantity)) + " as CSV"});
+  if (copy.pressed) context.commands.push(CopyText{csv_of(shown), shown.title + " as CSV"});
+
+  // As wide as its widest line, if that leaves the larger part to the chart
+  const float wanted = std::max(
+      {rest.max.x - tabs_left, rest.max.x - copy.left, draw::legend_width(canvas, entries)});
+  const float left = rest.max.x - std::min(wanted, 0.42f * rest.width());
+  const Rect room{{left, rest.min.y + draw::line_height(font) + canvas.px(5.0f)},
+                  {rest.max.x, rest.max.y - draw::line_height(font) - canvas.px(3.0f)}};
+  if (!draw::draw_legend(canvas, room, entries) && hovered(room)) {
+    std::string all;
+    for (const draw::LegendEntry& entry : entries) all += entry.label + "\n";
+    tooltip(context, all);
   }
-  return width + canvas.px(10.0f);
+  return std::min(left, tabs_left);
+}
+
+/// Hands the key to the job, and the work with it where it is new.
+template <typename Key, typename Value, typename Work>
+void ask(BackgroundJob<Key, Value>& job, const Key& key, const Work& work) {
+  if (job.wants(key)) job.start(key, work);
+}
+
+}  // namespace
+
+bool ChartsPanel::busy() const {
+  return sizes_.busy() || theorems_.busy() || fusion_.busy() || models_.busy();
+}
+
+/// What a job tells of itself.
+template <typename Progress, typename Key, typename Value>
+static void read_progress(Progress& progress, const BackgroundJob<Key, Value>& job,
+                          const Key& wanted) {
+  progress.stale = job.latest_key() != nullptr && !(*job.latest_key() == wanted);
+  progress.given_up = job.given_up();
+  progress.busy_for_s = job.busy_for_s();
+  progress.share = job.progress();
+  if (job.error()) progress.error = job.error()->message;
+}
+
+std::optional<ShownChart> ChartsPanel::shown_sizes(const Snapshot& snapshot, const ViewState& view,
+                                                   const PanelContext& context,
+                                                   Progress& progress) {
+  const RunInfo& run = *snapshot.run;
+  SweepKey key = charted_key(run.problem, run.gpu.name, run.totals.pass, context.measurements);
+  const auto& pattern = view.choice.block_mask;
+  if (pattern && pattern->kind != BlockPattern::Kind::file) key.block_mask = *pattern;
+  ask(sizes_, key, [key, gpu = run.gpu](WorkControl& control) {
+    return Result<SizeSweep>(run_size_sweep(key, gpu, control));
+  });
+  const SizeSweep* sweep = sizes_.latest();
+  read_progress(progress, sizes_, key);
+  if (sweep == nullptr) return std::nullopt;
+  return size_chart(*sweep, view.chart, charts_own(sweep->key, run.problem), run.gpu,
+                    context.measurements, context.theme);
+}
+
+std::optional<ShownChart> ChartsPanel::shown_chart(const Snapshot& snapshot, const ViewState& view,
+                                                   const PanelContext& context,
+                                                   Progress& progress) {
+  const RunInfo& run = *snapshot.run;
+  const GpuDescription& gpu = run.gpu;
+  switch (topic_of(view.chart)) {
+    case ChartTopic::sizes:
+      return shown_sizes(snapshot, view, context, progress);
+    case ChartTopic::theorems: {
+      const PassKind pass =
+          run.totals.pass == PassKind::backward ? PassKind::backward : PassKind::forward;
+      const TheoremKey key{*io_axis_of(view.chart), pass, run.problem.dtype, gpu.name,
+                           gpu.shared_bytes_per_block};
+      ask(theorems_, key,
+          [key, gpu](WorkControl& control) { return count_theorems(key, gpu, control); });
+      const TheoremPoints* points = theorems_.latest();
+      read_progress(progress, theorems_, key);
+      if (points == nullptr) return std::nullopt;
+      return theorem_chart(*theorems_.latest_key(), *points, gpu.display_name, context.theme);
+    }
+    case ChartTopic::fusion: {
+      const FusionKey key = view.chart == ChartChoice::fusion_figure2
+                                ? figure2_key(gpu.name)
+                                : fusion_key(run.problem, run.tiling, gpu.name);
+      ask(fusion_, key,
+          [key, gpu](WorkControl& control) { return count_fusion(key, gpu, control); });
+      const std::vector<FusionStep>* steps = fusion_.latest();
+      read_progress(progress, fusion_, key);
+      if (steps == nullptr) return std::nullopt;
+      return fusion_chart(*fusion_.latest_key(), *steps, context.theme);
+    }
+    case ChartTopic::models: {
+      const ModelKey key{
+          view.chart == ChartChoice::model_inference ? ModelMode::inference : ModelMode::training,
+          gpu.name};
+      ask(models_, key,
+          [key, gpu](WorkControl& control) { return count_models(key, gpu, control); });
+      const std::vector<ModelCurve>* curves = models_.latest();
+      read_progress(progress, models_, key);
+      if (curves == nullptr) return std::nullopt;
+      return model_chart(*models_.latest_key(), *curves, gpu, context.theme);
+    }
+  }
+  return std::nullopt;
+}
+
+void ChartsPanel::give_up_or_try_again(bool again) {
+  const auto tell = [again](auto& job) {
+    if (again) {
+      job.again();
+    } else {
+      job.give_up();
+    }
+  };
+  tell(sizes_);
+  tell(theorems_);
+  tell(fusion_);
+  tell(models_);
+}
+
+void ChartsPanel::draw_progress(const PanelContext& context, const Rect& plot,
+                                const Progress& progress) {
+  const bool slow = progress.busy_for_s > kPatienceSeconds;
+  const bool failed = !progress.error.empty();
+  if (!slow && !progress.given_up && !failed) return;
+  std::string words = fmt::format("modelling… {:.0f} %", 100.0 * progress.share);
+  if (progress.given_up) words = "given up";
+  if (failed && !slow && !progress.given_up) words = progress.error;
+  if (progress.stale) words = "of the last settings; " + words;
+  ImVec2 at{plot.max.x, plot.min.y};
+  if (slow || progress.given_up) {
+    const char* const label = progress.given_up ? "model again" : "cancel";
+    const TextButton button = draw_text_button(context, "charts.cancel", label, at, true);
+    if (button.pressed) give_up_or_try_again(progress.given_up);
+    at.x = button.left - 8.0f * context.scale;
+  }
+  draw::text(canvas_of(context), context.fonts.small, at, context.theme.warning,
+             draw::fitted(context.fonts.small, words, at.x - plot.min.x), draw::Align::right);
+}
+
+void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& place) {
+  if (!has_run(snapshot, place, "CHARTS")) return;
+  Fonts fonts = place.fonts;
+  if (view.large_chart) fonts.small = fonts.ui;  // there is room for larger letters
+  const PanelContext context{.rect = place.rect,
+                             .theme = place.theme,
+                             .fonts = fonts,
+                             .scale = place.scale * (view.large_chart ? 1.25f : 1.0f),
+                             .commands = place.commands,
+                             .measurements = place.measurements,
+                             .named_rects = place.named_rects,
+                             .time_s = place.time_s,
+                             .presenter = place.presenter};
+  Progress progress;
+  const std::optional<ShownChart> made = shown_chart(snapshot, view, context, progress);
+  const ShownChart shown = made.value_or(ShownChart{.title = "CHARTS", .picture = draw::Chart{}});
+  const Rect rest = draw_heading(context, view, shown);
+  const draw::Canvas canvas = canvas_of(context);
+  Rect plot{rest.min, {rest.max.x, rest.max.y + canvas.px(4.0f)}};
+  plot.max.x = draw_side(context, rest, view, shown) - canvas.px(10.0f);
+  if (!made) {
+    draw::text(canvas, context.fonts.small, rest.min, context.theme.text_faint, "modelling…");
+  } else if (const auto* chart = std::get_if<draw::Chart>(&shown.picture)) {
+    const draw::ChartPoint* near = draw::draw_chart(canvas, plot, *chart);
+    if (near != nullptr) tooltip(context, near->about);
+  } else {
+    const std::string* about =
+        draw::draw_bar_chart(canvas, plot, std::get<draw::BarChart>(shown.picture));
+    if (about != nullptr) tooltip(context, *about);
+  }
+  draw_progress(context, plot, progress);
 }
 
 }  // namespace attnscope::app

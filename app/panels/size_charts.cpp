@@ -2,24 +2,39 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "app/draw/format.h"
+#include "reference/block_mask.h"
 #include "sim/schedule/catalog.h"
 
 namespace attnscope::app {
 
 namespace {
 
-/// The colour of an algorithm: three that differ for every eye.
+/// The colour of an algorithm; they differ for every eye.
 ImU32 algorithm_color(const Theme& theme, std::string_view algorithm) {
   if (algorithm == "standard") return tensor_text_color(theme, "alpha");
   if (algorithm == "flash1") return tensor_text_color(theme, "m");
+  if (algorithm == "split_kv") return tensor_text_color(theme, "V");
+  if (algorithm == "block_sparse") return tensor_text_color(theme, "O");
+  if (algorithm == "block_sparse2") return tensor_text_color(theme, "S");
   return tensor_text_color(theme, "Q");
 }
 
 std::string setting(const AttentionProblem& problem) {
   return fmt::format("N = {}, {} heads in {} sequences", problem.N, problem.heads, problem.batch);
+}
+
+/// What else a point of this algorithm depends on.
+std::string about_algorithm(const SizeSweep& sweep, const SweepPoint& point) {
+  if (point.report.problem.block_mask != nullptr) {
+    return fmt::format(", block mask {}: {:.3g} % of the tiles", to_string(sweep.key.block_mask),
+                       100.0 * point.report.problem.block_mask->density());
+  }
+  if (point.algorithm == "split_kv") return fmt::format(", {} splits", point.report.splits);
+  return "";
 }
 
 /// A line of the model, one value a point.
@@ -34,9 +49,9 @@ draw::Series modelled(const SizeSweep& sweep, std::string_view algorithm, std::s
     if (point.algorithm != algorithm) continue;
     const double value = value_of(point.report);
     series.points.push_back({static_cast<double>(point.N), value,
-                             fmt::format("{}: {} modelled\n{}\ntiles {} × {}", name, print(value),
+                             fmt::format("{}: {} modelled\n{}\ntiles {} × {}{}", name, print(value),
                                          setting(point.report.problem), point.report.tiling.Br,
-                                         point.report.tiling.Bc)});
+                                         point.report.tiling.Bc, about_algorithm(sweep, point))});
   }
   series.name = std::move(name);
   return series;
@@ -67,7 +82,15 @@ void add_seen(draw::Chart& chart, const SizeSweep& sweep, const Measurements& me
          fmt::format("{} {}: {}\n{}\n{}", algorithm, what, print(*value),
                      setting(point.report.problem), run->provenance.describe())});
   }
-  if (!series.points.empty()) chart.series.push_back(std::move(series));
+  if (series.points.empty()) return;
+  // Algorithms share a line of the legend: their colours repeat those of the modelled lines
+  const std::string label = series.name.substr(series.name.find(' ') + 1);
+  const bool listed = std::ranges::any_of(
+      chart.legend, [&](const draw::LegendEntry& entry) { return entry.label == label; });
+  if (!listed) {
+    chart.legend.push_back({label, theme.text_dim, draw::LegendEntry::Sample::marker, marker});
+  }
+  chart.series.push_back(std::move(series));
 }
 
 std::string bytes_text(double value) {
@@ -132,8 +155,50 @@ void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDesc
                               fmt::format("{}: {}\n{}", point.algorithm, run->row.error->message,
                                           run->provenance.describe())});
   }
+  using Sample = draw::LegendEntry::Sample;
+  chart.legend.push_back({capacity.name, theme.error, Sample::dashed, draw::Marker::none});
   chart.series.push_back(std::move(capacity));
-  if (!refused.points.empty()) chart.series.push_back(std::move(refused));
+  if (refused.points.empty()) return;
+  chart.legend.push_back({refused.name, theme.error, Sample::marker, refused.marker});
+  chart.series.push_back(std::move(refused));
+}
+
+/// A colour for each algorithm, and what the kinds of line mean.
+void add_legend(draw::Chart& chart, const SizeSweep& sweep, ChartChoice quantity,
+                const Theme& theme) {
+  using Sample = draw::LegendEntry::Sample;
+  std::string last;
+  for (const SweepPoint& point : sweep.points) {
+    if (point.algorithm == last) continue;
+    last = point.algorithm;
+    chart.legend.push_back({last, algorithm_color(theme, last), Sample::line, {}});
+  }
+  const auto line = [&](const char* label, Sample sample) {
+    chart.legend.push_back({label, theme.text_dim, sample, draw::Marker::none});
+  };
+  if (quantity == ChartChoice::bytes) {
+    line("requested, modelled", Sample::line);
+    line("DRAM at least, modelled", Sample::dashed);
+  } else {
+    line(quantity == ChartChoice::time ? "at least, modelled" : "peak, modelled", Sample::line);
+  }
+}
+
+std::string_view title_of(ChartChoice quantity) {
+  if (quantity == ChartChoice::time) return "TIME AGAINST N";
+  return quantity == ChartChoice::memory ? "MEMORY AGAINST N" : "BYTES AGAINST N";
+}
+
+/// What the heading tells on hover.
+std::string about_sweep(const SizeSweep& sweep) {
+  std::string about = fmt::format(
+      "all heads of 16,384 tokens, {} numbers a token; each algorithm in its kernel's tiles, "
+      "where it has one; block mask {}",
+      kSweepHidden, to_string(sweep.key.block_mask));
+  for (const LeftOut& left : sweep.left_out) {
+    about += fmt::format("\nnot drawn: {}: {}", left.algorithm, left.reason);
+  }
+  return about;
 }
 
 }  // namespace
@@ -155,44 +220,54 @@ SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu, Pass
   return own;
 }
 
-draw::Chart size_chart(const SizeSweep& sweep, ChartQuantity quantity, const GpuDescription& gpu,
-                       const Measurements& measurements, const Theme& theme) {
+bool charts_own(const SweepKey& key, const AttentionProblem& problem) {
+  return key.d == problem.d && key.dtype == problem.dtype;
+}
+
+ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, bool own,
+                      const GpuDescription& gpu, const Measurements& measurements,
+                      const Theme& theme) {
+  const SweepKey& key = sweep.key;
+  ShownChart shown;
+  shown.title = title_of(quantity);
+  shown.subtitle = fmt::format(
+      "{}{}, d {}, {}, {}16k tokens", own ? "" : "as recorded: ", to_string(key.pass), key.d,
+      to_string(key.dtype), key.mask.is_none() ? "" : to_string(key.mask) + ", ");
+  shown.about = about_sweep(sweep);
   draw::Chart chart;
   chart.x = {"N: queries and keys of a head", true, 256.0 / 1.15, 16384.0 * 1.15};
   for (const Index N : sweep_lengths()) {
     chart.x_ticks.push_back({static_cast<double>(N), draw::format_size(N)});
   }
+  add_legend(chart, sweep, quantity, theme);
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.takes_block_mask || algorithm.splits_keys) continue;  // a dense curve again
     const std::string name(algorithm.name);
-    switch (quantity) {
-      case ChartQuantity::bytes:
-        add_bytes(chart, sweep, measurements, name, theme);
-        break;
-      case ChartQuantity::time:
-        chart.series.push_back(modelled(
-            sweep, name, name + ", at least", theme, false,
-            [](const SimulationReport& r) { return r.predicted_s; }, draw::format_seconds));
-        add_seen(
-            chart, sweep, measurements, name, "time", draw::Marker::circle, theme,
-            [](const MeasuredRun& run) { return run.time_s(); }, draw::format_seconds);
-        break;
-      case ChartQuantity::memory:
-        chart.series.push_back(modelled(
-            sweep, name, name + ", peak", theme, false,
-            [](const SimulationReport& r) { return static_cast<double>(r.peak_hbm_bytes); },
-            bytes_text));
-        break;
+    if (quantity == ChartChoice::time) {
+      chart.series.push_back(modelled(
+          sweep, name, name + ", at least", theme, false,
+          [](const SimulationReport& r) { return r.predicted_s; }, draw::format_seconds));
+      add_seen(
+          chart, sweep, measurements, name, "time", draw::Marker::circle, theme,
+          [](const MeasuredRun& run) { return run.time_s(); }, draw::format_seconds);
+    } else if (quantity == ChartChoice::memory) {
+      chart.series.push_back(modelled(
+          sweep, name, name + ", peak", theme, false,
+          [](const SimulationReport& r) { return static_cast<double>(r.peak_hbm_bytes); },
+          bytes_text));
+    } else {
+      add_bytes(chart, sweep, measurements, name, theme);
     }
   }
-  if (quantity == ChartQuantity::memory) {
+  if (quantity == ChartChoice::memory) {
     add_memory_limits(chart, sweep, gpu, measurements, theme);
   }
-  const bool time = quantity == ChartQuantity::time;
+  const bool time = quantity == ChartChoice::time;
   chart.y.name = time ? "seconds" : "bytes";
+  std::erase_if(chart.series, [](const draw::Series& series) { return series.points.empty(); });
   draw::fit_decades(chart.y, chart.series);
   chart.y_ticks = draw::ticks(chart.y, 5, time ? time_tick : bytes_tick);
-  return chart;
+  shown.picture = std::move(chart);
+  return shown;
 }
 
 }  // namespace attnscope::app

@@ -1,9 +1,9 @@
 #include "app/panels/size_sweep.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "kernels/catalog.h"
+#include "sim/block_mask_request.h"
 #include "sim/schedule/catalog.h"
 
 namespace attnscope::app {
@@ -38,57 +38,46 @@ std::vector<Index> sweep_lengths() {
   return {256, 512, 1024, 2048, 4096, 8192, 16384};
 }
 
-SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu,
-                         const std::atomic<bool>& cancelled) {
+namespace {
+
+Result<SimulationReport> report_at(const SweepKey& key, Index N, const Algorithm& algorithm,
+                                   const GpuDescription& gpu) {
+  SimulationRequest request;
+  request.problem = sweep_problem(key, N);
+  request.algorithm = algorithm.name;
+  request.pass = key.pass;
+  request.tiling = tiling_of_kernel(algorithm.name, key);
+  request.gpu = gpu;
+  request.allow_overflow = true;  // a kernel's tiling was compiled to fit its own GPU
+  if (!algorithm.takes_block_mask) return simulate(request);
+  if (!request.tiling) request.tiling = tiling_of_kernel("flash2", key);
+  auto masked = with_block_mask(std::move(request), key.block_mask);
+  if (!masked) return masked.error();
+  return simulate(masked.value());
+}
+
+}  // namespace
+
+SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control) {
   SizeSweep sweep;
   sweep.key = key;
+  std::size_t done = 0;
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.takes_block_mask || algorithm.splits_keys) continue;  // not in the charts
+    const std::string name(algorithm.name);
     for (const Index N : sweep_lengths()) {
-      if (cancelled.load()) return sweep;
-      SimulationRequest request;
-      request.problem = sweep_problem(key, N);
-      request.algorithm = algorithm.name;
-      request.pass = key.pass;
-      request.tiling = tiling_of_kernel(algorithm.name, key);
-      request.gpu = gpu;
-      request.allow_overflow = true;  // a kernel's tiling was compiled to fit its own GPU
-      Result<SimulationReport> report = simulate(request);
-      if (!report) continue;
-      sweep.points.push_back({N, std::string(algorithm.name), std::move(report).value()});
+      if (control.cancelled()) return sweep;
+      Result<SimulationReport> report = report_at(key, N, algorithm, gpu);
+      if (report) {
+        sweep.points.push_back({N, name, std::move(report).value()});
+      } else if (sweep.left_out.empty() || sweep.left_out.back().algorithm != name) {
+        sweep.left_out.push_back({name, report.error().message});
+      }
+      ++done;
+      control.set_progress(static_cast<double>(done) /
+                           static_cast<double>(algorithms().size() * sweep_lengths().size()));
     }
   }
   return sweep;
-}
-
-BackgroundSweep::~BackgroundSweep() {
-  if (cancelled_) cancelled_->store(true);
-}
-
-void BackgroundSweep::want(const SweepKey& key, const GpuDescription& gpu) {
-  if (wanted_ == key) return;
-
-  // One at a time: what is under way is told to stop, and the new one begins when it has
-  if (running_.valid()) {
-    cancelled_->store(true);
-    if (running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-    running_.get();
-  }
-  wanted_ = key;
-  cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  running_ = std::async(std::launch::async, [key, gpu, cancelled = cancelled_] {
-    return run_size_sweep(key, gpu, *cancelled);
-  });
-}
-
-const SizeSweep* BackgroundSweep::latest() {
-  const bool ready =
-      running_.valid() && running_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  if (ready) {
-    SizeSweep sweep = running_.get();
-    if (!cancelled_->load()) latest_ = std::move(sweep);
-  }
-  return latest_ ? &*latest_ : nullptr;
 }
 
 }  // namespace attnscope::app

@@ -1,13 +1,11 @@
-/// The model over sequence lengths, for the charts: the three algorithms at 16k tokens.
+/// The model over sequence lengths, for the charts: every algorithm at 16k tokens.
 #pragma once
 
-#include <atomic>
-#include <future>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/work_control.h"
+#include "reference/block_pattern.h"
 #include "sim/simulation.h"
 
 namespace attnscope::app {
@@ -19,6 +17,7 @@ struct SweepKey {
   Mask mask;
   std::string gpu;
   PassKind pass = PassKind::forward;
+  BlockPattern block_mask;  ///< of the block-sparse algorithms
   bool operator==(const SweepKey&) const = default;
 };
 
@@ -37,31 +36,20 @@ struct SweepPoint {
   SimulationReport report;
 };
 
+/// An algorithm that cannot be charted here.
+struct LeftOut {
+  std::string algorithm;
+  std::string reason;
+};
+
 struct SizeSweep {
   SweepKey key;
   std::vector<SweepPoint> points;  ///< in order of algorithm, then of N
+  std::vector<LeftOut> left_out;
 };
 
-/// Uses each kernel's own tiling where it has one. Ends early, with what it has, when `cancelled`.
-SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu,
-                         const std::atomic<bool>& cancelled);
-
-/// Runs the sweep in the background and keeps the last one until the next is there.
-class BackgroundSweep {
- public:
-  ~BackgroundSweep();
-
-  /// Starts when the key is another one than last time.
-  void want(const SweepKey& key, const GpuDescription& gpu);
-  bool busy() const { return running_.valid(); }
-  /// The newest finished sweep; nullptr before the first.
-  const SizeSweep* latest();
-
- private:
-  std::optional<SweepKey> wanted_;
-  std::shared_ptr<std::atomic<bool>> cancelled_;
-  std::future<SizeSweep> running_;
-  std::optional<SizeSweep> latest_;
-};
+/// Uses each kernel's own tiling where it has one; the others run in flash2's. Ends early, with
+/// what it has, when cancelled.
+SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control);
 
 }  // namespace attnscope::app

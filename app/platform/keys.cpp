@@ -21,7 +21,7 @@ namespace attnscope::app {
 namespace {
 
 /// The keys of the keyboard that mean each Key, in the enumeration's order.
-constexpr std::array<std::pair<int, int>, 14> kCodes{{
+constexpr std::array<std::pair<int, int>, 15> kCodes{{
     {ATTNSCOPE_KEY(Space, SPACE), ATTNSCOPE_KEY(Space, SPACE)},
     {ATTNSCOPE_KEY(LeftArrow, LEFT), ATTNSCOPE_KEY(LeftArrow, LEFT)},
     {ATTNSCOPE_KEY(RightArrow, RIGHT), ATTNSCOPE_KEY(RightArrow, RIGHT)},
@@ -30,6 +30,7 @@ constexpr std::array<std::pair<int, int>, 14> kCodes{{
     {ATTNSCOPE_KEY(Equal, EQUAL), ATTNSCOPE_KEY(KeypadAdd, KP_ADD)},
     {ATTNSCOPE_KEY(Minus, MINUS), ATTNSCOPE_KEY(KeypadSubtract, KP_SUBTRACT)},
     {ATTNSCOPE_KEY(Escape, ESCAPE), ATTNSCOPE_KEY(Escape, ESCAPE)},
+    {ATTNSCOPE_KEY(C, C), ATTNSCOPE_KEY(C, C)},
     {ATTNSCOPE_KEY(F, F), ATTNSCOPE_KEY(F, F)},
     {ATTNSCOPE_KEY(T, T), ATTNSCOPE_KEY(T, T)},
     {ATTNSCOPE_KEY(S, S), ATTNSCOPE_KEY(S, S)},

@@ -14,6 +14,7 @@ enum class Key : std::uint8_t {
   plus,
   minus,
   escape,
+  c,
   f,
   t,
   s,

@@ -14,7 +14,7 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 12> kHelp{{
+constexpr std::array<std::pair<const char*, const char*>, 13> kHelp{{
     {"Space", "play or pause"},
     {"Left, Right", "one operation back or further"},
     {"Shift + Left, Right", "one tile back or further"},
@@ -22,6 +22,7 @@ constexpr std::array<std::pair<const char*, const char*>, 12> kHelp{{
     {"Home, End", "to the beginning, to the end"},
     {"+, −", "faster, slower"},
     {"F", "presenter mode: larger text, fewer panels"},
+    {"C", "charts in large, and back"},
     {"T", "next theme: dark, light, contrast"},
     {"Ctrl + S", "save this scene"},
     {"Ctrl + O", "open a scene"},
@@ -37,9 +38,13 @@ Granularity step_size(const ImGuiIO& io) {
 void handle_looks(App& app, const ImGuiIO& io) {
   ViewState& view = app.view;
   if (key_pressed(Key::f1)) view.show_keys = !view.show_keys;
-  if (key_pressed(Key::escape)) view.show_keys = false;
+  if (key_pressed(Key::escape)) {
+    if (!view.show_keys) view.large_chart = false;
+    view.show_keys = false;
+  }
   if (io.KeyCtrl || io.KeyAlt) return;
   if (key_pressed(Key::f)) view.presenter = !view.presenter;
+  if (key_pressed(Key::c)) view.large_chart = !view.large_chart;
   if (key_pressed(Key::t)) view.theme = next_theme(view.theme);
   if (key_pressed(Key::plus)) view.speed = next_speed(view.speed, 1);
   if (key_pressed(Key::minus)) view.speed = next_speed(view.speed, -1);

@@ -69,6 +69,22 @@ class Placer {
   float gap_;
 };
 
+/// The bars at both ends of the screen, and the rectangle between them.
+struct BarsAndBody {
+  Rect top_bar, transport, body;
+};
+
+BarsAndBody bars_and_body(float width, float height, const Scales& scales) {
+  const float margin = std::round(10.0f * scales.layout);
+  const float text = 15.0f * scales.font;
+  BarsAndBody frame;
+  frame.top_bar = {{0.0f, 0.0f}, {width, std::round(text + 30.0f * scales.layout)}};
+  frame.transport = {{0.0f, std::round(height - text - 48.0f * scales.layout)}, {width, height}};
+  frame.body = {{margin, frame.top_bar.max.y + margin},
+                {width - margin, frame.transport.min.y - margin}};
+  return frame;
+}
+
 }  // namespace
 
 Scales scales_for(float width, float height, float content_scale, bool presenter) {
@@ -82,14 +98,9 @@ Scales scales_for(float width, float height, float content_scale, bool presenter
 
 Layout layout_screen(float width, float height, const Scales& scales, const std::set<Slot>& present,
                      bool presenter) {
-  const float unit = scales.layout;
-  const float margin = std::round(10.0f * unit);
-  const float text = 15.0f * scales.font;
-  Layout layout;
-  layout.top_bar = {{0.0f, 0.0f}, {width, std::round(text + 30.0f * unit)}};
-  layout.transport = {{0.0f, std::round(height - text - 48.0f * unit)}, {width, height}};
-  const Rect body{{margin, layout.top_bar.max.y + margin},
-                  {width - margin, layout.transport.min.y - margin}};
+  const float margin = std::round(10.0f * scales.layout);
+  const auto [top_bar, transport, body] = bars_and_body(width, height, scales);
+  Layout layout{top_bar, transport, {}, {}};
   Placer placer(present, layout, margin);
 
   if (presenter) {
@@ -113,6 +124,11 @@ Layout layout_screen(float width, float height, const Scales& scales, const std:
   placer.scores(0.7f, middle);
   placer.stack(Slot::explain, Slot::ledger, 0.58f, right);
   return layout;
+}
+
+Layout layout_alone(float width, float height, const Scales& scales, Slot slot) {
+  const auto [top_bar, transport, body] = bars_and_body(width, height, scales);
+  return {top_bar, transport, {{slot, body}}, {body}};
 }
 
 }  // namespace attnscope::app

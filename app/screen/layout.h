@@ -29,4 +29,7 @@ struct Layout {
 Layout layout_screen(float width, float height, const Scales& scales, const std::set<Slot>& present,
                      bool presenter);
 
+/// One panel in the place of all.
+Layout layout_alone(float width, float height, const Scales& scales, Slot slot);
+
 }  // namespace attnscope::app

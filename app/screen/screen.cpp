@@ -177,7 +177,9 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const Frame frame{app, theme(app.view.theme), fonts, scales, rects_, time_s};
   std::set<Slot> present;
   for (const auto& panel : panels_) present.insert(panel->slot());
-  Layout layout = layout_screen(display.x, display.y, scales, present, app.view.presenter);
+  Layout layout = app.view.large_chart
+                      ? layout_alone(display.x, display.y, scales, Slot::charts)
+                      : layout_screen(display.x, display.y, scales, present, app.view.presenter);
   std::vector<RaceSide> race;
   if (app.rival_snapshot() && app.snapshot()) {
     const float margin = std::round(frame.px(10.0f));

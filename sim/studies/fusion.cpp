@@ -1,11 +1,14 @@
 #include "sim/studies/fusion.h"
 
+#include <iterator>
+
 namespace attnscope {
 
 namespace {
 
 struct StepPlan {
   std::string_view name;
+  std::string_view words;
   std::string_view idea;
   std::string_view algorithm;
   ScheduleVariant variant;
@@ -13,45 +16,66 @@ struct StepPlan {
 
 constexpr StepPlan kSteps[] = {
     {"separate",
+     "standard, unfused",
      "every elementwise operation is a launch, forward and backward",
      "standard",
      {.fusion = Fusion::separate}},
     {"figure2",
+     "standard, as Figure 2 counts",
      "what the figure counts: the scale in the products, mask and dropout apart",
      "standard",
      {.fusion = Fusion::figure2}},
     {"pairs",
+     "standard, fused in pairs",
      "two operations a launch: scale and mask, softmax and dropout",
      "standard",
      {.fusion = Fusion::pairs}},
-    {"rows", "one launch over whole rows does all of them", "standard", {.fusion = Fusion::rows}},
-    {"flash1", "tiled: S and P never leave the chip", "flash1", {}},
+    {"rows",
+     "standard, fused over rows",
+     "one launch over whole rows does all of them",
+     "standard",
+     {.fusion = Fusion::rows}},
+    {"flash1", "tiled: flash1", "tiled: S and P never leave the chip", "flash1", {}},
     {"flash1, refined",
+     "tiled: flash1, D once, no first reads",
      "D once; O, m, l and dQ start on chip",
      "flash1",
      {.skip_first_reads = true, .d_once = true}},
-    {"flash2", "O stays on chip, dQ is added to in fp32", "flash2", {}},
+    {"flash2", "tiled: flash2", "O stays on chip, dQ is added to in fp32", "flash2", {}},
 };
 
 }  // namespace
 
-Index FusionStep::statistic_bytes() const {
-  Index bytes = 0;
-  for (const SimulationReport* report : {&forward, &backward}) {
-    for (int index = 0; index < kTensorCount; ++index) {
-      const auto tensor = static_cast<Tensor>(index);
-      if (layout_of(tensor) == TensorLayout::query_by_one) {
-        bytes += of(report->by_tensor, tensor).total();
-      }
-    }
+Bytes statistics_of(const BytesByTensor& by_tensor) {
+  Bytes bytes;
+  for (int index = 0; index < kTensorCount; ++index) {
+    const auto tensor = static_cast<Tensor>(index);
+    if (layout_of(tensor) != TensorLayout::query_by_one) continue;
+    bytes.read_bytes += of(by_tensor, tensor).read_bytes;
+    bytes.write_bytes += of(by_tensor, tensor).write_bytes;
   }
   return bytes;
 }
 
+Index FusionStep::statistic_bytes() const {
+  return statistics_of(forward.by_tensor).total() + statistics_of(backward.by_tensor).total();
+}
+
 Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, const Tiling& tiling,
-                                             const GpuDescription& gpu) {
+                                             const GpuDescription& gpu,
+                                             const std::function<bool(double)>& go_on) {
   std::vector<FusionStep> steps;
   for (const StepPlan& plan : kSteps) {
+    const double done = static_cast<double>(steps.size()) / std::size(kSteps);
+    if (go_on && !go_on(done)) return failed("given up");
+    FusionStep step{.name = std::string(plan.name),
+                    .words = std::string(plan.words),
+                    .idea = std::string(plan.idea)};
+    if (const auto reason = validate(plan.variant, plan.algorithm, problem.score)) {
+      step.refused = *reason;
+      steps.push_back(std::move(step));
+      continue;
+    }
     SimulationRequest request{.problem = problem,
                               .algorithm = std::string(plan.algorithm),
                               .tiling = tiling,
@@ -63,8 +87,9 @@ Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, co
     request.pass = PassKind::backward;
     auto backward = simulate(request);
     if (!backward) return backward.error();
-    steps.push_back({std::string(plan.name), std::string(plan.idea), std::move(forward).value(),
-                     std::move(backward).value()});
+    step.forward = std::move(forward).value();
+    step.backward = std::move(backward).value();
+    steps.push_back(std::move(step));
   }
   return steps;
 }

@@ -2,6 +2,7 @@
 /// to the tiled algorithms. arXiv 2205.14135, Figure 2 (left) stands at two of the steps.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,10 +13,13 @@ namespace attnscope {
 
 /// One step: an algorithm in one variant, both passes.
 struct FusionStep {
-  std::string name;  ///< "separate", "flash1, refined"
-  std::string idea;  ///< what changed from the step before
+  std::string name;   ///< "separate", "flash1, refined"
+  std::string words;  ///< the variant in words, for a chart: "standard, unfused"
+  std::string idea;   ///< what changed from the step before
   SimulationReport forward;
   SimulationReport backward;
+  /// Why the step cannot be counted for this problem; the reports are then empty.
+  std::string refused;
 
   /// The paper's accounting of both passes.
   Index paper_bytes() const { return forward.paper.total() + backward.paper.total(); }
@@ -29,10 +33,19 @@ struct FusionStep {
 };
 
 /// The steps for one problem, the least fused first; "figure2" is no step of its own but what the
-/// figure counts. Every algorithm runs in `tiling`; whether it
-/// fits the device is told in the reports and changes no bytes. invalid_request as simulate().
+/// figure counts. Every algorithm runs in `tiling`; whether it fits the device is told in the
+/// reports and changes no bytes. A level of fusion that has no launch for a step of the score
+/// function is refused alone; invalid_request as simulate() for anything else. `go_on` hears the
+/// share that is done before each step and answers whether to count it; failed when it does not.
 Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, const Tiling& tiling,
-                                             const GpuDescription& gpu);
+                                             const GpuDescription& gpu,
+                                             const std::function<bool(double)>& go_on = {});
+
+/// One number a row (m, l, LSE, D), of these bytes by tensor.
+Bytes statistics_of(const BytesByTensor& by_tensor);
+
+/// Bc = 256, which the paper's 4.4 GB point to; Br = min(Bc, d).
+inline constexpr Tiling kFigure2Tiling{64, 256};
 
 /// The problem of Figure 2 (left): B 64, H 16, N 1024, d 64, fp16, with dropout (0.1; the bytes are
 /// those of any other) and a key-padding mask, here of full length.

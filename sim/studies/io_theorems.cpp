@@ -27,6 +27,14 @@ std::optional<Error> check_value(IoAxis axis, double value) {
                                      to_string(axis), value));
 }
 
+/// Bc of a block mask: a power of two that cuts N_kv into 64 tiles or more, at most the paper's.
+Index sparse_block_cols(Index N_kv, Index paper_Bc) {
+  constexpr Index kColumnTiles = 64;
+  Index Bc = 1;
+  while (2 * Bc <= paper_Bc && 2 * Bc * kColumnTiles <= N_kv) Bc *= 2;
+  return Bc;
+}
+
 /// The question's request at one value; `point` gets what follows from the value.
 Result<SimulationRequest> request_at(const IoQuestion& question, double value, IoPoint& point) {
   SimulationRequest request{.problem = question.problem,
@@ -41,8 +49,12 @@ Result<SimulationRequest> request_at(const IoQuestion& question, double value, I
   if (question.axis == IoAxis::sram_bytes) request.gpu.shared_bytes_per_block = size;
   if (auto error = validate(problem)) return invalid_request(*error);
 
-  point.sram_elems = question.axis == IoAxis::block_cols ? 4 * problem.d * size
-                                                         : sram_elems(request.gpu, problem.dtype);
+  point.sram_elems = sram_elems(request.gpu, problem.dtype);
+  if (question.axis == IoAxis::block_cols) point.sram_elems = 4 * problem.d * size;
+  if (question.axis == IoAxis::density) {
+    const Index paper_Bc = paper_tiling(point.sram_elems, problem.d).Bc;
+    point.sram_elems = 4 * problem.d * sparse_block_cols(problem.N_kv, paper_Bc);
+  }
   request.tiling = paper_tiling(point.sram_elems, problem.d);
   if (question.axis != IoAxis::density) return request;
   request.algorithm = "block_sparse";
@@ -122,6 +134,10 @@ std::optional<IoAxis> parse_io_axis(std::string_view name) {
     if (name == to_string(axis)) return axis;
   }
   return std::nullopt;
+}
+
+AttentionProblem usual_io_problem() {
+  return {.N = 8192, .N_kv = 8192, .d = 64, .dtype = DType::fp16};
 }
 
 std::vector<double> usual_values(IoAxis axis) {

@@ -25,6 +25,10 @@ std::optional<IoAxis> parse_io_axis(std::string_view name);
 /// Values that show the axis's law, for a problem of common size.
 std::vector<double> usual_values(IoAxis axis);
 
+/// One head at which the theorems' range d <= M <= N d holds on every shipped GPU: N 8192, d 64,
+/// fp16.
+AttentionProblem usual_io_problem();
+
 struct IoQuestion {
   AttentionProblem problem;  ///< what does not lie on the axis
   PassKind pass = PassKind::forward;
@@ -38,7 +42,7 @@ struct IoPoint {
   double value = 0;
   SimulationReport counted;      ///< flash1; block_sparse along the density
   double density = 1;            ///< s, of the mask that was drawn
-  Index sram_elems = 0;          ///< M; along Bc, 4 d Bc
+  Index sram_elems = 0;          ///< M; along Bc and the density, 4 d Bc
   bool in_range = true;          ///< d <= M <= N d, where the theorems hold
   double formula_bytes = 0;      ///< every term of the closed form; exact where the tiles divide N
   double theorem_bytes = 0;      ///< its leading term, 12 or 20 N N_kv d^2 s / M elements
@@ -47,8 +51,9 @@ struct IoPoint {
   double compulsory_bytes = 0;   ///< inputs once and outputs once
 };
 
-/// The points in the order of the values; tilings follow the paper's rule. invalid_request for a
-/// value that the axis does not take, a mask, or `both` passes at once.
+/// The points in the order of the values; tilings follow the paper's rule, along the density with
+/// an M small enough for 64 column tiles, that a mask has tiles to choose among. invalid_request
+/// for a value that the axis does not take, a mask, or `both` passes at once.
 Result<std::vector<IoPoint>> io_curve(const IoQuestion& question);
 
 }  // namespace attnscope

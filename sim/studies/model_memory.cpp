@@ -107,6 +107,13 @@ Result<LayerMemory> layer_memory(const AttentionChoice& choice, const AttentionP
   return memory;
 }
 
+ModelQuestion usual_model(ModelMode mode) {
+  return {.problem =
+              {.heads = 16, .kv_heads = 16, .N = 1024, .N_kv = 1024, .d = 64, .dtype = DType::bf16},
+          .layers = 24,
+          .mode = mode};
+}
+
 Index estimated_weights_bytes(const ModelQuestion& question) {
   const double width = static_cast<double>(question.problem.heads * question.problem.d);
   const double weights = 12.0 * static_cast<double>(question.layers) * width * width;

@@ -45,6 +45,9 @@ struct ModelQuestion {
   Index weights_bytes = 0;  ///< weights, and in training gradients and optimizer state
 };
 
+/// Attention as in GPT-2 medium: 24 layers, H 16, d 64, bf16; B 1, N 1024.
+ModelQuestion usual_model(ModelMode mode);
+
 /// 12 (H d)^2 weights a layer (attention's projections, an MLP four times as wide), embeddings left
 /// out: 16 bytes each in training (weight, gradient, fp32 copy, two moments), the type's in
 /// inference.

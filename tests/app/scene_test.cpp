@@ -114,7 +114,8 @@ TEST(Scene, KeepsSplitsVariantsSeedsFilesAndWhatThePanelsShow) {
   view.presenter = true;
   view.explain_tab = ExplainTab::cuda_source;
   view.ledger_scope = LedgerScope::whole_pass;
-  view.chart_quantity = ChartQuantity::memory;
+  view.chart = ChartChoice::io_density;
+  view.large_chart = true;
   const Result<Scene> read = parse_scene(scene_text(scene), "/b/small.json");
   ASSERT_TRUE(read.ok()) << read.error().message;
   const ViewState& again = read.value().view;
@@ -128,7 +129,8 @@ TEST(Scene, KeepsSplitsVariantsSeedsFilesAndWhatThePanelsShow) {
   EXPECT_EQ(again.theme, view.theme);
   EXPECT_EQ(again.explain_tab, ExplainTab::cuda_source);
   EXPECT_EQ(again.ledger_scope, LedgerScope::whole_pass);
-  EXPECT_EQ(again.chart_quantity, ChartQuantity::memory);
+  EXPECT_EQ(again.chart, ChartChoice::io_density);
+  EXPECT_TRUE(again.large_chart);
   // The second writing is the first one, to the letter
   EXPECT_EQ(scene_text(read.value()),
             scene_text(parse_scene(scene_text(read.value()), "x").value()));
@@ -156,6 +158,13 @@ TEST(Scene, RefusesWhatItCannotRead) {
   EXPECT_THAT(message_of(replaced(small, "\"Br\": 16", "\"Br\": \"16\"")), HasSubstr("Br"));
   EXPECT_THAT(message_of(replaced(small, "\"Br\": 16", "\"Br\": \"16\"")),
               testing::StartsWith("x.json: tiling: Br: "));
+}
+
+TEST(Scene, OpensOnTheChartThatItNames) {
+  const ViewState view = load_scene("chart-io-density").value().view;
+  EXPECT_EQ(view.chart, ChartChoice::io_density);
+  EXPECT_TRUE(view.large_chart);
+  EXPECT_EQ(load_scene("default").value().view.chart, ChartChoice::bytes);
 }
 
 TEST(Scene, AnUnknownNameGetsTheListOfShippedOnes) {

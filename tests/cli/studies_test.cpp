@@ -66,6 +66,14 @@ TEST(Fusion, StepsAreThoseThatSimulateCounts) {
   EXPECT_EQ(simulated.at("variant"), (json{{"fusion", "pairs"}}));
 }
 
+TEST(Fusion, RefusesAloneTheStepsThatHaveNoLaunchForTheScoreFunction) {
+  const json document = answered("fusion --seq-len 100 --batch 2 --softcap 30");
+  EXPECT_TRUE(step(document, "separate").contains("refused"));
+  EXPECT_GT(step(document, "rows").at("paper_bytes").get<std::int64_t>(), 0);
+  EXPECT_NE(run_cli("fusion --seq-len 100 --batch 2 --softcap 30").out.find("soft-capping"),
+            std::string::npos);
+}
+
 TEST(Variants, GiveTheReferencesNumbers) {
   for (const std::string variant :
        {"standard --fusion separate", "standard --fusion figure2", "standard --fusion pairs",

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "app/panel.h"
+#include "app/panels/charts_panel.h"
 #include "app/panels/ledger_panel.h"
 #include "app/panels/snapshot_view.h"
 #include "app/screen/layout.h"
@@ -242,12 +243,42 @@ TEST(Panels, DrawTheWholePassTheOtherChartsAndLightThemes) {
   const Snapshot snapshot = test::sample_snapshot(*run, 0.4);
   ViewState view;
   view.ledger_scope = LedgerScope::whole_pass;
-  view.chart_quantity = ChartQuantity::time;
+  view.chart = ChartChoice::time;
   view.theme = ThemeName::light;
   check_all(snapshot, "light", view);
-  view.chart_quantity = ChartQuantity::memory;
+  view.chart = ChartChoice::memory;
   view.theme = ThemeName::contrast;
   check_all(snapshot, "contrast", view);
+}
+
+TEST(Panels, DrawEveryChartInItsPlaceAndInLarge) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.4);
+  for (const ScreenSize& screen : kScreens) {
+    const Scales scales = scales_for(screen.width, screen.height, 1.0f, screen.presenter);
+    HeadlessImGui imgui(screen.width, screen.height, scales.layout, scales.font);
+    for (const bool large : {false, true}) {
+      if (screen.presenter && !large) continue;  // has no place for charts
+      const Layout layout =
+          large ? layout_alone(screen.width, screen.height, scales, Slot::charts)
+                : layout_screen(screen.width, screen.height, scales, kEverySlot, false);
+      const Rect& rect = layout.panels.at(Slot::charts);
+      ChartsPanel panel;
+      for (const ChartTopic topic : chart_topics()) {
+        for (const ChartChoice chart : charts_of(topic)) {
+          SCOPED_TRACE(
+              fmt::format("{} at {}{}", to_string(chart), screen.name, large ? ", large" : ""));
+          Surroundings around;
+          around.view.chart = chart;
+          around.view.large_chart = large;
+          draw_panel(imgui, panel, snapshot, rect, scales, screen.presenter, around);
+          EXPECT_GT(imgui.letters().size(), 100U);
+          EXPECT_EQ(imgui.letters_outside(rect), 0);
+          EXPECT_LE(imgui.letters_on_letters(), 0);
+        }
+      }
+    }
+  }
 }
 
 TEST(Panels, StayWithinAFewThousandTrianglesAt64x64Tiles) {
@@ -381,6 +412,21 @@ TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
   draw_panel(imgui, panel, after, rect, scales, false, around);
   EXPECT_NE(copied_ledger(imgui, panel, after, around).find("l, m written"), std::string::npos);
   EXPECT_EQ(on_this_thread, 0);
+}
+
+TEST(ChartsPanel, ATabShowsAnotherTopicAndCopiesItsValues) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  Pointed pointed;
+  point_at("charts", snapshot, "charts.tab.theorems", {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.chart, ChartChoice::io_seq_len);
+  point_at("charts", snapshot, "charts.tab.density", {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.chart, ChartChoice::io_density);
+  point_at("charts", snapshot, "charts.copy", {0.5f, 0.5f}, pointed);
+  ASSERT_EQ(pointed.commands.size(), 1U);
+  EXPECT_NE(std::get<CopyText>(pointed.commands[0]).text.find("block_sparse"), std::string::npos);
+  point_at("charts", snapshot, "charts.large", {0.5f, 0.5f}, pointed);
+  EXPECT_TRUE(pointed.around.view.large_chart);
 }
 
 TEST(ChartsPanel, SavesItsPicture) {

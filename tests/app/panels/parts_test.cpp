@@ -9,6 +9,7 @@
 #include "app/panels/softmax_terms.h"
 #include "app/panels/source_view.h"
 #include "app/panels/timeline_lanes.h"
+#include "sim/schedule/catalog.h"
 #include "tests/app/panels/sample_snapshot.h"
 
 namespace attnscope::app {
@@ -190,12 +191,19 @@ TEST(SizeSweep, KeepsTheTokensAndTheWidth) {
 }
 
 TEST(SizeSweep, ModelsEveryAlgorithmAtEveryLength) {
-  const std::atomic<bool> never{false};
-  const SizeSweep sweep =
-      run_size_sweep({64, DType::bf16, Mask::none(), "h200"}, load_gpu("h200").value(), never);
-  EXPECT_EQ(sweep.points.size(), 3 * sweep_lengths().size());
-  const std::atomic<bool> at_once{true};
-  EXPECT_TRUE(run_size_sweep(sweep.key, load_gpu("h200").value(), at_once).points.empty());
+  WorkControl control;
+  SweepKey key{64, DType::bf16, Mask::none(), "h200"};
+  const SizeSweep sweep = run_size_sweep(key, load_gpu("h200").value(), control);
+  EXPECT_EQ(sweep.points.size(), algorithms().size() * sweep_lengths().size());
+  EXPECT_TRUE(sweep.left_out.empty());
+  EXPECT_DOUBLE_EQ(control.progress(), 1.0);
+
+  key.pass = PassKind::backward;
+  const SizeSweep backward = run_size_sweep(key, load_gpu("h200").value(), control);
+  ASSERT_EQ(backward.left_out.size(), 1U);
+  EXPECT_EQ(backward.left_out[0].algorithm, "split_kv");
+  control.cancel();
+  EXPECT_TRUE(run_size_sweep(key, load_gpu("h200").value(), control).points.empty());
 }
 
 }  // namespace

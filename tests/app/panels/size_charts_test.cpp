@@ -13,8 +13,8 @@ SweepKey recorded_key() {
 
 const SizeSweep& sweep() {
   static const SizeSweep swept = [] {
-    const std::atomic<bool> never{false};
-    return run_size_sweep(recorded_key(), load_gpu("h200").value(), never);
+    WorkControl control;
+    return run_size_sweep(recorded_key(), load_gpu("h200").value(), control);
   }();
   return swept;
 }
@@ -41,14 +41,17 @@ const draw::Series* series_named(const draw::Chart& chart, std::string_view part
   return found == chart.series.end() ? nullptr : &*found;
 }
 
-draw::Chart chart_of(ChartQuantity quantity, const Measurements& measurements) {
-  return size_chart(sweep(), quantity, load_gpu("h200").value(), measurements,
-                    theme(ThemeName::dark));
+draw::Chart chart_of(ChartChoice quantity, const Measurements& measurements) {
+  return std::get<draw::Chart>(size_chart(sweep(), quantity, true, load_gpu("h200").value(),
+                                          measurements, theme(ThemeName::dark))
+                                   .picture);
 }
 
 TEST(SizeCharts, DrawALineOfTheModelForEachAlgorithm) {
-  const draw::Chart chart = chart_of(ChartQuantity::bytes, {});
-  for (const char* name : {"standard, requested", "flash1, requested", "flash2, requested"}) {
+  const draw::Chart chart = chart_of(ChartChoice::bytes, {});
+  for (const char* name :
+       {"standard, requested", "flash1, requested", "flash2, requested", "split_kv, requested",
+        "block_sparse, requested", "block_sparse2, requested"}) {
     const draw::Series* series = series_named(chart, name);
     ASSERT_NE(series, nullptr) << name;
     EXPECT_TRUE(series->line);
@@ -59,7 +62,7 @@ TEST(SizeCharts, DrawALineOfTheModelForEachAlgorithm) {
 }
 
 TEST(SizeCharts, StandardMovesTheMostBytesAtEveryLength) {
-  const draw::Chart chart = chart_of(ChartQuantity::bytes, {});
+  const draw::Chart chart = chart_of(ChartChoice::bytes, {});
   const auto& standard = series_named(chart, "standard, requested")->points;
   const auto& flash2 = series_named(chart, "flash2, requested")->points;
   for (std::size_t k = 0; k < standard.size(); ++k) EXPECT_GT(standard[k].y, flash2[k].y);
@@ -68,9 +71,9 @@ TEST(SizeCharts, StandardMovesTheMostBytesAtEveryLength) {
 TEST(SizeCharts, SetRecordedPointsBesideWithTheirGpu) {
   Measurements measurements;
   measurements.recorded.push_back(recorded(sweep().points[3]));
-  const draw::Chart bytes = chart_of(ChartQuantity::bytes, measurements);
+  const draw::Chart bytes = chart_of(ChartChoice::bytes, measurements);
   ASSERT_NE(series_named(bytes, "requested, recorded"), nullptr);
-  const draw::Chart time = chart_of(ChartQuantity::time, measurements);
+  const draw::Chart time = chart_of(ChartChoice::time, measurements);
   const draw::Series* points = series_named(time, "recorded on NVIDIA H200");
   ASSERT_NE(points, nullptr);
   EXPECT_FALSE(points->line);
@@ -85,7 +88,7 @@ TEST(SizeCharts, MarkWhereAGpuRanOutOfMemory) {
   run.row.error = failed("out of memory");
   Measurements measurements;
   measurements.recorded.push_back(run);
-  const draw::Chart chart = chart_of(ChartQuantity::memory, measurements);
+  const draw::Chart chart = chart_of(ChartChoice::memory, measurements);
   const draw::Series* refused = series_named(chart, "did not run");
   ASSERT_NE(refused, nullptr);
   EXPECT_NE(refused->points[0].about.find("out of memory"), std::string::npos);

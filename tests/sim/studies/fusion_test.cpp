@@ -54,5 +54,18 @@ TEST(FusionSteps, Flash1AtFigure2Is38PassesOverAMatrixAnd34WhenRefined) {
   EXPECT_NEAR(34 * pass, 4.56e9, 0.01e9);
 }
 
+TEST(FusionSteps, AreGivenUpBetweenTwo) {
+  std::vector<double> heard;
+  const auto steps =
+      fusion_steps(figure2_problem(), {64, 256}, load_gpu("a100-40gb").value(), [&](double done) {
+        heard.push_back(done);
+        return heard.size() < 3;
+      });
+  EXPECT_FALSE(steps.ok());
+  ASSERT_EQ(heard.size(), 3U);
+  EXPECT_EQ(heard[0], 0.0);
+  EXPECT_LT(heard[1], heard[2]);
+}
+
 }  // namespace
 }  // namespace attnscope

@@ -1,0 +1,41 @@
+/// The charts, by the names that scenes use. They are grouped by what they are about.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace attnscope::app {
+
+enum class ChartChoice : std::uint8_t {
+  bytes,  ///< against N, like the two that follow
+  time,
+  memory,
+  io_seq_len,  ///< bytes and the IO theorems, against N, d, M, Bc and the density
+  io_head_dim,
+  io_sram,
+  io_block_cols,
+  io_density,
+  fusion,          ///< bytes after each step of fusion, of the problem that is shown
+  fusion_figure2,  ///< and of Figure 2 (left) of arXiv 2205.14135
+  model_training,  ///< memory of a whole model against N
+  model_inference,
+};
+
+enum class ChartTopic : std::uint8_t { sizes, theorems, fusion, models };
+
+/// In snake_case: "io_seq_len".
+std::string_view to_string(ChartChoice chart);
+std::optional<ChartChoice> parse_chart(std::string_view name);
+
+std::vector<ChartTopic> chart_topics();
+/// In the order of the tabs; never empty.
+std::vector<ChartChoice> charts_of(ChartTopic topic);
+ChartTopic topic_of(ChartChoice chart);
+
+/// What stands on the tabs: "theorems", "block size".
+std::string_view tab_word(ChartTopic topic);
+std::string_view tab_word(ChartChoice chart);
+
+}  // namespace attnscope::app

@@ -1,0 +1,31 @@
+/// The legend of a chart: a sample and a name, as many in a row as there is room for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/draw/canvas.h"
+
+namespace attnscope::app::draw {
+
+enum class Marker : std::uint8_t { none, circle, square, cross };
+
+void draw_marker(const Canvas& canvas, Marker marker, ImVec2 at, ImU32 color);
+
+struct LegendEntry {
+  enum class Sample : std::uint8_t { none, line, dashed, marker, surface, hatched, mark };
+  std::string label;
+  ImU32 color = 0;
+  Sample sample = Sample::line;
+  Marker marker = Marker::none;
+};
+
+/// The width of the widest entry.
+float legend_width(const Canvas& canvas, const std::vector<LegendEntry>& entries);
+
+/// Draws the entries from the top of the rectangle; what finds no room ends in "…". Answers whether
+/// all were drawn.
+bool draw_legend(const Canvas& canvas, const Rect& rect, const std::vector<LegendEntry>& entries);
+
+}  // namespace attnscope::app::draw

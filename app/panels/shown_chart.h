@@ -1,0 +1,18 @@
+/// A chart as the charts panel shows it, with the words around it.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "app/draw/bar_chart.h"
+
+namespace attnscope::app {
+
+struct ShownChart {
+  std::string title;     ///< "BYTES AGAINST N"
+  std::string subtitle;  ///< of what: sizes, type, device
+  std::string about;     ///< hover on the heading: what the chart assumes
+  std::variant<draw::Chart, draw::BarChart> picture;
+};
+
+}  // namespace attnscope::app

@@ -1,0 +1,223 @@
+#include "app/panels/theorem_charts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/draw/format.h"
+
+namespace attnscope::app {
+
+namespace {
+
+struct AxisWords {
+  std::string_view title;
+  std::string_view axis;
+};
+
+AxisWords words_of(IoAxis axis) {
+  switch (axis) {
+    case IoAxis::seq_len:
+      return {"HBM BYTES AGAINST N", "N: queries and keys of a head"};
+    case IoAxis::head_dim:
+      return {"HBM BYTES AGAINST d", "d: elements of a query, key or value"};
+    case IoAxis::sram_bytes:
+      return {"HBM BYTES AGAINST SRAM", "shared memory of a thread block, bytes (M elements)"};
+    case IoAxis::block_cols:
+      return {"HBM BYTES AGAINST BLOCK SIZE", "Bc: keys of a tile; Br = min(Bc, d), M = 4 d Bc"};
+    case IoAxis::density:
+      return {"HBM BYTES AGAINST DENSITY", "s: share of the tiles that the block mask keeps"};
+  }
+  return {};
+}
+
+/// On the axis: the value that was drawn, where that differs from the one asked.
+double x_of(IoAxis axis, const IoPoint& point) {
+  return axis == IoAxis::density ? point.density : point.value;
+}
+
+std::string tick_label(IoAxis axis, double value) {
+  if (axis == IoAxis::density) return fmt::format("{:.3g} %", 100.0 * value);
+  const auto size = static_cast<Index>(value);
+  return axis == IoAxis::sram_bytes ? fmt::format("{} KiB", size / 1024) : draw::format_size(size);
+}
+
+/// What one line or row of points shows.
+struct Curve {
+  std::string name;
+  double (*value_of)(const IoPoint& point);
+  std::string_view kind;  ///< "modelled: counted from the schedule"
+  bool only_in_range = false;
+};
+
+double counted_bytes(const IoPoint& point) {
+  return static_cast<double>(point.counted.requested.total());
+}
+double standard_bytes(const IoPoint& point) {
+  return static_cast<double>(point.standard_bytes);
+}
+double formula_bytes(const IoPoint& point) {
+  return point.formula_bytes;
+}
+double theorem_bytes(const IoPoint& point) {
+  return point.theorem_bytes;
+}
+double lower_bound_bytes(const IoPoint& point) {
+  return point.lower_bound_bytes;
+}
+double compulsory_bytes(const IoPoint& point) {
+  return point.compulsory_bytes;
+}
+
+draw::Series series_of(const Curve& curve, IoAxis axis, const TheoremPoints& points) {
+  draw::Series series;
+  series.name = fmt::format("{} ({})", curve.name, curve.kind);
+  for (const IoPoint& point : points) {
+    if (curve.only_in_range && !point.in_range) continue;
+    const double value = curve.value_of(point);
+    const Tiling& tiling = point.counted.tiling;
+    series.points.push_back(
+        {x_of(axis, point), value,
+         fmt::format(
+             "{}: {}\n{}\n{}, M = {} elements, tiles {} × {}, s = {:.4g}{}", curve.name,
+             draw::format_bytes(value), curve.kind, tick_label(axis, x_of(axis, point)),
+             point.sram_elems, tiling.Br, tiling.Bc, point.density,
+             point.in_range ? "" : "\noutside d <= M <= N d, where the theorems make no claim")});
+  }
+  return series;
+}
+
+void add(draw::Chart& chart, draw::Series series, const std::string& legend,
+         draw::LegendEntry::Sample sample) {
+  chart.legend.push_back({legend, series.color, sample, series.marker});
+  chart.series.push_back(std::move(series));
+}
+
+/// The theorem that the pass or the mask belongs to.
+std::string_view theorem_name(const TheoremKey& key) {
+  if (key.axis == IoAxis::density) return "Proposition 4";
+  return key.pass == PassKind::forward ? "Theorem 2" : "Theorem 5";
+}
+
+void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& points,
+                const Theme& theme) {
+  using Sample = draw::LegendEntry::Sample;
+  const bool sparse = key.axis == IoAxis::density;
+  const std::string_view algorithm = sparse ? "block_sparse" : "flash1";
+  const std::string_view s = sparse ? " s" : "";
+  const int factor = key.pass == PassKind::forward ? 12 : 20;
+  constexpr std::string_view kCounted = "modelled: counted from the schedule";
+
+  draw::Series standard =
+      series_of({"standard", standard_bytes, kCounted, false}, key.axis, points);
+  standard.color = tensor_text_color(theme, "alpha");
+  standard.marker = draw::Marker::square;
+  add(chart, std::move(standard), "standard, counted", Sample::marker);
+
+  draw::Series formula =
+      series_of({"closed form, every term", formula_bytes, "formula of Algorithm 1, 4 or 5", false},
+                key.axis, points);
+  formula.color = tensor_text_color(theme, "m");
+  draw::Series counted =
+      series_of({std::string(algorithm), counted_bytes, kCounted, false}, key.axis, points);
+  counted.color = tensor_text_color(theme, "m");
+  counted.line = false;
+  counted.marker = draw::Marker::circle;
+  add(chart, std::move(formula), fmt::format("{}, closed form", algorithm), Sample::line);
+  add(chart, std::move(counted), fmt::format("{}, counted", algorithm), Sample::marker);
+
+  const std::string leading = fmt::format("{} N²d²{}/M", factor, s);
+  draw::Series theorem = series_of(
+      {leading, theorem_bytes, fmt::format("theorem: leading term of {}", theorem_name(key)), true},
+      key.axis, points);
+  theorem.color = theme.accent;
+  theorem.dashed = true;
+  add(chart, std::move(theorem), fmt::format("{}: {}", leading, theorem_name(key)), Sample::dashed);
+
+  draw::Series bound = series_of(
+      {fmt::format("N²d²{}/M", s), lower_bound_bytes,
+       "theorem: lower bound of Proposition 3, which leaves its constant open; here 1", true},
+      key.axis, points);
+  bound.color = theme.error;
+  bound.dashed = true;
+  add(chart, std::move(bound), fmt::format("N²d²{}/M: lower bound, Prop. 3", s), Sample::dashed);
+
+  draw::Series compulsory =
+      series_of({"inputs and outputs once", compulsory_bytes, "formula: nothing moves less", false},
+                key.axis, points);
+  compulsory.color = theme.text_faint;
+  add(chart, std::move(compulsory), "inputs and outputs once", Sample::line);
+}
+
+}  // namespace
+
+std::optional<IoAxis> io_axis_of(ChartChoice chart) {
+  switch (chart) {
+    case ChartChoice::io_seq_len:
+      return IoAxis::seq_len;
+    case ChartChoice::io_head_dim:
+      return IoAxis::head_dim;
+    case ChartChoice::io_sram:
+      return IoAxis::sram_bytes;
+    case ChartChoice::io_block_cols:
+      return IoAxis::block_cols;
+    case ChartChoice::io_density:
+      return IoAxis::density;
+    default:
+      return std::nullopt;
+  }
+}
+
+Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription& gpu,
+                                     WorkControl& control) {
+  IoQuestion question{
+      .problem = usual_io_problem(), .pass = key.pass, .gpu = gpu, .axis = key.axis, .values = {}};
+  question.problem.dtype = key.dtype;
+  const std::vector<double> values = usual_values(key.axis);
+  TheoremPoints points;
+  for (const double value : values) {
+    if (control.cancelled()) return failed("given up");
+    question.values = {value};
+    auto point = io_curve(question);
+    if (!point) return point.error();
+    points.push_back(std::move(point.value().front()));
+    control.set_progress(static_cast<double>(points.size()) / static_cast<double>(values.size()));
+  }
+  return points;
+}
+
+ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
+                         std::string_view gpu_name, const Theme& theme) {
+  const AxisWords words = words_of(key.axis);
+  const AttentionProblem problem = usual_io_problem();
+  ShownChart shown;
+  shown.title = words.title;
+  shown.subtitle = fmt::format("{}, {}{}{}, {}", to_string(key.pass),
+                               key.axis == IoAxis::seq_len ? "" : fmt::format("N {}, ", problem.N),
+                               key.axis == IoAxis::head_dim ? "" : fmt::format("d {}, ", problem.d),
+                               to_string(key.dtype), gpu_name);
+  shown.about =
+      "one head; bytes as the paper counts them, HBM read and written; tiles by the paper's rule "
+      "Bc = ceil(M/4d), Br = min(Bc, d), M elements of SRAM\nthe same as a table: attnscope-cli io";
+  draw::Chart chart;
+  chart.x = {std::string(words.axis), true, 1.0, 10.0};
+  chart.y.name = "bytes";
+  if (!points.empty()) {
+    const auto [low, high] = std::ranges::minmax(
+        points, {}, [&](const IoPoint& point) { return x_of(key.axis, point); });
+    chart.x.low = x_of(key.axis, low) / 1.15;
+    chart.x.high = x_of(key.axis, high) * 1.15;
+  }
+  for (const IoPoint& point : points) {
+    const double x = x_of(key.axis, point);
+    chart.x_ticks.push_back({x, tick_label(key.axis, x)});
+  }
+  add_curves(chart, key, points, theme);
+  draw::fit_decades(chart.y, chart.series);
+  chart.y_ticks =
+      draw::ticks(chart.y, 6, [](double value) { return draw::format_tick(value, "B"); });
+  shown.picture = std::move(chart);
+  return shown;
+}
+
+}  // namespace attnscope::app

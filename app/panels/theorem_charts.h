@@ -1,0 +1,40 @@
+/// The IO theorems drawn against the counts: bytes against N, d, M, block size or density.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/chart_choice.h"
+#include "app/panels/shown_chart.h"
+#include "app/work_control.h"
+#include "reference/result.h"
+#include "sim/studies/io_theorems.h"
+
+namespace attnscope::app {
+
+/// What a curve depends on; its problem is usual_io_problem() in this type.
+struct TheoremKey {
+  IoAxis axis = IoAxis::seq_len;
+  PassKind pass = PassKind::forward;
+  DType dtype = DType::fp16;
+  std::string gpu;
+  Index sram_bytes = 0;  ///< of a thread block
+  bool operator==(const TheoremKey&) const = default;
+};
+
+/// The axis of a chart of theorems; nothing for the other charts.
+std::optional<IoAxis> io_axis_of(ChartChoice chart);
+
+using TheoremPoints = std::vector<IoPoint>;
+/// The study's points at its usual values. Tells how far it is; ends between two points when it was
+/// cancelled.
+Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription& gpu,
+                                     WorkControl& control);
+
+/// Counted points, the closed form, the theorem's leading term and the lower bound. The last two
+/// are drawn where the theorems hold.
+ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
+                         std::string_view gpu_name, const Theme& theme);
+
+}  // namespace attnscope::app

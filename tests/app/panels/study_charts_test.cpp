@@ -1,0 +1,179 @@
+/// Charts of the studies: their values are those of the study.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "app/panels/fusion_chart.h"
+#include "app/panels/model_charts.h"
+#include "app/panels/theorem_charts.h"
+
+namespace attnscope::app {
+namespace {
+
+const GpuDescription& h200() {
+  static const GpuDescription gpu = load_gpu("h200").value();
+  return gpu;
+}
+
+const draw::Series& series_named(const draw::Chart& chart, std::string_view begin) {
+  const auto found = std::ranges::find_if(
+      chart.series, [&](const draw::Series& series) { return series.name.starts_with(begin); });
+  if (found == chart.series.end()) throw std::runtime_error("no series " + std::string(begin));
+  return *found;
+}
+
+draw::Chart theorem_chart_of(const TheoremKey& key, const TheoremPoints& points) {
+  return std::get<draw::Chart>(
+      theorem_chart(key, points, h200().display_name, theme(ThemeName::dark)).picture);
+}
+
+class TheoremCharts : public testing::TestWithParam<std::tuple<ChartChoice, PassKind>> {};
+
+TEST_P(TheoremCharts, DrawWhatTheStudyCountsAndTheTheoremBesideIt) {
+  const auto [choice, pass] = GetParam();
+  const TheoremKey key{*io_axis_of(choice), pass, DType::bf16, "h200",
+                       h200().shared_bytes_per_block};
+  WorkControl control;
+  const TheoremPoints points = count_theorems(key, h200(), control).value();
+  EXPECT_DOUBLE_EQ(control.progress(), 1.0);
+  ASSERT_EQ(points.size(), usual_values(key.axis).size());
+  const draw::Chart chart = theorem_chart_of(key, points);
+  const bool sparse = key.axis == IoAxis::density;
+  const draw::Series& counted = series_named(chart, sparse ? "block_sparse" : "flash1");
+  const draw::Series& standard = series_named(chart, "standard");
+  const draw::Series& bound = series_named(chart, "N²d²");
+  EXPECT_FALSE(counted.line);
+  EXPECT_TRUE(bound.line);
+  ASSERT_EQ(counted.points.size(), points.size());
+  std::size_t in_range = 0;
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    EXPECT_EQ(counted.points[k].y, static_cast<double>(points[k].counted.requested.total()));
+    EXPECT_EQ(standard.points[k].y, static_cast<double>(points[k].standard_bytes));
+    EXPECT_NE(counted.points[k].about.find("modelled"), std::string::npos);
+    if (!points[k].in_range) continue;
+    EXPECT_EQ(bound.points[in_range].y, points[k].lower_bound_bytes);
+    EXPECT_NE(bound.points[in_range].about.find("theorem"), std::string::npos);
+    EXPECT_LT(bound.points[in_range].y, counted.points[k].y);
+    ++in_range;
+  }
+  EXPECT_EQ(bound.points.size(), in_range);
+  EXPECT_GT(in_range, 0U);
+
+  // Axes hold every point; the CSV has them all
+  std::size_t drawn = 0;
+  for (const draw::Series& series : chart.series) {
+    drawn += series.points.size();
+    for (const draw::ChartPoint& point : series.points) {
+      EXPECT_GE(chart.x.position(point.x), 0.0f);
+      EXPECT_LE(chart.y.position(point.y), 1.0f);
+    }
+  }
+  const std::string csv = draw::chart_csv(chart);
+  EXPECT_EQ(std::ranges::count(csv, '\n'), static_cast<std::ptrdiff_t>(drawn + 1));
+  EXPECT_NE(csv.find(",bytes\n"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryAxis, TheoremCharts,
+                         testing::Combine(testing::ValuesIn(charts_of(ChartTopic::theorems)),
+                                          testing::Values(PassKind::forward, PassKind::backward)),
+                         [](const auto& test) {
+                           return fmt::format("{}_{}", to_string(std::get<0>(test.param)),
+                                              to_string(std::get<1>(test.param)));
+                         });
+
+TEST(TheoremChart, IsNotFinishedWhenGivenUp) {
+  WorkControl control;
+  control.cancel();
+  EXPECT_FALSE(
+      count_theorems({IoAxis::seq_len, PassKind::forward, DType::bf16, "h200"}, h200(), control)
+          .ok());
+  EXPECT_FALSE(count_fusion(figure2_key("h200"), h200(), control).ok());
+  EXPECT_FALSE(count_models({ModelMode::training, "h200"}, h200(), control).ok());
+}
+
+draw::BarChart fusion_chart_of(const FusionKey& key) {
+  WorkControl control;
+  const auto steps = count_fusion(key, h200(), control).value();
+  return std::get<draw::BarChart>(fusion_chart(key, steps, theme(ThemeName::dark)).picture);
+}
+
+double sum(const draw::Bar& bar) {
+  double value = 0.0;
+  for (const draw::BarSegment& segment : bar.segments) value += segment.value;
+  return value;
+}
+
+TEST(FusionChart, OfFigure2HasTheStudysBytesAndWhatTheFigurePrints) {
+  WorkControl control;
+  const FusionKey key = figure2_key("h200");
+  const auto steps = count_fusion(key, h200(), control).value();
+  const draw::BarChart chart = fusion_chart_of(key);
+  ASSERT_EQ(chart.bars.size(), steps.size());
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    EXPECT_DOUBLE_EQ(sum(chart.bars[k]), static_cast<double>(steps[k].paper_bytes()));
+    EXPECT_DOUBLE_EQ(chart.bars[k].segments.back().value,
+                     static_cast<double>(steps[k].statistic_bytes()));
+    for (const LaunchReport& launch : steps[k].backward.launches) {
+      EXPECT_NE(chart.bars[k].about.find(launch.name), std::string::npos) << launch.name;
+    }
+  }
+  EXPECT_TRUE(chart.bars[0].label.starts_with("53.15 GB")) << chart.bars[0].label;
+  EXPECT_TRUE(chart.bars[1].label.starts_with("40.27 GB")) << chart.bars[1].label;
+  EXPECT_EQ(chart.bars[1].mark, 40.3e9);
+  EXPECT_TRUE(chart.bars[4].label.starts_with("5.1 GB")) << chart.bars[4].label;
+  EXPECT_TRUE(chart.bars[5].label.starts_with("4.563 GB")) << chart.bars[5].label;
+  EXPECT_EQ(chart.bars[5].mark, 4.4e9);
+  EXPECT_FALSE(chart.bars[0].mark);
+  const std::string csv = draw::bar_chart_csv(chart);
+  EXPECT_NE(csv.find("\"standard, unfused\",\"forward scale read\","), std::string::npos) << csv;
+}
+
+TEST(FusionChart, SaysWhichStepsAreRefused) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 64;
+  problem.d = 16;
+  problem.score.soft_cap = 5.0;
+  const draw::BarChart chart = fusion_chart_of(fusion_key(problem, {16, 16}, "h200"));
+  EXPECT_TRUE(chart.bars[0].refused);
+  EXPECT_NE(chart.bars[0].about.find("soft-capping"), std::string::npos);
+  EXPECT_TRUE(chart.bars[0].segments.empty());
+  EXPECT_FALSE(chart.bars[3].refused);
+  EXPECT_GT(sum(chart.bars[4]), 0.0);
+  EXPECT_FALSE(chart.bars[4].mark);
+}
+
+TEST(ModelChart, DrawsThePeakOfTheStudyAndWhereItEnds) {
+  WorkControl control;
+  const ModelKey key{ModelMode::training, "h200", h200().shared_bytes_per_block};
+  const auto curves = count_models(key, h200(), control).value();
+  ASSERT_EQ(curves.size(), attention_choices().size());
+  ModelQuestion question = usual_model(ModelMode::training);
+  question.capacity_bytes = h200().hbm_bytes;
+  question.weights_bytes = estimated_weights_bytes(question);
+  const auto chart =
+      std::get<draw::Chart>(model_chart(key, curves, h200(), theme(ThemeName::dark)).picture);
+  for (const ModelCurve& curve : curves) {
+    EXPECT_EQ(curve.largest_length, largest_length(curve.choice, question));
+    const draw::Series& series = series_named(chart, curve.choice.name + ", peak");
+    for (const draw::ChartPoint& point : series.points) {
+      const bool fits = point.y <= static_cast<double>(h200().hbm_bytes);
+      EXPECT_EQ(fits, point.x <= static_cast<double>(curve.largest_length)) << point.x;
+    }
+  }
+  EXPECT_EQ(count_models({ModelMode::inference, "h200"}, h200(), control).value().size(), 3U);
+}
+
+TEST(ChartChoices, HaveNamesThatAreReadBack) {
+  for (const ChartTopic topic : chart_topics()) {
+    for (const ChartChoice chart : charts_of(topic)) {
+      EXPECT_EQ(parse_chart(to_string(chart)), chart);
+      EXPECT_EQ(topic_of(chart), topic);
+    }
+  }
+  EXPECT_FALSE(parse_chart("pie"));
+}
+
+}  // namespace
+}  // namespace attnscope::app
