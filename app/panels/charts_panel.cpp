@@ -163,7 +163,8 @@ std::optional<ShownChart> ChartsPanel::shown_chart(const Snapshot& snapshot, con
       const TheoremPoints* points = theorems_.latest();
       read_progress(progress, theorems_, key);
       if (points == nullptr) return std::nullopt;
-      return theorem_chart(*theorems_.latest_key(), *points, gpu.display_name, context.theme);
+      return theorem_chart(*theorems_.latest_key(), *points, gpu.display_name, context.measurements,
+                           context.theme);
     }
     case ChartTopic::fusion: {
       const FusionKey key = view.chart == ChartChoice::fusion_figure2

@@ -149,6 +149,50 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
   add(chart, std::move(compulsory), "inputs and outputs once", Sample::line);
 }
 
+/// Where a kernel's run lies on the axis; nothing where the axis is not about its tiles.
+std::optional<double> x_of_run(const TheoremKey& key, const MeasuredRun& run) {
+  AttentionProblem one = usual_io_problem();
+  one.batch = run.row.problem.batch;
+  one.heads = one.kv_heads = run.row.problem.heads;
+  one.dtype = key.dtype;
+  const bool same = run.row.tiling && run.row.algorithm == "flash1" &&
+                    run.row.pass == to_string(key.pass) && run.row.carry == Carry::problem &&
+                    run.row.problem == one;
+  if (!same) return std::nullopt;
+  const Index Bc = run.row.tiling->Bc;
+  if (key.axis == IoAxis::block_cols) return static_cast<double>(Bc);
+  if (key.axis != IoAxis::sram_bytes) return std::nullopt;
+  return static_cast<double>(4 * one.d * Bc * size_bytes(key.dtype));
+}
+
+void add_runs(draw::Chart& chart, const TheoremKey& key, const Measurements& measurements,
+              const Theme& theme) {
+  draw::Series series;
+  series.color = theme.good;
+  series.line = false;
+  series.marker = draw::Marker::cross;
+  for (const auto* runs : {&measurements.recorded, &measurements.measured}) {
+    for (const MeasuredRun& run : *runs) {
+      const std::optional<double> x = x_of_run(key, run);
+      const auto read = run.requested_read_bytes();
+      const auto written = run.requested_write_bytes();
+      if (!x || !read || !written) continue;
+      const Index heads = run.row.problem.batch * run.row.problem.heads;
+      const double bytes = (*read + *written) / static_cast<double>(heads);
+      series.name = fmt::format("flash1, {} on {}, a head", to_string(run.provenance.kind),
+                                run.provenance.gpu);
+      series.points.push_back(
+          {*x, bytes,
+           fmt::format("flash1: {} a head, requested\n{} heads together, tiles {} × {}\n{}",
+                       draw::format_bytes(bytes), heads, run.row.tiling->Br, run.row.tiling->Bc,
+                       run.provenance.describe())});
+    }
+  }
+  if (!series.points.empty()) {
+    add(chart, series, series.name, draw::LegendEntry::Sample::marker);
+  }
+}
+
 }  // namespace
 
 std::optional<IoAxis> io_axis_of(ChartChoice chart) {
@@ -187,7 +231,8 @@ Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription
 }
 
 ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
-                         std::string_view gpu_name, const Theme& theme) {
+                         std::string_view gpu_name, const Measurements& measurements,
+                         const Theme& theme) {
   const AxisWords words = words_of(key.axis);
   const AttentionProblem problem = usual_io_problem();
   ShownChart shown;
@@ -213,6 +258,7 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
     chart.x_ticks.push_back({x, tick_label(key.axis, x)});
   }
   add_curves(chart, key, points, theme);
+  add_runs(chart, key, measurements, theme);
   draw::fit_decades(chart.y, chart.series);
   chart.y_ticks =
       draw::ticks(chart.y, 6, [](double value) { return draw::format_tick(value, "B"); });

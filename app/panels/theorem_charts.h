@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/chart_choice.h"
+#include "app/measurements.h"
 #include "app/panels/shown_chart.h"
 #include "app/work_control.h"
 #include "reference/result.h"
@@ -33,8 +34,10 @@ Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription
                                      WorkControl& control);
 
 /// Counted points, the closed form, the theorem's leading term and the lower bound. The last two
-/// are drawn where the theorems hold.
+/// are drawn where the theorems hold. Along Bc and the SRAM: what a GPU showed of flash1's kernel,
+/// by head; its bytes depend on Bc alone, so that another Br changes nothing.
 ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
-                         std::string_view gpu_name, const Theme& theme);
+                         std::string_view gpu_name, const Measurements& measurements,
+                         const Theme& theme);
 
 }  // namespace attnscope::app

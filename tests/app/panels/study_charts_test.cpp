@@ -24,9 +24,11 @@ const draw::Series& series_named(const draw::Chart& chart, std::string_view begi
   return *found;
 }
 
-draw::Chart theorem_chart_of(const TheoremKey& key, const TheoremPoints& points) {
+draw::Chart theorem_chart_of(const TheoremKey& key, const TheoremPoints& points,
+                             const Measurements& measurements = {}) {
   return std::get<draw::Chart>(
-      theorem_chart(key, points, h200().display_name, theme(ThemeName::dark)).picture);
+      theorem_chart(key, points, h200().display_name, measurements, theme(ThemeName::dark))
+          .picture);
 }
 
 class TheoremCharts : public testing::TestWithParam<std::tuple<ChartChoice, PassKind>> {};
@@ -82,6 +84,42 @@ INSTANTIATE_TEST_SUITE_P(EveryAxis, TheoremCharts,
                            return fmt::format("{}_{}", to_string(std::get<0>(test.param)),
                                               to_string(std::get<1>(test.param)));
                          });
+
+TEST(TheoremChart, SetsARecordedRunOfTheKernelWhereItsTileLies) {
+  WorkControl control;
+  TheoremKey key{IoAxis::block_cols, PassKind::forward, DType::bf16, "h200", 0};
+  MeasuredRun run;
+  run.row.problem = usual_io_problem();
+  run.row.problem.batch = 2;
+  run.row.problem.heads = run.row.problem.kv_heads = 32;
+  run.row.problem.dtype = DType::bf16;
+  run.row.algorithm = "flash1";
+  run.row.pass = "forward";
+  run.row.tiling = {128, 256};
+  Measurement measurement;
+  measurement.counters[std::string(counter::kRequestedReadBytes)] = 64 * 7e7;
+  measurement.counters[std::string(counter::kRequestedWriteBytes)] = 64 * 3e7;
+  run.row.measurement = measurement;
+  run.provenance.gpu = "NVIDIA H200";
+  Measurements measurements;
+  measurements.recorded.push_back(run);
+  const auto points_along = [&](IoAxis axis) {
+    key.axis = axis;
+    const TheoremPoints points = count_theorems(key, h200(), control).value();
+    return theorem_chart_of(key, points, measurements);
+  };
+  const draw::Chart of_blocks = points_along(IoAxis::block_cols);
+  const draw::Series& recorded = series_named(of_blocks, "flash1, recorded on NVIDIA H200");
+  ASSERT_EQ(recorded.points.size(), 1U);
+  EXPECT_EQ(recorded.points[0].x, 256.0);
+  EXPECT_DOUBLE_EQ(recorded.points[0].y, 1e8);
+  EXPECT_EQ(series_named(points_along(IoAxis::sram_bytes), "flash1, recorded").points[0].x,
+            131072.0);
+  EXPECT_THROW(series_named(points_along(IoAxis::seq_len), "flash1, recorded"), std::runtime_error);
+  key.dtype = DType::fp16;
+  EXPECT_THROW(series_named(points_along(IoAxis::block_cols), "flash1, recorded"),
+               std::runtime_error);
+}
 
 TEST(TheoremChart, IsNotFinishedWhenGivenUp) {
   WorkControl control;
@@ -146,7 +184,7 @@ TEST(FusionChart, SaysWhichStepsAreRefused) {
 
 TEST(ModelChart, DrawsThePeakOfTheStudyAndWhereItEnds) {
   WorkControl control;
-  const ModelKey key{ModelMode::training, "h200", h200().shared_bytes_per_block};
+  const ModelKey key{ModelMode::training, "h200"};
   const auto curves = count_models(key, h200(), control).value();
   ASSERT_EQ(curves.size(), attention_choices().size());
   ModelQuestion question = usual_model(ModelMode::training);
