@@ -97,7 +97,7 @@ void App::take_published() {
 
   // A refusal is shown where the choice was made; the last result stays
   if (published_->error && pending_ && published_->failed_request.choice == *pending_) {
-    refused = RefusedChoice{*pending_, last_edited_field, published_->error->message, {}, {}};
+    refused = RefusedChoice{*pending_, last_edited_field, published_->error->message, {}, {}, {}};
     pending_.reset();
   } else if (published_->error && !published_->snapshot) {
     first_error_ = published_->error;
@@ -172,6 +172,10 @@ void App::execute(const Command& command) {
                    if (view.playing && run && view.step >= run->step_count - 1) view.step = -1;
                  },
                  [&](const Choose& chosen) { choose(chosen.choice); },
+                 [&](const RefuseText& text) {
+                   const Choice& shown = refused ? refused->choice : wanted_choice();
+                   refused = RefusedChoice{shown, text.field, text.message, {}, {}, text.typed};
+                 },
                  [&](const RunOnGpu&) {
                    const bool has_gpu = gpu_.state() != GpuRunner::State::unavailable;
                    if (has_gpu) gpu_.run(view.choice);

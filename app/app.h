@@ -25,6 +25,7 @@ struct RefusedChoice {
   std::string message;            ///< one line: what, why, what would be accepted
   std::optional<Choice> nearest;  ///< the nearest choice that can work
   std::string nearest_label;      ///< "Br = 128"
+  std::string typed;              ///< the text itself, where it could not be understood
 };
 
 /// A line that fades away.

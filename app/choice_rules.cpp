@@ -69,6 +69,14 @@ Choice with_consequences(const Choice& before, Choice after) {
   return after;
 }
 
+std::vector<Index> nearest_ends(std::vector<Index> ends, Index size) {
+  for (Index& end : ends) end = std::clamp<Index>(end, 0, std::max<Index>(size, 0));
+  std::ranges::sort(ends);
+  if (ends.empty() || ends.front() != 0) ends.insert(ends.begin(), 0);
+  if (ends.size() < 2 || ends.back() != size) ends.push_back(size);
+  return ends;
+}
+
 std::vector<Index> packed_ends(Index parts, Index size) {
   // Lengths grow by one part each: 1 : 2 : 3
   std::vector<Index> ends{0};

@@ -12,6 +12,9 @@ namespace attnscope::app {
 /// splits and variants go with the algorithm that has them.
 Choice with_consequences(const Choice& before, Choice after);
 
+/// The ends of sequences nearest to these that fill `size`: 0, ascending, ..., size.
+std::vector<Index> nearest_ends(std::vector<Index> ends, Index size);
+
 /// Ends of `parts` sequences of unequal length packed into `size`: 0, ..., size.
 std::vector<Index> packed_ends(Index parts, Index size);
 

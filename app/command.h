@@ -27,6 +27,12 @@ struct TogglePlay {};
 struct Choose {
   Choice choice;
 };
+/// Shows at its field a text that cannot be understood; the last valid choice stays.
+struct RefuseText {
+  std::string field;
+  std::string typed;
+  std::string message;
+};
 /// Runs the twin kernel on this machine's GPU, in the background.
 struct RunOnGpu {};
 /// Gives up the simulation that is under way; the last result stays.
@@ -61,9 +67,9 @@ struct ShowNotice {
 
 struct Quit {};
 
-using Command =
-    std::variant<SeekTo, SeekToEnd, StepBy, TogglePlay, Choose, RunOnGpu, CancelWork, CopyText,
-                 SavePicture, SeekTick, ChooseRace, OpenScene, SaveScene, ShowNotice, Quit>;
+using Command = std::variant<SeekTo, SeekToEnd, StepBy, TogglePlay, Choose, RefuseText, RunOnGpu,
+                             CancelWork, CopyText, SavePicture, SeekTick, ChooseRace, OpenScene,
+                             SaveScene, ShowNotice, Quit>;
 
 /// Collects the commands of one frame.
 class CommandSink {

@@ -5,6 +5,9 @@
 #include <vector>
 
 #include "app/app.h"
+#include "app/choice_rules.h"
+#include "app/choice_text.h"
+#include "app/own_inputs.h"
 #include "app/step_simulator.h"
 
 namespace attnscope::app {
@@ -60,18 +63,131 @@ Index border(Index right, Index wrong, const Works& works) {
   return right;
 }
 
+/// Another choice that may work, and what it is called.
+struct Repair {
+  std::string label;
+  Choice choice;
+};
+
+/// The value of the field's own that lies nearest to what was asked for.
+void add_own_repairs(const Choice& choice, const std::string& field, std::vector<Repair>& repairs) {
+  const auto add = [&](std::string label, auto&& change) {
+    Repair repair{std::move(label), choice};
+    change(repair.choice);
+    if (!(repair.choice == choice)) repairs.push_back(std::move(repair));
+  };
+  const AttentionProblem& problem = choice.problem;
+  if (field == "splits") {
+    const Index most = ceil_div(problem.N_kv, std::max<Index>(choice.tiling.Bc, 1));
+    const Index splits = std::clamp<Index>(choice.splits, 1, most);
+    add(fmt::format("splits = {}", splits), [&](Choice& c) { c.splits = splits; });
+  }
+  if (field == "dropout") {
+    const double p = std::clamp(problem.score.dropout.probability, 0.0, 0.99);
+    add(fmt::format("dropout = {:g}", p),
+        [&](Choice& c) { c.problem.score.dropout.probability = p; });
+  }
+  if (field == "softcap") {
+    add("soft-capping off", [](Choice& c) { c.problem.score.soft_cap.reset(); });
+  }
+  if (field == "key_lengths") {
+    std::vector<Index> lengths = problem.key_lengths;
+    lengths.resize(static_cast<std::size_t>(std::clamp<Index>(problem.batch, 1, kMaxHeads)),
+                   lengths.empty() ? problem.N_kv : lengths.back());
+    for (Index& length : lengths) length = std::clamp<Index>(length, 0, problem.N_kv);
+    add("valid keys = " + list_text(lengths), [&](Choice& c) { c.problem.key_lengths = lengths; });
+  }
+  if (field == "sequences" || field == "key_sequences") {
+    add("nearest ends", [](Choice& c) {
+      c.problem.cu_seqlens_q = nearest_ends(c.problem.cu_seqlens_q, c.problem.N);
+      c.problem.cu_seqlens_k = nearest_ends(c.problem.cu_seqlens_k, c.problem.N_kv);
+      if (c.problem.cu_seqlens_k.size() != c.problem.cu_seqlens_q.size()) {
+        c.problem.cu_seqlens_k = packed_ends(c.problem.sequence_count(), c.problem.N_kv);
+      }
+    });
+    if (!repairs.empty()) {
+      const AttentionProblem& packed = repairs.back().choice.problem;
+      repairs.back().label = field == "sequences"
+                                 ? "sequences = " + list_text(packed.cu_seqlens_q)
+                                 : "key sequences = " + list_text(packed.cu_seqlens_k);
+    }
+  }
+  if (choice.files.any()) {
+    if (const Result<Choice> sized = with_sizes_of_files(choice)) {
+      add("the sizes of the files", [&](Choice& c) { c = sized.value(); });
+    }
+  }
+  for (const auto& [name, path] :
+       {std::pair{"q", &InputFiles::Q}, std::pair{"k", &InputFiles::K},
+        std::pair{"v", &InputFiles::V}, std::pair{"do", &InputFiles::dO}}) {
+    if (field != name) continue;
+    add(fmt::format("{} = generated", name), [&](Choice& c) { (c.files.*path).clear(); });
+  }
+}
+
+/// What else may stand in the way of the choice, one at a time.
+std::vector<Repair> repairs_of(const Choice& choice, const std::string& field) {
+  std::vector<Repair> repairs;
+  add_own_repairs(choice, field, repairs);
+  const auto add = [&](std::string label, auto&& change) {
+    Repair repair{std::move(label), choice};
+    change(repair.choice);
+    if (!(repair.choice == choice)) repairs.push_back(std::move(repair));
+  };
+  if (field != "pass") add("pass = forward", [](Choice& c) { c.pass = "forward"; });
+  for (const std::string_view algorithm : {"flash2", "block_sparse2"}) {
+    if (field == "algorithm") break;
+    add(fmt::format("algorithm = {}", algorithm), [&](Choice& c) {
+      c.algorithm = algorithm;
+      c = with_consequences(choice, std::move(c));
+    });
+  }
+  if (const auto tiling = largest_tiling_of(choice)) {
+    add(fmt::format("Br = {}, Bc = {}", tiling->Br, tiling->Bc),
+        [&](Choice& c) { c.tiling = *tiling; });
+  }
+  add("fusion = rows", [](Choice& c) { c.variant.fusion = Fusion::rows; });
+  add("the algorithm as it is", [](Choice& c) { c.variant = {}; });
+  add("one sequence", [](Choice& c) {
+    c.problem.cu_seqlens_q.clear();
+    c.problem.cu_seqlens_k.clear();
+  });
+  add("all keys valid", [](Choice& c) { c.problem.key_lengths.clear(); });
+  add("mask = none", [](Choice& c) { c.problem.mask = Mask::none(); });
+  add("block mask = butterfly", [](Choice& c) {
+    if (c.block_mask) c.block_mask = BlockPattern{};
+  });
+  add("splits = by rule", [](Choice& c) { c.splits = 0; });
+  add("SRAM = the GPU's", [](Choice& c) { c.sram_bytes = 0; });
+  add("generated inputs", [](Choice& c) { c.files = {}; });
+  return repairs;
+}
+
+/// The first repair after which the choice can work.
+void find_repair(RefusedChoice& refused) {
+  for (Repair& repair : repairs_of(refused.choice, refused.field)) {
+    if (check_choice(repair.choice)) continue;
+    refused.nearest = std::move(repair.choice);
+    refused.nearest_label = std::move(repair.label);
+    return;
+  }
+}
+
 }  // namespace
 
 std::optional<RefusedChoice> refuse(const Choice& choice, const std::string& field,
                                     const Choice& last_valid) {
   const auto error = check_choice(choice);
   if (!error) return std::nullopt;
-  RefusedChoice refused{choice, field, error->message, std::nullopt, {}};
+  RefusedChoice refused{choice, field, error->message, std::nullopt, {}, {}};
 
   Choice nearest = choice;
   Choice before = last_valid;
   Index* number = number_of(nearest, field);
-  if (number == nullptr) return refused;
+  if (number == nullptr) {
+    find_repair(refused);
+    return refused;
+  }
   const Index wanted = *number;
   const bool square = field == "N" && choice.problem.N == choice.problem.N_kv;
   const auto works = [&](Index value) {
@@ -85,8 +201,9 @@ std::optional<RefusedChoice> refuse(const Choice& choice, const std::string& fie
     works(best);
     refused.nearest = nearest;
     refused.nearest_label = fmt::format("{} = {}", field, best);
-    break;
+    return refused;
   }
+  find_repair(refused);
   return refused;
 }
 

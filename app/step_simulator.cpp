@@ -7,9 +7,11 @@
 
 #include "app/own_inputs.h"
 #include "app/screen_words.h"
+#include "kernels/catalog.h"
 #include "sim/block_mask_request.h"
 #include "sim/packed_groups.h"
 #include "sim/schedule/catalog.h"
+#include "sim/tiling_rules.h"
 
 namespace attnscope::app {
 
@@ -46,6 +48,35 @@ Result<SimulationRequest> simulation_of(const Choice& choice) {
   return request;
 }
 
+std::optional<Tiling> largest_tiling_of(const Choice& choice) {
+  const Algorithm* algorithm = find_algorithm(choice.algorithm);
+  const auto pass = parse_pass(choice.pass);
+  const Result<GpuDescription> gpu = gpu_of(choice);
+  const bool sane = algorithm != nullptr && pass && gpu && !validate(choice.problem) &&
+                    (*pass == PassKind::forward || algorithm->has_backward());
+  if (!sane) return std::nullopt;
+  return largest_tiling(*algorithm, choice.problem, choice.carry, gpu.value(), *pass,
+                        choice.variant);
+}
+
+std::vector<TilingByRule> tilings_by_rule(const Choice& choice) {
+  const AttentionProblem& problem = choice.problem;
+  const Result<GpuDescription> gpu = gpu_of(choice);
+  std::optional<Tiling> paper;
+  if (gpu && problem.d >= 1) paper = paper_tiling(gpu.value(), problem.dtype, problem.d);
+  std::optional<Tiling> of_kernel;
+  for (const kernels::KernelInfo& kernel : kernels::catalog()) {
+    if (kernel.algorithm != choice.algorithm) continue;
+    const auto tilings = choice.pass == to_string(PassKind::backward)
+                             ? kernels::backward_tilings(kernel, problem.dtype, problem.d)
+                             : kernels::kernel_tilings(kernel, problem.dtype, problem.d);
+    if (!tilings.empty() && !of_kernel) of_kernel = tilings.front();
+  }
+  return {{"paper", paper, "Bc = ceil(M / 4d), Br = min(Bc, d), for an SRAM of M elements"},
+          {"largest", largest_tiling_of(choice), "the largest square tiles that fit on chip"},
+          {"kernel", of_kernel, "those that the GPU kernel was compiled with"}};
+}
+
 namespace {
 
 Error translated(Error error) {
@@ -59,6 +90,8 @@ std::optional<Error> find_error(const Choice& choice) {
   if (!parse_pass(choice.pass)) {
     return invalid_request("pass is " + choice.pass + "; use forward, backward or both");
   }
+
+  if (auto error = check_files(choice)) return error;
 
   // Every tile is a place on the scrub bar
   const Index tiles = ceil_div(choice.problem.N, choice.tiling.Br) *

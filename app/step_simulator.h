@@ -31,6 +31,19 @@ bool packs_groups(const Choice& choice);
 /// The request to the model for a choice; invalid_request when its GPU is unknown.
 Result<SimulationRequest> simulation_of(const Choice& choice);
 
+/// The largest square tiles that fit on chip; nothing when none do, or the choice cannot be
+/// counted.
+std::optional<Tiling> largest_tiling_of(const Choice& choice);
+
+/// Tiles that follow from a rule.
+struct TilingByRule {
+  std::string_view name;  ///< "paper", "largest", "kernel"
+  std::optional<Tiling> tiling;
+  std::string help;
+};
+/// For the algorithm, pass and device of the choice; a rule without an answer has no tiling.
+std::vector<TilingByRule> tilings_by_rule(const Choice& choice);
+
 /// Nothing when the choice can be simulated, else one line: what, why, what would be accepted.
 /// Cheap: one row of tiles is counted.
 std::optional<Error> check_choice(const Choice& choice);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "reference/check.h"
 #include "reference/rounding.h"
@@ -226,13 +227,14 @@ Result<Parts> split(std::string_view bytes, std::string_view name) {
   return Parts{bytes.substr(header_at, length), bytes.substr(header_at + length)};
 }
 
-}  // namespace
+/// The header's fields, and the type that they name.
+struct TypedHeader {
+  HeaderParser::Header fields;
+  const ElementType* type = nullptr;
+};
 
-Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name, NpyTypes types) {
-  const Result<Parts> parts = split(bytes, name);
-  if (!parts) return parts.error();
-
-  auto header = HeaderParser(parts.value().header).parse();
+Result<TypedHeader> read_header(std::string_view text, std::string_view name, NpyTypes types) {
+  auto header = HeaderParser(text).parse();
   if (!header) {
     return invalid_request(
         fmt::format("{}: the .npy header is no dictionary of descr, fortran_order, shape", name));
@@ -249,21 +251,11 @@ Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name, NpyTyp
         fmt::format("{}: Fortran order; save it in C order (numpy.ascontiguousarray)", name));
   }
 
-  const std::string_view payload = parts.value().payload;
-  const auto wanted_bytes = payload_bytes(header->shape, type->bytes);
-  if (!wanted_bytes) {
-    return invalid_request(fmt::format("{}: shape [{}] is too large to count its bytes", name,
-                                       fmt::join(header->shape, ", ")));
-  }
-  if (payload.size() != *wanted_bytes) {
-    return invalid_request(
-        fmt::format("{}: shape [{}] of '{}' needs {} bytes of data, but {} follow", name,
-                    fmt::join(header->shape, ", "), header->descr, *wanted_bytes, payload.size()));
-  }
-  return NpyArray{std::move(header->shape), widen(payload, *type)};
+  return TypedHeader{std::move(*header), type};
 }
 
-Result<NpyArray> read_npy(const std::string& path, NpyTypes types) {
+/// The first bytes of a file, all of them where it has no more than `most`.
+Result<std::string> first_bytes(const std::string& path, std::size_t most) {
   // Ask first: opening a directory succeeds, and a pipe has no size
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
@@ -271,14 +263,54 @@ Result<NpyArray> read_npy(const std::string& path, NpyTypes types) {
     return invalid_request(
         fmt::format("{}: {}", path, exists ? "not a regular file" : "no such file"));
   }
-  const auto size = std::filesystem::file_size(path, error);
+  const auto size = std::min<std::size_t>(std::filesystem::file_size(path, error), most);
   std::ifstream file(path, std::ios::binary);
   if (error || !file) return invalid_request(fmt::format("{}: cannot be opened for reading", path));
 
   std::string bytes(size, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(size));
   if (!file) return invalid_request(fmt::format("{}: cannot be read to its end", path));
-  return parse_npy(bytes, path, types);
+  return bytes;
+}
+
+}  // namespace
+
+Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name, NpyTypes types) {
+  const Result<Parts> parts = split(bytes, name);
+  if (!parts) return parts.error();
+  Result<TypedHeader> header = read_header(parts.value().header, name, types);
+  if (!header) return header.error();
+
+  auto& [fields, type] = header.value();
+  const std::string_view payload = parts.value().payload;
+  const auto wanted_bytes = payload_bytes(fields.shape, type->bytes);
+  if (!wanted_bytes) {
+    return invalid_request(fmt::format("{}: shape [{}] is too large to count its bytes", name,
+                                       fmt::join(fields.shape, ", ")));
+  }
+  if (payload.size() != *wanted_bytes) {
+    return invalid_request(
+        fmt::format("{}: shape [{}] of '{}' needs {} bytes of data, but {} follow", name,
+                    fmt::join(fields.shape, ", "), fields.descr, *wanted_bytes, payload.size()));
+  }
+  return NpyArray{std::move(fields.shape), widen(payload, *type)};
+}
+
+Result<NpyArray> read_npy(const std::string& path, NpyTypes types) {
+  const Result<std::string> bytes = first_bytes(path, std::numeric_limits<std::size_t>::max());
+  if (!bytes) return bytes.error();
+  return parse_npy(bytes.value(), path, types);
+}
+
+Result<std::vector<Index>> read_npy_shape(const std::string& path) {
+  constexpr std::size_t kMostHeaderBytes = 70'000;  // those of version 1 have at most 2^16
+  const Result<std::string> bytes = first_bytes(path, kMostHeaderBytes);
+  if (!bytes) return bytes.error();
+  const Result<Parts> parts = split(bytes.value(), path);
+  if (!parts) return parts.error();
+  Result<TypedHeader> header = read_header(parts.value().header, path, NpyTypes::floating);
+  if (!header) return header.error();
+  return std::move(header.value().fields.shape);
 }
 
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,

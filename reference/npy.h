@@ -33,6 +33,10 @@ Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name,
 /// parse_npy of a file; invalid_request also when the file cannot be read.
 Result<NpyArray> read_npy(const std::string& path, NpyTypes types = NpyTypes::floating);
 
+/// The shape of a floating-point file, from its header alone; errors as read_npy() gives them, but
+/// for its payload.
+Result<std::vector<Index>> read_npy_shape(const std::string& path);
+
 /// Writes fp64, version 1. `data` holds the product of `shape` values. invalid_request when the
 /// file cannot be opened, failed when it cannot be written to the end.
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "app/app.h"
+#include "app/choice_text.h"
 #include "app/screen/choose.h"
+#include "app/screen/text_presets.h"
 #include "sim/device/assets.h"
 #include "sim/device/gpu_description.h"
 #include "sim/schedule/catalog.h"
@@ -79,21 +82,6 @@ void draw_pass_field(const Frame& frame, const Rect& box) {
   }
 }
 
-void draw_mask_field(const Frame& frame, const Rect& box) {
-  const Choice& shown = shown_choice(frame);
-  const ComboBox combo(frame, "mask", box, to_string(shown.problem.mask));
-  if (!combo.open()) return;
-  const Index wide = std::max<Index>(shown.problem.N_kv / 4, 1);
-  const Index narrow = std::max<Index>(shown.problem.N_kv / 8, 1);
-  for (const Mask mask : {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
-                          Mask::window(wide - 1, 0), Mask::window(narrow, narrow)}) {
-    const std::string name = to_string(mask);
-    if (combo.option(name, mask == shown.problem.mask, name)) {
-      choose(frame, "mask", [&](Choice& choice) { choice.problem.mask = mask; });
-    }
-  }
-}
-
 void draw_dtype_field(const Frame& frame, const Rect& box) {
   const Choice& shown = shown_choice(frame);
   const ComboBox combo(frame, "dtype", box, std::string(to_string(shown.problem.dtype)));
@@ -131,23 +119,18 @@ void draw_carry_field(const Frame& frame, const Rect& box) {
 
 void draw_inputs_field(const Frame& frame, const Rect& box) {
   const Choice& shown = shown_choice(frame);
-  const bool own = shown.files.any();
-  const ComboBox combo(frame, "inputs", box,
-                       own ? "files" : std::string(to_string(shown.inputs.kind)));
+  const ComboBox combo(frame, "inputs", box, std::string(to_string(shown.inputs.kind)));
   if (!combo.open()) return;
   for (const InputKind kind : {InputKind::gaussian, InputKind::outlier, InputKind::needle}) {
     const std::string name(to_string(kind));
-    if (combo.option(name, !own && kind == shown.inputs.kind, name)) {
-      choose(frame, "inputs", [&](Choice& choice) {
-        choice.inputs.kind = kind;
-        choice.files = {};
-      });
+    if (combo.option(name, kind == shown.inputs.kind, name)) {
+      choose(frame, "inputs", [&](Choice& choice) { choice.inputs.kind = kind; });
     }
   }
 }
 
 void draw_number_field(const Frame& frame, const Rect& box, const std::string& name,
-                       NumberDraft& draft, const std::function<Index*(Choice&)>& number,
+                       TextDraft& draft, const std::function<Index*(Choice&)>& number,
                        const std::vector<Index>& presets) {
   Choice shown = shown_choice(frame);
   const auto change = [&](Index value) {
@@ -160,12 +143,41 @@ void draw_number_field(const Frame& frame, const Rect& box, const std::string& n
       if (name == "heads" && plain) choice.problem.kv_heads = value;
     });
   };
-  NumberBox field(frame, name, box, draft, *number(shown));
-  if (const auto typed = field.typed()) change(*typed);
+  const std::string value = fmt::format("{}", *number(shown));
+  const TextBox field(frame, name, box, draft, {value, value, "", /*only_numbers=*/true});
+  if (field.typed()) change(number_in(*field.typed()));
   if (!field.open()) return;
   for (const Index preset : presets) {
     const std::string text = fmt::format("{}", preset);
     if (field.option(text, preset == *number(shown), text)) change(preset);
+  }
+}
+
+void draw_text_field(const Frame& frame, const Rect& box, const std::string& name,
+                     TextDraft& draft) {
+  const TextChoice& part = text_choice(name);
+  const Choice& shown = shown_choice(frame);
+  const auto& refused = frame.app.refused;
+  const bool wrong = refused && refused->field == name && !refused->typed.empty();
+  const std::string value = wrong ? refused->typed : part.text(shown);
+  const auto take = [&](const std::string& typed) {
+    Choice read = shown;
+    if (const auto reason = part.read(typed, read)) {
+      frame.app.commands.push(RefuseText{name, typed, *reason});
+      return;
+    }
+    choose(frame, name, [&](Choice& choice) { choice = read; });
+  };
+  const bool is_path = value.find('/') != std::string::npos;
+  const std::string preview = is_path ? std::filesystem::path(value).filename().string() : value;
+  const std::string help(part.help);
+  const TextBox field(frame, name, box, draft,
+                      {value, preview, is_path ? value + "\n\n" + help : help});
+  if (field.typed()) take(*field.typed());
+  if (!field.open()) return;
+  for (const TextPreset& preset : text_presets(name, shown)) {
+    const std::string& shown_text = preset.label.empty() ? preset.text : preset.label;
+    if (field.option(shown_text, preset.text == value, preset.text, preset.help)) take(preset.text);
   }
 }
 

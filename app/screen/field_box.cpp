@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -11,18 +12,12 @@
 
 namespace attnscope::app {
 
-namespace {
-
-/// The whole number that the text says; far out of any range when it has too many digits, 0 when
-/// it says none, so that the choice is refused with the range in its message.
 Index number_in(const std::string& text) {
   Index value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) return std::numeric_limits<Index>::max() / 4;
   return error == std::errc{} && end == text.data() + text.size() ? value : 0;
 }
-
-}  // namespace
 
 DropList::~DropList() {
   if (open_) {
@@ -33,7 +28,9 @@ DropList::~DropList() {
 
 void DropList::begin(const Rect& box) {
   ImGui::SetNextWindowPos({box.min.x, box.max.y + frame_.px(3.0f)});
-  ImGui::SetNextWindowSizeConstraints({box.width(), 0.0f}, {1e6f, frame_.text_px(420.0f)});
+  const float below = ImGui::GetIO().DisplaySize.y - box.max.y - frame_.px(12.0f);
+  const float highest = std::min(frame_.text_px(420.0f), std::max(below, frame_.text_px(90.0f)));
+  ImGui::SetNextWindowSizeConstraints({box.width(), 0.0f}, {1e6f, highest});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame_.px(8.0f), frame_.px(8.0f)});
   open_ = ImGui::BeginPopup(("list." + field_).c_str(), ImGuiWindowFlags_NoMove);
   if (!open_) {
@@ -89,38 +86,49 @@ ComboBox::ComboBox(const Frame& frame, std::string field, const Rect& box,
   begin(box);
 }
 
-/// The number, as text that can be edited.
-void NumberBox::edit_number(const Rect& box, float arrow_width, NumberDraft& draft, Index value) {
-  const FontScope font(context().fonts.ui);
+/// The value, as text that can be edited.
+void TextBox::edit(const Rect& box, float arrow_width, TextDraft& draft, const BoxText& text) {
+  const Frame& frame = context();
+  const FontRef& font = frame.fonts.ui;
+  const FontScope scope(font);
   const std::string id = "field." + name();
+  const float padding = frame.text_px(8.0f);
+  const float width = box.width() - arrow_width;
   ImGui::SetCursorScreenPos(box.min);
-  ImGui::SetNextItemWidth(box.width() - arrow_width);
-  const float padding_y = (box.height() - context().fonts.ui.size) * 0.5f;
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context().text_px(8.0f), padding_y});
+  ImGui::SetNextItemWidth(width);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {padding, (box.height() - font.size) * 0.5f});
   ImGui::PushStyleColor(ImGuiCol_FrameBg, 0);
-  const std::string shown = fmt::format("{}", value);
-  if (!draft.active)
-    *fmt::format_to_n(draft.text.data(), draft.text.size() - 1, "{}", shown).out = 0;
-  constexpr ImGuiInputTextFlags kFlags =
-      ImGuiInputTextFlags_CharsDecimal | ImGuiInputTextFlags_AutoSelectAll;
-  ImGui::InputText(("##" + id).c_str(), draft.text.data(), draft.text.size(), kFlags);
-  const std::string text = draft.text.data();
-  if (ImGui::IsItemDeactivatedAfterEdit() && text != shown) typed_ = number_in(text);
+  if (!draft.active) {
+    ImGui::PushStyleColor(ImGuiCol_Text, 0);  // the preview stands there, cut with an ellipsis
+    *fmt::format_to_n(draft.text.data(), draft.text.size() - 1, "{}", text.value).out = 0;
+  }
+  ImGuiInputTextFlags flags = ImGuiInputTextFlags_AutoSelectAll;
+  if (text.only_numbers) flags |= ImGuiInputTextFlags_CharsDecimal;
+  ImGui::InputText(("##" + id).c_str(), draft.text.data(), draft.text.size(), flags);
+  if (!draft.active) {
+    ImGui::PopStyleColor();
+    font.draw(ImGui::GetWindowDrawList(),
+              {box.min.x + padding, std::round(box.center().y - font.size * 0.5f)},
+              frame.theme.text, ui::shortened(font, text.preview, width - padding));
+  }
+  const std::string typed = draft.text.data();
+  if (ImGui::IsItemDeactivatedAfterEdit() && typed != text.value) typed_ = typed;
   draft.active = ImGui::IsItemActive();
+  if (!draft.active) ui::tooltip(frame, text.help);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
-  ui::named_rect(context().rects, id, box);
+  ui::named_rect(frame.rects, id, box);
 }
 
-NumberBox::NumberBox(const Frame& frame, std::string field, const Rect& box, NumberDraft& draft,
-                     Index value)
+TextBox::TextBox(const Frame& frame, std::string field, const Rect& box, TextDraft& draft,
+                 const BoxText& text)
     : DropList(frame, std::move(field)) {
   const std::string id = "field." + name();
   const float arrow_width = frame.text_px(20.0f);
   const Rect arrow{{box.max.x - arrow_width, box.min.y}, box.max};
   draw_surface(box, false);
 
-  edit_number(box, arrow_width, draft, value);
+  edit(box, arrow_width, draft, text);
 
   // The list
   ImGui::SetCursorScreenPos(arrow.min);

@@ -44,24 +44,36 @@ class ComboBox : public DropList {
   ComboBox(const Frame& frame, std::string field, const Rect& box, const std::string& preview);
 };
 
-/// The text of a number box while it is typed.
-struct NumberDraft {
-  std::array<char, 24> text{};
+/// The text of a box while it is typed.
+struct TextDraft {
+  std::array<char, 512> text{};
   bool active = false;
 };
 
-/// A box with a number to type; a click on the arrow opens the list.
-class NumberBox : public DropList {
+/// What a text box shows.
+struct BoxText {
+  std::string value;
+  std::string preview;  ///< stands in its place while nothing is typed
+  std::string help;     ///< shown beside the pointer
+  bool only_numbers = false;
+};
+
+/// A box with a text to type; a click on the arrow opens the list.
+class TextBox : public DropList {
  public:
-  NumberBox(const Frame& frame, std::string field, const Rect& box, NumberDraft& draft,
-            Index value);
-  /// The number that was typed and confirmed in this frame (Enter, or leaving the field).
-  std::optional<Index> typed() const { return typed_; }
+  TextBox(const Frame& frame, std::string field, const Rect& box, TextDraft& draft,
+          const BoxText& text);
+  /// What was typed and confirmed in this frame (Enter, or leaving the field).
+  const std::optional<std::string>& typed() const { return typed_; }
 
  private:
-  void edit_number(const Rect& box, float arrow_width, NumberDraft& draft, Index value);
+  void edit(const Rect& box, float arrow_width, TextDraft& draft, const BoxText& text);
 
-  std::optional<Index> typed_;
+  std::optional<std::string> typed_;
 };
+
+/// The whole number that the text says; far out of any range when it has too many digits, 0 when
+/// it says none, so that the choice is refused with the range in its message.
+Index number_in(const std::string& text);
 
 }  // namespace attnscope::app

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "app/app.h"
 #include "app/step_simulator.h"
 #include "reference/npy.h"
 #include "sim/snapshot/snapshot.h"
@@ -96,12 +97,42 @@ TEST_F(OwnInputs, ThatDoNotFitAreOneLine) {
   write("flat", {20, 8});
   EXPECT_THAT(message({path("flat"), path("k"), path("v"), ""}), HasSubstr("[B, H, N, d]"));
 
-  // Sizes that do not go together are found when the values are read
+  // Sizes that do not go together
   write("short", {1, 2, 23, 8});
   Scene scene = scene_of_files(base, {path("q"), path("k"), path("short"), ""}).value();
   const auto inputs = read_own_inputs(scene.view.choice);
   ASSERT_FALSE(inputs);
   EXPECT_THAT(inputs.error().message, HasSubstr("short.npy"));
+  const auto error = check_choice(scene.view.choice);
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->message, HasSubstr("short.npy: shape [1, 2, 23, 8]; V of this problem is"));
+}
+
+TEST_F(OwnInputs, AFileOfOtherSizesIsAnsweredByItsSizes) {
+  const Choice valid = load_scene("default").value().view.choice;
+  Choice choice = valid;
+  choice.files.Q = path("q");
+  auto refused = refuse(choice, "q", valid);
+  ASSERT_TRUE(refused && refused->nearest) << refused->message;
+  EXPECT_EQ(refused->nearest_label, "the sizes of the files");
+  EXPECT_EQ(refused->nearest->problem.heads, 4);
+  EXPECT_EQ(refused->nearest->problem.N_kv, 20);
+  EXPECT_EQ(refused->nearest->files.Q, path("q"));
+
+  choice = *refused->nearest;
+  choice.files.K = path("k");
+  refused = refuse(choice, "k", *refused->nearest);
+  ASSERT_TRUE(refused && refused->nearest) << refused->message;
+  EXPECT_EQ(refused->nearest->problem.kv_heads, 2);
+  EXPECT_EQ(refused->nearest->problem.N_kv, 24);
+  EXPECT_EQ(refused->nearest->problem.N, 20);
+
+  // No size helps a file that is not there
+  choice = valid;
+  choice.files.V = path("none");
+  refused = refuse(choice, "v", valid);
+  ASSERT_TRUE(refused && refused->nearest);
+  EXPECT_EQ(refused->nearest_label, "v = generated");
 }
 
 }  // namespace

@@ -91,6 +91,20 @@ TEST(Npy, WrittenFilesReadBackToTheBit) {
   }
 }
 
+TEST(Npy, TheShapeIsReadFromTheHeaderAlone) {
+  const test::TempDir dir;
+  const std::string path = dir.file("o.npy");
+  ASSERT_EQ(write_npy(path, Shape{3, 50000}, std::vector<double>(150000)), std::nullopt);
+  std::filesystem::resize_file(path, 100'000);
+  const auto shape = read_npy_shape(path);
+  ASSERT_TRUE(shape.ok()) << shape.error().message;
+  EXPECT_EQ(shape.value(), (Shape{3, 50000}));
+  EXPECT_FALSE(read_npy(path).ok());
+  std::filesystem::resize_file(path, 20);
+  EXPECT_FALSE(read_npy_shape(path).ok());
+  EXPECT_FALSE(read_npy_shape(dir.file("none.npy")).ok());
+}
+
 TEST(Npy, WrittenPayloadsAreAlignedAsTheFormatAsks) {
   const test::TempDir dir;
   for (Index n = 1; n <= 1000000; n *= 10) {
