@@ -278,7 +278,10 @@ void TopBar::draw_refusal_inside(const Frame& frame, float width) {
   const float buttons = ImGui::GetFrameHeightWithSpacing();
   const float text =
       ImGui::CalcTextSize(refused.message.c_str(), nullptr, false, width - frame.px(24.0f)).y;
+  ImGui::Dummy({width, frame.px(8.0f)});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(12.0f), frame.px(10.0f)});
+  ImGui::PushStyleVar(ImGuiStyleVar_ChildBorderSize, 1.0f);
+  ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, frame.px(6.0f));
   ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.theme.error_surface);
   ImGui::PushStyleColor(ImGuiCol_Border, frame.theme.error);
   ImGui::BeginChild("refusal", {width, text + buttons + frame.px(32.0f)}, true,
@@ -289,7 +292,7 @@ void TopBar::draw_refusal_inside(const Frame& frame, float width) {
                  {at, {at.x + ImGui::GetWindowWidth(), at.y + ImGui::GetWindowHeight()}});
   ImGui::EndChild();
   ImGui::PopStyleColor(2);
-  ImGui::PopStyleVar();
+  ImGui::PopStyleVar(3);
 }
 
 void draw_refusal(const Frame& frame) {
