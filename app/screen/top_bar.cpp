@@ -40,7 +40,7 @@ std::vector<TopBar::Field> TopBar::main_fields() {
                    {16, 32, 64, 128, 256}),
       number_field("Bc", "Bc", 62, 1, [](Choice& c) { return &c.tiling.Bc; },
                    {16, 32, 64, 128, 256}),
-      text_field("mask", "Mask", 96, 3),
+      text_field("mask", "Mask", 84, 3),
       {"dtype", "Type", 66, 4, Draw(draw_dtype_field)},
       {"gpu", "GPU", 104, 5, Draw(draw_gpu_field)},
   };
