@@ -111,6 +111,16 @@ TEST(Window, AnotherSceneIsOpenedByMouse) {
   EXPECT_EQ(state["algorithm"], "flash1");
 }
 
+TEST(Window, AChartIsChosenByMouseAndEnlargedByKey) {
+  WindowSession window(kWidth, kHeight);
+  window.click("charts.tab.theorems");
+  window.key("c");
+  const auto dump = window.final_dump();
+  EXPECT_EQ(dump["state"]["chart"], "io_seq_len");
+  EXPECT_TRUE(dump["state"]["large_chart"]);
+  EXPECT_GT(rect_in(dump, "panel.charts").width(), 0.95f * kWidth);
+}
+
 TEST(Window, TheBackwardPassIsChosenByMouseAndSteppedThrough) {
   WindowSession opened(kWidth, kHeight);
   opened.click("field.pass");
