@@ -14,10 +14,10 @@ struct BackwardParameters {
   /// Where each query head's dK and dV go, [B, H, N_kv, d]: dK and dV themselves, or, where query
   /// heads share a KV head, the workspace.
   TensorView dK_heads, dV_heads;
-  const float* LSE = nullptr;  ///< [B, H, N]
-  float* D = nullptr;          ///< [B, H, N], rowsum(dO * O)
-  float* dQ_accum = nullptr;   ///< [B, H, N, d], the sum of dS K: softmax_scale comes after it
-  TileLists row_tiles = {};    ///< block_sparse2: of each column tile
+  const float* LSE = nullptr;      ///< [B, H, N]
+  float* D = nullptr;              ///< [B, H, N], rowsum(dO * O)
+  float* dQ_accum = nullptr;       ///< [B, H, N, d], the sum of dS K: softmax_scale comes after it
+  const int* row_tiles = nullptr;  ///< block_sparse2: each column tile's, as column_tiles
 };
 
 /// What every backward pass passes on. With grouped heads the query heads' dK and dV go to

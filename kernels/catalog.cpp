@@ -8,6 +8,7 @@
 
 #include "kernels/flash1/flash1_backward_shared.h"
 #include "kernels/flash2/flash2_backward_shared.h"
+#include "reference/block_mask.h"
 
 namespace attnscope::kernels {
 
@@ -37,6 +38,15 @@ constexpr std::array kCatalog{
                .source = "kernels/flash2/flash2_forward.cuh",
                .honours_carry = false,
                .has_backward = true,
+               .backward_source = "kernels/flash2/flash2_backward.cuh"},
+    KernelInfo{.name = "block_sparse2",
+               .algorithm = "block_sparse2",
+               .idea =
+                   "flash2's program on the tiles that a block mask keeps: each row tile walks a "
+                   "list of its column tiles",
+               .source = "kernels/flash2/flash2_forward.cuh",
+               .has_backward = true,
+               .takes_block_mask = true,
                .backward_source = "kernels/flash2/flash2_backward.cuh"},
     KernelInfo{.name = "split_kv",
                .algorithm = "split_kv",
@@ -73,6 +83,15 @@ constexpr std::array kFlash1Backward{
     CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 128}},
     CompiledTiling{64, {64, 128}},  CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 64}},
 };
+// The backward pass has every tiling of its block masks in common with the forward pass
+constexpr std::array kBlockSparse{
+    CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 128}}, CompiledTiling{64, {128, 128}},
+    CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 64}}, CompiledTiling{128, {64, 128}},
+};
+constexpr std::array kBlockSparseBackward{
+    CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 128}}, CompiledTiling{64, {128, 128}},
+    CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 128}},
+};
 constexpr std::array kSplitKv{
     CompiledTiling{16, {16, 128}},
     CompiledTiling{32, {16, 128}},
@@ -89,6 +108,9 @@ constexpr std::array kHeadDims{Index{16}, Index{32}, Index{64}, Index{128}};
 std::span<const CompiledTiling> compiled_tilings(const KernelInfo& kernel, DType dtype) {
   if (kernel.name == "split_kv") {
     return dtype == DType::fp32 ? std::span<const CompiledTiling>() : kSplitKv;
+  }
+  if (kernel.name == "block_sparse2") {
+    return dtype == DType::fp32 ? std::span<const CompiledTiling>() : kBlockSparse;
   }
   if (dtype == DType::fp32) return kCudaCore;
   if (kernel.name == "flash1") return kFlash1TensorCore;
@@ -108,7 +130,9 @@ std::string join(const std::vector<Tiling>& tilings) {
 /// What only the model knows: score functions and sequences of their own lengths.
 std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProblem& problem) {
   std::string extras = extras_text(problem);
-  if (problem.block_mask != nullptr) extras += extras.empty() ? "a block mask" : ", a block mask";
+  if (problem.block_mask != nullptr && !kernel.takes_block_mask) {
+    extras += extras.empty() ? "a block mask" : ", a block mask";
+  }
   if (extras.empty()) return std::nullopt;
   return invalid_request(
       fmt::format("the problem has {}; kernel {} takes plain softmax attention over whole "
@@ -121,6 +145,28 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
   if (problem.mask.is_none() || problem.mask.is_causal()) return std::nullopt;
   return invalid_request(fmt::format("mask is {}; kernel {} takes none, causal or causal:top-left",
                                      to_string(problem.mask), kernel.name));
+}
+
+/// A block mask decides the tiling.
+std::optional<Error> check_block_mask(const KernelInfo& kernel, const AttentionProblem& problem,
+                                      const std::optional<Tiling>& tiling) {
+  if (!kernel.takes_block_mask) return std::nullopt;
+  if (problem.block_mask == nullptr) {
+    // All tiles of the smallest tiling: they are numbered in 32 bits
+    constexpr Index kMostTiles = Index{1} << 27;
+    if (ceil_div(problem.N, 16) * ceil_div(problem.N_kv, 16) <= kMostTiles) return std::nullopt;
+    return invalid_request(
+        fmt::format("seq-len x kv-len is {} x {} without a block mask; kernel {} lists at most {} "
+                    "tiles of 16x16",
+                    problem.N, problem.N_kv, kernel.name, kMostTiles));
+  }
+  if (!tiling) return std::nullopt;
+  const Tiling& of_mask = problem.block_mask->tiling();
+  if (of_mask == *tiling) return std::nullopt;
+  return invalid_request(
+      fmt::format("the block mask has tiles of {}x{}, the tiling is {}x{}; kernel {} computes the "
+                  "mask's tiles",
+                  of_mask.Br, of_mask.Bc, tiling->Br, tiling->Bc, kernel.name));
 }
 
 /// Grid and product dimensions that the hardware and cuBLAS can express.
@@ -173,11 +219,18 @@ std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index 
   return tilings;
 }
 
+std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
+                                   const std::optional<Tiling>& tiling) {
+  if (tiling || problem.block_mask == nullptr) return tiling;
+  return problem.block_mask->tiling();
+}
+
 std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& problem,
                               const std::optional<Tiling>& tiling, Carry carry) {
   if (auto error = validate(problem)) return invalid_request(std::move(*error));
-  if (kernel.name == "split_kv" && problem.dtype == DType::fp32) {
-    return invalid_request("dtype is fp32; kernel split_kv takes fp16 or bf16");
+  const bool is_16_bit_only = kernel.name == "split_kv" || kernel.name == "block_sparse2";
+  if (is_16_bit_only && problem.dtype == DType::fp32) {
+    return invalid_request(fmt::format("dtype is fp32; kernel {} takes fp16 or bf16", kernel.name));
   }
   if (kernel_tilings(kernel, problem.dtype, problem.d).empty()) {
     return invalid_request(
@@ -191,7 +244,9 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
                     to_string(carry), kernel.name));
   }
   if (auto error = check_size(kernel, problem, problem.N)) return error;
-  return tiling ? check_tiling(kernel, problem, *tiling) : std::nullopt;
+  if (auto error = check_block_mask(kernel, problem, tiling)) return error;
+  const auto asked = asked_tiling(problem, tiling);
+  return asked ? check_tiling(kernel, problem, *asked) : std::nullopt;
 }
 
 namespace {
@@ -217,6 +272,7 @@ std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Inde
   if (!kernel.has_backward || dtype == DType::fp32) return {};
   if (kernel.name == "standard") return kernel_tilings(kernel, dtype, d);
   if (kernel.name == "flash1") return tilings_of(kFlash1Backward, d);
+  if (kernel.name == "block_sparse2") return tilings_of(kBlockSparseBackward, d);
   return tilings_of(kFlash2Backward, d);
 }
 
@@ -259,13 +315,15 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
   }
   if (auto error = check_mask(kernel, problem)) return error;
   if (auto error = check_size(kernel, problem, std::max(problem.N, problem.N_kv))) return error;
-  if (!tiling || std::find(tilings.begin(), tilings.end(), *tiling) != tilings.end()) {
+  if (auto error = check_block_mask(kernel, problem, tiling)) return error;
+  const auto asked = asked_tiling(problem, tiling);
+  if (!asked || std::find(tilings.begin(), tilings.end(), *asked) != tilings.end()) {
     return std::nullopt;
   }
   return invalid_request(fmt::format(
       "the backward pass of kernel {} has no tiling {}x{} for {} at head-dim {}; it was compiled "
       "for {}",
-      kernel.name, tiling->Br, tiling->Bc, to_string(problem.dtype), problem.d, join(tilings)));
+      kernel.name, asked->Br, asked->Bc, to_string(problem.dtype), problem.d, join(tilings)));
 }
 
 }  // namespace attnscope::kernels

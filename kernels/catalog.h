@@ -22,6 +22,8 @@ struct KernelInfo {
   std::string_view source;     ///< root-relative path of its CUDA source
   bool honours_carry = false;
   bool has_backward = false;
+  bool takes_block_mask =
+      false;  ///< computes only the tiles that AttentionProblem::block_mask keeps
   std::string_view backward_source = {};  ///< of its backward pass
 };
 
@@ -33,6 +35,10 @@ const KernelInfo* find_kernel(std::string_view name);
 /// is its default. Empty when the kernel does not take them. For `standard` (cuBLAS chooses):
 /// the tile that the library was seen to use on an H200.
 std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index d);
+
+/// The tiling that is asked for, else that of the problem's block mask, which is the kernel's then.
+std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
+                                   const std::optional<Tiling>& tiling);
 
 /// Nothing when the kernel takes the problem in this tiling, else invalid_request with one line:
 /// what, why, what it takes.

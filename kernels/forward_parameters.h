@@ -26,19 +26,13 @@ struct ForwardShape {
   }
 };
 
-/// Which tiles of the other axis each tile visits under a block mask: tile t the tiles
-/// tiles[offsets[t]] up to tiles[offsets[t + 1]], ascending, in device memory.
-struct TileLists {
-  const int* offsets = nullptr;
-  const int* tiles = nullptr;
-};
-
 /// Parameters of flash1 and flash2: the shape, and where the tensors are.
 struct ForwardParameters {
   ForwardShape shape;
   TensorView Q, K, V, O;
   float* LSE = nullptr;
-  TileLists column_tiles = {};  ///< block_sparse2: of each row tile
+  /// block_sparse2: each row tile's column tiles, as kernels/block_sparse/tile_lists.h has them.
+  const int* column_tiles = nullptr;
 };
 
 ForwardShape forward_shape(const AttentionProblem& problem);

@@ -73,7 +73,8 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const BackwardArgume
   if (arguments.LSE_dev == nullptr) {
     return invalid_request("LSE is a null pointer; a backward pass reads it");
   }
-  if (kernel.name != "flash2" && arguments.forward_workspace_dev == nullptr) {
+  const bool reads_forward_workspace = kernel.name == "standard" || kernel.name == "flash1";
+  if (reads_forward_workspace && arguments.forward_workspace_dev == nullptr) {
     return invalid_request(fmt::format(
         "the forward pass's workspace is a null pointer; the backward pass of kernel {} reads {} "
         "there",
@@ -98,21 +99,62 @@ std::optional<Error> guarded(const KernelInfo& kernel, Launches&& launches) {
 }  // namespace
 
 bool always_writes_lse(const KernelInfo& kernel) {
-  return kernel.name == "flash2" || kernel.name == "split_kv";
+  return kernel.name != "standard" && kernel.name != "flash1";
+}
+
+namespace {
+
+Tiling tiling_of(const KernelInfo& kernel, const ForwardArguments& arguments) {
+  const AttentionProblem& problem = arguments.problem;
+  return asked_tiling(problem, arguments.tiling)
+      .value_or(kernel_tilings(kernel, problem.dtype, problem.d).front());
+}
+
+Tiling tiling_of(const KernelInfo& kernel, const BackwardArguments& arguments) {
+  const AttentionProblem& problem = arguments.problem;
+  const auto asked = asked_tiling(problem, arguments.tiling);
+  return asked ? *asked : *default_backward_tiling(kernel, problem.dtype, problem.d);
+}
+
+/// Checks the arguments, then does something with the tiling that they ask for.
+template <typename Arguments, typename Prepare>
+std::optional<Error> prepared(const std::optional<Error>& refusal, const KernelInfo& kernel,
+                              const Arguments& arguments, Prepare&& prepare) {
+  if (refusal) return refusal;
+  if (auto error = check_memory(kernel, arguments)) return error;
+  return guarded(kernel, [&]() -> std::optional<Error> {
+    if (kernel.name == "block_sparse2") prepare(tiling_of(kernel, arguments));
+    return std::nullopt;
+  });
+}
+
+}  // namespace
+
+std::optional<Error> prepare_workspace(const KernelInfo& kernel,
+                                       const ForwardArguments& arguments) {
+  return prepared(supports(kernel, arguments.problem, arguments.tiling, arguments.carry), kernel,
+                  arguments, [&](const Tiling& tiling) { upload_tile_lists(arguments, tiling); });
+}
+
+std::optional<Error> prepare_workspace(const KernelInfo& kernel,
+                                       const BackwardArguments& arguments) {
+  return prepared(supports_backward(kernel, arguments.problem, arguments.tiling), kernel, arguments,
+                  [&](const Tiling& tiling) { upload_tile_lists(arguments, tiling); });
 }
 
 std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArguments& arguments) {
   const AttentionProblem& problem = arguments.problem;
   if (auto error = supports(kernel, problem, arguments.tiling, arguments.carry)) return error;
   if (auto error = check_memory(kernel, arguments)) return error;
-  const Tiling tiling =
-      arguments.tiling.value_or(kernel_tilings(kernel, problem.dtype, problem.d).front());
+  const Tiling tiling = tiling_of(kernel, arguments);
   return guarded(kernel, [&]() -> std::optional<Error> {
     if (kernel.name == "standard") return launch_standard(arguments);
     if (kernel.name == "flash1") {
       launch_flash1(arguments, tiling);
     } else if (kernel.name == "split_kv") {
       launch_split_kv(arguments, tiling);
+    } else if (kernel.name == "block_sparse2") {
+      launch_block_sparse(arguments, tiling);
     } else {
       launch_flash2(arguments, tiling);
     }
@@ -131,12 +173,12 @@ std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArg
     return error;
   if (auto error = check_memory(kernel, arguments)) return error;
   return guarded(kernel, [&]() -> std::optional<Error> {
-    const Tiling tiling = arguments.tiling
-                              ? *arguments.tiling
-                              : *default_backward_tiling(kernel, problem.dtype, problem.d);
+    const Tiling tiling = tiling_of(kernel, arguments);
     if (kernel.name == "standard") return launch_standard_backward(arguments, tiling);
     if (kernel.name == "flash1") {
       launch_flash1_backward(arguments, tiling);
+    } else if (kernel.name == "block_sparse2") {
+      launch_block_sparse_backward(arguments, tiling);
     } else {
       launch_flash2_backward(arguments, tiling);
     }

@@ -31,16 +31,18 @@ struct ForwardArguments {
   TensorView K;  ///< [B, H_kv, N_kv, d]
   TensorView V;  ///< [B, H_kv, N_kv, d]
   TensorView O;  ///< [B, H, N, d], written
-  /// [B, H, N], natural logarithm, -inf for an empty row. flash2 and split_kv always write it;
-  /// standard's softmax and flash1 (in a launch of its own, "lse") only where this is not null.
+  /// [B, H, N], natural logarithm, -inf for an empty row. flash2, block_sparse2 and split_kv always
+  /// write it; standard's softmax and flash1 (in a launch of its own, "lse") only where this is not
+  /// null.
   float* LSE_dev = nullptr;
   void* workspace_dev = nullptr;
   std::size_t workspace_bytes = 0;
-  void* stream = nullptr;  ///< cudaStream_t
+  bool workspace_is_prepared = false;  ///< prepare_workspace() has seen it since it was written to
+  void* stream = nullptr;              ///< cudaStream_t
   /// Called on the host around each launch of the pass with its name, so that a profiler can put a
   /// range around it: "scores", "softmax" and "output" of standard; "initialise", "forward", and
-  /// where they are needed "convert" and "lse" of flash1; "forward" of flash2; "partial" and
-  /// "combine" of split_kv. May be empty.
+  /// where they are needed "convert" and "lse" of flash1; "forward" of flash2 and block_sparse2;
+  /// "partial" and "combine" of split_kv. May be empty.
   std::function<void(std::string_view launch_name)> before_launch;
   std::function<void(std::string_view launch_name)> after_launch;
   /// Not null: the pass's main launch is the instrumented build, which records into it. Its tiling
@@ -50,13 +52,19 @@ struct ForwardArguments {
 };
 
 /// Bytes of workspace that the kernel needs for the problem (S and P of `standard`; O, m, l in
-/// fp32 of `flash1` as its carry asks; O and LSE of every split in fp32 of `split_kv`).
+/// fp32 of `flash1` as its carry asks; O and LSE of every split in fp32 of `split_kv`; the lists of
+/// tiles of `block_sparse2`).
 std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem, Carry carry);
 
 /// Enqueues the forward pass on the stream. Nothing on success; invalid_request when the catalog
 /// refuses the problem, unavailable when a library is missing (cuBLAS) or the GPU is too small for
 /// the kernel's blocks, failed on a CUDA error.
 std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArguments& arguments);
+
+/// Writes what the pass only reads in the workspace, the lists of tiles of `block_sparse2`; other
+/// kernels have no such thing. Every launch does it anew unless workspace_is_prepared: do it once
+/// before a pass is timed or repeated. Errors as of launch_forward.
+std::optional<Error> prepare_workspace(const KernelInfo& kernel, const ForwardArguments& arguments);
 
 /// Everything a backward pass reads and writes. O and LSE are the forward pass's.
 struct BackwardArguments {
@@ -70,34 +78,39 @@ struct BackwardArguments {
   TensorView dO;                   ///< [B, H, N, d]
   const float* LSE_dev = nullptr;  ///< [B, H, N], natural logarithm, -inf for an empty row
   /// The forward pass's workspace as it left it: standard reads P there, flash1 m and l. flash2
-  /// needs none of it.
+  /// and block_sparse2 need none of it.
   const void* forward_workspace_dev = nullptr;
   TensorView dQ;                  ///< [B, H, N, d], written
   TensorView dK;                  ///< [B, H_kv, N_kv, d], written
   TensorView dV;                  ///< [B, H_kv, N_kv, d], written
   void* workspace_dev = nullptr;  ///< aligned to 256 bytes
   std::size_t workspace_bytes = 0;
-  void* stream = nullptr;  ///< cudaStream_t
+  bool workspace_is_prepared = false;  ///< as in ForwardArguments
+  void* stream = nullptr;              ///< cudaStream_t
   /// As in ForwardArguments. standard's launches are "dV", "dP", "dS", "dQ" and "dK"; flash1's
-  /// "initialise" and "backward"; flash2's "preprocess", "backward" and "convert"; and, where query
-  /// heads share a KV head, "sum_heads".
+  /// "initialise" and "backward"; flash2's and block_sparse2's "preprocess", "backward" and
+  /// "convert"; and, where query heads share a KV head, "sum_heads".
   std::function<void(std::string_view launch_name)> before_launch;
   std::function<void(std::string_view launch_name)> after_launch;
   const TraceBuffer* trace = nullptr;  ///< as in ForwardArguments
 };
 
 /// Bytes of workspace that the kernel's backward pass needs for the problem (dP of `standard`; D
-/// and dQ_accum in fp32 of `flash2`; where query heads share a KV head, each query head's dK and
-/// dV).
+/// and dQ_accum in fp32 of `flash2`, and the lists of tiles of `block_sparse2`; where query heads
+/// share a KV head, each query head's dK and dV).
 std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem);
+
+/// The same for the backward pass.
+std::optional<Error> prepare_workspace(const KernelInfo& kernel,
+                                       const BackwardArguments& arguments);
 
 /// The tiling that the backward pass takes on the current GPU where none is asked for; nothing when
 /// the kernel has no backward pass for this precision and head dimension. Throws CudaError.
 std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d);
 
 /// Enqueues the backward pass on the stream. Gradients are the same to the bit on every run, but
-/// for flash2's dQ, a sum of atomic adds. Nothing on success; invalid_request when the catalog
-/// refuses the problem, failed on a CUDA error.
+/// for flash2's and block_sparse2's dQ, a sum of atomic adds. Nothing on success; invalid_request
+/// when the catalog refuses the problem, failed on a CUDA error.
 std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments);
 
 }  // namespace attnscope::kernels

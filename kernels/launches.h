@@ -12,10 +12,17 @@ std::optional<Error> launch_standard(const ForwardArguments& arguments);
 void launch_flash1(const ForwardArguments& arguments, const Tiling& tiling);
 void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling);
 void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling);
+void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling);
 std::optional<Error> launch_standard_backward(const BackwardArguments& arguments,
                                               const Tiling& tiling);
 void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& tiling);
 void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling);
+void launch_block_sparse_backward(const BackwardArguments& arguments, const Tiling& tiling);
+
+/// block_sparse2: the lists of tiles into the workspace. The two passes do so themselves where
+/// arguments.workspace_is_prepared is not set.
+void upload_tile_lists(const ForwardArguments& arguments, const Tiling& tiling);
+void upload_tile_lists(const BackwardArguments& arguments, const Tiling& tiling);
 
 /// Whether the kernel writes LSE on every call, so that ForwardArguments::LSE_dev must not be null.
 bool always_writes_lse(const KernelInfo& kernel);

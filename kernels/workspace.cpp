@@ -1,5 +1,6 @@
 #include "kernels/workspace.h"
 
+#include "kernels/block_sparse/tile_lists.h"
 #include "kernels/launch.h"
 #include "kernels/split_kv/splits.h"
 
@@ -72,6 +73,15 @@ Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& proble
           .bytes = dK_heads_offset + 2 * per_head_bytes};
 }
 
+namespace {
+
+/// block_sparse2: behind everything else.
+std::size_t tile_lists_bytes(const KernelInfo& kernel, const AttentionProblem& problem) {
+  return align_up(static_cast<std::size_t>(most_list_numbers(kernel, problem)) * sizeof(int));
+}
+
+}  // namespace
+
 std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem,
                             Carry carry) {
   if (kernel.name == "standard") return standard_workspace(problem).bytes;
@@ -80,13 +90,15 @@ std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& pr
     return split_kv_workspace(problem, kernel_tilings(kernel, problem.dtype, problem.d).front())
         .bytes;
   }
+  if (kernel.name == "block_sparse2") return tile_lists_bytes(kernel, problem);
   return 0;
 }
 
 std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem) {
   if (kernel.name == "standard") return standard_backward_workspace(problem).bytes;
   if (kernel.name == "flash1") return flash1_backward_workspace(problem).bytes;
-  return flash2_backward_workspace(problem).bytes;
+  const std::size_t bytes = flash2_backward_workspace(problem).bytes;
+  return kernel.name == "block_sparse2" ? bytes + tile_lists_bytes(kernel, problem) : bytes;
 }
 
 }  // namespace attnscope::kernels

@@ -33,8 +33,9 @@ struct SplitKvWorkspace {
 };
 SplitKvWorkspace split_kv_workspace(const AttentionProblem& problem, const Tiling& tiling);
 
-/// flash2, backward: dQ_accum [B, H, N, d] and D [B, H, N] in fp32; with grouped heads dK_heads and
-/// dV_heads [B, H, N_kv, d] in the problem's precision.
+/// flash2 and block_sparse2 (whose lists of tiles come behind), backward: dQ_accum [B, H, N, d] and
+/// D [B, H, N] in fp32; with grouped heads dK_heads and dV_heads [B, H, N_kv, d] in the problem's
+/// precision.
 struct Flash2BackwardWorkspace {
   std::size_t dQ_accum_offset, D_offset, dK_heads_offset, dV_heads_offset, bytes;
 };

@@ -145,19 +145,19 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   load_tile_async<kThreads>(TileKV{base + Shared::V}, V.row(Index{j} * Bc), V.stride_row, keys,
                             thread);
   commit_copies();
-  if (!row_tiles.empty()) load_row_tile(row_tiles.first);
+  if (row_tiles.has(row_tiles.first)) load_row_tile(row_tiles.first);
   typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
   const TileKV Kj{base + Shared::K}, Vj{base + Shared::V};
   const TileS P_tile{base + Shared::P}, dS_tile{base + Shared::dS};
 
-  for (int n = row_tiles.first; n < row_tiles.past_last; ++n) {
+  for (int n = row_tiles.first; row_tiles.has(n); ++n) {
     // Barrier A: row tile i (and Kj, Vj) is in shared memory, and every warp is done with the row
     // tile before it and that one's P and dS before they are overwritten.
     wait_copies<0>();
     float* const LSE_log2 = statistics + n % 2 * 2 * Br;
     store_row_statistic<Br>(LSE_log2, statistic, thread_index());
     __syncthreads();
-    if (n + 1 < row_tiles.past_last) load_row_tile(n + 1);
+    if (row_tiles.has(n + 1)) load_row_tile(n + 1);
 
     // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
     const int lane = thread_index() % 32;

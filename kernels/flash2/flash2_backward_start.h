@@ -5,6 +5,15 @@
 
 namespace attnscope::kernels {
 
+/// The pass's parameters, with D and dQ_accum in the workspace.
+BackwardParameters flash2_backward_parameters(const BackwardArguments& arguments);
+
+/// All launches of the pass, with `start` for "backward".
+using StartBackward = bool (*)(const BackwardParameters& parameters, Index batch, Index d,
+                               const Tiling& tiling, void* stream);
+void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling,
+                            const BackwardParameters& parameters, StartBackward start);
+
 /// "preprocess": D = rowsum(dO * O), dQ_accum = 0; a block a row tile of Br rows.
 void start_flash2_preprocess(const BackwardParameters& parameters, const AttentionProblem& problem,
                              Index Br, void* stream);

@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   // load Qi; load the first Kj, Vj
   load_tile_async<kThreads>(TileQ{Qi_address}, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
   commit_copies();
-  if (!column_tiles.empty()) load_column_tile(column_tiles.first);
+  if (column_tiles.has(column_tiles.first)) load_column_tile(column_tiles.first);
 
   // O = 0, m = -inf, l = 0 (l is this thread's part of the row sums until the end)
   Accumulator<kRowPieces, d> O{};
@@ -146,18 +146,18 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   const std::uint32_t V_lane = TileKV{Vj_address}.lane_address_rows(lane);
   const int unmasked_columns = shape.keys_end(i * Br);  // seen by every row of the tile
 
-  for (int n = column_tiles.first; n < column_tiles.past_last; ++n) {
+  for (int n = column_tiles.first; column_tiles.has(n); ++n) {
     // Barrier A: tile j (and Qi) of every thread's copies is in shared memory, and every warp is
     // done with the tile before it before the copies of the tile after it overwrite that.
     wait_copies<0>();
     __syncthreads();
-    if (n + 1 < column_tiles.past_last) load_column_tile(n + 1);
+    if (column_tiles.has(n + 1)) load_column_tile(n + 1);
 
     // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
     Accumulator<kRowPieces, Bc> S;
-    const int j = column_tiles[n];
     const std::uint32_t stage = n % 2 * TileKV::kBytes;
     multiply_scores<T, kRowPieces, Bc, d>(S, Q_lane, K_lane + stage);
+    const int j = column_tiles[n];
     if ((j + 1) * Bc > unmasked_columns) {
       const int first_row_end = i * Br + warp_row + shape.diagonal_offset + 1 - j * Bc;
       mask_scores<kRowPieces, Bc>(S, first_row_end, shape.N_kv - j * Bc, lane);
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   }
 
   // O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi
-  if (column_tiles.empty()) {
+  if (!column_tiles.has(column_tiles.first)) {
     wait_copies<0>();
     __syncthreads();  // Barrier D: the copies into Qi are over, though no tile wanted them.
   }

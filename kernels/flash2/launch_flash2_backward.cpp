@@ -6,9 +6,7 @@
 
 namespace attnscope::kernels {
 
-namespace {
-
-BackwardParameters flash2_parameters(const BackwardArguments& arguments) {
+BackwardParameters flash2_backward_parameters(const BackwardArguments& arguments) {
   const AttentionProblem& problem = arguments.problem;
   const Flash2BackwardWorkspace layout = flash2_backward_workspace(problem);
   auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
@@ -19,18 +17,13 @@ BackwardParameters flash2_parameters(const BackwardArguments& arguments) {
   return parameters;
 }
 
-}  // namespace
-
-void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling) {
+void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling,
+                            const BackwardParameters& parameters, StartBackward start) {
   const AttentionProblem& problem = arguments.problem;
-  const BackwardParameters parameters = flash2_parameters(arguments);
   void* const stream = arguments.stream;
-
   named_launch(arguments, "preprocess",
                [&] { start_flash2_preprocess(parameters, problem, tiling.Br, stream); });
   named_launch(arguments, "backward", [&] {
-    const auto start =
-        problem.dtype == DType::fp16 ? start_flash2_backward_fp16 : start_flash2_backward_bf16;
     const bool started = start(parameters, problem.batch, problem.d, tiling, stream);
     ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
   });
@@ -39,6 +32,12 @@ void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& ti
   if (problem.heads_per_kv_head() == 1) return;
   named_launch(arguments, "sum_heads",
                [&] { start_sum_heads(parameters, problem, tiling.Bc, stream); });
+}
+
+void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling) {
+  launch_flash2_backward(arguments, tiling, flash2_backward_parameters(arguments),
+                         arguments.problem.dtype == DType::fp16 ? start_flash2_backward_fp16
+                                                                : start_flash2_backward_bf16);
 }
 
 }  // namespace attnscope::kernels

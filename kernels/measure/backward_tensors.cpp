@@ -79,6 +79,7 @@ Pass BackwardTensors::pass(const Stream& stream, const TraceBuffer* trace) const
   arguments.workspace_bytes = workspace_.bytes();
   arguments.stream = stream.get();
   arguments.trace = trace;
+  arguments.workspace_is_prepared = !prepare_workspace(*request_.kernel, arguments);
   return [arguments, kernel = request_.kernel](const LaunchMarks& marks) {
     BackwardArguments marked = arguments;
     marked.before_launch = marks.before;

@@ -20,6 +20,7 @@ class BackwardTensors {
 
   /// Runs the forward pass, whose O, LSE and workspace the backward pass reads.
   std::optional<Error> run_forward(const Stream& stream) const;
+  /// The pass on the workspace as it is now, as ForwardTensors::pass().
   /// With a trace, its main launch is the instrumented build; the buffer outlives the pass.
   Pass pass(const Stream& stream, const TraceBuffer* trace = nullptr) const;
 

@@ -125,10 +125,11 @@ ForwardArguments ForwardTensors::arguments(const Stream& stream, bool with_lse) 
 }
 
 Pass ForwardTensors::pass(const Stream& stream, bool with_lse, const TraceBuffer* trace) const {
-  return [arguments = arguments(stream, with_lse), kernel = request_.kernel,
-          trace](const LaunchMarks& marks) {
-    ForwardArguments marked = arguments;
-    marked.trace = trace;
+  ForwardArguments prepared = arguments(stream, with_lse);
+  prepared.trace = trace;
+  prepared.workspace_is_prepared = !prepare_workspace(*request_.kernel, prepared);
+  return [prepared, kernel = request_.kernel](const LaunchMarks& marks) {
+    ForwardArguments marked = prepared;
     marked.before_launch = marks.before;
     marked.after_launch = marks.after;
     return launch_forward(*kernel, marked);

@@ -40,6 +40,7 @@ class ForwardTensors {
   /// What the pass is called with. Without `with_lse`, kernels that write LSE on request alone
   /// leave it.
   ForwardArguments arguments(const Stream& stream, bool with_lse) const;
+  /// The pass on the workspace as it is now: what kernels only read there is in place.
   /// With a trace, its main launch is the instrumented build; the buffer outlives the pass.
   Pass pass(const Stream& stream, bool with_lse, const TraceBuffer* trace = nullptr) const;
 

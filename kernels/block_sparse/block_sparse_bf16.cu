@@ -1,0 +1,15 @@
+#include "kernels/block_sparse/block_sparse_instances.cuh"
+
+namespace attnscope::kernels {
+
+bool start_block_sparse_bf16(const ForwardParameters& parameters, Index batch, Index d,
+                             const Tiling& tiling, void* stream) {
+  return start_block_sparse<__nv_bfloat16>(parameters, batch, d, tiling, stream);
+}
+
+bool start_block_sparse_backward_bf16(const BackwardParameters& parameters, Index batch, Index d,
+                                      const Tiling& tiling, void* stream) {
+  return start_block_sparse_backward<__nv_bfloat16>(parameters, batch, d, tiling, stream);
+}
+
+}  // namespace attnscope::kernels

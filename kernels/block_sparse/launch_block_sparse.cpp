@@ -1,0 +1,63 @@
+#include "kernels/block_sparse/block_sparse_start.h"
+#include "kernels/block_sparse/tile_lists.h"
+#include "kernels/flash2/flash2_backward_start.h"
+#include "kernels/host/cuda_check.h"
+#include "kernels/launches.h"
+#include "kernels/workspace.h"
+#include "reference/check.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// Where the lists lie in the workspace of the backward pass; in the forward pass's they are alone.
+int* row_tile_lists_dev(const BackwardArguments& arguments) {
+  auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
+  return reinterpret_cast<int*>(workspace + flash2_backward_workspace(arguments.problem).bytes);
+}
+
+void upload(const TileLists& lists, void* lists_dev, void* stream) {
+  ATTNSCOPE_CUDA(cudaMemcpyAsync(lists_dev, lists.data(), lists.size() * sizeof(int),
+                                 cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream)));
+}
+
+}  // namespace
+
+void upload_tile_lists(const ForwardArguments& arguments, const Tiling& tiling) {
+  upload(column_tile_lists(arguments.problem, tiling), arguments.workspace_dev, arguments.stream);
+}
+
+void upload_tile_lists(const BackwardArguments& arguments, const Tiling& tiling) {
+  upload(row_tile_lists(arguments.problem, tiling), row_tile_lists_dev(arguments),
+         arguments.stream);
+}
+
+void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling) {
+  if (!arguments.workspace_is_prepared) upload_tile_lists(arguments, tiling);
+  const AttentionProblem& problem = arguments.problem;
+  const ForwardParameters parameters{
+      .shape = forward_shape(problem),
+      .Q = arguments.Q,
+      .K = arguments.K,
+      .V = arguments.V,
+      .O = arguments.O,
+      .LSE = arguments.LSE_dev,
+      .column_tiles = static_cast<const int*>(arguments.workspace_dev)};
+  named_launch(arguments, "forward", [&] {
+    const auto start =
+        problem.dtype == DType::fp16 ? start_block_sparse_fp16 : start_block_sparse_bf16;
+    const bool started = start(parameters, problem.batch, problem.d, tiling, arguments.stream);
+    ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
+  });
+}
+
+void launch_block_sparse_backward(const BackwardArguments& arguments, const Tiling& tiling) {
+  if (!arguments.workspace_is_prepared) upload_tile_lists(arguments, tiling);
+  BackwardParameters parameters = flash2_backward_parameters(arguments);
+  parameters.row_tiles = row_tile_lists_dev(arguments);
+  launch_flash2_backward(arguments, tiling, parameters,
+                         arguments.problem.dtype == DType::fp16 ? start_block_sparse_backward_fp16
+                                                                : start_block_sparse_backward_bf16);
+}
+
+}  // namespace attnscope::kernels
