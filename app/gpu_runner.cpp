@@ -37,11 +37,23 @@ std::optional<Error> other_than_kernel(const Choice& choice) {
     return invalid_request(
         "the kernel gives every query head its own thread blocks; choose group: separate heads");
   }
+  if (choice.skip_unused_kv && choice.pass == to_string(PassKind::backward)) {
+    return invalid_request(
+        "the kernel loads K and V of every column tile, used or not; choose unused K, V: loaded");
+  }
   if (const std::string variant = to_string(choice.variant); !variant.empty()) {
     return invalid_request(fmt::format("no kernel is {} with {}; choose the algorithm as it is",
                                        choice.algorithm, variant));
   }
   return std::nullopt;
+}
+
+/// The problem with its block mask.
+Result<AttentionProblem> problem_of(const Choice& choice) {
+  if (!choice.block_mask) return choice.problem;
+  const Result<SimulationRequest> request = simulation_of(choice);
+  if (!request) return request.error();
+  return request.value().problem;
 }
 
 /// The row that measuring the choice gives; an error is a row, too.
@@ -58,8 +70,10 @@ MeasuredRun measure(KernelLibrary& library, const Choice& choice) {
     if (auto error = other_than_kernel(choice)) return refused(std::move(*error));
     const Result<std::optional<AttentionInputs>> own = read_own_inputs(choice);
     if (!own) return refused(own.error());
-    if (own.value()) return library.record_own(choice.problem, kernel, *own.value(), protocol);
-    return library.record(choice.problem, kernel, choice.inputs, protocol);
+    const Result<AttentionProblem> problem = problem_of(choice);
+    if (!problem) return refused(problem.error());
+    if (own.value()) return library.record_own(problem.value(), kernel, *own.value(), protocol);
+    return library.record(problem.value(), kernel, choice.inputs, protocol);
   };
   recording.rows.push_back(row());
   return runs_of(recording, NumberKind::measured).front();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reference/same_problem.h"
 #include "sim/device/assets.h"
 
 namespace attnscope::app {
@@ -72,7 +73,8 @@ const MeasuredRun* Measurements::find(const AttentionProblem& problem, std::stri
     const MeasuredRun* best = nullptr;
     for (const MeasuredRun& run : runs) {
       const RecordingRow& row = run.row;
-      if (!(row.problem == problem) || row.algorithm != algorithm || row.pass != pass) continue;
+      if (!same_problem(row.problem, problem) || row.algorithm != algorithm || row.pass != pass)
+        continue;
       if (row.carry != carry) continue;
       if (best == nullptr || rank(run) >= rank(*best)) best = &run;
     }

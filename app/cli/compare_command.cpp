@@ -9,6 +9,7 @@
 #include "app/cli/outputs.h"
 #include "app/cli/problem_options.h"
 #include "app/report/comparison_report.h"
+#include "reference/block_mask.h"
 #include "sim/device/assets.h"
 #include "sim/schedule/catalog.h"
 
@@ -48,11 +49,16 @@ class RowFilter {
            agrees("head-dim", asked.d, row.problem.d) &&
            agrees("dtype", asked.dtype, row.problem.dtype) &&
            agrees("mask", asked.mask, row.problem.mask) &&
+           agrees("block-mask", given_.text("block-mask"), mask_text(row.problem)) &&
            agrees("carry", request_.carry, row.carry) && side(request_.Br, &Tiling::Br) &&
            side(request_.Bc, &Tiling::Bc);
   }
 
  private:
+  static std::optional<std::string> mask_text(const AttentionProblem& problem) {
+    return problem.block_mask ? std::optional(problem.block_mask->text()) : std::nullopt;
+  }
+
   RowFilter(GivenOptions given, ProblemRequest request)
       : given_(std::move(given)), request_(std::move(request)) {}
 
@@ -196,6 +202,7 @@ CommandSpec compare_command() {
                               {"sram-bytes", "BYTES", "in place of the GPU's shared memory"},
                               {"l2-bytes", "BYTES", "in place of the GPU's L2 cache"}},
                              filters,
+                             block_mask_option(),
                              output_options()}),
           .run = run_compare};
 }

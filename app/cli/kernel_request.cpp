@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/schedule_choices.h"
 #include "kernels/catalog.h"
+#include "reference/block_pattern.h"
 #include "reference/json/problem_json.h"
 
 namespace attnscope::cli {
@@ -54,7 +56,43 @@ Result<KernelChoice> choose_for_pass(const kernels::KernelInfo& kernel, PassKind
   return KernelChoice{std::string(kernel.name), tiling, request.carry, pass};
 }
 
+/// The tiles that the block mask of a run is drawn over: both passes have the backward pass's.
+Tiling tiling_of_mask(const kernels::KernelInfo& kernel, const ProblemRequest& request) {
+  const PassKind pass = request.pass == PassKind::forward ? PassKind::forward : PassKind::backward;
+  if (const auto asked = asked_tiling(kernel, pass, request)) return *asked;
+  const auto tilings_of =
+      pass == PassKind::backward ? kernels::backward_tilings : kernels::kernel_tilings;
+  const auto tilings = tilings_of(kernel, request.problem.dtype, request.problem.d);
+  return tilings.empty() ? Tiling{} : tilings.front();
+}
+
 }  // namespace
+
+std::vector<OptionSpec> block_mask_option() {
+  return {{"block-mask", "MASK",
+           "block_sparse2: butterfly, local-global:W,G, random:DENSITY[,SEED], "
+           "uniform:DENSITY[,SEED] or FILE.npy [Tr, Tc]"}};
+}
+
+Result<ProblemRequest> parse_kernel_problem(const GivenOptions& given) {
+  auto request = parse_problem(given, kernel_algorithms());
+  if (!request) return request;
+  if (auto error = check_schedule_choices(given, request.value().algorithm)) return *error;
+  const auto text = given.text("block-mask");
+  if (!text) return request;
+
+  // Sizes are checked before a mask of such a size is drawn
+  if (auto error = check_together(request.value())) return *error;
+  const auto pattern = parse_block_pattern(*text);
+  if (!pattern) return pattern.error();
+  AttentionProblem& problem = request.value().problem;
+  const kernels::KernelInfo* kernel = kernel_of(request.value().algorithm);
+  const auto mask = make_block_mask(pattern.value(), problem.N, problem.N_kv,
+                                    tiling_of_mask(*kernel, request.value()));
+  if (!mask) return mask.error();
+  problem.block_mask = mask.value();
+  return request;
+}
 
 Result<std::vector<KernelChoice>> choose_kernels(const ProblemRequest& request) {
   if (auto error = check_together(request)) return *error;
@@ -80,6 +118,7 @@ nlohmann::ordered_json run_identity(const RecordingRow& row) {
   identity["kernel"] = row.kernel;
   identity["pass"] = row.pass;
   if (row.tiling) identity["tiling"] = {{"Br", row.tiling->Br}, {"Bc", row.tiling->Bc}};
+  if (row.problem.block_mask) identity["block_mask"] = row.problem.block_mask->text();
   identity["carry"] = to_string(row.carry);
   identity["inputs"] = {{"kind", row.inputs}, {"seed", row.seed}};
   return identity;

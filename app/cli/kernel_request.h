@@ -11,6 +11,13 @@ namespace attnscope::cli {
 /// Names of the algorithms that have a kernel.
 std::vector<std::string> kernel_algorithms();
 
+/// --block-mask, of the commands that run kernels.
+std::vector<OptionSpec> block_mask_option();
+
+/// The problem of an algorithm that has a kernel, its block mask drawn over the tiles that the
+/// kernel takes.
+Result<ProblemRequest> parse_kernel_problem(const GivenOptions& given);
+
 /// The kernel of the request's algorithm in the asked tiling, for each pass that is asked for
 /// (both: forward, then backward), or invalid_request when it does not take the problem. Needs no
 /// GPU.

@@ -78,9 +78,7 @@ Result<std::shared_ptr<KernelLibrary>> shared_library() {
 }  // namespace
 
 std::optional<Error> check_measure_options(const GivenOptions& given) {
-  if (const auto request = parse_problem(given, kernel_algorithms()); !request) {
-    return request.error();
-  }
+  if (const auto request = parse_kernel_problem(given); !request) return request.error();
   if (const auto protocol = parse_protocol(given); !protocol) return protocol.error();
   if (const auto gpu = parse_gpu(given); !gpu) return gpu.error();
   const auto file = given.text("out");
@@ -99,7 +97,7 @@ std::optional<Error> check_measure_options(const GivenOptions& given) {
 
 Result<Recording> measure_once(const GivenOptions& given) {
   if (auto error = check_measure_options(given)) return *error;
-  const ProblemRequest request = parse_problem(given, kernel_algorithms()).value();
+  const ProblemRequest request = parse_kernel_problem(given).value();
   const Protocol protocol = parse_protocol(given).value();
   const auto choices = choose_kernels(request);
   if (!choices) return choices.error();
@@ -204,6 +202,7 @@ CommandSpec measure_command() {
           .summary = "Times the real kernel and reads its hardware counters.",
           .operand = "",
           .options = joined({problem_options(),
+                             block_mask_option(),
                              model_options(),
                              {{"inputs", "KIND", "gaussian, outlier or needle [gaussian]"},
                               {"seed", "SEED", "whole number that the inputs are drawn from [0]"},

@@ -163,7 +163,7 @@ std::optional<Error> run(const GivenOptions& given) {
   // Everything that can be refused is refused before the GPU is touched
   const auto outputs = parse_outputs(given);
   if (!outputs) return outputs.error();
-  const auto request = parse_problem(given, kernel_algorithms());
+  const auto request = parse_kernel_problem(given);
   if (!request) return request.error();
   const auto choices = choose_kernels(request.value());
   if (!choices) return choices.error();
@@ -211,6 +211,7 @@ CommandSpec run_command() {
           .summary = "Runs the real kernel once and checks it against the reference.",
           .operand = "",
           .options = joined({problem_options(),
+                             block_mask_option(),
                              model_options(),
                              input_options(),
                              {{"check", "", "always done by run"},

@@ -36,6 +36,17 @@ std::vector<std::string> split_values(const std::string& text) {
   return values;
 }
 
+std::vector<std::string> split_at_plus(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find('+', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 std::vector<std::string> sweepable_keys(const CommandSpec& swept) {
   std::vector<std::string> keys;
   for (const OptionSpec& option : swept.options) {
@@ -51,6 +62,7 @@ Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
                                           const CommandSpec& swept) {
   const std::vector<std::string> keys = sweepable_keys(swept);
   std::vector<SweepAxis> axes;
+  std::vector<std::string> seen;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
@@ -58,18 +70,30 @@ Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
           fmt::format("--over '{}' has no values; write --over KEY=V1,V2, as in seq-len=1024,2048",
                       printable(text)));
     }
-    SweepAxis axis{text.substr(0, equals), split_values(text.substr(equals + 1))};
-    if (std::find(keys.begin(), keys.end(), axis.key) == keys.end()) {
-      return invalid_request(unknown_name_message("key of --over", axis.key, keys));
+    SweepAxis axis{split_at_plus(text.substr(0, equals)), {}};
+    for (const std::string& key : axis.keys) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+        return invalid_request(unknown_name_message("key of --over", key, keys));
+      }
+      if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+        return invalid_request(
+            fmt::format("--over {} was given twice; give all its values in one list", key));
+      }
+      seen.push_back(key);
     }
-    const auto is_same = [&](const SweepAxis& other) { return other.key == axis.key; };
-    if (std::any_of(axes.begin(), axes.end(), is_same)) {
-      return invalid_request(
-          fmt::format("--over {} was given twice; give all its values in one list", axis.key));
-    }
-    if (std::find(axis.values.begin(), axis.values.end(), "") != axis.values.end()) {
-      return invalid_request(fmt::format("--over '{}' has an empty value; write --over {}=V1,V2",
-                                         printable(text), axis.key));
+    for (const std::string& value : split_values(text.substr(equals + 1))) {
+      axis.values.push_back(axis.keys.size() == 1 ? std::vector{value} : split_at_plus(value));
+      const std::vector<std::string>& parts = axis.values.back();
+      if (std::find(parts.begin(), parts.end(), "") != parts.end()) {
+        return invalid_request(fmt::format("--over '{}' has an empty value; write --over {}=V1,V2",
+                                           printable(text), fmt::join(axis.keys, "+")));
+      }
+      if (parts.size() != axis.keys.size()) {
+        return invalid_request(fmt::format(
+            "--over {}: '{}' has {} parts, there are {} keys; join a value for each "
+            "by +",
+            fmt::join(axis.keys, "+"), printable(value), parts.size(), axis.keys.size()));
+      }
     }
     axes.push_back(std::move(axis));
   }
@@ -85,9 +109,11 @@ Result<std::vector<SweepPoint>> all_points(const std::vector<SweepAxis>& axes) {
     }
     std::vector<SweepPoint> longer;
     for (const SweepPoint& point : points) {
-      for (const std::string& value : axis.values) {
+      for (const std::vector<std::string>& value : axis.values) {
         longer.push_back(point);
-        longer.back().emplace_back(axis.key, value);
+        for (std::size_t k = 0; k < axis.keys.size(); ++k) {
+          longer.back().emplace_back(axis.keys[k], value[k]);
+        }
       }
     }
     points = std::move(longer);

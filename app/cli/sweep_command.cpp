@@ -128,7 +128,9 @@ std::vector<std::string> table_line(const ordered_json& row) {
 std::string sweep_text(const std::vector<SweepAxis>& axes, bool is_model,
                        const std::vector<ordered_json>& rows) {
   std::vector<std::vector<std::string>> lines(1);
-  for (const SweepAxis& axis : axes) lines[0].push_back(axis.key);
+  for (const SweepAxis& axis : axes) {
+    lines[0].insert(lines[0].end(), axis.keys.begin(), axis.keys.end());
+  }
   const std::vector<std::string> columns =
       is_model ? std::vector<std::string>{"requested read", "written", "matrix products",
                                           "roofline floor", "bound by"}
@@ -231,15 +233,18 @@ std::optional<Error> run_sweep(const GivenOptions& given, const CommandSpec& sim
 }  // namespace
 
 CommandSpec sweep_command(const CommandSpec& simulate, const CommandSpec& measure) {
-  return {.name = "sweep",
-          .summary = "Runs simulate or measure over lists: --over KEY=V1,V2 -- simulate ...",
-          .operand = "",
-          .options =
-              joined({{{"over", "KEY=V1,V2", "an option and its values; give it once a key", true}},
-                      output_options()}),
-          .run = [simulate, measure](
-                     const GivenOptions& given) { return run_sweep(given, simulate, measure); },
-          .takes_command = true};
+  return {
+      .name = "sweep",
+      .summary = "Runs simulate or measure over lists: --over KEY=V1,V2 -- simulate ...",
+      .operand = "",
+      .options = joined({{{"over", "KEY=V1,V2",
+                           "an option and its values; give it once a key; keys that move together: "
+                           "KEY+KEY=V1+W1,V2+W2",
+                           true}},
+                         output_options()}),
+      .run = [simulate,
+              measure](const GivenOptions& given) { return run_sweep(given, simulate, measure); },
+      .takes_command = true};
 }
 
 }  // namespace attnscope::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/report/number_text.h"
+#include "reference/block_mask.h"
 
 namespace attnscope {
 namespace {
@@ -136,6 +137,7 @@ std::string run_title(const RecordingRow& run) {
   if (problem.N_kv != problem.N) title += fmt::format(", N_kv {}", problem.N_kv);
   title += fmt::format(", {}", to_string(problem.dtype));
   if (!problem.mask.is_none()) title += ", " + to_string(problem.mask);
+  if (problem.block_mask) title += ", block mask " + problem.block_mask->text();
   if (run.carry != Carry::problem) title += fmt::format(", carry {}", to_string(run.carry));
   if (run.tiling) title += fmt::format(", tiles {}x{}", run.tiling->Br, run.tiling->Bc);
   return title;

@@ -7,6 +7,7 @@
 
 #include "app/app.h"
 #include "app/ui/widgets.h"
+#include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
 
@@ -22,8 +23,12 @@ BadgeText badge_text(const Frame& frame) {
   const App& app = frame.app;
   const Measurements& measurements = app.measurements;
   const Choice& choice = app.view.choice;
+  // A block mask is drawn for a snapshot; the choice has its pattern alone
+  const auto snapshot = app.snapshot();
+  const AttentionProblem& problem =
+      choice.block_mask && snapshot ? snapshot->run->problem : choice.problem;
   const MeasuredRun* run =
-      measurements.find(choice.problem, choice.algorithm, choice.pass, choice.tiling, choice.carry);
+      measurements.find(problem, choice.algorithm, choice.pass, choice.tiling, choice.carry);
   const std::string no_gpu = measurements.live_unavailable.empty()
                                  ? ""
                                  : "\n\nNo live GPU: " + measurements.live_unavailable;

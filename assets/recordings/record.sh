@@ -1,10 +1,13 @@
 #!/bin/bash
-# Measures what the app and the documents show, on this machine's GPU, into one recording:
+# Measures what the app and the documents show, on this machine's GPU, into two recordings:
 #   assets/recordings/record.sh build/release/attnscope-cli assets/recordings/NAME.json
-# Every row is saved as soon as it is measured; run it again to go on where it was stopped.
+# and assets/recordings/NAME-sweeps.json, which has fewer repeats a row (tests/bench/sweeps.py
+# prints its tables). Every row is saved as soon as it is measured; run it again to go on where it
+# was stopped.
 set -euo pipefail
 cli=$1
-out=$2
+main=$2
+sweeps=${main%.json}-sweeps.json
 
 # sweep OVER [OVER...] -- OPTIONS: points that fail (out of memory) become rows that say so
 sweep() {
@@ -14,41 +17,29 @@ sweep() {
     shift
   done
   shift
-  "$cli" sweep "${over[@]}" -- measure --resume --out "$out" "$@" || echo "no result: $*"
+  "$cli" sweep "${over[@]}" -- measure --resume --out "$out" $protocol "$@" >&2 ||
+    echo "no result: $*" >&2
 }
 
 all=algorithm=standard,flash1,flash2
 masks=mask=none,causal
+passes=pass=forward,backward
+out=$main
+protocol=
 
 # 16k tokens, hidden size 2048: the benchmark of the FlashAttention-2 paper
+tokens=batch+seq-len=32+512,16+1024,8+2048,4+4096,2+8192,1+16384
 for shape in "64 32" "128 16"; do
   read -r d heads <<<"$shape"
-  for N in 256 512 1024 2048 4096 8192 16384; do
-    sweep $all $masks -- --dtype bf16 --batch $((16384 / N)) --heads "$heads" --seq-len "$N" \
-      --head-dim "$d"
-  done
-done
-
-# The same, backward
-for shape in "64 32" "128 16"; do
-  read -r d heads <<<"$shape"
-  for N in 512 1024 2048 4096 8192 16384; do
-    sweep $all $masks -- --pass backward --dtype bf16 --batch $((16384 / N)) --heads "$heads" \
-      --seq-len "$N" --head-dim "$d"
-  done
+  sweep $passes $tokens $all $masks -- --dtype bf16 --heads "$heads" --head-dim "$d"
+  sweep $all $masks -- --dtype bf16 --batch 64 --heads "$heads" --seq-len 256 --head-dim "$d"
 done
 
 # One head a multiprocessor, so that flash1, with a thread block a head, has the whole GPU
-for pass in forward backward; do
-  for N in 1024 4096; do
-    sweep $all -- --pass $pass --dtype bf16 --heads 264 --seq-len "$N" --head-dim 64
-  done
-done
+sweep $passes seq-len=1024,4096 $all -- --dtype bf16 --heads 264 --head-dim 64
 
-# The shape of Figure 2 of the FlashAttention paper, with two tilings
+# The shape of Figure 2 of the FlashAttention paper
 sweep $all -- --dtype bf16 --batch 64 --heads 16 --seq-len 1024 --head-dim 64
-sweep algorithm=flash1,flash2 -- --dtype bf16 --batch 64 --heads 16 --seq-len 1024 --head-dim 64 \
-  --block-rows 32 --block-cols 32
 
 # flash1 with O carried in fp32
 sweep seq-len=1024,4096,16384 -- --algorithm flash1 --carry fp32 --dtype bf16 --heads 32 \
@@ -64,5 +55,43 @@ sweep $masks seq-len=64,128 -- --algorithm standard --dtype fp16 --head-dim 16
 sweep algorithm=flash1,flash2 $masks seq-len=64,128 -- --dtype fp16 --head-dim 16 $tiles16
 sweep algorithm=standard -- --dtype fp16 --seq-len 1024 --head-dim 64
 sweep algorithm=flash1,flash2 -- --dtype fp16 --seq-len 1024 --head-dim 64 $tiles32
+sweep algorithm=block_sparse2 -- --dtype fp16 --seq-len 128 --head-dim 16 $tiles16 \
+  --block-mask local-global:1,1
 
-test -f "$out"
+# From here on few repeats a row
+out=$sweeps
+protocol="--warm-ups 1 --repeats 5 --time-budget 1 --checked-rows 16"
+
+# Longer sequences, 512 (d 64) and 512 (d 128) wide; flash1, one thread block a head, takes seconds
+for shape in "64 8" "128 4"; do
+  read -r d heads <<<"$shape"
+  sweep $passes seq-len=32768,65536 algorithm=flash2,standard $masks -- --dtype bf16 \
+    --heads "$heads" --head-dim "$d"
+  sweep $passes -- --algorithm flash1 --seq-len 32768 --dtype bf16 --heads "$heads" --head-dim "$d"
+done
+
+# Head dimension, number of heads and sequence length, each alone: embedding size is heads x d
+sweep head-dim=16,32,64,128 $passes $all -- --dtype bf16 --batch 4 --heads 16 --seq-len 4096
+sweep heads=1,2,4,8,16,32,64,128 $passes $all -- --dtype bf16 --seq-len 4096 --head-dim 64
+sweep seq-len=512,1024,2048,4096,8192,16384 $passes $all -- --dtype bf16 --heads 16 --head-dim 64
+
+# Block sizes: Figure 2, middle, of the FlashAttention paper, in its shape
+figure2="--dtype bf16 --batch 64 --heads 16 --seq-len 1024 --head-dim 64"
+sweep block-rows+block-cols=32+32,128+128,128+256 -- --algorithm flash1 $figure2
+sweep block-rows+block-cols=32+32,128+128 -- --algorithm flash2 $figure2
+sweep block-rows+block-cols=32+32,64+128 -- --algorithm flash1 --pass backward $figure2
+sweep block-rows+block-cols=32+32,64+128,128+128 -- --algorithm flash2 --pass backward $figure2
+
+# Block density: Figure 2, right; every row tile has as many column tiles
+densities=uniform:1,uniform:0.5,uniform:0.25,uniform:0.2,uniform:0.1,uniform:0.05
+sweep $passes batch+heads+seq-len=4+16+4096,1+16+16384,1+8+32768,1+8+65536 \
+  block-mask=$densities -- --algorithm block_sparse2 --dtype bf16 --head-dim 64
+sweep $passes batch+heads+seq-len=4+16+4096,1+16+16384 -- --algorithm flash2 --dtype bf16 \
+  --head-dim 64
+sweep seq-len=16384,65536 block-mask=$densities -- --algorithm block_sparse2 --dtype bf16 \
+  --heads 8 --head-dim 128
+sweep seq-len=16384,65536 block-mask=$densities -- --algorithm block_sparse2 --pass backward \
+  --dtype bf16 --heads 8 --head-dim 128
+sweep $passes seq-len=16384,65536 -- --algorithm flash2 --dtype bf16 --heads 8 --head-dim 128
+
+test -f "$main" && test -f "$sweeps"

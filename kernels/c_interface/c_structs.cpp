@@ -137,6 +137,7 @@ Result<KernelRequest> read_request(const attnscope_problem* problem,
     request.tiling = Tiling{known.block_rows, known.block_cols};
     if (const auto reason = validate(*request.tiling)) return invalid_request(*reason);
   }
+  request.tiling = asked_tiling(request.problem, request.tiling);
   return request;
 }
 

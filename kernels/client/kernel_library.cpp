@@ -158,6 +158,7 @@ RecordingRow describe_run(const AttentionProblem& problem, const KernelChoice& c
     const auto tilings = choice.pass == PassKind::backward
                              ? kernels::backward_tilings(*kernel, problem.dtype, problem.d)
                              : kernels::kernel_tilings(*kernel, problem.dtype, problem.d);
+    row.tiling = kernels::asked_tiling(problem, choice.tiling);
     if (!row.tiling && !tilings.empty()) row.tiling = tilings.front();
   }
   return row;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/block_mask.h"
 #include "reference/naive_attention.h"
 #include "reference/rounding.h"
 #include "reference/tolerance.h"
@@ -151,7 +152,9 @@ class KeyBlock {
       const double* dOi = &inputs.dO.data[static_cast<std::size_t>(i * p_.d)];
       const double D = dot(dOi, &O[static_cast<std::size_t>(i * p_.d)], p_.d);
       for (Index n = 0; n < block_.count; ++n) {
-        if (block_.begin + n < seen.begin || block_.begin + n >= seen.end) continue;
+        const Index key = block_.begin + n;
+        if (key < seen.begin || key >= seen.end) continue;
+        if (p_.block_mask != nullptr && !p_.block_mask->attends(i, key)) continue;
         const auto row = static_cast<std::size_t>(n * p_.d);
         const double lse = LSE[static_cast<std::size_t>(i)];
         const double P = std::exp(p_.softmax_scale() * dot(Qi, &K_[row], p_.d) - lse);

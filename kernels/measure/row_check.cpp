@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/block_mask.h"
+#include "reference/check.h"
 #include "reference/naive_attention.h"
 #include "reference/tolerance.h"
 #include "reference/unfused_attention.h"
@@ -37,9 +39,13 @@ std::vector<RowBlock> choose_rows(const AttentionProblem& problem, Index rows) {
   return blocks;
 }
 
-std::vector<std::pair<RowBlock, BlockProblem>> restrict_to(const AttentionProblem& problem,
-                                                           const RowBlock& block) {
+namespace {
+
+/// restrict_to() as far as the mask goes.
+std::vector<std::pair<RowBlock, BlockProblem>> restrict_dense(const AttentionProblem& problem,
+                                                              const RowBlock& block) {
   AttentionProblem one_head = problem;
+  one_head.block_mask = nullptr;
   one_head.batch = one_head.heads = one_head.kv_heads = 1;
   one_head.mask = Mask::none();
 
@@ -64,6 +70,44 @@ std::vector<std::pair<RowBlock, BlockProblem>> restrict_to(const AttentionProble
     rows.push_back({{block.b, block.h, row, 1}, {one_head, keys}});
   }
   return rows;
+}
+
+/// Row tile i of a block mask for `rows` rows of it and the first `keys` keys.
+std::shared_ptr<const BlockMask> row_of_mask(const BlockMask& M, Index i, Index rows, Index keys) {
+  const Index Tc = ceil_div(keys, M.tiling().Bc);
+  std::vector<std::int32_t> columns;
+  for (const std::int32_t j : M.columns_of(i)) {
+    if (j < Tc) columns.push_back(j);
+  }
+  const auto ones = static_cast<Index>(columns.size());
+  return std::make_shared<const BlockMask>(
+      Tiling{rows, M.tiling().Bc}, Tc, std::vector<Index>{0, ones}, std::move(columns), M.text());
+}
+
+}  // namespace
+
+std::vector<std::pair<RowBlock, BlockProblem>> restrict_to(const AttentionProblem& problem,
+                                                           const RowBlock& block) {
+  if (problem.block_mask == nullptr) return restrict_dense(problem, block);
+
+  // The rows of one tile share their row of the block mask
+  const BlockMask& M = *problem.block_mask;
+  std::vector<std::pair<RowBlock, BlockProblem>> all;
+  for (Index begin = block.begin; begin < block.begin + block.count;) {
+    const Index i = begin / M.tiling().Br;
+    const Index end = std::min(block.begin + block.count, (i + 1) * M.tiling().Br);
+    for (auto& part : restrict_dense(problem, {block.b, block.h, begin, end - begin})) {
+      BlockProblem& restricted = part.second;
+      ATTNSCOPE_CHECK(restricted.keys.begin, ==, 0);
+      if (restricted.keys.size() > 0) {
+        restricted.problem.block_mask =
+            row_of_mask(M, i, restricted.problem.N, restricted.keys.end);
+      }
+      all.push_back(std::move(part));
+    }
+    begin = end;
+  }
+  return all;
 }
 
 namespace {

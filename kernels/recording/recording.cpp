@@ -8,13 +8,14 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/recording/recording_json.h"
+#include "reference/same_problem.h"
 
 namespace attnscope {
 
 using nlohmann::json;
 
 bool same_run(const RecordingRow& a, const RecordingRow& b) {
-  return a.problem == b.problem && a.algorithm == b.algorithm && a.kernel == b.kernel &&
+  return same_problem(a.problem, b.problem) && a.algorithm == b.algorithm && a.kernel == b.kernel &&
          a.pass == b.pass && a.tiling == b.tiling && a.carry == b.carry && a.inputs == b.inputs &&
          a.seed == b.seed;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "reference/block_pattern.h"
 #include "reference/json/problem_json.h"
 
 namespace attnscope {
@@ -232,15 +233,35 @@ json row_to_json(const RecordingRow& row) {
                 {"carry", to_string(row.carry)},
                 {"inputs", {{"kind", row.inputs}, {"seed", row.seed}}}};
   if (row.tiling) known["tiling"] = tiling_to_json(*row.tiling);
+  if (row.problem.block_mask) known["block_mask"] = row.problem.block_mask->text();
   if (row.measurement) add_measurement(known, *row.measurement);
   if (row.error) {
     const bool lacking = row.error->kind == Error::Kind::unavailable;
     known[lacking ? "unavailable" : "failed"] = row.error->message;
   }
   return keep_unknown(row.source, known,
-                      {"tiling", "time", "counters", "unavailable_counters", "errors",
+                      {"tiling", "block_mask", "time", "counters", "unavailable_counters", "errors",
                        "gradient_errors", "launches", "unavailable", "failed"});
 }
+
+namespace {
+
+/// The mask of a row, drawn anew over the row's tiles.
+std::shared_ptr<const BlockMask> block_mask_from_json(const JsonObject& row,
+                                                      const AttentionProblem& problem,
+                                                      const std::optional<Tiling>& tiling) {
+  const auto refuse = [&](const std::string& why) {
+    return JsonFieldError(fmt::format("{}: {}", row.path_of("block_mask"), why));
+  };
+  if (!tiling) throw refuse("the row has no tiling that the mask could be drawn over");
+  const auto pattern = parse_block_pattern(row.string("block_mask"));
+  if (!pattern) throw refuse(pattern.error().message);
+  const auto mask = make_block_mask(pattern.value(), problem.N, problem.N_kv, *tiling);
+  if (!mask) throw refuse(mask.error().message);
+  return mask.value();
+}
+
+}  // namespace
 
 RecordingRow row_from_json(const JsonObject& object) {
   RecordingRow row;
@@ -249,6 +270,9 @@ RecordingRow row_from_json(const JsonObject& object) {
   row.kernel = object.string_or("kernel", row.algorithm);
   row.pass = object.string_or("pass", "forward");
   if (object.has("tiling")) row.tiling = tiling_from_json(object.object("tiling"));
+  if (object.has("block_mask")) {
+    row.problem.block_mask = block_mask_from_json(object, row.problem, row.tiling);
+  }
 
   const std::string carry_name = object.string_or("carry", "problem");
   const auto carry = parse_carry(carry_name);

@@ -60,7 +60,7 @@ def kernel_resources(table, row):
     name = f"{row['kernel']}_{row['pass']}<{types}, {d}, {tiling['Br']}, {tiling['Bc']}"
     for demangled, (registers, stack) in table.items():
         plain = re.sub(r"\((?:int|unsigned int)\)", "", demangled)
-        if name in plain:
+        if name in plain and "Visits)1" not in plain:  # block_sparse2's
             return str(registers), str(stack)
     return "-", "-"
 

@@ -44,7 +44,7 @@ TEST(Version, IsPrinted) {
 TEST(List, EachListHasItsEntries) {
   const std::map<std::string, std::vector<std::string>> expected = {
       {"algorithms", {"standard", "flash1", "flash2", "block_sparse", "block_sparse2", "split_kv"}},
-      {"kernels", {"standard", "flash1", "flash2", "split_kv"}},
+      {"kernels", {"standard", "flash1", "flash2", "block_sparse2", "split_kv"}},
       {"gpus",
        {"a100-40gb", "a100-80gb", "b200", "h100-sxm", "h200", "l4", "rtx3090", "rtx4090", "t4",
         "v100"}}};

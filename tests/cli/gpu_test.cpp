@@ -72,6 +72,27 @@ TEST_F(OnGpu, AMeasurementIsARecordingThatCompareReads) {
   }
 }
 
+TEST_F(OnGpu, BlockSparseAsksForTheBytesOfItsMask) {
+  const ScratchFolder scratch;
+  const CliOutcome measured = run_cli(
+      "sweep --over pass=forward,backward --over mask=none,causal --over "
+      "block-mask=uniform:0.3,butterfly,local-global:1,1 -- measure --algorithm block_sparse2 "
+      "--seq-len 2048 --heads 16 --batch 2 --repeats 3 --out " +
+      scratch.file("a.json"));
+  ASSERT_EQ(measured.status, 0) << measured.err;
+  const CliOutcome compared = run_cli("compare --json - --recording " + scratch.file("a.json"));
+  ASSERT_EQ(compared.status, 0) << compared.err;
+  const json runs = json::parse(compared.out)["runs"];
+  ASSERT_EQ(runs.size(), 12u);
+  for (const json& run : runs) {
+    ASSERT_TRUE(run.contains("lines")) << run;
+    for (const json& line : run["lines"]) {
+      if (line["level"] != "requested" || !line.contains("recorded")) continue;
+      EXPECT_TRUE(std::abs(line["gap_percent"].get<double>()) <= 0.5) << run["pass"] << line;
+    }
+  }
+}
+
 TEST_F(OnGpu, ASweepOfMeasurementsFillsOneRecording) {
   const ScratchFolder scratch;
   const CliOutcome outcome = run_cli(

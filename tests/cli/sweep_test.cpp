@@ -28,6 +28,21 @@ TEST(Sweep, RunsTheCartesianProductLastListFastest) {
   EXPECT_EQ(rows[5]["problem"]["head_dim"], 32);
 }
 
+TEST(Sweep, KeysJoinedByAPlusMoveTogether) {
+  const json rows = swept(
+      "--over batch+seq-len=4+64,2+128 --over mask=none,window:3,4 -- simulate --algorithm flash2");
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[3]["point"], (json{{"batch", "2"}, {"seq-len", "128"}, {"mask", "window:3,4"}}));
+  EXPECT_EQ(rows[0]["problem"]["batch"], 4);
+  EXPECT_EQ(rows[2]["problem"]["seq_len"], 128);
+  const CliOutcome refused =
+      run_cli("sweep --over batch+seq-len=4,2+128 -- simulate --algorithm flash2");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.error_lines(), 1);
+  EXPECT_NE(refused.err.find("'4' has 1 parts, there are 2 keys"), std::string::npos)
+      << refused.err;
+}
+
 TEST(Sweep, EachRowIsWhatSimulateAnswers) {
   json row = swept("--over seq-len=100 -- simulate --algorithm flash2 --check")[0];
   row.erase("point");

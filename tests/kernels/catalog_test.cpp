@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "kernels/flash2/flash2_backward_shared.h"
 #include "tests/support/listed_block_mask.h"
@@ -50,10 +52,15 @@ std::string backward_refusal(const KernelInfo& kernel, const AttentionProblem& p
   return error->message;
 }
 
+bool is_16_bit_only(const KernelInfo& kernel) {
+  return kernel.name == "split_kv" || kernel.name == "block_sparse2";
+}
+
 TEST(KernelCatalog, HoldsTheRungsLowestFirst) {
   std::vector<std::string_view> names;
   for (const KernelInfo& kernel : catalog()) names.push_back(kernel.name);
-  EXPECT_THAT(names, ::testing::ElementsAre("standard", "flash1", "flash2", "split_kv"));
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("standard", "flash1", "flash2", "block_sparse2", "split_kv"));
 }
 
 TEST(KernelCatalog, DescribesEveryKernel) {
@@ -75,7 +82,9 @@ TEST(KernelCatalog, RefusesScoreFunctionsAndSequencesByName) {
     problem.key_lengths = {7};
     EXPECT_THAT(refusal(kernel, problem), HasSubstr("key lengths 7"));
     problem.block_mask = test::listed_block_mask({1024, 1024}, 1, {{0}});
-    EXPECT_THAT(refusal(kernel, problem), HasSubstr("key lengths 7, a block mask; kernel"));
+    EXPECT_THAT(refusal(kernel, problem),
+                HasSubstr(kernel.takes_block_mask ? "key lengths 7; kernel"
+                                                  : "key lengths 7, a block mask; kernel"));
     if (!kernel.has_backward) continue;
     EXPECT_THAT(backward_refusal(kernel, problem), HasSubstr("key lengths 7"));
   }
@@ -84,7 +93,7 @@ TEST(KernelCatalog, RefusesScoreFunctionsAndSequencesByName) {
 TEST(KernelCatalog, EveryKernelTakesEveryDTypeAndHeadDimInItsOwnTilings) {
   for (const KernelInfo& kernel : catalog()) {
     for (DType dtype : kDTypes) {
-      if (kernel.name == "split_kv" && dtype == DType::fp32) continue;
+      if (is_16_bit_only(kernel) && dtype == DType::fp32) continue;
       for (Index d : kHeadDims) {
         const auto tilings = kernel_tilings(kernel, dtype, d);
         ASSERT_FALSE(tilings.empty()) << kernel.name << to_string(dtype) << d;
@@ -153,6 +162,41 @@ TEST(KernelCatalog, SplitKvIsForwardAloneIn16Bits) {
             "dtype is fp32; kernel split_kv takes fp16 or bf16");
   EXPECT_EQ(backward_refusal(split_kv, problem_of(DType::bf16, 64)),
             "kernel split_kv has no backward pass");
+}
+
+TEST(KernelCatalog, BlockSparseRunsInTheTilesOfItsMask) {
+  const KernelInfo& kernel = kernel_named("block_sparse2");
+  AttentionProblem problem = problem_of(DType::bf16, 64);
+  EXPECT_EQ(refusal(kernel, problem), "accepted") << "no block mask: all tiles";
+  EXPECT_EQ(asked_tiling(problem, std::nullopt), std::nullopt);
+  problem.block_mask = test::listed_block_mask({128, 128}, 8, std::vector(8, std::vector{0, 3}));
+  EXPECT_EQ(asked_tiling(problem, std::nullopt), (Tiling{128, 128}));
+  EXPECT_EQ(refusal(kernel, problem), "accepted");
+  EXPECT_EQ(backward_refusal(kernel, problem, Tiling{128, 128}), "accepted");
+  EXPECT_EQ(refusal(kernel, problem, Tiling{32, 32}),
+            "the block mask has tiles of 128x128, the tiling is 32x32; kernel block_sparse2 "
+            "computes the mask's tiles");
+  problem.block_mask = test::listed_block_mask({256, 256}, 4, std::vector(4, std::vector{0}));
+  EXPECT_THAT(refusal(kernel, problem), AllOf(HasSubstr("256x256"), HasSubstr("128x128 or 32x32")));
+  EXPECT_THAT(backward_refusal(kernel, problem), HasSubstr("no tiling 256x256"));
+  EXPECT_THAT(refusal(kernel, problem_of(DType::fp32, 64)), HasSubstr("dtype is fp32"));
+}
+
+TEST(KernelCatalog, BlockSparsesPassesShareABlockMask) {
+  const KernelInfo& kernel = kernel_named("block_sparse2");
+  for (const Index d : kHeadDims) {
+    const auto forward = kernel_tilings(kernel, DType::bf16, d);
+    for (const Tiling& tiling : backward_tilings(kernel, DType::bf16, d)) {
+      EXPECT_NE(std::find(forward.begin(), forward.end(), tiling), forward.end()) << d;
+    }
+  }
+}
+
+TEST(KernelCatalog, BlockSparseWithoutAMaskListsNoMoreTilesThanItsNumbersHold) {
+  AttentionProblem problem = problem_of(DType::bf16, 64);
+  problem.N = problem.N_kv = Index{1} << 18;
+  EXPECT_THAT(refusal(kernel_named("block_sparse2"), problem), HasSubstr("without a block mask"));
+  EXPECT_EQ(refusal(kernel_named("flash2"), problem), "accepted");
 }
 
 TEST(KernelCatalog, EveryOtherKernelHasABackwardPassThatCarriesNothingInFp32) {

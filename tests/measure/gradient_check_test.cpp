@@ -7,6 +7,7 @@
 
 #include "reference/naive_attention.h"
 #include "reference/unfused_attention.h"
+#include "tests/support/listed_block_mask.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -32,8 +33,10 @@ struct Memory {
   }
 };
 
-Memory exact(Index N, Index N_kv, const Mask& mask) {
+Memory exact(Index N, Index N_kv, const Mask& mask,
+             std::shared_ptr<const BlockMask> block_mask = nullptr) {
   Memory memory;
+  memory.problem.block_mask = std::move(block_mask);
   memory.problem.heads = 4;
   memory.problem.kv_heads = 2;
   memory.problem.N = N;
@@ -63,6 +66,21 @@ TEST(CheckGradients, BlocksOfALargeProblemEqualTheWhole) {
     }
     EXPECT_TRUE(accuracy.value().within_tolerance);
   }
+}
+
+TEST(CheckGradients, BlocksOfALargeProblemKnowItsBlockMask) {
+  const auto mask = test::listed_block_mask({400, 300}, 4, {{0, 3}, {}, {1, 2}});
+  Memory memory = exact(kLargeN, kLargeN, Mask::causal(), mask);
+  const auto accuracy = memory.check(64);
+  ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
+  for (const GradientError& error :
+       {accuracy.value().dQ, accuracy.value().dK, accuracy.value().dV}) {
+    EXPECT_LE(error.max_abs_error, 1e-12);
+  }
+  EXPECT_TRUE(accuracy.value().within_tolerance);
+  memory.problem.block_mask = nullptr;
+  const auto dense = memory.check(64);
+  EXPECT_TRUE(!dense.ok() || !dense.value().within_tolerance);
 }
 
 TEST(CheckGradients, TheUnfusedComputationItselfIsWithinTolerance) {

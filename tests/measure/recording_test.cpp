@@ -7,6 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "reference/block_pattern.h"
+
 namespace attnscope {
 namespace {
 
@@ -98,6 +100,31 @@ TEST(Recording, RoundTripKeepsEveryField) {
   EXPECT_EQ(after.rows[1].error->kind, Error::Kind::failed);
   EXPECT_EQ(after.rows[1].error->message, "out of memory: needs 137.4 GB");
   EXPECT_EQ(recording_text(after), recording_text(before));
+}
+
+TEST(Recording, ABlockMaskIsKeptByItsSpellingAndDrawnAnew) {
+  Recording recording = sample();
+  RecordingRow& row = recording.rows[0];
+  row.tiling = Tiling{64, 64};
+  row.problem.block_mask =
+      make_block_mask(parse_block_pattern("random:0.5,3").value(), 1024, 1027, *row.tiling).value();
+  const std::string text = recording_text(recording);
+  const auto read = parse_recording(text, "a.json");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const RecordingRow& again = read.value().rows[0];
+  EXPECT_TRUE(same_run(row, again));
+  EXPECT_FALSE(same_run(recording.rows[0], sample().rows[0]));
+  EXPECT_EQ(recording_text(read.value()), text);
+  RecordingRow other = again;
+  other.problem.block_mask =
+      make_block_mask(parse_block_pattern("random:0.5,4").value(), 1024, 1027, *row.tiling).value();
+  EXPECT_FALSE(same_run(row, other));
+
+  json document = json::parse(text);
+  document["rows"][0]["block_mask"] = "butterflies";
+  const auto refused = parse_recording(document.dump(), "a.json");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("rows[0].block_mask"));
 }
 
 TEST(Recording, RowsUseTheKeysOfTheContract) {

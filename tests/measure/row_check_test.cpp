@@ -7,6 +7,7 @@
 
 #include "reference/naive_attention.h"
 #include "reference/unfused_attention.h"
+#include "tests/support/listed_block_mask.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -70,6 +71,28 @@ TEST(CheckRows, BlocksOfRowsEqualTheSameRowsOfTheWholeProblem) {
       EXPECT_GT(accuracy.value().unfused_max_abs_error.value(), 1e-4);
       EXPECT_TRUE(accuracy.value().within_tolerance);
     }
+  }
+}
+
+TEST(CheckRows, KnowsTheRowsOfABlockMask) {
+  for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left)}) {
+    AttentionProblem problem = problem_of(44, 41, mask);
+    problem.block_mask = test::listed_block_mask({12, 16}, 3, {{0, 1}, {}, {2}, {0, 2}});
+    Memory memory{make_inputs(problem, {}), {}};
+    memory.output = naive_forward(problem, memory.inputs);
+    const auto accuracy = check_rows(problem, choose_rows(problem, 160), memory.fetch());
+    ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
+    EXPECT_EQ(accuracy.value().rows_checked, 160);
+    EXPECT_LE(accuracy.value().max_abs_error, 1e-13) << to_string(mask);
+    EXPECT_LE(accuracy.value().lse_max_abs_error, 1e-13);
+    EXPECT_TRUE(accuracy.value().within_tolerance);
+
+    // The dense result is wrong under this mask
+    AttentionProblem dense = problem;
+    dense.block_mask = nullptr;
+    memory.output = naive_forward(dense, memory.inputs);
+    const auto wrong = check_rows(problem, choose_rows(problem, 160), memory.fetch());
+    EXPECT_TRUE(!wrong.ok() || !wrong.value().within_tolerance) << to_string(mask);
   }
 }
 

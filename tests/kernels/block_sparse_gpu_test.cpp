@@ -1,0 +1,168 @@
+/// block_sparse2 under block masks, both passes, in every tiling, against the reference by the
+/// tolerance rule.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+
+#include "reference/block_pattern.h"
+#include "reference/tolerance.h"
+#include "tests/kernels/backward_run.h"
+#include "tests/support/listed_block_mask.h"
+
+namespace attnscope::kernels {
+namespace {
+
+const KernelInfo& kernel() {
+  return *find_kernel("block_sparse2");
+}
+
+void expect_within(std::string_view name, const HeadTensor& x, const HeadTensor& ref,
+                   const Tolerance& tolerance) {
+  const ErrorReport report = compare(x.data, ref.data);
+  EXPECT_TRUE(within(report, tolerance))
+      << name << (report.has_nan ? ": NaN, " : ": ") << "max error " << report.max_abs_error
+      << " at " << report.worst_index << ", relative " << report.rel_fro_error
+      << "; allowed: max error " << tolerance.max_abs;
+}
+
+/// Both passes on the problem's mask; the backward pass where it has the mask's tiling.
+void check(const AttentionProblem& problem, std::uint64_t seed) {
+  const Tiling& tiling = problem.block_mask->tiling();
+  SCOPED_TRACE(describe(problem) + ", " + problem.block_mask->text() + " in tiles of " +
+               std::to_string(tiling.Br) + "x" + std::to_string(tiling.Bc));
+  const AttentionInputs inputs = make_inputs(problem, {.seed = seed});
+  const ForwardResult reference = naive_forward(problem, inputs);
+  const ForwardResult unfused = unfused_forward(problem, inputs);
+  const ForwardRun run = run_forward({.kernel = &kernel()}, problem, inputs);
+  expect_within("O", run.result.O, reference.O,
+                tolerance_from(unfused.O.data, reference.O.data, problem.dtype));
+  expect_within("LSE", run.result.LSE, reference.LSE,
+                tolerance_from(unfused.LSE.data, reference.LSE.data, DType::fp32));
+
+  if (supports_backward(kernel(), problem, std::nullopt)) return;
+  const Gradients right = naive_backward(problem, inputs, reference);
+  const Gradients yardstick = unfused_backward(problem, inputs);
+  const Gradients got = run_backward({.kernel = &kernel()}, problem, inputs, reference).gradients;
+  for (const auto& [name, tensor] :
+       {std::pair{"dQ", &Gradients::dQ}, std::pair{"dK", &Gradients::dK},
+        std::pair{"dV", &Gradients::dV}}) {
+    expect_within(
+        name, got.*tensor, right.*tensor,
+        gradient_tolerance(problem, inputs, (yardstick.*tensor).data, (right.*tensor).data));
+  }
+}
+
+struct Precision {
+  DType dtype;
+  Index d;
+};
+
+class BlockSparseKernels : public ::testing::TestWithParam<Precision> {
+ protected:
+  AttentionProblem problem(Index N, Index N_kv, Mask mask = Mask::none()) const {
+    return {.batch = 2,
+            .heads = 4,
+            .kv_heads = 2,
+            .N = N,
+            .N_kv = N_kv,
+            .d = GetParam().d,
+            .dtype = GetParam().dtype,
+            .mask = mask};
+  }
+};
+
+TEST_P(BlockSparseKernels, AgreeWithTheReferenceUnderEveryPatternAndMask) {
+  ATTNSCOPE_NEEDS_GPU();
+  std::uint64_t seed = 1;
+  for (const Tiling& tiling : kernel_tilings(kernel(), GetParam().dtype, GetParam().d)) {
+    for (const auto& [N, N_kv] : {std::pair<Index, Index>{512, 512}, {203, 611}, {799, 130}}) {
+      for (const Mask& mask :
+           {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left)}) {
+        for (const char* text : {"butterfly", "local-global:1,1", "random:0.4,7", "uniform:0.3"}) {
+          AttentionProblem sparse = problem(N, N_kv, mask);
+          sparse.block_mask =
+              make_block_mask(parse_block_pattern(text).value(), N, N_kv, tiling).value();
+          check(sparse, seed++);
+        }
+      }
+    }
+  }
+}
+
+/// Row tile 1 sees nothing, column tile 1 is seen by nobody.
+AttentionProblem with_empty_tiles(AttentionProblem problem, const Tiling& tiling) {
+  problem.N = 3 * tiling.Br - 5;
+  problem.N_kv = 3 * tiling.Bc - 3;
+  problem.block_mask = test::listed_block_mask(tiling, 3, {{0, 2}, {}, {2}});
+  return problem;
+}
+
+TEST_P(BlockSparseKernels, GiveZeroWhereTheBlockMaskLeavesNothing) {
+  ATTNSCOPE_NEEDS_GPU();
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  for (const Tiling& tiling : kernel_tilings(kernel(), GetParam().dtype, GetParam().d)) {
+    const AttentionProblem sparse = with_empty_tiles(problem(1, 1), tiling);
+    const AttentionInputs inputs = make_inputs(sparse, {.seed = 500});
+    const ForwardResult forward = run_forward({.kernel = &kernel()}, sparse, inputs).result;
+    for (Index row = tiling.Br; row < 2 * tiling.Br; ++row) {
+      ASSERT_EQ(forward.O.at(1, 3, row, 0), 0.0) << row;
+      ASSERT_EQ(forward.O.at(1, 3, row, sparse.d - 1), 0.0) << row;
+      ASSERT_EQ(forward.LSE.at(1, 3, row, 0), kNone) << row;
+    }
+    check(sparse, 501);
+    if (supports_backward(kernel(), sparse, std::nullopt)) continue;
+    const Gradients gradients =
+        run_backward({.kernel = &kernel()}, sparse, inputs, naive_forward(sparse, inputs))
+            .gradients;
+    for (const Index col : {Index{0}, sparse.d - 1}) {
+      for (Index row = tiling.Br; row < 2 * tiling.Br; ++row) {
+        ASSERT_EQ(gradients.dQ.at(1, 3, row, col), 0.0) << row;
+      }
+      for (Index key = tiling.Bc; key < 2 * tiling.Bc; ++key) {
+        ASSERT_EQ(gradients.dK.at(1, 1, key, col), 0.0) << key;
+        ASSERT_EQ(gradients.dV.at(1, 1, key, col), 0.0) << key;
+      }
+    }
+  }
+}
+
+TEST_P(BlockSparseKernels, GiveTheSameBitsOnEveryRunButForQueryGradients) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const Tiling& tiling : backward_tilings(kernel(), GetParam().dtype, GetParam().d)) {
+    AttentionProblem sparse = problem(512, 777, Mask::causal());
+    sparse.block_mask =
+        make_block_mask(parse_block_pattern("random:0.5,3").value(), 512, 777, tiling).value();
+    const AttentionInputs inputs = make_inputs(sparse, {.seed = 700});
+    const ForwardRun forward = run_forward({.kernel = &kernel()}, sparse, inputs);
+    const BackwardRun backward =
+        run_backward({.kernel = &kernel()}, sparse, inputs, forward.result);
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      const ForwardRun again = run_forward({.kernel = &kernel()}, sparse, inputs);
+      ASSERT_EQ(forward.O_bytes, again.O_bytes);
+      ASSERT_EQ(forward.result.LSE.data, again.result.LSE.data);
+      const BackwardRun gradients =
+          run_backward({.kernel = &kernel()}, sparse, inputs, forward.result);
+      ASSERT_EQ(backward.dK_bytes, gradients.dK_bytes);
+      ASSERT_EQ(backward.dV_bytes, gradients.dV_bytes);
+    }
+  }
+}
+
+std::vector<Precision> precisions() {
+  std::vector<Precision> all;
+  for (DType dtype : {DType::fp16, DType::bf16}) {
+    for (Index d : {16, 32, 64, 128}) all.push_back({dtype, d});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(SixteenBits, BlockSparseKernels, ::testing::ValuesIn(precisions()),
+                         [](const auto& test) {
+                           return std::string(to_string(test.param.dtype)) + "_d" +
+                                  std::to_string(test.param.d);
+                         });
+
+}  // namespace
+}  // namespace attnscope::kernels

@@ -1,0 +1,81 @@
+/// The lists that block_sparse2's kernels walk are the tiles that its schedule visits.
+#include "kernels/block_sparse/tile_lists.h"
+
+#include <gtest/gtest.h>
+
+#include "reference/block_pattern.h"
+#include "sim/ops/tile_grid.h"
+#include "tests/support/listed_block_mask.h"
+
+namespace attnscope::kernels {
+namespace {
+
+constexpr Tiling kTiling{32, 16};
+
+/// Tile t's list, read as a kernel reads it.
+std::vector<int> list_of(const TileLists& lists, Index t) {
+  std::vector<int> tiles;
+  for (auto n = static_cast<std::size_t>(lists[static_cast<std::size_t>(t)]); lists[n] >= 0; ++n) {
+    tiles.push_back(lists[n]);
+  }
+  return tiles;
+}
+
+std::vector<int> tiles_of(const TileRange& range) {
+  std::vector<int> tiles;
+  for (const std::int32_t tile : range) tiles.push_back(tile);
+  return tiles;
+}
+
+void expect_the_schedules_tiles(const AttentionProblem& problem) {
+  const TileGrid grid(problem, kTiling, {});
+  const TileLists columns = column_tile_lists(problem, kTiling);
+  const TileLists rows = row_tile_lists(problem, kTiling);
+  for (std::int32_t i = 0; i < grid.Tr(); ++i) {
+    EXPECT_EQ(list_of(columns, i), tiles_of(grid.column_tiles_for(i))) << "row tile " << i;
+  }
+  for (std::int32_t j = 0; j < grid.Tc(); ++j) {
+    EXPECT_EQ(list_of(rows, j), tiles_of(grid.row_tiles_for(j))) << "column tile " << j;
+  }
+  if (problem.block_mask == nullptr) return;
+  const Index most = most_list_numbers(*find_kernel("block_sparse2"), problem);
+  EXPECT_LE(static_cast<Index>(columns.size()), most);
+  EXPECT_LE(static_cast<Index>(rows.size()), most);
+}
+
+TEST(TileLists, AreTheTilesThatTheScheduleVisits) {
+  for (const auto& [N, N_kv] : {std::pair<Index, Index>{100, 100}, {257, 96}, {33, 500}, {1, 1}}) {
+    for (const Mask& mask :
+         {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left)}) {
+      AttentionProblem problem{.N = N, .N_kv = N_kv, .d = 64, .mask = mask};
+      expect_the_schedules_tiles(problem);
+      for (const char* text : {"butterfly", "local-global:1,1", "random:0.3,5", "uniform:0.2"}) {
+        SCOPED_TRACE(std::to_string(N) + " x " + std::to_string(N_kv) + ", " + to_string(mask) +
+                     ", " + text);
+        problem.block_mask =
+            make_block_mask(parse_block_pattern(text).value(), N, N_kv, kTiling).value();
+        expect_the_schedules_tiles(problem);
+      }
+    }
+  }
+}
+
+TEST(TileLists, OfEmptyTilesHoldTheEndAlone) {
+  AttentionProblem problem{.N = 96, .N_kv = 48, .d = 64, .mask = {}};
+  problem.block_mask = test::listed_block_mask(kTiling, 3, {{0, 2}, {}, {2}});
+  EXPECT_EQ(column_tile_lists(problem, kTiling), (TileLists{3, 6, 7, 0, 2, -1, -1, 2, -1}));
+  EXPECT_EQ(row_tile_lists(problem, kTiling), (TileLists{3, 5, 6, 0, -1, -1, 0, 2, -1}));
+}
+
+TEST(TileLists, WithoutABlockMaskHaveRoomForTheSmallestTiles) {
+  const AttentionProblem problem{.N = 320, .N_kv = 640, .d = 64, .mask = {}};
+  const KernelInfo& kernel = *find_kernel("block_sparse2");
+  const Index most = most_list_numbers(kernel, problem);
+  for (const Tiling& tiling : kernel_tilings(kernel, problem.dtype, problem.d)) {
+    EXPECT_LE(static_cast<Index>(column_tile_lists(problem, tiling).size()), most);
+    EXPECT_LE(static_cast<Index>(row_tile_lists(problem, tiling).size()), most);
+  }
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
