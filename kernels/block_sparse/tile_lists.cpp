@@ -51,7 +51,7 @@ TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling) 
   const BlockMask* M = problem.block_mask.get();
   const auto first = [&](Index j) {
     const Index row = std::max<Index>(0, j * tiling.Bc - diagonal_offset);
-    return std::min(row / tiling.Br, Tr);
+    return row < problem.N ? row / tiling.Br : Tr;
   };
   const auto past_last = [&](Index) { return Tr; };
   const auto kept = [&](Index j) { return M->rows_of(j); };

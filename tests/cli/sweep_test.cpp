@@ -111,7 +111,8 @@ TEST(Sweep, MeasuringWithoutAGpuSaysWhyInEveryRow) {
 }
 
 TEST(SweepAxes, PointsCountIsTheProductOfTheLists) {
-  const std::vector<cli::SweepAxis> axes = {{"a", {"1", "2"}}, {"b", {"x", "y", "z"}}};
+  const std::vector<cli::SweepAxis> axes = {{{"a"}, {{"1"}, {"2"}}},
+                                            {{"b"}, {{"x"}, {"y"}, {"z"}}}};
   const auto points = cli::all_points(axes);
   ASSERT_TRUE(points.ok());
   ASSERT_EQ(points.value().size(), 6u);

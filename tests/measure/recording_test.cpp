@@ -120,11 +120,11 @@ TEST(Recording, ABlockMaskIsKeptByItsSpellingAndDrawnAnew) {
       make_block_mask(parse_block_pattern("random:0.5,4").value(), 1024, 1027, *row.tiling).value();
   EXPECT_FALSE(same_run(row, other));
 
-  json document = json::parse(text);
+  nlohmann::json document = nlohmann::json::parse(text);
   document["rows"][0]["block_mask"] = "butterflies";
   const auto refused = parse_recording(document.dump(), "a.json");
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message, HasSubstr("rows[0].block_mask"));
+  EXPECT_THAT(refused.error().message, HasSubstr("rows[0]: block_mask: 'butterflies'"));
 }
 
 TEST(Recording, RowsUseTheKeysOfTheContract) {
