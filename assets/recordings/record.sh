@@ -32,7 +32,6 @@ tokens=batch+seq-len=32+512,16+1024,8+2048,4+4096,2+8192,1+16384
 for shape in "64 32" "128 16"; do
   read -r d heads <<<"$shape"
   sweep $passes $tokens $all $masks -- --dtype bf16 --heads "$heads" --head-dim "$d"
-  sweep $all $masks -- --dtype bf16 --batch 64 --heads "$heads" --seq-len 256 --head-dim "$d"
 done
 
 # One head a multiprocessor, so that flash1, with a thread block a head, has the whole GPU
@@ -62,18 +61,17 @@ sweep algorithm=block_sparse2 -- --dtype fp16 --seq-len 128 --head-dim 16 $tiles
 out=$sweeps
 protocol="--warm-ups 1 --repeats 5 --time-budget 1 --checked-rows 16"
 
-# Longer sequences, 512 (d 64) and 512 (d 128) wide; flash1, one thread block a head, takes seconds
-for shape in "64 8" "128 4"; do
-  read -r d heads <<<"$shape"
-  sweep $passes seq-len=32768,65536 algorithm=flash2,standard $masks -- --dtype bf16 \
-    --heads "$heads" --head-dim "$d"
-  sweep $passes -- --algorithm flash1 --seq-len 32768 --dtype bf16 --heads "$heads" --head-dim "$d"
-done
+# Longer sequences, hidden size 512; flash1, one thread block a head, takes seconds
+shapes=heads+head-dim=8+64,4+128
+sweep $passes $shapes seq-len=32768,65536 $masks -- --algorithm flash2 --dtype bf16
+sweep $passes $shapes seq-len=32768,65536 -- --algorithm standard --dtype bf16
+sweep $shapes -- --algorithm flash1 --seq-len 32768 --dtype bf16
+sweep pass=backward -- --algorithm flash1 --seq-len 32768 --dtype bf16 --heads 8 --head-dim 64
 
 # Head dimension, number of heads and sequence length, each alone: embedding size is heads x d
 sweep head-dim=16,32,64,128 $passes $all -- --dtype bf16 --batch 4 --heads 16 --seq-len 4096
-sweep heads=1,2,4,8,16,32,64,128 $passes $all -- --dtype bf16 --seq-len 4096 --head-dim 64
-sweep seq-len=512,1024,2048,4096,8192,16384 $passes $all -- --dtype bf16 --heads 16 --head-dim 64
+sweep heads=1,4,16,64 $passes $all -- --dtype bf16 --seq-len 4096 --head-dim 64
+sweep seq-len=512,1024,4096,16384 $passes $all -- --dtype bf16 --heads 16 --head-dim 64
 
 # Block sizes: Figure 2, middle, of the FlashAttention paper, in its shape
 figure2="--dtype bf16 --batch 64 --heads 16 --seq-len 1024 --head-dim 64"
@@ -84,14 +82,13 @@ sweep block-rows+block-cols=32+32,64+128,128+128 -- --algorithm flash2 --pass ba
 
 # Block density: Figure 2, right; every row tile has as many column tiles
 densities=uniform:1,uniform:0.5,uniform:0.25,uniform:0.2,uniform:0.1,uniform:0.05
-sweep $passes batch+heads+seq-len=4+16+4096,1+16+16384,1+8+32768,1+8+65536 \
-  block-mask=$densities -- --algorithm block_sparse2 --dtype bf16 --head-dim 64
-sweep $passes batch+heads+seq-len=4+16+4096,1+16+16384 -- --algorithm flash2 --dtype bf16 \
-  --head-dim 64
-sweep seq-len=16384,65536 block-mask=$densities -- --algorithm block_sparse2 --dtype bf16 \
-  --heads 8 --head-dim 128
-sweep seq-len=16384,65536 block-mask=$densities -- --algorithm block_sparse2 --pass backward \
-  --dtype bf16 --heads 8 --head-dim 128
-sweep $passes seq-len=16384,65536 -- --algorithm flash2 --dtype bf16 --heads 8 --head-dim 128
+shapes=batch+heads+seq-len+head-dim=4+16+4096+64,1+16+16384+64,1+8+65536+64
+sweep $passes $shapes block-mask=$densities -- --algorithm block_sparse2 --dtype bf16
+sweep $passes $shapes -- --algorithm flash2 --dtype bf16
+shapes=heads+seq-len=16+16384,4+65536
+sweep $shapes block-mask=$densities -- --algorithm block_sparse2 --dtype bf16 --head-dim 128
+sweep block-mask=$densities -- --algorithm block_sparse2 --pass backward --dtype bf16 \
+  --heads 4 --seq-len 65536 --head-dim 128
+sweep $passes $shapes -- --algorithm flash2 --dtype bf16 --head-dim 128
 
 test -f "$main" && test -f "$sweeps"
