@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/measured_trace.h"
 #include "app/cli/outputs.h"
 #include "app/cli/problem_options.h"
 #include "app/cli/simulate_command.h"
@@ -46,6 +47,8 @@ std::optional<Error> run_trace(const GivenOptions& given) {
   if (*path != "-") {
     if (auto error = check_writable("out", *path)) return error;
   }
+  if (auto error = check_measured_options(given)) return error;
+  if (asks_for_measured(given)) return run_measured_trace(given, *path);
   const auto order = parse_block_order(given);
   if (!order) return order.error();
   const auto request = modelled_request(given);
@@ -76,14 +79,16 @@ std::optional<Error> run_trace(const GivenOptions& given) {
 }  // namespace
 
 CommandSpec trace_command() {
-  return {.name = "trace",
-          .summary = "Writes the modelled run as a Chrome trace (opens in Perfetto).",
-          .operand = "",
-          .options =
-              joined({{{"out", "FILE", "required; the trace's file, - is standard output"},
-                       {"block-order", "ORDER", "ascending, descending or shuffled [ascending]"}},
-                      modelled_options()}),
-          .run = run_trace};
+  return {
+      .name = "trace",
+      .summary = "Writes the modelled run, or a real one, as a Chrome trace (opens in Perfetto).",
+      .operand = "",
+      .options =
+          joined({{{"out", "FILE", "required; the trace's file, - is standard output"},
+                   {"block-order", "ORDER", "ascending, descending or shuffled [ascending]"}},
+                  measured_trace_options(),
+                  modelled_options()}),
+      .run = run_trace};
 }
 
 }  // namespace attnscope::cli

@@ -7,6 +7,7 @@
 #include "app/draw/format.h"
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
+#include "app/panels/panel_tabs.h"
 #include "app/panels/snapshot_view.h"
 #include "sim/snapshot/describe_op.h"
 
@@ -37,13 +38,15 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& /*view*/,
                          const PanelContext& context) {
   if (!has_run(snapshot, context, "TIMELINE")) return;
   const RunInfo& run = *snapshot.run;
-  const Rect rest = draw_panel_header(
-      context, "TIMELINE",
+  const bool one_block =
       run.pass.launches[static_cast<std::size_t>(snapshot.launch)].blocks_per_head(
-          run.grids[static_cast<std::size_t>(snapshot.launch)]) == 1
-          ? "one thread block, its outer loop"
-          : "thread blocks side by side",
-      "modelled order of operations, not time");
+          run.grids[static_cast<std::size_t>(snapshot.launch)]) == 1;
+  const std::string_view order =
+      one_block ? "modelled order, one block's outer loop" : "modelled order of each thread block";
+  const Rect rest =
+      draw_panel_header(context, "TIMELINE", by_sm_ ? "SMs in time, a model and a GPU" : order, {});
+  by_sm_ = draw_header_tabs(context, "timeline", {"operations", "SMs"}, by_sm_ ? 1 : 0) == 1;
+  if (by_sm_) return sm_timeline_.draw(snapshot, context, rest);
   const Fonts& fonts = context.fonts;
   const draw::Canvas canvas = canvas_of(context);
 

@@ -1,8 +1,10 @@
-/// What each thread block of the shown head does, operation by operation: an order, not time.
+/// What each thread block of the shown head does, operation by operation: an order, not time. Or
+/// which block ran on which SM when, modelled above recorded.
 #pragma once
 
 #include "app/draw/canvas.h"
 #include "app/panel.h"
+#include "app/panels/sm_timeline.h"
 #include "app/panels/timeline_lanes.h"
 
 namespace attnscope::app {
@@ -12,6 +14,7 @@ class TimelinePanel final : public Panel {
   std::string_view name() const override { return "timeline"; }
   Slot slot() const override { return Slot::timeline; }
   void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+  bool busy() const override { return sm_timeline_.busy(); }
 
  private:
   struct Window;
@@ -23,6 +26,8 @@ class TimelinePanel final : public Panel {
                 const Rect& bar, const Window& window) const;
 
   TimelineLanes lanes_;
+  SmTimeline sm_timeline_;
+  bool by_sm_ = false;
 };
 
 }  // namespace attnscope::app

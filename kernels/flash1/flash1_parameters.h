@@ -24,9 +24,10 @@ bool start_flash1_bf16(const Flash1Parameters& parameters, bool carries_fp32, In
 bool start_flash1_fp32(const Flash1Parameters& parameters, Index batch, Index d,
                        const Tiling& tiling, void* stream);
 
-/// Starts its instrumented build (bf16, O carried in bf16); false when there is none.
-bool start_flash1_traced(const Flash1Parameters& parameters, const TraceBuffer& trace, Index batch,
-                         Index d, const Tiling& tiling, void* stream);
+/// Starts its instrumented build (bf16 and, at d = 16, fp16; O carried in the same); false when
+/// there is none.
+bool start_flash1_traced(const Flash1Parameters& parameters, const TraceBuffer& trace, DType dtype,
+                         Index batch, Index d, const Tiling& tiling, void* stream);
 
 /// Algorithm 1, line 2: O = 0 (elements of type `carried`), l = 0, m = -inf. O is [B, H, N, d].
 void start_flash1_initialise(const Flash1Parameters& parameters, DType carried, Index batch,

@@ -20,8 +20,8 @@ bool start_forward(const Flash1Parameters& parameters, const ForwardArguments& a
   const AttentionProblem& problem = arguments.problem;
   const Index batch = problem.batch;
   if (arguments.trace != nullptr) {
-    return start_flash1_traced(parameters, *arguments.trace, batch, problem.d, tiling,
-                               arguments.stream);
+    return start_flash1_traced(parameters, *arguments.trace, problem.dtype, batch, problem.d,
+                               tiling, arguments.stream);
   }
   if (problem.dtype == DType::fp32) {
     return start_flash1_fp32(parameters, batch, problem.d, tiling, arguments.stream);

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
+#include "kernels/device/trace.cuh"
 #include "kernels/device/visited_tiles.cuh"
 
 namespace attnscope::kernels {
@@ -91,9 +92,9 @@ __device__ inline void add_query_gradient(const BackwardParameters& parameters, 
 }
 
 template <typename T, int d, int Br, int Bc, int kWarps,
-          device::Visits kVisits = device::Visits::all>
+          device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(kWarps * 32, 1)
-    flash2_backward(const BackwardParameters parameters) {
+    flash2_backward(const typename Trace::template Parameters<BackwardParameters> parameters) {
   using namespace device;
   using Shared = Flash2BackwardShared<Br, Bc, d>;
   using Scores = WarpParts<Bc, Br, kWarps>;
@@ -123,18 +124,22 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   const T* Qi_source = Q.row(first_query);
   const T* dOi_source = dO.row(first_query);
   float statistic = 0.0f;  // of the row tile on its way
+  Trace trace(parameters, j);
   const auto load_row_tile = [&](int n) {
     const int i = row_tiles[n];
     const int rows = min(Br, shape.N - i * Br);
     const std::uint32_t stage = base + n % 2 * Shared::kRowTileBytes;
     load_tile_async<kThreads>(TileQ{stage + Shared::Q}, Qi_source, Q.stride_row, rows,
                               thread_index());
+    trace.did(TraceStep::load_Qi, i, 0);
     load_tile_async<kThreads>(TileQ{stage + Shared::dO}, dOi_source, dO.stride_row, rows,
                               thread_index());
     commit_copies();
+    trace.did(TraceStep::load_dOi, i, 0);
     Qi_source += row_tiles.step(n) * Br * Q.stride_row;
     dOi_source += row_tiles.step(n) * Br * dO.stride_row;
     statistic = load_row_statistic<Br>(parameters, Index{head_index} * shape.N, i, thread_index());
+    trace.did(TraceStep::load_statistics, i, 0);
   };
 
   // load Kj, Vj; dKj = 0; dVj = 0
@@ -142,9 +147,11 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
   load_tile_async<kThreads>(TileKV{base + Shared::K}, K.row(Index{j} * Bc), K.stride_row, keys,
                             thread);
+  trace.did(TraceStep::load_Kj, 0, j);
   load_tile_async<kThreads>(TileKV{base + Shared::V}, V.row(Index{j} * Bc), V.stride_row, keys,
                             thread);
   commit_copies();
+  trace.did(TraceStep::load_Vj, 0, j);
   if (row_tiles.has(row_tiles.first)) load_row_tile(row_tiles.first);
   typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
   const TileKV Kj{base + Shared::K}, Vj{base + Shared::V};
@@ -157,6 +164,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     float* const LSE_log2 = statistics + n % 2 * 2 * Br;
     store_row_statistic<Br>(LSE_log2, statistic, thread_index());
     __syncthreads();
+    trace.did(TraceStep::wait, row_tiles[n], j);
     if (row_tiles.has(n + 1)) load_row_tile(n + 1);
 
     // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
@@ -171,40 +179,53 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
         P, Kj.piece(Kj.lane_address_rows(lane), part_key / 16, 0),
         Qi.piece(Qi.lane_address_columns(lane), part_query / 16, 0));
+    trace.did(TraceStep::scores, i, j);
     if (shape.keys_end(i * Br) < (j + 1) * Bc) {
       const int key = j * Bc + part_key;
       mask_scores_transposed<Scores::kRowPieces, Scores::kPartColumns>(
           P, key - shape.diagonal_offset - i * Br - part_query, shape.N_kv - key, lane);
+      trace.did(TraceStep::mask, i, j);
     }
 
     // dP = dOi Vj^T; P = exp(S - LSEi); dS = P * (dP - Di)
     multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
         dS, Vj.piece(Vj.lane_address_rows(lane), part_key / 16, 0),
         dOi.piece(dOi.lane_address_columns(lane), part_query / 16, 0));
+    trace.did(TraceStep::product_dP, i, j);
     exponentiate_transposed<Scores::kRowPieces, Scores::kPartColumns>(
         P, LSE_log2 + part_query, shape.softmax_scale_log2, lane);
     write_part<T, Scores::kRowPieces, Scores::kPartColumns>(P_tile, part_key, part_query, P, lane);
+    trace.did(TraceStep::exponentiate, i, j);
     softmax_gradient_transposed<Scores::kRowPieces, Scores::kPartColumns>(
         dS, P, LSE_log2 + Br + part_query, lane);
     write_part<T, Scores::kRowPieces, Scores::kPartColumns>(dS_tile, part_key, part_query, dS,
                                                             lane);
+    trace.did(TraceStep::softmax_gradient, i, j);
     __syncthreads();  // Barrier B: P and dS of every warp are in shared memory.
+    trace.did(TraceStep::wait, i, j);
 
     // dVj = dVj + P^T dOi; dKj = dKj + dS^T Qi, without the scale; dQi = dQi + dS Kj, atomically
     accumulate_key_gradient<T, kWarps, Br, Bc, d>(dV, P_tile, dOi);
+    trace.did(TraceStep::accumulate_dV, i, j);
     accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);
+    trace.did(TraceStep::accumulate_dK, i, j);
     add_query_gradient<T, kWarps, Br, Bc, d>(parameters, Index{head_index} * shape.N, i, dS_tile,
                                              Kj);
+    trace.did(TraceStep::add_dQi, i, j);
   }
 
   // store dKj, dVj
   wait_copies<0>();
   __syncthreads();  // Barrier C: no warp reads Kj or Vj any more; their slots pass dKj and dVj on.
+  trace.did(TraceStep::wait, 0, j);
   scale_all(dK, shape.softmax_scale);
   store_key_gradient<T, kWarps, Bc, d>(parameters.dK_heads, Kj, dK,
                                        column_tile_of_block<Bc>(shape));
+  trace.did(TraceStep::store_dKj, 0, j);
   store_key_gradient<T, kWarps, Bc, d>(parameters.dV_heads, Vj, dV,
                                        column_tile_of_block<Bc>(shape));
+  trace.did(TraceStep::store_dVj, 0, j);
+  trace.end();
 }
 
 }  // namespace attnscope::kernels

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/backward_parameters.h"
+#include "kernels/trace/trace_buffer.h"
 
 namespace attnscope::kernels {
 
@@ -24,6 +25,11 @@ bool start_flash2_backward_fp16(const BackwardParameters& parameters, Index batc
                                 const Tiling& tiling, void* stream);
 bool start_flash2_backward_bf16(const BackwardParameters& parameters, Index batch, Index d,
                                 const Tiling& tiling, void* stream);
+
+/// The same for the instrumented build (bf16, and fp16 at d = 16).
+bool start_flash2_backward_traced(const BackwardParameters& parameters, const TraceBuffer& trace,
+                                  DType dtype, Index batch, Index d, const Tiling& tiling,
+                                  void* stream);
 
 /// "convert": dQ = softmax_scale dQ_accum, rounded.
 void start_flash2_convert_dq(const BackwardParameters& parameters, const AttentionProblem& problem,

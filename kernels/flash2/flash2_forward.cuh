@@ -18,6 +18,7 @@
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/place.cuh"
+#include "kernels/device/trace.cuh"
 #include "kernels/device/visited_tiles.cuh"
 #include "kernels/forward_parameters.h"
 
@@ -47,12 +48,12 @@ __device__ inline RowTile row_tile_of_block(const ForwardShape& shape) {
 /// The end of a row tile's program: O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi.
 /// `Qi_address` is the slot of Qi, which the warps no longer need: O passes through it, so that HBM
 /// sees stores of 16 bytes. `l` holds each thread's part of the row sums.
-template <typename T, int d, int Br, int kRowPieces>
+template <typename T, int d, int Br, int kRowPieces, typename Trace>
 __device__ inline void finish_row_tile(const ForwardParameters& parameters,
                                        std::uint32_t Qi_address,
                                        device::Accumulator<kRowPieces, d>& O,
                                        const device::RowStatistic<kRowPieces>& m,
-                                       device::RowStatistic<kRowPieces>& l) {
+                                       device::RowStatistic<kRowPieces>& l, Trace& trace) {
   using namespace device;
   constexpr int kWarpRows = 16 * kRowPieces;
   const ForwardShape& shape = parameters.shape;
@@ -71,7 +72,9 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters,
       __stcg(parameters.LSE + LSE_row, log_sum_exp(m[row], l[row], shape.softmax_scale));
     }
   }
+  trace.did(TraceStep::store_LSEi, i, 0);
   rescale<kRowPieces, d>(O, inverse_l);
+  trace.did(TraceStep::normalize, i, 0);
 
   // Each warp writes the rows of the slot that only it has read
   const SharedTile<kWarpRows, d> Oi{Qi_address + warp_row * SharedTile<Br, d>::kRowBytes};
@@ -81,12 +84,13 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters,
   const auto O_rows = rows_of_head<T>(parameters.O, batch, head);
   store_tile<32>(O_rows.row(Index{i} * Br + warp_row), O_rows.stride_row, Oi, rows - warp_row,
                  lane);
+  trace.did(TraceStep::store_Oi, i, 0);
 }
 
 template <typename T, int d, int Br, int Bc, int kWarps, int kBlocksPerSm,
-          device::Visits kVisits = device::Visits::all>
+          device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
-    flash2_forward(const ForwardParameters parameters) {
+    flash2_forward(const typename Trace::template Parameters<ForwardParameters> parameters) {
   using namespace device;
   constexpr int kThreads = kWarps * 32;
   constexpr int kWarpRows = Br / kWarps;
@@ -114,14 +118,17 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   const Index first_key = Index{column_tiles.first_tile()} * Bc;
   const T* Kj_source = K.row(first_key);  // of the next tile to load
   const T* Vj_source = V.row(first_key);
+  Trace trace(parameters, i);
   const auto load_column_tile = [&](int n) {
     const int keys = min(Bc, shape.N_kv - column_tiles[n] * Bc);
     const std::uint32_t stage = n % 2 * TileKV::kBytes;
     load_tile_async<kThreads>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
                               thread_index());
+    trace.did(TraceStep::load_Kj, 0, column_tiles[n]);
     load_tile_async<kThreads>(TileKV{Vj_address + stage}, Vj_source, V.stride_row, keys,
                               thread_index());
     commit_copies();
+    trace.did(TraceStep::load_Vj, 0, column_tiles[n]);
     Kj_source += column_tiles.step(n) * Bc * K.stride_row;
     Vj_source += column_tiles.step(n) * Bc * V.stride_row;
   };
@@ -129,6 +136,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   // load Qi; load the first Kj, Vj
   load_tile_async<kThreads>(TileQ{Qi_address}, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
   commit_copies();
+  trace.did(TraceStep::load_Qi, i, 0);
   if (column_tiles.has(column_tiles.first)) load_column_tile(column_tiles.first);
 
   // O = 0, m = -inf, l = 0 (l is this thread's part of the row sums until the end)
@@ -151,6 +159,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     // done with the tile before it before the copies of the tile after it overwrite that.
     wait_copies<0>();
     __syncthreads();
+    trace.did(TraceStep::wait, i, column_tiles[n]);
     if (column_tiles.has(n + 1)) load_column_tile(n + 1);
 
     // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
@@ -158,20 +167,27 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     const std::uint32_t stage = n % 2 * TileKV::kBytes;
     multiply_scores<T, kRowPieces, Bc, d>(S, Q_lane, K_lane + stage);
     const int j = column_tiles[n];
+    trace.did(TraceStep::scores, i, j);
     if ((j + 1) * Bc > unmasked_columns) {
       const int first_row_end = i * Br + warp_row + shape.diagonal_offset + 1 - j * Bc;
       mask_scores<kRowPieces, Bc>(S, first_row_end, shape.N_kv - j * Bc, lane);
+      trace.did(TraceStep::mask, i, j);
     }
 
     // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
     const bool moved = update_max<kRowPieces, Bc>(m, alpha, S, shape.softmax_scale_log2);
+    trace.did(TraceStep::update_max, i, j);
     if (moved) {  // else alpha = 1: in a long sequence, most tiles leave all maxima where they are
 #pragma unroll
       for (int row = 0; row < 2 * kRowPieces; ++row) l[row] *= alpha[row];
       rescale<kRowPieces, d>(O, alpha);
     }
+    trace.did(TraceStep::rescale, i, j, moved);
     exponentiate<kRowPieces, Bc>(S, l, m, shape.softmax_scale_log2);
+    trace.did(TraceStep::exponentiate, i, j);
+    trace.rows(i * Br + warp_row, j, m, alpha, [&l](int row) { return quad_sum(l[row]); });
     accumulate_output<T, kRowPieces, Bc, d>(O, S, V_lane + stage);
+    trace.did(TraceStep::accumulate, i, j);
   }
 
   // O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi
@@ -179,7 +195,8 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     wait_copies<0>();
     __syncthreads();  // Barrier D: the copies into Qi are over, though no tile wanted them.
   }
-  finish_row_tile<T, d, Br, kRowPieces>(parameters, Qi_address, O, m, l);
+  finish_row_tile<T, d, Br, kRowPieces>(parameters, Qi_address, O, m, l, trace);
+  trace.end();
 }
 
 }  // namespace attnscope::kernels

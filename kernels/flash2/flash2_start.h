@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/forward_parameters.h"
+#include "kernels/trace/trace_buffer.h"
 
 namespace attnscope::kernels {
 
@@ -12,5 +13,9 @@ bool start_flash2_bf16(const ForwardParameters& parameters, Index batch, Index d
                        const Tiling& tiling, void* stream);
 bool start_flash2_fp32(const ForwardParameters& parameters, Index batch, Index d,
                        const Tiling& tiling, void* stream);
+
+/// The same for the instrumented build (bf16, and fp16 at d = 16).
+bool start_flash2_traced(const ForwardParameters& parameters, const TraceBuffer& trace, DType dtype,
+                         Index batch, Index d, const Tiling& tiling, void* stream);
 
 }  // namespace attnscope::kernels

@@ -10,6 +10,12 @@ void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
       forward_shape(problem), arguments.Q, arguments.K, arguments.V, arguments.O,
       arguments.LSE_dev};
   named_launch(arguments, "forward", [&] {
+    if (arguments.trace != nullptr) {
+      const bool traced = start_flash2_traced(parameters, *arguments.trace, problem.dtype,
+                                              problem.batch, problem.d, tiling, arguments.stream);
+      ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
+      return;
+    }
     const auto start = problem.dtype == DType::fp32   ? start_flash2_fp32
                        : problem.dtype == DType::fp16 ? start_flash2_fp16
                                                       : start_flash2_bf16;

@@ -24,6 +24,12 @@ void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& ti
   named_launch(arguments, "preprocess",
                [&] { start_flash2_preprocess(parameters, problem, tiling.Br, stream); });
   named_launch(arguments, "backward", [&] {
+    if (arguments.trace != nullptr) {
+      const bool traced = start_flash2_backward_traced(parameters, *arguments.trace, problem.dtype,
+                                                       problem.batch, problem.d, tiling, stream);
+      ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
+      return;
+    }
     const bool started = start(parameters, problem.batch, problem.d, tiling, stream);
     ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
   });

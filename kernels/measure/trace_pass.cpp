@@ -12,62 +12,57 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The device memory that a plan asks for.
-class TraceMemory {
- public:
-  explicit TraceMemory(const TracePlan& plan)
-      : plan_(plan),
-        blocks_(static_cast<std::size_t>(plan.blocks) * sizeof(TraceBlock)),
-        events_(static_cast<std::size_t>(plan.blocks * plan.events_per_block) * sizeof(TraceEvent)),
-        rows_(static_cast<std::size_t>(plan.heads * plan.rows_per_head * plan.column_tiles) *
-              sizeof(TraceRow)) {}
+template <typename Value>
+std::vector<Value> values(const DeviceBuffer& from) {
+  std::vector<Value> to(from.bytes() / sizeof(Value));
+  if (!to.empty()) from.copy_to_host(to.data());
+  return to;
+}
 
-  /// Where no block has begun, and rows are NaN.
-  void clear() {
-    blocks_.fill_bytes(0);
-    rows_.fill_bytes(0xff);
+}  // namespace
+
+TraceMemory::TraceMemory(const TracePlan& plan)
+    : plan_(plan),
+      blocks_(static_cast<std::size_t>(plan.blocks) * sizeof(TraceBlock)),
+      events_(static_cast<std::size_t>(plan.blocks * plan.events_per_block) * sizeof(TraceEvent)),
+      rows_(static_cast<std::size_t>(plan.heads * plan.rows_per_head * plan.column_tiles) *
+            sizeof(TraceRow)) {}
+
+void TraceMemory::clear() {
+  blocks_.fill_bytes(0);
+  rows_.fill_bytes(0xff);
+}
+
+TraceBuffer TraceMemory::buffer() const {
+  TraceBuffer buffer;
+  buffer.blocks = static_cast<TraceBlock*>(blocks_.data_dev());
+  buffer.events = static_cast<TraceEvent*>(events_.data_dev());
+  buffer.rows = static_cast<TraceRow*>(rows_.data_dev());
+  buffer.events_per_block = static_cast<std::int32_t>(plan_.events_per_block);
+  buffer.blocks_per_head = static_cast<std::int32_t>(plan_.blocks / plan_.heads);
+  buffer.row_step = static_cast<std::int32_t>(plan_.row_step);
+  buffer.rows_per_head = static_cast<std::int32_t>(plan_.rows_per_head);
+  buffer.column_tiles = static_cast<std::int32_t>(plan_.column_tiles);
+  return buffer;
+}
+
+Result<RawTrace> TraceMemory::fetch() const {
+  RawTrace trace;
+  trace.plan = plan_;
+  trace.blocks = values<TraceBlock>(blocks_);
+  trace.events = values<TraceEvent>(events_);
+  trace.rows = values<TraceRow>(rows_);
+  std::erase_if(trace.blocks, [](const TraceBlock& block) { return block.end_ns == 0; });
+  if (trace.blocks.empty()) return failed("the traced launch recorded no thread block");
+  for (const TraceBlock& block : trace.blocks) {
+    if (block.event_count <= plan_.events_per_block) continue;
+    return failed(fmt::format("a thread block recorded {} steps; there is room for {}",
+                              block.event_count, plan_.events_per_block));
   }
+  return trace;
+}
 
-  TraceBuffer buffer() const {
-    TraceBuffer buffer;
-    buffer.blocks = static_cast<TraceBlock*>(blocks_.data_dev());
-    buffer.events = static_cast<TraceEvent*>(events_.data_dev());
-    buffer.rows = static_cast<TraceRow*>(rows_.data_dev());
-    buffer.events_per_block = static_cast<std::int32_t>(plan_.events_per_block);
-    buffer.blocks_per_head = static_cast<std::int32_t>(plan_.blocks / plan_.heads);
-    buffer.row_step = static_cast<std::int32_t>(plan_.row_step);
-    buffer.rows_per_head = static_cast<std::int32_t>(plan_.rows_per_head);
-    buffer.column_tiles = static_cast<std::int32_t>(plan_.column_tiles);
-    return buffer;
-  }
-
-  Result<RawTrace> fetch() const {
-    RawTrace trace;
-    trace.plan = plan_;
-    trace.blocks = values<TraceBlock>(blocks_);
-    trace.events = values<TraceEvent>(events_);
-    trace.rows = values<TraceRow>(rows_);
-    std::erase_if(trace.blocks, [](const TraceBlock& block) { return block.end_ns == 0; });
-    if (trace.blocks.empty()) return failed("the traced launch recorded no thread block");
-    for (const TraceBlock& block : trace.blocks) {
-      if (block.event_count <= plan_.events_per_block) continue;
-      return failed(fmt::format("a thread block recorded {} steps; there is room for {}",
-                                block.event_count, plan_.events_per_block));
-    }
-    return trace;
-  }
-
- private:
-  template <typename Value>
-  static std::vector<Value> values(const DeviceBuffer& from) {
-    std::vector<Value> to(from.bytes() / sizeof(Value));
-    if (!to.empty()) from.copy_to_host(to.data());
-    return to;
-  }
-
-  TracePlan plan_;
-  DeviceBuffer blocks_, events_, rows_;
-};
+namespace {
 
 /// Times the pass both ways, then records it once more.
 template <typename TracedPass>

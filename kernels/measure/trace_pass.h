@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "kernels/host/device_buffer.h"
 #include "kernels/measure/kernel_request.h"
 #include "kernels/measure/session.h"
 #include "kernels/trace/trace_buffer.h"
@@ -20,6 +21,22 @@ struct RawTrace {
   std::vector<TraceRow> rows;      ///< [B, H, rows_per_head, column_tiles]
   double time_s = 0.0;             ///< the pass with the instrumented launch
   double plain_time_s = 0.0;       ///< the pass without
+};
+
+/// The device memory that a plan asks for.
+class TraceMemory {
+ public:
+  explicit TraceMemory(const TracePlan& plan);
+
+  /// Where no block has begun, and rows are NaN.
+  void clear();
+  TraceBuffer buffer() const;
+  /// What a finished launch wrote, without times. failed when that cannot be.
+  Result<RawTrace> fetch() const;
+
+ private:
+  TracePlan plan_;
+  DeviceBuffer blocks_, events_, rows_;
 };
 
 /// The pass on generated inputs, once to warm up and once recorded. `plan` is of plan_trace().

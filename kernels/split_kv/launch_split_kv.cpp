@@ -35,6 +35,12 @@ void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
       .LSE_split = reinterpret_cast<float*>(workspace + layout.LSE_split_offset)};
 
   named_launch(arguments, "partial", [&] {
+    if (arguments.trace != nullptr) {
+      const bool traced = start_split_kv_traced(parameters, *arguments.trace, problem.dtype,
+                                                problem.batch, problem.d, tiling, arguments.stream);
+      ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
+      return;
+    }
     const auto start =
         problem.dtype == DType::fp16 ? start_split_kv_partial_fp16 : start_split_kv_partial_bf16;
     const bool started = start(parameters, problem.batch, problem.d, tiling, arguments.stream);

@@ -16,6 +16,7 @@
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/place.cuh"
+#include "kernels/device/trace.cuh"
 #include "kernels/split_kv/split_kv_start.h"
 
 namespace attnscope::kernels {
@@ -98,9 +99,9 @@ __device__ inline void store_merged(const SplitKvParameters& parameters, const f
   }
 }
 
-template <typename T, int d, int Bc, int kWarps, int kStages>
+template <typename T, int d, int Bc, int kWarps, int kStages, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(kWarps * 32)
-    split_kv_partial(const SplitKvParameters parameters) {
+    split_kv_partial(const typename Trace::template Parameters<SplitKvParameters> parameters) {
   using namespace device;
   using Shared = SplitKvShared<Bc, d, kWarps, kStages>;
   using TileQ = SharedTile<kSplitRows, d>;
@@ -134,6 +135,7 @@ __global__ void __launch_bounds__(kWarps * 32)
   const int thread = thread_index();
   const int lane = thread % 32;
   const int warp = thread / 32;
+  Trace trace(parameters, i * parameters.splits + split);
   const std::uint32_t Qi_address = shared_address(shared);
   const std::uint32_t stages_address = Qi_address + Shared::kQueryBytes;
   const auto Kj_of = [&](int j) {
@@ -144,7 +146,9 @@ __global__ void __launch_bounds__(kWarps * 32)
     if (j < end) {
       const int keys = min(Bc, shape.N_kv - j * Bc);
       load_tile_async<kThreads>(Kj_of(j), K.row(Index{j} * Bc), K.stride_row, keys, thread);
+      trace.did(TraceStep::load_Kj, 0, j);
       load_tile_async<kThreads>(Vj_of(j), V.row(Index{j} * Bc), V.stride_row, keys, thread);
+      trace.did(TraceStep::load_Vj, 0, j);
     }
     commit_copies();
   };
@@ -158,6 +162,7 @@ __global__ void __launch_bounds__(kWarps * 32)
                     Q.row(Index{i} * kSplitRows + row) + chunk * 8, row < rows);
     }
   }
+  trace.did(TraceStep::load_Qi, i, 0);
 #pragma unroll
   for (int stage = 0; stage < kStages - 1; ++stage) load_column_tile(begin + stage);
 
@@ -171,6 +176,7 @@ __global__ void __launch_bounds__(kWarps * 32)
     // done with tile j - 1, whose stage is loaded next.
     wait_copies<kStages - 2>();
     __syncthreads();
+    trace.did(TraceStep::wait, i, j);
     load_column_tile(j + kStages - 1);
 
     // S = Qi Kj^T for the warp's keys, masked where the mask's edge or the last key cuts the tile
@@ -178,20 +184,27 @@ __global__ void __launch_bounds__(kWarps * 32)
     const int first_key = j * Bc + warp * kWarpKeys;
     multiply_scores<T, 1, kWarpKeys, d>(
         S, Q_lane, Kj_of(j).lane_address_columns(lane) + warp * kWarpKeys * TileKV::kRowBytes);
+    trace.did(TraceStep::scores, i, j);
     if ((j + 1) * Bc > shape.keys_end(i * kSplitRows)) {
       mask_scores<1, kWarpKeys>(S, i * kSplitRows + shape.diagonal_offset + 1 - first_key,
                                 shape.N_kv - first_key, lane);
+      trace.did(TraceStep::mask, i, j);
     }
 
     // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
-    if (update_max<1, kWarpKeys>(m, alpha, S, shape.softmax_scale_log2)) {
+    const bool moved = update_max<1, kWarpKeys>(m, alpha, S, shape.softmax_scale_log2);
+    trace.did(TraceStep::update_max, i, j);
+    if (moved) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) l[half] *= alpha[half];
       rescale<1, d>(O, alpha);
     }
+    trace.did(TraceStep::rescale, i, j, moved);
     exponentiate<1, kWarpKeys>(S, l, m, shape.softmax_scale_log2);
+    trace.did(TraceStep::exponentiate, i, j);
     accumulate_output<T, 1, kWarpKeys, d>(
         O, S, Vj_of(j).lane_address_rows(lane) + warp * kWarpKeys * TileKV::kRowBytes);
+    trace.did(TraceStep::accumulate, i, j);
   }
 
   // Merge the warps; store O, LSE of the split
@@ -200,8 +213,13 @@ __global__ void __launch_bounds__(kWarps * 32)
   float* const outputs = reinterpret_cast<float*>(shared);
   leave_warp_output<d>(outputs + warp * Shared::kWarpOutputFloats, O, m, l, lane);
   __syncthreads();  // Barrier C: the outputs of all warps are in shared memory.
+  trace.did(TraceStep::wait, i, 0);
   store_merged<d, kWarps>(parameters, outputs, Index{head_index} * shape.N + i * kSplitRows, rows,
                           split);
+  trace.did(TraceStep::store_Oi, i, 0);
+  trace.did(TraceStep::store_LSEi, i, 0);  // in the same loop, as is the division by l
+  trace.did(TraceStep::normalize, i, 0);
+  trace.end();
 }
 
 }  // namespace attnscope::kernels

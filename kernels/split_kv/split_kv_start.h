@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/forward_parameters.h"
+#include "kernels/trace/trace_buffer.h"
 
 namespace attnscope::kernels {
 
@@ -20,6 +21,10 @@ bool start_split_kv_partial_fp16(const SplitKvParameters& parameters, Index batc
                                  const Tiling& tiling, void* stream);
 bool start_split_kv_partial_bf16(const SplitKvParameters& parameters, Index batch, Index d,
                                  const Tiling& tiling, void* stream);
+
+/// The same for the instrumented build (bf16, and fp16 at d = 16).
+bool start_split_kv_traced(const SplitKvParameters& parameters, const TraceBuffer& trace,
+                           DType dtype, Index batch, Index d, const Tiling& tiling, void* stream);
 
 /// "combine": O = sum over splits of exp(LSE_split - LSE) O_split; LSE is the log of the sum of
 /// exp(LSE_split).

@@ -19,11 +19,28 @@ struct TracedInstance {
   Tiling tiling;
 };
 
+/// Instances are of bf16; those of this head dimension, which small examples have, of fp16 too.
+constexpr Index kFp16HeadDim = 16;
+
+// clang-format off
 constexpr TracedInstance kTraced[] = {
-    {"flash1", PassKind::forward, 16, {16, 16}},    {"flash1", PassKind::forward, 64, {128, 256}},
-    {"flash1", PassKind::forward, 128, {128, 128}}, {"flash1", PassKind::backward, 16, {16, 16}},
-    {"flash1", PassKind::backward, 64, {64, 128}},  {"flash1", PassKind::backward, 128, {64, 64}},
+    {"flash1", PassKind::forward, 16, {16, 16}},
+    {"flash1", PassKind::forward, 64, {128, 256}},
+    {"flash1", PassKind::forward, 128, {128, 128}},
+    {"flash1", PassKind::backward, 16, {16, 16}},
+    {"flash1", PassKind::backward, 64, {64, 128}},
+    {"flash1", PassKind::backward, 128, {64, 64}},
+    {"flash2", PassKind::forward, 16, {16, 16}},
+    {"flash2", PassKind::forward, 64, {128, 128}},
+    {"flash2", PassKind::forward, 128, {128, 64}},
+    {"flash2", PassKind::backward, 16, {16, 16}},
+    {"flash2", PassKind::backward, 64, {128, 128}},
+    {"flash2", PassKind::backward, 128, {64, 128}},
+    {"split_kv", PassKind::forward, 16, {16, 128}},
+    {"split_kv", PassKind::forward, 64, {16, 128}},
+    {"split_kv", PassKind::forward, 128, {16, 64}},
 };
+// clang-format on
 
 /// Steps of one meeting of a row tile and a column tile, and of what surrounds them: more than any
 /// kernel has.
@@ -48,9 +65,11 @@ BlockSize block_size(const KernelInfo& kernel, PassKind pass, const AttentionPro
 
 std::vector<Tiling> traced_tilings(const KernelInfo& kernel, PassKind pass, DType dtype, Index d) {
   std::vector<Tiling> tilings;
-  if (dtype != DType::bf16) return tilings;
+  if (dtype == DType::fp32) return tilings;
   for (const TracedInstance& traced : kTraced) {
-    const bool fits = traced.kernel == kernel.name && traced.pass == pass && traced.d == d;
+    const bool compiled = dtype == DType::bf16 || traced.d == kFp16HeadDim;
+    const bool fits =
+        compiled && traced.kernel == kernel.name && traced.pass == pass && traced.d == d;
     if (fits) tilings.push_back(traced.tiling);
   }
   return tilings;
@@ -93,10 +112,11 @@ Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
     }
     const std::string asked =
         tiling ? fmt::format(" in {}x{} tiles", tiling->Br, tiling->Bc) : std::string();
-    return invalid_request(fmt::format(
-        "kernel {} has no instrumented build, {}, for {} at head-dim {}{}; {}", kernel.name,
-        to_string(pass), to_string(problem.dtype), problem.d, asked,
-        have.empty() ? "flash1, flash2 and split_kv have some" : "there is bf16 at " + have));
+    return invalid_request(
+        fmt::format("kernel {} has no instrumented build, {}, for {} at head-dim {}{}; {}",
+                    kernel.name, to_string(pass), to_string(problem.dtype), problem.d, asked,
+                    have.empty() ? "flash1, flash2 and split_kv have some"
+                                 : "there is bf16, and fp16 at head-dim 16: " + have));
   }
 
   // Size the buffers
@@ -111,7 +131,8 @@ Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
   plan.heads = problem.batch * problem.heads;
   plan.blocks = plan.heads * size.blocks_per_head;
   plan.events_per_block = size.steps;
-  if (pass == PassKind::forward && row_step > 0) {
+  const bool has_rows = pass == PassKind::forward && kernel.name != "split_kv";
+  if (has_rows && row_step > 0) {
     plan.row_step = row_step;
     plan.rows_per_head = ceil_div(problem.N, row_step);
     plan.column_tiles = Tc;

@@ -7,6 +7,21 @@
 
 namespace attnscope {
 
+Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationReport& report,
+                         const GpuDescription& gpu, TimelineSink& sink, Observer* beside) {
+  const std::vector<LaunchOccupancy> occupancy = occupancy_of(pass, run);
+  std::vector<Index> blocks_per_sm;
+  for (std::size_t launch = 0; launch < occupancy.size(); ++launch) {
+    const Index thread_blocks = report.launches[launch].thread_blocks;
+    blocks_per_sm.push_back(resident_blocks(occupancy[launch], thread_blocks, gpu));
+  }
+  Timeline timeline(gpu, run.problem.dtype, std::move(blocks_per_sm), sink);
+  std::vector<Observer*> observers{&timeline};
+  if (beside != nullptr) observers.push_back(beside);
+  run_all_heads(pass, run, observers);
+  return timeline.end_ps();
+}
+
 Result<TraceSummary> write_trace(const SimulationRequest& request, const BlockOrder& order,
                                  const TextSink& sink,
                                  const std::function<void(double)>& progress) {
@@ -32,19 +47,10 @@ Result<TraceSummary> write_trace(const SimulationRequest& request, const BlockOr
                   to_string(problem.mask), run.tiling.Br, run.tiling.Bc, request.gpu.display_name);
 
   ChromeTraceWriter writer(pass, description, sink);
-  const std::vector<LaunchOccupancy> occupancy = occupancy_of(pass, run);
-  std::vector<Index> blocks_per_sm;
-  for (std::size_t launch = 0; launch < occupancy.size(); ++launch) {
-    const Index thread_blocks = summary.report.launches[launch].thread_blocks;
-    blocks_per_sm.push_back(resident_blocks(occupancy[launch], thread_blocks, request.gpu));
-  }
-  Timeline timeline(request.gpu, problem.dtype, std::move(blocks_per_sm), writer);
   ProgressObserver teller(std::max<Index>(ops, 1), progress, nullptr);
-  Observer* const observers[] = {&timeline, &teller};
-  run_all_heads(pass, run, observers);
+  summary.end_ps = run_timeline(pass, run, summary.report, request.gpu, writer, &teller);
   if (!writer.finish()) return failed("the trace could not be written");
   summary.events = writer.event_count();
-  summary.end_ps = timeline.end_ps();
   return summary;
 }
 

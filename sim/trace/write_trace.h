@@ -16,6 +16,11 @@ struct TraceSummary {
   Picoseconds end_ps = 0;
 };
 
+/// Runs the pass over every head as a timeline on the GPU; `report` is of its simulation. `beside`
+/// (may be null) watches the same operations. Answers when the last block ends.
+Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationReport& report,
+                         const GpuDescription& gpu, TimelineSink& sink, Observer* beside = nullptr);
+
 /// Runs the request's pass over every head and streams the trace to `sink`; `progress` (may be
 /// empty) is told the fraction done. invalid_request as simulate(), and for more operations than
 /// kMaxTraceOps, before anything is written. failed when the sink could not write.

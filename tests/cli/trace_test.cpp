@@ -1,6 +1,7 @@
 /// attnscope-cli trace: a file that a trace viewer opens.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/cli_process.h"
@@ -27,6 +28,31 @@ TEST(Trace, OnStandardOutputIsNothingButTheTrace) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   EXPECT_TRUE(json::accept(outcome.out));
+}
+
+TEST(Trace, OfARecordedRunIsTheRealGpusInTheSameFormat) {
+  const ScratchFolder scratch;
+  const CliOutcome outcome =
+      run_cli("trace --recording flash2-forward-64 --out trace.json", {}, scratch.path());
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("measured, recorded by the kernel"), std::string::npos) << outcome.out;
+  const json document = json::parse(read_text(scratch.path() / "trace.json"));
+  EXPECT_EQ(document.at("otherData").at("schema"), "attnscope.trace/1");
+  EXPECT_EQ(document.at("otherData").at("kind"), "measured");
+  int blocks = 0, products = 0;
+  double end_us = 0.0;
+  for (const json& event : document.at("traceEvents")) {
+    const std::string category = event.value("cat", "");
+    blocks += category == "thread block" ? 1 : 0;
+    products += category == "matrix products" ? 1 : 0;
+    if (category == "thread block") {
+      EXPECT_GE(event.at("ts").get<double>(), 0.0);
+      end_us = std::max(end_us, event.at("ts").get<double>() + event.at("dur").get<double>());
+    }
+  }
+  EXPECT_EQ(blocks, 4);            // a row tile each
+  EXPECT_EQ(products, 4 * 4 * 2);  // S and P V of four column tiles
+  EXPECT_GT(end_us, 0.0);
 }
 
 TEST(Trace, AFullDiskIsTold) {

@@ -1,0 +1,137 @@
+#include "app/cli/measured_trace.h"
+
+#include <fmt/format.h>
+
+#include "app/cli/kernel_request.h"
+#include "app/cli/outputs.h"
+#include "app/cli/table.h"
+#include "app/cli/text_stream.h"
+#include "app/report/measured_trace.h"
+#include "app/report/number_text.h"
+#include "kernels/trace/trace_plan.h"
+#include "reference/json/json_document.h"
+#include "reference/nearest_name.h"
+#include "sim/device/assets.h"
+
+namespace attnscope::cli {
+
+namespace {
+
+constexpr std::string_view kTracesFolder = "recordings/traces";
+
+/// --rows STEP: m, l and alpha of every STEP-th row.
+Result<Index> parse_row_step(const GivenOptions& given) {
+  const auto text = given.text("rows");
+  if (!text) return Index{0};
+  Index step = 0;
+  for (const char digit : *text) {
+    const bool in_range = digit >= '0' && digit <= '9' && step < 100'000'000;
+    if (!in_range) {
+      return invalid_request(fmt::format(
+          "--rows is '{}'; it must be a number: 1 records every row, 64 every 64th, 0 none",
+          printable(*text)));
+    }
+    step = 10 * step + (digit - '0');
+  }
+  return step;
+}
+
+/// Runs the instrumented kernel of the options. Whatever can be refused without a GPU is.
+Result<KernelTrace> trace_now(const GivenOptions& given) {
+  const auto request = parse_problem(given, kernel_algorithms());
+  if (!request) return request.error();
+  if (request.value().pass == PassKind::both) {
+    return invalid_request("--pass is both; a measured trace is of forward or backward");
+  }
+  const auto step = parse_row_step(given);
+  if (!step) return step.error();
+  const auto choices = choose_kernels(request.value());
+  if (!choices) return choices.error();
+  const KernelChoice& choice = choices.value().front();
+  const AttentionProblem& problem = request.value().problem;
+  const auto plan = kernels::plan_trace(*kernels::find_kernel(choice.kernel), choice.pass, problem,
+                                        choice.tiling, choice.carry, step.value());
+  if (!plan) return plan.error();
+
+  const auto library = KernelLibrary::load();
+  if (!library) return library.error();
+  return library.value()->trace(problem, choice, {}, step.value());
+}
+
+Result<KernelTrace> saved_trace(const std::string& name) {
+  const auto path = find_asset(kTracesFolder, name);
+  if (!path) return path.error();
+  return read_kernel_trace(path.value());
+}
+
+std::string summary_text(const KernelTrace& trace, Index events, const std::string& path) {
+  const std::vector<std::vector<std::string>> lines = {
+      {"trace", "measured, recorded by the kernel"},
+      {"run", describe(trace)},
+      {"when", trace.header.date},
+      {"thread blocks", std::to_string(trace.blocks.size())},
+      {"steps", std::to_string(trace.step_count())},
+      {"events", std::to_string(events)},
+      {"rows with m, l, alpha", std::to_string(trace.rows.size())},
+      {"launch, first block to last", seconds_text(static_cast<double>(trace.end_ps()) * 1e-12)},
+      {"pass with / without recording",
+       fmt::format("{} / {}", seconds_text(trace.time_s), seconds_text(trace.plain_time_s))},
+      {"SM clock, seen", fmt::format("{:.0f} MHz", trace.sm_clock_mhz)},
+      {"global timer's step", fmt::format("{} ns", trace.timer_step_ns)},
+  };
+  return fmt::format("{}wrote {}: open it at https://ui.perfetto.dev or chrome://tracing\n",
+                     table_text(lines), printable(path));
+}
+
+}  // namespace
+
+std::vector<OptionSpec> measured_trace_options() {
+  return {{"measured", "", "trace the real kernel on this machine's GPU, recorded inside it"},
+          {"rows", "STEP", "with --measured: m, l and alpha of every STEP-th row [0: none]"},
+          {"save", "FILE", "with --measured: keep the trace for --recording and for the app"},
+          {"recording", "NAME|FILE", "the trace of a real run that was saved before"}};
+}
+
+bool asks_for_measured(const GivenOptions& given) {
+  return given.has("measured") || given.has("recording");
+}
+
+std::optional<Error> check_measured_options(const GivenOptions& given) {
+  if (given.has("measured") && given.has("recording")) {
+    return invalid_request("--measured and --recording are two runs; give one of them");
+  }
+  for (const char* option : {"rows", "save"}) {
+    if (!given.has(option) || given.has("measured")) continue;
+    return invalid_request(fmt::format("--{} goes with --measured", option));
+  }
+  if (asks_for_measured(given) && given.has("block-order")) {
+    return invalid_request(
+        "--block-order is the model's; on a real GPU the hardware chooses the order");
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> run_measured_trace(const GivenOptions& given, const std::string& path) {
+  const auto save = given.text("save");
+  if (save) {
+    if (auto error = check_writable("save", *save)) return error;
+  }
+  const auto trace =
+      given.has("recording") ? saved_trace(*given.text("recording")) : trace_now(given);
+  if (!trace) return trace.error();
+  if (save) {
+    if (auto error = write_file_atomically(*save, kernel_trace_text(trace.value()))) return error;
+  }
+
+  auto stream = TextStream::open(path);
+  if (!stream) return stream.error();
+  Index events = 0;
+  write_measured_trace(
+      trace.value(), [&stream](std::string_view piece) { return stream.value().write(piece); },
+      events);
+  if (auto error = stream.value().finish()) return error;
+  if (path == "-") return std::nullopt;
+  return write_text("-", summary_text(trace.value(), events, path));
+}
+
+}  // namespace attnscope::cli

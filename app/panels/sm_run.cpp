@@ -1,0 +1,211 @@
+#include "app/panels/sm_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "app/report/comparison_report.h"
+#include "kernels/trace/trace_steps.h"
+#include "sim/device/assets.h"
+#include "sim/schedule/catalog.h"
+#include "sim/simulation.h"
+#include "sim/snapshot/describe_op.h"
+#include "sim/trace/write_trace.h"
+
+namespace attnscope::app {
+
+namespace {
+
+using kernels::TraceStep;
+
+constexpr std::string_view kTracesFolder = "recordings/traces";
+
+/// The tensor whose colour a step takes, as the model's operations do: what it writes.
+Tensor tensor_of(TraceStep step) {
+  switch (step) {
+    case TraceStep::load_Qi:
+      return Tensor::Q;
+    case TraceStep::load_Kj:
+      return Tensor::K;
+    case TraceStep::load_Vj:
+      return Tensor::V;
+    case TraceStep::load_dOi:
+      return Tensor::dO;
+    case TraceStep::load_statistics:
+    case TraceStep::store_LSEi:
+      return Tensor::LSE;
+    case TraceStep::store_statistics:
+    case TraceStep::update_max:
+      return Tensor::m;
+    case TraceStep::scores:
+    case TraceStep::mask:
+      return Tensor::S;
+    case TraceStep::exponentiate:
+      return Tensor::P;
+    case TraceStep::product_dP:
+      return Tensor::dP;
+    case TraceStep::softmax_gradient:
+      return Tensor::dS;
+    case TraceStep::accumulate_dV:
+    case TraceStep::store_dVj:
+      return Tensor::dV;
+    case TraceStep::accumulate_dK:
+    case TraceStep::store_dKj:
+      return Tensor::dK;
+    case TraceStep::row_dot:
+      return Tensor::D;
+    case TraceStep::product_dQ:
+    case TraceStep::load_dQi:
+    case TraceStep::store_dQi:
+    case TraceStep::add_dQi:
+      return Tensor::dQ;
+    default:
+      return Tensor::O;
+  }
+}
+
+/// Keeps the blocks of one launch of a timeline, from that launch's begin on.
+class BlockCollector final : public TimelineSink {
+ public:
+  explicit BlockCollector(std::string_view launch) : launch_(launch) {}
+
+  void begin_launch(std::string_view name, Index blocks_per_sm) override {
+    wanted_ = name == launch_;
+    if (wanted_) run.slots = blocks_per_sm;
+  }
+  void add_op(const TimedOp& op) override {
+    if (!wanted_) return;
+    const Tile& tile = op.op.kind == OpKind::load ? op.op.source_tiles[0] : op.op.dest_tiles[0];
+    steps_.push_back({fmt::format("{} {}", to_string(op.op.kind), tile_name(tile)), tile.tensor,
+                      false, tile.i, tile.j, op.begin_ps, op.end_ps});
+  }
+  void add_block(const BlockId& block, const Placement& place, Picoseconds begin,
+                 Picoseconds end) override {
+    if (!wanted_) return;
+    run.blocks.push_back({place.sm, place.slot, block.batch, block.head, block.block, begin, end,
+                          std::move(steps_)});
+    steps_.clear();
+  }
+  void end_launch(std::string_view /*name*/, Picoseconds begin, Picoseconds end) override {
+    if (!wanted_) return;
+    run.end_ps = end - begin;
+    for (SmBlock& block : run.blocks) {
+      block.begin_ps -= begin;
+      block.end_ps -= begin;
+      for (SmStep& step : block.steps) {
+        step.begin_ps -= begin;
+        step.end_ps -= begin;
+      }
+    }
+    wanted_ = false;
+  }
+
+  SmRun run;
+
+ private:
+  std::string launch_;
+  bool wanted_ = false;
+  std::vector<SmStep> steps_;
+};
+
+/// How well a trace answers the key: 0 not at all.
+int suitability(const KernelTrace& trace, const SmRunKey& key) {
+  if (trace.algorithm != key.algorithm || trace.pass != key.pass) return 0;
+  if (trace.problem != key.problem || trace.tiling != key.tiling) return 1;
+  return 2;
+}
+
+}  // namespace
+
+SmRun recorded_run(const KernelTrace& trace) {
+  SmRun run;
+  run.end_ps = trace.end_ps();
+  const std::vector<Index> slots = block_slots(trace);
+  for (std::size_t n = 0; n < trace.blocks.size(); ++n) {
+    const TracedBlock& from = trace.blocks[n];
+    SmBlock block{from.sm,    slots[n],      from.batch,  from.head,
+                  from.block, from.begin_ps, from.end_ps, {}};
+    for (const TracedStep& step : from.steps) {
+      block.steps.push_back({std::string(kernels::step_name(step.step)), tensor_of(step.step),
+                             step.step == TraceStep::wait, step.i, step.j, step.begin_ps,
+                             step.end_ps});
+    }
+    run.slots = std::max(run.slots, slots[n] + 1);
+    run.blocks.push_back(std::move(block));
+  }
+  return run;
+}
+
+Result<SmRun> modelled_run(const KernelTrace& trace, const GpuDescription& gpu) {
+  SimulationRequest request;
+  request.problem = trace.problem;
+  request.algorithm = trace.algorithm;
+  request.pass = trace.pass;
+  request.tiling = trace.tiling;
+  request.gpu = gpu;
+  request.allow_overflow = true;  // the kernel ran
+  const auto report = simulate(request);
+  if (!report) return report.error();
+  if (report.value().tile_ops > kMaxTraceOps) {
+    return unavailable("the model of this run has too many operations to lay out");
+  }
+  const ScheduleOptions options = schedule_options(request, trace.tiling);
+  const Pass pass = make_pass(*find_algorithm(trace.algorithm), trace.pass, options);
+  BlockCollector collector(trace.launch);
+  run_timeline(pass, {trace.problem, trace.tiling, options, {}}, report.value(), gpu, collector);
+  return std::move(collector.run);
+}
+
+Result<SmRunPair> find_sm_run(const SmRunKey& key) {
+  // Of equally suitable ones, the one with the most thread blocks
+  SmRunPair best;
+  int suits = 0;
+  std::string unreadable;
+  for (const std::string& name : list_assets(kTracesFolder)) {
+    const auto path = find_asset(kTracesFolder, name);
+    auto trace = path ? read_kernel_trace(path.value()) : Result<KernelTrace>(path.error());
+    if (!trace) {
+      unreadable = trace.error().message;
+      continue;
+    }
+    const int how_well = suitability(trace.value(), key);
+    const bool larger = trace.value().blocks.size() > best.trace.blocks.size();
+    if (how_well < suits || how_well == 0 || (how_well == suits && !larger)) continue;
+    suits = how_well;
+    best.trace = std::move(trace).value();
+    best.name = name;
+  }
+  if (suits == 0) {
+    return unavailable(fmt::format(
+        "no recorded trace of {} {}{}{}", key.algorithm, to_string(key.pass),
+        unreadable.empty() ? "; attnscope-cli trace --measured --save makes one on a GPU" : ": ",
+        unreadable));
+  }
+
+  best.same_problem = suits == 2;
+  const auto gpu_name = find_gpu_of(best.trace.header.device);
+  const auto gpu = load_gpu(gpu_name.value_or("h200"));
+  if (!gpu) return gpu.error();
+  best.gpu = gpu.value().display_name;
+  auto modelled = modelled_run(best.trace, gpu.value());
+  if (!modelled) return modelled.error();
+  best.modelled = std::move(modelled).value();
+  best.recorded = recorded_run(best.trace);
+  std::set<Index> sms;
+  for (const SmRun* run : {&best.modelled, &best.recorded}) {
+    for (const SmBlock& block : run->blocks) sms.insert(block.sm);
+  }
+  best.sms.assign(sms.begin(), sms.end());
+  for (TracedBlock& block : best.trace.blocks) block.steps.clear();
+  return best;
+}
+
+const TracedRow* find_row(const KernelTrace& trace, Index batch, Index head, Index row) {
+  const auto found = std::ranges::find_if(trace.rows, [&](const TracedRow& traced) {
+    return traced.batch == batch && traced.head == head && traced.row == row;
+  });
+  return found == trace.rows.end() ? nullptr : &*found;
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,240 @@
+#include "app/panels/sm_timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/draw/format.h"
+#include "app/draw/shapes.h"
+#include "app/draw/text.h"
+#include "app/panels/snapshot_view.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// Narrower than this, the steps of a block are not told apart.
+constexpr float kLeastStepPixels = 0.4f;
+
+SmRunKey key_of(const Snapshot& snapshot) {
+  const RunInfo& run = *snapshot.run;
+  return {run.problem, std::string(run.algorithm->name),
+          snapshot.in_backward() ? PassKind::backward : PassKind::forward, run.tiling};
+}
+
+std::string heading(const SmRunPair& pair) {
+  const KernelTrace& trace = pair.trace;
+  const AttentionProblem& p = trace.problem;
+  const std::string problem =
+      pair.same_problem
+          ? "this problem"
+          : fmt::format("another problem: B {}, H {}, N {}, d {}, {}, {}×{} tiles", p.batch,
+                        p.heads, p.N, p.d, to_string(p.dtype), trace.tiling.Br, trace.tiling.Bc);
+  return fmt::format(
+      "{}, launch {} · above: modelled, roofline of {}, {} · below: recorded on {}, "
+      "{}, {}",
+      problem, trace.launch, pair.gpu,
+      draw::format_seconds(static_cast<double>(pair.modelled.end_ps) * 1e-12),
+      trace.header.device.name, trace.header.date.substr(0, 10),
+      draw::format_seconds(static_cast<double>(pair.recorded.end_ps) * 1e-12));
+}
+
+/// The recorded block that stands for the one under the playhead; nullptr when another problem ran.
+const SmBlock* current_block(const Snapshot& snapshot, const SmRunPair& pair) {
+  if (!pair.same_problem) return nullptr;
+  const auto& blocks = pair.recorded.blocks;
+  const auto found = std::ranges::find_if(blocks, [&](const SmBlock& block) {
+    return block.batch == snapshot.run->batch && block.head == snapshot.run->head &&
+           block.block == snapshot.block;
+  });
+  return found == blocks.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+/// What the parts share in one frame.
+struct SmTimeline::Frame {
+  const Snapshot& snapshot;
+  const PanelContext& context;
+  draw::Canvas canvas;
+  Rect bars;  ///< the lanes, without their labels
+  Index end_ps = 1;
+  const SmBlock* current = nullptr;  ///< recorded
+  bool same_problem = false;
+
+  float x_of(Index ps) const {
+    return bars.min.x +
+           bars.width() * static_cast<float>(static_cast<double>(ps) / static_cast<double>(end_ps));
+  }
+  bool is_current(const SmBlock& block) const {
+    return current != nullptr && block.batch == current->batch && block.head == current->head &&
+           block.block == current->block;
+  }
+};
+
+std::string compare_row(const Snapshot& snapshot, const SmRunPair& pair) {
+  const SoftmaxRow& model = snapshot.softmax_row;
+  if (!pair.same_problem || !model.known || model.j < 0) return {};
+  const TracedRow* row = find_row(pair.trace, snapshot.run->batch, snapshot.run->head, model.query);
+  if (row == nullptr || static_cast<std::size_t>(model.j) >= row->states.size()) return {};
+  const kernels::TraceRow& seen = row->states[static_cast<std::size_t>(model.j)];
+  std::string text = fmt::format("row {} after column tile {}:", model.query, model.j);
+  const auto add = [&text](std::string_view name, const std::optional<double>& modelled,
+                           float recorded) {
+    text += fmt::format(" {} {} modelled, {} recorded ·", name,
+                        modelled ? draw::format_value(*modelled) : "not yet",
+                        std::isnan(recorded) ? "unavailable" : draw::format_value(recorded));
+  };
+  add("m", model.m, seen.m);
+  add("l", model.l, seen.l);
+  add("alpha", model.alpha, seen.alpha);
+  text.resize(text.size() - std::string_view(" ·").size());
+  return text;
+}
+
+void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
+  const SmRunKey key = key_of(snapshot);
+  if (runs_.wants(key)) {
+    runs_.start(key, [key](WorkControl&) { return find_sm_run(key); });
+  }
+  const draw::Canvas canvas = canvas_of(context);
+  const FontRef& font = context.fonts.small;
+  const bool fresh = runs_.latest() != nullptr && *runs_.latest_key() == key;
+  if (!fresh) {
+    const std::string why = runs_.error() ? "unavailable: " + runs_.error()->message
+                                          : std::string("reading recorded traces…");
+    draw::wrapped_text(canvas, font, rect.min, context.theme.text_faint, why, rect.width(), 3);
+    return;
+  }
+
+  // A line about both runs, the lanes, the axis, a line about the row
+  const SmRunPair& pair = *runs_.latest();
+  const float line = draw::line_height(font);
+  draw::text(canvas, font, rect.min, context.theme.text_dim,
+             draw::fitted(font, heading(pair), rect.width()));
+  if (hovered({rect.min, {rect.max.x, rect.min.y + line}})) tooltip(context, heading(pair));
+  const std::string row = compare_row(snapshot, pair);
+  float bottom = rect.max.y - line;
+  if (!row.empty()) {
+    draw::text(canvas, font, {rect.min.x, bottom}, context.theme.text,
+               draw::fitted(font, row, rect.width()));
+    bottom -= line;
+  }
+  const float label_width = font.measure("SM 888").x + canvas.px(8.0f);
+  const Frame frame{
+      snapshot,
+      context,
+      canvas,
+      {{rect.min.x + label_width, rect.min.y + line + canvas.px(2.0f)}, {rect.max.x, bottom}},
+      std::max<Index>({pair.modelled.end_ps, pair.recorded.end_ps, 1}),
+      current_block(snapshot, pair),
+      pair.same_problem};
+  draw_lanes(frame, pair);
+  draw_axis(frame, bottom);
+}
+
+void SmTimeline::draw_lanes(const Frame& frame, const SmRunPair& pair) const {
+  if (pair.sms.empty()) return;
+  const FontRef& font = frame.context.fonts.small;
+  const float least = font.size * 1.5f;
+  const auto fit = static_cast<std::size_t>(std::max(frame.bars.height() / least, 1.0f));
+  const std::size_t count = std::min(fit, pair.sms.size());
+  const float pitch = std::min(frame.bars.height() / static_cast<float>(count), font.size * 4.0f);
+
+  // The lanes around the SM of the block under the playhead
+  std::size_t first = 0;
+  if (frame.current != nullptr) {
+    const auto at = static_cast<std::size_t>(std::ranges::lower_bound(pair.sms, frame.current->sm) -
+                                             pair.sms.begin());
+    first = std::min(at > count / 2 ? at - count / 2 : 0, pair.sms.size() - count);
+  }
+  float y = frame.bars.min.y;
+  for (std::size_t n = first; n < first + count; ++n, y += pitch) {
+    const Index sm = pair.sms[n];
+    const bool current = frame.current != nullptr && frame.current->sm == sm;
+    draw::text(frame.canvas, font,
+               {frame.context.rect.min.x + frame.canvas.px(14.0f), y + (pitch - font.size) * 0.5f},
+               current ? frame.context.theme.text : frame.context.theme.text_faint,
+               fmt::format("SM {}", sm));
+    const float margin = std::max(pitch * 0.06f, 1.0f);
+    const float middle = y + pitch * 0.5f;
+    draw_run(frame, pair.modelled, "modelled", sm,
+             {{frame.bars.min.x, y + margin}, {frame.bars.max.x, middle - 0.5f}});
+    draw_run(frame, pair.recorded, "recorded", sm,
+             {{frame.bars.min.x, middle + 0.5f}, {frame.bars.max.x, y + pitch - margin}});
+  }
+}
+
+void SmTimeline::draw_run(const Frame& frame, const SmRun& run, std::string_view kind, Index sm,
+                          const Rect& bar) const {
+  const Theme& theme = frame.context.theme;
+  draw::fill(frame.canvas, bar, mix(theme.card, theme.track, 0.5f));
+  const float height = bar.height() / static_cast<float>(run.slots);
+  for (const SmBlock& block : run.blocks) {
+    if (block.sm != sm) continue;
+    const float y = bar.min.y + height * static_cast<float>(block.slot);
+    const Rect rect{{frame.x_of(block.begin_ps), y}, {frame.x_of(block.end_ps), y + height}};
+    draw_block(frame, block, rect);
+    point_at(frame, block, kind, rect);
+  }
+}
+
+void SmTimeline::draw_block(const Frame& frame, const SmBlock& block, const Rect& rect) const {
+  const Theme& theme = frame.context.theme;
+  const bool current = frame.is_current(block);
+  const float strength = frame.current == nullptr || current ? 0.8f : 0.4f;
+  const float step_width =
+      rect.width() / static_cast<float>(std::max<std::size_t>(block.steps.size(), 1));
+  if (step_width < kLeastStepPixels) {
+    draw::fill(frame.canvas, rect, mix(theme.card, theme.accent, strength * 0.6f));
+  } else {
+    for (const SmStep& step : block.steps) {
+      if (step.waiting) continue;  // the lane's own colour: nothing is done
+      const bool here = current && step.i == frame.snapshot.i && step.j == frame.snapshot.j;
+      draw::fill(frame.canvas,
+                 {{frame.x_of(step.begin_ps), rect.min.y}, {frame.x_of(step.end_ps), rect.max.y}},
+                 mix(theme.card, color_of(theme, step.tensor), here ? 1.0f : strength));
+    }
+  }
+  draw::outline(frame.canvas, rect, current ? theme.highlight : theme.card_border,
+                current ? frame.canvas.px(1.5f) : 1.0f);
+}
+
+void SmTimeline::point_at(const Frame& frame, const SmBlock& block, std::string_view kind,
+                          const Rect& rect) const {
+  if (!hovered(rect)) return;
+  const double share =
+      static_cast<double>(ImGui::GetIO().MousePos.x - frame.bars.min.x) / frame.bars.width();
+  const Index ps = std::llround(share * static_cast<double>(frame.end_ps));
+  std::string text = fmt::format("{}: SM {}, thread block {} of batch {}, head {}\n{} to {}", kind,
+                                 block.sm, block.block, block.batch, block.head,
+                                 draw::format_seconds(static_cast<double>(block.begin_ps) * 1e-12),
+                                 draw::format_seconds(static_cast<double>(block.end_ps) * 1e-12));
+  for (const SmStep& step : block.steps) {
+    if (ps < step.begin_ps || ps >= step.end_ps) continue;
+    text +=
+        fmt::format("\n{} (i = {}, j = {}): {}", step.what, step.i, step.j,
+                    draw::format_seconds(static_cast<double>(step.end_ps - step.begin_ps) * 1e-12));
+    break;
+  }
+  tooltip(frame.context, text);
+}
+
+void SmTimeline::draw_axis(const Frame& frame, float y) const {
+  const FontRef& font = frame.context.fonts.small;
+  const Theme& theme = frame.context.theme;
+  constexpr int kTicks = 4;
+  for (int tick = 0; tick <= kTicks; ++tick) {
+    const Index ps = frame.end_ps * tick / kTicks;
+    const draw::Align align = tick == 0        ? draw::Align::left
+                              : tick == kTicks ? draw::Align::right
+                                               : draw::Align::center;
+    draw::text(
+        frame.canvas, font, {frame.x_of(ps), y}, theme.text_faint,
+        tick == 0 ? std::string("time 0") : draw::format_seconds(static_cast<double>(ps) * 1e-12),
+        align);
+  }
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,92 @@
+#include "app/report/measured_trace.h"
+
+#include <fmt/format.h>
+
+#include "kernels/trace/trace_steps.h"
+
+namespace attnscope {
+
+namespace {
+
+using kernels::StepClass;
+
+constexpr int kTracksPerSlot = 2;  // the block, its steps
+
+std::string_view category(StepClass kind) {
+  switch (kind) {
+    case StepClass::waiting:
+      return "waiting";
+    case StepClass::memory:
+      return "memory";
+    case StepClass::matrix:
+      return "matrix products";
+    case StepClass::other:
+      return "other operations";
+  }
+  return "?";
+}
+
+/// "load K_j (j = 2)", "S = Q_i K_j^T (0, 2)".
+std::string step_label(const TracedStep& step) {
+  const bool has_i = kernels::has_row_tile(step.step);
+  const bool has_j = kernels::has_column_tile(step.step);
+  const std::string_view name = kernels::step_name(step.step);
+  if (has_i && has_j) return fmt::format("{} ({}, {})", name, step.i, step.j);
+  return has_i ? fmt::format("{} (i = {})", name, step.i)
+               : fmt::format("{} (j = {})", name, step.j);
+}
+
+void write_block(const TracedBlock& block, Index slot, ChromeEvents& events) {
+  const int block_track = static_cast<int>(slot) * kTracksPerSlot + 1;
+  events.name_sm_track(block.sm, block_track, fmt::format("block slot {}: thread block", slot));
+  events.name_sm_track(block.sm, block_track + 1,
+                       fmt::format("block slot {}: steps of its first warp", slot));
+  events.write(fmt::format(
+      R"({{"ph":"X","name":"block {}","cat":"thread block","pid":{},"tid":{},"ts":{},"dur":{},)"
+      R"("args":{{"batch":{},"head":{}}}}})",
+      block.block, block.sm + 1, block_track, microseconds(block.begin_ps),
+      microseconds(block.end_ps - block.begin_ps), block.batch, block.head));
+  for (const TracedStep& step : block.steps) {
+    events.write(fmt::format(
+        R"({{"ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},)"
+        R"("args":{{"left_out":{},"batch":{},"head":{},"block":{}}}}})",
+        json_text(step_label(step)), category(kernels::step_class(step.step)), block.sm + 1,
+        block_track + 1, microseconds(step.begin_ps), microseconds(step.end_ps - step.begin_ps),
+        !step.done, block.batch, block.head, block.block));
+  }
+}
+
+}  // namespace
+
+std::string describe(const KernelTrace& trace) {
+  const AttentionProblem& problem = trace.problem;
+  return fmt::format("{} {}, B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}, {}x{} tiles, on {}",
+                     trace.kernel, to_string(trace.pass), problem.batch, problem.heads, problem.N,
+                     problem.N_kv, problem.d, to_string(problem.dtype), to_string(problem.mask),
+                     trace.tiling.Br, trace.tiling.Bc, trace.header.device.name);
+}
+
+bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index& events) {
+  ChromeEvents out({.run = fmt::format("{}, {}, build {}", describe(trace), trace.header.date,
+                                       trace.header.build.commit),
+                    .kind = "measured",
+                    .clock = fmt::format(
+                        "the SMs' clocks, {:.0f} MHz, set against the GPU's global timer, which "
+                        "ticks every {} ns; recorded by the kernel itself, so a little slower than "
+                        "without",
+                        trace.sm_clock_mhz, trace.timer_step_ns)},
+                   sink);
+  out.name_process(ChromeEvents::kTotalsProcess, "launches (measured)");
+  out.write(fmt::format(
+      R"({{"ph":"X","name":{},"cat":"launch","pid":{},"tid":1,"ts":0.000000,"dur":{},"args":{{}}}})",
+      json_text(trace.launch), ChromeEvents::kTotalsProcess, microseconds(trace.end_ps())));
+  const std::vector<Index> slots = block_slots(trace);
+  for (std::size_t n = 0; n < trace.blocks.size(); ++n) {
+    write_block(trace.blocks[n], slots[n], out);
+  }
+  const bool good = out.finish();
+  events = out.count();
+  return good;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,19 @@
+/// The trace of a real run for people: as a Chrome trace like the model's, and in a few words.
+#pragma once
+
+#include <string>
+
+#include "kernels/trace/kernel_trace.h"
+#include "sim/trace/chrome_events.h"
+
+namespace attnscope {
+
+/// "flash2 forward, B 1, H 2, N 1024, ..., 128x128 tiles, on NVIDIA H200".
+std::string describe(const KernelTrace& trace);
+
+/// Writes it with one process an SM; each block that is resident has a track for itself and one for
+/// the steps of its first warp. False when a piece could not be written. Answers the number of
+/// events through `events`.
+bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index& events);
+
+}  // namespace attnscope

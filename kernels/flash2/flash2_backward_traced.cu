@@ -1,0 +1,30 @@
+/// The instrumented instances of flash2's backward launch.
+#include "kernels/flash2/flash2_backward.cuh"
+#include "kernels/flash2/flash2_backward_start.h"
+#include "kernels/host/launch_kernel.h"
+#include "kernels/trace/traced_types.cuh"
+
+namespace attnscope::kernels {
+
+bool start_flash2_backward_traced(const BackwardParameters& parameters, const TraceBuffer& trace,
+                                  DType dtype, Index batch, Index d, const Tiling& tiling,
+                                  void* stream) {
+  using device::BlockTrace;
+  using device::Visits;
+  const BlockTrace::Parameters<BackwardParameters> traced{parameters, trace};
+  const auto start = [&]<typename T, int kHeadDim, int Br, int Bc>() {
+    const bool fits = dtype == kDTypeOf<T> && d == kHeadDim && tiling == Tiling{Br, Bc};
+    if (!fits) return false;
+    constexpr int kWarps = Bc / 16;
+    const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, Bc);
+    start_kernel(flash2_backward<T, kHeadDim, Br, Bc, kWarps, Visits::all, BlockTrace>, blocks,
+                 kWarps * 32, Flash2BackwardShared<Br, Bc, kHeadDim>::kBytes, stream, traced);
+    return true;
+  };
+  return start.template operator()<__half, 16, 16, 16>() ||
+         start.template operator()<__nv_bfloat16, 16, 16, 16>() ||
+         start.template operator()<__nv_bfloat16, 64, 128, 128>() ||
+         start.template operator()<__nv_bfloat16, 128, 64, 128>();
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,28 @@
+/// The instrumented instances of flash2.
+#include "kernels/flash2/flash2_forward.cuh"
+#include "kernels/flash2/flash2_start.h"
+#include "kernels/host/launch_kernel.h"
+#include "kernels/trace/traced_types.cuh"
+
+namespace attnscope::kernels {
+
+bool start_flash2_traced(const ForwardParameters& parameters, const TraceBuffer& trace, DType dtype,
+                         Index batch, Index d, const Tiling& tiling, void* stream) {
+  using device::BlockTrace;
+  using device::Visits;
+  const BlockTrace::Parameters<ForwardParameters> traced{parameters, trace};
+  const auto start = [&]<typename T, int kHeadDim, int Br, int Bc, int kWarps, int kBlocksPerSm>() {
+    const bool fits = dtype == kDTypeOf<T> && d == kHeadDim && tiling == Tiling{Br, Bc};
+    if (!fits) return false;
+    const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, Br);
+    start_kernel(flash2_forward<T, kHeadDim, Br, Bc, kWarps, kBlocksPerSm, Visits::all, BlockTrace>,
+                 blocks, kWarps * 32, flash2_shared_bytes<Br, Bc, kHeadDim>, stream, traced);
+    return true;
+  };
+  return start.template operator()<__half, 16, 16, 16, 1, 1>() ||
+         start.template operator()<__nv_bfloat16, 16, 16, 16, 1, 1>() ||
+         start.template operator()<__nv_bfloat16, 64, 128, 128, 4, 2>() ||
+         start.template operator()<__nv_bfloat16, 128, 128, 64, 4, 2>();
+}
+
+}  // namespace attnscope::kernels

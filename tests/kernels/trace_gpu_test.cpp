@@ -1,0 +1,259 @@
+/// Instrumented kernels on a GPU: each does its schedule's tile operations, computes what the plain
+/// kernel computes, and records the m, l and alpha that the algorithm has.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "kernels/measure/forward_tensors.h"
+#include "kernels/measure/trace_pass.h"
+#include "kernels/split_kv/splits.h"
+#include "kernels/trace/kernel_trace.h"
+#include "tests/kernels/forward_run.h"
+#include "tests/kernels/traced_twin.h"
+
+namespace attnscope::kernels {
+namespace {
+
+AttentionProblem problem_of(Index d, Index N, Index N_kv, Mask mask = Mask::none()) {
+  return {.batch = 2,
+          .heads = 4,
+          .kv_heads = 2,
+          .N = N,
+          .N_kv = N_kv,
+          .d = d,
+          .dtype = DType::bf16,
+          .mask = mask};
+}
+
+class InstrumentedKernels : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (missing_gpu()) return;
+    auto opened = Session::open(0);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    session_ = std::move(opened).value().release();
+  }
+  static void TearDownTestSuite() { delete session_; }
+
+  /// The kernel's first traced tiling, every row_step-th row; fails the test on an error.
+  static KernelTrace trace(std::string_view kernel_name, PassKind pass,
+                           const AttentionProblem& problem, Index row_step) {
+    const KernelInfo& kernel = *find_kernel(kernel_name);
+    KernelTrace trace;
+    trace.problem = problem;
+    trace.kernel = trace.algorithm = kernel_name;
+    trace.pass = pass;
+    trace.header.device = session_->device();
+    const auto error = session_->run([&]() -> std::optional<Error> {
+      const auto plan = plan_trace(kernel, pass, problem, std::nullopt, Carry::problem, row_step);
+      if (!plan) return plan.error();
+      const auto raw =
+          trace_pass(*session_, {.problem = problem, .kernel = &kernel}, pass, {}, plan.value());
+      if (!raw) return raw.error();
+      const RawTrace& from = raw.value();
+      trace.tiling = from.plan.tiling;
+      trace.launch = from.plan.launch;
+      trace.time_s = from.time_s;
+      trace.plain_time_s = from.plain_time_s;
+      return decode_trace({.blocks = from.blocks,
+                           .events = from.events,
+                           .events_per_block = static_cast<std::size_t>(from.plan.events_per_block),
+                           .rows = from.rows,
+                           .row_step = static_cast<std::size_t>(from.plan.row_step),
+                           .rows_per_head = static_cast<std::size_t>(from.plan.rows_per_head),
+                           .column_tiles = static_cast<std::size_t>(from.plan.column_tiles)},
+                          trace);
+    });
+    EXPECT_FALSE(error) << kernel_name << ": " << error->message;
+    return trace;
+  }
+
+  static void expect_twin(std::string_view kernel, PassKind pass, const AttentionProblem& problem,
+                          Index splits = 1) {
+    SCOPED_TRACE(std::string(kernel) + " " + std::string(to_string(pass)) + ", " +
+                 describe(problem));
+    const KernelTrace traced = trace(kernel, pass, problem, 0);
+    if (HasFailure()) return;
+    const auto differences = differences_from_schedule(traced, splits);
+    EXPECT_TRUE(differences.empty())
+        << differences.size() << " differences; the first: " << differences.front();
+    EXPECT_GT(scheduled_operations(traced, splits), 0);
+  }
+
+  static Session* session_;
+};
+
+Session* InstrumentedKernels::session_ = nullptr;
+
+TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsForward) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const char* kernel : {"flash1", "flash2"}) {
+    for (const Index d : {16, 64, 128}) {
+      expect_twin(kernel, PassKind::forward, problem_of(d, 512, 512));
+      expect_twin(kernel, PassKind::forward, problem_of(d, 300, 409));
+      expect_twin(kernel, PassKind::forward, problem_of(d, 512, 512, Mask::causal()));
+      expect_twin(kernel, PassKind::forward, problem_of(d, 409, 300, Mask::causal()));
+      expect_twin(kernel, PassKind::forward,
+                  problem_of(d, 300, 409, Mask::causal(Mask::Alignment::top_left)));
+    }
+  }
+}
+
+TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsBackward) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const char* kernel : {"flash1", "flash2"}) {
+    for (const Index d : {16, 64, 128}) {
+      expect_twin(kernel, PassKind::backward, problem_of(d, 512, 512));
+      expect_twin(kernel, PassKind::backward, problem_of(d, 300, 409));
+      expect_twin(kernel, PassKind::backward, problem_of(d, 409, 300, Mask::causal()));
+    }
+  }
+}
+
+TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOverSplitKeys) {
+  ATTNSCOPE_NEEDS_GPU();
+  const KernelInfo& kernel = *find_kernel("split_kv");
+  for (const Index d : {16, 64, 128}) {
+    for (const Index N : {1, 20}) {
+      const AttentionProblem problem = problem_of(d, N, 5000);
+      const Tiling tiling = kernel_tilings(kernel, DType::bf16, d).front();
+      expect_twin("split_kv", PassKind::forward, problem,
+                  split_count(problem, tiling, session_->device().sm_count));
+    }
+  }
+}
+
+TEST_F(InstrumentedKernels, ComputeWhatThePlainOnesCompute) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const char* name : {"flash1", "flash2", "split_kv"}) {
+    for (const Index d : {16, 64, 128}) {
+      SCOPED_TRACE(std::string(name) + ", d " + std::to_string(d));
+      const KernelInfo& kernel = *find_kernel(name);
+      const AttentionProblem problem = problem_of(d, 300, 409);
+      std::vector<double> plain_O, traced_O;
+      const auto error = session_->run([&]() -> std::optional<Error> {
+        const auto plan = plan_trace(kernel, PassKind::forward, problem, {}, Carry::problem, 1);
+        if (!plan) return plan.error();
+        auto tensors = ForwardTensors::allocate(
+            {.problem = problem, .kernel = &kernel, .tiling = plan.value().tiling});
+        if (!tensors) return tensors.error();
+        tensors.value().generate_inputs(session_->stream(), {});
+        const TraceMemory memory(plan.value());
+        const TraceBuffer buffer = memory.buffer();
+        for (const TraceBuffer* trace : {static_cast<const TraceBuffer*>(nullptr), &buffer}) {
+          tensors.value().poison_outputs();
+          const Pass pass = tensors.value().pass(session_->stream(), /*with_lse=*/true, trace);
+          if (auto failure = pass({})) return failure;
+          session_->stream().wait();
+          const Index rows = problem.batch * problem.heads * problem.N;
+          (trace ? traced_O : plain_O) = tensors.value().fetch(CheckedTensor::O, 0, 0, 0, rows);
+        }
+        return std::nullopt;
+      });
+      ASSERT_FALSE(error) << error->message;
+      EXPECT_EQ(plain_O, traced_O);  // to the bit; NaN would differ
+    }
+  }
+}
+
+/// m, l and alpha of a query after each column tile, in double precision.
+std::vector<TraceRow> expected_states(const AttentionProblem& problem,
+                                      const AttentionInputs& inputs, const TracedRow& row,
+                                      Index Bc) {
+  const double scale = 1.0 / std::sqrt(static_cast<double>(problem.d));
+  const Index kv_head = row.head / problem.heads_per_kv_head();
+  double m = -INFINITY, l = 0.0;
+  std::vector<TraceRow> states;
+  for (Index begin = 0; begin < problem.N_kv; begin += Bc) {
+    const Index end = std::min(begin + Bc, problem.N_kv);
+    std::vector<double> scores;
+    for (Index key = begin; key < end; ++key) {
+      double sum = 0.0;
+      for (Index c = 0; c < problem.d; ++c) {
+        sum +=
+            inputs.Q.at(row.batch, row.head, row.row, c) * inputs.K.at(row.batch, kv_head, key, c);
+      }
+      scores.push_back(sum * scale);
+    }
+    const double m_prev = m;
+    m = std::max(m, *std::ranges::max_element(scores));
+    const double alpha = std::exp(m_prev - m);
+    l *= alpha;
+    for (const double score : scores) l += std::exp(score - m);
+    // The first alpha scales nothing
+    states.push_back({static_cast<float>(m), static_cast<float>(l), static_cast<float>(alpha)});
+  }
+  return states;
+}
+
+TEST_F(InstrumentedKernels, RecordTheMLAndAlphaOfTheAlgorithm) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const char* kernel : {"flash1", "flash2"}) {
+    for (const Index d : {16, 64, 128}) {
+      SCOPED_TRACE(std::string(kernel) + ", d " + std::to_string(d));
+      const AttentionProblem problem = problem_of(d, 300, 409);
+      const KernelTrace traced = trace(kernel, PassKind::forward, problem, 37);
+      const AttentionInputs inputs = make_inputs(problem, {});
+      ASSERT_EQ(traced.rows.size(), 8u * 9u);
+      double worst_m = 0.0, worst_l = 0.0, worst_alpha = 0.0;
+      for (const TracedRow& row : traced.rows) {
+        const auto expected = expected_states(problem, inputs, row, traced.tiling.Bc);
+        ASSERT_EQ(row.states.size(), expected.size());
+        for (std::size_t j = 0; j < expected.size(); ++j) {
+          const auto worse = [](double& worst, double error) {
+            if (!(error <= worst)) worst = error;  // NaN stays
+          };
+          worse(worst_m, std::abs(row.states[j].m - expected[j].m));
+          worse(worst_l, std::abs(row.states[j].l / expected[j].l - 1.0));
+          worse(worst_alpha, std::abs(row.states[j].alpha - expected[j].alpha));
+        }
+      }
+      EXPECT_TRUE(worst_m <= 1e-5) << worst_m;
+      EXPECT_TRUE(worst_l <= 1e-5) << worst_l;
+      EXPECT_TRUE(worst_alpha <= 1e-5) << worst_alpha;
+    }
+  }
+}
+
+TEST_F(InstrumentedKernels, LeaveARescaleOutOnlyWhereAlphaIsOne) {
+  ATTNSCOPE_NEEDS_GPU();
+  const KernelTrace traced =
+      trace("flash2", PassKind::forward, problem_of(16, 64, 2048), /*row_step=*/1);
+  Index left_out = 0;
+  for (const TracedBlock& block : traced.blocks) {
+    for (const TracedStep& step : block.steps) {
+      if (step.done) continue;
+      ++left_out;
+      ASSERT_EQ(step.step, TraceStep::rescale);
+      for (const TracedRow& row : traced.rows) {
+        const bool of_tile = row.batch == block.batch && row.head == block.head &&
+                             row.row / traced.tiling.Br == step.i;
+        if (!of_tile) continue;
+        EXPECT_EQ(row.states[static_cast<std::size_t>(step.j)].alpha, 1.0f);
+      }
+    }
+  }
+  EXPECT_GT(left_out, 0);
+}
+
+TEST_F(InstrumentedKernels, RunOnSmsOfTheGpuWithinThePassesTime) {
+  ATTNSCOPE_NEEDS_GPU();
+  const KernelTrace traced =
+      trace("flash2", PassKind::forward, problem_of(64, 2048, 2048), /*row_step=*/0);
+  const std::vector<Index> slots = block_slots(traced);
+  EXPECT_LE(*std::ranges::max_element(slots), 1);  // two blocks fit on an SM
+  for (const TracedBlock& block : traced.blocks) {
+    EXPECT_LT(block.sm, session_->device().sm_count);
+    EXPECT_LT(block.begin_ps, block.end_ps);
+    EXPECT_LE(block.steps.back().end_ps, block.end_ps + 1000);
+  }
+  EXPECT_LT(static_cast<double>(traced.end_ps()) * 1e-12, 2 * traced.time_s);
+  EXPECT_GT(traced.sm_clock_mhz, 300.0);
+  EXPECT_LT(traced.sm_clock_mhz, 4000.0);
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
