@@ -71,9 +71,9 @@ bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index&
                                        trace.header.build.commit),
                     .kind = "measured",
                     .clock = fmt::format(
-                        "the SMs' clocks, {:.0f} MHz, set against the GPU's global timer, which "
-                        "ticks every {} ns; recorded by the kernel itself, so a little slower than "
-                        "without",
+                        "the SMs' clocks, {:.0f} MHz, set against the GPU's global timer, whose "
+                        "readings lie {} ns apart or more; recorded by the kernel itself, so "
+                        "slower than without",
                         trace.sm_clock_mhz, trace.timer_step_ns)},
                    sink);
   out.name_process(ChromeEvents::kTotalsProcess, "launches (measured)");

@@ -166,9 +166,11 @@ std::optional<Error> decode_trace(const TraceRecords& records, KernelTrace& trac
   place_clocks(records.blocks, cycles_per_ns, clocks);
 
   // Blocks, from the first one's begin on
+  std::uint64_t first_ns = UINT64_MAX;
+  for (const auto& [sm, clock] : clocks) first_ns = std::min(first_ns, clock.first_ns);
   const auto time_ns = [&](const TraceBlock& block, std::uint64_t cycles) {
     const SmClock& clock = clocks.at(block.sm);
-    return static_cast<double>(clock.first_ns - records.blocks.front().begin_ns) + clock.offset_ns +
+    return static_cast<double>(clock.first_ns - first_ns) + clock.offset_ns +
            static_cast<double>(cycles - clock.first_cycles) / cycles_per_ns;
   };
   double origin_ns = INFINITY;

@@ -44,7 +44,7 @@ constexpr TracedInstance kTraced[] = {
 
 /// Steps of one meeting of a row tile and a column tile, and of what surrounds them: more than any
 /// kernel has.
-constexpr Index kStepsOfTile = 16;
+constexpr Index kStepsOfTile = 24;
 constexpr Index kStepsAround = 16;
 
 /// Thread blocks of a head, and the most steps that one of them takes.

@@ -103,6 +103,16 @@ TEST(KernelTrace, ClocksOfTheSmsBecomeOneTime) {
   EXPECT_EQ(trace.end_ps(), 2'500'000);
 }
 
+TEST(KernelTrace, TheFirstBlockOfTheGridNeedNotBeginFirst) {
+  Records records = two_blocks();
+  std::swap(records.blocks[0], records.blocks[1]);
+  for (TraceBlock& block : records.blocks) block.event_count = 0;
+  KernelTrace trace = described();
+  ASSERT_FALSE(decode_trace({.blocks = records.blocks, .events = records.events}, trace));
+  EXPECT_EQ(trace.blocks[0].begin_ps, 500'000);
+  EXPECT_EQ(trace.blocks[1].begin_ps, 0);
+}
+
 TEST(KernelTrace, StepsFollowEachOtherThoughTheClockWraps) {
   KernelTrace trace = described();
   ASSERT_FALSE(decode_trace(two_blocks().view(), trace));
