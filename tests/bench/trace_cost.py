@@ -20,7 +20,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.cu",
          "kernels/flash2/flash2_bf16.cu", "kernels/flash2/flash2_backward_bf16.cu",
-         "kernels/split_kv/split_kv_bf16.cu"]
+         "kernels/split_kv/split_kv_bf16.cu", "kernels/block_sparse/block_sparse_bf16.cu"]
 # A hook is a statement of its own: an observer made, or a call of one
 HOOK = re.compile(r"^ *(?:Trace trace\(|trace\.(?:did|rows|end)\()[^;]*(?:\{[^}]*\}[^;]*)?;\n", re.M)
 
