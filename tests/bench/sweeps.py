@@ -144,7 +144,9 @@ def density_line(table, cli, row, dense):
         main_s, dense_main_s = time_s * of_main[0], dense_s * of_main[1]
     else:
         main_s, dense_main_s = time_s, dense_s
-    table.add(row["problem"]["seq_len"], row["problem"]["head_dim"], f"{100 * density:.3g} %",
+    problem = row["problem"]
+    table.add(problem["seq_len"], problem["batch"] * problem["heads"], problem["head_dim"],
+              f"{100 * density:.3g} %",
               milliseconds(time_s), milliseconds(dense_s), fixed, milliseconds(main_s),
               f"{100 * main_s / dense_main_s:.3g} %", f"{main_s / dense_main_s / density:.3f}")
 
@@ -152,7 +154,7 @@ def density_line(table, cli, row, dense):
 def show_density(rows, cli):
     for pass_ in ("forward", "backward"):
         table = Table(f"Block density (Figure 2, right), {pass_}: as many tiles in every row",
-                      ["N", "d", "density", "time, ms", "flash2's, ms", "other launches, ms",
+                      ["N", "heads", "d", "density", "time, ms", "flash2's, ms", "other launches, ms",
                        "main launch, ms", "share of flash2's", "share / density"])
         sparse = [row for row in rows.rows if "block_mask" in row and row["pass"] == pass_]
         for row in sparse:
