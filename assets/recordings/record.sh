@@ -61,6 +61,11 @@ sweep algorithm=block_sparse2 -- --dtype fp16 --seq-len 128 --head-dim 16 $tiles
 out=$sweeps
 protocol="--warm-ups 1 --repeats 5 --time-budget 1 --checked-rows 16"
 
+# The widest heads, hidden size 2048; flash1 has none of these
+tokens=batch+seq-len=16+1024,4+4096,1+16384
+sweep $passes $tokens $masks -- --algorithm flash2 --dtype bf16 --heads 8 --head-dim 256
+sweep $passes $tokens -- --algorithm standard --dtype bf16 --heads 8 --head-dim 256
+
 # Longer sequences, hidden size 512; flash1, one thread block a head, takes seconds
 shapes=heads+head-dim=8+64,4+128
 sweep $passes $shapes seq-len=32768,65536 $masks -- --algorithm flash2 --dtype bf16
@@ -70,6 +75,8 @@ sweep pass=backward -- --algorithm flash1 --seq-len 32768 --dtype bf16 --heads 8
 
 # Head dimension, number of heads and sequence length, each alone: embedding size is heads x d
 sweep head-dim=16,32,64,128 $passes $all -- --dtype bf16 --batch 4 --heads 16 --seq-len 4096
+sweep head-dim=96,192,256 $passes algorithm=standard,flash2 -- --dtype bf16 --batch 4 --heads 16 \
+  --seq-len 4096
 sweep heads=1,4,16,64 $passes $all -- --dtype bf16 --seq-len 4096 --head-dim 64
 sweep seq-len=512,1024,4096,16384 $passes $all -- --dtype bf16 --heads 16 --head-dim 64
 
