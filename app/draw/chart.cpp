@@ -136,7 +136,7 @@ const ChartPoint* draw_chart(const Canvas& canvas, const Rect& whole, const Char
   // Room for the labels at the left and below, the name of the y axis before them
   const FontRef& font = canvas.fonts.small;
   Rect rect = whole;
-  rect.min.x += font.size * 1.3f;
+  rect.min.x += font.size * 1.5f;
   const float middle = (rect.min.y + rect.max.y - 2.0f * line_height(font)) * 0.5f;
   const float length = rect.height() - 2.0f * line_height(font);
   const std::string name = fitted(font, chart.y.name, length);

@@ -1,6 +1,7 @@
 #include "app/draw/legend.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
@@ -14,7 +15,7 @@ float sample_width(const Canvas& canvas, const LegendEntry& entry) {
 }
 
 float entry_width(const Canvas& canvas, const LegendEntry& entry) {
-  return sample_width(canvas, entry) + canvas.fonts.small.measure(entry.label).x;
+  return sample_width(canvas, entry) + std::ceil(canvas.fonts.small.measure(entry.label).x) + 1.0f;
 }
 
 void draw_sample(const Canvas& canvas, const LegendEntry& entry, ImVec2 from) {

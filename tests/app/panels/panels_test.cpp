@@ -429,6 +429,50 @@ TEST(ChartsPanel, ATabShowsAnotherTopicAndCopiesItsValues) {
   EXPECT_TRUE(pointed.around.view.large_chart);
 }
 
+TEST(ChartsPanel, LongWorkShowsHowFarItIsAndIsGivenUp) {
+  const auto sample = test::sample_run({});
+  Snapshot snapshot = test::sample_snapshot(*sample, 0.5);
+  auto large = std::make_shared<RunInfo>(*snapshot.run);
+  large->problem.N = large->problem.N_kv = 8192;
+  snapshot.run = large;
+  ChartsPanel panel;
+  HeadlessImGui imgui(1600, 900);
+  Surroundings around;
+  around.view.chart = ChartChoice::fusion;
+  const Rect rect{{0, 0}, {700, 300}};
+  const auto draw_once = [&] {
+    around.rects.clear();
+    imgui.frame(rect, [&] {
+      panel.draw(snapshot, around.view,
+                 {.rect = rect,
+                  .theme = theme(ThemeName::dark),
+                  .fonts = imgui.fonts(),
+                  .commands = around.commands,
+                  .measurements = around.measurements,
+                  .named_rects = around.rects});
+    });
+  };
+  const auto press = [&] {
+    const ImVec2 at = around.rects.find("charts.cancel")->center();
+    for (const bool pressed : {false, true, false}) {
+      imgui.set_mouse(at, pressed);
+      draw_once();
+    }
+  };
+  do {
+    draw_once();
+    ASSERT_TRUE(panel.busy()) << "the work was done before it could be given up";
+  } while (!around.rects.find("charts.cancel"));
+  press();
+  while (panel.busy()) draw_once();
+  for (int frame = 0; frame < 3; ++frame) draw_once();
+  EXPECT_FALSE(panel.busy());
+  ASSERT_TRUE(around.rects.find("charts.cancel"));  // which is "model again" now
+  press();
+  draw_once();
+  EXPECT_TRUE(panel.busy());
+}
+
 TEST(ChartsPanel, SavesItsPicture) {
   const auto run = test::sample_run({});
   Pointed pointed;
