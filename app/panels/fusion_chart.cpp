@@ -128,7 +128,10 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
   chart.legend = {{"read", colors.read, draw::LegendEntry::Sample::surface, {}},
                   {"written", colors.written, draw::LegendEntry::Sample::surface, {}},
                   {"backward: hatched", theme.text_dim, draw::LegendEntry::Sample::hatched, {}},
-                  {"m, l, LSE, D", colors.statistics, draw::LegendEntry::Sample::surface, {}}};
+                  {"m, l, LSE, D: not in the numbers",
+                   colors.statistics,
+                   draw::LegendEntry::Sample::surface,
+                   {}}};
   if (figure2) {
     chart.legend.push_back({"Figure 2 prints", theme.error, draw::LegendEntry::Sample::mark, {}});
   }
