@@ -21,7 +21,7 @@ template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 Request request_for(const Choice& choice, const ViewState& view) {
-  return {choice, view.head, view.step, view.query_row, view.O_column};
+  return {choice, view.head, view.step, view.query_row, view.O_column, view.race.has_value()};
 }
 
 }  // namespace
@@ -129,6 +129,7 @@ void App::choose(const Choice& choice) {
 
 void App::open_scene(const std::string& name_or_path) {
   Result<Scene> opened = load_scene(name_or_path);
+  scene_answer = SceneAnswer{opened ? "" : opened.error().message};
   if (!opened) {
     show_notice(opened.error().message);
     return;
@@ -202,6 +203,7 @@ void App::execute(const Command& command) {
                    Scene saved = scene;
                    saved.view = view;
                    const auto error = save_scene(saved, save.path);
+                   scene_answer = SceneAnswer{error ? error->message : ""};
                    show_notice(error ? error->message : "saved " + save.path);
                  },
                  [&](const Quit&) { quit_ = true; },

@@ -28,6 +28,11 @@ struct RefusedChoice {
   std::string typed;              ///< the text itself, where it could not be understood
 };
 
+/// What became of opening or saving a scene.
+struct SceneAnswer {
+  std::string error;  ///< empty: done
+};
+
 /// A line that fades away.
 struct Notice {
   std::string text;
@@ -46,7 +51,8 @@ class App {
   Measurements measurements;
   std::optional<RefusedChoice> refused;
   std::optional<Notice> notice;
-  std::string last_edited_field;  ///< where the choice under way was made
+  std::optional<SceneAnswer> scene_answer;  ///< to the last OpenScene or SaveScene
+  std::string last_edited_field;            ///< where the choice under way was made
 
   /// The newest good snapshot; nullptr before the first.
   std::shared_ptr<const Snapshot> snapshot() const { return published_->snapshot; }
@@ -102,6 +108,8 @@ class App {
   std::optional<RaceCourse> course_;
   std::shared_ptr<const Published> rival_published_ = std::make_shared<Published>();
   std::optional<Request> rival_asked_;
+  Choice raced_;         ///< the choice that the one below was made for
+  Choice rival_choice_;  ///< of the second algorithm, by rival_of()
   Worker rival_worker_;
 };
 

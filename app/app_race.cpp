@@ -22,11 +22,13 @@ void App::run_race(double elapsed_s) {
     return;
   }
 
-  // The rival solves the same problem in the same tiles
+  // The rival solves the same problem
   rival_published_ = rival_worker_.latest();
-  Choice choice = view.choice;
-  choice.algorithm = view.race->rival;
-  choice = with_consequences(view.choice, choice);
+  if (rival_choice_.algorithm != view.race->rival || !(raced_ == view.choice)) {
+    raced_ = view.choice;
+    rival_choice_ = rival_of(view.choice, view.race->rival);
+  }
+  const Choice& choice = rival_choice_;
   if (rival_published_->error && rival_asked_ &&
       rival_published_->failed_request == *rival_asked_) {
     show_notice(view.race->rival + " cannot race: " + rival_published_->error->message);
@@ -51,7 +53,8 @@ void App::run_race(double elapsed_s) {
     view.step = course_->step_of(RaceCourse::chosen, view.race_tick);
     rival_step = course_->step_of(RaceCourse::rival, view.race_tick);
   }
-  const Request wanted{choice, view.head, rival_step, view.query_row, view.O_column};
+  const Request wanted{choice,          view.head, rival_step, view.query_row, view.O_column,
+                       /*in_race=*/true};
   if (rival_asked_ == wanted) return;
   rival_asked_ = wanted;
   rival_worker_.request(wanted);

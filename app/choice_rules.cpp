@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/step_simulator.h"
 #include "sim/schedule/catalog.h"
 
 namespace attnscope::app {
@@ -67,6 +68,16 @@ Choice with_consequences(const Choice& before, Choice after) {
     }
   }
   return after;
+}
+
+Choice rival_of(const Choice& choice, const std::string& rival) {
+  Choice other = choice;
+  other.algorithm = rival;
+  other = with_consequences(choice, std::move(other));
+  if (!check_choice(other)) return other;
+  Choice smaller = other;
+  if (const auto tiling = largest_tiling_of(other)) smaller.tiling = *tiling;
+  return check_choice(smaller) ? other : smaller;
 }
 
 std::vector<Index> nearest_ends(std::vector<Index> ends, Index size) {

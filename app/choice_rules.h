@@ -12,6 +12,10 @@ namespace attnscope::app {
 /// splits and variants go with the algorithm that has them.
 Choice with_consequences(const Choice& before, Choice after);
 
+/// The choice with the second algorithm of a race: in the same tiles, or in the largest that fit
+/// where those do not.
+Choice rival_of(const Choice& choice, const std::string& rival);
+
 /// The ends of sequences nearest to these that fill `size`: 0, ascending, ..., size.
 std::vector<Index> nearest_ends(std::vector<Index> ends, Index size);
 

@@ -31,7 +31,7 @@ int run_program(int argc, char** argv) {
   ViewState& view = scene.value().view;
   if (arguments.value().theme) view.theme = *arguments.value().theme;
   if (arguments.value().step) (view.race ? view.race_tick : view.step) = *arguments.value().step;
-  view.presenter = arguments.value().presenter;
+  view.presenter = view.presenter || arguments.value().presenter;
 
   if (arguments.value().render) return run_render(arguments.value(), std::move(scene.value()));
   return run_window(arguments.value(), std::move(scene.value()), start_s);

@@ -143,6 +143,7 @@ Result<SteppedRequest> stepped_of(const Request& request) {
   stepped.given_inputs = std::move(own).value();
   stepped.batch = request.head / choice.problem.heads;
   stepped.head = request.head % choice.problem.heads;
+  if (request.in_race) stepped.memory_share = 0.5;
   if (!packs_groups(choice)) return stepped;
 
   // Inputs are drawn for the heads as they are, and packed
@@ -160,7 +161,8 @@ Result<SteppedRequest> stepped_of(const Request& request) {
 
 Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request& request,
                                                                   WorkControl& control) {
-  if (!run_ || !(choice_ == request.choice) || head_ != request.head) {
+  if (!run_ || !(choice_ == request.choice) || head_ != request.head ||
+      in_race_ != request.in_race) {
     if (const auto error = check_choice(request.choice)) return *error;
     Result<SteppedRequest> stepped = stepped_of(request);
     if (!stepped) return translated(stepped.error());
@@ -171,6 +173,7 @@ Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request&
     run_ = std::move(created.value());
     choice_ = request.choice;
     head_ = request.head;
+    in_race_ = request.in_race;
   }
 
   const RunInfo& info = *run_->info();

@@ -20,6 +20,7 @@ class StepSimulator {
   std::shared_ptr<SteppedRun> run_;  // shared: std::function copies the simulator
   Choice choice_;
   Index head_ = 0;
+  bool in_race_ = false;
 };
 
 /// The chosen GPU, with the chosen size of its shared memory; invalid_request when it is unknown.

@@ -96,6 +96,8 @@ struct ViewState {
   bool presenter = false;    ///< larger fonts, fewer panels
   bool large_chart = false;  ///< the charts in the place of all other panels
   bool show_keys = false;
+  /// The dialog that was asked for: to save a scene (true) or to open one.
+  std::optional<bool> scene_dialog;
 };
 
 }  // namespace attnscope::app

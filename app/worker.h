@@ -26,6 +26,7 @@ struct Request {
   Index step = 0;
   Index query_row = 0;
   Index O_column = 0;
+  bool in_race = false;  ///< two runs share the memory that one may take
   bool operator==(const Request&) const = default;
 };
 

@@ -54,6 +54,9 @@ void draw_scene_field(const Frame& frame, const Rect& box) {
       app.commands.push(OpenScene{scene.name});
     }
   }
+  ImGui::Separator();
+  if (combo.option("Open a file…", false, "open", "Ctrl+O")) app.view.scene_dialog = false;
+  if (combo.option("Save as…", false, "save", "Ctrl+S")) app.view.scene_dialog = true;
 }
 
 void draw_algorithm_field(const Frame& frame, const Rect& box) {

@@ -13,7 +13,13 @@ void draw_race_field(const Frame& frame, const Rect& box) {
   if (combo.option("off", !app.view.race, "off")) app.commands.push(ChooseRace{});
   for (const Algorithm& algorithm : algorithms()) {
     const std::string name(algorithm.name);
-    if (combo.option(name, name == shown, name, std::string(algorithm.summary))) {
+    const bool has_pass =
+        app.view.choice.pass == to_string(PassKind::forward) || algorithm.has_backward();
+    const std::string text = has_pass ? name : name + " (no backward pass)";
+    if (!combo.option(text, name == shown, name, std::string(algorithm.summary))) continue;
+    if (!has_pass) {
+      app.commands.push(ShowNotice{name + " has no backward pass to race with"});
+    } else {
       app.commands.push(ChooseRace{Race{name, app.view.race ? app.view.race->clock : RaceClock{}}});
     }
   }

@@ -16,17 +16,84 @@ std::vector<RaceSide> lay_out_race(const Frame& frame, const Rect& body) {
   const float gap = std::round(frame.px(10.0f));
   const float head = std::round(frame.text_px(46.0f) + frame.px(18.0f));
   const float width = std::round((body.width() - gap) * 0.5f);
-  const float memory = std::round((body.height() - head - 2.0f * gap) * 0.5f);
+  const float memory = std::round((body.height() - head - 2.0f * gap) * 0.46f);
+  const bool presenter = frame.app.view.presenter;
   std::vector<RaceSide> sides;
   for (const float left : {body.min.x, body.max.x - width}) {
     const float right = left + width;
     const float memory_top = body.min.y + head + gap;
     const float scores_top = memory_top + memory + gap;
-    sides.push_back({{{left, body.min.y}, {right, body.min.y + head}},
-                     {{left, memory_top}, {right, memory_top + memory}},
-                     {{left, scores_top}, {right, body.max.y}}});
+    RaceSide side{{{left, body.min.y}, {right, body.min.y + head}},
+                  {{left, memory_top}, {right, memory_top + memory}},
+                  {{left, scores_top}, {right, body.max.y}},
+                  std::nullopt,
+                  std::nullopt};
+    if (!presenter) {
+      const float middle = std::round(left + (width - gap) * 0.5f);
+      const float softmax_end = std::round(scores_top + (body.max.y - scores_top - gap) * 0.54f);
+      side.scores.max.x = middle;
+      side.softmax = Rect{{middle + gap, scores_top}, {right, softmax_end}};
+      side.totals = Rect{{middle + gap, softmax_end + gap}, {right, body.max.y}};
+    }
+    sides.push_back(side);
   }
   return sides;
+}
+
+void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snapshot) {
+  const RunInfo& run = *snapshot.run;
+  const Bytes so_far = sum(snapshot.bytes_so_far);
+  const Bytes whole = sum(run.head_bytes);
+  const bool alike = !run.problem.has_key_lengths();  // else heads differ, and only all are counted
+  const Index heads = run.problem.batch * run.problem.heads;
+  struct Line {
+    const char* label;
+    std::string so_far, whole;
+  };
+  const auto bytes = [](Index value) { return draw::format_bytes(static_cast<double>(value)); };
+  const auto flops = [](Index value) {
+    return draw::format_si(static_cast<double>(value), "FLOP");
+  };
+  const auto of_head = [&](Index total) { return alike ? flops(total / heads) : "–"; };
+  const Line lines[] = {
+      {"requested read", bytes(so_far.read_bytes), bytes(whole.read_bytes)},
+      {"requested written", bytes(so_far.write_bytes), bytes(whole.write_bytes)},
+      {"of it atomically", bytes(so_far.atomic_bytes), bytes(whole.atomic_bytes)},
+      {"matrix products", flops(snapshot.matmul_flops_so_far), of_head(run.totals.matmul_flops)},
+      {"other operations", flops(snapshot.other_flops_so_far),
+       of_head(run.totals.non_matmul_flops)}};
+
+  // Heading, then a line each, as far apart as the room allows
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const FontRef& font = frame.fonts.small;
+  const float padding = frame.px(14.0f);
+  const float left = rect.min.x + padding;
+  const float right = rect.max.x - padding;
+  const float middle = std::round(left + (right - left) * 0.7f);
+  float y = rect.min.y + frame.px(9.0f);
+  frame.fonts.title.draw(list, {left, y}, frame.theme.text, "TOTALS");
+  const std::string tiles =
+      fmt::format("modelled, {} in {} x {} tiles",
+                  run.totals.query_heads_per_tile > 1 ? "its group" : "this head", run.tiling.Br,
+                  run.tiling.Bc);
+  const float title_width = frame.fonts.title.measure("TOTALS").x + padding;
+  const std::string about = ui::shortened(font, tiles, right - left - title_width);
+  font.draw(list, {right - font.measure(about).x, y + frame.px(1.0f)}, frame.theme.text_dim, about);
+  y += frame.fonts.title.size + frame.px(7.0f);
+  const float room = rect.max.y - frame.px(6.0f) - y;
+  const float pitch = std::clamp(room / 6.0f, font.size * 0.95f, font.size * 1.9f);
+  const auto write = [&](const char* label, const std::string& first, const std::string& second,
+                         ImU32 color) {
+    font.draw(list, {left, y}, frame.theme.text_dim, label);
+    font.draw(list, {middle - font.measure(first).x, y}, color, first);
+    font.draw(list, {right - font.measure(second).x, y}, frame.theme.text_dim, second);
+    y += pitch;
+  };
+  write("", "so far", "whole pass", frame.theme.text_dim);
+  for (const Line& line : lines) {
+    if (y + font.size > rect.max.y) break;
+    write(line.label, line.so_far, line.whole, frame.theme.text);
+  }
 }
 
 void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapshot, bool rival) {

@@ -1,7 +1,9 @@
 #include "app/screen/scene_dialog.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include "app/app.h"
 #include "app/platform/keys.h"
@@ -17,44 +19,95 @@ constexpr std::string_view kDefaultPath = "scene.json";
 
 void SceneDialog::begin(bool saving) {
   saving_ = saving;
+  waiting_ = false;
+  error_.clear();
   if (path_[0] == 0) std::copy(kDefaultPath.begin(), kDefaultPath.end(), path_.begin());
+  list_scenes();
   ImGui::OpenPopup(kPopup);
+}
+
+void SceneDialog::list_scenes() {
+  shipped_ = list_assets("scenes");
+  own_.clear();
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(".", error)) {
+    if (entry.path().extension() == ".json") own_.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(own_);
+}
+
+void SceneDialog::open(const Frame& frame, const std::string& name_or_path) {
+  error_.clear();
+  waiting_ = true;
+  frame.app.scene_answer.reset();
+  frame.app.commands.push(OpenScene{name_or_path});
 }
 
 void SceneDialog::draw_contents(const Frame& frame) {
   const FontScope font(frame.fonts.ui);
   ImGui::TextUnformatted(saving_ ? "Save this scene to" : "Open a scene: a path, or one of these");
-  ImGui::SetNextItemWidth(frame.text_px(380.0f));
+  ImGui::SetNextItemWidth(frame.text_px(420.0f));
   if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  if (!error_.empty()) ImGui::PushStyleColor(ImGuiCol_FrameBg, frame.theme.error_surface);
   const bool entered =
       ImGui::InputText("##path", path_.data(), path_.size(), ImGuiInputTextFlags_EnterReturnsTrue);
+  if (!error_.empty()) ImGui::PopStyleColor();
   ui::named_item(frame.rects, "dialog.path");
+  if (!error_.empty()) {
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme.error);
+    ImGui::PushTextWrapPos(frame.text_px(420.0f));
+    ImGui::TextUnformatted(error_.c_str());
+    ImGui::PopTextWrapPos();
+    ImGui::PopStyleColor();
+    ui::named_item(frame.rects, "dialog.error");
+  }
   const bool clicked = ImGui::Button(saving_ ? "Save" : "Open");
   ui::named_item(frame.rects, "dialog.confirm");
   ImGui::SameLine();
   if (ImGui::Button("Cancel")) ImGui::CloseCurrentPopup();
-  if (entered || clicked) {
-    if (saving_) frame.app.commands.push(SaveScene{path_.data()});
-    if (!saving_) frame.app.commands.push(OpenScene{path_.data()});
-    ImGui::CloseCurrentPopup();
+  if ((entered || clicked) && !saving_) open(frame, path_.data());
+  if ((entered || clicked) && saving_) {
+    error_.clear();
+    waiting_ = true;
+    frame.app.scene_answer.reset();
+    frame.app.commands.push(SaveScene{path_.data()});
   }
-  if (!saving_) {
-    ImGui::Separator();
-    for (const std::string& name : list_assets("scenes")) {
-      if (ImGui::Selectable(name.c_str())) frame.app.commands.push(OpenScene{name});
+  if (!saving_) draw_lists(frame);
+}
+
+void SceneDialog::draw_lists(const Frame& frame) {
+  ImGui::SameLine();
+  if (ImGui::Button("Refresh")) list_scenes();
+  ImGui::Separator();
+  ImGui::BeginChild("scenes", {frame.text_px(420.0f), frame.text_px(330.0f)}, false);
+  for (const auto& [title, names] :
+       {std::pair{"shipped", &shipped_}, std::pair{"files of the current folder", &own_}}) {
+    if (names->empty()) continue;
+    ImGui::TextDisabled("%s", title);
+    for (const std::string& name : *names) {
+      if (ImGui::Selectable(name.c_str())) open(frame, name);
     }
   }
+  ImGui::EndChild();
 }
 
 void SceneDialog::draw(const Frame& frame) {
   if (ImGui::GetIO().KeyCtrl && key_pressed(Key::s)) begin(true);
   if (ImGui::GetIO().KeyCtrl && key_pressed(Key::o)) begin(false);
 
+  if (const auto asked = std::exchange(frame.app.view.scene_dialog, std::nullopt)) begin(*asked);
+
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   ImGui::SetNextWindowPos({display.x * 0.5f, display.y * 0.4f}, ImGuiCond_Always, {0.5f, 0.5f});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(18.0f), frame.px(16.0f)});
   if (ImGui::BeginPopup(kPopup)) {
     ui::close_popup_on_escape();
+    // Closed by success; a failure stands where the path was typed
+    if (waiting_ && frame.app.scene_answer) {
+      waiting_ = false;
+      error_ = frame.app.scene_answer->error;
+      if (error_.empty()) ImGui::CloseCurrentPopup();
+    }
     draw_contents(frame);
     ImGui::EndPopup();
   }

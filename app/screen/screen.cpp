@@ -160,12 +160,16 @@ void Screen::draw_race(const Frame& frame, const std::vector<RaceSide>& sides) {
   for (std::size_t side = 0; side < 2; ++side) {
     ImGui::PushID(static_cast<int>(side));
     draw_race_head(frame, sides[side].head, *snapshots[side], side == 1);
+    const std::map<Slot, std::optional<Rect>> places = {
+        {Slot::memory, sides[side].memory},
+        {Slot::scores, sides[side].scores},
+        {Slot::online_softmax, sides[side].softmax}};
     for (const auto& panel : *panels[side]) {
-      const bool memory = panel->slot() == Slot::memory;
-      if (!memory && panel->slot() != Slot::scores) continue;
-      draw_panel(frame, *panel, memory ? sides[side].memory : sides[side].scores, *snapshots[side],
-                 *rects[side]);
+      const auto place = places.find(panel->slot());
+      if (place == places.end() || !place->second) continue;
+      draw_panel(frame, *panel, *place->second, *snapshots[side], *rects[side]);
     }
+    if (sides[side].totals) draw_race_totals(frame, *sides[side].totals, *snapshots[side]);
     ImGui::PopID();
   }
 }
@@ -188,6 +192,9 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
     layout.cards.clear();
     for (const RaceSide& side : race) {
       layout.cards.insert(layout.cards.end(), {side.head, side.memory, side.scores});
+      for (const auto& rest : {side.softmax, side.totals}) {
+        if (rest) layout.cards.push_back(*rest);
+      }
     }
   }
 

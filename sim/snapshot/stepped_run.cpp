@@ -152,8 +152,8 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
   const double stored_values =
       static_cast<double>(info->totals.requested.write_bytes) / static_cast<double>(heads) /
       static_cast<double>(size_bytes(problem.dtype)) * static_cast<double>(sizeof(double));
-  info->has_values =
-      problem.N * problem.N_kv <= kMaxShownScores && stored_values <= kJournalBudgetBytes;
+  info->has_values = problem.N * problem.N_kv <= kMaxShownScores &&
+                     stored_values <= kJournalBudgetBytes * request.memory_share;
   if (info->has_values) {
     shown_problem = one_head_of(problem, request.batch, request.head);
     inputs = shown_inputs(request);
@@ -171,7 +171,8 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
   const double head_flops =
       static_cast<double>(info->totals.matmul_flops) / static_cast<double>(heads);
   RunRecorder recorder(*info, executor.get(),
-                       std::max(kKeyframeFlops, head_flops * on_chip_bytes / kKeyframeBudgetBytes));
+                       std::max(kKeyframeFlops, head_flops * on_chip_bytes /
+                                                    (kKeyframeBudgetBytes * request.memory_share)));
   for (const InitialValue& initial : info->pass.initial_values) {
     recorder.journal.set_initial_value(initial.tensor, initial.value);
   }

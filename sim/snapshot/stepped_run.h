@@ -19,6 +19,7 @@ struct SteppedRequest {
   std::optional<AttentionInputs> given_inputs;  ///< instead of `inputs`
   Index batch = 0, head = 0;                    ///< the head to show
   bool round_to_storage = true;                 ///< values as a kernel would round them
+  double memory_share = 1.0;  ///< of what one run may keep, where several are kept
 };
 
 /// Problems with more scores than this step without values: geometry, bytes and pseudo-code only.

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "app/choice_rules.h"
+#include "app/scene.h"
+#include "app/step_simulator.h"
+#include "sim/schedule/catalog.h"
 #include "sim/snapshot/stepped_run.h"
 
 namespace attnscope::app {
@@ -27,6 +31,56 @@ TEST(Race, BothBeginBeforeTheirFirstOperationAndEndAfterTheirLast) {
     EXPECT_EQ(course.step_of(RaceCourse::chosen, course.last_tick()), flash2->step_count - 1);
     EXPECT_EQ(course.step_of(RaceCourse::rival, course.last_tick()), standard->step_count - 1);
   }
+}
+
+TEST(Race, EveryPairOfAlgorithmsRacesThroughEveryPassThatBothHave) {
+  Choice choice = load_scene("default").value().view.choice;
+  choice.problem.heads = 2;
+  WorkControl control;
+  const auto run = [&](const Choice& chosen) -> std::shared_ptr<const RunInfo> {
+    StepSimulator simulator;
+    const auto snapshot = simulator({chosen, 1, 0, 0, 0, /*in_race=*/true}, control);
+    EXPECT_TRUE(snapshot.ok()) << chosen.algorithm << ": " << snapshot.error().message;
+    return snapshot ? snapshot.value()->run : nullptr;
+  };
+  int races = 0;
+  for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
+    for (const Algorithm& first : algorithms()) {
+      for (const Algorithm& second : algorithms()) {
+        if (pass != PassKind::forward && !(first.has_backward() && second.has_backward())) continue;
+        Choice chosen = choice;
+        chosen.algorithm = first.name;
+        chosen.pass = to_string(pass);
+        chosen = with_consequences(choice, chosen);
+        const auto one = run(chosen);
+        const auto other = run(rival_of(chosen, std::string(second.name)));
+        ASSERT_TRUE(one && other) << first.name << " and " << second.name;
+        for (const RaceClock clock : {RaceClock::requested_bytes, RaceClock::tiles}) {
+          const RaceCourse course(one, other, clock);
+          EXPECT_EQ(course.step_of(RaceCourse::chosen, course.last_tick()), one->step_count - 1);
+          EXPECT_EQ(course.step_of(RaceCourse::rival, course.last_tick()), other->step_count - 1);
+        }
+        ++races;
+      }
+    }
+  }
+  EXPECT_GE(races, 36 + 2 * 25);
+}
+
+TEST(Race, ARivalWhoseTilesDoNotFitRunsInTheLargestThatDo) {
+  Choice choice = load_scene("default").value().view.choice;
+  choice.problem.N = choice.problem.N_kv = 512;
+  choice.problem.d = 128;
+  choice.tiling = {256, 128};
+  choice.pass = "backward";
+  choice.algorithm = "standard";
+  ASSERT_FALSE(check_choice(choice));
+  Choice same_tiles = choice;
+  same_tiles.algorithm = "flash2";
+  ASSERT_TRUE(check_choice(same_tiles));
+  const Choice rival = rival_of(choice, "flash2");
+  EXPECT_FALSE(check_choice(rival));
+  EXPECT_LT(rival.tiling.Br, 256);
 }
 
 TEST(Race, OnTheClockOfBytesNeitherIsAheadOfWhatBothHaveSpent) {

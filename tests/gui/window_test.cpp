@@ -188,6 +188,54 @@ TEST(Window, ASceneIsSavedAndOpenedAgain) {
   EXPECT_GT(state["step"], 0);
 }
 
+TEST(Window, SplitsAreTypedBehindTheBarAndTooManyAreAnsweredByTheMostThereAre) {
+  WindowSession opened(kWidth, kHeight, "split-kv");
+  opened.click("field.more");
+  const Rect splits = rect_in(opened.final_dump(), "field.splits");
+  WindowSession window(kWidth, kHeight, "split-kv");
+  window.click("field.more");
+  window.click_at(splits);
+  window.key("ctrl+a");
+  window.type("4");
+  window.key("Return");
+  window.click_at(splits);
+  window.key("ctrl+a");
+  window.type("99");
+  window.key("Return");
+  const auto state = window.final_state();
+  EXPECT_EQ(state["splits"], 4);
+  EXPECT_EQ(state["refused"]["field"], "splits");
+  EXPECT_EQ(state["refused"]["nearest"], "splits = 16");
+}
+
+TEST(Window, AFileThatIsNotThereIsToldWhereItsNameWasTyped) {
+  WindowSession opened(kWidth, kHeight);
+  opened.click("field.more");
+  const Rect q = rect_in(opened.final_dump(), "field.q");
+  WindowSession window(kWidth, kHeight);
+  window.click("field.more");
+  window.click_at(q);
+  window.key("ctrl+a");
+  window.type("/no/such/q.npy");
+  window.key("Return");
+  const auto state = window.final_state();
+  EXPECT_EQ(state["refused"]["field"], "q");
+  EXPECT_THAT(state["refused"]["message"].get<std::string>(), testing::HasSubstr("no such file"));
+  EXPECT_EQ(state["refused"]["nearest"], "q = generated");
+  EXPECT_EQ(state["files"][0], "");
+}
+
+TEST(Window, ASceneThatCannotBeOpenedIsToldInTheDialog) {
+  WindowSession window(kWidth, kHeight);
+  window.key("ctrl+o");
+  window.key("ctrl+a");
+  window.type("/no/such/scene.json");
+  window.key("Return");
+  const auto dump = window.final_dump();
+  EXPECT_TRUE(dump["rects"].contains("dialog.error"));
+  EXPECT_EQ(dump["state"]["scene"], "default");
+}
+
 TEST(Window, KeysChangeTheLooks) {
   WindowSession window(kWidth, kHeight);
   window.key("F1");
