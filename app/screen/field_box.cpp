@@ -29,7 +29,7 @@ DropList::~DropList() {
 void DropList::begin(const Rect& box) {
   ImGui::SetNextWindowPos({box.min.x, box.max.y + frame_.px(3.0f)});
   const float below = ImGui::GetIO().DisplaySize.y - box.max.y - frame_.px(12.0f);
-  const float highest = std::min(frame_.text_px(420.0f), std::max(below, frame_.text_px(90.0f)));
+  const float highest = std::min(frame_.text_px(680.0f), std::max(below, frame_.text_px(90.0f)));
   ImGui::SetNextWindowSizeConstraints({box.width(), 0.0f}, {1e6f, highest});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame_.px(8.0f), frame_.px(8.0f)});
   open_ = ImGui::BeginPopup(("list." + field_).c_str(), ImGuiWindowFlags_NoMove);

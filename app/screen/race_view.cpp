@@ -16,8 +16,9 @@ std::vector<RaceSide> lay_out_race(const Frame& frame, const Rect& body) {
   const float gap = std::round(frame.px(10.0f));
   const float head = std::round(frame.text_px(46.0f) + frame.px(18.0f));
   const float width = std::round((body.width() - gap) * 0.5f);
-  const float memory = std::round((body.height() - head - 2.0f * gap) * 0.46f);
   const bool presenter = frame.app.view.presenter;
+  const float share = presenter ? 0.55f : 0.5f;
+  const float memory = std::round((body.height() - head - 2.0f * gap) * share);
   std::vector<RaceSide> sides;
   for (const float left : {body.min.x, body.max.x - width}) {
     const float right = left + width;
