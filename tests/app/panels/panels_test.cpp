@@ -10,6 +10,7 @@
 #include "app/panels/charts_panel.h"
 #include "app/panels/ledger_panel.h"
 #include "app/panels/snapshot_view.h"
+#include "app/panels/timeline_panel.h"
 #include "app/screen/layout.h"
 #include "tests/app/panels/headless_imgui.h"
 #include "tests/app/panels/sample_snapshot.h"
@@ -355,6 +356,40 @@ TEST(LedgerPanel, RunAsksForTheGpuAndCopyForText) {
   ASSERT_EQ(pointed.commands.size(), 1U);
   ASSERT_TRUE(std::holds_alternative<CopyText>(pointed.commands[0]));
   EXPECT_NE(std::get<CopyText>(pointed.commands[0]).text.find("K read,"), std::string::npos);
+}
+
+TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
+  SampleRequest other;
+  other.problem.N = other.problem.N_kv = 96;
+  SampleRequest without_trace;
+  without_trace.algorithm = "standard";
+  for (const SampleRequest& request : {SampleRequest{}, other, without_trace}) {
+    const auto run = test::sample_run(request);
+    const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+    for (const ScreenSize& screen : kScreens) {
+      if (screen.presenter) continue;  // has no place for it
+      SCOPED_TRACE(
+          fmt::format("{}, N = {}, {}", request.algorithm, request.problem.N, screen.name));
+      const Scales scales = scales_for(screen.width, screen.height, 1.0f, false);
+      const Rect rect = layout_screen(screen.width, screen.height, scales, kEverySlot, false)
+                            .panels.at(Slot::timeline);
+      HeadlessImGui imgui(screen.width, screen.height, scales.layout, scales.font);
+      TimelinePanel panel;
+      Surroundings around;
+      draw_panel(imgui, panel, snapshot, rect, scales, false, around);
+      const auto tab = around.rects.find("timeline.tab.SMs");
+      ASSERT_TRUE(tab);
+      for (const bool pressed : {false, true, false}) {
+        imgui.set_mouse(tab->center(), pressed);
+        draw_panel(imgui, panel, snapshot, rect, scales, false, around);
+      }
+      imgui.set_mouse({0.0f, 0.0f}, false);
+      draw_panel(imgui, panel, snapshot, rect, scales, false, around);
+      EXPECT_GT(imgui.letters().size(), 40U);
+      EXPECT_EQ(imgui.letters_outside(rect), 0);
+      EXPECT_LE(imgui.letters_on_letters(), 0);
+    }
+  }
 }
 
 /// What "copy CSV" gives, after one frame or when the panel is ready.
