@@ -156,6 +156,33 @@ TEST(CInterface, MeasuringOnHostInputsRefusesMissingTensorsBeforeItNeedsAGpu) {
   EXPECT_THAT(refused_by(backward, &inputs), HasSubstr("session is NULL"));
 }
 
+TEST(CInterface, ATraceThatCannotBeIsRefusedBeforeItNeedsAGpu) {
+  const attnscope_problem problem = valid_problem();
+  const attnscope_kernel flash2 = valid_kernel("flash2");
+  const attnscope_kernel standard = valid_kernel("standard");
+  attnscope_trace trace{};
+  trace.struct_size = sizeof trace;
+  const auto refusal = [&](const attnscope_kernel& kernel, std::int64_t row_step) {
+    EXPECT_EQ(attnscope_forward_trace(nullptr, &problem, &kernel, 0, 0, row_step, &trace),
+              ATTNSCOPE_INVALID_REQUEST);
+    return std::string(attnscope_last_message());
+  };
+  EXPECT_THAT(refusal(standard, 0), HasSubstr("no instrumented build"));
+  EXPECT_THAT(refusal(flash2, -1), HasSubstr("row_step is -1"));
+  EXPECT_THAT(refusal(flash2, 64), HasSubstr("session is NULL"));
+  EXPECT_EQ(attnscope_backward_trace(nullptr, &problem, &flash2, 0, 0, nullptr),
+            ATTNSCOPE_INVALID_REQUEST);
+  EXPECT_THAT(attnscope_last_message(), HasSubstr("trace is NULL"));
+}
+
+TEST(CInterface, StepsOfATraceHaveNamesUpToTheLast) {
+  EXPECT_THAT(attnscope_trace_step_name(0), StrEq("wait"));
+  std::uint32_t step = 0;
+  while (attnscope_trace_step_name(step) != nullptr) ++step;
+  EXPECT_GT(step, 20u);
+  EXPECT_EQ(attnscope_trace_step_name(1000), nullptr);
+}
+
 TEST(CInterface, NamesTheCommitItWasBuiltFrom) {
   EXPECT_GE(std::strlen(attnscope_kernels_commit()), 7u);
 }
