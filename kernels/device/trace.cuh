@@ -10,7 +10,7 @@
 namespace attnscope::kernels::device {
 
 /// Records nothing and costs nothing: the kernel has the parameters, registers and instructions
-/// that it has without hooks (tests/bench/trace_cost.py compares the disassemblies).
+/// that it has without hooks (tests/bench/trace_cost.py compares the machine code).
 struct NoTrace {
   template <typename KernelParameters>
   using Parameters = KernelParameters;
