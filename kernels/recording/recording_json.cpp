@@ -1,8 +1,9 @@
 #include "kernels/recording/recording_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "reference/block_pattern.h"
@@ -14,13 +15,32 @@ using nlohmann::json;
 
 namespace {
 
+/// JSON has no number for NaN and infinities, which are what a broken kernel's errors are: text.
+json real_json(double value) {
+  if (std::isfinite(value)) return value;
+  return fmt::format("{}", value);
+}
+
+/// What real_json() wrote.
+double real_number(const JsonObject& object, std::string_view key) {
+  const json& value = object.at(key);
+  if (value == "nan" || value == "-nan") return std::numeric_limits<double>::quiet_NaN();
+  if (value == "inf") return std::numeric_limits<double>::infinity();
+  if (value == "-inf") return -std::numeric_limits<double>::infinity();
+  return object.number(key);
+}
+
+double real_number_or(const JsonObject& object, std::string_view key, double fallback) {
+  return object.has(key) ? real_number(object, key) : fallback;
+}
+
 /// Whole numbers without a decimal point: byte counts stay readable.
 json number_json(double value) {
   constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
   if (std::trunc(value) == value && std::abs(value) < kExactIntegers) {
     return static_cast<std::int64_t>(value);
   }
-  return value;
+  return real_json(value);
 }
 
 json counters_json(const Counters& counters) {
@@ -32,7 +52,7 @@ json counters_json(const Counters& counters) {
 Counters counters_from_json(const JsonObject& object) {
   Counters counters;
   for (const auto& item : object.value().items()) {
-    counters[item.key()] = object.number(item.key());
+    counters[item.key()] = real_number(object, item.key());
   }
   return counters;
 }
@@ -43,7 +63,7 @@ void set_if_known(json& object, const char* key, const std::optional<double>& va
 
 std::optional<double> optional_number(const JsonObject& object, std::string_view key) {
   if (!object.has(key)) return std::nullopt;
-  return object.number(key);
+  return real_number(object, key);
 }
 
 json device_json(const DeviceInfo& device) {
@@ -107,22 +127,22 @@ Protocol protocol_from_json(const JsonObject& object) {
 }
 
 json accuracy_json(const Accuracy& accuracy) {
-  json object = {{"max_abs_error", accuracy.max_abs_error},
-                 {"rel_fro_error", accuracy.rel_fro_error},
-                 {"lse_max_abs_error", accuracy.lse_max_abs_error},
+  json object = {{"max_abs_error", real_json(accuracy.max_abs_error)},
+                 {"rel_fro_error", real_json(accuracy.rel_fro_error)},
+                 {"lse_max_abs_error", real_json(accuracy.lse_max_abs_error)},
                  {"rows_checked", accuracy.rows_checked},
                  {"within_tolerance", accuracy.within_tolerance}};
   if (accuracy.unfused_max_abs_error) {
-    object["unfused_max_abs_error"] = *accuracy.unfused_max_abs_error;
+    object["unfused_max_abs_error"] = real_json(*accuracy.unfused_max_abs_error);
   }
   return object;
 }
 
 Accuracy accuracy_from_json(const JsonObject& object) {
   Accuracy accuracy;
-  accuracy.max_abs_error = object.number("max_abs_error");
-  accuracy.rel_fro_error = object.number("rel_fro_error");
-  accuracy.lse_max_abs_error = object.number_or("lse_max_abs_error", 0.0);
+  accuracy.max_abs_error = real_number(object, "max_abs_error");
+  accuracy.rel_fro_error = real_number(object, "rel_fro_error");
+  accuracy.lse_max_abs_error = real_number_or(object, "lse_max_abs_error", 0.0);
   accuracy.unfused_max_abs_error = optional_number(object, "unfused_max_abs_error");
   accuracy.rows_checked = object.integer_or("rows_checked", 0);
   accuracy.within_tolerance = object.has("within_tolerance") && object.boolean("within_tolerance");
@@ -130,14 +150,14 @@ Accuracy accuracy_from_json(const JsonObject& object) {
 }
 
 json gradient_error_json(const GradientError& error) {
-  return {{"max_abs_error", error.max_abs_error},
-          {"rel_fro_error", error.rel_fro_error},
-          {"unfused_max_abs_error", error.unfused_max_abs_error}};
+  return {{"max_abs_error", real_json(error.max_abs_error)},
+          {"rel_fro_error", real_json(error.rel_fro_error)},
+          {"unfused_max_abs_error", real_json(error.unfused_max_abs_error)}};
 }
 
 GradientError gradient_error_from_json(const JsonObject& object) {
-  return {object.number("max_abs_error"), object.number_or("rel_fro_error", 0.0),
-          object.number_or("unfused_max_abs_error", 0.0)};
+  return {real_number(object, "max_abs_error"), real_number_or(object, "rel_fro_error", 0.0),
+          real_number_or(object, "unfused_max_abs_error", 0.0)};
 }
 
 json gradients_json(const GradientAccuracy& accuracy) {

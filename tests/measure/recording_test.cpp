@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "reference/block_pattern.h"
@@ -125,6 +127,23 @@ TEST(Recording, ABlockMaskIsKeptByItsSpellingAndDrawnAnew) {
   const auto refused = parse_recording(document.dump(), "a.json");
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("rows[0]: block_mask: 'butterflies'"));
+}
+
+TEST(Recording, ErrorsOfABrokenKernelSurviveARewrite) {
+  Recording before = sample();
+  Measurement& measured = *before.rows[0].measurement;
+  measured.accuracy->max_abs_error = std::numeric_limits<double>::quiet_NaN();
+  measured.accuracy->lse_max_abs_error = std::numeric_limits<double>::infinity();
+  measured.gradients->dK.rel_fro_error = -std::numeric_limits<double>::infinity();
+  const std::string text = recording_text(before);
+  EXPECT_THAT(text, Not(HasSubstr("null")));
+  const auto parsed = parse_recording(text, "r.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const Measurement& read = *parsed.value().rows[0].measurement;
+  EXPECT_TRUE(std::isnan(read.accuracy->max_abs_error));
+  EXPECT_EQ(read.accuracy->lse_max_abs_error, measured.accuracy->lse_max_abs_error);
+  EXPECT_EQ(read.gradients->dK.rel_fro_error, measured.gradients->dK.rel_fro_error);
+  EXPECT_EQ(recording_text(parsed.value()), text);
 }
 
 TEST(Recording, RowsUseTheKeysOfTheContract) {
