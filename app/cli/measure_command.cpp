@@ -1,6 +1,6 @@
 #include "app/cli/measure_command.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -181,18 +181,26 @@ std::optional<Error> measure(const GivenOptions& given) {
   const auto recording = measure_once(given);
   clear_progress();
   if (!recording) return recording.error();
+  // A pass that failed hides no other one
   std::string text;
+  std::optional<Error> first_error;
   for (const RecordingRow& row : recording.value().rows) {
-    if (row.error) return *row.error;
+    if (row.error) {
+      if (!first_error) first_error = row.error;
+      continue;
+    }
     text +=
         fmt::format("{}{}\n{}", text.empty() ? "" : "\n", measurement_text(recording.value(), row),
                     modelled_text(given, recording.value().device, row));
   }
+  if (text.empty() && first_error) return first_error;
 
   const ordered_json document = ordered_json::parse(recording_text(recording.value()));
   if (auto error = write_outputs(outputs.value(), document, document.at("rows"))) return error;
-  if (outputs.value().owns_standard_output()) return std::nullopt;
-  return write_text("-", text);
+  if (!outputs.value().owns_standard_output()) {
+    if (auto error = write_text("-", text)) return error;
+  }
+  return first_error;
 }
 
 }  // namespace

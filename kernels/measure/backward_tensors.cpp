@@ -21,17 +21,19 @@ Result<BackwardTensors> BackwardTensors::allocate(const KernelRequest& request) 
   const std::size_t query_bytes = bytes(problem.batch * problem.heads * problem.N * problem.d);
   const std::size_t key_bytes = bytes(problem.batch * problem.kv_heads * problem.N_kv * problem.d);
   const std::size_t scratch_bytes = backward_workspace_bytes(*request.kernel, problem);
-  if (auto error =
-          check_free_memory(2 * (query_bytes + key_bytes) + scratch_bytes, scratch_bytes)) {
-    return *error;
+  const std::size_t needed_bytes = 2 * (query_bytes + key_bytes) + scratch_bytes;
+  if (auto error = check_free_memory(needed_bytes, scratch_bytes)) return *error;
+  try {
+    BackwardTensors tensors(request, std::move(forward).value());
+    tensors.dO_ = DeviceBuffer(query_bytes);
+    tensors.dQ_ = DeviceBuffer(query_bytes);
+    tensors.dK_ = DeviceBuffer(key_bytes);
+    tensors.dV_ = DeviceBuffer(key_bytes);
+    tensors.workspace_ = DeviceBuffer(scratch_bytes);
+    return tensors;
+  } catch (const CudaError& error) {
+    return no_single_piece(error, needed_bytes, scratch_bytes);
   }
-  BackwardTensors tensors(request, std::move(forward).value());
-  tensors.dO_ = DeviceBuffer(query_bytes);
-  tensors.dQ_ = DeviceBuffer(query_bytes);
-  tensors.dK_ = DeviceBuffer(key_bytes);
-  tensors.dV_ = DeviceBuffer(key_bytes);
-  tensors.workspace_ = DeviceBuffer(scratch_bytes);
-  return tensors;
 }
 
 void BackwardTensors::generate_inputs(const Stream& stream, const InputSpec& spec) {

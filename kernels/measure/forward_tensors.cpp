@@ -1,6 +1,6 @@
 #include "kernels/measure/forward_tensors.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <bit>
 
@@ -50,6 +50,13 @@ std::optional<Error> check_free_memory(std::size_t needed_bytes, std::size_t wor
                             gigabytes(free_bytes), gigabytes(total_bytes)));
 }
 
+Error no_single_piece(const CudaError& error, std::size_t needed_bytes,
+                      std::size_t workspace_bytes) {
+  if (error.code() != cudaErrorMemoryAllocation) throw error;
+  return failed(fmt::format("out of memory: needs {} ({} of workspace) in one piece each",
+                            gigabytes(needed_bytes), gigabytes(workspace_bytes)));
+}
+
 Result<ForwardTensors> ForwardTensors::allocate(const KernelRequest& request) {
   const AttentionProblem& problem = request.problem;
   if (auto error = supports(*request.kernel, problem, request.tiling, request.carry)) return *error;
@@ -74,9 +81,7 @@ Result<ForwardTensors> ForwardTensors::allocate(const KernelRequest& request) {
     tensors.workspace_ = DeviceBuffer(scratch_bytes);
     return tensors;
   } catch (const CudaError& error) {
-    if (error.code() != cudaErrorMemoryAllocation) throw;
-    return failed(fmt::format("out of memory: needs {} ({} of workspace) in one piece each",
-                              gigabytes(needed_bytes), gigabytes(scratch_bytes)));
+    return no_single_piece(error, needed_bytes, scratch_bytes);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/host/cuda_check.h"
 #include "kernels/host/device_buffer.h"
 #include "kernels/launch.h"
 #include "kernels/measure/kernel_request.h"
@@ -23,6 +24,9 @@ std::vector<double> fetch_values(const DeviceBuffer& buffer, DType dtype, Index 
 /// What is missing when `needed_bytes` (`workspace_bytes` of them workspace) do not fit in what is
 /// free, or nothing.
 std::optional<Error> check_free_memory(std::size_t needed_bytes, std::size_t workspace_bytes);
+/// The same when an allocation failed although as much was free. Throws every other error on.
+Error no_single_piece(const CudaError& error, std::size_t needed_bytes,
+                      std::size_t workspace_bytes);
 
 /// Q, K, V, O, LSE and the workspace, contiguous.
 class ForwardTensors {
