@@ -77,6 +77,7 @@ bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index&
                         trace.sm_clock_mhz, trace.timer_step_ns)},
                    sink);
   out.name_process(ChromeEvents::kTotalsProcess, "launches (measured)");
+  out.name_track(ChromeEvents::kTotalsProcess, ChromeEvents::kLaunchTrack, "launches");
   out.write(fmt::format(
       R"({{"ph":"X","name":{},"cat":"launch","pid":{},"tid":1,"ts":0.000000,"dur":{},"args":{{}}}})",
       json_text(trace.launch), ChromeEvents::kTotalsProcess, microseconds(trace.end_ps())));

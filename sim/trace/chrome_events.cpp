@@ -34,12 +34,15 @@ void ChromeEvents::name_process(Index pid, std::string_view name) {
       R"({{"ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":{}}}}})", pid, pid));
 }
 
-void ChromeEvents::name_sm_track(Index sm, int tid, std::string_view name) {
-  const Index pid = sm + 1;
+void ChromeEvents::name_track(Index pid, int tid, std::string_view name) {
   if (!named_.insert({pid, tid}).second) return;
-  name_process(pid, fmt::format("SM {}", sm));
   write(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})",
                     pid, tid, json_text(name)));
+}
+
+void ChromeEvents::name_sm_track(Index sm, int tid, std::string_view name) {
+  name_process(sm + 1, fmt::format("SM {}", sm));
+  name_track(sm + 1, tid, name);
 }
 
 bool ChromeEvents::finish() {

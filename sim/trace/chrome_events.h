@@ -24,6 +24,7 @@ class ChromeEvents {
  public:
   /// Launches and counters; SM s is process s + 1.
   static constexpr Index kTotalsProcess = 0;
+  static constexpr int kLaunchTrack = 1;  ///< of that process
 
   /// What the file's metadata says: what ran, the kind of its numbers ("modelled", "measured"), and
   /// what its clock is.
@@ -39,6 +40,7 @@ class ChromeEvents {
   void write(const std::string& event);
   /// Each written once.
   void name_process(Index pid, std::string_view name);
+  void name_track(Index pid, int tid, std::string_view name);
   void name_sm_track(Index sm, int tid, std::string_view name);
   /// Writes the file's end. False when any piece could not be written.
   bool finish();

@@ -1,6 +1,6 @@
 #include "sim/trace/chrome_trace.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/traffic_counter.h"
@@ -30,6 +30,7 @@ ChromeTraceWriter::ChromeTraceWriter(const Pass& pass, const std::string& descri
                         "at an equal share for each SM and each resident thread block"},
               std::move(sink)) {
   events_.name_process(kTotalsProcess, "launches and totals (modelled, roofline clock)");
+  events_.name_track(kTotalsProcess, ChromeEvents::kLaunchTrack, "launches");
 }
 
 void ChromeTraceWriter::name_track(const Placement& place, int tid, std::string_view what) {
@@ -76,8 +77,9 @@ void ChromeTraceWriter::add_block(const BlockId& block, const Placement& place, 
 
 void ChromeTraceWriter::end_launch(std::string_view name, Picoseconds begin, Picoseconds end) {
   events_.write(fmt::format(
-      R"({{"ph":"X","name":{},"cat":"launch","pid":{},"tid":1,"ts":{},"dur":{},"args":{{}}}})",
-      json_text(name), kTotalsProcess, microseconds(begin), microseconds(end - begin)));
+      R"({{"ph":"X","name":{},"cat":"launch","pid":{},"tid":{},"ts":{},"dur":{},"args":{{}}}})",
+      json_text(name), kTotalsProcess, ChromeEvents::kLaunchTrack, microseconds(begin),
+      microseconds(end - begin)));
 }
 
 void ChromeTraceWriter::count(const TimedOp& timed) {

@@ -1,6 +1,6 @@
 #include "sim/trace/write_trace.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/observers/progress_observer.h"
 #include "sim/schedule/catalog.h"

@@ -1,10 +1,11 @@
 /// The trace file against the Trace Event Format, and its content against the counts.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "sim/trace/write_trace.h"
 
@@ -69,6 +70,46 @@ TEST_P(EveryAlgorithmsTrace, HasTheFieldsOfTheTraceEventFormat) {
     EXPECT_GE(event.at("dur").get<double>(), 0.0);
     EXPECT_TRUE(event.at("cat").is_string());
   }
+}
+
+/// What Perfetto's importer of Chrome JSON relies on beyond the fields: integer ids, metadata of
+/// the known names, a name for every process and track before its first slice, numbers in counters.
+TEST_P(EveryAlgorithmsTrace, NamesEveryTrackBeforeItsFirstSlice) {
+  const Written written = write(request_for(GetParam()));
+  const std::map<std::string, std::string> metadata = {{"process_name", "name"},
+                                                       {"process_sort_index", "sort_index"},
+                                                       {"thread_name", "name"},
+                                                       {"thread_sort_index", "sort_index"}};
+  std::set<int> processes;
+  std::set<std::pair<int, int>> tracks;
+  double counted_until = 0;
+  for (const json& event : written.document.at("traceEvents")) {
+    const std::string phase = event.at("ph");
+    const std::string name = event.at("name");
+    EXPECT_FALSE(name.empty());
+    const int pid = event.at("pid");
+    if (phase == "M") {
+      ASSERT_TRUE(metadata.contains(name)) << event;
+      const json& value = event.at("args").at(metadata.at(name));
+      EXPECT_TRUE(name.ends_with("_name") ? value.is_string() : value.is_number_integer()) << event;
+      if (name == "process_name") {
+        EXPECT_TRUE(processes.insert(pid).second) << event;
+      }
+      if (name == "thread_name") {
+        EXPECT_TRUE(tracks.insert({pid, event.at("tid")}).second) << event;
+      }
+      continue;
+    }
+    EXPECT_TRUE(processes.contains(pid)) << event;
+    if (phase == "X") {
+      EXPECT_TRUE(tracks.contains({pid, event.at("tid")})) << event;
+    }
+    if (phase != "C") continue;
+    EXPECT_FALSE(event.at("args").empty());
+    for (const json& value : event.at("args")) EXPECT_TRUE(value.is_number()) << event;
+    counted_until = event.at("ts");
+  }
+  EXPECT_GT(counted_until, 0);
 }
 
 TEST_P(EveryAlgorithmsTrace, NothingOverlapsOnOneTrack) {
