@@ -1,6 +1,6 @@
 #include "app/cli/accuracy_command.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -40,17 +40,6 @@ std::optional<Error> read_lists(const GivenOptions& given, AccuracyRequest& requ
     }
     request.dtypes.push_back(*dtype);
   }
-  return std::nullopt;
-}
-
-/// Sets `target` from a whole number option when it was given.
-std::optional<Error> read_number(const GivenOptions& given, std::string_view option, Index max,
-                                 Index& target) {
-  const auto text = given.text(option);
-  if (!text) return std::nullopt;
-  const auto value = parse_whole(option, *text, 1, max);
-  if (!value) return value.error();
-  target = value.value();
   return std::nullopt;
 }
 
@@ -95,16 +84,16 @@ Result<AccuracyRequest> parse_accuracy(const GivenOptions& given) {
   if (auto error = read_lists(given, request)) return *error;
   if (auto error = read_choices(given, request)) return *error;
   constexpr Index kMaxOrders = 1000;
-  if (auto error = read_number(given, "head-dim", kMaxHeadDim, request.problem.d)) return *error;
-  if (auto error = read_number(given, "heads", kMaxHeads, request.problem.heads)) return *error;
+  if (auto error = read_whole(given, "head-dim", kMaxHeadDim, request.problem.d)) return *error;
+  if (auto error = read_whole(given, "heads", kMaxHeads, request.problem.heads)) return *error;
   request.problem.kv_heads = request.problem.heads;
-  if (auto error = read_number(given, "block-rows", kMaxSequenceLength, request.tiling.Br)) {
+  if (auto error = read_whole(given, "block-rows", kMaxSequenceLength, request.tiling.Br)) {
     return *error;
   }
-  if (auto error = read_number(given, "block-cols", kMaxSequenceLength, request.tiling.Bc)) {
+  if (auto error = read_whole(given, "block-cols", kMaxSequenceLength, request.tiling.Bc)) {
     return *error;
   }
-  if (auto error = read_number(given, "orders", kMaxOrders, request.orders)) return *error;
+  if (auto error = read_whole(given, "orders", kMaxOrders, request.orders)) return *error;
   auto gpu = load_gpu("h200");
   if (!gpu) return gpu.error();
   request.gpu = std::move(gpu).value();

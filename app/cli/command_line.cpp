@@ -1,6 +1,6 @@
 #include "app/cli/command_line.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -146,6 +146,13 @@ Result<std::int64_t> parse_whole(std::string_view option, std::string_view text,
   if (is_whole && value >= min && value <= max) return value;
   return invalid_request(fmt::format("--{} is '{}'; it must be a whole number from {} to {}",
                                      option, printable(text), min, max));
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 }  // namespace attnscope::cli

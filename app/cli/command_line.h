@@ -72,4 +72,19 @@ std::string help_text(const CommandSpec& command);
 Result<std::int64_t> parse_whole(std::string_view option, std::string_view text, std::int64_t min,
                                  std::int64_t max);
 
+/// Sets `target` from a whole number option, from 1 to `max`, when it was given.
+template <typename Target>
+std::optional<Error> read_whole(const GivenOptions& given, std::string_view option,
+                                std::int64_t max, Target& target) {
+  const auto text = given.text(option);
+  if (!text) return std::nullopt;
+  const auto value = parse_whole(option, *text, 1, max);
+  if (!value) return value.error();
+  target = value.value();
+  return std::nullopt;
+}
+
+/// A decimal number, or nothing.
+std::optional<double> parse_number(std::string_view text);
+
 }  // namespace attnscope::cli

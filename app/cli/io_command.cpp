@@ -1,8 +1,7 @@
 #include "app/cli/io_command.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/outputs.h"
@@ -38,13 +37,12 @@ std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
   std::string_view rest = std::string_view(text).substr(equals + 1);
   while (true) {
     const std::string_view word = rest.substr(0, rest.find(','));
-    double value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc{} || end != word.data() + word.size()) {
+    const std::optional<double> value = parse_number(word);
+    if (!value) {
       return invalid_request(
           fmt::format("--over {} has '{}', which is no number", to_string(*axis), printable(word)));
     }
-    question.values.push_back(value);
+    question.values.push_back(*value);
     if (question.values.size() > kMaxValues) {
       return invalid_request(fmt::format("--over takes at most {} values", kMaxValues));
     }

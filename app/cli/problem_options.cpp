@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "reference/nearest_name.h"
@@ -81,18 +80,6 @@ std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> li
 
 namespace {
 
-/// Sets `target` from a whole number option when it was given.
-template <typename Target>
-std::optional<Error> read_whole(const GivenOptions& given, std::string_view option, Index max,
-                                Target& target) {
-  const auto text = given.text(option);
-  if (!text) return std::nullopt;
-  const auto value = parse_whole(option, *text, 1, max);
-  if (!value) return value.error();
-  target = value.value();
-  return std::nullopt;
-}
-
 Error unknown_value(std::string_view option, std::string_view text, std::string_view accepted) {
   return invalid_request(
       fmt::format("--{} is '{}'; it must be {}", option, printable(text), accepted));
@@ -112,14 +99,6 @@ std::optional<Error> read_list(const GivenOptions& given, std::string_view optio
     if (comma == std::string_view::npos) return std::nullopt;
     rest.remove_prefix(comma + 1);
   }
-}
-
-/// A decimal number, or nothing.
-std::optional<double> parse_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 std::optional<Error> read_score(const GivenOptions& given, AttentionProblem& problem) {

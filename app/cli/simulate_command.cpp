@@ -1,6 +1,6 @@
 #include "app/cli/simulate_command.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
@@ -18,12 +18,6 @@
 namespace attnscope::cli {
 
 using nlohmann::ordered_json;
-
-std::vector<std::string> model_algorithms() {
-  std::vector<std::string> names;
-  for (const Algorithm& algorithm : algorithms()) names.emplace_back(algorithm.name);
-  return names;
-}
 
 namespace {
 
@@ -81,7 +75,7 @@ Result<NumericResult> run_numbers(const GivenOptions& given, const ProblemReques
 
 Result<Answer> answer(const GivenOptions& given) {
   if (auto error = check_simulate_options(given)) return *error;
-  const ProblemRequest request = parse_problem(given, model_algorithms()).value();
+  const ProblemRequest request = parse_problem(given, algorithm_names()).value();
   const auto modelled = modelled_request(given);
   if (!modelled) return modelled.error();
   const SimulationRequest& simulation = modelled.value();
@@ -130,7 +124,7 @@ std::vector<OptionSpec> modelled_options() {
 }
 
 Result<SimulationRequest> modelled_request(const GivenOptions& given) {
-  const auto request = parse_problem(given, model_algorithms());
+  const auto request = parse_problem(given, algorithm_names());
   if (!request) return request.error();
   if (auto error = check_together(request.value())) return *error;
   if (auto error = check_schedule_choices(given, request.value().algorithm)) return *error;
@@ -148,7 +142,7 @@ Result<SimulationRequest> modelled_request(const GivenOptions& given) {
 }
 
 std::optional<Error> check_simulate_options(const GivenOptions& given) {
-  const auto request = parse_problem(given, model_algorithms());
+  const auto request = parse_problem(given, algorithm_names());
   if (!request) return request.error();
   if (auto error = check_schedule_choices(given, request.value().algorithm)) return error;
   if (const auto gpu = parse_gpu(given); !gpu) return gpu.error();

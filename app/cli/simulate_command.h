@@ -13,9 +13,6 @@ namespace attnscope::cli {
 
 CommandSpec simulate_command();
 
-/// Names of the algorithms that the model knows.
-std::vector<std::string> model_algorithms();
-
 /// The options that say what the model runs, and on what: all of simulate's but inputs and outputs.
 std::vector<OptionSpec> modelled_options();
 /// Those options as a request; invalid_request for what cannot be understood or does not go
