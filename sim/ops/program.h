@@ -2,9 +2,8 @@
 /// to the observers; at(line) says which pseudo-code line the calls that follow stand for.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <initializer_list>
+#include <concepts>
 #include <vector>
 
 #include "sim/ops/observer.h"
@@ -28,73 +27,94 @@ class Program {
 
   // Memory
   void load(Tile on_chip) { load(on_chip, on_chip.in_hbm()); }
-  void load(Tile on_chip, Tile hbm) { emit(OpKind::load, {on_chip}, {hbm}); }
+  void load(Tile on_chip, Tile hbm) { emit(OpKind::load, on_chip, hbm); }
   void store(Tile on_chip) { store(on_chip, on_chip.in_hbm()); }
-  void store(Tile on_chip, Tile hbm) { emit(OpKind::store, {hbm}, {on_chip}); }
-  void fill_zero(Tile dest) { emit(OpKind::fill_zero, {dest}, {}); }
-  void fill_minus_inf(Tile dest) { emit(OpKind::fill_minus_inf, {dest}, {}); }
-  void atomic_add(Tile on_chip, Tile hbm) { emit(OpKind::atomic_add, {hbm}, {on_chip}); }
-  void convert(Tile dest, Tile source) { emit(OpKind::convert, {dest}, {source}); }
+  void store(Tile on_chip, Tile hbm) { emit(OpKind::store, hbm, on_chip); }
+  void fill_zero(Tile dest) { emit(OpKind::fill_zero, dest); }
+  void fill_minus_inf(Tile dest) { emit(OpKind::fill_minus_inf, dest); }
+  void atomic_add(Tile on_chip, Tile hbm) { emit(OpKind::atomic_add, hbm, on_chip); }
+  void convert(Tile dest, Tile source) { emit(OpKind::convert, dest, source); }
 
   // Matrix products
-  void scores(Tile S, Tile Q, Tile K) { emit(OpKind::scores, {S}, {Q, K}); }
-  void accumulate(Tile dest, Tile a, Tile b) { emit(OpKind::accumulate, {dest}, {a, b}); }
+  void scores(Tile S, Tile Q, Tile K) { emit(OpKind::scores, S, Q, K); }
+  void accumulate(Tile dest, Tile a, Tile b) { emit(OpKind::accumulate, dest, a, b); }
   void product_transposed(Tile dest, Tile a, Tile b) {
-    emit(OpKind::product_transposed, {dest}, {a, b});
+    emit(OpKind::product_transposed, dest, a, b);
   }
   void accumulate_transposed(Tile dest, Tile a, Tile b) {
-    emit(OpKind::accumulate_transposed, {dest}, {a, b});
+    emit(OpKind::accumulate_transposed, dest, a, b);
   }
-  void gradient_product(Tile dest, Tile dS, Tile b) {
-    emit(OpKind::gradient_product, {dest}, {dS, b});
-  }
+  void gradient_product(Tile dest, Tile dS, Tile b) { emit(OpKind::gradient_product, dest, dS, b); }
   void gradient_product_transposed(Tile dest, Tile dS, Tile b) {
-    emit(OpKind::gradient_product_transposed, {dest}, {dS, b});
+    emit(OpKind::gradient_product_transposed, dest, dS, b);
   }
 
   // Softmax
-  void soft_cap(Tile S) { emit(OpKind::soft_cap, {S}, {S}); }
-  void alibi(Tile S) { emit(OpKind::alibi, {S}, {S}); }
-  void mask(Tile S) { emit(OpKind::mask, {S}, {S}); }
-  void row_max(Tile m, Tile source) { emit(OpKind::row_max, {m}, {source}); }
+  void soft_cap(Tile S) { emit(OpKind::soft_cap, S, S); }
+  void alibi(Tile S) { emit(OpKind::alibi, S, S); }
+  void mask(Tile S) { emit(OpKind::mask, S, S); }
+  void row_max(Tile m, Tile source) { emit(OpKind::row_max, m, source); }
   void running_max(Tile m, Tile alpha, Tile source) {
-    emit(OpKind::running_max, {m, alpha}, {source});
+    TileOp& op = begin_op(OpKind::running_max, 2, 1);
+    set(op.dest_tiles[0], m);
+    set(op.dest_tiles[1], alpha);
+    set(op.source_tiles[0], source);
+    end_op();
   }
-  void exp(Tile dest, Tile source, Tile m) { emit(OpKind::exp, {dest}, {source, m}); }
-  void row_sum(Tile l, Tile source) { emit(OpKind::row_sum, {l}, {source}); }
-  void add_row_sum(Tile l, Tile source) { emit(OpKind::add_row_sum, {l}, {source}); }
-  void rescale(Tile dest, Tile factor) { emit(OpKind::rescale, {dest}, {factor}); }
-  void normalize(Tile dest, Tile l) { emit(OpKind::normalize, {dest}, {l}); }
-  void log_sum_exp(Tile LSE, Tile m, Tile l) { emit(OpKind::log_sum_exp, {LSE}, {m, l}); }
+  void exp(Tile dest, Tile source, Tile m) { emit(OpKind::exp, dest, source, m); }
+  void row_sum(Tile l, Tile source) { emit(OpKind::row_sum, l, source); }
+  void add_row_sum(Tile l, Tile source) { emit(OpKind::add_row_sum, l, source); }
+  void rescale(Tile dest, Tile factor) { emit(OpKind::rescale, dest, factor); }
+  void normalize(Tile dest, Tile l) { emit(OpKind::normalize, dest, l); }
+  void log_sum_exp(Tile LSE, Tile m, Tile l) { emit(OpKind::log_sum_exp, LSE, m, l); }
 
-  void dropout_factors(Tile Z) { emit(OpKind::dropout_factors, {Z}, {}); }
-  void dropout(Tile dest, Tile source) { emit(OpKind::dropout, {dest}, {source}); }
+  void dropout_factors(Tile Z) { emit(OpKind::dropout_factors, Z); }
+  void dropout(Tile dest, Tile source) { emit(OpKind::dropout, dest, source); }
 
   // Gradient of the softmax and of the soft cap
-  void soft_cap_slope(Tile T, Tile S) { emit(OpKind::soft_cap_slope, {T}, {S}); }
-  void multiply(Tile dest, Tile source) { emit(OpKind::multiply, {dest}, {source}); }
-  void row_dot(Tile D, Tile a, Tile b) { emit(OpKind::row_dot, {D}, {a, b}); }
-  void add_row_dot(Tile D, Tile a, Tile b) { emit(OpKind::add_row_dot, {D}, {a, b}); }
+  void soft_cap_slope(Tile T, Tile S) { emit(OpKind::soft_cap_slope, T, S); }
+  void multiply(Tile dest, Tile source) { emit(OpKind::multiply, dest, source); }
+  void row_dot(Tile D, Tile a, Tile b) { emit(OpKind::row_dot, D, a, b); }
+  void add_row_dot(Tile D, Tile a, Tile b) { emit(OpKind::add_row_dot, D, a, b); }
   void softmax_gradient(Tile dS, Tile P, Tile dP, Tile D) {
-    emit(OpKind::softmax_gradient, {dS}, {P, dP, D});
+    emit(OpKind::softmax_gradient, dS, P, dP, D);
   }
-  void mask_gradient(Tile dS) { emit(OpKind::mask_gradient, {dS}, {dS}); }
-  void scale(Tile dest) { emit(OpKind::scale, {dest}, {dest}); }
-  void add(Tile dest, Tile source) { emit(OpKind::add, {dest}, {source}); }
+  void mask_gradient(Tile dS) { emit(OpKind::mask_gradient, dS, dS); }
+  void scale(Tile dest) { emit(OpKind::scale, dest, dest); }
+  void add(Tile dest, Tile source) { emit(OpKind::add, dest, source); }
 
   /// Hands every buffered operation to the observers; the end of a block calls it.
   void flush();
 
  private:
-  void emit(OpKind kind, std::initializer_list<Tile> dests, std::initializer_list<Tile> sources) {
+  /// One destination and its sources, each stored field by field: what a counted sweep spends its
+  /// time on.
+  template <std::same_as<Tile>... Sources>
+  void emit(OpKind kind, const Tile& dest, const Sources&... sources) {
+    TileOp& op = begin_op(kind, 1, sizeof...(sources));
+    set(op.dest_tiles[0], dest);
+    std::size_t index = 0;
+    (set(op.source_tiles[index++], sources), ...);
+    end_op();
+  }
+
+  TileOp& begin_op(OpKind kind, std::uint8_t dest_count, std::uint8_t source_count) {
     TileOp& op = buffer_[size_];
     op.kind = kind;
     op.line = line_;
-    op.dest_count = static_cast<std::uint8_t>(dests.size());
-    op.source_count = static_cast<std::uint8_t>(sources.size());
-    std::copy(dests.begin(), dests.end(), op.dest_tiles.begin());
-    std::copy(sources.begin(), sources.end(), op.source_tiles.begin());
+    op.dest_count = dest_count;
+    op.source_count = source_count;
+    return op;
+  }
+  void end_op() {
     if (++size_ == buffer_.size()) flush();
+  }
+  static void set(Tile& to, const Tile& tile) {
+    to.tensor = tile.tensor;
+    to.slot = tile.slot;
+    to.last_use = tile.last_use;
+    to.i = tile.i;
+    to.j = tile.j;
   }
 
   BlockId block_;
