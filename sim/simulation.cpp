@@ -1,18 +1,13 @@
 #include "sim/simulation.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 
-#include "reference/block_mask.h"
-#include "reference/nearest_name.h"
+#include "sim/alike_entries.h"
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/hbm_footprint.h"
-#include "sim/observers/occupancy.h"
 #include "sim/schedule/catalog.h"
-#include "sim/schedule/split_kv.h"
-#include "sim/tiling_rules.h"
 
 namespace attnscope {
 
@@ -39,24 +34,6 @@ HeadCounts count_head(const Pass& pass, const PassRun& run, Index batch) {
   counts.occupancy = occupancy.launches();
   counts.ops = flops.op_counts();
   return counts;
-}
-
-/// Batch entries whose heads are alike: those of one key length.
-struct AlikeEntries {
-  Index first = 0;
-  Index count = 0;
-};
-
-std::vector<AlikeEntries> alike_entries(const AttentionProblem& problem) {
-  if (!problem.has_key_lengths()) return {{0, problem.batch}};
-  std::map<Index, AlikeEntries> by_length;
-  for (Index b = 0; b < problem.batch; ++b) {
-    AlikeEntries& entries = by_length[problem.key_lengths[static_cast<std::size_t>(b)]];
-    if (entries.count++ == 0) entries.first = b;
-  }
-  std::vector<AlikeEntries> all;
-  for (const auto& [length, entries] : by_length) all.push_back(entries);
-  return all;
 }
 
 /// Heads of a batch entry that run the launch.
@@ -138,230 +115,7 @@ void add_time(SimulationReport& report, const GpuDescription& gpu) {
   }
 }
 
-/// Bytes of the launch whose block takes most.
-Index largest_block(std::span<const LaunchOccupancy> launches, OnChipSpace space) {
-  Index largest = 0;
-  for (const LaunchOccupancy& launch : launches) largest = std::max(largest, launch.bytes(space));
-  return largest;
-}
-
-void add_occupancy(SimulationReport& report, std::span<const LaunchOccupancy> launches,
-                   const GpuDescription& gpu) {
-  report.sram_bytes_per_block = largest_block(launches, OnChipSpace::shared);
-  report.register_bytes_per_block = largest_block(launches, OnChipSpace::registers);
-  const auto check = [&](Index needed, Index available, std::string_view what) {
-    if (needed <= available || !report.fits) return;
-    report.fits = false;
-    report.overflow_reason =
-        fmt::format("Br = {}, Bc = {}, d = {} in {} needs {} bytes of {}; {} has {}",
-                    report.tiling.Br, report.tiling.Bc, report.problem.d,
-                    to_string(report.problem.dtype), needed, what, gpu.name, available);
-  };
-  check(report.sram_bytes_per_block, gpu.shared_bytes_per_block, "shared memory a thread block");
-  check(report.register_bytes_per_block, gpu.register_bytes_per_sm, "registers");
-}
-
 }  // namespace
-
-// The slots show in a one-tile head: no need to run the whole sweep.
-std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) {
-  PassRun one_tile = run;
-  one_tile.problem.N = std::min(run.problem.N, run.tiling.Br);
-  one_tile.problem.mask = Mask::none();
-  one_tile.problem.block_mask = nullptr;
-  one_tile.problem.key_lengths.clear();
-  one_tile.problem.cu_seqlens_q.clear();
-  one_tile.problem.cu_seqlens_k.clear();
-  OccupancyObserver occupancy;
-  Observer* const observers[] = {&occupancy};
-  for (const Launch& launch : pass.launches) {
-    const TileGrid grid = launch.grid(one_tile.problem, run.tiling, run.options);
-    Program program(observers);
-    occupancy.begin_launch(launch.name, grid);
-    launch.run(grid, 0, program);
-  }
-  return occupancy.launches();
-}
-
-namespace {
-
-/// The same with d as a tensor-core kernel pads it; nothing where d needs no padding, or where the
-/// products are a library's, which tiles d as well.
-std::optional<PaddedOnChip> padded_occupancy(const Pass& pass, const PassRun& run,
-                                             const GpuDescription& gpu) {
-  const Index d = padded_head_dim(run.problem.d);
-  const auto any_product = std::ranges::any_of(pass.launches, &Launch::paper_counts_operands_once);
-  if (d == run.problem.d || any_product) return std::nullopt;
-  PassRun padded = run;
-  padded.problem.d = d;
-  const std::vector<LaunchOccupancy> launches = occupancy_of(pass, padded);
-  PaddedOnChip on_chip{.d = d,
-                       .sram_bytes_per_block = largest_block(launches, OnChipSpace::shared),
-                       .register_bytes_per_block = largest_block(launches, OnChipSpace::registers)};
-  on_chip.fits = on_chip.sram_bytes_per_block <= gpu.shared_bytes_per_block &&
-                 on_chip.register_bytes_per_block <= gpu.register_bytes_per_sm;
-  return on_chip;
-}
-
-}  // namespace
-
-ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
-                                 const GpuDescription& gpu) {
-  const Index rows = softmax_rows_per_block(problem.N_kv);
-  // The rows of a block take at most half of the registers, in fp32
-  const Index panel_cols =
-      std::max<Index>(16, gpu.register_bytes_per_sm / (2 * rows * size_bytes(DType::fp32)));
-  // Backward, P and dP are held, and with a soft cap S and its derivative
-  const Index held = problem.score.soft_cap ? 4 : 2;
-  return {.carry = carry,
-          .softmax_panel_cols = problem.N_kv > panel_cols ? panel_cols : 0,
-          .gradient_panel_cols = held * problem.N_kv > panel_cols ? panel_cols / held : 0,
-          .heads_per_kv_head = problem.heads_per_kv_head(),
-          .score_steps = score_steps_of(problem),
-          .masked = !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed()};
-}
-
-namespace {
-
-/// Enough keys for the row launches to choose the rows of a block as for any longer row.
-constexpr Index kLongRowKeys = 2048;
-
-}  // namespace
-
-namespace {
-
-/// Whether a tiling's slots fit; `launches` and `options` are those of a pass.
-bool tiling_fits(const Tiling& tiling, const Pass& launches, const ScheduleOptions& options,
-                 const AttentionProblem& problem, const GpuDescription& gpu) {
-  // One row tile uses every slot; a softmax block of long rows holds fewer of them
-  AttentionProblem one_tile = problem;
-  one_tile.N = tiling.Br;
-  one_tile.N_kv = std::max(tiling.Bc, std::min(problem.N_kv, kLongRowKeys));
-  SimulationReport report;
-  report.problem = problem;
-  report.tiling = tiling;
-  add_occupancy(report, occupancy_of(launches, {one_tile, tiling, options, {}}), gpu);
-  return report.fits;
-}
-
-}  // namespace
-
-std::optional<Tiling> largest_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
-                                     Carry carry, const GpuDescription& gpu, PassKind pass,
-                                     const ScheduleVariant& variant) {
-  ScheduleOptions options = schedule_options(problem, carry, gpu);
-  options.variant = variant;
-  const Pass launches = make_pass(algorithm, pass, options);
-  std::optional<Tiling> best;
-  for (Tiling next{16, 16}; tiling_fits(next, launches, options, problem, gpu);) {
-    best = next;
-    next = {next.Br + 16, next.Bc + 16};
-  }
-  return best;
-}
-
-std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
-                                     Carry carry, const GpuDescription& gpu, PassKind pass,
-                                     const ScheduleVariant& variant) {
-  if (algorithm.sets_tiling_from_sram) {
-    ScheduleOptions options = schedule_options(problem, carry, gpu);
-    options.variant = variant;
-    const Tiling by_rule = paper_tiling(gpu, problem.dtype, problem.d);
-    const Pass launches = make_pass(algorithm, pass, options);
-    if (tiling_fits(by_rule, launches, options, problem, gpu)) return by_rule;
-  }
-  return largest_tiling(algorithm, problem, carry, gpu, pass, variant);
-}
-
-ScheduleOptions schedule_options(const SimulationRequest& request, const Tiling& tiling) {
-  ScheduleOptions options = schedule_options(request.problem, request.carry, request.gpu);
-  options.output_rows = request.output_rows;
-  options.skip_unused_kv = request.skip_unused_kv;
-  options.variant = request.variant;
-  const Algorithm* algorithm = find_algorithm(request.algorithm);
-  if (algorithm != nullptr && algorithm->splits_keys) {
-    options.splits = request.splits > 0
-                         ? request.splits
-                         : default_splits(request.problem, tiling, request.gpu.sm_count);
-  }
-  return options;
-}
-
-namespace {
-
-/// The block mask belongs to an algorithm that takes one, and lies over these tiles.
-std::optional<Error> check_block_mask(const BlockMask& M, const Algorithm& algorithm,
-                                      const Tiling& tiling) {
-  if (!algorithm.takes_block_mask) {
-    return invalid_request(
-        fmt::format("{} takes no block mask; block_sparse and block_sparse2 do", algorithm.name));
-  }
-  if (M.tiling() == tiling) return std::nullopt;
-  return invalid_request(fmt::format(
-      "block mask {} lies over tiles of {} x {}, the tiling is {} x {}; both must be the same",
-      M.text(), M.tiling().Br, M.tiling().Bc, tiling.Br, tiling.Bc));
-}
-
-/// The algorithm has this pass, and the splits are not more than there are column tiles.
-std::optional<Error> check_pass_and_splits(const SimulationRequest& request,
-                                           const Algorithm& algorithm) {
-  if (request.pass != PassKind::forward && !algorithm.has_backward()) {
-    return invalid_request(
-        fmt::format("{} is for decoding and has no backward pass; flash2 has one", algorithm.name));
-  }
-  if (request.splits < 0 || (request.splits > 0 && !algorithm.splits_keys)) {
-    return invalid_request(fmt::format("{} splits are for split_kv, at least 1 of them; this is {}",
-                                       request.splits, algorithm.name));
-  }
-  return std::nullopt;
-}
-
-/// Every split has a column tile.
-std::optional<Error> check_split_count(const SimulationRequest& request, const Tiling& tiling) {
-  const Index Tc = ceil_div(request.problem.N_kv, tiling.Bc);
-  if (request.splits <= Tc) return std::nullopt;
-  return invalid_request(
-      fmt::format("{} splits of {} column tiles of {} keys; at most {} splits, or smaller tiles",
-                  request.splits, Tc, tiling.Bc, Tc));
-}
-
-}  // namespace
-
-Result<Tiling> settle_tiling(const SimulationRequest& request) {
-  if (auto error = validate(request.problem)) return invalid_request(*error);
-  const Algorithm* algorithm = find_algorithm(request.algorithm);
-  if (algorithm == nullptr) {
-    return invalid_request(unknown_name_message("algorithm", request.algorithm, algorithm_names()));
-  }
-  if (auto error = check_pass_and_splits(request, *algorithm)) return *error;
-  if (auto error = validate(request.variant, algorithm->name, request.problem.score))
-    return invalid_request(*error);
-  const BlockMask* block_mask = request.problem.block_mask.get();
-  std::optional<Tiling> tiling = request.tiling;
-  if (!tiling && block_mask != nullptr) tiling = block_mask->tiling();
-  if (!tiling) {
-    tiling = default_tiling(*algorithm, request.problem, request.carry, request.gpu, request.pass,
-                            request.variant);
-  }
-  if (!tiling) {
-    return invalid_request(fmt::format("no tiling fits: with d = {} not even 16 x 16 does on {}",
-                                       request.problem.d, request.gpu.name));
-  }
-  if (auto error = validate(*tiling)) return invalid_request(*error);
-  if (block_mask != nullptr) {
-    if (auto error = check_block_mask(*block_mask, *algorithm, *tiling)) return *error;
-  }
-  if (auto error = check_split_count(request, *tiling)) return *error;
-  const Index tile_pairs =
-      ceil_div(request.problem.N, tiling->Br) * ceil_div(request.problem.N_kv, tiling->Bc);
-  if (tile_pairs > kMaxTilePairs) {
-    return invalid_request(
-        fmt::format("Br = {}, Bc = {} cuts the scores into {} tiles; at most {} can be counted: "
-                    "use larger tiles",
-                    tiling->Br, tiling->Bc, tile_pairs, kMaxTilePairs));
-  }
-  return *tiling;
-}
 
 Result<SimulationReport> simulate(const SimulationRequest& request) {
   // Refuse what cannot be computed
@@ -384,8 +138,12 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
   report.splits = options.splits;
   const Pass pass = make_pass(*algorithm, request.pass, options);
   const PassRun run{request.problem, tiling.value(), options, {}};
-  add_occupancy(report, occupancy_of(pass, run), request.gpu);
-  report.padded = padded_occupancy(pass, run, request.gpu);
+  const OnChipFit fit = on_chip_fit(pass, run, request.gpu);
+  report.sram_bytes_per_block = fit.sram_bytes_per_block;
+  report.register_bytes_per_block = fit.register_bytes_per_block;
+  report.fits = fit.fits;
+  report.overflow_reason = fit.overflow_reason;
+  report.padded = fit.padded;
   if (!report.fits && !request.allow_overflow) {
     const auto nearest = default_tiling(*algorithm, request.problem, request.carry, request.gpu,
                                         request.pass, request.variant);

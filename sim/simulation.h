@@ -11,8 +11,8 @@
 #include "reference/result.h"
 #include "reference/tolerance.h"
 #include "sim/device/gpu_description.h"
-#include "sim/observers/occupancy.h"
 #include "sim/observers/traffic_counter.h"
+#include "sim/on_chip_fit.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"
 
@@ -45,14 +45,6 @@ struct LaunchReport {
   Index thread_blocks = 0;
 };
 
-/// A block's memory with d padded to the kernels' multiple.
-struct PaddedOnChip {
-  Index d = 0;  ///< padded_head_dim() of the problem's
-  Index sram_bytes_per_block = 0;
-  Index register_bytes_per_block = 0;
-  bool fits = true;
-};
-
 /// Totals over batch and heads.
 struct SimulationReport {
   AttentionProblem problem;
@@ -82,8 +74,8 @@ struct SimulationReport {
 
   Index sram_bytes_per_block = 0;      ///< largest of the launches
   Index register_bytes_per_block = 0;  ///< largest of the launches
-  bool fits = true;
-  std::string overflow_reason;  ///< when it does not fit
+  bool fits = true;                    ///< see OnChipFit
+  std::string overflow_reason;         ///< when it does not fit
   /// On-chip memory where a kernel pads d; nothing when it does not. Traffic is valid elements
   /// only.
   std::optional<PaddedOnChip> padded;
@@ -96,7 +88,7 @@ struct SimulationReport {
   std::vector<LaunchReport> launches;
 };
 
-/// Most tiles of scores that a problem may be cut into.
+/// Most tiles of scores that a problem may be cut into, over all different key lengths.
 inline constexpr Index kMaxTilePairs = Index{1} << 30;
 
 /// The schedule's choices that follow from the problem and the device.
@@ -104,9 +96,6 @@ ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
                                  const GpuDescription& gpu);
 /// The same, with those of the request, for the tiling that it settled on.
 ScheduleOptions schedule_options(const SimulationRequest& request, const Tiling& tiling);
-
-/// What a thread block of each launch keeps on chip.
-std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run);
 
 /// The request's tiling, else that of its block mask, else the default one. invalid_request for a
 /// problem that cannot be computed, an unknown algorithm, a tiling that does not suit the problem.

@@ -1,8 +1,9 @@
 /// What simulate() refuses, and what it derives: default tilings, occupancy, the roofline floor.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "sim/observers/occupancy.h"
 #include "sim/schedule/catalog.h"
@@ -51,6 +52,87 @@ TEST(Simulate, RefusesCountsThatWouldOverflow) {
   const auto report = simulate(request);
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().kind, Error::Kind::invalid_request);
+}
+
+TEST(Simulate, RefusesTooManyTilesOfDifferentKeyLengthsTogether) {
+  SimulationRequest request = base_request();
+  constexpr Index kTiles = Index{1} << 14;  // a row of them: 2^28 pairs an entry
+  request.problem.N = request.problem.N_kv = 16 * kTiles;
+  request.tiling = Tiling{16, 16};
+  request.problem.batch = 8;
+  for (Index b = 0; b < 8; ++b) request.problem.key_lengths.push_back(16 * kTiles - b * 16);
+  const auto refused = simulate(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "Br = 16, Bc = 16 cuts the scores of 8 different key lengths into more than "
+            "1073741824 tiles; at most 1073741824 can be counted: use larger tiles or fewer "
+            "different lengths");
+
+  // The entries of one length are counted once, however many they are
+  request.problem.N = 16;
+  EXPECT_TRUE(settle_tiling(request).ok());
+  request.problem.N = 16 * kTiles;
+  request.problem.key_lengths.assign(8, 16 * kTiles);
+  EXPECT_TRUE(settle_tiling(request).ok());
+}
+
+TEST(Simulate, JudgesWhatAKernelThatPadsTheHeadDimensionTakes) {
+  SimulationRequest request = base_request();
+  request.problem.d = 65;  // 96 in a kernel's tiles
+  request.tiling = Tiling{128, 112};
+  // Q, K, V and P of valid elements would fit; padded, they have to fit as well
+  request.gpu.shared_bytes_per_block = 2 * (128 * 65 + 2 * 112 * 65 + 128 * 112);
+  const auto refused = simulate(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("d = 65 (padded to 96) in bf16 needs 96256 bytes"),
+            std::string::npos)
+      << refused.error().message;
+  request.allow_overflow = true;
+  const SimulationReport report = simulate(request).value();
+  EXPECT_EQ(report.sram_bytes_per_block, request.gpu.shared_bytes_per_block);
+  EXPECT_FALSE(report.fits);
+  ASSERT_TRUE(report.padded);
+  EXPECT_EQ(report.padded->sram_bytes_per_block, 2 * (128 * 96 + 2 * 112 * 96 + 128 * 112));
+  EXPECT_FALSE(report.padded->fits);
+  request.gpu.shared_bytes_per_block = report.padded->sram_bytes_per_block;
+  EXPECT_TRUE(simulate(request).value().fits);
+}
+
+/// Processor time of this process, in seconds: other programs on the machine do not count.
+double processor_s() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+/// Most memory that this process ever held, in kB.
+long peak_memory_kb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+/// Sanitizers and builds that are not optimised are slower by their own factor.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+constexpr double kSlowdown = 30;
+#else
+constexpr double kSlowdown = 1;
+#endif
+
+/// The bar is 2 s at twice this length, which has four times the tiles (`make bench`): here twice
+/// what that leaves, so that a busy machine passes and a slow sweep does not.
+TEST(Simulate, CountsBothPassesOfALongHeadWithinItsTimeAndWithoutMemoryThatGrowsWithItsTiles) {
+  for (const Algorithm& algorithm : algorithms()) {
+    SimulationRequest request = base_request();
+    request.problem.N = request.problem.N_kv = 65536;
+    request.algorithm = algorithm.name;
+    request.pass = algorithm.has_backward() ? PassKind::both : PassKind::forward;
+    request.tiling = Tiling{128, 128};
+    request.allow_overflow = true;
+    const long before_kb = peak_memory_kb();
+    const double start = processor_s();
+    EXPECT_TRUE(simulate(request).ok());
+    EXPECT_LT(processor_s() - start, 1.0 * kSlowdown) << algorithm.name;
+    EXPECT_LT(peak_memory_kb() - before_kb, 16 * 1024) << algorithm.name;  // 65,536^2 are 4 GiB
+  }
 }
 
 TEST(DefaultTiling, OfFlash1IsThePapersRuleOnEveryGpuAndTheLargestWhereThatDoesNotFit) {
