@@ -2,7 +2,7 @@
 /// of thread blocks; their gradients equal finite differences; their bytes equal the closed forms
 /// of Algorithm 5 (arXiv 2205.14135) and of FlashAttention-2's loops over the ones of the mask.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "sim/block_mask_request.h"

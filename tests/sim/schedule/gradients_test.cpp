@@ -2,7 +2,7 @@
 /// N != N_kv, grouped heads; and its bytes equal the papers' closed forms (arXiv 2205.14135
 /// Algorithms 3 and 4, 2307.08691 Algorithm 2).
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <ostream>

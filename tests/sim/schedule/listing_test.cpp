@@ -1,7 +1,7 @@
 /// The operations of a 4 x 4 tiling, against listings that were read and approved; and the
 /// pseudo-code: no line without an operation, no operation without a line.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <fstream>

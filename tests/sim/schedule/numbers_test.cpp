@@ -1,7 +1,7 @@
 /// Every schedule equals the reference: ragged lengths, Br != Bc, masks, N != N_kv, grouped heads,
 /// any order of thread blocks.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "sim/schedule/catalog.h"

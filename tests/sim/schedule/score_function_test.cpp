@@ -1,14 +1,17 @@
-/// Every schedule under score functions, key lengths and packed sequences: numbers equal the
-/// reference in both passes, any order of thread blocks; the flash schedules visit each tile in
+/// Every schedule under score functions, key lengths and packed sequences, odd d, grouped heads,
+/// few or many queries, block masks: numbers equal the reference in both passes, any order of
+/// thread blocks, and finite differences; the flash schedules visit each tile in
 /// which something is visible once, no other, and mask only where something is hidden.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "sim/schedule/catalog.h"
 #include "sim/simulation.h"
+#include "tests/support/finite_differences.h"
+#include "tests/support/listed_block_mask.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
@@ -39,14 +42,25 @@ std::vector<Feature> features() {
   };
 }
 
+/// Heads, lengths and head dimension.
+struct Size {
+  Index heads = 4, kv_heads = 2;
+  Index N = 37, N_kv = 50;
+  Index d = 8;
+};
+
 struct Case {
   Feature feature;
   Tiling tiling;
   Mask mask;
+  Size size;
+  bool sparse = false;  ///< row tiles of 16 skip some of the column tiles of 16 keys
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
-  *out << fmt::format("{} {}x{} {}", c.feature.name, c.tiling.Br, c.tiling.Bc, to_string(c.mask));
+  *out << fmt::format("{}{} {}x{} {} heads {}/{} N={} N_kv={} d={}", c.feature.name,
+                      c.sparse ? " sparse" : "", c.tiling.Br, c.tiling.Bc, to_string(c.mask),
+                      c.size.heads, c.size.kv_heads, c.size.N, c.size.N_kv, c.size.d);
 }
 
 std::vector<Case> cases() {
@@ -55,19 +69,35 @@ std::vector<Case> cases() {
     for (const Tiling& tiling : {Tiling{16, 16}, {8, 24}, {1, 7}, {64, 64}}) {
       for (const Mask& mask : {Mask::none(), Mask::causal(),
                                Mask::causal(Mask::Alignment::top_left), Mask::window(4, 2)}) {
-        all.push_back({feature, tiling, mask});
+        all.push_back({feature, tiling, mask, {}});
       }
+    }
+  }
+  // Every step in other shapes: one KV head, more queries than keys, one query, odd d
+  const Feature steps = features()[3];
+  for (const Size& size : {Size{3, 1, 50, 37, 5}, {4, 4, 1, 33, 7}, {4, 1, 45, 45, 13}}) {
+    Feature feature = steps;
+    feature.score.alibi_slopes.resize(static_cast<std::size_t>(size.heads));
+    for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
+                             Mask::window(4, 2)}) {
+      all.push_back({feature, {8, 16}, mask, size});
+    }
+  }
+  // Block masks with and without steps, under every mask
+  for (const Feature& feature : {Feature{"plain", {}, {}, {}, {}}, steps, features()[5]}) {
+    for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::window(20, 9)}) {
+      all.push_back({feature, {16, 16}, mask, {}, true});
     }
   }
   return all;
 }
 
 AttentionProblem problem_of(const Case& c) {
-  AttentionProblem problem{.heads = 4,
-                           .kv_heads = 2,
-                           .N = 37,
-                           .N_kv = 50,
-                           .d = 8,
+  AttentionProblem problem{.heads = c.size.heads,
+                           .kv_heads = c.size.kv_heads,
+                           .N = c.size.N,
+                           .N_kv = c.size.N_kv,
+                           .d = c.size.d,
                            .dtype = DType::fp32,
                            .mask = c.mask,
                            .score = c.feature.score};
@@ -75,6 +105,9 @@ AttentionProblem problem_of(const Case& c) {
   problem.batch = problem.has_key_lengths() ? static_cast<Index>(problem.key_lengths.size()) : 1;
   problem.cu_seqlens_q = c.feature.cu_seqlens_q;
   problem.cu_seqlens_k = c.feature.cu_seqlens_k;
+  if (c.sparse) {
+    problem.block_mask = test::listed_block_mask(c.tiling, 4, {{0, 2}, {1, 2, 3}, {0, 3}});
+  }
   return problem;
 }
 
@@ -98,6 +131,7 @@ TEST_P(EveryScheduleWithSteps, EqualsTheReferenceInBothPassesAndAnyOrder) {
   const ForwardResult reference = naive_forward(problem, inputs);
   const Gradients gradients = naive_backward(problem, inputs, reference);
   for (const Algorithm& algorithm : algorithms()) {
+    if (GetParam().sparse && !algorithm.takes_block_mask) continue;
     SCOPED_TRACE(algorithm.name);
     const SimulationRequest request = request_for(GetParam(), algorithm.name);
     const auto result = simulate_numbers(request, inputs, {});
@@ -142,7 +176,8 @@ class TileVisits : public Observer {
 };
 
 TEST_P(EveryScheduleWithSteps, VisitsTheTilesThatShowSomethingAndMasksTheirEdges) {
-  const AttentionProblem problem = problem_of(GetParam());
+  AttentionProblem problem = problem_of(GetParam());
+  problem.block_mask = nullptr;
   const Tiling& tiling = GetParam().tiling;
   const ScheduleOptions options{.heads_per_kv_head = problem.heads_per_kv_head(),
                                 .score_steps = score_steps_of(problem)};
@@ -179,8 +214,34 @@ TEST_P(EveryScheduleWithSteps, VisitsTheTilesThatShowSomethingAndMasksTheirEdges
 
 INSTANTIATE_TEST_SUITE_P(FeaturesTilingsMasks, EveryScheduleWithSteps, testing::ValuesIn(cases()));
 
+TEST(ScheduleGradients, EqualFiniteDifferencesUnderEveryStepMaskAndShape) {
+  const Feature plain{"plain", {}, {}, {}, {}};
+  const Feature steps{"steps", {1.5, {0.5, 0.25}, {0.3, 5}}, {}, {}, {}};
+  const Feature padded{"padded", steps.score, {4, 0}, {}, {}};
+  const Feature packed{"packed", steps.score, {}, {0, 2, 5}, {0, 4, 6}};
+  for (const Feature& feature : {plain, steps, padded, packed}) {
+    for (const Mask& mask : {Mask::causal(), Mask::window(2, 1)}) {
+      const Case c{feature, {2, 2}, mask, {2, 1, 5, 6, 3}};
+      const AttentionProblem problem = problem_of(c);
+      const AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 7});
+      const HeadTensor dQ = test::finite_differences(problem, inputs, &AttentionInputs::Q);
+      const HeadTensor dK = test::finite_differences(problem, inputs, &AttentionInputs::K);
+      const HeadTensor dV = test::finite_differences(problem, inputs, &AttentionInputs::V);
+      for (const Algorithm& algorithm : algorithms()) {
+        if (!algorithm.has_backward()) continue;
+        const auto result = simulate_numbers(request_for(c, algorithm.name), inputs, {});
+        ASSERT_TRUE(result.ok()) << result.error().message;
+        const std::string name = fmt::format("{} {}", algorithm.name, feature.name);
+        EXPECT_TRUE(is_near(result.value().gradients->dQ, dQ, 1e-8)) << name;
+        EXPECT_TRUE(is_near(result.value().gradients->dK, dK, 1e-8)) << name;
+        EXPECT_TRUE(is_near(result.value().gradients->dV, dV, 1e-8)) << name;
+      }
+    }
+  }
+}
+
 TEST(TwoSweepSoftmax, EqualsTheReferenceUnderEveryStep) {
-  Case c{features()[5], {16, 32}, Mask::causal()};
+  Case c{features()[5], {16, 32}, Mask::causal(), {}};
   SimulationRequest request = request_for(c, "standard");
   request.problem.N_kv = 300;
   request.problem.key_lengths = {300, 129, 0};
@@ -200,7 +261,7 @@ TEST(TwoSweepSoftmax, EqualsTheReferenceUnderEveryStep) {
 
 TEST(StoragePrecision, StepsRoundedToBf16StayNearTheReference) {
   for (const Algorithm& algorithm : algorithms()) {
-    Case c{features()[3], {16, 16}, Mask::causal()};
+    Case c{features()[3], {16, 16}, Mask::causal(), {}};
     SimulationRequest request = request_for(c, algorithm.name);
     request.problem.dtype = DType::bf16;
     request.pass = PassKind::forward;

@@ -3,7 +3,7 @@
 
 #include "sim/schedule/split_kv.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "sim/schedule/catalog.h"

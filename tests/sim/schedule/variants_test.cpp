@@ -1,7 +1,7 @@
 /// The variants of standard attention and flash1: numbers equal to the reference, bytes equal to
 /// closed forms.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "sim/simulation.h"

@@ -1,7 +1,7 @@
 /// Walking a run: every step can be reached from any other, and is the same whichever way it was
 /// reached; playing and stepping give the same counts.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
