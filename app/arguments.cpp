@@ -1,6 +1,6 @@
 #include "app/arguments.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>

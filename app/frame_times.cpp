@@ -1,6 +1,6 @@
 #include "app/frame_times.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

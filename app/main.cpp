@@ -1,5 +1,5 @@
 /// The desktop app: arguments, then the window or the picture.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <exception>

@@ -1,6 +1,6 @@
 #include "app/measurements.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

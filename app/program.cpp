@@ -1,6 +1,6 @@
 #include "app/program.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "app/scene.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

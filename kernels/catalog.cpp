@@ -1,6 +1,6 @@
 #include "kernels/catalog.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

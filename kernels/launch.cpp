@@ -1,6 +1,6 @@
 #include "kernels/launch.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <utility>

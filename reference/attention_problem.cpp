@@ -1,6 +1,6 @@
 #include "reference/attention_problem.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 /// Checks for programmers' errors: on in release builds, outside hot loops.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <stdexcept>
 

@@ -1,6 +1,6 @@
 #include "reference/score_function.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

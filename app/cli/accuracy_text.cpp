@@ -1,6 +1,6 @@
 #include "app/cli/accuracy_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #include "app/cli/memory_check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "app/report/number_text.h"

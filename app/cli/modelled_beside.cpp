@@ -1,6 +1,6 @@
 #include "app/cli/modelled_beside.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/cli/table.h"
 #include "app/report/comparison_report.h"

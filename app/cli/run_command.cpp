@@ -1,6 +1,6 @@
 #include "app/cli/run_command.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

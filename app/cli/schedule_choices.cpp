@@ -1,6 +1,6 @@
 #include "app/cli/schedule_choices.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "reference/nearest_name.h"
 #include "sim/block_mask_request.h"

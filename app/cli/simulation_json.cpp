@@ -1,6 +1,6 @@
 #include "app/cli/simulation_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #include "app/cli/sweep_command.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #include "app/cli/tensor_files.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

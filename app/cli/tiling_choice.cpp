@@ -1,6 +1,6 @@
 #include "app/cli/tiling_choice.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

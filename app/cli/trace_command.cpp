@@ -1,6 +1,6 @@
 #include "app/cli/trace_command.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/cli/measured_trace.h"
 #include "app/cli/outputs.h"

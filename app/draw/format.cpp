@@ -1,6 +1,6 @@
 #include "app/draw/format.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "app/panels/explain_panel.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

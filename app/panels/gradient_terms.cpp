@@ -1,6 +1,6 @@
 #include "app/panels/gradient_terms.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "app/panels/hbm_box.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,6 @@
 #include "app/panels/panel_tabs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #include "app/panels/scores_side.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "app/panels/size_charts.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 #include "app/panels/snapshot_view.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/draw/shapes.h"
 #include "reference/block_mask.h"

@@ -1,6 +1,6 @@
 #include "app/panels/softmax_terms.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

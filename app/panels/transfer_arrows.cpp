@@ -1,6 +1,6 @@
 #include "app/panels/transfer_arrows.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>

@@ -5,7 +5,7 @@
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <imgui.h>
 
 #include <array>

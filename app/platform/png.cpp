@@ -1,7 +1,7 @@
 #include "app/platform/png.h"
 
 #include <GL/gl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <stb_image_write.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "app/report/comparison_report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

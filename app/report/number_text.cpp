@@ -1,6 +1,6 @@
 #include "app/report/number_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "app/screen/badge.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <string>

@@ -1,6 +1,6 @@
 #include "app/screen/choice_fields.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "app/screen/race_view.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

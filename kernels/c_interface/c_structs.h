@@ -2,7 +2,7 @@
 /// libattnscope_kernels.so.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "kernels/host/cuda_check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 

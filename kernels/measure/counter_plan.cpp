@@ -1,7 +1,7 @@
 #include "kernels/measure/counter_plan.h"
 #include "kernels/measure/cupti_library.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "kernels/measure/host_object.h"
 

@@ -1,6 +1,6 @@
 #include "kernels/measure/counter_profiler.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

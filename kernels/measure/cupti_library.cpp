@@ -1,7 +1,7 @@
 #include "kernels/measure/cupti_library.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include "kernels/measure/device_query.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

@@ -1,6 +1,6 @@
 #include "kernels/measure/session.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <exception>
 

@@ -1,7 +1,7 @@
 #include "kernels/recording/recording.h"
 
 #include <fmt/chrono.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 #include "kernels/standard/cublas_library.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #include "kernels/standard/head_products.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 

@@ -1,6 +1,6 @@
 #include "reference/json/json_document.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -1,6 +1,6 @@
 #include "reference/json/problem_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 #include <type_traits>

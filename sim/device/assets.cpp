@@ -1,6 +1,6 @@
 #include "sim/device/assets.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

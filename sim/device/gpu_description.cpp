@@ -1,6 +1,6 @@
 #include "sim/device/gpu_description.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

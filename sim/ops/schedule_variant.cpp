@@ -1,6 +1,6 @@
 #include "sim/ops/schedule_variant.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <iterator>
 

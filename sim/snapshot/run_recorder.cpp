@@ -1,6 +1,6 @@
 #include "sim/snapshot/run_recorder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/schedule/split_kv.h"
 

@@ -1,6 +1,6 @@
 #include "sim/studies/io_theorems.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

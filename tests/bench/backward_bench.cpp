@@ -3,7 +3,7 @@
 /// The median of the repeats is printed; 2.5 times the forward pass's flops count.
 ///
 ///   attnscope_backward_bench [repeats [max N]]
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -4,7 +4,7 @@
 /// printed.
 ///
 ///   attnscope_kernels_bench [repeats [max N [kernel ...]]]
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

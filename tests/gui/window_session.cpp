@@ -1,6 +1,6 @@
 #include "tests/gui/window_session.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include "tests/kernels/backward_run.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace attnscope::kernels {

@@ -1,5 +1,5 @@
 /// What flash1's carry costs as N grows, on the GPU and in the model: prints the table.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include "tests/layers/layer_rules.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <initializer_list>

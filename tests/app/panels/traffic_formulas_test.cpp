@@ -1,6 +1,6 @@
 #include "app/panels/traffic_formulas.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "tests/app/panels/sample_snapshot.h"
