@@ -17,7 +17,8 @@ struct BackwardParameters {
   const float* LSE = nullptr;      ///< [B, H, N]
   float* D = nullptr;              ///< [B, H, N], rowsum(dO * O)
   float* dQ_accum = nullptr;       ///< [B, H, N, d], the sum of dS K: softmax_scale comes after it
-  const int* row_tiles = nullptr;  ///< block_sparse2: each column tile's, as column_tiles
+  const int* row_tiles = nullptr;  ///< each column tile's, as column_tiles
+  ScoreParameters scores = {};
 };
 
 /// What every backward pass passes on. With grouped heads the query heads' dK and dV go to

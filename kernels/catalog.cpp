@@ -127,24 +127,44 @@ std::string join(const std::vector<Tiling>& tilings) {
   return text;
 }
 
-/// What only the model knows: score functions and sequences of their own lengths.
+/// What flash2 on the tensor cores takes and no other kernel does.
+bool takes_score_parameters(const KernelInfo& kernel, DType dtype) {
+  return kernel.name == "flash2" && dtype != DType::fp32;
+}
+
+/// Score functions, sequences of their own lengths, block masks.
 std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProblem& problem) {
-  std::string extras = extras_text(problem);
+  const bool takes_scores = takes_score_parameters(kernel, problem.dtype);
+  std::string extras = takes_scores ? "" : extras_text(problem);
   if (problem.block_mask != nullptr && !kernel.takes_block_mask) {
     extras += extras.empty() ? "a block mask" : ", a block mask";
   }
   if (extras.empty()) return std::nullopt;
-  return invalid_request(
-      fmt::format("the problem has {}; kernel {} takes plain softmax attention over whole "
-                  "sequences, attnscope-cli simulate takes all of them",
-                  extras, kernel.name));
+  return invalid_request(fmt::format(
+      "the problem has {}; kernel {} takes {}", extras, kernel.name,
+      takes_scores ? "none"
+                   : "plain softmax attention over whole sequences, flash2 in fp16 and bf16 score "
+                     "functions, key lengths and packed sequences"));
 }
 
 std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem& problem) {
   if (auto error = check_extras(kernel, problem)) return error;
   if (problem.mask.is_none() || problem.mask.is_causal()) return std::nullopt;
-  return invalid_request(fmt::format("mask is {}; kernel {} takes none, causal or causal:top-left",
-                                     to_string(problem.mask), kernel.name));
+  if (takes_score_parameters(kernel, problem.dtype)) return std::nullopt;
+  return invalid_request(fmt::format(
+      "mask is {}; kernel {} takes none, causal or causal:top-left, flash2 any in fp16 and bf16",
+      to_string(problem.mask), kernel.name));
+}
+
+/// Score functions have one compiled tiling a head dimension.
+std::optional<Error> check_scored_tiling(const KernelInfo& kernel, const AttentionProblem& problem,
+                                         const Tiling& compiled,
+                                         const std::optional<Tiling>& tiling) {
+  if (!has_score_parameters(problem) || !tiling || *tiling == compiled) return std::nullopt;
+  return invalid_request(fmt::format(
+      "the problem has {}; kernel {} takes that in tiling {}x{} alone",
+      extras_text(problem).empty() ? "mask " + to_string(problem.mask) : extras_text(problem),
+      kernel.name, compiled.Br, compiled.Bc));
 }
 
 /// A block mask decides the tiling.
@@ -197,6 +217,12 @@ std::optional<Error> check_tiling(const KernelInfo& kernel, const AttentionProbl
 
 }  // namespace
 
+bool has_score_parameters(const AttentionProblem& problem) {
+  const bool plain_mask = problem.mask.is_none() || problem.mask.is_causal();
+  return !plain_mask || !problem.score.is_plain() || problem.has_key_lengths() ||
+         problem.is_packed();
+}
+
 std::span<const KernelInfo> catalog() {
   return kCatalog;
 }
@@ -244,6 +270,8 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
                     to_string(carry), kernel.name));
   }
   if (auto error = check_size(kernel, problem, problem.N)) return error;
+  const Tiling best = kernel_tilings(kernel, problem.dtype, problem.d).front();
+  if (auto error = check_scored_tiling(kernel, problem, best, tiling)) return error;
   if (auto error = check_block_mask(kernel, problem, tiling)) return error;
   const auto asked = asked_tiling(problem, tiling);
   return asked ? check_tiling(kernel, problem, *asked) : std::nullopt;
@@ -315,6 +343,7 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
   }
   if (auto error = check_mask(kernel, problem)) return error;
   if (auto error = check_size(kernel, problem, std::max(problem.N, problem.N_kv))) return error;
+  if (auto error = check_scored_tiling(kernel, problem, tilings.front(), tiling)) return error;
   if (auto error = check_block_mask(kernel, problem, tiling)) return error;
   const auto asked = asked_tiling(problem, tiling);
   if (!asked || std::find(tilings.begin(), tilings.end(), *asked) != tilings.end()) {

@@ -40,6 +40,10 @@ std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index 
 std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
                                    const std::optional<Tiling>& tiling);
 
+/// The problem has a score function, key lengths, packed sequences or a mask beyond none and
+/// causal: a kernel that takes it needs ScoreParameters.
+bool has_score_parameters(const AttentionProblem& problem);
+
 /// Nothing when the kernel takes the problem in this tiling, else invalid_request with one line:
 /// what, why, what it takes.
 std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& problem,

@@ -113,7 +113,7 @@ Tiling tiling_of(const KernelInfo& kernel, const ForwardArguments& arguments) {
 Tiling tiling_of(const KernelInfo& kernel, const BackwardArguments& arguments) {
   const AttentionProblem& problem = arguments.problem;
   const auto asked = asked_tiling(problem, arguments.tiling);
-  return asked ? *asked : *default_backward_tiling(kernel, problem.dtype, problem.d);
+  return asked ? *asked : *default_backward_tiling(kernel, problem);
 }
 
 /// Checks the arguments, then does something with the tiling that they ask for.
@@ -162,8 +162,12 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
   });
 }
 
-std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d) {
-  return default_backward_tiling(kernel, dtype, d, shared_bytes_per_block());
+std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel,
+                                              const AttentionProblem& problem) {
+  // Score functions are compiled in the first tiling alone, whatever the GPU
+  const Index shared_bytes =
+      has_score_parameters(problem) ? std::numeric_limits<Index>::max() : shared_bytes_per_block();
+  return default_backward_tiling(kernel, problem.dtype, problem.d, shared_bytes);
 }
 
 std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments) {

@@ -105,8 +105,10 @@ std::optional<Error> prepare_workspace(const KernelInfo& kernel,
                                        const BackwardArguments& arguments);
 
 /// The tiling that the backward pass takes on the current GPU where none is asked for; nothing when
-/// the kernel has no backward pass for this precision and head dimension. Throws CudaError.
-std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d);
+/// the kernel has no backward pass for the problem's precision and head dimension. Throws
+/// CudaError.
+std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel,
+                                              const AttentionProblem& problem);
 
 /// Enqueues the backward pass on the stream. Gradients are the same to the bit on every run, but
 /// for flash2's and block_sparse2's dQ, a sum of atomic adds. Nothing on success; invalid_request

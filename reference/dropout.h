@@ -10,16 +10,21 @@
 
 namespace attnscope {
 
-/// The word of element (b, h, query, key); `h` counts query heads. One Philox block serves four
-/// neighbouring keys. The constant keeps these words apart from those of inputs of the same seed.
+/// The words of the elements (b, h, query, 4 quad) up to (b, h, query, 4 quad + 3); `h` counts
+/// query heads. The constant keeps these words apart from those of inputs of the same seed.
+ATTNSCOPE_HOST_DEVICE constexpr PhiloxWords dropout_words(std::uint64_t seed, std::uint32_t b,
+                                                          std::uint32_t h, std::uint32_t query,
+                                                          std::uint32_t quad) {
+  constexpr std::uint32_t kDropoutStream = 0x64726F70u;  // "drop"
+  return philox4x32_10({{quad, query, h, b}}, static_cast<std::uint32_t>(seed),
+                       static_cast<std::uint32_t>(seed >> 32) ^ kDropoutStream);
+}
+
+/// The word of element (b, h, query, key).
 ATTNSCOPE_HOST_DEVICE constexpr std::uint32_t dropout_word(std::uint64_t seed, std::uint32_t b,
                                                            std::uint32_t h, std::uint32_t query,
                                                            std::uint32_t key) {
-  constexpr std::uint32_t kDropoutStream = 0x64726F70u;  // "drop"
-  const PhiloxWords words =
-      philox4x32_10({{key / 4, query, h, b}}, static_cast<std::uint32_t>(seed),
-                    static_cast<std::uint32_t>(seed >> 32) ^ kDropoutStream);
-  return words.word[key % 4];
+  return dropout_words(seed, b, h, query, key / 4).word[key % 4];
 }
 
 /// An element is dropped when its word lies below this. `probability` lies in [0, 1).

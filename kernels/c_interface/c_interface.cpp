@@ -91,7 +91,7 @@ Tiling forward_tiling(const KernelRequest& r) {
   return kernel_tilings(*r.kernel, r.problem.dtype, r.problem.d).front();
 }
 Tiling backward_tiling(const KernelRequest& r) {
-  return *default_backward_tiling(*r.kernel, r.problem.dtype, r.problem.d);
+  return *default_backward_tiling(*r.kernel, r.problem);
 }
 
 /// What all measuring calls do. The request is read first: it can be refused without a GPU.

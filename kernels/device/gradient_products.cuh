@@ -54,11 +54,18 @@ __device__ inline void exponentiate_transposed(TransposedScores<kKeyPieces, kQue
   }
 }
 
-/// dS = P * (dP - D) in place of dP. `D` holds rowsum(dO * O) of the warp's queries.
-template <int kKeyPieces, int kQueries>
+/// P * (dP - D).
+struct SoftmaxGradient {
+  __device__ float operator()(float P, float dP, float D) const { return P * (dP - D); }
+};
+
+/// dS = P * (dP - D) in place of dP, or what `gradient` makes of the three. `D` holds
+/// rowsum(dO * O) of the warp's queries.
+template <int kKeyPieces, int kQueries, typename Gradient = SoftmaxGradient>
 __device__ inline void softmax_gradient_transposed(TransposedScores<kKeyPieces, kQueries>& dP,
                                                    const TransposedScores<kKeyPieces, kQueries>& P,
-                                                   const float* D, int lane) {
+                                                   const float* D, int lane,
+                                                   const Gradient& gradient = {}) {
 #pragma unroll
   for (int n = 0; n < kQueries / 8; ++n) {
     const float2 Di = *reinterpret_cast<const float2*>(D + n * 8 + lane % 4 * 2);
@@ -66,29 +73,61 @@ __device__ inline void softmax_gradient_transposed(TransposedScores<kKeyPieces, 
     for (int r = 0; r < kKeyPieces; ++r) {
 #pragma unroll
       for (int c = 0; c < 4; ++c) {
-        dP[r][n][c] = P[r][n][c] * (dP[r][n][c] - (c % 2 == 0 ? Di.x : Di.y));
+        dP[r][n][c] = gradient(P[r][n][c], dP[r][n][c], c % 2 == 0 ? Di.x : Di.y);
       }
     }
   }
 }
 
-/// Writes a warp's accumulator, rounded to T, into a part of a shared tile that begins at the given
-/// row and column, multiples of 16 and of kColumns.
-template <typename T, int kRowPieces, int kColumns, int kRows, int kTileColumns>
+struct Unchanged {
+  __device__ float operator()(float value) const { return value; }
+};
+
+/// Where a lane's first two elements of a part's row stand; its n-th pair of chunk n stands at this
+/// address ^ (n << 4).
+template <int kRows, int kTileColumns>
+__device__ inline std::uint32_t part_address(const SharedTile<kRows, kTileColumns>& tile, int row,
+                                             int first_column, int lane) {
+  std::uint32_t address = tile.chunk_address(row + lane / 4, first_column / 8) + lane % 4 * 4;
+  keep_in_place(address);
+  return address;
+}
+
+/// Writes a warp's accumulator, or what `change` makes of its elements, rounded to T, into a part
+/// of a shared tile that begins at the given row and column, multiples of 16 and of kColumns.
+template <typename T, int kRowPieces, int kColumns, int kRows, int kTileColumns,
+          typename Change = Unchanged>
 __device__ inline void write_part(const SharedTile<kRows, kTileColumns>& tile, int first_row,
                                   int first_column, const Accumulator<kRowPieces, kColumns>& C,
-                                  int lane) {
+                                  int lane, const Change& change = {}) {
 #pragma unroll
   for (int row = 0; row < 2 * kRowPieces; ++row) {
-    std::uint32_t address =
-        tile.chunk_address(first_row + row * 8 + lane / 4, first_column / 8) + lane % 4 * 4;
-    keep_in_place(address);
+    const std::uint32_t address = part_address(tile, first_row + row * 8, first_column, lane);
 #pragma unroll
     for (int n = 0; n < kColumns / 8; ++n) {
       const FragmentC& c = C[row / 2][n];
       asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(address ^ (n << 4)),
-                   "r"(pack<T>(c[row % 2 * 2], c[row % 2 * 2 + 1]))
+                   "r"(pack<T>(change(c[row % 2 * 2]), change(c[row % 2 * 2 + 1])))
                    : "memory");
+    }
+  }
+}
+
+/// C *= what the same lanes have written with write_part().
+template <typename T, int kRowPieces, int kColumns, int kRows, int kTileColumns>
+__device__ inline void multiply_part(Accumulator<kRowPieces, kColumns>& C,
+                                     const SharedTile<kRows, kTileColumns>& tile, int first_row,
+                                     int first_column, int lane) {
+#pragma unroll
+  for (int row = 0; row < 2 * kRowPieces; ++row) {
+    const std::uint32_t address = part_address(tile, first_row + row * 8, first_column, lane);
+#pragma unroll
+    for (int n = 0; n < kColumns / 8; ++n) {
+      std::uint32_t pair;
+      asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(pair) : "r"(address ^ (n << 4)) : "memory");
+      const float2 factors = unpack<T>(pair);
+      C[row / 2][n][row % 2 * 2] *= factors.x;
+      C[row / 2][n][row % 2 * 2 + 1] *= factors.y;
     }
   }
 }

@@ -13,11 +13,13 @@
 /// dVj in registers. Each of the five products gives every warp a near-square part of its result:
 /// what warps read from shared memory, not what they multiply, bounds the speed.
 ///
-/// With Visits::listed it is block_sparse2's, the twin of sim/schedule/block_sparse.cpp: the same
-/// program on the row tiles that the block mask lists.
+/// What a problem does to its scores, and which keys a row sees, is a policy: PlainScores, or
+/// ScoreFunctions with everything else. With Visits::listed it is block_sparse2's, the twin of
+/// sim/schedule/block_sparse.cpp: the same program on the row tiles that the block mask lists.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
+#include "kernels/device/plain_scores.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/device/visited_tiles.cuh"
 
@@ -92,12 +94,13 @@ __device__ inline void add_query_gradient(const BackwardParameters& parameters, 
 }
 
 template <typename T, int d, int Br, int Bc, int kWarps,
-          device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace>
+          device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace,
+          typename ScorePolicy = device::PlainScores>
 __global__ void __launch_bounds__(kWarps * 32, 1)
     flash2_backward(const typename Trace::template Parameters<BackwardParameters> parameters) {
   using namespace device;
   using Shared = Flash2BackwardShared<Br, Bc, d>;
-  using Scores = WarpParts<Bc, Br, kWarps>;
+  using Part = WarpParts<Bc, Br, kWarps>;
   using TileQ = SharedTile<Br, d>;
   using TileKV = SharedTile<Bc, d>;
   using TileS = SharedTile<Bc, Br>;
@@ -116,10 +119,10 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   const int head_index = batch * shape.heads + head;
 
   // Qi, dOi of the next row tile to load
-  const int Tr = (shape.N + Br - 1) / Br;
-  const int first_row = max(0, j * Bc - shape.diagonal_offset);  // that sees column tile j
-  const int first_i = first_row < shape.N ? first_row / Br : Tr;
-  const auto row_tiles = visited_tiles<kVisits>(parameters.row_tiles, j, first_i, Tr);
+  const typename ScorePolicy::template Columns<Br, Bc> scores(parameters, j, keys, head, batch,
+                                                              shared + Shared::kBytes);
+  const auto row_tiles =
+      visited_tiles<kVisits>(parameters.row_tiles, j, scores.first_tile(), scores.past_last_tile());
   const Index first_query = Index{row_tiles.first_tile()} * Br;
   const T* Qi_source = Q.row(first_query);
   const T* dOi_source = dO.row(first_query);
@@ -145,11 +148,11 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   // load Kj, Vj; dKj = 0; dVj = 0
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
   const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
-  load_tile_async<kThreads>(TileKV{base + Shared::K}, K.row(Index{j} * Bc), K.stride_row, keys,
-                            thread);
+  load_tile_async<kThreads>(TileKV{base + Shared::K}, K.row(Index{j} * Bc), K.stride_row,
+                            scores.keys_to_load(), thread);
   trace.did(TraceStep::load_Kj, 0, j);
-  load_tile_async<kThreads>(TileKV{base + Shared::V}, V.row(Index{j} * Bc), V.stride_row, keys,
-                            thread);
+  load_tile_async<kThreads>(TileKV{base + Shared::V}, V.row(Index{j} * Bc), V.stride_row,
+                            scores.keys_to_load(), thread);
   commit_copies();
   trace.did(TraceStep::load_Vj, 0, j);
   if (row_tiles.has(row_tiles.first)) load_row_tile(row_tiles.first);
@@ -163,6 +166,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     wait_copies<0>();
     float* const LSE_log2 = statistics + n % 2 * 2 * Br;
     store_row_statistic<Br>(LSE_log2, statistic, thread_index());
+    scores.note_row_tile(row_tiles[n], n % 2);
     __syncthreads();
     trace.did(TraceStep::wait, row_tiles[n], j);
     if (row_tiles.has(n + 1)) load_row_tile(n + 1);
@@ -170,36 +174,36 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
     const int lane = thread_index() % 32;
     const int warp = thread_index() / 32;
-    const int part_key = Scores::first_row(warp);
-    const int part_query = Scores::first_column(warp);
+    const int part_key = Part::first_row(warp);
+    const int part_query = Part::first_column(warp);
     const int i = row_tiles[n];
     const std::uint32_t stage = base + n % 2 * Shared::kRowTileBytes;
     const TileQ Qi{stage + Shared::Q}, dOi{stage + Shared::dO};
-    typename Scores::Registers P, dS;
-    multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
+    typename Part::Registers P, dS;
+    multiply_scores<T, Part::kRowPieces, Part::kPartColumns, d>(
         P, Kj.piece(Kj.lane_address_rows(lane), part_key / 16, 0),
         Qi.piece(Qi.lane_address_columns(lane), part_query / 16, 0));
     trace.did(TraceStep::scores, i, j);
-    if (shape.keys_end(i * Br) < (j + 1) * Bc) {
-      const int key = j * Bc + part_key;
-      mask_scores_transposed<Scores::kRowPieces, Scores::kPartColumns>(
-          P, key - shape.diagonal_offset - i * Br - part_query, shape.N_kv - key, lane);
+    if (scores.template shape_scores<Part>(P, dS_tile, i, n % 2, warp, lane)) {
       trace.did(TraceStep::mask, i, j);
     }
 
     // dP = dOi Vj^T; P = exp(S - LSEi); dS = P * (dP - Di)
-    multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
+    multiply_scores<T, Part::kRowPieces, Part::kPartColumns, d>(
         dS, Vj.piece(Vj.lane_address_rows(lane), part_key / 16, 0),
         dOi.piece(dOi.lane_address_columns(lane), part_query / 16, 0));
     trace.did(TraceStep::product_dP, i, j);
-    exponentiate_transposed<Scores::kRowPieces, Scores::kPartColumns>(
-        P, LSE_log2 + part_query, shape.softmax_scale_log2, lane);
-    write_part<T, Scores::kRowPieces, Scores::kPartColumns>(P_tile, part_key, part_query, P, lane);
+    exponentiate_transposed<Part::kRowPieces, Part::kPartColumns>(P, LSE_log2 + part_query,
+                                                                  shape.softmax_scale_log2, lane);
+    scores.template drop<Part>(P, i, warp, lane);
+    write_part<T, Part::kRowPieces, Part::kPartColumns>(P_tile, part_key, part_query, P, lane,
+                                                        [&](float p) { return scores.kept(p); });
     trace.did(TraceStep::exponentiate, i, j);
-    softmax_gradient_transposed<Scores::kRowPieces, Scores::kPartColumns>(
-        dS, P, LSE_log2 + Br + part_query, lane);
-    write_part<T, Scores::kRowPieces, Scores::kPartColumns>(dS_tile, part_key, part_query, dS,
-                                                            lane);
+    softmax_gradient_transposed<Part::kRowPieces, Part::kPartColumns>(
+        dS, P, LSE_log2 + Br + part_query, lane,
+        [&](float p, float dp, float D) { return scores.gradient(p, dp, D); });
+    scores.template apply_slopes<Part>(dS, dS_tile, warp, lane);
+    write_part<T, Part::kRowPieces, Part::kPartColumns>(dS_tile, part_key, part_query, dS, lane);
     trace.did(TraceStep::softmax_gradient, i, j);
     __syncthreads();  // Barrier B: P and dS of every warp are in shared memory.
     trace.did(TraceStep::wait, i, j);
@@ -219,6 +223,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   __syncthreads();  // Barrier C: no warp reads Kj or Vj any more; their slots pass dKj and dVj on.
   trace.did(TraceStep::wait, 0, j);
   scale_all(dK, shape.softmax_scale);
+  scale_all(dV, scores.value_gradient_scale());
   store_key_gradient<T, kWarps, Bc, d>(parameters.dK_heads, Kj, dK,
                                        column_tile_of_block<Bc>(shape));
   trace.did(TraceStep::store_dKj, 0, j);

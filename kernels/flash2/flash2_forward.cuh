@@ -12,12 +12,14 @@
 /// On chip: Qi and two stages of (Kj, Vj) in shared memory, so that tile j + 1 is on its way while
 /// tile j is multiplied; S, P, O, m and l in registers. Each warp owns 16 kRowPieces rows.
 ///
-/// With Visits::listed it is block_sparse2, the twin of sim/schedule/block_sparse.cpp: the same
-/// program on the column tiles that the block mask lists.
+/// What a problem does to its scores, and which keys a row sees, is a policy: PlainScores, or
+/// ScoreFunctions with everything else. With Visits::listed it is block_sparse2, the twin of
+/// sim/schedule/block_sparse.cpp: the same program on the column tiles that the block mask lists.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/place.cuh"
+#include "kernels/device/plain_scores.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/device/visited_tiles.cuh"
 #include "kernels/forward_parameters.h"
@@ -47,13 +49,15 @@ __device__ inline RowTile row_tile_of_block(const ForwardShape& shape) {
 
 /// The end of a row tile's program: O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi.
 /// `Qi_address` is the slot of Qi, which the warps no longer need: O passes through it, so that HBM
-/// sees stores of 16 bytes. `l` holds each thread's part of the row sums.
+/// sees stores of 16 bytes. `l` holds each thread's part of the row sums; `output_scale` is what O
+/// lacks beside them.
 template <typename T, int d, int Br, int kRowPieces, typename Trace>
 __device__ inline void finish_row_tile(const ForwardParameters& parameters,
                                        std::uint32_t Qi_address,
                                        device::Accumulator<kRowPieces, d>& O,
                                        const device::RowStatistic<kRowPieces>& m,
-                                       device::RowStatistic<kRowPieces>& l, Trace& trace) {
+                                       device::RowStatistic<kRowPieces>& l, float output_scale,
+                                       Trace& trace) {
   using namespace device;
   constexpr int kWarpRows = 16 * kRowPieces;
   const ForwardShape& shape = parameters.shape;
@@ -65,7 +69,7 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters,
 #pragma unroll
   for (int row = 0; row < 2 * kRowPieces; ++row) {
     l[row] = quad_sum(l[row]);
-    inverse_l[row] = l[row] == 0.0f ? 0.0f : 1.0f / l[row];  // a row without keys has O = 0
+    inverse_l[row] = l[row] == 0.0f ? 0.0f : output_scale / l[row];  // a row without keys has O = 0
     const int tile_row = warp_row + row * 8 + lane / 4;
     if (lane % 4 == 0 && tile_row < rows) {
       const Index LSE_row = (Index{batch} * shape.heads + head) * shape.N + i * Br + tile_row;
@@ -88,7 +92,8 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters,
 }
 
 template <typename T, int d, int Br, int Bc, int kWarps, int kBlocksPerSm,
-          device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace>
+          device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace,
+          typename ScorePolicy = device::PlainScores>
 __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     flash2_forward(const typename Trace::template Parameters<ForwardParameters> parameters) {
   using namespace device;
@@ -113,8 +118,10 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   const std::uint32_t Qi_address = shared_address(shared);
   const std::uint32_t Kj_address = Qi_address + TileQ::kBytes;
   const std::uint32_t Vj_address = Kj_address + 2 * TileKV::kBytes;
-  const int tile_count = (shape.keys_end(i * Br + rows - 1) + Bc - 1) / Bc;
-  const auto column_tiles = visited_tiles<kVisits>(parameters.column_tiles, i, 0, tile_count);
+  const typename ScorePolicy::template Rows<Br, Bc> scores(parameters, i, rows, head, batch,
+                                                           shared + flash2_shared_bytes<Br, Bc, d>);
+  const auto column_tiles = visited_tiles<kVisits>(parameters.column_tiles, i, scores.first_tile(),
+                                                   scores.past_last_tile());
   const Index first_key = Index{column_tiles.first_tile()} * Bc;
   const T* Kj_source = K.row(first_key);  // of the next tile to load
   const T* Vj_source = V.row(first_key);
@@ -152,7 +159,6 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
       TileQ{Qi_address}.lane_address_rows(lane) + warp_row * TileQ::kRowBytes;
   const std::uint32_t K_lane = TileKV{Kj_address}.lane_address_columns(lane);
   const std::uint32_t V_lane = TileKV{Vj_address}.lane_address_rows(lane);
-  const int unmasked_columns = shape.keys_end(i * Br);  // seen by every row of the tile
 
   for (int n = column_tiles.first; column_tiles.has(n); ++n) {
     // Barrier A: tile j (and Qi) of every thread's copies is in shared memory, and every warp is
@@ -163,14 +169,13 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     if (column_tiles.has(n + 1)) load_column_tile(n + 1);
 
     // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
+    scores.template draw<kRowPieces>(column_tiles[n], warp_row, lane);
     Accumulator<kRowPieces, Bc> S;
     const std::uint32_t stage = n % 2 * TileKV::kBytes;
     multiply_scores<T, kRowPieces, Bc, d>(S, Q_lane, K_lane + stage);
     const int j = column_tiles[n];
     trace.did(TraceStep::scores, i, j);
-    if ((j + 1) * Bc > unmasked_columns) {
-      const int first_row_end = i * Br + warp_row + shape.diagonal_offset + 1 - j * Bc;
-      mask_scores<kRowPieces, Bc>(S, first_row_end, shape.N_kv - j * Bc, lane);
+    if (scores.template shape_scores<kRowPieces>(S, j, warp_row, lane)) {
       trace.did(TraceStep::mask, i, j);
     }
 
@@ -186,6 +191,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     exponentiate<kRowPieces, Bc>(S, l, m, shape.softmax_scale_log2);
     trace.did(TraceStep::exponentiate, i, j);
     trace.rows(i * Br + warp_row, j, m, alpha, [&l](int row) { return quad_sum(l[row]); });
+    scores.template drop<kRowPieces>(S, warp_row, lane);
     accumulate_output<T, kRowPieces, Bc, d>(O, S, V_lane + stage);
     trace.did(TraceStep::accumulate, i, j);
   }
@@ -195,7 +201,8 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     wait_copies<0>();
     __syncthreads();  // Barrier D: the copies into Qi are over, though no tile wanted them.
   }
-  finish_row_tile<T, d, Br, kRowPieces>(parameters, Qi_address, O, m, l, trace);
+  finish_row_tile<T, d, Br, kRowPieces>(parameters, Qi_address, O, m, l, scores.output_scale(),
+                                        trace);
   trace.end();
 }
 

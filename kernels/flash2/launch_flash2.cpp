@@ -1,14 +1,36 @@
+#include "kernels/flash2/flash2_scored_start.h"
 #include "kernels/flash2/flash2_start.h"
+#include "kernels/host/score_tables.h"
 #include "kernels/launches.h"
 #include "reference/check.h"
 
 namespace attnscope::kernels {
 
+namespace {
+
+using StartFunction = bool (*)(const ForwardParameters&, Index batch, Index d, const Tiling&,
+                               void* stream);
+
+StartFunction start_function(const AttentionProblem& problem) {
+  const bool is_fp16 = problem.dtype == DType::fp16;
+  if (has_score_parameters(problem)) {
+    return is_fp16 ? start_flash2_scored_fp16 : start_flash2_scored_bf16;
+  }
+  if (problem.dtype == DType::fp32) return start_flash2_fp32;
+  return is_fp16 ? start_flash2_fp16 : start_flash2_bf16;
+}
+
+}  // namespace
+
 void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
-  const ForwardParameters parameters{
+  ForwardParameters parameters{
       forward_shape(problem), arguments.Q, arguments.K, arguments.V, arguments.O,
       arguments.LSE_dev};
+  if (has_score_parameters(problem)) parameters.scores = device_scores(problem);
+  if (problem.is_packed()) {
+    parameters.column_tiles = device_lists(packed_column_tiles(problem, tiling));
+  }
   named_launch(arguments, "forward", [&] {
     if (arguments.trace != nullptr) {
       const bool traced = start_flash2_traced(parameters, *arguments.trace, problem.dtype,
@@ -16,10 +38,8 @@ void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
       ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
       return;
     }
-    const auto start = problem.dtype == DType::fp32   ? start_flash2_fp32
-                       : problem.dtype == DType::fp16 ? start_flash2_fp16
-                                                      : start_flash2_bf16;
-    const bool started = start(parameters, problem.batch, problem.d, tiling, arguments.stream);
+    const bool started =
+        start_function(problem)(parameters, problem.batch, problem.d, tiling, arguments.stream);
     ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
   });
 }

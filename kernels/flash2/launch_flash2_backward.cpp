@@ -1,4 +1,6 @@
 #include "kernels/flash2/flash2_backward_start.h"
+#include "kernels/flash2/flash2_scored_start.h"
+#include "kernels/host/score_tables.h"
 #include "kernels/launches.h"
 #include "kernels/sum_heads.h"
 #include "kernels/workspace.h"
@@ -41,9 +43,16 @@ void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& ti
 }
 
 void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling) {
-  launch_flash2_backward(arguments, tiling, flash2_backward_parameters(arguments),
-                         arguments.problem.dtype == DType::fp16 ? start_flash2_backward_fp16
-                                                                : start_flash2_backward_bf16);
+  const AttentionProblem& problem = arguments.problem;
+  const bool is_fp16 = problem.dtype == DType::fp16;
+  BackwardParameters parameters = flash2_backward_parameters(arguments);
+  StartBackward start = is_fp16 ? start_flash2_backward_fp16 : start_flash2_backward_bf16;
+  if (has_score_parameters(problem)) {
+    parameters.scores = device_scores(problem);
+    start = is_fp16 ? start_flash2_backward_scored_fp16 : start_flash2_backward_scored_bf16;
+  }
+  if (problem.is_packed()) parameters.row_tiles = device_lists(packed_row_tiles(problem, tiling));
+  launch_flash2_backward(arguments, tiling, parameters, start);
 }
 
 }  // namespace attnscope::kernels

@@ -8,6 +8,7 @@
 #include "reference/block_mask.h"
 #include "reference/naive_attention.h"
 #include "reference/rounding.h"
+#include "reference/score_steps.h"
 #include "reference/tolerance.h"
 #include "reference/unfused_attention.h"
 
@@ -99,6 +100,15 @@ void gather_rows(const AttentionProblem& p, const RowBlock& chosen, const FetchR
       gathered.dQ.add(dQ, zeros, zeros);
       continue;
     }
+    if (!p.score.is_plain()) {
+      RowOperands row = row_operands(p, block, part.keys, fetch);
+      row.dO = fetch(CheckedTensor::dO, block.b, block.h, block.begin, 1);
+      gathered.dQ.add(dQ, scored_row(p, row, RowPrecision::exact).dQ,
+                      scored_row(p, row, RowPrecision::unfused).dQ);
+      gathered.note_inputs({one_head(1, p.d, row.Q), one_head(part.keys.size(), p.d, row.K),
+                            one_head(part.keys.size(), p.d, row.V), one_head(1, p.d, row.dO)});
+      continue;
+    }
     const Index kv_head = p.kv_head_of(block.h);
     const auto operand = [&, b = block.b](CheckedTensor tensor, Index h, Index begin, Index count) {
       return one_head(count, p.d, fetch(tensor, b, h, begin, count));
@@ -145,27 +155,34 @@ class KeyBlock {
     gathered.note_inputs(inputs);
     const Values O = of_head(CheckedTensor::O);
     const Values LSE = of_head(CheckedTensor::LSE);
+    const ScoreSteps steps(p_, block_.b, h);
     Values dK_head(K_.size(), 0.0), dV_head(K_.size(), 0.0);  // the yardstick's
     for (Index i = 0; i < p_.N; ++i) {
-      const KeyRange seen = p_.keys_of(i);
+      const KeyRange seen = p_.keys_of(i, block_.b);
+      if (seen.begin >= block_.begin + block_.count || seen.end <= block_.begin) continue;
       const double* Qi = &inputs.Q.data[static_cast<std::size_t>(i * p_.d)];
       const double* dOi = &inputs.dO.data[static_cast<std::size_t>(i * p_.d)];
       const double D = dot(dOi, &O[static_cast<std::size_t>(i * p_.d)], p_.d);
+      const double lse = LSE[static_cast<std::size_t>(i)];
+      const Scores exact = scores(steps, i, Qi, K_, p_.softmax_scale());
+      const Scores stored = scores(steps, i, Qi, K_scaled_, 1.0);
       for (Index n = 0; n < block_.count; ++n) {
         const Index key = block_.begin + n;
         if (key < seen.begin || key >= seen.end) continue;
         if (p_.block_mask != nullptr && !p_.block_mask->attends(i, key)) continue;
         const auto row = static_cast<std::size_t>(n * p_.d);
-        const double lse = LSE[static_cast<std::size_t>(i)];
-        const double P = std::exp(p_.softmax_scale() * dot(Qi, &K_[row], p_.d) - lse);
+        const auto at = static_cast<std::size_t>(n);
+        const double P = std::exp(exact.S[at] - lse);
+        const double Z = exact.Z[at];
         const double dP = dot(dOi, &V_[row], p_.d);
-        add_scaled(&dV_[row], P, dOi, p_.d);
-        add_scaled(&dK_[row], p_.softmax_scale() * P * (dP - D), Qi, p_.d);
+        add_scaled(&dV_[row], Z * P, dOi, p_.d);
+        add_scaled(&dK_[row], p_.softmax_scale() * P * (Z * dP - D) * exact.slopes[at], Qi, p_.d);
 
         // The same with every tensor between the steps stored
-        const double P_stored = store(std::exp(store(dot(Qi, &K_scaled_[row], p_.d)) - lse));
-        add_scaled(&dV_head[row], P_stored, dOi, p_.d);
-        add_scaled(&dK_head[row], store(P_stored * (store(dP) - D)), Qi, p_.d);
+        const double P_stored = store(std::exp(stored.S[at] - lse));
+        const double dP_stored = store(Z * store(dP));
+        add_scaled(&dV_head[row], store(Z * P_stored), dOi, p_.d);
+        add_scaled(&dK_head[row], store(P_stored * (dP_stored - D) * stored.slopes[at]), Qi, p_.d);
       }
     }
     for (std::size_t n = 0; n < K_.size(); ++n) {
@@ -187,6 +204,29 @@ class KeyBlock {
   }
 
  private:
+  /// What the score function makes of a query's scores with the block's keys, the soft cap's slopes
+  /// and dropout's factors.
+  struct Scores {
+    Values S, slopes, Z;
+  };
+
+  Scores scores(const ScoreSteps& steps, Index query, const double* Q, const Values& K,
+                double scale) const {
+    const auto count = static_cast<std::size_t>(block_.count);
+    Scores result{Values(count), Values(count, 1.0), Values(count, 1.0)};
+    for (std::size_t n = 0; n < count; ++n) {
+      const double S = dot(Q, &K[n * static_cast<std::size_t>(p_.d)], p_.d);
+      result.S[n] = scale == 1.0 ? store(S) : scale * S;
+    }
+    if (steps.caps()) {
+      result.slopes = result.S;
+      steps.slopes(view_of_row(result.slopes));
+    }
+    steps.apply(view_of_row(result.S), query, block_.begin);
+    steps.drop(view_of_row(result.Z), query, block_.begin);
+    return result;
+  }
+
   double store(double value) const { return round_to(p_.dtype, value); }
 
   const AttentionProblem& p_;

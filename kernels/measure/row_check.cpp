@@ -48,12 +48,17 @@ std::vector<std::pair<RowBlock, BlockProblem>> restrict_dense(const AttentionPro
   one_head.block_mask = nullptr;
   one_head.batch = one_head.heads = one_head.kv_heads = 1;
   one_head.mask = Mask::none();
+  one_head.key_lengths.clear();
+  one_head.cu_seqlens_q.clear();
+  one_head.cu_seqlens_k.clear();
 
   // Without a mask, and for causal rows whose diagonal lies within the keys, one problem will do
   const Index last = block.begin + block.count - 1;
+  const bool whole_sequences = !problem.is_packed() && !problem.has_key_lengths();
   const bool whole_diagonal = problem.mask.is_causal() && problem.diagonal(block.begin) >= 0 &&
                               problem.diagonal(last) < problem.N_kv;
-  if (problem.mask.is_none() || whole_diagonal) {
+  const bool one_score = problem.score.is_plain();
+  if (one_score && whole_sequences && (problem.mask.is_none() || whole_diagonal)) {
     const KeyRange keys{0, problem.keys_of(last).end};
     one_head.N = block.count;
     one_head.N_kv = keys.size();
@@ -64,7 +69,7 @@ std::vector<std::pair<RowBlock, BlockProblem>> restrict_dense(const AttentionPro
   // Else each row sees its own range of keys
   std::vector<std::pair<RowBlock, BlockProblem>> rows;
   for (Index row = block.begin; row <= last; ++row) {
-    const KeyRange keys = problem.keys_of(row);
+    const KeyRange keys = problem.keys_of(row, block.b);
     one_head.N = 1;
     one_head.N_kv = keys.size();
     rows.push_back({{block.b, block.h, row, 1}, {one_head, keys}});
@@ -132,6 +137,13 @@ HeadTensor one_head_tensor(Index rows, Index cols, std::vector<double> values) {
   return tensor;
 }
 
+void append_row(Gathered& O, Gathered& LSE, const ScoredRow& reference, const ScoredRow& unfused) {
+  append(O.reference, reference.O);
+  append(O.yardstick, unfused.O);
+  LSE.reference.push_back(reference.LSE);
+  LSE.yardstick.push_back(unfused.LSE);
+}
+
 void append_empty_rows(Gathered& O, Gathered& LSE, Index rows, Index d) {
   const std::vector<double> zeros(static_cast<std::size_t>(rows * d), 0.0);
   const std::vector<double> empty(static_cast<std::size_t>(rows),
@@ -143,6 +155,19 @@ void append_empty_rows(Gathered& O, Gathered& LSE, Index rows, Index d) {
 }
 
 }  // namespace
+
+RowOperands row_operands(const AttentionProblem& problem, const RowBlock& row, const KeyRange& keys,
+                         const FetchRows& fetch) {
+  const Index kv_head = problem.kv_head_of(row.h);
+  return {.b = row.b,
+          .h = row.h,
+          .query = row.begin,
+          .keys = keys,
+          .Q = fetch(CheckedTensor::Q, row.b, row.h, row.begin, 1),
+          .K = fetch(CheckedTensor::K, row.b, kv_head, keys.begin, keys.size()),
+          .V = fetch(CheckedTensor::V, row.b, kv_head, keys.begin, keys.size()),
+          .dO = {}};
+}
 
 Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<RowBlock>& blocks,
                             const FetchRows& fetch) {
@@ -166,6 +191,12 @@ Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<R
       const auto operand = [&](CheckedTensor tensor, Index h, Index begin, Index count) {
         return one_head_tensor(count, problem.d, fetch(tensor, block.b, h, begin, count));
       };
+      if (!problem.score.is_plain()) {
+        const RowOperands row = row_operands(problem, block, part.keys, fetch);
+        append_row(O, LSE, scored_row(problem, row, RowPrecision::exact),
+                   scored_row(problem, row, RowPrecision::unfused));
+        continue;
+      }
       AttentionInputs inputs;
       inputs.Q = operand(CheckedTensor::Q, block.h, block.begin, block.count);
       inputs.K = operand(CheckedTensor::K, kv_head, part.keys.begin, part.keys.size());

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "kernels/measure/scored_row.h"
 #include "kernels/recording/measurement.h"
 #include "reference/inputs.h"
 #include "reference/result.h"
@@ -37,9 +38,14 @@ struct BlockProblem {
   AttentionProblem problem;
   KeyRange keys;  ///< of the whole problem's head
 };
-/// Several when the mask does not restrict to a block as one problem: then one a row.
+/// Several when the mask or the score function does not restrict to a block as one problem: then
+/// one a row, without a score function.
 std::vector<std::pair<RowBlock, BlockProblem>> restrict_to(const AttentionProblem& problem,
                                                            const RowBlock& block);
+
+/// A row that sees `keys`, for scored_row(); without dO.
+RowOperands row_operands(const AttentionProblem& problem, const RowBlock& row, const KeyRange& keys,
+                         const FetchRows& fetch);
 
 /// Errors of O and LSE over the blocks by the tolerance rule (tolerance.h); failed when the output
 /// holds a NaN.

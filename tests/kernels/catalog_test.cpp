@@ -73,20 +73,62 @@ TEST(KernelCatalog, DescribesEveryKernel) {
   EXPECT_EQ(find_kernel("flash9"), nullptr);
 }
 
+/// Problems with one thing each that few kernels take.
+std::vector<std::pair<AttentionProblem, const char*>> scored_problems(DType dtype) {
+  const AttentionProblem plain = problem_of(dtype, 64);
+  std::vector<std::pair<AttentionProblem, const char*>> problems(
+      6, {plain, "the problem has softcap 30; kernel"});
+  problems[0].first.score.soft_cap = 30;
+  problems[1] = {plain, "alibi"};
+  problems[1].first.score.alibi_slopes = {0.5};
+  problems[2] = {plain, "dropout 0.1"};
+  problems[2].first.score.dropout.probability = 0.1;
+  problems[3] = {plain, "key lengths 7"};
+  problems[3].first.key_lengths = {7};
+  problems[4] = {plain, "2 packed sequences"};
+  problems[4].first.cu_seqlens_q = problems[4].first.cu_seqlens_k = {0, 30, 1024};
+  problems[5] = {plain, "window:16,0"};
+  problems[5].first.mask = Mask::window(16, 0);
+  return problems;
+}
+
 TEST(KernelCatalog, RefusesScoreFunctionsAndSequencesByName) {
   for (const KernelInfo& kernel : catalog()) {
-    AttentionProblem problem = problem_of(DType::bf16, 64);
-    problem.score.soft_cap = 30;
-    EXPECT_THAT(refusal(kernel, problem), HasSubstr("the problem has softcap 30; kernel"));
-    problem = problem_of(DType::bf16, 64);
-    problem.key_lengths = {7};
-    EXPECT_THAT(refusal(kernel, problem), HasSubstr("key lengths 7"));
-    problem.block_mask = test::listed_block_mask({1024, 1024}, 1, {{0}});
-    EXPECT_THAT(refusal(kernel, problem),
-                HasSubstr(kernel.takes_block_mask ? "key lengths 7; kernel"
-                                                  : "key lengths 7, a block mask; kernel"));
-    if (!kernel.has_backward) continue;
-    EXPECT_THAT(backward_refusal(kernel, problem), HasSubstr("key lengths 7"));
+    for (const DType dtype : {DType::fp32, DType::bf16}) {
+      const bool is_16_bit_only = kernel.name == "split_kv" || kernel.name == "block_sparse2";
+      if (is_16_bit_only && dtype == DType::fp32) continue;
+      if (kernel.name == "flash2" && dtype == DType::bf16) continue;
+      for (const auto& [problem, text] : scored_problems(dtype)) {
+        EXPECT_THAT(refusal(kernel, problem), AllOf(HasSubstr(text), HasSubstr(kernel.name)));
+        if (!kernel.has_backward || dtype == DType::fp32) continue;
+        EXPECT_THAT(backward_refusal(kernel, problem), HasSubstr(text));
+      }
+    }
+  }
+}
+
+TEST(KernelCatalog, Flash2TakesScoreFunctionsAndSequencesInItsDefaultTiling) {
+  const KernelInfo& flash2 = kernel_named("flash2");
+  for (const DType dtype : {DType::fp16, DType::bf16}) {
+    for (const auto& [problem, text] : scored_problems(dtype)) {
+      EXPECT_TRUE(has_score_parameters(problem)) << text;
+      EXPECT_EQ(refusal(flash2, problem), "accepted");
+      EXPECT_EQ(refusal(flash2, problem, Tiling{128, 128}), "accepted");
+      EXPECT_THAT(refusal(flash2, problem, Tiling{32, 32}), HasSubstr("in tiling 128x128 alone"));
+      EXPECT_EQ(backward_refusal(flash2, problem), "accepted");
+      EXPECT_THAT(backward_refusal(flash2, problem, Tiling{64, 128}),
+                  HasSubstr("in tiling 128x128 alone"));
+    }
+  }
+  EXPECT_FALSE(has_score_parameters(problem_of(DType::bf16, 64)));
+}
+
+TEST(KernelCatalog, RefusesABlockMask) {
+  AttentionProblem problem = problem_of(DType::bf16, 64);
+  problem.block_mask = test::listed_block_mask({1024, 1024}, 1, {{0}});
+  for (const KernelInfo& kernel : catalog()) {
+    if (kernel.takes_block_mask) continue;
+    EXPECT_THAT(refusal(kernel, problem), HasSubstr("the problem has a block mask; kernel"));
   }
 }
 
@@ -125,10 +167,11 @@ TEST(KernelCatalog, RefusesAHeadDimensionThatNobodyCompiled) {
   }
 }
 
-TEST(KernelCatalog, RefusesAWindow) {
+TEST(KernelCatalog, RefusesAWindowInAllKernelsButFlash2) {
   AttentionProblem problem = problem_of(DType::bf16, 64);
   problem.mask = Mask::window(16, 0);
   for (const KernelInfo& kernel : catalog()) {
+    if (kernel.name == "flash2") continue;
     EXPECT_THAT(refusal(kernel, problem), AllOf(HasSubstr("window:16,0"), HasSubstr("causal")));
   }
 }
@@ -229,7 +272,7 @@ TEST(KernelCatalog, TheBackwardPassTakesWhatItsTilingsSay) {
               AllOf(HasSubstr("128x64"), HasSubstr("compiled for 64x128 or 32x64")));
   AttentionProblem window = problem_of(DType::bf16, 64);
   window.mask = Mask::window(3, 3);
-  EXPECT_THAT(backward_refusal(flash2, window), HasSubstr("causal:top-left"));
+  EXPECT_THAT(backward_refusal(kernel_named("flash1"), window), HasSubstr("causal:top-left"));
   AttentionProblem many_keys = problem_of(DType::bf16, 64);
   many_keys.batch = 64;
   many_keys.N_kv = kMaxSequenceLength;

@@ -106,5 +106,32 @@ TEST_F(BackwardTest, TheUsersOwnTensorsAreMeasuredAsTheSameGeneratedOnesAre) {
   }
 }
 
+TEST_F(BackwardTest, ScoreFunctionsAndSequencesGetThroughTheLibraryAndObeyTheRule) {
+  setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_KERNELS_FILE, 1);
+  const auto library = KernelLibrary::load();
+  unsetenv("ATTNSCOPE_KERNELS_LIBRARY");
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  AttentionProblem padded = problem_of(1100, DType::bf16, Mask::window(200, 30));
+  padded.score.soft_cap = 3.0;
+  padded.score.alibi_slopes = standard_alibi_slopes(padded.heads);
+  padded.score.dropout = {.probability = 0.17, .seed = 11};
+  AttentionProblem packed = padded;
+  padded.key_lengths = {padded.N_kv, 500};
+  packed.batch = 1;
+  packed.cu_seqlens_q = {0, 300, 301, packed.N};
+  packed.cu_seqlens_k = {0, 500, 700, packed.N_kv};
+  for (const AttentionProblem& problem : {padded, packed}) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      const RecordingRow row =
+          library.value()->record(problem, {"flash2", {}, {}, pass}, {}, Protocol{});
+      ASSERT_FALSE(row.error) << row.error->message;
+      const Measurement& measured = *row.measurement;
+      EXPECT_TRUE(pass == PassKind::forward ? measured.accuracy->within_tolerance
+                                            : measured.gradients->within_tolerance)
+          << extras_text(problem) << ", " << to_string(pass);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace attnscope::kernels

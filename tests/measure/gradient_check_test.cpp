@@ -33,6 +33,12 @@ struct Memory {
   }
 };
 
+void run_reference(Memory& memory) {
+  memory.inputs = make_inputs(memory.problem, {});
+  memory.forward = naive_forward(memory.problem, memory.inputs);
+  memory.gradients = naive_backward(memory.problem, memory.inputs, memory.forward);
+}
+
 Memory exact(Index N, Index N_kv, const Mask& mask,
              std::shared_ptr<const BlockMask> block_mask = nullptr) {
   Memory memory;
@@ -43,9 +49,7 @@ Memory exact(Index N, Index N_kv, const Mask& mask,
   memory.problem.N_kv = N_kv;
   memory.problem.d = 64;
   memory.problem.mask = mask;
-  memory.inputs = make_inputs(memory.problem, {});
-  memory.forward = naive_forward(memory.problem, memory.inputs);
-  memory.gradients = naive_backward(memory.problem, memory.inputs, memory.forward);
+  run_reference(memory);
   return memory;
 }
 
@@ -81,6 +85,33 @@ TEST(CheckGradients, BlocksOfALargeProblemKnowItsBlockMask) {
   memory.problem.block_mask = nullptr;
   const auto dense = memory.check(64);
   EXPECT_TRUE(!dense.ok() || !dense.value().within_tolerance);
+}
+
+TEST(CheckGradients, BlocksOfALargeProblemWithAScoreFunctionEqualTheWhole) {
+  AttentionProblem scored{.heads = 4, .kv_heads = 2, .N = kLargeN, .N_kv = kLargeN + 17};
+  scored.mask = Mask::window(300, 200);
+  scored.score.soft_cap = 2.0;
+  scored.score.alibi_slopes = {0.02, 0.01, 0.005, 0.002};
+  scored.score.dropout = {.probability = 0.3, .seed = 5};
+  AttentionProblem packed = scored;
+  packed.cu_seqlens_q = {0, 500, 500, kLargeN};
+  packed.cu_seqlens_k = {0, 700, 900, kLargeN + 17};
+  scored.key_lengths = {kLargeN - 100};
+  for (const AttentionProblem& problem : {scored, packed}) {
+    Memory memory{.problem = problem, .inputs = {}, .forward = {}, .gradients = {}};
+    run_reference(memory);
+    const auto accuracy = memory.check(32);
+    ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
+    for (const GradientError& error :
+         {accuracy.value().dQ, accuracy.value().dK, accuracy.value().dV}) {
+      EXPECT_LE(error.max_abs_error, 1e-12) << extras_text(problem);
+      EXPECT_GT(error.unfused_max_abs_error, 1e-6) << extras_text(problem);
+    }
+    memory.gradients = unfused_backward(memory.problem, memory.inputs);
+    const auto yardstick = memory.check(32);
+    ASSERT_TRUE(yardstick.ok());
+    EXPECT_TRUE(yardstick.value().within_tolerance) << extras_text(problem);
+  }
 }
 
 TEST(CheckGradients, TheUnfusedComputationItselfIsWithinTolerance) {

@@ -96,6 +96,43 @@ TEST(CheckRows, KnowsTheRowsOfABlockMask) {
   }
 }
 
+/// Problems whose rows are more than a softmax over all keys up to the diagonal.
+std::vector<AttentionProblem> scored_problems() {
+  AttentionProblem scored = problem_of(40, 53, Mask::window(9, 4));
+  scored.score.soft_cap = 2.0;
+  scored.score.alibi_slopes = standard_alibi_slopes(scored.heads);
+  scored.score.dropout = {.probability = 0.3, .seed = 5};
+  AttentionProblem padded = problem_of(40, 53, Mask::causal());
+  padded.key_lengths = {53, 11};
+  AttentionProblem padded_scored = scored;
+  padded_scored.key_lengths = {0, 30};
+  AttentionProblem packed = scored;
+  packed.batch = 1;
+  packed.cu_seqlens_q = {0, 7, 7, 40};
+  packed.cu_seqlens_k = {0, 20, 31, 53};
+  AttentionProblem packed_plain = packed;
+  packed_plain.score = {};
+  return {scored, padded, padded_scored, packed, packed_plain};
+}
+
+TEST(CheckRows, RowsOfAScoreFunctionEqualTheSameRowsOfTheWholeProblem) {
+  for (const AttentionProblem& problem : scored_problems()) {
+    Memory memory{make_inputs(problem, {}), {}};
+    memory.output = naive_forward(problem, memory.inputs);
+    const auto accuracy = check_rows(problem, choose_rows(problem, 48), memory.fetch());
+    ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
+    EXPECT_LE(accuracy.value().max_abs_error, 1e-13) << extras_text(problem);
+    EXPECT_LE(accuracy.value().lse_max_abs_error, 1e-13) << extras_text(problem);
+    const ForwardResult unfused = unfused_forward(problem, memory.inputs);
+    memory.output = unfused;
+    const auto yardstick = check_rows(problem, choose_rows(problem, 48), memory.fetch());
+    ASSERT_TRUE(yardstick.ok());
+    EXPECT_NEAR(yardstick.value().max_abs_error, *accuracy.value().unfused_max_abs_error,
+                0.1 * yardstick.value().max_abs_error)
+        << extras_text(problem);
+  }
+}
+
 TEST(CheckRows, TheUnfusedComputationItselfIsWithinTolerance) {
   const AttentionProblem problem = problem_of(32, 32, Mask::causal());
   Memory memory{make_inputs(problem, {}), {}};

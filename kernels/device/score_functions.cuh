@@ -1,0 +1,427 @@
+/// Everything that a problem may ask of its scores, as a policy of flash2's kernels: sliding
+/// windows, key padding, packed sequences, soft-capping, ALiBi and dropout, each a run-time branch.
+/// Its counterpart is PlainScores of plain_scores.cuh, in which all of this costs nothing.
+///
+/// Which keys each row of a row tile sees is worked out once and kept in shared memory; a warp asks
+/// there whether any of its rows has a hidden key before it hides some.
+#pragma once
+
+#include <climits>
+
+#include "kernels/device/backward_parts.cuh"
+#include "kernels/device/place.cuh"
+#include "kernels/device/score_steps.cuh"
+#include "kernels/device/visited_tiles.cuh"
+
+namespace attnscope::kernels::device {
+
+/// What row `row` of a tile sees; rows that do not exist see everything, so that they never are the
+/// reason to hide keys.
+__device__ inline SeenKeys seen_by_row(const ForwardShape& shape, const ScoreParameters& scores,
+                                       int batch, int row) {
+  if (row >= shape.N) return {0, INT_MAX, 0};
+  return seen_keys(shape, scores, batch, row);
+}
+
+/// Some key of [first_key, first_key + keys) is hidden from one of a warp's rows.
+__device__ inline bool hides_keys(const SeenKeys* rows, int row_count, int first_key, int keys,
+                                  int lane) {
+  bool hides = false;
+  for (int row = lane; row < row_count; row += 32) {
+    hides |= rows[row].begin > first_key || rows[row].end < first_key + keys;
+  }
+  return __any_sync(0xffffffffu, hides);
+}
+
+__device__ inline float alibi_slope(const ScoreParameters& scores, int head) {
+  return scores.alibi_slopes == nullptr ? 0.0f : __ldg(scores.alibi_slopes + head);
+}
+
+/// Of row tile i, in the forward pass.
+template <int Br, int Bc>
+class ScoredRows {
+ public:
+  /// A lane draws for this many pieces of eight keys at a time, four bits each.
+  static constexpr int kDrawn = Bc < 64 ? Bc / 8 : 8;
+  static constexpr int kDrawings = Bc / 8 / kDrawn;
+
+  /// All that is not the kernel's parameters stays here: registers are short in the loop.
+  struct Shared {
+    SeenKeys seen[Br];
+    /// What dropout keeps of each row: four bits for each second four keys, from 0 or from 4 on.
+    std::uint32_t kept[Br][2][kDrawings];
+    int first_row, rows, head, batch;
+  };
+  static constexpr int kSharedBytes = sizeof(Shared);
+
+  __device__ ScoredRows(const ForwardParameters& parameters, int i, int rows, int head, int batch,
+                        unsigned char* shared)
+      : scores_(parameters.scores), tile_(reinterpret_cast<Shared*>(shared)) {
+    if (thread_index() == 0) {
+      tile_->first_row = i * Br;
+      tile_->rows = rows;
+      tile_->head = head;
+      tile_->batch = batch;
+    }
+    for (int row = thread_index(); row < Br; row += static_cast<int>(blockDim.x)) {
+      tile_->seen[row] = seen_by_row(parameters.shape, scores_, batch, i * Br + row);
+    }
+    __syncthreads();
+  }
+
+  /// Both ends of the keys that a row sees rise with the row.
+  __device__ int first_tile() const { return tile_->seen[0].begin / Bc; }
+  __device__ int past_last_tile() const {
+    const int end = tile_->seen[tile_->rows - 1].end;
+    return end > tile_->seen[0].begin ? (end + Bc - 1) / Bc : first_tile();
+  }
+
+  /// Soft cap, ALiBi, mask; tells whether there was something to mask.
+  template <int kRowPieces>
+  __device__ bool shape_scores(Accumulator<kRowPieces, Bc>& S, int j, int warp_row,
+                               int lane) const {
+    const SeenKeys* const rows = tile_->seen + warp_row;
+    if (scores_.soft_cap > 0.0f) cap(S);
+    if (scores_.alibi_slopes != nullptr) add_bias(S, rows, j * Bc + lane % 4 * 2, lane);
+    const bool hides = hides_keys(rows, 16 * kRowPieces, j * Bc, Bc, lane);
+    if (hides) mask(S, rows, j * Bc + lane % 4 * 2, lane);
+    return hides;
+  }
+
+  /// Draws for column tile j, before S takes the registers. Of the two rows that neighbouring lanes
+  /// share, an even lane draws for the upper and an odd one for the lower.
+  template <int kRowPieces>
+  __device__ void draw(int j, int warp_row, int lane) const {
+    if (!scores_.drops) return;
+#pragma unroll
+    for (int r = 0; r < kRowPieces; ++r) {
+      const int row = warp_row + r * 16 + lane % 2 * 8 + lane / 4;
+#pragma unroll
+      for (int drawing = 0; drawing < kDrawings; ++drawing) {
+        std::uint32_t kept = 0;
+#pragma unroll 4
+        for (int n = 0; n < kDrawn; ++n) {
+          const int quad = (j * Bc + (drawing * kDrawn + n) * 8) / 4 + lane % 4 / 2;
+          kept |= kept_keys(scores_, tile_->batch, tile_->head, tile_->first_row + row, quad)
+                  << 4 * n;
+        }
+        tile_->kept[row][lane % 4 / 2][drawing] = kept;
+      }
+    }
+    __syncwarp();  // Barrier: what every lane has drawn can be read.
+  }
+
+  /// Makes dropped elements of P zero.
+  template <int kRowPieces>
+  __device__ void drop(Accumulator<kRowPieces, Bc>& P, int warp_row, int lane) const {
+    if (!scores_.drops) return;
+#pragma unroll
+    for (int row = 0; row < 2 * kRowPieces; ++row) {
+#pragma unroll
+      for (int drawing = 0; drawing < kDrawings; ++drawing) {
+        const std::uint32_t kept =
+            tile_->kept[warp_row + row * 8 + lane / 4][lane % 4 / 2][drawing] >> lane % 2 * 2;
+#pragma unroll
+        for (int n = 0; n < kDrawn; ++n) {
+#pragma unroll
+          for (int c = 0; c < 2; ++c) {
+            float& p = P[row / 2][drawing * kDrawn + n][row % 2 * 2 + c];
+            if ((kept >> (4 * n + c)) % 2 == 0) p = 0.0f;
+          }
+        }
+      }
+    }
+  }
+
+  __device__ float output_scale() const {
+    return scores_.dropout_scale;
+  }
+
+ private:
+  template <int kRowPieces>
+  __device__ void cap(Accumulator<kRowPieces, Bc>& S) const {
+#pragma unroll
+    for (int r = 0; r < kRowPieces; ++r) {
+#pragma unroll
+      for (int n = 0; n < Bc / 8; ++n) {
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+          S[r][n][c] = scores_.soft_cap * tanh_fast(S[r][n][c] * scores_.inverse_soft_cap);
+        }
+      }
+    }
+  }
+
+  /// `first_key` is that of the lane's first element.
+  template <int kRowPieces>
+  __device__ void add_bias(Accumulator<kRowPieces, Bc>& S, const SeenKeys* rows, int first_key,
+                           int lane) const {
+    const float slope = alibi_slope(scores_, tile_->head);
+#pragma unroll
+    for (int row = 0; row < 2 * kRowPieces; ++row) {
+      const auto distance = static_cast<float>(first_key - rows[row * 8 + lane / 4].aligned);
+#pragma unroll
+      for (int n = 0; n < Bc / 8; ++n) {
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+          S[row / 2][n][row % 2 * 2 + c] +=
+              alibi_bias(slope, distance + static_cast<float>(n * 8 + c));
+        }
+      }
+    }
+  }
+
+  template <int kRowPieces>
+  __device__ static void mask(Accumulator<kRowPieces, Bc>& S, const SeenKeys* rows, int first_key,
+                              int lane) {
+#pragma unroll
+    for (int row = 0; row < 2 * kRowPieces; ++row) {
+      const SeenKeys& seen = rows[row * 8 + lane / 4];
+      const int begin = seen.begin - first_key;
+      const int end = seen.end - first_key;
+#pragma unroll
+      for (int n = 0; n < Bc / 8; ++n) {
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+          const int key = n * 8 + c;
+          if (key < begin || key >= end) S[row / 2][n][row % 2 * 2 + c] = kMinusInfinity;
+        }
+      }
+    }
+  }
+
+  const ScoreParameters& scores_;
+  Shared* tile_;
+};
+
+/// Of column tile j, in the backward pass. P is negative where dropout drops its element, from the
+/// moment that P is known until dS is: that remembers the bits, and |P| is still there.
+template <int Br, int Bc>
+class ScoredColumns {
+  static constexpr int kWarps = Bc / 16;
+  using Scores = WarpParts<Bc, Br, kWarps>;
+
+ public:
+  struct Shared {
+    std::uint32_t drawn[Scores::kRowPieces][kWarps * 32];  ///< of each thread, for itself
+    SeenKeys seen[2][Br];  ///< by the rows of a row tile; two stages, as of the row tiles
+    int first_key, head, batch;
+    int keys;  ///< of the column tile that are no padding
+  };
+  static constexpr int kSharedBytes = sizeof(Shared);
+
+  __device__ ScoredColumns(const BackwardParameters& parameters, int j, int keys, int head,
+                           int batch, unsigned char* shared)
+      : parameters_(parameters), tile_(reinterpret_cast<Shared*>(shared)) {
+    if (thread_index() == 0) {
+      tile_->first_key = j * Bc;
+      tile_->head = head;
+      tile_->batch = batch;
+      const int* const lengths = scores().key_lengths;
+      tile_->keys = lengths == nullptr ? keys : clamp_to(__ldg(lengths + batch) - j * Bc, 0, keys);
+    }
+    __syncthreads();
+  }
+
+  __device__ int first_tile() const { return first_row() / Br; }
+  __device__ int past_last_tile() const {
+    const int first = first_row();
+    const int past = past_last_row();
+    return past > first ? (past + Br - 1) / Br : first / Br;
+  }
+  /// Column tiles of nothing but padding are not read.
+  __device__ int keys_to_load() const {
+    return tile_->keys == 0 ? 0 : min(Bc, parameters_.shape.N_kv - tile_->first_key);
+  }
+
+  /// What the rows of row tile i see, for shape_scores() after the next barrier, and what dropout
+  /// keeps of the tile, for drop(): drawn before P and dP take the registers.
+  __device__ void note_row_tile(int i, int stage) const {
+    for (int row = thread_index(); row < Br; row += static_cast<int>(blockDim.x)) {
+      tile_->seen[stage][row] =
+          seen_by_row(parameters_.shape, scores(), tile_->batch, i * Br + row);
+    }
+    if (scores().drops) draw(i, thread_index() / 32, thread_index() % 32);
+  }
+
+  /// Soft cap, ALiBi, mask. The soft cap's slopes d(score) / d(score before it) go to `slopes`, in
+  /// half precision, where only this warp's lanes read them.
+  template <typename Part>
+  __device__ bool shape_scores(typename Part::Registers& S, const SharedTile<Bc, Br>& slopes,
+                               int /*i*/, int stage, int warp, int lane) const {
+    const int part_key = Part::first_row(warp);
+    const int part_query = Part::first_column(warp);
+    const SeenKeys* const rows = tile_->seen[stage] + part_query;
+    const int key = tile_->first_key + part_key;
+    if (scores().soft_cap > 0.0f) {
+      cap_keeping_slope<Part>(S);
+      write_part<__half, Part::kRowPieces, Part::kPartColumns>(slopes, part_key, part_query, S,
+                                                               lane, Slope{});
+      scale_capped<Part>(S);
+    }
+    if (scores().alibi_slopes != nullptr) add_bias<Part>(S, rows, key + lane / 4, lane);
+    const bool hides = hides_keys(rows, Part::kPartColumns, key, Part::kPartRows, lane);
+    if (hides) mask<Part>(S, rows, key + lane / 4, lane);
+    return hides;
+  }
+
+  /// Makes dropped elements of P negative.
+  template <typename Part>
+  __device__ void drop(typename Part::Registers& P, int /*i*/, int /*warp*/, int lane) const {
+    if (!scores().drops) return;
+    const int own = lane / 4 % 4;  // this lane's key of the four of a drawing
+#pragma unroll
+    for (int r = 0; r < Part::kRowPieces; ++r) {
+      const std::uint32_t drawn = tile_->drawn[r][thread_index()];
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        const int source = (lane & ~12) | c << 2;
+        const std::uint32_t kept = __shfl_sync(0xffffffffu, drawn, source) >> own;
+#pragma unroll
+        for (int n = 0; n < Part::kPartColumns / 8; ++n) {
+          if ((kept >> 4 * n) % 2 == 0) P[r][n][c] = -P[r][n][c];
+        }
+      }
+    }
+  }
+
+  /// P with zeros where it was dropped.
+  __device__ static float kept(float P) {
+    return fmaxf(P, 0.0f);
+  }
+
+  /// dS = P * (Z * dP - D).
+  __device__ float gradient(float P, float dP, float D) const {
+    const bool dropped = __float_as_int(P) < 0;
+    return fabsf(P) * ((dropped ? 0.0f : dP * scores().dropout_scale) - D);
+  }
+
+  /// dS = slope * dS.
+  template <typename Part>
+  __device__ void apply_slopes(typename Part::Registers& dS, const SharedTile<Bc, Br>& slopes,
+                               int warp, int lane) const {
+    if (!(scores().soft_cap > 0.0f)) return;
+    multiply_part<__half, Part::kRowPieces, Part::kPartColumns>(dS, slopes, Part::first_row(warp),
+                                                                Part::first_column(warp), lane);
+  }
+
+  /// What dV lacks after the sum over P with zeros.
+  __device__ float value_gradient_scale() const {
+    return scores().dropout_scale;
+  }
+
+ private:
+  /// Four lanes share the four keys of a drawing: each draws for one of the four elements that a
+  /// lane has in a piece, and all take theirs from all.
+  __device__ void draw(int i, int warp, int lane) const {
+    constexpr int kPieces = Scores::kPartColumns / 8;
+    static_assert(kPieces <= 8);  // four bits each
+    const int element = lane / 4 % 4;
+    const int query = i * Br + Scores::first_column(warp) + lane % 4 * 2 + element % 2;
+#pragma unroll
+    for (int r = 0; r < Scores::kRowPieces; ++r) {
+      const int key = tile_->first_key + Scores::first_row(warp) + r * 16 + element / 2 * 8;
+      std::uint32_t drawn = 0;
+#pragma unroll 2
+      for (int n = 0; n < kPieces; ++n) {
+        drawn |= kept_keys(scores(), tile_->batch, tile_->head, query + n * 8, key / 4 + lane / 16)
+                 << 4 * n;
+      }
+      tile_->drawn[r][thread_index()] = drawn;
+    }
+  }
+
+  /// 1 - tanh^2, of tanh.
+  struct Slope {
+    __device__ float operator()(float tanh) const { return fmaf(-tanh, tanh, 1.0f); }
+  };
+
+  __device__ const ScoreParameters& scores() const {
+    return parameters_.scores;
+  }
+
+  /// Rows that see one of the keys: query q sees key k when -left <= k - (q + offset) <= right.
+  __device__ int first_row() const {
+    if (scores().window_right < 0) return 0;
+    const int row = tile_->first_key - scores().window_right - parameters_.shape.diagonal_offset;
+    return clamp_to(row, 0, parameters_.shape.N);
+  }
+  __device__ int past_last_row() const {
+    if (tile_->keys == 0) return 0;
+    if (scores().window_left < 0) return parameters_.shape.N;
+    const int row =
+        tile_->first_key + tile_->keys + scores().window_left - parameters_.shape.diagonal_offset;
+    return clamp_to(row, 0, parameters_.shape.N);
+  }
+
+  template <typename Part>
+  __device__ void cap_keeping_slope(typename Part::Registers& S) const {
+#pragma unroll
+    for (int r = 0; r < Part::kRowPieces; ++r) {
+#pragma unroll
+      for (int n = 0; n < Part::kPartColumns / 8; ++n) {
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+          S[r][n][c] = tanh_fast(S[r][n][c] * scores().inverse_soft_cap);
+        }
+      }
+    }
+  }
+  template <typename Part>
+  __device__ void scale_capped(typename Part::Registers& S) const {
+    scale_all(S, scores().soft_cap);
+  }
+
+  /// `first_key` is that of the lane's first element.
+  template <typename Part>
+  __device__ void add_bias(typename Part::Registers& S, const SeenKeys* rows, int first_key,
+                           int lane) const {
+    const float slope = alibi_slope(scores(), tile_->head);
+#pragma unroll
+    for (int n = 0; n < Part::kPartColumns / 8; ++n) {
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        const auto distance =
+            static_cast<float>(first_key - rows[n * 8 + lane % 4 * 2 + c].aligned);
+#pragma unroll
+        for (int row = 0; row < 2 * Part::kRowPieces; ++row) {
+          S[row / 2][n][row % 2 * 2 + c] +=
+              alibi_bias(slope, distance + static_cast<float>(row * 8));
+        }
+      }
+    }
+  }
+
+  template <typename Part>
+  __device__ static void mask(typename Part::Registers& S, const SeenKeys* rows, int first_key,
+                              int lane) {
+#pragma unroll
+    for (int n = 0; n < Part::kPartColumns / 8; ++n) {
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        const SeenKeys& seen = rows[n * 8 + lane % 4 * 2 + c];
+        const int begin = seen.begin - first_key;
+        const int end = seen.end - first_key;
+#pragma unroll
+        for (int row = 0; row < 2 * Part::kRowPieces; ++row) {
+          if (row * 8 < begin || row * 8 >= end) {
+            S[row / 2][n][row % 2 * 2 + c] = kMinusInfinity;
+          }
+        }
+      }
+    }
+  }
+
+  const BackwardParameters& parameters_;
+  Shared* tile_;
+};
+
+struct ScoreFunctions {
+  template <int Br, int Bc>
+  using Rows = ScoredRows<Br, Bc>;
+  template <int Br, int Bc>
+  using Columns = ScoredColumns<Br, Bc>;
+  static constexpr Visits kVisits = Visits::either;  ///< packed sequences have lists
+};
+
+}  // namespace attnscope::kernels::device

@@ -1,0 +1,18 @@
+/// Starts flash2's kernels for problems with has_score_parameters(); false when there is no
+/// instance. Internal.
+#pragma once
+
+#include "kernels/backward_parameters.h"
+
+namespace attnscope::kernels {
+
+bool start_flash2_scored_fp16(const ForwardParameters& parameters, Index batch, Index d,
+                              const Tiling& tiling, void* stream);
+bool start_flash2_scored_bf16(const ForwardParameters& parameters, Index batch, Index d,
+                              const Tiling& tiling, void* stream);
+bool start_flash2_backward_scored_fp16(const BackwardParameters& parameters, Index batch, Index d,
+                                       const Tiling& tiling, void* stream);
+bool start_flash2_backward_scored_bf16(const BackwardParameters& parameters, Index batch, Index d,
+                                       const Tiling& tiling, void* stream);
+
+}  // namespace attnscope::kernels

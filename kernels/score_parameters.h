@@ -1,0 +1,99 @@
+/// What a kernel is told about a problem's score function and about masks beyond none and causal.
+/// Internal to the kernels. Compiled for host and device.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/forward_shape.h"
+#include "reference/attention_problem.h"
+
+namespace attnscope::kernels {
+
+/// Passed by value. A score is Q K^T before the softmax scale here, as the kernels hold it: what
+/// the score function adds to it or caps it at is divided by that scale.
+struct ScoreParameters {
+  // Which keys a query sees
+  int window_left = -1;   ///< keys before the diagonal; -1: all
+  int window_right = -1;  ///< keys after the diagonal; -1: all
+  bool top_left = false;
+  int sequences = 0;                  ///< packed into one; 0: not packed
+  const int* cu_seqlens_q = nullptr;  ///< [sequences + 1], device memory
+  const int* cu_seqlens_k = nullptr;
+  const int* key_lengths = nullptr;  ///< [B] or null
+
+  // What becomes of a score
+  float soft_cap = 0.0f;                ///< 0: none
+  float inverse_soft_cap = 0.0f;        ///< 1 / soft_cap
+  const float* alibi_slopes = nullptr;  ///< [H] or null
+
+  // Dropout
+  bool drops = false;
+  std::uint32_t dropout_threshold = 0;  ///< words below drop their element
+  float dropout_scale = 1.0f;           ///< 1 / (1 - p)
+  std::uint64_t dropout_seed = 0;
+  std::uint32_t first_batch = 0;
+  std::uint32_t first_head = 0;
+};
+
+/// All but the arrays in device memory.
+ScoreParameters score_parameters(const AttentionProblem& problem);
+
+/// The arrays, to be copied there; empty where the problem has none.
+struct ScoreArrays {
+  std::vector<int> cu_seqlens_q, cu_seqlens_k, key_lengths;
+  std::vector<float> alibi_slopes;
+};
+ScoreArrays score_arrays(const AttentionProblem& problem);
+
+/// Of packed sequences, in the form of kernels/block_sparse/tile_lists.h: the column tiles in which
+/// each row tile sees a key, and, of each column tile, the row tiles that see it. Between two
+/// sequences there may be tiles in neither list.
+std::vector<int> packed_column_tiles(const AttentionProblem& problem, const Tiling& tiling);
+std::vector<int> packed_row_tiles(const AttentionProblem& problem, const Tiling& tiling);
+
+/// Keys [begin, end) that a query sees, and the key that it is aligned with (ALiBi).
+struct SeenKeys {
+  int begin, end, aligned;
+};
+
+/// The sequence that holds a query: the last one that begins at or before it.
+ATTNSCOPE_HOST_DEVICE inline int packed_sequence_of(const ScoreParameters& scores, int query) {
+  int first = 0;
+  int past = scores.sequences;
+  while (past - first > 1) {
+    const int middle = (first + past) / 2;
+    (scores.cu_seqlens_q[middle] <= query ? first : past) = middle;
+  }
+  return first;
+}
+
+ATTNSCOPE_HOST_DEVICE inline int clamp_to(int value, int low, int high) {
+  return value < low ? low : (value > high ? high : value);
+}
+
+/// As AttentionProblem::keys_of().
+ATTNSCOPE_HOST_DEVICE inline SeenKeys seen_keys(const ForwardShape& shape,
+                                                const ScoreParameters& scores, int batch,
+                                                int query) {
+  int first_query = 0, queries = shape.N, first_key = 0, keys = shape.N_kv;
+  if (scores.sequences > 0) {
+    const int s = packed_sequence_of(scores, query);
+    first_query = scores.cu_seqlens_q[s];
+    queries = scores.cu_seqlens_q[s + 1] - first_query;
+    first_key = scores.cu_seqlens_k[s];
+    keys = scores.cu_seqlens_k[s + 1] - first_key;
+  }
+  const int end = scores.key_lengths == nullptr ? first_key + keys : scores.key_lengths[batch];
+  const int top_left = first_key + query - first_query;
+  const int bottom_right = top_left + keys - queries;
+  const int centre = scores.top_left ? top_left : bottom_right;
+  SeenKeys seen{first_key, end, bottom_right};
+  if (scores.window_left >= 0) seen.begin = clamp_to(centre - scores.window_left, first_key, end);
+  if (scores.window_right >= 0) {
+    seen.end = clamp_to(centre + scores.window_right + 1, first_key, end);
+  }
+  return seen;
+}
+
+}  // namespace attnscope::kernels

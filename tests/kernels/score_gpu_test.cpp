@@ -1,0 +1,272 @@
+/// flash2 with score functions, sliding windows, key padding and packed sequences, both passes,
+/// against the reference by the tolerance rule; dropout to the bit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+
+#include "reference/tolerance.h"
+#include "tests/kernels/backward_run.h"
+
+namespace attnscope::kernels {
+namespace {
+
+struct Precision {
+  DType dtype;
+  Index d;
+};
+
+/// A change to a problem whose sizes are known.
+using Feature = void (*)(AttentionProblem&);
+
+void add_window(AttentionProblem& p) {
+  p.mask = Mask::window(37, 5);
+}
+void add_top_left_window(AttentionProblem& p) {
+  p.mask = Mask::window(20, 60);
+  p.mask.alignment = Mask::Alignment::top_left;
+}
+void add_causal(AttentionProblem& p) {
+  p.mask = Mask::causal();
+}
+void add_soft_cap(AttentionProblem& p) {
+  p.score.soft_cap = 1.5;  // small against the scores, so that it bends them
+}
+void add_alibi(AttentionProblem& p) {
+  p.score.alibi_slopes = standard_alibi_slopes(p.heads);
+}
+void add_dropout(AttentionProblem& p) {
+  p.score.dropout = {
+      .probability = 0.17, .seed = 123456789012345, .first_batch = 2, .first_head = 1};
+}
+void add_key_lengths(AttentionProblem& p) {
+  p.key_lengths = {p.N_kv, p.N_kv / 3};
+}
+void pack(AttentionProblem& p, const std::vector<Index>& key_eighths) {
+  p.batch = 1;
+  for (const Index eighth : {0, 1, 1, 3, 4, 7, 8}) p.cu_seqlens_q.push_back(p.N * eighth / 8);
+  for (const Index eighth : key_eighths) p.cu_seqlens_k.push_back(p.N_kv * eighth / 8);
+}
+void add_packing(AttentionProblem& p) {
+  pack(p, {0, 2, 3, 4, 4, 7, 8});
+}
+/// No sequence with one key: with dropout its gradients of Q and K vanish but for the rounding of
+/// the stored O, which D is computed from and which the tolerance rule does not know.
+void add_packing_of_many_keys(AttentionProblem& p) {
+  pack(p, p.N_kv < 16 ? std::vector<Index>{0, 0, 0, 0, 0, 8, 8}
+                      : std::vector<Index>{0, 2, 3, 4, 4, 7, 8});
+}
+
+struct NamedFeatures {
+  const char* name;
+  std::vector<Feature> features;
+};
+
+const NamedFeatures kFeatures[] = {
+    {"window", {add_window}},
+    {"top-left window", {add_top_left_window}},
+    {"soft cap", {add_soft_cap}},
+    {"alibi", {add_alibi}},
+    {"dropout", {add_dropout}},
+    {"key lengths", {add_key_lengths}},
+    {"packed", {add_packing}},
+    {"causal soft cap", {add_causal, add_soft_cap}},
+    {"causal alibi", {add_causal, add_alibi}},
+    {"causal dropout", {add_causal, add_dropout}},
+    {"causal key lengths", {add_causal, add_key_lengths}},
+    {"causal packed", {add_causal, add_packing}},
+    {"everything padded", {add_window, add_soft_cap, add_alibi, add_dropout, add_key_lengths}},
+    {"everything packed",
+     {add_window, add_soft_cap, add_alibi, add_dropout, add_packing_of_many_keys}},
+};
+
+constexpr std::pair<Index, Index> kSizes[] = {
+    {1, 239}, {799, 3}, {113, 203}, {256, 512}, {300, 140}, {384, 384},
+};
+
+class ScoredKernels : public ::testing::TestWithParam<Precision> {
+ protected:
+  AttentionProblem problem(Index N, Index N_kv) const {
+    return {.batch = 2,
+            .heads = 4,
+            .kv_heads = 2,
+            .N = N,
+            .N_kv = N_kv,
+            .d = GetParam().d,
+            .dtype = GetParam().dtype};
+  }
+};
+
+void expect_within(std::string_view name, const HeadTensor& x, const HeadTensor& ref,
+                   const Tolerance& tolerance) {
+  const ErrorReport report = compare(x.data, ref.data);
+  if (within(report, tolerance)) return;
+  ADD_FAILURE() << name << (report.has_nan ? ": NaN, " : ": ") << "max error "
+                << report.max_abs_error << " at " << report.worst_index << ", relative "
+                << report.rel_fro_error << "; allowed: max error " << tolerance.max_abs;
+}
+
+void check(const AttentionProblem& problem, std::uint64_t seed,
+           Layout layout = Layout::contiguous) {
+  const KernelInfo* const flash2 = find_kernel("flash2");
+  const AttentionInputs inputs = make_inputs(problem, {.seed = seed});
+  const ForwardResult reference = naive_forward(problem, inputs);
+  const ForwardResult unfused = unfused_forward(problem, inputs);
+  const ForwardRun forward = run_forward({.kernel = flash2, .layout = layout}, problem, inputs);
+  EXPECT_TRUE(forward.padding_is_untouched);
+  expect_within("O", forward.result.O, reference.O,
+                tolerance_from(unfused.O.data, reference.O.data, problem.dtype));
+  expect_within("LSE", forward.result.LSE, reference.LSE,
+                tolerance_from(unfused.LSE.data, reference.LSE.data, DType::fp32));
+
+  const Gradients gradients = naive_backward(problem, inputs, reference);
+  const Gradients yardstick = unfused_backward(problem, inputs);
+  const BackwardRun backward =
+      run_backward({.kernel = flash2, .layout = layout}, problem, inputs, reference);
+  EXPECT_TRUE(backward.padding_is_untouched);
+  const std::pair<const char*, HeadTensor Gradients::*> tensors[] = {
+      {"dQ", &Gradients::dQ}, {"dK", &Gradients::dK}, {"dV", &Gradients::dV}};
+  for (const auto& [name, tensor] : tensors) {
+    expect_within(
+        name, backward.gradients.*tensor, gradients.*tensor,
+        gradient_tolerance(problem, inputs, (yardstick.*tensor).data, (gradients.*tensor).data));
+  }
+}
+
+TEST_P(ScoredKernels, AgreeWithTheReferenceInEveryFeatureAtEverySize) {
+  ATTNSCOPE_NEEDS_GPU();
+  std::uint64_t seed = 1;
+  for (const NamedFeatures& named : kFeatures) {
+    for (const auto& [N, N_kv] : kSizes) {
+      AttentionProblem scored = problem(N, N_kv);
+      for (const Feature feature : named.features) feature(scored);
+      SCOPED_TRACE(std::string(named.name) + ", " + describe(scored));
+      check(scored, seed++);
+    }
+  }
+}
+
+TEST_P(ScoredKernels, TakeTensorsWithStridesAndWriteNothingBetweenRows) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const Feature packing : {add_packing, add_key_lengths}) {
+    AttentionProblem scored = problem(113, 203);
+    add_window(scored);
+    add_dropout(scored);
+    packing(scored);
+    check(scored, 500, Layout::interleaved);
+  }
+}
+
+TEST_P(ScoredKernels, GiveZeroAndMinusInfinityWhereNothingIsSeen) {
+  ATTNSCOPE_NEEDS_GPU();
+  AttentionProblem empty = problem(150, 170);
+  add_soft_cap(empty);
+  add_dropout(empty);
+  empty.key_lengths = {0, 100};
+  const AttentionInputs inputs = make_inputs(empty, {.seed = 600});
+  const ForwardResult reference = naive_forward(empty, inputs);
+  const KernelInfo* const flash2 = find_kernel("flash2");
+  const ForwardRun forward = run_forward({.kernel = flash2}, empty, inputs);
+  const Gradients gradients = run_backward({.kernel = flash2}, empty, inputs, reference).gradients;
+  for (const Index col : {Index{0}, empty.d - 1}) {
+    for (Index row = 0; row < empty.N; ++row) {
+      ASSERT_EQ(forward.result.O.at(0, 3, row, col), 0.0) << row;
+      ASSERT_EQ(forward.result.LSE.at(0, 3, row, 0), -std::numeric_limits<double>::infinity());
+      ASSERT_EQ(gradients.dQ.at(0, 3, row, col), 0.0) << row;
+    }
+    for (Index key = 0; key < empty.N_kv; ++key) {
+      ASSERT_EQ(gradients.dK.at(0, 1, key, col), 0.0) << key;
+      ASSERT_EQ(gradients.dV.at(0, 1, key, col), 0.0) << key;
+      if (key < 100) continue;
+      ASSERT_EQ(gradients.dK.at(1, 1, key, col), 0.0) << key;
+      ASSERT_EQ(gradients.dV.at(1, 1, key, col), 0.0) << key;
+    }
+  }
+}
+
+/// Sets element `row` of each row of a tensor, counted from `first`, to 1 and all others to 0.
+void set_unit_rows(HeadTensor& tensor, Index first) {
+  std::fill(tensor.data.begin(), tensor.data.end(), 0.0);
+  for (Index b = 0; b < tensor.batch; ++b) {
+    for (Index h = 0; h < tensor.heads; ++h) {
+      for (Index n = 0; n < tensor.cols && first + n < tensor.rows; ++n) {
+        tensor.at(b, h, first + n, n) = 1.0;
+      }
+    }
+  }
+}
+
+TEST_P(ScoredKernels, DropTheElementsThatTheReferenceDrops) {
+  ATTNSCOPE_NEEDS_GPU();
+  AttentionProblem dropped = problem(140, 270);
+  add_dropout(dropped);
+  const KernelInfo* const flash2 = find_kernel("flash2");
+  AttentionInputs inputs = make_inputs(dropped, {.seed = 700});
+  for (double& q : inputs.Q.data) q *= 0.25;  // no element of P is too small for its sum
+  const auto is_dropped = [&](Index b, Index h, Index query, Index key) {
+    return dropped.dropout_factor(b, h, query, key) == 0.0;
+  };
+
+  // Unit rows of V make O a part of P; unit rows of dO make dV a part of its transpose
+  dropped.kv_heads = dropped.heads;
+  inputs.K = inputs.V = make_inputs(dropped, {.seed = 701}).K;
+  for (Index first = 0; first < dropped.N_kv; first += dropped.d) {
+    set_unit_rows(inputs.V, first);
+    const HeadTensor O = run_forward({.kernel = flash2}, dropped, inputs).result.O;
+    for (Index query = 0; query < dropped.N; ++query) {
+      for (Index n = 0; n < dropped.d && first + n < dropped.N_kv; ++n) {
+        ASSERT_EQ(O.at(1, 2, query, n) == 0.0, is_dropped(1, 2, query, first + n))
+            << query << ", " << first + n;
+      }
+    }
+  }
+  const ForwardResult reference = naive_forward(dropped, inputs);
+  for (Index first = 0; first < dropped.N; first += dropped.d) {
+    set_unit_rows(inputs.dO, first);
+    const HeadTensor dV = run_backward({.kernel = flash2}, dropped, inputs, reference).gradients.dV;
+    for (Index key = 0; key < dropped.N_kv; ++key) {
+      for (Index n = 0; n < dropped.d && first + n < dropped.N; ++n) {
+        ASSERT_EQ(dV.at(1, 2, key, n) == 0.0, is_dropped(1, 2, first + n, key))
+            << first + n << ", " << key;
+      }
+    }
+  }
+}
+
+TEST_P(ScoredKernels, GiveTheSameBitsOnEveryRun) {
+  ATTNSCOPE_NEEDS_GPU();
+  AttentionProblem repeated = problem(300, 500);
+  for (const Feature feature : {add_window, add_soft_cap, add_alibi, add_dropout}) {
+    feature(repeated);
+  }
+  const AttentionInputs inputs = make_inputs(repeated, {.seed = 800});
+  const ForwardResult reference = naive_forward(repeated, inputs);
+  const KernelInfo* const flash2 = find_kernel("flash2");
+  const ForwardRun forward = run_forward({.kernel = flash2}, repeated, inputs);
+  const BackwardRun backward = run_backward({.kernel = flash2}, repeated, inputs, reference);
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    ASSERT_EQ(run_forward({.kernel = flash2}, repeated, inputs).O_bytes, forward.O_bytes);
+    const BackwardRun again = run_backward({.kernel = flash2}, repeated, inputs, reference);
+    ASSERT_EQ(again.dK_bytes, backward.dK_bytes);
+    ASSERT_EQ(again.dV_bytes, backward.dV_bytes);
+  }
+}
+
+std::vector<Precision> precisions() {
+  std::vector<Precision> all;
+  for (const DType dtype : {DType::fp16, DType::bf16}) {
+    for (const Index d : {16, 32, 64, 128}) all.push_back({dtype, d});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(SixteenBits, ScoredKernels, ::testing::ValuesIn(precisions()),
+                         [](const auto& test) {
+                           return std::string(to_string(test.param.dtype)) + "_d" +
+                                  std::to_string(test.param.d);
+                         });
+
+}  // namespace
+}  // namespace attnscope::kernels
