@@ -26,7 +26,7 @@ namespace attnscope::app {
 
 /// Where on the screen a panel lives. A slot without a panel leaves its place to its neighbour.
 enum class Slot : std::uint8_t {
-  memory,          ///< left column
+  memory,          ///< left column: memory, or the warps of the thread block
   scores,          ///< middle column, upper part
   online_softmax,  ///< middle column, lower part; in the same card as `scores`
   explain,         ///< right column, upper part: what and why
@@ -57,6 +57,8 @@ class Panel {
   /// Unique and stable, in snake_case: the prefix of its named rectangles, such as "memory".
   virtual std::string_view name() const = 0;
   virtual Slot slot() const = 0;
+  /// False while another panel of the same slot is chosen instead.
+  virtual bool shown(const ViewState& /*view*/) const { return true; }
   /// Draws one frame. Called inside an ImGui child window that covers `context.rect` and clips to
   /// it, with the cursor at its upper left corner: ImGui widgets and the window's draw list both
   /// work.

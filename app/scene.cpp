@@ -110,6 +110,10 @@ void read_view(const JsonObject& root, ViewState& view) {
     view.presenter = looks.boolean_or("presenter", false);
     view.explain_tab = named(looks, "explain", ExplainTab::pseudo_code, parse_explain_tab,
                              "pseudo_code or cuda_source");
+    view.memory_tab =
+        named(looks, "memory", MemoryTab::memory, parse_memory_tab, "memory or warps");
+    view.softmax_tab =
+        named(looks, "softmax", SoftmaxTab::row, parse_softmax_tab, "row or why_online");
     view.ledger_scope =
         named(looks, "ledger", LedgerScope::so_far, parse_ledger_scope, "so_far or whole_pass");
     view.chart = named(looks, "charts", ChartChoice::bytes, parse_chart,
@@ -207,7 +211,9 @@ std::string scene_text(const Scene& scene) {
                                {"explain", to_string(view.explain_tab)},
                                {"ledger", to_string(view.ledger_scope)},
                                {"charts", to_string(view.chart)},
-                               {"large_chart", view.large_chart}});
+                               {"large_chart", view.large_chart},
+                               {"memory", to_string(view.memory_tab)},
+                               {"softmax", to_string(view.softmax_tab)}});
   return document.dump(2) + "\n";
 }
 

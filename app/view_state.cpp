@@ -33,6 +33,28 @@ std::optional<Granularity> parse_granularity(std::string_view name) {
   return named(name, {Granularity::op, Granularity::tile, Granularity::outer_loop});
 }
 
+std::string_view to_string(MemoryTab tab) {
+  return tab == MemoryTab::warps ? "warps" : "memory";
+}
+
+std::optional<MemoryTab> parse_memory_tab(std::string_view name) {
+  for (MemoryTab each : {MemoryTab::memory, MemoryTab::warps}) {
+    if (to_string(each) == name) return each;
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(SoftmaxTab tab) {
+  return tab == SoftmaxTab::why_online ? "why_online" : "row";
+}
+
+std::optional<SoftmaxTab> parse_softmax_tab(std::string_view name) {
+  for (SoftmaxTab each : {SoftmaxTab::row, SoftmaxTab::why_online}) {
+    if (to_string(each) == name) return each;
+  }
+  return std::nullopt;
+}
+
 std::string_view to_string(RaceClock clock) {
   return clock == RaceClock::tiles ? "tiles" : "requested_bytes";
 }

@@ -48,6 +48,15 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
+/// Which panel of a slot that several share is shown.
+enum class MemoryTab : std::uint8_t { memory, warps };
+enum class SoftmaxTab : std::uint8_t { row, why_online };
+
+std::string_view to_string(MemoryTab tab);
+std::optional<MemoryTab> parse_memory_tab(std::string_view name);
+std::string_view to_string(SoftmaxTab tab);
+std::optional<SoftmaxTab> parse_softmax_tab(std::string_view name);
+
 enum class ExplainTab : std::uint8_t { pseudo_code, cuda_source };
 enum class LedgerScope : std::uint8_t { so_far, whole_pass };
 
@@ -87,6 +96,8 @@ struct ViewState {
   Index query_row = 0;  ///< of the chosen head, for the online softmax
   Index O_column = 0;   ///< of O, for the online softmax
   Index head = 0;       ///< batch * heads + head
+  MemoryTab memory_tab = MemoryTab::memory;
+  SoftmaxTab softmax_tab = SoftmaxTab::row;
   ExplainTab explain_tab = ExplainTab::pseudo_code;
   LedgerScope ledger_scope = LedgerScope::so_far;
   ChartChoice chart = ChartChoice::bytes;

@@ -12,12 +12,6 @@ namespace {
 
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 
-/// The shift m that numerators are taken against, and their sum l.
-struct Statistics {
-  double m = 0;
-  double l = 0;
-};
-
 /// Arithmetic whose every result is rounded.
 class Rounded {
  public:
@@ -29,20 +23,22 @@ class Rounded {
   DType precision_;
 };
 
-Statistics online_statistics(std::span<const double> x, const Rounded& rounded) {
-  Statistics row{kMinusInf, 0};
-  for (const double score : x) {
-    const double m_prev = row.m;
-    row.m = std::max(m_prev, score);
-    const double alpha = m_prev == kMinusInf ? 0.0 : rounded.exp_against(m_prev, row.m);
-    row.l = rounded(rounded(row.l * alpha) + rounded.exp_against(score, row.m));
-  }
-  return row;
+/// Folds a score, already rounded, into the running state.
+void fold(double score, const Rounded& rounded, OnlineState& row) {
+  const double m_prev = row.m;
+  row.m = std::max(m_prev, score);
+  const double alpha = m_prev == kMinusInf ? 0.0 : rounded.exp_against(m_prev, row.m);
+  row.l = rounded(rounded(row.l * alpha) + rounded.exp_against(score, row.m));
 }
 
-Statistics statistics(SoftmaxMethod method, std::span<const double> x, const Rounded& rounded) {
-  if (method == SoftmaxMethod::online) return online_statistics(x, rounded);
-  Statistics row;
+/// The shift m that numerators are taken against, and their sum l.
+OnlineState statistics(SoftmaxMethod method, std::span<const double> x, const Rounded& rounded) {
+  OnlineState row;
+  if (method == SoftmaxMethod::online) {
+    row.m = kMinusInf;
+    for (const double score : x) fold(score, rounded, row);
+    return row;
+  }
   if (method == SoftmaxMethod::safe) row.m = *std::ranges::max_element(x);
   for (const double score : x) row.l = rounded(row.l + rounded.exp_against(score, row.m));
   return row;
@@ -72,13 +68,24 @@ std::string_view to_string(SoftmaxMethod method) {
   return "?";
 }
 
+std::vector<OnlineState> online_states(DType precision, std::span<const double> x) {
+  const Rounded rounded(precision);
+  std::vector<OnlineState> states;
+  OnlineState row{kMinusInf, 0};
+  for (const double score : x) {
+    fold(rounded(score), rounded, row);
+    states.push_back(row);
+  }
+  return states;
+}
+
 RowSoftmax row_softmax(SoftmaxMethod method, DType precision, std::span<const double> x) {
   RowSoftmax result;
   if (x.empty()) return result;
   const Rounded rounded(precision);
   std::vector<double> scores;
   for (const double score : x) scores.push_back(rounded(score));
-  const Statistics row = statistics(method, scores, rounded);
+  const OnlineState row = statistics(method, scores, rounded);
   result.l = row.l;
 
   const std::vector<double> exact = exact_softmax(scores);

@@ -27,6 +27,15 @@ struct RowSoftmax {
   double max_abs_error = 0;    ///< of P against the softmax of x in double; NaN elements left out
 };
 
+/// The running maximum and sum of the online softmax.
+struct OnlineState {
+  double m = 0;
+  double l = 0;
+};
+
+/// Those after each element of x, which is rounded to the precision first.
+std::vector<OnlineState> online_states(DType precision, std::span<const double> x);
+
 /// The softmax of x, which is rounded to the precision first.
 RowSoftmax row_softmax(SoftmaxMethod method, DType precision, std::span<const double> x);
 

@@ -7,8 +7,7 @@ namespace attnscope {
 std::optional<WarpReport> count_warps(const SimulationRequest& request, const Tiling& tiling,
                                       const WarpChoice& choice) {
   const Algorithm* algorithm = find_algorithm(request.algorithm);
-  const bool has_warps = algorithm != nullptr && algorithm->warps.has_value();
-  if (!has_warps || request.pass == PassKind::backward) return std::nullopt;
+  if (algorithm == nullptr || !algorithm->warps) return std::nullopt;
 
   // Heads are alike; batch entries are, but for their key lengths
   const AttentionProblem& problem = request.problem;
@@ -16,13 +15,12 @@ std::optional<WarpReport> count_warps(const SimulationRequest& request, const Ti
   WarpCounter counter(report.layout);
   Observer* const observers[] = {&counter};
   const ScheduleOptions options = schedule_options(request, tiling);
-  const Pass pass = algorithm->forward(options);
+  const Pass pass = make_pass(*algorithm, request.pass, options);
   const Index entries = problem.has_key_lengths() ? problem.batch : 1;
   for (Index b = 0; b < entries; ++b) {
     run_head(pass, {problem, tiling, options, {}}, b, 0, observers);
   }
-  for (const WarpTraffic& launch : counter.launches()) report.traffic += launch;
-  report.traffic = report.traffic * (problem.heads * problem.batch / entries);
+  report.traffic = counter.total() * (problem.heads * problem.batch / entries);
   return report;
 }
 

@@ -1,4 +1,4 @@
-/// The warps of a whole problem's forward pass: what `attnscope-cli simulate` answers under
+/// The warps of a whole problem's pass: what `attnscope-cli simulate` answers under
 /// "warps".
 #pragma once
 
@@ -18,8 +18,8 @@ struct WarpReport {
   WarpTraffic traffic;  ///< totals over thread blocks, batch and heads
 };
 
-/// Counts the forward pass of a request that simulate() accepted with this tiling. Nothing for the
-/// backward pass and for algorithms without a partition: only the papers' forward passes have one.
+/// Counts the pass of a request that simulate() accepted with this tiling; both passes are summed.
+/// Nothing for algorithms without a partition, of which no paper tells one.
 std::optional<WarpReport> count_warps(const SimulationRequest& request, const Tiling& tiling,
                                       const WarpChoice& choice);
 

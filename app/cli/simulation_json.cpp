@@ -183,8 +183,8 @@ std::string simulation_text(const SimulationReport& report, const GpuDescription
   lines.push_back({"fits on the chip", report.fits ? "yes" : "NO: " + report.overflow_reason});
   if (warps != nullptr) {
     const WarpTraffic& traffic = warps->traffic;
-    lines.push_back({"warps of a block, forward", fmt::format("{}, {}", warps->layout.warps,
-                                                              to_string(warps->layout.partition))});
+    lines.push_back({"warps of a block", fmt::format("{}, {}", warps->layout.warps,
+                                                     to_string(warps->layout.partition))});
     lines.push_back({"shared memory read by warps", bytes(traffic.shared_read_bytes)});
     lines.push_back({"shared memory written", bytes(traffic.shared_write_bytes)});
     lines.push_back({"  of these, exchanged by warps",

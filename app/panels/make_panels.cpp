@@ -6,14 +6,18 @@
 #include "app/panels/online_softmax_panel.h"
 #include "app/panels/scores_panel.h"
 #include "app/panels/timeline_panel.h"
+#include "app/panels/warps_panel.h"
+#include "app/panels/why_online_panel.h"
 
 namespace attnscope::app {
 
 Panels make_panels() {
   Panels panels;
   panels.push_back(std::make_unique<MemoryPanel>());
+  panels.push_back(std::make_unique<WarpsPanel>());
   panels.push_back(std::make_unique<ScoresPanel>());
   panels.push_back(std::make_unique<OnlineSoftmaxPanel>());
+  panels.push_back(std::make_unique<WhyOnlinePanel>());
   panels.push_back(std::make_unique<ExplainPanel>());
   panels.push_back(std::make_unique<LedgerPanel>());
   panels.push_back(std::make_unique<TimelinePanel>());

@@ -1,17 +1,18 @@
 #include "app/panels/memory_panel.h"
 
 #include "app/panels/hbm_box.h"
+#include "app/panels/panel_tabs.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/sram_box.h"
 #include "app/panels/transfer_arrows.h"
 
 namespace attnscope::app {
 
-void MemoryPanel::draw(const Snapshot& snapshot, ViewState& /*view*/, const PanelContext& context) {
+void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "MEMORY")) return;
   const RunInfo& run = *snapshot.run;
   const std::string& gpu = run.gpu.display_name.empty() ? run.gpu.name : run.gpu.display_name;
-  const Rect rest = draw_panel_header(context, "MEMORY", {}, "modelled · " + gpu);
+  const Rect rest = draw_memory_tabs(context, view, "modelled · " + gpu);
   const draw::Canvas canvas = canvas_of(context);
 
   // SRAM above, HBM below, room for the arrows' labels between them

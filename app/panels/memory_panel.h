@@ -9,6 +9,7 @@ class MemoryPanel final : public Panel {
  public:
   std::string_view name() const override { return "memory"; }
   Slot slot() const override { return Slot::memory; }
+  bool shown(const ViewState& view) const override { return view.memory_tab == MemoryTab::memory; }
   void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
 };
 

@@ -10,6 +10,7 @@
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/gradient_terms.h"
+#include "app/panels/panel_tabs.h"
 #include "app/panels/scores_frame.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/softmax_terms.h"
@@ -63,7 +64,6 @@ std::string adders_line(const Snapshot& snapshot) {
 
 /// What the panel says of the row in this launch.
 struct RowView {
-  std::string title;
   std::string note;
   std::vector<SoftmaxTerm> terms;
   std::string footer;
@@ -72,13 +72,10 @@ struct RowView {
 RowView row_view(const Snapshot& snapshot, const ViewState& view) {
   const std::string_view algorithm = snapshot.run->algorithm->name;
   if (snapshot.in_backward()) {
-    const bool recomputes = algorithm != "standard";
-    return {recomputes ? "RECOMPUTATION" : "GRADIENTS",
-            note_of(snapshot.gradient_row, view.query_row),
+    return {note_of(snapshot.gradient_row, view.query_row),
             gradient_terms(snapshot.gradient_row, algorithm), adders_line(snapshot)};
   }
-  return {algorithm == "standard" ? "SOFTMAX" : "ONLINE SOFTMAX",
-          note_of(snapshot.softmax_row, view.query_row),
+  return {note_of(snapshot.softmax_row, view.query_row),
           softmax_terms(snapshot.softmax_row, algorithm), error_line(snapshot)};
 }
 
@@ -173,7 +170,7 @@ void OnlineSoftmaxPanel::draw(const Snapshot& snapshot, ViewState& view,
   const Fonts& fonts = context.fonts;
   const draw::Canvas canvas = canvas_of(context);
   const RowView row = row_view(snapshot, view);
-  const Rect rest = draw_panel_header(context, row.title, {}, row.note);
+  const Rect rest = draw_softmax_tabs(context, view, softmax_title(snapshot), row.note);
   if (!snapshot.run->has_values) {
     draw::wrapped_text(canvas, fonts.small, rest.min, context.theme.text_faint,
                        "Values are left out: the problem is too large to show them.", rest.width(),

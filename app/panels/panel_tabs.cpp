@@ -32,6 +32,64 @@ TextButton draw_text_button(const PanelContext& context, std::string_view name,
   return {rect.min.x, pressed};
 }
 
+TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
+                          std::initializer_list<std::string_view> titles, int chosen,
+                          std::string_view note) {
+  const Rect rest = draw_panel_header(context, {}, {}, {});
+  const draw::Canvas canvas = canvas_of(context);
+  const FontRef& font = context.fonts.title;
+  const Theme& theme = context.theme;
+  const float y = context.rect.min.y + canvas.px(10.0f);
+  float x = rest.min.x;
+  int index = 0;
+  int now = chosen;
+  for (const std::string_view title : titles) {
+    const float width = font.measure(title).x;
+    const Rect rect{{x, y - canvas.px(4.0f)}, {x + width, y + font.size + canvas.px(5.0f)}};
+    const std::string name = fmt::format("{}.tab.{}", panel, title);
+    ImGui::SetCursorScreenPos(rect.min);
+    if (ImGui::InvisibleButton(name.c_str(), {rect.width(), rect.height()})) now = index;
+    const bool lit = index == chosen;
+    const bool over = ImGui::IsItemHovered();
+    ui::named_rect(context.named_rects, name, rect);
+    draw::text(canvas, font, {x, y}, lit || over ? theme.text_dim : theme.text_faint, title);
+    if (lit) {
+      canvas.list->AddLine({x, y + font.size + canvas.px(3.0f)},
+                           {x + width, y + font.size + canvas.px(3.0f)}, theme.accent,
+                           canvas.px(2.0f));
+    }
+    x += width + canvas.px(18.0f);
+    ++index;
+  }
+
+  // The note gives way when it would run into the titles
+  const FontRef& small = context.fonts.small;
+  draw::text_if_fits(canvas, small, {rest.max.x, y + (font.size - small.size) * 0.8f},
+                     theme.text_faint, note, rest.max.x - x, draw::Align::right);
+  return {now, rest};
+}
+
+Rect draw_memory_tabs(const PanelContext& context, ViewState& view, std::string_view note) {
+  const TitleTabs tabs = draw_title_tabs(context, "memory", {"MEMORY", "WARPS"},
+                                         static_cast<int>(view.memory_tab), note);
+  view.memory_tab = static_cast<MemoryTab>(tabs.chosen);
+  return tabs.rest;
+}
+
+Rect draw_softmax_tabs(const PanelContext& context, ViewState& view, std::string_view title,
+                       std::string_view note) {
+  const TitleTabs tabs = draw_title_tabs(context, "online_softmax", {title, "WHY ONLINE"},
+                                         static_cast<int>(view.softmax_tab), note);
+  view.softmax_tab = static_cast<SoftmaxTab>(tabs.chosen);
+  return tabs.rest;
+}
+
+std::string_view softmax_title(const Snapshot& snapshot) {
+  const bool standard = snapshot.run->algorithm->name == "standard";
+  if (snapshot.in_backward()) return standard ? "GRADIENTS" : "RECOMPUTATION";
+  return standard ? "SOFTMAX" : "ONLINE SOFTMAX";
+}
+
 int draw_header_tabs(const PanelContext& context, std::string_view panel,
                      std::initializer_list<std::string_view> labels, int chosen) {
   const float padding = 14.0f * context.scale;

@@ -13,6 +13,26 @@ namespace attnscope::app {
 int draw_header_tabs(const PanelContext& context, std::string_view panel,
                      std::initializer_list<std::string_view> labels, int chosen);
 
+/// The heading of a panel that shares its slot: every panel's title, the shown one lit, and a note
+/// at the right where there is room. Named rectangles: "PANEL.tab.LABEL". Answers which is chosen
+/// now and what is left below.
+struct TitleTabs {
+  int chosen = 0;
+  Rect rest;
+};
+TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
+                          std::initializer_list<std::string_view> titles, int chosen,
+                          std::string_view note);
+
+/// Of the slot `memory`: memory and warps. Answers what is left below.
+Rect draw_memory_tabs(const PanelContext& context, ViewState& view, std::string_view note);
+
+/// Of the slot `online_softmax`: the followed row, under its title, and why the softmax is online.
+Rect draw_softmax_tabs(const PanelContext& context, ViewState& view, std::string_view title,
+                       std::string_view note);
+/// What the followed row's panel is called: "ONLINE SOFTMAX", "RECOMPUTATION", ...
+std::string_view softmax_title(const Snapshot& snapshot);
+
 /// A line of text that is pressed like a button; its right edge at `right`. Answers its left edge
 /// and whether it was pressed.
 struct TextButton {

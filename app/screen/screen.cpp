@@ -144,6 +144,7 @@ void Screen::draw_panels(const Frame& frame, const Layout& layout) {
   }
 
   for (const auto& panel : panels_) {
+    if (!panel->shown(app.view)) continue;
     const auto place = layout.panels.find(panel->slot());
     if (place == layout.panels.end()) continue;
     draw_panel(frame, *panel, place->second, *snapshot, rects_);
@@ -167,6 +168,7 @@ void Screen::draw_race(const Frame& frame, const std::vector<RaceSide>& sides) {
     for (const auto& panel : *panels[side]) {
       const auto place = places.find(panel->slot());
       if (place == places.end() || !place->second) continue;
+      if (!panel->shown(frame.app.view)) continue;
       draw_panel(frame, *panel, *place->second, *snapshots[side], *rects[side]);
     }
     if (sides[side].totals) draw_race_totals(frame, *sides[side].totals, *snapshots[side]);

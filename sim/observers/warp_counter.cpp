@@ -14,6 +14,12 @@ WarpTraffic& WarpTraffic::operator+=(const WarpTraffic& other) {
   return *this;
 }
 
+WarpTraffic WarpTraffic::operator-(const WarpTraffic& other) const {
+  WarpTraffic difference = *this;
+  difference += other * -1;
+  return difference;
+}
+
 WarpTraffic WarpTraffic::operator*(Index count) const {
   return {shared_read_bytes * count, shared_write_bytes * count, exchange_read_bytes * count,
           exchange_write_bytes * count, barriers * count};
@@ -30,71 +36,83 @@ std::size_t place_of(const Tile& tile, std::size_t slot) {
 
 }  // namespace
 
-void WarpCounter::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
-  grid_ = &grid;
-  launches_.emplace_back();
-}
-
-void WarpCounter::begin_block(const BlockId& /*block*/) {
-  hazards_ = {};
-}
-
-void WarpCounter::observe(std::span<const TileOp> ops) {
-  for (const TileOp& op : ops) count(op);
-}
-
-void WarpCounter::count(const TileOp& op) {
-  WarpTraffic& traffic = launches_.back();
-  const Tile* S = nullptr;
-  const WarpUses uses(op, layout_.partition);
-  for (const WarpUse& use : uses) {
-    if (layout_of(use.tile.tensor) == TensorLayout::query_by_key) S = &use.tile;
-  }
-  const Index computing = S == nullptr ? layout_.warps : computing_warps(*S, *grid_, layout_);
-  for (const WarpUse& use : uses) {
+void WarpTally::add(const TileOp& op, const TileGrid& grid) {
+  const Index computing = computing_warps(op, grid, layout_);
+  for (const WarpUse& use : WarpUses(op, layout_.partition)) {
     if (use.access == WarpAccess::holds) continue;
     const Index copies = use.spread == WarpSpread::whole ? computing : 1;
-    const Index elems = grid_->shape(use.tile).elems() * copies;
-    const Index tile_bytes = elems * on_chip_element_bytes(use.tile, grid_->problem().dtype);
-    const Index part_bytes = elems * size_bytes(DType::fp32);
+    const Index bytes =
+        grid.shape(use.tile).elems() * copies * moved_element_bytes(use, grid.problem().dtype);
+    const std::size_t slot = place_of(use.tile, use.tile.slot);
     switch (use.access) {
       case WarpAccess::holds:
         break;
+      case WarpAccess::shares:
+        traffic_.exchange_write_bytes += bytes;
+        [[fallthrough]];
       case WarpAccess::loads:
-        write(place_of(use.tile, use.tile.slot));
-        traffic.shared_write_bytes += tile_bytes;
+        write(slot);
+        traffic_.shared_write_bytes += bytes;
         break;
+      case WarpAccess::takes:
+        traffic_.exchange_read_bytes += bytes;
+        [[fallthrough]];
       case WarpAccess::reads:
-        read(place_of(use.tile, use.tile.slot));
-        traffic.shared_read_bytes += tile_bytes;
+        read(slot);
+        traffic_.shared_read_bytes += bytes;
         break;
       case WarpAccess::writes_part:
         write(place_of(use.tile, kExchange));
-        traffic.shared_write_bytes += part_bytes;
-        traffic.exchange_write_bytes += part_bytes;
+        traffic_.shared_write_bytes += bytes;
+        traffic_.exchange_write_bytes += bytes;
         break;
       case WarpAccess::reads_parts:
         read(place_of(use.tile, kExchange));
-        traffic.shared_read_bytes += part_bytes * computing;
-        traffic.exchange_read_bytes += part_bytes * computing;
+        traffic_.shared_read_bytes += bytes * computing;
+        traffic_.exchange_read_bytes += bytes * computing;
         break;
     }
   }
 }
 
-void WarpCounter::write(std::size_t place) {
+void WarpTally::write(std::size_t place) {
   if (hazards_.read[place]) barrier();  // another warp may still read it
   hazards_.written[place] = true;
 }
 
-void WarpCounter::read(std::size_t place) {
+void WarpTally::read(std::size_t place) {
   if (hazards_.written[place]) barrier();  // another warp may still write it
   hazards_.read[place] = true;
 }
 
-void WarpCounter::barrier() {
+void WarpTally::barrier() {
   hazards_ = {};
-  if (layout_.warps > 1) ++launches_.back().barriers;
+  if (layout_.warps > 1) ++traffic_.barriers;
+}
+
+void WarpCounter::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
+  grid_ = &grid;
+  launches_.emplace_back(layout_);
+}
+
+void WarpCounter::begin_block(const BlockId& /*block*/) {
+  launches_.back().begin_block();
+}
+
+void WarpCounter::observe(std::span<const TileOp> ops) {
+  for (const TileOp& op : ops) launches_.back().add(op, *grid_);
+}
+
+std::vector<WarpTraffic> WarpCounter::launches() const {
+  std::vector<WarpTraffic> traffic;
+  for (const WarpTally& launch : launches_) traffic.push_back(launch.traffic());
+  return traffic;
+}
+
+WarpTraffic WarpCounter::total() const {
+  WarpTraffic total;
+  for (const WarpTally& launch : launches_) total += launch.traffic();
+  return total;
 }
 
 }  // namespace attnscope

@@ -1,10 +1,11 @@
 /// Counts what the warps of a thread block move through shared memory, and the barriers that this
-/// takes, for the operations of the forward pass (warp_shares.h).
+/// takes (warp_shares.h).
 ///
 /// A barrier is counted where one is needed: before shared memory is read that other warps wrote
 /// since the last barrier, and before it is overwritten after others read it.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <vector>
 
@@ -17,12 +18,41 @@ namespace attnscope {
 struct WarpTraffic {
   Index shared_read_bytes = 0;
   Index shared_write_bytes = 0;
-  Index exchange_read_bytes = 0;   ///< partial results of other warps and the warp's own
-  Index exchange_write_bytes = 0;  ///< partial results
+  Index exchange_read_bytes = 0;   ///< what warps have left there for each other, their own too
+  Index exchange_write_bytes = 0;  ///< partial results, P, dS and D
   Index barriers = 0;              ///< of a thread block, summed over thread blocks
   WarpTraffic& operator+=(const WarpTraffic& other);
+  WarpTraffic operator-(const WarpTraffic& other) const;
   WarpTraffic operator*(Index count) const;
   bool operator==(const WarpTraffic&) const = default;
+};
+
+/// Of each partition, by its value.
+using WarpsByPartition = std::array<WarpTraffic, kWarpPartitions>;
+
+/// Counts operation by operation, one thread block after another. Small: keyframes copy it.
+class WarpTally {
+ public:
+  explicit WarpTally(const WarpLayout& layout) : layout_(layout) {}
+  /// Shared memory is the next thread block's: nothing is left to wait for.
+  void begin_block() { hazards_ = {}; }
+  void add(const TileOp& op, const TileGrid& grid);
+  const WarpTraffic& traffic() const { return traffic_; }
+
+ private:
+  /// Shared memory that a hazard can lie in: a tile's slot, or its exchange buffer.
+  static constexpr std::size_t kPlaces = std::size_t{kTensorCount} * 4;
+  struct Hazards {
+    std::bitset<kPlaces> written;  ///< since the last barrier
+    std::bitset<kPlaces> read;     ///< since the last barrier
+  };
+  void write(std::size_t place);
+  void read(std::size_t place);
+  void barrier();
+
+  WarpLayout layout_;
+  Hazards hazards_;
+  WarpTraffic traffic_;
 };
 
 class WarpCounter : public Observer {
@@ -33,24 +63,14 @@ class WarpCounter : public Observer {
   void observe(std::span<const TileOp> ops) override;
 
   /// One entry a launch, in the order in which they ran.
-  const std::vector<WarpTraffic>& launches() const { return launches_; }
+  std::vector<WarpTraffic> launches() const;
+  /// The sum over the launches.
+  WarpTraffic total() const;
 
  private:
-  /// Shared memory that a hazard can lie in: a tile's slot, or its exchange buffer.
-  static constexpr std::size_t kPlaces = std::size_t{kTensorCount} * 4;
-  struct Hazards {
-    std::bitset<kPlaces> written;  ///< since the last barrier
-    std::bitset<kPlaces> read;     ///< since the last barrier
-  };
-  void count(const TileOp& op);
-  void write(std::size_t place);
-  void read(std::size_t place);
-  void barrier();
-
   WarpLayout layout_;
   const TileGrid* grid_ = nullptr;
-  Hazards hazards_;
-  std::vector<WarpTraffic> launches_;
+  std::vector<WarpTally> launches_;
 };
 
 }  // namespace attnscope

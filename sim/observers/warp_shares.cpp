@@ -38,6 +38,16 @@ bool reduces_keys(const TileOp& op) {
   }
 }
 
+/// A product whose result is a tile of scores: S or dP.
+bool makes_scores(const TileOp& op) {
+  return op.kind == OpKind::scores || op.kind == OpKind::product_transposed;
+}
+
+/// A sum over the queries of a tile of scores: dV or dK.
+bool is_transposed(const TileOp& op) {
+  return op.kind == OpKind::accumulate_transposed || op.kind == OpKind::gradient_product_transposed;
+}
+
 }  // namespace
 
 void WarpUses::add(const Tile& tile, WarpSpread spread, WarpAccess access) {
@@ -55,22 +65,49 @@ void WarpUses::add_held(const Tile& tile) {
   add(tile, spread, WarpAccess::holds);
 }
 
-/// S = Q K^T, or O += P V.
+/// S = Q K^T and dP = dO V^T, or O += P V and dQ += dS K.
 void WarpUses::add_product(const TileOp& op) {
   const bool sliced = partition_ == WarpPartition::sliced_k;
   const auto [of_rows, of_keys] = std::pair(op.source_tiles[0], op.source_tiles[1]);
-  if (op.kind == OpKind::scores) {
+  if (makes_scores(op)) {
     add(of_rows, sliced ? WarpSpread::whole : WarpSpread::by_rows, WarpAccess::reads);
   } else {
     add_held(of_rows);
   }
   // K and V have a row for each key
   add(of_keys, sliced ? WarpSpread::by_rows : WarpSpread::whole, WarpAccess::reads);
-  if (op.kind == OpKind::accumulate && sliced) {
+  if (!makes_scores(op) && sliced) {
     add(op.dest_tiles[0], WarpSpread::whole, WarpAccess::writes_part);
     add(op.dest_tiles[0], WarpSpread::by_rows, WarpAccess::reads_parts);
   }
   add_held(op.dest_tiles[0]);
+}
+
+/// dV += P^T dO, dK += dS^T Q: the result by keys.
+void WarpUses::add_transposed_product(const TileOp& op) {
+  const Tile& scores = op.source_tiles[0];
+  if (partition_ == WarpPartition::sliced_k) {
+    add_held(scores);
+  } else {
+    add(scores, WarpSpread::by_rows, WarpAccess::shares);
+    add(scores, WarpSpread::by_columns, WarpAccess::takes);
+  }
+  add(op.source_tiles[1], WarpSpread::whole, WarpAccess::reads);
+  add_held(op.dest_tiles[0]);
+}
+
+/// D = rowsum(dO * O), by rows.
+void WarpUses::add_row_dot(const TileOp& op) {
+  for (const Tile& source : op.sources()) {
+    const bool in_shared = on_chip_space(source) == OnChipSpace::shared;
+    add(source, WarpSpread::by_rows, in_shared ? WarpAccess::reads : WarpAccess::holds);
+  }
+  const Tile& D = op.dest_tiles[0];
+  if (partition_ == WarpPartition::sliced_k) {
+    add(D, WarpSpread::by_rows, WarpAccess::shares);
+    add(D, WarpSpread::whole, WarpAccess::takes);
+  }
+  add_held(D);
 }
 
 void WarpUses::add_reduction(const TileOp& op) {
@@ -82,27 +119,31 @@ void WarpUses::add_reduction(const TileOp& op) {
   for (const Tile& dest : op.dests()) add_held(dest);
 }
 
+void WarpUses::add_load(const TileOp& op) {
+  const Tile& to = op.dest_tiles[0];
+  if (on_chip_space(to) == OnChipSpace::shared) {
+    add(to, WarpSpread::by_rows, WarpAccess::loads);
+  } else {
+    add_held(to);
+  }
+}
+
 WarpUses::WarpUses(const TileOp& op, WarpPartition partition) : partition_(partition) {
   if (op.kind == OpKind::load) {
-    const Tile& to = op.dest_tiles[0];
-    if (on_chip_space(to) == OnChipSpace::shared) {
-      add(to, WarpSpread::by_rows, WarpAccess::loads);
-    } else {
-      add_held(to);
-    }
-    return;
-  }
-  if (op.kind == OpKind::scores || op.kind == OpKind::accumulate) {
+    add_load(op);
+  } else if (is_transposed(op)) {
+    add_transposed_product(op);
+  } else if (op.is_matrix_product()) {
     add_product(op);
-    return;
-  }
-  if (reduces_keys(op)) {
+  } else if (reduces_keys(op)) {
     add_reduction(op);
-    return;
-  }
-  for (const Tile& source : op.sources()) add_held(source);
-  for (const Tile& dest : op.dests()) {
-    if (dest.on_chip()) add_held(dest);
+  } else if (op.kind == OpKind::row_dot) {
+    add_row_dot(op);
+  } else {
+    for (const Tile& source : op.sources()) add_held(source);
+    for (const Tile& dest : op.dests()) {
+      if (dest.on_chip()) add_held(dest);
+    }
   }
 }
 
@@ -120,10 +161,24 @@ Index parts_of(Index count, Index warps) {
 
 }  // namespace
 
-Index computing_warps(const Tile& S, const TileGrid& grid, const WarpLayout& layout) {
-  const Index split =
-      layout.partition == WarpPartition::split_q ? grid.rows_of(S.i) : grid.cols_of(S.j);
-  return parts_of(split, layout.warps);
+Index computing_warps(const TileOp& op, const TileGrid& grid, const WarpLayout& layout) {
+  const auto of_scores = [&](const Tile& S) {
+    const bool by_keys = layout.partition == WarpPartition::sliced_k || is_transposed(op);
+    return parts_of(by_keys ? grid.cols_of(S.j) : grid.rows_of(S.i), layout.warps);
+  };
+  for (const Tile& tile : op.dests()) {
+    if (is_score(tile)) return of_scores(tile);
+  }
+  for (const Tile& tile : op.sources()) {
+    if (is_score(tile)) return of_scores(tile);
+  }
+  return layout.warps;
+}
+
+Index moved_element_bytes(const WarpUse& use, DType dtype) {
+  const bool partial =
+      use.access == WarpAccess::writes_part || use.access == WarpAccess::reads_parts;
+  return partial ? size_bytes(DType::fp32) : on_chip_element_bytes(use.tile, dtype);
 }
 
 Index WarpShare::moved_elems() const {
@@ -133,22 +188,18 @@ Index WarpShare::moved_elems() const {
 std::vector<WarpShare> warp_shares(const TileOp& op, const TileGrid& grid,
                                    const WarpLayout& layout) {
   // A product or reduction concerns the warps that have a part of S; a load concerns all
-  Index computing = layout.warps;
-  for (const WarpUse& use : WarpUses(op, layout.partition)) {
-    if (is_score(use.tile)) computing = computing_warps(use.tile, grid, layout);
-  }
-
+  const Index computing = computing_warps(op, grid, layout);
   std::vector<WarpShare> shares;
   for (const WarpUse& use : WarpUses(op, layout.partition)) {
     const Shape shape = grid.shape(use.tile);
     const bool combines = use.access == WarpAccess::reads_parts;
-    const Index warps = use.access == WarpAccess::loads ? layout.warps : computing;
+    // Every computing warp has the whole, or a sum of parts; a cut is among all warps of the block
+    const bool whole = use.spread == WarpSpread::whole;
+    const Index warps = whole || combines ? computing : layout.warps;
     for (Index warp = 0; warp < warps; ++warp) {
       WarpShare share{warp, use, {0, shape.rows}, {0, shape.cols}, combines ? computing : 1};
-      // Rows that every computing warp adds up are cut among those warps; others by the layout
-      const Index cut = combines ? computing : layout.warps;
-      if (use.spread == WarpSpread::by_rows) share.rows = warp_part(shape.rows, warp, cut);
-      if (use.spread == WarpSpread::by_columns) share.cols = warp_part(shape.cols, warp, cut);
+      if (use.spread == WarpSpread::by_rows) share.rows = warp_part(shape.rows, warp, warps);
+      if (use.spread == WarpSpread::by_columns) share.cols = warp_part(shape.cols, warp, warps);
       if (share.rows.size() > 0 && share.cols.size() > 0) shares.push_back(share);
     }
   }

@@ -1,5 +1,5 @@
-/// What each warp of a thread block reads, holds and exchanges in one operation of the forward
-/// pass, under a WarpLayout (arXiv 2307.08691, section 3.3).
+/// What each warp of a thread block reads, holds and exchanges in one operation, under a WarpLayout
+/// (arXiv 2307.08691, section 3.3).
 ///
 /// split_q: a warp reads its rows of Q_i and all of K_j and V_j, and holds its rows of S, P, O and
 /// of the statistics; warps exchange nothing.
@@ -8,6 +8,16 @@
 /// shared memory in fp32: every warp writes its part, a barrier, then the parts are read. Every
 /// warp reads all parts of a statistic; the parts of O are read by the warp that adds up those
 /// rows.
+///
+/// The backward pass. sliced_k: S, P, dP, dS and the rows of dK and dV lie with the warp that has
+/// the keys, so dK and dV need no exchange; dQ is a sum over the keys, and its parts go through
+/// shared memory as those of O do. D is computed by rows and read by all.
+/// split_q: the paper says no more than that the warps' partition avoids to cut a sum, and that
+/// some synchronization remains. Modelled is the simplest such partition, rows of each result: S,
+/// P, dP, dS and dQ by queries, dK and dV by keys. dK and dV then need P and dS of other warps:
+/// they go through shared memory, in the precision of a matrix operand. The kernel flash2 gives a
+/// warp a near-square part of each result instead: it exchanges the same P and dS, and reads less
+/// of Q, K, V and dO.
 ///
 /// Loads into shared memory are made by all warps together. P stays in the registers of the warp
 /// that made it. Stores to HBM leave from registers.
@@ -28,6 +38,8 @@ enum class WarpAccess : std::uint8_t {
   holds,        ///< in its registers
   loads,        ///< writes the tile to shared memory, as its part of a load from HBM
   reads,        ///< reads the tile from shared memory
+  shares,       ///< writes what it holds of the tile to shared memory, for other warps
+  takes,        ///< reads there what other warps have shared
   writes_part,  ///< writes its partial result to the exchange buffer of the tile
   reads_parts,  ///< reads the partial results of all warps from there
 };
@@ -49,8 +61,11 @@ class WarpUses {
  private:
   void add(const Tile& tile, WarpSpread spread, WarpAccess access);
   void add_held(const Tile& tile);
+  void add_load(const TileOp& op);
   void add_product(const TileOp& op);
+  void add_transposed_product(const TileOp& op);
   void add_reduction(const TileOp& op);
+  void add_row_dot(const TileOp& op);
 
   WarpPartition partition_;
   std::array<WarpUse, 8> uses_;
@@ -59,8 +74,11 @@ class WarpUses {
 
 /// The part of `count` rows or columns that a warp has: equal parts, the last ones short or empty.
 KeyRange warp_part(Index count, Index warp, Index warps);
-/// Warps that have a part of the tile (i, j) of S: those that compute.
-Index computing_warps(const Tile& S, const TileGrid& grid, const WarpLayout& layout);
+/// Warps that have a part of what the operation computes of a tile of scores; all of the block's
+/// where it concerns none.
+Index computing_warps(const TileOp& op, const TileGrid& grid, const WarpLayout& layout);
+/// Bytes of an element as this use moves it: partial results are in fp32.
+Index moved_element_bytes(const WarpUse& use, DType dtype);
 
 /// One warp's share of a tile: rows [rows.begin, rows.end) and columns of the tile, counted from
 /// its first; `parts` partial results of each element where access is reads_parts, else 1.

@@ -1,6 +1,7 @@
 /// How the warps of a thread block divide the scores of a tile among them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -13,6 +14,7 @@ namespace attnscope {
 ///   split_q    each warp has its own query rows, and all keys: FlashAttention-2;
 ///   sliced_k   each warp has its own keys, and all query rows: FlashAttention-1.
 enum class WarpPartition : std::uint8_t { split_q, sliced_k };
+inline constexpr std::size_t kWarpPartitions = 2;
 
 /// "split-q", "sliced-k".
 std::string_view to_string(WarpPartition partition);
@@ -24,6 +26,8 @@ struct WarpLayout {
   bool operator==(const WarpLayout&) const = default;
 };
 
+/// The warps of a thread block in the paper's figure.
+inline constexpr Index kPaperWarps = 4;
 /// Most warps of a thread block: 1024 threads.
 inline constexpr Index kMaxWarps = 32;
 

@@ -13,7 +13,14 @@ constexpr Index kMaxOpsBetweenKeyframes = 16384;
 
 }  // namespace
 
+void HeadCounters::begin_block() {
+  for (WarpTally& tally : warps) tally.begin_block();
+}
+
 void HeadCounters::add(const TileOp& op, const TileGrid& grid) {
+  if (has_warps) {
+    for (WarpTally& tally : warps) tally.add(op, grid);
+  }
   flops += flops_of(op, grid);
   if (op.kind == OpKind::load) {
     of(bytes, op.source_tiles[0].tensor).read_bytes += moved_bytes(op, grid);
@@ -36,6 +43,7 @@ void RunRecorder::end_launch() {
 void RunRecorder::begin_block(const BlockId& block) {
   if (executor_ != nullptr) executor_->begin_block(block);
   blocks.push_back({step_, launch_, block.block});
+  counters_.begin_block();
   keep_keyframe(false);
   seen_scores_ = false;
   const Launch& launch = info_.pass.launches[static_cast<std::size_t>(launch_)];

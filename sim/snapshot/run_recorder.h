@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/observers/flop_counter.h"
+#include "sim/observers/warp_counter.h"
 #include "sim/snapshot/journal.h"
 #include "sim/snapshot/snapshot.h"
 
@@ -14,7 +15,13 @@ namespace attnscope {
 struct HeadCounters {
   BytesByTensor bytes{};
   Flops flops;
+  /// By partition, where the algorithm has one.
+  std::array<WarpTally, kWarpPartitions> warps{WarpTally({WarpPartition::split_q, kPaperWarps}),
+                                               WarpTally({WarpPartition::sliced_k, kPaperWarps})};
+  bool has_warps = false;
+  void begin_block();
   void add(const TileOp& op, const TileGrid& grid);
+  WarpsByPartition warp_traffic() const { return {warps[0].traffic(), warps[1].traffic()}; }
 };
 
 /// Where a thread block begins on the line of steps.
@@ -51,7 +58,9 @@ class RunRecorder : public Observer {
  public:
   /// `executor` may be null: then only geometry, bytes and tile lives are recorded.
   RunRecorder(RunInfo& info, NumericExecutor* executor, double keyframe_flops)
-      : info_(info), executor_(executor), keyframe_flops_(keyframe_flops) {}
+      : info_(info), executor_(executor), keyframe_flops_(keyframe_flops) {
+    counters_.has_warps = info.algorithm->warps.has_value();
+  }
 
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void begin_block(const BlockId& block) override;

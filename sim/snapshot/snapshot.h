@@ -12,8 +12,10 @@
 #include "sim/device/gpu_description.h"
 #include "sim/observers/occupancy.h"
 #include "sim/observers/traffic_counter.h"
+#include "sim/observers/warp_counter.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/simulation.h"
+#include "sim/snapshot/softmax_methods.h"
 
 namespace attnscope {
 
@@ -135,6 +137,8 @@ struct RunInfo {
   bool has_values = false;
   SimulationReport totals;     ///< whole pass, all heads
   BytesByTensor head_bytes{};  ///< requested, whole pass, this head
+  /// Of kPaperWarps warps, whole pass, this head; zero for an algorithm without a partition.
+  WarpsByPartition head_warps{};
 };
 
 /// One step. The state is the one after `op` has run; step -1 is before the first operation.
@@ -159,10 +163,14 @@ struct Snapshot {
   std::vector<SlotState> slots;  ///< every slot that this launch uses, in order of first use
   std::vector<HbmTensorState> hbm;
   SoftmaxRow softmax_row;
+  /// Of the chosen row; null where there are no values, or the row is longer than
+  /// kMaxComparedKeys.
+  std::shared_ptr<const SoftmaxMethods> softmax_methods;
   GradientRow gradient_row;          ///< of a launch of the backward pass
   std::vector<std::int32_t> adders;  ///< thread blocks that have added to the row's tile of dQ
   std::int32_t adders_whole = 0;     ///< thread blocks that add to it in the whole pass
   BytesByTensor bytes_so_far{};      ///< requested, this head
+  WarpsByPartition op_warps{};       ///< of `op`, as RunInfo::head_warps
   Index matmul_flops_so_far = 0;     ///< this head
   Index other_flops_so_far = 0;
   std::string what;  ///< one sentence: what `op` did, with its sizes

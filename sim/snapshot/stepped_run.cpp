@@ -88,6 +88,8 @@ struct SteppedRun::Impl {
   std::unique_ptr<NumericExecutor> executor;
   Index hbm_step = -1;  ///< the executor's HBM is the one after this step
 
+  std::shared_ptr<const SoftmaxMethods> methods;  ///< of the row that was asked for last
+
   // Operations around the playhead, regenerated when it leaves them
   std::vector<TileOp> window;
   Index window_begin = 0;
@@ -99,12 +101,13 @@ struct SteppedRun::Impl {
   std::size_t block_of(Index step) const;
   Index block_end(const BlockStart& block) const;
   const TileOp& op_at(Index step);
-  void replay(Index step, HeadCounters& counters, SoftmaxTracker& softmax,
-              GradientTracker& gradients);
+  WarpsByPartition replay(Index step, HeadCounters& counters, SoftmaxTracker& softmax,
+                          GradientTracker& gradients);
   void fill_position(Snapshot& snapshot, const BlockStart& block);
   void fill_slots(Snapshot& snapshot, const BlockStart& block);
   void find_contents(SlotState& slot, Index step, const BlockStart& block);
   void fill_adders(Snapshot& snapshot) const;
+  void fill_softmax_methods(Snapshot& snapshot, Index query);
   void fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const;
   const TileGrid& grid(int launch) const { return info->grids[static_cast<std::size_t>(launch)]; }
 };
@@ -189,6 +192,7 @@ std::optional<Error> SteppedRun::Impl::build(const SteppedRequest& request,
     return invalid_request("the masks hide every tile, so that this pass has no step to walk");
   }
   info->head_bytes = recorder.counters().bytes;
+  info->head_warps = recorder.counters().warp_traffic();
   occupancy = slots.launches();
   blocks = std::move(recorder.blocks);
   keyframes = std::move(recorder.keyframes);
@@ -236,9 +240,10 @@ const TileOp& SteppedRun::Impl::op_at(Index step) {
   return window[static_cast<std::size_t>(step - window_begin)];
 }
 
-/// Executes from the keyframe before `step` up to and including it.
-void SteppedRun::Impl::replay(Index step, HeadCounters& counters, SoftmaxTracker& softmax,
-                              GradientTracker& gradients) {
+/// Executes from the keyframe before `step` up to and including it; answers what the warps did in
+/// that one.
+WarpsByPartition SteppedRun::Impl::replay(Index step, HeadCounters& counters,
+                                          SoftmaxTracker& softmax, GradientTracker& gradients) {
   const auto past = std::ranges::upper_bound(keyframes, step, {}, &Keyframe::step);
   const Keyframe& keyframe = *(past - 1);
   const BlockStart& block = blocks[keyframe.block_index];
@@ -250,6 +255,7 @@ void SteppedRun::Impl::replay(Index step, HeadCounters& counters, SoftmaxTracker
     executor->restore(keyframe.on_chip);
     hbm_step = step;
   }
+  WarpsByPartition before{};
   for (Index s = keyframe.step; s <= step; ++s) {
     const TileOp& op = op_at(s);
     const TileGrid& g = grid(block.launch);
@@ -260,8 +266,11 @@ void SteppedRun::Impl::replay(Index step, HeadCounters& counters, SoftmaxTracker
       softmax.after(op, g, *executor);
       if (backward) gradients.after(op, g, *executor);
     }
+    if (s == step) before = counters.warp_traffic();
     counters.add(op, g);
   }
+  const WarpsByPartition after = counters.warp_traffic();
+  return {after[0] - before[0], after[1] - before[1]};
 }
 
 /// The row and column tile that the block's latest operations name, or else its next ones.
@@ -349,6 +358,19 @@ void SteppedRun::Impl::fill_adders(Snapshot& snapshot) const {
   snapshot.adders_whole = static_cast<std::int32_t>(adds[tile].size());
 }
 
+void SteppedRun::Impl::fill_softmax_methods(Snapshot& snapshot, Index query) {
+  const ValueTile& scores = info->reference_scores;
+  if (scores.values.empty() || scores.cols > kMaxComparedKeys) return;
+  query = std::clamp<Index>(query, 0, scores.rows - 1);
+  if (methods == nullptr || methods->query != query) {
+    const std::span<const double> all(scores.values);
+    const auto first = static_cast<std::size_t>(query * scores.cols);
+    methods = std::make_shared<const SoftmaxMethods>(softmax_methods(
+        query, all.subspan(first, static_cast<std::size_t>(scores.cols)), info->tiling.Bc));
+  }
+  snapshot.softmax_methods = methods;
+}
+
 void SteppedRun::Impl::fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const {
   SoftmaxRow& row = snapshot.softmax_row;
   row = tracker.row();
@@ -403,7 +425,7 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
                          std::clamp<Index>(O_column, 0, run.info->problem.d - 1));
   HeadCounters counters;
   if (step >= 0) {
-    run.replay(step, counters, tracker, gradients);
+    snapshot.op_warps = run.replay(step, counters, tracker, gradients);
     snapshot.op = run.op_at(step);
     snapshot.op_bytes = moved_bytes(snapshot.op, grid);
     snapshot.what = describe_op(snapshot.op, grid);
@@ -422,6 +444,7 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
   run.fill_slots(snapshot, block);
   snapshot.hbm = hbm_states(*run.info, run.stores, step);
   if (run.executor) run.fill_softmax_row(snapshot, tracker);
+  run.fill_softmax_methods(snapshot, query);
   snapshot.gradient_row = gradients.row();
   run.fill_adders(snapshot);
   return snapshot;

@@ -68,6 +68,21 @@ TEST(Scene, SavingKeepsTheViewAndEveryUnknownField) {
   EXPECT_EQ(document["view"]["later field"], nlohmann::json({1, 2}));
 }
 
+TEST(Scene, RemembersWhichPanelsAreShown) {
+  Scene scene = parse_scene(kSmall, "small.json").value();
+  EXPECT_EQ(scene.view.memory_tab, MemoryTab::memory);
+  EXPECT_EQ(scene.view.softmax_tab, SoftmaxTab::row);
+  scene.view.memory_tab = MemoryTab::warps;
+  scene.view.softmax_tab = SoftmaxTab::why_online;
+  const Scene again = parse_scene(scene_text(scene), "small.json").value();
+  EXPECT_EQ(again.view.memory_tab, MemoryTab::warps);
+  EXPECT_EQ(again.view.softmax_tab, SoftmaxTab::why_online);
+  EXPECT_EQ(load_scene("warps").value().view.memory_tab, MemoryTab::warps);
+  EXPECT_EQ(load_scene("why-online").value().view.softmax_tab, SoftmaxTab::why_online);
+  EXPECT_THAT(message_of(replaced(kSmall, "\"query_row\": 3", "\"memory\": \"threads\"")),
+              HasSubstr("memory or warps"));
+}
+
 TEST(Scene, KeepsABlockMaskScoreFunctionsAndARace) {
   Scene scene = parse_scene(kSmall, "small.json").value();
   Choice& choice = scene.view.choice;

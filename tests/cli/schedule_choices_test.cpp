@@ -95,11 +95,16 @@ TEST(WarpsOption, ComparesTheTwoPartitions) {
   EXPECT_EQ(answered(words + "--warps 8")["warps"]["warps_per_block"], 8);
 }
 
-TEST(WarpsOption, IsOfTheForwardPassOfTheFlashAlgorithms) {
+TEST(WarpsOption, IsOfBothPassesOfTheFlashAlgorithms) {
   EXPECT_EQ(answered("simulate --algorithm flash1")["warps"]["partition"], "sliced-k");
   const std::string tiles = "simulate --algorithm flash2 --block-rows 64 --block-cols 64";
-  EXPECT_EQ(answered(tiles + " --pass both")["warps"], answered(tiles)["warps"]);
-  EXPECT_FALSE(answered("simulate --algorithm flash2 --pass backward").contains("warps"));
+  const json forward = answered(tiles)["warps"];
+  const json backward = answered(tiles + " --pass backward")["warps"];
+  const json both = answered(tiles + " --pass both")["warps"];
+  EXPECT_EQ(backward["exchange_write_bytes"], 2 * 1024 * 1024 * 2);  // P and dS, in bf16
+  for (const char* field : {"shared_read_bytes", "shared_write_bytes", "barriers"}) {
+    EXPECT_EQ(both[field].get<Index>(), forward[field].get<Index>() + backward[field].get<Index>());
+  }
   EXPECT_FALSE(answered("simulate --algorithm standard").contains("warps"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -60,6 +61,19 @@ TEST(RowSoftmax, TheOnlineOneBringsOldSumsToEachNewMaximum) {
   const RowSoftmax safe = row_softmax(SoftmaxMethod::safe, DType::fp32, rising);
   EXPECT_NEAR(online.l, safe.l, 1e-6);
   EXPECT_LE(online.max_abs_error, 2e-7);
+}
+
+TEST(RowSoftmax, OnlineStatesEndWithTheSumOfTheWholeRow) {
+  std::vector<double> x;
+  for (int k = 0; k < 50; ++k) x.push_back(std::sin(k) * 20);
+  const std::vector<OnlineState> states = online_states(DType::fp32, x);
+  ASSERT_EQ(states.size(), x.size());
+  for (std::size_t n = 1; n <= x.size(); ++n) {
+    const std::span<const double> seen(x.data(), n);
+    EXPECT_EQ(states[n - 1].l, row_softmax(SoftmaxMethod::online, DType::fp32, seen).l);
+    EXPECT_EQ(states[n - 1].m, static_cast<float>(*std::max_element(
+                                   x.begin(), x.begin() + static_cast<std::ptrdiff_t>(n))));
+  }
 }
 
 TEST(RowSoftmax, AnEmptyRowHasNoElements) {

@@ -94,14 +94,24 @@ void check_run(const SampleRequest& request, std::initializer_list<double> fract
   }
 }
 
-TEST(Panels, HaveNamesAndSlotsOfTheirOwn) {
+TEST(Panels, HaveNamesOfTheirOwnAndEverySlotShowsOne) {
   std::set<std::string_view> names;
-  std::set<Slot> slots;
   for (const auto& panel : make_panels()) {
     EXPECT_TRUE(names.insert(panel->name()).second) << panel->name();
-    EXPECT_TRUE(slots.insert(panel->slot()).second) << panel->name();
   }
-  EXPECT_EQ(slots, kEverySlot);
+  for (const MemoryTab memory : {MemoryTab::memory, MemoryTab::warps}) {
+    for (const SoftmaxTab softmax : {SoftmaxTab::row, SoftmaxTab::why_online}) {
+      ViewState view;
+      view.memory_tab = memory;
+      view.softmax_tab = softmax;
+      std::set<Slot> slots;
+      for (const auto& panel : make_panels()) {
+        if (!panel->shown(view)) continue;
+        EXPECT_TRUE(slots.insert(panel->slot()).second) << panel->name();
+      }
+      EXPECT_EQ(slots, kEverySlot);
+    }
+  }
 }
 
 TEST(Panels, DrawAnEmptySnapshot) {
@@ -334,6 +344,24 @@ TEST(ScoresPanel, AClickChoosesTheQueryRow) {
   Pointed pointed;
   point_at("scores", test::sample_snapshot(*run, 0.5), "scores.grid", {0.5f, 0.805f}, pointed);
   EXPECT_EQ(pointed.around.view.query_row, 51);
+}
+
+TEST(MemoryPanel, ATabShowsTheWarpsAndAnotherTheMemoryAgain) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  Pointed pointed;
+  point_at("memory", snapshot, "memory.tab.WARPS", {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.memory_tab, MemoryTab::warps);
+  point_at("warps", snapshot, "memory.tab.MEMORY", {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.memory_tab, MemoryTab::memory);
+}
+
+TEST(OnlineSoftmaxPanel, ATabShowsWhyItIsOnline) {
+  const auto run = test::sample_run({});
+  Pointed pointed;
+  point_at("online_softmax", test::sample_snapshot(*run, 0.5), "online_softmax.tab.WHY ONLINE",
+           {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.softmax_tab, SoftmaxTab::why_online);
 }
 
 TEST(ExplainPanel, ATabShowsTheCudaSource) {

@@ -20,11 +20,14 @@ AttentionProblem problem_of(Index N, Index N_kv, Index d, const Mask& mask = Mas
 }
 
 WarpTraffic counted(std::string_view algorithm, const AttentionProblem& problem,
-                    const Tiling& tiling, const WarpLayout& layout) {
+                    const Tiling& tiling, const WarpLayout& layout,
+                    PassKind kind = PassKind::forward) {
   WarpCounter counter(layout);
   Observer* const observers[] = {&counter};
-  run_head(find_algorithm(algorithm)->forward({}), {problem, tiling, {}, {}}, 0, 0, observers);
-  return counter.launches().at(0);
+  const ScheduleOptions options{.score_steps = score_steps_of(problem)};
+  const Pass pass = make_pass(*find_algorithm(algorithm), kind, options);
+  run_head(pass, {problem, tiling, options, {}}, 0, 0, observers);
+  return counter.total();
 }
 
 struct Shape3 {
@@ -98,6 +101,69 @@ TEST(WarpCounter, SlicedKReadsTheKeysOnceAndExchangesStatisticsAndPartsOfO) {
   }
 }
 
+TEST(WarpCounter, BackwardBySplitQPassesPAndDSThroughSharedMemory) {
+  for (const Shape3& s : kShapes) {
+    for (const Index W : {1, 4, 8}) {
+      const WarpTraffic traffic = counted("flash2", problem_of(s.N, s.N_kv, s.d), s.tiling,
+                                          {WarpPartition::split_q, W}, PassKind::backward);
+      const Index e = 2;
+      const Index Tr = ceil_div(s.N, s.tiling.Br);
+      const Index Tc = ceil_div(s.N_kv, s.tiling.Bc);
+      const auto warps = [&](Index rows) { return computing(rows, W); };
+      const Index of_rows = sum_over_tiles(s.N, s.tiling.Br, warps);
+      const Index of_keys = sum_over_tiles(s.N_kv, s.tiling.Bc, warps);
+      // P and dS once each
+      const Index exchanged = 2 * s.N * s.N_kv * e;
+      const Index for_D = s.N * s.d * e;  // dO in the launch that makes D
+      EXPECT_EQ(traffic.exchange_write_bytes, exchanged);
+      EXPECT_EQ(traffic.exchange_read_bytes, exchanged);
+      EXPECT_EQ(traffic.shared_write_bytes,
+                2 * s.N_kv * s.d * e + Tc * 2 * s.N * s.d * e + exchanged + for_D);
+      // Q and dO by rows for S and dP; K, V, K by every warp for S, dP, dQ; dO and Q by every warp
+      // for dV and dK
+      EXPECT_EQ(traffic.shared_read_bytes, 2 * Tc * s.N * s.d * e + 3 * of_rows * s.N_kv * s.d * e +
+                                               2 * of_keys * s.N * s.d * e + exchanged + for_D);
+      // Q_i is overwritten, is there, P is there, dS is there; dO is there, for D
+      EXPECT_EQ(traffic.barriers, W == 1 ? 0 : Tc * (4 * Tr - 1) + Tr);
+    }
+  }
+}
+
+TEST(WarpCounter, BackwardBySlicedKExchangesDAndPartsOfDQ) {
+  for (const Shape3& s : kShapes) {
+    for (const Index W : {1, 4, 8}) {
+      const WarpTraffic traffic = counted("flash1", problem_of(s.N, s.N_kv, s.d), s.tiling,
+                                          {WarpPartition::sliced_k, W}, PassKind::backward);
+      const Index e = 2;
+      const Index Tr = ceil_div(s.N, s.tiling.Br);
+      const Index Tc = ceil_div(s.N_kv, s.tiling.Bc);
+      const Index of_keys =
+          sum_over_tiles(s.N_kv, s.tiling.Bc, [&](Index cols) { return computing(cols, W); });
+      const Index parts_of_dQ = of_keys * s.N * s.d * 4;
+      const Index written = parts_of_dQ + Tc * s.N * 4;
+      const Index read = parts_of_dQ + Tc * W * s.N * 4;
+      EXPECT_EQ(traffic.exchange_write_bytes, written);
+      EXPECT_EQ(traffic.exchange_read_bytes, read);
+      EXPECT_EQ(traffic.shared_write_bytes,
+                2 * s.N_kv * s.d * e + Tc * 2 * s.N * s.d * e + written);
+      // Q and dO by every warp for S, dP, dV, dK; K, V, K once for S, dP, dQ; dO by rows for D
+      EXPECT_EQ(traffic.shared_read_bytes, 4 * of_keys * s.N * s.d * e + 3 * Tr * s.N_kv * s.d * e +
+                                               Tc * s.N * s.d * e + read);
+      // Q_i is overwritten, is there, D is there, the parts of dQ are
+      EXPECT_EQ(traffic.barriers, W == 1 ? 0 : 4 * Tr * Tc - 1);
+    }
+  }
+}
+
+TEST(WarpCounter, BothPassesAreSummed) {
+  const AttentionProblem problem = problem_of(256, 256, 64);
+  for (const char* algorithm : {"flash1", "flash2"}) {
+    WarpTraffic sum = counted(algorithm, problem, {64, 64}, {});
+    sum += counted(algorithm, problem, {64, 64}, {}, PassKind::backward);
+    EXPECT_EQ(counted(algorithm, problem, {64, 64}, {}, PassKind::both), sum);
+  }
+}
+
 TEST(WarpCounter, ThePartitionAloneMakesTheDifferenceInOneAlgorithm) {
   const AttentionProblem problem = problem_of(1024, 1024, 64);
   const WarpTraffic split = counted("flash2", problem, {64, 64}, {WarpPartition::split_q, 4});
@@ -129,26 +195,25 @@ class ShareSummer : public Observer {
 
  private:
   void add(const WarpShare& share) {
-    const Index tile_bytes =
-        share.moved_elems() * on_chip_element_bytes(share.use.tile, grid_->problem().dtype);
-    const Index part_bytes = share.moved_elems() * 4;
+    const Index bytes =
+        share.moved_elems() * moved_element_bytes(share.use, grid_->problem().dtype);
     switch (share.use.access) {
       case WarpAccess::holds:
-        EXPECT_EQ(share.moved_elems(), 0);
+        EXPECT_EQ(bytes, 0);
         break;
-      case WarpAccess::loads:
-        traffic.shared_write_bytes += tile_bytes;
-        break;
-      case WarpAccess::reads:
-        traffic.shared_read_bytes += tile_bytes;
-        break;
+      case WarpAccess::shares:
       case WarpAccess::writes_part:
-        traffic.shared_write_bytes += part_bytes;
-        traffic.exchange_write_bytes += part_bytes;
+        traffic.exchange_write_bytes += bytes;
+        [[fallthrough]];
+      case WarpAccess::loads:
+        traffic.shared_write_bytes += bytes;
         break;
+      case WarpAccess::takes:
       case WarpAccess::reads_parts:
-        traffic.shared_read_bytes += part_bytes;
-        traffic.exchange_read_bytes += part_bytes;
+        traffic.exchange_read_bytes += bytes;
+        [[fallthrough]];
+      case WarpAccess::reads:
+        traffic.shared_read_bytes += bytes;
         break;
     }
   }
@@ -160,15 +225,21 @@ TEST(WarpShares, AddUpToTheCountedTraffic) {
   for (const char* algorithm : {"flash1", "flash2", "block_sparse", "block_sparse2"}) {
     for (const WarpPartition partition : {WarpPartition::split_q, WarpPartition::sliced_k}) {
       for (const Index N : {1, 100, 300}) {
-        const WarpLayout layout{partition, 4};
-        const AttentionProblem problem = problem_of(N, 200, 64, Mask::causal());
-        ShareSummer summer(layout);
-        Observer* const observers[] = {&summer};
-        run_head(find_algorithm(algorithm)->forward({}), {problem, {64, 48}, {}, {}}, 0, 0,
-                 observers);
-        WarpTraffic expected = counted(algorithm, problem, {64, 48}, layout);
-        expected.barriers = 0;
-        EXPECT_EQ(summer.traffic, expected) << algorithm << " N " << N;
+        for (const bool backward : {false, true}) {
+          const WarpLayout layout{partition, 4};
+          AttentionProblem problem = problem_of(N, 200, 64, Mask::causal());
+          problem.score.dropout = {.probability = 0.1, .seed = 1};
+          const ScheduleOptions options{.score_steps = score_steps_of(problem)};
+          const PassKind kind = backward ? PassKind::backward : PassKind::forward;
+          ShareSummer summer(layout);
+          WarpCounter counter(layout);
+          Observer* const observers[] = {&summer, &counter};
+          run_head(make_pass(*find_algorithm(algorithm), kind, options),
+                   {problem, {64, 48}, options, {}}, 0, 0, observers);
+          WarpTraffic expected = counter.total();
+          expected.barriers = 0;
+          EXPECT_EQ(summer.traffic, expected) << algorithm << " N " << N << " " << backward;
+        }
       }
     }
   }
@@ -192,6 +263,41 @@ TEST(WarpShares, CutTheScoresIntoDisjointPartsThatCoverThem) {
     }
     EXPECT_EQ(held.size(), 4U * 26U);  // the ragged corner
     for (const auto& [element, times] : held) EXPECT_EQ(times, 1);
+  }
+}
+
+/// Checks of every operation that what is cut among the warps is covered, and by one warp each.
+class CoverChecker : public Observer {
+ public:
+  explicit CoverChecker(const WarpLayout& layout) : layout_(layout) {}
+  void begin_launch(std::string_view /*name*/, const TileGrid& grid) override { grid_ = &grid; }
+  void observe(std::span<const TileOp> ops) override {
+    for (const TileOp& op : ops) check(op);
+  }
+
+ private:
+  void check(const TileOp& op) const {
+    Index cut = 0;
+    for (const WarpUse& use : WarpUses(op, layout_.partition)) {
+      if (use.spread != WarpSpread::whole) cut += grid_->shape(use.tile).elems();
+    }
+    for (const WarpShare& share : warp_shares(op, *grid_, layout_)) {
+      if (share.use.spread != WarpSpread::whole) cut -= share.rows.size() * share.cols.size();
+    }
+    EXPECT_EQ(cut, 0) << to_string(op.kind);
+  }
+  WarpLayout layout_;
+  const TileGrid* grid_ = nullptr;
+};
+
+TEST(WarpShares, CutEveryTileOfBothPassesCompletely) {
+  for (const char* algorithm : {"flash1", "flash2"}) {
+    for (const WarpPartition partition : {WarpPartition::split_q, WarpPartition::sliced_k}) {
+      CoverChecker checker({partition, 4});
+      Observer* const observers[] = {&checker};
+      run_head(make_pass(*find_algorithm(algorithm), PassKind::both, {}),
+               {problem_of(65, 34, 16), {16, 32}, {}, {}}, 0, 0, observers);
+    }
   }
 }
 

@@ -63,6 +63,10 @@ std::vector<double> fingerprint(const Snapshot& snapshot) {
   }
   all.push_back(static_cast<double>(snapshot.matmul_flops_so_far));
   all.push_back(static_cast<double>(snapshot.other_flops_so_far));
+  for (const WarpTraffic& warps : snapshot.op_warps) {
+    all.push_back(static_cast<double>(warps.shared_read_bytes));
+    all.push_back(static_cast<double>(warps.barriers));
+  }
   return all;
 }
 
@@ -103,6 +107,24 @@ TEST_P(EveryAlgorithm, TheLastStepHasTheTotalsOfTheWholePass) {
   EXPECT_EQ(last.matmul_flops_so_far, info.totals.matmul_flops);
   EXPECT_EQ(last.other_flops_so_far, info.totals.non_matmul_flops);
   EXPECT_EQ(info.step_count, info.totals.tile_ops);
+}
+
+TEST_P(EveryAlgorithm, WarpsOfAllStepsAddUpToThoseOfThePass) {
+  SteppedRequest request = request_for(GetParam().algorithm, 40, 8, {16, 8});
+  request.simulation.pass = GetParam().pass;
+  const auto run = make_run(request);
+  const RunInfo& info = *run->info();
+  WarpsByPartition sum{};
+  for (Index step = 0; step < info.step_count; ++step) {
+    const WarpsByPartition of_op = run->at(step).op_warps;
+    for (std::size_t k = 0; k < kWarpPartitions; ++k) {
+      sum[k] += of_op[k];
+      EXPECT_LE(of_op[k].barriers, 2);
+    }
+  }
+  EXPECT_EQ(sum, info.head_warps);
+  const bool has_partition = info.algorithm->warps.has_value();
+  EXPECT_EQ(info.head_warps[0].barriers > 0, has_partition);
 }
 
 TEST_P(EveryAlgorithm, OuterSpansAndLaunchesCoverAllSteps) {

@@ -1,0 +1,45 @@
+/// One operation under one partition of the warps, as the screen shows it: which part of each tile
+/// is whose, and what passes through shared memory, in words and bytes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/observers/warp_shares.h"
+
+namespace attnscope::app {
+
+/// One tile of the operation.
+struct WarpTile {
+  Tile tile;
+  Shape shape;              ///< as it is drawn
+  bool transposed = false;  ///< drawn with its rows as columns
+  WarpUse use;              ///< how the warps have it in the end
+  bool partial = false;     ///< every warp made a part of each of its sums
+  std::vector<WarpShare> shares;
+};
+
+/// "reads all of K₁": what each warp does, with the bytes of all warps together.
+struct WarpLine {
+  std::string words;
+  std::string formula;  ///< "4 × 16 · 16 · 2"; empty where nothing moves
+  Index bytes = 0;
+};
+
+struct WarpParts {
+  WarpLayout layout;
+  bool product = false;         ///< tiles are then left operand, upper operand, result
+  std::vector<WarpTile> tiles;  ///< otherwise sources, then results
+  std::vector<WarpLine> lines;
+};
+
+WarpParts warp_parts(const TileOp& op, const TileGrid& grid, const WarpLayout& layout);
+
+/// What the two partitions change in this operation, in one sentence.
+std::string_view warp_sentence(const TileOp& op);
+
+/// "rows 4 to 7", counted from the tile's first.
+std::string range_text(std::string_view what, const KeyRange& range);
+
+}  // namespace attnscope::app

@@ -1,0 +1,208 @@
+#include "app/panels/why_online_panel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/draw/format.h"
+#include "app/draw/shapes.h"
+#include "app/draw/text.h"
+#include "app/panels/panel_tabs.h"
+#include "app/panels/snapshot_view.h"
+
+namespace attnscope::app {
+
+namespace {
+
+std::string number(double value) {
+  return std::isinf(value) ? "inf" : draw::format_value(value);
+}
+
+std::string_view formula_of(SoftmaxMethod method) {
+  switch (method) {
+    case SoftmaxMethod::naive:
+      return "p = exp(x); l = sum p";
+    case SoftmaxMethod::safe:
+      return "m = max x; p = exp(x - m); l = sum p";
+    case SoftmaxMethod::online:
+      return "m and l in one sweep: l = l exp(m_prev - m) + exp(x - m)";
+  }
+  return "";
+}
+
+/// The error of P against the softmax in double, or what is left of P.
+std::string error_text(const RowSoftmax& softmax) {
+  if (softmax.nan_elems > 0) return fmt::format("{} NaN", draw::format_count(softmax.nan_elems));
+  if (std::isinf(softmax.l)) return "all P 0";
+  return draw::format_error(softmax.max_abs_error);
+}
+
+bool is_broken(const RowSoftmax& softmax) {
+  return softmax.nan_elems > 0 || std::isinf(softmax.l);
+}
+
+/// The sentence of this row.
+std::string sentence_of(const SoftmaxMethods& methods) {
+  std::string_view overflowing;
+  for (const SoftmaxMethods::Case& each : methods.cases) {
+    if (each.method != SoftmaxMethod::naive || !is_broken(each.softmax)) continue;
+    overflowing = overflowing.empty() ? to_string(each.dtype) : "both types";
+  }
+  const std::string score = draw::format_value(methods.largest_score);
+  if (overflowing.empty()) {
+    return fmt::format(
+        "The largest score is {}, so even the naive sum holds; exp(x) overflows fp16 above 11.09 "
+        "and fp32 above 88.72. Online needs neither the bound nor a sweep for m before P.",
+        score);
+  }
+  return fmt::format(
+      "The largest score is {}: exp of it overflows in {}. Safe subtracts m, but needs a sweep for "
+      "it first; online finds m on the way and multiplies l by exp(m_prev - m).",
+      score, overflowing);
+}
+
+/// Four columns of numbers: l and the error of P, in each type.
+void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, const Rect& rect) {
+  const draw::Canvas canvas = canvas_of(context);
+  const Theme& theme = context.theme;
+  const FontRef& small = context.fonts.small;
+  const FontRef& mono = context.fonts.mono_small;
+  const float pitch = draw::line_height(small);
+  const float labels = context.fonts.ui_bold.measure("online").x + canvas.px(14.0f);
+  const float column = (rect.width() - labels) / 4.0f;
+  const auto right = [&](std::size_t k) {
+    return rect.min.x + labels + column * static_cast<float>(k + 1);
+  };
+  for (std::size_t type = 0; type < std::size(kShownTypes); ++type) {
+    const std::string name(to_string(kShownTypes[type]));
+    draw::text(canvas, small, {right(2 * type), rect.min.y}, theme.text_dim,
+               draw::fitted(small, name + ": l", column), draw::Align::right);
+    draw::text(canvas, small, {right(2 * type + 1), rect.min.y}, theme.text_dim,
+               draw::fitted(small, "error of P", column - canvas.px(6.0f)), draw::Align::right);
+  }
+  float y = rect.min.y + pitch;
+  canvas.list->AddLine({rect.min.x, y - canvas.px(1.0f)}, {rect.max.x, y - canvas.px(1.0f)},
+                       theme.grid);
+  for (const auto method : {SoftmaxMethod::naive, SoftmaxMethod::safe, SoftmaxMethod::online}) {
+    const ImU32 color = method == SoftmaxMethod::online ? theme.text : theme.text_dim;
+    draw::text(canvas, context.fonts.ui_bold,
+               {rect.min.x, y + (small.size - context.fonts.ui_bold.size) * 0.5f}, color,
+               to_string(method));
+    std::string hint(formula_of(method));
+    for (const SoftmaxMethods::Case& each : methods.cases) {
+      if (each.method != method) continue;
+      const std::size_t k = each.dtype == kShownTypes[0] ? 0 : 2;
+      const bool broken = is_broken(each.softmax);
+      const ImU32 ink = broken ? theme.error : color;
+      const float top = y + (small.size - mono.size) * 0.5f;
+      draw::text(canvas, mono, {right(k), top}, ink, number(each.softmax.l), draw::Align::right);
+      draw::text(canvas, mono, {right(k + 1), top}, ink,
+                 draw::fitted(mono, error_text(each.softmax), column - canvas.px(4.0f)),
+                 draw::Align::right);
+      hint += fmt::format("\n{}: largest p = {}, {} of {} overflow, l = {}, {}",
+                          to_string(each.dtype), number(each.largest_numerator),
+                          each.softmax.overflowed_elems, methods.keys, number(each.softmax.l),
+                          broken ? fmt::format("{} elements of P are NaN", each.softmax.nan_elems)
+                                 : "error of P " + draw::format_error(each.softmax.max_abs_error));
+    }
+    hint += "\nmodelled: every operation rounded; errors against the softmax in double";
+    if (hovered({{rect.min.x, y}, {rect.max.x, y + pitch}})) tooltip(context, hint);
+    y += pitch;
+  }
+}
+
+/// Where the columns of the online softmax's steps end, from the left of their table.
+struct StepColumns {
+  float j = 0.0f, m = 0.0f, l = 0.0f;
+};
+
+StepColumns step_columns(const PanelContext& context) {
+  const float gap = 8.0f * context.scale;
+  const float value = context.fonts.mono_small.measure("-00.000").x + gap;
+  StepColumns columns;
+  columns.j = context.fonts.small.measure("after j").x + gap;
+  columns.m = columns.j + value;
+  columns.l = columns.m + value;
+  return columns;
+}
+
+/// m and l of the online softmax after three column tiles, the playhead's among them.
+void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
+  const draw::Canvas canvas = canvas_of(context);
+  const Theme& theme = context.theme;
+  const FontRef& small = context.fonts.small;
+  const FontRef& mono = context.fonts.mono_small;
+  const std::vector<OnlineStep>& steps = snapshot.softmax_methods->steps;
+  const float pitch = draw::line_height(small);
+  const StepColumns columns = step_columns(context);
+  std::size_t current = 0;
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    if (steps[k].j <= snapshot.j) current = k;
+  }
+  const std::size_t count = std::min<std::size_t>(3, steps.size());
+  const std::size_t first = std::min(current > 0 ? current - 1 : 0, steps.size() - count);
+  const auto at = [&](float column) { return rect.min.x + column; };
+
+  draw::text(canvas, small, {at(columns.j), rect.min.y}, theme.text_dim, "after j",
+             draw::Align::right);
+  draw::text(canvas, small, {at(columns.m), rect.min.y}, text_color_of(theme, Tensor::m), "m",
+             draw::Align::right);
+  draw::text(canvas, small, {at(columns.l), rect.min.y}, text_color_of(theme, Tensor::l), "l",
+             draw::Align::right);
+  float y = rect.min.y + pitch;
+  canvas.list->AddLine({rect.min.x, y - canvas.px(1.0f)}, {rect.max.x, y - canvas.px(1.0f)},
+                       theme.grid);
+  for (std::size_t k = first; k < first + count; ++k) {
+    const OnlineStep& step = steps[k];
+    const bool here = k == current && snapshot.step >= 0;
+    const Rect line{{rect.min.x, y}, {rect.max.x, y + pitch}};
+    if (here) draw::fill(canvas, line, theme.field, canvas.px(3.0f));
+    const ImU32 color = here ? theme.text : theme.text_dim;
+    const float top = y + (small.size - mono.size) * 0.5f;
+    draw::text(canvas, mono, {at(columns.j), top}, color, std::to_string(step.j),
+               draw::Align::right);
+    draw::text(canvas, mono, {at(columns.m), top}, color, number(step.state.m), draw::Align::right);
+    draw::text(canvas, mono, {at(columns.l), top}, color, number(step.state.l), draw::Align::right);
+    if (hovered(line)) {
+      tooltip(context, fmt::format("online, after {} keys, those of column tile {} among them\n"
+                                   "m = {:.9g}\nl = {:.9g}\nmodelled, in fp32",
+                                   step.keys_seen, step.j, step.state.m, step.state.l));
+    }
+    y += pitch;
+  }
+}
+
+}  // namespace
+
+void WhyOnlinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
+  if (!has_run(snapshot, context, "WHY ONLINE")) return;
+  const SoftmaxMethods* methods = snapshot.softmax_methods.get();
+  const std::string note =
+      methods != nullptr ? fmt::format("query row {}, {} keys", methods->query, methods->keys) : "";
+  const Rect rest = draw_softmax_tabs(context, view, softmax_title(snapshot), note);
+  const draw::Canvas canvas = canvas_of(context);
+  const FontRef& small = context.fonts.small;
+  if (methods == nullptr || methods->keys == 0) {
+    const std::string_view reason =
+        methods != nullptr ? "This query sees no key: there is nothing to take a softmax of."
+                           : "Values are left out: the problem is too large to show them.";
+    draw::wrapped_text(canvas, small, rest.min, context.theme.text_faint, reason, rest.width(), 2);
+    return;
+  }
+
+  // The methods at the left, the way of the online one at the right, the sentence below
+  const float pitch = draw::line_height(small);
+  const float table_end = rest.min.y + 4.0f * pitch;
+  const float steps_left = rest.max.x - step_columns(context).l - canvas.px(4.0f);
+  const Rect table{rest.min, {steps_left - canvas.px(16.0f), table_end}};
+  context.named_rects.add("why_online.methods", table);
+  draw_methods(context, *methods, table);
+  draw_steps(snapshot, context, {{steps_left, rest.min.y}, {rest.max.x, table_end}});
+  const float top = table_end + canvas.px(5.0f);
+  const auto lines = static_cast<int>((rest.max.y - top + canvas.px(5.0f)) / pitch);
+  draw::wrapped_text(canvas, small, {rest.min.x, top}, context.theme.accent, sentence_of(*methods),
+                     rest.width(), std::clamp(lines, 0, 4));
+}
+
+}  // namespace attnscope::app
