@@ -167,7 +167,38 @@ std::optional<Error> check_request(const AccuracyRequest& request) {
   return std::nullopt;
 }
 
+/// Of the unfused computation and of every dense algorithm, with each carry.
+std::optional<Error> add_errors_at(const AccuracyRequest& request, Index N, DType dtype,
+                                   std::vector<AccuracyCase>& errors) {
+  const AttentionProblem problem = problem_at(request, N, dtype);
+  const AttentionInputs inputs = make_inputs(problem, request.inputs);
+  errors.push_back(unfused_case(problem, inputs, request.pass != PassKind::forward));
+  for (const Algorithm* algorithm : dense_algorithms()) {
+    if (auto error = add_errors(request, *algorithm, problem, inputs, errors)) return error;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+Result<std::vector<AccuracyCase>> accuracy_errors(const AccuracyRequest& request,
+                                                  const std::function<bool(double)>& progress) {
+  if (auto error = check_request(request)) return *error;
+  // The work grows with the square of the length
+  double whole = 0;
+  for (const Index N : request.lengths) whole += static_cast<double>(N * N);
+  whole *= static_cast<double>(request.dtypes.size());
+  double done = 0;
+  std::vector<AccuracyCase> errors;
+  for (const DType dtype : request.dtypes) {
+    for (const Index N : request.lengths) {
+      if (!progress(done / whole)) return failed("cancelled");
+      if (auto error = add_errors_at(request, N, dtype, errors)) return *error;
+      done += static_cast<double>(N * N);
+    }
+  }
+  return errors;
+}
 
 Result<AccuracyReport> compare_accuracy(const AccuracyRequest& request,
                                         const std::function<void(const std::string&)>& progress) {
@@ -176,15 +207,8 @@ Result<AccuracyReport> compare_accuracy(const AccuracyRequest& request,
   report.softmax = compare_softmaxes(request);
   for (const DType dtype : request.dtypes) {
     for (const Index N : request.lengths) {
-      const AttentionProblem problem = problem_at(request, N, dtype);
-      const AttentionInputs inputs = make_inputs(problem, request.inputs);
       progress(fmt::format("errors in {}, N = {}", to_string(dtype), N));
-      report.errors.push_back(unfused_case(problem, inputs, request.pass != PassKind::forward));
-      for (const Algorithm* algorithm : dense_algorithms()) {
-        if (auto error = add_errors(request, *algorithm, problem, inputs, report.errors)) {
-          return *error;
-        }
-      }
+      if (auto error = add_errors_at(request, N, dtype, report.errors)) return *error;
     }
 
     // Orders of thread blocks, at the largest length

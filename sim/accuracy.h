@@ -66,6 +66,12 @@ struct AccuracyReport {
   std::vector<OrderCase> orders;  ///< at the largest N
 };
 
+/// The errors of the unfused computation and of every dense algorithm alone, a group a type and
+/// length. `progress` hears the share that is done and answers false to stop: then failed,
+/// "cancelled". invalid_request as below.
+Result<std::vector<AccuracyCase>> accuracy_errors(const AccuracyRequest& request,
+                                                  const std::function<bool(double)>& progress);
+
 /// Runs all three comparisons. `progress` hears what is being run. invalid_request for a problem
 /// that cannot be computed or whose numbers take too much memory.
 Result<AccuracyReport> compare_accuracy(const AccuracyRequest& request,

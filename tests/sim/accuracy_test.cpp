@@ -57,6 +57,25 @@ TEST(Accuracy, EveryAlgorithmAndCarryHasItsErrors) {
   }
 }
 
+TEST(Accuracy, ErrorsAloneAreThoseOfTheWholeReportAndCanBeStopped) {
+  std::vector<double> shares;
+  const auto errors = accuracy_errors(small_request(), [&](double share) {
+    shares.push_back(share);
+    return true;
+  });
+  ASSERT_TRUE(errors.ok());
+  EXPECT_EQ(shares, (std::vector<double>{0.0, 1.0 / 17.0}));
+  const auto& expected = report_of_small().errors;
+  ASSERT_EQ(errors.value().size(), expected.size());
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    EXPECT_EQ(errors.value()[k].algorithm, expected[k].algorithm);
+    EXPECT_EQ(errors.value()[k].dQ.rel_fro_error, expected[k].dQ.rel_fro_error);
+  }
+  const auto stopped = accuracy_errors(small_request(), [](double) { return false; });
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().message, "cancelled");
+}
+
 TEST(Accuracy, CarryingOInBf16CostsMoreAsNGrowsAndFp32DoesNot) {
   const auto O = [](Carry carry, Index N) { return error_of("flash1", carry, N).O.rel_fro_error; };
   EXPECT_GT(O(Carry::problem, 256), 1.3 * O(Carry::problem, 64));
