@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "app/choice_rules.h"
+#include "app/panels/warp_picture.h"
 #include "app/race.h"
 #include "app/scene.h"
 #include "app/step_simulator.h"
@@ -91,6 +92,23 @@ TEST(Render, ThemesAndPresenterModeLookDifferent) {
   EXPECT_GT(count_different(dark, light, all), 500000);
   EXPECT_GT(count_different(dark, contrast, all), 500000);
   EXPECT_GT(count_different(dark, presenter, all), 50000);
+}
+
+TEST(Render, TheWarpsOfAThreadBlockHaveTheirColoursInEveryThemeAndInPresenterMode) {
+  const auto red_green_blue = [](ImU32 color) {
+    return (color & 0xFFU) << 16 | (color & 0xFF00U) | (color >> 16 & 0xFFU);
+  };
+  const Rect left_column{{0, 0}, {640, 720}};
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, {"--theme", "light"}, {"--presenter"}}) {
+    const Picture warps = render("warps", 12, "1280x720", more);
+    const bool light = !more.empty() && more.back() == "light";
+    const Theme& look = theme(light ? ThemeName::light : ThemeName::dark);
+    for (Index warp = 0; warp < kPaperWarps; ++warp) {
+      const std::uint32_t color = red_green_blue(warp_color(look, warp, kPaperWarps));
+      EXPECT_GT(count_near(warps, left_column, color, 2), 800) << "warp " << warp;
+    }
+  }
 }
 
 TEST(Render, NothingRemainsOnTheScreenThatWouldMoveTheTransportBar) {
