@@ -16,6 +16,7 @@ constexpr Entry kCharts[] = {
     {ChartChoice::bytes, ChartTopic::sizes, "bytes", "bytes"},
     {ChartChoice::time, ChartTopic::sizes, "time", "time"},
     {ChartChoice::memory, ChartTopic::sizes, "memory", "memory"},
+    {ChartChoice::error, ChartTopic::sizes, "error", "error"},
     {ChartChoice::io_seq_len, ChartTopic::theorems, "io_seq_len", "N"},
     {ChartChoice::io_head_dim, ChartTopic::theorems, "io_head_dim", "d"},
     {ChartChoice::io_sram, ChartTopic::theorems, "io_sram", "SRAM"},

@@ -114,7 +114,7 @@ void ask(BackgroundJob<Key, Value>& job, const Key& key, const Work& work) {
 }  // namespace
 
 bool ChartsPanel::busy() const {
-  return sizes_.busy() || theorems_.busy() || fusion_.busy() || models_.busy();
+  return sizes_.busy() || errors_.busy() || theorems_.busy() || fusion_.busy() || models_.busy();
 }
 
 /// What a job tells of itself.
@@ -145,6 +145,19 @@ std::optional<ShownChart> ChartsPanel::shown_sizes(const Snapshot& snapshot, con
                     context.measurements, context.theme);
 }
 
+std::optional<ShownChart> ChartsPanel::shown_errors(const Snapshot& snapshot,
+                                                    const PanelContext& context,
+                                                    Progress& progress) {
+  const RunInfo& run = *snapshot.run;
+  const ErrorKey key = error_key(run.problem, run.totals.pass);
+  ask(errors_, key,
+      [key, gpu = run.gpu](WorkControl& control) { return count_errors(key, gpu, control); });
+  const std::vector<AccuracyCase>* errors = errors_.latest();
+  read_progress(progress, errors_, key);
+  if (errors == nullptr) return std::nullopt;
+  return error_chart(*errors_.latest_key(), *errors, context.theme);
+}
+
 std::optional<ShownChart> ChartsPanel::shown_chart(const Snapshot& snapshot, const ViewState& view,
                                                    const PanelContext& context,
                                                    Progress& progress) {
@@ -152,6 +165,7 @@ std::optional<ShownChart> ChartsPanel::shown_chart(const Snapshot& snapshot, con
   const GpuDescription& gpu = run.gpu;
   switch (topic_of(view.chart)) {
     case ChartTopic::sizes:
+      if (view.chart == ChartChoice::error) return shown_errors(snapshot, context, progress);
       return shown_sizes(snapshot, view, context, progress);
     case ChartTopic::theorems: {
       const PassKind pass =
@@ -201,6 +215,7 @@ void ChartsPanel::give_up_or_try_again(bool again) {
     }
   };
   tell(sizes_);
+  tell(errors_);
   tell(theorems_);
   tell(fusion_);
   tell(models_);

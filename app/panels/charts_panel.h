@@ -1,11 +1,12 @@
-/// Charts, worked out in the background: bytes, time and memory against N, the IO theorems beside
-/// the counts, fusion step by step, memory of whole models.
+/// Charts, worked out in the background: bytes, time, memory and error against N, the IO theorems
+/// beside the counts, fusion step by step, memory of whole models.
 #pragma once
 
 #include <optional>
 
 #include "app/background_job.h"
 #include "app/panel.h"
+#include "app/panels/error_chart.h"
 #include "app/panels/fusion_chart.h"
 #include "app/panels/model_charts.h"
 #include "app/panels/size_charts.h"
@@ -35,10 +36,13 @@ class ChartsPanel final : public Panel {
                                         const PanelContext& context, Progress& progress);
   std::optional<ShownChart> shown_sizes(const Snapshot& snapshot, const ViewState& view,
                                         const PanelContext& context, Progress& progress);
+  std::optional<ShownChart> shown_errors(const Snapshot& snapshot, const PanelContext& context,
+                                         Progress& progress);
   void draw_progress(const PanelContext& context, const Rect& plot, const Progress& progress);
   void give_up_or_try_again(bool again);
 
   BackgroundJob<SweepKey, SizeSweep> sizes_;
+  BackgroundJob<ErrorKey, std::vector<AccuracyCase>> errors_;
   BackgroundJob<TheoremKey, TheoremPoints> theorems_;
   BackgroundJob<FusionKey, std::vector<FusionStep>> fusion_;
   BackgroundJob<ModelKey, std::vector<ModelCurve>> models_;

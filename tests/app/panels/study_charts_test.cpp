@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "app/panels/error_chart.h"
 #include "app/panels/fusion_chart.h"
 #include "app/panels/model_charts.h"
 #include "app/panels/theorem_charts.h"
@@ -29,6 +30,34 @@ draw::Chart theorem_chart_of(const TheoremKey& key, const TheoremPoints& points,
   return std::get<draw::Chart>(
       theorem_chart(key, points, h200().display_name, measurements, theme(ThemeName::dark))
           .picture);
+}
+
+TEST(ErrorChart, HasALineForEveryAlgorithmAndCarry) {
+  AttentionProblem problem;
+  problem.d = 16;
+  problem.dtype = DType::bf16;
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    const ErrorKey key = error_key(problem, pass);
+    WorkControl control;
+    const auto errors = count_errors(key, h200(), control).value();
+    EXPECT_DOUBLE_EQ(control.progress(), 1.0);
+    const draw::Chart chart =
+        std::get<draw::Chart>(error_chart(key, errors, theme(ThemeName::dark)).picture);
+    ASSERT_EQ(chart.series.size(), 5U);
+    for (const draw::Series& series : chart.series) {
+      EXPECT_EQ(series.points.size(), 4U) << series.name;
+      EXPECT_NE(series.points[0].about.find("modelled"), std::string::npos);
+    }
+    // The carry in bf16 loses accuracy with every column tile, the one in fp32 does not
+    const auto& rounded = series_named(chart, "flash1, carry problem").points;
+    const auto& wide = series_named(chart, "flash1, carry fp32").points;
+    EXPECT_GT(rounded.back().y, 1.3 * wide.back().y);
+    EXPECT_EQ(series_named(chart, "flash2").points[3].y,
+              (pass == PassKind::forward ? errors.back().O : errors.back().dQ).rel_fro_error);
+  }
+  WorkControl cancelled;
+  cancelled.cancel();
+  EXPECT_FALSE(count_errors(error_key(problem, PassKind::forward), h200(), cancelled));
 }
 
 class TheoremCharts : public testing::TestWithParam<std::tuple<ChartChoice, PassKind>> {};

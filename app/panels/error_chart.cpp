@@ -1,0 +1,111 @@
+#include "app/panels/error_chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/draw/format.h"
+
+namespace attnscope::app {
+
+namespace {
+
+constexpr Index kShortest = 64;
+constexpr Index kLongest = 512;
+constexpr Tiling kTiling{32, 32};
+
+/// "flash1, fp32 carry".
+std::string name_of(const AccuracyCase& entry) {
+  if (!entry.has_carry) return entry.algorithm;
+  return fmt::format("{}, carry {}", entry.algorithm, to_string(entry.carry));
+}
+
+/// The colour of its algorithm in the other charts.
+ImU32 color_of_case(const Theme& theme, const AccuracyCase& entry) {
+  if (entry.algorithm == "standard") return tensor_text_color(theme, "alpha");
+  if (entry.algorithm == "flash1") return tensor_text_color(theme, "m");
+  if (entry.algorithm == "flash2") return tensor_text_color(theme, "Q");
+  return theme.text_faint;
+}
+
+bool is_dashed(const AccuracyCase& entry) {
+  return entry.algorithm == "unfused" || (entry.has_carry && entry.carry == Carry::fp32);
+}
+
+}  // namespace
+
+ErrorKey error_key(const AttentionProblem& problem, PassKind pass) {
+  return {problem.d, problem.dtype,
+          pass == PassKind::backward ? PassKind::backward : PassKind::forward,
+          problem.mask.is_causal()};
+}
+
+Result<std::vector<AccuracyCase>> count_errors(const ErrorKey& key, const GpuDescription& gpu,
+                                               WorkControl& control) {
+  AccuracyRequest request;
+  request.problem.d = key.d;
+  request.problem.mask = key.causal ? Mask::causal() : Mask::none();
+  for (Index N = kShortest; N <= kLongest; N *= 2) request.lengths.push_back(N);
+  request.dtypes = {key.dtype};
+  request.pass = key.pass;
+  request.tiling = kTiling;
+  request.gpu = gpu;
+  auto errors = accuracy_errors(request, [&control](double share) {
+    control.set_progress(share);
+    return !control.cancelled();
+  });
+  if (errors) control.set_progress(1.0);
+  return errors;
+}
+
+ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& errors,
+                       const Theme& theme) {
+  using Sample = draw::LegendEntry::Sample;
+  const bool backward = key.pass == PassKind::backward;
+  const std::string_view output = backward ? "dQ" : "O";
+  ShownChart shown;
+  shown.title = "ERROR AGAINST N";
+  shown.subtitle = fmt::format("of {}: d {}, {}{}", output, key.d, to_string(key.dtype),
+                               key.causal ? ", causal" : "");
+  shown.about =
+      "relative error against the reference in double, values rounded where a kernel rounds them; "
+      "one head, gaussian inputs, 32 x 32 tiles\n"
+      "flash1 carries O through HBM: in the problem's precision it loses accuracy with every "
+      "column "
+      "tile, in fp32 it does not\n"
+      "the same as a table: attnscope-cli accuracy";
+  draw::Chart chart;
+  chart.x = {"N: queries and keys of a head", true, static_cast<double>(kShortest) / 1.2,
+             static_cast<double>(kLongest) * 1.2};
+  for (Index N = kShortest; N <= kLongest; N *= 2) {
+    chart.x_ticks.push_back({static_cast<double>(N), draw::format_size(N)});
+  }
+  chart.y.name = fmt::format("relative error of {}", output);
+  for (const AccuracyCase& entry : errors) {
+    const std::string name = name_of(entry);
+    auto series = std::ranges::find(chart.series, name, &draw::Series::name);
+    if (series == chart.series.end()) {
+      const ImU32 color = color_of_case(theme, entry);
+      const bool dashed = is_dashed(entry);
+      chart.series.push_back({name, color, true, dashed, draw::Marker::none, {}});
+      chart.legend.push_back(
+          {name, color, dashed ? Sample::dashed : Sample::line, draw::Marker::none});
+      series = chart.series.end() - 1;
+    }
+    const ErrorReport& error = backward ? entry.dQ : entry.O;
+    if (error.has_nan) continue;
+    series->points.push_back(
+        {static_cast<double>(entry.N), error.rel_fro_error,
+         fmt::format("{}, N = {}: relative error of {} {}, largest {}\nmodelled", name, entry.N,
+                     output, draw::format_error(error.rel_fro_error),
+                     draw::format_error(error.max_abs_error))});
+  }
+  chart.legend.push_back({"all modelled", 0, Sample::none, draw::Marker::none});
+  draw::fit_decades(chart.y, chart.series);
+  chart.y_ticks =
+      draw::ticks(chart.y, 6, [](double value) { return fmt::format("{:.0e}", value); });
+  shown.picture = std::move(chart);
+  return shown;
+}
+
+}  // namespace attnscope::app

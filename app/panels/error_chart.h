@@ -1,0 +1,33 @@
+/// How exact each algorithm is, as a chart: the error against the reference as N grows, for each
+/// carry.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/panels/shown_chart.h"
+#include "app/work_control.h"
+#include "sim/accuracy.h"
+
+namespace attnscope::app {
+
+/// What the errors depend on: sizes other than d, heads and the mask are the study's own.
+struct ErrorKey {
+  Index d = 64;
+  DType dtype = DType::bf16;
+  PassKind pass = PassKind::forward;  ///< forward: errors of O; backward: of dQ
+  bool causal = false;
+  bool operator==(const ErrorKey&) const = default;
+};
+
+ErrorKey error_key(const AttentionProblem& problem, PassKind pass);
+
+/// accuracy_errors() of one head, N = 64 to 512, gaussian inputs, 32 x 32 tiles.
+Result<std::vector<AccuracyCase>> count_errors(const ErrorKey& key, const GpuDescription& gpu,
+                                               WorkControl& control);
+
+/// A line for each algorithm and carry, and the unfused computation beside them.
+ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& errors,
+                       const Theme& theme);
+
+}  // namespace attnscope::app
