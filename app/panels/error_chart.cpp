@@ -101,9 +101,15 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
                      draw::format_error(error.max_abs_error))});
   }
   chart.legend.push_back({"all modelled", 0, Sample::none, draw::Marker::none});
-  draw::fit_decades(chart.y, chart.series);
+  double largest = 0.0;
+  for (const draw::Series& series : chart.series) {
+    for (const draw::ChartPoint& point : series.points) largest = std::max(largest, point.y);
+  }
+  chart.y.logarithmic = false;
+  chart.y.low = 0.0;
+  chart.y.high = largest > 0.0 ? 1.1 * largest : 1.0;
   chart.y_ticks =
-      draw::ticks(chart.y, 6, [](double value) { return fmt::format("{:.0e}", value); });
+      draw::ticks(chart.y, 5, [](double value) { return fmt::format("{:.2g}", value); });
   shown.picture = std::move(chart);
   return shown;
 }
