@@ -6,6 +6,16 @@
 
 namespace attnscope::kernels {
 
+/// dQ_accum stands in pieces of 16 rows and 8 columns, each as the tensor cores' fragments hold it
+/// (device/matrix_fragments.cuh): so many pieces down a head of N rows,
+ATTNSCOPE_HOST_DEVICE constexpr int dQ_accum_row_pieces(int N) {
+  return (N + 15) / 16;
+}
+/// and so many side by side.
+ATTNSCOPE_HOST_DEVICE constexpr int dQ_accum_pieces(int d) {
+  return (d + 7) / 8;
+}
+
 /// The shape and mask are those of the forward pass.
 struct BackwardParameters {
   ForwardShape shape;
@@ -16,7 +26,8 @@ struct BackwardParameters {
   TensorView dK_heads, dV_heads;
   const float* LSE = nullptr;      ///< [B, H, N]
   float* D = nullptr;              ///< [B, H, N], rowsum(dO * O)
-  float* dQ_accum = nullptr;       ///< [B, H, N, d], the sum of dS K: softmax_scale comes after it
+  float* dQ_accum = nullptr;       ///< [B, H, row pieces, pieces, 128], the sum of dS K: unscaled
+  int* dQ_turns = nullptr;         ///< [B, H, Tr]: whose turn it is to add to dQi; null: no order
   const int* row_tiles = nullptr;  ///< each column tile's, as column_tiles
   ScoreParameters scores = {};
 };

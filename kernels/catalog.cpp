@@ -8,7 +8,9 @@
 
 #include "kernels/flash1/flash1_backward_shared.h"
 #include "kernels/flash2/flash2_backward_shared.h"
+#include "kernels/flash2/flash2_forward_shared.h"
 #include "reference/block_mask.h"
+#include "reference/head_dim.h"
 
 namespace attnscope::kernels {
 
@@ -57,11 +59,23 @@ constexpr std::array kCatalog{
                .has_backward = false},
 };
 
+/// Which head dimensions an instance takes: d alone, every one that is padded to d, or those of the
+/// latter that are not d itself (which has an instance of its own).
+enum class Takes : std::uint8_t { exactly, padded, only_padded };
+
 /// One line of the table of compiled instances.
 struct CompiledTiling {
   Index d;
   Tiling tiling;
+  Takes takes = Takes::exactly;
+
+  bool takes_head_dim(Index head_dim) const {
+    if (takes == Takes::exactly) return head_dim == d;
+    return padded_head_dim(head_dim) == d && (takes == Takes::padded || head_dim != d);
+  }
 };
+
+constexpr Takes kPadded = Takes::padded, kOnlyPadded = Takes::only_padded;
 
 // The first line of a head dimension is its default
 constexpr std::array kFlash1TensorCore{
@@ -69,15 +83,39 @@ constexpr std::array kFlash1TensorCore{
     CompiledTiling{64, {128, 256}},  CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}},
     CompiledTiling{128, {128, 128}},
 };
+// The second of a padded head dimension is for GPUs with 99 KB of shared memory a block
 constexpr std::array kFlash2TensorCore{
-    CompiledTiling{16, {128, 64}},  CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 64}},
-    CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 64}},
+    CompiledTiling{16, {128, 64}, kPadded},
+    CompiledTiling{16, {16, 16}},
+    CompiledTiling{32, {128, 64}, kPadded},
+    CompiledTiling{64, {128, 128}, kPadded},
+    CompiledTiling{64, {32, 32}},
+    CompiledTiling{96, {128, 64}, kPadded},
+    CompiledTiling{128, {128, 64}, kPadded},
+    CompiledTiling{192, {128, 64}, kPadded},
+    CompiledTiling{192, {128, 32}, kPadded},
+    CompiledTiling{256, {128, 64}, kPadded},
+    CompiledTiling{256, {64, 32}, kPadded},
 };
-// The second of a head dimension is for GPUs with 99 KB of shared memory a block
+// The second of a head dimension is for GPUs with 99 KB of shared memory a block; at 256 there is
+// none
 constexpr std::array kFlash2Backward{
-    CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}},   CompiledTiling{32, {128, 128}},
-    CompiledTiling{32, {64, 128}},  CompiledTiling{64, {128, 128}}, CompiledTiling{64, {64, 128}},
-    CompiledTiling{64, {32, 32}},   CompiledTiling{128, {64, 128}}, CompiledTiling{128, {32, 64}},
+    CompiledTiling{16, {128, 128}, kPadded},
+    CompiledTiling{16, {16, 16}},
+    CompiledTiling{32, {128, 128}},
+    CompiledTiling{32, {64, 128}},
+    CompiledTiling{32, {64, 128}, kOnlyPadded},
+    CompiledTiling{64, {128, 128}},
+    CompiledTiling{64, {64, 128}},
+    CompiledTiling{64, {32, 32}},
+    CompiledTiling{64, {64, 128}, kOnlyPadded},
+    CompiledTiling{96, {64, 128}, kPadded},
+    CompiledTiling{96, {64, 64}, kPadded},
+    CompiledTiling{128, {64, 128}, kPadded},
+    CompiledTiling{128, {32, 64}, kPadded},
+    CompiledTiling{192, {64, 64}, kPadded},
+    CompiledTiling{192, {32, 32}, kPadded},
+    CompiledTiling{256, {32, 64}, kPadded},
 };
 constexpr std::array kFlash1Backward{
     CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 128}},
@@ -93,17 +131,15 @@ constexpr std::array kBlockSparseBackward{
     CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 128}},
 };
 constexpr std::array kSplitKv{
-    CompiledTiling{16, {16, 128}},
-    CompiledTiling{32, {16, 128}},
-    CompiledTiling{64, {16, 128}},
-    CompiledTiling{128, {16, 64}},
+    CompiledTiling{16, {16, 128}, kPadded}, CompiledTiling{32, {16, 128}, kPadded},
+    CompiledTiling{64, {16, 128}, kPadded}, CompiledTiling{96, {16, 64}, kPadded},
+    CompiledTiling{128, {16, 64}, kPadded}, CompiledTiling{192, {16, 64}, kPadded},
+    CompiledTiling{256, {16, 64}, kPadded},
 };
 constexpr std::array kCudaCore{
     CompiledTiling{16, {64, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 64}},
     CompiledTiling{64, {64, 64}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 64}},
 };
-
-constexpr std::array kHeadDims{Index{16}, Index{32}, Index{64}, Index{128}};
 
 std::span<const CompiledTiling> compiled_tilings(const KernelInfo& kernel, DType dtype) {
   if (kernel.name == "split_kv") {
@@ -115,6 +151,23 @@ std::span<const CompiledTiling> compiled_tilings(const KernelInfo& kernel, DType
   if (dtype == DType::fp32) return kCudaCore;
   if (kernel.name == "flash1") return kFlash1TensorCore;
   return kFlash2TensorCore;
+}
+
+std::vector<Tiling> tilings_of(std::span<const CompiledTiling> table, Index d) {
+  std::vector<Tiling> tilings;
+  for (const CompiledTiling& compiled : table) {
+    if (compiled.takes_head_dim(d)) tilings.push_back(compiled.tiling);
+  }
+  return tilings;
+}
+
+/// "16, 32, 64 or 128": what the instances take; standard's cuBLAS takes all.
+std::string head_dims_text(const KernelInfo& kernel, std::span<const CompiledTiling> table) {
+  const auto pads = [](const CompiledTiling& compiled) { return compiled.takes == kPadded; };
+  if (kernel.name == "standard" || std::any_of(table.begin(), table.end(), pads)) {
+    return fmt::format("1 to {}", kMaxKernelHeadDim);
+  }
+  return "16, 32, 64 or 128";
 }
 
 /// "128x64 or 16x16".
@@ -160,11 +213,21 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
 std::optional<Error> check_scored_tiling(const KernelInfo& kernel, const AttentionProblem& problem,
                                          const Tiling& compiled,
                                          const std::optional<Tiling>& tiling) {
-  if (!has_score_parameters(problem) || !tiling || *tiling == compiled) return std::nullopt;
-  return invalid_request(fmt::format(
-      "the problem has {}; kernel {} takes that in tiling {}x{} alone",
-      extras_text(problem).empty() ? "mask " + to_string(problem.mask) : extras_text(problem),
-      kernel.name, compiled.Br, compiled.Bc));
+  if (!has_score_parameters(problem)) return std::nullopt;
+  const std::string what =
+      extras_text(problem).empty() ? "mask " + to_string(problem.mask) : extras_text(problem);
+  constexpr std::array kScoredHeadDims{Index{16}, Index{32}, Index{64}, Index{128}};
+  if (std::find(kScoredHeadDims.begin(), kScoredHeadDims.end(), problem.d) ==
+      kScoredHeadDims.end()) {
+    return invalid_request(
+        fmt::format("the problem has {}; kernel {} takes that at head-dim 16, 32, 64 or 128, not "
+                    "{}",
+                    what, kernel.name, problem.d));
+  }
+  if (!tiling || *tiling == compiled) return std::nullopt;
+  return invalid_request(
+      fmt::format("the problem has {}; kernel {} takes that in tiling {}x{} alone", what,
+                  kernel.name, compiled.Br, compiled.Bc));
 }
 
 /// A block mask decides the tiling.
@@ -234,15 +297,39 @@ const KernelInfo* find_kernel(std::string_view name) {
 }
 
 std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index d) {
-  if (std::find(kHeadDims.begin(), kHeadDims.end(), d) == kHeadDims.end()) return {};
+  if (d < 1 || d > kMaxKernelHeadDim) return {};
   if (kernel.name == "standard") {
     return {dtype == DType::fp32 ? Tiling{128, 64} : Tiling{128, 256}};
   }
-  std::vector<Tiling> tilings;
-  for (const CompiledTiling& compiled : compiled_tilings(kernel, dtype)) {
-    if (compiled.d == d) tilings.push_back(compiled.tiling);
+  return tilings_of(compiled_tilings(kernel, dtype), d);
+}
+
+namespace {
+
+/// Shared memory of one block of the forward launch, where tilings differ in whether they fit.
+Index forward_shared_bytes(const KernelInfo& kernel, DType dtype, Index d, const Tiling& tiling) {
+  if (kernel.name != "flash2" || dtype == DType::fp32) return 0;
+  return flash2_forward_shared_bytes(padded_head_dim(d), tiling);
+}
+
+/// The first tiling whose block has no more than that; the first of all where none has.
+template <typename SharedBytes>
+std::optional<Tiling> first_that_fits(const std::vector<Tiling>& tilings, Index most_bytes,
+                                      const SharedBytes& shared_bytes) {
+  if (tilings.empty()) return std::nullopt;
+  for (const Tiling& tiling : tilings) {
+    if (shared_bytes(tiling) <= most_bytes) return tiling;
   }
-  return tilings;
+  return tilings.front();
+}
+
+}  // namespace
+
+std::optional<Tiling> default_tiling(const KernelInfo& kernel, DType dtype, Index d,
+                                     Index shared_bytes_per_block) {
+  return first_that_fits(
+      kernel_tilings(kernel, dtype, d), shared_bytes_per_block,
+      [&](const Tiling& tiling) { return forward_shared_bytes(kernel, dtype, d, tiling); });
 }
 
 std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
@@ -260,7 +347,9 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
   }
   if (kernel_tilings(kernel, problem.dtype, problem.d).empty()) {
     return invalid_request(
-        fmt::format("head-dim is {}; kernel {} takes 16, 32, 64 or 128", problem.d, kernel.name));
+        fmt::format("head-dim is {}; kernel {} takes {}{}", problem.d, kernel.name,
+                    head_dims_text(kernel, compiled_tilings(kernel, problem.dtype)),
+                    kernel.name == "flash2" && problem.dtype == DType::fp32 ? " in fp32" : ""));
   }
   if (auto error = check_mask(kernel, problem)) return error;
   if (carry != Carry::problem && !kernel.honours_carry) {
@@ -279,19 +368,36 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
 
 namespace {
 
-std::vector<Tiling> tilings_of(std::span<const CompiledTiling> table, Index d) {
-  std::vector<Tiling> tilings;
-  for (const CompiledTiling& compiled : table) {
-    if (compiled.d == d) tilings.push_back(compiled.tiling);
-  }
-  return tilings;
-}
-
 /// Shared memory of one block of the backward launch; standard's cuBLAS looks after itself.
 Index backward_shared_bytes(const KernelInfo& kernel, Index d, const Tiling& tiling) {
   if (kernel.name == "standard") return 0;
   if (kernel.name == "flash1") return flash1_backward_shared_bytes(d, tiling);
-  return flash2_backward_shared_bytes(d, tiling);
+  return flash2_backward_shared_bytes(padded_head_dim(d), tiling);
+}
+
+/// Whether the thread blocks of flash2 that share dQ can take turns: every column tile before the
+/// last that sees a row tile sees it too.
+bool adds_in_order(const AttentionProblem& problem) {
+  return (problem.mask.is_none() || problem.mask.is_causal()) && !problem.is_packed();
+}
+
+std::optional<Error> check_deterministic(const KernelInfo& kernel,
+                                         const AttentionProblem& problem) {
+  if (kernel.name == "block_sparse2") {
+    return invalid_request(
+        "the backward pass of kernel block_sparse2 adds up dQ in an order of chance; standard, "
+        "flash1 and flash2 have a deterministic one");
+  }
+  if (kernel.name != "flash2" || adds_in_order(problem)) return std::nullopt;
+  return invalid_request(
+      "a deterministic dQ of kernel flash2 takes mask none, causal or causal:top-left over whole "
+      "sequences");
+}
+
+std::span<const CompiledTiling> compiled_backward_tilings(const KernelInfo& kernel) {
+  if (kernel.name == "flash1") return kFlash1Backward;
+  if (kernel.name == "block_sparse2") return kBlockSparseBackward;
+  return kFlash2Backward;
 }
 
 }  // namespace
@@ -299,19 +405,14 @@ Index backward_shared_bytes(const KernelInfo& kernel, Index d, const Tiling& til
 std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Index d) {
   if (!kernel.has_backward || dtype == DType::fp32) return {};
   if (kernel.name == "standard") return kernel_tilings(kernel, dtype, d);
-  if (kernel.name == "flash1") return tilings_of(kFlash1Backward, d);
-  if (kernel.name == "block_sparse2") return tilings_of(kBlockSparseBackward, d);
-  return tilings_of(kFlash2Backward, d);
+  return tilings_of(compiled_backward_tilings(kernel), d);
 }
 
 std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d,
                                               Index shared_bytes_per_block) {
-  const std::vector<Tiling> tilings = backward_tilings(kernel, dtype, d);
-  if (tilings.empty()) return std::nullopt;
-  const auto fitting = std::find_if(tilings.begin(), tilings.end(), [&](const Tiling& tiling) {
-    return backward_shared_bytes(kernel, d, tiling) <= shared_bytes_per_block;
-  });
-  return fitting == tilings.end() ? tilings.front() : *fitting;
+  return first_that_fits(
+      backward_tilings(kernel, dtype, d), shared_bytes_per_block,
+      [&](const Tiling& tiling) { return backward_shared_bytes(kernel, d, tiling); });
 }
 
 std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,
@@ -327,19 +428,17 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
   }
   const std::vector<Tiling> tilings = backward_tilings(kernel, problem.dtype, problem.d);
   if (tilings.empty()) {
-    return invalid_request(
-        fmt::format("head-dim is {}; the backward pass of kernel {} takes 16, 32, 64 or 128",
-                    problem.d, kernel.name));
+    return invalid_request(fmt::format("head-dim is {}; the backward pass of kernel {} takes {}",
+                                       problem.d, kernel.name,
+                                       head_dims_text(kernel, compiled_backward_tilings(kernel))));
   }
   if (carry != Carry::problem) {
     return invalid_request(
         fmt::format("carry is {}; the backward pass of kernel {} takes only problem",
                     to_string(carry), kernel.name));
   }
-  if (deterministic && kernel.name == "flash2") {
-    return invalid_request(
-        "the backward pass of kernel flash2 adds up dQ by atomics, in an order of chance; standard "
-        "and flash1 are deterministic");
+  if (deterministic) {
+    if (auto error = check_deterministic(kernel, problem)) return error;
   }
   if (auto error = check_mask(kernel, problem)) return error;
   if (auto error = check_size(kernel, problem, std::max(problem.N, problem.N_kv))) return error;

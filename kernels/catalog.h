@@ -31,10 +31,16 @@ struct KernelInfo {
 std::span<const KernelInfo> catalog();
 const KernelInfo* find_kernel(std::string_view name);
 
-/// The tilings that the kernel was compiled with for this precision and head dimension; the first
-/// is its default. Empty when the kernel does not take them. For `standard` (cuBLAS chooses):
-/// the tile that the library was seen to use on an H200.
+/// The tilings that the kernel was compiled with for this precision and head dimension (a
+/// tensor-core kernel pads d to padded_head_dim()), the fastest first. Empty when the kernel does
+/// not take them. For `standard` (cuBLAS chooses): the tile that the library was seen to use on an
+/// H200.
 std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index d);
+
+/// The tiling that the kernel takes by default on a GPU whose thread blocks can have that much
+/// shared memory: the first that fits. Nothing where kernel_tilings() is empty.
+std::optional<Tiling> default_tiling(const KernelInfo& kernel, DType dtype, Index d,
+                                     Index shared_bytes_per_block);
 
 /// The tiling that is asked for, else that of the problem's block mask, which is the kernel's then.
 std::optional<Tiling> asked_tiling(const AttentionProblem& problem,

@@ -10,6 +10,7 @@ ForwardShape forward_shape(const AttentionProblem& problem) {
   shape.heads_per_kv_head = static_cast<int>(problem.heads_per_kv_head());
   shape.N = static_cast<int>(problem.N);
   shape.N_kv = static_cast<int>(problem.N_kv);
+  shape.d = static_cast<int>(problem.d);
   shape.diagonal_offset =
       static_cast<int>(problem.mask.is_none() ? problem.N_kv : problem.diagonal(0));
   shape.softmax_scale = static_cast<float>(problem.softmax_scale());

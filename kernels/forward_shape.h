@@ -15,6 +15,7 @@ struct ForwardShape {
   int heads_per_kv_head = 1;
   int N = 0;
   int N_kv = 0;
+  int d = 0;  ///< valid columns of a row; tiles on chip may be wider
   int diagonal_offset = 0;
   float softmax_scale = 1.0f;
   float softmax_scale_log2 = 1.0f;  ///< softmax_scale * log2(e)

@@ -12,7 +12,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The kernels read and write rows in 16-byte pieces.
+/// The kernels read and write rows in 16-byte pieces, where rows consist of whole ones.
 constexpr Index kAlignmentBytes = 16;
 
 std::optional<Error> check_tensor(std::string_view name, const TensorView& tensor, Index d,
@@ -20,16 +20,18 @@ std::optional<Error> check_tensor(std::string_view name, const TensorView& tenso
   const Index element_bytes = size_bytes(dtype);
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data_dev);
   if (address == 0) return invalid_request(fmt::format("{} is a null pointer", name));
-  if (address % kAlignmentBytes != 0) {
+  const bool whole_pieces = d * element_bytes % kAlignmentBytes == 0;
+  const Index alignment_bytes = whole_pieces ? kAlignmentBytes : element_bytes;
+  if (address % static_cast<std::uintptr_t>(alignment_bytes) != 0) {
     return invalid_request(fmt::format(
-        "{} is not aligned; its address must be a multiple of {} bytes", name, kAlignmentBytes));
+        "{} is not aligned; its address must be a multiple of {} bytes", name, alignment_bytes));
   }
   for (Index stride : {tensor.stride_batch, tensor.stride_head, tensor.stride_row}) {
-    if (stride * element_bytes % kAlignmentBytes == 0) continue;
+    if (stride * element_bytes % alignment_bytes == 0) continue;
     return invalid_request(
         fmt::format("{} has a stride of {} elements; strides must be multiples "
                     "of {} elements",
-                    name, stride, kAlignmentBytes / element_bytes));
+                    name, stride, alignment_bytes / element_bytes));
   }
   constexpr Index kMaxRowStride = std::numeric_limits<int>::max();  // as cuBLAS takes it
   if (tensor.stride_row > kMaxRowStride) {
@@ -106,8 +108,8 @@ namespace {
 
 Tiling tiling_of(const KernelInfo& kernel, const ForwardArguments& arguments) {
   const AttentionProblem& problem = arguments.problem;
-  return asked_tiling(problem, arguments.tiling)
-      .value_or(kernel_tilings(kernel, problem.dtype, problem.d).front());
+  const auto asked = asked_tiling(problem, arguments.tiling);
+  return asked ? *asked : *default_tiling(kernel, problem);
 }
 
 Tiling tiling_of(const KernelInfo& kernel, const BackwardArguments& arguments) {
@@ -146,8 +148,8 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
   const AttentionProblem& problem = arguments.problem;
   if (auto error = supports(kernel, problem, arguments.tiling, arguments.carry)) return error;
   if (auto error = check_memory(kernel, arguments)) return error;
-  const Tiling tiling = tiling_of(kernel, arguments);
   return guarded(kernel, [&]() -> std::optional<Error> {
+    const Tiling tiling = tiling_of(kernel, arguments);
     if (kernel.name == "standard") return launch_standard(arguments);
     if (kernel.name == "flash1") {
       launch_flash1(arguments, tiling);
@@ -162,12 +164,23 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
   });
 }
 
+namespace {
+
+/// Score functions are compiled in the first tiling alone, whatever the GPU.
+Index tiling_shared_bytes(const AttentionProblem& problem) {
+  if (has_score_parameters(problem)) return std::numeric_limits<Index>::max();
+  return shared_bytes_per_block();
+}
+
+}  // namespace
+
+std::optional<Tiling> default_tiling(const KernelInfo& kernel, const AttentionProblem& problem) {
+  return default_tiling(kernel, problem.dtype, problem.d, tiling_shared_bytes(problem));
+}
+
 std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel,
                                               const AttentionProblem& problem) {
-  // Score functions are compiled in the first tiling alone, whatever the GPU
-  const Index shared_bytes =
-      has_score_parameters(problem) ? std::numeric_limits<Index>::max() : shared_bytes_per_block();
-  return default_backward_tiling(kernel, problem.dtype, problem.d, shared_bytes);
+  return default_backward_tiling(kernel, problem.dtype, problem.d, tiling_shared_bytes(problem));
 }
 
 std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments) {

@@ -15,6 +15,7 @@ namespace attnscope::kernels {
 struct TraceBuffer;  // kernels/trace/trace_buffer.h
 
 /// A [B, H, rows, d] tensor in device memory; strides in elements, the last axis is contiguous.
+/// Where a row of d elements is whole pieces of 16 bytes, so are the address and the strides.
 struct TensorView {
   void* data_dev = nullptr;
   Index stride_batch = 0;
@@ -25,7 +26,7 @@ struct TensorView {
 /// Everything a forward pass reads and writes.
 struct ForwardArguments {
   AttentionProblem problem;
-  std::optional<Tiling> tiling;  ///< one of kernel_tilings(); nothing means the default
+  std::optional<Tiling> tiling;  ///< one of kernel_tilings(); nothing: this GPU's default
   Carry carry = Carry::problem;
   TensorView Q;  ///< [B, H, N, d], the problem's precision
   TensorView K;  ///< [B, H_kv, N_kv, d]
@@ -55,6 +56,10 @@ struct ForwardArguments {
 /// fp32 of `flash1` as its carry asks; O and LSE of every split in fp32 of `split_kv`; the lists of
 /// tiles of `block_sparse2`).
 std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem, Carry carry);
+
+/// The tiling that the forward pass takes on the current GPU where none is asked for; nothing when
+/// the kernel does not take this precision and head dimension. Throws CudaError.
+std::optional<Tiling> default_tiling(const KernelInfo& kernel, const AttentionProblem& problem);
 
 /// Enqueues the forward pass on the stream. Nothing on success; invalid_request when the catalog
 /// refuses the problem, unavailable when a library is missing (cuBLAS) or the GPU is too small for
@@ -96,8 +101,8 @@ struct BackwardArguments {
 };
 
 /// Bytes of workspace that the kernel's backward pass needs for the problem (dP of `standard`; D
-/// and dQ_accum in fp32 of `flash2`, and the lists of tiles of `block_sparse2`; where query heads
-/// share a KV head, each query head's dK and dV).
+/// and dQ_accum in fp32 of `flash2`, the turns of a deterministic dQ, and the lists of tiles of
+/// `block_sparse2`; where query heads share a KV head, each query head's dK and dV).
 std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem);
 
 /// The same for the backward pass.
@@ -111,8 +116,9 @@ std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel,
                                               const AttentionProblem& problem);
 
 /// Enqueues the backward pass on the stream. Gradients are the same to the bit on every run, but
-/// for flash2's and block_sparse2's dQ, a sum of atomic adds. Nothing on success; invalid_request
-/// when the catalog refuses the problem, failed on a CUDA error.
+/// for the dQ of flash2 and block_sparse2 where it is not asked to be: a sum of atomic adds in an
+/// order of chance. Nothing on success; invalid_request when the catalog refuses the problem,
+/// failed on a CUDA error.
 std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments);
 
 }  // namespace attnscope::kernels

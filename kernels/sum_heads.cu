@@ -10,6 +10,7 @@ namespace {
 
 using device::kChunkElements;
 using device::load_chunk;
+using device::store_chunk;
 using device::TileOfBlock;
 
 constexpr int kThreads = 256;
@@ -17,7 +18,8 @@ constexpr int kThreads = 256;
 /// gradient = sum of `parts` over the query heads of the block's KV head, one column tile.
 template <typename T>
 __device__ void sum_heads_of(const TensorView& gradient, const TensorView& parts,
-                             const TileOfBlock& tile, int heads_per_kv_head, int chunks) {
+                             const TileOfBlock& tile, int heads_per_kv_head, int d) {
+  const int chunks = (d + kChunkElements - 1) / kChunkElements;
   const auto destination = rows_of_head<T>(gradient, tile.batch, tile.head);
   for (int n = static_cast<int>(threadIdx.x); n < tile.rows * chunks; n += kThreads) {
     const Index row = tile.first_row + n / chunks;
@@ -25,27 +27,22 @@ __device__ void sum_heads_of(const TensorView& gradient, const TensorView& parts
     float sum[kChunkElements] = {};
     for (int head = 0; head < heads_per_kv_head; ++head) {
       float part[kChunkElements];
-      load_chunk(
-          part,
-          rows_of_head<const T>(parts, tile.batch, tile.head * heads_per_kv_head + head).row(row) +
-              column);
+      const int query_head = tile.head * heads_per_kv_head + head;
+      load_chunk(part, rows_of_head<const T>(parts, tile.batch, query_head).row(row), column, d);
 #pragma unroll
       for (int c = 0; c < kChunkElements; ++c) sum[c] += part[c];
     }
-    __stcg(reinterpret_cast<uint4*>(destination.row(row) + column),
-           uint4{device::pack<T>(sum[0], sum[1]), device::pack<T>(sum[2], sum[3]),
-                 device::pack<T>(sum[4], sum[5]), device::pack<T>(sum[6], sum[7])});
+    store_chunk(destination.row(row), column, d, sum);
   }
 }
 
 template <typename T>
-__global__ void __launch_bounds__(kThreads)
-    sum_heads(const BackwardParameters parameters, int Bc, int chunks) {
+__global__ void __launch_bounds__(kThreads) sum_heads(const BackwardParameters parameters, int Bc) {
   const ForwardShape& shape = parameters.shape;
   const int group = shape.heads_per_kv_head;
   const TileOfBlock tile(shape.heads / group, shape.N_kv, Bc);
-  sum_heads_of<T>(parameters.dK, parameters.dK_heads, tile, group, chunks);
-  sum_heads_of<T>(parameters.dV, parameters.dV_heads, tile, group, chunks);
+  sum_heads_of<T>(parameters.dK, parameters.dK_heads, tile, group, shape.d);
+  sum_heads_of<T>(parameters.dV, parameters.dV_heads, tile, group, shape.d);
 }
 
 }  // namespace
@@ -54,8 +51,7 @@ void start_sum_heads(const BackwardParameters& parameters, const AttentionProble
                      Index Bc, void* stream) {
   const auto kernel = problem.dtype == DType::fp16 ? sum_heads<__half> : sum_heads<__nv_bfloat16>;
   start_kernel(kernel, problem.batch * problem.kv_heads * ceil_div(problem.N_kv, Bc), kThreads, 0,
-               stream, parameters, static_cast<int>(Bc),
-               static_cast<int>(problem.d / kChunkElements));
+               stream, parameters, static_cast<int>(Bc));
 }
 
 }  // namespace attnscope::kernels

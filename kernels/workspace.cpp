@@ -1,7 +1,9 @@
 #include "kernels/workspace.h"
 
+#include "kernels/backward_parameters.h"
 #include "kernels/block_sparse/tile_lists.h"
 #include "kernels/launch.h"
+#include "kernels/split_kv/split_kv_start.h"
 #include "kernels/split_kv/splits.h"
 
 namespace attnscope::kernels {
@@ -27,8 +29,9 @@ Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry) {
 
 SplitKvWorkspace split_kv_workspace(const AttentionProblem& problem, const Tiling& tiling) {
   const Index rows = problem.batch * problem.heads * problem.N * most_splits(problem, tiling);
+  const Index columns = split_columns(static_cast<int>(problem.d));
   const std::size_t O_bytes =
-      align_up(static_cast<std::size_t>(rows * problem.d * size_bytes(DType::fp32)));
+      align_up(static_cast<std::size_t>(rows * columns * size_bytes(DType::fp32)));
   const std::size_t LSE_bytes = align_up(static_cast<std::size_t>(rows * kStatisticBytes));
   return {.O_split_offset = 0, .LSE_split_offset = O_bytes, .bytes = O_bytes + LSE_bytes};
 }
@@ -61,13 +64,18 @@ Flash1BackwardWorkspace flash1_backward_workspace(const AttentionProblem& proble
 Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& problem) {
   const Index heads = problem.batch * problem.heads;
   const auto aligned = [](Index bytes) { return align_up(static_cast<std::size_t>(bytes)); };
-  const std::size_t dQ_accum_bytes =
-      aligned(heads * problem.N * problem.d * size_bytes(DType::fp32));
+  const Index pieces = Index{dQ_accum_row_pieces(static_cast<int>(problem.N))} *
+                       dQ_accum_pieces(static_cast<int>(problem.d));
+  const std::size_t dQ_accum_bytes = aligned(heads * pieces * 16 * 8 * size_bytes(DType::fp32));
   const std::size_t D_bytes = aligned(heads * problem.N * kStatisticBytes);
   const std::size_t per_head_bytes = key_gradient_bytes(problem);
-  const std::size_t dK_heads_offset = dQ_accum_bytes + D_bytes;
+  const Index most_row_tiles = dQ_accum_row_pieces(static_cast<int>(problem.N));
+  const std::size_t turn_bytes =
+      aligned(heads * most_row_tiles * static_cast<Index>(sizeof(std::int32_t)));
+  const std::size_t dK_heads_offset = dQ_accum_bytes + D_bytes + turn_bytes;
   return {.dQ_accum_offset = 0,
           .D_offset = dQ_accum_bytes,
+          .dQ_turns_offset = dQ_accum_bytes + D_bytes,
           .dK_heads_offset = dK_heads_offset,
           .dV_heads_offset = dK_heads_offset + per_head_bytes,
           .bytes = dK_heads_offset + 2 * per_head_bytes};

@@ -26,18 +26,19 @@ struct Flash1Workspace {
 };
 Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry);
 
-/// split_kv: O_split [B, H, N, splits, d] and LSE_split [B, H, N, splits] in fp32, for the most
-/// splits that any GPU asks for.
+/// split_kv: O_split [B, H, N, splits, d rounded up to 4] and LSE_split [B, H, N, splits] in fp32,
+/// for the most splits that any GPU asks for.
 struct SplitKvWorkspace {
   std::size_t O_split_offset, LSE_split_offset, bytes;
 };
 SplitKvWorkspace split_kv_workspace(const AttentionProblem& problem, const Tiling& tiling);
 
-/// flash2 and block_sparse2 (whose lists of tiles come behind), backward: dQ_accum [B, H, N, d] and
-/// D [B, H, N] in fp32; with grouped heads dK_heads and dV_heads [B, H, N_kv, d] in the problem's
+/// flash2 and block_sparse2 (whose lists of tiles come behind), backward: dQ_accum [B, H, N, d], N
+/// and d rounded up to whole pieces of 16 x 8, and D [B, H, N] in fp32, and dQ_turns [B, H, N /
+/// 16], integers; with grouped heads dK_heads and dV_heads [B, H, N_kv, d] in the problem's
 /// precision.
 struct Flash2BackwardWorkspace {
-  std::size_t dQ_accum_offset, D_offset, dK_heads_offset, dV_heads_offset, bytes;
+  std::size_t dQ_accum_offset, D_offset, dQ_turns_offset, dK_heads_offset, dV_heads_offset, bytes;
 };
 Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& problem);
 

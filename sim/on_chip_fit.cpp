@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "reference/head_dim.h"
+
 namespace attnscope {
 
 // The slots show in a one-tile head: no need to run the whole sweep.

@@ -46,14 +46,18 @@ std::optional<Tiling> asked_tiling(const kernels::KernelInfo& kernel, PassKind p
 }
 
 Result<KernelChoice> choose_for_pass(const kernels::KernelInfo& kernel, PassKind pass,
-                                     const ProblemRequest& request) {
+                                     const ProblemRequest& request, bool deterministic) {
   const auto tiling = asked_tiling(kernel, pass, request);
-  const auto error =
-      pass == PassKind::backward
-          ? kernels::supports_backward(kernel, request.problem, tiling, request.carry)
-          : kernels::supports(kernel, request.problem, tiling, request.carry);
+  const auto error = pass == PassKind::backward
+                         ? kernels::supports_backward(kernel, request.problem, tiling,
+                                                      request.carry, deterministic)
+                         : kernels::supports(kernel, request.problem, tiling, request.carry);
   if (error) return *error;
-  return KernelChoice{std::string(kernel.name), tiling, request.carry, pass};
+  return KernelChoice{.kernel = std::string(kernel.name),
+                      .tiling = tiling,
+                      .carry = request.carry,
+                      .pass = pass,
+                      .deterministic = deterministic && pass == PassKind::backward};
 }
 
 /// The tiles that the block mask of a run is drawn over: both passes have the backward pass's.
@@ -94,7 +98,8 @@ Result<ProblemRequest> parse_kernel_problem(const GivenOptions& given) {
   return request;
 }
 
-Result<std::vector<KernelChoice>> choose_kernels(const ProblemRequest& request) {
+Result<std::vector<KernelChoice>> choose_kernels(const ProblemRequest& request,
+                                                 bool deterministic) {
   if (auto error = check_together(request)) return *error;
   const kernels::KernelInfo* kernel = kernel_of(request.algorithm);
   if (kernel == nullptr) {
@@ -104,7 +109,7 @@ Result<std::vector<KernelChoice>> choose_kernels(const ProblemRequest& request) 
   std::vector<KernelChoice> choices;
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
     if (request.pass != pass && request.pass != PassKind::both) continue;
-    auto choice = choose_for_pass(*kernel, pass, request);
+    auto choice = choose_for_pass(*kernel, pass, request, deterministic);
     if (!choice) return choice.error();
     choices.push_back(std::move(choice).value());
   }

@@ -19,9 +19,10 @@ std::vector<OptionSpec> block_mask_option();
 Result<ProblemRequest> parse_kernel_problem(const GivenOptions& given);
 
 /// The kernel of the request's algorithm in the asked tiling, for each pass that is asked for
-/// (both: forward, then backward), or invalid_request when it does not take the problem. Needs no
-/// GPU.
-Result<std::vector<KernelChoice>> choose_kernels(const ProblemRequest& request);
+/// (both: forward, then backward), or invalid_request when it does not take the problem. With
+/// `deterministic` a backward pass has to give dQ to the same bit on every run. Needs no GPU.
+Result<std::vector<KernelChoice>> choose_kernels(const ProblemRequest& request,
+                                                 bool deterministic = false);
 
 /// {"problem", "algorithm", "kernel", "pass", "tiling", "carry", "inputs"}, as a recording has
 /// them.

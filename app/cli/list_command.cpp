@@ -10,6 +10,7 @@
 #include "app/report/number_text.h"
 #include "kernels/catalog.h"
 #include "kernels/recording/recording.h"
+#include "reference/head_dim.h"
 #include "reference/json/json_document.h"
 #include "reference/nearest_name.h"
 #include "sim/device/assets.h"
@@ -35,14 +36,22 @@ Rows list_algorithms() {
   return rows;
 }
 
-/// "128x64" of the kernel's default for every head dimension that it takes.
+/// "d=1-32: 128x64; d=33-64: 128x128": the kernel's default for every head dimension that it takes.
 std::string tilings_text(const kernels::KernelInfo& kernel, DType dtype) {
   std::string text;
-  for (Index d = 1; d <= 256; ++d) {
+  std::optional<Tiling> tiling;  // of the head dimensions from `first` on
+  Index first = 1;
+  for (Index d = 1; d <= kMaxKernelHeadDim + 1; ++d) {
     const auto tilings = kernels::kernel_tilings(kernel, dtype, d);
-    if (tilings.empty()) continue;
-    text += fmt::format("{}d={}: {}x{}", text.empty() ? "" : "; ", d, tilings.front().Br,
-                        tilings.front().Bc);
+    const auto next = tilings.empty() ? std::nullopt : std::optional(tilings.front());
+    if (next == tiling) continue;
+    if (tiling) {
+      const std::string range =
+          first == d - 1 ? std::to_string(first) : fmt::format("{}-{}", first, d - 1);
+      text += fmt::format("{}d={}: {}x{}", text.empty() ? "" : "; ", range, tiling->Br, tiling->Bc);
+    }
+    tiling = next;
+    first = d;
   }
   return text;
 }

@@ -165,7 +165,7 @@ std::optional<Error> run(const GivenOptions& given) {
   if (!outputs) return outputs.error();
   const auto request = parse_kernel_problem(given);
   if (!request) return request.error();
-  const auto choices = choose_kernels(request.value());
+  const auto choices = choose_kernels(request.value(), given.has("deterministic"));
   if (!choices) return choices.error();
   if (const auto gpu = parse_gpu(given); !gpu) return gpu.error();
   const auto folder = given.text("out");
@@ -215,6 +215,7 @@ CommandSpec run_command() {
                              model_options(),
                              input_options(),
                              {{"check", "", "always done by run"},
+                              {"deterministic", "", "backward: add up dQ in a fixed order"},
                               {"out", "DIR", "write o and lse, dq, dk and dv as fp64 .npy files"}},
                              output_options()}),
           .run = run};

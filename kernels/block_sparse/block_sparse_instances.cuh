@@ -6,6 +6,7 @@
 #include "kernels/block_sparse/block_sparse_start.h"
 #include "kernels/flash2/flash2_backward.cuh"
 #include "kernels/flash2/flash2_forward.cuh"
+#include "kernels/flash2/flash2_forward_shared.h"
 #include "kernels/host/launch_kernel.h"
 
 namespace attnscope::kernels {
@@ -17,8 +18,11 @@ bool start_block_sparse(const ForwardParameters& parameters, Index batch, Index 
   const auto start = [&]<int kHeadDim, int Br, int Bc, int kWarps, int kBlocksPerSm>() {
     if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, Br);
-    start_kernel(flash2_forward<T, kHeadDim, Br, Bc, kWarps, kBlocksPerSm, device::Visits::listed>,
-                 blocks, kWarps * 32, flash2_shared_bytes<Br, Bc, kHeadDim>, stream, parameters);
+    start_kernel(flash2_forward<T, kHeadDim, Br, Bc, kWarps, kBlocksPerSm, device::Columns::all,
+                                device::Visits::listed>,
+                 blocks, kWarps * 32,
+                 static_cast<int>(flash2_forward_shared_bytes(kHeadDim, {Br, Bc})), stream,
+                 parameters);
     return true;
   };
   return start.template operator()<16, 16, 16, 1, 1>() ||
@@ -37,8 +41,9 @@ bool start_block_sparse_backward(const BackwardParameters& parameters, Index bat
     if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
     constexpr int kWarps = Bc / 16;
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, Bc);
-    start_kernel(flash2_backward<T, kHeadDim, Br, Bc, kWarps, device::Visits::listed>, blocks,
-                 kWarps * 32, Flash2BackwardShared<Br, Bc, kHeadDim>::kBytes, stream, parameters);
+    start_kernel(
+        flash2_backward<T, kHeadDim, Br, Bc, kWarps, device::Columns::all, device::Visits::listed>,
+        blocks, kWarps * 32, Flash2BackwardShared<Br, Bc, kHeadDim>::kBytes, stream, parameters);
     return true;
   };
   return start.template operator()<16, 16, 16>() || start.template operator()<32, 128, 128>() ||

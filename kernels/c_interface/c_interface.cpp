@@ -88,7 +88,7 @@ using MeasureFunction = Result<Measurement> (*)(Session&, const KernelRequest&,
 using TilingFunction = Tiling (*)(const KernelRequest&);
 
 Tiling forward_tiling(const KernelRequest& r) {
-  return kernel_tilings(*r.kernel, r.problem.dtype, r.problem.d).front();
+  return *default_tiling(*r.kernel, r.problem);
 }
 Tiling backward_tiling(const KernelRequest& r) {
   return *default_backward_tiling(*r.kernel, r.problem);

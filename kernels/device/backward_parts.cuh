@@ -10,12 +10,19 @@
 
 namespace attnscope::kernels::device {
 
+/// Warps side by side in a [rows x columns] result that `warps` share: parts are 32 rows high where
+/// that is possible, and whole pieces of 16 x 16.
+constexpr int warps_across(int rows, int columns, int warps) {
+  int across = std::min(warps / std::max(1, std::min(warps, rows / 32)), columns / 16);
+  while (columns % (16 * across) != 0 || warps % across != 0) --across;
+  return across;
+}
+
 /// How the warps share a [kRows x kColumns] result: each takes 16 kRowPieces rows and kPartColumns
-/// columns, 32 rows where that is possible.
+/// columns.
 template <int kRows, int kColumns, int kWarps>
 struct WarpParts {
-  static constexpr int kAcross =
-      std::min(kWarps / std::max(1, std::min(kWarps, kRows / 32)), kColumns / 16);
+  static constexpr int kAcross = warps_across(kRows, kColumns, kWarps);
   static constexpr int kDown = kWarps / kAcross;
   static constexpr int kPartRows = kRows / kDown;
   static constexpr int kRowPieces = kPartRows / 16;
@@ -43,7 +50,7 @@ __device__ inline void accumulate_key_gradient(Registers& gradient,
   const int warp = thread_index() / 32;
   accumulate_part<T, StoredA::as_is, Part::kRowPieces, Part::kPartColumns, Br, Br, d>(
       gradient, scores.piece(scores.lane_address_rows(lane), Part::first_row(warp) / 16, 0),
-      rows.piece(rows.lane_address_rows(lane), 0, Part::first_column(warp) / 16));
+      rows.lane_address_rows(lane), Part::first_column(warp) / 16);
 }
 
 /// C *= factor.
@@ -60,18 +67,20 @@ __device__ inline void scale_all(FragmentC (&C)[kRowPieces][kPieces], float fact
 }
 
 /// One of dKj, dVj to HBM through `slot`, which no warp reads any more, so that HBM sees
-/// stores of 16 bytes.
-template <typename T, int kWarps, int Bc, int d, typename Registers>
+/// stores of 16 bytes. `columns` of the d columns exist.
+template <typename T, int kWarps, Columns kColumns = Columns::all, int Bc, int d,
+          typename Registers>
 __device__ inline void store_key_gradient(const TensorView& tensor, const SharedTile<Bc, d>& slot,
-                                          const Registers& gradient, const ColumnTile& tile) {
+                                          const Registers& gradient, const ColumnTile& tile,
+                                          int columns = d) {
   using Part = WarpParts<Bc, d, kWarps>;
   const int warp = thread_index() / 32;
   write_part<T, Part::kRowPieces, Part::kPartColumns>(
       slot, Part::first_row(warp), Part::first_column(warp), gradient, thread_index() % 32);
   __syncthreads();  // Barrier: the parts of all warps are written before rows are read.
   const auto rows = rows_of_head<T>(tensor, tile.batch, tile.head);
-  store_tile<kWarps * 32>(rows.row(Index{tile.j} * Bc), rows.stride_row, slot, tile.keys,
-                          thread_index());
+  store_tile<kWarps * 32, kColumns>(rows.row(Index{tile.j} * Bc), rows.stride_row, slot, tile.keys,
+                                    thread_index(), columns);
 }
 
 }  // namespace attnscope::kernels::device

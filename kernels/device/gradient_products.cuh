@@ -83,18 +83,29 @@ struct Unchanged {
   __device__ float operator()(float value) const { return value; }
 };
 
-/// Where a lane's first two elements of a part's row stand; its n-th pair of chunk n stands at this
-/// address ^ (n << 4).
+/// Where a lane's pair of elements of a part's row stands, for each chunk of eight columns from
+/// `first_column` on.
 template <int kRows, int kTileColumns>
-__device__ inline std::uint32_t part_address(const SharedTile<kRows, kTileColumns>& tile, int row,
-                                             int first_column, int lane) {
-  std::uint32_t address = tile.chunk_address(row + lane / 4, first_column / 8) + lane % 4 * 4;
-  keep_in_place(address);
-  return address;
-}
+struct PartRow {
+  using Tile = SharedTile<kRows, kTileColumns>;
+  const Tile& tile;
+  int row, first_chunk, lane;
+  std::uint32_t first;
+
+  __device__ PartRow(const Tile& tile_, int first_row, int first_column, int lane_)
+      : tile(tile_), row(first_row + lane_ / 4), first_chunk(first_column / 8), lane(lane_) {
+    first = tile.chunk_address(row, first_chunk) + lane % 4 * 4;
+    keep_in_place(first);
+  }
+  __device__ std::uint32_t chunk(int n) const {
+    return Tile::kWholeRows ? first ^ (n << 4)
+                            : tile.chunk_address(row, first_chunk + n) + lane % 4 * 4;
+  }
+};
 
 /// Writes a warp's accumulator, or what `change` makes of its elements, rounded to T, into a part
-/// of a shared tile that begins at the given row and column, multiples of 16 and of kColumns.
+/// of a shared tile that begins at the given row and column, multiples of 16 (and of kColumns where
+/// rows are a power of two long).
 template <typename T, int kRowPieces, int kColumns, int kRows, int kTileColumns,
           typename Change = Unchanged>
 __device__ inline void write_part(const SharedTile<kRows, kTileColumns>& tile, int first_row,
@@ -102,11 +113,11 @@ __device__ inline void write_part(const SharedTile<kRows, kTileColumns>& tile, i
                                   int lane, const Change& change = {}) {
 #pragma unroll
   for (int row = 0; row < 2 * kRowPieces; ++row) {
-    const std::uint32_t address = part_address(tile, first_row + row * 8, first_column, lane);
+    const PartRow<kRows, kTileColumns> place(tile, first_row + row * 8, first_column, lane);
 #pragma unroll
     for (int n = 0; n < kColumns / 8; ++n) {
       const FragmentC& c = C[row / 2][n];
-      asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(address ^ (n << 4)),
+      asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(place.chunk(n)),
                    "r"(pack<T>(change(c[row % 2 * 2]), change(c[row % 2 * 2 + 1])))
                    : "memory");
     }
@@ -120,11 +131,11 @@ __device__ inline void multiply_part(Accumulator<kRowPieces, kColumns>& C,
                                      int first_column, int lane) {
 #pragma unroll
   for (int row = 0; row < 2 * kRowPieces; ++row) {
-    const std::uint32_t address = part_address(tile, first_row + row * 8, first_column, lane);
+    const PartRow<kRows, kTileColumns> place(tile, first_row + row * 8, first_column, lane);
 #pragma unroll
     for (int n = 0; n < kColumns / 8; ++n) {
       std::uint32_t pair;
-      asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(pair) : "r"(address ^ (n << 4)) : "memory");
+      asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(pair) : "r"(place.chunk(n)) : "memory");
       const float2 factors = unpack<T>(pair);
       C[row / 2][n][row % 2 * 2] *= factors.x;
       C[row / 2][n][row % 2 * 2 + 1] *= factors.y;
@@ -138,12 +149,14 @@ enum class StoredA { as_is, transposed };
 /// C += A B for the warp's [16 kRowPieces x kColumns] part, summed over kInner. A comes from a tile
 /// with kTileColumns columns; `A_lane` is the lane's address in it, at the part's first row:
 /// lane_address_rows as is, lane_address_columns where A stands transposed. `B_lane` is
-/// lane_address_rows of the [kInner x d] tile B at the part's first column.
+/// lane_address_rows of the [kInner x d] tile B, whose column piece `B_piece` is the part's first.
 template <typename T, StoredA kStoredA, int kRowPieces, int kColumns, int kInner, int kTileColumns,
           int d>
 __device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, std::uint32_t A_lane,
-                                       std::uint32_t B_lane) {
+                                       std::uint32_t B_lane, int B_piece) {
   using TileA = SharedTile<16, kTileColumns>;
+  using TileB = SharedTile<16, d>;
+  if constexpr (TileB::kWholeRows) B_lane = TileB::piece(B_lane, 0, B_piece);
   keep_in_place(A_lane);
   keep_in_place(B_lane);
 #pragma unroll
@@ -160,7 +173,7 @@ __device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, std
 #pragma unroll
     for (int n = 0; n < kColumns / 16; ++n) {
       std::uint32_t B[4];
-      load_matrix_transposed(B, SharedTile<16, d>::piece(B_lane, k, n));
+      load_matrix_transposed(B, TileB::piece(B_lane, k, TileB::kWholeRows ? n : B_piece + n));
 #pragma unroll
       for (int r = 0; r < kRowPieces; ++r) {
         multiply_add<T>(C[r][2 * n], A[r], B[0], B[1], C[r][2 * n]);
@@ -172,39 +185,45 @@ __device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, std
 
 /// Adds four neighbouring floats to global memory, 16 bytes aligned, each atomically. Before
 /// compute capability 9.0 that takes four instructions, and the SM port sees the payload twice.
-__device__ inline void atomic_add_4(float* destination, float4 value) {
+__device__ inline void atomic_add_4(float* destination, const FragmentC& value) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};\n" ::"l"(destination),
-               "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
+               "f"(value[0]), "f"(value[1]), "f"(value[2]), "f"(value[3])
                : "memory");
 #else
-  atomicAdd(destination, value.x);
-  atomicAdd(destination + 1, value.y);
-  atomicAdd(destination + 2, value.z);
-  atomicAdd(destination + 3, value.w);
+#pragma unroll
+  for (int c = 0; c < 4; ++c) atomicAdd(destination + c, value[c]);
 #endif
 }
 
-/// Adds rows [0, valid_rows) of a warp's accumulator to `destination`, whose rows stand kStrideRow
-/// floats apart. Neighbouring lanes first trade halves, so that each holds four floats of one row:
-/// a quad then covers 32 whole bytes of two rows.
-template <int kRowPieces, int kColumns, int kStrideRow>
+/// Floats of one [16 x 8] piece of a tensor that stands in fragment order: 32 lanes with four each.
+inline constexpr int kFragmentFloats = 32 * 4;
+
+/// Adds a warp's accumulator to `destination`, atomically. There a [16 x 8] piece is as the lanes
+/// hold it, so that each instruction covers 512 bytes in a row (in row order it would touch sixteen
+/// rows, and take four times as long); the pieces of 16 rows stand side by side, kStridePieces or
+/// `stride_pieces` of them. Rows at or after `valid_rows` do not exist; where not all columns do,
+/// those from `columns` on do not.
+template <Columns kExisting, int kStridePieces, int kRowPieces, int kColumns>
 __device__ inline void atomic_add_fragments(float* destination,
                                             const Accumulator<kRowPieces, kColumns>& C,
-                                            int valid_rows, int lane) {
-  const bool odd = lane % 2 == 1;
-  const int lane_row = lane / 4 + (odd ? 8 : 0);
-  float* const lane_destination = destination + lane_row * kStrideRow + lane % 4 / 2 * 4;
+                                            int stride_pieces, int valid_rows, int columns,
+                                            int lane) {
+  if constexpr (kExisting == Columns::all) stride_pieces = kStridePieces;
+  float* const lane_destination = destination + lane * 4;
 #pragma unroll
   for (int r = 0; r < kRowPieces; ++r) {
-    const bool valid = r * 16 + lane_row < valid_rows;
+    const int row = r * 16 + lane / 4;
 #pragma unroll
     for (int n = 0; n < kColumns / 8; ++n) {
-      const FragmentC& c = C[r][n];
-      const float x = __shfl_xor_sync(0xffffffffu, odd ? c[0] : c[2], 1);
-      const float y = __shfl_xor_sync(0xffffffffu, odd ? c[1] : c[3], 1);
-      const float4 value = odd ? float4{x, y, c[2], c[3]} : float4{c[0], c[1], x, y};
-      if (valid) atomic_add_4(lane_destination + r * 16 * kStrideRow + n * 8, value);
+      if (kExisting == Columns::first && n * 8 >= columns) continue;
+      float* const place = lane_destination + (r * stride_pieces + n) * kFragmentFloats;
+      if (row + 8 < valid_rows) {
+        atomic_add_4(place, C[r][n]);
+      } else if (row < valid_rows) {
+        atomicAdd(place, C[r][n][0]);
+        atomicAdd(place + 1, C[r][n][1]);
+      }
     }
   }
 }

@@ -1,7 +1,8 @@
 /// A [kRows x d] tile of 16-bit elements in shared memory, swizzled so that neither the copies into
 /// it nor reads of eight rows at a time meet a bank conflict: the 16-byte chunk c of row r stands
 /// at place c ^ f(r), where f takes eight different values over any eight rows that share a line of
-/// banks. A row of fp32 is as long as one of twice as many 16-bit elements.
+/// banks. A row of fp32 is as long as one of twice as many 16-bit elements. Where a row is no power
+/// of two of chunks long (d = 96, 192), the places change within groups of four or eight chunks.
 ///
 /// (Padded rows would do for the banks. But cp.async fetches a 32-byte sector twice when its halves
 /// land in different 32-byte pieces of shared memory, as they do where a row is an odd number of
@@ -20,8 +21,10 @@ struct SharedTile {
   static constexpr int kChunks = d / 8;  ///< 16-byte chunks of a row
   static constexpr int kRowBytes = d * 2;
   static constexpr int kBytes = kRows * kRowBytes;
-  static constexpr int kSpread = kChunks < 8 ? kChunks : 8;  ///< places that a chunk can take
-  static constexpr int kRowsPerLine = 8 / kSpread;           ///< rows in 128 bytes
+  static constexpr int kGroup = kChunks & -kChunks;  ///< largest power of two that divides a row
+  static constexpr int kSpread = kGroup < 8 ? kGroup : 8;  ///< places that a chunk can take
+  static constexpr int kRowsPerLine = 8 / kSpread;         ///< neighbours whose chunks stand alike
+  static constexpr bool kWholeRows = kGroup == kChunks;    ///< a row is a power of two of chunks
 
   std::uint32_t address;  ///< aligned to 256 bytes
 
@@ -43,30 +46,106 @@ struct SharedTile {
   }
 
   /// The lane's address of the piece at row 16 * row_piece, column 16 * column_piece: the swizzle
-  /// repeats every 16 rows, and chunks differ in address bits that only the swizzle uses.
+  /// repeats every 16 rows, and chunks of a group differ in address bits that only the swizzle
+  /// uses.
   __device__ static std::uint32_t piece(std::uint32_t lane_address, int row_piece,
                                         int column_piece) {
-    return (lane_address ^ (column_piece << 5)) + row_piece * 16 * kRowBytes;
+    if constexpr (kWholeRows) {
+      return (lane_address ^ (column_piece << 5)) + row_piece * 16 * kRowBytes;
+    } else {
+      constexpr int kGroupPieces = kSpread / 2;
+      return (lane_address ^ (column_piece % kGroupPieces << 5)) +
+             column_piece / kGroupPieces * kSpread * 16 + row_piece * 16 * kRowBytes;
+    }
   }
 };
 
-/// Starts the copy of a tile: rows [0, valid_rows) of `source`, whose rows stand `stride_row`
-/// elements apart; zeros in the rows below, which are not read. Each of `kThreads` threads copies
-/// the same chunks at every call with the same tile shape.
+/// How many of a tile's columns exist in memory: all d, or the first so many that a kernel is told;
+/// the rest is padding, zero on chip.
+enum class Columns { all, first };
+
+/// 16 bytes of a row in memory whose elements stand anywhere: `columns` of them, then zeros.
+template <typename T>
+__device__ inline void gather_chunk(std::uint32_t (&out)[4], const T* source, int columns) {
+  constexpr int kElements = 16 / static_cast<int>(sizeof(T));
+  constexpr int kPerWord = 4 / static_cast<int>(sizeof(T));
+  static_assert(sizeof(T) == 2);
+#pragma unroll
+  for (int n = 0; n < kElements / kPerWord; ++n) {
+    const auto* const bits = reinterpret_cast<const unsigned short*>(source) + n * kPerWord;
+    const unsigned low = n * kPerWord < columns ? bits[0] : 0;
+    const unsigned high = n * kPerWord + 1 < columns ? bits[1] : 0;
+    out[n] = low | high << 16;
+  }
+}
+
+/// The reverse of gather_chunk.
+template <typename T>
+__device__ inline void scatter_chunk(T* destination, const std::uint32_t (&words)[4], int columns) {
+  static_assert(sizeof(T) == 2);
+  auto* const bits = reinterpret_cast<unsigned short*>(destination);
+#pragma unroll
+  for (int n = 0; n < 4; ++n) {
+    if (2 * n < columns) __stcg(bits + 2 * n, static_cast<unsigned short>(words[n]));
+    if (2 * n + 1 < columns) __stcg(bits + 2 * n + 1, static_cast<unsigned short>(words[n] >> 16));
+  }
+}
+
+/// Writes one 16-byte chunk.
+__device__ inline void store_chunk_shared(std::uint32_t address, const std::uint32_t (&words)[4]) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};\n" ::"r"(address), "r"(words[0]),
+               "r"(words[1]), "r"(words[2]), "r"(words[3])
+               : "memory");
+}
+
+/// A tile from rows whose chunks are not whole (columns % 8 != 0), element by element, before this
+/// returns.
 template <int kThreads, int kRows, int d, typename T>
-__device__ inline void load_tile_async(const SharedTile<kRows, d>& tile, const T* source,
-                                       Index stride_row, int valid_rows, int thread) {
+__device__ inline void load_tile_of_elements(const SharedTile<kRows, d>& tile, const T* source,
+                                             Index stride_row, int valid_rows, int thread,
+                                             int columns) {
   constexpr int kChunks = SharedTile<kRows, d>::kChunks;
-  constexpr int kStepRows = kThreads / kChunks;
-  static_assert(kThreads % kChunks == 0 && kRows % kStepRows == 0);
-  const int chunk = thread % kChunks;
+#pragma unroll 1
+  for (int n = thread; n < kRows * kChunks; n += kThreads) {
+    const int row = n / kChunks;
+    const int column = n % kChunks * 8;
+    std::uint32_t words[4];
+    gather_chunk(words, source + row * stride_row + column,
+                 row < valid_rows ? columns - column : 0);
+    store_chunk_shared(tile.chunk_address(row, n % kChunks), words);
+  }
+}
+
+/// Starts the copy of a tile: rows [0, valid_rows) of `source`, whose rows stand `stride_row`
+/// elements apart; zeros in the rows below, and in columns from `columns` on, which are not read.
+/// Each of `kThreads` threads copies the same chunks at every call with the same tile shape.
+template <int kThreads, Columns kColumns = Columns::all, int kRows, int d, typename T>
+__device__ inline void load_tile_async(const SharedTile<kRows, d>& tile, const T* source,
+                                       Index stride_row, int valid_rows, int thread,
+                                       int columns = d) {
+  using Tile = SharedTile<kRows, d>;
+  constexpr int kStepRows = kThreads / Tile::kGroup;
   constexpr int kChunkElements = 16 / static_cast<int>(sizeof(T));
-  const T* chunk_source = source + thread / kChunks * stride_row + chunk * kChunkElements;
+  static_assert(kThreads % Tile::kGroup == 0 && kRows % kStepRows == 0);
+  if constexpr (kColumns == Columns::first) {
+    if (columns % kChunkElements != 0) {
+      load_tile_of_elements<kThreads>(tile, source, stride_row, valid_rows, thread, columns);
+      return;
+    }
+  }
+  const int first_chunk = thread % Tile::kGroup;
+  const T* row_source = source + thread / Tile::kGroup * stride_row + first_chunk * kChunkElements;
 #pragma unroll
   for (int step = 0; step < kRows / kStepRows; ++step) {
-    const int row = thread / kChunks + step * kStepRows;
-    copy_async_16(tile.chunk_address(row, chunk), chunk_source, row < valid_rows);
-    chunk_source += kStepRows * stride_row;
+    const int row = thread / Tile::kGroup + step * kStepRows;
+#pragma unroll
+    for (int chunk = 0; chunk < Tile::kChunks; chunk += Tile::kGroup) {
+      const bool exists =
+          kColumns == Columns::all || (first_chunk + chunk) * kChunkElements < columns;
+      copy_async_16(tile.chunk_address(row, first_chunk + chunk),
+                    row_source + chunk * kChunkElements, row < valid_rows && exists);
+    }
+    row_source += kStepRows * stride_row;
   }
 }
 
@@ -78,25 +157,35 @@ __device__ inline void load_chunk_shared(std::uint32_t (&out)[4], std::uint32_t 
                : "memory");
 }
 
-/// Stores rows [0, valid_rows) of a tile, 16 bytes a thread, in the same chunks as load_tile_async.
-/// Past L1, as all stores of the kernels: stores that linger there were seen to leave in half
-/// sectors under load, which cost half as many bytes again.
-template <int kThreads, int kRows, int d, typename T>
+/// Stores rows [0, valid_rows), columns [0, columns) of a tile, 16 bytes a thread, in the same
+/// chunks as load_tile_async. Past L1, as all stores of the kernels: stores that linger there were
+/// seen to leave in half sectors under load, which cost half as many bytes again.
+template <int kThreads, Columns kColumns = Columns::all, int kRows, int d, typename T>
 __device__ inline void store_tile(T* destination, Index stride_row,
-                                  const SharedTile<kRows, d>& tile, int valid_rows, int thread) {
-  constexpr int kChunks = SharedTile<kRows, d>::kChunks;
+                                  const SharedTile<kRows, d>& tile, int valid_rows, int thread,
+                                  int columns = d) {
+  using Tile = SharedTile<kRows, d>;
   constexpr int kChunkElements = 16 / static_cast<int>(sizeof(T));
-  constexpr int kStepRows = kThreads / kChunks;
-  static_assert(kThreads % kChunks == 0 && kRows % kStepRows == 0);
-  const int chunk = thread % kChunks;
+  constexpr int kStepRows = kThreads / Tile::kGroup;
+  static_assert(kThreads % Tile::kGroup == 0 && kRows % kStepRows == 0);
 #pragma unroll
   for (int step = 0; step < kRows / kStepRows; ++step) {
-    const int row = thread / kChunks + step * kStepRows;
-    std::uint32_t value[4];
-    load_chunk_shared(value, tile.chunk_address(row, chunk));
-    if (row < valid_rows) {
-      __stcg(reinterpret_cast<uint4*>(destination + row * stride_row + chunk * kChunkElements),
-             uint4{value[0], value[1], value[2], value[3]});
+    const int row = thread / Tile::kGroup + step * kStepRows;
+#pragma unroll
+    for (int first_chunk = 0; first_chunk < Tile::kChunks; first_chunk += Tile::kGroup) {
+      const int chunk = first_chunk + thread % Tile::kGroup;
+      const int left = columns - chunk * kChunkElements;  // columns from this chunk on
+      std::uint32_t value[4];
+      load_chunk_shared(value, tile.chunk_address(row, chunk));
+      if (row >= valid_rows || (kColumns == Columns::first && left <= 0)) continue;
+      T* const place = destination + row * stride_row + chunk * kChunkElements;
+      if constexpr (kColumns == Columns::first) {
+        if (columns % kChunkElements != 0) {
+          scatter_chunk(place, value, left);
+          continue;
+        }
+      }
+      __stcg(reinterpret_cast<uint4*>(place), uint4{value[0], value[1], value[2], value[3]});
     }
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/device/matrix_fragments.cuh"
+#include "kernels/device/shared_tile.cuh"
 #include "reference/attention_problem.h"
 
 namespace attnscope::kernels::device {
@@ -24,16 +25,35 @@ struct TileOfBlock {
   }
 };
 
-/// A chunk as floats.
+/// The chunk of a row that begins at `column`, as floats; zeros from column d on. Rows of whole
+/// chunks are read 16 bytes at a time, others element by element.
 template <typename T>
-__device__ inline void load_chunk(float (&out)[kChunkElements], const T* source) {
-  const uint4 chunk = __ldcg(reinterpret_cast<const uint4*>(source));
-  const std::uint32_t pairs[] = {chunk.x, chunk.y, chunk.z, chunk.w};
+__device__ inline void load_chunk(float (&out)[kChunkElements], const T* row, int column, int d) {
+  std::uint32_t pairs[4];
+  if (d % kChunkElements == 0) {
+    const uint4 chunk = __ldcg(reinterpret_cast<const uint4*>(row + column));
+    pairs[0] = chunk.x, pairs[1] = chunk.y, pairs[2] = chunk.z, pairs[3] = chunk.w;
+  } else {
+    gather_chunk(pairs, row + column, d - column);
+  }
 #pragma unroll
   for (int n = 0; n < 4; ++n) {
     const float2 pair = unpack<T>(pairs[n]);
     out[2 * n] = pair.x;
     out[2 * n + 1] = pair.y;
+  }
+}
+
+/// The reverse, rounded to T.
+template <typename T>
+__device__ inline void store_chunk(T* row, int column, int d,
+                                   const float (&values)[kChunkElements]) {
+  const std::uint32_t pairs[] = {pack<T>(values[0], values[1]), pack<T>(values[2], values[3]),
+                                 pack<T>(values[4], values[5]), pack<T>(values[6], values[7])};
+  if (d % kChunkElements == 0) {
+    __stcg(reinterpret_cast<uint4*>(row + column), uint4{pairs[0], pairs[1], pairs[2], pairs[3]});
+  } else {
+    scatter_chunk(row + column, pairs, d - column);
   }
 }
 

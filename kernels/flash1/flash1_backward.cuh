@@ -92,8 +92,8 @@ __device__ inline void add_query_gradient_shared(const device::SharedTile<Br, d>
   const int part_column = Part::first_column(thread_index() / 32);
   typename Part::Registers dQ{};
   accumulate_part<T, StoredA::transposed, Part::kRowPieces, Part::kPartColumns, Bc, Br, d>(
-      dQ, dS.piece(dS.lane_address_columns(lane), 0, part_row / 16),
-      Kj.piece(Kj.lane_address_rows(lane), 0, part_column / 16));
+      dQ, dS.piece(dS.lane_address_columns(lane), 0, part_row / 16), Kj.lane_address_rows(lane),
+      part_column / 16);
 #pragma unroll
   for (int row = 0; row < 2 * Part::kRowPieces; ++row) {
 #pragma unroll
@@ -245,9 +245,9 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     scale_all(dK, shape.softmax_scale);
     trace.did(TraceStep::wait, 0, j);
     const ColumnTile tile{j, head, batch, keys};
-    store_key_gradient<T, kWarps, Bc, d>(parameters.shared.dK_heads, Kj, dK, tile);
+    store_key_gradient<T, kWarps>(parameters.shared.dK_heads, Kj, dK, tile);
     trace.did(TraceStep::store_dKj, 0, j);
-    store_key_gradient<T, kWarps, Bc, d>(parameters.shared.dV_heads, Vj, dV, tile);
+    store_key_gradient<T, kWarps>(parameters.shared.dV_heads, Vj, dV, tile);
     trace.did(TraceStep::store_dVj, 0, j);
   }
   trace.end();

@@ -4,10 +4,14 @@
 /// A thread block owns column tile j of one head and sweeps the row tiles i that see it, ascending.
 /// dKj and dVj never leave the chip. Every row tile's dQ is a sum over the blocks of all column
 /// tiles: each adds its part to dQ_accum in HBM, atomically, so dQ depends on their order in its
-/// last bits; dK and dV do not.
+/// last bits; dK and dV do not. With dQ_turns the blocks add to a row tile in the order of j: the
+/// same bytes, and the same bits on every run, at the price of waiting.
 ///
 /// Requested of memory by one block, valid rows only: Kj, Vj once; Qi, dOi, LSEi, Di of each row
 /// tile that sees column tile j; dQi added in fp32 for each; dKj and dVj written once.
+///
+/// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
+/// it are zero on chip and never move.
 ///
 /// On chip: Kj, Vj, two stages of (Qi, dOi, LSEi, Di), P and dS in shared memory; S, dP, dKj and
 /// dVj in registers. Each of the five products gives every warp a near-square part of its result:
@@ -21,6 +25,7 @@
 #include "kernels/device/backward_parts.cuh"
 #include "kernels/device/plain_scores.cuh"
 #include "kernels/device/trace.cuh"
+#include "kernels/device/turns.cuh"
 #include "kernels/device/visited_tiles.cuh"
 
 namespace attnscope::kernels {
@@ -72,9 +77,21 @@ __device__ inline void store_row_statistic(float* statistics, float value, int t
   if (thread < 2 * Br) statistics[thread] = value;
 }
 
-/// dQi += dS Kj atomically in HBM, without the scale: a warp's part of row tile i.
-template <typename T, int kWarps, int Br, int Bc, int d>
-__device__ inline void add_query_gradient(const BackwardParameters& parameters, Index head_row,
+/// The counter of row tile i in dQ_turns: column tile j is the j-th that adds to dQi, since every
+/// one before it sees row tile i too.
+template <int Br, int Bc>
+__device__ inline int* turn_of_row_tile(const BackwardParameters& parameters, int i) {
+  const ForwardShape& shape = parameters.shape;
+  const auto tile = column_tile_of_block<Bc>(shape);
+  const int Tr = (shape.N + Br - 1) / Br;
+  return parameters.dQ_turns + (Index{tile.batch} * shape.heads + tile.head) * Tr + i;
+}
+
+/// dQi += dS Kj atomically in HBM, without the scale: a warp's part of row tile i. `head_piece`
+/// counts the row pieces of dQ_accum before the head.
+template <typename T, int kWarps, device::Columns kColumns, device::Visits kVisits, int Br, int Bc,
+          int d>
+__device__ inline void add_query_gradient(const BackwardParameters& parameters, Index head_piece,
                                           int i, const device::SharedTile<Bc, Br>& dS,
                                           const device::SharedTile<Bc, d>& Kj) {
   using namespace device;
@@ -85,15 +102,24 @@ __device__ inline void add_query_gradient(const BackwardParameters& parameters, 
   const int part_column = Part::first_column(warp);
   typename Part::Registers dQ{};
   accumulate_part<T, StoredA::transposed, Part::kRowPieces, Part::kPartColumns, Bc, Br, d>(
-      dQ, dS.piece(dS.lane_address_columns(lane), 0, part_row / 16),
-      Kj.piece(Kj.lane_address_rows(lane), 0, part_column / 16));
+      dQ, dS.piece(dS.lane_address_columns(lane), 0, part_row / 16), Kj.lane_address_rows(lane),
+      part_column / 16);
+  const ForwardShape& shape = parameters.shape;
   const int first_row = i * Br + part_row;
-  atomic_add_fragments<Part::kRowPieces, Part::kPartColumns, d>(
-      parameters.dQ_accum + (head_row + first_row) * d + part_column, dQ,
-      parameters.shape.N - first_row, lane);
+  const int pieces = kColumns == Columns::all ? d / 8 : dQ_accum_pieces(shape.d);
+  const Index first_piece = (head_piece + first_row / 16) * Index{pieces} + part_column / 8;
+  const bool in_turns = kVisits == Visits::all && parameters.dQ_turns != nullptr;
+  if (in_turns) {
+    await_turn(turn_of_row_tile<Br, Bc>(parameters, i), column_tile_of_block<Bc>(shape).j);
+  }
+  atomic_add_fragments<kColumns, d / 8, Part::kRowPieces, Part::kPartColumns>(
+      parameters.dQ_accum + first_piece * kFragmentFloats, dQ, pieces, shape.N - first_row,
+      shape.d - part_column, lane);
+  if (in_turns) pass_turn(turn_of_row_tile<Br, Bc>(parameters, i));
 }
 
 template <typename T, int d, int Br, int Bc, int kWarps,
+          device::Columns kColumns = device::Columns::all,
           device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace,
           typename ScorePolicy = device::PlainScores>
 __global__ void __launch_bounds__(kWarps * 32, 1)
@@ -132,11 +158,11 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     const int i = row_tiles[n];
     const int rows = min(Br, shape.N - i * Br);
     const std::uint32_t stage = base + n % 2 * Shared::kRowTileBytes;
-    load_tile_async<kThreads>(TileQ{stage + Shared::Q}, Qi_source, Q.stride_row, rows,
-                              thread_index());
+    load_tile_async<kThreads, kColumns>(TileQ{stage + Shared::Q}, Qi_source, Q.stride_row, rows,
+                                        thread_index(), shape.d);
     trace.did(TraceStep::load_Qi, i, 0);
-    load_tile_async<kThreads>(TileQ{stage + Shared::dO}, dOi_source, dO.stride_row, rows,
-                              thread_index());
+    load_tile_async<kThreads, kColumns>(TileQ{stage + Shared::dO}, dOi_source, dO.stride_row, rows,
+                                        thread_index(), shape.d);
     commit_copies();
     trace.did(TraceStep::load_dOi, i, 0);
     Qi_source += row_tiles.step(n) * Br * Q.stride_row;
@@ -148,11 +174,11 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   // load Kj, Vj; dKj = 0; dVj = 0
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
   const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
-  load_tile_async<kThreads>(TileKV{base + Shared::K}, K.row(Index{j} * Bc), K.stride_row,
-                            scores.keys_to_load(), thread);
+  load_tile_async<kThreads, kColumns>(TileKV{base + Shared::K}, K.row(Index{j} * Bc), K.stride_row,
+                                      scores.keys_to_load(), thread, shape.d);
   trace.did(TraceStep::load_Kj, 0, j);
-  load_tile_async<kThreads>(TileKV{base + Shared::V}, V.row(Index{j} * Bc), V.stride_row,
-                            scores.keys_to_load(), thread);
+  load_tile_async<kThreads, kColumns>(TileKV{base + Shared::V}, V.row(Index{j} * Bc), V.stride_row,
+                                      scores.keys_to_load(), thread, shape.d);
   commit_copies();
   trace.did(TraceStep::load_Vj, 0, j);
   if (row_tiles.has(row_tiles.first)) load_row_tile(row_tiles.first);
@@ -213,8 +239,8 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     trace.did(TraceStep::accumulate_dV, i, j);
     accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);
     trace.did(TraceStep::accumulate_dK, i, j);
-    add_query_gradient<T, kWarps, Br, Bc, d>(parameters, Index{head_index} * shape.N, i, dS_tile,
-                                             Kj);
+    add_query_gradient<T, kWarps, kColumns, kVisits, Br, Bc, d>(
+        parameters, Index{head_index} * dQ_accum_row_pieces(shape.N), i, dS_tile, Kj);
     trace.did(TraceStep::add_dQi, i, j);
   }
 
@@ -224,11 +250,11 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   trace.did(TraceStep::wait, 0, j);
   scale_all(dK, shape.softmax_scale);
   scale_all(dV, scores.value_gradient_scale());
-  store_key_gradient<T, kWarps, Bc, d>(parameters.dK_heads, Kj, dK,
-                                       column_tile_of_block<Bc>(shape));
+  store_key_gradient<T, kWarps, kColumns>(parameters.dK_heads, Kj, dK,
+                                          column_tile_of_block<Bc>(shape), shape.d);
   trace.did(TraceStep::store_dKj, 0, j);
-  store_key_gradient<T, kWarps, Bc, d>(parameters.dV_heads, Vj, dV,
-                                       column_tile_of_block<Bc>(shape));
+  store_key_gradient<T, kWarps, kColumns>(parameters.dV_heads, Vj, dV,
+                                          column_tile_of_block<Bc>(shape), shape.d);
   trace.did(TraceStep::store_dVj, 0, j);
   trace.end();
 }

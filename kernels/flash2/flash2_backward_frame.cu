@@ -4,7 +4,9 @@
 ///
 /// Both are bound by memory: a warp's accesses are whole sectors, past L1.
 #include <algorithm>
+#include <bit>
 
+#include "kernels/device/gradient_products.cuh"
 #include "kernels/device/tile_of_block.cuh"
 #include "kernels/flash2/flash2_backward_start.h"
 #include "kernels/host/launch_kernel.h"
@@ -14,64 +16,111 @@ namespace attnscope::kernels {
 namespace {
 
 using device::kChunkElements;
+using device::kFragmentFloats;
 using device::load_chunk;
 using device::TileOfBlock;
 
 constexpr int kThreads = 256;
-/// D = rowsum(dO * O); dQ_accum = 0. `chunks` threads share a row; it is a power of two up to 32.
+
+/// Where the tile's rows stand in dQ_accum.
+__device__ float* dQ_accum_of_tile(const BackwardParameters& parameters, const TileOfBlock& tile) {
+  const ForwardShape& shape = parameters.shape;
+  const Index head = Index{tile.batch} * shape.heads + tile.head;
+  const Index row_piece = head * dQ_accum_row_pieces(shape.N) + tile.first_row / 16;
+  return parameters.dQ_accum + row_piece * dQ_accum_pieces(shape.d) * kFragmentFloats;
+}
+
+/// D = rowsum(dO * O); dQ_accum = 0, and the first turn. `lanes` threads share a row, a chunk each;
+/// it is a power of two up to 32.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    flash2_preprocess(const BackwardParameters parameters, int Br, int chunks) {
+    flash2_preprocess(const BackwardParameters parameters, int Br, int lanes) {
   const ForwardShape& shape = parameters.shape;
   const TileOfBlock tile(shape.heads, shape.N, Br);
   const auto O = rows_of_head<const T>(parameters.O, tile.batch, tile.head);
   const auto dO = rows_of_head<const T>(parameters.dO, tile.batch, tile.head);
   const Index head_row = (Index{tile.batch} * shape.heads + tile.head) * shape.N + tile.first_row;
   const int thread = static_cast<int>(threadIdx.x);
-  const int chunk = thread % chunks;
+  const int column = thread % lanes * kChunkElements;
 
 #pragma unroll 4
-  for (int first = 0; first < tile.rows; first += kThreads / chunks) {
-    const int row = first + thread / chunks;
+  for (int first = 0; first < tile.rows; first += kThreads / lanes) {
+    const int row = first + thread / lanes;
     float sum = 0.0f;
-    if (row < tile.rows) {
+    if (row < tile.rows && column < shape.d) {
       float o[kChunkElements], gradient[kChunkElements];
-      load_chunk(o, O.row(tile.first_row + row) + chunk * kChunkElements);
-      load_chunk(gradient, dO.row(tile.first_row + row) + chunk * kChunkElements);
+      load_chunk(o, O.row(tile.first_row + row), column, shape.d);
+      load_chunk(gradient, dO.row(tile.first_row + row), column, shape.d);
 #pragma unroll
       for (int n = 0; n < kChunkElements; ++n) sum = fmaf(o[n], gradient[n], sum);
     }
-    for (int other = chunks / 2; other > 0; other /= 2) {
+    for (int other = lanes / 2; other > 0; other /= 2) {
       sum += __shfl_xor_sync(0xffffffffu, sum, other);
     }
-    if (row < tile.rows && chunk == 0) __stcg(parameters.D + head_row + row, sum);
+    if (row < tile.rows && column == 0) __stcg(parameters.D + head_row + row, sum);
   }
 
-  const int d = chunks * kChunkElements;
-  auto* const dQ_accum = reinterpret_cast<float4*>(parameters.dQ_accum + head_row * d);
-  for (int n = thread; n < tile.rows * d / 4; n += kThreads) {
+  if (parameters.dQ_turns != nullptr && thread == 0) parameters.dQ_turns[blockIdx.x] = 0;
+  auto* const dQ_accum = reinterpret_cast<float4*>(dQ_accum_of_tile(parameters, tile));
+  const int chunks = (tile.rows + 15) / 16 * dQ_accum_pieces(shape.d) * kFragmentFloats / 4;
+  for (int n = thread; n < chunks; n += kThreads) {
     __stcg(dQ_accum + n, float4{0.0f, 0.0f, 0.0f, 0.0f});
   }
 }
 
-/// dQ = softmax_scale dQ_accum, rounded; a thread takes four elements at a time.
+/// dQ = softmax_scale dQ_accum, rounded, from fragment order to rows. A warp takes 16 rows and 32
+/// columns at a time through shared memory, so that HBM sees whole sectors on both sides.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    flash2_convert_dq(const BackwardParameters parameters, int Br, int d) {
+    flash2_convert_dq(const BackwardParameters parameters, int Br) {
+  constexpr int kPieces = 4;         // of 8 columns, that a warp takes
+  constexpr int kRowWords = 16 + 4;  // two elements each; the rest spreads rows over the banks
+  __shared__ __align__(16) std::uint32_t shared[kThreads / 32][16 * kRowWords];
   const ForwardShape& shape = parameters.shape;
   const TileOfBlock tile(shape.heads, shape.N, Br);
   const auto dQ = rows_of_head<T>(parameters.dQ, tile.batch, tile.head);
-  const Index head_row = (Index{tile.batch} * shape.heads + tile.head) * shape.N + tile.first_row;
-  const auto* const dQ_accum = reinterpret_cast<const float4*>(parameters.dQ_accum + head_row * d);
+  const float* const dQ_accum = dQ_accum_of_tile(parameters, tile);
+  const int pieces = dQ_accum_pieces(shape.d);
+  const int groups = (pieces + kPieces - 1) / kPieces;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  std::uint32_t* const words = shared[threadIdx.x / 32];
   const float scale = shape.softmax_scale;
 
-#pragma unroll 4
-  for (int n = static_cast<int>(threadIdx.x); n < tile.rows * d / 4; n += kThreads) {
-    const float4 sum = __ldcg(dQ_accum + n);
-    T* const destination = dQ.row(tile.first_row + 4 * n / d) + 4 * n % d;
-    __stcg(reinterpret_cast<uint2*>(destination),
-           uint2{device::pack<T>(scale * sum.x, scale * sum.y),
-                 device::pack<T>(scale * sum.z, scale * sum.w)});
+  for (int n = static_cast<int>(threadIdx.x) / 32; n < (tile.rows + 15) / 16 * groups;
+       n += kThreads / 32) {
+    // load fragments; round
+    const int first_row = n / groups * 16;
+    const int first_piece = n % groups * kPieces;
+    const int row = lane / 4;
+    const auto* const source = reinterpret_cast<const float4*>(
+        dQ_accum + (n / groups * pieces + first_piece) * kFragmentFloats);
+#pragma unroll
+    for (int piece = 0; piece < kPieces; ++piece) {
+      if (first_piece + piece >= pieces || first_row + row >= tile.rows) continue;
+      const float4 sum = __ldcg(source + piece * 32 + lane);
+      std::uint32_t* const word = words + row * kRowWords + piece * 4 + lane % 4;
+      word[0] = device::pack<T>(scale * sum.x, scale * sum.y);
+      word[8 * kRowWords] = device::pack<T>(scale * sum.z, scale * sum.w);
+    }
+    __syncwarp();  // Barrier: the rows are in shared memory before they are read.
+
+    // store rows
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int stored_row = row + 8 * half;
+      const int column = (first_piece + lane % 4) * kChunkElements;
+      const uint4 chunk =
+          *reinterpret_cast<const uint4*>(words + stored_row * kRowWords + lane % 4 * 4);
+      if (column >= shape.d || first_row + stored_row >= tile.rows) continue;
+      T* const destination = dQ.row(tile.first_row + first_row + stored_row) + column;
+      if (shape.d % kChunkElements == 0) {
+        __stcg(reinterpret_cast<uint4*>(destination), chunk);
+      } else {
+        const std::uint32_t pairs[] = {chunk.x, chunk.y, chunk.z, chunk.w};
+        device::scatter_chunk(destination, pairs, shape.d - column);
+      }
+    }
+    __syncwarp();  // Barrier: the rows are read before the next ones are written.
   }
 }
 
@@ -81,8 +130,9 @@ void start_flash2_preprocess(const BackwardParameters& parameters, const Attenti
                              Index Br, void* stream) {
   const auto kernel =
       problem.dtype == DType::fp16 ? flash2_preprocess<__half> : flash2_preprocess<__nv_bfloat16>;
+  const auto chunks = static_cast<unsigned>(ceil_div(problem.d, kChunkElements));
   start_kernel(kernel, problem.batch * problem.heads * ceil_div(problem.N, Br), kThreads, 0, stream,
-               parameters, static_cast<int>(Br), static_cast<int>(problem.d / kChunkElements));
+               parameters, static_cast<int>(Br), static_cast<int>(std::bit_ceil(chunks)));
 }
 
 void start_flash2_convert_dq(const BackwardParameters& parameters, const AttentionProblem& problem,
@@ -90,7 +140,7 @@ void start_flash2_convert_dq(const BackwardParameters& parameters, const Attenti
   const auto kernel =
       problem.dtype == DType::fp16 ? flash2_convert_dq<__half> : flash2_convert_dq<__nv_bfloat16>;
   start_kernel(kernel, problem.batch * problem.heads * ceil_div(problem.N, Br), kThreads, 0, stream,
-               parameters, static_cast<int>(Br), static_cast<int>(problem.d));
+               parameters, static_cast<int>(Br));
 }
 
 }  // namespace attnscope::kernels

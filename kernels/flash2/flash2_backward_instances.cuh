@@ -5,28 +5,43 @@
 #include "kernels/flash2/flash2_backward_shared.h"
 #include "kernels/flash2/flash2_backward_start.h"
 #include "kernels/host/launch_kernel.h"
+#include "reference/head_dim.h"
 
 namespace attnscope::kernels {
 
-/// Starts the instance for head dimension d and the tiling; false when there is none.
+/// Starts the instance for head dimension d and the tiling; false when there is none. Where an
+/// instance for exactly this d exists it is taken; Columns::first takes every smaller d.
 template <typename T>
 bool start_flash2_backward(const BackwardParameters& parameters, Index batch, Index d,
                            const Tiling& tiling, void* stream) {
-  const auto start = [&]<int kHeadDim, int Br, int Bc>() {
-    if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
-    constexpr int kWarps = Bc / 16;
-    constexpr int kSharedBytes = Flash2BackwardShared<Br, Bc, kHeadDim>::kBytes;
-    static_assert(kSharedBytes == flash2_backward_shared_bytes(kHeadDim, {Br, Bc}));
+  using device::Columns;
+  const auto start = [&]<int kWidth, int Br, int Bc, int kWarps = Bc / 16,
+                         Columns kColumns = Columns::all>() {
+    const bool fits = kColumns == Columns::all ? d == kWidth : padded_head_dim(d) == kWidth;
+    if (!fits || tiling != Tiling{Br, Bc}) return false;
+    constexpr int kSharedBytes = Flash2BackwardShared<Br, Bc, kWidth>::kBytes;
+    static_assert(kSharedBytes == flash2_backward_shared_bytes(kWidth, {Br, Bc}));
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, Bc);
-    start_kernel(flash2_backward<T, kHeadDim, Br, Bc, kWarps>, blocks, kWarps * 32, kSharedBytes,
-                 stream, parameters);
+    start_kernel(flash2_backward<T, kWidth, Br, Bc, kWarps, kColumns>, blocks, kWarps * 32,
+                 kSharedBytes, stream, parameters);
     return true;
   };
+  constexpr Columns kFirst = Columns::first;
   return start.template operator()<16, 128, 128>() || start.template operator()<16, 16, 16>() ||
+         start.template operator()<16, 128, 128, 8, kFirst>() ||
          start.template operator()<32, 128, 128>() || start.template operator()<32, 64, 128>() ||
+         start.template operator()<32, 64, 128, 8, kFirst>() ||
          start.template operator()<64, 128, 128>() || start.template operator()<64, 64, 128>() ||
-         start.template operator()<64, 32, 32>() || start.template operator()<128, 64, 128>() ||
-         start.template operator()<128, 32, 64>();
+         start.template operator()<64, 32, 32>() ||
+         start.template operator()<64, 64, 128, 8, kFirst>() ||
+         start.template operator()<96, 64, 128, 8, kFirst>() ||
+         start.template operator()<96, 64, 64, 4, kFirst>() ||
+         start.template operator()<128, 64, 128>() || start.template operator()<128, 32, 64>() ||
+         start.template operator()<128, 64, 128, 8, kFirst>() ||
+         start.template operator()<128, 32, 64, 4, kFirst>() ||
+         start.template operator()<192, 64, 64, 8, kFirst>() ||
+         start.template operator()<192, 32, 32, 4, kFirst>() ||
+         start.template operator()<256, 32, 64, 8, kFirst>();
 }
 
 }  // namespace attnscope::kernels

@@ -10,6 +10,7 @@ bool start_flash2_backward_traced(const BackwardParameters& parameters, const Tr
                                   DType dtype, Index batch, Index d, const Tiling& tiling,
                                   void* stream) {
   using device::BlockTrace;
+  using device::Columns;
   using device::Visits;
   const BlockTrace::Parameters<BackwardParameters> traced{parameters, trace};
   const auto start = [&]<typename T, int kHeadDim, int Br, int Bc>() {
@@ -17,8 +18,9 @@ bool start_flash2_backward_traced(const BackwardParameters& parameters, const Tr
     if (!fits) return false;
     constexpr int kWarps = Bc / 16;
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, Bc);
-    start_kernel(flash2_backward<T, kHeadDim, Br, Bc, kWarps, Visits::all, BlockTrace>, blocks,
-                 kWarps * 32, Flash2BackwardShared<Br, Bc, kHeadDim>::kBytes, stream, traced);
+    start_kernel(
+        flash2_backward<T, kHeadDim, Br, Bc, kWarps, Columns::all, Visits::all, BlockTrace>, blocks,
+        kWarps * 32, Flash2BackwardShared<Br, Bc, kHeadDim>::kBytes, stream, traced);
     return true;
   };
   return start.template operator()<__half, 16, 16, 16>() ||

@@ -9,6 +9,9 @@
 /// Requested of memory by one block, valid rows only: Qi once; Kj and Vj of each column tile that
 /// row tile i sees (causal: j < ceil(keys_end(last row) / Bc)); Oi and LSEi written once.
 ///
+/// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
+/// it are zero on chip and never move.
+///
 /// On chip: Qi and two stages of (Kj, Vj) in shared memory, so that tile j + 1 is on its way while
 /// tile j is multiplied; S, P, O, m and l in registers. Each warp owns 16 kRowPieces rows.
 ///
@@ -22,13 +25,10 @@
 #include "kernels/device/plain_scores.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/device/visited_tiles.cuh"
+#include "kernels/flash2/flash2_forward_shared.h"
 #include "kernels/forward_parameters.h"
 
 namespace attnscope::kernels {
-
-/// Shared memory of one block: Qi, then Kj and Vj in two stages.
-template <int Br, int Bc, int d>
-constexpr int flash2_shared_bytes = (Br + 4 * Bc) * d * 2;
 
 /// Which row tile a block owns. Row tiles are neighbours in the grid, the last of a head first:
 /// under a causal mask it has the most column tiles, and starting long blocks first evens out the
@@ -51,7 +51,7 @@ __device__ inline RowTile row_tile_of_block(const ForwardShape& shape) {
 /// `Qi_address` is the slot of Qi, which the warps no longer need: O passes through it, so that HBM
 /// sees stores of 16 bytes. `l` holds each thread's part of the row sums; `output_scale` is what O
 /// lacks beside them.
-template <typename T, int d, int Br, int kRowPieces, typename Trace>
+template <typename T, int d, int Br, device::Columns kColumns, int kRowPieces, typename Trace>
 __device__ inline void finish_row_tile(const ForwardParameters& parameters,
                                        std::uint32_t Qi_address,
                                        device::Accumulator<kRowPieces, d>& O,
@@ -86,12 +86,13 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters,
   write_fragments<T, kRowPieces, d>(Oi, O, lane);
   __syncwarp();  // Barrier C: the fragments of all lanes are written before rows are read.
   const auto O_rows = rows_of_head<T>(parameters.O, batch, head);
-  store_tile<32>(O_rows.row(Index{i} * Br + warp_row), O_rows.stride_row, Oi, rows - warp_row,
-                 lane);
+  store_tile<32, kColumns>(O_rows.row(Index{i} * Br + warp_row), O_rows.stride_row, Oi,
+                           rows - warp_row, lane, shape.d);
   trace.did(TraceStep::store_Oi, i, 0);
 }
 
 template <typename T, int d, int Br, int Bc, int kWarps, int kBlocksPerSm,
+          device::Columns kColumns = device::Columns::all,
           device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace,
           typename ScorePolicy = device::PlainScores>
 __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
@@ -118,8 +119,8 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   const std::uint32_t Qi_address = shared_address(shared);
   const std::uint32_t Kj_address = Qi_address + TileQ::kBytes;
   const std::uint32_t Vj_address = Kj_address + 2 * TileKV::kBytes;
-  const typename ScorePolicy::template Rows<Br, Bc> scores(parameters, i, rows, head, batch,
-                                                           shared + flash2_shared_bytes<Br, Bc, d>);
+  const typename ScorePolicy::template Rows<Br, Bc> scores(
+      parameters, i, rows, head, batch, shared + flash2_forward_shared_bytes(d, {Br, Bc}));
   const auto column_tiles = visited_tiles<kVisits>(parameters.column_tiles, i, scores.first_tile(),
                                                    scores.past_last_tile());
   const Index first_key = Index{column_tiles.first_tile()} * Bc;
@@ -129,11 +130,11 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   const auto load_column_tile = [&](int n) {
     const int keys = min(Bc, shape.N_kv - column_tiles[n] * Bc);
     const std::uint32_t stage = n % 2 * TileKV::kBytes;
-    load_tile_async<kThreads>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
-                              thread_index());
+    load_tile_async<kThreads, kColumns>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
+                                        thread_index(), shape.d);
     trace.did(TraceStep::load_Kj, 0, column_tiles[n]);
-    load_tile_async<kThreads>(TileKV{Vj_address + stage}, Vj_source, V.stride_row, keys,
-                              thread_index());
+    load_tile_async<kThreads, kColumns>(TileKV{Vj_address + stage}, Vj_source, V.stride_row, keys,
+                                        thread_index(), shape.d);
     commit_copies();
     trace.did(TraceStep::load_Vj, 0, column_tiles[n]);
     Kj_source += column_tiles.step(n) * Bc * K.stride_row;
@@ -141,7 +142,8 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   };
 
   // load Qi; load the first Kj, Vj
-  load_tile_async<kThreads>(TileQ{Qi_address}, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
+  load_tile_async<kThreads, kColumns>(TileQ{Qi_address}, Q.row(Index{i} * Br), Q.stride_row, rows,
+                                      thread, shape.d);
   commit_copies();
   trace.did(TraceStep::load_Qi, i, 0);
   if (column_tiles.has(column_tiles.first)) load_column_tile(column_tiles.first);
@@ -201,8 +203,8 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     wait_copies<0>();
     __syncthreads();  // Barrier D: the copies into Qi are over, though no tile wanted them.
   }
-  finish_row_tile<T, d, Br, kRowPieces>(parameters, Qi_address, O, m, l, scores.output_scale(),
-                                        trace);
+  finish_row_tile<T, d, Br, kColumns, kRowPieces>(parameters, Qi_address, O, m, l,
+                                                  scores.output_scale(), trace);
   trace.end();
 }
 

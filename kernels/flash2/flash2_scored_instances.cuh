@@ -6,6 +6,7 @@
 #include "kernels/flash2/flash2_backward.cuh"
 #include "kernels/flash2/flash2_backward_shared.h"
 #include "kernels/flash2/flash2_forward.cuh"
+#include "kernels/flash2/flash2_forward_shared.h"
 #include "kernels/flash2/flash2_scored_start.h"
 #include "kernels/host/launch_kernel.h"
 
@@ -19,10 +20,11 @@ bool start_flash2_scored(const ForwardParameters& parameters, Index batch, Index
   const auto start = [&]<int kHeadDim, int Br, int Bc, int kWarps, int kBlocksPerSm>() {
     if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, Br);
-    start_kernel(flash2_forward<T, kHeadDim, Br, Bc, kWarps, kBlocksPerSm, ScoreFunctions::kVisits,
-                                device::NoTrace, ScoreFunctions>,
+    start_kernel(flash2_forward<T, kHeadDim, Br, Bc, kWarps, kBlocksPerSm, device::Columns::all,
+                                ScoreFunctions::kVisits, device::NoTrace, ScoreFunctions>,
                  blocks, kWarps * 32,
-                 flash2_shared_bytes<Br, Bc, kHeadDim> + ScoreFunctions::Rows<Br, Bc>::kSharedBytes,
+                 static_cast<int>(flash2_forward_shared_bytes(kHeadDim, {Br, Bc})) +
+                     ScoreFunctions::Rows<Br, Bc>::kSharedBytes,
                  stream, parameters);
     return true;
   };
@@ -42,8 +44,8 @@ bool start_flash2_backward_scored(const BackwardParameters& parameters, Index ba
     if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
     constexpr int kWarps = Bc / 16;
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, Bc);
-    start_kernel(flash2_backward<T, kHeadDim, Br, Bc, kWarps, ScoreFunctions::kVisits,
-                                 device::NoTrace, ScoreFunctions>,
+    start_kernel(flash2_backward<T, kHeadDim, Br, Bc, kWarps, device::Columns::all,
+                                 ScoreFunctions::kVisits, device::NoTrace, ScoreFunctions>,
                  blocks, kWarps * 32,
                  Flash2BackwardShared<Br, Bc, kHeadDim>::kBytes +
                      ScoreFunctions::Columns<Br, Bc>::kSharedBytes,

@@ -1,5 +1,6 @@
 /// The instrumented instances of flash2.
 #include "kernels/flash2/flash2_forward.cuh"
+#include "kernels/flash2/flash2_forward_shared.h"
 #include "kernels/flash2/flash2_start.h"
 #include "kernels/host/launch_kernel.h"
 #include "kernels/trace/traced_types.cuh"
@@ -9,14 +10,17 @@ namespace attnscope::kernels {
 bool start_flash2_traced(const ForwardParameters& parameters, const TraceBuffer& trace, DType dtype,
                          Index batch, Index d, const Tiling& tiling, void* stream) {
   using device::BlockTrace;
+  using device::Columns;
   using device::Visits;
   const BlockTrace::Parameters<ForwardParameters> traced{parameters, trace};
   const auto start = [&]<typename T, int kHeadDim, int Br, int Bc, int kWarps, int kBlocksPerSm>() {
     const bool fits = dtype == kDTypeOf<T> && d == kHeadDim && tiling == Tiling{Br, Bc};
     if (!fits) return false;
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, Br);
-    start_kernel(flash2_forward<T, kHeadDim, Br, Bc, kWarps, kBlocksPerSm, Visits::all, BlockTrace>,
-                 blocks, kWarps * 32, flash2_shared_bytes<Br, Bc, kHeadDim>, stream, traced);
+    start_kernel(flash2_forward<T, kHeadDim, Br, Bc, kWarps, kBlocksPerSm, Columns::all,
+                                Visits::all, BlockTrace>,
+                 blocks, kWarps * 32,
+                 static_cast<int>(flash2_forward_shared_bytes(kHeadDim, {Br, Bc})), stream, traced);
     return true;
   };
   return start.template operator()<__half, 16, 16, 16, 1, 1>() ||

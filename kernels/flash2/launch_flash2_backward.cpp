@@ -16,6 +16,9 @@ BackwardParameters flash2_backward_parameters(const BackwardArguments& arguments
                                                       workspace + layout.dV_heads_offset);
   parameters.D = reinterpret_cast<float*>(workspace + layout.D_offset);
   parameters.dQ_accum = reinterpret_cast<float*>(workspace + layout.dQ_accum_offset);
+  if (arguments.deterministic) {
+    parameters.dQ_turns = reinterpret_cast<int*>(workspace + layout.dQ_turns_offset);
+  }
   return parameters;
 }
 

@@ -22,4 +22,26 @@ void start_kernel(void (*kernel)(Parameters...), Index blocks, int threads, int 
   ATTNSCOPE_CUDA(cudaGetLastError());
 }
 
+/// Enqueues `kernel`, without dynamic shared memory, so that its blocks may start while the launch
+/// before it on the stream still runs, where the GPU can (from compute capability 9.0 on). It has
+/// to call device::wait_for_launch_before() before it reads what that launch writes, and that
+/// launch device::let_next_launch_start().
+template <typename... Parameters, typename... Values>
+void start_overlapping_kernel(void (*kernel)(Parameters...), Index blocks, int threads,
+                              void* stream, const Values&... values) {
+  int device = 0, major = 0;
+  ATTNSCOPE_CUDA(cudaGetDevice(&device));
+  ATTNSCOPE_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t launch{};
+  launch.gridDim = dim3(static_cast<unsigned>(blocks));
+  launch.blockDim = dim3(static_cast<unsigned>(threads));
+  launch.stream = static_cast<cudaStream_t>(stream);
+  launch.attrs = &overlap;
+  launch.numAttrs = major >= 9 ? 1 : 0;
+  ATTNSCOPE_CUDA(cudaLaunchKernelEx(&launch, kernel, values...));
+}
+
 }  // namespace attnscope::kernels

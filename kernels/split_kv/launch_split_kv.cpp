@@ -47,7 +47,7 @@ void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
     ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
   });
   named_launch(arguments, "combine", [&] {
-    start_split_kv_combine(parameters, problem.dtype, problem.batch, problem.d, arguments.stream);
+    start_split_kv_combine(parameters, problem.dtype, problem.batch, arguments.stream);
   });
 }
 

@@ -1,92 +1,130 @@
 /// Split-KV decoding, the launch "combine": O and LSE of every row from those of its splits. The
 /// twin of the launch of that name in sim/schedule/split_kv.cpp.
 ///
-/// A warp owns a row: its lanes take the splits' LSE first, then four columns of O each. The sum of
-/// exp(S) over a split is exp(LSE) of the split, so a split is to this launch what a score is to a
-/// softmax.
+/// A thread block owns a row: a thread takes one split's LSE first, then four columns of O of every
+/// so manieth split. The sum of exp(S) over a split is exp(LSE) of the split, so a split is to this
+/// launch what a score is to a softmax. With few rows nothing but latency counts: the blocks start
+/// while "partial" still runs, and all parts of a row are on their way at once.
+#include <algorithm>
+#include <bit>
+
+#include "kernels/device/launch_order.cuh"
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/host/launch_kernel.h"
 #include "kernels/split_kv/split_kv_start.h"
+#include "kernels/split_kv/splits.h"
 
 namespace attnscope::kernels {
 
 namespace {
 
 constexpr int kThreads = 128;
+constexpr int kWarps = kThreads / 32;
 constexpr float kLog2e = 1.4426950408889634f;
+static_assert(kMostSplits <= kThreads);
 
-template <typename T, int d>
+/// Combines one value of each of the block's warps, which all of a warp's lanes hold.
+template <typename Combine>
+__device__ float reduce_warps(float value, float (&warp_values)[kWarps], Combine combine) {
+  if (threadIdx.x % 32 == 0) warp_values[threadIdx.x / 32] = value;
+  __syncthreads();  // Barrier: every warp's value is in shared memory.
+  value = warp_values[0];
+#pragma unroll
+  for (int warp = 1; warp < kWarps; ++warp) value = combine(value, warp_values[warp]);
+  return value;
+}
+
+/// `lanes` threads, a power of two, share the columns of a part.
+template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    split_kv_combine(const SplitKvParameters parameters, Index rows) {
+    split_kv_combine(const SplitKvParameters parameters, int lanes) {
   using namespace device;
-  const Index row = Index{blockIdx.x} * (kThreads / 32) + threadIdx.x / 32;
-  if (row >= rows) return;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const float* const LSE_split = parameters.LSE_split + row * parameters.splits;
-  const float* const O_split = parameters.O_split + row * parameters.splits * d;
+  __shared__ float warp_max[kWarps], warp_sum[kWarps], weights[kThreads];
+  __shared__ float4 sums[kThreads];
+  wait_for_launch_before();
+  const ForwardShape& shape = parameters.shape;
+  const int splits = parameters.splits;
+  const int columns = split_columns(shape.d);
+  const Index row = blockIdx.x;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int column = thread % lanes * 4;
+  const int first_split = thread / lanes;
+  const int step = kThreads / lanes;
 
-  // m = max(LSE of the splits); l = sum(exp(LSE - m))
-  float m = kMinusInfinity;
-  for (int s = lane; s < parameters.splits; s += 32) m = fmaxf(m, __ldcg(LSE_split + s));
+  // load LSE of the splits, the first parts of O
+  const float* const O_split = parameters.O_split + row * splits * columns + column;
+  const auto load_part = [&](int s) {
+    const bool exists = s < splits && column < columns;
+    return exists ? __ldcg(reinterpret_cast<const float4*>(O_split + Index{s} * columns))
+                  : float4{0.0f, 0.0f, 0.0f, 0.0f};
+  };
+  const float LSE =
+      thread < splits ? __ldcg(parameters.LSE_split + row * splits + thread) : kMinusInfinity;
+  constexpr int kAhead = 8;
+  float4 parts[kAhead];
+#pragma unroll
+  for (int n = 0; n < kAhead; ++n) parts[n] = load_part(first_split + n * step);
+
+  // m = max(LSE of the splits); beta = exp(LSE - m); l = sum(beta)
+  float m = LSE;
 #pragma unroll
   for (int other = 16; other > 0; other /= 2) {
     m = fmaxf(m, __shfl_xor_sync(0xffffffffu, m, other));
   }
-  const float m_log2 = finite_log2(m, kLog2e);
-  float l = 0.0f;
-  float4 O{0.0f, 0.0f, 0.0f, 0.0f};
-  for (int first = 0; first < parameters.splits; first += 32) {
-    // Each lane weighs one split; then all lanes add up the weighed splits
-    const int s = first + lane;
-    const float beta =
-        s < parameters.splits ? exp2_fast(fmaf(__ldcg(LSE_split + s), kLog2e, -m_log2)) : 0.0f;
-    l += beta;
-    const int count = min(32, parameters.splits - first);
-#pragma unroll 8
-    for (int n = 0; n < count; ++n) {
-      const float weight = __shfl_sync(0xffffffffu, beta, n);
-      if (lane * 4 >= d) continue;
-      const float4 part =
-          __ldcg(reinterpret_cast<const float4*>(O_split + Index{first + n} * d + lane * 4));
-      O = {fmaf(weight, part.x, O.x), fmaf(weight, part.y, O.y), fmaf(weight, part.z, O.z),
-           fmaf(weight, part.w, O.w)};
-    }
-  }
+  m = reduce_warps(m, warp_max, [](float a, float b) { return fmaxf(a, b); });
+  const float beta = exp2_fast(fmaf(LSE, kLog2e, -finite_log2(m, kLog2e)));
+  weights[thread] = beta;
+  float l = beta;
 #pragma unroll
   for (int other = 16; other > 0; other /= 2) l += __shfl_xor_sync(0xffffffffu, l, other);
+  l = reduce_warps(l, warp_sum, [](float a, float b) { return a + b; });
+
+  // O = sum(beta O of the split)
+  float4 O{0.0f, 0.0f, 0.0f, 0.0f};
+  const auto add_part = [&](int s, const float4& part) {
+    if (s >= splits) return;
+    const float weight = weights[s];
+    O = {fmaf(weight, part.x, O.x), fmaf(weight, part.y, O.y), fmaf(weight, part.z, O.z),
+         fmaf(weight, part.w, O.w)};
+  };
+#pragma unroll
+  for (int n = 0; n < kAhead; ++n) add_part(first_split + n * step, parts[n]);
+#pragma unroll 4
+  for (int s = first_split + kAhead * step; s < splits; s += step) add_part(s, load_part(s));
+  sums[thread] = O;
+  __syncthreads();  // Barrier: the sums of all threads are in shared memory.
+  if (thread == 0) parameters.LSE[row] = log_sum_exp(m, l, 1.0f);
+  if (thread >= lanes || column >= shape.d) return;
+  for (int other = thread + lanes; other < kThreads; other += lanes) {
+    const float4 sum = sums[other];
+    O = {O.x + sum.x, O.y + sum.y, O.z + sum.z, O.w + sum.w};
+  }
 
   // O = O / l; LSE = m + log l; store O, LSE; a row without keys has O = 0
-  const ForwardShape& shape = parameters.shape;
   const float inverse_l = l == 0.0f ? 0.0f : 1.0f / l;
   const Index head = row / shape.N;
-  if (lane * 4 < d) {
-    T* const destination =
-        rows_of_head<T>(parameters.O, head / shape.heads, head % shape.heads).row(row % shape.N) +
-        lane * 4;
-    __stcg(reinterpret_cast<uint2*>(destination), uint2{pack<T>(O.x * inverse_l, O.y * inverse_l),
-                                                        pack<T>(O.z * inverse_l, O.w * inverse_l)});
+  T* const destination =
+      rows_of_head<T>(parameters.O, head / shape.heads, head % shape.heads).row(row % shape.N) +
+      column;
+  const std::uint32_t pairs[] = {pack<T>(O.x * inverse_l, O.y * inverse_l),
+                                 pack<T>(O.z * inverse_l, O.w * inverse_l), 0, 0};
+  if (shape.d % 8 == 0) {
+    __stcg(reinterpret_cast<uint2*>(destination), uint2{pairs[0], pairs[1]});
+  } else {
+    scatter_chunk(destination, pairs, min(4, shape.d - column));
   }
-  if (lane == 0) parameters.LSE[row] = log_sum_exp(m, l, 1.0f);
-}
-
-template <typename T>
-void start_combine(const SplitKvParameters& parameters, Index batch, Index d, void* stream) {
-  const Index rows = batch * parameters.shape.heads * parameters.shape.N;
-  const auto start = [&](auto kernel) {
-    start_kernel(kernel, ceil_div(rows, kThreads / 32), kThreads, 0, stream, parameters, rows);
-  };
-  if (d == 16) return start(split_kv_combine<T, 16>);
-  if (d == 32) return start(split_kv_combine<T, 32>);
-  if (d == 64) return start(split_kv_combine<T, 64>);
-  start(split_kv_combine<T, 128>);
 }
 
 }  // namespace
 
-void start_split_kv_combine(const SplitKvParameters& parameters, DType dtype, Index batch, Index d,
+void start_split_kv_combine(const SplitKvParameters& parameters, DType dtype, Index batch,
                             void* stream) {
-  if (dtype == DType::fp16) return start_combine<__half>(parameters, batch, d, stream);
-  start_combine<__nv_bfloat16>(parameters, batch, d, stream);
+  const Index rows = batch * parameters.shape.heads * parameters.shape.N;
+  const auto kernel =
+      dtype == DType::fp16 ? split_kv_combine<__half> : split_kv_combine<__nv_bfloat16>;
+  const auto pieces = static_cast<unsigned>(split_columns(parameters.shape.d) / 4);
+  start_overlapping_kernel(kernel, rows, kThreads, stream, parameters,
+                           static_cast<int>(std::bit_ceil(pieces)));
 }
 
 }  // namespace attnscope::kernels

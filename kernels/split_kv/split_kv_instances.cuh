@@ -4,24 +4,36 @@
 
 #include "kernels/host/launch_kernel.h"
 #include "kernels/split_kv/split_kv_partial.cuh"
+#include "reference/head_dim.h"
 
 namespace attnscope::kernels {
 
-/// Starts the instance for head dimension d and the tiling; false when there is none.
+/// Starts the instance for head dimension d and the tiling; false when there is none. Where an
+/// instance for exactly this d exists it is taken; Columns::first takes every smaller d.
 template <typename T>
 bool start_split_kv_partial(const SplitKvParameters& parameters, Index batch, Index d,
                             const Tiling& tiling, void* stream) {
-  const auto start = [&]<int kHeadDim, int Bc, int kStages>() {
-    if (d != kHeadDim || tiling != Tiling{kSplitRows, Bc}) return false;
+  using device::Columns;
+  const auto start = [&]<int kWidth, int Bc, int kStages, Columns kColumns = Columns::all>() {
+    const bool fits = kColumns == Columns::all ? d == kWidth : padded_head_dim(d) == kWidth;
+    if (!fits || tiling != Tiling{kSplitRows, Bc}) return false;
     constexpr int kWarps = 4;
     const Index Tr = ceil_div(parameters.shape.N, kSplitRows);
-    start_kernel(split_kv_partial<T, kHeadDim, Bc, kWarps, kStages>,
+    start_kernel(split_kv_partial<T, kWidth, Bc, kWarps, kStages, kColumns>,
                  batch * parameters.shape.heads * Tr * parameters.splits, kWarps * 32,
-                 SplitKvShared<Bc, kHeadDim, kWarps, kStages>::kBytes, stream, parameters);
+                 SplitKvShared<Bc, kWidth, kWarps, kStages>::kBytes, stream, parameters);
     return true;
   };
+  constexpr Columns kFirst = Columns::first;
   return start.template operator()<16, 128, 4>() || start.template operator()<32, 128, 4>() ||
-         start.template operator()<64, 128, 4>() || start.template operator()<128, 64, 4>();
+         start.template operator()<64, 128, 4>() || start.template operator()<128, 64, 4>() ||
+         start.template operator()<16, 128, 4, kFirst>() ||
+         start.template operator()<32, 128, 4, kFirst>() ||
+         start.template operator()<64, 128, 4, kFirst>() ||
+         start.template operator()<96, 64, 4, kFirst>() ||
+         start.template operator()<128, 64, 4, kFirst>() ||
+         start.template operator()<192, 64, 3, kFirst>() ||
+         start.template operator()<256, 64, 3, kFirst>();
 }
 
 }  // namespace attnscope::kernels

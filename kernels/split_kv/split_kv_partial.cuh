@@ -10,10 +10,14 @@
 /// tile instead ("sliced-K"): each keeps its own m, l and O, merged through shared memory at the
 /// end.
 ///
+/// d is the width of the tiles; columns beyond the problem's d (Columns::first) are zero on chip
+/// and never move.
+///
 /// Requested of memory by one block, valid rows only: Qi once; Kj and Vj of the split's column
 /// tiles that row tile i sees; O and LSE of the split in fp32, written once.
 #pragma once
 
+#include "kernels/device/launch_order.cuh"
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/place.cuh"
 #include "kernels/device/trace.cuh"
@@ -38,6 +42,24 @@ struct SplitKvShared {
 /// Where a row's part of one split stands: [B, H, N, splits] rows of O_split and LSE_split.
 __device__ inline Index split_row(const SplitKvParameters& parameters, Index head_row, int split) {
   return head_row * parameters.splits + split;
+}
+
+/// As load_tile_async, for a tile with fewer chunks than a block has threads.
+template <int kThreads, device::Columns kColumns, int d, typename T>
+__device__ inline void load_query_tile(const device::SharedTile<kSplitRows, d>& Qi, const T* source,
+                                       Index stride_row, int valid_rows, int thread, int columns) {
+  using namespace device;
+  if (kColumns == Columns::first && columns % 8 != 0) {
+    load_tile_of_elements<kThreads>(Qi, source, stride_row, valid_rows, thread, columns);
+    return;
+  }
+  for (int n = thread; n < kSplitRows * Qi.kChunks; n += kThreads) {
+    const int row = n / Qi.kChunks;
+    const int chunk = n % Qi.kChunks;
+    const bool exists = kColumns == Columns::all || chunk * 8 < columns;
+    copy_async_16(Qi.chunk_address(row, chunk), source + row * stride_row + chunk * 8,
+                  row < valid_rows && exists);
+  }
 }
 
 /// Leaves a warp's m, l and O where the merge reads them. `l` holds each thread's part of the sums.
@@ -65,15 +87,17 @@ __device__ inline void leave_warp_output(float* O_warp, device::Accumulator<1, d
 }
 
 /// O and LSE of the split from those of its warps: a thread four neighbouring elements of a row.
-template <int d, int kWarps>
+template <int d, int kWarps, device::Columns kColumns>
 __device__ inline void store_merged(const SplitKvParameters& parameters, const float* outputs,
                                     Index head_row, int rows, int split) {
   using namespace device;
   constexpr int kWarpFloats = kSplitRows * (d + 2);
   const float scale_log2 = parameters.shape.softmax_scale_log2;
+  const int columns = kColumns == Columns::all ? d : split_columns(parameters.shape.d);
   for (int n = thread_index(); n < rows * d / 4; n += kWarps * 32) {
     const int row = n / (d / 4);
     const int column = n % (d / 4) * 4;
+    if (kColumns == Columns::first && column >= columns) continue;
     float m = kMinusInfinity;
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) m = fmaxf(m, outputs[w * kWarpFloats + kSplitRows * d + row]);
@@ -91,7 +115,7 @@ __device__ inline void store_merged(const SplitKvParameters& parameters, const f
     }
     const float inverse_l = l == 0.0f ? 0.0f : 1.0f / l;  // a row without keys has O = 0
     const Index out = split_row(parameters, head_row + row, split);
-    __stcg(reinterpret_cast<float4*>(parameters.O_split + out * d + column),
+    __stcg(reinterpret_cast<float4*>(parameters.O_split + out * columns + column),
            float4{O.x * inverse_l, O.y * inverse_l, O.z * inverse_l, O.w * inverse_l});
     if (column == 0) {
       __stcg(parameters.LSE_split + out, log_sum_exp(m, l, parameters.shape.softmax_scale));
@@ -99,7 +123,8 @@ __device__ inline void store_merged(const SplitKvParameters& parameters, const f
   }
 }
 
-template <typename T, int d, int Bc, int kWarps, int kStages, typename Trace = device::NoTrace>
+template <typename T, int d, int Bc, int kWarps, int kStages,
+          device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(kWarps * 32)
     split_kv_partial(const typename Trace::template Parameters<SplitKvParameters> parameters) {
   using namespace device;
@@ -145,23 +170,20 @@ __global__ void __launch_bounds__(kWarps * 32)
   const auto load_column_tile = [&](int j) {  // an empty group where there is none
     if (j < end) {
       const int keys = min(Bc, shape.N_kv - j * Bc);
-      load_tile_async<kThreads>(Kj_of(j), K.row(Index{j} * Bc), K.stride_row, keys, thread);
+      load_tile_async<kThreads, kColumns>(Kj_of(j), K.row(Index{j} * Bc), K.stride_row, keys,
+                                          thread, shape.d);
       trace.did(TraceStep::load_Kj, 0, j);
-      load_tile_async<kThreads>(Vj_of(j), V.row(Index{j} * Bc), V.stride_row, keys, thread);
+      load_tile_async<kThreads, kColumns>(Vj_of(j), V.row(Index{j} * Bc), V.stride_row, keys,
+                                          thread, shape.d);
       trace.did(TraceStep::load_Vj, 0, j);
     }
     commit_copies();
   };
 
   // load Qi; load the first Kj, Vj
-  if (thread < kSplitRows * TileQ::kChunks) {
-    for (int n = thread; n < kSplitRows * TileQ::kChunks; n += kThreads) {
-      const int row = n / TileQ::kChunks;
-      const int chunk = n % TileQ::kChunks;
-      copy_async_16(TileQ{Qi_address}.chunk_address(row, chunk),
-                    Q.row(Index{i} * kSplitRows + row) + chunk * 8, row < rows);
-    }
-  }
+  let_next_launch_start();
+  load_query_tile<kThreads, kColumns>(TileQ{Qi_address}, Q.row(Index{i} * kSplitRows), Q.stride_row,
+                                      rows, thread, shape.d);
   trace.did(TraceStep::load_Qi, i, 0);
 #pragma unroll
   for (int stage = 0; stage < kStages - 1; ++stage) load_column_tile(begin + stage);
@@ -214,8 +236,8 @@ __global__ void __launch_bounds__(kWarps * 32)
   leave_warp_output<d>(outputs + warp * Shared::kWarpOutputFloats, O, m, l, lane);
   __syncthreads();  // Barrier C: the outputs of all warps are in shared memory.
   trace.did(TraceStep::wait, i, 0);
-  store_merged<d, kWarps>(parameters, outputs, Index{head_index} * shape.N + i * kSplitRows, rows,
-                          split);
+  store_merged<d, kWarps, kColumns>(parameters, outputs,
+                                    Index{head_index} * shape.N + i * kSplitRows, rows, split);
   trace.did(TraceStep::store_Oi, i, 0);
   trace.did(TraceStep::store_LSEi, i, 0);  // in the same loop, as is the division by l
   trace.did(TraceStep::normalize, i, 0);

@@ -6,12 +6,17 @@
 
 namespace attnscope::kernels {
 
+/// Columns of a row of O_split: d, rounded up to whole pieces of 16 bytes.
+ATTNSCOPE_HOST_DEVICE constexpr int split_columns(int d) {
+  return (d + 3) / 4 * 4;
+}
+
 struct SplitKvParameters {
   ForwardShape shape;
   TensorView Q, K, V, O;
   float* LSE = nullptr;        ///< [B, H, N]
   int splits = 1;              ///< parts of the keys
-  float* O_split = nullptr;    ///< [B, H, N, splits, d], normalised
+  float* O_split = nullptr;    ///< [B, H, N, splits, split_columns(d)], normalised
   float* LSE_split = nullptr;  ///< [B, H, N, splits]
 };
 
@@ -28,7 +33,7 @@ bool start_split_kv_traced(const SplitKvParameters& parameters, const TraceBuffe
 
 /// "combine": O = sum over splits of exp(LSE_split - LSE) O_split; LSE is the log of the sum of
 /// exp(LSE_split).
-void start_split_kv_combine(const SplitKvParameters& parameters, DType dtype, Index batch, Index d,
+void start_split_kv_combine(const SplitKvParameters& parameters, DType dtype, Index batch,
                             void* stream);
 
 }  // namespace attnscope::kernels

@@ -15,9 +15,10 @@ bool start_split_kv_traced(const SplitKvParameters& parameters, const TraceBuffe
     const bool fits = dtype == kDTypeOf<T> && d == kHeadDim && tiling == Tiling{kSplitRows, Bc};
     if (!fits) return false;
     constexpr int kWarps = 4;
-    start_kernel(split_kv_partial<T, kHeadDim, Bc, kWarps, kStages, BlockTrace>,
-                 batch * parameters.shape.heads * traced.trace.blocks_per_head, kWarps * 32,
-                 SplitKvShared<Bc, kHeadDim, kWarps, kStages>::kBytes, stream, traced);
+    start_kernel(
+        split_kv_partial<T, kHeadDim, Bc, kWarps, kStages, device::Columns::all, BlockTrace>,
+        batch * parameters.shape.heads * traced.trace.blocks_per_head, kWarps * 32,
+        SplitKvShared<Bc, kHeadDim, kWarps, kStages>::kBytes, stream, traced);
     return true;
   };
   return start.template operator()<__half, 16, 128, 4>() ||

@@ -7,7 +7,6 @@ namespace attnscope::kernels {
 
 namespace {
 
-constexpr Index kMostSplits = 128;
 constexpr double kGoodEnough = 0.85;
 
 Index row_tile_blocks(const AttentionProblem& problem, const Tiling& tiling) {

@@ -5,6 +5,9 @@
 
 namespace attnscope::kernels {
 
+/// The most splits that any problem is cut into.
+inline constexpr Index kMostSplits = 128;
+
 /// The number of splits on a GPU with `sm_count` multiprocessors, the model's rule (split_kv in
 /// sim/schedule/): the least that keeps them nearly as busy as any number up to 128 does; 1 where
 /// row tiles alone do.

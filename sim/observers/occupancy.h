@@ -18,12 +18,6 @@ OnChipSpace on_chip_space(const Tile& tile);
 /// Bytes of an element on chip: the problem's precision in shared memory, fp32 in registers.
 Index on_chip_element_bytes(const Tile& tile, DType dtype);
 
-/// The head dimension that tiles on chip have in a tensor-core kernel: 16, or the next multiple of
-/// 32, as in flash-attention. What is beyond d is zero and never moves.
-constexpr Index padded_head_dim(Index d) {
-  return d <= 16 ? 16 : 32 * ((d + 31) / 32);
-}
-
 /// One named slot: a tensor's tile buffer on chip.
 struct SlotUse {
   Tensor tensor;

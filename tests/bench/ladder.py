@@ -4,7 +4,10 @@
     tests/bench/ladder.py assets/recordings/h200.json build/release/libattnscope_kernels.so
 
 One line a rung and pass, at the recorded problem that --shape names. Times, bytes and shares are
-recorded; registers and the stack (spills live there) are read from the machine code by cuobjdump.
+recorded; registers and the stack (spills live there) are read from the machine code by cuobjdump,
+shared memory follows from the tiles, and both give the warps that fit on a multiprocessor. The floor
+is the larger of the products' operations over the measured matrix rate and every tensor once over
+the measured bandwidth (--peers); the time is given as a multiple of it, too.
 """
 
 import argparse
@@ -48,33 +51,71 @@ def resources(library):
     return {name: (int(reg), int(stack)) for name, (_, reg, stack) in zip(names, found)}
 
 
+def shared_bytes(row):
+    """Dynamic shared memory of a block of the row's tile kernel: kernels/*/*_shared.h and, of
+    flash1's forward pass, Flash1Shared."""
+    d, Br, Bc = row["problem"]["head_dim"], row["tiling"]["Br"], row["tiling"]["Bc"]
+    if row["pass"] == "backward":
+        statistics = 8 * Br if row["kernel"] == "flash1" else 16 * Br
+        return 2 * (2 * Bc * d + 4 * Br * d + 2 * Br * Bc) + statistics
+    if row["kernel"] == "flash1":
+        rows = Br * d * (6 if row["carry"] == "fp32" else 4)
+        stages = 2 if 4 * Bc * d + 2 * rows <= 227 * 1024 else 1
+        return 4 * Bc * d + stages * rows
+    return (Br + 4 * Bc) * d * 2
+
+
+def occupancy(registers, shared, warps):
+    """Warps that are resident on a multiprocessor of compute capability 9.0, of 64."""
+    register_blocks = 65536 // ((registers + 7) // 8 * 8 * 32 * warps)
+    blocks = min(228 * 1024 // (shared + 1024), register_blocks, 64 // warps)
+    return f"{blocks * warps} of 64"
+
+
+def floor_s(row, ceilings):
+    """The larger of operations over the matrix rate and bytes over the bandwidth."""
+    problem, backward = row["problem"], row["pass"] == "backward"
+    elements = problem["batch"] * problem["heads"] * problem["head_dim"]
+    elements *= (4 if backward else 2) * (problem["seq_len"] + problem["kv_len"])
+    return max(flops(problem, backward) / ceilings["matrix_flops_per_s"],
+               2.0 * elements / ceilings["copy_bytes_per_s"])
+
+
 def kernel_resources(table, row):
-    """Of the row's tile kernel; standard's products are cuBLAS's."""
+    """Registers, stack, shared memory and warps of the row's tile kernel; standard's products are
+    cuBLAS's."""
     if row["kernel"] == "standard" or row["problem"]["dtype"] != "bf16":
-        return "-", "-"
+        return ["-"] * 4
     d, tiling = row["problem"]["head_dim"], row["tiling"]
     carried = "float" if row["carry"] == "fp32" else "__nv_bfloat16"
     types = "__nv_bfloat16"
     if row["kernel"] == "flash1" and row["pass"] == "forward":
         types += f", {carried}"
     name = f"{row['kernel']}_{row['pass']}<{types}, {d}, {tiling['Br']}, {tiling['Bc']}"
-    for demangled, (registers, stack) in table.items():
+    exact_first = sorted(table.items(), key=lambda item: "Columns)1" in item[0])  # else padded
+    for demangled, (registers, stack) in exact_first:
         plain = re.sub(r"\((?:int|unsigned int)\)", "", demangled)
         if name in plain and "Visits)1" not in plain:  # block_sparse2's
-            return str(registers), str(stack)
-    return "-", "-"
+            of_rows = row["kernel"] == "flash1" and row["pass"] == "forward"
+            warps = re.search(re.escape(name) + r", (\d+)", plain)
+            warps = tiling["Br"] // 16 if of_rows or not warps else int(warps.group(1))
+            shared = shared_bytes(row)
+            return [str(registers), str(stack), f"{shared / 1024:.0f} KB",
+                    occupancy(registers, shared, warps)]
+    return ["-"] * 4
 
 
-def line(row, table):
+def line(row, table, ceilings):
     counters, time_s = row["counters"], row["time"]["median_s"]
-    registers, stack = kernel_resources(table, row)
+    floor = floor_s(row, ceilings)
     tiling = row.get("tiling")
     return [row["kernel"], row["pass"], IDEAS.get(row["kernel"], ""),
             f"{tiling['Br']}x{tiling['Bc']}" if tiling else "-",
             f"{flops(row['problem'], row['pass'] == 'backward') / time_s * 1e-12:.0f}",
+            f"{floor * 1e3:.2f}", f"{time_s / floor:.1f}",
             gigabytes(counters[READ], counters[WRITTEN]),
             gigabytes(counters[DRAM_READ], counters[DRAM_WRITTEN]),
-            f"{counters[TENSOR]:.0f} %", registers, stack]
+            f"{counters[TENSOR]:.0f} %", *kernel_resources(table, row)]
 
 
 def main():
@@ -82,7 +123,11 @@ def main():
     parser.add_argument("recording")
     parser.add_argument("library")
     parser.add_argument("--shape", default="4096,128,none", help="N,d,mask of the rows")
+    parser.add_argument("--peers", default="assets/recordings/peers/h200.json",
+                        help="recording with the ceilings that were measured on the same GPU")
     options = parser.parse_args()
+    with open(options.peers, encoding="utf-8") as file:
+        ceilings = json.load(file)["ceilings"]
     with open(options.recording, encoding="utf-8") as file:
         recording = json.load(file)
     N, d, mask = options.shape.split(",")
@@ -97,12 +142,13 @@ def main():
         raise SystemExit(f"{options.recording} has no row of N {N}, d {d}, mask {mask}")
     print(f"{recording['device']['name']}, {recording['date']}; 16k tokens, hidden size 2048: "
           f"N {N}, d {d}, mask {mask}, bf16, cold L2\n")
-    header = ["rung", "pass", "idea", "tiles", "TFLOP/s", "requested GB", "DRAM GB",
-              "tensor cores busy", "registers", "stack bytes"]
+    header = ["rung", "pass", "idea", "tiles", "TFLOP/s", "floor ms", "time / floor", "requested GB", "DRAM GB",
+              "tensor cores busy", "registers", "stack bytes", "shared memory",
+              "warps"]
     print("| " + " | ".join(header) + " |")
     print("|" + " --- |" * len(header))
     for row in rows:
-        print("| " + " | ".join(line(row, table)) + " |")
+        print("| " + " | ".join(line(row, table, ceilings)) + " |")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ std::string describe(const BackwardCase& backward_case) {
   const ForwardCase same{.kernel = backward_case.kernel,
                          .tiling = backward_case.tiling,
                          .layout = backward_case.layout};
-  return "backward of " + describe(same);
+  return (backward_case.deterministic ? "deterministic backward of " : "backward of ") +
+         describe(same);
 }
 
 std::vector<BackwardCase> all_backward_cases(const AttentionProblem& problem) {
@@ -78,6 +79,7 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   BackwardArguments arguments;
   arguments.problem = problem;
   arguments.tiling = backward_case.tiling;
+  arguments.deterministic = backward_case.deterministic;
   arguments.Q = Q.view();
   arguments.K = K.view();
   arguments.V = V.view();
@@ -96,6 +98,7 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   ATTNSCOPE_CUDA(cudaDeviceSynchronize());
 
   run.gradients = {.dQ = dQ.download(), .dK = dK.download(), .dV = dV.download()};
+  run.dQ_bytes = dQ.bytes();
   run.dK_bytes = dK.bytes();
   run.dV_bytes = dV.bytes();
   run.padding_is_untouched =

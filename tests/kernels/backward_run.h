@@ -10,6 +10,7 @@ struct BackwardCase {
   const KernelInfo* kernel = nullptr;
   std::optional<Tiling> tiling = std::nullopt;
   Layout layout = Layout::contiguous;
+  bool deterministic = false;
 };
 
 /// "flash2 backward 128x128 interleaved".
@@ -21,7 +22,7 @@ std::vector<BackwardCase> all_backward_cases(const AttentionProblem& problem);
 
 struct BackwardRun {
   Gradients gradients;
-  std::vector<std::byte> dK_bytes, dV_bytes;  ///< as the kernel left them
+  std::vector<std::byte> dQ_bytes, dK_bytes, dV_bytes;  ///< as the kernel left them
   bool padding_is_untouched = false;
   std::vector<std::string> launches;  ///< names, in order
 };

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "kernels/flash2/flash2_backward_shared.h"
+#include "kernels/flash2/flash2_forward_shared.h"
+#include "reference/head_dim.h"
 #include "tests/support/listed_block_mask.h"
 
 namespace attnscope::kernels {
@@ -160,10 +162,56 @@ TEST(KernelCatalog, TheScenesTilingsExist) {
 }
 
 TEST(KernelCatalog, RefusesAHeadDimensionThatNobodyCompiled) {
-  for (const KernelInfo& kernel : catalog()) {
-    EXPECT_THAT(kernel_tilings(kernel, DType::bf16, 48), IsEmpty());
-    EXPECT_THAT(refusal(kernel, problem_of(DType::bf16, 48)),
-                AllOf(HasSubstr("head-dim is 48"), HasSubstr("16, 32, 64 or 128")));
+  EXPECT_THAT(kernel_tilings(kernel_named("flash1"), DType::bf16, 48), IsEmpty());
+  EXPECT_EQ(refusal(kernel_named("flash1"), problem_of(DType::bf16, 48)),
+            "head-dim is 48; kernel flash1 takes 16, 32, 64 or 128");
+  EXPECT_EQ(refusal(kernel_named("flash2"), problem_of(DType::fp32, 48)),
+            "head-dim is 48; kernel flash2 takes 16, 32, 64 or 128 in fp32");
+  EXPECT_EQ(refusal(kernel_named("flash2"), problem_of(DType::bf16, 257)),
+            "head-dim is 257; kernel flash2 takes 1 to 256");
+  EXPECT_EQ(refusal(kernel_named("standard"), problem_of(DType::fp32, 300)),
+            "head-dim is 300; kernel standard takes 1 to 256");
+  EXPECT_EQ(backward_refusal(kernel_named("flash2"), problem_of(DType::bf16, 300)),
+            "head-dim is 300; the backward pass of kernel flash2 takes 1 to 256");
+  EXPECT_EQ(backward_refusal(kernel_named("flash1"), problem_of(DType::bf16, 96)),
+            "head-dim is 96; the backward pass of kernel flash1 takes 16, 32, 64 or 128");
+}
+
+TEST(KernelCatalog, AllButFlash1TakeEveryHeadDimensionByPadding) {
+  constexpr Index kHopper = 227 * 1024, kAda = 99 * 1024;
+  const KernelInfo& flash2 = kernel_named("flash2");
+  for (Index d = 1; d <= 256; ++d) {
+    const AttentionProblem problem = problem_of(DType::fp16, d);
+    EXPECT_EQ(refusal(kernel_named("standard"), problem), "accepted") << d;
+    EXPECT_EQ(backward_refusal(kernel_named("standard"), problem), "accepted") << d;
+    EXPECT_EQ(refusal(flash2, problem), "accepted") << d;
+    EXPECT_EQ(refusal(kernel_named("split_kv"), problem), "accepted") << d;
+    EXPECT_EQ(backward_refusal(flash2, problem), "accepted") << d;
+    const Index width = padded_head_dim(d);
+    EXPECT_GE(width, d);
+    const auto bytes = [&](const Tiling& tiling) {
+      return flash2_forward_shared_bytes(width, tiling);
+    };
+    EXPECT_LE(bytes(*default_tiling(flash2, DType::fp16, d, kHopper)), kHopper) << d;
+    EXPECT_LE(bytes(*default_tiling(flash2, DType::fp16, d, kAda)), kAda) << d;
+    const auto backward_bytes = [&](Index most_bytes) {
+      return flash2_backward_shared_bytes(
+          width, *default_backward_tiling(flash2, DType::fp16, d, most_bytes));
+    };
+    EXPECT_LE(backward_bytes(kHopper), kHopper) << d;
+    EXPECT_LE(backward_bytes(kAda), width < 256 ? kAda : kHopper) << d;
+  }
+}
+
+TEST(KernelCatalog, OffersATilingOnceForEachHeadDimension) {
+  const KernelInfo& flash2 = kernel_named("flash2");
+  for (Index d = 1; d <= 256; ++d) {
+    for (std::vector<Tiling> tilings :
+         {kernel_tilings(flash2, DType::bf16, d), backward_tilings(flash2, DType::bf16, d)}) {
+      for (std::size_t a = 0; a < tilings.size(); ++a) {
+        for (std::size_t b = 0; b < a; ++b) EXPECT_FALSE(tilings[a] == tilings[b]) << d;
+      }
+    }
   }
 }
 
@@ -267,7 +315,6 @@ TEST(KernelCatalog, TheBackwardPassTakesWhatItsTilingsSay) {
   }
   EXPECT_THAT(backward_tilings(flash2, DType::fp32, 64), IsEmpty());
   EXPECT_THAT(backward_refusal(flash2, problem_of(DType::fp32, 64)), HasSubstr("fp16 or bf16"));
-  EXPECT_THAT(backward_refusal(flash2, problem_of(DType::bf16, 48)), HasSubstr("head-dim is 48"));
   EXPECT_THAT(backward_refusal(flash2, problem_of(DType::bf16, 128), Tiling{128, 64}),
               AllOf(HasSubstr("128x64"), HasSubstr("compiled for 64x128 or 32x64")));
   AttentionProblem window = problem_of(DType::bf16, 64);
@@ -299,6 +346,26 @@ TEST(KernelCatalog, RefusesAProblemThatIsNoProblem) {
   problem.heads = 6;
   problem.kv_heads = 4;
   EXPECT_THAT(refusal(kernel_named("flash2"), problem), HasSubstr("must divide"));
+}
+
+TEST(KernelCatalog, ADeterministicDQTakesMasksWhoseTilesComeInOrder) {
+  const auto message = [](std::string_view kernel, const AttentionProblem& problem) {
+    const auto error = supports_backward(kernel_named(kernel), problem, std::nullopt,
+                                         Carry::problem, /*deterministic=*/true);
+    return error ? error->message : std::string("accepted");
+  };
+  AttentionProblem problem = problem_of(DType::bf16, 64);
+  for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+    problem.mask = mask;
+    for (std::string_view name : {"standard", "flash1", "flash2"}) {
+      EXPECT_EQ(message(name, problem), "accepted") << name;
+    }
+  }
+  EXPECT_THAT(message("block_sparse2", problem), HasSubstr("in an order of chance"));
+  problem.mask = Mask::window(16, 0);
+  EXPECT_EQ(message("flash2", problem),
+            "a deterministic dQ of kernel flash2 takes mask none, causal or causal:top-left over "
+            "whole sequences");
 }
 
 TEST(KernelCatalog, RefusesMoreRowsThanOneGridHolds) {

@@ -194,6 +194,57 @@ std::vector<Precision> precisions() {
   return all;
 }
 
+/// Head dimensions that are no tile's width, or have an instance of their own; rows of 59, 100 and
+/// 250 elements are no whole pieces of 16 bytes.
+class ForwardHeadDims : public ForwardKernels {};
+
+TEST_P(ForwardHeadDims, AgreeWithTheReference) {
+  ATTNSCOPE_NEEDS_GPU();
+  check_all(problem(113, 203), {.seed = 800});
+  check_all(problem(1, 239), {.seed = 801});
+  check_all(problem(200, 150, Mask::causal()), {.seed = 802});
+}
+
+TEST_P(ForwardHeadDims, WriteNothingBetweenRows) {
+  ATTNSCOPE_NEEDS_GPU();
+  AttentionProblem grouped = problem(113, 140, Mask::causal());
+  grouped.kv_heads = 2;
+  const Expected expected(grouped, {.seed = 803});
+  for (ForwardCase forward_case : all_cases(grouped)) {
+    forward_case.layout = Layout::interleaved;
+    expected.check(forward_case);
+  }
+}
+
+TEST_P(ForwardHeadDims, AreTheSameToTheBitOnEveryRun) {
+  ATTNSCOPE_NEEDS_GPU();
+  AttentionProblem repeated = problem(300, 277);
+  repeated.batch = 2;
+  const AttentionInputs inputs = make_inputs(repeated, {.seed = 804});
+  for (const ForwardCase& forward_case : all_cases(repeated)) {
+    const ForwardRun first = run_forward(forward_case, repeated, inputs);
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      ASSERT_EQ(first.O_bytes, run_forward(forward_case, repeated, inputs).O_bytes)
+          << describe(forward_case);
+    }
+  }
+}
+
+std::vector<Precision> padded_precisions() {
+  std::vector<Precision> all;
+  for (DType dtype : {DType::fp16, DType::bf16}) {
+    for (Index d : {8, 24, 40, 59, 72, 80, 96, 100, 160, 192, 250, 256}) all.push_back({dtype, d});
+  }
+  all.push_back({DType::fp32, 59});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(PaddedPrecisions, ForwardHeadDims,
+                         ::testing::ValuesIn(padded_precisions()), [](const auto& test) {
+                           return std::string(to_string(test.param.dtype)) + "_d" +
+                                  std::to_string(test.param.d);
+                         });
+
 INSTANTIATE_TEST_SUITE_P(AllPrecisions, ForwardKernels, ::testing::ValuesIn(precisions()),
                          [](const auto& test) {
                            return std::string(to_string(test.param.dtype)) + "_d" +

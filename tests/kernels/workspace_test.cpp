@@ -39,16 +39,19 @@ TEST(Workspace, IsAlignedWhateverTheSizes) {
 
 TEST(Workspace, OfFlash2sBackwardHoldsEachQueryHeadsGradientsOnlyForGroups) {
   const KernelInfo& flash2 = *find_kernel("flash2");
-  constexpr std::size_t kdQBytes = 2 * 4 * 100 * 64 * 4;
-  constexpr std::size_t kDBytes = 3328;  // 2 x 4 x 100 floats, aligned to 256 bytes
+  constexpr std::size_t kdQBytes = 2 * 4 * 112 * 64 * 4;  // 100 rows: seven pieces of 16
+  constexpr std::size_t kDBytes = 3328;    // 2 x 4 x 100 floats, aligned to 256 bytes
+  constexpr std::size_t kTurnBytes = 256;  // 2 x 4 x 7 integers, aligned
   constexpr std::size_t kPerHeadBytes = 2 * 4 * 300 * 64 * 2;
   const Flash2BackwardWorkspace grouped = flash2_backward_workspace(kProblem);
   EXPECT_EQ(grouped.D_offset, kdQBytes);
-  EXPECT_EQ(grouped.dK_heads_offset, kdQBytes + kDBytes);
-  EXPECT_EQ(backward_workspace_bytes(flash2, kProblem), kdQBytes + kDBytes + 2 * kPerHeadBytes);
+  EXPECT_EQ(grouped.dQ_turns_offset, kdQBytes + kDBytes);
+  EXPECT_EQ(grouped.dK_heads_offset, kdQBytes + kDBytes + kTurnBytes);
+  EXPECT_EQ(backward_workspace_bytes(flash2, kProblem),
+            kdQBytes + kDBytes + kTurnBytes + 2 * kPerHeadBytes);
   AttentionProblem alone = kProblem;
   alone.kv_heads = alone.heads;
-  EXPECT_EQ(backward_workspace_bytes(flash2, alone), kdQBytes + kDBytes);
+  EXPECT_EQ(backward_workspace_bytes(flash2, alone), kdQBytes + kDBytes + kTurnBytes);
 }
 
 TEST(Workspace, IsEmptyForFlash2sForward) {

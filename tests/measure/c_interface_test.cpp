@@ -99,8 +99,8 @@ TEST(CInterface, RefusesNullPointersAndUnknownValues) {
   problem.seq_len = 0;
   EXPECT_THAT(refusal(&problem, &kernel), HasSubstr("seq-len is 0"));
   problem = valid_problem();
-  problem.head_dim = 48;
-  EXPECT_THAT(refusal(&problem, &kernel), HasSubstr("48"));
+  problem.head_dim = 300;
+  EXPECT_THAT(refusal(&problem, &kernel), HasSubstr("300"));
 
   problem = valid_problem();
   const attnscope_kernel unknown = valid_kernel("flash9");

@@ -131,7 +131,7 @@ TEST_F(ForwardTest, TheClientRunsAKernelOnTheHostsData) {
 
   // A refusal leaves the library usable, and a measurement becomes a recording's row
   AttentionProblem odd = problem;
-  odd.d = 48;
+  odd.d = 300;
   const RecordingRow refused = library.value()->record(odd, {"flash2", {}, {}}, {}, {});
   ASSERT_TRUE(refused.error);
   const RecordingRow row = library.value()->record(problem, {"flash2", {}, {}}, {}, {});

@@ -1,0 +1,21 @@
+/// Launches of one stream that overlap: the next may start while this one runs, and waits inside.
+/// Before compute capability 9.0 launches do not overlap, and both functions do nothing.
+#pragma once
+
+namespace attnscope::kernels::device {
+
+/// The next launch may start once every block of this one has called it or is over.
+__device__ inline void let_next_launch_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;\n" ::: "memory");
+#endif
+}
+
+/// Waits until the launch before is over and what it wrote can be read.
+__device__ inline void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;\n" ::: "memory");
+#endif
+}
+
+}  // namespace attnscope::kernels::device

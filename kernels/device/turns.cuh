@@ -1,0 +1,32 @@
+/// Thread blocks that take turns with a tile in global memory, so that what they add to it is added
+/// in the same order on every run. A counter of the tile holds whose turn it is, from 0 on.
+///
+/// A block waits for blocks of lower number alone: the hardware starts blocks in order of number, so
+/// they run already, or are over.
+#pragma once
+
+#include "kernels/device/place.cuh"
+
+namespace attnscope::kernels::device {
+
+/// Waits until it is this block's turn; what the blocks before it wrote is there then.
+__device__ inline void await_turn(const int* turn, int mine) {
+  if (thread_index() == 0) {
+    int whose;
+    do {
+      asm volatile("ld.acquire.gpu.global.s32 %0, [%1];\n" : "=r"(whose) : "l"(turn) : "memory");
+    } while (whose != mine);
+  }
+  __syncthreads();  // Barrier: no thread goes on before the first has seen the block's turn.
+}
+
+/// Ends the turn of this block.
+__device__ inline void pass_turn(int* turn) {
+  __syncthreads();  // Barrier: every thread has made its additions before the turn is over.
+  if (thread_index() == 0) {
+    asm volatile("fence.acq_rel.gpu;\n" ::: "memory");
+    asm volatile("red.release.gpu.global.add.s32 [%0], 1;\n" ::"l"(turn) : "memory");
+  }
+}
+
+}  // namespace attnscope::kernels::device

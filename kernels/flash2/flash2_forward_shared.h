@@ -1,0 +1,15 @@
+/// Shared memory of one block of flash2's forward launch. Plain C++: the catalog chooses a tiling
+/// by it, the kernel is started with it.
+#pragma once
+
+#include "reference/attention_problem.h"
+
+namespace attnscope::kernels {
+
+/// Qi, then Kj and Vj in two stages; 16-bit tiles of width d.
+constexpr Index flash2_forward_shared_bytes(Index d, const Tiling& tiling) {
+  constexpr Index kElementBytes = 2;
+  return (tiling.Br + 4 * tiling.Bc) * d * kElementBytes;
+}
+
+}  // namespace attnscope::kernels
