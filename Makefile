@@ -8,7 +8,7 @@ SHELL := /bin/bash
 
 BUILD := build/release
 PICTURES := build/pictures
-RECORDING := $(firstword $(wildcard assets/recordings/*.json))
+RECORDING := $(wildcard assets/recordings/h200.json)
 
 # Debian packages by what needs them; only the missing ones are installed
 TO_BUILD := build-essential cmake ninja-build libeigen3-dev libfmt-dev nlohmann-json3-dev \

@@ -125,13 +125,16 @@ TEST(ShippedRecordings, Flash2sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalf
   }
 }
 
-TEST(ShippedRecordings, Flash2sForwardPassIsFasterThanStandardsFrom1024On) {
+/// Up to d = 128: the wider heads' tiles leave room for one thread block, and cuBLAS's products,
+/// which have the tensor cores to themselves, are faster than what that block saves in bytes.
+TEST(ShippedRecordings, Flash2sForwardPassIsFasterThanStandardsFrom1024OnUpToD128) {
   int compared = 0;
   for (const Recording& recording : shipped()) {
     for (const RecordingRow& standard : recording.rows) {
       if (standard.kernel != "standard" || !standard.measurement) continue;
       if (standard.pass != "forward") continue;
       if (standard.problem.N < 1024 || standard.problem.heads < 16) continue;
+      if (standard.problem.d > 128) continue;
       for (const RecordingRow& flash2 : recording.rows) {
         const bool same = flash2.kernel == "flash2" && flash2.measurement &&
                           flash2.problem == standard.problem && flash2.pass == standard.pass &&
