@@ -116,9 +116,10 @@ void read_view(const JsonObject& root, ViewState& view) {
         named(looks, "softmax", SoftmaxTab::row, parse_softmax_tab, "row or why_online");
     view.ledger_scope =
         named(looks, "ledger", LedgerScope::so_far, parse_ledger_scope, "so_far or whole_pass");
-    view.chart = named(looks, "charts", ChartChoice::bytes, parse_chart,
-                       "bytes, time, memory, error, io_seq_len, io_head_dim, io_sram, io_block_cols, "
-                       "io_density, fusion, fusion_figure2, model_training or model_inference");
+    view.chart =
+        named(looks, "charts", ChartChoice::bytes, parse_chart,
+              "bytes, time, memory, error, io_seq_len, io_head_dim, io_sram, io_block_cols, "
+              "io_density, fusion, fusion_figure2, model_training or model_inference");
     view.large_chart = looks.boolean_or("large_chart", false);
   }
 }
