@@ -147,12 +147,12 @@ Gradients naive_backward(const AttentionProblem& problem, const AttentionInputs&
   return gradients;
 }
 
-PrefixRow prefix_forward(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
-                         Index h, Index query, Index key_end) {
-  PrefixRow result{kMinusInfinity, 0.0, std::vector<double>(static_cast<std::size_t>(problem.d))};
+PartialRow partial_forward(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
+                           Index h, Index query, KeyRange seen) {
+  PartialRow result{kMinusInfinity, 0.0, std::vector<double>(static_cast<std::size_t>(problem.d))};
   KeyRange keys = problem.keys_of(query, b);
-  keys.end = std::min(keys.end, key_end);
-  if (keys.size() == 0) return result;
+  keys = {std::max(keys.begin, seen.begin), std::min(keys.end, seen.end)};
+  if (keys.size() <= 0) return result;
 
   const auto K = head_matrix(inputs.K, b, problem.kv_head_of(h));
   const auto V = head_matrix(inputs.V, b, problem.kv_head_of(h));

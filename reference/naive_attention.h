@@ -34,15 +34,15 @@ struct Gradients {
 Gradients naive_backward(const AttentionProblem& problem, const AttentionInputs& inputs,
                          const ForwardResult& forward);
 
-/// One query row after some of its keys: what an online softmax holds at that point.
-struct PrefixRow {
+/// One query row over some of its keys: what an online softmax holds after them.
+struct PartialRow {
   double m;               ///< maximum of S over the keys seen; -inf when there are none
   double l;               ///< sum of exp(S - m) over the keys seen
   std::vector<double> O;  ///< [d], (dropped) softmax over the keys seen times V; 0 when none
 };
 
-/// The row of head h over those keys in [0, key_end) that the query attends to.
-PrefixRow prefix_forward(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
-                         Index h, Index query, Index key_end);
+/// The row of head h over those of `seen` that the query attends to.
+PartialRow partial_forward(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
+                           Index h, Index query, KeyRange seen);
 
 }  // namespace attnscope

@@ -10,6 +10,7 @@
 #include "reference/score_steps.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/schedule/catalog.h"
+#include "sim/schedule/split_kv.h"
 #include "sim/snapshot/describe_op.h"
 #include "sim/snapshot/gradient_tracker.h"
 #include "sim/snapshot/hbm_states.h"
@@ -108,6 +109,7 @@ struct SteppedRun::Impl {
   void find_contents(SlotState& slot, Index step, const BlockStart& block);
   void fill_adders(Snapshot& snapshot) const;
   void fill_softmax_methods(Snapshot& snapshot, Index query);
+  Index first_key(const Snapshot& snapshot) const;
   void fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const;
   const TileGrid& grid(int launch) const { return info->grids[static_cast<std::size_t>(launch)]; }
 };
@@ -371,23 +373,32 @@ void SteppedRun::Impl::fill_softmax_methods(Snapshot& snapshot, Index query) {
   snapshot.softmax_methods = methods;
 }
 
+/// The first key of the thread block: a split of the keys begins where the one before it ends.
+Index SteppedRun::Impl::first_key(const Snapshot& snapshot) const {
+  const TileGrid& g = grid(snapshot.launch);
+  const Index splits = g.options().splits;
+  return g.col_begin(
+      column_tiles_of_split(g, static_cast<std::int32_t>(snapshot.block % splits)).first);
+}
+
 void SteppedRun::Impl::fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const {
   SoftmaxRow& row = snapshot.softmax_row;
   row = tracker.row();
   if (row.j < 0 || !tracker.consistent()) return;
   const KeyRange visible = shown_problem.keys_of(row.query);
-  row.keys_seen = KeyRange{visible.begin, std::min(visible.end, tracker.key_end())}.size();
+  const KeyRange seen{first_key(snapshot), tracker.key_end()};
+  row.keys_seen =
+      KeyRange{std::max(visible.begin, seen.begin), std::min(visible.end, seen.end)}.size();
 
   // Compare with attention over just the keys folded in so far
   const auto& O = executor->on_chip()[static_cast<std::size_t>(Tensor::O)][0];
   if (!O.valid || O.tile.i != row.i) return;
-  const PrefixRow prefix =
-      prefix_forward(shown_problem, inputs, 0, 0, row.query, tracker.key_end());
+  const PartialRow reference = partial_forward(shown_problem, inputs, 0, 0, row.query, seen);
   const double divisor = tracker.normalized() || *row.l == 0.0 ? 1.0 : *row.l;
   double error = 0;
   for (Index c = 0; c < info->problem.d; ++c) {
     error = std::max(error, std::abs(O.values(row.row_in_tile, c) / divisor -
-                                     prefix.O[static_cast<std::size_t>(c)]));
+                                     reference.O[static_cast<std::size_t>(c)]));
   }
   row.error = error;
 }

@@ -96,10 +96,11 @@ TEST(BlockMask, GradientsUnderItEqualFiniteDifferences) {
 TEST(BlockMask, AnEmptyPrefixOfARowHasSeenNothing) {
   const AttentionProblem problem = masked_problem(Mask::none());
   const AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 5});
-  const PrefixRow nothing = prefix_forward(problem, inputs, 0, 0, 8, 3);  // column tile 0 is hidden
+  const PartialRow nothing =
+      partial_forward(problem, inputs, 0, 0, 8, {0, 3});  // column tile 0 is hidden
   EXPECT_EQ(nothing.m, -INFINITY);
   EXPECT_EQ(nothing.l, 0.0);
-  EXPECT_GT(prefix_forward(problem, inputs, 0, 0, 8, 4).l, 0.0);
+  EXPECT_GT(partial_forward(problem, inputs, 0, 0, 8, {0, 4}).l, 0.0);
 }
 
 TEST(BlockMask, OfAnotherGridIsRefused) {

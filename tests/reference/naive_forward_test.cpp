@@ -174,14 +174,14 @@ TEST(NaiveForward, CausalEqualsAWindowOfAllKeysBefore) {
   EXPECT_EQ(naive_forward(causal, inputs).O, naive_forward(window, inputs).O);
 }
 
-TEST(PrefixForward, AllKeysGiveTheRowOfTheForwardPass) {
+TEST(PartialForward, AllKeysGiveTheRowOfTheForwardPass) {
   AttentionProblem problem = problem_of(30, 40, 8, Mask::causal());
   problem.heads = 4;
   problem.kv_heads = 2;
   const AttentionInputs inputs = make_inputs(problem, {InputKind::outlier, 5});
   const ForwardResult forward = naive_forward(problem, inputs);
   for (const Index query : {0, 13, 29}) {
-    const PrefixRow row = prefix_forward(problem, inputs, 0, 3, query, problem.N_kv);
+    const PartialRow row = partial_forward(problem, inputs, 0, 3, query, {0, problem.N_kv});
     EXPECT_NEAR(row.m + std::log(row.l), forward.LSE.at(0, 3, query, 0), 1e-12);
     for (Index c = 0; c < 8; ++c) {
       EXPECT_NEAR(row.O[static_cast<std::size_t>(c)], forward.O.at(0, 3, query, c), 1e-12);
@@ -189,10 +189,10 @@ TEST(PrefixForward, AllKeysGiveTheRowOfTheForwardPass) {
   }
 }
 
-TEST(PrefixForward, FewerKeysEqualAShorterProblem) {
+TEST(PartialForward, FewerKeysEqualAShorterProblem) {
   const AttentionProblem problem = problem_of(4, 40, 8);
   const AttentionInputs inputs = make_inputs(problem, {});
-  const PrefixRow row = prefix_forward(problem, inputs, 0, 0, 2, 17);
+  const PartialRow row = partial_forward(problem, inputs, 0, 0, 2, {0, 17});
   const auto sees_prefix = [](Index, Index k) { return k < 17; };
   const ForwardResult plain = test::plain_forward(problem, inputs, sees_prefix);
   EXPECT_NEAR(row.m + std::log(row.l), plain.LSE.at(0, 0, 2, 0), 1e-13);
@@ -200,16 +200,16 @@ TEST(PrefixForward, FewerKeysEqualAShorterProblem) {
   EXPECT_GE(row.l, 1.0);
 }
 
-TEST(PrefixForward, NoKeysGiveTheStateBeforeTheFirst) {
+TEST(PartialForward, NoKeysGiveTheStateBeforeTheFirst) {
   const AttentionProblem problem = problem_of(4, 40, 3, Mask::window(2, 0));
   const AttentionInputs inputs = make_inputs(problem, {});
   for (const Index key_end : {0, 34}) {  // query 0 sees keys 34 to 36
-    const PrefixRow row = prefix_forward(problem, inputs, 0, 0, 0, key_end);
+    const PartialRow row = partial_forward(problem, inputs, 0, 0, 0, {0, key_end});
     EXPECT_EQ(row.m, -kInfinity);
     EXPECT_EQ(row.l, 0.0);
     EXPECT_EQ(row.O, std::vector<double>(3, 0.0));
   }
-  EXPECT_EQ(prefix_forward(problem, inputs, 0, 0, 0, 35).l, 1.0);
+  EXPECT_EQ(partial_forward(problem, inputs, 0, 0, 0, {0, 35}).l, 1.0);
 }
 
 }  // namespace

@@ -303,6 +303,24 @@ TEST(SteppedRun, TheLastAddToDqGivesTheReference) {
   EXPECT_NEAR(dQ, head_matrix(reference.dQ, 0, 0)(query, 3), 1e-12);
 }
 
+TEST(SteppedRun, ASplitIsComparedWithAttentionOverItsOwnKeys) {
+  SteppedRequest request = request_for("split_kv", 4, 16, {16, 16});
+  request.simulation.problem.N_kv = 128;
+  request.simulation.splits = 4;
+  request.round_to_storage = false;
+  const auto run = make_run(request);
+  int checked = 0;
+  for (Index step = 0; step < run->info()->step_count; ++step) {
+    const Snapshot snapshot = run->at(step, 2, 3);
+    const SoftmaxRow& row = snapshot.softmax_row;
+    if (snapshot.op.kind != OpKind::accumulate || !row.error) continue;
+    EXPECT_LT(*row.error, 1e-12);
+    EXPECT_EQ(row.keys_seen, row.j % 2 == 0 ? 16 : 32);  // two column tiles a split
+    ++checked;
+  }
+  EXPECT_EQ(checked, 8);
+}
+
 TEST(SteppedRun, SoftmaxRowFollowsTheFormulas) {
   SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
   request.round_to_storage = false;
