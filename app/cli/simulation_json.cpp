@@ -187,7 +187,7 @@ std::string simulation_text(const SimulationReport& report, const GpuDescription
                                                      to_string(warps->layout.partition))});
     lines.push_back({"shared memory read by warps", bytes(traffic.shared_read_bytes)});
     lines.push_back({"shared memory written", bytes(traffic.shared_write_bytes)});
-    lines.push_back({"  of these, exchanged by warps",
+    lines.push_back({"  of both, exchanged by warps",
                      bytes(traffic.exchange_read_bytes + traffic.exchange_write_bytes)});
     lines.push_back({"barriers of all blocks", fmt::format("{}", traffic.barriers)});
   }

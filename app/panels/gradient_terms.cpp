@@ -23,7 +23,7 @@ SoftmaxTerm probability(const GradientRow& row, std::string_view algorithm, std:
   SoftmaxTerm term{"P", "P", {}, {}, at(row.P, key), row.P};
   if (algorithm == "standard") {
     term.formula = "as the forward pass stored it";
-  } else if (row.LSE || !row.l) {
+  } else if (algorithm != "flash1" && algorithm != "block_sparse") {
     term.formula = "exp(S - LSE)";
     term.numbers = with_numbers("exp({} - {})", at(row.S, key), row.LSE);
   } else {

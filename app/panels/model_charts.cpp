@@ -95,13 +95,13 @@ ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curve
     chart.series.push_back(std::move(series));
   }
   draw::Series capacity;
-  capacity.name = fmt::format("{} of HBM (datasheet)",
+  capacity.name = fmt::format("{} of HBM (device file)",
                               draw::format_si(static_cast<double>(gpu.hbm_bytes), "B"));
   capacity.color = theme.error;
   capacity.dashed = true;
   for (const Index N : {kShortest, kLongest}) {
     capacity.points.push_back({static_cast<double>(N), static_cast<double>(gpu.hbm_bytes),
-                               fmt::format("capacity of {}, datasheet", gpu.display_name)});
+                               fmt::format("capacity of {} in its device file", gpu.display_name)});
   }
   chart.legend.push_back({capacity.name, capacity.color, Sample::dashed, draw::Marker::none});
   chart.legend.push_back({"lines modelled", 0, Sample::none, draw::Marker::none});

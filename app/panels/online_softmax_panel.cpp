@@ -19,19 +19,31 @@ namespace attnscope::app {
 
 namespace {
 
-std::string note_of(const SoftmaxRow& row, Index chosen) {
+std::string note_of(const SoftmaxRow& row, Index chosen, bool combining) {
   if (!row.known) return fmt::format("query row {}", chosen);
   if (row.j < 0) return fmt::format("query row {}", row.query);
+  if (combining) {
+    return fmt::format("query row {} (row {} of tile i = {}), split {}", row.query, row.row_in_tile,
+                       row.i, row.j);
+  }
   return fmt::format("query row {} (row {} of tile i = {}), j = {}", row.query, row.row_in_tile,
                      row.i, row.j);
+}
+
+bool is_combining(const Snapshot& snapshot) {
+  return snapshot.run->pass.launches[static_cast<std::size_t>(snapshot.launch)].name == "combine";
 }
 
 std::string error_line(const Snapshot& snapshot) {
   const SoftmaxRow& row = snapshot.softmax_row;
   const bool standard = snapshot.run->algorithm->name == "standard";
+  if (!row.error && is_combining(snapshot)) return "each split was checked as it was made";
+  const Index Tc = snapshot.run->grids[static_cast<std::size_t>(snapshot.launch)].Tc();
+  const bool complete = !standard || row.j + 1 == Tc;
+  if (!row.error && row.O && complete) return "O has left the chip, checked before it did";
   if (!row.error && standard) return "checked against the reference when O is complete";
   if (!row.error) return "checked against the reference when this tile is folded in";
-  const bool normalized = standard || snapshot.run->algorithm->carries_output;
+  const bool normalized = standard || row.undivided;
   return fmt::format("{} against the reference of the {} keys seen so far: error {}",
                      normalized ? "O" : "O / l", row.keys_seen, draw::format_error(*row.error));
 }
@@ -75,8 +87,10 @@ RowView row_view(const Snapshot& snapshot, const ViewState& view) {
     return {note_of(snapshot.gradient_row, view.query_row),
             gradient_terms(snapshot.gradient_row, algorithm), adders_line(snapshot)};
   }
-  return {note_of(snapshot.softmax_row, view.query_row),
-          softmax_terms(snapshot.softmax_row, algorithm), error_line(snapshot)};
+  const auto launch = static_cast<std::size_t>(snapshot.launch);
+  return {note_of(snapshot.softmax_row, view.query_row, is_combining(snapshot)),
+          softmax_terms(snapshot.softmax_row, algorithm, snapshot.run->pass.launches[launch].name),
+          error_line(snapshot)};
 }
 
 /// Where the columns stand: symbol, formula, the row's values, numbers, result.

@@ -91,9 +91,10 @@ void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
 
     // Probabilities have a scale of their own, 0 to 1; gradients that of their tile
     if (!slot->values.values.empty() && rect.width() >= frame.canvas.px(8.0f)) {
-      const draw::ValueRange range = tensor == Tensor::P   ? draw::ValueRange{0.0, 1.0}
-                                     : tensor == Tensor::S ? cells.range()
-                                                           : draw::range_of(slot->values);
+      const draw::ValueRange range = tensor == Tensor::P ? draw::ValueRange{0.0, 1.0}
+                                     : tensor == Tensor::S && cells.exact()
+                                         ? cells.range()
+                                         : draw::range_of(slot->values);
       draw::heat_map(frame.canvas, rect, draw::aggregated(slot->values, kTileCells, 2 * kTileCells),
                      [&](double value) { return score_color(theme, range, value); });
     }

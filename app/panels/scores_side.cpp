@@ -77,10 +77,11 @@ float draw_scale(const ScoresFrame& frame, const ScoreCells& cells, const Rect& 
   draw::ramp(canvas,
              {{area.min.x, y + canvas.px(2.0f)}, {area.min.x + width, y + canvas.px(10.0f)}});
   y += canvas.px(14.0f);
-  draw::text(
-      canvas, font, {area.min.x, y}, theme.text_faint,
-      draw::fitted(font, fmt::format("S: {:.2g} … {:.2g}", cells.range().low, cells.range().high),
-                   area.width()));
+  draw::text(canvas, font, {area.min.x, y}, theme.text_faint,
+             draw::fitted(font,
+                          fmt::format("{}: {:.2g} … {:.2g}", cells.exact() ? "S" : "S, means",
+                                      cells.range().low, cells.range().high),
+                          area.width()));
   y += draw::line_height(font);
   draw::text(canvas, font, {area.min.x, y}, theme.text_faint,
              draw::fitted(font, "P: 0 … 1", area.width()));

@@ -133,8 +133,8 @@ void add_bytes(draw::Chart& chart, const SizeSweep& sweep, const Measurements& m
 void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDescription& gpu,
                        const Measurements& measurements, const Theme& theme) {
   draw::Series capacity;
-  capacity.name =
-      fmt::format("{} of HBM, datasheet", draw::format_si(static_cast<double>(gpu.hbm_bytes), "B"));
+  capacity.name = fmt::format("{} of HBM, device file",
+                              draw::format_si(static_cast<double>(gpu.hbm_bytes), "B"));
   capacity.color = theme.error;
   capacity.dashed = true;
   draw::Series refused;
@@ -143,7 +143,7 @@ void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDesc
   refused.color = theme.error;
   for (const Index N : sweep_lengths()) {
     capacity.points.push_back({static_cast<double>(N), static_cast<double>(gpu.hbm_bytes),
-                               fmt::format("capacity of {}, datasheet", gpu.display_name)});
+                               fmt::format("capacity of {} in its device file", gpu.display_name)});
   }
   for (const SweepPoint& point : sweep.points) {
     const MeasuredRun* run = measurements.find(point.report.problem, point.algorithm,

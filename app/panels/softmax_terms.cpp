@@ -51,8 +51,17 @@ std::vector<SoftmaxTerm> flash1_terms(const SoftmaxRow& row, const std::string& 
            "O",
            "(alpha·l_prev·O + beta·P~ V) / l",
            with_numbers("({}·{}·{} + {}) / {}", row.alpha, row.l_prev, row.O_prev, row.PV, row.l),
-           row.O,
+           row.undivided ? row.O : std::nullopt,
            {}}};
+}
+
+/// O, and once all keys are folded in, its division by l.
+SoftmaxTerm output_term(const SoftmaxRow& row, const std::string& O, std::string formula) {
+  if (row.undivided) {
+    return {O, "O", "O / l", with_numbers("{} / {}", row.undivided, row.l), row.O, {}};
+  }
+  return {O,     "O", std::move(formula), with_numbers("{}·{} + {}", row.alpha, row.O_prev, row.PV),
+          row.O, {}};
 }
 
 std::vector<SoftmaxTerm> flash2_terms(const SoftmaxRow& row, const std::string& O) {
@@ -64,12 +73,26 @@ std::vector<SoftmaxTerm> flash2_terms(const SoftmaxRow& row, const std::string& 
            with_numbers("{}·{} + {}", row.alpha, row.l_prev, row.row_sum),
            row.l,
            {}},
-          {O,
-           "O",
-           "alpha·O + P V",
-           with_numbers("{}·{} + {}", row.alpha, row.O_prev, row.PV),
-           row.O,
-           {}}};
+          output_term(row, O, "alpha·O + P V")};
+}
+
+/// What split_kv's combining launch does: LSE of a split in the place of a score.
+std::vector<SoftmaxTerm> combine_terms(const SoftmaxRow& row, const std::string& O) {
+  return {max_term(row, "max(m_prev, LSE^s)"),
+          alpha_term(row),
+          {"beta",
+           "alpha",
+           "exp(LSE^s - m)",
+           with_numbers("exp({})", difference(row.row_max, row.m)),
+           row.beta,
+           {}},
+          {"l",
+           "l",
+           "alpha·l + beta",
+           with_numbers("{}·{} + {}", row.alpha, row.l_prev, row.beta),
+           row.l,
+           {}},
+          output_term(row, O, "alpha·O + beta·O^s")};
 }
 
 /// Whole rows at once: nothing to bring from one maximum to another.
@@ -94,8 +117,10 @@ std::string filled(std::string_view pattern, std::initializer_list<std::optional
   return text.append(pattern);
 }
 
-std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, std::string_view algorithm) {
+std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, std::string_view algorithm,
+                                       std::string_view launch) {
   const std::string O = fmt::format("O[{}]", row.O_column);
+  if (launch == "combine") return combine_terms(row, O);
   if (algorithm == "flash1" || algorithm == "block_sparse") return flash1_terms(row, O);
   const bool whole_rows = algorithm == "standard" && !row.alpha && !row.m_prev;
   return whole_rows ? standard_terms(row, O) : flash2_terms(row, O);

@@ -28,6 +28,7 @@ std::string with_numbers(std::string_view pattern, const Values&... values) {
   return filled(pattern, {std::optional<double>(values)...});
 }
 
-std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, std::string_view algorithm);
+std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, std::string_view algorithm,
+                                       std::string_view launch = {});
 
 }  // namespace attnscope::app

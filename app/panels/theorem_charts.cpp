@@ -241,6 +241,8 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
                                key.axis == IoAxis::seq_len ? "" : fmt::format("N {}, ", problem.N),
                                key.axis == IoAxis::head_dim ? "" : fmt::format("d {}, ", problem.d),
                                to_string(key.dtype), gpu_name);
+  const bool small_sram = key.axis == IoAxis::density && !points.empty();
+  if (small_sram) shown.subtitle += fmt::format(", M {} elements", points.front().sram_elems);
   shown.about =
       "one head; bytes as the paper counts them, HBM read and written; tiles by the paper's rule "
       "Bc = ceil(M/4d), Br = min(Bc, d), M elements of SRAM\nthe same as a table: attnscope-cli io";

@@ -34,7 +34,7 @@ constexpr PseudoLine kPseudoCode[] = {
     {1, "for each row tile i that sees column tile j",
      "Rows that the mask hides from these keys contribute nothing.", true},
     {2, "load Q_i, dO_i, LSE_i, D_i",
-     "LSE and D are all that the forward pass left of the softmax."},
+     "Two numbers a row hold all of the softmax: LSE of the forward pass, D of the first launch."},
     {2, "S = scale · Q_i K_jᵀ",
      "Recomputed: storing N × N scores would cost more than this product."},
     soft_cap_slope_line(2),
@@ -51,7 +51,7 @@ constexpr PseudoLine kPseudoCode[] = {
     {2, "dS = P ∘ (dP - D_i)", "The softmax's gradient; D is its row sum, known in advance."},
     cap_gradient_line(2),
     {2, "dQ_i = dQ_i + scale · dS K_j, atomically in HBM",
-     "Row tile i gets a part from every column tile's block, so the adds have to be atomic."},
+     "Every column tile's block makes a part of it on chip; the adds in HBM have to be atomic."},
     {2, "dK_j = dK_j + scale · dSᵀ Q_i", "Stays on chip."},
     {1, "store dK_j, dV_j", "Written once."},
 };

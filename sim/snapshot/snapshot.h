@@ -80,13 +80,14 @@ struct SoftmaxRow {
   Index query = 0;     ///< row of the head
   std::int32_t i = 0;  ///< its row tile
   Index row_in_tile = 0;
-  std::int32_t j = -1;  ///< column tile being folded in; -1 before the first
+  std::int32_t j = -1;  ///< column tile being folded in; -1 before the first; combining: split
   Index keys_seen = 0;  ///< keys of the tiles folded in completely, visible ones
   std::optional<double> m_prev, row_max, m, alpha;
   std::optional<double> beta;  ///< flash1: exp(m~ - m)
   std::optional<double> l_prev, row_sum, l;
   Index O_column = 0;                   ///< the chosen column of O
   std::optional<double> O_prev, PV, O;  ///< that element before the step, its addend, after it
+  std::optional<double> undivided;      ///< O before it was divided by l; empty until then
   /// O / l (or O where it is kept normalised) of the whole row against the reference of the keys
   /// folded in so far, largest absolute difference; empty when nothing has been folded in.
   std::optional<double> error;

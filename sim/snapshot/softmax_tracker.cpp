@@ -36,7 +36,8 @@ void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
                             const NumericExecutor& executor) {
   const Tile& dest = op.dest_tiles[0];
   const bool comes_back =
-      op.kind == OpKind::load && (dest.tensor == Tensor::S || dest.tensor == Tensor::P);
+      op.kind == OpKind::load &&
+      (dest.tensor == Tensor::S || dest.tensor == Tensor::P || dest.tensor == Tensor::LSE_split);
   if (op.kind == OpKind::scores || comes_back) begin_tile(dest, grid);
   switch (op.kind) {
     case OpKind::running_max:
@@ -51,6 +52,9 @@ void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
         row_.O_prev = value(Tensor::O, executor, row_.O_column);
       }
       break;
+    case OpKind::add:
+      if (dest.tensor != Tensor::O) break;
+      [[fallthrough]];
     case OpKind::accumulate:
       row_.PV = value(Tensor::O, executor, row_.O_column);  // made a difference in after()
       break;
@@ -73,6 +77,9 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
       if (row_.row_max) break;  // flash1 found it in an operation of its own
       const auto& S = executor.on_chip()[static_cast<std::size_t>(Tensor::S)][0];
       if (S.valid) row_.row_max = S.values.row(row_.row_in_tile).maxCoeff();
+      if (op.source_tiles[0].tensor == Tensor::LSE_split) {
+        row_.row_max = value(Tensor::LSE_split, executor, 0);
+      }
       break;
     }
     case OpKind::exp:
@@ -88,6 +95,13 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
       if (!row_.row_sum && P.valid) row_.row_sum = P.values.row(row_.row_in_tile).sum();
       break;
     }
+    case OpKind::add: {
+      if (dest.tensor == Tensor::l) row_.l = value(Tensor::l, executor, 0);
+      if (dest.tensor != Tensor::O) break;
+      row_.O = value(Tensor::O, executor, row_.O_column);
+      if (row_.O && row_.PV) row_.PV = *row_.O - *row_.PV;
+      break;
+    }
     case OpKind::accumulate: {
       const std::optional<double> O = value(Tensor::O, executor, row_.O_column);
       if (O && row_.PV) row_.PV = *O - *row_.PV;
@@ -101,6 +115,7 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
     }
     case OpKind::normalize:
       if (dest.tensor != Tensor::O) break;
+      row_.undivided = row_.O;
       row_.O = value(Tensor::O, executor, row_.O_column);
       normalized_ = true;
       break;

@@ -387,8 +387,10 @@ void SteppedRun::Impl::fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker
   if (row.j < 0 || !tracker.consistent()) return;
   const KeyRange visible = shown_problem.keys_of(row.query);
   const KeyRange seen{first_key(snapshot), tracker.key_end()};
-  row.keys_seen =
-      KeyRange{std::max(visible.begin, seen.begin), std::min(visible.end, seen.end)}.size();
+  row.keys_seen = 0;
+  for (Index key = std::max(visible.begin, seen.begin); key < std::min(visible.end, seen.end);
+       ++key)
+    row.keys_seen += shown_problem.attends(row.query, key) ? 1 : 0;
 
   // Compare with attention over just the keys folded in so far
   const auto& O = executor->on_chip()[static_cast<std::size_t>(Tensor::O)][0];

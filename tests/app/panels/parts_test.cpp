@@ -107,6 +107,47 @@ TEST(SoftmaxTerms, ShowTheNumbersOfWhatHasRunOnly) {
   EXPECT_FALSE(terms[2].result);
 }
 
+TEST(SoftmaxTerms, OIsItselfBeforeItIsDividedAndAQuotientAfter) {
+  for (const char* algorithm : {"flash1", "flash2"}) {
+    SampleRequest request;
+    request.algorithm = algorithm;
+    const auto run = test::sample_run(request);
+    int divided = 0;
+    for (Index step = 0; step < run->info()->step_count; ++step) {
+      const SoftmaxRow row = run->at(step, 37, 3).softmax_row;
+      const auto terms = softmax_terms(row, algorithm);
+      const bool flash1 = algorithm == std::string_view("flash1");
+      if (row.undivided) {
+        EXPECT_NEAR(*row.O, *row.undivided / *row.l, 1e-3 * std::abs(*row.undivided)) << step;
+        EXPECT_EQ(terms.back().formula == "O / l", !flash1) << step;
+        ++divided;
+      } else {
+        EXPECT_NE(terms.back().formula, "O / l") << step;
+        EXPECT_EQ(terms.back().result.has_value(), row.O.has_value() && !flash1) << step;
+      }
+    }
+    EXPECT_GT(divided, 3) << algorithm;
+  }
+}
+
+TEST(SoftmaxTerms, SplitsAreCombinedByTheirLse) {
+  SampleRequest request;
+  request.algorithm = "split_kv";
+  const auto run = test::sample_run(request);
+  int checked = 0;
+  for (Index step = 0; step < run->info()->step_count; ++step) {
+    const Snapshot snapshot = run->at(step, 37, 3);
+    const SoftmaxRow& row = snapshot.softmax_row;
+    if (snapshot.launch != 1 || !row.l || !row.l_prev) continue;
+    const auto terms = softmax_terms(row, "split_kv", "combine");
+    ASSERT_EQ(terms.size(), 5U);
+    EXPECT_EQ(terms[0].formula, "max(m_prev, LSE^s)");
+    EXPECT_NEAR(*row.l, *row.alpha * *row.l_prev + *row.beta, 1e-9 * *row.l) << step;
+    ++checked;
+  }
+  EXPECT_GT(checked, 2);
+}
+
 TEST(SoftmaxTerms, HoldAsEquationsAtEveryStep) {
   for (const char* algorithm : {"flash1", "flash2"}) {
     SampleRequest request;
