@@ -81,9 +81,10 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   cells_.update(snapshot.run);
   const std::string note =
       fmt::format("{} × {} tiles of {} × {}", run.Tr, run.Tc, run.tiling.Br, run.tiling.Bc);
-  const bool recomputed = snapshot.in_backward() && !stores_scores(snapshot);
-  const Rect rest = draw_panel_header(
-      context, "SCORES", recomputed ? "S = scale · Q Kᵀ, again" : "S = scale · Q Kᵀ", note);
+  const char* what = !snapshot.in_backward()   ? "S = scale · Q Kᵀ"
+                     : stores_scores(snapshot) ? "P of the forward pass, dP and dS"
+                                               : "S = scale · Q Kᵀ, again";
+  const Rect rest = draw_panel_header(context, "SCORES", what, note);
 
   // Leave room for the axes at the left and above, the legend at the right
   const Fonts& fonts = context.fonts;
