@@ -82,7 +82,7 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const std::string note =
       fmt::format("{} × {} tiles of {} × {}", run.Tr, run.Tc, run.tiling.Br, run.tiling.Bc);
   const char* what = !snapshot.in_backward()   ? "S = scale · Q Kᵀ"
-                     : stores_scores(snapshot) ? "P of the forward pass, dP and dS"
+                     : stores_scores(snapshot) ? "S of the forward pass; on chip P, dP, dS"
                                                : "S = scale · Q Kᵀ, again";
   const Rect rest = draw_panel_header(context, "SCORES", what, note);
 
