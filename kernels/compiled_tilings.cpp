@@ -1,0 +1,197 @@
+#include "kernels/compiled_tilings.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/catalog.h"
+#include "kernels/flash1/flash1_backward_shared.h"
+#include "kernels/flash2/flash2_backward_shared.h"
+#include "kernels/flash2/flash2_forward_shared.h"
+#include "reference/head_dim.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// Which head dimensions an instance takes: d alone, every one that is padded to d, or those of the
+/// latter that are not d itself (which has an instance of its own).
+enum class Takes : std::uint8_t { exactly, padded, only_padded };
+
+/// One line of the table of compiled instances.
+struct CompiledTiling {
+  Index d;
+  Tiling tiling;
+  Takes takes = Takes::exactly;
+
+  bool takes_head_dim(Index head_dim) const {
+    if (takes == Takes::exactly) return head_dim == d;
+    return padded_head_dim(head_dim) == d && (takes == Takes::padded || head_dim != d);
+  }
+};
+
+constexpr Takes kPadded = Takes::padded, kOnlyPadded = Takes::only_padded;
+
+// The first line of a head dimension is its default
+constexpr std::array kFlash1TensorCore{
+    CompiledTiling{16, {128, 128}},  CompiledTiling{16, {16, 16}},   CompiledTiling{32, {128, 128}},
+    CompiledTiling{64, {128, 256}},  CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}},
+    CompiledTiling{128, {128, 128}},
+};
+// The second of a padded head dimension is for GPUs with 99 KB of shared memory a block
+constexpr std::array kFlash2TensorCore{
+    CompiledTiling{16, {128, 64}, kPadded},
+    CompiledTiling{16, {16, 16}},
+    CompiledTiling{32, {128, 64}, kPadded},
+    CompiledTiling{64, {128, 128}, kPadded},
+    CompiledTiling{64, {32, 32}},
+    CompiledTiling{96, {128, 64}, kPadded},
+    CompiledTiling{128, {128, 64}, kPadded},
+    CompiledTiling{192, {128, 64}, kPadded},
+    CompiledTiling{192, {128, 32}, kPadded},
+    CompiledTiling{256, {128, 64}, kPadded},
+    CompiledTiling{256, {64, 32}, kPadded},
+};
+// The second of a head dimension is for GPUs with 99 KB of shared memory a block; at 256 there is
+// none
+constexpr std::array kFlash2Backward{
+    CompiledTiling{16, {128, 128}, kPadded},
+    CompiledTiling{16, {16, 16}},
+    CompiledTiling{32, {128, 128}},
+    CompiledTiling{32, {64, 128}},
+    CompiledTiling{32, {64, 128}, kOnlyPadded},
+    CompiledTiling{64, {128, 128}},
+    CompiledTiling{64, {64, 128}},
+    CompiledTiling{64, {32, 32}},
+    CompiledTiling{64, {64, 128}, kOnlyPadded},
+    CompiledTiling{96, {64, 128}, kPadded},
+    CompiledTiling{96, {64, 64}, kPadded},
+    CompiledTiling{128, {64, 128}, kPadded},
+    CompiledTiling{128, {32, 64}, kPadded},
+    CompiledTiling{192, {64, 64}, kPadded},
+    CompiledTiling{192, {32, 32}, kPadded},
+    CompiledTiling{256, {32, 64}, kPadded},
+};
+constexpr std::array kFlash1Backward{
+    CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 128}},
+    CompiledTiling{64, {64, 128}},  CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 64}},
+};
+// The backward pass has every tiling of its block masks in common with the forward pass
+constexpr std::array kBlockSparse{
+    CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 128}}, CompiledTiling{64, {128, 128}},
+    CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 64}}, CompiledTiling{128, {64, 128}},
+};
+constexpr std::array kBlockSparseBackward{
+    CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 128}}, CompiledTiling{64, {128, 128}},
+    CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 128}},
+};
+constexpr std::array kSplitKv{
+    CompiledTiling{16, {16, 128}, kPadded}, CompiledTiling{32, {16, 128}, kPadded},
+    CompiledTiling{64, {16, 128}, kPadded}, CompiledTiling{96, {16, 64}, kPadded},
+    CompiledTiling{128, {16, 64}, kPadded}, CompiledTiling{192, {16, 64}, kPadded},
+    CompiledTiling{256, {16, 64}, kPadded},
+};
+constexpr std::array kCudaCore{
+    CompiledTiling{16, {64, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 64}},
+    CompiledTiling{64, {64, 64}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 64}},
+};
+
+std::span<const CompiledTiling> compiled_tilings(const KernelInfo& kernel, DType dtype) {
+  if (kernel.name == "split_kv") {
+    return dtype == DType::fp32 ? std::span<const CompiledTiling>() : kSplitKv;
+  }
+  if (kernel.name == "block_sparse2") {
+    return dtype == DType::fp32 ? std::span<const CompiledTiling>() : kBlockSparse;
+  }
+  if (dtype == DType::fp32) return kCudaCore;
+  if (kernel.name == "flash1") return kFlash1TensorCore;
+  return kFlash2TensorCore;
+}
+
+std::vector<Tiling> tilings_of(std::span<const CompiledTiling> table, Index d) {
+  std::vector<Tiling> tilings;
+  for (const CompiledTiling& compiled : table) {
+    if (compiled.takes_head_dim(d)) tilings.push_back(compiled.tiling);
+  }
+  return tilings;
+}
+
+std::span<const CompiledTiling> compiled_backward_tilings(const KernelInfo& kernel) {
+  if (kernel.name == "flash1") return kFlash1Backward;
+  if (kernel.name == "block_sparse2") return kBlockSparseBackward;
+  return kFlash2Backward;
+}
+
+/// "16, 32, 64 or 128": what the instances take; standard's cuBLAS takes all.
+std::string head_dims_text(const KernelInfo& kernel, std::span<const CompiledTiling> table) {
+  const auto pads = [](const CompiledTiling& compiled) { return compiled.takes == kPadded; };
+  if (kernel.name == "standard" || std::any_of(table.begin(), table.end(), pads)) {
+    return fmt::format("1 to {}", kMaxKernelHeadDim);
+  }
+  return "16, 32, 64 or 128";
+}
+
+/// Shared memory of one block of the forward launch, where tilings differ in whether they fit.
+Index forward_shared_bytes(const KernelInfo& kernel, DType dtype, Index d, const Tiling& tiling) {
+  if (kernel.name != "flash2" || dtype == DType::fp32) return 0;
+  return flash2_forward_shared_bytes(padded_head_dim(d), tiling);
+}
+
+/// The first tiling whose block has no more than that; the first of all where none has.
+template <typename SharedBytes>
+std::optional<Tiling> first_that_fits(const std::vector<Tiling>& tilings, Index most_bytes,
+                                      const SharedBytes& shared_bytes) {
+  if (tilings.empty()) return std::nullopt;
+  for (const Tiling& tiling : tilings) {
+    if (shared_bytes(tiling) <= most_bytes) return tiling;
+  }
+  return tilings.front();
+}
+
+/// Shared memory of one block of the backward launch; standard's cuBLAS looks after itself.
+Index backward_shared_bytes(const KernelInfo& kernel, Index d, const Tiling& tiling) {
+  if (kernel.name == "standard") return 0;
+  if (kernel.name == "flash1") return flash1_backward_shared_bytes(d, tiling);
+  return flash2_backward_shared_bytes(padded_head_dim(d), tiling);
+}
+
+}  // namespace
+
+std::string head_dims_text(const KernelInfo& kernel, DType dtype) {
+  return head_dims_text(kernel, compiled_tilings(kernel, dtype));
+}
+
+std::string backward_head_dims_text(const KernelInfo& kernel) {
+  return head_dims_text(kernel, compiled_backward_tilings(kernel));
+}
+
+std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index d) {
+  if (d < 1 || d > kMaxKernelHeadDim) return {};
+  if (kernel.name == "standard") {
+    return {dtype == DType::fp32 ? Tiling{128, 64} : Tiling{128, 256}};
+  }
+  return tilings_of(compiled_tilings(kernel, dtype), d);
+}
+
+std::optional<Tiling> default_tiling(const KernelInfo& kernel, DType dtype, Index d,
+                                     Index shared_bytes_per_block) {
+  return first_that_fits(
+      kernel_tilings(kernel, dtype, d), shared_bytes_per_block,
+      [&](const Tiling& tiling) { return forward_shared_bytes(kernel, dtype, d, tiling); });
+}
+
+std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Index d) {
+  if (!kernel.has_backward || dtype == DType::fp32) return {};
+  if (kernel.name == "standard") return kernel_tilings(kernel, dtype, d);
+  return tilings_of(compiled_backward_tilings(kernel), d);
+}
+
+std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d,
+                                              Index shared_bytes_per_block) {
+  return first_that_fits(
+      backward_tilings(kernel, dtype, d), shared_bytes_per_block,
+      [&](const Tiling& tiling) { return backward_shared_bytes(kernel, d, tiling); });
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,226 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "kernels/catalog.h"
+#include "kernels/compiled_tilings.h"
+#include "reference/block_mask.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// "128x64 or 16x16".
+std::string join(const std::vector<Tiling>& tilings) {
+  std::string text;
+  for (const Tiling& tiling : tilings) {
+    if (!text.empty()) text += " or ";
+    text += fmt::format("{}x{}", tiling.Br, tiling.Bc);
+  }
+  return text;
+}
+
+/// What flash2 on the tensor cores takes and no other kernel does.
+bool takes_score_parameters(const KernelInfo& kernel, DType dtype) {
+  return kernel.name == "flash2" && dtype != DType::fp32;
+}
+
+/// Score functions, sequences of their own lengths, block masks.
+std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProblem& problem) {
+  const bool takes_scores = takes_score_parameters(kernel, problem.dtype);
+  std::string extras = takes_scores ? "" : extras_text(problem);
+  if (problem.block_mask != nullptr && !kernel.takes_block_mask) {
+    extras += extras.empty() ? "a block mask" : ", a block mask";
+  }
+  if (extras.empty()) return std::nullopt;
+  return invalid_request(fmt::format(
+      "the problem has {}; kernel {} takes {}", extras, kernel.name,
+      takes_scores ? "none"
+                   : "plain softmax attention over whole sequences, flash2 in fp16 and bf16 score "
+                     "functions, key lengths and packed sequences"));
+}
+
+std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem& problem) {
+  if (auto error = check_extras(kernel, problem)) return error;
+  if (problem.mask.is_none() || problem.mask.is_causal()) return std::nullopt;
+  if (takes_score_parameters(kernel, problem.dtype)) return std::nullopt;
+  return invalid_request(fmt::format(
+      "mask is {}; kernel {} takes none, causal or causal:top-left, flash2 any in fp16 and bf16",
+      to_string(problem.mask), kernel.name));
+}
+
+/// Score functions have one compiled tiling a head dimension.
+std::optional<Error> check_scored_tiling(const KernelInfo& kernel, const AttentionProblem& problem,
+                                         const Tiling& compiled,
+                                         const std::optional<Tiling>& tiling) {
+  if (!has_score_parameters(problem)) return std::nullopt;
+  const std::string what =
+      extras_text(problem).empty() ? "mask " + to_string(problem.mask) : extras_text(problem);
+  constexpr std::array kScoredHeadDims{Index{16}, Index{32}, Index{64}, Index{128}};
+  if (std::find(kScoredHeadDims.begin(), kScoredHeadDims.end(), problem.d) ==
+      kScoredHeadDims.end()) {
+    return invalid_request(
+        fmt::format("the problem has {}; kernel {} takes that at head-dim 16, 32, 64 or 128, not "
+                    "{}",
+                    what, kernel.name, problem.d));
+  }
+  if (!tiling || *tiling == compiled) return std::nullopt;
+  return invalid_request(
+      fmt::format("the problem has {}; kernel {} takes that in tiling {}x{} alone", what,
+                  kernel.name, compiled.Br, compiled.Bc));
+}
+
+/// A block mask decides the tiling.
+std::optional<Error> check_block_mask(const KernelInfo& kernel, const AttentionProblem& problem,
+                                      const std::optional<Tiling>& tiling) {
+  if (!kernel.takes_block_mask) return std::nullopt;
+  if (problem.block_mask == nullptr) {
+    // All tiles of the smallest tiling: they are numbered in 32 bits
+    constexpr Index kMostTiles = Index{1} << 27;
+    if (ceil_div(problem.N, 16) * ceil_div(problem.N_kv, 16) <= kMostTiles) return std::nullopt;
+    return invalid_request(
+        fmt::format("seq-len x kv-len is {} x {} without a block mask; kernel {} lists at most {} "
+                    "tiles of 16x16",
+                    problem.N, problem.N_kv, kernel.name, kMostTiles));
+  }
+  if (!tiling) return std::nullopt;
+  const Tiling& of_mask = problem.block_mask->tiling();
+  if (of_mask == *tiling) return std::nullopt;
+  return invalid_request(
+      fmt::format("the block mask has tiles of {}x{}, the tiling is {}x{}; kernel {} computes the "
+                  "mask's tiles",
+                  of_mask.Br, of_mask.Bc, tiling->Br, tiling->Bc, kernel.name));
+}
+
+/// Grid and product dimensions that the hardware and cuBLAS can express.
+std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem& problem,
+                                Index sequence_length) {
+  constexpr Index kMaxBlocks = std::numeric_limits<std::int32_t>::max();
+  const Index rows = problem.batch * problem.heads * sequence_length;
+  if (rows <= kMaxBlocks) return std::nullopt;
+  return invalid_request(
+      fmt::format("batch x heads x seq-len is {}; kernel {} takes at most {} rows in one launch",
+                  rows, kernel.name, kMaxBlocks));
+}
+
+std::optional<Error> check_tiling(const KernelInfo& kernel, const AttentionProblem& problem,
+                                  const Tiling& tiling) {
+  const std::vector<Tiling> tilings = kernel_tilings(kernel, problem.dtype, problem.d);
+  if (std::find(tilings.begin(), tilings.end(), tiling) != tilings.end()) return std::nullopt;
+  if (kernel.name == "standard") {
+    return invalid_request(
+        fmt::format("tiling {}x{} cannot be asked of kernel standard: cuBLAS chooses the tiles of "
+                    "its products; leave block-rows and block-cols out",
+                    tiling.Br, tiling.Bc));
+  }
+  return invalid_request(fmt::format(
+      "kernel {} has no tiling {}x{} for {} at head-dim {}; it was compiled for {}", kernel.name,
+      tiling.Br, tiling.Bc, to_string(problem.dtype), problem.d, join(tilings)));
+}
+
+}  // namespace
+
+bool has_score_parameters(const AttentionProblem& problem) {
+  const bool plain_mask = problem.mask.is_none() || problem.mask.is_causal();
+  return !plain_mask || !problem.score.is_plain() || problem.has_key_lengths() ||
+         problem.is_packed();
+}
+
+std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
+                                   const std::optional<Tiling>& tiling) {
+  if (tiling || problem.block_mask == nullptr) return tiling;
+  return problem.block_mask->tiling();
+}
+
+std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& problem,
+                              const std::optional<Tiling>& tiling, Carry carry) {
+  if (auto error = validate(problem)) return invalid_request(std::move(*error));
+  const bool is_16_bit_only = kernel.name == "split_kv" || kernel.name == "block_sparse2";
+  if (is_16_bit_only && problem.dtype == DType::fp32) {
+    return invalid_request(fmt::format("dtype is fp32; kernel {} takes fp16 or bf16", kernel.name));
+  }
+  if (kernel_tilings(kernel, problem.dtype, problem.d).empty()) {
+    return invalid_request(
+        fmt::format("head-dim is {}; kernel {} takes {}{}", problem.d, kernel.name,
+                    head_dims_text(kernel, problem.dtype),
+                    kernel.name == "flash2" && problem.dtype == DType::fp32 ? " in fp32" : ""));
+  }
+  if (auto error = check_mask(kernel, problem)) return error;
+  if (carry != Carry::problem && !kernel.honours_carry) {
+    return invalid_request(
+        fmt::format("carry is {}; kernel {} carries nothing through HBM between "
+                    "passes and takes only problem",
+                    to_string(carry), kernel.name));
+  }
+  if (auto error = check_size(kernel, problem, problem.N)) return error;
+  const Tiling best = kernel_tilings(kernel, problem.dtype, problem.d).front();
+  if (auto error = check_scored_tiling(kernel, problem, best, tiling)) return error;
+  if (auto error = check_block_mask(kernel, problem, tiling)) return error;
+  const auto asked = asked_tiling(problem, tiling);
+  return asked ? check_tiling(kernel, problem, *asked) : std::nullopt;
+}
+
+namespace {
+
+/// Whether the thread blocks of flash2 that share dQ can take turns: every column tile before the
+/// last that sees a row tile sees it too.
+bool adds_in_order(const AttentionProblem& problem) {
+  return (problem.mask.is_none() || problem.mask.is_causal()) && !problem.is_packed();
+}
+
+std::optional<Error> check_deterministic(const KernelInfo& kernel,
+                                         const AttentionProblem& problem) {
+  if (kernel.name == "block_sparse2") {
+    return invalid_request(
+        "the backward pass of kernel block_sparse2 adds up dQ in an order of chance; standard, "
+        "flash1 and flash2 have a deterministic one");
+  }
+  if (kernel.name != "flash2" || adds_in_order(problem)) return std::nullopt;
+  return invalid_request(
+      "a deterministic dQ of kernel flash2 takes mask none, causal or causal:top-left over whole "
+      "sequences");
+}
+
+}  // namespace
+
+std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,
+                                       const std::optional<Tiling>& tiling, Carry carry,
+                                       bool deterministic) {
+  if (auto error = validate(problem)) return invalid_request(std::move(*error));
+  if (!kernel.has_backward) {
+    return invalid_request(fmt::format("kernel {} has no backward pass", kernel.name));
+  }
+  if (problem.dtype == DType::fp32) {
+    return invalid_request(fmt::format(
+        "dtype is fp32; the backward pass of kernel {} takes fp16 or bf16", kernel.name));
+  }
+  const std::vector<Tiling> tilings = backward_tilings(kernel, problem.dtype, problem.d);
+  if (tilings.empty()) {
+    return invalid_request(fmt::format("head-dim is {}; the backward pass of kernel {} takes {}",
+                                       problem.d, kernel.name, backward_head_dims_text(kernel)));
+  }
+  if (carry != Carry::problem) {
+    return invalid_request(
+        fmt::format("carry is {}; the backward pass of kernel {} takes only problem",
+                    to_string(carry), kernel.name));
+  }
+  if (deterministic) {
+    if (auto error = check_deterministic(kernel, problem)) return error;
+  }
+  if (auto error = check_mask(kernel, problem)) return error;
+  if (auto error = check_size(kernel, problem, std::max(problem.N, problem.N_kv))) return error;
+  if (auto error = check_scored_tiling(kernel, problem, tilings.front(), tiling)) return error;
+  if (auto error = check_block_mask(kernel, problem, tiling)) return error;
+  const auto asked = asked_tiling(problem, tiling);
+  if (!asked || std::find(tilings.begin(), tilings.end(), *asked) != tilings.end()) {
+    return std::nullopt;
+  }
+  return invalid_request(fmt::format(
+      "the backward pass of kernel {} has no tiling {}x{} for {} at head-dim {}; it was compiled "
+      "for {}",
+      kernel.name, asked->Br, asked->Bc, to_string(problem.dtype), problem.d, join(tilings)));
+}
+
+}  // namespace attnscope::kernels
