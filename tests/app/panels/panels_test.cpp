@@ -1,68 +1,22 @@
+/// Every panel draws every run on every screen, with its text inside and apart.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
-#include <future>
-#include <thread>
-
-#include "app/panel.h"
 #include "app/panels/charts_panel.h"
-#include "app/panels/ledger_panel.h"
-#include "app/panels/snapshot_view.h"
 #include "app/panels/timeline_panel.h"
-#include "app/screen/layout.h"
-#include "tests/app/panels/headless_imgui.h"
-#include "tests/app/panels/sample_snapshot.h"
+#include "tests/app/panels/panel_helpers.h"
 
 namespace attnscope::app {
 namespace {
 
+using test::click;
+using test::draw_panel;
 using test::HeadlessImGui;
+using test::kEverySlot;
+using test::kScreens;
 using test::SampleRequest;
-
-/// A screen that panels are drawn for.
-struct ScreenSize {
-  const char* name;
-  float width, height;
-  bool presenter;
-};
-
-constexpr ScreenSize kScreens[] = {{"1600x900", 1600, 900, false},
-                                   {"1280x720", 1280, 720, false},
-                                   {"3840x2160", 3840, 2160, false},
-                                   {"presenter at 1280x720", 1280, 720, true}};
-
-const std::set<Slot> kEverySlot{Slot::memory, Slot::scores,   Slot::online_softmax, Slot::explain,
-                                Slot::ledger, Slot::timeline, Slot::charts};
-
-/// What a panel reads and writes beside the snapshot.
-struct Surroundings {
-  ViewState view;
-  CommandSink commands;
-  Measurements measurements;
-  NamedRects rects;
-};
-
-/// Draws a few frames of a panel, and more until its own background work is done.
-void draw_panel(HeadlessImGui& imgui, Panel& panel, const Snapshot& snapshot, const Rect& rect,
-                const Scales& scales, bool presenter, Surroundings& around) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  for (int frame = 0; frame < 2 || panel.busy(); ++frame) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << panel.name() << " never gets ready";
-    imgui.frame(rect, [&] {
-      const PanelContext context{.rect = rect,
-                                 .theme = theme(around.view.theme),
-                                 .fonts = imgui.fonts(),
-                                 .scale = scales.layout,
-                                 .commands = around.commands,
-                                 .measurements = around.measurements,
-                                 .named_rects = around.rects,
-                                 .presenter = presenter};
-      panel.draw(snapshot, around.view, context);
-    });
-  }
-}
+using test::ScreenSize;
+using test::Surroundings;
 
 /// Draws every panel at every size and checks that its text stays inside and apart.
 void check_all(const Snapshot& snapshot, const std::string& what, const ViewState& view = {}) {
@@ -193,21 +147,6 @@ TEST(Panels, DrawBlockSparseAttention) {
   }
 }
 
-TEST(ScoreTiles, LeftOutByTheBlockMaskAreNotCalledHidden) {
-  SampleRequest request;
-  request.algorithm = "block_sparse";
-  request.block_mask = BlockPattern{.kind = BlockPattern::Kind::local_global};
-  request.problem.mask = Mask::causal();
-  const auto run = test::sample_run(request);
-  const Snapshot snapshot = test::sample_snapshot(*run, 1.0);
-  EXPECT_EQ(score_tile_state(snapshot, 3, 0), TileState::left_out);
-  EXPECT_EQ(score_tile_state(snapshot, 2, 2), TileState::discarded);
-  request.algorithm = "flash2";
-  request.block_mask.reset();
-  const auto dense = test::sample_run(request);
-  EXPECT_EQ(score_tile_state(test::sample_snapshot(*dense, 1.0), 0, 3), TileState::skipped);
-}
-
 TEST(Panels, DrawACausalMaskAndRaggedTiles) {
   SampleRequest request;
   request.problem.N = 100;
@@ -312,80 +251,6 @@ TEST(Panels, StayWithinAFewThousandTrianglesAt64x64Tiles) {
   EXPECT_LT(vertices, 100'000);
 }
 
-/// Draws one panel at 1600 x 900 with the mouse where `where` says, pressed in the second frame.
-struct Pointed {
-  Surroundings around;
-  std::vector<Command> commands;
-};
-
-void point_at(std::string_view name, const Snapshot& snapshot, const std::string& rect_name,
-              ImVec2 share, Pointed& result) {
-  const Scales scales = scales_for(1600, 900, 1.0f, false);
-  const Layout layout = layout_screen(1600, 900, scales, kEverySlot, false);
-  HeadlessImGui imgui(1600, 900);
-  for (const auto& panel : make_panels()) {
-    if (panel->name() != name) continue;
-    const Rect rect = layout.panels.at(panel->slot());
-    draw_panel(imgui, *panel, snapshot, rect, scales, false, result.around);
-    const auto target = result.around.rects.find(rect_name);
-    ASSERT_TRUE(target) << rect_name;
-    const ImVec2 at{target->min.x + share.x * target->width(),
-                    target->min.y + share.y * target->height()};
-    for (const bool pressed : {false, true, false}) {
-      imgui.set_mouse(at, pressed);
-      draw_panel(imgui, *panel, snapshot, rect, scales, false, result.around);
-    }
-  }
-  result.commands = result.around.commands.take();
-}
-
-TEST(ScoresPanel, AClickChoosesTheQueryRow) {
-  const auto run = test::sample_run({});
-  Pointed pointed;
-  point_at("scores", test::sample_snapshot(*run, 0.5), "scores.grid", {0.5f, 0.805f}, pointed);
-  EXPECT_EQ(pointed.around.view.query_row, 51);
-}
-
-TEST(MemoryPanel, ATabShowsTheWarpsAndAnotherTheMemoryAgain) {
-  const auto run = test::sample_run({});
-  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
-  Pointed pointed;
-  point_at("memory", snapshot, "memory.tab.WARPS", {0.5f, 0.5f}, pointed);
-  EXPECT_EQ(pointed.around.view.memory_tab, MemoryTab::warps);
-  point_at("warps", snapshot, "memory.tab.MEMORY", {0.5f, 0.5f}, pointed);
-  EXPECT_EQ(pointed.around.view.memory_tab, MemoryTab::memory);
-}
-
-TEST(OnlineSoftmaxPanel, ATabShowsWhyItIsOnline) {
-  const auto run = test::sample_run({});
-  Pointed pointed;
-  point_at("online_softmax", test::sample_snapshot(*run, 0.5), "online_softmax.tab.WHY ONLINE",
-           {0.5f, 0.5f}, pointed);
-  EXPECT_EQ(pointed.around.view.softmax_tab, SoftmaxTab::why_online);
-}
-
-TEST(ExplainPanel, ATabShowsTheCudaSource) {
-  const auto run = test::sample_run({});
-  Pointed pointed;
-  point_at("explain", test::sample_snapshot(*run, 0.5), "explain.tab.CUDA source", {0.5f, 0.5f},
-           pointed);
-  EXPECT_EQ(pointed.around.view.explain_tab, ExplainTab::cuda_source);
-}
-
-TEST(LedgerPanel, RunAsksForTheGpuAndCopyForText) {
-  const auto run = test::sample_run({});
-  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
-  Pointed pointed;
-  pointed.around.measurements.live_gpu = "NVIDIA H200";
-  point_at("ledger", snapshot, "ledger.run", {0.5f, 0.5f}, pointed);
-  ASSERT_EQ(pointed.commands.size(), 1U);
-  EXPECT_TRUE(std::holds_alternative<RunOnGpu>(pointed.commands[0]));
-  point_at("ledger", snapshot, "ledger.copy", {0.5f, 0.5f}, pointed);
-  ASSERT_EQ(pointed.commands.size(), 1U);
-  ASSERT_TRUE(std::holds_alternative<CopyText>(pointed.commands[0]));
-  EXPECT_NE(std::get<CopyText>(pointed.commands[0]).text.find("K read,"), std::string::npos);
-}
-
 TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
   SampleRequest other;
   other.problem.N = other.problem.N_kv = 96;
@@ -404,145 +269,18 @@ TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
       HeadlessImGui imgui(screen.width, screen.height, scales.layout, scales.font);
       TimelinePanel panel;
       Surroundings around;
-      draw_panel(imgui, panel, snapshot, rect, scales, false, around);
+      const auto draw = [&] { draw_panel(imgui, panel, snapshot, rect, scales, false, around); };
+      draw();
       const auto tab = around.rects.find("timeline.tab.SMs");
       ASSERT_TRUE(tab);
-      for (const bool pressed : {false, true, false}) {
-        imgui.set_mouse(tab->center(), pressed);
-        draw_panel(imgui, panel, snapshot, rect, scales, false, around);
-      }
+      click(imgui, tab->center(), draw);
       imgui.set_mouse({0.0f, 0.0f}, false);
-      draw_panel(imgui, panel, snapshot, rect, scales, false, around);
+      draw();
       EXPECT_GT(imgui.letters().size(), 40U);
       EXPECT_EQ(imgui.letters_outside(rect), 0);
       EXPECT_LE(imgui.letters_on_letters(), 0);
     }
   }
-}
-
-/// What "copy CSV" gives, after one frame or when the panel is ready.
-std::string copied_ledger(HeadlessImGui& imgui, Panel& panel, const Snapshot& snapshot,
-                          Surroundings& around) {
-  const Scales scales = scales_for(1600, 900, 1.0f, false);
-  const Rect rect = layout_screen(1600, 900, scales, kEverySlot, false).panels.at(panel.slot());
-  const auto draw_once = [&] {
-    imgui.frame(rect, [&] {
-      panel.draw(snapshot, around.view,
-                 {.rect = rect,
-                  .theme = theme(ThemeName::dark),
-                  .fonts = imgui.fonts(),
-                  .commands = around.commands,
-                  .measurements = around.measurements,
-                  .named_rects = around.rects});
-    });
-  };
-  draw_once();
-  const auto button = around.rects.find("ledger.copy");
-  if (!button) return {};
-  for (const bool pressed : {false, true, false}) {
-    imgui.set_mouse(button->center(), pressed);
-    draw_once();
-  }
-  const std::vector<Command> commands = around.commands.take();
-  return commands.empty() ? "" : std::get<CopyText>(commands.back()).text;
-}
-
-TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
-  const auto first = test::sample_run({});
-  const auto second = test::sample_run({.algorithm = "flash1"});
-  const Snapshot before = test::sample_snapshot(*first, 1.0);
-  const Snapshot after = test::sample_snapshot(*second, 1.0);
-
-  std::promise<void> release;
-  const std::shared_future<void> released = release.get_future().share();
-  std::atomic<int> on_this_thread{0};
-  const auto caller = std::this_thread::get_id();
-  LedgerPanel panel([&](const RunInfo& run, std::optional<MeasuredRun> seen) {
-    if (std::this_thread::get_id() == caller) ++on_this_thread;
-    if (run.algorithm->name == "flash1") released.wait();
-    return make_ledger_basis(run, std::move(seen));
-  });
-  HeadlessImGui imgui(1600, 900);
-  Surroundings around;
-  const Rect rect{{0, 0}, {600, 300}};
-  const Scales scales = scales_for(1600, 900, 1.0f, false);
-  draw_panel(imgui, panel, before, rect, scales, false, around);
-  const std::string old = copied_ledger(imgui, panel, before, around);
-  EXPECT_NE(old.find("LSE written"), std::string::npos) << old;
-
-  EXPECT_EQ(copied_ledger(imgui, panel, after, around), old);
-  EXPECT_TRUE(panel.busy());
-  release.set_value();
-  draw_panel(imgui, panel, after, rect, scales, false, around);
-  EXPECT_NE(copied_ledger(imgui, panel, after, around).find("l, m written"), std::string::npos);
-  EXPECT_EQ(on_this_thread, 0);
-}
-
-TEST(ChartsPanel, ATabShowsAnotherTopicAndCopiesItsValues) {
-  const auto run = test::sample_run({});
-  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
-  Pointed pointed;
-  point_at("charts", snapshot, "charts.tab.theorems", {0.5f, 0.5f}, pointed);
-  EXPECT_EQ(pointed.around.view.chart, ChartChoice::io_seq_len);
-  point_at("charts", snapshot, "charts.tab.density", {0.5f, 0.5f}, pointed);
-  EXPECT_EQ(pointed.around.view.chart, ChartChoice::io_density);
-  point_at("charts", snapshot, "charts.copy", {0.5f, 0.5f}, pointed);
-  ASSERT_EQ(pointed.commands.size(), 1U);
-  EXPECT_NE(std::get<CopyText>(pointed.commands[0]).text.find("block_sparse"), std::string::npos);
-  point_at("charts", snapshot, "charts.large", {0.5f, 0.5f}, pointed);
-  EXPECT_TRUE(pointed.around.view.large_chart);
-}
-
-TEST(ChartsPanel, LongWorkShowsHowFarItIsAndIsGivenUp) {
-  const auto sample = test::sample_run({});
-  Snapshot snapshot = test::sample_snapshot(*sample, 0.5);
-  auto large = std::make_shared<RunInfo>(*snapshot.run);
-  large->problem.N = large->problem.N_kv = 8192;
-  snapshot.run = large;
-  ChartsPanel panel;
-  HeadlessImGui imgui(1600, 900);
-  Surroundings around;
-  around.view.chart = ChartChoice::fusion;
-  const Rect rect{{0, 0}, {700, 300}};
-  const auto draw_once = [&] {
-    around.rects.clear();
-    imgui.frame(rect, [&] {
-      panel.draw(snapshot, around.view,
-                 {.rect = rect,
-                  .theme = theme(ThemeName::dark),
-                  .fonts = imgui.fonts(),
-                  .commands = around.commands,
-                  .measurements = around.measurements,
-                  .named_rects = around.rects});
-    });
-  };
-  const auto press = [&] {
-    const ImVec2 at = around.rects.find("charts.cancel")->center();
-    for (const bool pressed : {false, true, false}) {
-      imgui.set_mouse(at, pressed);
-      draw_once();
-    }
-  };
-  do {
-    draw_once();
-    ASSERT_TRUE(panel.busy()) << "the work was done before it could be given up";
-  } while (!around.rects.find("charts.cancel"));
-  press();
-  while (panel.busy()) draw_once();
-  for (int frame = 0; frame < 3; ++frame) draw_once();
-  EXPECT_FALSE(panel.busy());
-  ASSERT_TRUE(around.rects.find("charts.cancel"));  // which is "model again" now
-  press();
-  draw_once();
-  EXPECT_TRUE(panel.busy());
-}
-
-TEST(ChartsPanel, SavesItsPicture) {
-  const auto run = test::sample_run({});
-  Pointed pointed;
-  point_at("charts", test::sample_snapshot(*run, 0.5), "charts.save", {0.5f, 0.5f}, pointed);
-  ASSERT_EQ(pointed.commands.size(), 1U);
-  EXPECT_TRUE(std::holds_alternative<SavePicture>(pointed.commands[0]));
 }
 
 }  // namespace

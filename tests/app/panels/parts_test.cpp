@@ -78,6 +78,21 @@ TEST(ScoreTiles, AreUntouchedThenInSramThenDiscarded) {
   EXPECT_EQ(score_tile_state(run->at(life.last), 1, 1), TileState::discarded);
 }
 
+TEST(ScoreTiles, LeftOutByTheBlockMaskAreNotCalledHidden) {
+  SampleRequest request;
+  request.algorithm = "block_sparse";
+  request.block_mask = BlockPattern{.kind = BlockPattern::Kind::local_global};
+  request.problem.mask = Mask::causal();
+  const auto run = test::sample_run(request);
+  const Snapshot snapshot = test::sample_snapshot(*run, 1.0);
+  EXPECT_EQ(score_tile_state(snapshot, 3, 0), TileState::left_out);
+  EXPECT_EQ(score_tile_state(snapshot, 2, 2), TileState::discarded);
+  request.algorithm = "flash2";
+  request.block_mask.reset();
+  const auto dense = test::sample_run(request);
+  EXPECT_EQ(score_tile_state(test::sample_snapshot(*dense, 1.0), 0, 3), TileState::skipped);
+}
+
 TEST(ScoreTiles, OfStandardAttentionStayInHbm) {
   SampleRequest request;
   request.algorithm = "standard";

@@ -7,30 +7,15 @@
 #include <cmath>
 #include <random>
 
-#include "reference/eigen_view.h"
-#include "reference/naive_attention.h"
 #include "sim/schedule/catalog.h"
-#include "sim/snapshot/stepped_run.h"
+#include "tests/sim/snapshot/stepped_run_helpers.h"
 #include "tests/support/listed_block_mask.h"
 
 namespace attnscope {
 namespace {
 
-SteppedRequest request_for(std::string_view algorithm, Index N, Index d, Tiling tiling,
-                           Mask mask = Mask::none()) {
-  SteppedRequest request;
-  request.simulation.problem = {.N = N, .N_kv = N, .d = d, .dtype = DType::fp16, .mask = mask};
-  request.simulation.algorithm = algorithm;
-  request.simulation.tiling = tiling;
-  request.simulation.gpu = load_gpu("h200").value();
-  return request;
-}
-
-std::unique_ptr<SteppedRun> make_run(const SteppedRequest& request) {
-  auto run = SteppedRun::create(request);
-  EXPECT_TRUE(run.ok()) << run.error().message;
-  return std::move(run).value();
-}
+using test::make_run;
+using test::request_for;
 
 /// All that a snapshot shows, as numbers; NaN and empty become recognisable values.
 std::vector<double> fingerprint(const Snapshot& snapshot) {
@@ -176,54 +161,6 @@ INSTANTIATE_TEST_SUITE_P(EveryPass, EveryAlgorithm, testing::ValuesIn(walked()),
                                               to_string(test.param.pass));
                          });
 
-TEST(SteppedRun, EndsWithTheGradientsOfTheReferenceOnChip) {
-  SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
-  request.simulation.pass = PassKind::backward;
-  request.round_to_storage = false;
-  const auto run = make_run(request);
-  const AttentionInputs inputs = make_head_inputs(request.simulation.problem, request.inputs, 0, 0);
-  const Gradients gradients = naive_backward(request.simulation.problem, inputs,
-                                             naive_forward(request.simulation.problem, inputs));
-  // The last block of "backward" holds dK_3 and dV_3 before it stores them
-  const StepSpan& backward = run->info()->launches[1];
-  ASSERT_EQ(backward.label, "backward");
-  const Snapshot snapshot = run->at(backward.end - 3);
-  int checked = 0;
-  for (const SlotState& slot : snapshot.slots) {
-    if (slot.tensor != Tensor::dK && slot.tensor != Tensor::dV) continue;
-    ASSERT_TRUE(slot.valid);
-    const HeadTensor& expected = slot.tensor == Tensor::dK ? gradients.dK : gradients.dV;
-    for (Index row = 0; row < 16; ++row) {
-      for (Index col = 0; col < 16; ++col) {
-        EXPECT_NEAR(slot.values.at(row, col), expected.at(0, 0, 48 + row, col), 1e-12);
-        ++checked;
-      }
-    }
-  }
-  EXPECT_EQ(checked, 2 * 16 * 16);
-}
-
-TEST(SteppedRun, EndsWithTheReferenceOnChipWhenValuesAreNotRounded) {
-  SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
-  request.round_to_storage = false;
-  const auto run = make_run(request);
-  const RunInfo& info = *run->info();
-  // Before the final store, O_3 on chip is the reference's last row tile
-  const Snapshot last = run->at(info.step_count - 3);
-  int checked = 0;
-  for (const SlotState& slot : last.slots) {
-    if (slot.tensor != Tensor::O) continue;
-    ASSERT_TRUE(slot.valid);
-    for (Index row = 0; row < 16; ++row) {
-      for (Index col = 0; col < 16; ++col) {
-        EXPECT_NEAR(slot.values.at(row, col), info.reference_O.at(48 + row, col), 1e-12);
-        ++checked;
-      }
-    }
-  }
-  EXPECT_EQ(checked, 16 * 16);
-}
-
 TEST(SteppedRun, ABlockKnowsItsTileFromItsFirstOperation) {
   const auto run = make_run(request_for("standard", 64, 16, {16, 16}));
   for (Index step = 0; step < run->info()->launches[0].end; ++step) {
@@ -231,115 +168,6 @@ TEST(SteppedRun, ABlockKnowsItsTileFromItsFirstOperation) {
     EXPECT_EQ(snapshot.i, snapshot.block / 4) << step;
     EXPECT_EQ(snapshot.j, snapshot.block % 4) << step;
   }
-}
-
-TEST(SteppedRun, StandardsRowStandsInEveryLaunchWhereTheChosenOneStandsInItsTile) {
-  const auto run = make_run(request_for("standard", 64, 16, {16, 16}));
-  const RunInfo& info = *run->info();
-  for (Index step = 0; step < info.step_count; ++step) {
-    const Snapshot snapshot = run->at(step, 21, 0);
-    const SoftmaxRow& row = snapshot.softmax_row;
-    if (!row.known) continue;
-    const TileGrid& grid = info.grids[static_cast<std::size_t>(snapshot.launch)];
-    EXPECT_EQ(row.query,
-              grid.row_begin(row.i) + std::min(21 % grid.tiling().Br, grid.rows_of(row.i) - 1));
-    EXPECT_LT(row.error.value_or(0.0), 2e-2);
-  }
-  EXPECT_TRUE(run->at(info.step_count - 2, 21, 0).softmax_row.error.has_value());
-}
-
-SteppedRequest backward_request(std::string_view algorithm, Mask mask) {
-  SteppedRequest request = request_for(algorithm, 48, 8, {16, 8}, mask);
-  request.simulation.pass = PassKind::backward;
-  request.round_to_storage = false;
-  return request;
-}
-
-TEST(SteppedRun, TheGradientRowFollowsTheFormulasInEveryTile) {
-  for (const std::string_view algorithm : {"standard", "flash1", "flash2"}) {
-    for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-      const auto run = make_run(backward_request(algorithm, mask));
-      const Index query = 21;
-      Index checked = 0;
-      for (Index step = 0; step < run->info()->step_count; ++step) {
-        const GradientRow row = run->at(step, query, 3).gradient_row;
-        if (row.dS.empty()) continue;
-        if (row.P.size() == row.dS.size() && row.dP.size() == row.dS.size() && row.D) {
-          for (std::size_t k = 0; k < row.dS.size(); ++k) {
-            EXPECT_NEAR(row.dS[k], row.P[k] * (row.dP[k] - *row.D), 1e-14);
-            if (!row.LSE) continue;
-            EXPECT_NEAR(row.P[k], std::exp(row.S[k] - *row.LSE), 1e-14);
-          }
-          ++checked;
-        }
-      }
-      EXPECT_GT(checked, 10) << algorithm;
-    }
-  }
-}
-
-TEST(SteppedRun, TheLastAddToDqGivesTheReference) {
-  const SteppedRequest request = backward_request("flash2", Mask::causal());
-  const auto run = make_run(request);
-  const AttentionInputs inputs = make_head_inputs(request.simulation.problem, request.inputs, 0, 0);
-  const AttentionProblem& problem = request.simulation.problem;
-  const Gradients reference = naive_backward(problem, inputs, naive_forward(problem, inputs));
-  const Index query = 21;  // of row tile 1, which sees the keys of column tiles 0 to 3
-  double dQ = 0.0;
-  std::size_t adders = 0;
-  for (Index step = 0; step < run->info()->step_count; ++step) {
-    const Snapshot snapshot = run->at(step, query, 3);
-    if (snapshot.op.kind != OpKind::atomic_add || snapshot.op.dest_tiles[0].i != 1) continue;
-    ASSERT_TRUE(snapshot.gradient_row.dQ && snapshot.gradient_row.dQ_part);
-    EXPECT_EQ(snapshot.gradient_row.query, query);
-    EXPECT_NEAR(*snapshot.gradient_row.dQ,
-                *snapshot.gradient_row.dQ_prev + *snapshot.gradient_row.dQ_part, 1e-15);
-    dQ = *snapshot.gradient_row.dQ;
-    adders = snapshot.adders.size();
-    EXPECT_EQ(snapshot.adders_whole, 4);
-    EXPECT_EQ(snapshot.adders.back(), snapshot.block);
-  }
-  EXPECT_EQ(adders, 4U);
-  EXPECT_NEAR(dQ, head_matrix(reference.dQ, 0, 0)(query, 3), 1e-12);
-}
-
-TEST(SteppedRun, ASplitIsComparedWithAttentionOverItsOwnKeys) {
-  SteppedRequest request = request_for("split_kv", 4, 16, {16, 16});
-  request.simulation.problem.N_kv = 128;
-  request.simulation.splits = 4;
-  request.round_to_storage = false;
-  const auto run = make_run(request);
-  int checked = 0;
-  for (Index step = 0; step < run->info()->step_count; ++step) {
-    const Snapshot snapshot = run->at(step, 2, 3);
-    const SoftmaxRow& row = snapshot.softmax_row;
-    if (snapshot.op.kind != OpKind::accumulate || !row.error) continue;
-    EXPECT_LT(*row.error, 1e-12);
-    EXPECT_EQ(row.keys_seen, row.j % 2 == 0 ? 16 : 32);  // two column tiles a split
-    ++checked;
-  }
-  EXPECT_EQ(checked, 8);
-}
-
-TEST(SteppedRun, SoftmaxRowFollowsTheFormulas) {
-  SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
-  request.round_to_storage = false;
-  const auto run = make_run(request);
-  int checked = 0;
-  for (Index step = 0; step < run->info()->step_count; ++step) {
-    const Snapshot snapshot = run->at(step, 37, 3);
-    const SoftmaxRow& row = snapshot.softmax_row;
-    if (snapshot.op.kind != OpKind::accumulate) continue;
-    ASSERT_TRUE(row.m && row.alpha && row.l && row.O && row.row_sum && row.PV && row.error);
-    EXPECT_EQ(row.row_in_tile, 5);
-    EXPECT_DOUBLE_EQ(*row.m, std::max(*row.m_prev, *row.row_max));
-    EXPECT_DOUBLE_EQ(*row.alpha, std::exp(*row.m_prev - *row.m));
-    EXPECT_NEAR(*row.l, *row.alpha * *row.l_prev + *row.row_sum, 1e-12);
-    EXPECT_NEAR(*row.O, *row.alpha * *row.O_prev + *row.PV, 1e-12);
-    EXPECT_LT(*row.error, 1e-12);
-    ++checked;
-  }
-  EXPECT_EQ(checked, 16);
 }
 
 TEST(SteppedRun, CausalTilesAboveTheDiagonalHaveNoLife) {

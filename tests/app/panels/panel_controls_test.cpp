@@ -1,0 +1,110 @@
+/// What a click on a panel does: the view changes, or a command is asked for.
+#include "tests/app/panels/panel_helpers.h"
+
+namespace attnscope::app {
+namespace {
+
+using test::click;
+using test::draw_panel;
+using test::HeadlessImGui;
+using test::kEverySlot;
+using test::Surroundings;
+
+/// What a click left behind.
+struct Pointed {
+  Surroundings around;
+  std::vector<Command> commands;
+};
+
+/// Draws one panel at 1600 x 900 and clicks `share` of the way across the named rectangle.
+void point_at(std::string_view name, const Snapshot& snapshot, const std::string& rect_name,
+              ImVec2 share, Pointed& result) {
+  const Scales scales = scales_for(1600, 900, 1.0f, false);
+  const Layout layout = layout_screen(1600, 900, scales, kEverySlot, false);
+  HeadlessImGui imgui(1600, 900);
+  for (const auto& panel : make_panels()) {
+    if (panel->name() != name) continue;
+    const Rect rect = layout.panels.at(panel->slot());
+    draw_panel(imgui, *panel, snapshot, rect, scales, false, result.around);
+    const auto target = result.around.rects.find(rect_name);
+    ASSERT_TRUE(target) << rect_name;
+    const ImVec2 at{target->min.x + share.x * target->width(),
+                    target->min.y + share.y * target->height()};
+    click(imgui, at,
+          [&] { draw_panel(imgui, *panel, snapshot, rect, scales, false, result.around); });
+  }
+  result.commands = result.around.commands.take();
+}
+
+TEST(ScoresPanel, AClickChoosesTheQueryRow) {
+  const auto run = test::sample_run({});
+  Pointed pointed;
+  point_at("scores", test::sample_snapshot(*run, 0.5), "scores.grid", {0.5f, 0.805f}, pointed);
+  EXPECT_EQ(pointed.around.view.query_row, 51);
+}
+
+TEST(MemoryPanel, ATabShowsTheWarpsAndAnotherTheMemoryAgain) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  Pointed pointed;
+  point_at("memory", snapshot, "memory.tab.WARPS", {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.memory_tab, MemoryTab::warps);
+  point_at("warps", snapshot, "memory.tab.MEMORY", {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.memory_tab, MemoryTab::memory);
+}
+
+TEST(OnlineSoftmaxPanel, ATabShowsWhyItIsOnline) {
+  const auto run = test::sample_run({});
+  Pointed pointed;
+  point_at("online_softmax", test::sample_snapshot(*run, 0.5), "online_softmax.tab.WHY ONLINE",
+           {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.softmax_tab, SoftmaxTab::why_online);
+}
+
+TEST(ExplainPanel, ATabShowsTheCudaSource) {
+  const auto run = test::sample_run({});
+  Pointed pointed;
+  point_at("explain", test::sample_snapshot(*run, 0.5), "explain.tab.CUDA source", {0.5f, 0.5f},
+           pointed);
+  EXPECT_EQ(pointed.around.view.explain_tab, ExplainTab::cuda_source);
+}
+
+TEST(LedgerPanel, RunAsksForTheGpuAndCopyForText) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  Pointed pointed;
+  pointed.around.measurements.live_gpu = "NVIDIA H200";
+  point_at("ledger", snapshot, "ledger.run", {0.5f, 0.5f}, pointed);
+  ASSERT_EQ(pointed.commands.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<RunOnGpu>(pointed.commands[0]));
+  point_at("ledger", snapshot, "ledger.copy", {0.5f, 0.5f}, pointed);
+  ASSERT_EQ(pointed.commands.size(), 1U);
+  ASSERT_TRUE(std::holds_alternative<CopyText>(pointed.commands[0]));
+  EXPECT_NE(std::get<CopyText>(pointed.commands[0]).text.find("K read,"), std::string::npos);
+}
+
+TEST(ChartsPanel, ATabShowsAnotherTopicAndCopiesItsValues) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  Pointed pointed;
+  point_at("charts", snapshot, "charts.tab.theorems", {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.chart, ChartChoice::io_seq_len);
+  point_at("charts", snapshot, "charts.tab.density", {0.5f, 0.5f}, pointed);
+  EXPECT_EQ(pointed.around.view.chart, ChartChoice::io_density);
+  point_at("charts", snapshot, "charts.copy", {0.5f, 0.5f}, pointed);
+  ASSERT_EQ(pointed.commands.size(), 1U);
+  EXPECT_NE(std::get<CopyText>(pointed.commands[0]).text.find("block_sparse"), std::string::npos);
+  point_at("charts", snapshot, "charts.large", {0.5f, 0.5f}, pointed);
+  EXPECT_TRUE(pointed.around.view.large_chart);
+}
+
+TEST(ChartsPanel, SavesItsPicture) {
+  const auto run = test::sample_run({});
+  Pointed pointed;
+  point_at("charts", test::sample_snapshot(*run, 0.5), "charts.save", {0.5f, 0.5f}, pointed);
+  ASSERT_EQ(pointed.commands.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<SavePicture>(pointed.commands[0]));
+}
+
+}  // namespace
+}  // namespace attnscope::app

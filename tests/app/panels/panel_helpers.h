@@ -1,0 +1,79 @@
+/// Panels drawn without a window, and pointed at with the mouse.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/panel.h"
+#include "app/screen/layout.h"
+#include "tests/app/panels/headless_imgui.h"
+#include "tests/app/panels/sample_snapshot.h"
+
+namespace attnscope::test {
+
+/// A screen that panels are drawn for.
+struct ScreenSize {
+  const char* name;
+  float width, height;
+  bool presenter;
+};
+
+inline constexpr ScreenSize kScreens[] = {{"1600x900", 1600, 900, false},
+                                          {"1280x720", 1280, 720, false},
+                                          {"3840x2160", 3840, 2160, false},
+                                          {"presenter at 1280x720", 1280, 720, true}};
+
+inline const std::set<app::Slot> kEverySlot{
+    app::Slot::memory, app::Slot::scores,   app::Slot::online_softmax, app::Slot::explain,
+    app::Slot::ledger, app::Slot::timeline, app::Slot::charts};
+
+/// What a panel reads and writes beside the snapshot.
+struct Surroundings {
+  app::ViewState view;
+  app::CommandSink commands;
+  app::Measurements measurements;
+  app::NamedRects rects;
+};
+
+/// Draws one frame of a panel.
+inline void draw_frame(HeadlessImGui& imgui, app::Panel& panel, const Snapshot& snapshot,
+                       const app::Rect& rect, const app::Scales& scales, bool presenter,
+                       Surroundings& around) {
+  imgui.frame(rect, [&] {
+    const app::PanelContext context{.rect = rect,
+                                    .theme = app::theme(around.view.theme),
+                                    .fonts = imgui.fonts(),
+                                    .scale = scales.layout,
+                                    .commands = around.commands,
+                                    .measurements = around.measurements,
+                                    .named_rects = around.rects,
+                                    .presenter = presenter};
+    panel.draw(snapshot, around.view, context);
+  });
+}
+
+/// Draws a few frames of a panel, and more until its own background work is done.
+inline void draw_panel(HeadlessImGui& imgui, app::Panel& panel, const Snapshot& snapshot,
+                       const app::Rect& rect, const app::Scales& scales, bool presenter,
+                       Surroundings& around) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (int frame = 0; frame < 2 || panel.busy(); ++frame) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << panel.name() << " never gets ready";
+    draw_frame(imgui, panel, snapshot, rect, scales, presenter, around);
+  }
+}
+
+/// Points at `at`, presses and lets go; `draw` draws what is seen after each.
+inline void click(HeadlessImGui& imgui, ImVec2 at, const std::function<void()>& draw) {
+  for (const bool pressed : {false, true, false}) {
+    imgui.set_mouse(at, pressed);
+    draw();
+  }
+}
+
+}  // namespace attnscope::test

@@ -1,0 +1,99 @@
+/// Panels whose work is done in the background: what they show meanwhile, and giving it up.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "app/panels/charts_panel.h"
+#include "app/panels/ledger_panel.h"
+#include "tests/app/panels/panel_helpers.h"
+
+namespace attnscope::app {
+namespace {
+
+using test::click;
+using test::draw_frame;
+using test::draw_panel;
+using test::HeadlessImGui;
+using test::kEverySlot;
+using test::Surroundings;
+
+/// What "copy CSV" gives, after one frame or when the panel is ready.
+std::string copied_ledger(HeadlessImGui& imgui, Panel& panel, const Snapshot& snapshot,
+                          Surroundings& around) {
+  const Scales scales = scales_for(1600, 900, 1.0f, false);
+  const Rect rect = layout_screen(1600, 900, scales, kEverySlot, false).panels.at(panel.slot());
+  const auto draw_once = [&] { draw_frame(imgui, panel, snapshot, rect, scales, false, around); };
+  draw_once();
+  const auto button = around.rects.find("ledger.copy");
+  if (!button) return {};
+  click(imgui, button->center(), draw_once);
+  const std::vector<Command> commands = around.commands.take();
+  return commands.empty() ? "" : std::get<CopyText>(commands.back()).text;
+}
+
+TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
+  const auto first = test::sample_run({});
+  const auto second = test::sample_run({.algorithm = "flash1"});
+  const Snapshot before = test::sample_snapshot(*first, 1.0);
+  const Snapshot after = test::sample_snapshot(*second, 1.0);
+
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  std::atomic<int> on_this_thread{0};
+  const auto caller = std::this_thread::get_id();
+  LedgerPanel panel([&](const RunInfo& run, std::optional<MeasuredRun> seen) {
+    if (std::this_thread::get_id() == caller) ++on_this_thread;
+    if (run.algorithm->name == "flash1") released.wait();
+    return make_ledger_basis(run, std::move(seen));
+  });
+  HeadlessImGui imgui(1600, 900);
+  Surroundings around;
+  const Rect rect{{0, 0}, {600, 300}};
+  const Scales scales = scales_for(1600, 900, 1.0f, false);
+  draw_panel(imgui, panel, before, rect, scales, false, around);
+  const std::string old = copied_ledger(imgui, panel, before, around);
+  EXPECT_NE(old.find("LSE written"), std::string::npos) << old;
+
+  EXPECT_EQ(copied_ledger(imgui, panel, after, around), old);
+  EXPECT_TRUE(panel.busy());
+  release.set_value();
+  draw_panel(imgui, panel, after, rect, scales, false, around);
+  EXPECT_NE(copied_ledger(imgui, panel, after, around).find("l, m written"), std::string::npos);
+  EXPECT_EQ(on_this_thread, 0);
+}
+
+TEST(ChartsPanel, LongWorkShowsHowFarItIsAndIsGivenUp) {
+  const auto sample = test::sample_run({});
+  Snapshot snapshot = test::sample_snapshot(*sample, 0.5);
+  auto large = std::make_shared<RunInfo>(*snapshot.run);
+  large->problem.N = large->problem.N_kv = 8192;
+  snapshot.run = large;
+  ChartsPanel panel;
+  HeadlessImGui imgui(1600, 900);
+  Surroundings around;
+  around.view.chart = ChartChoice::fusion;
+  const Rect rect{{0, 0}, {700, 300}};
+  const Scales scales = scales_for(1600, 900, 1.0f, false);
+  const auto draw_once = [&] {
+    around.rects.clear();
+    draw_frame(imgui, panel, snapshot, rect, scales, false, around);
+  };
+  const auto press = [&] { click(imgui, around.rects.find("charts.cancel")->center(), draw_once); };
+  do {
+    draw_once();
+    ASSERT_TRUE(panel.busy()) << "the work was done before it could be given up";
+  } while (!around.rects.find("charts.cancel"));
+  press();
+  while (panel.busy()) draw_once();
+  for (int frame = 0; frame < 3; ++frame) draw_once();
+  EXPECT_FALSE(panel.busy());
+  ASSERT_TRUE(around.rects.find("charts.cancel"));  // which is "model again" now
+  press();
+  draw_once();
+  EXPECT_TRUE(panel.busy());
+}
+
+}  // namespace
+}  // namespace attnscope::app
