@@ -1,0 +1,175 @@
+#include "sim/snapshot/recorded_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/eigen_view.h"
+#include "reference/naive_attention.h"
+#include "reference/row_blocks.h"
+#include "reference/score_steps.h"
+#include "sim/observers/progress_observer.h"
+#include "sim/schedule/catalog.h"
+
+namespace attnscope {
+
+namespace {
+
+constexpr Index kMaxSteps = Index{1} << 26;     // more could be counted, but not usefully walked
+constexpr double kKeyframeBudgetBytes = 256e6;  // memory for keyframes
+constexpr double kJournalBudgetBytes = 1e9;     // memory for stored values
+constexpr double kKeyframeFlops = 4e6;          // a few milliseconds of replay
+
+/// softmax_scale Q K^T of the one head, capped and biased as the problem has it, with hidden keys
+/// at -inf.
+ValueTile masked_scores(const AttentionProblem& problem, const AttentionInputs& inputs) {
+  RowMatrix S = problem.softmax_scale() *
+                (head_matrix(inputs.Q, 0, 0) * head_matrix(inputs.K, 0, 0).transpose());
+  const ScoreSteps steps(problem, 0, 0);
+  for (Index query = 0; query < problem.N; ++query) {
+    steps.apply(S.row(query), query, 0);
+    const KeyRange keys = problem.keys_of(query);
+    for (Index key = 0; key < problem.N_kv; ++key) {
+      if (key < keys.begin || key >= keys.end) S(query, key) = -INFINITY;
+    }
+    hide_masked_tiles(problem, query, {0, problem.N_kv}, S.row(query));
+  }
+  return value_tile(S);
+}
+
+/// Tensors of the one head that is shown.
+AttentionInputs shown_inputs(const SteppedRequest& request) {
+  const AttentionProblem& problem = request.simulation.problem;
+  return request.given_inputs
+             ? head_of(problem, *request.given_inputs, request.batch, request.head)
+             : make_head_inputs(problem, request.inputs, request.batch, request.head);
+}
+
+/// The counts of the whole pass; an error where it cannot work or be walked.
+Result<SimulationReport> counted(const SteppedRequest& request) {
+  Result<SimulationReport> report = simulate(request.simulation);
+  if (!report.ok()) return report;
+  const AttentionProblem& problem = request.simulation.problem;
+  const Index heads = problem.batch * problem.heads;
+  const Index steps = report.value().tile_ops / heads;
+  if (steps > kMaxSteps) {
+    return invalid_request(fmt::format(
+        "one head has {} tile operations; at most {} can be walked: use larger tiles or a shorter "
+        "sequence",
+        steps, kMaxSteps));
+  }
+  return report;
+}
+
+/// What the screen says of the run before its first step.
+void describe_run(const SteppedRequest& request, SimulationReport totals, RunInfo& info) {
+  const AttentionProblem& problem = request.simulation.problem;
+  info.problem = problem;
+  info.algorithm = find_algorithm(request.simulation.algorithm);
+  info.totals = std::move(totals);
+  info.tiling = info.totals.tiling;
+  info.gpu = request.simulation.gpu;
+  info.options = schedule_options(request.simulation, info.tiling);
+  info.options.heads_per_kv_head = 1;  // one head is shown, with its own part of dK and dV
+  info.pass = make_pass(*info.algorithm, request.simulation.pass, info.options);
+  info.first_backward = request.simulation.pass == PassKind::backward
+                            ? 0
+                            : info.algorithm->forward(info.options).launches.size();
+  info.batch = request.batch;
+  info.head = request.head;
+  for (const Launch& launch : info.pass.launches) {
+    info.grids.push_back(launch.grid(problem, info.tiling, info.options));
+    info.grids.back().set_batch(request.batch);
+  }
+  const TileGrid plain = plain_grid(problem, info.tiling, info.options);
+  info.Tr = plain.Tr();
+  info.Tc = plain.Tc();
+  info.score_tiles.resize(static_cast<std::size_t>(info.Tr * info.Tc));
+}
+
+/// The backward pass starts from the HBM that the forward pass left.
+void run_forward_before(RecordedRun& run) {
+  const RunInfo& info = *run.info;
+  const Pass forward = make_pass(*info.algorithm, PassKind::forward, info.options);
+  run.executor->set_initial_values(forward.initial_values);
+  Observer* const observers[] = {run.executor.get()};
+  run_head(forward, {run.shown_problem, info.tiling, info.options, {}}, 0, 0, observers);
+}
+
+/// Prepares true values, where the problem is small enough to show them.
+void prepare_values(const SteppedRequest& request, RecordedRun& run) {
+  const AttentionProblem& problem = request.simulation.problem;
+  RunInfo& info = *run.info;
+  const auto heads = static_cast<double>(problem.batch * problem.heads);
+  const double stored_values = static_cast<double>(info.totals.requested.write_bytes) / heads /
+                               static_cast<double>(size_bytes(problem.dtype)) *
+                               static_cast<double>(sizeof(double));
+  info.has_values = problem.N * problem.N_kv <= kMaxShownScores &&
+                    stored_values <= kJournalBudgetBytes * request.memory_share;
+  if (!info.has_values) return;
+  run.shown_problem = one_head_of(problem, request.batch, request.head);
+  run.inputs = shown_inputs(request);
+  run.executor = std::make_unique<NumericExecutor>(
+      run.shown_problem, run.inputs,
+      NumericPrecision{.round_to_storage = request.round_to_storage});
+  run.executor->begin_head(0, 0, info.pass.initial_values);
+  if (request.simulation.pass == PassKind::backward) run_forward_before(run);
+  info.reference_scores = masked_scores(run.shown_problem, run.inputs);
+  info.reference_O = value_tile(head_matrix(naive_forward(run.shown_problem, run.inputs).O, 0, 0));
+}
+
+}  // namespace
+
+ValueTile value_tile(const RowMatrix& values) {
+  return {values.rows(), values.cols(), {values.data(), values.data() + values.size()}};
+}
+
+Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
+                                                const std::function<void(double)>& progress,
+                                                const std::atomic<bool>* cancel) {
+  // Count first: it refuses what cannot work
+  Result<SimulationReport> report = counted(request);
+  if (!report.ok()) return report.error();
+  auto run = std::make_unique<RecordedRun>();
+  RunInfo& info = *run->info;
+  describe_run(request, std::move(report).value(), info);
+  prepare_values(request, *run);
+
+  // Run the head once
+  const AttentionProblem& problem = info.problem;
+  const Index heads = problem.batch * problem.heads;
+  const Index steps = info.totals.tile_ops / heads;
+  const double on_chip_bytes = 2.0 * static_cast<double>(info.totals.sram_bytes_per_block * 4 +
+                                                         info.totals.register_bytes_per_block * 2);
+  const double head_flops =
+      static_cast<double>(info.totals.matmul_flops) / static_cast<double>(heads);
+  RunRecorder recorder(info, run->executor.get(),
+                       std::max(kKeyframeFlops, head_flops * on_chip_bytes /
+                                                    (kKeyframeBudgetBytes * request.memory_share)));
+  for (const InitialValue& initial : info.pass.initial_values) {
+    recorder.journal.set_initial_value(initial.tensor, initial.value);
+  }
+  OccupancyObserver slots;
+  ProgressObserver ticker(steps, progress, cancel);
+  Observer* const observers[] = {&recorder, &slots, &ticker};
+  try {
+    run_head(info.pass, {problem, info.tiling, info.options, {}}, request.batch, request.head,
+             observers);
+  } catch (const ProgressObserver::Cancelled&) {
+    return failed("cancelled");
+  }
+  if (info.step_count == 0) {
+    return invalid_request("the masks hide every tile, so that this pass has no step to walk");
+  }
+  info.head_bytes = recorder.counters().bytes;
+  info.head_warps = recorder.counters().warp_traffic();
+  run->occupancy = slots.launches();
+  run->blocks = std::move(recorder.blocks);
+  run->keyframes = std::move(recorder.keyframes);
+  run->stores = std::move(recorder.stores);
+  run->journal = std::move(recorder.journal);
+  return run;
+}
+
+}  // namespace attnscope

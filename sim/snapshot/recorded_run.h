@@ -1,0 +1,35 @@
+/// One head, run once from its first operation to its last: what is kept of it so that every step
+/// can be shown again.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "sim/snapshot/run_recorder.h"
+#include "sim/snapshot/stepped_run.h"
+
+namespace attnscope {
+
+struct RecordedRun {
+  std::shared_ptr<RunInfo> info = std::make_shared<RunInfo>();
+  AttentionProblem shown_problem;  ///< one head; it and `inputs` where values are shown
+  AttentionInputs inputs;
+  std::vector<LaunchOccupancy> occupancy;  ///< of each launch
+  std::vector<BlockStart> blocks;          ///< by first step
+  std::vector<Keyframe> keyframes;         ///< by step
+  std::array<StoreHistory, kTensorCount> stores;
+  Journal journal;
+  std::unique_ptr<NumericExecutor> executor;  ///< after the last step; null without values
+};
+
+/// A copy of the values of a matrix.
+ValueTile value_tile(const RowMatrix& values);
+
+/// Runs the head; `progress` and `cancel` as of SteppedRun::create. The executor refers to the
+/// result's problem and inputs, which therefore stay where they are.
+Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
+                                                const std::function<void(double)>& progress,
+                                                const std::atomic<bool>* cancel);
+
+}  // namespace attnscope
