@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "reference/block_mask.h"
+#include "reference/key_splits.h"
 #include "reference/nearest_name.h"
 #include "sim/alike_entries.h"
 #include "sim/on_chip_fit.h"
 #include "sim/schedule/catalog.h"
-#include "sim/schedule/split_kv.h"
 #include "sim/simulation.h"
 #include "sim/tiling_rules.h"
 
@@ -82,7 +82,7 @@ ScheduleOptions schedule_options(const SimulationRequest& request, const Tiling&
   if (algorithm != nullptr && algorithm->splits_keys) {
     options.splits = request.splits > 0
                          ? request.splits
-                         : default_splits(request.problem, tiling, request.gpu.sm_count);
+                         : split_count(request.problem, tiling, request.gpu.sm_count);
   }
   return options;
 }

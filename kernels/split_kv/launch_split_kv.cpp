@@ -1,9 +1,9 @@
 #include "kernels/host/cuda_check.h"
 #include "kernels/launches.h"
 #include "kernels/split_kv/split_kv_start.h"
-#include "kernels/split_kv/splits.h"
 #include "kernels/workspace.h"
 #include "reference/check.h"
+#include "reference/key_splits.h"
 
 namespace attnscope::kernels {
 

@@ -12,7 +12,7 @@
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/host/launch_kernel.h"
 #include "kernels/split_kv/split_kv_start.h"
-#include "kernels/split_kv/splits.h"
+#include "reference/key_splits.h"
 
 namespace attnscope::kernels {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/split_kv/splits.h"
 #include "kernels/trace/trace_buffer.h"
+#include "reference/key_splits.h"
 
 namespace attnscope::kernels {
 

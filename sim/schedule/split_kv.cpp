@@ -1,7 +1,6 @@
 #include "sim/schedule/split_kv.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "sim/schedule/flash2_forward.h"
 #include "sim/schedule/pseudo_code.h"
@@ -107,29 +106,6 @@ Index block_per_split(const TileGrid& g) {
 TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s) {
   const auto each = static_cast<std::int32_t>(ceil_div(g.Tc(), g.options().splits));
   return {std::min(s * each, g.Tc()), std::min((s + 1) * each, g.Tc())};
-}
-
-Index default_splits(const AttentionProblem& problem, const Tiling& tiling, Index sm_count) {
-  const Index blocks = problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
-  const Index Tc = ceil_div(problem.N_kv, tiling.Bc);
-  if (5 * blocks >= 4 * sm_count) return 1;
-
-  // How full the SMs are over all waves of thread blocks
-  const auto fullness = [&](Index splits) {
-    const double waves = static_cast<double>(blocks * splits) / static_cast<double>(sm_count);
-    return waves / std::ceil(waves);
-  };
-  constexpr Index kMostSplits = 128;
-  constexpr double kGoodEnough = 0.85;
-  const Index most = std::min({kMostSplits, sm_count, Tc});
-  double best = 0;
-  for (Index splits = 1; splits <= most; ++splits) best = std::max(best, fullness(splits));
-  for (Index splits = 1; splits <= most; ++splits) {
-    // Two numbers of splits with equally long splits: the smaller has no empty one
-    const bool shorter = splits == 1 || ceil_div(Tc, splits) < ceil_div(Tc, splits - 1);
-    if (shorter && fullness(splits) >= kGoodEnough * best) return splits;
-  }
-  return 1;
 }
 
 Pass split_kv_forward_pass(const ScheduleOptions& /*options*/) {

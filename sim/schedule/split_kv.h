@@ -22,9 +22,4 @@ Index block_per_split(const TileGrid& g);
 /// The column tiles of split s: equally many consecutive ones, the last split's may be fewer.
 TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s);
 
-/// The number of splits that fills the SMs, as Flash-Decoding chooses it: 1 where the row tiles of
-/// all heads keep four SMs in five busy, else the fewest splits whose last wave of thread blocks is
-/// at least 85 % as full as with the best number. At most 128, and one column tile each.
-Index default_splits(const AttentionProblem& problem, const Tiling& tiling, Index sm_count);
-
 }  // namespace attnscope

@@ -9,8 +9,8 @@
 
 #include "kernels/measure/forward_tensors.h"
 #include "kernels/measure/trace_pass.h"
-#include "kernels/split_kv/splits.h"
 #include "kernels/trace/kernel_trace.h"
+#include "reference/key_splits.h"
 #include "tests/kernels/forward_run.h"
 #include "tests/kernels/traced_twin.h"
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "kernels/launch.h"
-#include "kernels/split_kv/splits.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -56,20 +55,6 @@ TEST(Workspace, OfFlash2sBackwardHoldsEachQueryHeadsGradientsOnlyForGroups) {
 
 TEST(Workspace, IsEmptyForFlash2sForward) {
   EXPECT_EQ(workspace_bytes(*find_kernel("flash2"), kProblem, Carry::problem), 0u);
-}
-
-TEST(SplitCount, FillsTheMultiprocessorsWithFewQueriesAndIsOneWithMany) {
-  const Tiling tiling{16, 64};
-  AttentionProblem decoding{.heads = 8, .kv_heads = 8, .N = 1, .N_kv = 65536, .d = 128, .mask = {}};
-  const Index splits = split_count(decoding, tiling, 132);
-  EXPECT_GE(8 * splits, 132 * 4 / 5);
-  EXPECT_LE(splits, most_splits(decoding, tiling));
-  decoding.N_kv = 100;  // two column tiles
-  EXPECT_LE(split_count(decoding, tiling, 132), 2);
-  AttentionProblem prefill = decoding;
-  prefill.N = prefill.N_kv = 4096;
-  EXPECT_EQ(split_count(prefill, tiling, 132), 1);
-  EXPECT_EQ(most_splits(prefill, tiling), 1);
 }
 
 }  // namespace

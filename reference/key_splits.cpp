@@ -1,9 +1,9 @@
-#include "kernels/split_kv/splits.h"
+#include "reference/key_splits.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace attnscope::kernels {
+namespace attnscope {
 
 namespace {
 
@@ -47,4 +47,4 @@ Index most_splits(const AttentionProblem& problem, const Tiling& tiling) {
   return std::min(kMostSplits, ceil_div(problem.N_kv, tiling.Bc));
 }
 
-}  // namespace attnscope::kernels
+}  // namespace attnscope

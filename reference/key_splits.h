@@ -1,0 +1,20 @@
+/// Into how many parts split_kv cuts the keys: one rule for the model and the kernel.
+#pragma once
+
+#include "reference/attention_problem.h"
+
+namespace attnscope {
+
+/// The most splits that any problem is cut into.
+inline constexpr Index kMostSplits = 128;
+
+/// The number of splits that fills the SMs of a GPU with `sm_count` of them, as Flash-Decoding
+/// chooses it: 1 where the row tiles of all heads keep four SMs in five busy, else the fewest
+/// splits whose last wave of thread blocks is at least 85 % as full as with the best number. At
+/// most kMostSplits, and one column tile each.
+Index split_count(const AttentionProblem& problem, const Tiling& tiling, Index sm_count);
+
+/// The most splits that any GPU asks for: what a workspace must have room for.
+Index most_splits(const AttentionProblem& problem, const Tiling& tiling);
+
+}  // namespace attnscope
