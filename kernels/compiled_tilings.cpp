@@ -75,7 +75,7 @@ constexpr std::array kFlash2Backward{
 };
 constexpr std::array kFlash1Backward{
     CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 128}},
-    CompiledTiling{64, {64, 128}},  CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 64}},
+    CompiledTiling{64, {64, 128}},  CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 128}},
 };
 // The backward pass has every tiling of its block masks in common with the forward pass
 constexpr std::array kBlockSparse{

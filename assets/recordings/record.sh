@@ -34,8 +34,9 @@ for shape in "64 32" "128 16"; do
   sweep $passes $tokens $all $masks -- --dtype bf16 --heads "$heads" --head-dim "$d"
 done
 
-# One head a multiprocessor, so that flash1, with a thread block a head, has the whole GPU
-sweep $passes seq-len=1024,4096 $all -- --dtype bf16 --heads 264 --head-dim 64
+# One head a multiprocessor, so that flash1, with a thread block a head, has the whole GPU; a few do
+# not fit in memory
+sweep $passes heads+seq-len=264+1024,264+4096,132+16384 head-dim=64,128 $all -- --dtype bf16
 
 # The shape of Figure 2 of the FlashAttention paper
 sweep $all -- --dtype bf16 --batch 64 --heads 16 --seq-len 1024 --head-dim 64

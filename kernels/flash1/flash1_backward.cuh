@@ -11,8 +11,8 @@
 /// tile; for each of those, Qi, Oi, dOi, dQi, mi, li of the row tiles that see it read and dQi
 /// written; dKj and dVj written once. dQ = 0 is the launch "initialise" before this one.
 ///
-/// On chip: one slot each for Kj, Vj, Qi, Oi, dOi, dQi, P and dS in shared memory, no second stage:
-/// the form to read first.
+/// On chip: one slot each for Kj, Vj, P and dS in shared memory, two of Qi, Oi, dOi and dQi, so
+/// that a row tile arrives while the one before it is computed.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
@@ -33,22 +33,23 @@ struct Flash1BackwardShared {
   static constexpr int O = Q + kRowTileBytes;
   static constexpr int dO = O + kRowTileBytes;
   static constexpr int dQ = dO + kRowTileBytes;
-  static constexpr int P = dQ + kRowTileBytes;  ///< transposed, as is dS
+  static constexpr int kStageBytes = 4 * kRowTileBytes;
+  static constexpr int P = Q + 2 * kStageBytes;  ///< transposed, as is dS
   static constexpr int dS = P + kScoreTileBytes;
   static constexpr int statistics = dS + kScoreTileBytes;  ///< (m + log l) log2(e), D
   static constexpr int kBytes = statistics + 2 * Br * 4;
 };
 
-/// The scaled m + log l of a row, in the exponent's unit; infinity for rows that see no key or do
-/// not exist, whose P is zero.
-__device__ inline float row_log_sum_log2(const Flash1BackwardParameters& parameters, Index head_row,
-                                         int row) {
-  if (row >= parameters.shared.shape.N) return -device::kMinusInfinity;
-  const float l = __ldcg(parameters.l + head_row + row);
-  if (l == 0.0f) return -device::kMinusInfinity;
-  const float m = __ldcg(parameters.m + head_row + row);
-  return fmaf(m, parameters.shared.shape.softmax_scale_log2, log2f(l));
-}
+/// m and l of a row, read from HBM; l = 0 stands for rows that see no key or do not exist.
+struct RowStatistics {
+  float m = 0.0f, l = 0.0f;
+
+  /// The scaled m + log l in the exponent's unit; infinity where l = 0, whose P is zero.
+  __device__ float log_sum_log2(float softmax_scale_log2) const {
+    if (l == 0.0f) return -device::kMinusInfinity;
+    return fmaf(m, softmax_scale_log2, log2f(l));
+  }
+};
 
 /// D of all rows of the tile: neighbouring lanes share a row.
 template <typename T, int kThreads, int Br, int d>
@@ -131,22 +132,32 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
   const int head = block_index() % shape.heads;
   const int batch = block_index() / shape.heads;
   const int kv_head = head / shape.heads_per_kv_head;
-  const Index head_row = Index{block_index()} * shape.N;
-  const int thread = thread_index();
-  const int lane = thread % 32;
-  const int part_key = Scores::first_row(thread / 32);
-  const int part_query = Scores::first_column(thread / 32);
-  const auto Q = rows_of_head<const T>(parameters.shared.Q, batch, head);
-  const auto O = rows_of_head<const T>(parameters.shared.O, batch, head);
-  const auto dO = rows_of_head<const T>(parameters.shared.dO, batch, head);
-  const auto dQ = rows_of_head<T>(parameters.shared.dQ, batch, head);
-  const auto K = rows_of_head<const T>(parameters.shared.K, batch, kv_head);
-  const auto V = rows_of_head<const T>(parameters.shared.V, batch, kv_head);
   const TileKV Kj{base + Shared::K}, Vj{base + Shared::V};
-  const TileQ Qi{base + Shared::Q}, Oi{base + Shared::O}, dOi{base + Shared::dO};
-  const TileQ dQi{base + Shared::dQ};
   const TileS P_tile{base + Shared::P}, dS_tile{base + Shared::dS};
+  RowStatistics statistics;  // of the row tile on its way
   Trace trace(parameters, 0);
+  const auto load_row_tile = [&](int i) {
+    const int rows = min(Br, shape.N - i * Br);
+    std::uint32_t slot = base + Shared::Q + i % 2 * Shared::kStageBytes;
+    const auto load = [&](const TensorView& tensor, TraceStep step) {
+      const auto source = rows_of_head<const T>(tensor, batch, head);
+      load_tile_async<kThreads>(TileQ{slot}, source.row(Index{i} * Br), source.stride_row, rows,
+                                thread_index());
+      trace.did(step, i, 0);
+      slot += Shared::kRowTileBytes;
+    };
+    load(parameters.shared.Q, TraceStep::load_Qi);
+    load(parameters.shared.O, TraceStep::load_Oi);
+    load(parameters.shared.dO, TraceStep::load_dOi);
+    load(parameters.shared.dQ, TraceStep::load_dQi);
+    commit_copies();
+    statistics = {};
+    if (thread_index() < rows) {
+      const Index row = Index{block_index()} * shape.N + i * Br + thread_index();
+      statistics = {__ldcg(parameters.m + row), __ldcg(parameters.l + row)};
+    }
+    trace.did(TraceStep::load_statistics, i, 0);
+  };
 
   const int Tr = (shape.N + Br - 1) / Br;
   const int Tc = (shape.N_kv + Bc - 1) / Bc;
@@ -156,37 +167,41 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     const int first_i = first_row < shape.N ? first_row / Br : Tr;
 
     // load Kj, Vj; dKj = 0; dVj = 0
-    __syncthreads();  // Barrier A: every warp is done with the slots of Kj and Vj.
+    // Barrier A: every warp is done with the slots of Kj and Vj, and what this block wrote of dQ in
+    // the pass before is visible to the threads that read it now.
+    __syncthreads();
     trace.did(TraceStep::wait, 0, j);
-    load_tile_async<kThreads>(Kj, K.row(Index{j} * Bc), K.stride_row, keys, thread);
+    const auto K = rows_of_head<const T>(parameters.shared.K, batch, kv_head);
+    const auto V = rows_of_head<const T>(parameters.shared.V, batch, kv_head);
+    load_tile_async<kThreads>(Kj, K.row(Index{j} * Bc), K.stride_row, keys, thread_index());
     trace.did(TraceStep::load_Kj, 0, j);
-    load_tile_async<kThreads>(Vj, V.row(Index{j} * Bc), V.stride_row, keys, thread);
+    load_tile_async<kThreads>(Vj, V.row(Index{j} * Bc), V.stride_row, keys, thread_index());
     commit_copies();
     trace.did(TraceStep::load_Vj, 0, j);
     typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
 
+    if (first_i < Tr) load_row_tile(first_i);
     for (int i = first_i; i < Tr; ++i) {
-      // load Qi, Oi, dOi, dQi, li, mi
-      const int rows = min(Br, shape.N - i * Br);
-      // Barrier B: every warp is done with row tile i - 1, and what this block wrote of dQi in the
-      // pass before is visible to the threads that read it now.
+      // Barrier B: row tile i (and Kj, Vj) is in shared memory, and every warp is done with row
+      // tile i - 1, whose slots row tile i + 1 takes.
+      wait_copies<0>();
+      if (thread_index() < Br)
+        log_sum_log2[thread_index()] = statistics.log_sum_log2(shape.softmax_scale_log2);
       __syncthreads();
       trace.did(TraceStep::wait, i, j);
-      load_tile_async<kThreads>(Qi, Q.row(Index{i} * Br), Q.stride_row, rows, thread);
-      trace.did(TraceStep::load_Qi, i, 0);
-      load_tile_async<kThreads>(Oi, O.row(Index{i} * Br), O.stride_row, rows, thread);
-      trace.did(TraceStep::load_Oi, i, 0);
-      load_tile_async<kThreads>(dOi, dO.row(Index{i} * Br), dO.stride_row, rows, thread);
-      trace.did(TraceStep::load_dOi, i, 0);
-      load_tile_async<kThreads>(dQi, dQ.row(Index{i} * Br), dQ.stride_row, rows, thread);
-      commit_copies();
-      trace.did(TraceStep::load_dQi, i, 0);
-      if (thread < Br)
-        log_sum_log2[thread] = row_log_sum_log2(parameters, head_row, i * Br + thread);
-      trace.did(TraceStep::load_statistics, i, 0);
-      wait_copies<0>();
-      __syncthreads();  // Barrier C: every thread's copies and statistics have arrived.
-      trace.did(TraceStep::wait, i, j);
+      // load Qi, Oi, dOi, dQi, li, mi
+      if (i + 1 < Tr) load_row_tile(i + 1);
+      const std::uint32_t stage = base + i % 2 * Shared::kStageBytes;
+      const TileQ Qi{stage + Shared::Q}, Oi{stage + Shared::O}, dOi{stage + Shared::dO};
+      const TileQ dQi{stage + Shared::dQ};
+
+      const int lane = thread_index() % 32;
+      const int part_key = Scores::first_row(thread_index() / 32);
+      const int part_query = Scores::first_column(thread_index() / 32);
+
+      // Di = rowsum(dOi * Oi)
+      row_dots<T, kThreads>(D, Oi, dOi);
+      trace.did(TraceStep::row_dot, i, j);
 
       // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
       typename Scores::Registers P, dS;
@@ -201,7 +216,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
         trace.did(TraceStep::mask, i, j);
       }
 
-      // P = exp(S - mi) / li; dP = dOi Vj^T; Di = rowsum(dOi * Oi)
+      // P = exp(S - mi) / li; dP = dOi Vj^T
       exponentiate_transposed<Scores::kRowPieces, Scores::kPartColumns>(
           P, log_sum_log2 + part_query, shape.softmax_scale_log2, lane);
       write_part<T, Scores::kRowPieces, Scores::kPartColumns>(P_tile, part_key, part_query, P,
@@ -211,9 +226,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
           dS, Vj.piece(Vj.lane_address_rows(lane), part_key / 16, 0),
           dOi.piece(dOi.lane_address_columns(lane), part_query / 16, 0));
       trace.did(TraceStep::product_dP, i, j);
-      row_dots<T, kThreads>(D, Oi, dOi);
-      trace.did(TraceStep::row_dot, i, j);
-      __syncthreads();  // Barrier D: D of all rows is written before any warp reads it.
+      __syncthreads();  // Barrier C: D of all rows is written before any warp reads it.
       trace.did(TraceStep::wait, i, j);
 
       // dS = P * (dP - Di)
@@ -222,7 +235,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       write_part<T, Scores::kRowPieces, Scores::kPartColumns>(dS_tile, part_key, part_query, dS,
                                                               lane);
       trace.did(TraceStep::softmax_gradient, i, j);
-      __syncthreads();  // Barrier E: P and dS of every warp are in shared memory.
+      __syncthreads();  // Barrier D: P and dS of every warp are in shared memory.
       trace.did(TraceStep::wait, i, j);
 
       // dVj = dVj + P^T dOi; dQi = dQi + scale dS Kj, stored; dKj = dKj + dS^T Qi, without the
@@ -231,9 +244,11 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       trace.did(TraceStep::accumulate_dV, i, j);
       add_query_gradient_shared<T, kWarps, Br, Bc, d>(dQi, dS_tile, Kj, shape.softmax_scale);
       trace.did(TraceStep::product_dQ, i, j);
-      __syncthreads();  // Barrier F: the parts of all warps are added before rows are stored.
+      __syncthreads();  // Barrier E: the parts of all warps are added before rows are stored.
       trace.did(TraceStep::wait, i, j);
-      store_tile<kThreads>(dQ.row(Index{i} * Br), dQ.stride_row, dQi, rows, thread);
+      const auto dQ = rows_of_head<T>(parameters.shared.dQ, batch, head);
+      store_tile<kThreads>(dQ.row(Index{i} * Br), dQ.stride_row, dQi, min(Br, shape.N - i * Br),
+                           thread_index());
       trace.did(TraceStep::store_dQi, i, 0);
       accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);
       trace.did(TraceStep::accumulate_dK, i, j);
@@ -241,7 +256,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
 
     // store dKj, dVj
     wait_copies<0>();
-    __syncthreads();  // Barrier G: no warp reads Kj or Vj any more; their slots pass dKj, dVj on.
+    __syncthreads();  // Barrier F: no warp reads Kj or Vj any more; their slots pass dKj, dVj on.
     scale_all(dK, shape.softmax_scale);
     trace.did(TraceStep::wait, 0, j);
     const ColumnTile tile{j, head, batch, keys};

@@ -24,7 +24,7 @@ bool start_flash1_backward(const Flash1BackwardParameters& parameters, Index bat
          start.template operator()<16, 16, 16, 1>() ||
          start.template operator()<32, 64, 128, 8>() ||
          start.template operator()<64, 64, 128, 8>() ||
-         start.template operator()<64, 32, 32, 2>() || start.template operator()<128, 64, 64, 8>();
+         start.template operator()<64, 32, 32, 2>() || start.template operator()<128, 64, 128, 8>();
 }
 
 }  // namespace attnscope::kernels

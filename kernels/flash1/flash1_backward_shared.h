@@ -6,10 +6,9 @@
 
 namespace attnscope::kernels {
 
-/// Kj, Vj, Qi, Oi, dOi, dQi, P and dS in 16 bits; two fp32 numbers a
-/// row.
+/// Kj, Vj, two stages of Qi, Oi, dOi and dQi, P and dS in 16 bits; two fp32 numbers a row.
 constexpr Index flash1_backward_shared_bytes(Index d, const Tiling& tiling) {
-  return 2 * (2 * tiling.Bc * d + 4 * tiling.Br * d + 2 * tiling.Br * tiling.Bc) +
+  return 2 * (2 * tiling.Bc * d + 8 * tiling.Br * d + 2 * tiling.Br * tiling.Bc) +
          2 * tiling.Br * kStatisticBytes;
 }
 

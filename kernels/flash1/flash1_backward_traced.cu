@@ -22,7 +22,7 @@ bool start_flash1_backward_traced(const Flash1BackwardParameters& parameters,
   return start.template operator()<__half, 16, 16, 16, 1>() ||
          start.template operator()<__nv_bfloat16, 16, 16, 16, 1>() ||
          start.template operator()<__nv_bfloat16, 64, 64, 128, 8>() ||
-         start.template operator()<__nv_bfloat16, 128, 64, 64, 8>();
+         start.template operator()<__nv_bfloat16, 128, 64, 128, 8>();
 }
 
 }  // namespace attnscope::kernels

@@ -31,10 +31,11 @@ __device__ float* dQ_accum_of_tile(const BackwardParameters& parameters, const T
 }
 
 /// D = rowsum(dO * O); dQ_accum = 0, and the first turn. `lanes` threads share a row, a chunk each;
-/// it is a power of two up to 32.
+/// it is a power of two up to 32. Br is at most kThreads.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     flash2_preprocess(const BackwardParameters parameters, int Br, int lanes) {
+  __shared__ float D[kThreads];
   const ForwardShape& shape = parameters.shape;
   const TileOfBlock tile(shape.heads, shape.N, Br);
   const auto O = rows_of_head<const T>(parameters.O, tile.batch, tile.head);
@@ -57,8 +58,10 @@ __global__ void __launch_bounds__(kThreads)
     for (int other = lanes / 2; other > 0; other /= 2) {
       sum += __shfl_xor_sync(0xffffffffu, sum, other);
     }
-    if (row < tile.rows && column == 0) __stcg(parameters.D + head_row + row, sum);
+    if (row < tile.rows && column == 0) D[row] = sum;
   }
+  __syncthreads();  // Barrier: D of all rows is in shared memory, and leaves it in whole sectors.
+  if (thread < tile.rows) __stcg(parameters.D + head_row + thread, D[thread]);
 
   if (parameters.dQ_turns != nullptr && thread == 0) parameters.dQ_turns[blockIdx.x] = 0;
   auto* const dQ_accum = reinterpret_cast<float4*>(dQ_accum_of_tile(parameters, tile));

@@ -56,8 +56,8 @@ def shared_bytes(row):
     flash1's forward pass, Flash1Shared."""
     d, Br, Bc = row["problem"]["head_dim"], row["tiling"]["Br"], row["tiling"]["Bc"]
     if row["pass"] == "backward":
-        statistics = 8 * Br if row["kernel"] == "flash1" else 16 * Br
-        return 2 * (2 * Bc * d + 4 * Br * d + 2 * Br * Bc) + statistics
+        row_tiles, statistics = (8, 8) if row["kernel"] == "flash1" else (4, 16)
+        return 2 * (2 * Bc * d + row_tiles * Br * d + 2 * Br * Bc) + statistics * Br
     if row["kernel"] == "flash1":
         rows = Br * d * (6 if row["carry"] == "fp32" else 4)
         stages = 2 if 4 * Bc * d + 2 * rows <= 227 * 1024 else 1
