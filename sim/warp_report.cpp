@@ -1,5 +1,6 @@
 #include "sim/warp_report.h"
 
+#include "sim/alike_entries.h"
 #include "sim/schedule/catalog.h"
 
 namespace attnscope {
@@ -9,18 +10,17 @@ std::optional<WarpReport> count_warps(const SimulationRequest& request, const Ti
   const Algorithm* algorithm = find_algorithm(request.algorithm);
   if (algorithm == nullptr || !algorithm->warps) return std::nullopt;
 
-  // Heads are alike; batch entries are, but for their key lengths
+  // One head of each kind of batch entry stands for all of them
   const AttentionProblem& problem = request.problem;
   WarpReport report{{choice.partition.value_or(*algorithm->warps), choice.warps}, {}};
-  WarpCounter counter(report.layout);
-  Observer* const observers[] = {&counter};
   const ScheduleOptions options = schedule_options(request, tiling);
   const Pass pass = make_pass(*algorithm, request.pass, options);
-  const Index entries = problem.has_key_lengths() ? problem.batch : 1;
-  for (Index b = 0; b < entries; ++b) {
-    run_head(pass, {problem, tiling, options, {}}, b, 0, observers);
+  for (const AlikeEntries& entries : alike_entries(problem)) {
+    WarpCounter counter(report.layout);
+    Observer* const observers[] = {&counter};
+    run_head(pass, {problem, tiling, options, {}}, entries.first, 0, observers);
+    report.traffic += counter.total() * (problem.heads * entries.count);
   }
-  report.traffic = counter.total() * (problem.heads * problem.batch / entries);
   return report;
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/accuracy_text.h"
@@ -71,12 +70,7 @@ std::optional<Error> read_choices(const GivenOptions& given, AccuracyRequest& re
     }
     request.inputs.kind = *kind;
   }
-  if (const auto text = given.text("seed")) {
-    const auto seed = parse_whole("seed", *text, 0, std::numeric_limits<Index>::max());
-    if (!seed) return seed.error();
-    request.inputs.seed = static_cast<std::uint64_t>(seed.value());
-  }
-  return std::nullopt;
+  return read_seed(given, "seed", request.inputs.seed);
 }
 
 Result<AccuracyRequest> parse_accuracy(const GivenOptions& given) {

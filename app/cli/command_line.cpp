@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "reference/nearest_name.h"
 
@@ -137,15 +138,36 @@ std::string help_text(const CommandSpec& command) {
   return text;
 }
 
-Result<std::int64_t> parse_whole(std::string_view option, std::string_view text, std::int64_t min,
-                                 std::int64_t max) {
-  std::int64_t value = 0;
+namespace {
+
+/// The digits of `text` as a number from `min` to `max`.
+template <typename Whole>
+Result<Whole> whole_number(std::string_view option, std::string_view text, Whole min, Whole max) {
+  Whole value = 0;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, value);
   const bool is_whole = parsed.ec == std::errc{} && parsed.ptr == end;
   if (is_whole && value >= min && value <= max) return value;
   return invalid_request(fmt::format("--{} is '{}'; it must be a whole number from {} to {}",
                                      option, printable(text), min, max));
+}
+
+}  // namespace
+
+Result<std::int64_t> parse_whole(std::string_view option, std::string_view text, std::int64_t min,
+                                 std::int64_t max) {
+  return whole_number(option, text, min, max);
+}
+
+std::optional<Error> read_seed(const GivenOptions& given, std::string_view option,
+                               std::uint64_t& target) {
+  const auto text = given.text(option);
+  if (!text) return std::nullopt;
+  const auto seed =
+      whole_number<std::uint64_t>(option, *text, 0, std::numeric_limits<std::uint64_t>::max());
+  if (!seed) return seed.error();
+  target = seed.value();
+  return std::nullopt;
 }
 
 std::optional<double> parse_number(std::string_view text) {

@@ -84,6 +84,10 @@ std::optional<Error> read_whole(const GivenOptions& given, std::string_view opti
   return std::nullopt;
 }
 
+/// Sets `target` from a whole number of 64 bits without a sign, when it was given.
+std::optional<Error> read_seed(const GivenOptions& given, std::string_view option,
+                               std::uint64_t& target);
+
 /// A decimal number, or nothing.
 std::optional<double> parse_number(std::string_view text);
 

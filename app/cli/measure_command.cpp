@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/kernel_request.h"
+#include "app/cli/memory_check.h"
 #include "app/cli/modelled_beside.h"
 #include "app/cli/outputs.h"
 #include "app/cli/table.h"
@@ -66,6 +67,20 @@ Result<Protocol> parse_protocol(const GivenOptions& given) {
   return protocol;
 }
 
+/// Whether a tensor comes from a file.
+bool has_own_tensors(const InputPaths& files) {
+  return !(files.Q.empty() && files.K.empty() && files.V.empty() && files.dO.empty());
+}
+
+/// The user's tensors, missing ones drawn; nothing when all are drawn, on the GPU.
+Result<std::optional<AttentionInputs>> read_own_tensors(const ProblemRequest& request) {
+  if (!has_own_tensors(request.input_files)) return std::optional<AttentionInputs>();
+  if (auto error = check_host_memory(request.problem)) return *error;
+  auto inputs = load_inputs(request.problem, request.input_files, request.inputs);
+  if (!inputs) return inputs.error();
+  return std::optional(std::move(inputs).value());
+}
+
 /// One GPU session for all measurements of this process: opening it takes longer than most of them.
 Result<std::shared_ptr<KernelLibrary>> shared_library() {
   static std::shared_ptr<KernelLibrary> opened;
@@ -78,12 +93,17 @@ Result<std::shared_ptr<KernelLibrary>> shared_library() {
 }  // namespace
 
 std::optional<Error> check_measure_options(const GivenOptions& given) {
-  if (const auto request = parse_kernel_problem(given); !request) return request.error();
+  const auto request = parse_kernel_problem(given);
+  if (!request) return request.error();
   if (const auto protocol = parse_protocol(given); !protocol) return protocol.error();
   if (const auto gpu = parse_gpu(given); !gpu) return gpu.error();
   const auto file = given.text("out");
   if (!file && given.has("resume")) {
     return invalid_request("--resume needs --out, the recording to go on with");
+  }
+  if (given.has("resume") && has_own_tensors(request.value().input_files)) {
+    return invalid_request(
+        "--resume is for drawn inputs; a recording does not tell one .npy file from another");
   }
   if (!file) return std::nullopt;
   if (auto error = check_writable("out", *file)) return error;
@@ -101,6 +121,8 @@ Result<Recording> measure_once(const GivenOptions& given) {
   const Protocol protocol = parse_protocol(given).value();
   const auto choices = choose_kernels(request);
   if (!choices) return choices.error();
+  const auto own = read_own_tensors(request);
+  if (!own) return own.error();
   const auto library = shared_library();
   if (!library) return library.error();
 
@@ -120,7 +142,9 @@ Result<Recording> measure_once(const GivenOptions& given) {
         continue;
       }
     }
-    RecordingRow row = library.value()->record(request.problem, choice, request.inputs, protocol);
+    RecordingRow row =
+        own.value() ? library.value()->record_own(request.problem, choice, *own.value(), protocol)
+                    : library.value()->record(request.problem, choice, request.inputs, protocol);
     if (writer) {
       if (auto error = writer->add(row)) return *error;
     }
@@ -212,9 +236,8 @@ CommandSpec measure_command() {
           .options = joined({problem_options(),
                              block_mask_option(),
                              model_options(),
-                             {{"inputs", "KIND", "gaussian, outlier or needle [gaussian]"},
-                              {"seed", "SEED", "whole number that the inputs are drawn from [0]"},
-                              {"out", "FILE", "add the measurement to a recording (JSON)"},
+                             input_options(),
+                             {{"out", "FILE", "add the measurement to a recording (JSON)"},
                               {"resume", "", "leave out what the recording holds already"}},
                              protocol_options(),
                              output_options()}),

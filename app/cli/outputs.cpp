@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/csv.h"
 #include "reference/json/json_document.h"
 #include "reference/nearest_name.h"
 
@@ -41,6 +42,10 @@ Error unwritable(std::string_view option, const fs::path& path, std::string_view
 }
 
 }  // namespace
+
+bool is_stream(const std::string& path) {
+  return path == "-" || (!path.empty() && is_special(resolved(path)));
+}
 
 std::optional<Error> check_writable(std::string_view option, const fs::path& path) {
   std::error_code error;
@@ -131,76 +136,18 @@ std::optional<Error> write_text(const std::string& path, std::string_view text) 
                             std::strerror(errno)));
 }
 
+std::string json_text(const ordered_json& document) {
+  // Names that the user gave may be in any encoding
+  return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
 std::optional<Error> write_outputs(const OutputFiles& files, const ordered_json& document,
                                    const std::vector<ordered_json>& rows) {
   if (!files.json.empty()) {
-    // Names that the user gave may be in any encoding
-    const std::string text =
-        document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-    if (auto error = write_text(files.json, text)) return error;
+    if (auto error = write_text(files.json, json_text(document))) return error;
   }
   if (!files.csv.empty()) return write_text(files.csv, csv_text(rows));
   return std::nullopt;
-}
-
-namespace {
-
-using Cells = std::vector<std::pair<std::string, std::string>>;
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted(1, '"');
-  for (char c : text) {
-    if (c == '"') quoted.push_back('"');
-    quoted.push_back(c);
-  }
-  quoted.push_back('"');
-  return quoted;
-}
-
-void flatten(const ordered_json& value, const std::string& path, Cells& cells) {
-  if (value.is_object()) {
-    for (const auto& [key, member] : value.items()) {
-      flatten(member, path.empty() ? key : fmt::format("{}.{}", path, key), cells);
-    }
-  } else if (value.is_string()) {
-    cells.emplace_back(path, value.get<std::string>());
-  } else if (!value.is_array()) {
-    cells.emplace_back(path, value.is_null() ? "" : value.dump());
-  }
-}
-
-}  // namespace
-
-std::string csv_text(const std::vector<ordered_json>& rows) {
-  // Flatten every row and collect the columns
-  std::vector<Cells> flat(rows.size());
-  std::vector<std::string> columns;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    flatten(rows[r], "", flat[r]);
-    for (const auto& [column, text] : flat[r]) {
-      if (std::find(columns.begin(), columns.end(), column) == columns.end()) {
-        columns.push_back(column);
-      }
-    }
-  }
-
-  std::string text;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (c > 0) text.push_back(',');
-    text.append(csv_cell(columns[c]));
-  }
-  text += "\n";
-  for (const Cells& cells : flat) {
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const auto cell = std::find_if(cells.begin(), cells.end(),
-                                     [&](const auto& entry) { return entry.first == columns[c]; });
-      if (c > 0) text.push_back(',');
-      if (cell != cells.end()) text.append(csv_cell(cell->second));
-    }
-    text += "\n";
-  }
-  return text;
 }
 
 void show_progress(std::string_view line) {

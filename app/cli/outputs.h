@@ -25,6 +25,9 @@ struct OutputFiles {
 /// twice, a place that cannot be written. Asked before the work starts; leaves nothing behind.
 Result<OutputFiles> parse_outputs(const GivenOptions& given);
 
+/// Whether what is written there is gone with it: standard output, a device, a pipe.
+bool is_stream(const std::string& path);
+
 /// Nothing when a file can be created or replaced there, else invalid_request.
 std::optional<Error> check_writable(std::string_view option, const std::filesystem::path& path);
 
@@ -34,13 +37,12 @@ std::optional<Error> check_folder(std::string_view option, const std::filesystem
 /// Writes text to a file (replaced as a whole) or to standard output. Failed when that went wrong.
 std::optional<Error> write_text(const std::string& path, std::string_view text);
 
+/// The document as a JSON file has it.
+std::string json_text(const nlohmann::ordered_json& document);
+
 /// Writes the document as JSON and the flattened rows as CSV, as asked for.
 std::optional<Error> write_outputs(const OutputFiles& files, const nlohmann::ordered_json& document,
                                    const std::vector<nlohmann::ordered_json>& rows);
-
-/// A document per line of CSV, its keys joined by dots into column names. Columns stand in the
-/// order in which they first occur; a key that a row lacks is an empty cell. Arrays are left out.
-std::string csv_text(const std::vector<nlohmann::ordered_json>& rows);
 
 /// One line on standard error that the next one replaces; nothing unless that is a terminal.
 void show_progress(std::string_view line);

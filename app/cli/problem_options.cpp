@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "reference/nearest_name.h"
 #include "sim/schedule/catalog.h"
@@ -113,15 +112,10 @@ std::optional<Error> read_score(const GivenOptions& given, AttentionProblem& pro
     if (!probability) return unknown_value("dropout", *text, "a number from 0 to below 1");
     score.dropout.probability = *probability;
   }
-  const auto text = given.text("dropout-seed");
-  if (!text) return std::nullopt;
-  if (!given.has("dropout")) {
+  if (given.has("dropout-seed") && !given.has("dropout")) {
     return invalid_request("--dropout-seed is given without --dropout; nothing is dropped");
   }
-  const auto seed = parse_whole("dropout-seed", *text, 0, std::numeric_limits<Index>::max());
-  if (!seed) return seed.error();
-  score.dropout.seed = static_cast<std::uint64_t>(seed.value());
-  return std::nullopt;
+  return read_seed(given, "dropout-seed", score.dropout.seed);
 }
 
 std::optional<Error> read_sequences(const GivenOptions& given, AttentionProblem& problem) {
@@ -177,11 +171,7 @@ std::optional<Error> read_inputs(const GivenOptions& given, ProblemRequest& requ
     if (!kind) return unknown_value("inputs", *text, "gaussian, outlier or needle");
     request.inputs.kind = *kind;
   }
-  if (const auto text = given.text("seed")) {
-    const auto seed = parse_whole("seed", *text, 0, std::numeric_limits<std::int64_t>::max());
-    if (!seed) return seed.error();
-    request.inputs.seed = static_cast<std::uint64_t>(seed.value());
-  }
+  if (auto error = read_seed(given, "seed", request.inputs.seed)) return error;
   for (const char* option : {"q", "k", "v", "do"}) {
     if (given.text(option) == "") {
       return invalid_request(fmt::format("--{} is empty; give an .npy file", option));

@@ -40,8 +40,7 @@ struct PassOutcome {
 };
 
 std::vector<Check> check_outputs(const AttentionProblem& problem, const AttentionInputs& inputs,
-                                 const RunResult& result) {
-  const ForwardResult reference = naive_forward(problem, inputs);
+                                 const ForwardResult& reference, const RunResult& result) {
   const ForwardResult yardstick = unfused_forward(problem, inputs);
   return {{"O", compare(result.O.data, reference.O.data),
            tolerance_from(yardstick.O.data, reference.O.data, problem.dtype)},
@@ -50,8 +49,8 @@ std::vector<Check> check_outputs(const AttentionProblem& problem, const Attentio
 }
 
 std::vector<Check> check_gradients(const AttentionProblem& problem, const AttentionInputs& inputs,
-                                   const Gradients& gradients) {
-  const Gradients reference = naive_backward(problem, inputs, naive_forward(problem, inputs));
+                                   const ForwardResult& forward, const Gradients& gradients) {
+  const Gradients reference = naive_backward(problem, inputs, forward);
   const Gradients yardstick = unfused_backward(problem, inputs);
   const auto check = [&](const char* name, HeadTensor Gradients::*tensor) -> Check {
     const HeadTensor& ref = reference.*tensor;
@@ -61,10 +60,29 @@ std::vector<Check> check_gradients(const AttentionProblem& problem, const Attent
   return {check("dQ", &Gradients::dQ), check("dK", &Gradients::dK), check("dV", &Gradients::dV)};
 }
 
+/// What both passes are checked with, computed when the first of them has run.
+class Reference {
+ public:
+  Reference(const AttentionProblem& problem, const AttentionInputs& inputs)
+      : problem_(problem), inputs_(inputs) {}
+  const ForwardResult& forward() {
+    if (!forward_) {
+      show_progress("computing the reference");
+      forward_ = naive_forward(problem_, inputs_);
+    }
+    return *forward_;
+  }
+
+ private:
+  const AttentionProblem& problem_;
+  const AttentionInputs& inputs_;
+  std::optional<ForwardResult> forward_;
+};
+
 /// Runs the choice's pass, writes its tensors to the folder, and checks them.
 Result<PassOutcome> run_pass(KernelLibrary& library, const ProblemRequest& request,
                              const KernelChoice& choice, const AttentionInputs& inputs,
-                             const std::optional<std::string>& folder) {
+                             Reference& reference, const std::optional<std::string>& folder) {
   const AttentionProblem& problem = request.problem;
   PassOutcome outcome{.row = describe_run(problem, choice, request.inputs)};
   show_progress("running the kernel");
@@ -77,8 +95,7 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ProblemRequest& reque
         return *error;
       }
     }
-    show_progress("computing the reference");
-    outcome.checks = check_outputs(problem, inputs, result.value());
+    outcome.checks = check_outputs(problem, inputs, reference.forward(), result.value());
   } else {
     const auto result = library.run_backward(problem, choice, inputs);
     if (!result) return result.error();
@@ -86,8 +103,8 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ProblemRequest& reque
     if (folder) {
       if (auto error = write_gradient_files(*folder, result.value().gradients)) return *error;
     }
-    show_progress("computing the reference");
-    outcome.checks = check_gradients(problem, inputs, result.value().gradients);
+    outcome.checks =
+        check_gradients(problem, inputs, reference.forward(), result.value().gradients);
   }
   return outcome;
 }
@@ -183,9 +200,10 @@ std::optional<Error> run(const GivenOptions& given) {
   ordered_json documents = ordered_json::array();
   std::string text;
   bool passed = true;
+  Reference reference(problem, inputs.value());
   for (const KernelChoice& choice : choices.value()) {
     const auto outcome =
-        run_pass(*library.value(), request.value(), choice, inputs.value(), folder);
+        run_pass(*library.value(), request.value(), choice, inputs.value(), reference, folder);
     clear_progress();
     if (!outcome) return outcome.error();
     const auto floor = floor_of(given, outcome.value().row, device);

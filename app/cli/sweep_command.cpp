@@ -7,6 +7,7 @@
 #include "app/cli/measure_command.h"
 #include "app/cli/outputs.h"
 #include "app/cli/problem_options.h"
+#include "app/cli/row_files.h"
 #include "app/cli/simulate_command.h"
 #include "app/cli/sweep_axes.h"
 #include "app/cli/table.h"
@@ -141,13 +142,11 @@ std::string sweep_text(const std::vector<SweepAxis>& axes, bool is_model,
                      table_text(lines, lines[0].size()));
 }
 
-/// Runs the points and rewrites the files after each, so that an interrupted sweep keeps its rows.
+/// Runs the points; each row is in the files before the next point runs.
 Result<std::vector<ordered_json>> run_points(const SweptCommand& swept,
                                              const std::vector<PlannedPoint>& planned,
-                                             const OutputFiles& outputs) {
-  OutputFiles files_only = outputs;
-  if (files_only.json == "-") files_only.json.clear();
-  if (files_only.csv == "-") files_only.csv.clear();
+                                             const OutputFiles& files) {
+  RowFiles row_files(files);
   std::vector<ordered_json> rows;
   for (const PlannedPoint& planned_point : planned) {
     show_progress(fmt::format("[{}/{}] {}", rows.size() + 1, planned.size(),
@@ -157,7 +156,7 @@ Result<std::vector<ordered_json>> run_points(const SweptCommand& swept,
     const auto result = swept.row(planned_point.given);
     row.update(result ? result.value() : refused_row(result.error()));
     rows.push_back(std::move(row));
-    if (auto error = write_outputs(files_only, rows, rows)) {
+    if (auto error = row_files.add(rows.back())) {
       clear_progress();
       return *error;
     }
@@ -216,14 +215,16 @@ std::optional<Error> run_sweep(const GivenOptions& given, const CommandSpec& sim
   const auto planned = plan(swept, commands, points.value(), words);
   if (!planned) return planned.error();
 
-  const auto rows = run_points(swept, planned.value(), outputs.value());
+  // Files grow row by row, streams get everything at the end
+  OutputFiles files, streams;
+  for (const auto name : {&OutputFiles::json, &OutputFiles::csv}) {
+    const std::string& path = outputs.value().*name;
+    (is_stream(path) ? streams : files).*name = path;
+  }
+  const auto rows = run_points(swept, planned.value(), files);
   if (!rows) return rows.error();
-  if (outputs.value().owns_standard_output()) {
-    const OutputFiles& files = outputs.value();
-    const OutputFiles standard_output_only{files.json == "-" ? "-" : "",
-                                           files.csv == "-" ? "-" : ""};
-    if (auto error = write_outputs(standard_output_only, rows.value(), rows.value())) return error;
-  } else {
+  if (auto error = write_outputs(streams, rows.value(), rows.value())) return error;
+  if (!outputs.value().owns_standard_output()) {
     const std::string text = sweep_text(axes.value(), is_model, rows.value());
     if (auto error = write_text("-", text)) return error;
   }

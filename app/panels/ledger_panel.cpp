@@ -35,8 +35,8 @@ std::string in_words(const LedgerRow& row, bool so_far) {
   } else if (!row.formula_text.empty()) {
     lines += fmt::format("\n{}", row.formula_text);
   }
-  if (row.seen.bytes) {
-    lines += fmt::format("\n{} {}", number_text(row, *row.seen.bytes, true), row.seen.about);
+  if (row.seen.value) {
+    lines += fmt::format("\n{} {}", number_text(row, *row.seen.value, true), row.seen.about);
   } else if (!row.seen.about.empty()) {
     lines += fmt::format("\n{}", row.seen.about);
   }
@@ -257,9 +257,9 @@ void LedgerPanel::draw_row(const Table& table, const Columns& columns, const Led
         draw::format_bytes(*row.formula, false), draw::Align::right, room);
   }
   const float seen_room = columns.seen - columns.formula - canvas.px(4.0f);
-  if (row.seen.bytes) {
+  if (row.seen.value) {
     put(fonts.mono_small, columns.seen, number_color(theme, ledger.seen_kind),
-        number_text(row, *row.seen.bytes, false), draw::Align::right, seen_room);
+        number_text(row, *row.seen.value, false), draw::Align::right, seen_room);
   } else if (total && !row.seen.about.empty()) {
     put(fonts.small, columns.seen, theme.text_faint, "unavailable", draw::Align::right, seen_room);
   }
@@ -326,7 +326,7 @@ std::string ledger_csv(const Ledger& ledger) {
     csv += fmt::format("{},{},{:.9g},{:.9g},{},{}\n",
                        csv_field(fmt::format("{}{}", row.label, tiles)), row.unit, row.modelled,
                        row.whole, row.formula ? fmt::format("{:.0f}", *row.formula) : "",
-                       row.seen.bytes ? fmt::format("{:.9g}", *row.seen.bytes)
+                       row.seen.value ? fmt::format("{:.9g}", *row.seen.value)
                                       : (row.seen.about.empty() ? "" : "unavailable"));
   };
   for (const LedgerRow& row : ledger.tensors) add(row, "");

@@ -105,7 +105,7 @@ void add_seen(LedgerRow& row, const Total& total, const LedgerBasis& basis) {
         "unavailable: " + (line != nullptr ? line->unavailable : basis.seen->why_unavailable());
     return;
   }
-  row.seen.bytes = line->recorded;
+  row.seen.value = line->recorded;
   row.seen.about = basis.seen->provenance.describe();
   if (!total.counter_name.empty())
     row.seen.about += fmt::format("\ncounter {}", total.counter_name);

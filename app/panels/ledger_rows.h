@@ -16,8 +16,8 @@ namespace attnscope::app {
 
 /// A number from a GPU, or why there is none.
 struct SeenNumber {
-  std::optional<double> bytes;
-  std::string about;  ///< provenance, or "unavailable: ..."
+  std::optional<double> value;  ///< in the row's unit
+  std::string about;            ///< provenance, or "unavailable: ..."
 };
 
 struct LedgerRow {

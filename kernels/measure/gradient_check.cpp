@@ -90,7 +90,7 @@ HeadTensor one_head(Index rows, Index cols, Values values) {
 }
 
 /// dQ of a block of query rows, which depends on these rows and the keys that they see.
-void gather_rows(const AttentionProblem& p, const RowBlock& chosen, const FetchRows& fetch,
+void gather_rows(const AttentionProblem& p, const CheckedRows& chosen, const FetchRows& fetch,
                  GatheredGradients& gathered) {
   for (const auto& [block, part] : restrict_to(p, chosen)) {
     const Values dQ = fetch(CheckedTensor::dQ, block.b, block.h, block.begin, block.count);
@@ -138,7 +138,7 @@ void add_scaled(double* to, double factor, const double* from, Index d) {
 /// A block of key rows of one KV head: dK and dV are sums over the queries of its query heads.
 class KeyBlock {
  public:
-  KeyBlock(const AttentionProblem& problem, const RowBlock& block, const FetchRows& fetch)
+  KeyBlock(const AttentionProblem& problem, const CheckedRows& block, const FetchRows& fetch)
       : p_(problem), block_(block), fetch_(fetch) {
     K_ = fetch(CheckedTensor::K, block.b, block.h, block.begin, block.count);
     V_ = fetch(CheckedTensor::V, block.b, block.h, block.begin, block.count);
@@ -230,12 +230,12 @@ class KeyBlock {
   double store(double value) const { return round_to(p_.dtype, value); }
 
   const AttentionProblem& p_;
-  const RowBlock& block_;
+  const CheckedRows& block_;
   const FetchRows& fetch_;
   Values K_, V_, K_scaled_, dK_, dV_, dK_unfused_, dV_unfused_;
 };
 
-void gather_keys(const AttentionProblem& p, const RowBlock& block, const FetchRows& fetch,
+void gather_keys(const AttentionProblem& p, const CheckedRows& block, const FetchRows& fetch,
                  GatheredGradients& gathered) {
   KeyBlock keys(p, block, fetch);
   const Index group = p.heads_per_kv_head();
@@ -280,10 +280,10 @@ Result<GradientAccuracy> check_gradients(const AttentionProblem& problem, Index 
   if (rows >= problem.batch * problem.heads * problem.N || reference_flops(problem) < kSmallFlops) {
     gather_all(problem, fetch, gathered);
   } else {
-    for (const RowBlock& block : choose_rows(problem, rows)) {
+    for (const CheckedRows& block : choose_rows(problem, rows)) {
       gather_rows(problem, block, fetch, gathered);
     }
-    for (const RowBlock& block : choose_rows(of_keys, rows)) {
+    for (const CheckedRows& block : choose_rows(of_keys, rows)) {
       gather_keys(problem, block, fetch, gathered);
     }
   }

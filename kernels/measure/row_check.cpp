@@ -14,8 +14,8 @@
 
 namespace attnscope::kernels {
 
-std::vector<RowBlock> choose_rows(const AttentionProblem& problem, Index rows) {
-  std::vector<RowBlock> blocks;
+std::vector<CheckedRows> choose_rows(const AttentionProblem& problem, Index rows) {
+  std::vector<CheckedRows> blocks;
   const Index head_count = problem.batch * problem.heads;
   const auto add = [&](Index head, Index begin, Index count) {
     blocks.push_back({head / problem.heads, head % problem.heads, begin, count});
@@ -42,8 +42,8 @@ std::vector<RowBlock> choose_rows(const AttentionProblem& problem, Index rows) {
 namespace {
 
 /// restrict_to() as far as the mask goes.
-std::vector<std::pair<RowBlock, BlockProblem>> restrict_dense(const AttentionProblem& problem,
-                                                              const RowBlock& block) {
+std::vector<std::pair<CheckedRows, BlockProblem>> restrict_dense(const AttentionProblem& problem,
+                                                                 const CheckedRows& block) {
   AttentionProblem one_head = problem;
   one_head.block_mask = nullptr;
   one_head.batch = one_head.heads = one_head.kv_heads = 1;
@@ -67,7 +67,7 @@ std::vector<std::pair<RowBlock, BlockProblem>> restrict_dense(const AttentionPro
   }
 
   // Else each row sees its own range of keys
-  std::vector<std::pair<RowBlock, BlockProblem>> rows;
+  std::vector<std::pair<CheckedRows, BlockProblem>> rows;
   for (Index row = block.begin; row <= last; ++row) {
     const KeyRange keys = problem.keys_of(row, block.b);
     one_head.N = 1;
@@ -91,13 +91,13 @@ std::shared_ptr<const BlockMask> row_of_mask(const BlockMask& M, Index i, Index 
 
 }  // namespace
 
-std::vector<std::pair<RowBlock, BlockProblem>> restrict_to(const AttentionProblem& problem,
-                                                           const RowBlock& block) {
+std::vector<std::pair<CheckedRows, BlockProblem>> restrict_to(const AttentionProblem& problem,
+                                                              const CheckedRows& block) {
   if (problem.block_mask == nullptr) return restrict_dense(problem, block);
 
   // The rows of one tile share their row of the block mask
   const BlockMask& M = *problem.block_mask;
-  std::vector<std::pair<RowBlock, BlockProblem>> all;
+  std::vector<std::pair<CheckedRows, BlockProblem>> all;
   for (Index begin = block.begin; begin < block.begin + block.count;) {
     const Index i = begin / M.tiling().Br;
     const Index end = std::min(block.begin + block.count, (i + 1) * M.tiling().Br);
@@ -156,8 +156,8 @@ void append_empty_rows(Gathered& O, Gathered& LSE, Index rows, Index d) {
 
 }  // namespace
 
-RowOperands row_operands(const AttentionProblem& problem, const RowBlock& row, const KeyRange& keys,
-                         const FetchRows& fetch) {
+RowOperands row_operands(const AttentionProblem& problem, const CheckedRows& row,
+                         const KeyRange& keys, const FetchRows& fetch) {
   const Index kv_head = problem.kv_head_of(row.h);
   return {.b = row.b,
           .h = row.h,
@@ -169,14 +169,14 @@ RowOperands row_operands(const AttentionProblem& problem, const RowBlock& row, c
           .dO = {}};
 }
 
-Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<RowBlock>& blocks,
+Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<CheckedRows>& blocks,
                             const FetchRows& fetch) {
   Gathered O;
   Gathered LSE;
   Accuracy accuracy;
-  for (const RowBlock& chosen : blocks) {
+  for (const CheckedRows& chosen : blocks) {
     for (const auto& restricted : restrict_to(problem, chosen)) {
-      const RowBlock& block = restricted.first;
+      const CheckedRows& block = restricted.first;
       const BlockProblem& part = restricted.second;
       append(O.kernel, fetch(CheckedTensor::O, block.b, block.h, block.begin, block.count));
       append(LSE.kernel, fetch(CheckedTensor::LSE, block.b, block.h, block.begin, block.count));

@@ -13,17 +13,17 @@
 namespace attnscope::kernels {
 
 /// Consecutive query rows [begin, begin + count) of one head.
-struct RowBlock {
+struct CheckedRows {
   Index b = 0;
   Index h = 0;
   Index begin = 0;
   Index count = 0;
-  bool operator==(const RowBlock&) const = default;
+  bool operator==(const CheckedRows&) const = default;
 };
 
 /// Blocks with about `rows` rows in all, spread over heads and sequence; the first and the last row
 /// of the problem are among them. All rows where the problem has no more.
-std::vector<RowBlock> choose_rows(const AttentionProblem& problem, Index rows);
+std::vector<CheckedRows> choose_rows(const AttentionProblem& problem, Index rows);
 
 /// Tensors of the check, in the numbers that are stored.
 enum class CheckedTensor : std::uint8_t { Q, K, V, O, LSE, dO, dQ, dK, dV };
@@ -40,16 +40,16 @@ struct BlockProblem {
 };
 /// Several when the mask or the score function does not restrict to a block as one problem: then
 /// one a row, without a score function.
-std::vector<std::pair<RowBlock, BlockProblem>> restrict_to(const AttentionProblem& problem,
-                                                           const RowBlock& block);
+std::vector<std::pair<CheckedRows, BlockProblem>> restrict_to(const AttentionProblem& problem,
+                                                              const CheckedRows& block);
 
 /// A row that sees `keys`, for scored_row(); without dO.
-RowOperands row_operands(const AttentionProblem& problem, const RowBlock& row, const KeyRange& keys,
-                         const FetchRows& fetch);
+RowOperands row_operands(const AttentionProblem& problem, const CheckedRows& row,
+                         const KeyRange& keys, const FetchRows& fetch);
 
 /// Errors of O and LSE over the blocks by the tolerance rule (tolerance.h); failed when the output
 /// holds a NaN.
-Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<RowBlock>& blocks,
+Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<CheckedRows>& blocks,
                             const FetchRows& fetch);
 
 }  // namespace attnscope::kernels

@@ -15,8 +15,8 @@ class BadNpy : public ::testing::Test {
  protected:
   void expect_npy_refused(const std::string& bytes, const std::string& part) {
     const std::string file = scratch_.write("q.npy", bytes);
-    for (const std::string command : {"simulate", "run"}) {
-      const std::string d = command == "run" ? " --head-dim 16" : " --head-dim 2";
+    for (const std::string command : {"simulate", "run", "measure"}) {
+      const std::string d = command == "simulate" ? " --head-dim 2" : " --head-dim 16";
       expect_refused(run_cli(command + " --algorithm flash2 --seq-len 4" + d + " --out " +
                                  scratch_.file("results") + " --q " + file,
                              without_kernels()),

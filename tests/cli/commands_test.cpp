@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reference/npy.h"
 #include "tests/cli/cli_process.h"
 
 namespace attnscope {
@@ -113,6 +114,49 @@ TEST(Memory, NumbersBeyondTheMachineAreRefusedBeforeTheyAreTried) {
     EXPECT_EQ(outcome.error_lines(), 1);
     EXPECT_NE(outcome.err.find("of memory and this machine has"), std::string::npos) << outcome.err;
   }
+}
+
+/// A kernels' library that answers with what it was given: the first values of Q, K and V as times.
+Environment with_echo() {
+  return {{"ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_ECHO_LIBRARY_FILE}};
+}
+
+TEST(Measure, TakesTheUsersOwnTensors) {
+  const ScratchFolder scratch;
+  const std::vector<Index> shape{1, 1, 8, 64};
+  std::string files;
+  double value = 1.5;
+  for (const std::string name : {"q", "k", "v", "do"}) {
+    ASSERT_FALSE(write_npy(scratch.file(name + ".npy"), shape, std::vector<double>(8 * 64, value)));
+    files += " --" + name + " " + scratch.file(name + ".npy");
+    value += 1.0;
+  }
+  const CliOutcome outcome =
+      run_cli("measure --algorithm flash2 --seq-len 8 --pass both --no-counters --json -" + files,
+              with_echo());
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json rows = json::parse(outcome.out)["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  for (const json& row : rows) {
+    EXPECT_EQ(row["inputs"]["kind"], "files");
+    EXPECT_EQ(row["time"]["min_s"], 1.5);
+    EXPECT_EQ(row["time"]["median_s"], 2.5);
+    EXPECT_EQ(row["time"]["max_s"], 3.5);
+  }
+  EXPECT_EQ(rows[1]["gradient_errors"]["dQ"]["max_abs_error"], 4.5) << rows[1];
+}
+
+TEST(Measure, DrawsTheTensorsThatHaveNoFile) {
+  const ScratchFolder scratch;
+  const std::vector<Index> shape{1, 1, 8, 64};
+  ASSERT_FALSE(write_npy(scratch.file("k.npy"), shape, std::vector<double>(8 * 64, 2.5)));
+  const CliOutcome outcome = run_cli(
+      "measure --algorithm flash2 --seq-len 8 --no-counters --json - --k " + scratch.file("k.npy"),
+      with_echo());
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json row = json::parse(outcome.out)["rows"][0];
+  EXPECT_EQ(row["inputs"]["kind"], "files");
+  EXPECT_EQ(row["time"]["median_s"], 2.5);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
-#include "app/cli/outputs.h"
-
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/csv.h"
+#include "app/cli/row_files.h"
 #include "app/cli/table.h"
+#include "tests/cli/cli_process.h"
 
 namespace attnscope::cli {
 namespace {
@@ -23,6 +25,52 @@ TEST(CsvText, CommasQuotesAndLineBreaksAreQuoted) {
 
 TEST(CsvText, MissingNumbersAreEmptyNotZero) {
   EXPECT_EQ(csv_text({{{"a", nullptr}, {"b", 0}}}), "a,b\n,0\n");
+}
+
+/// A row of a sweep; every seventh was refused, and has another column.
+ordered_json row_of(int r) {
+  if (r % 7 == 3) return {{"point", {{"heads", r}}}, {"refused", "no, \"never\""}};
+  return {{"point", {{"heads", r}}}, {"bytes", r * 1000}, {"levels", {1, 2}}};
+}
+
+ino_t inode_of(const std::string& path) {
+  struct stat found {};
+  EXPECT_EQ(::stat(path.c_str(), &found), 0);
+  return found.st_ino;
+}
+
+TEST(RowFiles, HoldEveryRowAsSoonAsItWasAddedAndAreNotReplaced) {
+  const ScratchFolder scratch;
+  const OutputFiles files{scratch.file("a.json"), scratch.file("a.csv")};
+  const OutputFiles whole{scratch.file("b.json"), scratch.file("b.csv")};
+  RowFiles growing(files);
+  std::vector<ordered_json> rows;
+  ino_t json_file = 0;
+  ino_t csv_file = 0;
+  for (int r = 0; r < 20; ++r) {
+    rows.push_back(row_of(r));
+    ASSERT_FALSE(growing.add(rows.back()));
+    ASSERT_FALSE(write_outputs(whole, rows, rows));
+    ASSERT_EQ(read_text(files.json), read_text(whole.json)) << r;
+    ASSERT_EQ(read_text(files.csv), read_text(whole.csv)) << r;
+    if (r == 0) json_file = inode_of(files.json);
+    if (r == 3) csv_file = inode_of(files.csv);  // its last new column
+  }
+  EXPECT_EQ(inode_of(files.json), json_file);
+  EXPECT_EQ(inode_of(files.csv), csv_file);
+}
+
+TEST(RowFiles, AreWrittenAnewWhenAnotherProgramChangedThem) {
+  const ScratchFolder scratch;
+  const OutputFiles files{scratch.file("a.json"), scratch.file("a.csv")};
+  RowFiles growing(files);
+  ASSERT_FALSE(growing.add(row_of(0)));
+  scratch.write("a.json", "mine");
+  std::filesystem::remove(files.csv);
+  ASSERT_FALSE(growing.add(row_of(1)));
+  const std::vector<ordered_json> rows = {row_of(0), row_of(1)};
+  EXPECT_EQ(read_text(files.json), json_text(rows));
+  EXPECT_EQ(read_text(files.csv), csv_text(rows));
 }
 
 TEST(TableText, ColumnsAreAligned) {

@@ -125,6 +125,16 @@ TEST(Simulate, EveryProblemOptionReachesTheDocument) {
   EXPECT_EQ(document["gpu"], "a100-40gb");
 }
 
+TEST(Simulate, SeedsHave64Bits) {
+  const std::string words =
+      "--algorithm flash2 --seq-len 16 --head-dim 16 --dropout 0.5 --dropout-seed "
+      "18446744073709551615 --check --seed ";
+  const ordered_json largest = simulated(words + "18446744073709551615");
+  EXPECT_EQ(largest["problem"]["dropout"]["seed"].get<std::uint64_t>(), 18446744073709551615u);
+  // Not the numbers of the seed with its highest bit cut off
+  EXPECT_NE(largest["accuracy"], simulated(words + "9223372036854775807")["accuracy"]);
+}
+
 TEST(Simulate, KvHeadsFollowHeadsAndKvLenFollowsSeqLen) {
   const ordered_json document = simulated("--algorithm flash2 --heads 6 --seq-len 77");
   EXPECT_EQ(document["problem"]["kv_heads"], 6);

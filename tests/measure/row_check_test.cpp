@@ -43,16 +43,16 @@ struct Memory {
 TEST(ChooseRows, TakesAllRowsOfASmallProblem) {
   const auto blocks = choose_rows(problem_of(8, 8, Mask::none()), 64);
   ASSERT_EQ(blocks.size(), 8u);
-  EXPECT_EQ(blocks[7], (RowBlock{1, 3, 0, 8}));
+  EXPECT_EQ(blocks[7], (CheckedRows{1, 3, 0, 8}));
 }
 
 TEST(ChooseRows, TakesAboutSoManyRowsWithTheFirstAndTheLast) {
   const AttentionProblem problem = problem_of(1000, 1000, Mask::none());
   const auto blocks = choose_rows(problem, 64);
   ASSERT_EQ(blocks.size(), 8u);
-  EXPECT_EQ(blocks.front(), (RowBlock{0, 0, 0, 8}));
-  EXPECT_EQ(blocks.back(), (RowBlock{1, 3, 992, 8}));
-  for (const RowBlock& block : blocks) EXPECT_LE(block.begin + block.count, problem.N);
+  EXPECT_EQ(blocks.front(), (CheckedRows{0, 0, 0, 8}));
+  EXPECT_EQ(blocks.back(), (CheckedRows{1, 3, 992, 8}));
+  for (const CheckedRows& block : blocks) EXPECT_LE(block.begin + block.count, problem.N);
 }
 
 TEST(CheckRows, BlocksOfRowsEqualTheSameRowsOfTheWholeProblem) {

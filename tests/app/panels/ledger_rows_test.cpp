@@ -56,7 +56,7 @@ TEST(Ledger, WithoutARecordingSaysUnavailableAndNeverZero) {
   const auto run = test::sample_run({});
   const Ledger ledger = ledger_of(test::sample_snapshot(*run, 0.5), LedgerScope::whole_pass, {});
   for (const LedgerRow& row : ledger.totals) {
-    EXPECT_FALSE(row.seen.bytes) << row.label;
+    EXPECT_FALSE(row.seen.value) << row.label;
     EXPECT_TRUE(row.seen.about.starts_with("unavailable: ")) << row.seen.about;
   }
 }
@@ -75,7 +75,7 @@ TEST(Ledger, SetsTheRecordedRunBesideTheModelWithItsGap) {
   EXPECT_FALSE(read.gap_reason.empty());
   EXPECT_NE(read.seen.about.find("NVIDIA H200"), std::string::npos);
   const LedgerRow& dram = row_named(ledger.totals, "DRAM read");
-  EXPECT_FALSE(dram.seen.bytes);
+  EXPECT_FALSE(dram.seen.value);
   EXPECT_NE(dram.seen.about.find("no permission"), std::string::npos) << dram.seen.about;
 }
 
@@ -92,7 +92,7 @@ TEST(Ledger, ComparesAKernelOfOtherTilesWithTheModelAtThoseTiles) {
   // What the screen steps through stands alone
   const LedgerRow& own = row_named(ledger.totals, "requested read");
   EXPECT_EQ(own.whole, 18432.0);
-  EXPECT_FALSE(own.seen.bytes);
+  EXPECT_FALSE(own.seen.value);
   EXPECT_FALSE(own.gap_percent);
 
   // The recorded bytes stand beside the model of the same tiles, and both tiles are named
@@ -112,7 +112,7 @@ TEST(Ledger, OfSeveralHeadsComparesTheWholePassOnly) {
   const Snapshot snapshot = test::sample_snapshot(*run, 1.0);
   const Ledger head = ledger_of(snapshot, LedgerScope::so_far, measurements);
   EXPECT_FALSE(head.all_heads);
-  EXPECT_FALSE(row_named(head.totals, "requested read").seen.bytes);
+  EXPECT_FALSE(row_named(head.totals, "requested read").seen.value);
   const Ledger all = ledger_of(snapshot, LedgerScope::whole_pass, measurements);
   EXPECT_TRUE(all.all_heads);
   const LedgerRow& read = row_named(all.totals, "requested read");
