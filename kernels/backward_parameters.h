@@ -6,8 +6,8 @@
 
 namespace attnscope::kernels {
 
-/// dQ_accum stands in pieces of 16 rows and 8 columns, each as the tensor cores' fragments hold it
-/// (device/matrix_fragments.cuh): so many pieces down a head of N rows,
+/// dQ_accum of 16-bit kernels stands in pieces of 16 rows and 8 columns, each as the tensor cores'
+/// fragments hold it (device/matrix_fragments.cuh): so many pieces down a head of N rows,
 ATTNSCOPE_HOST_DEVICE constexpr int dQ_accum_row_pieces(int N) {
   return (N + 15) / 16;
 }
@@ -24,9 +24,10 @@ struct BackwardParameters {
   /// Where each query head's dK and dV go, [B, H, N_kv, d]: dK and dV themselves, or, where query
   /// heads share a KV head, the workspace.
   TensorView dK_heads, dV_heads;
-  const float* LSE = nullptr;      ///< [B, H, N]
-  float* D = nullptr;              ///< [B, H, N], rowsum(dO * O)
-  float* dQ_accum = nullptr;       ///< [B, H, row pieces, pieces, 128], the sum of dS K: unscaled
+  const float* LSE = nullptr;  ///< [B, H, N]
+  float* D = nullptr;          ///< [B, H, N], rowsum(dO * O)
+  /// The sum of dS K, unscaled: [B, H, row pieces, pieces, 128]; of fp32 problems [B, H, N, d].
+  float* dQ_accum = nullptr;
   int* dQ_turns = nullptr;         ///< [B, H, Tr]: whose turn it is to add to dQi; null: no order
   const int* row_tiles = nullptr;  ///< each column tile's, as column_tiles
   ScoreParameters scores = {};

@@ -92,6 +92,7 @@ constexpr std::array kSplitKv{
     CompiledTiling{128, {16, 64}, kPadded}, CompiledTiling{192, {16, 64}, kPadded},
     CompiledTiling{256, {16, 64}, kPadded},
 };
+// The backward pass has the same
 constexpr std::array kCudaCore{
     CompiledTiling{16, {64, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 64}},
     CompiledTiling{64, {64, 64}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 64}},
@@ -117,7 +118,10 @@ std::vector<Tiling> tilings_of(std::span<const CompiledTiling> table, Index d) {
   return tilings;
 }
 
-std::span<const CompiledTiling> compiled_backward_tilings(const KernelInfo& kernel) {
+std::span<const CompiledTiling> compiled_backward_tilings(const KernelInfo& kernel, DType dtype) {
+  if (dtype == DType::fp32) {
+    return kernel.name == "flash2" ? kCudaCore : std::span<const CompiledTiling>();
+  }
   if (kernel.name == "flash1") return kFlash1Backward;
   if (kernel.name == "block_sparse2") return kBlockSparseBackward;
   return kFlash2Backward;
@@ -150,8 +154,9 @@ std::optional<Tiling> first_that_fits(const std::vector<Tiling>& tilings, Index 
 }
 
 /// Shared memory of one block of the backward launch; standard's cuBLAS looks after itself.
-Index backward_shared_bytes(const KernelInfo& kernel, Index d, const Tiling& tiling) {
+Index backward_shared_bytes(const KernelInfo& kernel, DType dtype, Index d, const Tiling& tiling) {
   if (kernel.name == "standard") return 0;
+  if (dtype == DType::fp32) return flash2_backward_fp32_shared_bytes(padded_head_dim(d), tiling);
   if (kernel.name == "flash1") return flash1_backward_shared_bytes(d, tiling);
   return flash2_backward_shared_bytes(padded_head_dim(d), tiling);
 }
@@ -162,8 +167,8 @@ std::string head_dims_text(const KernelInfo& kernel, DType dtype) {
   return head_dims_text(kernel, compiled_tilings(kernel, dtype));
 }
 
-std::string backward_head_dims_text(const KernelInfo& kernel) {
-  return head_dims_text(kernel, compiled_backward_tilings(kernel));
+std::string backward_head_dims_text(const KernelInfo& kernel, DType dtype) {
+  return head_dims_text(kernel, compiled_backward_tilings(kernel, dtype));
 }
 
 std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index d) {
@@ -182,16 +187,16 @@ std::optional<Tiling> default_tiling(const KernelInfo& kernel, DType dtype, Inde
 }
 
 std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Index d) {
-  if (!kernel.has_backward || dtype == DType::fp32) return {};
-  if (kernel.name == "standard") return kernel_tilings(kernel, dtype, d);
-  return tilings_of(compiled_backward_tilings(kernel), d);
+  if (!kernel.has_backward) return {};
+  if (kernel.name == "standard" && dtype != DType::fp32) return kernel_tilings(kernel, dtype, d);
+  return tilings_of(compiled_backward_tilings(kernel, dtype), d);
 }
 
 std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d,
                                               Index shared_bytes_per_block) {
   return first_that_fits(
       backward_tilings(kernel, dtype, d), shared_bytes_per_block,
-      [&](const Tiling& tiling) { return backward_shared_bytes(kernel, d, tiling); });
+      [&](const Tiling& tiling) { return backward_shared_bytes(kernel, dtype, d, tiling); });
 }
 
 }  // namespace attnscope::kernels

@@ -14,6 +14,6 @@ struct KernelInfo;
 /// 256".
 std::string head_dims_text(const KernelInfo& kernel, DType dtype);
 /// The same of the backward pass.
-std::string backward_head_dims_text(const KernelInfo& kernel);
+std::string backward_head_dims_text(const KernelInfo& kernel, DType dtype);
 
 }  // namespace attnscope::kernels

@@ -192,14 +192,17 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
   if (!kernel.has_backward) {
     return invalid_request(fmt::format("kernel {} has no backward pass", kernel.name));
   }
-  if (problem.dtype == DType::fp32) {
+  if (problem.dtype == DType::fp32 && kernel.name != "flash2") {
     return invalid_request(fmt::format(
-        "dtype is fp32; the backward pass of kernel {} takes fp16 or bf16", kernel.name));
+        "dtype is fp32; the backward pass of kernel {} takes fp16 or bf16, that of flash2 fp32 too",
+        kernel.name));
   }
   const std::vector<Tiling> tilings = backward_tilings(kernel, problem.dtype, problem.d);
   if (tilings.empty()) {
-    return invalid_request(fmt::format("head-dim is {}; the backward pass of kernel {} takes {}",
-                                       problem.d, kernel.name, backward_head_dims_text(kernel)));
+    return invalid_request(fmt::format("head-dim is {}; the backward pass of kernel {} takes {}{}",
+                                       problem.d, kernel.name,
+                                       backward_head_dims_text(kernel, problem.dtype),
+                                       problem.dtype == DType::fp32 ? " in fp32" : ""));
   }
   if (carry != Carry::problem) {
     return invalid_request(

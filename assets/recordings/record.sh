@@ -45,6 +45,9 @@ sweep $all -- --dtype bf16 --batch 64 --heads 16 --seq-len 1024 --head-dim 64
 sweep seq-len=1024,4096,16384 -- --algorithm flash1 --carry fp32 --dtype bf16 --heads 32 \
   --head-dim 64
 
+# On CUDA cores, the idea alone
+sweep $passes -- --algorithm flash2 --dtype fp32 --batch 4 --heads 16 --seq-len 4096 --head-dim 128
+
 # Where S and P no longer fit
 sweep algorithm=standard,flash2 -- --dtype bf16 --heads 32 --seq-len 65536 --head-dim 64
 

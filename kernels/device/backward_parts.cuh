@@ -40,6 +40,27 @@ struct ColumnTile {
   int keys;  ///< valid columns of the tile
 };
 
+/// Column tiles are neighbours in the grid, the first of a head first: under a causal mask the most
+/// row tiles see it.
+template <int Bc>
+__device__ inline ColumnTile column_tile_of_block(const ForwardShape& shape) {
+  const int block = block_index();
+  const int Tc = (shape.N_kv + Bc - 1) / Bc;
+  const int j = block % Tc;
+  const int head = block / Tc;
+  return {j, head % shape.heads, head / shape.heads, min(Bc, shape.N_kv - j * Bc)};
+}
+
+/// The counter of row tile i in dQ_turns: column tile j is the j-th that adds to dQi, since every
+/// one before it sees row tile i too.
+template <int Br, int Bc>
+__device__ inline int* turn_of_row_tile(const BackwardParameters& parameters, int i) {
+  const ForwardShape& shape = parameters.shape;
+  const auto tile = column_tile_of_block<Bc>(shape);
+  const int Tr = (shape.N + Br - 1) / Br;
+  return parameters.dQ_turns + (Index{tile.batch} * shape.heads + tile.head) * Tr + i;
+}
+
 /// dVj += P^T dOi or dKj += dS^T Qi: a warp's part. `scores` is P or dS, transposed.
 template <typename T, int kWarps, int Br, int Bc, int d, typename Registers>
 __device__ inline void accumulate_key_gradient(Registers& gradient,

@@ -115,12 +115,9 @@ __device__ inline float fold_row(float (&S)[Bc / kLanesPerRow], float& m, float&
   return row_sum(sum);
 }
 
-/// O += P V. P passes through the four rows of `P_rows` in shared memory, which only these sixteen
-/// lanes use.
-template <int Bc, int d>
-__device__ inline void accumulate_output(LanePiece<d>& O, const LanePiece<Bc>& P, float* P_rows,
-                                         const FloatTile<Bc, d>& Vj, int x) {
-  __syncwarp();  // Barrier P: the lanes are done reading the P of the tile before.
+/// Puts the thread's piece of P (or dS) into its four rows of shared memory.
+template <int Bc>
+__device__ inline void write_rows(float* P_rows, const LanePiece<Bc>& P, int x) {
 #pragma unroll
   for (int r = 0; r < kRowsPerLane; ++r) {
 #pragma unroll
@@ -128,7 +125,13 @@ __device__ inline void accumulate_output(LanePiece<d>& O, const LanePiece<Bc>& P
       P_rows[r * padded<Bc> + x + c * kLanesPerRow] = P[r][c];
     }
   }
-  __syncwarp();             // Barrier: the sixteen lanes have written their columns of P.
+}
+
+/// C += P B with the four rows of P in shared memory; C has the columns from `first_column` on,
+/// kColumns of them to a lane.
+template <int Bc, int d, int kColumns>
+__device__ inline void accumulate_rows(float (&C)[kRowsPerLane][kColumns], const float* P_rows,
+                                       const FloatTile<Bc, d>& B, int x, int first_column = 0) {
   constexpr int kStep = 8;  // the swizzle repeats every eight rows
   for (int first_key = 0; first_key < Bc; first_key += kStep) {
 #pragma unroll
@@ -140,20 +143,31 @@ __device__ inline void accumulate_output(LanePiece<d>& O, const LanePiece<Bc>& P
         p[r] = *reinterpret_cast<const float4*>(P_rows + r * padded<Bc> + key);
       }
 #pragma unroll
-      for (int c = 0; c < d / kLanesPerRow; ++c) {
-        const int column = x + c * kLanesPerRow;
-        const float v[4] = {Vj.element(key, column), Vj.element(key + 1, column),
-                            Vj.element(key + 2, column), Vj.element(key + 3, column)};
+      for (int c = 0; c < kColumns; ++c) {
+        const int column = first_column + x + c * kLanesPerRow;
+        const float b[4] = {B.element(key, column), B.element(key + 1, column),
+                            B.element(key + 2, column), B.element(key + 3, column)};
 #pragma unroll
         for (int r = 0; r < kRowsPerLane; ++r) {
-          O[r][c] = fmaf(p[r].x, v[0], O[r][c]);
-          O[r][c] = fmaf(p[r].y, v[1], O[r][c]);
-          O[r][c] = fmaf(p[r].z, v[2], O[r][c]);
-          O[r][c] = fmaf(p[r].w, v[3], O[r][c]);
+          C[r][c] = fmaf(p[r].x, b[0], C[r][c]);
+          C[r][c] = fmaf(p[r].y, b[1], C[r][c]);
+          C[r][c] = fmaf(p[r].z, b[2], C[r][c]);
+          C[r][c] = fmaf(p[r].w, b[3], C[r][c]);
         }
       }
     }
   }
+}
+
+/// O += P V. P passes through the four rows of `P_rows` in shared memory, which only these sixteen
+/// lanes use.
+template <int Bc, int d>
+__device__ inline void accumulate_output(LanePiece<d>& O, const LanePiece<Bc>& P, float* P_rows,
+                                         const FloatTile<Bc, d>& Vj, int x) {
+  __syncwarp();  // Barrier P: the lanes are done reading the P of the tile before.
+  write_rows<Bc>(P_rows, P, x);
+  __syncwarp();  // Barrier: the sixteen lanes have written their columns of P.
+  accumulate_rows(O, P_rows, Vj, x);
 }
 
 /// A row statistic of the thread's four rows from HBM, `beyond` for rows at or after `N`. One lane

@@ -69,13 +69,16 @@ template <typename T>
 __device__ inline void gather_chunk(std::uint32_t (&out)[4], const T* source, int columns) {
   constexpr int kElements = 16 / static_cast<int>(sizeof(T));
   constexpr int kPerWord = 4 / static_cast<int>(sizeof(T));
-  static_assert(sizeof(T) == 2);
 #pragma unroll
   for (int n = 0; n < kElements / kPerWord; ++n) {
-    const auto* const bits = reinterpret_cast<const unsigned short*>(source) + n * kPerWord;
-    const unsigned low = n * kPerWord < columns ? bits[0] : 0;
-    const unsigned high = n * kPerWord + 1 < columns ? bits[1] : 0;
-    out[n] = low | high << 16;
+    if constexpr (kPerWord == 1) {
+      out[n] = n < columns ? reinterpret_cast<const unsigned*>(source)[n] : 0;
+    } else {
+      const auto* const bits = reinterpret_cast<const unsigned short*>(source) + n * kPerWord;
+      const unsigned low = n * kPerWord < columns ? bits[0] : 0;
+      const unsigned high = n * kPerWord + 1 < columns ? bits[1] : 0;
+      out[n] = low | high << 16;
+    }
   }
 }
 
@@ -98,17 +101,17 @@ __device__ inline void store_chunk_shared(std::uint32_t address, const std::uint
                : "memory");
 }
 
-/// A tile from rows whose chunks are not whole (columns % 8 != 0), element by element, before this
-/// returns.
+/// A tile from rows whose chunks are not whole, element by element, before this returns.
 template <int kThreads, int kRows, int d, typename T>
 __device__ inline void load_tile_of_elements(const SharedTile<kRows, d>& tile, const T* source,
                                              Index stride_row, int valid_rows, int thread,
                                              int columns) {
   constexpr int kChunks = SharedTile<kRows, d>::kChunks;
+  constexpr int kChunkElements = 16 / static_cast<int>(sizeof(T));
 #pragma unroll 1
   for (int n = thread; n < kRows * kChunks; n += kThreads) {
     const int row = n / kChunks;
-    const int column = n % kChunks * 8;
+    const int column = n % kChunks * kChunkElements;
     std::uint32_t words[4];
     gather_chunk(words, source + row * stride_row + column,
                  row < valid_rows ? columns - column : 0);

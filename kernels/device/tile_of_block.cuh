@@ -1,5 +1,5 @@
-/// For launches that are bound by memory: which tile of a tensor a block owns, and rows of 16-bit
-/// elements read 16 bytes a thread, past L1.
+/// For launches that are bound by memory: which tile of a tensor a block owns, and rows read past
+/// L1, eight elements a thread.
 #pragma once
 
 #include "kernels/device/matrix_fragments.cuh"
@@ -8,7 +8,7 @@
 
 namespace attnscope::kernels::device {
 
-inline constexpr int kChunkElements = 8;  ///< 16-bit elements in 16 bytes
+inline constexpr int kChunkElements = 8;  ///< 16-bit elements in 16 bytes, fp32 ones in 32
 
 /// One tile of a tensor with `tensor_heads` heads of `tensor_rows` rows, by the block's number.
 struct TileOfBlock {
@@ -54,6 +54,39 @@ __device__ inline void store_chunk(T* row, int column, int d,
     __stcg(reinterpret_cast<uint4*>(row + column), uint4{pairs[0], pairs[1], pairs[2], pairs[3]});
   } else {
     scatter_chunk(row + column, pairs, d - column);
+  }
+}
+
+/// The same two in fp32.
+__device__ inline void load_chunk(float (&out)[kChunkElements], const float* row, int column,
+                                  int d) {
+  if (d % kChunkElements == 0) {
+#pragma unroll
+    for (int n = 0; n < kChunkElements; n += 4) {
+      const float4 four = __ldcg(reinterpret_cast<const float4*>(row + column + n));
+      out[n] = four.x, out[n + 1] = four.y, out[n + 2] = four.z, out[n + 3] = four.w;
+    }
+    return;
+  }
+#pragma unroll
+  for (int n = 0; n < kChunkElements; ++n) {
+    out[n] = column + n < d ? __ldcg(row + column + n) : 0.0f;
+  }
+}
+
+__device__ inline void store_chunk(float* row, int column, int d,
+                                   const float (&values)[kChunkElements]) {
+  if (d % kChunkElements == 0) {
+#pragma unroll
+    for (int n = 0; n < kChunkElements; n += 4) {
+      const float4 four{values[n], values[n + 1], values[n + 2], values[n + 3]};
+      __stcg(reinterpret_cast<float4*>(row + column + n), four);
+    }
+    return;
+  }
+#pragma unroll
+  for (int n = 0; n < kChunkElements; ++n) {
+    if (column + n < d) __stcg(row + column + n, values[n]);
   }
 }
 

@@ -46,17 +46,6 @@ struct Flash2BackwardShared {
   static constexpr int kBytes = statistics + 2 * 2 * Br * 4;
 };
 
-/// Column tiles are neighbours in the grid, the first of a head first: under a causal mask the most
-/// row tiles see it.
-template <int Bc>
-__device__ inline device::ColumnTile column_tile_of_block(const ForwardShape& shape) {
-  const int block = device::block_index();
-  const int Tc = (shape.N_kv + Bc - 1) / Bc;
-  const int j = block % Tc;
-  const int head = block / Tc;
-  return {j, head % shape.heads, head / shape.heads, min(Bc, shape.N_kv - j * Bc)};
-}
-
 /// One value of LSEi (threads 0 to Br - 1) or Di (the next Br), as the forward pass and preprocess
 /// left it. Rows that do not exist look like empty ones.
 template <int Br>
@@ -75,16 +64,6 @@ __device__ inline void store_row_statistic(float* statistics, float value, int t
   constexpr float kLog2e = 1.4426950408889634f;
   if (thread < Br) value = value == device::kMinusInfinity ? -value : value * kLog2e;
   if (thread < 2 * Br) statistics[thread] = value;
-}
-
-/// The counter of row tile i in dQ_turns: column tile j is the j-th that adds to dQi, since every
-/// one before it sees row tile i too.
-template <int Br, int Bc>
-__device__ inline int* turn_of_row_tile(const BackwardParameters& parameters, int i) {
-  const ForwardShape& shape = parameters.shape;
-  const auto tile = column_tile_of_block<Bc>(shape);
-  const int Tr = (shape.N + Br - 1) / Br;
-  return parameters.dQ_turns + (Index{tile.batch} * shape.heads + tile.head) * Tr + i;
 }
 
 /// dQi += dS Kj atomically in HBM, without the scale: a warp's part of row tile i. `head_piece`

@@ -1,4 +1,4 @@
-/// Shared memory of one block of flash2's backward launch. Plain C++: the catalog chooses a tiling
+/// Shared memory of one block of flash2's backward launch. Plain C++: a tiling is chosen
 /// by it, the kernel asserts that it takes as much.
 #pragma once
 
@@ -14,6 +14,13 @@ constexpr Index flash2_backward_shared_bytes(Index d, const Tiling& tiling) {
   const Index score_tiles = 2 * tiling.Br * tiling.Bc * kElementBytes;
   const Index statistics = 4 * tiling.Br * kStatisticBytes;
   return column_tiles + row_tiles + score_tiles + statistics;
+}
+
+/// The same in fp32 on the CUDA cores: Kj, Vj, Qi, dOi, and one tile for P and dS, whose rows are
+/// four longer.
+constexpr Index flash2_backward_fp32_shared_bytes(Index d, const Tiling& tiling) {
+  constexpr Index kElementBytes = 4;
+  return kElementBytes * (2 * (tiling.Br + tiling.Bc) * d + tiling.Br * (tiling.Bc + 4));
 }
 
 }  // namespace attnscope::kernels

@@ -15,7 +15,7 @@ using StartBackward = bool (*)(const BackwardParameters& parameters, Index batch
 void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling,
                             const BackwardParameters& parameters, StartBackward start);
 
-/// "preprocess": D = rowsum(dO * O), dQ_accum = 0; a block a row tile of Br rows.
+/// "preprocess": D = rowsum(dO * O), dQ_accum = 0; a block a row tile of Br rows. fp16 and bf16.
 void start_flash2_preprocess(const BackwardParameters& parameters, const AttentionProblem& problem,
                              Index Br, void* stream);
 
@@ -31,8 +31,16 @@ bool start_flash2_backward_traced(const BackwardParameters& parameters, const Tr
                                   DType dtype, Index batch, Index d, const Tiling& tiling,
                                   void* stream);
 
-/// "convert": dQ = softmax_scale dQ_accum, rounded.
+/// "convert": dQ = softmax_scale dQ_accum, rounded. fp16 and bf16.
 void start_flash2_convert_dq(const BackwardParameters& parameters, const AttentionProblem& problem,
                              Index Br, void* stream);
+
+/// The three launches in fp32, whose dQ_accum stands in rows.
+void start_flash2_preprocess_fp32(const BackwardParameters& parameters,
+                                  const AttentionProblem& problem, Index Br, void* stream);
+bool start_flash2_backward_fp32(const BackwardParameters& parameters, Index batch, Index d,
+                                const Tiling& tiling, void* stream);
+void start_flash2_convert_dq_fp32(const BackwardParameters& parameters,
+                                  const AttentionProblem& problem, Index Br, void* stream);
 
 }  // namespace attnscope::kernels

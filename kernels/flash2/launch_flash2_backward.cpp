@@ -26,8 +26,11 @@ void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& ti
                             const BackwardParameters& parameters, StartBackward start) {
   const AttentionProblem& problem = arguments.problem;
   void* const stream = arguments.stream;
-  named_launch(arguments, "preprocess",
-               [&] { start_flash2_preprocess(parameters, problem, tiling.Br, stream); });
+  const bool is_fp32 = problem.dtype == DType::fp32;
+  named_launch(arguments, "preprocess", [&] {
+    const auto preprocess = is_fp32 ? start_flash2_preprocess_fp32 : start_flash2_preprocess;
+    preprocess(parameters, problem, tiling.Br, stream);
+  });
   named_launch(arguments, "backward", [&] {
     if (arguments.trace != nullptr) {
       const bool traced = start_flash2_backward_traced(parameters, *arguments.trace, problem.dtype,
@@ -38,8 +41,10 @@ void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& ti
     const bool started = start(parameters, problem.batch, problem.d, tiling, stream);
     ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
   });
-  named_launch(arguments, "convert",
-               [&] { start_flash2_convert_dq(parameters, problem, tiling.Br, stream); });
+  named_launch(arguments, "convert", [&] {
+    const auto convert = is_fp32 ? start_flash2_convert_dq_fp32 : start_flash2_convert_dq;
+    convert(parameters, problem, tiling.Br, stream);
+  });
   if (problem.heads_per_kv_head() == 1) return;
   named_launch(arguments, "sum_heads",
                [&] { start_sum_heads(parameters, problem, tiling.Bc, stream); });
@@ -50,6 +55,7 @@ void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& ti
   const bool is_fp16 = problem.dtype == DType::fp16;
   BackwardParameters parameters = flash2_backward_parameters(arguments);
   StartBackward start = is_fp16 ? start_flash2_backward_fp16 : start_flash2_backward_bf16;
+  if (problem.dtype == DType::fp32) start = start_flash2_backward_fp32;
   if (has_score_parameters(problem)) {
     parameters.scores = device_scores(problem);
     start = is_fp16 ? start_flash2_backward_scored_fp16 : start_flash2_backward_scored_bf16;

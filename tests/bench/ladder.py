@@ -7,7 +7,8 @@ One line a rung and pass, at the recorded problem that --shape names. Times, byt
 recorded; registers and the stack (spills live there) are read from the machine code by cuobjdump,
 shared memory follows from the tiles, and both give the warps that fit on a multiprocessor. The floor
 is the larger of the products' operations over the measured matrix rate and every tensor once over
-the measured bandwidth (--peers); the time is given as a multiple of it, too.
+the measured bandwidth (--peers); the time is given as a multiple of it, too. A rung in fp32 runs on
+CUDA cores, whose rate was not measured: it has no floor.
 """
 
 import argparse
@@ -25,8 +26,13 @@ TENSOR = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
 IDEAS = {
     "standard": "S and P stored in HBM: cuBLAS products around one fused softmax",
     "flash1": "S and P stay on chip; K and V are the outer loop, O (dQ) travels through HBM",
+    "flash2 in fp32": "the idea of flash2 alone, on CUDA cores",
     "flash2": "loops swapped: O (dK, dV) stays on chip, a thread block a tile",
 }
+
+
+def rung(row):
+    return row["kernel"] + (" in fp32" if row["problem"]["dtype"] == "fp32" else "")
 
 
 def gigabytes(*values):
@@ -55,6 +61,9 @@ def shared_bytes(row):
     """Dynamic shared memory of a block of the row's tile kernel: kernels/*/*_shared.h and, of
     flash1's forward pass, Flash1Shared."""
     d, Br, Bc = row["problem"]["head_dim"], row["tiling"]["Br"], row["tiling"]["Bc"]
+    if row["problem"]["dtype"] == "fp32":
+        tile_rows = 2 * (Br + Bc) if row["pass"] == "backward" else Br + 2 * Bc
+        return 4 * (tile_rows * d + Br * (Bc + 4))
     if row["pass"] == "backward":
         row_tiles, statistics = (8, 8) if row["kernel"] == "flash1" else (4, 16)
         return 2 * (2 * Bc * d + row_tiles * Br * d + 2 * Br * Bc) + statistics * Br
@@ -84,21 +93,26 @@ def floor_s(row, ceilings):
 def kernel_resources(table, row):
     """Registers, stack, shared memory and warps of the row's tile kernel; standard's products are
     cuBLAS's."""
-    if row["kernel"] == "standard" or row["problem"]["dtype"] != "bf16":
+    if row["kernel"] == "standard":
         return ["-"] * 4
     d, tiling = row["problem"]["head_dim"], row["tiling"]
-    carried = "float" if row["carry"] == "fp32" else "__nv_bfloat16"
-    types = "__nv_bfloat16"
-    if row["kernel"] == "flash1" and row["pass"] == "forward":
-        types += f", {carried}"
-    name = f"{row['kernel']}_{row['pass']}<{types}, {d}, {tiling['Br']}, {tiling['Bc']}"
+    in_fp32, forward = row["problem"]["dtype"] == "fp32", row["pass"] == "forward"
+    types = "" if in_fp32 else "__nv_bfloat16, "
+    if row["kernel"] == "flash1" and forward and not in_fp32:
+        types += "float, " if row["carry"] == "fp32" else "__nv_bfloat16, "
+    name = f"{row['kernel']}_{row['pass']}{'_fp32' if in_fp32 else ''}"
+    name += f"<{types}{d}, {tiling['Br']}, {tiling['Bc']}"
     exact_first = sorted(table.items(), key=lambda item: "Columns)1" in item[0])  # else padded
     for demangled, (registers, stack) in exact_first:
         plain = re.sub(r"\((?:int|unsigned int)\)", "", demangled)
         if name in plain and "Visits)1" not in plain:  # block_sparse2's
-            of_rows = row["kernel"] == "flash1" and row["pass"] == "forward"
             warps = re.search(re.escape(name) + r", (\d+)", plain)
-            warps = tiling["Br"] // 16 if of_rows or not warps else int(warps.group(1))
+            if in_fp32:
+                warps = 4 * tiling["Br"] // 32
+            elif row["kernel"] == "flash1" and forward or not warps:
+                warps = tiling["Br"] // 16
+            else:
+                warps = int(warps.group(1))
             shared = shared_bytes(row)
             return [str(registers), str(stack), f"{shared / 1024:.0f} KB",
                     occupancy(registers, shared, warps)]
@@ -107,12 +121,13 @@ def kernel_resources(table, row):
 
 def line(row, table, ceilings):
     counters, time_s = row["counters"], row["time"]["median_s"]
-    floor = floor_s(row, ceilings)
+    on_tensor_cores = row["problem"]["dtype"] != "fp32"
+    floor = floor_s(row, ceilings) if on_tensor_cores else None
     tiling = row.get("tiling")
-    return [row["kernel"], row["pass"], IDEAS.get(row["kernel"], ""),
+    return [rung(row), row["pass"], IDEAS[rung(row)],
             f"{tiling['Br']}x{tiling['Bc']}" if tiling else "-",
             f"{flops(row['problem'], row['pass'] == 'backward') / time_s * 1e-12:.0f}",
-            f"{floor * 1e3:.2f}", f"{time_s / floor:.1f}",
+            f"{floor * 1e3:.2f}" if floor else "-", f"{time_s / floor:.1f}" if floor else "-",
             gigabytes(counters[READ], counters[WRITTEN]),
             gigabytes(counters[DRAM_READ], counters[DRAM_WRITTEN]),
             f"{counters[TENSOR]:.0f} %", *kernel_resources(table, row)]
@@ -133,11 +148,12 @@ def main():
     N, d, mask = options.shape.split(",")
     table = resources(options.library)
     rows = [row for row in recording["rows"]
-            if "time" in row and row["carry"] == "problem" and row["problem"]["dtype"] == "bf16"
+            if "time" in row and row["carry"] == "problem"
+            and (rung(row) == "flash2 in fp32" or row["problem"]["dtype"] == "bf16")
             and row["problem"]["batch"] * row["problem"]["seq_len"] == 16384
             and (row["problem"]["seq_len"], row["problem"]["head_dim"]) == (int(N), int(d))
             and row["problem"]["mask"] == mask]
-    rows.sort(key=lambda row: (row["pass"] != "forward", list(IDEAS).index(row["kernel"])))
+    rows.sort(key=lambda row: (row["pass"] != "forward", list(IDEAS).index(rung(row))))
     if not rows:
         raise SystemExit(f"{options.recording} has no row of N {N}, d {d}, mask {mask}")
     print(f"{recording['device']['name']}, {recording['date']}; 16k tokens, hidden size 2048: "

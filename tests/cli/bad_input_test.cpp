@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
     Values, BadInput,
     ::testing::Values(
         BadRequest{"UnknownPass", kSimulate + "--pass sideways", "forward, backward or both"},
-        BadRequest{"BackwardPassInFp32", "run --algorithm flash2 --pass both --dtype fp32",
+        BadRequest{"BackwardPassInFp32", "run --algorithm flash1 --pass both --dtype fp32",
                    "takes fp16 or bf16"},
         BadRequest{"BothPassesAtAPointOfASweep",
                    "sweep --over seq-len=16 -- measure --algorithm flash2 --pass both",

@@ -252,6 +252,15 @@ INSTANTIATE_TEST_SUITE_P(SixteenBits, BackwardHeadDims, ::testing::ValuesIn(padd
                                   std::to_string(test.param.d);
                          });
 
+std::vector<Precision> cuda_core_precisions() {
+  std::vector<Precision> all;
+  for (Index d : {16, 32, 64, 128}) all.push_back({DType::fp32, d});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(CudaCores, BackwardKernels, ::testing::ValuesIn(cuda_core_precisions()),
+                         [](const auto& test) { return "d" + std::to_string(test.param.d); });
+
 INSTANTIATE_TEST_SUITE_P(SixteenBits, BackwardKernels, ::testing::ValuesIn(precisions()),
                          [](const auto& test) {
                            return std::string(to_string(test.param.dtype)) + "_d" +

@@ -102,7 +102,7 @@ TEST(KernelCatalog, RefusesScoreFunctionsAndSequencesByName) {
       if (kernel.name == "flash2" && dtype == DType::bf16) continue;
       for (const auto& [problem, text] : scored_problems(dtype)) {
         EXPECT_THAT(refusal(kernel, problem), AllOf(HasSubstr(text), HasSubstr(kernel.name)));
-        if (!kernel.has_backward || dtype == DType::fp32) continue;
+        if (backward_tilings(kernel, dtype, problem.d).empty()) continue;
         EXPECT_THAT(backward_refusal(kernel, problem), HasSubstr(text));
       }
     }
@@ -302,9 +302,33 @@ TEST(KernelCatalog, EveryOtherKernelHasABackwardPassThatCarriesNothingInFp32) {
   }
 }
 
+TEST(KernelCatalog, Flash2AloneHasABackwardPassInFp32) {
+  for (const KernelInfo& kernel : catalog()) {
+    if (!kernel.has_backward) continue;
+    const bool takes = kernel.name == "flash2";
+    EXPECT_EQ(backward_tilings(kernel, DType::fp32, 64).empty(), !takes) << kernel.name;
+    EXPECT_THAT(backward_refusal(kernel, problem_of(DType::fp32, 64)),
+                HasSubstr(takes ? "accepted" : "takes fp16 or bf16, that of flash2 fp32 too"));
+  }
+}
+
+TEST(KernelCatalog, TheBackwardPassInFp32HasTilesThatFitItsThreadsAndTheGpu) {
+  const KernelInfo& flash2 = kernel_named("flash2");
+  constexpr Index kHopper = 227 * 1024;
+  for (const Index d : kHeadDims) {
+    for (const Tiling& tiling : backward_tilings(flash2, DType::fp32, d)) {
+      EXPECT_EQ(tiling.Br, tiling.Bc);
+      EXPECT_LE(4 * tiling.Br, 1024) << "threads";
+      EXPECT_LE(flash2_backward_fp32_shared_bytes(d, tiling), kHopper) << d;
+    }
+    EXPECT_EQ(default_backward_tiling(flash2, DType::fp32, d, kHopper),
+              backward_tilings(flash2, DType::fp32, d).front());
+  }
+}
+
 TEST(KernelCatalog, TheBackwardPassTakesWhatItsTilingsSay) {
   const KernelInfo& flash2 = kernel_named("flash2");
-  for (DType dtype : {DType::fp16, DType::bf16}) {
+  for (DType dtype : kDTypes) {
     for (Index d : kHeadDims) {
       const auto tilings = backward_tilings(flash2, dtype, d);
       ASSERT_FALSE(tilings.empty()) << to_string(dtype) << d;
@@ -313,8 +337,6 @@ TEST(KernelCatalog, TheBackwardPassTakesWhatItsTilingsSay) {
       }
     }
   }
-  EXPECT_THAT(backward_tilings(flash2, DType::fp32, 64), IsEmpty());
-  EXPECT_THAT(backward_refusal(flash2, problem_of(DType::fp32, 64)), HasSubstr("fp16 or bf16"));
   EXPECT_THAT(backward_refusal(flash2, problem_of(DType::bf16, 128), Tiling{128, 64}),
               AllOf(HasSubstr("128x64"), HasSubstr("compiled for 64x128 or 32x64")));
   AttentionProblem window = problem_of(DType::bf16, 64);
@@ -338,7 +360,6 @@ TEST(KernelCatalog, TheBackwardPassTakesSmallerTilesWhereSharedMemoryIsSmall) {
     EXPECT_LE(flash2_backward_shared_bytes(d, *small), kAda) << d;
   }
   EXPECT_EQ(default_backward_tiling(flash2, DType::bf16, 128, kAda), (Tiling{32, 64}));
-  EXPECT_EQ(default_backward_tiling(flash2, DType::fp32, 64, kHopper), std::nullopt);
 }
 
 TEST(KernelCatalog, RefusesAProblemThatIsNoProblem) {

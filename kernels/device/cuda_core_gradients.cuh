@@ -1,0 +1,86 @@
+/// What the backward pass does with one tile of scores in fp32 on the CUDA cores, in the pieces of
+/// cuda_core_tiles.cuh: of S, P, dP, dS and dQi a thread owns four rows, of dKj and dVj four keys.
+#pragma once
+
+#include "kernels/device/cuda_core_tiles.cuh"
+
+namespace attnscope::kernels::device {
+
+/// P = exp(softmax_scale S - LSE) in place of S. LSE is -inf in a row that sees no key: its P is 0.
+template <int Bc>
+__device__ inline void exponentiate(LanePiece<Bc>& S, const float (&LSE)[kRowsPerLane],
+                                    float softmax_scale) {
+#pragma unroll
+  for (int r = 0; r < kRowsPerLane; ++r) {
+#pragma unroll
+    for (int c = 0; c < Bc / kLanesPerRow; ++c) {
+      const float exponent = fmaf(S[r][c], softmax_scale, -LSE[r]);
+      S[r][c] = LSE[r] == kMinusInfinity ? 0.0f : __expf(exponent);
+    }
+  }
+}
+
+/// dS = P * (dP - D) in place of dP.
+template <int Bc>
+__device__ inline void softmax_gradient(LanePiece<Bc>& dP, const LanePiece<Bc>& P,
+                                        const float (&D)[kRowsPerLane]) {
+#pragma unroll
+  for (int r = 0; r < kRowsPerLane; ++r) {
+#pragma unroll
+    for (int c = 0; c < Bc / kLanesPerRow; ++c) dP[r][c] = P[r][c] * (dP[r][c] - D[r]);
+  }
+}
+
+/// C += P^T B: the thread's four keys from `first_key` on. `P` is the whole tile in shared memory.
+template <int Br, int Bc, int d>
+__device__ inline void accumulate_columns(LanePiece<d>& C, const float* P,
+                                          const FloatTile<Br, d>& B, int first_key, int x) {
+#pragma unroll 8  // the swizzle repeats every eight rows
+  for (int row = 0; row < Br; ++row) {
+    const float4 p = *reinterpret_cast<const float4*>(P + row * padded<Bc> + first_key);
+#pragma unroll
+    for (int c = 0; c < d / kLanesPerRow; ++c) {
+      const float b = B.element(row, x + c * kLanesPerRow);
+      C[0][c] = fmaf(p.x, b, C[0][c]);
+      C[1][c] = fmaf(p.y, b, C[1][c]);
+      C[2][c] = fmaf(p.z, b, C[2][c]);
+      C[3][c] = fmaf(p.w, b, C[3][c]);
+    }
+  }
+}
+
+/// use(row, column, value) for the elements of the thread's piece; rows at or after `rows` and
+/// columns at or after `columns` do not exist.
+template <int d, typename Use>
+__device__ inline void each_element(const LanePiece<d>& values, int rows, int columns, int x,
+                                    const Use& use) {
+#pragma unroll
+  for (int r = 0; r < kRowsPerLane; ++r) {
+    if (r >= rows) continue;
+#pragma unroll
+    for (int c = 0; c < d / kLanesPerRow; ++c) {
+      const int column = x + c * kLanesPerRow;
+      if (column < columns) use(r, column, values[r][c]);
+    }
+  }
+}
+
+/// Adds the thread's piece to four rows in HBM, atomically: sixteen lanes cover 64 bytes of a row.
+template <int d>
+__device__ inline void atomic_add_rows(float* destination, Index stride_row,
+                                       const LanePiece<d>& values, int rows, int columns, int x) {
+  each_element<d>(values, rows, columns, x, [&](int row, int column, float value) {
+    atomicAdd(destination + row * stride_row + column, value);
+  });
+}
+
+/// Stores `scale` times the thread's piece to four rows in HBM.
+template <int d>
+__device__ inline void store_rows(float* destination, Index stride_row, const LanePiece<d>& values,
+                                  float scale, int rows, int columns, int x) {
+  each_element<d>(values, rows, columns, x, [&](int row, int column, float value) {
+    __stcg(destination + row * stride_row + column, scale * value);
+  });
+}
+
+}  // namespace attnscope::kernels::device

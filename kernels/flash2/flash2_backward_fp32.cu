@@ -1,0 +1,225 @@
+/// FlashAttention-2, backward, in fp32 on the CUDA cores (arXiv 2307.08691, Algorithm 2).
+/// The twin of sim/schedule/flash2_backward.cpp, launches "preprocess", "backward" and "convert".
+///
+/// The same block program as flash2_backward.cuh, without tensor cores, with one slot for every
+/// tile, and one for P and dS together; LSEi and Di go straight from HBM to registers, and
+/// dQ_accum stands in rows. The form to read first.
+#include "kernels/device/backward_parts.cuh"
+#include "kernels/device/cuda_core_gradients.cuh"
+#include "kernels/device/plain_scores.cuh"
+#include "kernels/device/tile_of_block.cuh"
+#include "kernels/device/turns.cuh"
+#include "kernels/flash2/flash2_backward_shared.h"
+#include "kernels/flash2/flash2_backward_start.h"
+#include "kernels/host/launch_kernel.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+using device::kLanesPerRow;
+using device::kRowsPerLane;
+using device::TileOfBlock;
+
+constexpr int kFrameThreads = 256;  ///< of the two launches around the main one
+
+/// The first row of a head's dQ_accum, [B, H, N, d].
+__device__ float* dQ_accum_of_head(const BackwardParameters& parameters, int batch, int head) {
+  const ForwardShape& shape = parameters.shape;
+  return parameters.dQ_accum + (Index{batch} * shape.heads + head) * shape.N * shape.d;
+}
+
+/// D = rowsum(dO * O); dQ_accum = 0, and the first turn.
+__global__ void __launch_bounds__(kFrameThreads)
+    flash2_preprocess_fp32(const BackwardParameters parameters, int Br) {
+  constexpr int kRows = kFrameThreads / kLanesPerRow * kRowsPerLane;  // at a time
+  const ForwardShape& shape = parameters.shape;
+  const TileOfBlock tile(shape.heads, shape.N, Br);
+  const auto O = rows_of_head<const float>(parameters.O, tile.batch, tile.head);
+  const auto dO = rows_of_head<const float>(parameters.dO, tile.batch, tile.head);
+  float* const D_tile =
+      parameters.D + (Index{tile.batch} * shape.heads + tile.head) * shape.N + tile.first_row;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int x = thread % kLanesPerRow;
+
+  for (int first = 0; first < tile.rows; first += kRows) {
+    const int first_row = first + thread / kLanesPerRow * kRowsPerLane;
+    float D[kRowsPerLane];
+#pragma unroll
+    for (int r = 0; r < kRowsPerLane; ++r) {
+      const int row = first_row + r;
+      float sum = 0.0f;
+      for (int column = x; row < tile.rows && column < shape.d; column += kLanesPerRow) {
+        const Index head_row = tile.first_row + row;
+        sum = fmaf(__ldcg(O.row(head_row) + column), __ldcg(dO.row(head_row) + column), sum);
+      }
+      D[r] = device::row_sum(sum);
+    }
+    device::store_statistic(D_tile, D, first_row, tile.rows, x);
+  }
+
+  if (parameters.dQ_turns != nullptr && thread == 0) parameters.dQ_turns[blockIdx.x] = 0;
+  float* const dQ_accum =
+      dQ_accum_of_head(parameters, tile.batch, tile.head) + tile.first_row * shape.d;
+  for (int n = thread; n < tile.rows * shape.d; n += kFrameThreads) __stcg(dQ_accum + n, 0.0f);
+}
+
+/// dQ = softmax_scale dQ_accum. There is nothing to round; the sum is unscaled.
+__global__ void __launch_bounds__(kFrameThreads)
+    flash2_convert_dq_fp32(const BackwardParameters parameters, int Br) {
+  const ForwardShape& shape = parameters.shape;
+  const TileOfBlock tile(shape.heads, shape.N, Br);
+  const auto dQ = rows_of_head<float>(parameters.dQ, tile.batch, tile.head);
+  const float* const dQ_accum =
+      dQ_accum_of_head(parameters, tile.batch, tile.head) + tile.first_row * shape.d;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int n = thread; n < tile.rows * shape.d; n += kFrameThreads) {
+    const int row = n / shape.d;
+    __stcg(dQ.row(tile.first_row + row) + n % shape.d, shape.softmax_scale * __ldcg(dQ_accum + n));
+  }
+}
+
+/// dQi += dS Kj atomically in HBM, without the scale: the thread's four rows from `first_row` on.
+/// In turns where the order of the adds is to be the same on every run.
+template <int d, int Br, int Bc>
+__device__ void add_query_gradient(const BackwardParameters& parameters, int i,
+                                   const float* dS_rows, const device::FloatTile<Bc, d>& Kj,
+                                   int first_row, int x) {
+  constexpr int kPart = d <= 96 ? d : 64;  // columns at a time: all would need too many registers
+  const ForwardShape& shape = parameters.shape;
+  const auto tile = device::column_tile_of_block<Bc>(shape);
+  const int row = i * Br + first_row;
+  float* const dQ_rows = dQ_accum_of_head(parameters, tile.batch, tile.head) + Index{row} * shape.d;
+  const bool in_turns = parameters.dQ_turns != nullptr;
+  if (in_turns) device::await_turn(device::turn_of_row_tile<Br, Bc>(parameters, i), tile.j);
+#pragma unroll 1
+  for (int column = 0; column < d; column += kPart) {
+    device::LanePiece<kPart> dQ{};
+    device::accumulate_rows(dQ, dS_rows, Kj, x, column);
+    device::atomic_add_rows<kPart>(dQ_rows + column, shape.d, dQ, shape.N - row, shape.d - column,
+                                   x);
+  }
+  if (in_turns) device::pass_turn(device::turn_of_row_tile<Br, Bc>(parameters, i));
+}
+
+template <int d, int Br, int Bc>
+__global__ void __launch_bounds__(4 * Br, 1)
+    flash2_backward_fp32(const BackwardParameters parameters) {
+  using namespace device;
+  static_assert(Br == Bc);  // as many threads own four rows each as own four keys each
+  constexpr int kThreads = 4 * Br;
+  constexpr Columns kColumns = Columns::first;
+  extern __shared__ __align__(1024) float shared_floats[];
+  using TileQ = FloatTile<Br, d>;
+  using TileKV = FloatTile<Bc, d>;
+  const TileKV Kj{shared_floats};
+  const TileKV Vj{Kj.data + TileKV::kFloats};
+  const TileQ Qi{Vj.data + TileKV::kFloats};
+  const TileQ dOi{Qi.data + TileQ::kFloats};
+  float* const P_dS = dOi.data + TileQ::kFloats;
+
+  const ForwardShape& shape = parameters.shape;
+  const auto [j, head, batch, keys] = column_tile_of_block<Bc>(shape);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int x = thread % kLanesPerRow;
+  const int first = thread / kLanesPerRow * kRowsPerLane;  // row or key of this thread, in the tile
+  const int kv_head = head / shape.heads_per_kv_head;
+  const auto Q = rows_of_head<const float>(parameters.Q, batch, head);
+  const auto K = rows_of_head<const float>(parameters.K, batch, kv_head);
+  const auto V = rows_of_head<const float>(parameters.V, batch, kv_head);
+  const auto dO = rows_of_head<const float>(parameters.dO, batch, head);
+  const Index head_rows = (Index{batch} * shape.heads + head) * shape.N;
+  const PlainColumns<Br, Bc> seen(parameters, j, keys, head, batch, nullptr);
+
+  // load Kj, Vj; dKj = 0; dVj = 0
+  load_tile_async<kThreads, kColumns>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, keys, thread,
+                                      shape.d);
+  load_tile_async<kThreads, kColumns>(Vj.layout(), V.row(Index{j} * Bc), V.stride_row, keys, thread,
+                                      shape.d);
+  commit_copies();
+  LanePiece<d> dK{}, dV{};
+
+  for (int i = seen.first_tile(); i < seen.past_last_tile(); ++i) {
+    // load Qi, dOi, LSEi, Di
+    const Index first_query = Index{i} * Br;
+    const int rows = min(Br, shape.N - i * Br);
+    __syncthreads();  // Barrier A: every thread is done with Qi and dS before they are overwritten.
+    load_tile_async<kThreads, kColumns>(Qi.layout(), Q.row(first_query), Q.stride_row, rows, thread,
+                                        shape.d);
+    load_tile_async<kThreads, kColumns>(dOi.layout(), dO.row(first_query), dO.stride_row, rows,
+                                        thread, shape.d);
+    commit_copies();
+    float LSE[kRowsPerLane], D[kRowsPerLane];
+    load_statistic(LSE, parameters.LSE + head_rows, i * Br + first, shape.N, kMinusInfinity, x);
+    load_statistic(D, parameters.D + head_rows, i * Br + first, shape.N, 0.0f, x);
+    wait_copies<0>();
+    __syncthreads();  // Barrier B: every thread's copies of Qi and dOi, Kj and Vj have arrived.
+
+    // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile; P = exp(S -
+    // LSEi)
+    LanePiece<Bc> P;
+    multiply_scores(P, Qi, Kj, first, x);
+    if ((j + 1) * Bc > shape.keys_end(i * Br)) {
+      mask_scores<Bc>(P, i * Br + first + shape.diagonal_offset + 1 - j * Bc, keys, x);
+    }
+    exponentiate<Bc>(P, LSE, shape.softmax_scale);
+
+    // dVj = dVj + P^T dOi
+    write_rows<Bc>(P_dS + first * padded<Bc>, P, x);
+    __syncthreads();  // Barrier C: P of every thread is in shared memory.
+    accumulate_columns<Br, Bc>(dV, P_dS, dOi, first, x);
+
+    // dP = dOi Vj^T; dS = P * (dP - Di)
+    LanePiece<Bc> dS;
+    multiply_scores(dS, dOi, Vj, first, x);
+    softmax_gradient<Bc>(dS, P, D);
+    __syncthreads();  // Barrier D: every thread has read P before dS takes its place.
+    write_rows<Bc>(P_dS + first * padded<Bc>, dS, x);
+    __syncthreads();  // Barrier E: dS of every thread is in shared memory.
+
+    // dQi = dQi + dS Kj, atomically; dKj = dKj + dS^T Qi; both without the scale
+    add_query_gradient<d, Br, Bc>(parameters, i, P_dS + first * padded<Bc>, Kj, first, x);
+    accumulate_columns<Br, Bc>(dK, P_dS, Qi, first, x);
+  }
+
+  // store dKj, dVj
+  wait_copies<0>();  // of a block that no row tile sees
+  const auto dK_rows = rows_of_head<float>(parameters.dK_heads, batch, head);
+  const auto dV_rows = rows_of_head<float>(parameters.dV_heads, batch, head);
+  const Index first_key = Index{j} * Bc + first;
+  store_rows<d>(dK_rows.row(first_key), dK_rows.stride_row, dK, shape.softmax_scale, keys - first,
+                shape.d, x);
+  store_rows<d>(dV_rows.row(first_key), dV_rows.stride_row, dV, 1.0f, keys - first, shape.d, x);
+}
+
+}  // namespace
+
+void start_flash2_preprocess_fp32(const BackwardParameters& parameters,
+                                  const AttentionProblem& problem, Index Br, void* stream) {
+  start_kernel(flash2_preprocess_fp32, problem.batch * problem.heads * ceil_div(problem.N, Br),
+               kFrameThreads, 0, stream, parameters, static_cast<int>(Br));
+}
+
+void start_flash2_convert_dq_fp32(const BackwardParameters& parameters,
+                                  const AttentionProblem& problem, Index Br, void* stream) {
+  start_kernel(flash2_convert_dq_fp32, problem.batch * problem.heads * ceil_div(problem.N, Br),
+               kFrameThreads, 0, stream, parameters, static_cast<int>(Br));
+}
+
+bool start_flash2_backward_fp32(const BackwardParameters& parameters, Index batch, Index d,
+                                const Tiling& tiling, void* stream) {
+  const auto start = [&]<int kHeadDim, int Br, int Bc>() {
+    if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
+    const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, Bc);
+    constexpr Index kSharedBytes = flash2_backward_fp32_shared_bytes(kHeadDim, {Br, Bc});
+    static_assert(kSharedBytes == 4 * (2 * (Br + Bc) * kHeadDim + Br * device::padded<Bc>));
+    start_kernel(flash2_backward_fp32<kHeadDim, Br, Bc>, blocks, 4 * Br,
+                 static_cast<int>(kSharedBytes), stream, parameters);
+    return true;
+  };
+  return start.template operator()<16, 64, 64>() || start.template operator()<16, 16, 16>() ||
+         start.template operator()<32, 64, 64>() || start.template operator()<64, 64, 64>() ||
+         start.template operator()<64, 32, 32>() || start.template operator()<128, 64, 64>();
+}
+
+}  // namespace attnscope::kernels
