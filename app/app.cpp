@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/scene_check.h"
 #include "app/step_simulator.h"
 
 namespace attnscope::app {
@@ -32,6 +33,7 @@ App::App(Scene opened, const std::function<void()>& wake)
       gpu_(wake),
       worker_(StepSimulator{}, wake),
       rival_worker_(StepSimulator{}, wake) {
+  if (view.race) opened_tick_ = view.race_tick;
   std::vector<std::string> unreadable;
   measurements.recorded = load_shipped_recordings(unreadable);
   if (!unreadable.empty()) show_notice(unreadable.front());
@@ -129,9 +131,16 @@ void App::choose(const Choice& choice) {
 
 void App::open_scene(const std::string& name_or_path) {
   Result<Scene> opened = load_scene(name_or_path);
-  scene_answer = SceneAnswer{opened ? "" : opened.error().message};
-  if (!opened) {
-    show_notice(opened.error().message);
+  std::optional<Error> error;
+  if (!opened) error = opened.error();
+  if (!error) {
+    error = check_choice(opened.value().view.choice);
+    if (error) error->message = opened.value().path + ": " + error->message;
+  }
+  if (!error) error = check_places(opened.value());
+  scene_answer = SceneAnswer{error ? error->message : ""};
+  if (error) {
+    show_notice(error->message);
     return;
   }
   // The looks are the user's, not the scene's, once the app is open
@@ -142,6 +151,7 @@ void App::open_scene(const std::string& name_or_path) {
   next.choice = view.choice;
   scene = std::move(opened.value());
   view = next;
+  opened_tick_ = view.race ? view.race_tick : 0;
   player_.restart();
   refused.reset();
   last_edited_field.clear();

@@ -99,6 +99,7 @@ class App {
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();
   std::optional<Request> asked_;
   Player player_;
+  Index opened_tick_ = 0;  ///< of a scene's race, until its clock is known
   std::vector<SavePicture> pictures_;
   std::optional<std::string> clipboard_;
   GpuRunner gpu_;

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "app/app.h"
@@ -44,6 +46,11 @@ void App::run_race(double elapsed_s) {
   if (!ready) course_.reset();
   if (ready && (!course_ || !course_->is_of(own->run, rival->run, view.race->clock))) {
     course_.emplace(own->run, rival->run, view.race->clock);
+    if (opened_tick_ > course_->last_tick()) {
+      show_notice(fmt::format("{}: race: tick {}: the last one is {}", scene.name, opened_tick_,
+                              course_->last_tick()));
+    }
+    opened_tick_ = 0;
   }
   Index rival_step = -1;
   if (course_) {

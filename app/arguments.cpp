@@ -59,7 +59,14 @@ void add_common_options(CLI::App& app, Arguments& arguments, Raw& raw) {
                  "Operation under the playhead, counted from 0; in a race: tick of its clock");
   app.add_option("--size", raw.size, "Width and height in pixels, such as 1600x900");
   app.add_option("--theme", raw.theme, "dark, light or contrast");
-  add_flag_once(app, "--presenter", arguments.presenter, "Larger text, fewer panels");
+  constexpr auto kOnce = CLI::MultiOptionPolicy::Throw;
+  CLI::Option* on = app.add_flag_callback(
+      "--presenter", [&arguments] { arguments.presenter = true; }, "Larger text, fewer panels");
+  CLI::Option* off = app.add_flag_callback(
+      "--no-presenter", [&arguments] { arguments.presenter = false; },
+      "Every panel; without either, as the scene says");
+  on->multi_option_policy(kOnce)->excludes(off);
+  off->multi_option_policy(kOnce);
 }
 
 std::optional<Error> check(const Raw& raw, Arguments& arguments) {

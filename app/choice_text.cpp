@@ -166,15 +166,19 @@ Reason read_splits(const std::string& typed, Choice& choice) {
   return std::nullopt;
 }
 
-Reason read_sram(const std::string& typed, Choice& choice) {
+Reason read_memory(std::string_view what, const std::string& typed, Index& memory_bytes) {
   const auto bytes =
       says_none(typed, "the GPU's") ? std::optional<Index>(0) : number_in<Index>(typed);
-  constexpr Index kMostBytes = Index{1} << 40;
-  if (!bytes || *bytes < 0 || *bytes > kMostBytes) {
-    return not_understood("SRAM", typed, "the GPU's, or bytes that a thread block may use");
+  if (!bytes || *bytes < 0 || *bytes > kMostMemoryBytes) {
+    return not_understood(what, typed,
+                          fmt::format("the GPU's, or bytes up to {}", kMostMemoryBytes));
   }
-  choice.sram_bytes = *bytes;
+  memory_bytes = *bytes;
   return std::nullopt;
+}
+
+std::string memory_text(Index bytes) {
+  return bytes > 0 ? fmt::format("{}", bytes) : "the GPU's";
 }
 
 std::string file_text(const std::string& path) {
@@ -217,8 +221,11 @@ const TextChoice kAll[] = {
      [](const Choice& c) { return c.splits > 0 ? fmt::format("{}", c.splits) : "by rule"; },
      read_splits},
     {"sram", "shared memory that a thread block may use, in bytes, in place of the GPU's",
-     [](const Choice& c) { return c.sram_bytes > 0 ? fmt::format("{}", c.sram_bytes) : "the GPU's"; },
-     read_sram},
+     [](const Choice& c) { return memory_text(c.sram_bytes); },
+     [](const std::string& typed, Choice& c) { return read_memory("SRAM", typed, c.sram_bytes); }},
+    {"l2", "L2 cache in bytes, in place of the GPU's: what fits in it is not read from DRAM again",
+     [](const Choice& c) { return memory_text(c.l2_bytes); },
+     [](const std::string& typed, Choice& c) { return read_memory("L2", typed, c.l2_bytes); }},
     {"seed", "a whole number that generated inputs are drawn from",
      [](const Choice& c) { return fmt::format("{}", c.inputs.seed); },
      [](const std::string& typed, Choice& c) { return read_seed("seed", typed, c.inputs.seed); }},

@@ -22,7 +22,7 @@ struct TextChoice {
 };
 
 /// Every one of them: mask, softcap, dropout, dropout_seed, key_lengths, sequences, key_sequences,
-/// block_mask, splits, sram, seed, q, k, v, do.
+/// block_mask, splits, sram, l2, seed, q, k, v, do.
 std::span<const TextChoice> text_choices();
 /// One of them; a programmer's error when there is none of the name.
 const TextChoice& text_choice(std::string_view name);

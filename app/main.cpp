@@ -7,6 +7,7 @@
 
 #include "app/own_inputs.h"
 #include "app/program.h"
+#include "app/scene_check.h"
 
 namespace {
 
@@ -29,9 +30,12 @@ int run_program(int argc, char** argv) {
     if (!scene) return report(scene.error());
   }
   ViewState& view = scene.value().view;
+  if (const auto error = check_places(scene.value())) return report(*error);
   if (arguments.value().theme) view.theme = *arguments.value().theme;
   if (arguments.value().step) (view.race ? view.race_tick : view.step) = *arguments.value().step;
-  view.presenter = view.presenter || arguments.value().presenter;
+  if (const auto reason = step_out_of_range(view))
+    return report(attnscope::invalid_request("--step " + *reason));
+  view.presenter = arguments.value().presenter.value_or(view.presenter);
 
   if (arguments.value().render) return run_render(arguments.value(), std::move(scene.value()));
   return run_window(arguments.value(), std::move(scene.value()), start_s);

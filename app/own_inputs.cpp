@@ -53,7 +53,8 @@ Result<Scene> scene_of_files(Scene base, const InputFiles& files) {
   Result<Choice> choice = with_sizes_of_files(base.view.choice);
   if (!choice) return choice.error();
   base.view.choice = std::move(choice).value();
-  base.view.query_row = 0;
+  base.view.query_row = base.view.head = base.view.O_column = 0;
+  base.view.step = base.view.race_tick = 0;
   base.name = "own";
   base.title = "Your own inputs";
   base.source.reset();

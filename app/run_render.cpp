@@ -59,6 +59,8 @@ std::optional<Error> run_kernel(App& app) {
 
 int run_render(const Arguments& arguments, Scene scene) {
   if (const auto error = check_writable(arguments.out)) return report(*error);
+  const Index wanted = scene.view.race ? scene.view.race_tick : scene.view.step;
+  const std::string named = arguments.step ? "--step" : fmt::format("{}: race: tick", scene.path);
   App app(std::move(scene), {});
   if (app.notice) fmt::print(stderr, "attnscope: {}\n", app.notice->text);
   if (const auto error = settle(app)) return report(*error);
@@ -67,9 +69,9 @@ int run_render(const Arguments& arguments, Scene scene) {
   }
   const Index last =
       app.course() != nullptr ? app.course()->last_tick() : app.snapshot()->run->step_count - 1;
-  if (arguments.step && *arguments.step > last) {
+  if (wanted > last) {
     return report(
-        invalid_request(fmt::format("--step {}: the last {} is {}", *arguments.step,
+        invalid_request(fmt::format("{} {}: the last {} is {}", named, wanted,
                                     app.course() != nullptr ? "tick" : "operation", last)));
   }
 

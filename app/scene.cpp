@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/own_inputs.h"
@@ -9,6 +10,7 @@
 #include "reference/json/problem_json.h"
 #include "reference/nearest_name.h"
 #include "sim/device/assets.h"
+#include "sim/schedule/catalog.h"
 
 namespace attnscope::app {
 
@@ -37,6 +39,29 @@ Index non_negative(const JsonObject& object, std::string_view key) {
       fmt::format("{}: {} is negative; use 0 or more", object.path_of(key), value));
 }
 
+/// A text of one line that a bar has room for.
+std::string short_text(const JsonObject& object, std::string_view key, std::string fallback) {
+  constexpr std::size_t kMostBytes = 200;
+  std::string text = object.string_or(key, std::move(fallback));
+  if (text.size() > kMostBytes) {
+    throw JsonFieldError(fmt::format("{}: {} bytes are too long; use at most {}",
+                                     object.path_of(key), text.size(), kMostBytes));
+  }
+  if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; })) {
+    throw JsonFieldError(
+        fmt::format("{}: control characters; use a text of one line", object.path_of(key)));
+  }
+  return text;
+}
+
+/// Bytes of a memory; 0: the GPU's.
+Index memory_bytes(const JsonObject& object, std::string_view key) {
+  const Index bytes = non_negative(object, key);
+  if (bytes <= kMostMemoryBytes) return bytes;
+  throw JsonFieldError(fmt::format("{}: {} bytes are too many; use at most {}, or 0 for the GPU's",
+                                   object.path_of(key), bytes, kMostMemoryBytes));
+}
+
 ScheduleVariant variant_from(const JsonObject& object) {
   ScheduleVariant variant;
   variant.fusion =
@@ -58,7 +83,8 @@ json variant_to_json(const ScheduleVariant& variant) {
 void read_choice(const JsonObject& root, const std::filesystem::path& folder, Choice& choice) {
   choice.problem = problem_from_json(root.object("problem"));
   choice.algorithm = root.string("algorithm");
-  choice.pass = root.string_or("pass", "forward");
+  choice.pass =
+      to_string(named(root, "pass", PassKind::forward, parse_pass, "forward, backward or both"));
   choice.tiling = tiling_from_json(root.object("tiling"));
   choice.carry = named(root, "carry", Carry::problem, parse_carry, "problem or fp32");
   choice.gpu = root.string_or("gpu", "h200");
@@ -70,7 +96,10 @@ void read_choice(const JsonObject& root, const std::filesystem::path& folder, Ch
   choice.skip_unused_kv = root.boolean_or("skip_unused_kv", false);
   choice.splits = non_negative(root, "splits");
   choice.separate_heads = root.boolean_or("separate_heads", false);
-  choice.sram_bytes = non_negative(root, "sram_bytes");
+  choice.sram_bytes = memory_bytes(root, "sram_bytes");
+  choice.l2_bytes = memory_bytes(root, "l2_bytes");
+  choice.allow_overflow = root.boolean_or("allow_overflow", false);
+  choice.round_to_storage = root.boolean_or("round_to_storage", true);
   if (root.has("variant")) choice.variant = variant_from(root.object("variant"));
   if (root.has("inputs")) {
     const JsonObject inputs = root.object("inputs");
@@ -86,7 +115,12 @@ void read_choice(const JsonObject& root, const std::filesystem::path& folder, Ch
 void read_view(const JsonObject& root, ViewState& view) {
   if (root.has("playhead")) {
     const JsonObject playhead = root.object("playhead");
-    view.step = non_negative(playhead, "step");
+    view.step = playhead.integer_or("step", 0);
+    if (view.step < -1) {
+      throw JsonFieldError(
+          fmt::format("{}: {} is not a step; use -1, before the first operation, or more",
+                      playhead.path_of("step"), view.step));
+    }
     view.granularity = named(playhead, "granularity", Granularity::op, parse_granularity,
                              "op, tile or outer_loop");
     view.speed = playhead.number_or("speed", 1.0);
@@ -99,6 +133,12 @@ void read_view(const JsonObject& root, ViewState& view) {
     const JsonObject race = root.object("race");
     view.race = Race{race.string("against"), named(race, "clock", RaceClock::requested_bytes,
                                                    parse_race_clock, "requested_bytes or tiles")};
+    const std::string& rival = view.race->rival;
+    if (find_algorithm(rival) == nullptr) {
+      throw JsonFieldError(
+          fmt::format("{}: {}", race.path_of("against"),
+                      unknown_name_message("algorithm", rival, algorithm_names())));
+    }
     view.race_tick = non_negative(race, "tick");
   }
   if (root.has("view")) {
@@ -130,10 +170,11 @@ Result<Scene> scene_from(Result<json> document, std::string_view name) {
 
   Scene scene;
   scene.name = std::filesystem::path(name).stem().string();
+  scene.path = name;
   scene.source = std::make_shared<const json>(std::move(document.value()));
   try {
     const JsonObject root(*scene.source, "");
-    scene.title = root.string_or("title", scene.name);
+    scene.title = short_text(root, "title", scene.name);
     read_choice(root, std::filesystem::path(name).parent_path(), scene.view.choice);
     read_view(root, scene.view);
   } catch (const JsonFieldError& error) {
@@ -184,6 +225,9 @@ std::string scene_text(const Scene& scene) {
   set_if("splits", view.choice.splits > 0, view.choice.splits);
   set_if("separate_heads", view.choice.separate_heads, true);
   set_if("sram_bytes", view.choice.sram_bytes > 0, view.choice.sram_bytes);
+  set_if("l2_bytes", view.choice.l2_bytes > 0, view.choice.l2_bytes);
+  set_if("allow_overflow", view.choice.allow_overflow, true);
+  set_if("round_to_storage", !view.choice.round_to_storage, false);
   set_if("variant", !(view.choice.variant == ScheduleVariant{}),
          variant_to_json(view.choice.variant));
   set_optional(document, "race",

@@ -15,6 +15,7 @@ namespace attnscope::app {
 
 struct Scene {
   std::string name;   ///< the file's stem
+  std::string path;   ///< as it was opened, for messages; empty where there is no file
   std::string title;  ///< shown in the top bar
   ViewState view;
   std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive

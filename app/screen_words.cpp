@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kWords{{
     {" (or pass --allow-overflow)", ""},
-    {"--allow-overflow counts it all the same", "choose smaller tiles or a smaller d"},
+    {"--allow-overflow counts it all the same",
+     "choose smaller tiles or a smaller d, or have the overflow counted"},
     {"seq-len", "N"},
     {"kv-len", "N_kv"},
     {"head-dim", "d"},

@@ -17,11 +17,20 @@ namespace attnscope::app {
 
 Result<GpuDescription> gpu_of(const Choice& choice) {
   Result<GpuDescription> gpu = load_gpu(choice.gpu);
-  if (!gpu || choice.sram_bytes == 0) return gpu;
+  if (!gpu) return gpu;
   GpuDescription& device = gpu.value();
-  device.shared_bytes_per_block = choice.sram_bytes;
-  device.shared_bytes_per_sm = std::max(device.shared_bytes_per_sm, choice.sram_bytes);
-  device.provenance["shared_bytes_per_block"] = {"bytes", "chosen on the screen", "high", ""};
+  const auto chosen = [&](const char* field) {
+    device.provenance[field] = {"bytes", "chosen on the screen", "high", ""};
+  };
+  if (choice.sram_bytes > 0) {
+    device.shared_bytes_per_block = choice.sram_bytes;
+    device.shared_bytes_per_sm = std::max(device.shared_bytes_per_sm, choice.sram_bytes);
+    chosen("shared_bytes_per_block");
+  }
+  if (choice.l2_bytes > 0) {
+    device.l2_bytes = choice.l2_bytes;
+    chosen("l2_bytes");
+  }
   return gpu;
 }
 
@@ -43,6 +52,7 @@ Result<SimulationRequest> simulation_of(const Choice& choice) {
   request.skip_unused_kv = choice.skip_unused_kv;
   request.splits = choice.splits;
   request.variant = choice.variant;
+  request.allow_overflow = choice.allow_overflow;
   request.gpu = std::move(gpu.value());
   if (choice.block_mask) return with_block_mask(std::move(request), *choice.block_mask);
   return request;
@@ -141,6 +151,7 @@ Result<SteppedRequest> stepped_of(const Request& request) {
   stepped.simulation = std::move(simulation.value());
   stepped.inputs = choice.inputs;
   stepped.given_inputs = std::move(own).value();
+  stepped.round_to_storage = choice.round_to_storage;
   stepped.batch = request.head / choice.problem.heads;
   stepped.head = request.head % choice.problem.heads;
   if (request.in_race) stepped.memory_share = 0.5;

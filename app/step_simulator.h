@@ -23,7 +23,8 @@ class StepSimulator {
   bool in_race_ = false;
 };
 
-/// The chosen GPU, with the chosen size of its shared memory; invalid_request when it is unknown.
+/// The chosen GPU, with the chosen sizes of its shared memory and its L2; invalid_request when it
+/// is unknown.
 Result<GpuDescription> gpu_of(const Choice& choice);
 
 /// The query heads of a group are the rows of one tile.

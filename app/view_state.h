@@ -28,6 +28,9 @@ struct InputFiles {
   bool operator==(const InputFiles&) const = default;
 };
 
+/// Largest memory that may be chosen in place of a GPU's.
+inline constexpr Index kMostMemoryBytes = Index{1} << 40;
+
 /// What the simulator runs and the GPU is asked to run.
 struct Choice {
   AttentionProblem problem;
@@ -44,6 +47,9 @@ struct Choice {
   bool separate_heads = false;             ///< split_kv: a query head, not its group, is a tile
   ScheduleVariant variant;                 ///< of standard and flash1
   Index sram_bytes = 0;                    ///< shared memory of a thread block; 0: what the GPU has
+  Index l2_bytes = 0;                      ///< 0: what the GPU has
+  bool allow_overflow = false;             ///< tiles that do not fit on chip are counted
+  bool round_to_storage = true;            ///< values are rounded where a kernel rounds them
 
   bool operator==(const Choice&) const = default;
 };

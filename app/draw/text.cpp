@@ -65,6 +65,13 @@ std::string fitted(const FontRef& font, std::string_view text, float width) {
   return std::string(text.substr(0, end)) + std::string(kEllipsis);
 }
 
+std::string widest_that_fits(const FontRef& font, std::span<const std::string> wordings,
+                             float width) {
+  const auto found = std::ranges::find_if(
+      wordings, [&](const std::string& each) { return font.measure(each).x <= width; });
+  return found != wordings.end() ? *found : std::string();
+}
+
 void text_in(const Canvas& canvas, const FontRef& font, const Rect& rect, ImU32 color,
              std::string_view words, Align align) {
   const std::string shown = fitted(font, words, rect.width());

@@ -1,6 +1,7 @@
 /// Text that stays inside its rectangle, and symbols with true subscripts.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,11 @@ void vertical_text(const Canvas& canvas, const FontRef& font, ImVec2 center, ImU
 
 /// The text, cut with "…" where it is wider than `width`; empty when not even that fits.
 std::string fitted(const FontRef& font, std::string_view text, float width);
+
+/// The first of these wordings that is no wider than `width`, for text that is never cut; empty
+/// when none is.
+std::string widest_that_fits(const FontRef& font, std::span<const std::string> wordings,
+                             float width);
 
 /// One line, fitted and vertically centred in a rectangle.
 void text_in(const Canvas& canvas, const FontRef& font, const Rect& rect, ImU32 color,

@@ -52,46 +52,67 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const Rect
     (lower ? gradients : others).push_back(&tensor);
   }
   constexpr std::size_t kMostInARow = 8;
-  if (gradients.empty() || all.size() <= kMostInARow) {
-    place_rows({all});
-  } else {
-    place_rows({others, gradients});
+  small_names_ = all.size() > kMostInARow;
+  place_rows({all});
+  if (gradients.empty() || !small_names_) return;
+
+  // The arrangement that shows more of them
+  const float of_one = covered().value_or(0.0f);
+  place_rows({others, gradients});
+  if (covered().value_or(0.0f) < of_one) place_rows({all});
+}
+
+std::optional<float> HbmBox::covered() const {
+  float pixels = 0.0f;
+  for (const Placed& placed : placed_) {
+    if (placed.cell.max.x > rect_.max.x) return std::nullopt;
+    pixels += placed.box.width() * placed.box.height();
   }
+  return pixels;
+}
+
+const FontRef& HbmBox::name_font() const {
+  return small_names_ ? context_.fonts.small : context_.fonts.ui_bold;
 }
 
 HbmBox::Heights HbmBox::choose_heights(std::size_t rows) {
-  // Give up the sizes, then the title where the tensors would become too low
+  // Give up the sizes where the tensors would become too low, then the line of the title
   const draw::Canvas canvas = canvas_of(context_);
   const Fonts& fonts = context_.fonts;
   Heights heights;
   heights.title = draw::line_height(fonts.ui_bold) + canvas.px(4.0f);
-  heights.names = draw::line_height(rows > 1 ? fonts.small : fonts.ui_bold);
+  heights.names = draw::line_height(name_font());
   heights.sizes = draw::line_height(fonts.small);
   const float between = rows > 1 ? canvas.px(3.0f) : 0.0f;
   const auto boxes = [&] {
     const float labels = heights.names + (show_sizes_ ? heights.sizes + between : 0.0f);
-    const float all = rect_.height() - canvas.px(16.0f) - (show_title_ ? heights.title : 0.0f);
+    const float all = rect_.height() - canvas.px(16.0f) - (title_beside_ ? 0.0f : heights.title);
     return all / static_cast<float>(rows) - labels;
   };
-  const float enough = canvas.px(rows > 1 ? 40.0f : 70.0f);
-  if (boxes() < enough) show_sizes_ = false;
-  if (boxes() < enough) show_title_ = false;
+  show_sizes_ = true;
+  title_beside_ = false;
+  if (boxes() < canvas.px(rows > 1 ? 40.0f : 70.0f)) show_sizes_ = false;
+  title_beside_ = boxes() < 2.3f * draw::line_height(fonts.small);  // of "never stored"
   heights.boxes = std::max(boxes(), canvas.px(14.0f));
   return heights;
 }
 
-std::vector<RowItem> HbmBox::items_of(const std::vector<const HbmTensorState*>& row,
-                                      const FontRef& name_font) const {
+std::vector<RowItem> HbmBox::items_of(const std::vector<const HbmTensorState*>& row) const {
   std::vector<RowItem> items;
   for (const HbmTensorState* tensor : row) {
     const draw::Symbol name{std::string(display_name(tensor->tensor)), {}};
     const std::string size = draw::format_shape(tensor->shape.rows, tensor->shape.cols);
     const bool size_below = show_sizes_ && tensor->shape.cols > 1;
     items.push_back(
-        {tensor->shape, std::max(draw::width_of(name_font, name),
+        {tensor->shape, std::max(draw::width_of(name_font(), name),
                                  size_below ? context_.fonts.small.measure(size).x : 0.0f)});
   }
   return items;
+}
+
+float HbmBox::left_padding() const {
+  const float padding = canvas_of(context_).px(12.0f);
+  return title_beside_ ? padding * 0.5f + draw::line_height(context_.fonts.ui_bold) : padding;
 }
 
 void HbmBox::place_rows(const std::vector<std::vector<const HbmTensorState*>>& rows) {
@@ -99,31 +120,31 @@ void HbmBox::place_rows(const std::vector<std::vector<const HbmTensorState*>>& r
   const float padding = canvas.px(12.0f);
   const Heights heights = choose_heights(rows.size());
   several_rows_ = rows.size() > 1;
-  const FontRef& name_font = several_rows_ ? context_.fonts.small : context_.fonts.ui_bold;
   const float labels = heights.names + (show_sizes_ ? heights.sizes : 0.0f);
 
   // All rows at the scale of the one that has the least room
   const auto lay_out = [&](const std::vector<RowItem>& items, float most_unit) {
-    return lay_out_row(items, rect_.width() - 2.0f * padding, heights.boxes, canvas.px(8.0f),
-                       canvas.px(7.0f), most_unit);
+    return lay_out_row(items, rect_.width() - left_padding() - padding, heights.boxes,
+                       canvas.px(8.0f), canvas.px(7.0f), most_unit);
   };
   float unit = std::numeric_limits<float>::infinity();
   bool uniform = true;
   for (const auto& row : rows) {
-    const RowLayout layout = lay_out(items_of(row, name_font), unit);
+    const RowLayout layout = lay_out(items_of(row), unit);
     uniform = uniform && layout.uniform;
     if (layout.uniform) unit = std::min(unit, layout.unit_x);
   }
-  float top = rect_.min.y + canvas.px(7.0f) + (show_title_ ? heights.title : 0.0f);
+  float top = rect_.min.y + canvas.px(7.0f) + (title_beside_ ? 0.0f : heights.title);
   slack_ = several_rows_ ? 0.0f : heights.boxes;
+  placed_.clear();
   for (const auto& row : rows) {
-    const RowLayout layout = lay_out(items_of(row, name_font), unit);
+    const RowLayout layout = lay_out(items_of(row), unit);
     scale_note_ = several_rows_ && !uniform ? "areas of a row to scale" : layout.scale_note();
     for (std::size_t k = 0; k < row.size(); ++k) {
       const RowPlace& place = layout.places[k];
       if (!several_rows_) slack_ = std::min(slack_, heights.boxes - place.height);
-      const float x = rect_.min.x + padding + place.x;
-      const float cell_x = rect_.min.x + padding + place.cell_x;
+      const float x = rect_.min.x + left_padding() + place.x;
+      const float cell_x = rect_.min.x + left_padding() + place.cell_x;
       const float bottom = top + heights.boxes;
       placed_.push_back(
           {row[k],
@@ -140,6 +161,7 @@ void HbmBox::draw() const {
   const Fonts& fonts = context_.fonts;
   draw::fill(canvas, rect_, theme.inset, canvas.px(5.0f));
   draw::outline(canvas, rect_, theme.inset_border, 1.0f, canvas.px(5.0f));
+  draw_title();
   for (const Placed& placed : placed_) {
     if (placed.tensor->never_stored) {
       draw_ghost(placed);
@@ -150,39 +172,38 @@ void HbmBox::draw() const {
     const float x = placed.cell.center().x;
     const float y = placed.box.max.y + canvas.px(2.0f);
     const HbmTensorState& tensor = *placed.tensor;
-    const FontRef& name_font = several_rows_ ? fonts.small : fonts.ui_bold;
-    draw::text(canvas, name_font, {x, y}, theme.text, display_name(tensor.tensor),
+    draw::text(canvas, name_font(), {x, y}, theme.text, display_name(tensor.tensor),
                draw::Align::center);
     draw_adds(placed);
     if (!show_sizes_) continue;
-    draw::text_if_fits(canvas, fonts.small, {x, y + draw::line_height(name_font)}, theme.text_faint,
-                       draw::format_shape(tensor.shape.rows, tensor.shape.cols),
+    draw::text_if_fits(canvas, fonts.small, {x, y + draw::line_height(name_font())},
+                       theme.text_faint, draw::format_shape(tensor.shape.rows, tensor.shape.cols),
                        placed.cell.width() + canvas.px(7.0f), draw::Align::center);
   }
 }
 
 void HbmBox::draw_title() const {
-  if (!show_title_) return;
   const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
   const Fonts& fonts = context_.fonts;
+  if (title_beside_) {
+    return draw::vertical_text(
+        canvas, fonts.ui_bold,
+        {rect_.min.x + canvas.px(4.0f) + fonts.ui_bold.size * 0.6f, rect_.center().y},
+        theme.text_dim, "HBM");
+  }
   const float padding = canvas.px(10.0f);
   const ImVec2 at{rect_.min.x + padding, rect_.min.y + canvas.px(7.0f)};
   const Tiling& tiling = snapshot_.run->tiling;
   const float title_width = fonts.ui_bold.measure("HBM").x;
+  const std::string tiles =
+      fmt::format("one head · tiles of {} query and {} key rows", tiling.Br, tiling.Bc);
+  const std::string notes[] = {tiles + " · " + scale_note_, tiles, "one head"};
   const std::string note =
-      draw::fitted(fonts.small,
-                   fmt::format("one head · tiles of {} query and {} key rows · {}", tiling.Br,
-                               tiling.Bc, scale_note_),
-                   rect_.width() - 3.0f * padding - title_width);
-
-  // Arrows pass behind the words
-  const float below = at.y + draw::line_height(fonts.ui_bold);
-  const float note_x = rect_.max.x - padding - fonts.small.measure(note).x;
-  draw::fill(canvas, {at, {at.x + title_width, below}}, theme.inset);
-  draw::fill(canvas, {{note_x, at.y}, {rect_.max.x - padding, below}}, theme.inset);
+      draw::widest_that_fits(fonts.small, notes, rect_.width() - 3.0f * padding - title_width);
   draw::text(canvas, fonts.ui_bold, at, theme.text_dim, "HBM");
-  draw::text(canvas, fonts.small, {note_x, at.y + canvas.px(2.0f)}, theme.text_faint, note);
+  draw::text(canvas, fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)}, theme.text_faint,
+             note, draw::Align::right);
 }
 
 void HbmBox::draw_ghost(const Placed& placed) const {
@@ -260,13 +281,19 @@ void HbmBox::draw_adds(const Placed& placed) const {
   if (tensor.adds.empty()) return;
   const draw::Canvas canvas = canvas_of(context_);
   const FontRef& font = context_.fonts.mono_small;
-  for (std::size_t tile = 0; tile < tensor.adds.size(); ++tile) {
-    const auto row = static_cast<Index>(tile) / tensor.tile_col_count();
+  const auto part_of = [&](Index row) {
     const Extent extent{row * tensor.tile_rows,
                         std::min((row + 1) * tensor.tile_rows, tensor.shape.rows), 0,
                         tensor.shape.cols};
-    const Rect part = part_rect(tensor.tensor, extent).value_or(placed.box);
-    if (part.height() < font.size * 0.9f) return;
+    return part_rect(tensor.tensor, extent).value_or(placed.box);
+  };
+  const float least = font.size * 0.9f;
+  const bool all = part_of(0).height() >= least;  // else that of the row tile under the playhead
+  for (std::size_t tile = 0; tile < tensor.adds.size(); ++tile) {
+    const auto row = static_cast<Index>(tile) / tensor.tile_col_count();
+    if (!all && row != snapshot_.i) continue;
+    const Rect part = part_of(row);
+    if (all && part.height() < least) continue;  // the rest of a length that tiles do not divide
     const std::string count = fmt::format("{}/{}", tensor.adds[tile], tensor.adds_whole[tile]);
     const float x = part.max.x + canvas.px(3.0f);
     draw::text_if_fits(canvas, font, {x, part.center().y - font.size * 0.5f},

@@ -20,8 +20,6 @@ class HbmBox {
   /// Pixels of its height that the tensors do not need.
   float slack() const { return slack_; }
   void draw() const;
-  /// The name of the box and what it shows, over the arrows.
-  void draw_title() const;
   void point_at() const;
 
   /// Where the elements of a tensor are drawn; nothing when the tensor is not in the picture.
@@ -39,9 +37,13 @@ class HbmBox {
   };
 
   Heights choose_heights(std::size_t rows);
-  std::vector<RowItem> items_of(const std::vector<const HbmTensorState*>& row,
-                                const FontRef& name_font) const;
+  const FontRef& name_font() const;
+  std::vector<RowItem> items_of(const std::vector<const HbmTensorState*>& row) const;
   void place_rows(const std::vector<std::vector<const HbmTensorState*>>& rows);
+  /// Pixels that the boxes cover; nothing when they do not fit beside each other.
+  std::optional<float> covered() const;
+  float left_padding() const;
+  void draw_title() const;
   void draw_adds(const Placed& placed) const;
   void draw_ghost(const Placed& placed) const;
   void draw_tiles(const Placed& placed) const;
@@ -53,9 +55,10 @@ class HbmBox {
   std::vector<Placed> placed_;
   std::string scale_note_;
   float slack_ = 0.0f;
-  bool show_title_ = true;
+  bool title_beside_ = false;  ///< where a line of its own would take the tensors' room
   bool show_sizes_ = true;
   bool several_rows_ = false;
+  bool small_names_ = false;
 };
 
 }  // namespace attnscope::app

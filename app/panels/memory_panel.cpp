@@ -34,7 +34,6 @@ void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   draw_transfers(
       snapshot, context, sram, hbm,
       {{rest.min.x, border + canvas.px(4.0f)}, {rest.max.x, lower.min.y - canvas.px(4.0f)}});
-  hbm.draw_title();
   sram.point_at();
   hbm.point_at();
 }

@@ -18,7 +18,8 @@ struct ScoresFrame {
   draw::Canvas canvas;
   Rect grid;             ///< of all N x N_kv scores
   Index chosen_row = 0;  ///< that was clicked on
-  Index query_row = 0;   ///< that the softmax follows: the same row within the current tile
+  Index query_row =
+      0;  ///< that the panel below follows; in ONLINE SOFTMAX: the same row within the current tile
   Index current_i = -1, current_j = -1;  ///< tile being worked on; -1 where there is none
 
   const RunInfo& run() const { return *snapshot.run; }

@@ -133,15 +133,20 @@ void draw_axis_names(const ScoresFrame& frame) {
   const RunInfo& run = frame.run();
   const float name_y =
       frame.grid.min.y - draw::line_height(fonts.small) - draw::line_height(fonts.mono_small);
-  const std::string columns = fmt::format("j: key columns, N_kv = {}  →", run.problem.N_kv);
+  const Index N_kv = run.problem.N_kv;
+  const std::string columns[] = {fmt::format("j: key columns, N_kv = {}  →", N_kv),
+                                 fmt::format("j, N_kv = {}  →", N_kv), "j  →"};
   const float left_edge = frame.context.rect.min.x + canvas.px(14.0f);
-  draw::text(canvas, fonts.small, {std::max(frame.grid.min.x, left_edge), name_y}, theme.text_faint,
-             draw::fitted(fonts.small, columns,
-                          frame.context.rect.max.x - canvas.px(14.0f) - frame.grid.min.x));
-  const std::string rows = fmt::format("←  i: query rows, N = {}", run.problem.N);
-  draw::vertical_text(canvas, fonts.small,
-                      {left_edge + fonts.small.size * 0.5f, frame.grid.center().y},
-                      theme.text_faint, draw::fitted(fonts.small, rows, frame.grid.height()));
+  draw::text(
+      canvas, fonts.small, {std::max(frame.grid.min.x, left_edge), name_y}, theme.text_faint,
+      draw::widest_that_fits(fonts.small, columns,
+                             frame.context.rect.max.x - canvas.px(14.0f) - frame.grid.min.x));
+  const Index N = run.problem.N;
+  const std::string rows[] = {fmt::format("←  i: query rows, N = {}", N),
+                              fmt::format("←  i, N = {}", N), "←  i"};
+  draw::vertical_text(
+      canvas, fonts.small, {left_edge + fonts.small.size * 0.5f, frame.grid.center().y},
+      theme.text_faint, draw::widest_that_fits(fonts.small, rows, frame.grid.height()));
 }
 
 /// Indices of tiles, thinned out where they would touch; the current one always.

@@ -58,6 +58,8 @@ void choose_rows_and_tile(ScoresFrame& frame, const ViewState& view) {
   if (snapshot.in_backward() && snapshot.gradient_row.known) {
     frame.query_row = snapshot.gradient_row.query;
   }
+  // That tab is about all keys of the chosen row
+  if (view.softmax_tab == SoftmaxTab::why_online) frame.query_row = frame.chosen_row;
 
   // A launch may have tiles of its own (a few whole rows): then the slot says where it is
   const SlotState* slot = score_slot(snapshot);

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "app/draw/shapes.h"
 #include "app/panels/snapshot_view.h"
@@ -14,19 +16,36 @@ namespace {
 /// A tile smaller than this on the screen gets an enlarged picture beside the grid.
 constexpr float kInsetBelow = 46.0f;
 
-/// Answers the height used.
-float draw_states(const ScoresFrame& frame, const Rect& area) {
+/// The legend's lines, in as many columns as its height asks for and its width allows.
+struct Flow {
+  Rect area;
+  float column = 0.0f;  ///< width of one
+  ImVec2 at = area.min;
+  float used = 0.0f;  ///< height
+
+  /// Makes room for something of this height; answers where its upper left corner is.
+  ImVec2 take(float height) {
+    const bool full = at.y > area.min.y && at.y + height > area.max.y;
+    if (full && at.x + 2.0f * column <= area.max.x) at = {at.x + column, area.min.y};
+    const ImVec2 corner = at;
+    at.y += height;
+    used = std::max(used, at.y - area.min.y);
+    return corner;
+  }
+  float room() const { return area.max.x - at.x; }
+};
+
+void draw_states(const ScoresFrame& frame, Flow& flow) {
   const Theme& theme = frame.context.theme;
   const draw::Canvas& canvas = frame.canvas;
   const FontRef& font = frame.context.fonts.small;
   const float swatch = font.size;
   const float line = draw::line_height(font) + canvas.px(4.0f);
-  float y = area.min.y;
   const auto entry = [&](std::string_view label, const auto& paint) {
-    paint(Rect{{area.min.x, y}, {area.min.x + swatch, y + swatch}});
-    const float x = area.min.x + swatch * 1.5f;
-    draw::text(canvas, font, {x, y}, theme.text_dim, draw::fitted(font, label, area.max.x - x));
-    y += line;
+    const ImVec2 at = flow.take(line);
+    paint(Rect{at, {at.x + swatch, at.y + swatch}});
+    draw::text(canvas, font, {at.x + swatch * 1.5f, at.y}, theme.text_dim,
+               draw::fitted(font, label, flow.room() - swatch * 1.5f));
   };
   const ImU32 sample = draw::sequential_color(theme, 0.6f);
   entry("in SRAM now", [&](const Rect& box) {
@@ -59,51 +78,48 @@ float draw_states(const ScoresFrame& frame, const Rect& area) {
     draw::outline(canvas, {{box.min.x, middle - 2.0f}, {box.max.x, middle + 2.0f}},
                   color_of(theme, Tensor::m), canvas.px(1.5f));
   });
-  return y - area.min.y;
 }
 
-/// The scale of the values, or why there are none; answers the height used.
-float draw_scale(const ScoresFrame& frame, const ScoreCells& cells, const Rect& area) {
+/// The scale of the values, or why there are none.
+void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   const Theme& theme = frame.context.theme;
   const draw::Canvas& canvas = frame.canvas;
   const FontRef& font = frame.context.fonts.small;
-  float y = area.min.y;
+  const float line = draw::line_height(font);
   if (!frame.run().has_values) {
-    y += draw::wrapped_text(canvas, font, {area.min.x, y}, theme.text_faint,
-                            "too large to show values", area.width(), 2);
-    return y - area.min.y + canvas.px(6.0f);
+    draw::wrapped_text(canvas, font, flow.take(2.0f * line), theme.text_faint,
+                       "too large to show values", flow.room(), 2);
+    return;
   }
-  const float width = std::min(area.width(), canvas.px(110.0f));
-  draw::ramp(canvas,
-             {{area.min.x, y + canvas.px(2.0f)}, {area.min.x + width, y + canvas.px(10.0f)}});
-  y += canvas.px(14.0f);
-  draw::text(canvas, font, {area.min.x, y}, theme.text_faint,
-             draw::fitted(font,
-                          fmt::format("{}: {:.2g} … {:.2g}", cells.exact() ? "S" : "S, means",
-                                      cells.range().low, cells.range().high),
-                          area.width()));
-  y += draw::line_height(font);
-  draw::text(canvas, font, {area.min.x, y}, theme.text_faint,
-             draw::fitted(font, "P: 0 … 1", area.width()));
-  y += draw::line_height(font);
-  if (frame.snapshot.in_backward()) {
-    draw::text(canvas, font, {area.min.x, y}, theme.text_faint,
-               draw::fitted(font, "dP, dS: of the tile", area.width()));
-    y += draw::line_height(font);
+  const std::string range = fmt::format("{:.3g} … {:.3g}", cells.range().low, cells.range().high);
+  const std::string name = cells.exact() ? "S:" : "S, means:";
+  const bool one_line = font.measure(name + " " + range).x <= flow.room();
+  std::vector<std::string> lines =
+      one_line ? std::vector{name + " " + range} : std::vector{name, range};
+  lines.emplace_back("P: 0 … 1");
+  if (frame.snapshot.in_backward()) lines.emplace_back("dP, dS: of the tile");
+  if (!cells.exact()) lines.emplace_back("one cell = a mean");
+
+  // The ramp and its words stay together
+  const float ramp = canvas.px(14.0f);
+  const ImVec2 at = flow.take(ramp + line * static_cast<float>(lines.size()) + canvas.px(6.0f));
+  const float width = std::min(flow.room(), canvas.px(110.0f));
+  draw::ramp(canvas, {{at.x, at.y + canvas.px(2.0f)}, {at.x + width, at.y + canvas.px(10.0f)}});
+  float y = at.y + ramp;
+  for (const std::string& words : lines) {
+    draw::text(canvas, font, {at.x, y}, theme.text_faint, draw::fitted(font, words, flow.room()));
+    y += line;
   }
-  if (!cells.exact()) {
-    draw::text(canvas, font, {area.min.x, y}, theme.text_faint,
-               draw::fitted(font, "one cell = a mean", area.width()));
-    y += draw::line_height(font);
-  }
-  return y - area.min.y + canvas.px(6.0f);
 }
 
 }  // namespace
 
 float draw_score_legend(const ScoresFrame& frame, const ScoreCells& cells, const Rect& area) {
-  const float states = draw_states(frame, area);
-  return states + draw_scale(frame, cells, {{area.min.x, area.min.y + states}, area.max});
+  const FontRef& font = frame.context.fonts.small;
+  Flow flow{area, font.measure("skipped by mask").x + font.size * 3.0f};
+  draw_states(frame, flow);
+  draw_scale(frame, cells, flow);
+  return flow.used;
 }
 
 void draw_score_inset(const ScoresFrame& frame, const Rect& area) {

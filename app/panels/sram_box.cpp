@@ -133,6 +133,11 @@ SramBox::Heights SramBox::choose_heights() {
   return heights;
 }
 
+float SramBox::left_edge() const {
+  const float edge = rect_.min.x + canvas_of(context_).px(10.0f);
+  return show_title_ ? edge : edge + context_.fonts.ui_bold.size * 1.1f;
+}
+
 void SramBox::place_slots(const Heights& heights) {
   // Shared memory at the left, registers at the right, each in order of first use
   const draw::Canvas canvas = canvas_of(context_);
@@ -146,9 +151,10 @@ void SramBox::place_slots(const Heights& heights) {
       items.push_back({slot.capacity, draw::width_of(context_.fonts.ui_bold, name)});
     }
   }
-  const float left = rect_.min.x + canvas.px(10.0f);
-  const RowLayout row = lay_out_row(items, rect_.width() - canvas.px(20.0f), heights.slots,
-                                    canvas.px(10.0f), canvas.px(5.0f));
+  const float left = left_edge();
+  const float right = rect_.max.x - canvas.px(10.0f);
+  const RowLayout row =
+      lay_out_row(items, right - left, heights.slots, canvas.px(10.0f), canvas.px(5.0f));
   scale_note_ = row.scale_note();
   const float bottom = capacity_y_ + heights.bars + heights.arcs + heights.slots;
   for (std::size_t k = 0; k < ordered.size(); ++k) {
@@ -176,8 +182,13 @@ void SramBox::draw() const {
                        theme.text_faint, scale_note_ + " · hatched: poisoned",
                        rect_.width() - 3.0f * padding - fonts.ui_bold.measure(title).x,
                        draw::Align::right);
+  } else {
+    draw::vertical_text(
+        canvas, fonts.ui_bold,
+        {rect_.min.x + canvas.px(4.0f) + fonts.ui_bold.size * 0.6f, rect_.center().y},
+        theme.text_dim, "SRAM");
   }
-  draw_capacity(OnChipSpace::shared, rect_.min.x + padding, split_x_ - padding);
+  draw_capacity(OnChipSpace::shared, left_edge(), split_x_ - padding);
   draw_capacity(OnChipSpace::registers, split_x_ + padding, rect_.max.x - padding);
   if (has_both_spaces_) {
     const float below_bars = capacity_y_ + draw::line_height(fonts.small) + canvas.px(10.0f);

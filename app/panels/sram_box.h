@@ -38,6 +38,8 @@ class SramBox {
   };
 
   Heights choose_heights();
+  /// Of slots and bars; the title stands beside them where it has no line of its own.
+  float left_edge() const;
   void place_slots(const Heights& heights);
   void draw_slot(const Placed& placed) const;
   void draw_capacity(OnChipSpace space, float x0, float x1) const;

@@ -14,18 +14,17 @@ struct Row {
   std::string_view label;
   Index WarpTraffic::*field;
   bool bytes;
-  bool in_presenter;
   std::string_view hint;
 };
 
 constexpr Row kRows[] = {
-    {"bytes read", &WarpTraffic::shared_read_bytes, true, true,
+    {"bytes read", &WarpTraffic::shared_read_bytes, true,
      "Shared memory read by all warps together; a tile that every warp reads counts for each."},
-    {"bytes written", &WarpTraffic::shared_write_bytes, true, false,
+    {"bytes written", &WarpTraffic::shared_write_bytes, true,
      "Shared memory written: tiles from HBM, and what warps leave there for each other."},
-    {"exchanged", nullptr, true, true,
+    {"exchanged", nullptr, true,
      "Of these, read and written for each other: parts of sums, and tiles that other warps need."},
-    {"barriers", &WarpTraffic::barriers, false, true,
+    {"barriers", &WarpTraffic::barriers, false,
      "Where a warp has to wait for the others, counted for each thread block: before shared memory "
      "is read that others wrote, or overwritten after they read it."},
 };
@@ -38,6 +37,12 @@ std::string cell(const WarpTraffic& traffic, const Row& row) {
                    : draw::format_count(value);
 }
 
+/// Closer lines in presenter mode, where they are high.
+float pitch_of(const PanelContext& context) {
+  const FontRef& small = context.fonts.small;
+  return context.presenter ? small.size * 1.1f : draw::line_height(small);
+}
+
 }  // namespace
 
 std::string_view partition_title(WarpPartition partition) {
@@ -45,9 +50,7 @@ std::string_view partition_title(WarpPartition partition) {
 }
 
 float warp_table_height(const PanelContext& context) {
-  float lines = 2.0f;
-  for (const Row& row : kRows) lines += !context.presenter || row.in_presenter ? 1.0f : 0.0f;
-  return lines * draw::line_height(context.fonts.small);
+  return static_cast<float>(2 + std::size(kRows)) * pitch_of(context);
 }
 
 void draw_warp_table(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
@@ -55,7 +58,7 @@ void draw_warp_table(const Snapshot& snapshot, const PanelContext& context, cons
   const Theme& theme = context.theme;
   const FontRef& small = context.fonts.small;
   const FontRef& mono = context.fonts.mono_small;
-  const float pitch = draw::line_height(small);
+  const float pitch = pitch_of(context);
   const float labels = small.measure("bytes written").x + canvas.px(6.0f);
   const float column = (rect.width() - labels) / 4.0f;
   const auto right = [&](int k) {
@@ -81,7 +84,6 @@ void draw_warp_table(const Snapshot& snapshot, const PanelContext& context, cons
 
   float y = rect.min.y + 2.0f * pitch;
   for (const Row& row : kRows) {
-    if (context.presenter && !row.in_presenter) continue;
     draw::text(canvas, small, {rect.min.x, y}, theme.text_dim, row.label);
     for (int k = 0; k < 4; ++k) {
       const WarpPartition partition = kShownPartitions[k % 2];

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 #include "app/draw/format.h"
 #include "app/draw/shapes.h"
@@ -64,8 +66,15 @@ void draw_operation(const Snapshot& snapshot, const TileOp& op, const PanelConte
   std::string words = op.line < code.size() ? std::string(code[op.line].text) : std::string();
   if (snapshot.step < 0) words = "next: " + words;
   const FontRef& font = context.fonts.ui;
+  const float room = x - line.min.x - canvas.px(10.0f);
+  std::vector<std::string> wordings{words};  // a whole line, or its first statements
+  for (std::size_t end = words.rfind(';'); end != std::string::npos && end > 0;
+       end = words.rfind(';', end - 1)) {
+    wordings.push_back(words.substr(0, end) + "; …");
+  }
+  const std::string shown = draw::widest_that_fits(font, wordings, room);
   draw::text(canvas, font, {line.min.x, line.min.y + (box - font.size) * 0.5f}, context.theme.text,
-             draw::fitted(font, words, x - line.min.x - canvas.px(10.0f)));
+             shown.empty() ? draw::fitted(font, words, room) : shown);
 }
 
 /// What each warp does, a line a use, with the bytes of all warps.
@@ -104,19 +113,25 @@ struct Heights {
   float lines = 0.0f, sentence = 0.0f, table = 0.0f;
 };
 
-Heights choose_heights(const PanelContext& context, std::size_t line_count, float room) {
+Heights choose_heights(const PanelContext& context, std::size_t line_count, int sentence_lines,
+                       float room) {
   const draw::Canvas canvas = canvas_of(context);
   const float pitch = draw::line_height(context.fonts.small);
-  const float picture = canvas.px(120.0f);
+  const float picture = canvas.px(context.presenter ? 100.0f : 120.0f);
   Heights heights;
   heights.table = warp_table_height(context);
   room -= picture + heights.table;
   const float lines = pitch * static_cast<float>(line_count) + canvas.px(4.0f);
+  const float sentence = pitch * static_cast<float>(sentence_lines) + canvas.px(4.0f);
+  if (context.presenter && room < lines + sentence) {
+    // The sentence says what the lines count, and the table has their bytes
+    if (room >= sentence) heights.sentence = sentence;
+    return heights;
+  }
   if (room >= lines) {
     heights.lines = lines;
     room -= lines;
   }
-  const float sentence = 2.0f * pitch + canvas.px(4.0f);
   if (room >= sentence) heights.sentence = sentence;
   return heights;
 }
@@ -147,7 +162,11 @@ void WarpsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCont
       warp_parts(op, grid, {kShownPartitions[1], kPaperWarps})};
   const std::size_t line_count = std::max(parts[0].lines.size(), parts[1].lines.size());
   const float heading = draw::line_height(context.fonts.ui_bold);
-  const Heights heights = choose_heights(context, line_count, rest.height() - heading);
+  const std::string sentence(warp_sentence(op));
+  const auto sentence_lines =
+      static_cast<int>(draw::wrapped(context.fonts.small, sentence, rest.width()).size());
+  const Heights heights =
+      choose_heights(context, line_count, sentence_lines, rest.height() - heading);
   const float table_top = rest.max.y - heights.table;
   const float sentence_top = table_top - heights.sentence;
   const float lines_top = sentence_top - heights.lines;
@@ -172,7 +191,7 @@ void WarpsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCont
   }
   if (heights.sentence > 0.0f) {
     draw::wrapped_text(canvas, context.fonts.small, {rest.min.x, sentence_top + canvas.px(2.0f)},
-                       context.theme.accent, warp_sentence(op), rest.width(), 2);
+                       context.theme.accent, sentence, rest.width(), sentence_lines);
   }
   draw_warp_table(snapshot, context, {{rest.min.x, table_top}, rest.max});
 }

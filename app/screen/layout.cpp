@@ -105,7 +105,7 @@ Layout layout_screen(float width, float height, const Scales& scales, const std:
 
   if (presenter) {
     const auto [left, right] = split_columns(body, 0.5f, margin);
-    placer.stack(Slot::memory, Slot::explain, 0.6f, left);
+    placer.stack(Slot::memory, Slot::explain, 0.62f, left);
     placer.scores(0.6f, right);
     return layout;
   }

@@ -7,6 +7,7 @@
 
 #include "app/app.h"
 #include "app/draw/format.h"
+#include "app/draw/text.h"
 #include "app/race.h"
 #include "app/ui/widgets.h"
 
@@ -14,10 +15,10 @@ namespace attnscope::app {
 
 std::vector<RaceSide> lay_out_race(const Frame& frame, const Rect& body) {
   const float gap = std::round(frame.px(10.0f));
-  const float head = std::round(frame.text_px(46.0f) + frame.px(18.0f));
+  const float head = std::round(frame.text_px(46.0f) + frame.px(9.0f));
   const float width = std::round((body.width() - gap) * 0.5f);
   const bool presenter = frame.app.view.presenter;
-  const float share = presenter ? 0.55f : 0.5f;
+  const float share = presenter ? 0.62f : 0.5f;
   const float memory = std::round((body.height() - head - 2.0f * gap) * share);
   std::vector<RaceSide> sides;
   for (const float left : {body.min.x, body.max.x - width}) {
@@ -104,15 +105,16 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
   const double so_far = static_cast<double>(sum(snapshot.bytes_so_far).total());
   const double whole = static_cast<double>(sum(run.head_bytes).total());
   const bool done = snapshot.step >= run.step_count - 1;
-  std::string numbers = fmt::format(
-      "{} of {} requested  ·  {}", draw::format_bytes(so_far), draw::format_bytes(whole),
-      draw::format_si(
-          static_cast<double>(snapshot.matmul_flops_so_far + snapshot.other_flops_so_far), "FLOP"));
+  const std::string requested =
+      fmt::format("{} of {} requested", draw::format_bytes(so_far), draw::format_bytes(whole));
+  const std::string flops = draw::format_si(
+      static_cast<double>(snapshot.matmul_flops_so_far + snapshot.other_flops_so_far), "FLOP");
+  std::string tile;
   float share = whole > 0.0 ? static_cast<float>(so_far / whole) : 0.0f;
   float of_longest = 1.0f;
   if (course != nullptr) {
     const Index tiles = course->tiles_done(racer, frame.app.view.race_tick);
-    numbers += fmt::format("  ·  tile {} of {}", tiles, course->tiles(racer));
+    tile = fmt::format("  ·  tile {} of {}", tiles, course->tiles(racer));
     const auto finish = static_cast<float>(course->finish(racer));
     const auto longest = static_cast<float>(course->reading(course->last_tick()));
     of_longest = longest > 0.0f ? finish / longest : 1.0f;
@@ -128,10 +130,18 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
             done ? frame.theme.good : frame.theme.text, name);
   const FontRef& font = frame.fonts.small;
   const float room = rect.width() - 3.0f * padding - bold.measure(name).x;
-  const std::string text = ui::shortened(font, numbers, room);
-  font.draw(list, {rect.max.x - padding - font.measure(text).x, rect.min.y + frame.px(11.0f)},
-            frame.theme.text_dim, text);
-  const float y = rect.max.y - frame.px(16.0f);
+  const std::string numbers = requested + "  ·  " + flops + tile;
+  const float y = rect.max.y - frame.px(12.0f);
+  if (font.measure(numbers).x <= room) {
+    font.draw(list, {rect.max.x - padding - font.measure(numbers).x, rect.min.y + frame.px(11.0f)},
+              frame.theme.text_dim, numbers);
+  } else {
+    // On a line of its own
+    const std::string wordings[] = {numbers, requested + tile, requested};
+    const std::string text = draw::widest_that_fits(font, wordings, rect.width() - 2.0f * padding);
+    font.draw(list, {rect.min.x + padding, y - frame.px(9.0f) - font.size * 1.05f},
+              frame.theme.text_dim, text);
+  }
   const float half = frame.px(4.5f);
   const float x0 = rect.min.x + padding;
   const float length = (rect.width() - 2.0f * padding) * of_longest;

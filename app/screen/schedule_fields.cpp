@@ -56,6 +56,21 @@ void draw_tiling_rule_field(const Frame& frame, const Rect& box) {
   }
 }
 
+void draw_overflow_field(const Frame& frame, const Rect& box) {
+  draw_switch(frame, box, "overflow", shown_choice(frame).allow_overflow,
+              {"refused", "counted", "tiles that do not fit on chip are refused",
+               "tiles that do not fit on chip are counted all the same; no kernel could run so"},
+              [](Choice& choice, bool on) { choice.allow_overflow = on; });
+}
+
+void draw_rounding_field(const Frame& frame, const Rect& box) {
+  draw_switch(frame, box, "rounding", shown_choice(frame).round_to_storage,
+              {"double", "rounded", "every value in double precision, from inputs to O",
+               "rounded to the type of the problem where a kernel rounds: stores to HBM and "
+               "operands of matrix products"},
+              [](Choice& choice, bool on) { choice.round_to_storage = on; });
+}
+
 void draw_unused_kv_field(const Frame& frame, const Rect& box) {
   draw_switch(frame, box, "unused_kv", shown_choice(frame).skip_unused_kv,
               {"loaded", "skipped", "as the paper prints it: outside the guard",

@@ -95,7 +95,10 @@ std::vector<TopBar::Field> TopBar::schedule_fields(const Choice& choice) {
   using Draw = std::function<void(const Frame&, const Rect&)>;
   std::vector<Field> fields = {
       {"tiling_rule", "tiles by rule", 150, 0, Draw(draw_tiling_rule_field)},
-      text_field("sram", "SRAM, bytes", 150)};
+      text_field("sram", "SRAM, bytes", 150),
+      text_field("l2", "L2, bytes", 150),
+      {"overflow", "overflow", 150, 0, Draw(draw_overflow_field)},
+      {"rounding", "values", 150, 0, Draw(draw_rounding_field)}};
   const auto add = [&](const char* name, const char* label, Draw draw) {
     fields.push_back({name, label, 150, 0, std::move(draw)});
   };

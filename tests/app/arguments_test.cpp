@@ -36,8 +36,15 @@ TEST(Arguments, RenderTakesASceneAStepASizeAndAFile) {
   EXPECT_EQ(arguments.value().width, 1280);
   EXPECT_EQ(arguments.value().height, 720);
   EXPECT_EQ(arguments.value().theme, ThemeName::light);
-  EXPECT_TRUE(arguments.value().presenter);
+  EXPECT_EQ(arguments.value().presenter, true);
   EXPECT_EQ(arguments.value().out, "x.png");
+}
+
+TEST(Arguments, WithoutAWordOnPresenterModeItIsTheScenes) {
+  EXPECT_EQ(parse({}).value().presenter, std::nullopt);
+  EXPECT_EQ(parse({"--presenter"}).value().presenter, true);
+  EXPECT_EQ(parse({"--no-presenter"}).value().presenter, false);
+  EXPECT_EQ(parse({"render", "--out", "x.png", "--no-presenter"}).value().presenter, false);
 }
 
 TEST(Arguments, WhatMakesNoSenseIsOneLine) {
@@ -56,6 +63,7 @@ TEST(Arguments, WhatMakesNoSenseIsOneLine) {
       {"--step", "1.5"},
       {"--step", "7", "--step", "8"},
       {"render", "--out", "x.png", "--presenter", "--presenter"},
+      {"--presenter", "--no-presenter"},
       {"render", "--out", "x.png", "--size", ""},
       {"--frames", "-3"},
       {"render"},

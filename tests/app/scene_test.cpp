@@ -1,11 +1,13 @@
 #include "app/scene.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "app/scene_check.h"
 #include "app/step_simulator.h"
 #include "sim/device/assets.h"
 
@@ -118,6 +120,9 @@ TEST(Scene, KeepsSplitsVariantsSeedsFilesAndWhatThePanelsShow) {
   view.choice.splits = 3;
   view.choice.separate_heads = true;
   view.choice.sram_bytes = 49152;
+  view.choice.l2_bytes = 1 << 20;
+  view.choice.allow_overflow = true;
+  view.choice.round_to_storage = false;
   view.choice.variant = {Fusion::pairs, true, true, true};
   view.choice.inputs = {InputKind::needle, ~std::uint64_t{0}};
   view.choice.files = {"/a/q.npy", "/a/k.npy", "/a/v.npy", "/a/do.npy"};
@@ -175,6 +180,53 @@ TEST(Scene, RefusesWhatItCannotRead) {
               testing::StartsWith("x.json: tiling: Br: "));
 }
 
+TEST(Scene, RefusesTextsThatNoBarHasRoomForRivalsAndMemoriesThatAreNone) {
+  const std::string small = kSmall;
+  const auto with = [&](const std::string& field) {
+    return message_of(replaced(small, "\"algorithm\"", field + ", \"algorithm\""));
+  };
+  EXPECT_THAT(with("\"title\": \"" + std::string(201, 'x') + "\""), HasSubstr("at most 200"));
+  EXPECT_THAT(with(R"("title": "a\nb")"), HasSubstr("one line"));
+  EXPECT_THAT(with(R"("pass": "sideways")"), HasSubstr("forward, backward or both"));
+  EXPECT_THAT(with(R"("race": {"against": "flash3"})"), HasSubstr("did you mean 'flash"));
+  EXPECT_THAT(with(R"("sram_bytes": 9223372036854775807)"), HasSubstr("sram_bytes"));
+  EXPECT_THAT(with(R"("l2_bytes": -1)"), HasSubstr("l2_bytes: -1 is negative"));
+  EXPECT_THAT(with(R"("allow_overflow": 1)"), HasSubstr("true or false"));
+}
+
+TEST(Scene, RefusesAHeadARowAColumnAndAStepThatAreNotThere) {
+  const std::string small = kSmall;
+  const auto checked = [&](const std::string& text) {
+    const auto error = check_places(parse_scene(text, "x.json").value());
+    return error ? error->message : "";
+  };
+  const auto with = [&](const std::string& field) {
+    return checked(replaced(small, "\"query_row\": 3", field));
+  };
+  EXPECT_EQ(checked(small), "");
+  EXPECT_EQ(with(R"("query_row": 31)"), "");
+  EXPECT_EQ(with(R"("query_row": 32)"),
+            "x.json: view: query_row is 32, but there are 32 query rows; use 0 to 31");
+  EXPECT_THAT(with(R"("head": 1)"), HasSubstr("head is 1"));
+  EXPECT_EQ(with(R"("O_column": 7)"), "");
+  EXPECT_THAT(with(R"("O_column": 8)"), HasSubstr("use 0 to 7"));
+
+  // The last operation is the one that the run itself ends with
+  const Scene scene = parse_scene(small, "x.json").value();
+  WorkControl control;
+  const Request request{scene.view.choice, 0, 0, 0, 0};
+  const Index count = StepSimulator{}(request, control).value()->run->step_count;
+  const auto at = [&](Index step) {
+    return checked(replaced(small, "\"step\": 7", fmt::format("\"step\": {}", step)));
+  };
+  EXPECT_EQ(at(-1), "");
+  EXPECT_EQ(at(count - 1), "");
+  EXPECT_EQ(at(count),
+            fmt::format("x.json: playhead: step {}: the last operation is {}", count, count - 1));
+  EXPECT_THAT(at(9'000'000'000'000'000'000), HasSubstr("the last operation"));
+  EXPECT_THAT(message_of(replaced(small, "\"step\": 7", "\"step\": -2")), HasSubstr("use -1"));
+}
+
 TEST(Scene, OpensOnTheChartThatItNames) {
   const ViewState view = load_scene("chart-io-density").value().view;
   EXPECT_EQ(view.chart, ChartChoice::io_density);
@@ -198,6 +250,7 @@ TEST(Scene, EveryShippedSceneCanBeSimulated) {
     ASSERT_TRUE(scene.ok()) << scene.error().message;
     const auto error = check_choice(scene.value().view.choice);
     EXPECT_FALSE(error) << name << ": " << error->message;
+    EXPECT_FALSE(check_places(scene.value())) << name;
   }
 }
 

@@ -126,11 +126,22 @@ struct BadCase {
 TEST(Render, BadRequestsGetOneLineAndStatusTwo) {
   const ScratchFolder folder;
   const std::string out = folder / "out.png";
+  Scene lost = load_scene("default").value();
+  lost.view.query_row = 64;
+  const std::string no_such_row = folder / "row.json";
+  ASSERT_FALSE(save_scene(lost, no_such_row));
+  lost.view.query_row = 0;
+  lost.view.race = Race{"standard"};
+  lost.view.race_tick = 100000;
+  const std::string no_such_tick = folder / "tick.json";
+  ASSERT_FALSE(save_scene(lost, no_such_tick));
   const std::vector<BadCase> cases{
       {{"--scene", "no-such-scene", "--out", out}, "default"},
       {{"--scene", "/no/such/file.json", "--out", out}, "no such file"},
       {{"--step", "100000", "--out", out}, "last operation"},
       {{"--step", "-1", "--out", out}, "--step"},
+      {{"--scene", no_such_row, "--out", out}, "query_row is 64"},
+      {{"--scene", no_such_tick, "--out", out}, "race: tick 100000: the last tick"},
       {{"--size", "12x", "--out", out}, "--size"},
       {{"--size", "0x0", "--out", out}, "--size"},
       {{"--theme", "pink", "--out", out}, "--theme"},

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/scene.h"
 #include "app/theme.h"
 #include "tests/gui/window_session.h"
 
@@ -230,6 +231,21 @@ TEST(Window, ASceneThatCannotBeOpenedIsToldInTheDialog) {
   window.key("ctrl+o");
   window.key("ctrl+a");
   window.type("/no/such/scene.json");
+  window.key("Return");
+  const auto dump = window.final_dump();
+  EXPECT_TRUE(dump["rects"].contains("dialog.error"));
+  EXPECT_EQ(dump["state"]["scene"], "default");
+}
+
+TEST(Window, ASceneThatPointsAtARowThatIsNotThereChangesNothing) {
+  const ScratchFolder folder;
+  Scene lost = load_scene("flash1-64").value();
+  lost.view.query_row = 1000;
+  ASSERT_FALSE(save_scene(lost, folder / "lost.json"));
+  WindowSession window(kWidth, kHeight);
+  window.key("ctrl+o");
+  window.key("ctrl+a");
+  window.type(folder / "lost.json");
   window.key("Return");
   const auto dump = window.final_dump();
   EXPECT_TRUE(dump["rects"].contains("dialog.error"));
