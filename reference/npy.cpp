@@ -21,7 +21,8 @@ static_assert(std::endian::native == std::endian::little,
               "payloads are read as they lie in memory");
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kMaxRank = 32;  // NumPy's own limit
+constexpr std::size_t kMaxRank = 32;                // NumPy's own limit
+constexpr std::size_t kMaxHeaderBytes = 1U << 16U;  // those of version 1 have fewer
 
 /// The header's dictionary, as a cursor over its text: Python literals of a fixed, small grammar.
 class HeaderParser {
@@ -223,6 +224,10 @@ Result<Parts> split(std::string_view bytes, std::string_view name) {
   if (bytes.size() < header_at) return truncated;
   const std::size_t length = version == 1 ? read_as<std::uint16_t>(bytes.data() + length_at)
                                           : read_as<std::uint32_t>(bytes.data() + length_at);
+  if (length > kMaxHeaderBytes) {
+    return invalid_request(fmt::format("{}: a .npy header of {} bytes; at most {} are read", name,
+                                       length, kMaxHeaderBytes));
+  }
   if (bytes.size() - header_at < length) return truncated;
   return Parts{bytes.substr(header_at, length), bytes.substr(header_at + length)};
 }
@@ -303,8 +308,7 @@ Result<NpyArray> read_npy(const std::string& path, NpyTypes types) {
 }
 
 Result<std::vector<Index>> read_npy_shape(const std::string& path) {
-  constexpr std::size_t kMostHeaderBytes = 70'000;  // those of version 1 have at most 2^16
-  const Result<std::string> bytes = first_bytes(path, kMostHeaderBytes);
+  const Result<std::string> bytes = first_bytes(path, kMaxHeaderBytes + 64);
   if (!bytes) return bytes.error();
   const Result<Parts> parts = split(bytes.value(), path);
   if (!parts) return parts.error();

@@ -56,16 +56,17 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const Rect
   place_rows({all});
   if (gradients.empty() || !small_names_) return;
 
-  // The arrangement that shows more of them
-  const float of_one = covered().value_or(0.0f);
+  // The arrangement that shows more of them in their shapes
+  const float of_one = covered();
   place_rows({others, gradients});
-  if (covered().value_or(0.0f) < of_one) place_rows({all});
+  if (covered() < of_one) place_rows({all});
 }
 
-std::optional<float> HbmBox::covered() const {
+float HbmBox::covered() const {
+  if (!in_shape_) return 0.0f;
   float pixels = 0.0f;
   for (const Placed& placed : placed_) {
-    if (placed.cell.max.x > rect_.max.x) return std::nullopt;
+    if (placed.cell.max.x > rect_.max.x) return 0.0f;
     pixels += placed.box.width() * placed.box.height();
   }
   return pixels;
@@ -134,6 +135,7 @@ void HbmBox::place_rows(const std::vector<std::vector<const HbmTensorState*>>& r
     uniform = uniform && layout.uniform;
     if (layout.uniform) unit = std::min(unit, layout.unit_x);
   }
+  in_shape_ = uniform;
   float top = rect_.min.y + canvas.px(7.0f) + (title_beside_ ? 0.0f : heights.title);
   slack_ = several_rows_ ? 0.0f : heights.boxes;
   placed_.clear();
@@ -215,25 +217,35 @@ void HbmBox::draw_ghost(const Placed& placed) const {
   const float room = placed.box.width() - canvas.px(6.0f);
   const float line = draw::line_height(font);
   if (placed.box.height() < line) return;  // the outline alone tells
-  const ImVec2 middle = placed.box.center();
-  const std::string bytes = draw::format_bytes(static_cast<double>(placed.tensor->bytes));
-  if (placed.box.height() >= 3.2f * line) {
-    draw::text_if_fits(canvas, font, {middle.x, middle.y - 1.5f * line}, theme.text_faint, bytes,
-                       room, draw::Align::center);
-  }
+
   // Standard attention does store S: its backward pass has no use for it
+  using Lines = std::vector<std::string>;
   const bool unused = snapshot_.run->algorithm->name == "standard";
-  const std::string first_word = unused ? "not" : "never";
-  const std::string second_word = unused ? "read here" : "stored";
-  const std::string words = first_word + " " + second_word;
-  if (font.measure(words).x <= room) {
-    draw::text(canvas, font, {middle.x, middle.y - 0.5f * line}, color, words, draw::Align::center);
-  } else if (placed.box.height() >= 2.2f * line) {
-    draw::text_if_fits(canvas, font, {middle.x, middle.y - 0.5f * line}, color, first_word, room,
-                       draw::Align::center);
-    draw::text_if_fits(canvas, font, {middle.x, middle.y + 0.5f * line}, color, second_word, room,
-                       draw::Align::center);
+  const std::vector<Lines> wordings =
+      unused ? std::vector<Lines>{{"not read here"}, {"not", "read here"}, {"not", "read", "here"}}
+             : std::vector<Lines>{{"never stored"}, {"never", "stored"}};
+  const auto found = std::ranges::find_if(wordings, [&](const Lines& lines) {
+    return static_cast<float>(lines.size()) * line <= placed.box.height() - canvas.px(2.0f) &&
+           std::ranges::all_of(
+               lines, [&](const std::string& words) { return font.measure(words).x <= room; });
+  });
+  if (found == wordings.end()) return;
+
+  // The bytes that it would take above, where there is room
+  const std::string bytes = draw::format_bytes(static_cast<double>(placed.tensor->bytes));
+  const float height = static_cast<float>(found->size()) * line;
+  float y = placed.box.center().y - 0.5f * height;
+  if (height + 1.2f * line <= placed.box.height() && font.measure(bytes).x <= room) {
+    y += 0.5f * line;
+    draw::text(canvas, font, {placed.box.center().x, y - line}, theme.text_faint, bytes,
+               draw::Align::center);
   }
+  for (const std::string& words : *found) {
+    draw::text(canvas, font, {placed.box.center().x, y}, color, words, draw::Align::center);
+    y += line;
+  }
+  context_.named_rects.add(fmt::format("memory.ghost.{}", display_name(placed.tensor->tensor)),
+                           placed.box);
 }
 
 void HbmBox::draw_tiles(const Placed& placed) const {
@@ -296,8 +308,10 @@ void HbmBox::draw_adds(const Placed& placed) const {
     if (all && part.height() < least) continue;  // the rest of a length that tiles do not divide
     const std::string count = fmt::format("{}/{}", tensor.adds[tile], tensor.adds_whole[tile]);
     const float x = part.max.x + canvas.px(3.0f);
-    draw::text_if_fits(canvas, font, {x, part.center().y - font.size * 0.5f},
-                       context_.theme.text_dim, count, placed.cell.max.x - x + canvas.px(24.0f));
+    const bool drawn = draw::text_if_fits(canvas, font, {x, part.center().y - font.size * 0.5f},
+                                          context_.theme.text_dim, count,
+                                          placed.cell.max.x - x + canvas.px(24.0f));
+    if (drawn) context_.named_rects.add(fmt::format("memory.adds.{}", row), part);
   }
 }
 

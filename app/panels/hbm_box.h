@@ -40,8 +40,8 @@ class HbmBox {
   const FontRef& name_font() const;
   std::vector<RowItem> items_of(const std::vector<const HbmTensorState*>& row) const;
   void place_rows(const std::vector<std::vector<const HbmTensorState*>>& rows);
-  /// Pixels that the boxes cover; nothing when they do not fit beside each other.
-  std::optional<float> covered() const;
+  /// Pixels that the boxes cover; 0 when they are out of shape or do not fit beside each other.
+  float covered() const;
   float left_padding() const;
   void draw_title() const;
   void draw_adds(const Placed& placed) const;
@@ -58,6 +58,7 @@ class HbmBox {
   bool title_beside_ = false;  ///< where a line of its own would take the tensors' room
   bool show_sizes_ = true;
   bool several_rows_ = false;
+  bool in_shape_ = true;  ///< one scale for both axes
   bool small_names_ = false;
 };
 

@@ -7,6 +7,7 @@
 
 #include "app/draw/format.h"
 #include "app/draw/shapes.h"
+#include "app/draw/text.h"
 #include "app/panels/memory_layout.h"
 #include "app/panels/slot_picture.h"
 #include "app/panels/snapshot_view.h"
@@ -95,8 +96,11 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
     border_x_ = split_x_;
     has_both_spaces_ = true;
   }
-  const float least = 0.33f * rect.width();  // both capacity bars need room
-  split_x_ = std::clamp(split_x_, rect.min.x + least, rect.max.x - least);
+  const float room = rect.max.x - left_edge();  // both capacity bars need some
+  const FontRef& small = context.fonts.small;
+  const float words = small.measure("registers 1.02 kB of 262 kB").x + 48.0f * context.scale;
+  const float least = std::min(std::max(0.33f * room, words), 0.5f * room);
+  split_x_ = std::clamp(split_x_, left_edge() + least, rect.max.x - least);
 }
 
 SramBox::Heights SramBox::choose_heights() {
@@ -210,11 +214,11 @@ void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
                   draw::format_si(static_cast<double>(capacity), "B"));
   const float room = x1 - x0;
   const float numbers_width = font.measure(numbers).x;
-  std::string name(to_string(space));
-  const bool name_fits = font.measure(name).x <= room - numbers_width - canvas.px(8.0f);
-  if (space == OnChipSpace::shared && !name_fits) name = "shared";
-  draw::text(canvas, font, {x0, capacity_y_}, theme.text_faint,
-             draw::fitted(font, name, room - numbers_width - canvas.px(8.0f)));
+  const bool shared = space == OnChipSpace::shared;
+  const std::string names[] = {std::string(to_string(space)), shared ? "shared" : "regs"};
+  const std::string name =
+      draw::widest_that_fits(font, names, room - numbers_width - canvas.px(8.0f));
+  draw::text(canvas, font, {x0, capacity_y_}, theme.text_faint, name);
   draw::text(canvas, font, {x1, capacity_y_}, overflow ? theme.error : theme.text_dim,
              draw::fitted(font, numbers, room), draw::Align::right);
 

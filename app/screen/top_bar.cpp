@@ -30,8 +30,8 @@ void draw_label(const Frame& frame, const Rect& box, std::string_view label, flo
 std::vector<TopBar::Field> TopBar::main_fields() {
   using Draw = std::function<void(const Frame&, const Rect&)>;
   return {
-      {"scene", "Scene", 192, 0, Draw(draw_scene_field)},
-      {"algorithm", "Algorithm", 96, 0, Draw(draw_algorithm_field)},
+      {"scene", "Scene", 184, 0, Draw(draw_scene_field)},
+      {"algorithm", "Algorithm", 112, 0, Draw(draw_algorithm_field)},
       {"pass", "Pass", 86, 6, Draw(draw_pass_field)},
       number_field("N", "N", 74, 0, [](Choice& c) { return &c.problem.N; },
                    {16, 32, 64, 100, 128, 256, 512, 1024, 2048, 4096}),
@@ -170,13 +170,22 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
     shown.erase(least);
   }
 
+  // Fields of long words share what is left over
+  const auto has_words = [](const Field& field) {
+    return field.name == "scene" || field.name == "algorithm" || field.name == "mask";
+  };
+  const auto takers = static_cast<float>(std::ranges::count_if(shown, has_words));
+  const float spare = std::max(rect.width() - total(), 0.0f) / std::max(takers, 1.0f);
+
   const float height = frame.text_px(15.0f) + frame.px(12.0f);
   const float y = std::round(rect.center().y - height * 0.5f);
   float x = rect.min.x + frame.px(14.0f);
   for (const Field& field : shown) {
     const float label_width = frame.fonts.ui.measure(field.label).x;
     const float left = std::round(x + label_width + label_gap);
-    const Rect box{{left, y}, {left + frame.text_px(field.width), y + height}};
+    const float width = frame.text_px(field.width);
+    const float extra = has_words(field) ? std::min(spare, 0.6f * width) : 0.0f;
+    const Rect box{{left, y}, {left + std::round(width + extra), y + height}};
     draw_label(frame, box, field.label, x);
     field.draw(frame, box);
     x = box.max.x + field_gap;

@@ -133,6 +133,8 @@ TEST(Npy, OtherLayoutsAreRefusedWithTheReason) {
         << descr;
   }
   EXPECT_NE(error_of("").find("not a .npy file"), std::string::npos);
+  const std::string long_header("\x93NUMPY\x02\x00\x00\x00\x10\x00", 12);
+  EXPECT_NE(error_of(long_header).find("header of 1048576 bytes; at most"), std::string::npos);
   EXPECT_NE(error_of("PK\x03\x04").find("not a .npy file"), std::string::npos);
   EXPECT_NE(error_of(std::string("\x93NUMPY\x03\x00", 8)).find("version 3"), std::string::npos);
 }

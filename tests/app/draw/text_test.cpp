@@ -38,6 +38,13 @@ TEST_F(Text, IsCutBetweenWholeCharacters) {
   }
 }
 
+TEST_F(Text, ThatIsNeverCutGivesWayToAShorterWording) {
+  const std::string wordings[] = {"query rows, N = 64", "N = 64", "N"};
+  EXPECT_EQ(widest_that_fits(font_, wordings, 1000.0f), wordings[0]);
+  EXPECT_EQ(widest_that_fits(font_, wordings, font_.measure(wordings[0]).x - 1.0f), wordings[1]);
+  EXPECT_EQ(widest_that_fits(font_, wordings, 1.0f), "");
+}
+
 TEST_F(Text, WrapsAtSpacesAndLosesNoWord) {
   const std::string text = "O was summed against the old row maximum";
   const auto lines = wrapped(font_, text, 120.0f);

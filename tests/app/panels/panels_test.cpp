@@ -283,5 +283,44 @@ TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
   }
 }
 
+/// Draws one panel in presenter mode on a projector of 1280 x 720, in `rect` or in its place.
+void draw_on_projector(HeadlessImGui& imgui, std::string_view name, const Snapshot& snapshot,
+                       std::optional<Rect> rect, Surroundings& around) {
+  const Scales scales = scales_for(1280, 720, 1.0f, true);
+  const Layout layout = layout_screen(1280, 720, scales, kEverySlot, true);
+  for (const auto& panel : make_panels()) {
+    if (panel->name() != name) continue;
+    const Rect place = rect.value_or(layout.panels.at(panel->slot()));
+    draw_panel(imgui, *panel, snapshot, place, scales, true, around);
+    EXPECT_EQ(imgui.letters_outside(place), 0);
+    EXPECT_EQ(imgui.letters_on_letters(), 0);
+  }
+}
+
+TEST(MemoryPanel, OnAProjectorSaysWhatIsNeverStoredAndHowManyBlocksAddToEachTile) {
+  SampleRequest request;
+  request.pass = PassKind::backward;
+  const auto run = test::sample_run(request);
+  const Scales scales = scales_for(1280, 720, 1.0f, true);
+  HeadlessImGui imgui(1280, 720, scales.layout, scales.font);
+  Surroundings around;
+  draw_on_projector(imgui, "memory", test::sample_snapshot(*run, 0.5), {}, around);
+  for (const char* rect : {"memory.ghost.S", "memory.ghost.P", "memory.adds.0", "memory.adds.1",
+                           "memory.adds.2", "memory.adds.3"}) {
+    EXPECT_TRUE(around.rects.find(rect)) << rect;
+  }
+}
+
+TEST(ScoresPanel, OnAProjectorKeepsItsLegendInTheLowCardOfARace) {
+  SampleRequest request;
+  request.problem.mask = Mask::causal();
+  const auto run = test::sample_run(request);
+  const Scales scales = scales_for(1280, 720, 1.0f, true);
+  HeadlessImGui imgui(1280, 720, scales.layout, scales.font);
+  Surroundings around;
+  const Rect card{{8, 458}, {636, 652}};
+  draw_on_projector(imgui, "scores", test::sample_snapshot(*run, 0.5), card, around);
+}
+
 }  // namespace
 }  // namespace attnscope::app
