@@ -10,6 +10,11 @@ namespace attnscope::kernels {
 
 namespace {
 
+/// What a scaled score is divided by.
+double score_divisor(const AttentionProblem& problem, ScoreUnit unit) {
+  return unit == ScoreUnit::scaled ? 1.0 : problem.softmax_scale();
+}
+
 /// No key lies farther from a diagonal than this; sums with it stay in range.
 constexpr Index kLongestSide = 2 * kMaxSequenceLength;
 
@@ -64,7 +69,7 @@ std::vector<int> flat_lists(std::span<const Index> offsets, std::span<const std:
 
 }  // namespace
 
-ScoreParameters score_parameters(const AttentionProblem& problem) {
+ScoreParameters score_parameters(const AttentionProblem& problem, ScoreUnit unit) {
   const ScoreFunction& score = problem.score;
   ScoreParameters parameters;
   parameters.window_left = window_side(problem.mask.left);
@@ -72,7 +77,7 @@ ScoreParameters score_parameters(const AttentionProblem& problem) {
   parameters.top_left = problem.mask.alignment == Mask::Alignment::top_left;
   parameters.sequences = problem.is_packed() ? static_cast<int>(problem.sequence_count()) : 0;
   if (score.soft_cap) {
-    const double cap = *score.soft_cap / problem.softmax_scale();
+    const double cap = *score.soft_cap / score_divisor(problem, unit);
     parameters.soft_cap = static_cast<float>(cap);
     parameters.inverse_soft_cap = static_cast<float>(1.0 / cap);
   }
@@ -87,13 +92,13 @@ ScoreParameters score_parameters(const AttentionProblem& problem) {
   return parameters;
 }
 
-ScoreArrays score_arrays(const AttentionProblem& problem) {
+ScoreArrays score_arrays(const AttentionProblem& problem, ScoreUnit unit) {
   ScoreArrays arrays{.cu_seqlens_q = as_ints(problem.cu_seqlens_q),
                      .cu_seqlens_k = as_ints(problem.cu_seqlens_k),
                      .key_lengths = as_ints(problem.key_lengths),
                      .alibi_slopes = {}};
   for (const double slope : problem.score.alibi_slopes) {
-    arrays.alibi_slopes.push_back(static_cast<float>(slope / problem.softmax_scale()));
+    arrays.alibi_slopes.push_back(static_cast<float>(slope / score_divisor(problem, unit)));
   }
   return arrays;
 }

@@ -10,8 +10,11 @@
 
 namespace attnscope::kernels {
 
-/// Passed by value. A score is Q K^T before the softmax scale here, as the kernels hold it: what
-/// the score function adds to it or caps it at is divided by that scale.
+/// What a kernel holds as a score: Q K^T, or that times the softmax scale (standard).
+enum class ScoreUnit : std::uint8_t { before_scale, scaled };
+
+/// Passed by value. What the score function adds to a score or caps it at is in the unit in which
+/// the kernel holds it: of scores before the softmax scale it is divided by that scale.
 struct ScoreParameters {
   // Which keys a query sees
   int window_left = -1;   ///< keys before the diagonal; -1: all
@@ -37,14 +40,15 @@ struct ScoreParameters {
 };
 
 /// All but the arrays in device memory.
-ScoreParameters score_parameters(const AttentionProblem& problem);
+ScoreParameters score_parameters(const AttentionProblem& problem,
+                                 ScoreUnit unit = ScoreUnit::before_scale);
 
 /// The arrays, to be copied there; empty where the problem has none.
 struct ScoreArrays {
   std::vector<int> cu_seqlens_q, cu_seqlens_k, key_lengths;
   std::vector<float> alibi_slopes;
 };
-ScoreArrays score_arrays(const AttentionProblem& problem);
+ScoreArrays score_arrays(const AttentionProblem& problem, ScoreUnit unit = ScoreUnit::before_scale);
 
 /// Of packed sequences, in the form of kernels/block_sparse/tile_lists.h: the column tiles in which
 /// each row tile sees a key, and, of each column tile, the row tiles that see it. Between two

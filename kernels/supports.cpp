@@ -22,40 +22,58 @@ std::string join(const std::vector<Tiling>& tilings) {
   return text;
 }
 
-/// What flash2 on the tensor cores takes and no other kernel does.
-bool takes_score_parameters(const KernelInfo& kernel, DType dtype) {
-  return kernel.name == "flash2" && dtype != DType::fp32;
+/// Which problems with has_score_parameters() a kernel takes.
+enum class TakesScores : std::uint8_t { none, decoding, all };
+
+TakesScores takes_scores(const KernelInfo& kernel, DType dtype) {
+  if (kernel.name == "standard") return TakesScores::all;
+  if (kernel.name == "split_kv") return TakesScores::decoding;
+  return kernel.name == "flash2" && dtype != DType::fp32 ? TakesScores::all : TakesScores::none;
+}
+
+/// What split_kv, for a cache of keys, leaves out.
+std::optional<Error> check_decoding(const KernelInfo& kernel, const AttentionProblem& problem) {
+  if (!problem.score.has_dropout() && !problem.is_packed()) return std::nullopt;
+  return invalid_request(fmt::format(
+      "the problem has {}; kernel {} decodes: it takes windows, key lengths, soft-capping and "
+      "ALiBi, no dropout, which belongs to training, and no packed sequences",
+      extras_text(problem), kernel.name));
 }
 
 /// Score functions, sequences of their own lengths, block masks.
 std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProblem& problem) {
-  const bool takes_scores = takes_score_parameters(kernel, problem.dtype);
-  std::string extras = takes_scores ? "" : extras_text(problem);
+  const TakesScores takes = takes_scores(kernel, problem.dtype);
+  if (takes == TakesScores::decoding) {
+    if (auto error = check_decoding(kernel, problem)) return error;
+  }
+  const bool takes_extras = takes != TakesScores::none;
+  std::string extras = takes_extras ? "" : extras_text(problem);
   if (problem.block_mask != nullptr && !kernel.takes_block_mask) {
     extras += extras.empty() ? "a block mask" : ", a block mask";
   }
   if (extras.empty()) return std::nullopt;
   return invalid_request(fmt::format(
       "the problem has {}; kernel {} takes {}", extras, kernel.name,
-      takes_scores ? "none"
-                   : "plain softmax attention over whole sequences, flash2 in fp16 and bf16 score "
-                     "functions, key lengths and packed sequences"));
+      takes_extras ? "none"
+                   : "plain softmax attention over whole sequences; standard, and flash2 in fp16 "
+                     "and bf16, take score functions, key lengths and packed sequences"));
 }
 
 std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem& problem) {
   if (auto error = check_extras(kernel, problem)) return error;
   if (problem.mask.is_none() || problem.mask.is_causal()) return std::nullopt;
-  if (takes_score_parameters(kernel, problem.dtype)) return std::nullopt;
+  if (takes_scores(kernel, problem.dtype) != TakesScores::none) return std::nullopt;
   return invalid_request(fmt::format(
-      "mask is {}; kernel {} takes none, causal or causal:top-left, flash2 any in fp16 and bf16",
+      "mask is {}; kernel {} takes none, causal or causal:top-left; standard, split_kv, and flash2 "
+      "in fp16 and bf16, take any",
       to_string(problem.mask), kernel.name));
 }
 
-/// Score functions have one compiled tiling a head dimension.
+/// Score functions have one compiled tiling a head dimension in flash2.
 std::optional<Error> check_scored_tiling(const KernelInfo& kernel, const AttentionProblem& problem,
                                          const Tiling& compiled,
                                          const std::optional<Tiling>& tiling) {
-  if (!has_score_parameters(problem)) return std::nullopt;
+  if (kernel.name != "flash2" || !has_score_parameters(problem)) return std::nullopt;
   const std::string what =
       extras_text(problem).empty() ? "mask " + to_string(problem.mask) : extras_text(problem);
   constexpr std::array kScoredHeadDims{Index{16}, Index{32}, Index{64}, Index{128}};

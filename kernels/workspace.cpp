@@ -12,7 +12,11 @@ StandardWorkspace standard_workspace(const AttentionProblem& problem) {
   const Index score_bytes =
       problem.batch * problem.heads * problem.N * problem.N_kv * size_bytes(problem.dtype);
   const std::size_t tensor_bytes = align_up(static_cast<std::size_t>(score_bytes));
-  return {.S_offset = 0, .P_offset = tensor_bytes, .bytes = 2 * tensor_bytes};
+  const std::size_t tensors = problem.score.has_dropout() ? 3 : 2;
+  return {.S_offset = 0,
+          .P_offset = tensor_bytes,
+          .P_dropped_offset = (tensors - 1) * tensor_bytes,
+          .bytes = tensors * tensor_bytes};
 }
 
 Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry) {

@@ -14,9 +14,10 @@ constexpr std::size_t align_up(std::size_t bytes) {
   return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
 }
 
-/// standard: S and P, [B, H, N, N_kv] each, in the problem's precision; both exist at once.
+/// standard: S and P and, with dropout, what it leaves of P (else P_dropped_offset is P's), [B, H,
+/// N, N_kv] each, in the problem's precision; all exist at once.
 struct StandardWorkspace {
-  std::size_t S_offset, P_offset, bytes;
+  std::size_t S_offset, P_offset, P_dropped_offset, bytes;
 };
 StandardWorkspace standard_workspace(const AttentionProblem& problem);
 

@@ -1,4 +1,4 @@
-/// Everything that a problem may ask of its scores, as a policy of flash2's kernels: sliding
+/// Everything that a problem may ask of its scores, as a policy of tiled kernels: sliding
 /// windows, key padding, packed sequences, soft-capping, ALiBi and dropout, each a run-time branch.
 /// Its counterpart is PlainScores of plain_scores.cuh, in which all of this costs nothing.
 ///
@@ -54,7 +54,8 @@ class ScoredRows {
   };
   static constexpr int kSharedBytes = sizeof(Shared);
 
-  __device__ ScoredRows(const ForwardParameters& parameters, int i, int rows, int head, int batch,
+  template <typename Parameters>
+  __device__ ScoredRows(const Parameters& parameters, int i, int rows, int head, int batch,
                         unsigned char* shared)
       : scores_(parameters.scores), tile_(reinterpret_cast<Shared*>(shared)) {
     if (thread_index() == 0) {

@@ -13,9 +13,9 @@ const Element* uploaded(const std::vector<Element>& elements) {
 
 }  // namespace
 
-ScoreParameters device_scores(const AttentionProblem& problem) {
-  const ScoreArrays arrays = score_arrays(problem);
-  ScoreParameters parameters = score_parameters(problem);
+ScoreParameters device_scores(const AttentionProblem& problem, ScoreUnit unit) {
+  const ScoreArrays arrays = score_arrays(problem, unit);
+  ScoreParameters parameters = score_parameters(problem, unit);
   parameters.cu_seqlens_q = uploaded(arrays.cu_seqlens_q);
   parameters.cu_seqlens_k = uploaded(arrays.cu_seqlens_k);
   parameters.key_lengths = uploaded(arrays.key_lengths);

@@ -1,4 +1,5 @@
 #include "kernels/host/cuda_check.h"
+#include "kernels/host/score_tables.h"
 #include "kernels/launches.h"
 #include "kernels/split_kv/split_kv_start.h"
 #include "kernels/workspace.h"
@@ -34,6 +35,9 @@ void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
       .O_split = reinterpret_cast<float*>(workspace + layout.O_split_offset),
       .LSE_split = reinterpret_cast<float*>(workspace + layout.LSE_split_offset)};
 
+  ScoredSplitKvParameters scored{parameters};
+  if (has_score_parameters(problem)) scored.scores = device_scores(problem);
+
   named_launch(arguments, "partial", [&] {
     if (arguments.trace != nullptr) {
       const bool traced = start_split_kv_traced(parameters, *arguments.trace, problem.dtype,
@@ -41,9 +45,13 @@ void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
       ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
       return;
     }
-    const auto start =
-        problem.dtype == DType::fp16 ? start_split_kv_partial_fp16 : start_split_kv_partial_bf16;
-    const bool started = start(parameters, problem.batch, problem.d, tiling, arguments.stream);
+    const bool is_fp16 = problem.dtype == DType::fp16;
+    const auto start_plain = is_fp16 ? start_split_kv_partial_fp16 : start_split_kv_partial_bf16;
+    const auto start_scored = is_fp16 ? start_split_kv_scored_fp16 : start_split_kv_scored_bf16;
+    const bool started =
+        has_score_parameters(problem)
+            ? start_scored(scored, problem.batch, problem.d, tiling, arguments.stream)
+            : start_plain(parameters, problem.batch, problem.d, tiling, arguments.stream);
     ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
   });
   named_launch(arguments, "combine", [&] {

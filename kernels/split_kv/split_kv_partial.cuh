@@ -10,11 +10,14 @@
 /// tile instead ("sliced-K"): each keeps its own m, l and O, merged through shared memory at the
 /// end.
 ///
+/// What a problem does to its scores, and which keys a row sees, is a policy (split_scores.cuh).
+///
 /// d is the width of the tiles; columns beyond the problem's d (Columns::first) are zero on chip
 /// and never move.
 ///
-/// Requested of memory by one block, valid rows only: Qi once; Kj and Vj of the split's column
-/// tiles that row tile i sees; O and LSE of the split in fp32, written once.
+/// Requested of memory by one block, valid rows only (keys that are padding are none: whatever lies
+/// there does no harm): Qi once; Kj and Vj of the split's column tiles that row tile i sees; O and
+/// LSE of the split in fp32, written once.
 #pragma once
 
 #include "kernels/device/launch_order.cuh"
@@ -22,6 +25,7 @@
 #include "kernels/device/place.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/split_kv/split_kv_start.h"
+#include "kernels/split_kv/split_scores.cuh"
 
 namespace attnscope::kernels {
 
@@ -124,9 +128,10 @@ __device__ inline void store_merged(const SplitKvParameters& parameters, const f
 }
 
 template <typename T, int d, int Bc, int kWarps, int kStages,
-          device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace>
-__global__ void __launch_bounds__(kWarps * 32)
-    split_kv_partial(const typename Trace::template Parameters<SplitKvParameters> parameters) {
+          device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace,
+          typename ScorePolicy = PlainSplitScores>
+__global__ void __launch_bounds__(kWarps * 32) split_kv_partial(
+    const typename Trace::template Parameters<typename ScorePolicy::Parameters> parameters) {
   using namespace device;
   using Shared = SplitKvShared<Bc, d, kWarps, kStages>;
   using TileQ = SharedTile<kSplitRows, d>;
@@ -153,9 +158,11 @@ __global__ void __launch_bounds__(kWarps * 32)
   // Its column tiles [begin, end), of those that row tile i sees
   const int Tc = (shape.N_kv + Bc - 1) / Bc;
   const int tiles_of_split = (Tc + parameters.splits - 1) / parameters.splits;
-  const int seen = (shape.keys_end(i * kSplitRows + rows - 1) + Bc - 1) / Bc;
-  const int begin = split * tiles_of_split;
-  const int end = min(seen, begin + tiles_of_split);
+  const typename ScorePolicy::template Rows<kSplitRows, Bc, kWarpKeys> scores(
+      parameters, i, rows, head, batch, shared + Shared::kBytes);
+  const int first_of_split = split * tiles_of_split;
+  const int begin = scores.first_tile(first_of_split);
+  const int end = min(scores.past_last_tile(), first_of_split + tiles_of_split);
 
   const int thread = thread_index();
   const int lane = thread % 32;
@@ -169,7 +176,7 @@ __global__ void __launch_bounds__(kWarps * 32)
   const auto Vj_of = [&](int j) { return TileKV{Kj_of(j).address + Shared::kColumnTileBytes}; };
   const auto load_column_tile = [&](int j) {  // an empty group where there is none
     if (j < end) {
-      const int keys = min(Bc, shape.N_kv - j * Bc);
+      const int keys = min(Bc, scores.keys() - j * Bc);
       load_tile_async<kThreads, kColumns>(Kj_of(j), K.row(Index{j} * Bc), K.stride_row, keys,
                                           thread, shape.d);
       trace.did(TraceStep::load_Kj, 0, j);
@@ -207,11 +214,7 @@ __global__ void __launch_bounds__(kWarps * 32)
     multiply_scores<T, 1, kWarpKeys, d>(
         S, Q_lane, Kj_of(j).lane_address_columns(lane) + warp * kWarpKeys * TileKV::kRowBytes);
     trace.did(TraceStep::scores, i, j);
-    if ((j + 1) * Bc > shape.keys_end(i * kSplitRows)) {
-      mask_scores<1, kWarpKeys>(S, i * kSplitRows + shape.diagonal_offset + 1 - first_key,
-                                shape.N_kv - first_key, lane);
-      trace.did(TraceStep::mask, i, j);
-    }
+    if (scores.shape_scores(S, j, first_key, lane)) trace.did(TraceStep::mask, i, j);
 
     // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
     const bool moved = update_max<1, kWarpKeys>(m, alpha, S, shape.softmax_scale_log2);

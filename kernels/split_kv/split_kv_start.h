@@ -20,12 +20,21 @@ struct SplitKvParameters {
   float* LSE_split = nullptr;  ///< [B, H, N, splits]
 };
 
+/// Of problems with has_score_parameters(): no dropout, no packed sequences.
+struct ScoredSplitKvParameters : SplitKvParameters {
+  ScoreParameters scores = {};
+};
+
 /// "partial": starts the compiled instance for the head dimension and tiling; false when there is
 /// none.
 bool start_split_kv_partial_fp16(const SplitKvParameters& parameters, Index batch, Index d,
                                  const Tiling& tiling, void* stream);
 bool start_split_kv_partial_bf16(const SplitKvParameters& parameters, Index batch, Index d,
                                  const Tiling& tiling, void* stream);
+bool start_split_kv_scored_fp16(const ScoredSplitKvParameters& parameters, Index batch, Index d,
+                                const Tiling& tiling, void* stream);
+bool start_split_kv_scored_bf16(const ScoredSplitKvParameters& parameters, Index batch, Index d,
+                                const Tiling& tiling, void* stream);
 
 /// The same for the instrumented build (bf16, and fp16 at d = 16).
 bool start_split_kv_traced(const SplitKvParameters& parameters, const TraceBuffer& trace,

@@ -2,6 +2,7 @@
 /// and "output". The twin of sim/schedule/standard_forward.cpp.
 #include <cstddef>
 
+#include "kernels/host/score_tables.h"
 #include "kernels/launches.h"
 #include "kernels/standard/head_products.h"
 #include "kernels/standard/softmax_forward.h"
@@ -18,6 +19,17 @@ std::optional<Error> launch_standard(const ForwardArguments& arguments) {
   auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
   void* const S = workspace + layout.S_offset;
   void* const P = workspace + layout.P_offset;
+  void* const P_dropped = workspace + layout.P_dropped_offset;
+  const SoftmaxParameters softmax{.shape = forward_shape(problem),
+                                  .rows = problem.batch * problem.heads * problem.N,
+                                  .S = S,
+                                  .P = P,
+                                  .LSE = arguments.LSE_dev};
+  ScoredSoftmaxParameters scored{softmax};
+  if (has_score_parameters(problem)) {
+    scored.scores = device_scores(problem, ScoreUnit::scaled);
+    scored.P_dropped = P_dropped;
+  }
 
   std::optional<Error> error;
   named_launch(arguments, "scores", [&] {
@@ -25,15 +37,14 @@ std::optional<Error> launch_standard(const ForwardArguments& arguments) {
   });
   if (error) return error;
   named_launch(arguments, "softmax", [&] {
-    start_softmax_forward({.shape = forward_shape(problem),
-                           .rows = problem.batch * problem.heads * problem.N,
-                           .S = S,
-                           .P = P,
-                           .LSE = arguments.LSE_dev},
-                          problem.dtype, arguments.stream);
+    if (has_score_parameters(problem)) {
+      start_softmax_forward(scored, problem.dtype, arguments.stream);
+    } else {
+      start_softmax_forward(softmax, problem.dtype, arguments.stream);
+    }
   });
   named_launch(arguments, "output",
-               [&] { error = products.of_scores(arguments.O, P, arguments.V, 1.0); });
+               [&] { error = products.of_scores(arguments.O, P_dropped, arguments.V, 1.0); });
   return error;
 }
 

@@ -3,10 +3,12 @@
 /// of sim/schedule/standard_backward.cpp.
 ///
 /// Four cuBLAS products around one fused softmax gradient. P is read twice, dP once, dS twice: each
-/// an N x N_kv tensor in HBM.
+/// an N x N_kv tensor in HBM. With dropout, dV reads what that left of P; with a soft cap, dS reads
+/// S as well.
 #include <cstddef>
 
 #include "kernels/backward_parameters.h"
+#include "kernels/host/score_tables.h"
 #include "kernels/launches.h"
 #include "kernels/standard/head_products.h"
 #include "kernels/standard/softmax_gradient.h"
@@ -23,27 +25,37 @@ std::optional<Error> launch_standard_backward(const BackwardArguments& arguments
   const HeadProducts& products = opened.value();
   const StandardBackwardWorkspace layout = standard_backward_workspace(problem);
   auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
-  const void* const P = static_cast<const std::byte*>(arguments.forward_workspace_dev) +
-                        standard_workspace(problem).P_offset;
+  const StandardWorkspace stored = standard_workspace(problem);
+  const auto* const forward = static_cast<const std::byte*>(arguments.forward_workspace_dev);
   void* const dP = workspace + layout.dP_offset;
   void* const dS = dP;  // takes its place
   const BackwardParameters parameters = backward_parameters(
       arguments, workspace + layout.dK_heads_offset, workspace + layout.dV_heads_offset);
+  const SoftmaxGradientParameters gradient{.shape = parameters.shape,
+                                           .rows = problem.batch * problem.heads * problem.N,
+                                           .P = forward + stored.P_offset,
+                                           .dP = dP};
+  ScoredGradientParameters scored{gradient};
+  if (has_score_parameters(problem)) {
+    scored.scores = device_scores(problem, ScoreUnit::scaled);
+    scored.S = forward + stored.S_offset;
+  }
 
   std::optional<Error> error;
   named_launch(arguments, "dV", [&] {
-    error = products.of_scores_transposed(parameters.dV_heads, P, arguments.dO, 1.0);
+    error = products.of_scores_transposed(parameters.dV_heads, forward + stored.P_dropped_offset,
+                                          arguments.dO, 1.0);
   });
   if (error) return error;
   named_launch(arguments, "dP",
                [&] { error = products.scores(dP, arguments.dO, arguments.V, 1.0); });
   if (error) return error;
   named_launch(arguments, "dS", [&] {
-    start_softmax_gradient({.shape = parameters.shape,
-                            .rows = problem.batch * problem.heads * problem.N,
-                            .P = P,
-                            .dP = dP},
-                           problem.dtype, arguments.stream);
+    if (has_score_parameters(problem)) {
+      start_softmax_gradient(scored, problem.dtype, arguments.stream);
+    } else {
+      start_softmax_gradient(gradient, problem.dtype, arguments.stream);
+    }
   });
   named_launch(arguments, "dQ", [&] {
     error = products.of_scores(arguments.dQ, dS, arguments.K, problem.softmax_scale());

@@ -76,15 +76,9 @@ __device__ inline float reduce_row(float value, Combine combine) {
   return value;
 }
 
-/// Row `row` of the [B * H * N] rows, and the keys that it sees.
-struct SoftmaxRow {
-  Index row;
-  int keys_end;
-};
-
-__device__ inline SoftmaxRow row_of_thread(const ForwardShape& shape, int threads_per_row) {
-  const Index row = (Index{blockIdx.x} * blockDim.x + threadIdx.x) / threads_per_row;
-  return {row, shape.keys_end(static_cast<int>(row % shape.N))};
+/// Of the B * H * N rows.
+__device__ inline Index row_of_thread(int threads_per_row) {
+  return (Index{blockIdx.x} * blockDim.x + threadIdx.x) / threads_per_row;
 }
 
 }  // namespace attnscope::kernels

@@ -7,15 +7,18 @@
 /// scores overflow no earlier than the scaled ones.
 ///
 /// All of S is read and all of P is written under a mask too: the product that follows reads the
-/// zeros. Rows of N_kv <= 1024 keys are one warp's, four to a block; longer rows are one block's.
-/// Rows beyond 32,768 keys (16,384 where N_kv leaves them unaligned to 16 bytes) do not fit in the
-/// registers of a block, and S is read twice.
+/// zeros. With dropout, P and what is left of it are both written: the product reads the latter,
+/// the softmax's gradient the former. Rows of N_kv <= 1024 keys are one warp's, four to a block;
+/// longer rows are one block's. Rows beyond 32,768 keys (16,384 where N_kv leaves them unaligned to
+/// 16 bytes, and in fp32 with a score function) do not fit in the registers of a block, and S is
+/// read twice.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/host/launch_kernel.h"
 #include "kernels/standard/row_launch.cuh"
+#include "kernels/standard/row_scores.cuh"
 #include "kernels/standard/softmax_forward.h"
 
 namespace attnscope::kernels {
@@ -24,20 +27,37 @@ namespace {
 
 constexpr float kLog2e = 1.4426950408889634f;
 
+/// P, times what it lacks, where dropout keeps it and zero elsewhere, to P_dropped.
+template <typename T, int kWidth, typename Parameters, typename Scores>
+__device__ inline void store_dropped(const Parameters& parameters, const Scores& scores, Index row,
+                                     int column, float (&P)[kWidth]) {
+  if constexpr (kIsScored<Parameters>) {
+    if (!scores.drops()) return;
+    const std::uint32_t kept = scores.template kept<kWidth>(column);
+#pragma unroll
+    for (int e = 0; e < kWidth; ++e) {
+      P[e] = (kept >> e) % 2 == 0 ? 0.0f : P[e] * scores.dropout_scale();
+    }
+    T* const P_dropped = static_cast<T*>(parameters.P_dropped) + row * parameters.shape.N_kv;
+    store_elements<T, kWidth>(P_dropped + column, P);
+  }
+}
+
 /// kThreads threads hold a row in registers, kElements each, in pieces of kWidth.
-template <typename T, int kThreads, int kElements, int kWidth>
+template <typename T, int kThreads, int kElements, int kWidth, typename Parameters>
 __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
-    softmax_forward(const SoftmaxParameters parameters) {
+    softmax_forward(const Parameters parameters) {
   using namespace device;
   constexpr int kPieces = kElements / kWidth;
   const ForwardShape& shape = parameters.shape;
-  const auto [row, keys_end] = row_of_thread(shape, kThreads);
+  const Index row = row_of_thread(kThreads);
+  const RowScores<Parameters> scores(parameters, row);
   if (row >= parameters.rows) return;
   const int first = static_cast<int>(threadIdx.x) % kThreads * kWidth;
   const T* const S = static_cast<const T*>(parameters.S) + row * shape.N_kv;
   T* const P = static_cast<T*>(parameters.P) + row * shape.N_kv;
 
-  // load S, mask
+  // load S; soft cap, ALiBi, mask
   float values[kPieces][kWidth];
 #pragma unroll
   for (int piece = 0; piece < kPieces; ++piece) {
@@ -45,7 +65,7 @@ __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
     if (column < shape.N_kv) load_elements<T, kWidth>(values[piece], S + column);
 #pragma unroll
     for (int e = 0; e < kWidth; ++e) {
-      if (column + e >= keys_end) values[piece][e] = kMinusInfinity;
+      scores.template shape_score<T>(values[piece][e], column + e);
     }
   }
 
@@ -78,18 +98,19 @@ __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
 #pragma unroll
     for (int e = 0; e < kWidth; ++e) values[piece][e] *= inverse_l;
     store_elements<T, kWidth>(P + column, values[piece]);
+    store_dropped<T, kWidth>(parameters, scores, row, column, values[piece]);
   }
   if (parameters.LSE != nullptr && first == 0) parameters.LSE[row] = log_sum_exp(m, l, 1.0f);
 }
 
 /// Rows that no block can hold: a sweep for m and l (online), and a second for P.
-template <typename T, int kWidth>
-__global__ void __launch_bounds__(1024)
-    softmax_forward_two_sweeps(const SoftmaxParameters parameters) {
+template <typename T, int kWidth, typename Parameters>
+__global__ void __launch_bounds__(1024) softmax_forward_two_sweeps(const Parameters parameters) {
   using namespace device;
   constexpr int kThreads = 1024;
   const ForwardShape& shape = parameters.shape;
-  const auto [row, keys_end] = row_of_thread(shape, kThreads);
+  const Index row = row_of_thread(kThreads);
+  const RowScores<Parameters> scores(parameters, row);
   const int first = static_cast<int>(threadIdx.x) * kWidth;
   const T* const S = static_cast<const T*>(parameters.S) + row * shape.N_kv;
   T* const P = static_cast<T*>(parameters.P) + row * shape.N_kv;
@@ -102,7 +123,7 @@ __global__ void __launch_bounds__(1024)
     float m_new = m_thread;
 #pragma unroll
     for (int e = 0; e < kWidth; ++e) {
-      if (column + e >= keys_end) values[e] = kMinusInfinity;
+      scores.template shape_score<T>(values[e], column + e);
       m_new = fmaxf(m_new, values[e]);
     }
     l_thread *= rescaling_factor(m_thread, m_new, kLog2e);
@@ -121,39 +142,47 @@ __global__ void __launch_bounds__(1024)
     load_elements<T, kWidth>(values, S + column);
 #pragma unroll
     for (int e = 0; e < kWidth; ++e) {
-      const float s = column + e < keys_end ? values[e] : kMinusInfinity;
-      values[e] = exp2_fast(fmaf(s, kLog2e, -m_log2)) * inverse_l;
+      scores.template shape_score<T>(values[e], column + e);
+      values[e] = exp2_fast(fmaf(values[e], kLog2e, -m_log2)) * inverse_l;
     }
     store_elements<T, kWidth>(P + column, values);
+    store_dropped<T, kWidth>(parameters, scores, row, column, values);
   }
   if (parameters.LSE != nullptr && first == 0) parameters.LSE[row] = log_sum_exp(m, l, 1.0f);
 }
 
 /// The smallest instance that holds a row. kWidth is 16 bytes' worth, or 1 where rows are not
-/// aligned to 16 bytes.
-template <typename T, int kWidth>
-void start_instance(const SoftmaxParameters& parameters, void* stream) {
+/// aligned to 16 bytes. Rows with a score function have fewer instances to choose from.
+template <typename T, int kWidth, typename Parameters>
+void start_instance(const Parameters& parameters, void* stream) {
+  constexpr bool kPlain = !kIsScored<Parameters>;
   const Index rows = parameters.rows;
   const int keys = parameters.shape.N_kv;
   const auto start = [&](auto kernel, int threads, Index rows_per_block) {
     start_kernel(kernel, ceil_div(rows, rows_per_block), threads, 0, stream, parameters);
   };
   static_assert(softmax_rows_per_block(1024) == 4 && softmax_rows_per_block(1025) == 1);
-  if (keys <= 256) return start(softmax_forward<T, 32, 8, kWidth>, 128, 4);
-  if (keys <= 512) return start(softmax_forward<T, 32, 16, kWidth>, 128, 4);
-  if (keys <= 1024) return start(softmax_forward<T, 32, 32, kWidth>, 128, 4);
-  if (keys <= 2048) return start(softmax_forward<T, 128, 16, kWidth>, 128, 1);
-  if (keys <= 4096) return start(softmax_forward<T, 256, 16, kWidth>, 256, 1);
-  if (keys <= 8192) return start(softmax_forward<T, 256, 32, kWidth>, 256, 1);
-  if (keys <= 16384) return start(softmax_forward<T, 512, 32, kWidth>, 512, 1);
-  if constexpr (kWidth > 1) {
-    if (keys <= 32768) return start(softmax_forward<T, 1024, 32, kWidth>, 1024, 1);
+  if constexpr (kPlain) {
+    if (keys <= 256) return start(softmax_forward<T, 32, 8, kWidth, Parameters>, 128, 4);
+    if (keys <= 512) return start(softmax_forward<T, 32, 16, kWidth, Parameters>, 128, 4);
   }
-  start(softmax_forward_two_sweeps<T, kWidth>, 1024, 1);
+  if (keys <= 1024) return start(softmax_forward<T, 32, 32, kWidth, Parameters>, 128, 4);
+  if constexpr (kPlain) {
+    if (keys <= 2048) return start(softmax_forward<T, 128, 16, kWidth, Parameters>, 128, 1);
+  }
+  if (keys <= 4096) return start(softmax_forward<T, 256, 16, kWidth, Parameters>, 256, 1);
+  if constexpr (kPlain) {
+    if (keys <= 8192) return start(softmax_forward<T, 256, 32, kWidth, Parameters>, 256, 1);
+  }
+  if (keys <= 16384) return start(softmax_forward<T, 512, 32, kWidth, Parameters>, 512, 1);
+  if constexpr (kWidth > (kPlain ? 1 : 4)) {
+    if (keys <= 32768) return start(softmax_forward<T, 1024, 32, kWidth, Parameters>, 1024, 1);
+  }
+  start(softmax_forward_two_sweeps<T, kWidth, Parameters>, 1024, 1);
 }
 
-template <typename T>
-void start_softmax(const SoftmaxParameters& parameters, void* stream) {
+template <typename T, typename Parameters>
+void start_softmax(const Parameters& parameters, void* stream) {
   constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
   if (parameters.shape.N_kv % kWidth == 0) {
     start_instance<T, kWidth>(parameters, stream);
@@ -162,9 +191,8 @@ void start_softmax(const SoftmaxParameters& parameters, void* stream) {
   }
 }
 
-}  // namespace
-
-void start_softmax_forward(const SoftmaxParameters& parameters, DType dtype, void* stream) {
+template <typename Parameters>
+void start_of_dtype(const Parameters& parameters, DType dtype, void* stream) {
   switch (dtype) {
     case DType::fp32:
       return start_softmax<float>(parameters, stream);
@@ -173,6 +201,16 @@ void start_softmax_forward(const SoftmaxParameters& parameters, DType dtype, voi
     case DType::bf16:
       return start_softmax<__nv_bfloat16>(parameters, stream);
   }
+}
+
+}  // namespace
+
+void start_softmax_forward(const SoftmaxParameters& parameters, DType dtype, void* stream) {
+  start_of_dtype(parameters, dtype, stream);
+}
+
+void start_softmax_forward(const ScoredSoftmaxParameters& parameters, DType dtype, void* stream) {
+  start_of_dtype(parameters, dtype, stream);
 }
 
 }  // namespace attnscope::kernels

@@ -13,6 +13,13 @@ struct SoftmaxParameters {
   float* LSE = nullptr;     ///< [B, H, N] or null
 };
 
+/// Of problems with has_score_parameters().
+struct ScoredSoftmaxParameters : SoftmaxParameters {
+  ScoreParameters scores = {};  ///< of scaled scores
+  void* P_dropped = nullptr;    ///< [B, H, N, N_kv], what dropout leaves of P
+};
+
 void start_softmax_forward(const SoftmaxParameters& parameters, DType dtype, void* stream);
+void start_softmax_forward(const ScoredSoftmaxParameters& parameters, DType dtype, void* stream);
 
 }  // namespace attnscope::kernels

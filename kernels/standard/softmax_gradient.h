@@ -12,7 +12,14 @@ struct SoftmaxGradientParameters {
   void* dP = nullptr;       ///< [B, H, N, N_kv]; dS takes its place
 };
 
+/// Of problems with has_score_parameters().
+struct ScoredGradientParameters : SoftmaxGradientParameters {
+  ScoreParameters scores = {};  ///< of scaled scores
+  const void* S = nullptr;      ///< [B, H, N, N_kv], scaled, before the soft cap
+};
+
 /// fp16 and bf16.
 void start_softmax_gradient(const SoftmaxGradientParameters& parameters, DType dtype, void* stream);
+void start_softmax_gradient(const ScoredGradientParameters& parameters, DType dtype, void* stream);
 
 }  // namespace attnscope::kernels

@@ -97,13 +97,42 @@ std::vector<std::pair<AttentionProblem, const char*>> scored_problems(DType dtyp
 TEST(KernelCatalog, RefusesScoreFunctionsAndSequencesByName) {
   for (const KernelInfo& kernel : catalog()) {
     for (const DType dtype : {DType::fp32, DType::bf16}) {
-      const bool is_16_bit_only = kernel.name == "split_kv" || kernel.name == "block_sparse2";
-      if (is_16_bit_only && dtype == DType::fp32) continue;
+      if (is_16_bit_only(kernel) && dtype == DType::fp32) continue;
       if (kernel.name == "flash2" && dtype == DType::bf16) continue;
+      if (kernel.name == "standard" || kernel.name == "split_kv") continue;
       for (const auto& [problem, text] : scored_problems(dtype)) {
         EXPECT_THAT(refusal(kernel, problem), AllOf(HasSubstr(text), HasSubstr(kernel.name)));
         if (backward_tilings(kernel, dtype, problem.d).empty()) continue;
         EXPECT_THAT(backward_refusal(kernel, problem), HasSubstr(text));
+      }
+    }
+  }
+}
+
+TEST(KernelCatalog, StandardTakesScoreFunctionsAndSequencesAtEveryHeadDimension) {
+  const KernelInfo& standard = kernel_named("standard");
+  for (const DType dtype : kDTypes) {
+    for (auto [problem, text] : scored_problems(dtype)) {
+      for (const Index d : {1, 59, 96, 256}) {
+        problem.d = d;
+        EXPECT_EQ(refusal(standard, problem), "accepted") << text << d;
+        if (dtype == DType::fp32) continue;
+        EXPECT_EQ(backward_refusal(standard, problem), "accepted") << text << d;
+      }
+    }
+  }
+}
+
+TEST(KernelCatalog, SplitKvTakesWhatDecodingNeeds) {
+  const KernelInfo& split_kv = kernel_named("split_kv");
+  for (auto [problem, text] : scored_problems(DType::bf16)) {
+    for (const Index d : {1, 59, 96, 256}) {
+      problem.d = d;
+      if (problem.score.has_dropout() || problem.is_packed()) {
+        EXPECT_THAT(refusal(split_kv, problem),
+                    AllOf(HasSubstr(text), HasSubstr("no dropout, which belongs to training")));
+      } else {
+        EXPECT_EQ(refusal(split_kv, problem), "accepted") << text << d;
       }
     }
   }
@@ -215,11 +244,14 @@ TEST(KernelCatalog, OffersATilingOnceForEachHeadDimension) {
   }
 }
 
-TEST(KernelCatalog, RefusesAWindowInAllKernelsButFlash2) {
+TEST(KernelCatalog, RefusesAWindowWhereNoKernelWasCompiledForIt) {
   AttentionProblem problem = problem_of(DType::bf16, 64);
   problem.mask = Mask::window(16, 0);
   for (const KernelInfo& kernel : catalog()) {
-    if (kernel.name == "flash2") continue;
+    if (kernel.name != "flash1" && kernel.name != "block_sparse2") {
+      EXPECT_EQ(refusal(kernel, problem), "accepted") << kernel.name;
+      continue;
+    }
     EXPECT_THAT(refusal(kernel, problem), AllOf(HasSubstr("window:16,0"), HasSubstr("causal")));
   }
 }

@@ -109,7 +109,7 @@ TEST(PackedTiles, AreThoseInWhichAQuerySeesAKey) {
   }
 }
 
-TEST(ScoreParameters, AreInUnitsOfScoresBeforeTheScale) {
+TEST(ScoreParameters, AreInTheUnitOfTheKernelsScores) {
   AttentionProblem problem{.heads = 2, .kv_heads = 1, .d = 64};
   problem.score.soft_cap = 30.0;
   problem.score.alibi_slopes = {0.5, 0.25};
@@ -124,6 +124,9 @@ TEST(ScoreParameters, AreInUnitsOfScoresBeforeTheScale) {
   EXPECT_EQ(host.scores.dropout_seed, 7u);
   EXPECT_EQ(host.scores.first_batch, 3u);
   EXPECT_EQ(host.scores.first_head, 4u);
+
+  EXPECT_FLOAT_EQ(score_parameters(problem, ScoreUnit::scaled).soft_cap, 30.0f);
+  EXPECT_FLOAT_EQ(score_arrays(problem, ScoreUnit::scaled).alibi_slopes[1], 0.25f);
 
   const ScoreParameters plain = score_parameters(AttentionProblem{});
   EXPECT_EQ(plain.soft_cap, 0.0f);

@@ -19,6 +19,15 @@ TEST(Workspace, OfStandardHoldsSAndPAtOnce) {
   EXPECT_LT(layout.bytes, 2 * (kScoreBytes + kWorkspaceAlignment));
 }
 
+TEST(Workspace, OfStandardHoldsWhatDropoutLeavesOfPApart) {
+  EXPECT_EQ(standard_workspace(kProblem).P_dropped_offset, standard_workspace(kProblem).P_offset);
+  AttentionProblem dropped = kProblem;
+  dropped.score.dropout.probability = 0.1;
+  const StandardWorkspace layout = standard_workspace(dropped);
+  EXPECT_EQ(layout.P_dropped_offset, 2 * layout.P_offset);
+  EXPECT_EQ(layout.bytes, 3 * layout.P_offset);
+}
+
 TEST(Workspace, OfFlash1HoldsOOnlyForTheFp32Carry) {
   constexpr std::size_t kStatisticsBytes = 2 * 3328;  // 2 x 4 x 100 floats, aligned to 256 bytes
   EXPECT_EQ(flash1_workspace(kProblem, Carry::problem).bytes, kStatisticsBytes);
