@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "kernels/catalog.h"
@@ -76,14 +75,6 @@ std::optional<Error> check_scored_tiling(const KernelInfo& kernel, const Attenti
   if (kernel.name != "flash2" || !has_score_parameters(problem)) return std::nullopt;
   const std::string what =
       extras_text(problem).empty() ? "mask " + to_string(problem.mask) : extras_text(problem);
-  constexpr std::array kScoredHeadDims{Index{16}, Index{32}, Index{64}, Index{128}};
-  if (std::find(kScoredHeadDims.begin(), kScoredHeadDims.end(), problem.d) ==
-      kScoredHeadDims.end()) {
-    return invalid_request(
-        fmt::format("the problem has {}; kernel {} takes that at head-dim 16, 32, 64 or 128, not "
-                    "{}",
-                    what, kernel.name, problem.d));
-  }
   if (!tiling || *tiling == compiled) return std::nullopt;
   return invalid_request(
       fmt::format("the problem has {}; kernel {} takes that in tiling {}x{} alone", what,
@@ -182,12 +173,6 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
 
 namespace {
 
-/// Whether the thread blocks of flash2 that share dQ can take turns: every column tile before the
-/// last that sees a row tile sees it too.
-bool adds_in_order(const AttentionProblem& problem) {
-  return (problem.mask.is_none() || problem.mask.is_causal()) && !problem.is_packed();
-}
-
 std::optional<Error> check_deterministic(const KernelInfo& kernel,
                                          const AttentionProblem& problem) {
   if (kernel.name == "block_sparse2") {
@@ -195,10 +180,12 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
         "the backward pass of kernel block_sparse2 adds up dQ in an order of chance; standard, "
         "flash1 and flash2 have a deterministic one");
   }
-  if (kernel.name != "flash2" || adds_in_order(problem)) return std::nullopt;
+  // Taking turns at dQ needs that every column tile before the last that sees a row tile sees it
+  // too
+  if (kernel.name != "flash2" || !has_score_parameters(problem)) return std::nullopt;
   return invalid_request(
-      "a deterministic dQ of kernel flash2 takes mask none, causal or causal:top-left over whole "
-      "sequences");
+      "a deterministic dQ of kernel flash2 takes plain softmax attention over whole sequences with "
+      "mask none, causal or causal:top-left; that of standard takes all");
 }
 
 }  // namespace

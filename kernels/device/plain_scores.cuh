@@ -92,7 +92,7 @@ class PlainColumns {
 struct PlainScores {
   template <int Br, int Bc>
   using Rows = PlainRows<Br, Bc>;
-  template <int Br, int Bc>
+  template <int Br, int Bc, int kWarps>
   using Columns = PlainColumns<Br, Bc>;
   static constexpr Visits kVisits = Visits::all;
 };

@@ -197,9 +197,8 @@ class ScoredRows {
 
 /// Of column tile j, in the backward pass. P is negative where dropout drops its element, from the
 /// moment that P is known until dS is: that remembers the bits, and |P| is still there.
-template <int Br, int Bc>
+template <int Br, int Bc, int kWarps>
 class ScoredColumns {
-  static constexpr int kWarps = Bc / 16;
   using Scores = WarpParts<Bc, Br, kWarps>;
 
  public:
@@ -420,8 +419,8 @@ class ScoredColumns {
 struct ScoreFunctions {
   template <int Br, int Bc>
   using Rows = ScoredRows<Br, Bc>;
-  template <int Br, int Bc>
-  using Columns = ScoredColumns<Br, Bc>;
+  template <int Br, int Bc, int kWarps>
+  using Columns = ScoredColumns<Br, Bc, kWarps>;
   static constexpr Visits kVisits = Visits::either;  ///< packed sequences have lists
 };
 

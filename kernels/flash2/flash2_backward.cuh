@@ -124,8 +124,8 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   const int head_index = batch * shape.heads + head;
 
   // Qi, dOi of the next row tile to load
-  const typename ScorePolicy::template Columns<Br, Bc> scores(parameters, j, keys, head, batch,
-                                                              shared + Shared::kBytes);
+  const typename ScorePolicy::template Columns<Br, Bc, kWarps> scores(
+      parameters, j, keys, head, batch, shared + Shared::kBytes);
   const auto row_tiles =
       visited_tiles<kVisits>(parameters.row_tiles, j, scores.first_tile(), scores.past_last_tile());
   const Index first_query = Index{row_tiles.first_tile()} * Br;

@@ -1,5 +1,6 @@
 /// The compiled instances of flash2's two passes with ScoreFunctions for one 16-bit type: the
-/// default tiling of each head dimension, the first in the catalog's tables.
+/// default tiling of each head dimension, the first in the catalog's tables. d = 64 and 128 have
+/// instances of their own; the others share the next width that has their tiling.
 #pragma once
 
 #include "kernels/device/score_functions.cuh"
@@ -16,44 +17,56 @@ namespace attnscope::kernels {
 template <typename T>
 bool start_flash2_scored(const ForwardParameters& parameters, Index batch, Index d,
                          const Tiling& tiling, void* stream) {
-  using device::ScoreFunctions;
-  const auto start = [&]<int kHeadDim, int Br, int Bc, int kWarps, int kBlocksPerSm>() {
-    if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
+  using device::Columns, device::ScoreFunctions, device::Visits;
+  const auto start = [&]<int kWidth, int Br, int Bc, int kWarps, Columns kColumns,
+                         Visits kVisits = ScoreFunctions::kVisits>() {
+    const bool fits = kColumns == Columns::all ? d == kWidth : d <= kWidth;
+    if (!fits || tiling != Tiling{Br, Bc}) return false;
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, Br);
-    start_kernel(flash2_forward<T, kHeadDim, Br, Bc, kWarps, kBlocksPerSm, device::Columns::all,
-                                ScoreFunctions::kVisits, device::NoTrace, ScoreFunctions>,
+    start_kernel(flash2_forward<T, kWidth, Br, Bc, kWarps, 1, kColumns, kVisits, device::NoTrace,
+                                ScoreFunctions>,
                  blocks, kWarps * 32,
-                 static_cast<int>(flash2_forward_shared_bytes(kHeadDim, {Br, Bc})) +
+                 static_cast<int>(flash2_forward_shared_bytes(kWidth, {Br, Bc})) +
                      ScoreFunctions::Rows<Br, Bc>::kSharedBytes,
                  stream, parameters);
     return true;
   };
-  // With four warps, as the plain instances of d = 64 and 128 have, registers would spill
-  return start.template operator()<16, 128, 64, 4, 1>() ||
-         start.template operator()<32, 128, 64, 4, 1>() ||
-         start.template operator()<64, 128, 128, 8, 1>() ||
-         start.template operator()<128, 128, 64, 8, 1>();
+  // With four warps, as the plain instances of d = 64 and 128 have, registers would spill, and at
+  // 256 with lists of tiles: there all tiles between a row tile's first and last key are visited
+  return start.template operator()<64, 128, 128, 8, Columns::all>() ||
+         start.template operator()<128, 128, 64, 8, Columns::all>() ||
+         start.template operator()<32, 128, 64, 4, Columns::first>() ||
+         start.template operator()<64, 128, 128, 8, Columns::first>() ||
+         start.template operator()<128, 128, 64, 8, Columns::first>() ||
+         start.template operator()<192, 128, 64, 8, Columns::first>() ||
+         start.template operator()<256, 128, 64, 8, Columns::first, Visits::all>();
 }
 
 /// The same for the backward launch.
 template <typename T>
 bool start_flash2_backward_scored(const BackwardParameters& parameters, Index batch, Index d,
                                   const Tiling& tiling, void* stream) {
-  using device::ScoreFunctions;
-  const auto start = [&]<int kHeadDim, int Br, int Bc>() {
-    if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
-    constexpr int kWarps = Bc / 16;
+  using device::Columns, device::ScoreFunctions;
+  const auto start = [&]<int kWidth, int Br, int Bc, Columns kColumns>() {
+    const bool fits = kColumns == Columns::all ? d == kWidth : d <= kWidth;
+    if (!fits || tiling != Tiling{Br, Bc}) return false;
+    constexpr int kWarps = 8;
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, Bc);
-    start_kernel(flash2_backward<T, kHeadDim, Br, Bc, kWarps, device::Columns::all,
-                                 ScoreFunctions::kVisits, device::NoTrace, ScoreFunctions>,
+    start_kernel(flash2_backward<T, kWidth, Br, Bc, kWarps, kColumns, ScoreFunctions::kVisits,
+                                 device::NoTrace, ScoreFunctions>,
                  blocks, kWarps * 32,
-                 Flash2BackwardShared<Br, Bc, kHeadDim>::kBytes +
-                     ScoreFunctions::Columns<Br, Bc>::kSharedBytes,
+                 Flash2BackwardShared<Br, Bc, kWidth>::kBytes +
+                     ScoreFunctions::Columns<Br, Bc, kWarps>::kSharedBytes,
                  stream, parameters);
     return true;
   };
-  return start.template operator()<16, 128, 128>() || start.template operator()<32, 128, 128>() ||
-         start.template operator()<64, 128, 128>() || start.template operator()<128, 64, 128>();
+  return start.template operator()<64, 128, 128, Columns::all>() ||
+         start.template operator()<128, 64, 128, Columns::all>() ||
+         start.template operator()<32, 128, 128, Columns::first>() ||
+         start.template operator()<64, 64, 128, Columns::first>() ||
+         start.template operator()<128, 64, 128, Columns::first>() ||
+         start.template operator()<192, 64, 64, Columns::first>() ||
+         start.template operator()<256, 32, 64, Columns::first>();
 }
 
 }  // namespace attnscope::kernels

@@ -154,6 +154,17 @@ TEST(KernelCatalog, Flash2TakesScoreFunctionsAndSequencesInItsDefaultTiling) {
   EXPECT_FALSE(has_score_parameters(problem_of(DType::bf16, 64)));
 }
 
+TEST(KernelCatalog, Flash2TakesScoreFunctionsAndSequencesAtEveryHeadDimension) {
+  const KernelInfo& flash2 = kernel_named("flash2");
+  for (auto [problem, text] : scored_problems(DType::fp16)) {
+    for (Index d = 1; d <= 256; ++d) {
+      problem.d = d;
+      EXPECT_EQ(refusal(flash2, problem), "accepted") << text << d;
+      EXPECT_EQ(backward_refusal(flash2, problem), "accepted") << text << d;
+    }
+  }
+}
+
 TEST(KernelCatalog, RefusesABlockMask) {
   AttentionProblem problem = problem_of(DType::bf16, 64);
   problem.block_mask = test::listed_block_mask({1024, 1024}, 1, {{0}});
@@ -416,9 +427,14 @@ TEST(KernelCatalog, ADeterministicDQTakesMasksWhoseTilesComeInOrder) {
   }
   EXPECT_THAT(message("block_sparse2", problem), HasSubstr("in an order of chance"));
   problem.mask = Mask::window(16, 0);
-  EXPECT_EQ(message("flash2", problem),
-            "a deterministic dQ of kernel flash2 takes mask none, causal or causal:top-left over "
-            "whole sequences");
+  EXPECT_EQ(
+      message("flash2", problem),
+      "a deterministic dQ of kernel flash2 takes plain softmax attention over whole sequences "
+      "with mask none, causal or causal:top-left; that of standard takes all");
+  for (const auto& [scored, text] : scored_problems(DType::bf16)) {
+    EXPECT_THAT(message("flash2", scored), HasSubstr("plain softmax")) << text;
+    EXPECT_EQ(message("standard", scored), "accepted") << text;
+  }
 }
 
 TEST(KernelCatalog, RefusesMoreRowsThanOneGridHolds) {

@@ -334,7 +334,7 @@ TEST_P(ScoredKernels, GiveTheSameBitsOnEveryRun) {
 std::vector<Subject> subjects() {
   std::vector<Subject> all{{"standard", DType::fp32, 64}};
   for (const DType dtype : {DType::fp16, DType::bf16}) {
-    for (const Index d : {16, 32, 64, 128}) all.push_back({"flash2", dtype, d});
+    for (const Index d : {16, 20, 40, 64, 100, 128, 160, 256}) all.push_back({"flash2", dtype, d});
     for (const Index d : {59, 128}) all.push_back({"standard", dtype, d});
     for (const Index d : {64, 100, 128, 256}) all.push_back({"split_kv", dtype, d});
   }
