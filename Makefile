@@ -18,7 +18,7 @@ TO_DRAW := libgl1-mesa-dri libegl1 fonts-inter fonts-dejavu-core
 TO_TEST := git xvfb xauth xdotool imagemagick
 TO_LINT := clang-format-14 clang-tidy-14
 
-.PHONY: help deps build programs run pictures test gpu-test bench asan tsan format lint-format lint clean
+.PHONY: help deps build programs run pictures test gpu-test gpu-sanitize bench asan tsan format lint-format lint clean
 .PHONY: install-build install-draw install-test install-lint
 
 help: ## list the targets
@@ -61,6 +61,9 @@ test: install-draw install-test build ## build everything, run every CPU and GUI
 
 gpu-test: install-test build ## run the tests of the kernels and counters on this machine's GPU
 	ATTNSCOPE_REQUIRE_GPU=1 ctest --preset gpu
+
+gpu-sanitize: build ## run every kernel on small problems under compute-sanitizer: memory, races
+	tests/kernels/sanitize.sh $(BUILD)/attnscope-cli
 
 bench: install-draw install-test build ## print the speed of the model and of the app's frames
 	$(BUILD)/attnscope_sim_bench

@@ -1,0 +1,56 @@
+#!/bin/bash
+# Runs every kernel on small problems, odd lengths among them, under compute-sanitizer:
+#   tests/kernels/sanitize.sh build/release/attnscope-cli [TOOL...]
+# TOOL: memcheck and racecheck unless named. Exit status 1 when a tool reports an error, when a
+# measurement fails, or when a tool saw no kernel at all.
+set -euo pipefail
+cli=$1
+shift
+tools=("${@:-memcheck}")
+(($# > 0)) || tools=(memcheck racecheck)
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+once="--no-counters --warm-ups 0 --repeats 1 --checked-rows 4 --heads 2"
+shape="--batch 2 --seq-len 77 --kv-len 205 --kv-heads 1"
+passes="--over pass=forward,backward"
+all="--over algorithm=standard,flash1,flash2"
+
+# What one group of measurements sweeps over, and its options
+groups=(
+  "$passes $all --over dtype=fp16,bf16 --over mask=none,causal -- $shape --head-dim 64"
+  "$passes $all --over head-dim=16,128 -- $shape --mask causal"
+  "$passes --over algorithm=standard,flash2 --over head-dim=40,96,192,256 -- $shape"
+  "--over algorithm=standard,flash1,flash2 --over mask=none,causal -- $shape --dtype fp32"
+  "$passes --over mask=window:32,16 -- $shape --algorithm flash2 --softcap 20 --alibi --dropout 0.1"
+  "$passes --over head-dim=16,64,128 -- $shape --algorithm flash2 --key-lengths 205,60"
+  "$passes -- --seq-len 96 --algorithm flash2 --cu-seqlens-q 0,31,96 --cu-seqlens-k 0,31,96"
+  "$passes --over block-mask=butterfly,uniform:0.5 -- --algorithm block_sparse2 --seq-len 512"
+  "--over seq-len=1,5 --over head-dim=64,72,128 -- --algorithm split_kv --kv-len 3001 --kv-heads 1"
+)
+
+failed=0
+for tool in "${tools[@]}"; do
+  for n in "${!groups[@]}"; do
+    (
+      over=${groups[$n]%% -- *}
+      options=${groups[$n]#* -- }
+      # shellcheck disable=SC2086
+      compute-sanitizer --tool "$tool" --error-exitcode 9 "$cli" sweep $over -- measure $once $options
+    ) > "$logs/$tool-$n" 2>&1 &
+  done
+  for n in "${!groups[@]}"; do
+    wait -n || true
+  done
+  for n in "${!groups[@]}"; do
+    log=$logs/$tool-$n
+    summary=$(grep -E "^========= (ERROR SUMMARY|RACECHECK SUMMARY)" "$log" || true)
+    if [[ ! $summary =~ :\ 0\ (errors|hazards) ]] || grep -qE "failed|refused" "$log"; then
+      failed=1
+      echo "$tool: ${groups[$n]}"
+      tail -n 40 "$log"
+    else
+      echo "$tool, group $n: ${summary#========= }"
+    fi
+  done
+done
+exit $failed
