@@ -22,6 +22,14 @@ std::uint32_t hex_of(ImU32 color) {
   return ((color & 0xFF) << 16) | (color & 0xFF00) | ((color >> 16) & 0xFF);
 }
 
+/// Where `name` is once a click on `opener` has brought it up; a session of its own tells.
+Rect rect_behind(const std::string& opener, const std::string& name,
+                 const std::string& scene = "default") {
+  WindowSession opened(kWidth, kHeight, scene);
+  opened.click(opener);
+  return rect_in(opened.final_dump(), name);
+}
+
 TEST(Window, TheDefaultSceneShowsTheTensorsInTheirColours) {
   WindowSession window(kWidth, kHeight);
   const Picture shot = window.screenshot();
@@ -88,10 +96,7 @@ TEST(Window, NChangesByKeyboard) {
 }
 
 TEST(Window, NChangesByMouse) {
-  // A first session tells where the options of the open list are
-  WindowSession opened(kWidth, kHeight);
-  opened.click("field.N.list");
-  const Rect option = rect_in(opened.final_dump(), "option.N.128");
+  const Rect option = rect_behind("field.N.list", "option.N.128");
   WindowSession window(kWidth, kHeight);
   window.click("field.N.list");
   window.click_at(option);
@@ -101,9 +106,7 @@ TEST(Window, NChangesByMouse) {
 }
 
 TEST(Window, AnotherSceneIsOpenedByMouse) {
-  WindowSession opened(kWidth, kHeight);
-  opened.click("field.scene");
-  const Rect option = rect_in(opened.final_dump(), "option.scene.flash1-64");
+  const Rect option = rect_behind("field.scene", "option.scene.flash1-64");
   WindowSession window(kWidth, kHeight);
   window.click("field.scene");
   window.click_at(option);
@@ -123,9 +126,7 @@ TEST(Window, AChartIsChosenByMouseAndEnlargedByKey) {
 }
 
 TEST(Window, TheBackwardPassIsChosenByMouseAndSteppedThrough) {
-  WindowSession opened(kWidth, kHeight);
-  opened.click("field.pass");
-  const Rect option = rect_in(opened.final_dump(), "option.pass.backward");
+  const Rect option = rect_behind("field.pass", "option.pass.backward");
   WindowSession window(kWidth, kHeight);
   window.click("field.pass");
   window.click_at(option);
@@ -137,9 +138,7 @@ TEST(Window, TheBackwardPassIsChosenByMouseAndSteppedThrough) {
 }
 
 TEST(Window, ARaceIsOpenedAndPlayedToItsEnd) {
-  WindowSession opened(kWidth, kHeight);
-  opened.click("field.scene");
-  const Rect option = rect_in(opened.final_dump(), "option.scene.race-standard");
+  const Rect option = rect_behind("field.scene", "option.scene.race-standard");
   WindowSession window(kWidth, kHeight);
   window.click("field.scene");
   window.click_at(option);
@@ -190,9 +189,7 @@ TEST(Window, ASceneIsSavedAndOpenedAgain) {
 }
 
 TEST(Window, SplitsAreTypedBehindTheBarAndTooManyAreAnsweredByTheMostThereAre) {
-  WindowSession opened(kWidth, kHeight, "split-kv");
-  opened.click("field.more");
-  const Rect splits = rect_in(opened.final_dump(), "field.splits");
+  const Rect splits = rect_behind("field.more", "field.splits", "split-kv");
   WindowSession window(kWidth, kHeight, "split-kv");
   window.click("field.more");
   window.click_at(splits);
@@ -210,9 +207,7 @@ TEST(Window, SplitsAreTypedBehindTheBarAndTooManyAreAnsweredByTheMostThereAre) {
 }
 
 TEST(Window, AFileThatIsNotThereIsToldWhereItsNameWasTyped) {
-  WindowSession opened(kWidth, kHeight);
-  opened.click("field.more");
-  const Rect q = rect_in(opened.final_dump(), "field.q");
+  const Rect q = rect_behind("field.more", "field.q");
   WindowSession window(kWidth, kHeight);
   window.click("field.more");
   window.click_at(q);

@@ -10,26 +10,13 @@
 namespace attnscope::kernels {
 namespace {
 
-AttentionProblem problem_of(Index N, DType dtype, Mask mask) {
-  AttentionProblem problem;
-  problem.batch = 2;
-  problem.heads = 4;
-  problem.kv_heads = 2;
-  problem.N = N;
-  problem.N_kv = N + 17;
-  problem.d = 64;
-  problem.dtype = dtype;
-  problem.mask = mask;
-  return problem;
-}
-
 class BackwardTest : public GpuTest {};
 
 TEST_F(BackwardTest, EveryBackwardPassIsMeasuredWithTimesCountersAndErrors) {
   for (const KernelInfo& kernel : catalog()) {
     if (!kernel.has_backward) continue;
     for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-      const KernelRequest request{problem_of(1024, DType::bf16, mask), &kernel, {}, {}};
+      const KernelRequest request{grouped_problem(1024, DType::bf16, mask), &kernel, {}, {}};
       Measurement measurement;
       const auto error = session().run([&]() -> std::optional<Error> {
         auto measured = measure_backward(session(), request, {}, Protocol{});
@@ -55,7 +42,7 @@ TEST_F(BackwardTest, TheLibrarysGradientsObeyTheRule) {
   const auto library = KernelLibrary::load();
   unsetenv("ATTNSCOPE_KERNELS_LIBRARY");
   ASSERT_TRUE(library.ok()) << library.error().message;
-  const AttentionProblem problem = problem_of(130, DType::fp16, Mask::causal());
+  const AttentionProblem problem = grouped_problem(130, DType::fp16, Mask::causal());
   const AttentionInputs inputs = make_inputs(problem, {.seed = 3});
   const Gradients reference = naive_backward(problem, inputs, naive_forward(problem, inputs));
   const Gradients unfused = unfused_backward(problem, inputs);
@@ -79,7 +66,7 @@ TEST_F(BackwardTest, TheUsersOwnTensorsAreMeasuredAsTheSameGeneratedOnesAre) {
   const auto library = KernelLibrary::load();
   unsetenv("ATTNSCOPE_KERNELS_LIBRARY");
   ASSERT_TRUE(library.ok()) << library.error().message;
-  const AttentionProblem problem = problem_of(300, DType::bf16, Mask::causal());
+  const AttentionProblem problem = grouped_problem(300, DType::bf16, Mask::causal());
   const InputSpec spec{InputKind::outlier, 3};
   const AttentionInputs inputs = make_inputs(problem, spec);
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
@@ -111,7 +98,7 @@ TEST_F(BackwardTest, ScoreFunctionsAndSequencesGetThroughTheLibraryAndObeyTheRul
   const auto library = KernelLibrary::load();
   unsetenv("ATTNSCOPE_KERNELS_LIBRARY");
   ASSERT_TRUE(library.ok()) << library.error().message;
-  AttentionProblem padded = problem_of(1100, DType::bf16, Mask::window(200, 30));
+  AttentionProblem padded = grouped_problem(1100, DType::bf16, Mask::window(200, 30));
   padded.score.soft_cap = 3.0;
   padded.score.alibi_slopes = standard_alibi_slopes(padded.heads);
   padded.score.dropout = {.probability = 0.17, .seed = 11};

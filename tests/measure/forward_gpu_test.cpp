@@ -17,25 +17,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-AttentionProblem problem_of(Index N, DType dtype, Mask mask) {
-  AttentionProblem problem;
-  problem.batch = 2;
-  problem.heads = 4;
-  problem.kv_heads = 2;
-  problem.N = N;
-  problem.N_kv = N + 17;
-  problem.d = 64;
-  problem.dtype = dtype;
-  problem.mask = mask;
-  return problem;
-}
-
 class ForwardTest : public GpuTest {};
 
 TEST_F(ForwardTest, GeneratedInputsEqualTheCpusToTheBit) {
   for (InputKind kind : {InputKind::gaussian, InputKind::outlier, InputKind::needle}) {
     for (DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
-      const AttentionProblem problem = problem_of(200, dtype, Mask::none());
+      const AttentionProblem problem = grouped_problem(200, dtype, Mask::none());
       const InputSpec spec{kind, 77};
       const AttentionInputs inputs = make_inputs(problem, spec);
       on_gpu([&] {
@@ -65,7 +52,7 @@ TEST_F(ForwardTest, EveryKernelIsMeasuredWithTimesCountersAndErrors) {
   for (const KernelInfo& kernel : catalog()) {
     for (DType dtype : {DType::fp32, DType::bf16}) {
       if (kernel_tilings(kernel, dtype, 64).empty()) continue;
-      KernelRequest request{problem_of(1024, dtype, Mask::causal()), &kernel, {}, Carry::fp32};
+      KernelRequest request{grouped_problem(1024, dtype, Mask::causal()), &kernel, {}, Carry::fp32};
       if (!kernel.honours_carry) request.carry = Carry::problem;
       Measurement measurement;
       const auto error = session().run([&]() -> std::optional<Error> {
@@ -97,7 +84,7 @@ TEST_F(ForwardTest, EveryKernelIsMeasuredWithTimesCountersAndErrors) {
 }
 
 TEST_F(ForwardTest, OutOfMemorySaysWhatIsNeededAndFree) {
-  AttentionProblem problem = problem_of(1 << 20, DType::bf16, Mask::none());
+  AttentionProblem problem = grouped_problem(1 << 20, DType::bf16, Mask::none());
   const auto error = session().run([&]() -> std::optional<Error> {
     auto measured = measure_forward(session(), {problem, find_kernel("standard"), {}, {}}, {}, {});
     return measured.ok() ? std::nullopt : std::optional(measured.error());
@@ -112,7 +99,7 @@ TEST_F(ForwardTest, TheClientRunsAKernelOnTheHostsData) {
   setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_KERNELS_FILE, 0);  // a named one stays
   auto library = KernelLibrary::load();
   ASSERT_TRUE(library.ok()) << library.error().message;
-  const AttentionProblem problem = problem_of(300, DType::fp16, Mask::causal());
+  const AttentionProblem problem = grouped_problem(300, DType::fp16, Mask::causal());
   const AttentionInputs inputs = make_inputs(problem, {InputKind::needle, 3});
   const ForwardResult reference = naive_forward(problem, inputs);
   const ForwardResult unfused = unfused_forward(problem, inputs);

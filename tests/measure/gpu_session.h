@@ -7,8 +7,21 @@
 #include <string_view>
 
 #include "kernels/measure/session.h"
+#include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
+
+/// Grouped heads, more keys than queries, d = 64.
+inline AttentionProblem grouped_problem(Index N, DType dtype, Mask mask) {
+  return {.batch = 2,
+          .heads = 4,
+          .kv_heads = 2,
+          .N = N,
+          .N_kv = N + 17,
+          .d = 64,
+          .dtype = dtype,
+          .mask = mask};
+}
 
 /// Skips the test without a GPU; fails it where ATTNSCOPE_REQUIRE_GPU=1 promised one.
 class GpuTest : public ::testing::Test {

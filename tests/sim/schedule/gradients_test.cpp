@@ -5,60 +5,30 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include <ostream>
-
 #include "sim/schedule/catalog.h"
-#include "sim/simulation.h"
+#include "tests/sim/schedule/schedule_cases.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
 namespace {
 
 using test::is_near;
-
-struct Case {
-  Index N, N_kv, d;
-  Tiling tiling;
-  Mask mask;
-  Index heads = 1, kv_heads = 1;
-};
-
-void PrintTo(const Case& c, std::ostream* out) {
-  *out << fmt::format("N={} N_kv={} d={} {}x{} {} heads={}/{}", c.N, c.N_kv, c.d, c.tiling.Br,
-                      c.tiling.Bc, to_string(c.mask), c.heads, c.kv_heads);
-}
+using Case = test::ScheduleCase;
 
 std::vector<Case> cases() {
   const Mask masks[] = {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
                         Mask::window(5, 3)};
   const Tiling tilings[] = {{16, 16}, {8, 24}, {24, 8}, {128, 128}};
   const std::pair<Index, Index> lengths[] = {{64, 64}, {37, 90}, {90, 37}, {1, 33}};
-  std::vector<Case> all;
-  for (const Mask& mask : masks) {
-    for (const Tiling& tiling : tilings) {
-      for (const auto& [N, N_kv] : lengths) all.push_back({N, N_kv, 8, tiling, mask});
-    }
-  }
+  std::vector<Case> all = test::all_cases(masks, tilings, lengths);
   all.push_back({50, 70, 16, {16, 32}, Mask::causal(), 6, 2});
   all.push_back({70, 50, 16, {32, 16}, Mask::none(), 4, 1});
   return all;
 }
 
-SimulationRequest request_for(const Case& c, std::string_view algorithm, DType dtype) {
-  SimulationRequest request;
-  request.problem = {.batch = 2,
-                     .heads = c.heads,
-                     .kv_heads = c.kv_heads,
-                     .N = c.N,
-                     .N_kv = c.N_kv,
-                     .d = c.d,
-                     .dtype = dtype,
-                     .mask = c.mask};
-  request.algorithm = algorithm;
-  request.tiling = c.tiling;
+SimulationRequest backward_request(const Case& c, std::string_view algorithm, DType dtype) {
+  SimulationRequest request = test::request_for(c, algorithm, dtype, /*batch=*/2);
   request.pass = PassKind::backward;
-  request.gpu = load_gpu("h200").value();
-  request.allow_overflow = true;
   return request;
 }
 
@@ -74,7 +44,7 @@ std::vector<Algorithm> algorithms_with_backward() {
 TEST_P(EveryBackwardSchedule, EqualsTheReference) {
   for (const Algorithm& algorithm : algorithms_with_backward()) {
     for (const Carry carry : {Carry::problem, Carry::fp32}) {
-      SimulationRequest request = request_for(GetParam(), algorithm.name, DType::fp32);
+      SimulationRequest request = backward_request(GetParam(), algorithm.name, DType::fp32);
       request.carry = carry;
       const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
       const auto result = simulate_numbers(request, inputs, {});
@@ -91,7 +61,7 @@ TEST_P(EveryBackwardSchedule, EqualsTheReference) {
 
 TEST_P(EveryBackwardSchedule, ChangesOnlyTheRoundingOfDqWithTheOrderOfThreadBlocks) {
   for (const Algorithm& algorithm : algorithms_with_backward()) {
-    const SimulationRequest request = request_for(GetParam(), algorithm.name, DType::fp32);
+    const SimulationRequest request = backward_request(GetParam(), algorithm.name, DType::fp32);
     const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
     const auto ascending = simulate_numbers(request, inputs, {});
     const auto shuffled =
@@ -107,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(RaggedAndMasked, EveryBackwardSchedule, testing::Values
 
 TEST(TwoSweepGradient, EqualsTheReferenceWhenTwoRowsDoNotFit) {
   SimulationRequest request =
-      request_for({40, 300, 8, {16, 32}, Mask::causal()}, "standard", DType::fp32);
+      backward_request({40, 300, 8, {16, 32}, Mask::causal()}, "standard", DType::fp32);
   request.gpu.shared_bytes_per_block = 2048;
   request.gpu.register_bytes_per_sm = 4096;
   ASSERT_GT(schedule_options(request.problem, Carry::problem, request.gpu).gradient_panel_cols, 0);
@@ -130,7 +100,7 @@ class BackwardTraffic : public testing::TestWithParam<DType> {};
 
 TEST_P(BackwardTraffic, StandardPaperBytesAreSevenPassesOverTheScores) {
   for (const Case& c : kShapes) {
-    const SimulationReport report = simulate(request_for(c, "standard", GetParam())).value();
+    const SimulationReport report = simulate(backward_request(c, "standard", GetParam())).value();
     const Index e = size_bytes(GetParam());
     const Index heads = 2 * c.heads;
     const Index scores = c.N * c.N_kv;
@@ -142,7 +112,7 @@ TEST_P(BackwardTraffic, StandardPaperBytesAreSevenPassesOverTheScores) {
 
 TEST_P(BackwardTraffic, Flash1StreamsFourRowTensorsForEachColumnTile) {
   for (const Case& c : kShapes) {
-    const SimulationReport report = simulate(request_for(c, "flash1", GetParam())).value();
+    const SimulationReport report = simulate(backward_request(c, "flash1", GetParam())).value();
     const Index e = size_bytes(GetParam());
     const Index heads = 2 * c.heads;
     const Index Tc = ceil_div(c.N_kv, c.tiling.Bc);
@@ -156,7 +126,7 @@ TEST_P(BackwardTraffic, Flash1StreamsFourRowTensorsForEachColumnTile) {
 
 TEST_P(BackwardTraffic, Flash2AddsDqAtomicallyInFp32) {
   for (const Case& c : kShapes) {
-    const SimulationReport report = simulate(request_for(c, "flash2", GetParam())).value();
+    const SimulationReport report = simulate(backward_request(c, "flash2", GetParam())).value();
     const Index e = size_bytes(GetParam());
     const Index heads = 2 * c.heads;
     const Index Tc = ceil_div(c.N_kv, c.tiling.Bc);
@@ -175,7 +145,8 @@ TEST_P(BackwardTraffic, Flash2AddsDqAtomicallyInFp32) {
 TEST_P(BackwardTraffic, MatrixProductsAreTenNNdWhereRecomputedAndEightWhereStored) {
   for (const Case& c : kShapes) {
     for (const Algorithm& algorithm : algorithms_with_backward()) {
-      const SimulationReport report = simulate(request_for(c, algorithm.name, GetParam())).value();
+      const SimulationReport report =
+          simulate(backward_request(c, algorithm.name, GetParam())).value();
       const Index products = algorithm.name == "standard" ? 8 : 10;
       EXPECT_EQ(report.matmul_flops, products * 2 * c.heads * c.N * c.N_kv * c.d) << algorithm.name;
     }
@@ -188,8 +159,8 @@ INSTANTIATE_TEST_SUITE_P(EveryType, BackwardTraffic,
 
 TEST(Passes, BothIsTheSumOfForwardAndBackward) {
   for (const Algorithm& algorithm : algorithms_with_backward()) {
-    SimulationRequest request =
-        request_for({100, 70, 16, {16, 16}, Mask::causal(), 4, 2}, algorithm.name, DType::bf16);
+    SimulationRequest request = backward_request({100, 70, 16, {16, 16}, Mask::causal(), 4, 2},
+                                                 algorithm.name, DType::bf16);
     request.pass = PassKind::forward;
     const SimulationReport forward = simulate(request).value();
     request.pass = PassKind::backward;
@@ -207,7 +178,7 @@ TEST(Passes, BothIsTheSumOfForwardAndBackward) {
 
 TEST(GroupedHeads, SumTheGradientsOfTheirKeysOnceForEachKvHead) {
   const Case c{64, 64, 16, {16, 16}, Mask::none(), 8, 2};
-  const SimulationReport report = simulate(request_for(c, "flash2", DType::bf16)).value();
+  const SimulationReport report = simulate(backward_request(c, "flash2", DType::bf16)).value();
   ASSERT_EQ(report.launches.back().name, "sum_heads");
   const Bytes& sum_heads = report.launches.back().requested;
   EXPECT_EQ(sum_heads.read_bytes, 2 * 2 * (8 * 64 * 16) * 2);   // dK, dV of 8 heads, batch 2

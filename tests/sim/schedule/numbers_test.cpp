@@ -5,57 +5,25 @@
 #include <gtest/gtest.h>
 
 #include "sim/schedule/catalog.h"
-#include "sim/simulation.h"
+#include "tests/sim/schedule/schedule_cases.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
 namespace {
 
 using test::is_near;
-
-struct Case {
-  Index N, N_kv, d;
-  Tiling tiling;
-  Mask mask;
-  Index heads = 1, kv_heads = 1;
-};
-
-void PrintTo(const Case& c, std::ostream* out) {
-  *out << fmt::format("N={} N_kv={} d={} {}x{} {} heads={}/{}", c.N, c.N_kv, c.d, c.tiling.Br,
-                      c.tiling.Bc, to_string(c.mask), c.heads, c.kv_heads);
-}
+using test::request_for;
+using Case = test::ScheduleCase;
 
 std::vector<Case> cases() {
   const Mask masks[] = {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
                         Mask::window(5, 3), Mask::window(0, 0)};
   const Tiling tilings[] = {{16, 16}, {8, 24}, {24, 8}, {128, 128}, {1, 7}};
   const std::pair<Index, Index> lengths[] = {{64, 64}, {100, 100}, {37, 90}, {90, 37}, {1, 33}};
-  std::vector<Case> all;
-  for (const Mask& mask : masks) {
-    for (const Tiling& tiling : tilings) {
-      for (const auto& [N, N_kv] : lengths) all.push_back({N, N_kv, 8, tiling, mask});
-    }
-  }
+  std::vector<Case> all = test::all_cases(masks, tilings, lengths);
   all.push_back({50, 70, 16, {16, 32}, Mask::causal(), 6, 2});
   all.push_back({70, 50, 16, {32, 16}, Mask::causal(), 4, 1});
   return all;
-}
-
-SimulationRequest request_for(const Case& c, std::string_view algorithm) {
-  SimulationRequest request;
-  request.problem = {.batch = 1,
-                     .heads = c.heads,
-                     .kv_heads = c.kv_heads,
-                     .N = c.N,
-                     .N_kv = c.N_kv,
-                     .d = c.d,
-                     .dtype = DType::fp32,
-                     .mask = c.mask};
-  request.algorithm = algorithm;
-  request.tiling = c.tiling;
-  request.gpu = load_gpu("h200").value();
-  request.allow_overflow = true;
-  return request;
 }
 
 class EverySchedule : public testing::TestWithParam<Case> {};
