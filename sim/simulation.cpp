@@ -7,6 +7,7 @@
 #include "sim/alike_entries.h"
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/hbm_footprint.h"
+#include "sim/observers/progress_observer.h"
 #include "sim/schedule/catalog.h"
 
 namespace attnscope {
@@ -22,12 +23,15 @@ struct HeadCounts {
   std::vector<Index> ops;  ///< of each launch
 };
 
-HeadCounts count_head(const Pass& pass, const PassRun& run, Index batch) {
+/// Throws Cancelled.
+HeadCounts count_head(const Pass& pass, const PassRun& run, Index batch,
+                      const std::atomic<bool>* cancel) {
   TrafficCounter traffic;
   FlopCounter flops;
   OccupancyObserver occupancy;
   HeadCounts counts;
-  Observer* const observers[] = {&traffic, &flops, &occupancy, &counts.footprint};
+  CancelObserver canceller(cancel);
+  Observer* const observers[] = {&traffic, &flops, &occupancy, &counts.footprint, &canceller};
   run_head(pass, run, batch, run.problem.heads_per_kv_head() - 1, observers);  // every launch
   counts.traffic = traffic.launches();
   counts.flops = flops.launches();
@@ -117,7 +121,11 @@ void add_time(SimulationReport& report, const GpuDescription& gpu) {
 
 }  // namespace
 
-Result<SimulationReport> simulate(const SimulationRequest& request) {
+namespace {
+
+/// simulate(), which ends with an exception when it is cancelled.
+Result<SimulationReport> counted(const SimulationRequest& request,
+                                 const std::atomic<bool>* cancel) {
   // Refuse what cannot be computed
   const Result<Tiling> tiling = settle_tiling(request);
   if (!tiling) return tiling.error();
@@ -162,7 +170,7 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
         launch.blocks_per_head(launch.grid(request.problem, tiling.value(), options));
   }
   for (const AlikeEntries& alike : alike_entries(request.problem)) {
-    const HeadCounts counts = count_head(pass, run, alike.first);
+    const HeadCounts counts = count_head(pass, run, alike.first, cancel);
     report.peak_hbm_bytes =
         std::max(report.peak_hbm_bytes, counts.footprint.peak_bytes(request.problem));
     for (std::size_t index = 0; index < pass.launches.size(); ++index) {
@@ -197,6 +205,17 @@ Result<SimulationReport> simulate(const SimulationRequest& request) {
   }
   add_time(report, request.gpu);
   return report;
+}
+
+}  // namespace
+
+Result<SimulationReport> simulate(const SimulationRequest& request,
+                                  const std::atomic<bool>* cancel) {
+  try {
+    return counted(request, cancel);
+  } catch (const Cancelled&) {
+    return failed("cancelled");
+  }
 }
 
 }  // namespace attnscope

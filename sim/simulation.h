@@ -1,6 +1,7 @@
 /// The model of a whole problem: what `attnscope-cli simulate` answers.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -102,8 +103,10 @@ ScheduleOptions schedule_options(const SimulationRequest& request, const Tiling&
 Result<Tiling> settle_tiling(const SimulationRequest& request);
 
 /// Counts without numbers, at any size. invalid_request for a problem that cannot be computed, an
-/// unknown algorithm, or a tiling that does not fit on chip without allow_overflow.
-Result<SimulationReport> simulate(const SimulationRequest& request);
+/// unknown algorithm, or a tiling that does not fit on chip without allow_overflow. `cancel` set to
+/// true by another thread gives Error failed "cancelled" within microseconds.
+Result<SimulationReport> simulate(const SimulationRequest& request,
+                                  const std::atomic<bool>* cancel = nullptr);
 
 /// The largest square tiling, a multiple of 16, whose slots fit a thread block's shared memory and
 /// an SM's registers. Nothing when not even 16 x 16 fits.

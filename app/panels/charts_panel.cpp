@@ -168,10 +168,8 @@ std::optional<ShownChart> ChartsPanel::shown_chart(const Snapshot& snapshot, con
       if (view.chart == ChartChoice::error) return shown_errors(snapshot, context, progress);
       return shown_sizes(snapshot, view, context, progress);
     case ChartTopic::theorems: {
-      const PassKind pass =
-          run.totals.pass == PassKind::backward ? PassKind::backward : PassKind::forward;
-      const TheoremKey key{*io_axis_of(view.chart), pass, run.problem.dtype, gpu.name,
-                           gpu.shared_bytes_per_block};
+      const TheoremKey key =
+          theorem_key(*io_axis_of(view.chart), run.totals.pass, run.problem, gpu);
       ask(theorems_, key,
           [key, gpu](WorkControl& control) { return count_theorems(key, gpu, control); });
       const TheoremPoints* points = theorems_.latest();

@@ -99,10 +99,11 @@ FusionKey fusion_key(const AttentionProblem& problem, const Tiling& tiling, std:
 
 Result<std::vector<FusionStep>> count_fusion(const FusionKey& key, const GpuDescription& gpu,
                                              WorkControl& control) {
-  return fusion_steps(key.problem, key.tiling, gpu, [&control](double done) {
+  const auto go_on = [&control](double done) {
     control.set_progress(done);
     return !control.cancelled();
-  });
+  };
+  return fusion_steps(key.problem, key.tiling, gpu, go_on, &control.cancel_flag());
 }
 
 ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& steps,

@@ -41,7 +41,7 @@ std::vector<Index> sweep_lengths() {
 namespace {
 
 Result<SimulationReport> report_at(const SweepKey& key, Index N, const Algorithm& algorithm,
-                                   const GpuDescription& gpu) {
+                                   const GpuDescription& gpu, const std::atomic<bool>& cancel) {
   SimulationRequest request;
   request.problem = sweep_problem(key, N);
   request.algorithm = algorithm.name;
@@ -49,11 +49,11 @@ Result<SimulationReport> report_at(const SweepKey& key, Index N, const Algorithm
   request.tiling = tiling_of_kernel(algorithm.name, key);
   request.gpu = gpu;
   request.allow_overflow = true;  // a kernel's tiling was compiled to fit its own GPU
-  if (!algorithm.takes_block_mask) return simulate(request);
+  if (!algorithm.takes_block_mask) return simulate(request, &cancel);
   if (!request.tiling) request.tiling = tiling_of_kernel("flash2", key);
   auto masked = with_block_mask(std::move(request), key.block_mask);
   if (!masked) return masked.error();
-  return simulate(masked.value());
+  return simulate(masked.value(), &cancel);
 }
 
 }  // namespace
@@ -65,8 +65,8 @@ SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkCon
   for (const Algorithm& algorithm : algorithms()) {
     const std::string name(algorithm.name);
     for (const Index N : sweep_lengths()) {
+      Result<SimulationReport> report = report_at(key, N, algorithm, gpu, control.cancel_flag());
       if (control.cancelled()) return sweep;
-      Result<SimulationReport> report = report_at(key, N, algorithm, gpu);
       if (report) {
         sweep.points.push_back({N, name, std::move(report).value()});
       } else if (sweep.left_out.empty() || sweep.left_out.back().algorithm != name) {

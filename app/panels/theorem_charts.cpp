@@ -87,8 +87,10 @@ draw::Series series_of(const Curve& curve, IoAxis axis, const TheoremPoints& poi
   return series;
 }
 
+/// A series without a point is left out, of the legend as well.
 void add(draw::Chart& chart, draw::Series series, const std::string& legend,
          draw::LegendEntry::Sample sample) {
+  if (series.points.empty()) return;
   chart.legend.push_back({legend, series.color, sample, series.marker});
   chart.series.push_back(std::move(series));
 }
@@ -151,18 +153,17 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
 
 /// Where a kernel's run lies on the axis; nothing where the axis is not about its tiles.
 std::optional<double> x_of_run(const TheoremKey& key, const MeasuredRun& run) {
-  AttentionProblem one = usual_io_problem();
-  one.batch = run.row.problem.batch;
-  one.heads = one.kv_heads = run.row.problem.heads;
-  one.dtype = key.dtype;
+  AttentionProblem alike = key.problem;
+  alike.batch = run.row.problem.batch;
+  alike.heads = alike.kv_heads = run.row.problem.heads;
   const bool same = run.row.tiling && run.row.algorithm == "flash1" &&
                     run.row.pass == to_string(key.pass) && run.row.carry == Carry::problem &&
-                    run.row.problem == one;
+                    run.row.problem == alike;
   if (!same) return std::nullopt;
   const Index Bc = run.row.tiling->Bc;
   if (key.axis == IoAxis::block_cols) return static_cast<double>(Bc);
   if (key.axis != IoAxis::sram_bytes) return std::nullopt;
-  return static_cast<double>(4 * one.d * Bc * size_bytes(key.dtype));
+  return static_cast<double>(4 * alike.d * Bc * size_bytes(alike.dtype));
 }
 
 void add_runs(draw::Chart& chart, const TheoremKey& key, const Measurements& measurements,
@@ -178,22 +179,66 @@ void add_runs(draw::Chart& chart, const TheoremKey& key, const Measurements& mea
       const auto written = run.requested_write_bytes();
       if (!x || !read || !written) continue;
       const Index heads = run.row.problem.batch * run.row.problem.heads;
-      const double bytes = (*read + *written) / static_cast<double>(heads);
-      series.name = fmt::format("flash1, {} on {}, a head", to_string(run.provenance.kind),
-                                run.provenance.gpu);
+      const Index shown_heads = key.problem.batch * key.problem.heads;
+      const double bytes =
+          (*read + *written) * static_cast<double>(shown_heads) / static_cast<double>(heads);
+      series.name =
+          fmt::format("flash1, {} on {}", to_string(run.provenance.kind), run.provenance.gpu);
       series.points.push_back(
           {*x, bytes,
-           fmt::format("flash1: {} a head, requested\n{} heads together, tiles {} × {}\n{}",
-                       draw::format_bytes(bytes), heads, run.row.tiling->Br, run.row.tiling->Bc,
-                       run.provenance.describe())});
+           fmt::format("flash1: {}, requested\n{} of the run's {} heads, tiles {} × {}\n{}",
+                       draw::format_bytes(bytes), shown_heads, heads, run.row.tiling->Br,
+                       run.row.tiling->Bc, run.provenance.describe())});
     }
   }
-  if (!series.points.empty()) {
-    add(chart, series, series.name, draw::LegendEntry::Sample::marker);
+  const std::string name = series.name;
+  add(chart, std::move(series), name, draw::LegendEntry::Sample::marker);
+}
+
+/// The problem in one line, without what lies on the axis.
+std::string problem_words(const TheoremKey& key, const TheoremPoints& points) {
+  const AttentionProblem& problem = key.problem;
+  std::string words(to_string(key.pass));
+  if (key.axis != IoAxis::seq_len) {
+    words += fmt::format(", N {}", problem.N);
+    if (problem.N_kv != problem.N) words += fmt::format(", N_kv {}", problem.N_kv);
   }
+  if (key.axis != IoAxis::head_dim) words += fmt::format(", d {}", problem.d);
+  if (problem.batch > 1) words += fmt::format(", B {}", problem.batch);
+  if (problem.heads > 1) words += fmt::format(", H {}", problem.heads);
+  words += fmt::format(", {}", to_string(problem.dtype));
+  if (key.axis == IoAxis::density && !points.empty()) {
+    words += fmt::format(", M {} elements", points.front().sram_elems);
+  }
+  return words;
+}
+
+/// The command that prints the same numbers.
+std::string command_of(const TheoremKey& key) {
+  const AttentionProblem& problem = key.problem;
+  return fmt::format(
+      "attnscope-cli io --over {} --pass {} --seq-len {} --kv-len {} --head-dim {} --batch {} "
+      "--heads {} --dtype {}",
+      to_string(key.axis), to_string(key.pass), problem.N, problem.N_kv, problem.d, problem.batch,
+      problem.heads, to_string(problem.dtype));
 }
 
 }  // namespace
+
+TheoremKey theorem_key(IoAxis axis, PassKind pass, const AttentionProblem& shown,
+                       const GpuDescription& gpu) {
+  return {.axis = axis,
+          .pass = pass == PassKind::backward ? PassKind::backward : PassKind::forward,
+          .problem = {.batch = shown.batch,
+                      .heads = shown.heads,
+                      .kv_heads = shown.heads,
+                      .N = shown.N,
+                      .N_kv = shown.N_kv,
+                      .d = shown.d,
+                      .dtype = shown.dtype},
+          .gpu = gpu.name,
+          .sram_bytes = gpu.shared_bytes_per_block};
+}
 
 std::optional<IoAxis> io_axis_of(ChartChoice chart) {
   switch (chart) {
@@ -215,14 +260,12 @@ std::optional<IoAxis> io_axis_of(ChartChoice chart) {
 Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription& gpu,
                                      WorkControl& control) {
   IoQuestion question{
-      .problem = usual_io_problem(), .pass = key.pass, .gpu = gpu, .axis = key.axis, .values = {}};
-  question.problem.dtype = key.dtype;
+      .problem = key.problem, .pass = key.pass, .gpu = gpu, .axis = key.axis, .values = {}};
   const std::vector<double> values = usual_values(key.axis);
   TheoremPoints points;
   for (const double value : values) {
-    if (control.cancelled()) return failed("given up");
     question.values = {value};
-    auto point = io_curve(question);
+    auto point = io_curve(question, &control.cancel_flag());
     if (!point) return point.error();
     points.push_back(std::move(point.value().front()));
     control.set_progress(static_cast<double>(points.size()) / static_cast<double>(values.size()));
@@ -234,18 +277,17 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
                          std::string_view gpu_name, const Measurements& measurements,
                          const Theme& theme) {
   const AxisWords words = words_of(key.axis);
-  const AttentionProblem problem = usual_io_problem();
   ShownChart shown;
   shown.title = words.title;
-  shown.subtitle = fmt::format("{}, {}{}{}, {}", to_string(key.pass),
-                               key.axis == IoAxis::seq_len ? "" : fmt::format("N {}, ", problem.N),
-                               key.axis == IoAxis::head_dim ? "" : fmt::format("d {}, ", problem.d),
-                               to_string(key.dtype), gpu_name);
-  const bool small_sram = key.axis == IoAxis::density && !points.empty();
-  if (small_sram) shown.subtitle += fmt::format(", M {} elements", points.front().sram_elems);
-  shown.about =
-      "one head; bytes as the paper counts them, HBM read and written; tiles by the paper's rule "
-      "Bc = ceil(M/4d), Br = min(Bc, d), M elements of SRAM\nthe same as a table: attnscope-cli io";
+  shown.subtitle = fmt::format("{}, {}", problem_words(key, points), gpu_name);
+  if (std::ranges::none_of(points, &IoPoint::in_range)) {
+    shown.subtitle += "; not d <= M <= N d: the theorems make no claim";
+  }
+  shown.about = fmt::format(
+      "the screen's problem without masks and score functions, every head with keys of its own, "
+      "all heads together; bytes as the paper counts them, HBM read and written; tiles by the "
+      "paper's rule Bc = ceil(M/4d), Br = min(Bc, d), M elements of SRAM\nthe same as a table: {}",
+      command_of(key));
   draw::Chart chart;
   chart.x = {std::string(words.axis), true, 1.0, 10.0};
   chart.y.name = "bytes";

@@ -14,28 +14,31 @@
 
 namespace attnscope::app {
 
-/// What a curve depends on; its problem is usual_io_problem() in this type.
+/// What a curve depends on.
 struct TheoremKey {
   IoAxis axis = IoAxis::seq_len;
   PassKind pass = PassKind::forward;
-  DType dtype = DType::fp16;
+  AttentionProblem problem = usual_io_problem();  ///< what does not lie on the axis
   std::string gpu;
   Index sram_bytes = 0;  ///< of a thread block
   bool operator==(const TheoremKey&) const = default;
 };
 
+/// The key of the screen's problem as the theorems have it: dense, every head with keys of its own.
+TheoremKey theorem_key(IoAxis axis, PassKind pass, const AttentionProblem& shown,
+                       const GpuDescription& gpu);
+
 /// The axis of a chart of theorems; nothing for the other charts.
 std::optional<IoAxis> io_axis_of(ChartChoice chart);
 
 using TheoremPoints = std::vector<IoPoint>;
-/// The study's points at its usual values. Tells how far it is; ends between two points when it was
-/// cancelled.
+/// The study's points at its usual values. Tells how far it is; ends soon when it was cancelled.
 Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription& gpu,
                                      WorkControl& control);
 
 /// Counted points, the closed form, the theorem's leading term and the lower bound. The last two
 /// are drawn where the theorems hold. Along Bc and the SRAM: what a GPU showed of flash1's kernel,
-/// by head; its bytes depend on Bc alone, so that another Br changes nothing.
+/// for as many heads; its bytes depend on Bc alone, so that another Br changes nothing.
 ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
                          std::string_view gpu_name, const Measurements& measurements,
                          const Theme& theme);

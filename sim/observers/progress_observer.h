@@ -1,4 +1,4 @@
-/// Tells how far a run has come, and stops it when asked.
+/// Stops a run when asked, and tells how far one has come.
 #pragma once
 
 #include <atomic>
@@ -8,24 +8,35 @@
 
 namespace attnscope {
 
-/// Reports the fraction of the expected operations that have passed, and throws Cancelled once
-/// `cancel` is true. Both may be empty.
+/// What ends a run that is no longer wanted.
+struct Cancelled {};
+
+/// Throws Cancelled once `cancel` is true, which it looks at every few dozen operations. It may be
+/// null.
+class CancelObserver : public Observer {
+ public:
+  explicit CancelObserver(const std::atomic<bool>* cancel) : cancel_(cancel) {}
+  void observe(std::span<const TileOp> /*ops*/) override {
+    if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) throw Cancelled{};
+  }
+
+ private:
+  const std::atomic<bool>* cancel_;
+};
+
+/// Reports the fraction of the expected operations that have passed; `report` may be empty.
 class ProgressObserver : public Observer {
  public:
-  ProgressObserver(Index expected, const std::function<void(double)>& report,
-                   const std::atomic<bool>* cancel)
-      : expected_(expected), report_(report), cancel_(cancel) {}
-  struct Cancelled {};
+  ProgressObserver(Index expected, const std::function<void(double)>& report)
+      : expected_(expected), report_(report) {}
   void observe(std::span<const TileOp> ops) override {
     done_ += static_cast<Index>(ops.size());
-    if (cancel_ != nullptr && cancel_->load()) throw Cancelled{};
     if (report_) report_(static_cast<double>(done_) / static_cast<double>(expected_));
   }
 
  private:
   Index expected_, done_ = 0;
   const std::function<void(double)>& report_;
-  const std::atomic<bool>* cancel_;
 };
 
 }  // namespace attnscope

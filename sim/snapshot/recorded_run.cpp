@@ -47,8 +47,8 @@ AttentionInputs shown_inputs(const SteppedRequest& request) {
 }
 
 /// The counts of the whole pass; an error where it cannot work or be walked.
-Result<SimulationReport> counted(const SteppedRequest& request) {
-  Result<SimulationReport> report = simulate(request.simulation);
+Result<SimulationReport> counted(const SteppedRequest& request, const std::atomic<bool>* cancel) {
+  Result<SimulationReport> report = simulate(request.simulation, cancel);
   if (!report.ok()) return report;
   const AttentionProblem& problem = request.simulation.problem;
   const Index heads = problem.batch * problem.heads;
@@ -129,7 +129,7 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
                                                 const std::function<void(double)>& progress,
                                                 const std::atomic<bool>* cancel) {
   // Count first: it refuses what cannot work
-  Result<SimulationReport> report = counted(request);
+  Result<SimulationReport> report = counted(request, cancel);
   if (!report.ok()) return report.error();
   auto run = std::make_unique<RecordedRun>();
   RunInfo& info = *run->info;
@@ -151,12 +151,13 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
     recorder.journal.set_initial_value(initial.tensor, initial.value);
   }
   OccupancyObserver slots;
-  ProgressObserver ticker(steps, progress, cancel);
-  Observer* const observers[] = {&recorder, &slots, &ticker};
+  ProgressObserver ticker(steps, progress);
+  CancelObserver canceller(cancel);
+  Observer* const observers[] = {&recorder, &slots, &ticker, &canceller};
   try {
     run_head(info.pass, {problem, info.tiling, info.options, {}}, request.batch, request.head,
              observers);
-  } catch (const ProgressObserver::Cancelled&) {
+  } catch (const Cancelled&) {
     return failed("cancelled");
   }
   if (info.step_count == 0) {

@@ -63,7 +63,8 @@ Index FusionStep::statistic_bytes() const {
 
 Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, const Tiling& tiling,
                                              const GpuDescription& gpu,
-                                             const std::function<bool(double)>& go_on) {
+                                             const std::function<bool(double)>& go_on,
+                                             const std::atomic<bool>* cancel) {
   std::vector<FusionStep> steps;
   for (const StepPlan& plan : kSteps) {
     const double done = static_cast<double>(steps.size()) / std::size(kSteps);
@@ -82,10 +83,10 @@ Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, co
                               .variant = plan.variant,
                               .gpu = gpu,
                               .allow_overflow = true};
-    auto forward = simulate(request);
+    auto forward = simulate(request, cancel);
     if (!forward) return forward.error();
     request.pass = PassKind::backward;
-    auto backward = simulate(request);
+    auto backward = simulate(request, cancel);
     if (!backward) return backward.error();
     step.forward = std::move(forward).value();
     step.backward = std::move(backward).value();

@@ -37,9 +37,11 @@ struct FusionStep {
 /// reports and changes no bytes. A level of fusion that has no launch for a step of the score
 /// function is refused alone; invalid_request as simulate() for anything else. `go_on` hears the
 /// share that is done before each step and answers whether to count it; failed when it does not.
+/// `cancel` as of simulate().
 Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, const Tiling& tiling,
                                              const GpuDescription& gpu,
-                                             const std::function<bool(double)>& go_on = {});
+                                             const std::function<bool(double)>& go_on = {},
+                                             const std::atomic<bool>* cancel = nullptr);
 
 /// One number a row (m, l, LSE, D), of these bytes by tensor.
 Bytes statistics_of(const BytesByTensor& by_tensor);

@@ -89,14 +89,15 @@ void add_formulas(const SimulationRequest& request, IoPoint& point) {
   point.in_range = point.sram_elems >= problem.d && number(point.sram_elems) <= Nd;
 }
 
-Result<IoPoint> point_at(const IoQuestion& question, double value) {
+Result<IoPoint> point_at(const IoQuestion& question, double value,
+                         const std::atomic<bool>* cancel) {
   if (auto error = check_value(question.axis, value)) return *error;
   IoPoint point;
   point.value = value;
   auto request = request_at(question, value, point);
   if (!request) return request.error();
   if (const auto& mask = request.value().problem.block_mask) point.density = mask->density();
-  auto counted = simulate(request.value());
+  auto counted = simulate(request.value(), cancel);
   if (!counted) return counted.error();
   add_formulas(request.value(), point);
   point.counted = std::move(counted).value();
@@ -105,7 +106,7 @@ Result<IoPoint> point_at(const IoQuestion& question, double value) {
   standard.problem.block_mask = nullptr;
   standard.algorithm = "standard";
   standard.tiling = Tiling{128, 128};  // the paper counts each operand once, whatever the tiles
-  const auto unfused = simulate(standard);
+  const auto unfused = simulate(standard, cancel);
   if (!unfused) return unfused.error();
   point.standard_bytes = unfused.value().paper.total();
   return point;
@@ -156,7 +157,7 @@ std::vector<double> usual_values(IoAxis axis) {
   return {};
 }
 
-Result<std::vector<IoPoint>> io_curve(const IoQuestion& question) {
+Result<std::vector<IoPoint>> io_curve(const IoQuestion& question, const std::atomic<bool>* cancel) {
   if (question.pass == PassKind::both) {
     return invalid_request("the theorems are about one pass: choose forward or backward");
   }
@@ -165,7 +166,7 @@ Result<std::vector<IoPoint>> io_curve(const IoQuestion& question) {
   }
   std::vector<IoPoint> points;
   for (const double value : question.values) {
-    auto point = point_at(question, value);
+    auto point = point_at(question, value, cancel);
     if (!point) return point.error();
     points.push_back(std::move(point).value());
   }

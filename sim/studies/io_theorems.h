@@ -53,7 +53,9 @@ struct IoPoint {
 
 /// The points in the order of the values; tilings follow the paper's rule, along the density with
 /// an M small enough for 64 column tiles, that a mask has tiles to choose among. invalid_request
-/// for a value that the axis does not take, a mask, or `both` passes at once.
-Result<std::vector<IoPoint>> io_curve(const IoQuestion& question);
+/// for a value that the axis does not take, a mask, or `both` passes at once; `cancel` as of
+/// simulate().
+Result<std::vector<IoPoint>> io_curve(const IoQuestion& question,
+                                      const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace attnscope

@@ -47,7 +47,7 @@ Result<TraceSummary> write_trace(const SimulationRequest& request, const BlockOr
                   to_string(problem.mask), run.tiling.Br, run.tiling.Bc, request.gpu.display_name);
 
   ChromeTraceWriter writer(pass, description, sink);
-  ProgressObserver teller(std::max<Index>(ops, 1), progress, nullptr);
+  ProgressObserver teller(std::max<Index>(ops, 1), progress);
   summary.end_ps = run_timeline(pass, run, summary.report, request.gpu, writer, &teller);
   if (!writer.finish()) return failed("the trace could not be written");
   summary.events = writer.event_count();

@@ -1,7 +1,10 @@
 /// What simulate() refuses, and what it derives: default tilings, occupancy, the roofline floor.
 
 #include <gtest/gtest.h>
+
 #include <sys/resource.h>
+#include <chrono>
+#include <future>
 
 #include <ctime>
 
@@ -226,6 +229,20 @@ TEST(Dram, FlashMovesTheCompulsoryBytesAndStandardTheScores) {
   EXPECT_EQ(simulate(request).value().dram.read_bytes, 3 * nd);
   request.algorithm = "standard";
   EXPECT_GT(simulate(request).value().dram.read_bytes, Index{4} * 32 * 4096 * 4096 * 2 * 2);
+}
+
+TEST(Cancelling, EndsACountInItsMiddle) {
+  SimulationRequest request = base_request();
+  request.problem.N = request.problem.N_kv = 131072;
+  request.tiling = Tiling{16, 16};
+  request.pass = PassKind::both;
+  std::atomic<bool> cancel = false;
+  auto counting = std::async(std::launch::async, [&] { return simulate(request, &cancel); });
+  EXPECT_EQ(counting.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  cancel = true;
+  const Result<SimulationReport> report = counting.get();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().message, "cancelled");
 }
 
 }  // namespace

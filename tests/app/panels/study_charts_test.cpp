@@ -64,8 +64,7 @@ class TheoremCharts : public testing::TestWithParam<std::tuple<ChartChoice, Pass
 
 TEST_P(TheoremCharts, DrawWhatTheStudyCountsAndTheTheoremBesideIt) {
   const auto [choice, pass] = GetParam();
-  const TheoremKey key{*io_axis_of(choice), pass, DType::bf16, "h200",
-                       h200().shared_bytes_per_block};
+  const TheoremKey key = theorem_key(*io_axis_of(choice), pass, usual_io_problem(), h200());
   WorkControl control;
   const TheoremPoints points = count_theorems(key, h200(), control).value();
   EXPECT_DOUBLE_EQ(control.progress(), 1.0);
@@ -116,12 +115,14 @@ INSTANTIATE_TEST_SUITE_P(EveryAxis, TheoremCharts,
 
 TEST(TheoremChart, SetsARecordedRunOfTheKernelWhereItsTileLies) {
   WorkControl control;
-  TheoremKey key{IoAxis::block_cols, PassKind::forward, DType::bf16, "h200", 0};
+  AttentionProblem shown = usual_io_problem();
+  shown.heads = shown.kv_heads = 4;
+  shown.dtype = DType::bf16;
+  TheoremKey key = theorem_key(IoAxis::block_cols, PassKind::forward, shown, h200());
   MeasuredRun run;
-  run.row.problem = usual_io_problem();
+  run.row.problem = shown;
   run.row.problem.batch = 2;
   run.row.problem.heads = run.row.problem.kv_heads = 32;
-  run.row.problem.dtype = DType::bf16;
   run.row.algorithm = "flash1";
   run.row.pass = "forward";
   run.row.tiling = {128, 256};
@@ -141,21 +142,43 @@ TEST(TheoremChart, SetsARecordedRunOfTheKernelWhereItsTileLies) {
   const draw::Series& recorded = series_named(of_blocks, "flash1, recorded on NVIDIA H200");
   ASSERT_EQ(recorded.points.size(), 1U);
   EXPECT_EQ(recorded.points[0].x, 256.0);
-  EXPECT_DOUBLE_EQ(recorded.points[0].y, 1e8);
+  EXPECT_DOUBLE_EQ(recorded.points[0].y, 4e8);
   EXPECT_EQ(series_named(points_along(IoAxis::sram_bytes), "flash1, recorded").points[0].x,
             131072.0);
   EXPECT_THROW(series_named(points_along(IoAxis::seq_len), "flash1, recorded"), std::runtime_error);
-  key.dtype = DType::fp16;
+  key.problem.dtype = DType::fp16;
   EXPECT_THROW(series_named(points_along(IoAxis::block_cols), "flash1, recorded"),
                std::runtime_error);
+}
+
+TEST(TheoremChart, IsOfTheScreensProblemAndSaysSo) {
+  AttentionProblem shown{.batch = 2, .heads = 4, .kv_heads = 2, .N = 64, .N_kv = 96, .d = 32};
+  shown.mask = Mask::causal();
+  shown.score.soft_cap = 5.0;
+  const TheoremKey key = theorem_key(IoAxis::sram_bytes, PassKind::both, shown, h200());
+  WorkControl control;
+  const TheoremPoints points = count_theorems(key, h200(), control).value();
+  for (const IoPoint& point : points) {
+    const AttentionProblem& counted = point.counted.problem;
+    EXPECT_EQ(counted.batch * counted.heads * counted.kv_heads, 2 * 4 * 4);
+    EXPECT_EQ(counted.N * counted.N_kv * counted.d, 64 * 96 * 32);
+    EXPECT_TRUE(counted.mask.is_none());
+    EXPECT_EQ(static_cast<double>(point.counted.requested.total()), point.formula_bytes);
+  }
+  const ShownChart chart = theorem_chart(key, points, "H200", {}, theme(ThemeName::dark));
+  EXPECT_TRUE(chart.subtitle.starts_with("forward, N 64, N_kv 96, d 32, B 2, H 4, bf16, H200;"))
+      << chart.subtitle;
+  // M is larger than N d: no line of a theorem
+  EXPECT_NE(chart.subtitle.find("no claim"), std::string::npos);
+  EXPECT_THROW(series_named(std::get<draw::Chart>(chart.picture), "N²d²"), std::runtime_error);
+  EXPECT_NE(chart.about.find("--over sram-bytes --pass forward --seq-len 64 --kv-len 96"),
+            std::string::npos);
 }
 
 TEST(TheoremChart, IsNotFinishedWhenGivenUp) {
   WorkControl control;
   control.cancel();
-  EXPECT_FALSE(
-      count_theorems({IoAxis::seq_len, PassKind::forward, DType::bf16, "h200"}, h200(), control)
-          .ok());
+  EXPECT_FALSE(count_theorems({.gpu = "h200"}, h200(), control).ok());
   EXPECT_FALSE(count_fusion(figure2_key("h200"), h200(), control).ok());
   EXPECT_FALSE(count_models({ModelMode::training, "h200"}, h200(), control).ok());
 }
