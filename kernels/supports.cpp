@@ -22,11 +22,12 @@ std::string join(const std::vector<Tiling>& tilings) {
 }
 
 /// Which problems with has_score_parameters() a kernel takes.
-enum class TakesScores : std::uint8_t { none, decoding, all };
+enum class TakesScores : std::uint8_t { none, decoding, whole_sequences, all };
 
 TakesScores takes_scores(const KernelInfo& kernel, DType dtype) {
   if (kernel.name == "standard") return TakesScores::all;
   if (kernel.name == "split_kv") return TakesScores::decoding;
+  if (kernel.name == "block_sparse2") return TakesScores::whole_sequences;
   return kernel.name == "flash2" && dtype != DType::fp32 ? TakesScores::all : TakesScores::none;
 }
 
@@ -44,6 +45,11 @@ std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProbl
   const TakesScores takes = takes_scores(kernel, problem.dtype);
   if (takes == TakesScores::decoding) {
     if (auto error = check_decoding(kernel, problem)) return error;
+  }
+  if (takes == TakesScores::whole_sequences && problem.is_packed()) {
+    return invalid_request(fmt::format(
+        "the problem has {}; kernel {} takes score functions and key lengths, no packed sequences",
+        extras_text(problem), kernel.name));
   }
   const bool takes_extras = takes != TakesScores::none;
   std::string extras = takes_extras ? "" : extras_text(problem);
@@ -63,18 +69,38 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
   if (problem.mask.is_none() || problem.mask.is_causal()) return std::nullopt;
   if (takes_scores(kernel, problem.dtype) != TakesScores::none) return std::nullopt;
   return invalid_request(fmt::format(
-      "mask is {}; kernel {} takes none, causal or causal:top-left; standard, split_kv, and flash2 "
-      "in fp16 and bf16, take any",
-      to_string(problem.mask), kernel.name));
+      "mask is {}; kernel {} takes none, causal or causal:top-left{}; standard, and flash2, "
+      "block_sparse2 and split_kv in fp16 and bf16, take any",
+      to_string(problem.mask), kernel.name, kernel.name == "flash2" ? " in fp32" : ""));
+}
+
+/// block_sparse2 has the instances of flash2 whose tiles both passes can have.
+std::optional<Error> check_scored_block_tiling(const AttentionProblem& problem,
+                                               const std::string& what, const Tiling& used,
+                                               const Tiling& compiled) {
+  const bool is_taken = problem.d == 64    ? used == Tiling{128, 128}
+                        : problem.d == 128 ? used == Tiling{64, 128} || used == compiled
+                                           : false;
+  if (is_taken) return std::nullopt;
+  return invalid_request(
+      fmt::format("the problem has {}, head-dim {} and tiles of {}x{}; kernel block_sparse2 takes "
+                  "that at head-dim 64 in tiles of 128x128 and at 128 in tiles of 64x128",
+                  what, problem.d, used.Br, used.Bc));
 }
 
 /// Score functions have one compiled tiling a head dimension in flash2.
 std::optional<Error> check_scored_tiling(const KernelInfo& kernel, const AttentionProblem& problem,
                                          const Tiling& compiled,
                                          const std::optional<Tiling>& tiling) {
-  if (kernel.name != "flash2" || !has_score_parameters(problem)) return std::nullopt;
+  const bool is_sparse = kernel.name == "block_sparse2";
+  const bool has_scores = has_score_parameters(problem);
+  if (!has_scores || (kernel.name != "flash2" && !is_sparse)) return std::nullopt;
   const std::string what =
       extras_text(problem).empty() ? "mask " + to_string(problem.mask) : extras_text(problem);
+  if (is_sparse) {
+    const Tiling used = asked_tiling(problem, tiling).value_or(compiled);
+    return check_scored_block_tiling(problem, what, used, compiled);
+  }
   if (!tiling || *tiling == compiled) return std::nullopt;
   return invalid_request(
       fmt::format("the problem has {}; kernel {} takes that in tiling {}x{} alone", what,

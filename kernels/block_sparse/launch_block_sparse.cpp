@@ -1,7 +1,9 @@
 #include "kernels/block_sparse/block_sparse_start.h"
 #include "kernels/block_sparse/tile_lists.h"
 #include "kernels/flash2/flash2_backward_start.h"
+#include "kernels/flash2/flash2_scored_start.h"
 #include "kernels/host/cuda_check.h"
+#include "kernels/host/score_tables.h"
 #include "kernels/launches.h"
 #include "kernels/workspace.h"
 #include "reference/check.h"
@@ -35,17 +37,20 @@ void upload_tile_lists(const BackwardArguments& arguments, const Tiling& tiling)
 void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling) {
   if (!arguments.workspace_is_prepared) upload_tile_lists(arguments, tiling);
   const AttentionProblem& problem = arguments.problem;
-  const ForwardParameters parameters{
-      .shape = forward_shape(problem),
-      .Q = arguments.Q,
-      .K = arguments.K,
-      .V = arguments.V,
-      .O = arguments.O,
-      .LSE = arguments.LSE_dev,
-      .column_tiles = static_cast<const int*>(arguments.workspace_dev)};
+  ForwardParameters parameters{.shape = forward_shape(problem),
+                               .Q = arguments.Q,
+                               .K = arguments.K,
+                               .V = arguments.V,
+                               .O = arguments.O,
+                               .LSE = arguments.LSE_dev,
+                               .column_tiles = static_cast<const int*>(arguments.workspace_dev)};
+  const bool is_fp16 = problem.dtype == DType::fp16;
+  auto start = is_fp16 ? start_block_sparse_fp16 : start_block_sparse_bf16;
+  if (has_score_parameters(problem)) {  // as flash2 walks the lists of packed sequences
+    parameters.scores = device_scores(problem);
+    start = is_fp16 ? start_flash2_scored_fp16 : start_flash2_scored_bf16;
+  }
   named_launch(arguments, "forward", [&] {
-    const auto start =
-        problem.dtype == DType::fp16 ? start_block_sparse_fp16 : start_block_sparse_bf16;
     const bool started = start(parameters, problem.batch, problem.d, tiling, arguments.stream);
     ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
   });
@@ -55,9 +60,14 @@ void launch_block_sparse_backward(const BackwardArguments& arguments, const Tili
   if (!arguments.workspace_is_prepared) upload_tile_lists(arguments, tiling);
   BackwardParameters parameters = flash2_backward_parameters(arguments);
   parameters.row_tiles = row_tile_lists_dev(arguments);
-  launch_flash2_backward(arguments, tiling, parameters,
-                         arguments.problem.dtype == DType::fp16 ? start_block_sparse_backward_fp16
-                                                                : start_block_sparse_backward_bf16);
+  const bool is_fp16 = arguments.problem.dtype == DType::fp16;
+  StartBackward start =
+      is_fp16 ? start_block_sparse_backward_fp16 : start_block_sparse_backward_bf16;
+  if (has_score_parameters(arguments.problem)) {
+    parameters.scores = device_scores(arguments.problem);
+    start = is_fp16 ? start_flash2_backward_scored_fp16 : start_flash2_backward_scored_bf16;
+  }
+  launch_flash2_backward(arguments, tiling, parameters, start);
 }
 
 }  // namespace attnscope::kernels

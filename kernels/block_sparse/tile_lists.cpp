@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <span>
 
-#include "kernels/forward_parameters.h"
 #include "reference/block_mask.h"
 
 namespace attnscope::kernels {
@@ -31,29 +30,51 @@ TileLists make_lists(Index tiles, bool has_block_mask, First first, PastLast pas
   return lists;
 }
 
+/// Batch entries share their lists, whatever their key lengths.
+AttentionProblem without_key_lengths(AttentionProblem problem) {
+  problem.key_lengths.clear();
+  return problem;
+}
+
 }  // namespace
 
-TileLists column_tile_lists(const AttentionProblem& problem, const Tiling& tiling) {
-  const ForwardShape shape = forward_shape(problem);
+TileLists column_tile_lists(const AttentionProblem& given, const Tiling& tiling) {
+  const AttentionProblem problem = without_key_lengths(given);
   const BlockMask* M = problem.block_mask.get();
-  const auto first = [](Index) { return 0; };
-  const auto past_last = [&](Index i) {
+  // Both ends of the keys that a row sees rise with the row
+  const auto keys_of = [&](Index i) {
     const Index last_row = std::min((i + 1) * tiling.Br, problem.N) - 1;
-    return ceil_div(shape.keys_end(static_cast<int>(last_row)), tiling.Bc);
+    return KeyRange{problem.keys_of(i * tiling.Br).begin, problem.keys_of(last_row).end};
+  };
+  const auto first = [&](Index i) { return keys_of(i).begin / tiling.Bc; };
+  const auto past_last = [&](Index i) {
+    const KeyRange keys = keys_of(i);
+    return keys.size() == 0 ? first(i) : ceil_div(keys.end, tiling.Bc);
   };
   const auto kept = [&](Index i) { return M->columns_of(i); };
   return make_lists(ceil_div(problem.N, tiling.Br), M != nullptr, first, past_last, kept);
 }
 
 TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling) {
-  const Index Tr = ceil_div(problem.N, tiling.Br);
-  const Index diagonal_offset = forward_shape(problem).diagonal_offset;
+  const Index N = problem.N;
+  const Index offset = problem.diagonal(0);
+  const Mask& mask = problem.mask;
   const BlockMask* M = problem.block_mask.get();
-  const auto first = [&](Index j) {
-    const Index row = std::max<Index>(0, j * tiling.Bc - diagonal_offset);
-    return row < problem.N ? row / tiling.Br : Tr;
+  // Query q sees key k when -left <= k - (q + offset) <= right; no side reaches farther than this
+  constexpr Index kLongestSide = 2 * kMaxSequenceLength;
+  const auto first_row = [&](Index j) {
+    if (mask.right == Mask::kUnlimited) return Index{0};
+    return std::clamp<Index>(j * tiling.Bc - std::min(mask.right, kLongestSide) - offset, 0, N);
   };
-  const auto past_last = [&](Index) { return Tr; };
+  const auto past_last_row = [&](Index j) {
+    if (mask.left == Mask::kUnlimited) return N;
+    const Index past_key = std::min((j + 1) * tiling.Bc, problem.N_kv);
+    return std::clamp<Index>(past_key + std::min(mask.left, kLongestSide) - offset, 0, N);
+  };
+  const auto first = [&](Index j) { return first_row(j) / tiling.Br; };
+  const auto past_last = [&](Index j) {
+    return past_last_row(j) > first_row(j) ? ceil_div(past_last_row(j), tiling.Br) : first(j);
+  };
   const auto kept = [&](Index j) { return M->rows_of(j); };
   return make_lists(ceil_div(problem.N_kv, tiling.Bc), M != nullptr, first, past_last, kept);
 }

@@ -35,6 +35,7 @@ bool start_flash2_scored(const ForwardParameters& parameters, Index batch, Index
   // 256 with lists of tiles: there all tiles between a row tile's first and last key are visited
   return start.template operator()<64, 128, 128, 8, Columns::all>() ||
          start.template operator()<128, 128, 64, 8, Columns::all>() ||
+         start.template operator()<128, 64, 128, 4, Columns::all>() ||  // of block_sparse2
          start.template operator()<32, 128, 64, 4, Columns::first>() ||
          start.template operator()<64, 128, 128, 8, Columns::first>() ||
          start.template operator()<128, 128, 64, 8, Columns::first>() ||

@@ -100,6 +100,7 @@ TEST(KernelCatalog, RefusesScoreFunctionsAndSequencesByName) {
       if (is_16_bit_only(kernel) && dtype == DType::fp32) continue;
       if (kernel.name == "flash2" && dtype == DType::bf16) continue;
       if (kernel.name == "standard" || kernel.name == "split_kv") continue;
+      if (kernel.name == "block_sparse2") continue;
       for (const auto& [problem, text] : scored_problems(dtype)) {
         EXPECT_THAT(refusal(kernel, problem), AllOf(HasSubstr(text), HasSubstr(kernel.name)));
         if (backward_tilings(kernel, dtype, problem.d).empty()) continue;
@@ -120,6 +121,34 @@ TEST(KernelCatalog, StandardTakesScoreFunctionsAndSequencesAtEveryHeadDimension)
         EXPECT_EQ(backward_refusal(standard, problem), "accepted") << text << d;
       }
     }
+  }
+}
+
+TEST(KernelCatalog, BlockSparseTakesScoreFunctionsInTilesThatBothPassesHave) {
+  const KernelInfo& sparse = kernel_named("block_sparse2");
+  for (auto [problem, text] : scored_problems(DType::bf16)) {
+    if (problem.is_packed()) {
+      EXPECT_THAT(refusal(sparse, problem), HasSubstr("no packed sequences"));
+      continue;
+    }
+    for (const auto& [d, tiling] :
+         {std::pair<Index, Tiling>{64, {128, 128}}, {128, {64, 128}}, {64, {32, 32}}}) {
+      problem.d = d;
+      const bool is_taken = tiling != Tiling{32, 32};
+      for (const std::string& message :
+           {refusal(sparse, problem, tiling), backward_refusal(sparse, problem, tiling)}) {
+        if (is_taken) {
+          EXPECT_EQ(message, "accepted") << text;
+        } else {
+          EXPECT_THAT(message, HasSubstr("at 128 in tiles of 64x128")) << text;
+        }
+      }
+    }
+    problem.d = 128;
+    EXPECT_EQ(refusal(sparse, problem), "accepted") << text;
+    EXPECT_EQ(backward_refusal(sparse, problem), "accepted") << text;
+    problem.d = 16;
+    EXPECT_THAT(refusal(sparse, problem), HasSubstr("head-dim 16 and tiles of 16x16"));
   }
 }
 
@@ -259,7 +288,7 @@ TEST(KernelCatalog, RefusesAWindowWhereNoKernelWasCompiledForIt) {
   AttentionProblem problem = problem_of(DType::bf16, 64);
   problem.mask = Mask::window(16, 0);
   for (const KernelInfo& kernel : catalog()) {
-    if (kernel.name != "flash1" && kernel.name != "block_sparse2") {
+    if (kernel.name != "flash1") {
       EXPECT_EQ(refusal(kernel, problem), "accepted") << kernel.name;
       continue;
     }

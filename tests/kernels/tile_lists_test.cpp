@@ -46,7 +46,8 @@ void expect_the_schedules_tiles(const AttentionProblem& problem) {
 TEST(TileLists, AreTheTilesThatTheScheduleVisits) {
   for (const auto& [N, N_kv] : {std::pair<Index, Index>{100, 100}, {257, 96}, {33, 500}, {1, 1}}) {
     for (const Mask& mask :
-         {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left)}) {
+         {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left),
+          Mask::window(20, 3), Mask::window(0, 0), Mask{5, -1, Mask::Alignment::top_left}}) {
       AttentionProblem problem{.N = N, .N_kv = N_kv, .d = 64, .mask = mask};
       expect_the_schedules_tiles(problem);
       for (const char* text : {"butterfly", "local-global:1,1", "random:0.3,5", "uniform:0.2"}) {
@@ -58,6 +59,15 @@ TEST(TileLists, AreTheTilesThatTheScheduleVisits) {
       }
     }
   }
+}
+
+TEST(TileLists, AreThoseOfTheLongestBatchEntry) {
+  AttentionProblem padded{.batch = 2, .N = 100, .N_kv = 96, .d = 64, .mask = Mask::window(9, 9)};
+  const TileLists columns = column_tile_lists(padded, kTiling);
+  const TileLists rows = row_tile_lists(padded, kTiling);
+  padded.key_lengths = {30, 96};
+  EXPECT_EQ(column_tile_lists(padded, kTiling), columns);
+  EXPECT_EQ(row_tile_lists(padded, kTiling), rows);
 }
 
 TEST(TileLists, OfEmptyTilesHoldTheEndAlone) {
