@@ -115,8 +115,9 @@ class App {
 };
 
 /// Why check_choice() refuses the choice, with the nearest one that it accepts, found by changing
-/// the named field alone; nothing when the choice can work.
-std::optional<RefusedChoice> refuse(const Choice& choice, const std::string& field,
+/// one field alone: the edited one, or the number that the reason names; nothing when the choice
+/// can work.
+std::optional<RefusedChoice> refuse(const Choice& choice, const std::string& edited,
                                     const Choice& last_valid);
 
 }  // namespace attnscope::app

@@ -27,6 +27,14 @@ Index* number_of(Choice& choice, const std::string& field) {
   return nullptr;
 }
 
+/// The number that the message calls out of range, "N is 0; it must lie between ..."; else the one
+/// that was edited.
+std::string field_to_blame(const std::string& message, const std::string& edited, Choice choice) {
+  const std::string first = message.substr(0, message.find(' '));
+  const bool out_of_range = message.find("; it must lie between") != std::string::npos;
+  return out_of_range && number_of(choice, first) != nullptr ? first : edited;
+}
+
 /// Counts of heads divide each other: every number near the wanted one is tried. Other numbers fit
 /// or do not from some size on: a few are tried, and then the border is searched.
 bool tries_every_number(const std::string& field) {
@@ -175,10 +183,11 @@ void find_repair(RefusedChoice& refused) {
 
 }  // namespace
 
-std::optional<RefusedChoice> refuse(const Choice& choice, const std::string& field,
+std::optional<RefusedChoice> refuse(const Choice& choice, const std::string& edited,
                                     const Choice& last_valid) {
   const auto error = check_choice(choice);
   if (!error) return std::nullopt;
+  const std::string field = field_to_blame(error->message, edited, choice);
   RefusedChoice refused{choice, field, error->message, std::nullopt, {}, {}};
 
   Choice nearest = choice;

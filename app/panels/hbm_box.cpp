@@ -200,7 +200,8 @@ void HbmBox::draw_title() const {
   const float title_width = fonts.ui_bold.measure("HBM").x;
   const std::string tiles =
       fmt::format("one head · tiles of {} query and {} key rows", tiling.Br, tiling.Bc);
-  const std::string notes[] = {tiles + " · " + scale_note_, tiles, "one head"};
+  const std::string notes[] = {tiles + " · " + scale_note_, "one head · " + scale_note_,
+                               "one head"};
   const std::string note =
       draw::widest_that_fits(fonts.small, notes, rect_.width() - 3.0f * padding - title_width);
   draw::text(canvas, fonts.ui_bold, at, theme.text_dim, "HBM");

@@ -29,6 +29,7 @@ void InputQueue::attach(GLFWwindow* window) {
   window_ = window;
   glfwSetWindowUserPointer(window, this);
   glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
+    if (action == GLFW_REPEAT) return;  // Dear ImGui repeats what is held, a frame at a time
     static_cast<InputQueue*>(glfwGetWindowUserPointer(w))
         ->events_.push_back(KeyEvent{key, scancode, action, mods});
   });

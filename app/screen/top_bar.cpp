@@ -30,7 +30,7 @@ void draw_label(const Frame& frame, const Rect& box, std::string_view label, flo
 std::vector<TopBar::Field> TopBar::main_fields() {
   using Draw = std::function<void(const Frame&, const Rect&)>;
   return {
-      {"scene", "Scene", 184, 0, Draw(draw_scene_field)},
+      {"scene", "Scene", 180, 0, Draw(draw_scene_field)},
       {"algorithm", "Algorithm", 112, 0, Draw(draw_algorithm_field)},
       {"pass", "Pass", 86, 6, Draw(draw_pass_field)},
       number_field("N", "N", 74, 0, [](Choice& c) { return &c.problem.N; },
@@ -42,7 +42,7 @@ std::vector<TopBar::Field> TopBar::main_fields() {
                    {16, 32, 64, 128, 256}),
       text_field("mask", "Mask", 84, 3),
       {"dtype", "Type", 66, 4, Draw(draw_dtype_field)},
-      {"gpu", "GPU", 104, 5, Draw(draw_gpu_field)},
+      {"gpu", "GPU", 100, 5, Draw(draw_gpu_field)},
   };
 }
 

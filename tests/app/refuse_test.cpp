@@ -76,6 +76,15 @@ TEST(Refuse, ZeroIsAnsweredByOne) {
   EXPECT_EQ(refused->nearest->problem.N, 1);
 }
 
+TEST(Refuse, TheFieldIsTheOneThatTheReasonNamesNotTheOneEditedLast) {
+  Choice choice = small_choice();
+  choice.problem.N = 0;
+  const auto refused = refuse(choice, "seed", small_choice());
+  ASSERT_TRUE(refused && refused->nearest);
+  EXPECT_EQ(refused->field, "N");
+  EXPECT_EQ(refused->nearest_label, "N = 1");
+}
+
 TEST(Refuse, MoreTilesThanCanBeSteppedThroughAreRefused) {
   Choice choice = small_choice();
   choice.problem.N = choice.problem.N_kv = 1 << 20;
