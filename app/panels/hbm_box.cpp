@@ -53,23 +53,28 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const Rect
   }
   constexpr std::size_t kMostInARow = 8;
   small_names_ = all.size() > kMostInARow;
-  place_rows({all});
-  if (gradients.empty() || !small_names_) return;
+  if (gradients.empty() || !small_names_) {
+    place_rows({all});
+    return;
+  }
 
-  // The arrangement that shows more of them in their shapes
-  const float of_one = covered();
+  // One row, without its sizes, where that tells more
+  place_rows({all});
+  const int of_one = told();
   place_rows({others, gradients});
-  if (covered() < of_one) place_rows({all});
+  if (told() < of_one) place_rows({all});
 }
 
-float HbmBox::covered() const {
-  if (!in_shape_) return 0.0f;
-  float pixels = 0.0f;
+int HbmBox::told() const {
+  int told = 0;
   for (const Placed& placed : placed_) {
-    if (placed.cell.max.x > rect_.max.x) return 0.0f;
-    pixels += placed.box.width() * placed.box.height();
+    if (placed.cell.max.x > rect_.max.x) return 0;
+    const HbmTensorState& tensor = *placed.tensor;
+    if (tensor.never_stored && !ghost_words(placed).empty()) ++told;
+    const auto tiles = static_cast<float>(std::max<Index>(tensor.tile_row_count(), 1));
+    if (!tensor.adds.empty() && placed.box.height() / tiles >= adds_height()) ++told;
   }
-  return pixels;
+  return told;
 }
 
 const FontRef& HbmBox::name_font() const {
@@ -90,7 +95,7 @@ HbmBox::Heights HbmBox::choose_heights(std::size_t rows) {
     const float all = rect_.height() - canvas.px(16.0f) - (title_beside_ ? 0.0f : heights.title);
     return all / static_cast<float>(rows) - labels;
   };
-  show_sizes_ = true;
+  show_sizes_ = rows > 1 || !small_names_;
   title_beside_ = false;
   if (boxes() < canvas.px(rows > 1 ? 40.0f : 70.0f)) show_sizes_ = false;
   title_beside_ = boxes() < 2.3f * draw::line_height(fonts.small);  // of "never stored"
@@ -135,7 +140,6 @@ void HbmBox::place_rows(const std::vector<std::vector<const HbmTensorState*>>& r
     uniform = uniform && layout.uniform;
     if (layout.uniform) unit = std::min(unit, layout.unit_x);
   }
-  in_shape_ = uniform;
   float top = rect_.min.y + canvas.px(7.0f) + (title_beside_ ? 0.0f : heights.title);
   slack_ = several_rows_ ? 0.0f : heights.boxes;
   placed_.clear();
@@ -214,10 +218,34 @@ void HbmBox::draw_ghost(const Placed& placed) const {
   const Theme& theme = context_.theme;
   const ImU32 color = text_color_of(theme, placed.tensor->tensor);
   draw::dashed_outline(canvas, placed.box, color, canvas.px(1.5f), canvas.px(5.0f));
+  const std::vector<std::string> lines = ghost_words(placed);
+  if (lines.empty()) return;  // the outline alone tells
+
+  // The bytes that it would take above, where there is room
+  const FontRef& font = context_.fonts.small;
+  const float line = draw::line_height(font);
+  const std::string bytes = draw::format_bytes(static_cast<double>(placed.tensor->bytes));
+  const float height = static_cast<float>(lines.size()) * line;
+  const float room = placed.box.width() - canvas.px(6.0f);
+  float y = placed.box.center().y - 0.5f * height;
+  if (height + 1.2f * line <= placed.box.height() && font.measure(bytes).x <= room) {
+    y += 0.5f * line;
+    draw::text(canvas, font, {placed.box.center().x, y - line}, theme.text_faint, bytes,
+               draw::Align::center);
+  }
+  for (const std::string& words : lines) {
+    draw::text(canvas, font, {placed.box.center().x, y}, color, words, draw::Align::center);
+    y += line;
+  }
+  context_.named_rects.add(fmt::format("memory.ghost.{}", display_name(placed.tensor->tensor)),
+                           placed.box);
+}
+
+std::vector<std::string> HbmBox::ghost_words(const Placed& placed) const {
+  const draw::Canvas canvas = canvas_of(context_);
   const FontRef& font = context_.fonts.small;
   const float room = placed.box.width() - canvas.px(6.0f);
   const float line = draw::line_height(font);
-  if (placed.box.height() < line) return;  // the outline alone tells
 
   // Standard attention does store S: its backward pass has no use for it
   using Lines = std::vector<std::string>;
@@ -230,23 +258,11 @@ void HbmBox::draw_ghost(const Placed& placed) const {
            std::ranges::all_of(
                lines, [&](const std::string& words) { return font.measure(words).x <= room; });
   });
-  if (found == wordings.end()) return;
+  return found != wordings.end() ? *found : Lines();
+}
 
-  // The bytes that it would take above, where there is room
-  const std::string bytes = draw::format_bytes(static_cast<double>(placed.tensor->bytes));
-  const float height = static_cast<float>(found->size()) * line;
-  float y = placed.box.center().y - 0.5f * height;
-  if (height + 1.2f * line <= placed.box.height() && font.measure(bytes).x <= room) {
-    y += 0.5f * line;
-    draw::text(canvas, font, {placed.box.center().x, y - line}, theme.text_faint, bytes,
-               draw::Align::center);
-  }
-  for (const std::string& words : *found) {
-    draw::text(canvas, font, {placed.box.center().x, y}, color, words, draw::Align::center);
-    y += line;
-  }
-  context_.named_rects.add(fmt::format("memory.ghost.{}", display_name(placed.tensor->tensor)),
-                           placed.box);
+float HbmBox::adds_height() const {
+  return context_.fonts.mono_small.size * 0.9f;
 }
 
 void HbmBox::draw_tiles(const Placed& placed) const {
@@ -300,7 +316,7 @@ void HbmBox::draw_adds(const Placed& placed) const {
                         tensor.shape.cols};
     return part_rect(tensor.tensor, extent).value_or(placed.box);
   };
-  const float least = font.size * 0.9f;
+  const float least = adds_height();
   const bool all = part_of(0).height() >= least;  // else that of the row tile under the playhead
   for (std::size_t tile = 0; tile < tensor.adds.size(); ++tile) {
     const auto row = static_cast<Index>(tile) / tensor.tile_col_count();

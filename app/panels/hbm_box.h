@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app/panel.h"
@@ -40,8 +41,12 @@ class HbmBox {
   const FontRef& name_font() const;
   std::vector<RowItem> items_of(const std::vector<const HbmTensorState*>& row) const;
   void place_rows(const std::vector<std::vector<const HbmTensorState*>>& rows);
-  /// Pixels that the boxes cover; 0 when they are out of shape or do not fit beside each other.
-  float covered() const;
+  /// Ghosts, and counts of adds, that there is room to tell of; none when tensors leave the box.
+  int told() const;
+  /// What a ghost says, in lines that fit it; none where nothing fits.
+  std::vector<std::string> ghost_words(const Placed& placed) const;
+  /// Least height of a tile that a count stands beside.
+  float adds_height() const;
   float left_padding() const;
   void draw_title() const;
   void draw_adds(const Placed& placed) const;
@@ -58,7 +63,6 @@ class HbmBox {
   bool title_beside_ = false;  ///< where a line of its own would take the tensors' room
   bool show_sizes_ = true;
   bool several_rows_ = false;
-  bool in_shape_ = true;  ///< one scale for both axes
   bool small_names_ = false;
 };
 

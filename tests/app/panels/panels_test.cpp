@@ -283,11 +283,11 @@ TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
   }
 }
 
-/// Draws one panel in presenter mode on a projector of 1280 x 720, in `rect` or in its place.
-void draw_on_projector(HeadlessImGui& imgui, std::string_view name, const Snapshot& snapshot,
-                       std::optional<Rect> rect, Surroundings& around) {
-  const Scales scales = scales_for(1280, 720, 1.0f, true);
-  const Layout layout = layout_screen(1280, 720, scales, kEverySlot, true);
+/// Draws one panel in presenter mode, in `rect` or in its place.
+void draw_on_projector(HeadlessImGui& imgui, ImVec2 size, std::string_view name,
+                       const Snapshot& snapshot, std::optional<Rect> rect, Surroundings& around) {
+  const Scales scales = scales_for(size.x, size.y, 1.0f, true);
+  const Layout layout = layout_screen(size.x, size.y, scales, kEverySlot, true);
   for (const auto& panel : make_panels()) {
     if (panel->name() != name) continue;
     const Rect place = rect.value_or(layout.panels.at(panel->slot()));
@@ -301,13 +301,15 @@ TEST(MemoryPanel, OnAProjectorSaysWhatIsNeverStoredAndHowManyBlocksAddToEachTile
   SampleRequest request;
   request.pass = PassKind::backward;
   const auto run = test::sample_run(request);
-  const Scales scales = scales_for(1280, 720, 1.0f, true);
-  HeadlessImGui imgui(1280, 720, scales.layout, scales.font);
-  Surroundings around;
-  draw_on_projector(imgui, "memory", test::sample_snapshot(*run, 0.5), {}, around);
-  for (const char* rect : {"memory.ghost.S", "memory.ghost.P", "memory.adds.0", "memory.adds.1",
-                           "memory.adds.2", "memory.adds.3"}) {
-    EXPECT_TRUE(around.rects.find(rect)) << rect;
+  for (const ImVec2 size : {ImVec2{1280, 720}, ImVec2{1600, 900}, ImVec2{1920, 1080}}) {
+    const Scales scales = scales_for(size.x, size.y, 1.0f, true);
+    HeadlessImGui imgui(size.x, size.y, scales.layout, scales.font);
+    Surroundings around;
+    draw_on_projector(imgui, size, "memory", test::sample_snapshot(*run, 0.5), {}, around);
+    for (const char* rect : {"memory.ghost.S", "memory.ghost.P", "memory.adds.0", "memory.adds.1",
+                             "memory.adds.2", "memory.adds.3"}) {
+      EXPECT_TRUE(around.rects.find(rect)) << rect << " at " << size.x;
+    }
   }
 }
 
@@ -319,7 +321,7 @@ TEST(ScoresPanel, OnAProjectorKeepsItsLegendInTheLowCardOfARace) {
   HeadlessImGui imgui(1280, 720, scales.layout, scales.font);
   Surroundings around;
   const Rect card{{8, 458}, {636, 652}};
-  draw_on_projector(imgui, "scores", test::sample_snapshot(*run, 0.5), card, around);
+  draw_on_projector(imgui, {1280, 720}, "scores", test::sample_snapshot(*run, 0.5), card, around);
 }
 
 }  // namespace
