@@ -8,11 +8,12 @@
 namespace attnscope::app {
 namespace {
 
-/// The last step of the choice's run, of head `head`.
-std::shared_ptr<const Snapshot> last_step(const Choice& choice, Index head) {
+/// A step of the choice's run, else its last one, of head `head`.
+std::shared_ptr<const Snapshot> step_of(const Choice& choice, Index head,
+                                        Index step = Index{1} << 30) {
   StepSimulator simulator;
   WorkControl control;
-  const auto snapshot = simulator({choice, head, Index{1} << 30, 0, 0}, control);
+  const auto snapshot = simulator({choice, head, step, 0, 0}, control);
   EXPECT_TRUE(snapshot.ok()) << snapshot.error().message;
   return snapshot ? snapshot.value() : nullptr;
 }
@@ -27,10 +28,10 @@ Choice grouped_decoding() {
 
 TEST(StepSimulator, AGroupOfQueryHeadsIsOneTileWithTheSameRows) {
   Choice choice = grouped_decoding();
-  const auto packed = last_step(choice, 3);
+  const auto packed = step_of(choice, 3);
   choice.separate_heads = true;
-  const auto second = last_step(choice, 2);
-  const auto third = last_step(choice, 3);
+  const auto second = step_of(choice, 2);
+  const auto third = step_of(choice, 3);
   ASSERT_TRUE(packed && second && third);
   EXPECT_EQ(packed->run->problem.N, 6);
   EXPECT_EQ(packed->run->head, 1);
@@ -46,7 +47,7 @@ TEST(StepSimulator, RunsTheSplitsThatWereChosen) {
   Choice choice = grouped_decoding();
   for (const Index splits : {1, 3, 16}) {
     choice.splits = splits;
-    EXPECT_EQ(last_step(choice, 0)->run->totals.splits, splits);
+    EXPECT_EQ(step_of(choice, 0)->run->totals.splits, splits);
   }
   choice.splits = 17;
   ASSERT_TRUE(check_choice(choice));
@@ -55,7 +56,7 @@ TEST(StepSimulator, RunsTheSplitsThatWereChosen) {
 
 TEST(StepSimulator, VariantsMoveTheirBytes) {
   Choice choice = load_scene("standard-64").value().view.choice;
-  const auto requested = [&] { return last_step(choice, 0)->run->totals.requested.total(); };
+  const auto requested = [&] { return step_of(choice, 0)->run->totals.requested.total(); };
   const Index rows = requested();
   choice.variant.fusion = Fusion::separate;
   EXPECT_GT(requested(), rows);
@@ -73,6 +74,35 @@ TEST(StepSimulator, ASmallerSharedMemoryRefusesWhatNoLongerFits) {
   choice.sram_bytes = 1024;
   ASSERT_TRUE(check_choice(choice));
   EXPECT_THAT(check_choice(choice)->message, testing::HasSubstr("does not fit"));
+}
+
+TEST(StepSimulator, CountsAnOverflowWhereThatWasChosen) {
+  Choice choice = load_scene("default").value().view.choice;
+  choice.sram_bytes = 1024;
+  choice.allow_overflow = true;
+  EXPECT_FALSE(check_choice(choice));
+  const auto& totals = step_of(choice, 0)->run->totals;
+  EXPECT_FALSE(totals.fits);
+  EXPECT_GT(totals.sram_bytes_per_block, 1024);
+}
+
+TEST(StepSimulator, ASmallerL2SendsMoreToDram) {
+  Choice choice = load_scene("standard-64").value().view.choice;
+  const auto dram = [&] { return step_of(choice, 0)->run->totals.dram.read_bytes; };
+  const Index kept = dram();
+  choice.l2_bytes = 1;
+  EXPECT_GT(dram(), kept);
+}
+
+TEST(StepSimulator, RoundsWhereAKernelRoundsUnlessThatIsGivenUp) {
+  Choice choice = load_scene("default").value().view.choice;
+  constexpr Index kFirstRowsAreDivided = 40;
+  const auto error = [&] {
+    return step_of(choice, 0, kFirstRowsAreDivided)->softmax_row.error.value();
+  };
+  EXPECT_GT(error(), 1e-6);
+  choice.round_to_storage = false;
+  EXPECT_LT(error(), 1e-12);
 }
 
 }  // namespace
