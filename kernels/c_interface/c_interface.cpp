@@ -94,6 +94,21 @@ Tiling backward_tiling(const KernelRequest& r) {
   return *default_backward_tiling(*r.kernel, r.problem);
 }
 
+/// What all calls on the caller's tensors do first: `work` gets the struct that they are passed and
+/// its request.
+template <typename Struct, typename Work>
+attnscope_status with_request(attnscope_session* session, const Struct* given, const char* name,
+                              const Work& work) {
+  return guarded(session, [&]() -> std::optional<Error> {
+    if (auto error = require_session(session)) return error;
+    Struct known{};
+    if (auto error = read_struct(given, known, name)) return error;
+    const auto request = read_request(known.problem, known.kernel);
+    if (!request) return request.error();
+    return work(known, request.value());
+  });
+}
+
 /// What all measuring calls do. The request is read first: it can be refused without a GPU.
 template <typename ReadInputs>
 attnscope_status measure_pass(attnscope_session* session, MeasureFunction measure,
@@ -215,47 +230,38 @@ attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,
 
 attnscope_status attnscope_forward_launch(attnscope_session* session,
                                           const attnscope_forward* forward) {
-  return guarded(session, [&]() -> std::optional<Error> {
-    if (auto error = require_session(session)) return error;
-    attnscope_forward known{};
-    if (auto error = read_struct(forward, known, "forward")) return error;
-    const auto request = read_request(known.problem, known.kernel);
-    if (!request) return request.error();
-
-    const KernelRequest& r = request.value();
-    ForwardArguments arguments;
-    arguments.problem = r.problem;
-    arguments.tiling = r.tiling;
-    arguments.carry = r.carry;
-    arguments.Q = view_of(known.q);
-    arguments.K = view_of(known.k);
-    arguments.V = view_of(known.v);
-    arguments.O = view_of(known.o);
-    arguments.LSE_dev = known.lse_dev;
-    arguments.workspace_dev = known.workspace_dev;
-    arguments.workspace_bytes = known.workspace_bytes;
-    arguments.stream = known.stream;
-    return session->session->run([&] { return launch_forward(*r.kernel, arguments); });
-  });
+  return with_request(
+      session, forward, "forward",
+      [&](const attnscope_forward& known, const KernelRequest& r) -> std::optional<Error> {
+        ForwardArguments arguments;
+        arguments.problem = r.problem;
+        arguments.tiling = r.tiling;
+        arguments.carry = r.carry;
+        arguments.Q = view_of(known.q);
+        arguments.K = view_of(known.k);
+        arguments.V = view_of(known.v);
+        arguments.O = view_of(known.o);
+        arguments.LSE_dev = known.lse_dev;
+        arguments.workspace_dev = known.workspace_dev;
+        arguments.workspace_bytes = known.workspace_bytes;
+        arguments.stream = known.stream;
+        return session->session->run([&] { return launch_forward(*r.kernel, arguments); });
+      });
 }
 
 attnscope_status attnscope_forward_run_host(attnscope_session* session,
                                             attnscope_forward_host* forward) {
-  return guarded(session, [&]() -> std::optional<Error> {
-    if (auto error = require_session(session)) return error;
-    attnscope_forward_host known{};
-    if (auto error = read_struct(forward, known, "forward")) return error;
-    const auto request = read_request(known.problem, known.kernel);
-    if (!request) return request.error();
-    const bool complete = known.q && known.k && known.v && known.o && known.lse;
-    if (!complete) return invalid_request("q, k, v, o and lse must not be NULL");
+  return with_request(
+      session, forward, "forward",
+      [&](const attnscope_forward_host& known, const KernelRequest& r) -> std::optional<Error> {
+        const bool complete = known.q && known.k && known.v && known.o && known.lse;
+        if (!complete) return invalid_request("q, k, v, o and lse must not be NULL");
 
-    HostForward host{known.q, known.k, known.v, known.o, known.lse};
-    auto error = session->session->run(
-        [&] { return run_forward(*session->session, request.value(), host); });
-    if (!error) forward->time_s = host.time_s;
-    return error;
-  });
+        HostForward host{known.q, known.k, known.v, known.o, known.lse};
+        auto error = session->session->run([&] { return run_forward(*session->session, r, host); });
+        if (!error) forward->time_s = host.time_s;
+        return error;
+      });
 }
 
 attnscope_status attnscope_forward_measure(attnscope_session* session,
@@ -295,53 +301,45 @@ attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
 
 attnscope_status attnscope_backward_launch(attnscope_session* session,
                                            const attnscope_backward* backward) {
-  return guarded(session, [&]() -> std::optional<Error> {
-    if (auto error = require_session(session)) return error;
-    attnscope_backward known{};
-    if (auto error = read_struct(backward, known, "backward")) return error;
-    const auto request = read_request(known.problem, known.kernel);
-    if (!request) return request.error();
-
-    const KernelRequest& r = request.value();
-    BackwardArguments arguments;
-    arguments.problem = r.problem;
-    arguments.tiling = r.tiling;
-    arguments.deterministic = r.deterministic;
-    arguments.Q = view_of(known.q);
-    arguments.K = view_of(known.k);
-    arguments.V = view_of(known.v);
-    arguments.O = view_of(known.o);
-    arguments.dO = view_of(known.d_o);
-    arguments.dQ = view_of(known.dq);
-    arguments.dK = view_of(known.dk);
-    arguments.dV = view_of(known.dv);
-    arguments.LSE_dev = known.lse_dev;
-    arguments.forward_workspace_dev = known.forward_workspace_dev;
-    arguments.workspace_dev = known.workspace_dev;
-    arguments.workspace_bytes = known.workspace_bytes;
-    arguments.stream = known.stream;
-    return session->session->run([&] { return launch_backward(*r.kernel, arguments); });
-  });
+  return with_request(
+      session, backward, "backward",
+      [&](const attnscope_backward& known, const KernelRequest& r) -> std::optional<Error> {
+        BackwardArguments arguments;
+        arguments.problem = r.problem;
+        arguments.tiling = r.tiling;
+        arguments.deterministic = r.deterministic;
+        arguments.Q = view_of(known.q);
+        arguments.K = view_of(known.k);
+        arguments.V = view_of(known.v);
+        arguments.O = view_of(known.o);
+        arguments.dO = view_of(known.d_o);
+        arguments.dQ = view_of(known.dq);
+        arguments.dK = view_of(known.dk);
+        arguments.dV = view_of(known.dv);
+        arguments.LSE_dev = known.lse_dev;
+        arguments.forward_workspace_dev = known.forward_workspace_dev;
+        arguments.workspace_dev = known.workspace_dev;
+        arguments.workspace_bytes = known.workspace_bytes;
+        arguments.stream = known.stream;
+        return session->session->run([&] { return launch_backward(*r.kernel, arguments); });
+      });
 }
 
 attnscope_status attnscope_backward_run_host(attnscope_session* session,
                                              attnscope_backward_host* backward) {
-  return guarded(session, [&]() -> std::optional<Error> {
-    if (auto error = require_session(session)) return error;
-    attnscope_backward_host known{};
-    if (auto error = read_struct(backward, known, "backward")) return error;
-    const auto request = read_request(known.problem, known.kernel);
-    if (!request) return request.error();
-    const bool complete =
-        known.q && known.k && known.v && known.d_o && known.dq && known.dk && known.dv;
-    if (!complete) return invalid_request("q, k, v, d_o, dq, dk and dv must not be NULL");
+  return with_request(
+      session, backward, "backward",
+      [&](const attnscope_backward_host& known, const KernelRequest& r) -> std::optional<Error> {
+        const bool complete =
+            known.q && known.k && known.v && known.d_o && known.dq && known.dk && known.dv;
+        if (!complete) return invalid_request("q, k, v, d_o, dq, dk and dv must not be NULL");
 
-    HostBackward host{known.q, known.k, known.v, known.d_o, known.dq, known.dk, known.dv};
-    auto error = session->session->run(
-        [&] { return run_backward(*session->session, request.value(), host); });
-    if (!error) backward->time_s = host.time_s;
-    return error;
-  });
+        HostBackward host{known.q, known.k, known.v, known.d_o, known.dq, known.dk, known.dv};
+        auto error =
+            session->session->run([&] { return run_backward(*session->session, r, host); });
+        if (!error) backward->time_s = host.time_s;
+        return error;
+      });
 }
 
 attnscope_status attnscope_backward_measure(attnscope_session* session,
