@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/snapshot/op_window.h"
+
 namespace attnscope::app {
 
 namespace {
@@ -12,41 +14,12 @@ namespace {
 /// frame.
 constexpr Index kMostRegenerated = 1'000'000;
 
-/// Keeps the operations [begin, end) of a stream.
-class Collector final : public Observer {
- public:
-  Collector(Index begin, Index end) : begin_(begin), end_(end) {}
-
-  void observe(std::span<const TileOp> ops) override {
-    for (const TileOp& op : ops) {
-      if (step_ >= begin_ && step_ < end_) kept.push_back(op);
-      ++step_;
-    }
-  }
-
-  std::vector<TileOp> kept;
-
- private:
-  Index begin_;
-  Index end_;
-  Index step_ = 0;
-};
-
 /// Spans of the outer loop that lie in a launch.
 std::pair<std::size_t, std::size_t> spans_of(const RunInfo& run, const StepSpan& launch) {
   const auto first = std::ranges::lower_bound(run.outer, launch.begin, {}, &StepSpan::begin);
   const auto past = std::ranges::lower_bound(run.outer, launch.end, {}, &StepSpan::begin);
   return {static_cast<std::size_t>(first - run.outer.begin()),
           static_cast<std::size_t>(past - run.outer.begin())};
-}
-
-std::vector<TileOp> regenerate(const RunInfo& run, std::size_t launch, Index block, Index begin,
-                               Index end) {
-  Collector collector(begin, end);
-  Observer* const observers[] = {&collector};
-  Program program(observers);
-  run.pass.launches[launch].run(run.grids[launch], block, program);
-  return std::move(collector.kept);
 }
 
 }  // namespace

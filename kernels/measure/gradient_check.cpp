@@ -80,15 +80,6 @@ void gather_all(const AttentionProblem& p, const FetchRows& fetch, GatheredGradi
   gathered.keys = p.batch * p.kv_heads * p.N_kv;
 }
 
-HeadTensor one_head(Index rows, Index cols, Values values) {
-  HeadTensor tensor;
-  tensor.batch = tensor.heads = 1;
-  tensor.rows = rows;
-  tensor.cols = cols;
-  tensor.data = std::move(values);
-  return tensor;
-}
-
 /// dQ of a block of query rows, which depends on these rows and the keys that they see.
 void gather_rows(const AttentionProblem& p, const CheckedRows& chosen, const FetchRows& fetch,
                  GatheredGradients& gathered) {
@@ -105,13 +96,14 @@ void gather_rows(const AttentionProblem& p, const CheckedRows& chosen, const Fet
       row.dO = fetch(CheckedTensor::dO, block.b, block.h, block.begin, 1);
       gathered.dQ.add(dQ, scored_row(p, row, RowPrecision::exact).dQ,
                       scored_row(p, row, RowPrecision::unfused).dQ);
-      gathered.note_inputs({one_head(1, p.d, row.Q), one_head(part.keys.size(), p.d, row.K),
-                            one_head(part.keys.size(), p.d, row.V), one_head(1, p.d, row.dO)});
+      gathered.note_inputs(
+          {one_head_tensor(1, p.d, row.Q), one_head_tensor(part.keys.size(), p.d, row.K),
+           one_head_tensor(part.keys.size(), p.d, row.V), one_head_tensor(1, p.d, row.dO)});
       continue;
     }
     const Index kv_head = p.kv_head_of(block.h);
     const auto operand = [&, b = block.b](CheckedTensor tensor, Index h, Index begin, Index count) {
-      return one_head(count, p.d, fetch(tensor, b, h, begin, count));
+      return one_head_tensor(count, p.d, fetch(tensor, b, h, begin, count));
     };
     const AttentionInputs inputs{
         operand(CheckedTensor::Q, block.h, block.begin, block.count),
@@ -149,9 +141,10 @@ class KeyBlock {
 
   void add_query_head(Index h, GatheredGradients& gathered) {
     const auto of_head = [&](CheckedTensor tensor) { return fetch_(tensor, block_.b, h, 0, p_.N); };
-    const AttentionInputs inputs{one_head(p_.N, p_.d, of_head(CheckedTensor::Q)),
-                                 one_head(block_.count, p_.d, K_), one_head(block_.count, p_.d, V_),
-                                 one_head(p_.N, p_.d, of_head(CheckedTensor::dO))};
+    const AttentionInputs inputs{one_head_tensor(p_.N, p_.d, of_head(CheckedTensor::Q)),
+                                 one_head_tensor(block_.count, p_.d, K_),
+                                 one_head_tensor(block_.count, p_.d, V_),
+                                 one_head_tensor(p_.N, p_.d, of_head(CheckedTensor::dO))};
     gathered.note_inputs(inputs);
     const Values O = of_head(CheckedTensor::O);
     const Values LSE = of_head(CheckedTensor::LSE);

@@ -128,15 +128,6 @@ void append(std::vector<double>& to, const std::vector<double>& values) {
   to.insert(to.end(), values.begin(), values.end());
 }
 
-HeadTensor one_head_tensor(Index rows, Index cols, std::vector<double> values) {
-  HeadTensor tensor;
-  tensor.batch = tensor.heads = 1;
-  tensor.rows = rows;
-  tensor.cols = cols;
-  tensor.data = std::move(values);
-  return tensor;
-}
-
 void append_row(Gathered& O, Gathered& LSE, const ScoredRow& reference, const ScoredRow& unfused) {
   append(O.reference, reference.O);
   append(O.yardstick, unfused.O);
@@ -155,6 +146,15 @@ void append_empty_rows(Gathered& O, Gathered& LSE, Index rows, Index d) {
 }
 
 }  // namespace
+
+HeadTensor one_head_tensor(Index rows, Index cols, std::vector<double> values) {
+  HeadTensor tensor;
+  tensor.batch = tensor.heads = 1;
+  tensor.rows = rows;
+  tensor.cols = cols;
+  tensor.data = std::move(values);
+  return tensor;
+}
 
 RowOperands row_operands(const AttentionProblem& problem, const CheckedRows& row,
                          const KeyRange& keys, const FetchRows& fetch) {

@@ -43,6 +43,9 @@ struct BlockProblem {
 std::vector<std::pair<CheckedRows, BlockProblem>> restrict_to(const AttentionProblem& problem,
                                                               const CheckedRows& block);
 
+/// `values` as a tensor [1, 1, rows, cols].
+HeadTensor one_head_tensor(Index rows, Index cols, std::vector<double> values);
+
 /// A row that sees `keys`, for scored_row(); without dO.
 RowOperands row_operands(const AttentionProblem& problem, const CheckedRows& row,
                          const KeyRange& keys, const FetchRows& fetch);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr Index kWindowOps = 1 << 16;  // operations kept around the playhead
 
-/// Collects the operations [begin, end) of one thread block.
+/// Keeps the operations [begin, end) of one thread block.
 class OpCollector : public Observer {
  public:
   OpCollector(Index begin, Index end) : begin_(begin), end_(end) {}
@@ -26,6 +26,15 @@ class OpCollector : public Observer {
 };
 
 }  // namespace
+
+std::vector<TileOp> regenerate(const RunInfo& run, std::size_t launch, Index block, Index begin,
+                               Index end) {
+  OpCollector collector(begin, end);
+  Observer* const observers[] = {&collector};
+  Program program(observers);
+  run.pass.launches[launch].run(run.grids[launch], block, program);
+  return collector.take();
+}
 
 const BlockStart& OpWindow::block_of(Index step) const {
   return *(std::ranges::upper_bound(blocks_, step, {}, &BlockStart::first_step) - 1);
@@ -46,12 +55,8 @@ const TileOp& OpWindow::at(Index step) {
   const BlockStart& block = block_of(step);
   const Index local = step - block.first_step;
   const Index begin = std::max<Index>(0, local - kWindowOps / 2);
-  OpCollector collector(begin, begin + kWindowOps);
-  Observer* const observers[] = {&collector};
-  Program program(observers);
-  const Launch& launch = info_.pass.launches[static_cast<std::size_t>(block.launch)];
-  launch.run(info_.grids[static_cast<std::size_t>(block.launch)], block.block, program);
-  ops_ = collector.take();
+  ops_ = regenerate(info_, static_cast<std::size_t>(block.launch), block.block, begin,
+                    begin + kWindowOps);
   begin_ = block.first_step + begin;
   return ops_[static_cast<std::size_t>(step - begin_)];
 }

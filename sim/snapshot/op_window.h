@@ -7,6 +7,10 @@
 
 namespace attnscope {
 
+/// Operations [begin, end) of a thread block of a launch, counted from its first.
+std::vector<TileOp> regenerate(const RunInfo& run, std::size_t launch, Index block, Index begin,
+                               Index end);
+
 class OpWindow {
  public:
   /// Both must outlive the window; `blocks` ascend by their first step.

@@ -5,21 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "reference/npy.h"
-#include "tests/cli/cli_process.h"
+#include "tests/cli/refusal_helpers.h"
 
 namespace attnscope {
 namespace {
 
 using nlohmann::json;
+using test::expect_refused;
 
 const std::string kSparse =
     "simulate --algorithm block_sparse --seq-len 256 --block-rows 64 --block-cols 64 ";
-
-json answered(const std::string& words) {
-  const CliOutcome outcome = run_cli(words + " --json -");
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  return json::parse(outcome.out, nullptr, false);
-}
 
 TEST(BlockMaskOption, CountsTheKeptTilesAlone) {
   const json document = answered(kSparse + "--block-mask butterfly --check");
@@ -67,14 +62,6 @@ TEST(BlockMaskOption, TakesAFile) {
   ASSERT_EQ(write_npy(folder.file("mask.npy"), shape, ones), std::nullopt);
   const json document = answered(kSparse + "--block-mask " + folder.file("mask.npy"));
   EXPECT_EQ(document["block_mask"]["nonzeros"], 6);
-}
-
-void expect_refused(const std::string& words, const std::string& reason) {
-  const CliOutcome outcome = run_cli(words);
-  EXPECT_EQ(outcome.status, 2) << words;
-  EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_NE(outcome.err.find(reason), std::string::npos) << outcome.err;
 }
 
 TEST(BlockMaskOption, IsRefusedInOneLine) {

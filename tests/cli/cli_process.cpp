@@ -1,12 +1,14 @@
 #include "tests/cli/cli_process.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace attnscope {
@@ -59,6 +61,13 @@ CliOutcome run_cli(const std::string& words, const Environment& environment,
   std::istringstream stream(words);
   return run_cli(std::vector<std::string>(std::istream_iterator<std::string>(stream), {}),
                  environment, directory);
+}
+
+nlohmann::json answered(const std::string& words) {
+  const CliOutcome outcome = run_cli(words + " --json -");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  return nlohmann::json::parse(outcome.out, nullptr, false);
 }
 
 Environment without_kernels() {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ CliOutcome run_cli(const std::string& words, const Environment& environment = {}
 /// The same with arguments that may hold spaces or be empty.
 CliOutcome run_cli(const std::vector<std::string>& arguments, const Environment& environment = {},
                    const std::filesystem::path& directory = {});
+
+/// The document of `words --json -`, which must succeed and say nothing else.
+nlohmann::json answered(const std::string& words);
 
 /// No kernels' library: what a machine without a GPU answers, also on one that has it.
 Environment without_kernels();

@@ -18,4 +18,9 @@ inline void expect_refused(const CliOutcome& outcome, const std::string& part) {
   EXPECT_LT(outcome.err.size(), 600u) << outcome.err;
 }
 
+inline void expect_refused(const std::string& words, const std::string& part) {
+  SCOPED_TRACE(words);
+  expect_refused(run_cli(words), part);
+}
+
 }  // namespace attnscope::test

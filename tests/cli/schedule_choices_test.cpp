@@ -5,26 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "reference/npy.h"
-#include "tests/cli/cli_process.h"
+#include "tests/cli/refusal_helpers.h"
 
 namespace attnscope {
 namespace {
 
 using nlohmann::json;
-
-json answered(const std::string& words) {
-  const CliOutcome outcome = run_cli(words + " --json -");
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  return json::parse(outcome.out, nullptr, false);
-}
-
-void expect_refused(const std::string& words, const std::string& reason) {
-  const CliOutcome outcome = run_cli(words);
-  EXPECT_EQ(outcome.status, 2) << words;
-  EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_NE(outcome.err.find(reason), std::string::npos) << outcome.err;
-}
+using test::expect_refused;
 
 const std::string kDecode =
     "simulate --algorithm split_kv --seq-len 1 --kv-len 4096 --block-rows 16 --block-cols 64 ";

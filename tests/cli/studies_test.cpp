@@ -10,13 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-json answered(const std::string& words) {
-  const CliOutcome outcome = run_cli(words + " --json -");
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  return json::parse(outcome.out, nullptr, false);
-}
-
 json step(const json& document, const std::string& name) {
   for (const json& row : document.at("steps")) {
     if (row.at("name") == name) return row;

@@ -7,6 +7,7 @@
 
 #include "sim/block_mask_request.h"
 #include "sim/schedule/catalog.h"
+#include "tests/sim/schedule/schedule_cases.h"
 #include "tests/support/finite_differences.h"
 #include "tests/support/listed_block_mask.h"
 #include "tests/support/tensor_assertions.h"
@@ -30,20 +31,9 @@ void PrintTo(const Case& c, std::ostream* out) {
 }
 
 SimulationRequest request_for(const Case& c, std::string_view algorithm) {
-  SimulationRequest request;
-  request.problem = {.batch = 1,
-                     .heads = c.heads,
-                     .kv_heads = c.kv_heads,
-                     .N = c.N,
-                     .N_kv = c.N_kv,
-                     .d = 8,
-                     .dtype = DType::fp32,
-                     .mask = c.mask};
-  request.algorithm = algorithm;
+  SimulationRequest request =
+      test::request_for({c.N, c.N_kv, 8, c.tiling, c.mask, c.heads, c.kv_heads}, algorithm);
   request.pass = PassKind::both;
-  request.tiling = c.tiling;
-  request.gpu = load_gpu("h200").value();
-  request.allow_overflow = true;
   const auto masked = with_block_mask(request, parse_block_pattern(c.pattern).value());
   EXPECT_TRUE(masked.ok());
   return masked.value();

@@ -8,7 +8,7 @@
 
 #include "reference/key_splits.h"
 #include "sim/schedule/catalog.h"
-#include "sim/simulation.h"
+#include "tests/sim/schedule/schedule_cases.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
@@ -30,20 +30,10 @@ void PrintTo(const Case& c, std::ostream* out) {
 }
 
 SimulationRequest request_for(const Case& c) {
-  SimulationRequest request;
-  request.problem = {.batch = 2,
-                     .heads = c.heads,
-                     .kv_heads = c.kv_heads,
-                     .N = c.N,
-                     .N_kv = c.N_kv,
-                     .d = 8,
-                     .dtype = DType::fp32,
-                     .mask = c.mask};
-  request.algorithm = "split_kv";
-  request.tiling = c.tiling;
+  SimulationRequest request =
+      test::request_for({c.N, c.N_kv, 8, c.tiling, c.mask, c.heads, c.kv_heads}, "split_kv",
+                        DType::fp32, /*batch=*/2);
   request.splits = c.splits;
-  request.gpu = load_gpu("h200").value();
-  request.allow_overflow = true;
   return request;
 }
 

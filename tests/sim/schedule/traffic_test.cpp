@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "sim/schedule/catalog.h"
-#include "sim/simulation.h"
+#include "tests/sim/schedule/schedule_cases.h"
 
 namespace attnscope {
 namespace {
@@ -26,19 +26,8 @@ const Shape4 kShapes[] = {
 };
 
 SimulationRequest request_for(const Shape4& s, std::string_view algorithm) {
-  SimulationRequest request;
-  request.problem = {.batch = s.batch,
-                     .heads = s.heads,
-                     .kv_heads = s.kv_heads,
-                     .N = s.N,
-                     .N_kv = s.N_kv,
-                     .d = s.d,
-                     .dtype = s.dtype};
-  request.algorithm = algorithm;
-  request.tiling = s.tiling;
-  request.gpu = load_gpu("h200").value();
-  request.allow_overflow = true;
-  return request;
+  return test::request_for({s.N, s.N_kv, s.d, s.tiling, Mask::none(), s.heads, s.kv_heads},
+                           algorithm, s.dtype, s.batch);
 }
 
 SimulationReport simulate_shape(const Shape4& s, std::string_view algorithm,
