@@ -22,6 +22,9 @@ using nlohmann::json;
 
 namespace {
 
+/// Larger files are no scene, device or recording.
+constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 27;
+
 struct Place {
   std::size_t line = 1;
   std::size_t column = 1;
@@ -66,6 +69,11 @@ Result<json> read_json_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return failed(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
+  }
+  const auto size_bytes = std::filesystem::file_size(path, ignored);
+  if (!ignored && size_bytes > kMaxFileBytes) {
+    return invalid_request(fmt::format("{}: {} bytes are too many; at most {} are read",
+                                       path.string(), size_bytes, kMaxFileBytes));
   }
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (file.bad()) return failed(fmt::format("cannot read {}: input error", path.string()));

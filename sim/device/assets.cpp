@@ -77,7 +77,10 @@ Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_pa
   const bool looks_like_path = given.has_parent_path() || given.extension() == ".json";
   if (looks_like_path) {
     if (file_exists(given)) return given;
-    return invalid_request(fmt::format("{}: no such file; shipped {}: {}", given.string(), folder,
+    std::error_code error;
+    const bool exists = fs::exists(given, error);
+    return invalid_request(fmt::format("{}: {}; shipped {}: {}", given.string(),
+                                       exists ? "not a regular file" : "no such file", folder,
                                        joined(list_assets(folder))));
   }
 

@@ -234,6 +234,19 @@ TEST(Scene, OpensOnTheChartThatItNames) {
   EXPECT_EQ(load_scene("default").value().view.chart, ChartChoice::bytes);
 }
 
+TEST(Scene, AFileOfAnotherKindIsOneLineAndIsNotReadWhole) {
+  const std::filesystem::path path = testing::TempDir() + "attnscope_huge_scene.json";
+  std::ofstream(path) << "{";
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 33);  // of holes
+  const Result<Scene> scene = load_scene(path.string());
+  std::filesystem::remove(path);
+  ASSERT_FALSE(scene.ok());
+  EXPECT_THAT(scene.error().message, HasSubstr("8589934592 bytes are too many"));
+  const Result<Scene> folder = load_scene(testing::TempDir());
+  ASSERT_FALSE(folder.ok());
+  EXPECT_THAT(folder.error().message, HasSubstr("not a regular file"));
+}
+
 TEST(Scene, AnUnknownNameGetsTheListOfShippedOnes) {
   const Result<Scene> scene = load_scene("no-such-scene");
   ASSERT_FALSE(scene.ok());

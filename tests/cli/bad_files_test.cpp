@@ -103,7 +103,8 @@ TEST(BadJson, MalformedAndNewerRecordingsAreRefused) {
 
 TEST(BadJson, ADirectoryIsNoRecording) {
   const ScratchFolder scratch;
-  expect_refused(run_cli("compare --recording " + scratch.path().string() + "/"), "no such file");
+  expect_refused(run_cli("compare --recording " + scratch.path().string() + "/"),
+                 "not a regular file");
 }
 
 }  // namespace
