@@ -9,6 +9,7 @@ namespace {
 
 constexpr float kSubscriptSize = 0.74f;
 constexpr float kSubscriptDrop = 0.36f;
+constexpr float kSuperscriptRise = 0.12f;
 
 float shifted(float x, float width, Align align) {
   if (align == Align::center) return x - width * 0.5f;
@@ -129,17 +130,24 @@ float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 c
 }
 
 float width_of(const FontRef& font, const Symbol& symbol) {
-  return font.measure(symbol.base).x + subscript_font(font).measure(symbol.subscript).x;
+  const FontRef small = subscript_font(font);
+  return font.measure(symbol.base).x + small.measure(symbol.subscript).x +
+         small.measure(symbol.superscript).x;
 }
 
 void draw_symbol(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                  const Symbol& symbol, Align align) {
   at.x = shifted(at.x, width_of(font, symbol), align);
   text(canvas, font, at, color, symbol.base);
-  if (symbol.subscript.empty()) return;
   const FontRef small = subscript_font(font);
-  text(canvas, small, {at.x + font.measure(symbol.base).x, at.y + font.size * kSubscriptDrop},
-       color, symbol.subscript);
+  float x = at.x + font.measure(symbol.base).x;
+  if (!symbol.subscript.empty()) {
+    text(canvas, small, {x, at.y + font.size * kSubscriptDrop}, color, symbol.subscript);
+    x += small.measure(symbol.subscript).x;
+  }
+  if (!symbol.superscript.empty()) {
+    text(canvas, small, {x, at.y - font.size * kSuperscriptRise}, color, symbol.superscript);
+  }
 }
 
 }  // namespace attnscope::app::draw

@@ -43,10 +43,11 @@ std::vector<std::string> wrapped(const FontRef& font, std::string_view text, flo
 float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                    std::string_view text, float width, int max_lines);
 
-/// A name with an optional subscript: {"S", "21"} is S₂₁.
+/// A name with an optional subscript, and a superscript after it: {"S", "21", ""} is S₂₁.
 struct Symbol {
   std::string base;
   std::string subscript;
+  std::string superscript = {};
 };
 
 float width_of(const FontRef& font, const Symbol& symbol);

@@ -32,8 +32,14 @@ std::optional<T> draw_tabs(const PanelContext& context, ImVec2& right, const std
   return pressed;
 }
 
-/// Title, settings and the topics; answers what is left below.
-Rect draw_heading(const PanelContext& context, ViewState& view, const ShownChart& shown) {
+/// What is left below the heading: the room of the chart, and of what stands beside it.
+struct BelowHeading {
+  Rect rest;
+  float plot_top = 0.0f;
+};
+
+/// Title, settings and the topics. Settings that do not fit beside the title stand under it.
+BelowHeading draw_heading(const PanelContext& context, ViewState& view, const ShownChart& shown) {
   const Rect& rect = context.rect;
   const FontRef& font = context.fonts.small;
   const float lowered = (context.fonts.title.size - font.size) * 0.8f;
@@ -46,17 +52,26 @@ Rect draw_heading(const PanelContext& context, ViewState& view, const ShownChart
     if (*topic != topic_of(view.chart)) view.chart = charts_of(*topic).front();
   }
 
-  // The settings give way to the tabs
   const FontRef& title = context.fonts.title;
   const float left = rect.min.x + 14.0f * context.scale;
   const std::string words = draw::fitted(title, shown.title, at.x - left);
   const float used = title.measure(words).x + 22.0f * context.scale;
-  const Rect rest = draw_panel_header(context, words,
-                                      draw::fitted(title, shown.subtitle, at.x - left - used), {});
+  const bool beside = title.measure(shown.subtitle).x <= at.x - left - used;
+  const Rect rest = draw_panel_header(context, words, beside ? shown.subtitle : "", {});
+  BelowHeading below{rest, rest.min.y};
+  if (!beside) {
+    float tabs = 0.0f;
+    for (const ChartChoice each : charts_of(topic_of(view.chart))) {
+      tabs += font.measure(tab_word(each)).x + 14.0f * context.scale;
+    }
+    draw::text(canvas_of(context), font, rest.min, context.theme.text_dim,
+               draw::fitted(font, shown.subtitle, rest.width() - tabs));
+    below.plot_top += draw::line_height(font) + 2.0f * context.scale;
+  }
   if (!shown.about.empty() && hovered({rect.min, {at.x, rest.min.y}})) {
     tooltip(context, fmt::format("{} {}\n{}", shown.title, shown.subtitle, shown.about));
   }
-  return rest;
+  return below;
 }
 
 std::vector<draw::LegendEntry> legend_of(const ShownChart& shown) {
@@ -255,9 +270,9 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   Progress progress;
   const std::optional<ShownChart> made = shown_chart(snapshot, view, context, progress);
   const ShownChart shown = made.value_or(ShownChart{.title = "CHARTS", .picture = draw::Chart{}});
-  const Rect rest = draw_heading(context, view, shown);
+  const auto [rest, plot_top] = draw_heading(context, view, shown);
   const draw::Canvas canvas = canvas_of(context);
-  Rect plot{rest.min, {rest.max.x, rest.max.y + canvas.px(4.0f)}};
+  Rect plot{{rest.min.x, plot_top}, {rest.max.x, rest.max.y + canvas.px(4.0f)}};
   plot.max.x = draw_side(context, rest, view, shown) - canvas.px(10.0f);
   if (!made) {
     draw::text(canvas, context.fonts.small, rest.min, context.theme.text_faint, "modelling…");

@@ -113,12 +113,20 @@ std::vector<TrafficFormula> standard(const FormulaRequest& request) {
       {Tensor::K, kRead, keys, key_panels},
       {Tensor::V, kRead, keys, key_panels},
       {Tensor::dO, kRead, 2 * rows, "2 · " + row_panels},
-      {Tensor::P, kRead, (1 + sweeps) * scores, std::to_string(1 + sweeps) + " · " + square},
       {Tensor::dP, kWrite, scores, square},
       {Tensor::dP, kRead, sweeps * scores, sweeps == 1 ? square : "2 · " + square},
       {Tensor::dS, kWrite, scores, square},
       {Tensor::dS, kRead, 2 * scores, "2 · " + square},
       {Tensor::dQ, kWrite, p.N * p.d * e, "N · d · e"}};
+  // dV is made of what dropout left of P, dS of P itself; the cap's derivative needs S again
+  const auto squares = [&](Index count) {
+    return count == 1 ? square : std::to_string(count) + " · " + square;
+  };
+  const bool drops = p.score.has_dropout();
+  const Index P_reads = sweeps + (drops ? 0 : 1);
+  all.push_back({Tensor::P, kRead, P_reads * scores, squares(P_reads)});
+  if (drops) all.push_back({Tensor::P_drop, kRead, scores, square});
+  if (p.score.soft_cap) all.push_back({Tensor::S, kRead, scores, square});
   add_key_gradients(request, all);
   return all;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "app/panels/score_formula.h"
+
 namespace attnscope::app {
 
 namespace {
@@ -14,21 +16,53 @@ Value at(const std::vector<double>& row, std::size_t key) {
   return key < row.size() ? Value(row[key]) : std::nullopt;
 }
 
-/// "rowsum(dO ∘ O)", which equals the row sum of P ∘ dP.
-std::string_view row_sum_formula(std::string_view algorithm) {
-  return algorithm == "standard" ? "rowsum(P ∘ dP)" : "rowsum(dO ∘ O)";
+SoftmaxTerm score(const GradientRow& row, const RunInfo& run, std::size_t key) {
+  const OpKind last = row.S.empty() ? OpKind::mask : row.S_by;
+  return {
+      "S",  "S", score_formula(run.problem, run.head, "scale · q · k", last), {}, at(row.S, key),
+      row.S};
 }
 
-SoftmaxTerm probability(const GradientRow& row, std::string_view algorithm, std::size_t key) {
+SoftmaxTerm probability(const GradientRow& row, const RunInfo& run, std::size_t key) {
   SoftmaxTerm term{"P", "P", {}, {}, at(row.P, key), row.P};
-  if (algorithm == "standard") {
-    term.formula = "as the forward pass stored it";
-  } else if (algorithm != "flash1" && algorithm != "block_sparse") {
-    term.formula = "exp(S - LSE)";
-    term.numbers = with_numbers("exp({} - {})", at(row.S, key), row.LSE);
+  switch (run.algorithm->softmax) {
+    case SoftmaxForm::whole_rows:
+      term.formula = run.options.variant.checkpoint ? "as it was stored, run again"
+                                                    : "as the forward pass stored it";
+      break;
+    case SoftmaxForm::divided_often:
+      if (!row.P.empty() && row.P_by == OpKind::exp) {
+        term.formula = "exp(S - m)";
+        term.numbers = with_numbers("exp({} - {})", at(row.S, key), row.m);
+      } else {
+        term.formula = "exp(S - m) / l";
+        term.numbers = with_numbers("exp({} - {}) / {}", at(row.S, key), row.m, row.l);
+      }
+      break;
+    case SoftmaxForm::divided_once:
+      term.formula = "exp(S - LSE)";
+      term.numbers = with_numbers("exp({} - {})", at(row.S, key), row.LSE);
+      break;
+  }
+  return term;
+}
+
+SoftmaxTerm probability_gradient(const GradientRow& row, const RunInfo& run, std::size_t key) {
+  const bool dropped = row.dP.empty() || row.dP_by != OpKind::product_transposed;
+  const bool drops = run.problem.score.has_dropout() && dropped && row.dP_by != OpKind::load;
+  return {"dP", "dP", drops ? "dropout(dO · v)" : "dO · v", {}, at(row.dP, key), row.dP};
+}
+
+SoftmaxTerm score_gradient(const GradientRow& row, const RunInfo& run, std::size_t key) {
+  const Value P = at(row.P, key);
+  const Value dP = at(row.dP, key);
+  SoftmaxTerm term{"dS", "dS", "P · (dP - D)", {}, at(row.dS, key), row.dS};
+  const bool sloped = row.dS.empty() || row.dS_by == OpKind::multiply;
+  if (run.problem.score.soft_cap && sloped) {
+    term.formula = "P · (dP - D) · T";
+    term.numbers = with_numbers("{}·({} - {})·{}", P, dP, row.D, at(row.T, key));
   } else {
-    term.formula = "exp(S - m) / l";
-    term.numbers = with_numbers("exp({} - {}) / {}", at(row.S, key), row.m, row.l);
+    term.numbers = with_numbers("{}·({} - {})", P, dP, row.D);
   }
   return term;
 }
@@ -41,19 +75,17 @@ std::size_t shown_key(const GradientRow& row) {
          std::max<std::size_t>(values.size(), 1);
 }
 
-std::vector<SoftmaxTerm> gradient_terms(const GradientRow& row, std::string_view algorithm) {
+std::vector<SoftmaxTerm> gradient_terms(const GradientRow& row, const RunInfo& run) {
+  const bool whole_rows = run.algorithm->softmax == SoftmaxForm::whole_rows;
   const std::size_t key = shown_key(row);
   const std::string dQ = fmt::format("dQ[{}]", row.column);
   std::vector<SoftmaxTerm> terms;
-  if (algorithm != "standard") {
-    terms.push_back({"S", "S", "scale · q · k", {}, at(row.S, key), row.S});
-  }
-  terms.push_back(probability(row, algorithm, key));
-  terms.push_back({"dP", "dP", "dO · v", {}, at(row.dP, key), row.dP});
-  terms.push_back({"D", "D", std::string(row_sum_formula(algorithm)), {}, row.D, {}});
-  terms.push_back({"dS", "dS", "P · (dP - D)",
-                   with_numbers("{}·({} - {})", at(row.P, key), at(row.dP, key), row.D),
-                   at(row.dS, key), row.dS});
+  if (!whole_rows) terms.push_back(score(row, run, key));
+  terms.push_back(probability(row, run, key));
+  terms.push_back(probability_gradient(row, run, key));
+  // Both are the same number: rowsum(dO ∘ O) needs no whole row of P
+  terms.push_back({"D", "D", whole_rows ? "rowsum(P ∘ dP)" : "rowsum(dO ∘ O)", {}, row.D, {}});
+  terms.push_back(score_gradient(row, run, key));
   terms.push_back({dQ,
                    "dQ",
                    "dQ + scale · dS K",

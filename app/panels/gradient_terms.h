@@ -2,7 +2,6 @@
 /// gradients, each with its formula and the numbers of one key. Draws nothing.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "app/panels/softmax_terms.h"
@@ -13,7 +12,8 @@ namespace attnscope::app {
 /// or score; 0 before there are any.
 std::size_t shown_key(const GradientRow& row);
 
-/// S, P, dP, D, dS and the element of dQ, in the order in which they are computed.
-std::vector<SoftmaxTerm> gradient_terms(const GradientRow& row, std::string_view algorithm);
+/// S, P, dP, D, dS and the element of dQ, in the order in which they are computed. A formula goes
+/// as far as the value has come: with the cap, the bias, the mask and dropout once they were taken.
+std::vector<SoftmaxTerm> gradient_terms(const GradientRow& row, const RunInfo& run);
 
 }  // namespace attnscope::app

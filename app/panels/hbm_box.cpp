@@ -40,6 +40,14 @@ bool is_copy_of(Tensor slot, Tensor tensor) {
 
 }  // namespace
 
+/// "64 × 16"; of parts, "4 × 8 × 16": rows, splits and columns of a part.
+std::string HbmBox::size_of(const HbmTensorState& tensor) const {
+  const Shape& shape = tensor.shape;
+  if (tensor.tensor != Tensor::O_split) return draw::format_shape(shape.rows, shape.cols);
+  const Index d = snapshot_.run->problem.d;
+  return draw::format_shape(shape.rows, shape.cols / d) + fmt::format(" × {}", d);
+}
+
 HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
     : snapshot_(snapshot), context_(context), rect_(rect) {
   // Two rows where the tensors of a backward pass would otherwise be too small
@@ -53,16 +61,19 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const Rect
   }
   constexpr std::size_t kMostInARow = 8;
   small_names_ = all.size() > kMostInARow;
-  if (gradients.empty() || !small_names_) {
-    place_rows({all});
-    return;
+  one_row_has_sizes_ = gradients.empty() || !small_names_;
+  place_rows({all});
+  if (!one_row_has_sizes_) {
+    // One row, without its sizes, where that tells more
+    const int of_one = told();
+    place_rows({others, gradients});
+    if (told() < of_one) place_rows({all});
   }
 
-  // One row, without its sizes, where that tells more
-  place_rows({all});
-  const int of_one = told();
-  place_rows({others, gradients});
-  if (told() < of_one) place_rows({all});
+  // What flat tensors leave over above them is given back
+  if (slack_ <= 0.0f) return;
+  rect_.min.y += slack_;
+  lay_out_rows({all});
 }
 
 int HbmBox::told() const {
@@ -81,8 +92,17 @@ const FontRef& HbmBox::name_font() const {
   return small_names_ ? context_.fonts.small : context_.fonts.ui_bold;
 }
 
-HbmBox::Heights HbmBox::choose_heights(std::size_t rows) {
+void HbmBox::choose_labels(std::size_t rows) {
   // Give up the sizes where the tensors would become too low, then the line of the title
+  show_sizes_ = rows > 1 || one_row_has_sizes_;
+  title_beside_ = false;
+  const float enough = canvas_of(context_).px(rows > 1 ? 40.0f : 70.0f);
+  if (heights_of(rows).boxes < enough) show_sizes_ = false;
+  const float words = 2.3f * draw::line_height(context_.fonts.small);  // of "never stored"
+  title_beside_ = heights_of(rows).boxes < words;
+}
+
+HbmBox::Heights HbmBox::heights_of(std::size_t rows) const {
   const draw::Canvas canvas = canvas_of(context_);
   const Fonts& fonts = context_.fonts;
   Heights heights;
@@ -90,16 +110,9 @@ HbmBox::Heights HbmBox::choose_heights(std::size_t rows) {
   heights.names = draw::line_height(name_font());
   heights.sizes = draw::line_height(fonts.small);
   const float between = rows > 1 ? canvas.px(3.0f) : 0.0f;
-  const auto boxes = [&] {
-    const float labels = heights.names + (show_sizes_ ? heights.sizes + between : 0.0f);
-    const float all = rect_.height() - canvas.px(16.0f) - (title_beside_ ? 0.0f : heights.title);
-    return all / static_cast<float>(rows) - labels;
-  };
-  show_sizes_ = rows > 1 || !small_names_;
-  title_beside_ = false;
-  if (boxes() < canvas.px(rows > 1 ? 40.0f : 70.0f)) show_sizes_ = false;
-  title_beside_ = boxes() < 2.3f * draw::line_height(fonts.small);  // of "never stored"
-  heights.boxes = std::max(boxes(), canvas.px(14.0f));
+  const float labels = heights.names + (show_sizes_ ? heights.sizes + between : 0.0f);
+  const float all = rect_.height() - canvas.px(16.0f) - (title_beside_ ? 0.0f : heights.title);
+  heights.boxes = std::max(all / static_cast<float>(rows) - labels, canvas.px(14.0f));
   return heights;
 }
 
@@ -107,11 +120,10 @@ std::vector<RowItem> HbmBox::items_of(const std::vector<const HbmTensorState*>& 
   std::vector<RowItem> items;
   for (const HbmTensorState* tensor : row) {
     const draw::Symbol name{std::string(display_name(tensor->tensor)), {}};
-    const std::string size = draw::format_shape(tensor->shape.rows, tensor->shape.cols);
-    const bool size_below = show_sizes_ && tensor->shape.cols > 1;
     items.push_back(
-        {tensor->shape, std::max(draw::width_of(name_font(), name),
-                                 size_below ? context_.fonts.small.measure(size).x : 0.0f)});
+        {tensor->shape,
+         std::max(draw::width_of(name_font(), name),
+                  show_sizes_ ? context_.fonts.small.measure(size_of(*tensor)).x : 0.0f)});
   }
   return items;
 }
@@ -121,10 +133,15 @@ float HbmBox::left_padding() const {
   return title_beside_ ? padding * 0.5f + draw::line_height(context_.fonts.ui_bold) : padding;
 }
 
-void HbmBox::place_rows(const std::vector<std::vector<const HbmTensorState*>>& rows) {
+void HbmBox::place_rows(const Rows& rows) {
+  choose_labels(rows.size());
+  lay_out_rows(rows);
+}
+
+void HbmBox::lay_out_rows(const Rows& rows) {
   const draw::Canvas canvas = canvas_of(context_);
   const float padding = canvas.px(12.0f);
-  const Heights heights = choose_heights(rows.size());
+  const Heights heights = heights_of(rows.size());
   several_rows_ = rows.size() > 1;
   const float labels = heights.names + (show_sizes_ ? heights.sizes : 0.0f);
 
@@ -155,7 +172,8 @@ void HbmBox::place_rows(const std::vector<std::vector<const HbmTensorState*>>& r
       placed_.push_back(
           {row[k],
            {{x, bottom - place.height}, {x + place.width, bottom}},
-           {{cell_x, bottom - place.height}, {cell_x + place.cell_width, bottom + labels}}});
+           {{cell_x, bottom - place.height}, {cell_x + place.cell_width, bottom + labels}},
+           top});
     }
     top += heights.boxes + labels + (several_rows_ ? canvas.px(3.0f) : 0.0f);
   }
@@ -183,8 +201,8 @@ void HbmBox::draw() const {
     draw_adds(placed);
     if (!show_sizes_) continue;
     draw::text_if_fits(canvas, fonts.small, {x, y + draw::line_height(name_font())},
-                       theme.text_faint, draw::format_shape(tensor.shape.rows, tensor.shape.cols),
-                       placed.cell.width() + canvas.px(7.0f), draw::Align::center);
+                       theme.text_faint, size_of(tensor), placed.cell.width() + canvas.px(7.0f),
+                       draw::Align::center);
   }
 }
 
@@ -213,6 +231,11 @@ void HbmBox::draw_title() const {
              note, draw::Align::right);
 }
 
+/// What is stored by the forward pass of this algorithm and of no use to this pass.
+bool HbmBox::stored_elsewhere() const {
+  return snapshot_.run->algorithm->softmax == SoftmaxForm::whole_rows;
+}
+
 void HbmBox::draw_ghost(const Placed& placed) const {
   const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
@@ -227,7 +250,8 @@ void HbmBox::draw_ghost(const Placed& placed) const {
   const std::string bytes = draw::format_bytes(static_cast<double>(placed.tensor->bytes));
   const float height = static_cast<float>(lines.size()) * line;
   const float room = placed.box.width() - canvas.px(6.0f);
-  float y = placed.box.center().y - 0.5f * height;
+  const bool flat = placed.box.height() < line;
+  float y = flat ? placed.box.min.y - line : placed.box.center().y - 0.5f * height;
   if (height + 1.2f * line <= placed.box.height() && font.measure(bytes).x <= room) {
     y += 0.5f * line;
     draw::text(canvas, font, {placed.box.center().x, y - line}, theme.text_faint, bytes,
@@ -247,12 +271,18 @@ std::vector<std::string> HbmBox::ghost_words(const Placed& placed) const {
   const float room = placed.box.width() - canvas.px(6.0f);
   const float line = draw::line_height(font);
 
-  // Standard attention does store S: its backward pass has no use for it
   using Lines = std::vector<std::string>;
-  const bool unused = snapshot_.run->algorithm->name == "standard";
   const std::vector<Lines> wordings =
-      unused ? std::vector<Lines>{{"not read here"}, {"not", "read here"}, {"not", "read", "here"}}
-             : std::vector<Lines>{{"never stored"}, {"never", "stored"}};
+      stored_elsewhere()
+          ? std::vector<Lines>{{"not read here"}, {"not", "read here"}, {"not", "read", "here"}}
+          : std::vector<Lines>{{"never stored"}, {"never", "stored"}};
+  if (placed.box.height() < line) {
+    // Above a flat outline
+    const Lines& flat = wordings.front();
+    const bool fits = placed.box.min.y - line >= placed.top &&
+                      font.measure(flat.front()).x <= placed.cell.width() + canvas.px(7.0f);
+    return fits ? flat : Lines();
+  }
   const auto found = std::ranges::find_if(wordings, [&](const Lines& lines) {
     return static_cast<float>(lines.size()) * line <= placed.box.height() - canvas.px(2.0f) &&
            std::ranges::all_of(
@@ -376,11 +406,11 @@ void HbmBox::point_at() const {
     const HbmTensorState& tensor = *placed.tensor;
     const std::string_view rows =
         layout_of(tensor.tensor) == TensorLayout::key_by_d ? "key" : "query";
-    std::string lines = fmt::format("{}: {} ({} rows), {}", display_name(tensor.tensor),
-                                    draw::format_shape(tensor.shape.rows, tensor.shape.cols), rows,
-                                    draw::format_bytes(static_cast<double>(tensor.bytes)));
+    std::string lines =
+        fmt::format("{}: {} ({} rows), {}", display_name(tensor.tensor), size_of(tensor), rows,
+                    draw::format_bytes(static_cast<double>(tensor.bytes)));
     if (tensor.never_stored) {
-      lines += snapshot_.run->algorithm->name == "standard"
+      lines += stored_elsewhere()
                    ? "\nnot read in this pass; the forward pass stored it"
                    : "\nnever stored: only tiles of it exist, on chip, one at a time";
     } else {

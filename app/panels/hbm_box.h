@@ -15,11 +15,11 @@ namespace attnscope::app {
 
 class HbmBox {
  public:
-  /// Places the tensors within `rect`; nothing is drawn yet.
+  /// Places the tensors at the bottom of `rect`; nothing is drawn yet.
   HbmBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
 
-  /// Pixels of its height that the tensors do not need.
-  float slack() const { return slack_; }
+  /// The box itself: no higher than the tensors need.
+  const Rect& rect() const { return rect_; }
   void draw() const;
   void point_at() const;
 
@@ -30,17 +30,23 @@ class HbmBox {
   struct Placed {
     const HbmTensorState* tensor;
     Rect box;
-    Rect cell;  ///< with the label
+    Rect cell;         ///< with the label
+    float top = 0.0f;  ///< of its row
   };
+  using Rows = std::vector<std::vector<const HbmTensorState*>>;
 
   struct Heights {
     float title = 0.0f, names = 0.0f, sizes = 0.0f, boxes = 0.0f;
   };
 
-  Heights choose_heights(std::size_t rows);
+  void choose_labels(std::size_t rows);
+  Heights heights_of(std::size_t rows) const;
+  std::string size_of(const HbmTensorState& tensor) const;
+  bool stored_elsewhere() const;
   const FontRef& name_font() const;
   std::vector<RowItem> items_of(const std::vector<const HbmTensorState*>& row) const;
-  void place_rows(const std::vector<std::vector<const HbmTensorState*>>& rows);
+  void place_rows(const Rows& rows);
+  void lay_out_rows(const Rows& rows);
   /// Ghosts, and counts of adds, that there is room to tell of; none when tensors leave the box.
   int told() const;
   /// What a ghost says, in lines that fit it; none where nothing fits.
@@ -64,6 +70,7 @@ class HbmBox {
   bool show_sizes_ = true;
   bool several_rows_ = false;
   bool small_names_ = false;
+  bool one_row_has_sizes_ = true;
 };
 
 }  // namespace attnscope::app

@@ -75,6 +75,32 @@ std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, const LedgerBasis& 
   return rows;
 }
 
+/// Rows of the tensors that have no closed form: of a variant.
+void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_far,
+                              std::vector<LedgerRow>& rows) {
+  const RunInfo& run = *snapshot.run;
+  for (int t = 0; t < kTensorCount; ++t) {
+    const auto tensor = static_cast<Tensor>(t);
+    const bool listed = std::ranges::any_of(rows, [&](const LedgerRow& row) {
+      return row.tensor == tensor || (row.tensor == Tensor::l && tensor == Tensor::m);
+    });
+    if (listed) continue;
+    const Bytes& whole = all_heads ? of(run.totals.by_tensor, tensor) : of(run.head_bytes, tensor);
+    const Bytes& shown = so_far ? of(snapshot.bytes_so_far, tensor) : whole;
+    for (const bool write : {false, true}) {
+      if (bytes_of(whole, write) == 0.0) continue;
+      LedgerRow row;
+      row.label = fmt::format("{} {}", display_name(tensor), write ? "written" : "read");
+      row.tensor = tensor;
+      row.modelled = bytes_of(shown, write);
+      row.whole = bytes_of(whole, write);
+      row.formula_text = "no closed form of this variant";
+      row.seen.about = kNotApart;
+      rows.push_back(std::move(row));
+    }
+  }
+}
+
 /// A total that the model and a GPU both have.
 struct Total {
   const char* label;
@@ -202,15 +228,20 @@ std::string about_run(const MeasuredRun& run) {
   return about;
 }
 
+/// What has been done so far is of the shown head; the paper's bytes and the peak are of the pass.
 std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
-  const SimulationReport& totals = snapshot.run->totals;
-  const double flops =
-      static_cast<double>(so_far ? snapshot.matmul_flops_so_far + snapshot.other_flops_so_far
-                                 : totals.matmul_flops + totals.non_matmul_flops);
-  return {
-      fmt::format("paper {}", draw::format_si(static_cast<double>(totals.paper.total()), "B")),
-      draw::format_si(flops, "FLOP"),
-      fmt::format("peak HBM {}", draw::format_si(static_cast<double>(totals.peak_hbm_bytes), "B"))};
+  const RunInfo& run = *snapshot.run;
+  const SimulationReport& totals = run.totals;
+  const auto words = [](Index amount, const char* unit) {
+    return draw::format_si(static_cast<double>(amount), unit);
+  };
+  const std::string paper = "paper " + words(totals.paper.total(), "B");
+  const std::string peak = "peak HBM " + words(totals.peak_hbm_bytes, "B");
+  if (!so_far) return {paper, words(totals.matmul_flops + totals.non_matmul_flops, "FLOP"), peak};
+  const bool one_head = run.problem.batch * run.problem.heads == 1;
+  const Index flops = snapshot.matmul_flops_so_far + snapshot.other_flops_so_far;
+  return {words(flops, "FLOP") + " so far",
+          fmt::format("whole pass{}: {}", one_head ? "" : ", all heads", paper), peak};
 }
 
 }  // namespace
@@ -247,6 +278,7 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
   Ledger ledger;
   ledger.all_heads = !so_far && !one_head;
   ledger.tensors = tensor_rows(snapshot, basis, ledger.all_heads, so_far);
+  add_rows_without_formula(snapshot, ledger.all_heads, so_far, ledger.tensors);
   ledger.seen_heading = "recorded";
   ledger.seen_about = kNotRecorded;
   if (basis.seen) {

@@ -22,10 +22,10 @@ void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const float border = rest.min.y + boxes * (context.presenter ? 0.52f : 0.46f);
   const float outset = canvas.px(2.0f);
   const Rect upper{{rest.min.x - outset, rest.min.y}, {rest.max.x + outset, border}};
-  Rect lower{{rest.min.x - outset, border + gap}, {rest.max.x + outset, rest.max.y}};
-  lower.min.y += HbmBox(snapshot, context, lower).slack();  // more room for the arrows
   const SramBox sram(snapshot, context, upper);
-  const HbmBox hbm(snapshot, context, lower);
+  const HbmBox hbm(snapshot, context,
+                   {{rest.min.x - outset, border + gap}, {rest.max.x + outset, rest.max.y}});
+  const Rect& lower = hbm.rect();
   context.named_rects.add("memory.sram", upper);
   context.named_rects.add("memory.hbm", lower);
   sram.draw();

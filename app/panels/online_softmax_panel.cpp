@@ -30,20 +30,24 @@ std::string note_of(const SoftmaxRow& row, Index chosen, bool combining) {
                      row.i, row.j);
 }
 
-bool is_combining(const Snapshot& snapshot) {
-  return snapshot.run->pass.launches[static_cast<std::size_t>(snapshot.launch)].name == "combine";
+const Launch& launch_of(const Snapshot& snapshot) {
+  return snapshot.run->pass.launches[static_cast<std::size_t>(snapshot.launch)];
+}
+
+bool folds_splits(const Snapshot& snapshot) {
+  return launch_of(snapshot).splits == SplitRole::folded;
 }
 
 std::string error_line(const Snapshot& snapshot) {
   const SoftmaxRow& row = snapshot.softmax_row;
-  const bool standard = snapshot.run->algorithm->name == "standard";
-  if (!row.error && is_combining(snapshot)) return "each split was checked as it was made";
+  const bool whole_rows = snapshot.run->algorithm->softmax == SoftmaxForm::whole_rows;
+  if (!row.error && folds_splits(snapshot)) return "each split was checked as it was made";
   const Index Tc = snapshot.run->grids[static_cast<std::size_t>(snapshot.launch)].Tc();
-  const bool complete = !standard || row.j + 1 == Tc;
+  const bool complete = !whole_rows || row.j + 1 == Tc;
   if (!row.error && row.O && complete) return "O has left the chip, checked before it did";
-  if (!row.error && standard) return "checked against the reference when O is complete";
+  if (!row.error && whole_rows) return "checked against the reference when O is complete";
   if (!row.error) return "checked against the reference when this tile is folded in";
-  const bool normalized = standard || row.undivided;
+  const bool normalized = whole_rows || row.undivided;
   return fmt::format("{} against the reference of the {} keys seen so far: error {}",
                      normalized ? "O" : "O / l", row.keys_seen, draw::format_error(*row.error));
 }
@@ -82,14 +86,14 @@ struct RowView {
 };
 
 RowView row_view(const Snapshot& snapshot, const ViewState& view) {
-  const std::string_view algorithm = snapshot.run->algorithm->name;
+  const RunInfo& run = *snapshot.run;
   if (snapshot.in_backward()) {
     return {note_of(snapshot.gradient_row, view.query_row),
-            gradient_terms(snapshot.gradient_row, algorithm), adders_line(snapshot)};
+            gradient_terms(snapshot.gradient_row, run), adders_line(snapshot)};
   }
-  const auto launch = static_cast<std::size_t>(snapshot.launch);
-  return {note_of(snapshot.softmax_row, view.query_row, is_combining(snapshot)),
-          softmax_terms(snapshot.softmax_row, algorithm, snapshot.run->pass.launches[launch].name),
+  return {note_of(snapshot.softmax_row, view.query_row, folds_splits(snapshot)),
+          softmax_terms(snapshot.softmax_row, run.algorithm->softmax, launch_of(snapshot).splits,
+                        run.problem.score.has_dropout()),
           error_line(snapshot)};
 }
 

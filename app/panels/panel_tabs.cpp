@@ -85,9 +85,9 @@ Rect draw_softmax_tabs(const PanelContext& context, ViewState& view, std::string
 }
 
 std::string_view softmax_title(const Snapshot& snapshot) {
-  const bool standard = snapshot.run->algorithm->name == "standard";
-  if (snapshot.in_backward()) return standard ? "GRADIENTS" : "RECOMPUTATION";
-  return standard ? "SOFTMAX" : "ONLINE SOFTMAX";
+  const bool whole_rows = snapshot.run->algorithm->softmax == SoftmaxForm::whole_rows;
+  if (snapshot.in_backward()) return whole_rows ? "GRADIENTS" : "RECOMPUTATION";
+  return whole_rows ? "SOFTMAX" : "ONLINE SOFTMAX";
 }
 
 int draw_header_tabs(const PanelContext& context, std::string_view panel,

@@ -141,12 +141,18 @@ void draw_axis_names(const ScoresFrame& frame) {
       canvas, fonts.small, {std::max(frame.grid.min.x, left_edge), name_y}, theme.text_faint,
       draw::widest_that_fits(fonts.small, columns,
                              frame.context.rect.max.x - canvas.px(14.0f) - frame.grid.min.x));
+  // Of few rows the name goes on below the grid
   const Index N = run.problem.N;
   const std::string rows[] = {fmt::format("←  i: query rows, N = {}", N),
                               fmt::format("←  i, N = {}", N), "←  i"};
-  draw::vertical_text(
-      canvas, fonts.small, {left_edge + fonts.small.size * 0.5f, frame.grid.center().y},
-      theme.text_faint, draw::widest_that_fits(fonts.small, rows, frame.grid.height()));
+  const float bottom = frame.context.rect.max.y - canvas.px(12.0f);
+  const std::string shown = draw::widest_that_fits(
+      fonts.small, rows, std::max(frame.grid.height(), bottom - frame.grid.min.y));
+  const float half = fonts.small.measure(shown).x * 0.5f;
+  draw::vertical_text(canvas, fonts.small,
+                      {left_edge + fonts.small.size * 0.5f,
+                       std::max(frame.grid.center().y, frame.grid.min.y + half)},
+                      theme.text_faint, shown);
 }
 
 /// Indices of tiles, thinned out where they would touch; the current one always.

@@ -1,11 +1,12 @@
 #include "app/panels/scores_panel.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "app/draw/format.h"
+#include "app/panels/score_formula.h"
 #include "app/panels/scores_grid.h"
 #include "app/panels/scores_side.h"
 
@@ -75,6 +76,27 @@ void choose_rows_and_tile(ScoresFrame& frame, const ViewState& view) {
   }
 }
 
+/// The heading, with the formula under it where that is too long for one line; answers the rest.
+Rect draw_headline(const Snapshot& snapshot, const PanelContext& context, std::string_view note) {
+  constexpr std::string_view kTitle = "SCORES";
+  const FontRef& title = context.fonts.title;
+  const std::vector<std::string> formulas = scores_headline(snapshot);
+  const std::string all = fmt::format("{}", fmt::join(formulas, "; "));
+  const float room = context.rect.width() - 40.0f * context.scale;
+  if (title.measure(kTitle).x + title.measure(all).x <= room) {
+    return draw_panel_header(context, kTitle, all, note);
+  }
+  const FontRef& small = context.fonts.small;
+  Rect rest = draw_panel_header(context, kTitle, {}, note);
+  for (const std::string& formula : formulas) {
+    draw::text(canvas_of(context), small, rest.min, context.theme.text_dim,
+               draw::fitted(small, formula, rest.width()));
+    rest.min.y += draw::line_height(small);
+  }
+  rest.min.y += 4.0f * context.scale;
+  return rest;
+}
+
 }  // namespace
 
 void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
@@ -83,10 +105,7 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   cells_.update(snapshot.run);
   const std::string note =
       fmt::format("{} × {} tiles of {} × {}", run.Tr, run.Tc, run.tiling.Br, run.tiling.Bc);
-  const char* what = !snapshot.in_backward()   ? "S = scale · Q Kᵀ"
-                     : stores_scores(snapshot) ? "S of the forward pass; on chip P, dP, dS"
-                                               : "S = scale · Q Kᵀ, again";
-  const Rect rest = draw_panel_header(context, "SCORES", what, note);
+  const Rect rest = draw_headline(snapshot, context, note);
 
   // Leave room for the axes at the left and above, the legend at the right
   const Fonts& fonts = context.fonts;

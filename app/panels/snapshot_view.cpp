@@ -4,6 +4,7 @@
 
 #include "app/draw/shapes.h"
 #include "reference/block_mask.h"
+#include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
 
@@ -122,28 +123,37 @@ std::string_view display_name(Tensor tensor) {
   }
 }
 
-/// On chip every accumulator is in fp32: the letters alone name it.
-static std::string_view symbol_name(Tensor tensor) {
-  const bool part = tensor == Tensor::O_split || tensor == Tensor::LSE_split;
-  return part || tensor == Tensor::dQ_accum ? color_name(tensor) : display_name(tensor);
+/// The letters of a slot's name; what tells it from one of the same letters stands above them.
+static draw::Symbol letters_of(Tensor tensor) {
+  const bool wide = tensor == Tensor::dQ_accum || tensor == Tensor::O_carry;
+  const bool by_letters = wide || is_of_split(tensor);
+  return {
+      std::string(by_letters ? color_name(tensor) : display_name(tensor)), {}, wide ? "fp32" : ""};
 }
 
 draw::Symbol symbol_of(const Tile& tile) {
-  const std::string base(symbol_name(tile.tensor));
-  if (is_key_tile(tile.tensor)) return {base, std::to_string(tile.j)};
-  if (!is_score_tile(tile.tensor) || tile.j == kAllColumns) return {base, std::to_string(tile.i)};
-  const bool short_enough = tile.i < 10 && tile.j < 10;
-  return {base, fmt::format("{}{}{}", tile.i, short_enough ? "" : ",", tile.j)};
+  draw::Symbol symbol = letters_of(tile.tensor);
+  const bool of_one_tile = is_score_tile(tile.tensor) && tile.j != kAllColumns;
+  if (of_one_tile) {
+    const bool short_enough = tile.i < 10 && tile.j < 10;
+    symbol.subscript = fmt::format("{}{}{}", tile.i, short_enough ? "" : ",", tile.j);
+  } else {
+    symbol.subscript = std::to_string(is_key_tile(tile.tensor) ? tile.j : tile.i);
+  }
+  if (is_of_split(tile.tensor)) symbol.superscript = fmt::format("s={}", tile.j);
+  return symbol;
 }
 
 draw::Symbol empty_symbol_of(Tensor tensor) {
-  const std::string base(symbol_name(tensor));
-  if (is_key_tile(tensor)) return {base, "j"};
-  return {base, is_score_tile(tensor) ? "ij" : "i"};
+  draw::Symbol letters = letters_of(tensor);
+  const std::string_view indices = is_key_tile(tensor) ? "j" : is_score_tile(tensor) ? "ij" : "i";
+  return {std::move(letters.base), std::string(indices),
+          is_of_split(tensor) ? std::string(1, 's') : std::move(letters.superscript)};
 }
 
 std::string name_of(const Tile& tile) {
   const std::string_view base = display_name(tile.tensor);
+  if (is_of_split(tile.tensor)) return fmt::format("{}({}, split {})", base, tile.i, tile.j);
   if (is_key_tile(tile.tensor)) return fmt::format("{}({})", base, tile.j);
   if (!is_score_tile(tile.tensor)) return fmt::format("{}({})", base, tile.i);
   if (tile.j == kAllColumns) return fmt::format("{}({}, all columns)", base, tile.i);

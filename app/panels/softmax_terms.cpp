@@ -32,7 +32,7 @@ SoftmaxTerm alpha_term(const SoftmaxRow& row) {
           row.alpha,         {}};
 }
 
-std::vector<SoftmaxTerm> flash1_terms(const SoftmaxRow& row, const std::string& O) {
+std::vector<SoftmaxTerm> divided_often_terms(const SoftmaxRow& row, const std::string& O) {
   return {max_term(row, "max(m_prev, m~)"),
           alpha_term(row),
           {"beta",
@@ -47,10 +47,16 @@ std::vector<SoftmaxTerm> flash1_terms(const SoftmaxRow& row, const std::string& 
            with_numbers("{}·{} + {}·{}", row.alpha, row.l_prev, row.beta, row.row_sum),
            row.l,
            {}},
+          {"l·" + O,
+           "O",
+           "alpha·l_prev·O + beta·P~ V",
+           with_numbers("{}·{}·{} + {}", row.alpha, row.l_prev, row.O_prev, row.PV),
+           row.undivided ? row.undivided : row.O,
+           {}},
           {O,
            "O",
-           "(alpha·l_prev·O + beta·P~ V) / l",
-           with_numbers("({}·{}·{} + {}) / {}", row.alpha, row.l_prev, row.O_prev, row.PV, row.l),
+           "l·O / l",
+           with_numbers("{} / {}", row.undivided, row.l),
            row.undivided ? row.O : std::nullopt,
            {}}};
 }
@@ -64,7 +70,8 @@ SoftmaxTerm output_term(const SoftmaxRow& row, const std::string& O, std::string
           row.O, {}};
 }
 
-std::vector<SoftmaxTerm> flash2_terms(const SoftmaxRow& row, const std::string& O) {
+std::vector<SoftmaxTerm> divided_once_terms(const SoftmaxRow& row, const std::string& O,
+                                            bool drops) {
   return {max_term(row, "max(m_prev, rowmax S)"),
           alpha_term(row),
           {"l",
@@ -73,7 +80,7 @@ std::vector<SoftmaxTerm> flash2_terms(const SoftmaxRow& row, const std::string& 
            with_numbers("{}·{} + {}", row.alpha, row.l_prev, row.row_sum),
            row.l,
            {}},
-          output_term(row, O, "alpha·O + P V")};
+          output_term(row, O, drops ? "alpha·O + dropout(P) V" : "alpha·O + P V")};
 }
 
 /// What split_kv's combining launch does: LSE of a split in the place of a score.
@@ -96,11 +103,15 @@ std::vector<SoftmaxTerm> combine_terms(const SoftmaxRow& row, const std::string&
 }
 
 /// Whole rows at once: nothing to bring from one maximum to another.
-std::vector<SoftmaxTerm> standard_terms(const SoftmaxRow& row, const std::string& O) {
-  return {
-      {"m", "m", "rowmax S", row.m ? "the whole row" : "", row.m, {}},
-      {"l", "l", "rowsum exp(S - m)", row.l ? "the whole row" : "", row.l, {}},
-      {O, "O", "O + P V", with_numbers("{} + {}", difference(row.O, row.PV), row.PV), row.O, {}}};
+std::vector<SoftmaxTerm> whole_row_terms(const SoftmaxRow& row, const std::string& O, bool drops) {
+  return {{"m", "m", "rowmax S", row.m ? "the whole row" : "", row.m, {}},
+          {"l", "l", "rowsum exp(S - m)", row.l ? "the whole row" : "", row.l, {}},
+          {O,
+           "O",
+           drops ? "O + dropout(P) V" : "O + P V",
+           with_numbers("{} + {}", difference(row.O, row.PV), row.PV),
+           row.O,
+           {}}};
 }
 
 }  // namespace
@@ -117,13 +128,14 @@ std::string filled(std::string_view pattern, std::initializer_list<std::optional
   return text.append(pattern);
 }
 
-std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, std::string_view algorithm,
-                                       std::string_view launch) {
+std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form, SplitRole splits,
+                                       bool drops) {
   const std::string O = fmt::format("O[{}]", row.O_column);
-  if (launch == "combine") return combine_terms(row, O);
-  if (algorithm == "flash1" || algorithm == "block_sparse") return flash1_terms(row, O);
-  const bool whole_rows = algorithm == "standard" && !row.alpha && !row.m_prev;
-  return whole_rows ? standard_terms(row, O) : flash2_terms(row, O);
+  if (splits == SplitRole::folded) return combine_terms(row, O);
+  if (form == SoftmaxForm::divided_often) return divided_often_terms(row, O);
+  // Whole rows may be swept in panels, and then online, too
+  const bool at_once = form == SoftmaxForm::whole_rows && !row.alpha && !row.m_prev;
+  return at_once ? whole_row_terms(row, O, drops) : divided_once_terms(row, O, drops);
 }
 
 }  // namespace attnscope::app

@@ -61,9 +61,12 @@ std::vector<TrafficFormula> standard(const AttentionProblem& p, const Tiling& t,
       {Tensor::S, kWrite, scores, "N · N_kv · e"},
       {Tensor::S, kRead, sweeps * scores, sweeps == 1 ? "N · N_kv · e" : "2 · N · N_kv · e"},
       {Tensor::P, kWrite, scores, "N · N_kv · e"},
-      {Tensor::P, kRead, scores, "N · N_kv · e"},
       {Tensor::V, kRead, Tr * p.N_kv * p.d * e, "Tr · N_kv · d · e"},
       {Tensor::O, kWrite, p.N * p.d * e, "N · d · e"}};
+  // The product reads what dropout left of P, where there is dropout
+  const bool drops = p.score.has_dropout();
+  if (drops) all.push_back({Tensor::P_drop, kWrite, scores, "N · N_kv · e"});
+  all.push_back({drops ? Tensor::P_drop : Tensor::P, kRead, scores, "N · N_kv · e"});
   if (options.standard_writes_lse) {
     all.push_back({Tensor::LSE, kWrite, p.N * kStatisticBytes, "4 · N"});
   }
@@ -118,6 +121,7 @@ void add(std::vector<TrafficFormula>& all, const std::vector<TrafficFormula>& ot
 }  // namespace
 
 std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request) {
+  if (!(request.options.variant == ScheduleVariant{})) return {};
   const Visits visits = count_visits(request.problem, request.tiling, request.b);
   std::vector<TrafficFormula> all;
   if (request.pass != PassKind::backward) all = forward_formulas(request, visits);

@@ -31,7 +31,7 @@ struct FormulaRequest {
 };
 
 /// Every tensor and direction that moves, in the order in which the ledger lists them; empty for an
-/// algorithm without closed forms. Both passes: their sums.
+/// algorithm, or a variant of one, without closed forms. Both passes: their sums.
 std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request);
 
 /// Of the backward pass alone (arXiv 2205.14135, Algorithms 3 and 4; 2307.08691, Algorithm 2).

@@ -113,7 +113,7 @@ std::vector<TopBar::Field> TopBar::schedule_fields(const Choice& choice) {
     fields.push_back(text_field("splits", "splits", 150));
     add("group", "group of heads", draw_group_field);
   }
-  if (algorithm->name == "standard") {
+  if (algorithm->softmax == SoftmaxForm::whole_rows) {
     add("fusion", "fusion", draw_fusion_field);
     add("checkpoint", "P for backward", draw_checkpoint_field);
   }

@@ -36,8 +36,20 @@ std::string position_text(const Snapshot& snapshot) {
   if (snapshot.run->launches.size() > 1) {
     text = snapshot.run->launches[static_cast<std::size_t>(snapshot.launch)].label + "  ";
   }
-  if (snapshot.j == kAllColumns) return text + fmt::format("i = {}", snapshot.i);
-  return text + fmt::format("i = {}  j = {}", snapshot.i, snapshot.j);
+  text += fmt::format("i = {}", snapshot.i);
+  if (snapshot.split >= 0) text += fmt::format("  split {}", snapshot.split);
+  if (snapshot.j != kAllColumns) text += fmt::format("  j = {}", snapshot.j);
+  return text;
+}
+
+/// As wide as position_text() becomes.
+std::string widest_position(const RunInfo& run) {
+  std::size_t longest = 0;
+  if (run.launches.size() > 1) {
+    for (const StepSpan& launch : run.launches) longest = std::max(longest, launch.label.size());
+  }
+  return std::string(longest, 'o') + (run.algorithm->splits_keys ? "  split 00" : "") +
+         "  i = 000  j = 000";
 }
 
 /// "op", "tile" or "outer loop": what playing moves by. A click takes the next.
@@ -140,12 +152,11 @@ float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float
   }
   const std::string text = fmt::format("step {} of {}", frame.app.view.step + 1, count);
   const std::string widest = fmt::format("step {0} of {0}", count);
-  const bool one_launch = snapshot.run->launches.size() == 1;
-  const char* widest_tile = one_launch ? "i = 000  j = 000" : "softmax  i = 000  j = 000";
   ImDrawList* list = ImGui::GetWindowDrawList();
   font.draw(list, {x, middle - font.size - frame.px(1.0f)}, frame.theme.text, text);
   small.draw(list, {x, middle + frame.px(3.0f)}, frame.theme.text_faint, position_text(snapshot));
-  return x + std::max(font.measure(widest).x, small.measure(widest_tile).x) + frame.px(14.0f);
+  return x + std::max(font.measure(widest).x, small.measure(widest_position(*snapshot.run)).x) +
+         frame.px(14.0f);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ enum class ScoreStep : std::uint8_t {
   no_dropout,
   fused_mask,     ///< of the softmax's launch, unless masking is a launch of its own
   fused_dropout,  ///< the same for dropout
+  asked_lse,      ///< of a run that is asked for LSE where the algorithm has none
 };
 
 /// One line of pseudo-code. Control lines (loops) are not the line of any operation.
@@ -54,6 +55,13 @@ constexpr std::array<PseudoLine, lines> with_lines(
   return variant;
 }
 
+/// What the splits of the keys are to a launch.
+enum class SplitRole : std::uint8_t {
+  none,
+  one_a_block,  ///< thread block i splits + s works on split s of row tile i
+  folded,       ///< thread block i brings all splits of row tile i together
+};
+
 /// A kernel launch. HBM persists between launches; a launch ends with a grid-wide barrier.
 struct Launch {
   std::string_view name;  ///< also the name of the kernel's launch: "scores", "forward", ...
@@ -65,6 +73,7 @@ struct Launch {
   bool paper_counts_operands_once = false;
   /// Runs once for each KV head, after the last query head of its group.
   bool once_per_kv_head = false;
+  SplitRole splits = SplitRole::none;
   /// Owns `pseudo_code` where make_pass() left lines out of it.
   std::shared_ptr<const ShownCode> shown = nullptr;
 
@@ -90,6 +99,13 @@ struct Pass {
   std::vector<InitialValue> initial_values;
 };
 
+/// When a softmax sees its keys and divides by its sum l: what the passes keep follows from it.
+enum class SoftmaxForm : std::uint8_t {
+  whole_rows,     ///< all keys of a row at once; S and P are stored, and P comes back for gradients
+  divided_often,  ///< online; O is divided in every step; m and l are kept for the backward pass
+  divided_once,   ///< online; O is divided at the end; LSE is kept
+};
+
 struct Algorithm {
   std::string_view name;     ///< "standard", "flash1", "flash2"
   std::string_view title;    ///< for people: "FlashAttention-2"
@@ -98,6 +114,7 @@ struct Algorithm {
   Pass (*forward)(const ScheduleOptions&);
   /// Starts from the HBM that the forward pass left. Null where there is none.
   Pass (*backward)(const ScheduleOptions&);
+  SoftmaxForm softmax = SoftmaxForm::divided_once;
   /// Computes only the tiles that AttentionProblem::block_mask keeps; the others refuse one.
   bool takes_block_mask = false;
   /// O travels through HBM between passes over j, as ScheduleOptions::carry says.

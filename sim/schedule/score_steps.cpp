@@ -41,6 +41,8 @@ bool takes(ScoreStep step, const ScheduleOptions& options) {
       return !masks_apart(options);
     case ScoreStep::fused_dropout:
       return taken.dropout && !drops_apart(options);
+    case ScoreStep::asked_lse:
+      return options.standard_writes_lse;
     case ScoreStep::always:
       break;
   }

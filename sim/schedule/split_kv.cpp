@@ -90,6 +90,8 @@ PseudoCode partial_pseudo_code() {
   replace_line(lines, "for each column tile j that row tile i sees",
                "for each column tile j of split s that row tile i sees",
                "A thread block sweeps over its part of the keys alone.");
+  replace_line(lines, "load K_j, V_j", "load K_j, V_j",
+               "All splits of a row tile together read K and V once.");
   replace_line(lines, "LSE_i = m_i + log l_i", "LSE_i^s = m_i + log l_i",
                "What the combining launch needs to weigh this part against the others.");
   replace_line(lines, "store O_i, LSE_i", "store O_i^s, LSE_i^s in fp32",
@@ -114,12 +116,14 @@ Pass split_kv_forward_pass(const ScheduleOptions& /*options*/) {
                         .grid = plain_grid,
                         .blocks_per_head = block_per_split,
                         .program = split_kv_partial,
-                        .pseudo_code = partial_lines},
+                        .pseudo_code = partial_lines,
+                        .splits = SplitRole::one_a_block},
                        {.name = "combine",
                         .grid = plain_grid,
                         .blocks_per_head = block_per_row_tile,
                         .program = split_kv_combine,
-                        .pseudo_code = kCombinePseudoCode}},
+                        .pseudo_code = kCombinePseudoCode,
+                        .splits = SplitRole::folded}},
           .initial_values = {}};
 }
 

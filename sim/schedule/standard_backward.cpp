@@ -14,7 +14,7 @@ namespace attnscope {
 namespace {
 
 // clang-format off
-enum DvLine : std::uint8_t { dv_columns, dv_start, dv_rows, dv_load, dv_load_dropped, dv_product, dv_store };
+enum DvLine : std::uint8_t { dv_columns, dv_start, dv_rows, dv_load, dv_load_dropped, dv_product, dv_product_dropped, dv_store };
 enum DpLine : std::uint8_t { dp_tiles, dp_load, dp_product, dp_store };
 enum DsLine : std::uint8_t {
   ds_rows, ds_load, ds_drop, ds_dot, ds_gradient, ds_load_s, ds_cap, ds_slope, ds_store,
@@ -35,7 +35,10 @@ constexpr PseudoLine kDvPseudoCode[] = {
      false, ScoreStep::no_dropout},
     {2, "load P~_ij, dO_i", "What dropout left of P comes back from HBM, beside the gradient of O.",
      false, ScoreStep::dropout},
-    {2, "dV_j = dV_j + P_ijᵀ dO_i", "O = P V, so the gradient of V sums P's columns."},
+    {2, "dV_j = dV_j + P_ijᵀ dO_i", "O = P V, so the gradient of V sums P's columns.", false,
+     ScoreStep::no_dropout},
+    {2, "dV_j = dV_j + P~_ijᵀ dO_i", "O = P~ V, so the gradient of V sums P~'s columns.", false,
+     ScoreStep::dropout},
     {1, "store dV_j", "The first gradient."},
 };
 constexpr PseudoLine kDpPseudoCode[] = {
@@ -115,7 +118,7 @@ void standard_dv(const TileGrid& g, Index block, Program& program) {
     program.at(drops ? dv_load_dropped : dv_load);
     program.load(P);
     program.load(g.dO(i));
-    program.at(dv_product);
+    program.at(drops ? dv_product_dropped : dv_product);
     program.accumulate_transposed(g.dV(j), last_use(P), last_use(g.dO(i)));
   }
   program.at(dv_store);

@@ -19,7 +19,7 @@ enum SweepLine : std::uint8_t {
   second_normalize, second_store, second_dropped, sweep_lse,
 };
 enum OutputLine : std::uint8_t {
-  for_rows, start_o, for_columns, load_pv, load_dropped, add_product, store_o,
+  for_rows, start_o, for_columns, load_pv, load_dropped, add_product, add_dropped, store_o,
 };
 // clang-format on
 
@@ -53,7 +53,8 @@ constexpr PseudoLine kSoftmaxPseudoCode[] = {
     {1, "P_i = exp(S_i - m), in place", "The numerators of the softmax."},
     {1, "l = rowsum P_i", "The denominator of the softmax: the whole row is at hand."},
     {1, "P_i = P_i / l", "Every row of P sums to 1."},
-    {1, "store LSE_i = m + log l", "Asked for by the caller; the paper's algorithm has no LSE."},
+    {1, "store LSE_i = m + log l", "Asked for by the caller; the paper's algorithm has no LSE.",
+     false, ScoreStep::asked_lse},
     {1, "store P_i", "N × N probabilities go to HBM."},
     dropped_line(1),
 };
@@ -79,7 +80,8 @@ constexpr PseudoLine kTwoSweepPseudoCode[] = {
     {2, "P_ij = P_ij / l", "Every row of P sums to 1."},
     {2, "store P_ij", "N × N probabilities go to HBM."},
     dropped_line(2),
-    {1, "store LSE_i = m + log l", "Asked for by the caller; the paper's algorithm has no LSE."},
+    {1, "store LSE_i = m + log l", "Asked for by the caller; the paper's algorithm has no LSE.",
+     false, ScoreStep::asked_lse},
 };
 
 constexpr PseudoLine kOutputPseudoCode[] = {
@@ -90,7 +92,8 @@ constexpr PseudoLine kOutputPseudoCode[] = {
      ScoreStep::no_dropout},
     {2, "load P~_ij, V_j", "What dropout left of N × N probabilities comes back.", false,
      ScoreStep::dropout},
-    {2, "O_i = O_i + P_ij V_j", "The second of two matrix products."},
+    {2, "O_i = O_i + P_ij V_j", "The second of two matrix products.", false, ScoreStep::no_dropout},
+    {2, "O_i = O_i + P~_ij V_j", "The second of two matrix products.", false, ScoreStep::dropout},
     {1, "store O_i", "The output."},
 };
 
@@ -198,7 +201,7 @@ void standard_output(const TileGrid& g, Index block, Program& program) {
     program.at(drops ? load_dropped : load_pv);
     program.load(P);
     program.load(g.V(j));
-    program.at(add_product);
+    program.at(drops ? add_dropped : add_product);
     program.accumulate(g.O(i), last_use(P), last_use(g.V(j)));
   }
   program.at(store_o);

@@ -40,12 +40,25 @@ std::string indices(const Tile& tile, Print print) {
   return fmt::format("{}{}{}", print(tile.i), short_indices ? "" : ",", print(tile.j));
 }
 
+/// "row maxima of S₂₁", "row sums of S₂₁"; of a tile with one number a row, that number: "m~₂".
+std::string of_rows(std::string_view what, const Tile& tile) {
+  const TensorLayout layout = layout_of(tile.tensor);
+  const bool one_a_row =
+      layout == TensorLayout::query_by_one || layout == TensorLayout::query_by_split;
+  return one_a_row ? tile_name(tile) : fmt::format("{} of {}", what, tile_name(tile));
+}
+
 std::string extent(const Tile& tile, const TileGrid& grid) {
   const Shape shape = grid.shape(tile);
   return fmt::format("{} × {}", shape.rows, shape.cols);
 }
 
 }  // namespace
+
+bool is_of_split(Tensor tensor) {
+  const TensorLayout layout = layout_of(tensor);
+  return layout == TensorLayout::query_by_split_d || layout == TensorLayout::query_by_split;
+}
 
 std::string tensor_name(Tensor tensor) {
   switch (tensor) {
@@ -75,6 +88,10 @@ std::string tensor_name(Tensor tensor) {
 std::string tile_name(const Tile& tile) {
   const bool whole_rows =
       layout_of(tile.tensor) == TensorLayout::query_by_key && tile.j == kAllColumns;
+  if (is_of_split(tile.tensor)) {
+    const std::string_view whole = tile.tensor == Tensor::O_split ? "O" : "LSE";
+    return fmt::format("{}{} (split {})", whole, subscript(tile.i), tile.j);
+  }
   return fmt::format("{}{}{}", tensor_name(tile.tensor), indices(tile, subscript),
                      whole_rows ? " (all keys)" : "");
 }
@@ -119,15 +136,15 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
     case OpKind::row_max:
       return fmt::format("{} = row maxima of {}.", to, tile_name(a));
     case OpKind::running_max:
-      return fmt::format("{} = max({}, row maxima of {}); {} = exp(old - new).", to, to,
-                         tile_name(a), tile_name(op.dest_tiles[1]));
+      return fmt::format("{} = max({}, {}); {} = exp(old - new).", to, to, of_rows("row maxima", a),
+                         tile_name(op.dest_tiles[1]));
     case OpKind::exp:
       return fmt::format("{} = exp({} - {}) ({}): on chip, no bytes move.", to, tile_name(a),
                          tile_name(b), size);
     case OpKind::row_sum:
       return fmt::format("{} = row sums of {}.", to, tile_name(a));
     case OpKind::add_row_sum:
-      return fmt::format("{} = {} + row sums of {}.", to, to, tile_name(a));
+      return fmt::format("{} = {} + {}.", to, to, of_rows("row sums", a));
     case OpKind::rescale:
       return fmt::format("{} = {} · {}, row by row.", to, tile_name(a), to);
     case OpKind::normalize:

@@ -13,6 +13,9 @@ std::string tile_name(const Tile& tile);
 /// The tensor's name as the papers print it: "O", "m~", "O (fp32)".
 std::string tensor_name(Tensor tensor);
 
+/// Its tiles (i, j) are of row tile i and split j of the keys: "O₀ (split 2)".
+bool is_of_split(Tensor tensor);
+
 /// One sentence: what the operation did, with sizes, and bytes where bytes moved.
 std::string describe_op(const TileOp& op, const TileGrid& grid);
 

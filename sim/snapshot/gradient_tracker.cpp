@@ -53,9 +53,11 @@ std::vector<double>* GradientTracker::row_of(const TileOp& op) {
     case Tensor::P:
       return &row_.P;
     case Tensor::dP:
-      return &row_.dP;
+      return row_.dS.empty() ? &row_.dP : &row_.dS;  // dS may take the place of dP in its slot
     case Tensor::dS:
       return &row_.dS;
+    case Tensor::T:
+      return &row_.T;
     default:
       return nullptr;
   }
@@ -101,6 +103,10 @@ void GradientTracker::after(const TileOp& op, const TileGrid& /*grid*/,
   if (dest.on_chip()) {
     std::vector<double>* part = row_of(op);
     if (part != nullptr) *part = values(dest.tensor, executor);
+    if (part == &row_.S) row_.S_by = op.kind;
+    if (part == &row_.P) row_.P_by = op.kind;
+    if (part == &row_.dP) row_.dP_by = op.kind;
+    if (part == &row_.dS) row_.dS_by = op.kind;
   }
   if (op.kind == OpKind::row_dot || op.kind == OpKind::add_row_dot) note_statistics(executor);
 

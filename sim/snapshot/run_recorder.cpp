@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include "sim/schedule/split_kv.h"
-
 namespace attnscope {
 
 namespace {
@@ -58,7 +56,7 @@ std::string RunRecorder::block_label(const Launch& launch, Index block) const {
   if (launch.blocks_per_head == block_per_tile) {
     return fmt::format("i = {}, j = {}", block / grid_->Tc(), block % grid_->Tc());
   }
-  if (launch.blocks_per_head == block_per_split) {
+  if (launch.splits == SplitRole::one_a_block) {
     const Index splits = info_.options.splits;
     return fmt::format("i = {}, split {}", block / splits, block % splits);
   }

@@ -103,6 +103,10 @@ struct GradientRow {
   std::int32_t j = kAllColumns;  ///< column tile; kAllColumns where whole rows are worked on
   Index key_begin = 0;           ///< key of the first value of S, P, dP and dS
   std::vector<double> S, P, dP, dS;
+  std::vector<double> T;  ///< derivative of the soft cap
+  /// What made the values of S, P, dP and dS last: several steps follow one another.
+  OpKind S_by = OpKind::scores, P_by = OpKind::normalize, dP_by = OpKind::product_transposed;
+  OpKind dS_by = OpKind::softmax_gradient;
   std::optional<double> LSE, m, l;
   std::optional<double> D;
   Index column = 0;                            ///< the chosen column of dQ
@@ -152,13 +156,15 @@ struct Snapshot {
   std::optional<Error> error;  ///< set instead of a run when the request failed
   std::uint64_t request = 0;   ///< which request this answers
 
-  Index step = -1;            ///< last operation that has run
-  TileOp op;                  ///< that operation; meaningless at step -1
-  TileOp next_op;             ///< the one after it; meaningless at the last step
-  int launch = 0;             ///< index of the launch of `op` (of `next_op` at step -1)
-  Index block = 0;            ///< thread block within the head
-  std::int32_t i = 0, j = 0;  ///< row and column tile of the scores being worked on
-  Index op_bytes = 0;         ///< bytes that `op` moved between HBM and SRAM, else 0
+  Index step = -1;          ///< last operation that has run
+  TileOp op;                ///< that operation; meaningless at step -1
+  TileOp next_op;           ///< the one after it; meaningless at the last step
+  int launch = 0;           ///< index of the launch of `op` (of `next_op` at step -1)
+  Index block = 0;          ///< thread block within the head
+  std::int32_t i = 0;       ///< row tile being worked on
+  std::int32_t j = 0;       ///< column tile; kAllColumns where there is none, or all of them
+  std::int32_t split = -1;  ///< split of the keys, in launches that know splits; else -1
+  Index op_bytes = 0;       ///< bytes that `op` moved between HBM and SRAM, else 0
   Index next_op_bytes = 0;
 
   std::vector<SlotState> slots;  ///< every slot that this launch uses, in order of first use

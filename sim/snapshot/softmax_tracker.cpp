@@ -4,6 +4,15 @@
 
 namespace attnscope {
 
+namespace {
+
+/// Probabilities, before or after dropout.
+bool is_probability(Tensor tensor) {
+  return tensor == Tensor::P || tensor == Tensor::P_drop;
+}
+
+}  // namespace
+
 std::optional<double> SoftmaxTracker::value(Tensor tensor, const NumericExecutor& executor,
                                             Index column) const {
   const NumericExecutor::Slot& slot = executor.on_chip()[static_cast<std::size_t>(tensor)][0];
@@ -37,7 +46,7 @@ void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
   const Tile& dest = op.dest_tiles[0];
   const bool comes_back =
       op.kind == OpKind::load &&
-      (dest.tensor == Tensor::S || dest.tensor == Tensor::P || dest.tensor == Tensor::LSE_split);
+      (dest.tensor == Tensor::S || is_probability(dest.tensor) || dest.tensor == Tensor::LSE_split);
   if (op.kind == OpKind::scores || comes_back) begin_tile(dest, grid);
   switch (op.kind) {
     case OpKind::running_max:
@@ -106,7 +115,7 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
       const std::optional<double> O = value(Tensor::O, executor, row_.O_column);
       if (O && row_.PV) row_.PV = *O - *row_.PV;
       row_.O = O;
-      if (op.source_tiles[0].tensor != Tensor::P) break;
+      if (!is_probability(op.source_tiles[0].tensor)) break;
       // Probabilities that came back from HBM are divided by l already: O is right at the end
       consistent_ = row_.l || row_.j + 1 == grid.Tc();
       normalized_ = !row_.l;

@@ -80,30 +80,52 @@ WarpsByPartition SteppedRun::Impl::replay(Index step, HeadCounters& counters,
   return {after[0] - before[0], after[1] - before[1]};
 }
 
-/// The row and column tile that the block's latest operations name, or else its next ones.
+/// The row and column tile that the block's latest operations name, or else its next ones; a block
+/// that names no column tile has none.
 void SteppedRun::Impl::fill_position(Snapshot& snapshot, const BlockStart& block) {
-  bool has_i = false;
-  bool has_j = false;
+  const Launch& launch = info().pass.launches[static_cast<std::size_t>(block.launch)];
+  std::optional<std::int32_t> i, j, split;
+  if (launch.splits == SplitRole::one_a_block) {
+    split = static_cast<std::int32_t>(block.block % info().options.splits);
+  }
   const auto look_at = [&](const Tile& tile) {
-    const TensorLayout layout = layout_of(tile.tensor);
-    if (!has_i && layout != TensorLayout::key_by_d) {
-      snapshot.i = tile.i;
-      has_i = true;
+    switch (layout_of(tile.tensor)) {
+      case TensorLayout::key_by_d:
+      case TensorLayout::group_key_by_d:
+        if (!j) j = tile.j;
+        return;
+      case TensorLayout::query_by_key:
+        if (!j) j = tile.j;
+        break;
+      case TensorLayout::query_by_split_d:
+      case TensorLayout::query_by_split:
+        if (!split) split = tile.j;
+        break;
+      case TensorLayout::query_by_d:
+      case TensorLayout::query_by_one:
+        break;
     }
-    if (!has_j && (layout == TensorLayout::key_by_d || layout == TensorLayout::query_by_key)) {
-      snapshot.j = tile.j;
-      has_j = true;
-    }
+    if (!i) i = tile.i;
+  };
+  const auto known = [&] {
+    return i && (launch.splits == SplitRole::folded ? split.has_value() : j.has_value());
   };
   const auto look_at_op = [&](Index s) {
     const TileOp op = ops.at(s);
     for (const Tile& tile : op.dests()) look_at(tile);
     for (const Tile& tile : op.sources()) look_at(tile);
   };
+  // Where a block has an outer loop, what went before is of another iteration
   const Index here = std::max<Index>(snapshot.step, 0);
-  for (Index s = here; s >= block.first_step && !(has_i && has_j); --s) look_at_op(s);
+  const auto after = std::ranges::upper_bound(info().outer, here, {}, &StepSpan::begin);
+  const Index first = std::max(block.first_step,
+                               after == info().outer.begin() ? Index{0} : std::prev(after)->begin);
+  for (Index s = here; s >= first && !known(); --s) look_at_op(s);
   const Index past = std::min(ops.block_end(block), here + kMostLookedAhead);
-  for (Index s = here + 1; s < past && !(has_i && has_j); ++s) look_at_op(s);
+  for (Index s = here + 1; s < past && !known(); ++s) look_at_op(s);
+  snapshot.i = i.value_or(0);
+  snapshot.j = j.value_or(kAllColumns);
+  snapshot.split = split.value_or(-1);
 }
 
 /// What a slot holds without an executor: the operation before that last touched it says so.
@@ -180,10 +202,9 @@ void SteppedRun::Impl::fill_softmax_methods(Snapshot& snapshot, Index query) {
 
 /// The first key of the thread block: a split of the keys begins where the one before it ends.
 Index SteppedRun::Impl::first_key(const Snapshot& snapshot) const {
+  if (snapshot.split < 0) return 0;
   const TileGrid& g = grid(snapshot.launch);
-  const Index splits = g.options().splits;
-  return g.col_begin(
-      column_tiles_of_split(g, static_cast<std::int32_t>(snapshot.block % splits)).first);
+  return g.col_begin(column_tiles_of_split(g, snapshot.split).first);
 }
 
 void SteppedRun::Impl::fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker& tracker) const {

@@ -113,7 +113,7 @@ TEST(SoftmaxTerms, ShowTheNumbersOfWhatHasRunOnly) {
   row.row_max = 2.327;
   row.m = 2.327;
   row.alpha = std::exp(1.16 - 2.327);
-  const auto terms = softmax_terms(row, "flash2");
+  const auto terms = softmax_terms(row, SoftmaxForm::divided_once);
   ASSERT_EQ(terms.size(), 4U);
   EXPECT_EQ(terms[0].numbers, "max(1.160, 2.327)");
   EXPECT_EQ(terms[1].numbers, "exp(-1.167)");
@@ -130,11 +130,15 @@ TEST(SoftmaxTerms, OIsItselfBeforeItIsDividedAndAQuotientAfter) {
     int divided = 0;
     for (Index step = 0; step < run->info()->step_count; ++step) {
       const SoftmaxRow row = run->at(step, 37, 3).softmax_row;
-      const auto terms = softmax_terms(row, algorithm);
+      const auto terms = softmax_terms(row, run->info()->algorithm->softmax);
       const bool flash1 = algorithm == std::string_view("flash1");
       if (row.undivided) {
         EXPECT_NEAR(*row.O, *row.undivided / *row.l, 1e-3 * std::abs(*row.undivided)) << step;
-        EXPECT_EQ(terms.back().formula == "O / l", !flash1) << step;
+        EXPECT_EQ(terms.back().formula, flash1 ? "l·O / l" : "O / l") << step;
+        if (flash1) {
+          const double sum = *row.alpha * *row.l_prev * *row.O_prev + *row.PV;
+          EXPECT_NEAR(*terms[4].result, sum, 1e-9) << step;
+        }
         ++divided;
       } else {
         EXPECT_NE(terms.back().formula, "O / l") << step;
@@ -154,7 +158,7 @@ TEST(SoftmaxTerms, SplitsAreCombinedByTheirLse) {
     const Snapshot snapshot = run->at(step, 37, 3);
     const SoftmaxRow& row = snapshot.softmax_row;
     if (snapshot.launch != 1 || !row.l || !row.l_prev) continue;
-    const auto terms = softmax_terms(row, "split_kv", "combine");
+    const auto terms = softmax_terms(row, SoftmaxForm::divided_once, SplitRole::folded);
     ASSERT_EQ(terms.size(), 5U);
     EXPECT_EQ(terms[0].formula, "max(m_prev, LSE^s)");
     EXPECT_NEAR(*row.l, *row.alpha * *row.l_prev + *row.beta, 1e-9 * *row.l) << step;

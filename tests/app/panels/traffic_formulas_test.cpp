@@ -54,6 +54,22 @@ TEST(TrafficFormulas, EqualTheSchedulesOverShapesAndMasks) {
   }
 }
 
+TEST(TrafficFormulas, EqualTheSchedulesOfScoreFunctions) {
+  for (const char* algorithm : {"standard", "flash1", "flash2"}) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
+      for (const bool drops : {false, true}) {
+        SampleRequest request;
+        request.algorithm = algorithm;
+        request.pass = pass;
+        request.problem.score.soft_cap = 5.0;
+        request.problem.score.alibi_slopes = {0.5};
+        if (drops) request.problem.score.dropout.probability = 0.25;
+        expect_equal(request);
+      }
+    }
+  }
+}
+
 TEST(TrafficFormulas, EqualTheSchedulesOfPaddedAndPackedSequences) {
   for (const char* algorithm : {"standard", "flash1", "flash2"}) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {

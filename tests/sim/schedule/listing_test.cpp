@@ -146,7 +146,7 @@ TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
         problem.score.alibi_slopes.clear();
       }
       const ScheduleOptions options{.carry = Carry::fp32,
-                                    .standard_writes_lse = true,
+                                    .standard_writes_lse = kind == Kind::steps,
                                     .softmax_panel_cols = panel_cols,
                                     .gradient_panel_cols = panel_cols,
                                     .heads_per_kv_head = 1,

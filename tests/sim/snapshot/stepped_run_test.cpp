@@ -196,6 +196,37 @@ TEST(SteppedRun, ThePositionIsTheTileThatTheOperationWorksOn) {
   }
 }
 
+TEST(SteppedRun, ThePositionNamesNoColumnTileWhereTheLaunchHasNone) {
+  SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
+  request.simulation.pass = PassKind::backward;
+  const auto backward = make_run(request);
+  for (const StepSpan& launch : backward->info()->launches) {
+    for (Index step = launch.begin; step < launch.end; ++step) {
+      EXPECT_EQ(backward->at(step).j == kAllColumns, launch.label != "backward") << step;
+    }
+  }
+}
+
+TEST(SteppedRun, ThePositionNamesTheSplitInBothLaunchesOfSplitKv) {
+  SteppedRequest request = request_for("split_kv", 64, 16, {16, 16});
+  request.simulation.splits = 4;
+  const auto run = make_run(request);
+  const RunInfo& info = *run->info();
+  for (Index step = 0; step < info.step_count; ++step) {
+    const Snapshot snapshot = run->at(step);
+    if (snapshot.launch == 0) {
+      EXPECT_EQ(snapshot.split, snapshot.block % 4) << step;
+      EXPECT_EQ(snapshot.j, snapshot.split) << step;
+    } else {
+      EXPECT_EQ(snapshot.j, kAllColumns) << step;
+      const Tile& tile = snapshot.op.dest_tiles[0];
+      if (tile.tensor == Tensor::LSE_split || tile.tensor == Tensor::O_split) {
+        EXPECT_EQ(snapshot.split, tile.j) << step;
+      }
+    }
+  }
+}
+
 TEST(SteppedRun, ALargeProblemIsWalkedWithoutValues) {
   const auto run = make_run(request_for("flash2", 16384, 64, {128, 128}));
   EXPECT_FALSE(run->info()->has_values);

@@ -1,0 +1,70 @@
+#include "app/panels/score_formula.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "app/panels/snapshot_view.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// How far a key is from the one that its query stands at.
+std::string distance(const AttentionProblem& problem) {
+  if (problem.is_packed()) return "distance";
+  const Index shift = problem.N_kv - problem.N;
+  if (shift == 0) return "|k - q|";
+  return fmt::format("|k - q {} {}|", shift > 0 ? '-' : '+', std::abs(shift));
+}
+
+bool hides_keys(const AttentionProblem& problem) {
+  return !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
+}
+
+/// How many of the score function's steps have been taken.
+int rank(OpKind step) {
+  constexpr OpKind kOrder[] = {OpKind::scores, OpKind::soft_cap, OpKind::alibi, OpKind::mask};
+  return static_cast<int>(std::ranges::find(kOrder, step) - std::begin(kOrder));
+}
+
+}  // namespace
+
+std::string score_formula(const AttentionProblem& problem, Index head, std::string_view product,
+                          OpKind last) {
+  const ScoreFunction& score = problem.score;
+  std::string text(product);
+  if (score.soft_cap && rank(last) >= rank(OpKind::soft_cap)) {
+    text = fmt::format("{0:g} · tanh({1} / {0:g})", *score.soft_cap, text);
+  }
+  if (score.has_alibi() && rank(last) >= rank(OpKind::alibi)) {
+    text += fmt::format(" - {:.3g} · {}", score.alibi_slopes[static_cast<std::size_t>(head)],
+                        distance(problem));
+  }
+  if (hides_keys(problem) && rank(last) >= rank(OpKind::mask)) text = "mask(" + text + ")";
+  return text;
+}
+
+std::vector<std::string> scores_headline(const Snapshot& snapshot) {
+  const RunInfo& run = *snapshot.run;
+  const Launch& launch = run.pass.launches[static_cast<std::size_t>(snapshot.launch)];
+  const bool whole_rows = run.algorithm->softmax == SoftmaxForm::whole_rows;
+  std::string S = "S = " + score_formula(run.problem, run.head, "scale · Q Kᵀ");
+  std::string then;
+  if (run.problem.score.has_dropout()) {
+    then = fmt::format("O = dropout(softmax S) V, p = {:g}", run.problem.score.dropout.probability);
+  }
+  if (launch.splits == SplitRole::folded) {
+    S += fmt::format(", of the {} launch", run.pass.launches.front().name);
+  } else if (snapshot.in_backward() && !whole_rows) {
+    S += ", again";
+  } else if (snapshot.in_backward()) {
+    S += " of the forward pass";
+    then += then.empty() ? "on chip P, dP, dS" : "; on chip P, dP, dS";
+  }
+  if (then.empty()) return {std::move(S)};
+  return {std::move(S), std::move(then)};
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,22 @@
+/// What is really computed of a problem's scores, in words: scale, cap, bias, mask and dropout in
+/// the order in which every algorithm takes them (reference/score_function.h). Draws nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/ops/tile_op.h"
+#include "sim/snapshot/snapshot.h"
+
+namespace attnscope::app {
+
+/// "mask(5 · tanh(scale · Q Kᵀ / 5) - 0.25 · |k - q|)" around the scaled product, with the numbers
+/// of head `head`, up to the step `last`: scores, soft_cap, alibi or mask.
+std::string score_formula(const AttentionProblem& problem, Index head, std::string_view product,
+                          OpKind last = OpKind::mask);
+
+/// The scores panel's headline: which scores its cells are, and what follows, with dropout.
+std::vector<std::string> scores_headline(const Snapshot& snapshot);
+
+}  // namespace attnscope::app

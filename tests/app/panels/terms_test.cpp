@@ -1,0 +1,128 @@
+/// What panels say of the scores and their gradients: formulas in the algorithm's order, and
+/// numbers that satisfy them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "app/panels/gradient_terms.h"
+#include "app/panels/score_formula.h"
+#include "app/panels/snapshot_view.h"
+#include "tests/app/panels/sample_snapshot.h"
+
+namespace attnscope::app {
+namespace {
+
+using test::SampleRequest;
+
+SampleRequest shaped_request(std::string algorithm, PassKind pass) {
+  SampleRequest request;
+  request.algorithm = std::move(algorithm);
+  request.pass = pass;
+  request.problem.mask = Mask::causal();
+  request.problem.score.soft_cap = 1.5;
+  request.problem.score.alibi_slopes = {0.25};
+  request.problem.score.dropout = {.probability = 0.25, .seed = 7};
+  return request;
+}
+
+TEST(ScoreFormula, HasTheStepsOfTheProblemInTheAlgorithmsOrder) {
+  AttentionProblem problem{.N = 64, .N_kv = 64, .d = 16, .dtype = DType::fp16, .mask = {}};
+  EXPECT_EQ(score_formula(problem, 0, "x"), "x");
+  problem.mask = Mask::causal();
+  EXPECT_EQ(score_formula(problem, 0, "x"), "mask(x)");
+  problem.score.soft_cap = 5.0;
+  problem.score.alibi_slopes = {0.5};
+  EXPECT_EQ(score_formula(problem, 0, "x"), "mask(5 · tanh(x / 5) - 0.5 · |k - q|)");
+  EXPECT_EQ(score_formula(problem, 0, "x", OpKind::scores), "x");
+  EXPECT_EQ(score_formula(problem, 0, "x", OpKind::soft_cap), "5 · tanh(x / 5)");
+  EXPECT_EQ(score_formula(problem, 0, "x", OpKind::alibi), "5 · tanh(x / 5) - 0.5 · |k - q|");
+  problem.N_kv = 96;
+  EXPECT_EQ(score_formula(problem, 0, "x", OpKind::alibi), "5 · tanh(x / 5) - 0.5 · |k - q - 32|");
+}
+
+TEST(ScoreFormula, HeadsThePanelWithDropoutAndWithTheLaunchThatComputedS) {
+  const auto run = test::sample_run(shaped_request("flash2", PassKind::forward));
+  const auto headline = scores_headline(run->at(20));
+  ASSERT_EQ(headline.size(), 2U);
+  EXPECT_EQ(headline[0], "S = mask(1.5 · tanh(scale · Q Kᵀ / 1.5) - 0.25 · |k - q|)");
+  EXPECT_EQ(headline[1], "O = dropout(softmax S) V, p = 0.25");
+
+  SampleRequest request;
+  request.algorithm = "split_kv";
+  const auto split = test::sample_run(request);
+  EXPECT_EQ(scores_headline(split->at(0)).front(), "S = scale · Q Kᵀ");
+  EXPECT_EQ(scores_headline(split->at(split->info()->step_count - 1)).front(),
+            "S = scale · Q Kᵀ, of the partial launch");
+}
+
+TEST(GradientTerms, HoldAsEquationsAtEveryStepOfEveryForm) {
+  for (const char* algorithm : {"standard", "flash1", "flash2"}) {
+    const auto run = test::sample_run(shaped_request(algorithm, PassKind::backward));
+    int plain = 0;
+    int sloped = 0;
+    for (Index step = 0; step < run->info()->step_count; ++step) {
+      const Snapshot snapshot = run->at(step, 37, 3);
+      const GradientRow& row = snapshot.gradient_row;
+      if (row.dS.empty() || row.P.empty() || row.dP.empty() || !row.D) continue;
+      const auto terms = gradient_terms(row, *run->info());
+      const std::string& formula = terms[terms.size() - 2].formula;
+      const bool has_slope = formula == "P · (dP - D) · T";
+      ASSERT_EQ(has_slope, row.dS_by == OpKind::multiply) << algorithm << step;
+      const std::size_t key = shown_key(row);
+      const double slope = has_slope ? row.T.at(key) : 1.0;
+      EXPECT_NEAR(row.dS[key], row.P[key] * (row.dP[key] - *row.D) * slope, 1e-9)
+          << algorithm << step;
+      ++(has_slope ? sloped : plain);
+    }
+    EXPECT_GT(plain, 3) << algorithm;
+    EXPECT_GT(sloped, 3) << algorithm;
+  }
+}
+
+TEST(GradientTerms, SayHowFarTheScoreHasCome) {
+  const auto run = test::sample_run(shaped_request("flash2", PassKind::backward));
+  int checked = 0;
+  for (Index step = 0; step < run->info()->step_count; ++step) {
+    const Snapshot snapshot = run->at(step, 37, 3);
+    const std::string formula = gradient_terms(snapshot.gradient_row, *run->info())[0].formula;
+    if (snapshot.op.kind == OpKind::scores) {
+      EXPECT_EQ(formula, "scale · q · k") << step;
+    }
+    if (snapshot.op.kind == OpKind::soft_cap) {
+      EXPECT_EQ(formula, "1.5 · tanh(scale · q · k / 1.5)") << step;
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 3);
+}
+
+TEST(Slots, HaveNamesOfTheirOwnInEveryLaunch) {
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    for (const char* algorithm : {"standard", "flash1", "flash2", "split_kv"}) {
+      if (pass == PassKind::backward && algorithm == std::string_view("split_kv")) continue;
+      for (const Carry carry : {Carry::problem, Carry::fp32}) {
+        SampleRequest request;
+        request.algorithm = algorithm;
+        request.pass = pass;
+        request.carry = algorithm == std::string_view("flash1") ? carry : Carry::problem;
+        const auto run = test::sample_run(request);
+        for (const StepSpan& launch : run->info()->launches) {
+          const Snapshot snapshot = run->at(launch.begin, 37, 3);
+          std::vector<std::string> names;
+          for (const SlotState& slot : snapshot.slots) {
+            const draw::Symbol name = empty_symbol_of(slot.tensor);
+            names.push_back(name.base + "_" + name.subscript + "^" + name.superscript);
+          }
+          std::ranges::sort(names);
+          EXPECT_EQ(std::ranges::adjacent_find(names), names.end())
+              << algorithm << " " << launch.label;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attnscope::app
