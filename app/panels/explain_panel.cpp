@@ -87,11 +87,13 @@ void ExplainPanel::draw_source(const Snapshot& snapshot, const PanelContext& con
   for (const kernels::KernelInfo& each : kernels::catalog()) {
     if (each.algorithm == run.algorithm->name) kernel = &each;
   }
-  const auto& lines = run.pass.launches[static_cast<std::size_t>(snapshot.launch)].pseudo_code;
+  const Launch& launch = run.pass.launches[static_cast<std::size_t>(snapshot.launch)];
+  const auto& lines = launch.pseudo_code;
   const std::string_view line =
       snapshot.step >= 0 && snapshot.op.line < lines.size() ? lines[snapshot.op.line].text : "";
-  std::string_view source = kernel != nullptr ? kernel->source : std::string_view{};
-  if (kernel != nullptr && snapshot.in_backward()) source = kernel->backward_source;
+  const std::string_view source =
+      kernel != nullptr ? source_of_launch(*kernel, launch.name, snapshot.in_backward())
+                        : std::string_view();
   source_.draw(context, rect, source, line);
 }
 

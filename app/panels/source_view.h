@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/panel.h"
+#include "kernels/catalog.h"
 
 namespace attnscope::app {
 
@@ -24,8 +25,12 @@ struct SourceSpan {
 /// Splits a line of CUDA C++; `in_block_comment` is carried from line to line.
 std::vector<SourceSpan> highlighted(std::string_view line, bool& in_block_comment);
 
-/// The line comment that says the most of the same as a line of pseudo-code, -1 when none says at
-/// least half of it.
+/// The file with the twin of a launch; empty for what a library computes.
+std::string_view source_of_launch(const kernels::KernelInfo& kernel, std::string_view launch,
+                                  bool backward);
+
+/// The line comment that says the most of the same as a line of pseudo-code, -1 when none says more
+/// than two thirds of it, or none loads, stores, masks or rounds where the line does.
 int marker_line(const std::vector<std::string_view>& lines, std::string_view pseudo_code);
 
 class SourceView {

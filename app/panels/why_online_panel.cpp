@@ -155,7 +155,7 @@ void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rec
                        theme.grid);
   for (std::size_t k = first; k < first + count; ++k) {
     const OnlineStep& step = steps[k];
-    const bool here = k == current && snapshot.step >= 0;
+    const bool here = k == current && snapshot.step >= 0 && !snapshot.in_backward();
     const Rect line{{rect.min.x, y}, {rect.max.x, y + pitch}};
     if (here) draw::fill(canvas, line, theme.field, canvas.px(3.0f));
     const ImU32 color = here ? theme.text : theme.text_dim;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "app/panels/memory_layout.h"
@@ -218,6 +219,36 @@ TEST(SourceView, FindsTheCommentThatSpeaksOfALine) {
   EXPECT_EQ(marker_line(lines, "O_i = alpha · O_i + P V_j"), 2);
   EXPECT_EQ(marker_line(lines, "mask S"), -1);
   EXPECT_EQ(marker_line(lines, ""), -1);
+}
+
+TEST(SourceView, LightsNoCommentThatOnlySharesAFewWords) {
+  const std::vector<std::string_view> lines{"// Qi, dOi of the next row tile to load",
+                                            "// load mi, li; load the next Qi, Oi"};
+  EXPECT_EQ(marker_line(lines, "load O_i, dO_i"), -1);
+  EXPECT_EQ(marker_line(lines, "store l_i, m_i"), -1);
+  EXPECT_EQ(marker_line(lines, "load l_i, m_i"), 1);
+}
+
+TEST(SourceView, ShowsTheFileOfTheLaunchesTwin) {
+  for (const kernels::KernelInfo& kernel : kernels::catalog()) {
+    const Algorithm& algorithm = *find_algorithm(kernel.algorithm);
+    for (const PassKind kind : {PassKind::forward, PassKind::backward}) {
+      if (kind == PassKind::backward && !kernel.has_backward) continue;
+      const bool backward = kind == PassKind::backward;
+      for (const Launch& launch : make_pass(algorithm, kind, {}).launches) {
+        const auto source = source_of_launch(kernel, launch.name, backward);
+        const bool product =
+            kernel.name == "standard" && launch.name != "softmax" && launch.name != "dS";
+        EXPECT_EQ(source.empty(), product) << kernel.name << " " << launch.name;
+        EXPECT_EQ(embedded_source(source).has_value(), !product) << source;
+      }
+    }
+  }
+  const auto frame = [](std::string_view name) {
+    const auto found = std::ranges::find(kernels::catalog(), name, &kernels::KernelInfo::name);
+    return source_of_launch(*found, "preprocess", true);
+  };
+  EXPECT_EQ(frame("flash2"), "kernels/flash2/flash2_backward_frame.cu");
 }
 
 TEST(TimelineLanes, HoldTheOperationsOfTheRun) {
