@@ -59,11 +59,16 @@ std::optional<Error> run_kernel(App& app) {
 
 int run_render(const Arguments& arguments, Scene scene) {
   if (const auto error = check_writable(arguments.out)) return report(*error);
-  const Index wanted = scene.view.race ? scene.view.race_tick : scene.view.step;
+  const bool raced = scene.view.race.has_value();
+  const Index wanted = raced ? scene.view.race_tick : scene.view.step;
   const std::string named = arguments.step ? "--step" : fmt::format("{}: race: tick", scene.path);
   App app(std::move(scene), {});
   if (app.notice) fmt::print(stderr, "attnscope: {}\n", app.notice->text);
   if (const auto error = settle(app)) return report(*error);
+  if (raced && !app.view.race) {
+    const std::string why = app.notice ? app.notice->text : "the race cannot be run";
+    return report(invalid_request(why));
+  }
   if (arguments.run_on_gpu) {
     if (const auto error = run_kernel(app)) return report(*error);
   }

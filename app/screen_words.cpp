@@ -8,10 +8,14 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kWords{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kWords{{
     {" (or pass --allow-overflow)", ""},
     {"--allow-overflow counts it all the same",
      "choose smaller tiles or a smaller d, or have the overflow counted"},
+    {"--fusion", "fusion"},
+    {"--checkpoint", "P for backward: recomputed"},
+    {"--skip-first-reads", "O, m, l that begin on chip"},
+    {"--d-once", "D once"},
     {"seq-len", "N"},
     {"kv-len", "N_kv"},
     {"head-dim", "d"},

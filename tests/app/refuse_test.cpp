@@ -64,6 +64,14 @@ TEST(Refuse, AMessageSpeaksOfTheFieldsOfTheScreen) {
   const std::string message = check_choice(choice)->message;
   EXPECT_THAT(message, testing::Not(testing::HasSubstr("--")));
   EXPECT_THAT(message, testing::HasSubstr("does not fit"));
+  for (const ScheduleVariant& variant :
+       {ScheduleVariant{.fusion = Fusion::pairs}, ScheduleVariant{.checkpoint = true},
+        ScheduleVariant{.skip_first_reads = true}, ScheduleVariant{.d_once = true}}) {
+    choice = small_choice();
+    choice.variant = variant;
+    ASSERT_TRUE(check_choice(choice));
+    EXPECT_THAT(check_choice(choice)->message, testing::Not(testing::HasSubstr("--")));
+  }
 }
 
 TEST(Refuse, ZeroIsAnsweredByOne) {

@@ -135,6 +135,10 @@ TEST(Render, BadRequestsGetOneLineAndStatusTwo) {
   lost.view.race_tick = 100000;
   const std::string no_such_tick = folder / "tick.json";
   ASSERT_FALSE(save_scene(lost, no_such_tick));
+  lost.view.choice.pass = "backward";
+  lost.view.race = Race{"split_kv"};
+  const std::string no_such_race = folder / "race.json";
+  ASSERT_FALSE(save_scene(lost, no_such_race));
   const std::vector<BadCase> cases{
       {{"--scene", "no-such-scene", "--out", out}, "default"},
       {{"--scene", "/no/such/file.json", "--out", out}, "no such file"},
@@ -142,6 +146,7 @@ TEST(Render, BadRequestsGetOneLineAndStatusTwo) {
       {{"--step", "-1", "--out", out}, "--step"},
       {{"--scene", no_such_row, "--out", out}, "query_row is 64"},
       {{"--scene", no_such_tick, "--out", out}, "race: tick 100000: the last tick"},
+      {{"--scene", no_such_race, "--out", out}, "split_kv cannot race"},
       {{"--size", "12x", "--out", out}, "--size"},
       {{"--size", "0x0", "--out", out}, "--size"},
       {{"--theme", "pink", "--out", out}, "--theme"},
