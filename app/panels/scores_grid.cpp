@@ -115,6 +115,7 @@ void draw_query_row(const ScoresFrame& frame) {
   draw::marker_right(frame.canvas, {frame.grid.min.x - 1.0f, chosen_y}, frame.canvas.px(7.0f),
                      color);
   Rect row{{frame.grid.min.x, top}, {frame.grid.max.x, bottom}};
+  frame.context.named_rects.add("scores.query_row", row);
   const SlotState* slot = score_slot(frame.snapshot);
   const Extent extent = slot != nullptr ? extent_of(frame.snapshot, slot->tile) : Extent{};
   if (frame.query_row >= extent.row_begin && frame.query_row < extent.row_end) {

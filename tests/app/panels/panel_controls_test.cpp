@@ -43,6 +43,24 @@ TEST(ScoresPanel, AClickChoosesTheQueryRow) {
   EXPECT_EQ(pointed.around.view.query_row, 51);
 }
 
+TEST(ScoresPanel, MarksTheRowOfThePanelBelowIt) {
+  // The playhead is in row tile 1: the online softmax follows row 5 of it, "why online" row 37
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.4, 37);
+  ASSERT_EQ(snapshot.i, 1);
+  for (const auto& [tab, row] :
+       {std::pair{SoftmaxTab::row, 21}, std::pair{SoftmaxTab::why_online, 37}}) {
+    Pointed pointed;
+    pointed.around.view.query_row = 37;
+    pointed.around.view.softmax_tab = tab;
+    point_at("scores", snapshot, "scores.grid", {-0.2f, 0.0f}, pointed);
+    const auto grid = pointed.around.rects.find("scores.grid");
+    const auto marked = pointed.around.rects.find("scores.query_row");
+    ASSERT_TRUE(grid && marked);
+    EXPECT_NEAR((marked->min.y - grid->min.y) / grid->height(), row / 64.0, 1e-3);
+  }
+}
+
 TEST(MemoryPanel, ATabShowsTheWarpsAndAnotherTheMemoryAgain) {
   const auto run = test::sample_run({});
   const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
