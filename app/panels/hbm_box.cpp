@@ -300,6 +300,7 @@ void HbmBox::draw_tiles(const Placed& placed) const {
   const Theme& theme = context_.theme;
   const HbmTensorState& tensor = *placed.tensor;
   const ImU32 color = color_of(theme, tensor.tensor);
+  const ImU32 line = mix(theme.inset, text_color_of(theme, tensor.tensor), 0.55f);
   const auto bins = [](Index tiles, float pixels) {
     const auto room = static_cast<Index>(std::max(pixels / 4.0f, 1.0f));
     return std::max<Index>(std::min({tiles, kMaxTiles, room}), 1);
@@ -328,10 +329,10 @@ void HbmBox::draw_tiles(const Placed& placed) const {
         draw::fill(canvas, part, mix(theme.inset, color, strength));
         if (is_gradient(tensor.tensor)) hatch_gradient(canvas, part);
       }
-      if (share < 1.0f && gap > 0.0f) draw::outline(canvas, part, mix(theme.inset, color, 0.55f));
+      if (share < 1.0f && gap > 0.0f) draw::outline(canvas, part, line);
     }
   }
-  if (gap == 0.0f) draw::outline(canvas, placed.box, mix(theme.inset, color, 0.55f));
+  if (gap == 0.0f) draw::outline(canvas, placed.box, line);
 }
 
 void HbmBox::draw_adds(const Placed& placed) const {
