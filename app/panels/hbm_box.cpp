@@ -369,7 +369,7 @@ void HbmBox::draw_in_use(const Placed& placed) const {
   const Theme& theme = context_.theme;
   const HbmTensorState& tensor = *placed.tensor;
   for (const SlotState& slot : snapshot_.slots) {
-    if (!slot.valid || !is_copy_of(slot.tensor, tensor.tensor)) continue;
+    if (!slot.valid || !is_copy_of(slot.tile.tensor, tensor.tensor)) continue;
     const Extent extent = extent_of(snapshot_, slot.tile);
     const Index tile = extent.row_begin / tensor.tile_rows * tensor.tile_col_count() +
                        extent.col_begin / tensor.tile_cols;

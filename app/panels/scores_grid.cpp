@@ -91,8 +91,9 @@ void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
 
     // Probabilities have a scale of their own, 0 to 1; gradients that of their tile
     if (!slot->values.values.empty() && rect.width() >= frame.canvas.px(8.0f)) {
-      const draw::ValueRange range = tensor == Tensor::P ? draw::ValueRange{0.0, 1.0}
-                                     : tensor == Tensor::S && cells.exact()
+      const Tensor held = slot->tile.tensor;
+      const draw::ValueRange range = held == Tensor::P ? draw::ValueRange{0.0, 1.0}
+                                     : held == Tensor::S && cells.exact()
                                          ? cells.range()
                                          : draw::range_of(slot->values);
       draw::heat_map(frame.canvas, rect, draw::aggregated(slot->values, kTileCells, 2 * kTileCells),

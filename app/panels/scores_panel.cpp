@@ -36,7 +36,7 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
     const Extent extent = extent_of(frame.snapshot, slot->tile);
     if (!extent.contains(row, col)) continue;
     lines += fmt::format(
-        "\n{} on chip = {}", display_name(tensor),
+        "\n{} on chip = {}", display_name(slot->tile.tensor),
         draw::format_value(slot->values.at(row - extent.row_begin, col - extent.col_begin)));
   }
   if (!run.reference_scores.values.empty()) {

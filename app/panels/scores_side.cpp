@@ -133,7 +133,7 @@ void draw_score_inset(const ScoresFrame& frame, const Rect& area) {
   const FontRef& font = frame.context.fonts.ui_bold;
   const float side = std::min(area.width(), area.height() - draw::line_height(font));
   if (side < frame.canvas.px(48.0f)) return;
-  draw::draw_symbol(frame.canvas, font, area.min, text_color_of(theme, slot->tensor),
+  draw::draw_symbol(frame.canvas, font, area.min, text_color_of(theme, slot->tile.tensor),
                     symbol_of(slot->tile));
   const ImVec2 corner{area.min.x, area.min.y + draw::line_height(font)};
   const ValueTile cells = draw::aggregated(slot->values, kTileCells, kTileCells);
@@ -142,7 +142,7 @@ void draw_score_inset(const ScoresFrame& frame, const Rect& area) {
                  {corner.x + unit * static_cast<float>(cells.cols),
                   corner.y + std::max(unit * static_cast<float>(cells.rows), 4.0f)}};
   const draw::ValueRange range =
-      slot->tensor == Tensor::P ? draw::ValueRange{0.0, 1.0} : draw::range_of(cells);
+      slot->tile.tensor == Tensor::P ? draw::ValueRange{0.0, 1.0} : draw::range_of(cells);
   draw::heat_map(frame.canvas, box, cells,
                  [&](double value) { return score_color(theme, range, value); });
   draw::outline(frame.canvas, box, theme.highlight, frame.canvas.px(1.5f));

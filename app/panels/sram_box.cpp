@@ -264,7 +264,7 @@ void SramBox::draw_slot(const Placed& placed) const {
   const float x = placed.cell.center().x;
   const float y = placed.box.max.y + canvas.px(2.0f);
   draw::draw_symbol(canvas, fonts.ui_bold, {x, y},
-                    slot.valid ? text_color_of(theme, slot.tensor) : theme.text_faint,
+                    slot.valid ? text_color_of(theme, slot.tile.tensor) : theme.text_faint,
                     slot.valid ? symbol_of(slot.tile) : empty_symbol_of(slot.tensor),
                     draw::Align::center);
   if (show_sizes_) {
@@ -322,7 +322,7 @@ void SramBox::point_at() const {
       if (row < slot.values.rows && col < slot.values.cols) {
         const Extent extent = extent_of(snapshot_, slot.tile);
         lines += fmt::format("\nrow {}, column {} of {}: {}", extent.row_begin + row,
-                             extent.col_begin + col, display_name(slot.tensor),
+                             extent.col_begin + col, display_name(slot.tile.tensor),
                              draw::format_value(slot.values.at(row, col)));
       }
     }

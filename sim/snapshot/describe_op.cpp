@@ -48,6 +48,16 @@ std::string of_rows(std::string_view what, const Tile& tile) {
   return one_a_row ? tile_name(tile) : fmt::format("{} of {}", what, tile_name(tile));
 }
 
+/// The tile under the name of what it holds: in the slot of S stand its exponentials, in that of dP
+/// what the softmax's gradient makes of it.
+std::string in_place(Tensor slot, Tensor held, Tile tile) {
+  if (tile.tensor == slot) tile.tensor = held;
+  return tile_name(tile);
+}
+std::string probabilities(const Tile& tile) {
+  return in_place(Tensor::S, Tensor::P, tile);
+}
+
 std::string extent(const Tile& tile, const TileGrid& grid) {
   const Shape shape = grid.shape(tile);
   return fmt::format("{} × {}", shape.rows, shape.cols);
@@ -127,9 +137,14 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
     case OpKind::alibi:
       return fmt::format("{} is lowered by slope · distance of query and key.", to);
     case OpKind::dropout:
-      return fmt::format("{} = {} where dropout keeps it, times {:.4g}; else 0.", to, tile_name(a),
+      return fmt::format("{} = {} where dropout keeps it, times {:.4g}; else 0.",
+                         in_place(Tensor::S, Tensor::P_drop, dest), probabilities(a),
                          grid.problem().score.dropout.scale());
     case OpKind::multiply:
+      if (a.tensor == Tensor::T) {
+        const std::string dS = in_place(Tensor::dP, Tensor::dS, dest);
+        return fmt::format("{} = {} ∘ {}.", dS, dS, tile_name(a));
+      }
       return fmt::format("{} = {} ∘ {}.", to, to, tile_name(a));
     case OpKind::mask:
       return fmt::format("Hidden keys of {} become -inf.", to);
@@ -139,16 +154,17 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
       return fmt::format("{} = max({}, {}); {} = exp(old - new).", to, to, of_rows("row maxima", a),
                          tile_name(op.dest_tiles[1]));
     case OpKind::exp:
-      return fmt::format("{} = exp({} - {}) ({}): on chip, no bytes move.", to, tile_name(a),
-                         tile_name(b), size);
+      return fmt::format("{} = exp({} - {}) ({}): on chip, no bytes move.", probabilities(dest),
+                         tile_name(a), tile_name(b), size);
     case OpKind::row_sum:
-      return fmt::format("{} = row sums of {}.", to, tile_name(a));
+      return fmt::format("{} = row sums of {}.", to, probabilities(a));
     case OpKind::add_row_sum:
       return fmt::format("{} = {} + {}.", to, to, of_rows("row sums", a));
     case OpKind::rescale:
       return fmt::format("{} = {} · {}, row by row.", to, tile_name(a), to);
     case OpKind::normalize:
-      return fmt::format("{} = {} / {}, row by row.", to, to, tile_name(a));
+      return fmt::format("{} = {} / {}, row by row.", probabilities(dest), probabilities(dest),
+                         tile_name(a));
     case OpKind::log_sum_exp:
       return fmt::format("{} = {} + log {}.", to, tile_name(a), tile_name(b));
     case OpKind::product_transposed:
@@ -168,8 +184,8 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
     case OpKind::add_row_dot:
       return fmt::format("{} = {} + row sums of {} ∘ {}.", to, to, tile_name(a), tile_name(b));
     case OpKind::softmax_gradient:
-      return fmt::format("{} = {} ∘ ({} - {}).", to, tile_name(a), tile_name(b),
-                         tile_name(op.source_tiles[2]));
+      return fmt::format("{} = {} ∘ ({} - {}).", in_place(Tensor::dP, Tensor::dS, dest),
+                         tile_name(a), tile_name(b), tile_name(op.source_tiles[2]));
     case OpKind::add:
       return fmt::format("{} = {} + {}.", to, to, tile_name(a));
     case OpKind::atomic_add:

@@ -37,7 +37,7 @@ struct SlotState {
   Shape capacity;            ///< rows and columns that the slot can hold
   Index capacity_bytes = 0;  ///< at the precision in which the kernel keeps it
   bool valid = false;        ///< holds a tile; otherwise poisoned
-  Tile tile;                 ///< which one, when valid
+  Tile tile;                 ///< which one, when valid: in place, P in the slot of S
   ValueTile values;          ///< its values, when valid
 };
 

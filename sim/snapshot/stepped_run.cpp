@@ -40,6 +40,7 @@ struct SteppedRun::Impl {
   void fill_position(Snapshot& snapshot, const BlockStart& block);
   void fill_slots(Snapshot& snapshot, const BlockStart& block);
   void find_contents(SlotState& slot, Index step, const BlockStart& block);
+  Tensor held_tensor(const SlotState& slot, Index step, const BlockStart& block);
   void fill_adders(Snapshot& snapshot) const;
   void fill_softmax_methods(Snapshot& snapshot, Index query);
   Index first_key(const Snapshot& snapshot) const;
@@ -151,6 +152,34 @@ void SteppedRun::Impl::find_contents(SlotState& slot, Index step, const BlockSta
   }
 }
 
+/// Whose values a slot holds: standard attention makes P in place of S, and dS in place of dP.
+Tensor SteppedRun::Impl::held_tensor(const SlotState& slot, Index step, const BlockStart& block) {
+  if (slot.tensor != Tensor::S && slot.tensor != Tensor::dP) return slot.tensor;
+  bool dropped = false;
+  const Index farthest = std::max(block.first_step, step - kMostLookedBack);
+  for (Index s = step; s >= farthest; --s) {
+    const TileOp op = ops.at(s);
+    const Tile& dest = op.dest_tiles[0];
+    if (dest.tensor != slot.tensor || dest.slot != slot.slot) continue;
+    switch (op.kind) {
+      case OpKind::exp:
+        return dropped ? Tensor::P_drop : Tensor::P;
+      case OpKind::softmax_gradient:
+        return Tensor::dS;
+      case OpKind::dropout:
+        dropped = true;
+        break;
+      case OpKind::load:
+      case OpKind::scores:
+      case OpKind::product_transposed:
+        return slot.tensor;
+      default:
+        break;  // changes the values, not what they are
+    }
+  }
+  return slot.tensor;
+}
+
 void SteppedRun::Impl::fill_slots(Snapshot& snapshot, const BlockStart& block) {
   const LaunchOccupancy& uses = recorded->occupancy[static_cast<std::size_t>(snapshot.launch)];
   for (const SlotUse& use : uses.slots) {
@@ -171,6 +200,7 @@ void SteppedRun::Impl::fill_slots(Snapshot& snapshot, const BlockStart& block) {
         state.values = value_tile(slot.values);
       }
     }
+    if (state.valid) state.tile.tensor = held_tensor(state, snapshot.step, block);
     snapshot.slots.push_back(std::move(state));
   }
 }

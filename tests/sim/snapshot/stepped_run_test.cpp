@@ -227,6 +227,40 @@ TEST(SteppedRun, ThePositionNamesTheSplitInBothLaunchesOfSplitKv) {
   }
 }
 
+TEST(SteppedRun, WhatStandardMakesInPlaceHasItsOwnNameInTheSlot) {
+  const auto holds = [](const Snapshot& snapshot, Tensor slot_of) {
+    for (const SlotState& slot : snapshot.slots) {
+      if (slot.tensor == slot_of && slot.valid) return slot.tile.tensor;
+    }
+    return Tensor::Q;
+  };
+  SteppedRequest request = request_for("standard", 64, 16, {16, 16});
+  request.simulation.pass = PassKind::both;
+  request.simulation.problem.score.dropout.probability = 0.25;
+  const auto run = make_run(request);
+  std::array<int, kOpKindCount> seen{};
+  for (Index step = 0; step < run->info()->step_count; ++step) {
+    const Snapshot snapshot = run->at(step);
+    const Tensor slot = snapshot.op.dest_tiles[0].tensor;
+    if (snapshot.op.kind == OpKind::exp) {
+      EXPECT_EQ(holds(snapshot, Tensor::S), Tensor::P);
+      EXPECT_EQ(snapshot.what.substr(0, 1), "P");
+    } else if (snapshot.op.kind == OpKind::dropout && slot == Tensor::S) {
+      EXPECT_EQ(holds(snapshot, Tensor::S), Tensor::P_drop);
+    } else if (snapshot.op.kind == OpKind::dropout) {
+      EXPECT_EQ(holds(snapshot, Tensor::dP), Tensor::dP);
+    } else if (snapshot.op.kind == OpKind::softmax_gradient) {
+      EXPECT_EQ(holds(snapshot, Tensor::dP), Tensor::dS);
+    } else if (snapshot.op.kind == OpKind::load && slot == Tensor::S) {
+      EXPECT_EQ(holds(snapshot, Tensor::S), Tensor::S);
+    }
+    ++seen[static_cast<std::size_t>(snapshot.op.kind)];
+  }
+  for (const OpKind kind : {OpKind::exp, OpKind::dropout, OpKind::softmax_gradient}) {
+    EXPECT_GT(seen[static_cast<std::size_t>(kind)], 3);
+  }
+}
+
 TEST(SteppedRun, ALargeProblemIsWalkedWithoutValues) {
   const auto run = make_run(request_for("flash2", 16384, 64, {128, 128}));
   EXPECT_FALSE(run->info()->has_values);
