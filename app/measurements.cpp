@@ -75,7 +75,7 @@ const MeasuredRun* Measurements::find(const AttentionProblem& problem, std::stri
       const RecordingRow& row = run.row;
       if (!same_problem(row.problem, problem) || row.algorithm != algorithm || row.pass != pass)
         continue;
-      if (row.carry != carry) continue;
+      if (row.carry != carry || row.deterministic) continue;
       if (best == nullptr || rank(run) >= rank(*best)) best = &run;
     }
     return best;

@@ -35,9 +35,12 @@ constexpr Takes kPadded = Takes::padded, kOnlyPadded = Takes::only_padded;
 
 // The first line of a head dimension is its default
 constexpr std::array kFlash1TensorCore{
-    CompiledTiling{16, {128, 128}},  CompiledTiling{16, {16, 16}},   CompiledTiling{32, {128, 128}},
-    CompiledTiling{64, {128, 256}},  CompiledTiling{64, {128, 128}}, CompiledTiling{64, {32, 32}},
-    CompiledTiling{128, {128, 128}},
+    CompiledTiling{16, {128, 128}, kPadded},     CompiledTiling{16, {16, 16}},
+    CompiledTiling{32, {128, 128}, kPadded},     CompiledTiling{64, {128, 256}},
+    CompiledTiling{64, {128, 128}, kPadded},     CompiledTiling{64, {32, 32}},
+    CompiledTiling{96, {128, 128}, kPadded},     CompiledTiling{128, {128, 128}},
+    CompiledTiling{128, {128, 64}, kOnlyPadded}, CompiledTiling{192, {128, 64}, kPadded},
+    CompiledTiling{256, {64, 32}, kPadded},
 };
 // The second of a padded head dimension is for GPUs with 99 KB of shared memory a block
 constexpr std::array kFlash2TensorCore{
@@ -73,18 +76,31 @@ constexpr std::array kFlash2Backward{
     CompiledTiling{192, {32, 32}, kPadded},
     CompiledTiling{256, {32, 64}, kPadded},
 };
+// Wider tiles than these would spill registers
 constexpr std::array kFlash1Backward{
-    CompiledTiling{16, {128, 128}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 128}},
-    CompiledTiling{64, {64, 128}},  CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 128}},
+    CompiledTiling{16, {128, 128}, kPadded},
+    CompiledTiling{16, {16, 16}},
+    CompiledTiling{32, {64, 128}, kPadded},
+    CompiledTiling{64, {64, 128}, kPadded},
+    CompiledTiling{64, {32, 32}},
+    CompiledTiling{96, {64, 64}, kPadded},
+    CompiledTiling{128, {64, 128}},
+    CompiledTiling{128, {64, 64}, kOnlyPadded},
 };
 // The backward pass has every tiling of its block masks in common with the forward pass
 constexpr std::array kBlockSparse{
-    CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 128}}, CompiledTiling{64, {128, 128}},
-    CompiledTiling{64, {32, 32}}, CompiledTiling{128, {128, 64}}, CompiledTiling{128, {64, 128}},
+    CompiledTiling{16, {16, 16}, kPadded},   CompiledTiling{32, {128, 128}, kPadded},
+    CompiledTiling{64, {128, 128}, kPadded}, CompiledTiling{64, {32, 32}},
+    CompiledTiling{96, {64, 128}, kPadded},  CompiledTiling{128, {128, 64}},
+    CompiledTiling{128, {64, 128}},          CompiledTiling{128, {64, 64}, kOnlyPadded},
+    CompiledTiling{192, {64, 64}, kPadded},  CompiledTiling{256, {32, 64}, kPadded},
 };
 constexpr std::array kBlockSparseBackward{
-    CompiledTiling{16, {16, 16}}, CompiledTiling{32, {128, 128}}, CompiledTiling{64, {128, 128}},
-    CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 128}},
+    CompiledTiling{16, {16, 16}, kPadded},      CompiledTiling{32, {128, 128}, kPadded},
+    CompiledTiling{64, {128, 128}, kPadded},    CompiledTiling{64, {32, 32}},
+    CompiledTiling{96, {64, 128}, kPadded},     CompiledTiling{128, {64, 128}},
+    CompiledTiling{128, {64, 64}, kOnlyPadded}, CompiledTiling{192, {64, 64}, kPadded},
+    CompiledTiling{256, {32, 64}, kPadded},
 };
 constexpr std::array kSplitKv{
     CompiledTiling{16, {16, 128}, kPadded}, CompiledTiling{32, {16, 128}, kPadded},
@@ -92,10 +108,19 @@ constexpr std::array kSplitKv{
     CompiledTiling{128, {16, 64}, kPadded}, CompiledTiling{192, {16, 64}, kPadded},
     CompiledTiling{256, {16, 64}, kPadded},
 };
-// The backward pass has the same
 constexpr std::array kCudaCore{
-    CompiledTiling{16, {64, 64}}, CompiledTiling{16, {16, 16}}, CompiledTiling{32, {64, 64}},
-    CompiledTiling{64, {64, 64}}, CompiledTiling{64, {32, 32}}, CompiledTiling{128, {64, 64}},
+    CompiledTiling{16, {64, 64}, kPadded},  CompiledTiling{16, {16, 16}, kPadded},
+    CompiledTiling{32, {64, 64}, kPadded},  CompiledTiling{64, {64, 64}, kPadded},
+    CompiledTiling{64, {32, 32}, kPadded},  CompiledTiling{96, {64, 64}, kPadded},
+    CompiledTiling{128, {64, 64}, kPadded}, CompiledTiling{192, {64, 64}, kPadded},
+    CompiledTiling{256, {64, 64}, kPadded},
+};
+constexpr std::array kCudaCoreBackward{
+    CompiledTiling{16, {64, 64}, kPadded},  CompiledTiling{16, {16, 16}, kPadded},
+    CompiledTiling{32, {64, 64}, kPadded},  CompiledTiling{64, {64, 64}, kPadded},
+    CompiledTiling{64, {32, 32}, kPadded},  CompiledTiling{96, {64, 64}, kPadded},
+    CompiledTiling{128, {64, 64}, kPadded}, CompiledTiling{192, {64, 64}, kPadded},
+    CompiledTiling{256, {32, 32}, kPadded},
 };
 
 std::span<const CompiledTiling> compiled_tilings(const KernelInfo& kernel, DType dtype) {
@@ -120,20 +145,16 @@ std::vector<Tiling> tilings_of(std::span<const CompiledTiling> table, Index d) {
 
 std::span<const CompiledTiling> compiled_backward_tilings(const KernelInfo& kernel, DType dtype) {
   if (dtype == DType::fp32) {
-    return kernel.name == "flash2" ? kCudaCore : std::span<const CompiledTiling>();
+    return kernel.name == "flash2" ? kCudaCoreBackward : std::span<const CompiledTiling>();
   }
   if (kernel.name == "flash1") return kFlash1Backward;
   if (kernel.name == "block_sparse2") return kBlockSparseBackward;
   return kFlash2Backward;
 }
 
-/// "16, 32, 64 or 128": what the instances take; standard's cuBLAS takes all.
+/// "1 to 256": what the instances take; standard's cuBLAS takes all.
 std::string head_dims_text(const KernelInfo& kernel, std::span<const CompiledTiling> table) {
-  const auto pads = [](const CompiledTiling& compiled) { return compiled.takes == kPadded; };
-  if (kernel.name == "standard" || std::any_of(table.begin(), table.end(), pads)) {
-    return fmt::format("1 to {}", kMaxKernelHeadDim);
-  }
-  return "16, 32, 64 or 128";
+  return fmt::format("1 to {}", kernel.name == "standard" ? kMaxKernelHeadDim : table.back().d);
 }
 
 /// Shared memory of one block of the forward launch, where tilings differ in whether they fit.
@@ -157,7 +178,7 @@ std::optional<Tiling> first_that_fits(const std::vector<Tiling>& tilings, Index 
 Index backward_shared_bytes(const KernelInfo& kernel, DType dtype, Index d, const Tiling& tiling) {
   if (kernel.name == "standard") return 0;
   if (dtype == DType::fp32) return flash2_backward_fp32_shared_bytes(padded_head_dim(d), tiling);
-  if (kernel.name == "flash1") return flash1_backward_shared_bytes(d, tiling);
+  if (kernel.name == "flash1") return flash1_backward_shared_bytes(padded_head_dim(d), tiling);
   return flash2_backward_shared_bytes(padded_head_dim(d), tiling);
 }
 

@@ -10,8 +10,7 @@ namespace attnscope::kernels {
 
 struct KernelInfo;
 
-/// Head dimensions that the forward pass takes in this precision, "16, 32, 64 or 128" or "1 to
-/// 256".
+/// Head dimensions that the forward pass takes in this precision, "1 to 256".
 std::string head_dims_text(const KernelInfo& kernel, DType dtype);
 /// The same of the backward pass.
 std::string backward_head_dims_text(const KernelInfo& kernel, DType dtype);

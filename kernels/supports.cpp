@@ -6,6 +6,7 @@
 #include "kernels/catalog.h"
 #include "kernels/compiled_tilings.h"
 #include "reference/block_mask.h"
+#include "reference/head_dim.h"
 
 namespace attnscope::kernels {
 
@@ -129,6 +130,24 @@ std::optional<Error> check_block_mask(const KernelInfo& kernel, const AttentionP
                   of_mask.Br, of_mask.Bc, tiling->Br, tiling->Bc, kernel.name));
 }
 
+/// Which tensors travel, and in rows of which width an fp32 one can.
+std::optional<Error> check_carry(const KernelInfo& kernel, const AttentionProblem& problem,
+                                 Carry carry) {
+  if (carry == Carry::problem) return std::nullopt;
+  if (!kernel.honours_carry) {
+    return invalid_request(
+        fmt::format("carry is {}; kernel {} carries nothing through HBM between "
+                    "passes and takes only problem",
+                    to_string(carry), kernel.name));
+  }
+  constexpr Index kWidest = 192;
+  if (problem.dtype == DType::fp32 || problem.d <= kWidest) return std::nullopt;
+  return invalid_request(
+      fmt::format("carry is {} at head-dim {}; kernel {} takes that up to {}, since wider tiles "
+                  "would spill registers",
+                  to_string(carry), problem.d, kernel.name, kWidest));
+}
+
 /// Grid and product dimensions that the hardware and cuBLAS can express.
 std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem& problem,
                                 Index sequence_length) {
@@ -177,18 +196,11 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
     return invalid_request(fmt::format("dtype is fp32; kernel {} takes fp16 or bf16", kernel.name));
   }
   if (kernel_tilings(kernel, problem.dtype, problem.d).empty()) {
-    return invalid_request(
-        fmt::format("head-dim is {}; kernel {} takes {}{}", problem.d, kernel.name,
-                    head_dims_text(kernel, problem.dtype),
-                    kernel.name == "flash2" && problem.dtype == DType::fp32 ? " in fp32" : ""));
+    return invalid_request(fmt::format("head-dim is {}; kernel {} takes {}", problem.d, kernel.name,
+                                       head_dims_text(kernel, problem.dtype)));
   }
   if (auto error = check_mask(kernel, problem)) return error;
-  if (carry != Carry::problem && !kernel.honours_carry) {
-    return invalid_request(
-        fmt::format("carry is {}; kernel {} carries nothing through HBM between "
-                    "passes and takes only problem",
-                    to_string(carry), kernel.name));
-  }
+  if (auto error = check_carry(kernel, problem, carry)) return error;
   if (auto error = check_size(kernel, problem, problem.N)) return error;
   const Tiling best = kernel_tilings(kernel, problem.dtype, problem.d).front();
   if (auto error = check_scored_tiling(kernel, problem, best, tiling)) return error;
@@ -230,10 +242,11 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
   }
   const std::vector<Tiling> tilings = backward_tilings(kernel, problem.dtype, problem.d);
   if (tilings.empty()) {
-    return invalid_request(fmt::format("head-dim is {}; the backward pass of kernel {} takes {}{}",
-                                       problem.d, kernel.name,
-                                       backward_head_dims_text(kernel, problem.dtype),
-                                       problem.dtype == DType::fp32 ? " in fp32" : ""));
+    const bool fits_others = problem.d <= kMaxKernelHeadDim;
+    return invalid_request(
+        fmt::format("head-dim is {}; the backward pass of kernel {} takes {}{}", problem.d,
+                    kernel.name, backward_head_dims_text(kernel, problem.dtype),
+                    fits_others ? ", since wider tiles would spill registers" : ""));
   }
   if (carry != Carry::problem) {
     return invalid_request(

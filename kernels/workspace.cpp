@@ -2,6 +2,7 @@
 
 #include "kernels/backward_parameters.h"
 #include "kernels/block_sparse/tile_lists.h"
+#include "kernels/flash1/flash1_carry.h"
 #include "kernels/launch.h"
 #include "kernels/split_kv/split_kv_start.h"
 #include "reference/key_splits.h"
@@ -21,10 +22,10 @@ StandardWorkspace standard_workspace(const AttentionProblem& problem) {
 
 Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry) {
   const Index rows = problem.batch * problem.heads * problem.N;
+  const Index columns = flash1_carried_columns(static_cast<int>(problem.d));
   const std::size_t statistic_bytes = align_up(static_cast<std::size_t>(rows * kStatisticBytes));
   const std::size_t O_bytes =
-      carry == Carry::fp32 ? static_cast<std::size_t>(rows * problem.d * size_bytes(DType::fp32))
-                           : 0;
+      carry == Carry::fp32 ? static_cast<std::size_t>(rows * columns * size_bytes(DType::fp32)) : 0;
   return {.m_offset = 0,
           .l_offset = statistic_bytes,
           .O_offset = 2 * statistic_bytes,

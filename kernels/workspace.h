@@ -21,7 +21,8 @@ struct StandardWorkspace {
 };
 StandardWorkspace standard_workspace(const AttentionProblem& problem);
 
-/// flash1: m and l, [B, H, N] in fp32, and the carried O [B, H, N, d] of Carry::fp32.
+/// flash1: m and l, [B, H, N] in fp32, and the carried O [B, H, N, d rounded up to 4] of
+/// Carry::fp32.
 struct Flash1Workspace {
   std::size_t m_offset, l_offset, O_offset, bytes;
 };

@@ -125,6 +125,7 @@ nlohmann::ordered_json run_identity(const RecordingRow& row) {
   if (row.tiling) identity["tiling"] = {{"Br", row.tiling->Br}, {"Bc", row.tiling->Bc}};
   if (row.problem.block_mask) identity["block_mask"] = row.problem.block_mask->text();
   identity["carry"] = to_string(row.carry);
+  if (row.deterministic) identity["deterministic"] = true;
   identity["inputs"] = {{"kind", row.inputs}, {"seed", row.seed}};
   return identity;
 }

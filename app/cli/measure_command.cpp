@@ -119,7 +119,7 @@ Result<Recording> measure_once(const GivenOptions& given) {
   if (auto error = check_measure_options(given)) return *error;
   const ProblemRequest request = parse_kernel_problem(given).value();
   const Protocol protocol = parse_protocol(given).value();
-  const auto choices = choose_kernels(request);
+  const auto choices = choose_kernels(request, given.has("deterministic"));
   if (!choices) return choices.error();
   const auto own = read_own_tensors(request);
   if (!own) return own.error();
@@ -238,6 +238,7 @@ CommandSpec measure_command() {
                              model_options(),
                              input_options(),
                              {{"out", "FILE", "add the measurement to a recording (JSON)"},
+                              {"deterministic", "", "backward: add up dQ in a fixed order"},
                               {"resume", "", "leave out what the recording holds already"}},
                              protocol_options(),
                              output_options()}),

@@ -139,6 +139,7 @@ std::string run_title(const RecordingRow& run) {
   if (!problem.mask.is_none()) title += ", " + to_string(problem.mask);
   if (problem.block_mask) title += ", block mask " + problem.block_mask->text();
   if (run.carry != Carry::problem) title += fmt::format(", carry {}", to_string(run.carry));
+  if (run.deterministic) title += ", deterministic dQ";
   if (run.tiling) title += fmt::format(", tiles {}x{}", run.tiling->Br, run.tiling->Bc);
   return title;
 }

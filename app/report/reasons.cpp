@@ -104,6 +104,11 @@ std::string requested_reason(const ComparisonLine& line, const SimulationReport&
            "were merged on the way";
   }
   const double difference = *line.recorded - line.modelled;
+  if (run.deterministic && gap > 0) {
+    return fmt::format(
+        "{} more {} than the tiles hold: the turns that thread blocks take at each row tile of dQ",
+        bytes_text(difference), line.quantity);
+  }
   if (line.quantity == "written" && gap > 0) {
     return fmt::format(
         "{} more written than the algorithm stores: register spills, or stores that "

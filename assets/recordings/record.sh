@@ -65,7 +65,7 @@ sweep algorithm=block_sparse2 -- --dtype fp16 --seq-len 128 --head-dim 16 $tiles
 out=$sweeps
 protocol="--warm-ups 1 --repeats 5 --time-budget 1 --checked-rows 16"
 
-# The widest heads, hidden size 2048; flash1 has none of these
+# The widest heads, hidden size 2048
 tokens=batch+seq-len=16+1024,4+4096,1+16384
 sweep $passes $tokens $masks -- --algorithm flash2 --dtype bf16 --heads 8 --head-dim 256
 sweep $passes $tokens -- --algorithm standard --dtype bf16 --heads 8 --head-dim 256

@@ -150,6 +150,7 @@ RecordingRow describe_run(const AttentionProblem& problem, const KernelChoice& c
   row.algorithm = choice.kernel;
   row.tiling = choice.tiling;
   row.carry = choice.carry;
+  row.deterministic = choice.deterministic;
   row.pass = to_string(choice.pass);
   row.inputs = to_string(inputs.kind);
   row.seed = inputs.seed;

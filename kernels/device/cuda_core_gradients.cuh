@@ -35,7 +35,7 @@ __device__ inline void softmax_gradient(LanePiece<Bc>& dP, const LanePiece<Bc>& 
 template <int Br, int Bc, int d>
 __device__ inline void accumulate_columns(LanePiece<d>& C, const float* P,
                                           const FloatTile<Br, d>& B, int first_key, int x) {
-#pragma unroll 8  // the swizzle repeats every eight rows
+#pragma unroll(d <= 192 ? 8 : 4)
   for (int row = 0; row < Br; ++row) {
     const float4 p = *reinterpret_cast<const float4*>(P + row * padded<Bc> + first_key);
 #pragma unroll

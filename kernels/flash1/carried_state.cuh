@@ -6,6 +6,7 @@
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/tile_products.cuh"
+#include "kernels/flash1/flash1_carry.h"
 
 namespace attnscope::kernels::device {
 
@@ -13,12 +14,54 @@ namespace attnscope::kernels::device {
 template <typename Carried, int d>
 using CarriedTile = SharedTile<16, d* static_cast<int>(sizeof(Carried)) / 2>;
 
+/// Columns of O in memory: an fp32 carry has rows of whole 16-byte pieces.
+template <typename Carried>
+__device__ constexpr int carried_columns(int d) {
+  return std::is_same_v<Carried, float> ? flash1_carried_columns(d) : d;
+}
+
 /// Address of the two neighbouring elements that a lane holds of C tile n, row `row`.
 template <typename Carried, int d>
 __device__ inline std::uint32_t pair_address(const CarriedTile<Carried, d>& tile, int row, int n,
                                              int lane) {
   const int pair_byte = (n * 8 + lane % 4 * 2) * static_cast<int>(sizeof(Carried));
   return tile.chunk_address(row, pair_byte / 16) + pair_byte % 16;
+}
+
+/// Starts the copy of 16 rows of O by one warp, as load_tile_async(); store_carried() is the
+/// reverse. An fp32 row has whole pieces however many columns exist, and up to 1 KB.
+template <Columns kColumns, typename Carried, int kWidth>
+__device__ inline void load_carried(const SharedTile<16, kWidth>& tile, const Carried* source,
+                                    Index stride_row, int valid_rows, int lane, int columns) {
+  if constexpr (kColumns == Columns::all || sizeof(Carried) == 2) {
+    load_tile_async<32, kColumns>(tile, source, stride_row, valid_rows, lane, columns);
+  } else {
+#pragma unroll 1
+    for (int n = lane; n < 16 * tile.kChunks; n += 32) {
+      const int row = n / tile.kChunks, chunk = n % tile.kChunks;
+      copy_async_16(tile.chunk_address(row, chunk), source + row * stride_row + chunk * 4,
+                    row < valid_rows && chunk * 4 < columns);
+    }
+  }
+}
+
+template <Columns kColumns, typename Carried, int kWidth>
+__device__ inline void store_carried(Carried* destination, Index stride_row,
+                                     const SharedTile<16, kWidth>& tile, int valid_rows, int lane,
+                                     int columns) {
+  if constexpr (kColumns == Columns::all || sizeof(Carried) == 2) {
+    store_tile<32, kColumns>(destination, stride_row, tile, valid_rows, lane, columns);
+  } else {
+#pragma unroll 1
+    for (int n = lane; n < 16 * tile.kChunks; n += 32) {
+      const int row = n / tile.kChunks, chunk = n % tile.kChunks;
+      if (row >= valid_rows || chunk * 4 >= columns) continue;
+      std::uint32_t value[4];
+      load_chunk_shared(value, tile.chunk_address(row, chunk));
+      __stcg(reinterpret_cast<uint4*>(destination + row * stride_row + chunk * 4),
+             uint4{value[0], value[1], value[2], value[3]});
+    }
+  }
 }
 
 /// Registers from shared memory.

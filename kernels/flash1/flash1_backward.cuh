@@ -13,6 +13,9 @@
 ///
 /// On chip: one slot each for Kj, Vj, P and dS in shared memory, two of Qi, Oi, dOi and dQi, so
 /// that a row tile arrives while the one before it is computed.
+///
+/// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
+/// it are zero on chip and never move.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
@@ -113,7 +116,8 @@ __device__ inline void add_query_gradient_shared(const device::SharedTile<Br, d>
   }
 }
 
-template <typename T, int d, int Br, int Bc, int kWarps, typename Trace = device::NoTrace>
+template <typename T, int d, int Br, int Bc, int kWarps,
+          device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     const typename Trace::template Parameters<Flash1BackwardParameters> parameters) {
   using namespace device;
@@ -141,8 +145,8 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     std::uint32_t slot = base + Shared::Q + i % 2 * Shared::kStageBytes;
     const auto load = [&](const TensorView& tensor, TraceStep step) {
       const auto source = rows_of_head<const T>(tensor, batch, head);
-      load_tile_async<kThreads>(TileQ{slot}, source.row(Index{i} * Br), source.stride_row, rows,
-                                thread_index());
+      load_tile_async<kThreads, kColumns>(TileQ{slot}, source.row(Index{i} * Br), source.stride_row,
+                                          rows, thread_index(), shape.d);
       trace.did(step, i, 0);
       slot += Shared::kRowTileBytes;
     };
@@ -173,9 +177,11 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     trace.did(TraceStep::wait, 0, j);
     const auto K = rows_of_head<const T>(parameters.shared.K, batch, kv_head);
     const auto V = rows_of_head<const T>(parameters.shared.V, batch, kv_head);
-    load_tile_async<kThreads>(Kj, K.row(Index{j} * Bc), K.stride_row, keys, thread_index());
+    load_tile_async<kThreads, kColumns>(Kj, K.row(Index{j} * Bc), K.stride_row, keys,
+                                        thread_index(), shape.d);
     trace.did(TraceStep::load_Kj, 0, j);
-    load_tile_async<kThreads>(Vj, V.row(Index{j} * Bc), V.stride_row, keys, thread_index());
+    load_tile_async<kThreads, kColumns>(Vj, V.row(Index{j} * Bc), V.stride_row, keys,
+                                        thread_index(), shape.d);
     commit_copies();
     trace.did(TraceStep::load_Vj, 0, j);
     typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
@@ -247,8 +253,8 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       __syncthreads();  // Barrier E: the parts of all warps are added before rows are stored.
       trace.did(TraceStep::wait, i, j);
       const auto dQ = rows_of_head<T>(parameters.shared.dQ, batch, head);
-      store_tile<kThreads>(dQ.row(Index{i} * Br), dQ.stride_row, dQi, min(Br, shape.N - i * Br),
-                           thread_index());
+      store_tile<kThreads, kColumns>(dQ.row(Index{i} * Br), dQ.stride_row, dQi,
+                                     min(Br, shape.N - i * Br), thread_index(), shape.d);
       trace.did(TraceStep::store_dQi, i, 0);
       accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);
       trace.did(TraceStep::accumulate_dK, i, j);
@@ -260,9 +266,9 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     scale_all(dK, shape.softmax_scale);
     trace.did(TraceStep::wait, 0, j);
     const ColumnTile tile{j, head, batch, keys};
-    store_key_gradient<T, kWarps>(parameters.shared.dK_heads, Kj, dK, tile);
+    store_key_gradient<T, kWarps, kColumns>(parameters.shared.dK_heads, Kj, dK, tile, shape.d);
     trace.did(TraceStep::store_dKj, 0, j);
-    store_key_gradient<T, kWarps>(parameters.shared.dV_heads, Vj, dV, tile);
+    store_key_gradient<T, kWarps, kColumns>(parameters.shared.dV_heads, Vj, dV, tile, shape.d);
     trace.did(TraceStep::store_dVj, 0, j);
   }
   trace.end();

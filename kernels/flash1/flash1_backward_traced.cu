@@ -14,7 +14,7 @@ bool start_flash1_backward_traced(const Flash1BackwardParameters& parameters,
   const auto start = [&]<typename T, int kHeadDim, int Br, int Bc, int kWarps>() {
     const bool fits = dtype == kDTypeOf<T> && d == kHeadDim && tiling == Tiling{Br, Bc};
     if (!fits) return false;
-    start_kernel(flash1_backward<T, kHeadDim, Br, Bc, kWarps, BlockTrace>,
+    start_kernel(flash1_backward<T, kHeadDim, Br, Bc, kWarps, device::Columns::all, BlockTrace>,
                  batch * parameters.shared.shape.heads, kWarps * 32,
                  Flash1BackwardShared<Br, Bc, kHeadDim>::kBytes, stream, traced);
     return true;

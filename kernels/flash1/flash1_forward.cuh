@@ -21,6 +21,9 @@
 /// On chip: Kj and Vj in shared memory for all warps; each warp's 16 rows of Qi and Oi in shared
 /// memory of its own, in two stages at d <= 64, so that tile i + 1 is on its way while tile i
 /// is computed. A warp meets the others only where Kj and Vj change.
+///
+/// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
+/// it are zero on chip and never move.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
@@ -41,7 +44,8 @@ struct Flash1Shared {
   static constexpr int kBytes = 2 * kColumnTileBytes + kStages * kRowTileBytes;
 };
 
-template <typename T, typename Carried, int d, int Br, int Bc, typename Trace = device::NoTrace>
+template <typename T, typename Carried, int d, int Br, int Bc,
+          device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(Br / 16 * 32, 1)
     flash1_forward(const typename Trace::template Parameters<Flash1Parameters> parameters) {
   using namespace device;
@@ -79,9 +83,11 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   const auto load_row_tile = [&](int i) {  // this warp's rows of Qi and Oi
     const Index first = Index{i} * Br + warp_row;
     const int rows = static_cast<int>(min(Index{16}, shape.N - first));
-    load_tile_async<32>(Qi_of(i), Q.row(first), Q.stride_row, rows, thread_index() % 32);
+    load_tile_async<32, kColumns>(Qi_of(i), Q.row(first), Q.stride_row, rows, thread_index() % 32,
+                                  shape.d);
     trace.did(TraceStep::load_Qi, i, 0);
-    load_tile_async<32>(Oi_of(i), O.row(first), O.stride_row, rows, thread_index() % 32);
+    load_carried<kColumns>(Oi_of(i), O.row(first), O.stride_row, rows, thread_index() % 32,
+                           carried_columns<Carried>(shape.d));
     commit_copies();
     trace.did(TraceStep::load_Oi, i, 0);
   };
@@ -98,9 +104,11 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
     // O, m and l in the pass before is visible to the lanes that read it in this one.
     __syncthreads();
     trace.did(TraceStep::wait, 0, j);
-    load_tile_async<kThreads>(TileKV{Kj_address}, K.row(Index{j} * Bc), K.stride_row, keys, thread);
+    load_tile_async<kThreads, kColumns>(TileKV{Kj_address}, K.row(Index{j} * Bc), K.stride_row,
+                                        keys, thread, shape.d);
     trace.did(TraceStep::load_Kj, 0, j);
-    load_tile_async<kThreads>(TileKV{Vj_address}, V.row(Index{j} * Bc), V.stride_row, keys, thread);
+    load_tile_async<kThreads, kColumns>(TileKV{Vj_address}, V.row(Index{j} * Bc), V.stride_row,
+                                        keys, thread, shape.d);
     commit_copies();
     trace.did(TraceStep::load_Vj, 0, j);
     load_row_tile(first_i);
@@ -162,8 +170,8 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       // write Oi, li, mi
       write_carried<Carried, d>(Oi_of(i), Oi, lane);  // each lane where it read
       __syncwarp();  // Barrier E: the fragments of all lanes are written before rows are read.
-      store_tile<32>(O.row(first_row), O.stride_row, Oi_of(i), shape.N - first_row,
-                     thread_index() % 32);
+      store_carried<kColumns>(O.row(first_row), O.stride_row, Oi_of(i), shape.N - first_row,
+                              thread_index() % 32, carried_columns<Carried>(shape.d));
       trace.did(TraceStep::store_Oi, i, 0);
       store_statistic(l_head, l, first_row, shape.N, lane);
       store_statistic(m_head, m, first_row, shape.N, lane);

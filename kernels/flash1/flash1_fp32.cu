@@ -6,6 +6,7 @@
 #include "kernels/device/cuda_core_tiles.cuh"
 #include "kernels/flash1/flash1_parameters.h"
 #include "kernels/host/launch_kernel.h"
+#include "reference/head_dim.h"
 
 namespace attnscope::kernels {
 
@@ -50,14 +51,17 @@ __global__ void __launch_bounds__(4 * Br, 1)
     // Barrier A: every thread is done with Kj, Vj before they are overwritten, and what it wrote of
     // O, m and l in the pass before is visible to the threads that read it in this one.
     __syncthreads();
-    load_tile_async<kThreads>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, keys, thread);
-    load_tile_async<kThreads>(Vj.layout(), V.row(Index{j} * Bc), V.stride_row, keys, thread);
+    load_tile_async<kThreads, Columns::first>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, keys,
+                                              thread, shape.d);
+    load_tile_async<kThreads, Columns::first>(Vj.layout(), V.row(Index{j} * Bc), V.stride_row, keys,
+                                              thread, shape.d);
 
     for (int i = max(0, j * Bc - shape.diagonal_offset) / Br; i < Tr; ++i) {
       // load Qi
       const int rows = min(Br, shape.N - i * Br);
       __syncthreads();  // Barrier B: every thread is done with Qi before it is overwritten.
-      load_tile_async<kThreads>(Qi.layout(), Q.row(Index{i} * Br), Q.stride_row, rows, thread);
+      load_tile_async<kThreads, Columns::first>(Qi.layout(), Q.row(Index{i} * Br), Q.stride_row,
+                                                rows, thread, shape.d);
       commit_copies();
       wait_copies<0>();
       __syncthreads();  // Barrier C: every thread's copies of Kj, Vj and Qi have arrived.
@@ -79,8 +83,9 @@ __global__ void __launch_bounds__(4 * Br, 1)
       for (int r = 0; r < kRowsPerLane; ++r) {
 #pragma unroll
         for (int c = 0; c < d / kLanesPerRow; ++c) {
-          const bool valid = first_row + r < shape.N;
-          Oi[r][c] = valid ? __ldcg(O.row(first_row + r) + x + c * kLanesPerRow) : 0.0f;
+          const int column = x + c * kLanesPerRow;
+          const bool valid = first_row + r < shape.N && column < shape.d;
+          Oi[r][c] = valid ? __ldcg(O.row(first_row + r) + column) : 0.0f;
         }
       }
 
@@ -103,7 +108,9 @@ __global__ void __launch_bounds__(4 * Br, 1)
         if (first_row + r >= shape.N) continue;
 #pragma unroll
         for (int c = 0; c < d / kLanesPerRow; ++c) {
-          __stcg(O.row(first_row + r) + x + c * kLanesPerRow, Oi[r][c] * inverse_l[r]);
+          const int column = x + c * kLanesPerRow;
+          if (column >= shape.d) continue;
+          __stcg(O.row(first_row + r) + column, Oi[r][c] * inverse_l[r]);
         }
       }
       store_statistic(l_head, l, first_row, shape.N, x);
@@ -116,15 +123,17 @@ __global__ void __launch_bounds__(4 * Br, 1)
 
 bool start_flash1_fp32(const Flash1Parameters& parameters, Index batch, Index d,
                        const Tiling& tiling, void* stream) {
-  const auto start = [&]<int kHeadDim, int Br, int Bc>() {
-    if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
-    start_kernel(flash1_forward_fp32<kHeadDim, Br, Bc>, batch * parameters.shape.heads, 4 * Br,
-                 flash1_fp32_shared_bytes<Br, Bc, kHeadDim>, stream, parameters);
+  const auto start = [&]<int kWidth, int Br, int Bc>() {
+    if (padded_head_dim(d) != kWidth || tiling != Tiling{Br, Bc}) return false;
+    start_kernel(flash1_forward_fp32<kWidth, Br, Bc>, batch * parameters.shape.heads, 4 * Br,
+                 flash1_fp32_shared_bytes<Br, Bc, kWidth>, stream, parameters);
     return true;
   };
   return start.template operator()<16, 64, 64>() || start.template operator()<16, 16, 16>() ||
          start.template operator()<32, 64, 64>() || start.template operator()<64, 64, 64>() ||
-         start.template operator()<64, 32, 32>() || start.template operator()<128, 64, 64>();
+         start.template operator()<64, 32, 32>() || start.template operator()<96, 64, 64>() ||
+         start.template operator()<128, 64, 64>() || start.template operator()<192, 64, 64>() ||
+         start.template operator()<256, 64, 64>();
 }
 
 }  // namespace attnscope::kernels

@@ -5,6 +5,7 @@
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/flash1/flash1_backward_start.h"
+#include "kernels/flash1/flash1_carry.h"
 #include "kernels/flash1/flash1_parameters.h"
 #include "kernels/host/launch_kernel.h"
 
@@ -14,25 +15,35 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// Where element (row, 16-byte chunk) of a [B, H, N, d] tensor stands.
+/// Row number `row` of a [B, H, N, d] tensor.
 template <typename T>
-__device__ T* chunk_pointer(const TensorView& tensor, const ForwardShape& shape, Index row,
-                            Index chunk) {
+__device__ T* row_pointer(const TensorView& tensor, const ForwardShape& shape, Index row) {
   const Index head = row / shape.N;
-  return rows_of_head<T>(tensor, head / shape.heads, head % shape.heads).row(row % shape.N) +
-         chunk * 16 / static_cast<Index>(sizeof(T));
+  return rows_of_head<T>(tensor, head / shape.heads, head % shape.heads).row(row % shape.N);
 }
 
-/// O = 0, l = 0, m = -inf; a thread a chunk of 16 bytes.
+/// A chunk of a row of `columns` elements = 0: 16 bytes at once where rows are whole chunks.
+template <typename T>
+__device__ void clear_chunk(T* row, Index chunk, int columns) {
+  constexpr int kElements = 16 / static_cast<int>(sizeof(T));
+  T* const place = row + chunk * kElements;
+  if (columns % kElements == 0) {
+    *reinterpret_cast<uint4*>(place) = uint4{0, 0, 0, 0};
+    return;
+  }
+  const int left = columns - static_cast<int>(chunk) * kElements;
+  for (int n = 0; n < min(left, kElements); ++n) place[n] = T{};
+}
+
+/// O = 0, l = 0, m = -inf; a thread a chunk of 16 bytes. `columns` of O exist.
 template <typename Carried>
 __global__ void __launch_bounds__(kThreads)
-    flash1_initialise(const Flash1Parameters parameters, Index rows, Index chunks) {
+    flash1_initialise(const Flash1Parameters parameters, Index rows, Index chunks, int columns) {
   const Index thread = Index{blockIdx.x} * kThreads + threadIdx.x;
   const Index row = thread / chunks;
   if (row >= rows) return;
   const Index chunk = thread % chunks;
-  *reinterpret_cast<uint4*>(chunk_pointer<Carried>(parameters.O, parameters.shape, row, chunk)) =
-      uint4{0, 0, 0, 0};
+  clear_chunk(row_pointer<Carried>(parameters.O, parameters.shape, row), chunk, columns);
   if (chunk != 0) return;
   parameters.l[row] = 0.0f;
   parameters.m[row] = device::kMinusInfinity;
@@ -44,11 +55,11 @@ __global__ void __launch_bounds__(kThreads)
   const Index thread = Index{blockIdx.x} * kThreads + threadIdx.x;
   const Index row = thread / chunks;
   if (row >= rows) return;
-  *reinterpret_cast<uint4*>(chunk_pointer<__half>(dQ, shape, row, thread % chunks)) =
-      uint4{0, 0, 0, 0};
+  clear_chunk(row_pointer<__half>(dQ, shape, row), thread % chunks, shape.d);
 }
 
-/// O = carried O, rounded; a thread four elements.
+/// O = carried O, rounded; a thread four elements. Where rows of O are whole pieces of 16 bytes
+/// they are written together, else one by one.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     flash1_convert(const TensorView O, const Flash1Parameters parameters, Index rows,
@@ -56,15 +67,18 @@ __global__ void __launch_bounds__(kThreads)
   const Index thread = Index{blockIdx.x} * kThreads + threadIdx.x;
   const Index row = thread / chunks;
   if (row >= rows) return;
-  const Index chunk = thread % chunks;
-  const float4 carried = __ldcg(reinterpret_cast<const float4*>(
-      chunk_pointer<float>(parameters.O, parameters.shape, row, chunk)));
-  const Index head = row / parameters.shape.N;
-  T* const destination =
-      rows_of_head<T>(O, head / parameters.shape.heads, head % parameters.shape.heads)
-          .row(row % parameters.shape.N) +
-      4 * chunk;
-  if constexpr (sizeof(T) == 4) {
+  const ForwardShape& shape = parameters.shape;
+  const int column = static_cast<int>(thread % chunks) * 4;
+  const float4 carried = __ldcg(
+      reinterpret_cast<const float4*>(row_pointer<float>(parameters.O, shape, row) + column));
+  T* const destination = row_pointer<T>(O, shape, row) + column;
+  if (shape.d * static_cast<int>(sizeof(T)) % 16 != 0) {
+    const float four[] = {carried.x, carried.y, carried.z, carried.w};
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+      if (column + n < shape.d) destination[n] = static_cast<T>(four[n]);
+    }
+  } else if constexpr (sizeof(T) == 4) {
     __stcg(reinterpret_cast<float4*>(destination), carried);
   } else {
     __stcg(reinterpret_cast<uint2*>(destination),
@@ -87,18 +101,18 @@ Index row_count(const Flash1Parameters& parameters, Index batch) {
 }  // namespace
 
 void start_flash1_initialise(const Flash1Parameters& parameters, DType carried, Index batch,
-                             Index d, void* stream) {
+                             Index columns, void* stream) {
   const Index rows = row_count(parameters, batch);
-  const Index chunks = d * size_bytes(carried) / 16;
+  const Index chunks = ceil_div(columns * size_bytes(carried), 16);
   const auto kernel = carried == DType::fp32 ? flash1_initialise<float> : flash1_initialise<__half>;
   start_kernel(kernel, ceil_div(rows * chunks, kThreads), kThreads, 0, stream, parameters, rows,
-               chunks);
+               chunks, static_cast<int>(columns));
 }
 
 void start_flash1_zero_dq(const BackwardParameters& parameters, Index batch, Index d,
                           void* stream) {
   const Index rows = batch * parameters.shape.heads * parameters.shape.N;
-  const Index chunks = d * size_bytes(DType::fp16) / 16;
+  const Index chunks = ceil_div(d * size_bytes(DType::fp16), 16);
   start_kernel(flash1_zero_dq, ceil_div(rows * chunks, kThreads), kThreads, 0, stream,
                parameters.dQ, parameters.shape, rows, chunks);
 }
@@ -106,7 +120,7 @@ void start_flash1_zero_dq(const BackwardParameters& parameters, Index batch, Ind
 void start_flash1_convert(const TensorView& O, const Flash1Parameters& parameters, DType dtype,
                           Index batch, Index d, void* stream) {
   const Index rows = row_count(parameters, batch);
-  const Index chunks = d / 4;
+  const Index chunks = flash1_carried_columns(static_cast<int>(d)) / 4;
   const auto kernel = dtype == DType::fp32   ? flash1_convert<float>
                       : dtype == DType::fp16 ? flash1_convert<__half>
                                              : flash1_convert<__nv_bfloat16>;

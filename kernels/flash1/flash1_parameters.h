@@ -29,9 +29,10 @@ bool start_flash1_fp32(const Flash1Parameters& parameters, Index batch, Index d,
 bool start_flash1_traced(const Flash1Parameters& parameters, const TraceBuffer& trace, DType dtype,
                          Index batch, Index d, const Tiling& tiling, void* stream);
 
-/// Algorithm 1, line 2: O = 0 (elements of type `carried`), l = 0, m = -inf. O is [B, H, N, d].
+/// Algorithm 1, line 2: O = 0 (elements of type `carried`), l = 0, m = -inf. O is [B, H, N,
+/// columns].
 void start_flash1_initialise(const Flash1Parameters& parameters, DType carried, Index batch,
-                             Index d, void* stream);
+                             Index columns, void* stream);
 
 /// O (problem's precision) = rounded O of the fp32 carry.
 void start_flash1_convert(const TensorView& O, const Flash1Parameters& parameters, DType dtype,

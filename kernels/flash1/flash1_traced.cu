@@ -12,8 +12,9 @@ bool start_flash1_traced(const Flash1Parameters& parameters, const TraceBuffer& 
   const auto start = [&]<typename T, int kHeadDim, int Br, int Bc>() {
     const bool fits = dtype == kDTypeOf<T> && d == kHeadDim && tiling == Tiling{Br, Bc};
     if (!fits) return false;
-    start_kernel(flash1_forward<T, T, kHeadDim, Br, Bc, BlockTrace>, batch * parameters.shape.heads,
-                 Br / 16 * 32, Flash1Shared<T, Br, Bc, kHeadDim>::kBytes, stream, traced);
+    start_kernel(flash1_forward<T, T, kHeadDim, Br, Bc, device::Columns::all, BlockTrace>,
+                 batch * parameters.shape.heads, Br / 16 * 32,
+                 Flash1Shared<T, Br, Bc, kHeadDim>::kBytes, stream, traced);
     return true;
   };
   return start.template operator()<__half, 16, 16, 16>() ||

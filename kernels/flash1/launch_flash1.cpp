@@ -1,3 +1,4 @@
+#include "kernels/flash1/flash1_carry.h"
 #include "kernels/flash1/flash1_parameters.h"
 #include "kernels/launches.h"
 #include "kernels/workspace.h"
@@ -7,12 +8,12 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// A contiguous [B, H, N, d] tensor.
-TensorView contiguous_view(void* data_dev, const AttentionProblem& problem) {
+/// A contiguous [B, H, N, columns] tensor.
+TensorView contiguous_view(void* data_dev, const AttentionProblem& problem, Index columns) {
   return {.data_dev = data_dev,
-          .stride_batch = problem.heads * problem.N * problem.d,
-          .stride_head = problem.N * problem.d,
-          .stride_row = problem.d};
+          .stride_batch = problem.heads * problem.N * columns,
+          .stride_head = problem.N * columns,
+          .stride_row = columns};
 }
 
 bool start_forward(const Flash1Parameters& parameters, const ForwardArguments& arguments,
@@ -39,17 +40,20 @@ void launch_flash1(const ForwardArguments& arguments, const Tiling& tiling) {
   auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
   const bool carries_fp32 = arguments.carry == Carry::fp32;
   const DType carried = carries_fp32 ? DType::fp32 : problem.dtype;
+  const Index columns =
+      carries_fp32 ? flash1_carried_columns(static_cast<int>(problem.d)) : problem.d;
   const Flash1Parameters parameters{
       .shape = forward_shape(problem),
       .Q = arguments.Q,
       .K = arguments.K,
       .V = arguments.V,
-      .O = carries_fp32 ? contiguous_view(workspace + layout.O_offset, problem) : arguments.O,
+      .O = carries_fp32 ? contiguous_view(workspace + layout.O_offset, problem, columns)
+                        : arguments.O,
       .m = reinterpret_cast<float*>(workspace + layout.m_offset),
       .l = reinterpret_cast<float*>(workspace + layout.l_offset)};
 
   named_launch(arguments, "initialise", [&] {
-    start_flash1_initialise(parameters, carried, problem.batch, problem.d, arguments.stream);
+    start_flash1_initialise(parameters, carried, problem.batch, columns, arguments.stream);
   });
   named_launch(arguments, "forward", [&] {
     const bool started = start_forward(parameters, arguments, tiling);

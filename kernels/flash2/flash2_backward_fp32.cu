@@ -12,6 +12,7 @@
 #include "kernels/flash2/flash2_backward_shared.h"
 #include "kernels/flash2/flash2_backward_start.h"
 #include "kernels/host/launch_kernel.h"
+#include "reference/head_dim.h"
 
 namespace attnscope::kernels {
 
@@ -85,7 +86,8 @@ template <int d, int Br, int Bc>
 __device__ void add_query_gradient(const BackwardParameters& parameters, int i,
                                    const float* dS_rows, const device::FloatTile<Bc, d>& Kj,
                                    int first_row, int x) {
-  constexpr int kPart = d <= 96 ? d : 64;  // columns at a time: all would need too many registers
+  // Columns at a time: all would need too many registers
+  constexpr int kPart = d <= 96 ? d : (d <= 192 ? 64 : 32);
   const ForwardShape& shape = parameters.shape;
   const auto tile = device::column_tile_of_block<Bc>(shape);
   const int row = i * Br + first_row;
@@ -208,18 +210,20 @@ void start_flash2_convert_dq_fp32(const BackwardParameters& parameters,
 
 bool start_flash2_backward_fp32(const BackwardParameters& parameters, Index batch, Index d,
                                 const Tiling& tiling, void* stream) {
-  const auto start = [&]<int kHeadDim, int Br, int Bc>() {
-    if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
+  const auto start = [&]<int kWidth, int Br, int Bc>() {
+    if (padded_head_dim(d) != kWidth || tiling != Tiling{Br, Bc}) return false;
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, Bc);
-    constexpr Index kSharedBytes = flash2_backward_fp32_shared_bytes(kHeadDim, {Br, Bc});
-    static_assert(kSharedBytes == 4 * (2 * (Br + Bc) * kHeadDim + Br * device::padded<Bc>));
-    start_kernel(flash2_backward_fp32<kHeadDim, Br, Bc>, blocks, 4 * Br,
+    constexpr Index kSharedBytes = flash2_backward_fp32_shared_bytes(kWidth, {Br, Bc});
+    static_assert(kSharedBytes == 4 * (2 * (Br + Bc) * kWidth + Br * device::padded<Bc>));
+    start_kernel(flash2_backward_fp32<kWidth, Br, Bc>, blocks, 4 * Br,
                  static_cast<int>(kSharedBytes), stream, parameters);
     return true;
   };
   return start.template operator()<16, 64, 64>() || start.template operator()<16, 16, 16>() ||
          start.template operator()<32, 64, 64>() || start.template operator()<64, 64, 64>() ||
-         start.template operator()<64, 32, 32>() || start.template operator()<128, 64, 64>();
+         start.template operator()<64, 32, 32>() || start.template operator()<96, 64, 64>() ||
+         start.template operator()<128, 64, 64>() || start.template operator()<192, 64, 64>() ||
+         start.template operator()<256, 32, 32>();
 }
 
 }  // namespace attnscope::kernels

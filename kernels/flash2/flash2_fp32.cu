@@ -2,7 +2,8 @@
 /// The twin of sim/schedule/flash2_forward.cpp.
 ///
 /// The same block program as flash2_forward.cuh, without tensor cores and with one slot each for Kj
-/// and Vj: the form to read first.
+/// and Vj: the form to read first. Tiles are d columns wide; where the problem's rows are shorter,
+/// the columns beyond them are zero on chip and never move.
 #include "kernels/device/cuda_core_tiles.cuh"
 #include "kernels/flash2/flash2_instances.cuh"
 
@@ -38,7 +39,8 @@ __global__ void __launch_bounds__(4 * Br, 1)
   const auto V = rows_of_head<const float>(parameters.V, batch, kv_head);
 
   // load Qi
-  load_tile_async<kThreads>(Qi.layout(), Q.row(Index{i} * Br), Q.stride_row, rows, thread);
+  load_tile_async<kThreads, Columns::first>(Qi.layout(), Q.row(Index{i} * Br), Q.stride_row, rows,
+                                            thread, shape.d);
 
   // O = 0, m = -inf, l = 0
   LanePiece<d> O{};
@@ -54,8 +56,10 @@ __global__ void __launch_bounds__(4 * Br, 1)
     // load Kj, Vj
     const int keys = min(Bc, shape.N_kv - j * Bc);
     __syncthreads();  // Barrier A: every thread is done with the tiles before they are overwritten.
-    load_tile_async<kThreads>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, keys, thread);
-    load_tile_async<kThreads>(Vj.layout(), V.row(Index{j} * Bc), V.stride_row, keys, thread);
+    load_tile_async<kThreads, Columns::first>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, keys,
+                                              thread, shape.d);
+    load_tile_async<kThreads, Columns::first>(Vj.layout(), V.row(Index{j} * Bc), V.stride_row, keys,
+                                              thread, shape.d);
     commit_copies();
     wait_copies<0>();
     __syncthreads();  // Barrier B: every thread's copies of Qi, Kj and Vj have arrived.
@@ -91,7 +95,9 @@ __global__ void __launch_bounds__(4 * Br, 1)
     if (row >= rows) continue;
 #pragma unroll
     for (int c = 0; c < d / kLanesPerRow; ++c) {
-      __stcg(O_rows.row(Index{i} * Br + row) + x + c * kLanesPerRow, O[r][c] * inverse_l);
+      const int column = x + c * kLanesPerRow;
+      if (column >= shape.d) continue;
+      __stcg(O_rows.row(Index{i} * Br + row) + column, O[r][c] * inverse_l);
     }
   }
   float* const LSE_head = parameters.LSE + (Index{batch} * shape.heads + head) * shape.N;
@@ -102,16 +108,18 @@ __global__ void __launch_bounds__(4 * Br, 1)
 
 bool start_flash2_fp32(const ForwardParameters& parameters, Index batch, Index d,
                        const Tiling& tiling, void* stream) {
-  const auto start = [&]<int kHeadDim, int Br, int Bc>() {
-    if (d != kHeadDim || tiling != Tiling{Br, Bc}) return false;
+  const auto start = [&]<int kWidth, int Br, int Bc>() {
+    if (padded_head_dim(d) != kWidth || tiling != Tiling{Br, Bc}) return false;
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, Br);
-    start_kernel(flash2_forward_fp32<kHeadDim, Br, Bc>, blocks, 4 * Br,
-                 flash2_fp32_shared_bytes<Br, Bc, kHeadDim>, stream, parameters);
+    start_kernel(flash2_forward_fp32<kWidth, Br, Bc>, blocks, 4 * Br,
+                 flash2_fp32_shared_bytes<Br, Bc, kWidth>, stream, parameters);
     return true;
   };
   return start.template operator()<16, 64, 64>() || start.template operator()<16, 16, 16>() ||
          start.template operator()<32, 64, 64>() || start.template operator()<64, 64, 64>() ||
-         start.template operator()<64, 32, 32>() || start.template operator()<128, 64, 64>();
+         start.template operator()<64, 32, 32>() || start.template operator()<96, 64, 64>() ||
+         start.template operator()<128, 64, 64>() || start.template operator()<192, 64, 64>() ||
+         start.template operator()<256, 64, 64>();
 }
 
 }  // namespace attnscope::kernels

@@ -16,8 +16,8 @@ using nlohmann::json;
 
 bool same_run(const RecordingRow& a, const RecordingRow& b) {
   return same_problem(a.problem, b.problem) && a.algorithm == b.algorithm && a.kernel == b.kernel &&
-         a.pass == b.pass && a.tiling == b.tiling && a.carry == b.carry && a.inputs == b.inputs &&
-         a.seed == b.seed;
+         a.pass == b.pass && a.tiling == b.tiling && a.carry == b.carry &&
+         a.deterministic == b.deterministic && a.inputs == b.inputs && a.seed == b.seed;
 }
 
 std::string utc_date() {

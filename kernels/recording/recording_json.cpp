@@ -253,15 +253,17 @@ json row_to_json(const RecordingRow& row) {
                 {"carry", to_string(row.carry)},
                 {"inputs", {{"kind", row.inputs}, {"seed", row.seed}}}};
   if (row.tiling) known["tiling"] = tiling_to_json(*row.tiling);
+  if (row.deterministic) known["deterministic"] = true;
   if (row.problem.block_mask) known["block_mask"] = row.problem.block_mask->text();
   if (row.measurement) add_measurement(known, *row.measurement);
   if (row.error) {
     const bool lacking = row.error->kind == Error::Kind::unavailable;
     known[lacking ? "unavailable" : "failed"] = row.error->message;
   }
-  return keep_unknown(row.source, known,
-                      {"tiling", "block_mask", "time", "counters", "unavailable_counters", "errors",
-                       "gradient_errors", "launches", "unavailable", "failed"});
+  return keep_unknown(
+      row.source, known,
+      {"tiling", "deterministic", "block_mask", "time", "counters", "unavailable_counters",
+       "errors", "gradient_errors", "launches", "unavailable", "failed"});
 }
 
 namespace {
@@ -301,6 +303,7 @@ RecordingRow row_from_json(const JsonObject& object) {
                                      object.path_of("carry"), carry_name));
   }
   row.carry = *carry;
+  row.deterministic = object.has("deterministic") && object.boolean("deterministic");
   if (object.has("inputs")) {
     const JsonObject inputs = object.object("inputs");
     row.inputs = inputs.string_or("kind", "gaussian");

@@ -28,6 +28,14 @@ TEST(Measurements, AMeasuredRunWinsOverARecordedOne) {
   EXPECT_EQ(measurements.find(problem, "flash2", "forward", {64, 64})->time_s(), 3.0);
 }
 
+TEST(Measurements, ADeterministicPassIsNotShownForThePlainOne) {
+  Measurements measurements;
+  measurements.recorded = {run_of("flash2", {64, 64}, NumberKind::recorded, 1.0)};
+  measurements.measured = {run_of("flash2", {64, 64}, NumberKind::measured, 2.0)};
+  measurements.measured[0].row.deterministic = true;
+  EXPECT_EQ(measurements.find({}, "flash2", "forward", {64, 64})->time_s(), 1.0);
+}
+
 TEST(Measurements, TheSameTilingIsPreferredAndAnotherProblemIsNeverTaken) {
   Measurements measurements;
   measurements.recorded = {run_of("flash2", {32, 32}, NumberKind::recorded, 1.0),

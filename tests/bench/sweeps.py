@@ -75,7 +75,8 @@ class Rows:
     """The recording's rows that have a result or a reason, found by what they ran."""
 
     def __init__(self, recording):
-        self.rows = [row for row in recording["rows"] if row["carry"] == "problem"]
+        self.rows = [row for row in recording["rows"]
+                     if row["carry"] == "problem" and not row.get("deterministic")]
 
     def find(self, algorithm, pass_, tiling=None, block_mask=None, **problem):
         """The row of the problem; of several tilings the first that was recorded."""

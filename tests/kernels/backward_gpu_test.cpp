@@ -243,11 +243,12 @@ std::vector<Precision> padded_precisions() {
   for (DType dtype : {DType::fp16, DType::bf16}) {
     for (Index d : {8, 24, 40, 59, 72, 80, 96, 100, 160, 192, 250, 256}) all.push_back({dtype, d});
   }
+  for (Index d : {8, 24, 59, 96, 100, 192, 250}) all.push_back({DType::fp32, d});
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(SixteenBits, BackwardHeadDims, ::testing::ValuesIn(padded_precisions()),
-                         [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(PaddedPrecisions, BackwardHeadDims,
+                         ::testing::ValuesIn(padded_precisions()), [](const auto& test) {
                            return std::string(to_string(test.param.dtype)) + "_d" +
                                   std::to_string(test.param.d);
                          });

@@ -158,6 +158,17 @@ std::vector<Precision> precisions() {
   return all;
 }
 
+std::vector<Precision> padded_precisions() {
+  return {{DType::bf16, 8},   {DType::fp16, 24},  {DType::bf16, 59}, {DType::bf16, 96},
+          {DType::fp16, 100}, {DType::fp16, 192}, {DType::bf16, 250}};
+}
+
+INSTANTIATE_TEST_SUITE_P(PaddedPrecisions, BlockSparseKernels,
+                         ::testing::ValuesIn(padded_precisions()), [](const auto& test) {
+                           return std::string(to_string(test.param.dtype)) + "_d" +
+                                  std::to_string(test.param.d);
+                         });
+
 INSTANTIATE_TEST_SUITE_P(SixteenBits, BlockSparseKernels, ::testing::ValuesIn(precisions()),
                          [](const auto& test) {
                            return std::string(to_string(test.param.dtype)) + "_d" +

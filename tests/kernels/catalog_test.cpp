@@ -231,31 +231,41 @@ TEST(KernelCatalog, TheScenesTilingsExist) {
 }
 
 TEST(KernelCatalog, RefusesAHeadDimensionThatNobodyCompiled) {
-  EXPECT_THAT(kernel_tilings(kernel_named("flash1"), DType::bf16, 48), IsEmpty());
-  EXPECT_EQ(refusal(kernel_named("flash1"), problem_of(DType::bf16, 48)),
-            "head-dim is 48; kernel flash1 takes 16, 32, 64 or 128");
-  EXPECT_EQ(refusal(kernel_named("flash2"), problem_of(DType::fp32, 48)),
-            "head-dim is 48; kernel flash2 takes 16, 32, 64 or 128 in fp32");
-  EXPECT_EQ(refusal(kernel_named("flash2"), problem_of(DType::bf16, 257)),
+  EXPECT_THAT(kernel_tilings(kernel_named("flash1"), DType::bf16, 257), IsEmpty());
+  EXPECT_EQ(refusal(kernel_named("flash1"), problem_of(DType::bf16, 257)),
+            "head-dim is 257; kernel flash1 takes 1 to 256");
+  EXPECT_EQ(refusal(kernel_named("flash2"), problem_of(DType::fp32, 257)),
             "head-dim is 257; kernel flash2 takes 1 to 256");
   EXPECT_EQ(refusal(kernel_named("standard"), problem_of(DType::fp32, 300)),
             "head-dim is 300; kernel standard takes 1 to 256");
   EXPECT_EQ(backward_refusal(kernel_named("flash2"), problem_of(DType::bf16, 300)),
             "head-dim is 300; the backward pass of kernel flash2 takes 1 to 256");
-  EXPECT_EQ(backward_refusal(kernel_named("flash1"), problem_of(DType::bf16, 96)),
-            "head-dim is 96; the backward pass of kernel flash1 takes 16, 32, 64 or 128");
+  EXPECT_EQ(backward_refusal(kernel_named("flash1"), problem_of(DType::bf16, 300)),
+            "head-dim is 300; the backward pass of kernel flash1 takes 1 to 128");
+  EXPECT_EQ(backward_refusal(kernel_named("flash1"), problem_of(DType::bf16, 129)),
+            "head-dim is 129; the backward pass of kernel flash1 takes 1 to 128, since wider tiles "
+            "would spill registers");
 }
 
-TEST(KernelCatalog, AllButFlash1TakeEveryHeadDimensionByPadding) {
+TEST(KernelCatalog, EveryKernelTakesEveryHeadDimensionByPadding) {
+  for (const KernelInfo& kernel : catalog()) {
+    for (const DType dtype : kDTypes) {
+      if (is_16_bit_only(kernel) && dtype == DType::fp32) continue;
+      for (Index d = 1; d <= 256; ++d) {
+        const AttentionProblem problem = problem_of(dtype, d);
+        EXPECT_EQ(refusal(kernel, problem), "accepted") << kernel.name << d;
+        if (!kernel.has_backward || (dtype == DType::fp32 && kernel.name != "flash2")) continue;
+        const bool too_wide = kernel.name == "flash1" && d > 128;
+        EXPECT_EQ(backward_refusal(kernel, problem) == "accepted", !too_wide) << kernel.name << d;
+      }
+    }
+  }
+}
+
+TEST(KernelCatalog, Flash2sTilesFitTheGpuAtEveryHeadDimension) {
   constexpr Index kHopper = 227 * 1024, kAda = 99 * 1024;
   const KernelInfo& flash2 = kernel_named("flash2");
   for (Index d = 1; d <= 256; ++d) {
-    const AttentionProblem problem = problem_of(DType::fp16, d);
-    EXPECT_EQ(refusal(kernel_named("standard"), problem), "accepted") << d;
-    EXPECT_EQ(backward_refusal(kernel_named("standard"), problem), "accepted") << d;
-    EXPECT_EQ(refusal(flash2, problem), "accepted") << d;
-    EXPECT_EQ(refusal(kernel_named("split_kv"), problem), "accepted") << d;
-    EXPECT_EQ(backward_refusal(flash2, problem), "accepted") << d;
     const Index width = padded_head_dim(d);
     EXPECT_GE(width, d);
     const auto bytes = [&](const Tiling& tiling) {
@@ -273,12 +283,15 @@ TEST(KernelCatalog, AllButFlash1TakeEveryHeadDimensionByPadding) {
 }
 
 TEST(KernelCatalog, OffersATilingOnceForEachHeadDimension) {
-  const KernelInfo& flash2 = kernel_named("flash2");
-  for (Index d = 1; d <= 256; ++d) {
-    for (std::vector<Tiling> tilings :
-         {kernel_tilings(flash2, DType::bf16, d), backward_tilings(flash2, DType::bf16, d)}) {
-      for (std::size_t a = 0; a < tilings.size(); ++a) {
-        for (std::size_t b = 0; b < a; ++b) EXPECT_FALSE(tilings[a] == tilings[b]) << d;
+  for (const KernelInfo& kernel : catalog()) {
+    for (const DType dtype : kDTypes) {
+      for (Index d = 1; d <= 256; ++d) {
+        for (std::vector<Tiling> tilings :
+             {kernel_tilings(kernel, dtype, d), backward_tilings(kernel, dtype, d)}) {
+          for (std::size_t a = 0; a < tilings.size(); ++a) {
+            for (std::size_t b = 0; b < a; ++b) EXPECT_FALSE(tilings[a] == tilings[b]) << d;
+          }
+        }
       }
     }
   }
@@ -317,6 +330,13 @@ TEST(KernelCatalog, TakesTheFp32CarryOnlyWhereOTravels) {
   EXPECT_EQ(refusal(kernel_named("flash1"), problem, std::nullopt, Carry::fp32), "accepted");
   EXPECT_THAT(refusal(kernel_named("flash2"), problem, std::nullopt, Carry::fp32),
               HasSubstr("carry is fp32"));
+  EXPECT_EQ(
+      refusal(kernel_named("flash1"), problem_of(DType::bf16, 192), std::nullopt, Carry::fp32),
+      "accepted");
+  EXPECT_EQ(
+      refusal(kernel_named("flash1"), problem_of(DType::bf16, 193), std::nullopt, Carry::fp32),
+      "carry is fp32 at head-dim 193; kernel flash1 takes that up to 192, since wider tiles "
+      "would spill registers");
 }
 
 TEST(KernelCatalog, SplitKvIsForwardAloneIn16Bits) {
@@ -347,7 +367,7 @@ TEST(KernelCatalog, BlockSparseRunsInTheTilesOfItsMask) {
 
 TEST(KernelCatalog, BlockSparsesPassesShareABlockMask) {
   const KernelInfo& kernel = kernel_named("block_sparse2");
-  for (const Index d : kHeadDims) {
+  for (Index d = 1; d <= 256; ++d) {
     const auto forward = kernel_tilings(kernel, DType::bf16, d);
     for (const Tiling& tiling : backward_tilings(kernel, DType::bf16, d)) {
       EXPECT_NE(std::find(forward.begin(), forward.end(), tiling), forward.end()) << d;
@@ -387,11 +407,11 @@ TEST(KernelCatalog, Flash2AloneHasABackwardPassInFp32) {
 TEST(KernelCatalog, TheBackwardPassInFp32HasTilesThatFitItsThreadsAndTheGpu) {
   const KernelInfo& flash2 = kernel_named("flash2");
   constexpr Index kHopper = 227 * 1024;
-  for (const Index d : kHeadDims) {
+  for (Index d = 1; d <= 256; ++d) {
     for (const Tiling& tiling : backward_tilings(flash2, DType::fp32, d)) {
       EXPECT_EQ(tiling.Br, tiling.Bc);
       EXPECT_LE(4 * tiling.Br, 1024) << "threads";
-      EXPECT_LE(flash2_backward_fp32_shared_bytes(d, tiling), kHopper) << d;
+      EXPECT_LE(flash2_backward_fp32_shared_bytes(padded_head_dim(d), tiling), kHopper) << d;
     }
     EXPECT_EQ(default_backward_tiling(flash2, DType::fp32, d, kHopper),
               backward_tilings(flash2, DType::fp32, d).front());

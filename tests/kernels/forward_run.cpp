@@ -29,6 +29,7 @@ std::vector<ForwardCase> all_cases(const AttentionProblem& problem) {
     for (Carry carry : {Carry::problem, Carry::fp32}) {
       if (carry == Carry::fp32 && !kernel.honours_carry) continue;
       for (const Tiling& tiling : kernel_tilings(kernel, problem.dtype, problem.d)) {
+        if (carry == Carry::fp32 && supports(kernel, problem, tiling, carry)) continue;  // refused
         cases.push_back({.kernel = &kernel, .tiling = tiling, .carry = carry});
       }
     }

@@ -34,6 +34,9 @@ TEST(Workspace, OfFlash1HoldsOOnlyForTheFp32Carry) {
   const Flash1Workspace fp32 = flash1_workspace(kProblem, Carry::fp32);
   EXPECT_EQ(fp32.O_offset, kStatisticsBytes);
   EXPECT_EQ(fp32.bytes, kStatisticsBytes + 2 * 4 * 100 * 64 * 4);
+  AttentionProblem odd = kProblem;
+  odd.d = 59;  // rows of whole 16-byte pieces: 60 floats
+  EXPECT_GE(flash1_workspace(odd, Carry::fp32).bytes, kStatisticsBytes + 2 * 4 * 100 * 60 * 4);
 }
 
 TEST(Workspace, IsAlignedWhateverTheSizes) {

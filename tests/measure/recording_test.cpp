@@ -31,6 +31,7 @@ RecordingRow measured_row(Index N) {
   row.kernel = "flash2";
   row.tiling = Tiling{128, 64};
   row.carry = Carry::fp32;
+  row.deterministic = N == 1024;
   row.inputs = "needle";
   row.seed = 7;
   Measurement measurement;
@@ -96,6 +97,9 @@ TEST(Recording, RoundTripKeepsEveryField) {
   EXPECT_EQ(after.protocol, before.protocol);
   ASSERT_EQ(after.rows.size(), 2u);
   EXPECT_TRUE(same_run(after.rows[0], before.rows[0]));
+  RecordingRow of_chance = before.rows[0];
+  of_chance.deterministic = false;
+  EXPECT_FALSE(same_run(after.rows[0], of_chance));
   EXPECT_EQ(after.rows[0].measurement, before.rows[0].measurement);
   EXPECT_FALSE(after.rows[1].measurement);
   ASSERT_TRUE(after.rows[1].error);

@@ -288,6 +288,15 @@ TEST_F(Compare, AtomicAddsStandInALineOfTheirOwn) {
   EXPECT_EQ(compared(agreeing_run("flash2", gpu)).find(Level::requested, kAddedQuantity), nullptr);
 }
 
+TEST_F(Compare, TurnsExplainWhatADeterministicPassReadsBesideItsTiles) {
+  RecordingRow row = agreeing_run("flash2", gpu, "backward");
+  row.deterministic = true;
+  EXPECT_THAT(run_title(row), HasSubstr(", deterministic dQ"));
+  counter_of(row, counter::kRequestedReadBytes) *= 1.25;
+  const Comparison comparison = compared(row);
+  EXPECT_THAT(comparison.find(Level::requested, "read")->reason, HasSubstr("the turns"));
+}
+
 TEST_F(Compare, ARecordingsDeviceFindsItsDescription) {
   const auto device = [](const std::string& capability, Index sm_count, double memory_gb) {
     DeviceInfo info;
