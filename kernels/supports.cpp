@@ -244,8 +244,9 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
   if (tilings.empty()) {
     const bool fits_others = problem.d <= kMaxKernelHeadDim;
     return invalid_request(
-        fmt::format("head-dim is {}; the backward pass of kernel {} takes {}{}", problem.d,
-                    kernel.name, backward_head_dims_text(kernel, problem.dtype),
+        fmt::format("head-dim is {}; the backward pass of kernel {}{} takes {}{}", problem.d,
+                    kernel.name, problem.dtype == DType::fp32 ? " in fp32" : "",
+                    backward_head_dims_text(kernel, problem.dtype),
                     fits_others ? ", since wider tiles would spill registers" : ""));
   }
   if (carry != Carry::problem) {

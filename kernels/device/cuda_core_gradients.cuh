@@ -15,7 +15,7 @@ __device__ inline void exponentiate(LanePiece<Bc>& S, const float (&LSE)[kRowsPe
 #pragma unroll
     for (int c = 0; c < Bc / kLanesPerRow; ++c) {
       const float exponent = fmaf(S[r][c], softmax_scale, -LSE[r]);
-      S[r][c] = LSE[r] == kMinusInfinity ? 0.0f : __expf(exponent);
+      S[r][c] = LSE[r] == kMinusInfinity ? 0.0f : expf(exponent);
     }
   }
 }
@@ -32,19 +32,32 @@ __device__ inline void softmax_gradient(LanePiece<Bc>& dP, const LanePiece<Bc>& 
 }
 
 /// C += P^T B: the thread's four keys from `first_key` on. `P` is the whole tile in shared memory.
-template <int Br, int Bc, int d>
+/// The tile is summed up before it is added, kPart columns at a time, so that the sum over a long
+/// sequence rounds less.
+template <int Br, int Bc, int kPart, int d>
 __device__ inline void accumulate_columns(LanePiece<d>& C, const float* P,
                                           const FloatTile<Br, d>& B, int first_key, int x) {
-#pragma unroll(d <= 192 ? 8 : 4)
-  for (int row = 0; row < Br; ++row) {
-    const float4 p = *reinterpret_cast<const float4*>(P + row * padded<Bc> + first_key);
 #pragma unroll
-    for (int c = 0; c < d / kLanesPerRow; ++c) {
-      const float b = B.element(row, x + c * kLanesPerRow);
-      C[0][c] = fmaf(p.x, b, C[0][c]);
-      C[1][c] = fmaf(p.y, b, C[1][c]);
-      C[2][c] = fmaf(p.z, b, C[2][c]);
-      C[3][c] = fmaf(p.w, b, C[3][c]);
+  for (int first_column = 0; first_column < d; first_column += kPart) {
+    LanePiece<kPart> sum{};
+#pragma unroll 8  // the swizzle repeats every eight rows
+    for (int row = 0; row < Br; ++row) {
+      const float4 p = *reinterpret_cast<const float4*>(P + row * padded<Bc> + first_key);
+#pragma unroll
+      for (int c = 0; c < kPart / kLanesPerRow; ++c) {
+        const float b = B.element(row, first_column + x + c * kLanesPerRow);
+        sum[0][c] = fmaf(p.x, b, sum[0][c]);
+        sum[1][c] = fmaf(p.y, b, sum[1][c]);
+        sum[2][c] = fmaf(p.z, b, sum[2][c]);
+        sum[3][c] = fmaf(p.w, b, sum[3][c]);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < kRowsPerLane; ++r) {
+#pragma unroll
+      for (int c = 0; c < kPart / kLanesPerRow; ++c) {
+        C[r][first_column / kLanesPerRow + c] += sum[r][c];
+      }
     }
   }
 }
@@ -65,12 +78,19 @@ __device__ inline void each_element(const LanePiece<d>& values, int rows, int co
   }
 }
 
+/// Adds to global memory, atomically. atomicAdd() was compiled to an operation that gives the sum
+/// back: its bytes came through the SM port a second time.
+__device__ inline void atomic_add_1(float* destination, float value) {
+  asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;\n" ::"l"(destination), "f"(value)
+               : "memory");
+}
+
 /// Adds the thread's piece to four rows in HBM, atomically: sixteen lanes cover 64 bytes of a row.
 template <int d>
 __device__ inline void atomic_add_rows(float* destination, Index stride_row,
                                        const LanePiece<d>& values, int rows, int columns, int x) {
   each_element<d>(values, rows, columns, x, [&](int row, int column, float value) {
-    atomicAdd(destination + row * stride_row + column, value);
+    atomic_add_1(destination + row * stride_row + column, value);
   });
 }
 

@@ -80,14 +80,17 @@ __global__ void __launch_bounds__(kFrameThreads)
   }
 }
 
+/// Columns of a tile's product that are summed up at a time: all would need too many registers.
+template <int d>
+constexpr int columns_at_a_time = d <= 32 ? d : (d % 64 == 0 ? 64 : 32);
+
 /// dQi += dS Kj atomically in HBM, without the scale: the thread's four rows from `first_row` on.
 /// In turns where the order of the adds is to be the same on every run.
 template <int d, int Br, int Bc>
 __device__ void add_query_gradient(const BackwardParameters& parameters, int i,
                                    const float* dS_rows, const device::FloatTile<Bc, d>& Kj,
                                    int first_row, int x) {
-  // Columns at a time: all would need too many registers
-  constexpr int kPart = d <= 96 ? d : (d <= 192 ? 64 : 32);
+  constexpr int kPart = columns_at_a_time<d>;
   const ForwardShape& shape = parameters.shape;
   const auto tile = device::column_tile_of_block<Bc>(shape);
   const int row = i * Br + first_row;
@@ -169,7 +172,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
     // dVj = dVj + P^T dOi
     write_rows<Bc>(P_dS + first * padded<Bc>, P, x);
     __syncthreads();  // Barrier C: P of every thread is in shared memory.
-    accumulate_columns<Br, Bc>(dV, P_dS, dOi, first, x);
+    accumulate_columns<Br, Bc, columns_at_a_time<d>>(dV, P_dS, dOi, first, x);
 
     // dP = dOi Vj^T; dS = P * (dP - Di)
     LanePiece<Bc> dS;
@@ -181,7 +184,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
 
     // dQi = dQi + dS Kj, atomically; dKj = dKj + dS^T Qi; both without the scale
     add_query_gradient<d, Br, Bc>(parameters, i, P_dS + first * padded<Bc>, Kj, first, x);
-    accumulate_columns<Br, Bc>(dK, P_dS, Qi, first, x);
+    accumulate_columns<Br, Bc, columns_at_a_time<d>>(dK, P_dS, Qi, first, x);
   }
 
   // store dKj, dVj
@@ -222,8 +225,7 @@ bool start_flash2_backward_fp32(const BackwardParameters& parameters, Index batc
   return start.template operator()<16, 64, 64>() || start.template operator()<16, 16, 16>() ||
          start.template operator()<32, 64, 64>() || start.template operator()<64, 64, 64>() ||
          start.template operator()<64, 32, 32>() || start.template operator()<96, 64, 64>() ||
-         start.template operator()<128, 64, 64>() || start.template operator()<192, 64, 64>() ||
-         start.template operator()<256, 32, 32>();
+         start.template operator()<128, 64, 64>() || start.template operator()<192, 64, 64>();
 }
 
 }  // namespace attnscope::kernels

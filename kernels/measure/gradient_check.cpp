@@ -127,6 +127,19 @@ void add_scaled(double* to, double factor, const double* from, Index d) {
   for (Index c = 0; c < d; ++c) to[c] += factor * from[c];
 }
 
+/// The same two as the yardstick has them, whose products accumulate in fp32.
+double dot_fp32(const double* a, const double* b, Index d) {
+  float sum = 0.0f;
+  for (Index c = 0; c < d; ++c) sum += static_cast<float>(a[c]) * static_cast<float>(b[c]);
+  return static_cast<double>(sum);
+}
+
+void add_scaled_fp32(double* to, double factor, const double* from, Index d) {
+  for (Index c = 0; c < d; ++c) {
+    to[c] = static_cast<double>(static_cast<float>(to[c] + factor * from[c]));
+  }
+}
+
 /// A block of key rows of one KV head: dK and dV are sums over the queries of its query heads.
 class KeyBlock {
  public:
@@ -173,9 +186,10 @@ class KeyBlock {
 
         // The same with every tensor between the steps stored
         const double P_stored = store(std::exp(stored.S[at] - lse));
-        const double dP_stored = store(Z * store(dP));
-        add_scaled(&dV_head[row], store(Z * P_stored), dOi, p_.d);
-        add_scaled(&dK_head[row], store(P_stored * (dP_stored - D) * stored.slopes[at]), Qi, p_.d);
+        const double dP_stored = store(Z * store(dot_fp32(dOi, &V_[row], p_.d)));
+        add_scaled_fp32(&dV_head[row], store(Z * P_stored), dOi, p_.d);
+        add_scaled_fp32(&dK_head[row], store(P_stored * (dP_stored - D) * stored.slopes[at]), Qi,
+                        p_.d);
       }
     }
     for (std::size_t n = 0; n < K_.size(); ++n) {
@@ -208,8 +222,8 @@ class KeyBlock {
     const auto count = static_cast<std::size_t>(block_.count);
     Scores result{Values(count), Values(count, 1.0), Values(count, 1.0)};
     for (std::size_t n = 0; n < count; ++n) {
-      const double S = dot(Q, &K[n * static_cast<std::size_t>(p_.d)], p_.d);
-      result.S[n] = scale == 1.0 ? store(S) : scale * S;
+      const double* const Kn = &K[n * static_cast<std::size_t>(p_.d)];
+      result.S[n] = scale == 1.0 ? store(dot_fp32(Q, Kn, p_.d)) : scale * dot(Q, Kn, p_.d);
     }
     if (steps.caps()) {
       result.slopes = result.S;

