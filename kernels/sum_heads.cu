@@ -8,7 +8,6 @@ namespace attnscope::kernels {
 
 namespace {
 
-using device::kChunkElements;
 using device::load_chunk;
 using device::store_chunk;
 using device::TileOfBlock;
@@ -19,18 +18,19 @@ constexpr int kThreads = 256;
 template <typename T>
 __device__ void sum_heads_of(const TensorView& gradient, const TensorView& parts,
                              const TileOfBlock& tile, int heads_per_kv_head, int d) {
-  const int chunks = (d + kChunkElements - 1) / kChunkElements;
+  constexpr int kElements = 16 / static_cast<int>(sizeof(T));
+  const int chunks = (d + kElements - 1) / kElements;
   const auto destination = rows_of_head<T>(gradient, tile.batch, tile.head);
   for (int n = static_cast<int>(threadIdx.x); n < tile.rows * chunks; n += kThreads) {
     const Index row = tile.first_row + n / chunks;
-    const int column = n % chunks * kChunkElements;
-    float sum[kChunkElements] = {};
+    const int column = n % chunks * kElements;
+    float sum[kElements] = {};
     for (int head = 0; head < heads_per_kv_head; ++head) {
-      float part[kChunkElements];
+      float part[kElements];
       const int query_head = tile.head * heads_per_kv_head + head;
       load_chunk(part, rows_of_head<const T>(parts, tile.batch, query_head).row(row), column, d);
 #pragma unroll
-      for (int c = 0; c < kChunkElements; ++c) sum[c] += part[c];
+      for (int c = 0; c < kElements; ++c) sum[c] += part[c];
     }
     store_chunk(destination.row(row), column, d, sum);
   }

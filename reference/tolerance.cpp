@@ -41,7 +41,9 @@ ErrorReport compare(std::span<const double> x, std::span<const double> ref) {
 }
 
 bool within(const ErrorReport& report, const Tolerance& tolerance) {
-  return !report.has_nan && report.max_abs_error <= tolerance.max_abs;
+  if (report.has_nan) return false;
+  const bool is_precise = tolerance.rel_fro > 0.0 && report.rel_fro_error <= tolerance.rel_fro;
+  return is_precise || report.max_abs_error <= tolerance.max_abs;
 }
 
 Tolerance tolerance_from(std::span<const double> yardstick, std::span<const double> ref,
@@ -70,6 +72,7 @@ double largest_of(std::span<const double> values) {
 Tolerance gradient_tolerance(const AttentionProblem& problem, const AttentionInputs& inputs,
                              std::span<const double> yardstick, std::span<const double> ref) {
   Tolerance tolerance = tolerance_from(yardstick, ref, problem.dtype, kGradientFactor);
+  if (problem.dtype == DType::fp32) tolerance.rel_fro = kFp32RelError;
   const double terms = static_cast<double>(problem.d * problem.heads_per_kv_head() * problem.N);
   const double cancelled_rounding = 0x1p-23 * std::sqrt(terms) * largest_of(inputs.dO.data) *
                                     largest_of(inputs.V.data) *

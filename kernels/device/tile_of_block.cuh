@@ -1,5 +1,5 @@
-/// For launches that are bound by memory: which tile of a tensor a block owns, and rows read past
-/// L1, eight elements a thread.
+/// For launches that are bound by memory: which tile of a tensor a block owns, and rows read 16
+/// bytes a thread, past L1.
 #pragma once
 
 #include "kernels/device/matrix_fragments.cuh"
@@ -8,7 +8,7 @@
 
 namespace attnscope::kernels::device {
 
-inline constexpr int kChunkElements = 8;  ///< 16-bit elements in 16 bytes, fp32 ones in 32
+inline constexpr int kChunkElements = 8;  ///< 16-bit elements in 16 bytes
 
 /// One tile of a tensor with `tensor_heads` heads of `tensor_rows` rows, by the block's number.
 struct TileOfBlock {
@@ -57,35 +57,31 @@ __device__ inline void store_chunk(T* row, int column, int d,
   }
 }
 
-/// The same two in fp32.
-__device__ inline void load_chunk(float (&out)[kChunkElements], const float* row, int column,
+inline constexpr int kFloatChunkElements = 4;
+
+/// The same two in fp32, where 16 bytes are four elements.
+__device__ inline void load_chunk(float (&out)[kFloatChunkElements], const float* row, int column,
                                   int d) {
-  if (d % kChunkElements == 0) {
-#pragma unroll
-    for (int n = 0; n < kChunkElements; n += 4) {
-      const float4 four = __ldcg(reinterpret_cast<const float4*>(row + column + n));
-      out[n] = four.x, out[n + 1] = four.y, out[n + 2] = four.z, out[n + 3] = four.w;
-    }
+  if (d % kFloatChunkElements == 0) {
+    const float4 chunk = __ldcg(reinterpret_cast<const float4*>(row + column));
+    out[0] = chunk.x, out[1] = chunk.y, out[2] = chunk.z, out[3] = chunk.w;
     return;
   }
 #pragma unroll
-  for (int n = 0; n < kChunkElements; ++n) {
+  for (int n = 0; n < kFloatChunkElements; ++n) {
     out[n] = column + n < d ? __ldcg(row + column + n) : 0.0f;
   }
 }
 
 __device__ inline void store_chunk(float* row, int column, int d,
-                                   const float (&values)[kChunkElements]) {
-  if (d % kChunkElements == 0) {
-#pragma unroll
-    for (int n = 0; n < kChunkElements; n += 4) {
-      const float4 four{values[n], values[n + 1], values[n + 2], values[n + 3]};
-      __stcg(reinterpret_cast<float4*>(row + column + n), four);
-    }
+                                   const float (&values)[kFloatChunkElements]) {
+  if (d % kFloatChunkElements == 0) {
+    __stcg(reinterpret_cast<float4*>(row + column),
+           float4{values[0], values[1], values[2], values[3]});
     return;
   }
 #pragma unroll
-  for (int n = 0; n < kChunkElements; ++n) {
+  for (int n = 0; n < kFloatChunkElements; ++n) {
     if (column + n < d) __stcg(row + column + n, values[n]);
   }
 }

@@ -18,8 +18,6 @@
 namespace attnscope::kernels {
 namespace {
 
-constexpr double kFp32RelError = 2e-6;
-
 /// A problem with its right answer and the yardstick, computed once for all kernels.
 struct Expected {
   AttentionProblem problem;

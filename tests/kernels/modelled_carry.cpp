@@ -47,7 +47,8 @@ Gradients modelled_gradients(const KernelInfo& kernel, const std::optional<Tilin
 
 Tolerance tolerance_of_carry(const Tolerance& rule, const HeadTensor& modelled,
                              const HeadTensor& reference) {
-  return {std::max(rule.max_abs, 2 * compare(modelled.data, reference.data).max_abs_error)};
+  return {std::max(rule.max_abs, 2 * compare(modelled.data, reference.data).max_abs_error),
+          rule.rel_fro};
 }
 
 }  // namespace attnscope::kernels

@@ -20,8 +20,6 @@ struct Subject {
   Index d;
 };
 
-constexpr double kFp32RelError = 2e-6;  // as in forward_gpu_test.cpp
-
 /// A change to a problem whose sizes are known.
 using Feature = void (*)(AttentionProblem&);
 

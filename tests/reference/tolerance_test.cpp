@@ -70,6 +70,28 @@ TEST(Within, ToleranceIsInclusiveAndNanTolerancesAcceptNothing) {
   EXPECT_FALSE(within(report, {kNan}));
 }
 
+TEST(Within, ASmallRelativeErrorWillDoWhereTheToleranceHasOne) {
+  const ErrorReport report{.max_abs_error = 2.0, .rel_fro_error = 1e-6};
+  EXPECT_FALSE(within(report, {1.0}));
+  EXPECT_TRUE(within(report, {1.0, 2e-6}));
+  EXPECT_FALSE(within(report, {1.0, 5e-7}));
+  ErrorReport failed = report;
+  failed.has_nan = true;
+  EXPECT_FALSE(within(failed, {1.0, 2e-6}));
+}
+
+TEST(GradientTolerance, HasARelativeErrorInFp32Alone) {
+  for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+    AttentionProblem problem{.N = 4, .N_kv = 4, .d = 2, .mask = {}};
+    problem.dtype = dtype;
+    const AttentionInputs inputs = make_inputs(problem, {});
+    const Gradients yardstick = unfused_backward(problem, inputs);
+    const Tolerance tolerance =
+        gradient_tolerance(problem, inputs, yardstick.dQ.data, yardstick.dQ.data);
+    EXPECT_EQ(tolerance.rel_fro, dtype == DType::fp32 ? kFp32RelError : 0.0);
+  }
+}
+
 TEST(ToleranceFrom, IsKTimesTheYardsticksErrorOrOneLastPlace) {
   EXPECT_DOUBLE_EQ(tolerance_from(Values{1.5}, Values{1}, DType::bf16, 3.0).max_abs, 1.5);
   EXPECT_EQ(tolerance_from(Values{3}, Values{3}, DType::bf16).max_abs, 0x1p-6);
