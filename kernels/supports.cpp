@@ -29,7 +29,8 @@ TakesScores takes_scores(const KernelInfo& kernel, DType dtype) {
   if (kernel.name == "standard") return TakesScores::all;
   if (kernel.name == "split_kv") return TakesScores::decoding;
   if (kernel.name == "block_sparse2") return TakesScores::whole_sequences;
-  return kernel.name == "flash2" && dtype != DType::fp32 ? TakesScores::all : TakesScores::none;
+  if (dtype == DType::fp32) return TakesScores::none;
+  return kernel.name == "flash1" ? TakesScores::whole_sequences : TakesScores::all;
 }
 
 /// What split_kv, for a cache of keys, leaves out.
@@ -70,9 +71,9 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
   if (problem.mask.is_none() || problem.mask.is_causal()) return std::nullopt;
   if (takes_scores(kernel, problem.dtype) != TakesScores::none) return std::nullopt;
   return invalid_request(fmt::format(
-      "mask is {}; kernel {} takes none, causal or causal:top-left{}; standard, and flash2, "
-      "block_sparse2 and split_kv in fp16 and bf16, take any",
-      to_string(problem.mask), kernel.name, kernel.name == "flash2" ? " in fp32" : ""));
+      "mask is {}; kernel {} takes none, causal or causal:top-left in fp32; standard, and flash1, "
+      "flash2, block_sparse2 and split_kv in fp16 and bf16, take any",
+      to_string(problem.mask), kernel.name));
 }
 
 /// block_sparse2 has the instances of flash2 whose tiles both passes can have.
@@ -89,18 +90,26 @@ std::optional<Error> check_scored_block_tiling(const AttentionProblem& problem,
                   what, problem.d, used.Br, used.Bc));
 }
 
-/// Score functions have one compiled tiling a head dimension in flash2.
+/// Score functions have one compiled tiling a head dimension in flash2, and two head dimensions in
+/// flash1.
 std::optional<Error> check_scored_tiling(const KernelInfo& kernel, const AttentionProblem& problem,
                                          const Tiling& compiled,
                                          const std::optional<Tiling>& tiling) {
   const bool is_sparse = kernel.name == "block_sparse2";
   const bool has_scores = has_score_parameters(problem);
-  if (!has_scores || (kernel.name != "flash2" && !is_sparse)) return std::nullopt;
+  const bool is_flash1 = kernel.name == "flash1";
+  if (!has_scores || (kernel.name != "flash2" && !is_flash1 && !is_sparse)) return std::nullopt;
   const std::string what =
       extras_text(problem).empty() ? "mask " + to_string(problem.mask) : extras_text(problem);
   if (is_sparse) {
     const Tiling used = asked_tiling(problem, tiling).value_or(compiled);
     return check_scored_block_tiling(problem, what, used, compiled);
+  }
+  if (is_flash1 && problem.d != 64 && problem.d != 128) {
+    return invalid_request(
+        fmt::format("the problem has {} and head-dim {}; kernel flash1 takes that at head-dim 64 "
+                    "and 128",
+                    what, problem.d));
   }
   if (!tiling || *tiling == compiled) return std::nullopt;
   return invalid_request(

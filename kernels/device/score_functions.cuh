@@ -23,6 +23,19 @@ __device__ inline SeenKeys seen_by_row(const ForwardShape& shape, const ScorePar
   return seen_keys(shape, scores, batch, row);
 }
 
+/// The rows that see one of some keys, by the window: query q sees key k when -left <= k - (q +
+/// offset) <= right.
+__device__ inline int first_row_that_sees(const ForwardShape& shape, const ScoreParameters& scores,
+                                          int first_key) {
+  if (scores.window_right < 0) return 0;
+  return clamp_to(first_key - scores.window_right - shape.diagonal_offset, 0, shape.N);
+}
+__device__ inline int past_last_row_that_sees(const ForwardShape& shape,
+                                              const ScoreParameters& scores, int past_last_key) {
+  if (scores.window_left < 0) return shape.N;
+  return clamp_to(past_last_key + scores.window_left - shape.diagonal_offset, 0, shape.N);
+}
+
 /// Some key of [first_key, first_key + keys) is hidden from one of a warp's rows.
 __device__ inline bool hides_keys(const SeenKeys* rows, int row_count, int first_key, int keys,
                                   int lane) {
@@ -68,6 +81,21 @@ class ScoredRows {
       tile_->seen[row] = seen_by_row(parameters.shape, scores_, batch, i * Br + row);
     }
     __syncthreads();
+  }
+
+  /// Of one warp (Br = 16), whose rows change: note_rows() says to which.
+  template <typename Parameters>
+  __device__ ScoredRows(const Parameters& parameters, int head, int batch, unsigned char* shared)
+      : scores_(parameters.scores), tile_(reinterpret_cast<Shared*>(shared)) {
+    if (thread_index() % 32 != 0) return;
+    tile_->head = head;
+    tile_->batch = batch;
+  }
+  /// The warp's lanes meet before it and after it.
+  __device__ void note_rows(const ForwardShape& shape, int batch, int first_row, int lane) const {
+    static_assert(Br <= 32);
+    if (lane == 0) tile_->first_row = first_row;
+    if (lane < Br) tile_->seen[lane] = seen_by_row(shape, scores_, batch, first_row + lane);
   }
 
   /// Both ends of the keys that a row sees rise with the row.
@@ -196,15 +224,16 @@ class ScoredRows {
 };
 
 /// Of column tile j, in the backward pass. P is negative where dropout drops its element, from the
-/// moment that P is known until dS is: that remembers the bits, and |P| is still there.
-template <int Br, int Bc, int kWarps>
+/// moment that P is known until dS is: that remembers the bits, and |P| is still there. kStages is
+/// 1 where all warps meet between shape_scores() and the next note_row_tile().
+template <int Br, int Bc, int kWarps, int kStages = 2, typename Drawn = std::uint32_t>
 class ScoredColumns {
   using Scores = WarpParts<Bc, Br, kWarps>;
 
  public:
   struct Shared {
-    std::uint32_t drawn[Scores::kRowPieces][kWarps * 32];  ///< of each thread, for itself
-    SeenKeys seen[2][Br];  ///< by the rows of a row tile; two stages, as of the row tiles
+    Drawn drawn[Scores::kRowPieces][kWarps * 32];  ///< of each thread, for itself
+    SeenKeys seen[kStages][Br];                    ///< by the rows of a row tile
     int first_key, head, batch;
     int keys;  ///< of the column tile that are no padding
   };
@@ -315,7 +344,7 @@ class ScoredColumns {
   /// lane has in a piece, and all take theirs from all.
   __device__ void draw(int i, int warp, int lane) const {
     constexpr int kPieces = Scores::kPartColumns / 8;
-    static_assert(kPieces <= 8);  // four bits each
+    static_assert(kPieces <= 2 * static_cast<int>(sizeof(Drawn)));  // four bits each
     const int element = lane / 4 % 4;
     const int query = i * Br + Scores::first_column(warp) + lane % 4 * 2 + element % 2;
 #pragma unroll
@@ -327,7 +356,7 @@ class ScoredColumns {
         drawn |= kept_keys(scores(), tile_->batch, tile_->head, query + n * 8, key / 4 + lane / 16)
                  << 4 * n;
       }
-      tile_->drawn[r][thread_index()] = drawn;
+      tile_->drawn[r][thread_index()] = static_cast<Drawn>(drawn);
     }
   }
 
@@ -340,18 +369,12 @@ class ScoredColumns {
     return parameters_.scores;
   }
 
-  /// Rows that see one of the keys: query q sees key k when -left <= k - (q + offset) <= right.
   __device__ int first_row() const {
-    if (scores().window_right < 0) return 0;
-    const int row = tile_->first_key - scores().window_right - parameters_.shape.diagonal_offset;
-    return clamp_to(row, 0, parameters_.shape.N);
+    return first_row_that_sees(parameters_.shape, scores(), tile_->first_key);
   }
   __device__ int past_last_row() const {
     if (tile_->keys == 0) return 0;
-    if (scores().window_left < 0) return parameters_.shape.N;
-    const int row =
-        tile_->first_key + tile_->keys + scores().window_left - parameters_.shape.diagonal_offset;
-    return clamp_to(row, 0, parameters_.shape.N);
+    return past_last_row_that_sees(parameters_.shape, scores(), tile_->first_key + tile_->keys);
   }
 
   template <typename Part>

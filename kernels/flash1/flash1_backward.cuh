@@ -16,11 +16,15 @@
 ///
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
 /// it are zero on chip and never move.
+///
+/// What a problem does to its scores, and which row tiles see a column tile, is a policy:
+/// PlainFlash1, or ScoredFlash1 with everything else.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/flash1/flash1_backward_start.h"
+#include "kernels/flash1/flash1_scores.cuh"
 
 namespace attnscope::kernels {
 
@@ -117,7 +121,8 @@ __device__ inline void add_query_gradient_shared(const device::SharedTile<Br, d>
 }
 
 template <typename T, int d, int Br, int Bc, int kWarps,
-          device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace>
+          device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace,
+          typename ScorePolicy = PlainFlash1>
 __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     const typename Trace::template Parameters<Flash1BackwardParameters> parameters) {
   using namespace device;
@@ -167,8 +172,10 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
   const int Tc = (shape.N_kv + Bc - 1) / Bc;
   for (int j = 0; j < Tc; ++j) {
     const int keys = min(Bc, shape.N_kv - j * Bc);
-    const int first_row = max(0, j * Bc - shape.diagonal_offset);  // that sees column tile j
-    const int first_i = first_row < shape.N ? first_row / Br : Tr;
+    const typename ScorePolicy::template Columns<Br, Bc, kWarps> scores(
+        parameters.shared, j, keys, head, batch, shared + Shared::kBytes);
+    const int first_i = scores.first_row_tile(Tr);  // that sees column tile j
+    const int past_i = scores.past_last_row_tile(Tr);
 
     // load Kj, Vj; dKj = 0; dVj = 0
     // Barrier A: every warp is done with the slots of Kj and Vj, and what this block wrote of dQ in
@@ -177,26 +184,27 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     trace.did(TraceStep::wait, 0, j);
     const auto K = rows_of_head<const T>(parameters.shared.K, batch, kv_head);
     const auto V = rows_of_head<const T>(parameters.shared.V, batch, kv_head);
-    load_tile_async<kThreads, kColumns>(Kj, K.row(Index{j} * Bc), K.stride_row, keys,
-                                        thread_index(), shape.d);
+    load_tile_async<kThreads, kColumns>(Kj, K.row(Index{j} * Bc), K.stride_row,
+                                        scores.keys_to_load(), thread_index(), shape.d);
     trace.did(TraceStep::load_Kj, 0, j);
-    load_tile_async<kThreads, kColumns>(Vj, V.row(Index{j} * Bc), V.stride_row, keys,
-                                        thread_index(), shape.d);
+    load_tile_async<kThreads, kColumns>(Vj, V.row(Index{j} * Bc), V.stride_row,
+                                        scores.keys_to_load(), thread_index(), shape.d);
     commit_copies();
     trace.did(TraceStep::load_Vj, 0, j);
     typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
 
-    if (first_i < Tr) load_row_tile(first_i);
-    for (int i = first_i; i < Tr; ++i) {
+    if (first_i < past_i) load_row_tile(first_i);
+    for (int i = first_i; i < past_i; ++i) {
       // Barrier B: row tile i (and Kj, Vj) is in shared memory, and every warp is done with row
       // tile i - 1, whose slots row tile i + 1 takes.
       wait_copies<0>();
       if (thread_index() < Br)
         log_sum_log2[thread_index()] = statistics.log_sum_log2(shape.softmax_scale_log2);
+      scores.note_row_tile(i, 0);
       __syncthreads();
       trace.did(TraceStep::wait, i, j);
       // load Qi, Oi, dOi, dQi, li, mi
-      if (i + 1 < Tr) load_row_tile(i + 1);
+      if (i + 1 < past_i) load_row_tile(i + 1);
       const std::uint32_t stage = base + i % 2 * Shared::kStageBytes;
       const TileQ Qi{stage + Shared::Q}, Oi{stage + Shared::O}, dOi{stage + Shared::dO};
       const TileQ dQi{stage + Shared::dQ};
@@ -215,18 +223,16 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
           P, Kj.piece(Kj.lane_address_rows(lane), part_key / 16, 0),
           Qi.piece(Qi.lane_address_columns(lane), part_query / 16, 0));
       trace.did(TraceStep::scores, i, j);
-      if (shape.keys_end(i * Br) < (j + 1) * Bc) {
-        const int key = j * Bc + part_key;
-        mask_scores_transposed<Scores::kRowPieces, Scores::kPartColumns>(
-            P, key - shape.diagonal_offset - i * Br - part_query, shape.N_kv - key, lane);
+      if (scores.template shape_scores<Scores>(P, dS_tile, i, part_key, part_query, lane)) {
         trace.did(TraceStep::mask, i, j);
       }
 
       // P = exp(S - mi) / li; dP = dOi Vj^T
       exponentiate_transposed<Scores::kRowPieces, Scores::kPartColumns>(
           P, log_sum_log2 + part_query, shape.softmax_scale_log2, lane);
-      write_part<T, Scores::kRowPieces, Scores::kPartColumns>(P_tile, part_key, part_query, P,
-                                                              lane);
+      scores.template drop<Scores>(P, lane);
+      write_part<T, Scores::kRowPieces, Scores::kPartColumns>(
+          P_tile, part_key, part_query, P, lane, [&](float p) { return scores.kept(p); });
       trace.did(TraceStep::exponentiate, i, j);
       multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
           dS, Vj.piece(Vj.lane_address_rows(lane), part_key / 16, 0),
@@ -236,8 +242,10 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       trace.did(TraceStep::wait, i, j);
 
       // dS = P * (dP - Di)
-      softmax_gradient_transposed<Scores::kRowPieces, Scores::kPartColumns>(dS, P, D + part_query,
-                                                                            lane);
+      softmax_gradient_transposed<Scores::kRowPieces, Scores::kPartColumns>(
+          dS, P, D + part_query, lane,
+          [&](float p, float dp, float Di) { return scores.gradient(p, dp, Di); });
+      scores.template apply_slopes<Scores>(dS, dS_tile, lane);
       write_part<T, Scores::kRowPieces, Scores::kPartColumns>(dS_tile, part_key, part_query, dS,
                                                               lane);
       trace.did(TraceStep::softmax_gradient, i, j);
@@ -264,6 +272,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     wait_copies<0>();
     __syncthreads();  // Barrier F: no warp reads Kj or Vj any more; their slots pass dKj, dVj on.
     scale_all(dK, shape.softmax_scale);
+    scale_all(dV, scores.value_gradient_scale());
     trace.did(TraceStep::wait, 0, j);
     const ColumnTile tile{j, head, batch, keys};
     store_key_gradient<T, kWarps, kColumns>(parameters.shared.dK_heads, Kj, dK, tile, shape.d);

@@ -20,6 +20,12 @@ bool start_flash1_backward_fp16(const Flash1BackwardParameters& parameters, Inde
 bool start_flash1_backward_bf16(const Flash1BackwardParameters& parameters, Index batch, Index d,
                                 const Tiling& tiling, void* stream);
 
+/// The same for problems with has_score_parameters().
+bool start_flash1_backward_scored_fp16(const Flash1BackwardParameters& parameters, Index batch,
+                                       Index d, const Tiling& tiling, void* stream);
+bool start_flash1_backward_scored_bf16(const Flash1BackwardParameters& parameters, Index batch,
+                                       Index d, const Tiling& tiling, void* stream);
+
 /// Starts its instrumented build (bf16 and, at d = 16, fp16); false when there is none.
 bool start_flash1_backward_traced(const Flash1BackwardParameters& parameters,
                                   const TraceBuffer& trace, DType dtype, Index batch, Index d,

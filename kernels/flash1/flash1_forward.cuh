@@ -22,6 +22,9 @@
 /// memory of its own, in two stages at d <= 64, so that tile i + 1 is on its way while tile i
 /// is computed. A warp meets the others only where Kj and Vj change.
 ///
+/// What a problem does to its scores, and which tiles see one another, is a policy: PlainFlash1, or
+/// ScoredFlash1 with everything else (flash1_scores.cuh).
+///
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
 /// it are zero on chip and never move.
 #pragma once
@@ -31,6 +34,7 @@
 #include "kernels/device/trace.cuh"
 #include "kernels/flash1/carried_state.cuh"
 #include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash1/flash1_scores.cuh"
 
 namespace attnscope::kernels {
 
@@ -45,9 +49,10 @@ struct Flash1Shared {
 };
 
 template <typename T, typename Carried, int d, int Br, int Bc,
-          device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace>
-__global__ void __launch_bounds__(Br / 16 * 32, 1)
-    flash1_forward(const typename Trace::template Parameters<Flash1Parameters> parameters) {
+          device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace,
+          typename ScorePolicy = PlainFlash1>
+__global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
+    const typename Trace::template Parameters<typename ScorePolicy::Parameters> parameters) {
   using namespace device;
   using Shared = Flash1Shared<Carried, Br, Bc, d>;
   using TileQ = SharedTile<16, d>;
@@ -92,11 +97,12 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
     trace.did(TraceStep::load_Oi, i, 0);
   };
 
-  const int Tr = (shape.N + Br - 1) / Br;
-  const int Tc = (shape.keys_end(shape.N - 1) + Bc - 1) / Bc;  // column tiles that any row sees
-  for (int j = 0; j < Tc; ++j) {
-    const int first_i =
-        max(0, j * Bc - shape.diagonal_offset) / Br;  // first tile that sees key j Bc
+  const typename ScorePolicy::template Rows<Br, Bc> scores(parameters, head, batch,
+                                                           shared + Shared::kBytes);
+  const int Tc = scores.past_last_column_tile();
+  for (int j = scores.first_column_tile(); j < Tc; ++j) {
+    const int first_i = scores.first_row_tile(j);  // that sees column tile j
+    const int past_i = scores.past_last_row_tile(j);
 
     // load Kj, Vj; load the first Qi, Oi
     const int keys = min(Bc, shape.N_kv - j * Bc);
@@ -116,7 +122,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
     __syncthreads();  // Barrier B: every thread's copies of Kj and Vj have arrived.
     trace.did(TraceStep::wait, 0, j);
 
-    for (int i = first_i; i < Tr; ++i) {
+    for (int i = first_i; i < past_i; ++i) {
       // load mi, li; load the next Qi, Oi
       const int first_row = i * Br + warp_row;  // of this warp
       RowStatistic<1> m, l, alpha;
@@ -124,7 +130,8 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       load_statistic(l, l_head, first_row, shape.N, 0.0f, lane);
       trace.did(TraceStep::load_statistics, i, 0);
       __syncwarp();  // Barrier C: all lanes are done with the stage that the next tile overwrites.
-      if (Shared::kStages == 2 && i + 1 < Tr) {
+      scores.note_rows(first_row, lane);
+      if (Shared::kStages == 2 && i + 1 < past_i) {
         load_row_tile(i + 1);
         wait_copies<1>();
       } else {
@@ -134,12 +141,12 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       trace.did(TraceStep::wait, i, j);
 
       // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
+      scores.draw(j, lane);
       Accumulator<1, Bc> S;
       multiply_scores<T, 1, Bc, d>(S, Qi_of(i).lane_address_rows(lane),
                                    TileKV{Kj_address}.lane_address_columns(lane));
       trace.did(TraceStep::scores, i, j);
-      if ((j + 1) * Bc > shape.keys_end(i * Br)) {
-        mask_scores<1, Bc>(S, first_row + shape.diagonal_offset + 1 - j * Bc, keys, lane);
+      if (scores.shape_scores(S, i, j, first_row, keys, lane)) {
         trace.did(TraceStep::mask, i, j);
       }
 
@@ -152,14 +159,16 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       for (int half = 0; half < 2; ++half) {
         weight[half] = alpha[half] * l[half];
         l[half] = weight[half] + quad_sum(sum[half]);
-        inverse_l[half] = l[half] == 0.0f ? 0.0f : 1.0f / l[half];
+        inverse_l[half] = l[half] == 0.0f ? 0.0f : scores.output_scale() / l[half];
+        weight[half] /= scores.output_scale();  // O has it already
       }
       trace.did(TraceStep::exponentiate, i, j);
       trace.rows(first_row, j, m, alpha, [&l](int half) { return l[half]; });
 
       // O = diag(1 / l) (diag(alpha l_prev) O + P Vj)
+      scores.drop(S, lane);
       Accumulator<1, d> Oi;
-      read_carried<Carried, d>(Oi, Oi_of(i), lane);
+      read_carried<Carried, d>(Oi, Oi_of(i), scores.again(lane));
       rescale<1, d>(Oi, weight);
       trace.did(TraceStep::rescale, i, j);
       accumulate_output<T, 1, Bc, d>(Oi, S, TileKV{Vj_address}.lane_address_rows(lane));
@@ -168,7 +177,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       trace.did(TraceStep::normalize, i, 0);
 
       // write Oi, li, mi
-      write_carried<Carried, d>(Oi_of(i), Oi, lane);  // each lane where it read
+      write_carried<Carried, d>(Oi_of(i), Oi, scores.again(lane));  // each lane where it read
       __syncwarp();  // Barrier E: the fragments of all lanes are written before rows are read.
       store_carried<kColumns>(O.row(first_row), O.stride_row, Oi_of(i), shape.N - first_row,
                               thread_index() % 32, carried_columns<Carried>(shape.d));
@@ -176,7 +185,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       store_statistic(l_head, l, first_row, shape.N, lane);
       store_statistic(m_head, m, first_row, shape.N, lane);
       trace.did(TraceStep::store_statistics, i, 0);
-      if (Shared::kStages == 1 && i + 1 < Tr) {
+      if (Shared::kStages == 1 && i + 1 < past_i) {
         __syncwarp();  // Barrier F: all lanes are done with the only stage.
         load_row_tile(i + 1);
       }

@@ -16,6 +16,11 @@ struct Flash1Parameters {
   float* l = nullptr;
 };
 
+/// Of problems with has_score_parameters(): no packed sequences.
+struct ScoredFlash1Parameters : Flash1Parameters {
+  ScoreParameters scores = {};
+};
+
 /// Starts the compiled instance of the launch "forward"; false when there is none.
 bool start_flash1_fp16(const Flash1Parameters& parameters, bool carries_fp32, Index batch, Index d,
                        const Tiling& tiling, void* stream);
@@ -23,6 +28,12 @@ bool start_flash1_bf16(const Flash1Parameters& parameters, bool carries_fp32, In
                        const Tiling& tiling, void* stream);
 bool start_flash1_fp32(const Flash1Parameters& parameters, Index batch, Index d,
                        const Tiling& tiling, void* stream);
+
+/// The same for problems with has_score_parameters().
+bool start_flash1_scored_fp16(const ScoredFlash1Parameters& parameters, bool carries_fp32,
+                              Index batch, Index d, const Tiling& tiling, void* stream);
+bool start_flash1_scored_bf16(const ScoredFlash1Parameters& parameters, bool carries_fp32,
+                              Index batch, Index d, const Tiling& tiling, void* stream);
 
 /// Starts its instrumented build (bf16 and, at d = 16, fp16; O carried in the same); false when
 /// there is none.

@@ -1,5 +1,6 @@
 #include "kernels/flash1/flash1_carry.h"
 #include "kernels/flash1/flash1_parameters.h"
+#include "kernels/host/score_tables.h"
 #include "kernels/launches.h"
 #include "kernels/workspace.h"
 #include "reference/check.h"
@@ -28,7 +29,13 @@ bool start_forward(const Flash1Parameters& parameters, const ForwardArguments& a
     return start_flash1_fp32(parameters, batch, problem.d, tiling, arguments.stream);
   }
   const bool carries_fp32 = arguments.carry == Carry::fp32;
-  const auto start = problem.dtype == DType::fp16 ? start_flash1_fp16 : start_flash1_bf16;
+  const bool is_fp16 = problem.dtype == DType::fp16;
+  if (has_score_parameters(problem)) {
+    const ScoredFlash1Parameters scored{parameters, device_scores(problem)};
+    const auto start = is_fp16 ? start_flash1_scored_fp16 : start_flash1_scored_bf16;
+    return start(scored, carries_fp32, batch, problem.d, tiling, arguments.stream);
+  }
+  const auto start = is_fp16 ? start_flash1_fp16 : start_flash1_bf16;
   return start(parameters, carries_fp32, batch, problem.d, tiling, arguments.stream);
 }
 

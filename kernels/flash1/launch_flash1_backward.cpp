@@ -1,4 +1,5 @@
 #include "kernels/flash1/flash1_backward_start.h"
+#include "kernels/host/score_tables.h"
 #include "kernels/launches.h"
 #include "kernels/sum_heads.h"
 #include "kernels/workspace.h"
@@ -12,11 +13,13 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
   const Flash1Workspace forward_layout = flash1_workspace(problem, Carry::problem);  // of m and l
   auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
   const auto* const forward = static_cast<const std::byte*>(arguments.forward_workspace_dev);
-  const Flash1BackwardParameters parameters{
+  Flash1BackwardParameters parameters{
       .shared = backward_parameters(arguments, workspace + layout.dK_heads_offset,
                                     workspace + layout.dV_heads_offset),
       .m = reinterpret_cast<const float*>(forward + forward_layout.m_offset),
       .l = reinterpret_cast<const float*>(forward + forward_layout.l_offset)};
+  const bool has_scores = has_score_parameters(problem);
+  if (has_scores) parameters.shared.scores = device_scores(problem);
 
   named_launch(arguments, "initialise", [&] {
     start_flash1_zero_dq(parameters.shared, problem.batch, problem.d, arguments.stream);
@@ -29,8 +32,11 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
       ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
       return;
     }
-    const auto start =
-        problem.dtype == DType::fp16 ? start_flash1_backward_fp16 : start_flash1_backward_bf16;
+    const bool is_fp16 = problem.dtype == DType::fp16;
+    auto* start = is_fp16 ? start_flash1_backward_fp16 : start_flash1_backward_bf16;
+    if (has_scores) {
+      start = is_fp16 ? start_flash1_backward_scored_fp16 : start_flash1_backward_scored_bf16;
+    }
     const bool started = start(parameters, problem.batch, problem.d, tiling, arguments.stream);
     ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
   });

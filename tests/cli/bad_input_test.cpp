@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"PackedSequencesInABatch",
                    kSimulate + "--batch 2 --cu-seqlens-q 0,9 --cu-seqlens-k 0,9",
                    "packed into one entry"},
-        BadRequest{"SoftCapOfAKernel", "run --algorithm flash1 --softcap 30",
+        BadRequest{"SoftCapOfAKernel", "run --algorithm flash1 --dtype fp32 --softcap 30",
                    "the problem has softcap 30"},
         BadRequest{"WindowBelowMinusOne", kSimulate + "--mask window:-2,0", "window:LEFT,RIGHT"},
         BadRequest{"UnknownCarry", kSimulate + "--carry fp64", "problem or fp32"},

@@ -98,7 +98,7 @@ TEST(KernelCatalog, RefusesScoreFunctionsAndSequencesByName) {
   for (const KernelInfo& kernel : catalog()) {
     for (const DType dtype : {DType::fp32, DType::bf16}) {
       if (is_16_bit_only(kernel) && dtype == DType::fp32) continue;
-      if (kernel.name == "flash2" && dtype == DType::bf16) continue;
+      if ((kernel.name == "flash1" || kernel.name == "flash2") && dtype == DType::bf16) continue;
       if (kernel.name == "standard" || kernel.name == "split_kv") continue;
       if (kernel.name == "block_sparse2") continue;
       for (const auto& [problem, text] : scored_problems(dtype)) {
@@ -149,6 +149,30 @@ TEST(KernelCatalog, BlockSparseTakesScoreFunctionsInTilesThatBothPassesHave) {
     EXPECT_EQ(backward_refusal(sparse, problem), "accepted") << text;
     problem.d = 16;
     EXPECT_THAT(refusal(sparse, problem), HasSubstr("head-dim 16 and tiles of 16x16"));
+  }
+}
+
+TEST(KernelCatalog, Flash1TakesScoreFunctionsAtTwoHeadDimensionsInItsDefaultTilings) {
+  const KernelInfo& flash1 = kernel_named("flash1");
+  for (auto [problem, text] : scored_problems(DType::fp16)) {
+    if (problem.is_packed()) {
+      EXPECT_THAT(refusal(flash1, problem), HasSubstr("no packed sequences"));
+      EXPECT_THAT(backward_refusal(flash1, problem), HasSubstr("no packed sequences"));
+      continue;
+    }
+    for (const Index d : {64, 128}) {
+      problem.d = d;
+      EXPECT_EQ(refusal(flash1, problem), "accepted") << text;
+      EXPECT_EQ(refusal(flash1, problem, std::nullopt, Carry::fp32), "accepted") << text;
+      EXPECT_EQ(backward_refusal(flash1, problem), "accepted") << text;
+    }
+    problem.d = 64;
+    EXPECT_THAT(refusal(flash1, problem, Tiling{32, 32}), HasSubstr("in tiling 128x256 alone"));
+    EXPECT_THAT(backward_refusal(flash1, problem, Tiling{32, 32}),
+                HasSubstr("in tiling 64x128 alone"));
+    problem.d = 96;
+    EXPECT_THAT(refusal(flash1, problem), HasSubstr("head-dim 96; kernel flash1 takes that at "));
+    EXPECT_THAT(backward_refusal(flash1, problem), HasSubstr("at head-dim 64 and 128"));
   }
 }
 
@@ -305,12 +329,12 @@ TEST(KernelCatalog, OffersATilingOnceForEachHeadDimension) {
 TEST(KernelCatalog, RefusesAWindowWhereNoKernelWasCompiledForIt) {
   AttentionProblem problem = problem_of(DType::bf16, 64);
   problem.mask = Mask::window(16, 0);
-  for (const KernelInfo& kernel : catalog()) {
-    if (kernel.name != "flash1") {
-      EXPECT_EQ(refusal(kernel, problem), "accepted") << kernel.name;
-      continue;
-    }
-    EXPECT_THAT(refusal(kernel, problem), AllOf(HasSubstr("window:16,0"), HasSubstr("causal")));
+  for (const KernelInfo& kernel : catalog()) EXPECT_EQ(refusal(kernel, problem), "accepted");
+  problem.dtype = DType::fp32;
+  EXPECT_EQ(refusal(kernel_named("standard"), problem), "accepted");
+  for (std::string_view name : {"flash1", "flash2"}) {
+    EXPECT_THAT(refusal(kernel_named(name), problem),
+                AllOf(HasSubstr("window:16,0"), HasSubstr("causal:top-left in fp32")));
   }
 }
 
@@ -436,9 +460,9 @@ TEST(KernelCatalog, TheBackwardPassTakesWhatItsTilingsSay) {
   }
   EXPECT_THAT(backward_refusal(flash2, problem_of(DType::bf16, 128), Tiling{128, 64}),
               AllOf(HasSubstr("128x64"), HasSubstr("compiled for 64x128 or 32x64")));
-  AttentionProblem window = problem_of(DType::bf16, 64);
+  AttentionProblem window = problem_of(DType::fp32, 64);
   window.mask = Mask::window(3, 3);
-  EXPECT_THAT(backward_refusal(kernel_named("flash1"), window), HasSubstr("causal:top-left"));
+  EXPECT_THAT(backward_refusal(flash2, window), HasSubstr("causal:top-left"));
   AttentionProblem many_keys = problem_of(DType::bf16, 64);
   many_keys.batch = 64;
   many_keys.N_kv = kMaxSequenceLength;

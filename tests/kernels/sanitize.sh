@@ -23,6 +23,7 @@ groups=(
   "--over algorithm=standard,flash1,flash2 --over mask=none,causal -- $shape --dtype fp32"
   "$passes --over mask=window:32,16 -- $shape --algorithm flash2 --softcap 20 --alibi --dropout 0.1"
   "$passes --over head-dim=16,64,128 -- $shape --algorithm flash2 --key-lengths 205,60"
+  "$passes --over head-dim=64,128 -- $shape --algorithm flash1 --mask window:32,16 --softcap 20 --alibi --dropout 0.1 --key-lengths 205,60"
   "$passes -- --seq-len 96 --algorithm flash2 --cu-seqlens-q 0,31,96 --cu-seqlens-k 0,31,96"
   "$passes --over block-mask=butterfly,uniform:0.5 -- --algorithm block_sparse2 --seq-len 512"
   "--over seq-len=1,5 --over head-dim=64,72,128 -- --algorithm split_kv --kv-len 3001 --kv-heads 1"

@@ -1,0 +1,191 @@
+/// Which tiles flash1's loops visit, and what becomes of the scores, as a policy of its two
+/// kernels: PlainFlash1 knows no mask and a causal one, ScoredFlash1 windows, key lengths,
+/// soft-capping, ALiBi and dropout as well. Where a member does nothing in the one, see the other.
+#pragma once
+
+#include "kernels/device/plain_scores.cuh"
+#include "kernels/device/score_functions.cuh"
+#include "kernels/flash1/flash1_parameters.h"
+
+namespace attnscope::kernels {
+
+/// Of one head. A warp has 16 rows of each row tile that passes by.
+template <int Br, int Bc>
+class PlainFlash1Rows {
+ public:
+  static constexpr int kSharedBytes = 0;
+
+  __device__ PlainFlash1Rows(const Flash1Parameters& parameters, int /*head*/, int /*batch*/,
+                             unsigned char* /*shared*/)
+      : shape_(parameters.shape), Tr_((shape_.N + Br - 1) / Br) {}
+
+  /// Column tiles that any row sees: the outer loop.
+  __device__ int first_column_tile() const { return 0; }
+  __device__ int past_last_column_tile() const {
+    return (shape_.keys_end(shape_.N - 1) + Bc - 1) / Bc;
+  }
+  /// Row tiles that see column tile j: the inner loop. At least one, for those of the outer loop.
+  __device__ int first_row_tile(int j) const {
+    return max(0, j * Bc - shape_.diagonal_offset) / Br;
+  }
+  __device__ int past_last_row_tile(int /*j*/) const { return Tr_; }
+
+  /// The warp's rows from `first_row` on are next.
+  __device__ void note_rows(int /*first_row*/, int /*lane*/) const {}
+  __device__ void draw(int /*j*/, int /*lane*/) const {}
+  /// Of the scores of row tile i, of which the warp has the rows from `first_row` on; tells whether
+  /// there was something to mask.
+  __device__ bool shape_scores(device::Accumulator<1, Bc>& S, int i, int j, int first_row, int keys,
+                               int lane) const {
+    if ((j + 1) * Bc <= shape_.keys_end(i * Br)) return false;
+    device::mask_scores<1, Bc>(S, first_row + shape_.diagonal_offset + 1 - j * Bc, keys, lane);
+    return true;
+  }
+  __device__ void drop(device::Accumulator<1, Bc>& /*P*/, int /*lane*/) const {}
+  /// What P V lacks beside the row sums.
+  __device__ float output_scale() const { return 1.0f; }
+  __device__ static int again(int lane) { return lane; }
+
+ private:
+  const ForwardShape& shape_;
+  int Tr_;
+};
+
+template <int Br, int Bc>
+class ScoredFlash1Rows {
+  using Rows = device::ScoredRows<16, Bc>;  // a warp's
+
+ public:
+  static constexpr int kSharedBytes = Br / 16 * Rows::kSharedBytes;
+
+  __device__ ScoredFlash1Rows(const ScoredFlash1Parameters& parameters, int head, int batch,
+                              unsigned char* shared)
+      : parameters_(parameters),
+        batch_(batch),
+        rows_(parameters, head, batch, shared + device::thread_index() / 32 * Rows::kSharedBytes) {}
+
+  /// Both ends of the keys that a row sees rise with the row, and leave no gap.
+  __device__ int first_column_tile() const { return seen(0).begin / Bc; }
+  __device__ int past_last_column_tile() const {
+    const int end = seen(parameters_.shape.N - 1).end;
+    return end > seen(0).begin ? (end + Bc - 1) / Bc : 0;
+  }
+  __device__ int first_row_tile(int j) const {
+    return device::first_row_that_sees(parameters_.shape, parameters_.scores, j * Bc) / Br;
+  }
+  __device__ int past_last_row_tile(int j) const {
+    const int* const lengths = parameters_.scores.key_lengths;
+    const int keys = lengths == nullptr ? parameters_.shape.N_kv : __ldg(lengths + batch_);
+    const int past = device::past_last_row_that_sees(parameters_.shape, parameters_.scores,
+                                                     min((j + 1) * Bc, keys));
+    return (past + Br - 1) / Br;
+  }
+
+  __device__ void note_rows(int first_row, int lane) const {
+    rows_.note_rows(parameters_.shape, batch_, first_row, lane);
+  }
+  __device__ void draw(int j, int lane) const { rows_.template draw<1>(j, 0, lane); }
+  __device__ bool shape_scores(device::Accumulator<1, Bc>& S, int /*i*/, int j, int /*first_row*/,
+                               int /*keys*/, int lane) const {
+    return rows_.template shape_scores<1>(S, j, 0, lane);
+  }
+  __device__ void drop(device::Accumulator<1, Bc>& P, int lane) const {
+    rows_.template drop<1>(P, 0, lane);
+  }
+  __device__ float output_scale() const { return rows_.output_scale(); }
+  /// The lane, so that what follows from it is not kept in registers, which are short in the loop.
+  __device__ static int again(int /*lane*/) { return device::thread_index() % 32; }
+
+ private:
+  __device__ SeenKeys seen(int row) const {
+    return seen_keys(parameters_.shape, parameters_.scores, batch_, row);
+  }
+
+  const ScoredFlash1Parameters& parameters_;
+  int batch_;
+  Rows rows_;
+};
+
+/// Of column tile j, in the backward pass: flash2's.
+template <int Br, int Bc>
+class PlainFlash1Columns : public device::PlainColumns<Br, Bc> {
+ public:
+  __device__ PlainFlash1Columns(const BackwardParameters& parameters, int j, int keys, int head,
+                                int batch, unsigned char* shared)
+      : device::PlainColumns<Br, Bc>(parameters, j, keys, head, batch, shared),
+        shape_(parameters.shape),
+        j_(j) {}
+
+  /// Of Tr row tiles, those that see column tile j.
+  __device__ int first_row_tile(int Tr) const {
+    const int first_row = max(0, j_ * Bc - shape_.diagonal_offset);
+    return first_row < shape_.N ? first_row / Br : Tr;
+  }
+  __device__ int past_last_row_tile(int Tr) const { return Tr; }
+
+  /// Of a warp's part of row tile i, which begins at `part_key` and `part_query`.
+  template <typename Part>
+  __device__ bool shape_scores(typename Part::Registers& S,
+                               const device::SharedTile<Bc, Br>& /*slopes*/, int i, int part_key,
+                               int part_query, int lane) const {
+    if (shape_.keys_end(i * Br) >= (j_ + 1) * Bc) return false;
+    const int key = j_ * Bc + part_key;
+    device::mask_scores_transposed<Part::kRowPieces, Part::kPartColumns>(
+        S, key - shape_.diagonal_offset - i * Br - part_query, shape_.N_kv - key, lane);
+    return true;
+  }
+  template <typename Part>
+  __device__ void drop(typename Part::Registers& /*P*/, int /*lane*/) const {}
+  template <typename Part>
+  __device__ void apply_slopes(typename Part::Registers& /*dS*/,
+                               const device::SharedTile<Bc, Br>& /*slopes*/, int /*lane*/) const {}
+
+ private:
+  const ForwardShape& shape_;
+  int j_;
+};
+
+/// In one stage, since four barriers lie in each step, and in half words: shared memory is short.
+template <int Br, int Bc, int kWarps>
+class ScoredFlash1Columns : public device::ScoredColumns<Br, Bc, kWarps, 1, std::uint16_t> {
+  using Base = device::ScoredColumns<Br, Bc, kWarps, 1, std::uint16_t>;
+
+ public:
+  using Base::Base;
+
+  __device__ int first_row_tile(int /*Tr*/) const { return Base::first_tile(); }
+  __device__ int past_last_row_tile(int /*Tr*/) const { return Base::past_last_tile(); }
+
+  template <typename Part>
+  __device__ bool shape_scores(typename Part::Registers& S,
+                               const device::SharedTile<Bc, Br>& slopes, int i, int /*part_key*/,
+                               int /*part_query*/, int lane) const {
+    return Base::template shape_scores<Part>(S, slopes, i, 0, device::thread_index() / 32, lane);
+  }
+  template <typename Part>
+  __device__ void drop(typename Part::Registers& P, int lane) const {
+    Base::template drop<Part>(P, 0, 0, lane);
+  }
+  template <typename Part>
+  __device__ void apply_slopes(typename Part::Registers& dS,
+                               const device::SharedTile<Bc, Br>& slopes, int lane) const {
+    Base::template apply_slopes<Part>(dS, slopes, device::thread_index() / 32, lane);
+  }
+};
+
+struct PlainFlash1 {
+  using Parameters = Flash1Parameters;
+  template <int Br, int Bc, int /*kWarps*/>
+  using Columns = PlainFlash1Columns<Br, Bc>;
+  template <int Br, int Bc>
+  using Rows = PlainFlash1Rows<Br, Bc>;
+};
+struct ScoredFlash1 {
+  using Parameters = ScoredFlash1Parameters;
+  template <int Br, int Bc, int kWarps>
+  using Columns = ScoredFlash1Columns<Br, Bc, kWarps>;
+  template <int Br, int Bc>
+  using Rows = ScoredFlash1Rows<Br, Bc>;
+};
+
+}  // namespace attnscope::kernels
