@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/panels/score_formula.h"
+#include "sim/schedule/elementwise.h"
 
 namespace attnscope::app {
 
@@ -27,7 +28,7 @@ SoftmaxTerm probability(const GradientRow& row, const RunInfo& run, std::size_t 
   SoftmaxTerm term{"P", "P", {}, {}, at(row.P, key), row.P};
   switch (run.algorithm->softmax) {
     case SoftmaxForm::whole_rows:
-      term.formula = run.options.variant.checkpoint ? "as it was stored, run again"
+      term.formula = run.options.variant.checkpoint ? "softmax of S, run again"
                                                     : "as the forward pass stored it";
       break;
     case SoftmaxForm::divided_often:
@@ -48,8 +49,10 @@ SoftmaxTerm probability(const GradientRow& row, const RunInfo& run, std::size_t 
 }
 
 SoftmaxTerm probability_gradient(const GradientRow& row, const RunInfo& run, std::size_t key) {
-  const bool dropped = row.dP.empty() || row.dP_by != OpKind::product_transposed;
-  const bool drops = run.problem.score.has_dropout() && dropped && row.dP_by != OpKind::load;
+  // Where dropping is a launch of its own, dP comes back dropped, beside P
+  const bool came_dropped = row.dP_by == OpKind::load && drops_apart(run.options) && !row.P.empty();
+  const bool plain = row.dP_by == OpKind::product_transposed || row.dP_by == OpKind::load;
+  const bool drops = run.problem.score.has_dropout() && (row.dP.empty() || came_dropped || !plain);
   return {"dP", "dP", drops ? "dropout(dO · v)" : "dO · v", {}, at(row.dP, key), row.dP};
 }
 

@@ -60,7 +60,7 @@ std::vector<std::string> scores_headline(const Snapshot& snapshot) {
   } else if (snapshot.in_backward() && !whole_rows) {
     S += ", again";
   } else if (snapshot.in_backward()) {
-    S += " of the forward pass";
+    S += run.options.variant.checkpoint ? ", run again" : " of the forward pass";
     then += then.empty() ? "on chip P, dP, dS" : "; on chip P, dP, dS";
   }
   if (then.empty()) return {std::move(S)};

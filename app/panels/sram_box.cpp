@@ -11,26 +11,31 @@
 #include "app/panels/memory_layout.h"
 #include "app/panels/slot_picture.h"
 #include "app/panels/snapshot_view.h"
+#include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
 
 namespace {
 
 /// What an arc is labelled with.
-std::string_view label_of(OpKind kind) {
-  switch (kind) {
+std::string_view label_of(const TileOp& op) {
+  const Tensor source = op.source_count > 0 ? op.sources()[0].tensor : Tensor::S;
+  const bool one_a_row =
+      source == Tensor::m_tile || source == Tensor::l_tile || is_of_split(source);
+  const bool dropped = source == Tensor::P_drop;
+  switch (op.kind) {
     case OpKind::scores:
       return "Q Kᵀ";
     case OpKind::accumulate:
-      return "P V";
+      return dropped ? "P~ V" : "P V";
     case OpKind::running_max:
     case OpKind::row_max:
-      return "rowmax";
+      return one_a_row ? "max" : "rowmax";
     case OpKind::exp:
       return "exp";
     case OpKind::add_row_sum:
     case OpKind::row_sum:
-      return "rowsum";
+      return one_a_row ? "+" : "rowsum";
     case OpKind::rescale:
       return "rescale";
     case OpKind::normalize:
@@ -42,7 +47,7 @@ std::string_view label_of(OpKind kind) {
     case OpKind::product_transposed:
       return "dO Vᵀ";
     case OpKind::accumulate_transposed:
-      return "Pᵀ dO";
+      return dropped ? "P~ᵀ dO" : "Pᵀ dO";
     case OpKind::gradient_product:
       return "dS K";
     case OpKind::gradient_product_transposed:
@@ -59,7 +64,7 @@ std::string_view label_of(OpKind kind) {
     case OpKind::dropout:
       return "dropout";
     case OpKind::multiply:
-      return "∘ T";
+      return source == Tensor::Z ? "∘ Z" : "∘ T";
     default:
       return "";
   }
@@ -300,7 +305,7 @@ void SramBox::draw_operation() const {
     label_at = arc.at(0.5f);
   }
   if (longest <= 0.0f) return;
-  draw::badge(canvas, font, {label_at.x, label_at.y}, rect_, color, label_of(op.kind));
+  draw::badge(canvas, font, {label_at.x, label_at.y}, rect_, color, label_of(op));
 }
 
 void SramBox::point_at() const {

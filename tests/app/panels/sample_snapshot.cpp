@@ -17,6 +17,7 @@ std::unique_ptr<SteppedRun> sample_run(const SampleRequest& request) {
   stepped.simulation.pass = request.pass;
   stepped.simulation.tiling = request.tiling;
   stepped.simulation.carry = request.carry;
+  stepped.simulation.variant = request.variant;
   stepped.simulation.gpu = gpu.value();
   stepped.simulation.allow_overflow = request.allow_overflow;
   if (request.block_mask) {

@@ -14,6 +14,7 @@ struct SampleRequest {
   bool allow_overflow = false;
   PassKind pass = PassKind::forward;
   std::optional<BlockPattern> block_mask;
+  ScheduleVariant variant;
 };
 
 /// The run of a head; throws when the request is refused.

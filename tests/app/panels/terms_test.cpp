@@ -81,6 +81,26 @@ TEST(GradientTerms, HoldAsEquationsAtEveryStepOfEveryForm) {
   }
 }
 
+TEST(GradientTerms, SayWhetherDpIsDroppedWhereDroppingIsALaunchOfItsOwn) {
+  SampleRequest request;
+  request.algorithm = "standard";
+  request.pass = PassKind::backward;
+  request.problem.score.dropout = {.probability = 0.25, .seed = 7};
+  request.variant.fusion = Fusion::separate;
+  const auto run = test::sample_run(request);
+  int dropped = 0;
+  for (Index step = 0; step < run->info()->step_count; ++step) {
+    const Snapshot snapshot = run->at(step, 37, 3);
+    const GradientRow& row = snapshot.gradient_row;
+    if (row.dP.empty() || !row.dS.empty()) continue;
+    const bool has_zeros = std::ranges::count(row.dP, 0.0) > 0;
+    const auto terms = gradient_terms(row, *run->info());
+    EXPECT_EQ(terms[1].formula == "dropout(dO · v)", has_zeros) << step;
+    dropped += has_zeros ? 1 : 0;
+  }
+  EXPECT_GT(dropped, 3);
+}
+
 TEST(GradientTerms, SayHowFarTheScoreHasCome) {
   const auto run = test::sample_run(shaped_request("flash2", PassKind::backward));
   int checked = 0;
