@@ -129,7 +129,7 @@ void add_own_repairs(const Choice& choice, const std::string& field, std::vector
        {std::pair{"q", &InputFiles::Q}, std::pair{"k", &InputFiles::K},
         std::pair{"v", &InputFiles::V}, std::pair{"do", &InputFiles::dO}}) {
     if (field != name) continue;
-    add(fmt::format("{} = generated", name), [&](Choice& c) { (c.files.*path).clear(); });
+    add(fmt::format("{} = generated", name), [file = path](Choice& c) { (c.files.*file).clear(); });
   }
 }
 

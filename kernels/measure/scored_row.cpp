@@ -51,26 +51,26 @@ class RowSteps {
  private:
   double store(double value) const { return is_exact_ ? value : round_to(p_.dtype, value); }
 
-  /// a . B_k of each key k; `scale` is folded into B.
-  Values products(const Values& a, const Values& B, double scale) const {
+  /// The product of `a` with row k of `rows` for each key k; `scale` is folded into `rows`.
+  Values products(const Values& a, const Values& rows, double scale) const {
     Values result(static_cast<std::size_t>(row_.keys.size()), 0.0);
     for (std::size_t k = 0; k < result.size(); ++k) {
-      const double* const Bk = &B[k * a.size()];
+      const double* const row = &rows[k * a.size()];
       for (std::size_t c = 0; c < a.size(); ++c) {
-        result[k] += a[c] * (scale == 1.0 ? Bk[c] : store(Bk[c] * scale));
+        result[k] += a[c] * (scale == 1.0 ? row[c] : store(row[c] * scale));
       }
       result[k] = store(result[k]);
     }
     return result;
   }
 
-  /// sum of weights_k B_k; `scale` is folded into B.
-  Values weighted_sum(const Values& weights, const Values& B, double scale) const {
+  /// The sum of the rows by their weights; `scale` is folded into `rows`.
+  Values weighted_sum(const Values& weights, const Values& rows, double scale) const {
     Values result(row_.Q.size(), 0.0);
     for (std::size_t k = 0; k < weights.size(); ++k) {
-      const double* const Bk = &B[k * result.size()];
+      const double* const row = &rows[k * result.size()];
       for (std::size_t c = 0; c < result.size(); ++c) {
-        result[c] += weights[k] * (scale == 1.0 ? Bk[c] : store(Bk[c] * scale));
+        result[c] += weights[k] * (scale == 1.0 ? row[c] : store(row[c] * scale));
       }
     }
     for (double& value : result) value = store(value);
