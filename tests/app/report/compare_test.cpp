@@ -19,10 +19,10 @@ using ::testing::HasSubstr;
 
 class Compare : public ::testing::Test {
  protected:
-  const GpuDescription gpu = load_gpu("h200").value();
+  const GpuDescription gpu_ = load_gpu("h200").value();
 
   Comparison compared(const RecordingRow& row) const {
-    return compare(model_of(row, gpu), gpu, row);
+    return compare(model_of(row, gpu_), gpu_, row);
   }
   static double& counter_of(RecordingRow& row, std::string_view name) {
     return row.measurement->counters[std::string(name)];
@@ -31,7 +31,7 @@ class Compare : public ::testing::Test {
 
 TEST_F(Compare, AgreeingBytesHaveNoGapAndSaySo) {
   for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
-    const Comparison comparison = compared(agreeing_run(algorithm, gpu));
+    const Comparison comparison = compared(agreeing_run(algorithm, gpu_));
     for (const std::string quantity : {"read", "written"}) {
       const ComparisonLine* line = comparison.find(Level::requested, quantity);
       ASSERT_NE(line, nullptr);
@@ -43,7 +43,7 @@ TEST_F(Compare, AgreeingBytesHaveNoGapAndSaySo) {
 
 TEST_F(Compare, EveryLineHasAReasonOrSaysWhyItHasNone) {
   for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
-    for (const ComparisonLine& line : compared(agreeing_run(algorithm, gpu)).lines) {
+    for (const ComparisonLine& line : compared(agreeing_run(algorithm, gpu_)).lines) {
       EXPECT_TRUE(line.recorded.has_value());
       EXPECT_FALSE(line.reason.empty()) << algorithm << " " << line.quantity;
       EXPECT_EQ(line.reason.find('\n'), std::string::npos);
@@ -52,7 +52,7 @@ TEST_F(Compare, EveryLineHasAReasonOrSaysWhyItHasNone) {
 }
 
 TEST_F(Compare, StandardsPaperGapIsNamedPanelReReadsWithItsTile) {
-  const Comparison comparison = compared(agreeing_run("standard", gpu));
+  const Comparison comparison = compared(agreeing_run("standard", gpu_));
   const ComparisonLine* line = comparison.find(Level::paper, "read");
   ASSERT_NE(line, nullptr);
   EXPECT_GT(*line->gap_percent, 10.0);
@@ -61,7 +61,7 @@ TEST_F(Compare, StandardsPaperGapIsNamedPanelReReadsWithItsTile) {
 }
 
 TEST_F(Compare, AnotherTileOfTheLibraryIsRecognisedFromItsBytes) {
-  RecordingRow row = agreeing_run("standard", gpu);
+  RecordingRow row = agreeing_run("standard", gpu_);
   const double heads = static_cast<double>(row.problem.batch * row.problem.heads);
   const double scores_read = heads * 1024.0 * 1024.0 * 64.0 * 2.0 * (1.0 / 256.0 + 1.0 / 128.0);
   for (LaunchCounters& launch : row.measurement->launches) {
@@ -76,7 +76,7 @@ TEST_F(Compare, AnotherTileOfTheLibraryIsRecognisedFromItsBytes) {
 }
 
 TEST_F(Compare, RowsOfTheOutputTileAreReadFromTheBytesOfV) {
-  RecordingRow row = agreeing_run("standard", gpu);
+  RecordingRow row = agreeing_run("standard", gpu_);
   const double P_bytes = 2.0 * 1024.0 * 1024.0 * 2.0;
   const double V_bytes = 2.0 * 1024.0 * 64.0 * 2.0;
   for (LaunchCounters& launch : row.measurement->launches) {
@@ -94,7 +94,7 @@ TEST_F(Compare, RowsOfTheOutputTileAreReadFromTheBytesOfV) {
 }
 
 TEST_F(Compare, TheOutputProductIsModelledWithTheTileThatItsBytesTell) {
-  RecordingRow row = agreeing_run("standard", gpu);
+  RecordingRow row = agreeing_run("standard", gpu_);
   const double saved = 4.0 * 2.0 * 1024.0 * 64.0 * 2.0;  // V read 4 times instead of 8
   counter_of(row, counter::kRequestedReadBytes) -= saved;
   for (LaunchCounters& launch : row.measurement->launches) {
@@ -103,7 +103,7 @@ TEST_F(Compare, TheOutputProductIsModelledWithTheTileThatItsBytesTell) {
     }
   }
   EXPECT_EQ(fitted_output_rows(row), 256);
-  const auto comparison = model_and_compare(row, gpu);
+  const auto comparison = model_and_compare(row, gpu_);
   ASSERT_TRUE(comparison);
   int reads = 0;
   for (const ComparisonLine& line : comparison.value().lines) {
@@ -117,7 +117,7 @@ TEST_F(Compare, TheOutputProductIsModelledWithTheTileThatItsBytesTell) {
 }
 
 TEST_F(Compare, BytesThatFitNoTileOfTheOutputLeaveTheModelAlone) {
-  RecordingRow row = agreeing_run("standard", gpu);
+  RecordingRow row = agreeing_run("standard", gpu_);
   for (LaunchCounters& launch : row.measurement->launches) {
     if (launch.name == "output") {
       launch.counters[std::string(counter::kRequestedReadBytes)] += 0.5 * 2.0 * 1024.0 * 64.0 * 2.0;
@@ -125,7 +125,7 @@ TEST_F(Compare, BytesThatFitNoTileOfTheOutputLeaveTheModelAlone) {
   }
   EXPECT_EQ(fitted_output_rows(row), std::nullopt);  // 8.5 reads
   EXPECT_EQ(fitted_output_rows(recorded_run("standard")), std::nullopt);
-  const auto comparison = model_and_compare(row, gpu);
+  const auto comparison = model_and_compare(row, gpu_);
   ASSERT_TRUE(comparison);
   EXPECT_EQ(comparison.value().model.output_rows, 0);
 }
@@ -137,7 +137,7 @@ TEST_F(Compare, ShippedForwardRunsOfStandardCloseLaunchByLaunch) {
   for (const RecordingRow& row : recording.value().rows) {
     if (row.algorithm != "standard" || !row.measurement) continue;
     if (row.pass != "forward" || row.problem.N < 1024 || row.problem.heads == 1) continue;
-    const auto comparison = model_and_compare(row, gpu);
+    const auto comparison = model_and_compare(row, gpu_);
     ASSERT_TRUE(comparison);
     for (const ComparisonLine& line : comparison.value().lines) {
       if (line.level != Level::requested) continue;
@@ -151,8 +151,8 @@ TEST_F(Compare, ShippedForwardRunsOfStandardCloseLaunchByLaunch) {
 }
 
 TEST_F(Compare, ALaunchsDramIsHeldAgainstTheLaunchsOwnRequests) {
-  const RecordingRow row = agreeing_run("standard", gpu);
-  const SimulationReport model = model_of(row, gpu);
+  const RecordingRow row = agreeing_run("standard", gpu_);
+  const SimulationReport model = model_of(row, gpu_);
   const double times = static_cast<double>(model.launches[0].requested.read_bytes) /
                        static_cast<double>(model.launches[0].dram.read_bytes);
   for (const ComparisonLine& line : compared(row).lines) {
@@ -164,8 +164,8 @@ TEST_F(Compare, ALaunchsDramIsHeldAgainstTheLaunchsOwnRequests) {
 }
 
 TEST_F(Compare, DramBeyondTheFloorSaysWhatL2Served) {
-  RecordingRow row = agreeing_run("flash1", gpu);
-  GpuDescription small = gpu;
+  RecordingRow row = agreeing_run("flash1", gpu_);
+  GpuDescription small = gpu_;
   small.l2_bytes = 100'000;
   counter_of(row, counter::kDramReadBytes) =
       0.5 * static_cast<double>(model_of(row, small).requested.read_bytes);
@@ -175,12 +175,12 @@ TEST_F(Compare, DramBeyondTheFloorSaysWhatL2Served) {
 }
 
 TEST_F(Compare, DramAtTheFloorCreditsL2WithTheReReads) {
-  const Comparison comparison = compared(agreeing_run("flash2", gpu));
+  const Comparison comparison = compared(agreeing_run("flash2", gpu_));
   EXPECT_THAT(comparison.find(Level::dram, "read")->reason, HasSubstr("served the re-reads"));
 }
 
 TEST_F(Compare, MissingDramWritesAreDirtyLinesInL2) {
-  RecordingRow row = agreeing_run("flash2", gpu);
+  RecordingRow row = agreeing_run("flash2", gpu_);
   counter_of(row, counter::kDramWriteBytes) = 0.0;
   const Comparison comparison = compared(row);
   const ComparisonLine* line = comparison.find(Level::dram, "written");
@@ -189,7 +189,7 @@ TEST_F(Compare, MissingDramWritesAreDirtyLinesInL2) {
 }
 
 TEST_F(Compare, ExtraWritesAreNotCalledAgreement) {
-  RecordingRow row = agreeing_run("flash2", gpu);
+  RecordingRow row = agreeing_run("flash2", gpu_);
   counter_of(row, counter::kRequestedWriteBytes) *= 1.02;
   const Comparison comparison = compared(row);
   const ComparisonLine* line = comparison.find(Level::requested, "written");
@@ -198,7 +198,7 @@ TEST_F(Compare, ExtraWritesAreNotCalledAgreement) {
 }
 
 TEST_F(Compare, TimeIsComparedWithTheFloor) {
-  const Comparison comparison = compared(agreeing_run("flash2", gpu));
+  const Comparison comparison = compared(agreeing_run("flash2", gpu_));
   const ComparisonLine* line = comparison.find(Level::time, "time");
   EXPECT_NEAR(*line->gap_percent, 100.0, 1e-9);
   EXPECT_THAT(line->reason, HasSubstr("50 % of"));
@@ -206,7 +206,7 @@ TEST_F(Compare, TimeIsComparedWithTheFloor) {
 
 TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughHbm) {
   // flash1 has one thread block a head: two of them for 132 SMs
-  RecordingRow row = agreeing_run("flash1", gpu);
+  RecordingRow row = agreeing_run("flash1", gpu_);
   row.measurement->time = {1e-3, 1e-3, 1e-3, 20};
   counter_of(row, counter::kDramReadBytes) = 1e9;
   const Comparison comparison = compared(row);
@@ -221,7 +221,7 @@ TEST_F(Compare, ReadsOfASmallRunAreNotCalledPanelsOrCacheMisses) {
   row.problem.N = row.problem.N_kv = 64;
   row.problem.d = 16;
   row.tiling = Tiling{128, 256};
-  const SimulationReport model = model_of(row, gpu);
+  const SimulationReport model = model_of(row, gpu_);
   row.measurement = Measurement{};
   row.measurement->time = {1e-5, 1e-5, 1e-5, 20};
   row.measurement->counters = counters_of(model.requested, model.dram, 3.0);
@@ -233,21 +233,21 @@ TEST_F(Compare, ReadsOfASmallRunAreNotCalledPanelsOrCacheMisses) {
 }
 
 TEST_F(Compare, DirtyLinesOfEarlierWorkAreNotCalledStoredAgain) {
-  RecordingRow row = agreeing_run("flash2", gpu);
+  RecordingRow row = agreeing_run("flash2", gpu_);
   counter_of(row, counter::kDramWriteBytes) += 18e6;
   const Comparison comparison = compared(row);
   EXPECT_THAT(comparison.find(Level::dram, "written")->reason,
               HasSubstr("18 MB more than the pass stores"));
-  RecordingRow again = agreeing_run("flash1", gpu);
+  RecordingRow again = agreeing_run("flash1", gpu_);
   counter_of(again, counter::kDramWriteBytes) =
-      static_cast<double>(model_of(again, gpu).requested.write_bytes);
+      static_cast<double>(model_of(again, gpu_).requested.write_bytes);
   const Comparison stored_again = compared(again);
   EXPECT_THAT(stored_again.find(Level::dram, "written")->reason,
               HasSubstr("left L2 again: 100 % of the requested bytes"));
 }
 
 TEST_F(Compare, MissingCountersAreUnavailableWithTheRecordedReason) {
-  RecordingRow row = agreeing_run("flash2", gpu);
+  RecordingRow row = agreeing_run("flash2", gpu_);
   row.measurement->counters.clear();
   row.measurement->unavailable_counters["*"] = "no permission";
   const Comparison comparison = compared(row);
@@ -266,14 +266,14 @@ TEST_F(Compare, ARunThatFailedHasNoLinesButItsReason) {
 }
 
 TEST_F(Compare, LaunchesAreComparedApartWhereThereAreSeveral) {
-  const Comparison standard = compared(agreeing_run("standard", gpu));
+  const Comparison standard = compared(agreeing_run("standard", gpu_));
   int launch_lines = 0;
   for (const ComparisonLine& line : standard.lines) launch_lines += line.launch.empty() ? 0 : 1;
   EXPECT_EQ(launch_lines, 3 * 4);  // scores, softmax, output: read and written, requested and dram
 }
 
 TEST_F(Compare, AtomicAddsStandInALineOfTheirOwn) {
-  RecordingRow row = agreeing_run("flash2", gpu, "backward");
+  RecordingRow row = agreeing_run("flash2", gpu_, "backward");
   const Comparison comparison = compared(row);
   const ComparisonLine* added = comparison.find(Level::requested, kAddedQuantity);
   ASSERT_NE(added, nullptr);
@@ -285,11 +285,11 @@ TEST_F(Compare, AtomicAddsStandInALineOfTheirOwn) {
   counter_of(row, counter::kL2ReductionSectors) *= 2;
   EXPECT_THAT(compared(row).find(Level::requested, kAddedQuantity)->reason,
               HasSubstr("fill them in part"));
-  EXPECT_EQ(compared(agreeing_run("flash2", gpu)).find(Level::requested, kAddedQuantity), nullptr);
+  EXPECT_EQ(compared(agreeing_run("flash2", gpu_)).find(Level::requested, kAddedQuantity), nullptr);
 }
 
 TEST_F(Compare, TurnsExplainWhatADeterministicPassReadsBesideItsTiles) {
-  RecordingRow row = agreeing_run("flash2", gpu, "backward");
+  RecordingRow row = agreeing_run("flash2", gpu_, "backward");
   row.deterministic = true;
   EXPECT_THAT(run_title(row), HasSubstr(", deterministic dQ"));
   counter_of(row, counter::kRequestedReadBytes) *= 1.25;
@@ -320,10 +320,10 @@ TEST_F(Compare, TheReportHoldsProvenanceRunsAndSpeedups) {
   RecordingRow lost = recorded_run("standard");
   lost.problem.N = 65536;
   lost.error = failed("out of memory");
-  recording.rows = {agreeing_run("standard", gpu), agreeing_run("flash2", gpu), lost};
+  recording.rows = {agreeing_run("standard", gpu_), agreeing_run("flash2", gpu_), lost};
   std::vector<Comparison> comparisons;
   for (const RecordingRow& row : recording.rows) comparisons.push_back(compared(row));
-  const std::string report = comparison_report(recording, gpu, comparisons);
+  const std::string report = comparison_report(recording, gpu_, comparisons);
   for (const char* part : {"NVIDIA H200", "580.1", "2026-01-31", "## Against standard attention",
                            "panel re-reads", "unavailable: out of memory"}) {
     EXPECT_THAT(report, HasSubstr(part));
