@@ -22,8 +22,8 @@ struct Expected {
   ForwardResult forward;
   Gradients reference, yardstick;
 
-  Expected(const AttentionProblem& problem_, const InputSpec& spec)
-      : problem(problem_),
+  Expected(const AttentionProblem& of, const InputSpec& spec)
+      : problem(of),
         inputs(make_inputs(problem, spec)),
         forward(naive_forward(problem, inputs)),
         reference(naive_backward(problem, inputs, forward)),

@@ -25,10 +25,8 @@ struct Expected {
   ForwardResult reference;
   Tolerance O, LSE;
 
-  Expected(const AttentionProblem& problem_, const InputSpec& spec)
-      : problem(problem_),
-        inputs(make_inputs(problem, spec)),
-        reference(naive_forward(problem, inputs)) {
+  Expected(const AttentionProblem& of, const InputSpec& spec)
+      : problem(of), inputs(make_inputs(problem, spec)), reference(naive_forward(problem, inputs)) {
     const ForwardResult yardstick = unfused_forward(problem, inputs);
     O = tolerance_from(yardstick.O.data, reference.O.data, problem.dtype);
     LSE = tolerance_from(yardstick.LSE.data, reference.LSE.data, DType::fp32);
