@@ -57,35 +57,36 @@ Index computing(Index count, Index warps) {
 
 TEST(WarpCounter, SplitQReadsTheKeysOnceForEachWarpAndExchangesNothing) {
   for (const Shape3& s : kShapes) {
-    for (const Index W : {1, 4, 8}) {
-      const WarpTraffic traffic =
-          counted("flash2", problem_of(s.N, s.N_kv, s.d), s.tiling, {WarpPartition::split_q, W});
+    for (const Index warp_count : {1, 4, 8}) {
+      const WarpTraffic traffic = counted("flash2", problem_of(s.N, s.N_kv, s.d), s.tiling,
+                                          {WarpPartition::split_q, warp_count});
       const Index e = 2;
       const Index Tr = ceil_div(s.N, s.tiling.Br);
       const Index Tc = ceil_div(s.N_kv, s.tiling.Bc);
-      const Index kv_reads = sum_over_tiles(
-          s.N, s.tiling.Br, [&](Index rows) { return computing(rows, W) * 2 * s.N_kv * s.d * e; });
+      const Index kv_reads = sum_over_tiles(s.N, s.tiling.Br, [&](Index rows) {
+        return computing(rows, warp_count) * 2 * s.N_kv * s.d * e;
+      });
       EXPECT_EQ(traffic.shared_read_bytes, Tc * s.N * s.d * e + kv_reads);
       EXPECT_EQ(traffic.shared_write_bytes, s.N * s.d * e + Tr * 2 * s.N_kv * s.d * e);
       EXPECT_EQ(traffic.exchange_read_bytes, 0);
       EXPECT_EQ(traffic.exchange_write_bytes, 0);
       // Before the first product; then before K_j is overwritten and before it is read
-      EXPECT_EQ(traffic.barriers, W == 1 ? 0 : Tr * (2 * Tc - 1));
+      EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : Tr * (2 * Tc - 1));
     }
   }
 }
 
 TEST(WarpCounter, SlicedKReadsTheKeysOnceAndExchangesStatisticsAndPartsOfO) {
   for (const Shape3& s : kShapes) {
-    for (const Index W : {1, 4, 8}) {
-      const WarpTraffic traffic =
-          counted("flash1", problem_of(s.N, s.N_kv, s.d), s.tiling, {WarpPartition::sliced_k, W});
+    for (const Index warp_count : {1, 4, 8}) {
+      const WarpTraffic traffic = counted("flash1", problem_of(s.N, s.N_kv, s.d), s.tiling,
+                                          {WarpPartition::sliced_k, warp_count});
       const Index e = 2;
       const Index Tr = ceil_div(s.N, s.tiling.Br);
       const Index Tc = ceil_div(s.N_kv, s.tiling.Bc);
       const auto over_columns = [&](auto weight) {
         return sum_over_tiles(s.N_kv, s.tiling.Bc,
-                              [&](Index cols) { return weight(computing(cols, W)); });
+                              [&](Index cols) { return weight(computing(cols, warp_count)); });
       };
       // Row maxima, row sums and O, in fp32: written by each warp
       const Index written = over_columns([&](Index w) { return w * s.N * (2 + s.d) * 4; });
@@ -96,20 +97,20 @@ TEST(WarpCounter, SlicedKReadsTheKeysOnceAndExchangesStatisticsAndPartsOfO) {
       EXPECT_EQ(traffic.shared_write_bytes, 2 * s.N_kv * s.d * e + Tc * s.N * s.d * e + written);
       EXPECT_EQ(traffic.shared_read_bytes, q_reads + Tr * 2 * s.N_kv * s.d * e + read);
       // Q_i is there; maxima; sums; O
-      EXPECT_EQ(traffic.barriers, W == 1 ? 0 : 4 * Tr * Tc);
+      EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : 4 * Tr * Tc);
     }
   }
 }
 
 TEST(WarpCounter, BackwardBySplitQPassesPAndDSThroughSharedMemory) {
   for (const Shape3& s : kShapes) {
-    for (const Index W : {1, 4, 8}) {
+    for (const Index warp_count : {1, 4, 8}) {
       const WarpTraffic traffic = counted("flash2", problem_of(s.N, s.N_kv, s.d), s.tiling,
-                                          {WarpPartition::split_q, W}, PassKind::backward);
+                                          {WarpPartition::split_q, warp_count}, PassKind::backward);
       const Index e = 2;
       const Index Tr = ceil_div(s.N, s.tiling.Br);
       const Index Tc = ceil_div(s.N_kv, s.tiling.Bc);
-      const auto warps = [&](Index rows) { return computing(rows, W); };
+      const auto warps = [&](Index rows) { return computing(rows, warp_count); };
       const Index of_rows = sum_over_tiles(s.N, s.tiling.Br, warps);
       const Index of_keys = sum_over_tiles(s.N_kv, s.tiling.Bc, warps);
       // P and dS once each
@@ -124,24 +125,25 @@ TEST(WarpCounter, BackwardBySplitQPassesPAndDSThroughSharedMemory) {
       EXPECT_EQ(traffic.shared_read_bytes, 2 * Tc * s.N * s.d * e + 3 * of_rows * s.N_kv * s.d * e +
                                                2 * of_keys * s.N * s.d * e + exchanged + for_D);
       // Q_i is overwritten, is there, P is there, dS is there; dO is there, for D
-      EXPECT_EQ(traffic.barriers, W == 1 ? 0 : Tc * (4 * Tr - 1) + Tr);
+      EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : Tc * (4 * Tr - 1) + Tr);
     }
   }
 }
 
 TEST(WarpCounter, BackwardBySlicedKExchangesDAndPartsOfDQ) {
   for (const Shape3& s : kShapes) {
-    for (const Index W : {1, 4, 8}) {
-      const WarpTraffic traffic = counted("flash1", problem_of(s.N, s.N_kv, s.d), s.tiling,
-                                          {WarpPartition::sliced_k, W}, PassKind::backward);
+    for (const Index warp_count : {1, 4, 8}) {
+      const WarpTraffic traffic =
+          counted("flash1", problem_of(s.N, s.N_kv, s.d), s.tiling,
+                  {WarpPartition::sliced_k, warp_count}, PassKind::backward);
       const Index e = 2;
       const Index Tr = ceil_div(s.N, s.tiling.Br);
       const Index Tc = ceil_div(s.N_kv, s.tiling.Bc);
-      const Index of_keys =
-          sum_over_tiles(s.N_kv, s.tiling.Bc, [&](Index cols) { return computing(cols, W); });
+      const Index of_keys = sum_over_tiles(s.N_kv, s.tiling.Bc,
+                                           [&](Index cols) { return computing(cols, warp_count); });
       const Index parts_of_dQ = of_keys * s.N * s.d * 4;
       const Index written = parts_of_dQ + Tc * s.N * 4;
-      const Index read = parts_of_dQ + Tc * W * s.N * 4;
+      const Index read = parts_of_dQ + Tc * warp_count * s.N * 4;
       EXPECT_EQ(traffic.exchange_write_bytes, written);
       EXPECT_EQ(traffic.exchange_read_bytes, read);
       EXPECT_EQ(traffic.shared_write_bytes,
@@ -150,7 +152,7 @@ TEST(WarpCounter, BackwardBySlicedKExchangesDAndPartsOfDQ) {
       EXPECT_EQ(traffic.shared_read_bytes, 4 * of_keys * s.N * s.d * e + 3 * Tr * s.N_kv * s.d * e +
                                                Tc * s.N * s.d * e + read);
       // Q_i is overwritten, is there, D is there, the parts of dQ are
-      EXPECT_EQ(traffic.barriers, W == 1 ? 0 : 4 * Tr * Tc - 1);
+      EXPECT_EQ(traffic.barriers, warp_count == 1 ? 0 : 4 * Tr * Tc - 1);
     }
   }
 }
