@@ -155,7 +155,7 @@ struct Deletion {
   Index N, N_kv;
   Tiling tiling;
   Mask mask;
-  std::string_view extra = "";
+  std::string_view extra;
   ScheduleVariant variant;
 };
 
