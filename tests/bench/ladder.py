@@ -31,6 +31,10 @@ IDEAS = {
 }
 
 
+# Not the plain kernels: block_sparse2's, the instrumented ones, those with score functions
+OTHER_INSTANCES = re.compile(r"Visits\)1|BlockTrace|Score(?:d|Functions)")
+
+
 def rung(row):
     return row["kernel"] + (" in fp32" if row["problem"]["dtype"] == "fp32" else "")
 
@@ -105,7 +109,7 @@ def kernel_resources(table, row):
     exact_first = sorted(table.items(), key=lambda item: "Columns)1" in item[0])  # else padded
     for demangled, (registers, stack) in exact_first:
         plain = re.sub(r"\((?:int|unsigned int)\)", "", demangled)
-        if name in plain and "Visits)1" not in plain:  # block_sparse2's
+        if name in plain and not OTHER_INSTANCES.search(plain):
             warps = re.search(re.escape(name) + r", (\d+)", plain)
             if in_fp32:
                 warps = 4 * tiling["Br"] // 32
