@@ -65,7 +65,8 @@ void draw_overflow_field(const Frame& frame, const Rect& box) {
 
 void draw_rounding_field(const Frame& frame, const Rect& box) {
   draw_switch(frame, box, "rounding", shown_choice(frame).round_to_storage,
-              {"double", "rounded", "the inputs are in the problem's type, all that follows in double precision",
+              {"double", "rounded",
+               "the inputs are in the problem's type, all that follows in double precision",
                "rounded to the type of the problem where a kernel rounds: stores to HBM and "
                "operands of matrix products"},
               [](Choice& choice, bool on) { choice.round_to_storage = on; });
