@@ -45,7 +45,8 @@ Index heads_of(const Launch& launch, const AttentionProblem& problem) {
   return launch.once_per_kv_head ? problem.kv_heads : problem.heads;
 }
 
-/// The papers' accounting of a launch: as requested, or each operand once.
+/// The papers' accounting of one head's part of a launch: as requested, or each operand once, as
+/// far as it is touched.
 Bytes paper_bytes(const Launch& launch, const BytesByTensor& requested,
                   const AttentionProblem& problem) {
   if (!launch.paper_counts_operands_once) return sum(requested);
@@ -53,9 +54,10 @@ Bytes paper_bytes(const Launch& launch, const BytesByTensor& requested,
   for (int index = 0; index < kTensorCount; ++index) {
     const auto tensor = static_cast<Tensor>(index);
     if (tensor == Tensor::LSE) continue;  // the paper's standard attention has none
-    const Index once = tensor_shape(tensor, problem).elems() * element_bytes(tensor, problem.dtype);
-    if (of(requested, tensor).read_bytes > 0) paper.read_bytes += once;
-    if (of(requested, tensor).write_bytes > 0) paper.write_bytes += once;
+    Index once = tensor_shape(tensor, problem).elems() * element_bytes(tensor, problem.dtype);
+    if (layout_of(tensor) == TensorLayout::group_key_by_d) once /= problem.heads_per_kv_head();
+    paper.read_bytes += std::min(once, of(requested, tensor).read_bytes);
+    paper.write_bytes += std::min(once, of(requested, tensor).write_bytes);
   }
   return paper;
 }

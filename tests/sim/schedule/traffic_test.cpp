@@ -136,6 +136,37 @@ TEST(Traffic, CausalFlash2VisitsOnlyTheTilesThatARowSees) {
   }
 }
 
+TEST(Traffic, PaperBytesAreNeverMoreThanTheRequestedOnes) {
+  const ScoreFunction scores[] = {
+      {}, {30.0, {}, {}}, {{}, standard_alibi_slopes(4), {}}, {{}, {}, {0.1, 1}}};
+  int counted = 0;
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
+      if (pass != PassKind::forward && !algorithm.has_backward()) continue;
+      for (const Index kv_heads : {4, 2, 1}) {
+        for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::window(20, 5)}) {
+          for (const ScoreFunction& score : scores) {
+            SimulationRequest request = test::request_for({50, 70, 16, {16, 16}, mask, 4, kv_heads},
+                                                          algorithm.name, DType::fp16);
+            request.pass = pass;
+            request.problem.score = score;
+            const auto report = simulate(request);
+            ASSERT_TRUE(report.ok()) << algorithm.name << ": " << report.error().message;
+            ++counted;
+            for (const LaunchReport& launch : report.value().launches) {
+              EXPECT_LE(launch.paper.read_bytes, launch.requested.read_bytes)
+                  << algorithm.name << " " << launch.name << ", KV heads " << kv_heads;
+              EXPECT_LE(launch.paper.write_bytes, launch.requested.write_bytes)
+                  << algorithm.name << " " << launch.name << ", KV heads " << kv_heads;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(counted, 0);
+}
+
 TEST(Traffic, ByTensorAddsUpToTheTotalAndToTheLaunches) {
   for (const Shape4& s : kShapes) {
     for (const Algorithm& algorithm : algorithms()) {
