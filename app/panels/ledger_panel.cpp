@@ -1,6 +1,6 @@
 #include "app/panels/ledger_panel.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +8,7 @@
 #include "app/draw/format.h"
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
+#include "app/panels/ledger_layout.h"
 #include "app/panels/panel_tabs.h"
 #include "app/panels/snapshot_view.h"
 #include "app/report/compare.h"
@@ -45,6 +46,16 @@ std::string in_words(const LedgerRow& row, bool so_far) {
   return lines;
 }
 
+/// All notes in a line, then fewer of them with a mark, never a part of one.
+std::vector<std::string> note_wordings(const std::vector<std::string>& notes) {
+  std::vector<std::string> wordings = {fmt::format("{}", fmt::join(notes, " · "))};
+  for (std::size_t kept = notes.size(); kept-- > 1;) {
+    const auto end = notes.begin() + static_cast<std::ptrdiff_t>(kept);
+    wordings.push_back(fmt::format("{} · …", fmt::join(notes.begin(), end, " · ")));
+  }
+  return wordings;
+}
+
 }  // namespace
 
 /// Right edges of the columns of numbers; the labels stand at the left.
@@ -70,9 +81,8 @@ struct LedgerPanel::Table {
   const PanelContext& context;
   draw::Canvas canvas;
   Rect rect;
-  float pitch = 0.0f;
   bool so_far = false;
-  bool two_columns = false;  ///< of tensors
+  LedgerLayout layout = {};
 };
 
 void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
@@ -112,24 +122,17 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   // Heading, tensors, totals and the footer share the height; many tensors stand side by side
   Table table{context, canvas_of(context), rest};
   table.so_far = so_far_;
-  const float size = context.fonts.small.size;
-  const float room = rest.height() - table.canvas.px(10.0f);
-  const std::size_t others =
-      ledger.totals.size() + ledger.kernel_totals.size() + (ledger.kernel_title.empty() ? 2 : 3);
-  const auto pitch_of = [&](std::size_t tensor_lines) {
-    return room / static_cast<float>(others + tensor_lines);
-  };
-  table.two_columns = pitch_of(ledger.tensors.size()) < size * 1.02f;
-  table.pitch = table.two_columns ? pitch_of((ledger.tensors.size() + 1) / 2 + 1)
-                                  : pitch_of(ledger.tensors.size());
-  table.pitch = std::clamp(table.pitch, size * 0.9f, size * 1.6f);
+  table.layout =
+      lay_out_ledger({ledger.tensors.size(), ledger.totals.size() + ledger.kernel_totals.size(),
+                      !ledger.kernel_totals.empty()},
+                     rest.height() - table.canvas.px(10.0f), context.fonts.small.size);
   float y = rest.min.y;
   draw_headings(table, ledger, y);
-  y += table.pitch;
+  y += table.layout.pitch;
   draw_tensors(table, ledger, y);
   draw_totals(table, ledger, y);
-  const float bottom = rest.max.y - table.pitch + table.canvas.px(4.0f);
-  draw_footer(context, ledger, {{rest.min.x, bottom}, {rest.max.x, bottom + table.pitch}});
+  const float bottom = rest.max.y - table.layout.pitch + table.canvas.px(4.0f);
+  draw_footer(context, ledger, {{rest.min.x, bottom}, {rest.max.x, bottom + table.layout.pitch}});
 }
 
 void LedgerPanel::draw_headings(const Table& table, const Ledger& ledger, float y) const {
@@ -145,7 +148,7 @@ void LedgerPanel::draw_headings(const Table& table, const Ledger& ledger, float 
     heading(columns.modelled, modelled, draw::Align::right, 2 * room);
     heading(columns.formula, formula, draw::Align::right, room);
   };
-  if (table.two_columns) {
+  if (table.layout.two_columns) {
     for (const bool right : {false, true}) {
       of_tensors(Columns::of_half(table.rect, right, table.canvas.px(8.0f)),
                  table.so_far ? "so far" : "modelled", "formula");
@@ -168,35 +171,58 @@ void LedgerPanel::draw_seen_headings(const Table& table, const Ledger& ledger, f
              draw::fitted(font, seen, columns.seen - columns.formula), draw::Align::right);
   draw::text(table.canvas, font, {columns.gap, y}, table.context.theme.text_faint,
              draw::fitted(font, "gap", columns.gap - columns.seen), draw::Align::right);
-  if (hovered({{columns.formula, y}, {columns.seen, y + table.pitch}})) {
+  if (hovered({{columns.formula, y}, {columns.seen, y + table.layout.pitch}})) {
     tooltip(table.context, ledger.seen_about);
   }
 }
 
 void LedgerPanel::draw_tensors(const Table& table, const Ledger& ledger, float& y) const {
-  const std::size_t count = ledger.tensors.size();
-  if (!table.two_columns) {
+  const LedgerLayout& layout = table.layout;
+  if (!layout.two_columns) {
     const Columns columns = Columns::of_all(table.rect);
     for (const LedgerRow& row : ledger.tensors) {
       draw_row(table, columns, row, ledger, y);
-      y += table.pitch;
+      y += layout.pitch;
     }
     return;
   }
-  const std::size_t lines = (count + 1) / 2;
-  const float gap = table.canvas.px(8.0f);
-  for (std::size_t k = 0; k < count; ++k) {
-    const float at = y + table.pitch * static_cast<float>(k % lines);
-    draw_row(table, Columns::of_half(table.rect, k >= lines, gap), ledger.tensors[k], ledger, at);
+  const auto columns_of = [&](std::size_t k) {
+    return Columns::of_half(table.rect, k >= layout.tensor_lines, table.canvas.px(8.0f));
+  };
+  const auto y_of = [&](std::size_t k) {
+    return y + layout.pitch * static_cast<float>(k % layout.tensor_lines);
+  };
+  for (std::size_t k = 0; k < layout.shown; ++k) {
+    draw_row(table, columns_of(k), ledger.tensors[k], ledger, y_of(k));
   }
-  y += table.pitch * static_cast<float>(lines);
+  if (layout.hidden > 0) {
+    draw_hidden(table, columns_of(layout.shown), ledger, y_of(layout.shown));
+  }
+  y += layout.pitch * static_cast<float>(layout.tensor_lines);
+}
+
+void LedgerPanel::draw_hidden(const Table& table, const Columns& columns, const Ledger& ledger,
+                              float y) const {
+  const FontRef& font = table.context.fonts.small;
+  const float top = y + (table.layout.pitch - font.size) * 0.5f;
+  draw::text(table.canvas, font, {columns.label, top}, table.context.theme.accent,
+             draw::fitted(font, fmt::format("and {} more: hover", table.layout.hidden),
+                          columns.gap - columns.label));
+  if (!hovered({{columns.label, y}, {columns.gap, y + table.layout.pitch}})) return;
+  std::string lines;
+  for (std::size_t k = table.layout.shown; k < ledger.tensors.size(); ++k) {
+    const LedgerRow& row = ledger.tensors[k];
+    lines += fmt::format("{}{}: {} modelled", lines.empty() ? "" : "\n", row.label,
+                         number_text(row, row.modelled, true));
+    if (row.formula) lines += fmt::format(", {} by formula", draw::format_bytes(*row.formula));
+  }
+  tooltip(table.context, lines);
 }
 
 void LedgerPanel::draw_totals(const Table& table, const Ledger& ledger, float& y) const {
   const Columns columns = Columns::of_all(table.rect);
   const draw::Canvas& canvas = table.canvas;
   const FontRef& font = table.context.fonts.small;
-  const float bottom = table.rect.max.y - table.pitch + canvas.px(4.0f);
   const auto rule = [&] {
     y += canvas.px(2.0f);
     canvas.list->AddLine({table.rect.min.x, y}, {table.rect.max.x, y}, table.context.theme.grid);
@@ -204,25 +230,24 @@ void LedgerPanel::draw_totals(const Table& table, const Ledger& ledger, float& y
   };
   const auto rows = [&](const std::vector<LedgerRow>& all) {
     for (const LedgerRow& row : all) {
-      if (y + table.pitch > bottom + 1.0f) return;
       draw_row(table, columns, row, ledger, y);
-      y += table.pitch;
+      y += table.layout.pitch;
     }
   };
   const auto title = [&](std::string_view text, std::string_view about) {
-    const float top = y + (table.pitch - font.size) * 0.5f;
-    const Rect line{{table.rect.min.x, y}, {columns.formula, y + table.pitch}};
+    const float top = y + (table.layout.pitch - font.size) * 0.5f;
+    const Rect line{{table.rect.min.x, y}, {columns.formula, y + table.layout.pitch}};
     draw::text(canvas, font, {line.min.x, top}, table.context.theme.text_dim,
                draw::fitted(font, text, line.width()));
     draw_seen_headings(table, ledger, top);
     if (!about.empty() && hovered(line)) tooltip(table.context, about);
-    y += table.pitch;
+    y += table.layout.pitch;
   };
   rule();
   const bool other_tiles = !ledger.kernel_totals.empty();
-  if (table.two_columns && !other_tiles) title("all tensors", {});
+  if (table.layout.two_columns && !other_tiles) title("all tensors", {});
   rows(ledger.totals);
-  if (!other_tiles || y + table.pitch > bottom) return;
+  if (!other_tiles) return;
   title(ledger.kernel_title, ledger.kernel_about);
   rows(ledger.kernel_totals);
 }
@@ -233,7 +258,7 @@ void LedgerPanel::draw_row(const Table& table, const Columns& columns, const Led
   const Fonts& fonts = table.context.fonts;
   const draw::Canvas& canvas = table.canvas;
   const bool total = !row.tensor;
-  const float middle = y + table.pitch * 0.5f;
+  const float middle = y + table.layout.pitch * 0.5f;
   float x = columns.label;
   if (row.tensor) {
     const float half = fonts.small.size * 0.36f;
@@ -270,7 +295,7 @@ void LedgerPanel::draw_row(const Table& table, const Columns& columns, const Led
         draw::Align::right, columns.gap - columns.seen - canvas.px(4.0f));
   }
 
-  if (hovered({{columns.label, y}, {columns.gap, y + table.pitch}})) {
+  if (hovered({{columns.label, y}, {columns.gap, y + table.layout.pitch}})) {
     tooltip(table.context, in_words(row, table.so_far));
   }
 }
@@ -297,20 +322,16 @@ void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
     left = run.left;
   }
 
-  std::string notes;
-  for (const std::string& note : ledger.notes) {
-    if (!notes.empty()) notes += " · ";
-    notes += note;
-  }
+  const std::vector<std::string> wordings = note_wordings(ledger.notes);
   draw::text(canvas, fonts.small, {rect.min.x, rect.center().y - fonts.small.size * 0.5f},
              context.theme.text_faint,
-             draw::fitted(fonts.small, notes, left - rect.min.x - canvas.px(6.0f)));
+             draw::widest_that_fits(fonts.small, wordings, left - rect.min.x - canvas.px(6.0f)));
   if (hovered({rect.min, {left, rect.max.y}})) {
     tooltip(context,
             fmt::format("{}\nmodelled, whole pass, all heads: the paper counts each operand "
                         "of a launch once; operations on floating-point numbers; inputs, "
                         "outputs and workspace in HBM",
-                        notes));
+                        wordings.front()));
   }
 }
 

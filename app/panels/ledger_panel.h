@@ -39,6 +39,7 @@ class LedgerPanel final : public Panel {
   void draw_headings(const Table& table, const Ledger& ledger, float y) const;
   void draw_seen_headings(const Table& table, const Ledger& ledger, float y) const;
   void draw_tensors(const Table& table, const Ledger& ledger, float& y) const;
+  void draw_hidden(const Table& table, const Columns& columns, const Ledger& ledger, float y) const;
   void draw_totals(const Table& table, const Ledger& ledger, float& y) const;
   void draw_row(const Table& table, const Columns& columns, const LedgerRow& row,
                 const Ledger& ledger, float y) const;

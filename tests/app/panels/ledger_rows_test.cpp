@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/panels/ledger_layout.h"
 #include "app/panels/ledger_panel.h"
 #include "tests/app/panels/sample_snapshot.h"
 
@@ -136,6 +137,29 @@ TEST(Ledger, OfGroupedHeadsClosesToTheFormulasInTheBackwardPass) {
       total += row.whole;
     }
     EXPECT_EQ(total, static_cast<double>(run->info()->totals.requested.total())) << algorithm;
+  }
+}
+
+TEST(Ledger, TensorsGiveWayToTheTotals) {
+  constexpr float kSize = 10.0f;
+  const LedgerLayout wide = lay_out_ledger({8, 5, false}, 160.0f, kSize);
+  EXPECT_FALSE(wide.two_columns);
+  EXPECT_EQ(wide.shown, 8U);
+  const LedgerLayout halves = lay_out_ledger({8, 5, false}, 120.0f, kSize);
+  EXPECT_TRUE(halves.two_columns);
+  EXPECT_EQ(halves.shown, 8U);
+  EXPECT_EQ(halves.hidden, 0U);
+
+  // Whatever the room, headings, a line of tensors, totals, title and footer fit into it
+  for (const std::size_t tensors : {1U, 5U, 14U, 40U}) {
+    for (const float room : {60.0f, 90.0f, 110.0f, 140.0f, 400.0f}) {
+      const LedgerLayout layout = lay_out_ledger({tensors, 5, false}, room, kSize);
+      const std::size_t lines = layout.tensor_lines + 7 + (layout.two_columns ? 1 : 0);
+      EXPECT_LE(layout.pitch * static_cast<float>(lines), room * 1.0001f) << tensors << " " << room;
+      EXPECT_EQ(layout.shown + layout.hidden, tensors);
+      const std::size_t cells = layout.tensor_lines * (layout.two_columns ? 2 : 1);
+      EXPECT_LE(layout.shown + (layout.hidden > 0 ? 1 : 0), cells) << tensors << " " << room;
+    }
   }
 }
 

@@ -1,0 +1,32 @@
+#include "app/panels/ledger_layout.h"
+
+#include <algorithm>
+
+namespace attnscope::app {
+
+LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size) {
+  const float loosest = size * 1.6f;
+  const float comfortable = size * 1.02f;
+  const float tightest = size * 0.9f;
+  const std::size_t n = lines.tensors;
+  const std::size_t others = lines.totals + (lines.has_kernel_title ? 3 : 2);
+  const auto pitch_of = [&](std::size_t all) { return room / static_cast<float>(all); };
+
+  if (const float pitch = pitch_of(others + n); pitch >= comfortable) {
+    return {std::min(pitch, loosest), false, n, n, 0};
+  }
+
+  // A line over the totals takes the headings that the halves have no room for
+  const std::size_t titled = others + (lines.has_kernel_title ? 0 : 1);
+  const std::size_t half = (n + 1) / 2;
+  if (const float pitch = pitch_of(titled + half); pitch >= tightest) {
+    return {std::min(pitch, loosest), true, half, n, 0};
+  }
+
+  const auto all = static_cast<std::size_t>(std::max(room / tightest, 0.0f));
+  const std::size_t left = std::clamp<std::size_t>(all - std::min(all, titled), 1, half);
+  const std::size_t shown = std::min(2 * left - 1, n);
+  return {std::min(pitch_of(titled + left), loosest), true, left, shown, n - shown};
+}
+
+}  // namespace attnscope::app
