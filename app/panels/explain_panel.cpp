@@ -9,6 +9,7 @@
 #include "app/panels/panel_tabs.h"
 #include "app/panels/pseudo_code_view.h"
 #include "app/panels/snapshot_view.h"
+#include "app/panels/source_markers.h"
 #include "kernels/catalog.h"
 
 namespace attnscope::app {
@@ -88,13 +89,11 @@ void ExplainPanel::draw_source(const Snapshot& snapshot, const PanelContext& con
     if (each.algorithm == run.algorithm->name) kernel = &each;
   }
   const Launch& launch = run.pass.launches[static_cast<std::size_t>(snapshot.launch)];
-  const auto& lines = launch.pseudo_code;
-  const std::string_view line =
-      snapshot.step >= 0 && snapshot.op.line < lines.size() ? lines[snapshot.op.line].text : "";
+  const std::size_t line = snapshot.step >= 0 ? snapshot.op.line : launch.pseudo_code.size();
   const std::string_view source =
       kernel != nullptr ? source_of_launch(*kernel, launch.name, snapshot.in_backward())
                         : std::string_view();
-  source_.draw(context, rect, source, line);
+  source_.draw(context, rect, source, launch.pseudo_code, line);
 }
 
 }  // namespace attnscope::app

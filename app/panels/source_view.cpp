@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <set>
 
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/snapshot_view.h"
+#include "app/panels/source_markers.h"
 
 namespace attnscope::app {
 
@@ -58,36 +58,6 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// Without the index of its tile: "oi" and "o" are the same, as are "dkj" and "dk".
-std::string without_index(std::string word) {
-  constexpr std::array<std::string_view, 14> kSymbols{"q", "k", "v",  "o",  "s",  "p",  "m",
-                                                      "l", "d", "do", "dq", "dk", "dv", "lse"};
-  const std::string_view stem = std::string_view(word).substr(0, word.size() - 1);
-  const bool indexed = word.back() == 'i' || word.back() == 'j';
-  if (indexed && std::ranges::find(kSymbols, stem) != kSymbols.end()) word.pop_back();
-  return word;
-}
-
-/// Words and numbers, without underscores, indices and case: O_i and Oi are the same.
-std::set<std::string> words_of(std::string_view text) {
-  std::set<std::string> words;
-  std::string word;
-  const auto finish = [&] {
-    if (!word.empty()) words.insert(without_index(word));
-    word.clear();
-  };
-  for (const char c : text) {
-    if (c == '_') continue;
-    if (is_word(c)) {
-      word.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
-    } else {
-      finish();
-    }
-  }
-  finish();
-  return words;
-}
-
 }  // namespace
 
 std::vector<SourceSpan> highlighted(std::string_view line, bool& in_block_comment) {
@@ -128,48 +98,10 @@ std::vector<SourceSpan> highlighted(std::string_view line, bool& in_block_commen
   return spans;
 }
 
-std::string_view source_of_launch(const kernels::KernelInfo& kernel, std::string_view launch,
-                                  bool backward) {
-  constexpr std::string_view kFlash1Frame = "kernels/flash1/flash1_frame.cu";
-  constexpr std::string_view kFlash2Frame = "kernels/flash2/flash2_backward_frame.cu";
-  if (kernel.algorithm == "standard") {
-    if (launch == "softmax" || launch == "recompute_softmax") return kernel.source;
-    return launch == "dS" ? kernel.backward_source : std::string_view();  // the rest is cuBLAS's
-  }
-  if (launch == "combine") return "kernels/split_kv/split_kv_combine.cu";
-  if (launch == "preprocess" || launch == "convert") {
-    return kernel.algorithm == "flash1" ? kFlash1Frame : kFlash2Frame;
-  }
-  return backward ? kernel.backward_source : kernel.source;
-}
-
-int marker_line(const std::vector<std::string_view>& lines, std::string_view pseudo_code) {
-  const std::set<std::string> wanted = words_of(pseudo_code);
-  if (wanted.empty()) return -1;
-  const auto lacks_verb = [&](const std::set<std::string>& words) {
-    return std::ranges::any_of(std::array{"load", "store", "mask", "round"}, [&](const char* verb) {
-      return wanted.contains(verb) && !words.contains(verb);
-    });
-  };
-  int best = -1;
-  std::size_t most = 0;
-  for (std::size_t k = 0; k < lines.size(); ++k) {
-    const std::size_t comment = lines[k].find("//");
-    if (comment == std::string_view::npos || lines[k].substr(comment, 3) == "///") continue;
-    const std::set<std::string> words = words_of(lines[k].substr(comment));
-    const auto common = static_cast<std::size_t>(std::ranges::count_if(
-        wanted, [&](const std::string& word) { return words.contains(word); }));
-    if (common <= most || 3 * common <= 2 * wanted.size() || lacks_verb(words)) continue;
-    most = common;
-    best = static_cast<int>(k);
-  }
-  return best;
-}
-
 void SourceView::load(std::string_view path) {
   if (path == path_) return;
   path_ = path;
-  pseudo_code_.clear();
+  marker_ = -1;
   lines_.clear();
   spans_.clear();
   std::string_view text = embedded_source(path).value_or(std::string_view{});
@@ -183,7 +115,7 @@ void SourceView::load(std::string_view path) {
 }
 
 void SourceView::draw(const PanelContext& context, const Rect& rect, std::string_view path,
-                      std::string_view pseudo_code) {
+                      std::span<const PseudoLine> code, std::size_t line) {
   load(path);
   const Theme& theme = context.theme;
   const FontRef& font = context.fonts.mono_small;
@@ -194,18 +126,16 @@ void SourceView::draw(const PanelContext& context, const Rect& rect, std::string
                               "was built");
     return;
   }
-  const bool moved = pseudo_code != pseudo_code_;
-  if (moved) {
-    pseudo_code_ = pseudo_code;
-    marker_ = marker_line(lines_, pseudo_code);
-  }
+  const int marker = marker_line(path, lines_, code, line);
+  const bool moved = marker >= 0 && marker != marker_;
+  if (moved) marker_ = marker;
 
   ImGui::SetCursorScreenPos(rect.min);
   ImGui::BeginChild("source", {rect.width(), rect.height()}, false,
                     ImGuiWindowFlags_HorizontalScrollbar);
   const float pitch = font.size * 1.28f;
   const float number_width = font.measure("0000").x;
-  if (moved && marker_ >= 0) {
+  if (moved) {
     const int above = static_cast<int>(rect.height() / pitch * 0.35f);
     ImGui::SetScrollY(pitch * static_cast<float>(std::max(marker_ - above, 0)));
   }

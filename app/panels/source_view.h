@@ -3,12 +3,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "app/panel.h"
-#include "kernels/catalog.h"
+#include "sim/schedule/algorithm.h"
 
 namespace attnscope::app {
 
@@ -25,20 +26,13 @@ struct SourceSpan {
 /// Splits a line of CUDA C++; `in_block_comment` is carried from line to line.
 std::vector<SourceSpan> highlighted(std::string_view line, bool& in_block_comment);
 
-/// The file with the twin of a launch; empty for what a library computes.
-std::string_view source_of_launch(const kernels::KernelInfo& kernel, std::string_view launch,
-                                  bool backward);
-
-/// The line comment that says the most of the same as a line of pseudo-code, -1 when none says more
-/// than two thirds of it, or none loads, stores, masks or rounds where the line does.
-int marker_line(const std::vector<std::string_view>& lines, std::string_view pseudo_code);
-
 class SourceView {
  public:
-  /// Shows the file at `path` in the rest of the current ImGui window; scrolls to the marker when
-  /// it changes.
+  /// Shows the file at `path` in the rest of the current ImGui window, the line lit that does line
+  /// `line` of `code` (nothing is done before the first step: a line past the end), and scrolls to
+  /// it when it changes. Where the source has none, the last place stays.
   void draw(const PanelContext& context, const Rect& rect, std::string_view path,
-            std::string_view pseudo_code);
+            std::span<const PseudoLine> code, std::size_t line);
 
  private:
   void load(std::string_view path);
@@ -46,7 +40,6 @@ class SourceView {
   std::string path_;
   std::vector<std::string_view> lines_;
   std::vector<std::vector<SourceSpan>> spans_;
-  std::string pseudo_code_;
   int marker_ = -1;
 };
 
