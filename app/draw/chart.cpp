@@ -56,20 +56,39 @@ void draw_axes(const Canvas& canvas, const Rect& rect, const Plot& plot) {
        fitted(font, plot.chart.x.name, area.width()), Align::center);
 }
 
-void draw_line(const Canvas& canvas, const Plot& plot, const Series& series) {
+void add_pieces(const Plot& plot, std::size_t which, std::vector<LinePiece>& pieces) {
+  const Series& series = plot.chart.series[which];
   const ChartPoint* previous = nullptr;
   for (const ChartPoint& point : series.points) {
     if (!plot.holds(point)) continue;
     if (previous != nullptr) {
-      const ImVec2 from = plot.pixel(previous->x, previous->y);
-      const ImVec2 to = plot.pixel(point.x, point.y);
-      if (series.dashed) {
-        dashed_line(canvas, from, to, series.color, canvas.px(1.8f), canvas.px(5.0f));
-      } else {
-        canvas.list->AddLine(from, to, series.color, canvas.px(2.0f));
-      }
+      pieces.push_back({plot.pixel(previous->x, previous->y), plot.pixel(point.x, point.y), which,
+                        series.dashed});
     }
     previous = &point;
+  }
+}
+
+void draw_lines(const Canvas& canvas, const Plot& plot) {
+  std::vector<LinePiece> pieces;
+  for (std::size_t k = 0; k < plot.chart.series.size(); ++k) {
+    if (plot.chart.series[k].line) add_pieces(plot, k, pieces);
+  }
+  const std::vector<Turn> turns = turns_of(pieces, canvas.px(1.5f));
+
+  // Dashed lines come last: through their gaps what lies below is seen
+  for (const bool dashed : {false, true}) {
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
+      const LinePiece& piece = pieces[k];
+      if (piece.dashed != dashed) continue;
+      const ImU32 color = plot.chart.series[piece.series].color;
+      if (!dashed && turns[k].count == 1) {
+        canvas.list->AddLine(piece.from, piece.to, color, canvas.px(2.0f));
+        continue;
+      }
+      interleaved_line(canvas, piece.from, piece.to, color, canvas.px(dashed ? 1.8f : 2.0f),
+                       canvas.px(dashed ? 5.0f : 9.0f), turns[k].index, turns[k].count, dashed);
+    }
   }
 }
 
@@ -132,6 +151,24 @@ std::vector<Tick> ticks(const Axis& axis, int most, TickLabel label) {
   return found;
 }
 
+std::vector<Turn> turns_of(const std::vector<LinePiece>& pieces, float reach) {
+  const auto near = [reach](ImVec2 a, ImVec2 b) {
+    return std::hypot(a.x - b.x, a.y - b.y) < reach;
+  };
+  std::vector<Turn> turns(pieces.size());
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    for (std::size_t other = 0; other < pieces.size(); ++other) {
+      const bool shared = other != k && pieces[other].dashed == pieces[k].dashed &&
+                          near(pieces[other].from, pieces[k].from) &&
+                          near(pieces[other].to, pieces[k].to);
+      if (!shared) continue;
+      ++turns[k].count;
+      if (other < k) ++turns[k].index;
+    }
+  }
+  return turns;
+}
+
 const ChartPoint* draw_chart(const Canvas& canvas, const Rect& whole, const Chart& chart) {
   // Room for the labels at the left and below, the name of the y axis before them
   const FontRef& font = canvas.fonts.small;
@@ -153,9 +190,7 @@ const ChartPoint* draw_chart(const Canvas& canvas, const Rect& whole, const Char
                    {rect.max.x - canvas.px(8.0f), rect.max.y - 2.0f * line_height(font)}}};
   if (plot.area.width() < canvas.px(20.0f) || plot.area.height() < canvas.px(10.0f)) return nullptr;
   draw_axes(canvas, rect, plot);
-  for (const Series& series : chart.series) {
-    if (series.line) draw_line(canvas, plot, series);
-  }
+  draw_lines(canvas, plot);
   const ChartPoint* nearest = draw_markers(canvas, plot);
   return ImGui::IsWindowHovered() ? nearest : nullptr;
 }

@@ -45,6 +45,23 @@ struct Series {
   std::vector<ChartPoint> points;
 };
 
+/// A piece of a line between two points of its series, in pixels.
+struct LinePiece {
+  ImVec2 from, to;
+  std::size_t series = 0;
+  bool dashed = false;
+};
+
+/// Which turn a piece has among the pieces of its kind on the same place.
+struct Turn {
+  int index = 0;
+  int count = 1;
+};
+
+/// The turns of all pieces: what lies within `reach` pixels of another's both ends shares its
+/// place.
+std::vector<Turn> turns_of(const std::vector<LinePiece>& pieces, float reach);
+
 struct Chart {
   Axis x;
   Axis y;
@@ -54,7 +71,8 @@ struct Chart {
   std::vector<LegendEntry> legend;
 };
 
-/// Draws the chart; answers the point under the mouse, if any is near.
+/// Draws the chart; lines that lie on one another take turns at dashes, so that all colours are
+/// seen. Answers the point under the mouse, if any is near.
 const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart);
 
 /// Widens the axis to hold every finite positive value of the series, to whole powers of ten.

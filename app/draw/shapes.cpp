@@ -48,13 +48,18 @@ void hatch(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing) {
 
 void dashed_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
                  float dash) {
+  interleaved_line(canvas, from, to, color, thickness, dash, 0, 1, true);
+}
+
+void interleaved_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
+                      float dash, int index, int count, bool gaps) {
   const ImVec2 whole = to - from;
   const float total = length(whole);
-  if (total <= 0.0f || dash <= 0.0f) return;
+  if (total <= 0.0f || dash <= 0.0f || count < 1) return;
   const ImVec2 unit = whole * (1.0f / total);
-  const auto count = static_cast<int>(std::ceil(total / (2.0f * dash)));
-  for (int k = 0; k < count; ++k) {
-    const float at = 2.0f * dash * static_cast<float>(k);
+  const float slot = gaps ? 2.0f * dash : dash;
+  for (int k = index; slot * static_cast<float>(k) < total; k += count) {
+    const float at = slot * static_cast<float>(k);
     canvas.list->AddLine(from + unit * at, from + unit * std::min(at + dash, total), color,
                          thickness);
   }

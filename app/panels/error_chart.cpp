@@ -14,10 +14,11 @@ constexpr Index kShortest = 64;
 constexpr Index kLongest = 512;
 constexpr Tiling kTiling{32, 32};
 
-/// "flash1, fp32 carry".
+/// "flash1, O carried in fp32".
 std::string name_of(const AccuracyCase& entry) {
   if (!entry.has_carry) return entry.algorithm;
-  return fmt::format("{}, carry {}", entry.algorithm, to_string(entry.carry));
+  return fmt::format("{}, O carried in {}", entry.algorithm,
+                     entry.carry == Carry::fp32 ? "fp32" : "the problem's type");
 }
 
 /// The colour of its algorithm in the other charts.

@@ -171,7 +171,11 @@ void add_legend(draw::Chart& chart, const SizeSweep& sweep, ChartChoice quantity
   for (const SweepPoint& point : sweep.points) {
     if (point.algorithm == last) continue;
     last = point.algorithm;
-    chart.legend.push_back({last, algorithm_color(theme, last), Sample::line, {}});
+    const std::string masked =
+        point.report.problem.block_mask == nullptr
+            ? last
+            : fmt::format("{}, mask {}", last, to_string(sweep.key.block_mask));
+    chart.legend.push_back({masked, algorithm_color(theme, last), Sample::line, {}});
   }
   const auto line = [&](const char* label, Sample sample) {
     chart.legend.push_back({label, theme.text_dim, sample, draw::Marker::none});

@@ -282,6 +282,8 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
   shown.subtitle = fmt::format("{}, {}", problem_words(key, points), gpu_name);
   if (std::ranges::none_of(points, &IoPoint::in_range)) {
     shown.subtitle += "; not d <= M <= N d: the theorems make no claim";
+  } else if (!std::ranges::all_of(points, &IoPoint::in_range)) {
+    shown.subtitle += "; dashed: only d <= M <= N d";
   }
   shown.about = fmt::format(
       "the screen's problem without masks and score functions, every head with keys of its own, "

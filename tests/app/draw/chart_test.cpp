@@ -57,6 +57,23 @@ TEST(Chart, WidensItsAxisToWholeDecades) {
   EXPECT_DOUBLE_EQ(axis.high, 1e12);
 }
 
+TEST(Chart, LinesOnOneAnotherTakeTurns) {
+  const ImVec2 a{0, 100}, b{50, 80}, c{50, 40};
+  const std::vector<LinePiece> pieces = {{a, b, 0, false},
+                                         {a, {50.5f, 80}, 1, false},
+                                         {a, c, 2, false},
+                                         {a, b, 3, true},
+                                         {a, b, 4, false}};
+  const std::vector<Turn> turns = turns_of(pieces, 1.5f);
+  ASSERT_EQ(turns.size(), pieces.size());
+  for (const std::size_t k : {0U, 1U, 4U}) EXPECT_EQ(turns[k].count, 3) << k;
+  EXPECT_EQ(turns[0].index, 0);
+  EXPECT_EQ(turns[1].index, 1);
+  EXPECT_EQ(turns[4].index, 2);
+  EXPECT_EQ(turns[2].count, 1);  // ends elsewhere
+  EXPECT_EQ(turns[3].count, 1);  // of another kind
+}
+
 TEST(Chart, WritesItsPointsAsText) {
   Chart chart;
   chart.x.name = "N";

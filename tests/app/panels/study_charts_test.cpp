@@ -49,8 +49,8 @@ TEST(ErrorChart, HasALineForEveryAlgorithmAndCarry) {
       EXPECT_NE(series.points[0].about.find("modelled"), std::string::npos);
     }
     // The carry in bf16 loses accuracy with every column tile, the one in fp32 does not
-    const auto& rounded = series_named(chart, "flash1, carry problem").points;
-    const auto& wide = series_named(chart, "flash1, carry fp32").points;
+    const auto& rounded = series_named(chart, "flash1, O carried in the problem's type").points;
+    const auto& wide = series_named(chart, "flash1, O carried in fp32").points;
     EXPECT_GT(rounded.back().y, 1.3 * wide.back().y);
     EXPECT_EQ(series_named(chart, "flash2").points[3].y,
               (pass == PassKind::forward ? errors.back().O : errors.back().dQ).rel_fro_error);
