@@ -28,13 +28,12 @@ std::optional<Index> step_count_of(const Choice& choice, Index head) {
   const Result<Tiling> tiling = settle_tiling(request.value());
   if (!tiling) return std::nullopt;
   const AttentionProblem& problem = request.value().problem;
-  ScheduleOptions options = schedule_options(request.value(), tiling.value());
-  options.heads_per_kv_head = 1;  // as one head is shown
+  const ScheduleOptions options = schedule_options(request.value(), tiling.value());
   const Algorithm& algorithm = *find_algorithm(choice.algorithm);
   OpCount counter;
   Observer* const observers[] = {&counter};
   const Index row = head % choice.problem.heads;
-  run_head(make_pass(algorithm, request.value().pass, options),
+  run_head(make_head_pass(algorithm, request.value().pass, options),
            {problem, tiling.value(), options, {}}, head / choice.problem.heads,
            packs_groups(choice) ? choice.problem.kv_head_of(row) : row, observers);
   return counter.count();

@@ -15,14 +15,15 @@ void add_key_gradients(const FormulaRequest& request, std::vector<TrafficFormula
   const AttentionProblem& p = request.problem;
   const Index bytes = p.N_kv * p.d * size_bytes(p.dtype);
   const std::string text = "N_kv · d · e";
-  if (request.options.heads_per_kv_head > 1) {
+  const Index group = request.options.heads_per_kv_head;
+  if (group > 1) {
     for (const Tensor tensor : {Tensor::dK_heads, Tensor::dV_heads}) {
       all.push_back({tensor, kWrite, bytes, text});
-      all.push_back({tensor, kRead, bytes, text});
+      all.push_back({tensor, kRead, group * bytes, "(heads of the group) · " + text, true});
     }
   }
   for (const Tensor tensor : {Tensor::dK, Tensor::dV}) {
-    all.push_back({tensor, kWrite, bytes, text, request.options.heads_per_kv_head > 1});
+    all.push_back({tensor, kWrite, bytes, text, group > 1});
   }
 }
 

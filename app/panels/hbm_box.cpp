@@ -405,8 +405,11 @@ void HbmBox::point_at() const {
   for (const Placed& placed : placed_) {
     if (!hovered(placed.cell)) continue;
     const HbmTensorState& tensor = *placed.tensor;
-    const std::string_view rows =
-        layout_of(tensor.tensor) == TensorLayout::key_by_d ? "key" : "query";
+    const TensorLayout layout = layout_of(tensor.tensor);
+    const bool of_group = layout == TensorLayout::group_key_by_d;
+    const std::string_view rows = of_group                           ? "each head's key"
+                                  : layout == TensorLayout::key_by_d ? "key"
+                                                                     : "query";
     std::string lines =
         fmt::format("{}: {} ({} rows), {}", display_name(tensor.tensor), size_of(tensor), rows,
                     draw::format_bytes(static_cast<double>(tensor.bytes)));

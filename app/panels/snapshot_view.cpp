@@ -154,6 +154,9 @@ draw::Symbol empty_symbol_of(Tensor tensor) {
 std::string name_of(const Tile& tile) {
   const std::string_view base = display_name(tile.tensor);
   if (is_of_split(tile.tensor)) return fmt::format("{}({}, split {})", base, tile.i, tile.j);
+  if (layout_of(tile.tensor) == TensorLayout::group_key_by_d) {
+    return fmt::format("{}({}, head {} of its group)", base, tile.j, tile.i);
+  }
   if (is_key_tile(tile.tensor)) return fmt::format("{}({})", base, tile.j);
   if (!is_score_tile(tile.tensor)) return fmt::format("{}({})", base, tile.i);
   if (tile.j == kAllColumns) return fmt::format("{}({}, all columns)", base, tile.i);

@@ -146,7 +146,8 @@ void NumericExecutor::store(const TileOp& op) {
   const Shape origin = grid_->origin(to);
   RowMatrix& tensor = hbm(to.tensor);
   if (tensor.size() == 0) {
-    const Shape whole = tensor_shape(to.tensor, problem_, grid_->options().splits);
+    // The grid's problem has the group, where this one is a head of it
+    const Shape whole = tensor_shape(to.tensor, grid_->problem(), grid_->options().splits);
     tensor.setConstant(whole.rows, whole.cols, kNaN);
   }
   auto place = tensor.block(origin.rows, origin.cols, shape.rows, shape.cols);

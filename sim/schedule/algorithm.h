@@ -73,6 +73,8 @@ struct Launch {
   bool paper_counts_operands_once = false;
   /// Runs once for each KV head, after the last query head of its group.
   bool once_per_kv_head = false;
+  /// Brings together what the query heads of a group left in HBM.
+  bool sums_group = false;
   SplitRole splits = SplitRole::none;
   /// Owns `pseudo_code` where make_pass() left lines out of it.
   std::shared_ptr<const ShownCode> shown = nullptr;
@@ -133,6 +135,10 @@ struct Algorithm {
 /// exist. Their pseudo-code has the lines of those steps of the score function that the options
 /// name.
 Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options);
+
+/// The same as one head sees it: with every launch that it takes part in, whichever head of its
+/// group it is.
+Pass make_head_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options);
 
 /// The plain grid of a launch: tiles of Br x Bc.
 TileGrid plain_grid(const AttentionProblem& problem, const Tiling& tiling,

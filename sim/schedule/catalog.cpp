@@ -73,6 +73,12 @@ Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions&
   return made;
 }
 
+Pass make_head_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options) {
+  Pass made = make_pass(algorithm, pass, options);
+  for (Launch& launch : made.launches) launch.once_per_kv_head = false;
+  return made;
+}
+
 std::span<const Algorithm> algorithms() {
   static constexpr Algorithm kAlgorithms[] = {
       {.name = "standard",

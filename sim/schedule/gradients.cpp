@@ -100,7 +100,8 @@ void add_head_sum_launch(const ScheduleOptions& options, Pass& pass) {
                            .blocks_per_head = block_per_column_tile,
                            .program = sum_heads,
                            .pseudo_code = kSumPseudoCode,
-                           .once_per_kv_head = true});
+                           .once_per_kv_head = true,
+                           .sums_group = true});
 }
 
 }  // namespace attnscope

@@ -81,9 +81,9 @@ std::string tensor_name(Tensor tensor) {
     case Tensor::dQ_accum:
       return "dQ (fp32)";
     case Tensor::dK_heads:
-      return "dK (each head)";
+      return "dK/head";
     case Tensor::dV_heads:
-      return "dV (each head)";
+      return "dV/head";
     case Tensor::P_drop:
       return "P~";
     case Tensor::O_split:
@@ -101,6 +101,10 @@ std::string tile_name(const Tile& tile) {
   if (is_of_split(tile.tensor)) {
     const std::string_view whole = tile.tensor == Tensor::O_split ? "O" : "LSE";
     return fmt::format("{}{} (split {})", whole, subscript(tile.i), tile.j);
+  }
+  if (layout_of(tile.tensor) == TensorLayout::group_key_by_d) {
+    const std::string_view whole = tile.tensor == Tensor::dK_heads ? "dK" : "dV";
+    return fmt::format("{}{} (head {} of its group)", whole, subscript(tile.j), tile.i);
   }
   return fmt::format("{}{}{}", tensor_name(tile.tensor), indices(tile, subscript),
                      whole_rows ? " (all keys)" : "");

@@ -63,9 +63,11 @@ std::vector<HbmTensorState> hbm_states(const RunInfo& info,
 
   // What the pass stores; what it reads without storing it, an earlier pass left
   for (const Tensor tensor :
-       {Tensor::S, Tensor::P, Tensor::P_drop, Tensor::Z, Tensor::O_carry, Tensor::O, Tensor::l,
-        Tensor::m, Tensor::O_split, Tensor::LSE_split, Tensor::LSE, Tensor::dO, Tensor::D,
-        Tensor::dP, Tensor::dS, Tensor::dQ_accum, Tensor::dQ, Tensor::dK, Tensor::dV}) {
+       {Tensor::S,        Tensor::P,  Tensor::P_drop,   Tensor::Z,        Tensor::O_carry,
+        Tensor::O,        Tensor::l,  Tensor::m,        Tensor::O_split,  Tensor::LSE_split,
+        Tensor::LSE,      Tensor::dO, Tensor::D,        Tensor::dP,       Tensor::dS,
+        Tensor::dQ_accum, Tensor::dQ, Tensor::dK_heads, Tensor::dV_heads, Tensor::dK,
+        Tensor::dV}) {
     if (history(tensor).tile_rows > 0) {
       add(tensor, Origin::stored_by_pass);
     } else if (of(info.head_bytes, tensor).read_bytes > 0) {

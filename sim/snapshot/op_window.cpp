@@ -32,6 +32,7 @@ std::vector<TileOp> regenerate(const RunInfo& run, std::size_t launch, Index blo
   OpCollector collector(begin, end);
   Observer* const observers[] = {&collector};
   Program program(observers);
+  program.begin_block({run.batch, run.head, block});
   run.pass.launches[launch].run(run.grids[launch], block, program);
   return collector.take();
 }

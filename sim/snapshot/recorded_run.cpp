@@ -38,12 +38,11 @@ ValueTile masked_scores(const AttentionProblem& problem, const AttentionInputs& 
   return value_tile(S);
 }
 
-/// Tensors of the one head that is shown.
-AttentionInputs shown_inputs(const SteppedRequest& request) {
+/// Tensors of one head of the shown batch entry.
+AttentionInputs inputs_of(const SteppedRequest& request, Index head) {
   const AttentionProblem& problem = request.simulation.problem;
-  return request.given_inputs
-             ? head_of(problem, *request.given_inputs, request.batch, request.head)
-             : make_head_inputs(problem, request.inputs, request.batch, request.head);
+  return request.given_inputs ? head_of(problem, *request.given_inputs, request.batch, head)
+                              : make_head_inputs(problem, request.inputs, request.batch, head);
 }
 
 /// The counts of the whole pass; an error where it cannot work or be walked.
@@ -71,8 +70,7 @@ void describe_run(const SteppedRequest& request, SimulationReport totals, RunInf
   info.tiling = info.totals.tiling;
   info.gpu = request.simulation.gpu;
   info.options = schedule_options(request.simulation, info.tiling);
-  info.options.heads_per_kv_head = 1;  // one head is shown, with its own part of dK and dV
-  info.pass = make_pass(*info.algorithm, request.simulation.pass, info.options);
+  info.pass = make_head_pass(*info.algorithm, request.simulation.pass, info.options);
   info.first_backward = request.simulation.pass == PassKind::backward
                             ? 0
                             : info.algorithm->forward(info.options).launches.size();
@@ -88,13 +86,62 @@ void describe_run(const SteppedRequest& request, SimulationReport totals, RunInf
   info.score_tiles.resize(static_cast<std::size_t>(info.Tr * info.Tc));
 }
 
-/// The backward pass starts from the HBM that the forward pass left.
-void run_forward_before(RecordedRun& run) {
-  const RunInfo& info = *run.info;
+/// Prepares HBM for the head's pass. The backward pass starts from what the forward pass left.
+void begin_values(const SteppedRequest& request, const RunInfo& info,
+                  const AttentionProblem& one_head, NumericExecutor& executor) {
+  executor.begin_head(0, 0, info.pass.initial_values);
+  if (request.simulation.pass != PassKind::backward) return;
   const Pass forward = make_pass(*info.algorithm, PassKind::forward, info.options);
-  run.executor->set_initial_values(forward.initial_values);
-  Observer* const observers[] = {run.executor.get()};
-  run_head(forward, {run.shown_problem, info.tiling, info.options, {}}, 0, 0, observers);
+  executor.set_initial_values(forward.initial_values);
+  Observer* const observers[] = {&executor};
+  run_head(forward, {one_head, info.tiling, info.options, {}}, 0, 0, observers);
+}
+
+/// Runs the other heads of the shown head's group, and leaves their parts of dK and dV in its HBM:
+/// sum_heads reads them all.
+void run_rest_of_group(const SteppedRequest& request, const std::atomic<bool>* cancel,
+                       RecordedRun& run) {
+  const RunInfo& info = *run.info;
+  const AttentionProblem& problem = info.problem;
+  const Index group = problem.heads_per_kv_head();
+  Pass parts = info.pass;
+  const auto summed =
+      std::erase_if(parts.launches, [](const Launch& launch) { return launch.sums_group; });
+  if (!run.executor || summed == 0) return;
+
+  for (const Tensor tensor : {Tensor::dK_heads, Tensor::dV_heads}) {
+    const Shape whole = tensor_shape(tensor, problem);
+    run.executor->hbm(tensor).setConstant(whole.rows, whole.cols, std::nan(""));
+  }
+  const Index first = problem.kv_head_of(request.head) * group;
+  for (Index head = first; head < first + group; ++head) {
+    if (head == request.head) continue;
+    const AttentionProblem one_head = one_head_of(problem, request.batch, head);
+    const AttentionInputs inputs = inputs_of(request, head);
+    NumericExecutor executor(one_head, inputs, {.round_to_storage = request.round_to_storage});
+    begin_values(request, info, one_head, executor);
+    CancelObserver canceller(cancel);
+    Observer* const observers[] = {&executor, &canceller};
+    run_head(parts, {problem, info.tiling, info.options, {}}, request.batch, head, observers);
+    for (const Tensor tensor : {Tensor::dK_heads, Tensor::dV_heads}) {
+      const Index row = (head - first) * problem.N_kv;
+      run.executor->hbm(tensor).middleRows(row, problem.N_kv) =
+          executor.hbm(tensor).middleRows(row, problem.N_kv);
+    }
+  }
+}
+
+/// The other heads store their parts in the launch in which the shown head does: by its end all
+/// are there.
+void note_rest_of_group(const RunInfo& info, StoreHistory& history) {
+  if (history.first_store.empty()) return;
+  const std::int32_t last = *std::ranges::max_element(history.first_store);
+  const auto launch = std::ranges::find_if(info.launches, [last](const StepSpan& span) {
+    return last >= span.begin && last < span.end;
+  });
+  for (std::int32_t& first : history.first_store) {
+    if (first < 0) first = static_cast<std::int32_t>(launch->end - 1);
+  }
 }
 
 /// Prepares true values, where the problem is small enough to show them.
@@ -109,12 +156,11 @@ void prepare_values(const SteppedRequest& request, RecordedRun& run) {
                     stored_values <= kJournalBudgetBytes * request.memory_share;
   if (!info.has_values) return;
   run.shown_problem = one_head_of(problem, request.batch, request.head);
-  run.inputs = shown_inputs(request);
+  run.inputs = inputs_of(request, request.head);
   run.executor = std::make_unique<NumericExecutor>(
       run.shown_problem, run.inputs,
       NumericPrecision{.round_to_storage = request.round_to_storage});
-  run.executor->begin_head(0, 0, info.pass.initial_values);
-  if (request.simulation.pass == PassKind::backward) run_forward_before(run);
+  begin_values(request, info, run.shown_problem, *run.executor);
   info.reference_scores = masked_scores(run.shown_problem, run.inputs);
   info.reference_O = value_tile(head_matrix(naive_forward(run.shown_problem, run.inputs).O, 0, 0));
 }
@@ -155,6 +201,7 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
   CancelObserver canceller(cancel);
   Observer* const observers[] = {&recorder, &slots, &ticker, &canceller};
   try {
+    run_rest_of_group(request, cancel, *run);
     run_head(info.pass, {problem, info.tiling, info.options, {}}, request.batch, request.head,
              observers);
   } catch (const Cancelled&) {
@@ -169,6 +216,9 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
   run->blocks = std::move(recorder.blocks);
   run->keyframes = std::move(recorder.keyframes);
   run->stores = std::move(recorder.stores);
+  for (const Tensor tensor : {Tensor::dK_heads, Tensor::dV_heads}) {
+    note_rest_of_group(info, run->stores[static_cast<std::size_t>(tensor)]);
+  }
   run->journal = std::move(recorder.journal);
   return run;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "reference/naive_attention.h"
 #include "sim/schedule/catalog.h"
 #include "tests/sim/snapshot/stepped_run_helpers.h"
 #include "tests/support/listed_block_mask.h"
@@ -92,6 +93,47 @@ TEST_P(EveryAlgorithm, TheLastStepHasTheTotalsOfTheWholePass) {
   EXPECT_EQ(last.matmul_flops_so_far, info.totals.matmul_flops);
   EXPECT_EQ(last.other_flops_so_far, info.totals.non_matmul_flops);
   EXPECT_EQ(info.step_count, info.totals.tile_ops);
+}
+
+TEST_P(EveryAlgorithm, GroupedHeadsEndWithTheGradientsOfTheirKvHead) {
+  if (GetParam().pass == PassKind::forward) return;
+  SteppedRequest request = request_for(GetParam().algorithm, 40, 8, {16, 8});
+  AttentionProblem& problem = request.simulation.problem;
+  problem.heads = 6;
+  problem.kv_heads = 2;
+  problem.batch = 2;
+  request.simulation.pass = GetParam().pass;
+  request.round_to_storage = false;
+  request.batch = 1;
+  request.head = 4;  // not the last of its group
+  const AttentionInputs inputs = make_inputs(problem, request.inputs);
+  const Gradients expected = naive_backward(problem, inputs, naive_forward(problem, inputs));
+
+  const auto run = make_run(request);
+  const RunInfo& info = *run->info();
+  ASSERT_EQ(info.launches.back().label, "sum_heads");
+  EXPECT_EQ(of(info.head_bytes, Tensor::dK_heads).write_bytes, 40 * 8 * 2);
+  EXPECT_EQ(of(info.head_bytes, Tensor::dK_heads).read_bytes, 3 * 40 * 8 * 2);
+  EXPECT_EQ(of(info.head_bytes, Tensor::dK).write_bytes, 40 * 8 * 2);
+
+  // Before each last store, the sums are on chip; walked backwards
+  int compared = 0;
+  for (Index step = info.step_count - 1; step >= info.launches.back().begin; --step) {
+    const Snapshot at = run->at(step);
+    const Tensor stored = at.next_op.dest_tiles[0].tensor;
+    if (at.next_op.kind != OpKind::store || step == info.step_count - 1) continue;
+    const HeadTensor& whole = stored == Tensor::dK ? expected.dK : expected.dV;
+    const auto reference = whole.head(1, 1);
+    for (const SlotState& slot : at.slots) {
+      if (!slot.valid || slot.tensor != stored) continue;
+      const Index row = slot.tile.j * 8;
+      for (std::size_t k = 0; k < slot.values.values.size(); ++k) {
+        ASSERT_NEAR(slot.values.values[k], reference[static_cast<std::size_t>(row * 8) + k], 1e-5);
+        ++compared;
+      }
+    }
+  }
+  EXPECT_EQ(compared, 2 * 40 * 8);
 }
 
 TEST_P(EveryAlgorithm, WarpsOfAllStepsAddUpToThoseOfThePass) {
