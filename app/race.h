@@ -9,8 +9,9 @@
 
 namespace attnscope::app {
 
-/// The clock ticks whenever one of the two has done a tile; its reading is what both have spent:
-/// requested bytes of the shown head, or tiles of their own.
+/// The clock ticks whenever one of the two has done a tile; its reading is what each has spent at
+/// most, as the other may be in the midst of a tile or done: requested bytes of the shown head, or
+/// tiles of their own.
 class RaceCourse {
  public:
   using Run = std::shared_ptr<const RunInfo>;

@@ -122,15 +122,15 @@ float draw_buttons(const Frame& frame, const Rect& rect) {
   return x;
 }
 
-/// What both racers have spent.
+/// What neither racer has gone beyond: each stands at the end of the last tile that it affords.
 float draw_clock(const Frame& frame, const RaceCourse& course, float x, float middle) {
   const FontRef& font = frame.fonts.ui;
   const FontRef& small = frame.fonts.small;
   const bool bytes = frame.app.view.race->clock == RaceClock::requested_bytes;
   const auto words = [&](Index tick) {
     const Index reading = course.reading(tick);
-    return bytes ? draw::format_bytes(static_cast<double>(reading))
-                 : fmt::format("{} tiles", reading);
+    return bytes ? "up to " + draw::format_bytes(static_cast<double>(reading))
+                 : fmt::format("up to {} tiles", reading);
   };
   ImDrawList* list = ImGui::GetWindowDrawList();
   font.draw(list, {x, middle - font.size - frame.px(1.0f)}, frame.theme.text,
