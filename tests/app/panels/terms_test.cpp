@@ -81,6 +81,20 @@ TEST(GradientTerms, HoldAsEquationsAtEveryStepOfEveryForm) {
   }
 }
 
+TEST(GradientTerms, NameTheSlopeOfADsThatComesBackFromHbm) {
+  const auto run = test::sample_run(shaped_request("standard", PassKind::backward));
+  int loaded = 0;
+  for (Index step = 0; step < run->info()->step_count; ++step) {
+    const Snapshot snapshot = run->at(step, 37, 3);
+    const GradientRow& row = snapshot.gradient_row;
+    if (row.dS.empty() || row.dS_by != OpKind::load) continue;
+    ++loaded;
+    const auto terms = gradient_terms(row, *run->info());
+    ASSERT_EQ(terms[terms.size() - 2].formula, "P · (dP - D) · T") << step;
+  }
+  EXPECT_GT(loaded, 0);
+}
+
 TEST(GradientTerms, SayWhetherDpIsDroppedWhereDroppingIsALaunchOfItsOwn) {
   SampleRequest request;
   request.algorithm = "standard";
