@@ -46,6 +46,21 @@ void hatch(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing) {
   }
 }
 
+void dots(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing) {
+  const float side = std::max(1.0f, spacing * 0.3f);
+  const auto rows = static_cast<int>(rect.height() / spacing) + 1;
+  const auto cols = static_cast<int>(rect.width() / spacing) + 1;
+  for (int row = 0; row < rows; ++row) {
+    for (int col = 0; col < cols; ++col) {
+      const float shift = row % 2 == 0 ? 0.25f : 0.75f;
+      const ImVec2 at{rect.min.x + spacing * (static_cast<float>(col) + shift),
+                      rect.min.y + spacing * (static_cast<float>(row) + 0.4f)};
+      if (at.x + side > rect.max.x || at.y + side > rect.max.y) continue;
+      canvas.list->AddRectFilled(at, {at.x + side, at.y + side}, color);
+    }
+  }
+}
+
 void dashed_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
                  float dash) {
   interleaved_line(canvas, from, to, color, thickness, dash, 0, 1, true);

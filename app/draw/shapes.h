@@ -11,8 +11,11 @@ void fill(const Canvas& canvas, const Rect& rect, ImU32 color, float rounding = 
 void outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness = 1.0f,
              float rounding = 0.0f);
 
-/// Diagonal lines across the rectangle, for what holds no value; `spacing` in pixels.
+/// Diagonal lines across the rectangle; `spacing` in pixels.
 void hatch(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing);
+
+/// Rows of dots, every other row shifted, for what holds no value; `spacing` in pixels.
+void dots(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing);
 
 void dashed_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
                  float dash);

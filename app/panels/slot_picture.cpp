@@ -17,7 +17,7 @@ constexpr Index kMostCols = 64;
 
 void draw_poisoned(const draw::Canvas& canvas, const Rect& box, ImU32 color) {
   draw::fill(canvas, box, mix(canvas.theme.inset, color, 0.06f));
-  draw::hatch(canvas, box, with_alpha(color, 0.35f), canvas.px(5.0f));
+  draw::dots(canvas, box, with_alpha(color, 0.55f), canvas.px(5.0f));
   draw::outline(canvas, box, with_alpha(color, 0.6f));
 }
 

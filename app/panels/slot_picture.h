@@ -7,8 +7,9 @@
 
 namespace attnscope::app {
 
-/// Fills `box` with the values of the slot, stronger where |value| is larger; hatched where it is
-/// poisoned. `extent` is that of the tile that it holds: a ragged one fills a part of the box.
+/// Fills `box` with the values of the slot, stronger where |value| is larger, a gradient hatched;
+/// dotted where it is poisoned. `extent` is that of the tile that it holds: a ragged one fills a
+/// part of the box.
 void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const Rect& box,
                         const Extent& extent);
 

@@ -188,7 +188,7 @@ void SramBox::draw() const {
     const std::string title = "SRAM of one thread block";
     draw::text(canvas, fonts.ui_bold, at, theme.text_dim, title);
     draw::text_if_fits(canvas, fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)},
-                       theme.text_faint, scale_note_ + " · hatched: poisoned",
+                       theme.text_faint, scale_note_ + " · dotted: poisoned",
                        rect_.width() - 3.0f * padding - fonts.ui_bold.measure(title).x,
                        draw::Align::right);
   } else {
