@@ -12,7 +12,8 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr int kMinSize = 320;
+constexpr int kMinWidth = 960;  // below, text and tensors have no room
+constexpr int kMinHeight = 540;
 constexpr int kMaxSize = 16384;
 
 /// "1600x900" as two numbers in range, or nothing.
@@ -24,8 +25,8 @@ std::optional<std::pair<int, int>> parse_size(const std::string& text) {
   if (first.ec != std::errc{} || first.ptr == end || *first.ptr != 'x') return std::nullopt;
   const auto second = std::from_chars(first.ptr + 1, end, height);
   if (second.ec != std::errc{} || second.ptr != end) return std::nullopt;
-  const auto in_range = [](int size) { return size >= kMinSize && size <= kMaxSize; };
-  if (!in_range(width) || !in_range(height)) return std::nullopt;
+  const auto in_range = [](int size, int least) { return size >= least && size <= kMaxSize; };
+  if (!in_range(width, kMinWidth) || !in_range(height, kMinHeight)) return std::nullopt;
   return std::pair{width, height};
 }
 
@@ -73,8 +74,9 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
   if (raw.size) {
     const auto size = parse_size(*raw.size);
     if (!size) {
-      return invalid_request(fmt::format("--size '{}': not a size; use WIDTHxHEIGHT, each {} to {}",
-                                         printable(*raw.size), kMinSize, kMaxSize));
+      return invalid_request(
+          fmt::format("--size '{}': not a size; use WIDTHxHEIGHT, {} to {} by {} to {}",
+                      printable(*raw.size), kMinWidth, kMaxSize, kMinHeight, kMaxSize));
     }
     arguments.width = size->first;
     arguments.height = size->second;

@@ -9,6 +9,7 @@
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/memory_layout.h"
+#include "app/shown_head.h"
 
 namespace attnscope::app {
 
@@ -48,8 +49,12 @@ std::string HbmBox::size_of(const HbmTensorState& tensor) const {
   return draw::format_shape(shape.rows, shape.cols / d) + fmt::format(" × {}", d);
 }
 
-HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
-    : snapshot_(snapshot), context_(context), rect_(rect) {
+HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const ViewState& view,
+               const Rect& rect)
+    : snapshot_(snapshot),
+      context_(context),
+      head_words_(in_words(shown_head(snapshot.run->problem, view))),
+      rect_(rect) {
   // Two rows where the tensors of a backward pass would otherwise be too small
   std::vector<const HbmTensorState*> all;
   std::vector<const HbmTensorState*> gradients;
@@ -220,10 +225,10 @@ void HbmBox::draw_title() const {
   const ImVec2 at{rect_.min.x + padding, rect_.min.y + canvas.px(7.0f)};
   const Tiling& tiling = snapshot_.run->tiling;
   const float title_width = fonts.ui_bold.measure("HBM").x;
-  const std::string tiles =
-      fmt::format("one head · tiles of {} query and {} key rows", tiling.Br, tiling.Bc);
-  const std::string notes[] = {tiles + " · " + scale_note_, "one head · " + scale_note_,
-                               "one head"};
+  const std::string& full = head_words_.front();
+  const std::string tiles = fmt::format("tiles of {} query and {} key rows", tiling.Br, tiling.Bc);
+  const std::string notes[] = {full + " · " + tiles + " · " + scale_note_,
+                               full + " · " + scale_note_, full, head_words_.back()};
   const std::string note =
       draw::widest_that_fits(fonts.small, notes, rect_.width() - 3.0f * padding - title_width);
   draw::text(canvas, fonts.ui_bold, at, theme.text_dim, "HBM");

@@ -16,7 +16,8 @@ namespace attnscope::app {
 class HbmBox {
  public:
   /// Places the tensors at the bottom of `rect`; nothing is drawn yet.
-  HbmBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
+  HbmBox(const Snapshot& snapshot, const PanelContext& context, const ViewState& view,
+         const Rect& rect);
 
   /// The box itself: no higher than the tensors need.
   const Rect& rect() const { return rect_; }
@@ -62,6 +63,7 @@ class HbmBox {
 
   const Snapshot& snapshot_;
   const PanelContext& context_;
+  std::vector<std::string> head_words_;  ///< which head this is, the longest wording first
   Rect rect_;
   std::vector<Placed> placed_;
   std::string scale_note_;

@@ -12,6 +12,7 @@
 #include "app/panels/panel_tabs.h"
 #include "app/panels/snapshot_view.h"
 #include "app/report/compare.h"
+#include "app/shown_head.h"
 
 namespace attnscope::app {
 
@@ -104,7 +105,9 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   if (!has_run(snapshot, context, "LEDGER")) return;
   refresh(snapshot, view.ledger_scope, context.measurements);
   const Index heads = snapshot.run->problem.batch * snapshot.run->problem.heads;
-  std::string scope = "bytes at the SM, this head";
+  const ShownHead head = shown_head(snapshot.run->problem, view);
+  std::string scope = head.packed > 1 ? fmt::format("bytes at the SM, {} heads as one", head.packed)
+                                      : "bytes at the SM, this head";
   if (ledger_ && ledger_->all_heads) scope = fmt::format("bytes at the SM, all {} heads", heads);
   const bool stale = ledger_ && basis_.latest_key()->run != snapshot.run;
   if (stale && basis_.busy_for_s() > kPatienceSeconds) scope = "of the last settings; comparing…";

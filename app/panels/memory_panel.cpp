@@ -23,7 +23,7 @@ void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const float outset = canvas.px(2.0f);
   const Rect upper{{rest.min.x - outset, rest.min.y}, {rest.max.x + outset, border}};
   const SramBox sram(snapshot, context, upper);
-  const HbmBox hbm(snapshot, context,
+  const HbmBox hbm(snapshot, context, view,
                    {{rest.min.x - outset, border + gap}, {rest.max.x + outset, rest.max.y}});
   const Rect& lower = hbm.rect();
   context.named_rects.add("memory.sram", upper);

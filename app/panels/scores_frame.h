@@ -8,6 +8,7 @@
 #include "app/draw/heat_map.h"
 #include "app/panel.h"
 #include "app/panels/snapshot_view.h"
+#include "app/shown_head.h"
 
 namespace attnscope::app {
 
@@ -22,6 +23,7 @@ struct ScoresFrame {
       0;  ///< that the panel below follows; in ONLINE SOFTMAX: the same row within the current tile
   Index current_i = -1, current_j = -1;  ///< tile being worked on; -1 where there is none
 
+  ShownHead head{};  ///< which rows these are
   const RunInfo& run() const { return *snapshot.run; }
   float x_of(Index col) const {
     return grid.min.x +

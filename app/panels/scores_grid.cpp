@@ -145,8 +145,13 @@ void draw_axis_names(const ScoresFrame& frame) {
                              frame.context.rect.max.x - canvas.px(14.0f) - frame.grid.min.x));
   // Of few rows the name goes on below the grid
   const Index N = run.problem.N;
-  const std::string rows[] = {fmt::format("←  i: query rows, N = {}", N),
-                              fmt::format("←  i, N = {}", N), "←  i"};
+  const ShownHead& head = frame.head;
+  const std::string what = head.packed > 1 ? fmt::format("{}, {} rows", in_words(head).front(), N)
+                                           : fmt::format("query rows, N = {}", N);
+  const std::string of_group = fmt::format("{} heads × {}", head.packed, head.queries);
+  const std::string rows[] = {"←  i: " + what, "←  i: " + (head.packed > 1 ? of_group : what),
+                              head.packed > 1 ? "←  i: heads" : fmt::format("←  i, N = {}", N),
+                              "←  i"};
   const float bottom = frame.context.rect.max.y - canvas.px(12.0f);
   const std::string shown = draw::widest_that_fits(
       fonts.small, rows, std::max(frame.grid.height(), bottom - frame.grid.min.y));

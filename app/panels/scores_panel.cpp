@@ -28,8 +28,9 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
   const Index j = col / run.tiling.Bc;
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) view.query_row = row;
 
-  std::string lines = fmt::format("query {}, key {}  ·  tile i = {}, j = {}\n{}", row, col, i, j,
-                                  to_string(score_tile_state(frame.snapshot, i, j)));
+  std::string lines =
+      fmt::format("{}, key {}  ·  tile i = {}, j = {}\n{}", row_in_words(frame.head, row), col, i,
+                  j, to_string(score_tile_state(frame.snapshot, i, j)));
   for (const Tensor tensor : kScoreTensors) {
     const SlotState* slot = find_slot(frame.snapshot, tensor);
     if (slot == nullptr || !slot->valid || slot->values.values.empty()) continue;
@@ -45,7 +46,7 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
                                : fmt::format("\nscore = {}, from the reference in double precision",
                                              draw::format_value(score));
   }
-  lines += fmt::format("\nclick: follow query row {}", row);
+  lines += fmt::format("\nclick: follow {}", row_in_words(frame.head, row));
   tooltip(frame.context, lines);
 }
 
@@ -124,6 +125,7 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
                     std::max(rows * unit, canvas.px(40.0f))};
   const ImVec2 corner{std::round(rest.min.x + left), std::round(rest.min.y + above)};
   ScoresFrame frame{snapshot, context, canvas, {corner, {corner.x + size.x, corner.y + size.y}}};
+  frame.head = shown_head(run.problem, view);
   choose_rows_and_tile(frame, view);
   context.named_rects.add("scores.grid", frame.grid);
 

@@ -73,7 +73,7 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   const bool hides = !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
   if (hides) not_computed("skipped by mask", TileState::skipped);
   if (problem.block_mask != nullptr) not_computed("0 in block mask", TileState::left_out);
-  entry(fmt::format("query row {}", frame.query_row), [&](const Rect& box) {
+  entry(row_in_words(frame.head, frame.query_row), [&](const Rect& box) {
     const float middle = box.center().y;
     draw::outline(canvas, {{box.min.x, middle - 2.0f}, {box.max.x, middle + 2.0f}},
                   color_of(theme, Tensor::m), canvas.px(1.5f));

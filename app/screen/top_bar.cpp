@@ -32,17 +32,17 @@ std::vector<TopBar::Field> TopBar::main_fields() {
   return {
       {"scene", "Scene", 180, 0, Draw(draw_scene_field)},
       {"algorithm", "Algorithm", 112, 0, Draw(draw_algorithm_field)},
-      {"pass", "Pass", 86, 6, Draw(draw_pass_field)},
+      {"pass", "Pass", 86, 0, Draw(draw_pass_field)},
       number_field("N", "N", 74, 0, [](Choice& c) { return &c.problem.N; },
                    {16, 32, 64, 100, 128, 256, 512, 1024, 2048, 4096}),
       number_field("d", "d", 58, 1, [](Choice& c) { return &c.problem.d; }, {16, 32, 64, 128}),
-      number_field("Br", "Br", 62, 1, [](Choice& c) { return &c.tiling.Br; },
+      number_field("Br", "Br", 62, 3, [](Choice& c) { return &c.tiling.Br; },
                    {16, 32, 64, 128, 256}),
-      number_field("Bc", "Bc", 62, 1, [](Choice& c) { return &c.tiling.Bc; },
+      number_field("Bc", "Bc", 62, 4, [](Choice& c) { return &c.tiling.Bc; },
                    {16, 32, 64, 128, 256}),
-      text_field("mask", "Mask", 84, 3),
-      {"dtype", "Type", 66, 4, Draw(draw_dtype_field)},
-      {"gpu", "GPU", 100, 5, Draw(draw_gpu_field)},
+      text_field("mask", "Mask", 84, 2),
+      {"dtype", "Type", 66, 5, Draw(draw_dtype_field)},
+      {"gpu", "GPU", 100, 6, Draw(draw_gpu_field)},
   };
 }
 
@@ -149,9 +149,17 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   const float label_gap = frame.px(8.0f);
   const float field_gap = frame.px(14.0f);
   const float more_width = frame.text_px(34.0f);
+  // Boxes of long words become narrower before fields go
+  constexpr float kNarrowest = 0.7f;
+  float narrowed = 1.0f;
+  const auto has_words = [](const Field& field) {
+    return field.name == "scene" || field.name == "algorithm" || field.name == "mask";
+  };
+  const auto box_width = [&](const Field& field) {
+    return frame.text_px(field.width) * (has_words(field) ? narrowed : 1.0f);
+  };
   const auto width_of = [&](const Field& field) {
-    return frame.fonts.ui.measure(field.label).x + label_gap + frame.text_px(field.width) +
-           field_gap;
+    return frame.fonts.ui.measure(field.label).x + label_gap + box_width(field) + field_gap;
   };
 
   // The least important fields move behind the "more" button until the rest fits
@@ -162,6 +170,11 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
     for (const Field& field : shown) sum += width_of(field);
     return sum;
   };
+  const float all_fields = total();
+  narrowed = kNarrowest;
+  const float narrow_fields = total();
+  const float need = (all_fields - rect.width()) / std::max(all_fields - narrow_fields, 1.0f);
+  narrowed = 1.0f - (1.0f - kNarrowest) * std::clamp(need, 0.0f, 1.0f);
   while (total() > rect.width() && shown.size() > 1) {
     const auto least =
         std::max_element(shown.begin(), shown.end(),
@@ -170,10 +183,7 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
     shown.erase(least);
   }
 
-  // Fields of long words share what is left over
-  const auto has_words = [](const Field& field) {
-    return field.name == "scene" || field.name == "algorithm" || field.name == "mask";
-  };
+  // They share what is left over
   const auto takers = static_cast<float>(std::ranges::count_if(shown, has_words));
   const float spare = std::max(rect.width() - total(), 0.0f) / std::max(takers, 1.0f);
 
@@ -183,7 +193,7 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   for (const Field& field : shown) {
     const float label_width = frame.fonts.ui.measure(field.label).x;
     const float left = std::round(x + label_width + label_gap);
-    const float width = frame.text_px(field.width);
+    const float width = box_width(field);
     const float extra = has_words(field) ? std::min(spare, 0.6f * width) : 0.0f;
     const Rect box{{left, y}, {left + std::round(width + extra), y + height}};
     draw_label(frame, box, field.label, x);

@@ -7,6 +7,7 @@
 
 #include "app/app.h"
 #include "app/draw/format.h"
+#include "app/shown_head.h"
 #include "app/ui/widgets.h"
 
 namespace attnscope::app {
@@ -155,8 +156,18 @@ float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float
   ImDrawList* list = ImGui::GetWindowDrawList();
   font.draw(list, {x, middle - font.size - frame.px(1.0f)}, frame.theme.text, text);
   small.draw(list, {x, middle + frame.px(3.0f)}, frame.theme.text_faint, position_text(snapshot));
-  return x + std::max(font.measure(widest).x, small.measure(widest_position(*snapshot.run)).x) +
-         frame.px(14.0f);
+  float width = std::max(font.measure(widest).x, small.measure(widest_position(*snapshot.run)).x);
+
+  // Which head, where there are several
+  const AttentionProblem& chosen = frame.app.view.choice.problem;
+  if (chosen.heads * chosen.batch > 1) {
+    const std::string head = in_words(shown_head(snapshot.run->problem, frame.app.view)).back();
+    const float gap = frame.px(10.0f);
+    const float left = x + font.measure(widest).x + gap;
+    small.draw(list, {left, middle - small.size - frame.px(2.0f)}, frame.theme.text_dim, head);
+    width = std::max(width, left - x + small.measure(head).x);
+  }
+  return x + width + frame.px(14.0f);
 }
 
 }  // namespace

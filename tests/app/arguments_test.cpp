@@ -52,6 +52,7 @@ TEST(Arguments, WhatMakesNoSenseIsOneLine) {
       {"--no-such-option"},
       {"--size", "1600"},
       {"--size", "0x900"},
+      {"--size", "320x320"},
       {"--size", "99999x900"},
       {"--size", "1600x900x2"},
       {"--theme", "pink"},

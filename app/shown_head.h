@@ -1,0 +1,30 @@
+/// Which head the screen steps through, in words. Where grouped queries are packed, it steps
+/// through all heads of a group at once: they are the rows of the run's problem.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/view_state.h"
+
+namespace attnscope::app {
+
+struct ShownHead {
+  Index head = 0, heads = 1;        ///< within a batch entry
+  Index kv_head = 0, kv_heads = 1;  ///< that it reads
+  Index batch = 0, batches = 1;
+  Index packed = 1;   ///< heads that are rows of one tile
+  Index queries = 1;  ///< rows of each of them
+};
+
+/// Of a run of `problem`, which is the view's own, or that with packed groups.
+ShownHead shown_head(const AttentionProblem& problem, const ViewState& view);
+
+/// "head 5 of 8, KV head 1 of 2, batch entry 0 of 4", with packed groups "4 heads of a group × 1
+/// query, KV head 1 of 2"; only what there is more than one of. Then shorter wordings.
+std::vector<std::string> in_words(const ShownHead& shown);
+
+/// "query row 3"; with packed groups "head 5, query 0".
+std::string row_in_words(const ShownHead& shown, Index row);
+
+}  // namespace attnscope::app
