@@ -62,26 +62,26 @@ Bytes paper_bytes(const Launch& launch, const BytesByTensor& requested,
   return paper;
 }
 
-/// Compulsory DRAM bytes of a launch, from the bytes that all heads request: operands once, results
-/// once, as far as they are touched; a tensor that an earlier launch made, or a later one reads,
-/// stays in L2 if it fits.
-Bytes compulsory_bytes(std::span<const LaunchReport> launches, std::size_t index,
+/// DRAM bytes of a launch, from the bytes that all heads request: see SimulationReport::dram.
+Bytes compulsory_bytes(std::span<const LaunchReport> launches, std::size_t index, const Pass& pass,
                        const AttentionProblem& problem, Index splits, Index l2_bytes) {
   Bytes dram;
   for (int t = 0; t < kTensorCount; ++t) {
     const auto tensor = static_cast<Tensor>(t);
     const Bytes& here = of(launches[index].by_tensor, tensor);
-    const auto written_by = [&](const auto& launch) {
-      return of(launch.by_tensor, tensor).write_bytes > 0;
-    };
     const auto read_by = [&](const auto& launch) {
       return of(launch.by_tensor, tensor).read_bytes > 0;
     };
+    const auto touched_by = [&](const auto& launch) {
+      return read_by(launch) || of(launch.by_tensor, tensor).write_bytes > 0;
+    };
     const Index whole = whole_tensor_bytes(tensor, problem, splits);
-    const bool made_before = std::ranges::any_of(launches.first(index), written_by);
+    const bool initial = std::ranges::find(pass.initial_values, tensor, &InitialValue::tensor) !=
+                         pass.initial_values.end();
+    const bool touched_before = initial || std::ranges::any_of(launches.first(index), touched_by);
     const bool read_after = std::ranges::any_of(launches.subspan(index + 1), read_by);
     const bool stays = whole <= l2_bytes;
-    if (!(made_before && stays)) dram.read_bytes += std::min(whole, here.read_bytes);
+    if (!(touched_before && stays)) dram.read_bytes += std::min(whole, here.read_bytes);
     if (!(read_after && stays)) dram.write_bytes += std::min(whole, here.write_bytes);
   }
   return dram;
@@ -194,7 +194,7 @@ Result<SimulationReport> counted(const SimulationRequest& request,
   for (std::size_t index = 0; index < report.launches.size(); ++index) {
     LaunchReport& entry = report.launches[index];
     entry.requested = sum(entry.by_tensor);
-    entry.dram = compulsory_bytes(report.launches, index, request.problem, options.splits,
+    entry.dram = compulsory_bytes(report.launches, index, pass, request.problem, options.splits,
                                   request.gpu.l2_bytes);
     report.paper += entry.paper;
     report.requested += entry.requested;

@@ -65,8 +65,10 @@ struct SimulationReport {
   Bytes paper;
   Bytes requested;
   BytesByTensor by_tensor{};  ///< requested
-  /// Compulsory bytes: each launch reads its operands once and writes its results once, but for
-  /// tensors made by an earlier launch of the pass that fit in L2. A floor, not a cache model.
+  /// Compulsory bytes: each launch reads its operands once and writes its results once, but not
+  /// what L2 holds: a tensor that fits in it whole is not read when an earlier launch of the pass,
+  /// or what set its initial value, touched it, and not written when a later one reads it. No cache
+  /// model: of a larger tensor a part may stay, and so may the last lines written.
   Bytes dram;
 
   Index matmul_flops = 0;

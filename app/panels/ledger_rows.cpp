@@ -141,7 +141,11 @@ void add_seen(LedgerRow& row, const Total& total, const LedgerBasis& basis) {
 
 std::string_view about_total(const Total& total) {
   if (total.level == Level::dram) {
-    return "compulsory: each launch reads its operands once and writes its results";
+    return total.write
+               ? "results once, without what a later launch reads and L2 holds whole; the "
+                 "last lines may still be in L2 at the end"
+               : "operands of each launch once, without those that an earlier launch touched "
+                 "and L2 holds whole";
   }
   return total.level == Level::time ? "the roofline's floor, from the datasheet's rates" : "";
 }

@@ -115,7 +115,7 @@ void add_bytes(draw::Chart& chart, const SizeSweep& sweep, const Measurements& m
       [](const SimulationReport& r) { return static_cast<double>(r.requested.total()); },
       bytes_text));
   chart.series.push_back(modelled(
-      sweep, algorithm, fmt::format("{}, DRAM at least", algorithm), theme, true,
+      sweep, algorithm, fmt::format("{}, DRAM: operands and results once", algorithm), theme, true,
       [](const SimulationReport& r) { return static_cast<double>(r.dram.total()); }, bytes_text));
   add_seen(
       chart, sweep, measurements, algorithm, "requested", draw::Marker::circle, theme,
@@ -182,7 +182,7 @@ void add_legend(draw::Chart& chart, const SizeSweep& sweep, ChartChoice quantity
   };
   if (quantity == ChartChoice::bytes) {
     line("requested, modelled", Sample::line);
-    line("DRAM at least, modelled", Sample::dashed);
+    line("DRAM, operands and results once, modelled", Sample::dashed);
   } else {
     line(quantity == ChartChoice::time ? "at least, modelled" : "peak, modelled", Sample::line);
   }

@@ -42,7 +42,9 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "twin is the traffic at the SM's boundary.\n"
       "- `requested`: what thread blocks ask of memory beyond their SRAM; recorded at the SM's "
       "boundary.\n"
-      "- `dram`: what reaches HBM. Modelled as a floor: each operand of a launch once.\n"
+      "- `dram`: what reaches HBM. Modelled: operands of a launch once, without those that an "
+      "earlier launch of the pass touched and L2 holds whole; results once, without those that a "
+      "later launch reads and L2 holds whole (the last lines may still be in L2 at the end).\n"
       "- `time`: modelled as the roofline floor.\n\n"
       "A gap is (recorded - modelled) / modelled.\n\n";
 }

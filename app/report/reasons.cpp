@@ -168,8 +168,8 @@ std::string dram_read_reason(const ComparisonLine& line, const SimulationReport&
   }
   const double served_percent = 100.0 * (1.0 - 1.0 / std::max(1.0, requested_ratio));
   return fmt::format(
-      "what is read again outgrew {}, which served {:.3g} % of the requested bytes; the floor "
-      "counts each operand of a launch once",
+      "what is read again outgrew {}, which served {:.3g} % of the requested bytes; the model "
+      "reads each operand of a launch once",
       l2_text, served_percent);
 }
 
@@ -187,7 +187,7 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   if (stores_again) {
     return fmt::format(
         "what is stored again left L2 again: {:.3g} % of the requested bytes; the "
-        "floor counts each result of a launch once",
+        "model writes each result of a launch once",
         100.0 * *line.recorded / requested);
   }
   if (difference <= l2_bytes) {
@@ -205,7 +205,7 @@ std::string gap_reason(const ComparisonLine& line, const SimulationReport& model
                        const GpuDescription& gpu, const RecordingRow& run) {
   if (!line.gap_percent) {
     return line.level == Level::dram
-               ? "the floor expects these tensors to stay in L2 between launches"
+               ? "the model expects these tensors to stay in L2 between launches"
                : "nothing is modelled here to compare with";
   }
   switch (line.level) {

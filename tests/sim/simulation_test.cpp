@@ -231,6 +231,34 @@ TEST(Dram, FlashMovesTheCompulsoryBytesAndStandardTheScores) {
   EXPECT_GT(simulate(request).value().dram.read_bytes, Index{4} * 32 * 4096 * 4096 * 2 * 2);
 }
 
+TEST(Dram, WhatAnEarlierLaunchTouchedIsReadAgainOnlyWhereL2IsTooSmall) {
+  SimulationRequest request = base_request();
+  request.problem = {.batch = 1, .heads = 16, .kv_heads = 16, .N = 512, .N_kv = 512, .d = 64};
+  const Index nd = Index{16} * 512 * 64 * 2;
+  const Index rows = Index{16} * 512 * 4;  // LSE, D, m or l
+  const auto bytes = [&](std::string_view algorithm, PassKind pass, Index l2_bytes) {
+    request.algorithm = algorithm;
+    request.pass = pass;
+    request.gpu.l2_bytes = l2_bytes;
+    return simulate(request).value().dram;
+  };
+  const Index large = request.gpu.l2_bytes;
+
+  // Algorithm 1 sets O, m and l before its launch
+  EXPECT_EQ(bytes("flash1", PassKind::forward, large).read_bytes, 3 * nd);
+  EXPECT_EQ(bytes("flash1", PassKind::forward, 1).read_bytes, 4 * nd + 2 * rows);
+
+  // D = rowsum(dO o O); then Q, K, V, dO, LSE, D and dQ in fp32; then its conversion
+  const Bytes warm = bytes("flash2", PassKind::backward, large);
+  EXPECT_EQ(warm.read_bytes, 5 * nd + rows);
+  EXPECT_EQ(warm.write_bytes, 3 * nd);
+  EXPECT_GE(bytes("flash2", PassKind::backward, 1).read_bytes, (2 + 4) * nd + 2 * rows + 2 * nd);
+
+  // P, V, Q and K, dO by dV and by dP
+  EXPECT_EQ(bytes("standard", PassKind::backward, large).read_bytes,
+            4 * nd + Index{16} * 512 * 512 * 2);
+}
+
 TEST(Cancelling, EndsACountInItsMiddle) {
   SimulationRequest request = base_request();
   request.problem.N = request.problem.N_kv = 131072;
