@@ -109,9 +109,10 @@ WarpParts warp_parts(const TileOp& op, const TileGrid& grid, const WarpLayout& l
   parts.layout = layout;
   parts.product = op.is_matrix_product();
   for (const Tile& tile : op.sources()) {
-    // A load's source is in HBM; a tile that is changed in place is its result
+    // A load's source is in HBM; a tile that is changed in place is its result, one that is stored
+    // is not
     const bool result = std::ranges::any_of(
-        op.dests(), [&](const Tile& dest) { return dest.tensor == tile.tensor; });
+        op.dests(), [&](const Tile& dest) { return dest.on_chip() && dest.tensor == tile.tensor; });
     if (tile.on_chip() && !result) parts.tiles.push_back(picture_of(tile, op, grid, layout));
   }
   for (const Tile& tile : op.dests()) {

@@ -24,6 +24,25 @@ SampleRequest request_of(const char* algorithm, PassKind pass) {
   return request;
 }
 
+TEST(WarpParts, ShowWhatTheWarpsHoldInEveryOperationThatMovesATileToHbm) {
+  for (const char* algorithm : {"flash1", "flash2"}) {
+    SampleRequest request;
+    request.algorithm = algorithm;
+    request.pass = PassKind::both;
+    const auto run = test::sample_run(request);
+    int stores = 0;
+    for (Index step = 0; step < run->info()->step_count; ++step) {
+      const Snapshot snapshot = run->at(step);
+      if (snapshot.op.kind != OpKind::store && snapshot.op.kind != OpKind::atomic_add) continue;
+      ++stores;
+      const TileGrid& grid = run->info()->grids[static_cast<std::size_t>(snapshot.launch)];
+      const WarpParts parts = warp_parts(snapshot.op, grid, {WarpPartition::split_q, 4});
+      ASSERT_EQ(parts.tiles.size(), 1U) << algorithm << " " << step;
+    }
+    EXPECT_GT(stores, 0);
+  }
+}
+
 TEST(WarpParts, LinesAddUpToTheCountedBytesOfEveryOperation) {
   for (const char* algorithm : {"flash1", "flash2"}) {
     const auto run = test::sample_run(request_of(algorithm, PassKind::both));
