@@ -83,7 +83,8 @@ std::string format_seconds(double seconds) {
   if (seconds >= 1.0) return three_digits(seconds) + " s";
   if (seconds >= 1e-3) return three_digits(seconds * 1e3) + " ms";
   if (seconds >= 1e-6) return three_digits(seconds * 1e6) + " µs";
-  return three_digits(seconds * 1e9) + " ns";
+  if (seconds >= 1e-9 || !(seconds > 0.0)) return three_digits(seconds * 1e9) + " ns";
+  return seconds >= 1e-14 ? three_digits(seconds * 1e12) + " ps" : fmt::format("{:.2g} s", seconds);
 }
 
 std::string format_size(Index value) {

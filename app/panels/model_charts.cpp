@@ -95,8 +95,7 @@ ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curve
     chart.series.push_back(std::move(series));
   }
   draw::Series capacity;
-  capacity.name = fmt::format("{} of HBM (device file)",
-                              draw::format_si(static_cast<double>(gpu.hbm_bytes), "B"));
+  capacity.name = capacity_words(gpu);
   capacity.color = theme.error;
   capacity.dashed = true;
   for (const Index N : {kShortest, kLongest}) {

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "app/draw/bar_chart.h"
+#include "sim/device/gpu_description.h"
 
 namespace attnscope::app {
 
@@ -14,5 +15,8 @@ struct ShownChart {
   std::string about;     ///< hover on the heading: what the chart assumes
   std::variant<draw::Chart, draw::BarChart> picture;
 };
+
+/// "151 GB (140 GiB) of HBM": products are named in GiB, charts count in GB.
+std::string capacity_words(const GpuDescription& gpu);
 
 }  // namespace attnscope::app

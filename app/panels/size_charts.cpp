@@ -133,8 +133,7 @@ void add_bytes(draw::Chart& chart, const SizeSweep& sweep, const Measurements& m
 void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDescription& gpu,
                        const Measurements& measurements, const Theme& theme) {
   draw::Series capacity;
-  capacity.name = fmt::format("{} of HBM, device file",
-                              draw::format_si(static_cast<double>(gpu.hbm_bytes), "B"));
+  capacity.name = capacity_words(gpu);
   capacity.color = theme.error;
   capacity.dashed = true;
   draw::Series refused;
@@ -206,6 +205,11 @@ std::string about_sweep(const SizeSweep& sweep) {
 }
 
 }  // namespace
+
+std::string capacity_words(const GpuDescription& gpu) {
+  const auto bytes = static_cast<double>(gpu.hbm_bytes);
+  return fmt::format("{} ({:.0f} GiB) of HBM", draw::format_si(bytes, "B"), bytes / 0x1p30);
+}
 
 SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass,
                      const Measurements& measurements) {

@@ -47,6 +47,8 @@ TEST(Format, SecondsTakeTheirPrefix) {
   EXPECT_EQ(format_seconds(0.0123), "12.3 ms");
   EXPECT_EQ(format_seconds(4.56e-6), "4.56 µs");
   EXPECT_EQ(format_seconds(5e-9), "5.00 ns");
+  EXPECT_EQ(format_seconds(1.7e-12), "1.70 ps");
+  EXPECT_EQ(format_seconds(2e-16), "2e-16 s");
 }
 
 TEST(Format, TicksAreShort) {

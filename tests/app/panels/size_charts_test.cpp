@@ -92,7 +92,7 @@ TEST(SizeCharts, MarkWhereAGpuRanOutOfMemory) {
   const draw::Series* refused = series_named(chart, "did not run");
   ASSERT_NE(refused, nullptr);
   EXPECT_NE(refused->points[0].about.find("out of memory"), std::string::npos);
-  EXPECT_NE(series_named(chart, "device file"), nullptr);
+  EXPECT_NE(series_named(chart, "of HBM"), nullptr);
 }
 
 TEST(SizeCharts, KeepTheProblemsSettingsWhereAGpuRanThem) {
