@@ -52,11 +52,11 @@ std::string fusion_text(const FusionQuestion& question) {
                      printed ? bytes_text(*printed) : ""});
   }
   std::string text = fmt::format(
-      "B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}, dropout {}, {}x{} tiles\n"
+      "B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}{}, dropout {}, {}x{} tiles\n"
       "modelled; bytes as the papers count them (requested: by tiles of this size)\n\n{}\n",
       problem.batch, problem.heads, problem.N, problem.N_kv, problem.d, to_string(problem.dtype),
-      to_string(problem.mask), problem.score.dropout.probability, question.tiling.Br,
-      question.tiling.Bc, table_text(lines));
+      to_string(problem.mask), problem.key_lengths.empty() ? "" : ", key padding mask",
+      problem.score.dropout.probability, question.tiling.Br, question.tiling.Bc, table_text(lines));
   std::vector<std::vector<std::string>> ideas;
   for (const FusionStep& step : question.steps) ideas.push_back({step.name, step.idea});
   text += table_text(ideas, 2);
@@ -111,7 +111,7 @@ ordered_json fusion_json(const FusionQuestion& question) {
           {"steps", steps}};
 }
 
-/// Figure 2's, its key padding left to the sizes that are asked.
+/// Figure 2's but for its key padding, which belongs to that problem alone.
 AttentionProblem default_problem() {
   AttentionProblem problem = figure2_problem();
   problem.key_lengths.clear();
@@ -130,8 +130,9 @@ std::optional<Error> run_fusion(const GivenOptions& given) {
   auto request = parse_shape(given, default_problem());
   if (!request) return request.error();
   AttentionProblem problem = request.value().problem;
-  const bool padded = problem.key_lengths.empty() && !problem.is_packed();
-  if (padded) problem.key_lengths.assign(static_cast<std::size_t>(problem.batch), problem.N_kv);
+  AttentionProblem padded = problem;
+  padded.key_lengths = figure2_problem().key_lengths;
+  if (padded == figure2_problem()) problem = std::move(padded);
   auto gpu = parse_gpu(given);
   if (!gpu) return gpu.error();
 

@@ -106,8 +106,17 @@ std::string io_text(const IoQuestion& question, const std::vector<IoPoint>& poin
   text +=
       "counted, standard: from the schedules. 12 or 20 N^2 d^2 s/M: the leading term of the "
       "formula\n"
-      "(Theorems 2 and 5, Proposition 4). N^2 d^2 s/M: the lower bound of Proposition 3, which\n"
-      "leaves its constant open. M in elements, s the density.\n";
+      "(Theorems 2 and 5, Proposition 4). M in elements, s the density.\n";
+  if (question.axis == IoAxis::density) {
+    text += "N^2 d^2 s/M: the dense lower bound of Proposition 3 times s, not a proposition.\n";
+  } else if (forward) {
+    text +=
+        "N^2 d^2 s/M: the lower bound of Proposition 3 (s = 1), which leaves its constant open.\n";
+  } else {
+    text +=
+        "N^2 d^2 s/M: the lower bound of Proposition 3 (s = 1), which is about the forward pass;\n"
+        "its constant is open.\n";
+  }
   if (!all_in_range) text += "*: outside d <= M <= N d, where the theorems make no claim\n";
   return text;
 }

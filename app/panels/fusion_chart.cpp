@@ -113,13 +113,14 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
   const Colors colors = colors_of(theme);
   ShownChart shown;
   shown.title = figure2 ? "FUSION, FIGURE 2" : "FUSION, STEP BY STEP";
-  shown.subtitle =
-      fmt::format("B {}, H {}, N {}, d {}, {}, tiles {} × {}", problem.batch, problem.heads,
-                  problem.N, problem.d, to_string(problem.dtype), key.tiling.Br, key.tiling.Bc);
+  const std::string_view padding = problem.key_lengths.empty() ? "" : ", key padding mask";
+  shown.subtitle = fmt::format("B {}, H {}, N {}, d {}, {}{}, tiles {} × {}", problem.batch,
+                               problem.heads, problem.N, problem.d, to_string(problem.dtype),
+                               padding, key.tiling.Br, key.tiling.Bc);
   shown.about = fmt::format(
-      "bytes of HBM as the papers count them, forward and backward pass, all heads; mask {}, "
+      "bytes of HBM as the papers count them, forward and backward pass, all heads; mask {}{}, "
       "dropout {}\n{}the same as a table: attnscope-cli fusion",
-      to_string(problem.mask), problem.score.dropout.probability,
+      to_string(problem.mask), padding, problem.score.dropout.probability,
       figure2 ? "the left part of Figure 2 of the FlashAttention paper, whose numbers stand beside "
                 "the bars\n"
               : "");

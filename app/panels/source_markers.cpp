@@ -234,7 +234,9 @@ std::string_view source_of_launch(const kernels::KernelInfo& kernel, std::string
     return launch == "dS" ? kernel.backward_source : std::string_view();  // the rest is cuBLAS's
   }
   if (launch == "combine") return kSplitCombineFile;
-  if (launch == "convert" && kernel.algorithm == "flash1" && !backward) return kFlash1FrameFile;
+  if (launch == "convert" && kernel.algorithm == "flash1") {
+    return backward ? std::string_view() : kFlash1FrameFile;  // no kernel carries dQ in fp32
+  }
   if (launch == "preprocess" || launch == "convert") return kFlash2FrameFile;
   return backward ? kernel.backward_source : kernel.source;
 }

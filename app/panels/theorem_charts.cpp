@@ -138,11 +138,15 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
 
   draw::Series bound = series_of(
       {fmt::format("N²d²{}/M", s), lower_bound_bytes,
-       "theorem: lower bound of Proposition 3, which leaves its constant open; here 1", true},
+       sparse ? "the dense lower bound of Proposition 3 times s, not a proposition; its constant "
+                "is open; here 1"
+              : "theorem: lower bound of Proposition 3, which leaves its constant open; here 1",
+       true},
       key.axis, points);
   bound.color = theme.error;
   bound.dashed = true;
-  add(chart, std::move(bound), fmt::format("N²d²{}/M: lower bound, Prop. 3", s), Sample::dashed);
+  add(chart, std::move(bound),
+      sparse ? "N²d² s/M: dense bound × s" : "N²d²/M: lower bound, Prop. 3", Sample::dashed);
 
   draw::Series compulsory =
       series_of({"inputs and outputs once", compulsory_bytes, "formula: nothing moves less", false},

@@ -150,13 +150,15 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   const float field_gap = frame.px(14.0f);
   const float more_width = frame.text_px(34.0f);
   // Boxes of long words become narrower before fields go
-  constexpr float kNarrowest = 0.7f;
+  constexpr float kNarrowest = 0.6f;
   float narrowed = 1.0f;
   const auto has_words = [](const Field& field) {
     return field.name == "scene" || field.name == "algorithm" || field.name == "mask";
   };
   const auto box_width = [&](const Field& field) {
-    return frame.text_px(field.width) * (has_words(field) ? narrowed : 1.0f);
+    // Of the algorithms' names the last letters tell most
+    const bool narrows = has_words(field) && field.name != "algorithm";
+    return frame.text_px(field.width) * (narrows ? narrowed : 1.0f);
   };
   const auto width_of = [&](const Field& field) {
     return frame.fonts.ui.measure(field.label).x + label_gap + box_width(field) + field_gap;

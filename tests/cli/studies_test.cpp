@@ -34,6 +34,15 @@ TEST(Fusion, WhatThePaperPrintsStandsBesideItsOwnProblemAlone) {
   EXPECT_FALSE(step(answered("fusion --batch 8"), "figure2").contains("figure2_printed_bytes"));
 }
 
+TEST(Fusion, NamesTheKeyPaddingMaskOfFigure2AndAddsItNowhereElse) {
+  EXPECT_NE(run_cli("fusion").out.find("key padding mask"), std::string::npos);
+  EXPECT_TRUE(answered("fusion").at("problem").contains("key_lengths"));
+  const std::string own = "fusion --seq-len 100 --batch 1 --dropout 0";
+  EXPECT_EQ(run_cli(own).out.find("key padding mask"), std::string::npos);
+  EXPECT_FALSE(answered(own).at("problem").contains("key_lengths"));
+  EXPECT_NE(run_cli(own + " --key-lengths 90").out.find("key padding mask"), std::string::npos);
+}
+
 TEST(Fusion, LaunchesAddUpToThePass) {
   for (const json& row : answered("fusion --seq-len 100 --batch 2 --mask causal").at("steps")) {
     for (const char* pass : {"forward", "backward"}) {
@@ -50,7 +59,7 @@ TEST(Fusion, StepsAreThoseThatSimulateCounts) {
   const json pairs = step(answered("fusion --seq-len 100 --batch 2 --mask causal"), "pairs");
   const json simulated = answered(
       "simulate --algorithm standard --fusion pairs --seq-len 100 --batch 2 --heads 16 "
-      "--mask causal --dropout 0.1 --key-lengths 100,100 --dtype fp16 --block-rows 64 --block-cols "
+      "--mask causal --dropout 0.1 --dtype fp16 --block-rows 64 --block-cols "
       "256 --allow-overflow");
   const json& paper = simulated.at("traffic").at("paper");
   EXPECT_EQ(
