@@ -21,6 +21,7 @@ struct ScoresFrame {
   Index chosen_row = 0;  ///< that was clicked on
   Index query_row =
       0;  ///< that the panel below follows; in ONLINE SOFTMAX: the same row within the current tile
+  float name_end = 0.0f;                 ///< how far right the name of the column axis may go
   Index current_i = -1, current_j = -1;  ///< tile being worked on; -1 where there is none
 
   ShownHead head{};  ///< which rows these are

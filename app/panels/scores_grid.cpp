@@ -139,10 +139,8 @@ void draw_axis_names(const ScoresFrame& frame) {
   const std::string columns[] = {fmt::format("j: key columns, N_kv = {}  →", N_kv),
                                  fmt::format("j, N_kv = {}  →", N_kv), "j  →"};
   const float left_edge = frame.context.rect.min.x + canvas.px(14.0f);
-  draw::text(
-      canvas, fonts.small, {std::max(frame.grid.min.x, left_edge), name_y}, theme.text_faint,
-      draw::widest_that_fits(fonts.small, columns,
-                             frame.context.rect.max.x - canvas.px(14.0f) - frame.grid.min.x));
+  draw::text(canvas, fonts.small, {std::max(frame.grid.min.x, left_edge), name_y}, theme.text_faint,
+             draw::widest_that_fits(fonts.small, columns, frame.name_end - frame.grid.min.x));
   // Of few rows the name goes on below the grid
   const Index N = run.problem.N;
   const ShownHead& head = frame.head;

@@ -77,17 +77,34 @@ void choose_rows_and_tile(ScoresFrame& frame, const ViewState& view) {
   }
 }
 
-/// The heading, with the formula under it where that is too long for one line; answers the rest.
-Rect draw_headline(const Snapshot& snapshot, const PanelContext& context, std::string_view note) {
+/// What the heading leaves: room for the picture, and formulas that stand beside it.
+struct Headline {
+  Rect rest;
+  std::vector<std::string> beside;
+};
+
+/// The heading with the formulas: in its line, under it where they are too long for that, or in a
+/// low panel beside the grid, which needs the height.
+Headline draw_headline(const Snapshot& snapshot, const PanelContext& context,
+                       std::string_view note) {
   constexpr std::string_view kTitle = "SCORES";
+  constexpr float kLow = 300.0f;  // of the panel, in design units
   const FontRef& title = context.fonts.title;
   const std::vector<std::string> formulas = scores_headline(snapshot);
   const std::string all = fmt::format("{}", fmt::join(formulas, "; "));
   const float room = context.rect.width() - 40.0f * context.scale;
-  if (title.measure(kTitle).x + title.measure(all).x <= room) {
-    return draw_panel_header(context, kTitle, all, note);
+  const float title_width = title.measure(kTitle).x;
+  if (title_width + title.measure(all).x <= room) {
+    return {draw_panel_header(context, kTitle, all, note), {}};
   }
   const FontRef& small = context.fonts.small;
+  if (context.rect.height() < kLow * context.scale) {
+    if (title_width + title.measure(formulas.front()).x > room) {
+      return {draw_panel_header(context, kTitle, {}, note), formulas};
+    }
+    const Rect rest = draw_panel_header(context, kTitle, formulas.front(), {});
+    return {rest, {formulas.begin() + 1, formulas.end()}};
+  }
   Rect rest = draw_panel_header(context, kTitle, {}, note);
   for (const std::string& formula : formulas) {
     draw::text(canvas_of(context), small, rest.min, context.theme.text_dim,
@@ -95,7 +112,7 @@ Rect draw_headline(const Snapshot& snapshot, const PanelContext& context, std::s
     rest.min.y += draw::line_height(small);
   }
   rest.min.y += 4.0f * context.scale;
-  return rest;
+  return {rest, {}};
 }
 
 }  // namespace
@@ -106,7 +123,7 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   cells_.update(snapshot.run);
   const std::string note =
       fmt::format("{} × {} tiles of {} × {}", run.Tr, run.Tc, run.tiling.Br, run.tiling.Bc);
-  const Rect rest = draw_headline(snapshot, context, note);
+  const auto [rest, beside] = draw_headline(snapshot, context, note);
 
   // Leave room for the axes at the left and above, the legend at the right
   const Fonts& fonts = context.fonts;
@@ -126,11 +143,18 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const ImVec2 corner{std::round(rest.min.x + left), std::round(rest.min.y + above)};
   ScoresFrame frame{snapshot, context, canvas, {corner, {corner.x + size.x, corner.y + size.y}}};
   frame.head = shown_head(run.problem, view);
+  frame.name_end = beside.empty() ? rest.max.x : frame.grid.max.x;
   choose_rows_and_tile(frame, view);
   context.named_rects.add("scores.grid", frame.grid);
 
   draw_score_grid(frame, cells_);
   Rect side{{frame.grid.max.x + canvas.px(14.0f), frame.grid.min.y}, rest.max};
+  if (!beside.empty()) side.min.y = rest.min.y;
+  for (const std::string& formula : beside) {
+    draw::text(canvas, fonts.small, side.min, context.theme.text_dim,
+               draw::fitted(fonts.small, formula, side.width()));
+    side.min.y += draw::line_height(fonts.small) + canvas.px(2.0f);
+  }
   side.min.y += draw_score_legend(frame, cells_, side);
   draw_score_inset(frame, side);
   point_at(frame, view);

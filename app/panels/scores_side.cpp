@@ -32,6 +32,10 @@ struct Flow {
     used = std::max(used, at.y - area.min.y);
     return corner;
   }
+  /// Whether something of this height is drawn whole.
+  bool holds(float height) const {
+    return at.y + height <= area.max.y + 1.0f || at.x + 2.0f * column <= area.max.x;
+  }
   float room() const { return area.max.x - at.x; }
 };
 
@@ -42,6 +46,7 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   const float swatch = font.size;
   const float line = draw::line_height(font) + canvas.px(4.0f);
   const auto entry = [&](std::string_view label, const auto& paint) {
+    if (!flow.holds(swatch)) return;
     const ImVec2 at = flow.take(line);
     paint(Rect{at, {at.x + swatch, at.y + swatch}});
     draw::text(canvas, font, {at.x + swatch * 1.5f, at.y}, theme.text_dim,
