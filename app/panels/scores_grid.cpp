@@ -112,9 +112,8 @@ void draw_query_row(const ScoresFrame& frame) {
   const float top = frame.y_of(frame.query_row);
   const float bottom = std::max(frame.y_of(frame.query_row + 1), top + frame.canvas.px(3.0f));
   const ImU32 color = color_of(theme, Tensor::m);
-  const float chosen_y = (frame.y_of(frame.chosen_row) + frame.y_of(frame.chosen_row + 1)) * 0.5f;
-  draw::marker_right(frame.canvas, {frame.grid.min.x - 1.0f, chosen_y}, frame.canvas.px(7.0f),
-                     color);
+  const float middle = (frame.y_of(frame.query_row) + frame.y_of(frame.query_row + 1)) * 0.5f;
+  draw::marker_right(frame.canvas, {frame.grid.min.x - 1.0f, middle}, frame.canvas.px(7.0f), color);
   Rect row{{frame.grid.min.x, top}, {frame.grid.max.x, bottom}};
   frame.context.named_rects.add("scores.query_row", row);
   const SlotState* slot = score_slot(frame.snapshot);

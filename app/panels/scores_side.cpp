@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/draw/shapes.h"
+#include "app/draw/text.h"
 #include "app/panels/snapshot_view.h"
 
 namespace attnscope::app {
@@ -76,12 +77,30 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   };
   const AttentionProblem& problem = frame.run().problem;
   const bool hides = !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
-  if (hides) not_computed("skipped by mask", TileState::skipped);
+  if (hides) {
+    const bool faded = !stores_scores(frame.snapshot);
+    const ImU32 hidden = mix(theme.untouched, theme.error, faded ? 0.06f : 0.12f);
+    entry("hidden by mask", [&](const Rect& box) {
+      draw::fill(canvas, box, hidden);
+      draw::outline(canvas, box, theme.card_border);
+    });
+  }
+  // Whole rows are computed, hidden scores as well
+  const bool skips = frame.run().algorithm->softmax != SoftmaxForm::whole_rows;
+  if (hides && skips) not_computed("skipped by mask", TileState::skipped);
   if (problem.block_mask != nullptr) not_computed("0 in block mask", TileState::left_out);
-  entry(row_in_words(frame.head, frame.query_row), [&](const Rect& box) {
+  // The followed row stands at the chosen row's place within the tile that is being worked on
+  const std::string row = row_in_words(frame.head, frame.query_row);
+  const std::string rows[] = {fmt::format("{} (chosen {})", row, frame.chosen_row), row};
+  const float row_room = std::min(flow.room(), flow.column) - swatch * 1.5f;
+  const bool other = frame.query_row != frame.chosen_row;
+  entry(other ? draw::widest_that_fits(font, rows, row_room) : row, [&](const Rect& box) {
     const float middle = box.center().y;
-    draw::outline(canvas, {{box.min.x, middle - 2.0f}, {box.max.x, middle + 2.0f}},
-                  color_of(theme, Tensor::m), canvas.px(1.5f));
+    const ImU32 color = color_of(theme, Tensor::m);
+    const float begin = box.min.x + swatch * 0.5f;
+    draw::marker_right(canvas, {begin, middle}, swatch * 0.45f, color);
+    draw::outline(canvas, {{begin, middle - 2.0f}, {box.max.x, middle + 2.0f}}, color,
+                  canvas.px(1.5f));
   });
 }
 
