@@ -126,7 +126,11 @@ void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
 
   // The ramp and its words stay together
   const float ramp = canvas.px(14.0f);
-  const ImVec2 at = flow.take(ramp + line * static_cast<float>(lines.size()) + canvas.px(6.0f));
+  const auto height = [&] { return ramp + line * static_cast<float>(lines.size()); };
+  while (!lines.empty() && !flow.holds(height())) lines.pop_back();
+  if (lines.empty()) return;
+  const ImVec2 at = flow.take(height());
+  flow.used += canvas.px(6.0f);
   const float width = std::min(flow.room(), canvas.px(110.0f));
   draw::ramp(canvas, {{at.x, at.y + canvas.px(2.0f)}, {at.x + width, at.y + canvas.px(10.0f)}});
   float y = at.y + ramp;
