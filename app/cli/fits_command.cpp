@@ -115,10 +115,11 @@ std::string fits_text(const FitsQuestion& question, const std::vector<FitsRow>& 
                      row.largest == 0 ? "none" : std::to_string(row.largest)});
   }
   std::string text = fmt::format(
-      "{} of {} layers, H {} ({} KV), d {}, {}, in {} of {}\n"
+      "{} of {} layers, H {} ({} KV), d {}, {}, in {} ({:.1f} GiB) of {}\n"
       "modelled; one layer's attention at B {}, N {}\n\n{}\nassumptions\n",
       to_string(model.mode), model.layers, problem.heads, problem.kv_heads, problem.d,
-      to_string(problem.dtype), bytes(model.capacity_bytes), question.gpu, problem.batch, problem.N,
+      to_string(problem.dtype), bytes(model.capacity_bytes),
+      static_cast<double>(model.capacity_bytes) / 0x1p30, question.gpu, problem.batch, problem.N,
       table_text(lines));
   text +=
       question.weights_given
