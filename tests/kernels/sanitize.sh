@@ -6,7 +6,7 @@
 set -euo pipefail
 cli=$1
 shift
-tools=("${@:-memcheck}")
+tools=("$@")
 (($# > 0)) || tools=(memcheck racecheck)
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
