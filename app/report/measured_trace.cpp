@@ -41,18 +41,17 @@ void write_block(const TracedBlock& block, Index slot, ChromeEvents& events) {
   events.name_sm_track(block.sm, block_track, fmt::format("block slot {}: thread block", slot));
   events.name_sm_track(block.sm, block_track + 1,
                        fmt::format("block slot {}: steps of its first warp", slot));
-  events.write(fmt::format(
-      R"({{"ph":"X","name":"block {}","cat":"thread block","pid":{},"tid":{},"ts":{},"dur":{},)"
-      R"("args":{{"batch":{},"head":{}}}}})",
-      block.block, block.sm + 1, block_track, microseconds(block.begin_ps),
-      microseconds(block.end_ps - block.begin_ps), block.batch, block.head));
+  events.write(
+      fmt::format(R"({{"ph":"X","name":"block {}","cat":"thread block","pid":{},"tid":{},{},)"
+                  R"("args":{{"batch":{},"head":{}}}}})",
+                  block.block, block.sm + 1, block_track, slice_times(block.begin_ps, block.end_ps),
+                  block.batch, block.head));
   for (const TracedStep& step : block.steps) {
-    events.write(fmt::format(
-        R"({{"ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},)"
-        R"("args":{{"left_out":{},"batch":{},"head":{},"block":{}}}}})",
-        json_text(step_label(step)), category(kernels::step_class(step.step)), block.sm + 1,
-        block_track + 1, microseconds(step.begin_ps), microseconds(step.end_ps - step.begin_ps),
-        !step.done, block.batch, block.head, block.block));
+    events.write(fmt::format(R"({{"ph":"X","name":{},"cat":"{}","pid":{},"tid":{},{},)"
+                             R"("args":{{"left_out":{},"batch":{},"head":{},"block":{}}}}})",
+                             json_text(step_label(step)), category(kernels::step_class(step.step)),
+                             block.sm + 1, block_track + 1, slice_times(step.begin_ps, step.end_ps),
+                             !step.done, block.batch, block.head, block.block));
   }
 }
 
@@ -78,9 +77,9 @@ bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index&
                    sink);
   out.name_process(ChromeEvents::kTotalsProcess, "launches (measured)");
   out.name_track(ChromeEvents::kTotalsProcess, ChromeEvents::kLaunchTrack, "launches");
-  out.write(fmt::format(
-      R"({{"ph":"X","name":{},"cat":"launch","pid":{},"tid":1,"ts":0.000000,"dur":{},"args":{{}}}})",
-      json_text(trace.launch), ChromeEvents::kTotalsProcess, microseconds(trace.end_ps())));
+  out.write(fmt::format(R"({{"ph":"X","name":{},"cat":"launch","pid":{},"tid":1,{},"args":{{}}}})",
+                        json_text(trace.launch), ChromeEvents::kTotalsProcess,
+                        slice_times(0, trace.end_ps())));
   const std::vector<Index> slots = block_slots(trace);
   for (std::size_t n = 0; n < trace.blocks.size(); ++n) {
     write_block(trace.blocks[n], slots[n], out);

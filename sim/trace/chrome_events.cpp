@@ -14,6 +14,14 @@ std::string microseconds(Index ps) {
   return fmt::format("{}.{:06}", ps / 1'000'000, ps % 1'000'000);
 }
 
+std::string slice_times(Index begin_ps, Index end_ps) {
+  const auto whole_ns = [](Index ps) { return (ps + 500) / 1000; };
+  const Index begin_ns = whole_ns(begin_ps);
+  const Index length_ns = whole_ns(end_ps) - begin_ns;
+  return fmt::format(R"("ts":{}.{:03},"dur":{}.{:03})", begin_ns / 1000, begin_ns % 1000,
+                     length_ns / 1000, length_ns % 1000);
+}
+
 ChromeEvents::ChromeEvents(const Header& header, TextSink sink) : sink_(std::move(sink)) {
   good_ = sink_(fmt::format(
       "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"schema\":\"attnscope.trace/1\",\"run\":{},"

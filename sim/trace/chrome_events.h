@@ -19,6 +19,10 @@ using TextSink = std::function<bool(std::string_view)>;
 std::string json_text(std::string_view text);
 /// Picoseconds in the format's unit, microseconds, without rounding.
 std::string microseconds(Index ps);
+/// `"ts":...,"dur":...` of a slice, in microseconds: both ends rounded to whole nanoseconds, which
+/// is what Perfetto keeps. It rounds begin and duration each for itself, and drops a slice that
+/// then reaches a nanosecond into the next one.
+std::string slice_times(Index begin_ps, Index end_ps);
 
 class ChromeEvents {
  public:

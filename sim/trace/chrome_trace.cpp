@@ -56,12 +56,12 @@ void ChromeTraceWriter::add_op(const TimedOp& timed) {
   const std::string cost = op.moves_bytes()
                                ? fmt::format("\"bytes\":{}", moved_bytes(op, timed.grid))
                                : fmt::format("\"flops\":{}", flops.matmul + flops.non_matmul);
-  events_.write(fmt::format(
-      R"({{"ph":"X","name":"{} {}","cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},)"
-      R"("args":{{{},"line":{},"batch":{},"head":{},"block":{}}}}})",
-      to_string(op.kind), tile_name(tile), to_string(timed.unit), timed.place.sm + 1, tid,
-      microseconds(timed.begin_ps), microseconds(timed.end_ps - timed.begin_ps), cost,
-      lines_.at(op.line), timed.block.batch, timed.block.head, timed.block.block));
+  events_.write(fmt::format(R"({{"ph":"X","name":"{} {}","cat":"{}","pid":{},"tid":{},{},)"
+                            R"("args":{{{},"line":{},"batch":{},"head":{},"block":{}}}}})",
+                            to_string(op.kind), tile_name(tile), to_string(timed.unit),
+                            timed.place.sm + 1, tid, slice_times(timed.begin_ps, timed.end_ps),
+                            cost, lines_.at(op.line), timed.block.batch, timed.block.head,
+                            timed.block.block));
 }
 
 void ChromeTraceWriter::add_block(const BlockId& block, const Placement& place, Picoseconds begin,
@@ -69,17 +69,15 @@ void ChromeTraceWriter::add_block(const BlockId& block, const Placement& place, 
   const int tid = track(place, kBlockTrack);
   name_track(place, tid, "thread block");
   events_.write(fmt::format(
-      R"({{"ph":"X","name":"block {}","cat":"thread block","pid":{},"tid":{},"ts":{},"dur":{},)"
+      R"({{"ph":"X","name":"block {}","cat":"thread block","pid":{},"tid":{},{},)"
       R"("args":{{"batch":{},"head":{}}}}})",
-      block.block, place.sm + 1, tid, microseconds(begin), microseconds(end - begin), block.batch,
-      block.head));
+      block.block, place.sm + 1, tid, slice_times(begin, end), block.batch, block.head));
 }
 
 void ChromeTraceWriter::end_launch(std::string_view name, Picoseconds begin, Picoseconds end) {
   events_.write(fmt::format(
-      R"({{"ph":"X","name":{},"cat":"launch","pid":{},"tid":{},"ts":{},"dur":{},"args":{{}}}})",
-      json_text(name), kTotalsProcess, ChromeEvents::kLaunchTrack, microseconds(begin),
-      microseconds(end - begin)));
+      R"({{"ph":"X","name":{},"cat":"launch","pid":{},"tid":{},{},"args":{{}}}})", json_text(name),
+      kTotalsProcess, ChromeEvents::kLaunchTrack, slice_times(begin, end)));
 }
 
 void ChromeTraceWriter::count(const TimedOp& timed) {
