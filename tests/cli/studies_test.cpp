@@ -44,7 +44,8 @@ TEST(Fusion, NamesTheKeyPaddingMaskOfFigure2AndAddsItNowhereElse) {
 }
 
 TEST(Fusion, LaunchesAddUpToThePass) {
-  for (const json& row : answered("fusion --seq-len 100 --batch 2 --mask causal").at("steps")) {
+  const json document = answered("fusion --seq-len 100 --batch 2 --mask causal");
+  for (const json& row : document.at("steps")) {
     for (const char* pass : {"forward", "backward"}) {
       std::int64_t bytes = 0;
       for (const json& launch : row.at(pass).at("launches")) {
