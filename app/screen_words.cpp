@@ -8,10 +8,11 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kWords{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kWords{{
     {" (or pass --allow-overflow)", ""},
     {"--allow-overflow counts it all the same",
      "choose smaller tiles or a smaller d, or have the overflow counted"},
+    {" (--sram-bytes)", ""},
     {"--fusion", "fusion"},
     {"--checkpoint", "P for backward: recomputed"},
     {"--skip-first-reads", "O, m, l that begin on chip"},

@@ -18,20 +18,10 @@ namespace attnscope::app {
 Result<GpuDescription> gpu_of(const Choice& choice) {
   Result<GpuDescription> gpu = load_gpu(choice.gpu);
   if (!gpu) return gpu;
-  GpuDescription& device = gpu.value();
-  const auto chosen = [&](const char* field) {
-    device.provenance[field] = {"bytes", "chosen on the screen", "high", ""};
-  };
-  if (choice.sram_bytes > 0) {
-    device.shared_bytes_per_block = choice.sram_bytes;
-    device.shared_bytes_per_sm = std::max(device.shared_bytes_per_sm, choice.sram_bytes);
-    chosen("shared_bytes_per_block");
-  }
-  if (choice.l2_bytes > 0) {
-    device.l2_bytes = choice.l2_bytes;
-    chosen("l2_bytes");
-  }
-  return gpu;
+  GivenCapacities given;
+  if (choice.sram_bytes > 0) given.sram_bytes = choice.sram_bytes;
+  if (choice.l2_bytes > 0) given.l2_bytes = choice.l2_bytes;
+  return with_capacities(std::move(gpu).value(), given, "chosen on the screen");
 }
 
 bool packs_groups(const Choice& choice) {

@@ -58,18 +58,20 @@ OnChipFit on_chip_fit(const Pass& pass, const PassRun& run, const GpuDescription
 
   // Judge what a kernel would take
   const std::string padding = fit.padded ? fmt::format(" (padded to {})", d) : "";
-  const auto check = [&](Index needed, Index available, std::string_view what) {
+  const auto check = [&](Index needed, Index available, std::string_view what,
+                         std::string_view whose) {
     if (needed <= available || !fit.fits) return;
     fit.fits = false;
     fit.overflow_reason =
         fmt::format("Br = {}, Bc = {}, d = {}{} in {} needs {} bytes of {}; {} has {}",
                     run.tiling.Br, run.tiling.Bc, run.problem.d, padding,
-                    to_string(run.problem.dtype), needed, what, gpu.name, available);
+                    to_string(run.problem.dtype), needed, what, whose, available);
   };
   check(fit.padded ? fit.padded->sram_bytes_per_block : fit.sram_bytes_per_block,
-        gpu.shared_bytes_per_block, "shared memory a thread block");
+        gpu.shared_bytes_per_block, "shared memory a thread block",
+        gpu.given.sram_bytes ? "the SRAM given (--sram-bytes)" : gpu.name);
   check(fit.padded ? fit.padded->register_bytes_per_block : fit.register_bytes_per_block,
-        gpu.register_bytes_per_sm, "registers");
+        gpu.register_bytes_per_sm, "registers", gpu.name);
   if (fit.padded) fit.padded->fits = fit.fits;
   return fit;
 }

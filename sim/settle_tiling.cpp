@@ -163,8 +163,12 @@ Result<Tiling> settle_tiling(const SimulationRequest& request) {
                             request.variant);
   }
   if (!tiling) {
-    return invalid_request(fmt::format("no tiling fits: with d = {} not even 16 x 16 does on {}",
-                                       request.problem.d, request.gpu.name));
+    const auto& sram_bytes = request.gpu.given.sram_bytes;
+    return invalid_request(fmt::format(
+        "no tiling fits: with d = {} not even 16 x 16 does on {}{}; choose a smaller d{}",
+        request.problem.d, request.gpu.name,
+        sram_bytes ? fmt::format(" with the SRAM given (--sram-bytes), {} bytes", *sram_bytes) : "",
+        sram_bytes ? " or more SRAM" : ""));
   }
   if (auto error = validate(*tiling)) return invalid_request(*error);
   if (block_mask != nullptr) {

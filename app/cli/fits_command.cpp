@@ -148,6 +148,7 @@ ordered_json fits_json(const FitsQuestion& question, const std::vector<FitsRow>&
                        {batch ? "largest_batch" : "largest_seq_len", row.largest}});
   }
   return {{"schema", "attnscope.fits/1"},
+          {"kind", "modelled"},
           {"problem", problem_to_json(model.problem)},
           {"mode", to_string(model.mode)},
           {"layers", model.layers},

@@ -115,6 +115,7 @@ std::optional<Error> run_flops(const GivenOptions& given) {
   rows.reserve(counts.size());
   for (const OperationCount& count : counts) rows.push_back(count_json(count, gpu.value()));
   const ordered_json document = {{"schema", "attnscope.flops/1"},
+                                 {"kind", "modelled"},
                                  {"problem", problem_to_json(request.value().problem)},
                                  {"pass", to_string(request.value().pass)},
                                  {"tiling", tiling_to_json(tiling)},

@@ -105,6 +105,7 @@ ordered_json fusion_json(const FusionQuestion& question) {
   ordered_json steps = ordered_json::array();
   for (const FusionStep& step : question.steps) steps.push_back(step_json(question, step));
   return {{"schema", "attnscope.fusion/1"},
+          {"kind", "modelled"},
           {"problem", problem_to_json(question.problem)},
           {"tiling", tiling_to_json(question.tiling)},
           {"gpu", question.gpu.name},

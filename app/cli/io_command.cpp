@@ -69,9 +69,13 @@ ordered_json point_json(const IoPoint& point) {
 ordered_json io_json(const IoQuestion& question, const std::vector<IoPoint>& points) {
   ordered_json rows = ordered_json::array();
   for (const IoPoint& point : points) rows.push_back(point_json(point));
-  return {{"schema", "attnscope.io/1"},       {"problem", problem_to_json(question.problem)},
-          {"pass", to_string(question.pass)}, {"gpu", question.gpu.name},
-          {"axis", to_string(question.axis)}, {"points", rows}};
+  return {{"schema", "attnscope.io/1"},
+          {"kind", "modelled"},
+          {"problem", problem_to_json(question.problem)},
+          {"pass", to_string(question.pass)},
+          {"gpu", question.gpu.name},
+          {"axis", to_string(question.axis)},
+          {"points", rows}};
 }
 
 std::string io_text(const IoQuestion& question, const std::vector<IoPoint>& points) {

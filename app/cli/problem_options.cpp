@@ -242,26 +242,11 @@ std::optional<Error> check_together(const ProblemRequest& request) {
 Result<GpuDescription> parse_gpu(const GivenOptions& given, const std::string& fallback) {
   auto gpu = load_gpu(given.text("gpu").value_or(fallback));
   if (!gpu) return gpu;
-  GpuDescription device = std::move(gpu).value();
-
-  // An override is the user's own number: say so where the source would stand
-  const auto overridden = [&](std::string_view field) {
-    device.provenance[std::string(field)] = {"bytes", "command line", "high", ""};
-  };
   constexpr Index kMaxBytes = Index{1} << 40;
-  if (given.has("sram-bytes")) {
-    if (auto error = read_whole(given, "sram-bytes", kMaxBytes, device.shared_bytes_per_block)) {
-      return *error;
-    }
-    device.shared_bytes_per_sm =
-        std::max(device.shared_bytes_per_sm, device.shared_bytes_per_block);
-    overridden("shared_bytes_per_block");
-  }
-  if (given.has("l2-bytes")) {
-    if (auto error = read_whole(given, "l2-bytes", kMaxBytes, device.l2_bytes)) return *error;
-    overridden("l2_bytes");
-  }
-  return device;
+  GivenCapacities capacities;
+  if (auto error = read_whole(given, "sram-bytes", kMaxBytes, capacities.sram_bytes)) return *error;
+  if (auto error = read_whole(given, "l2-bytes", kMaxBytes, capacities.l2_bytes)) return *error;
+  return with_capacities(std::move(gpu).value(), capacities, "command line");
 }
 
 }  // namespace attnscope::cli

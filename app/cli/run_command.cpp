@@ -9,6 +9,7 @@
 #include "app/cli/memory_check.h"
 #include "app/cli/modelled_beside.h"
 #include "app/cli/outputs.h"
+#include "app/cli/simulation_json.h"
 #include "app/cli/table.h"
 #include "app/cli/tensor_files.h"
 #include "app/report/comparison_report.h"
@@ -152,10 +153,7 @@ ordered_json run_document(const PassOutcome& outcome, const DeviceInfo& device,
   document.update(run_identity(outcome.row));
   document["device"] = {{"name", device.name}, {"driver", device.driver}, {"cuda", device.cuda}};
   document["time"] = {{"measured_s", outcome.time_s}};
-  if (floor) {
-    document["time"]["predicted_s"] = floor.value().predicted_s;
-    document["time"]["bound_by"] = floor.value().bound_by;
-  }
+  if (floor) document["time"].update(predicted_time_json(floor.value()));
   document["accuracy"] = accuracy_document(outcome);
   return document;
 }

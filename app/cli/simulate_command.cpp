@@ -21,17 +21,6 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// What simulate answers.
-struct Answer {
-  SimulationReport report;
-  std::optional<NumericResult> numbers;
-  GpuDescription gpu;
-  std::optional<WarpReport> warps;
-
-  const NumericResult* numbers_or_null() const { return numbers ? &*numbers : nullptr; }
-  const WarpReport* warps_or_null() const { return warps ? &*warps : nullptr; }
-};
-
 bool asks_for_numbers(const GivenOptions& given) {
   for (const char* option : {"check", "out", "q", "k", "v", "do"}) {
     if (given.has(option)) return true;
@@ -45,8 +34,8 @@ bool is_packed(const ProblemRequest& request, const SimulationRequest& simulatio
 }
 
 /// Runs every head with true values and writes the outputs where --out says.
-Result<NumericResult> run_numbers(const GivenOptions& given, const ProblemRequest& request,
-                                  const SimulationRequest& simulation) {
+Result<SimulatedNumbers> run_numbers(const GivenOptions& given, const ProblemRequest& request,
+                                     const SimulationRequest& simulation) {
   auto inputs = load_inputs(request.problem, request.input_files, request.inputs);
   if (!inputs) return inputs.error();
   const bool packed = is_packed(request, simulation);
@@ -54,11 +43,11 @@ Result<NumericResult> run_numbers(const GivenOptions& given, const ProblemReques
   NumericOptions options;
   options.round_to_storage = given.has("round-to-storage");
   auto numbers = simulate_numbers(simulation, inputs.value(), options);
-  if (!numbers) return numbers;
+  if (!numbers) return numbers.error();
   if (packed) {
     numbers.value().output = with_separate_heads(request.problem, numbers.value().output);
   }
-  if (output_error(numbers.value(), request.pass).has_nan) {
+  if (has_nan(numbers.value(), request.pass)) {
     return failed("the modelled numbers hold a NaN");
   }
   if (const auto folder = given.text("out")) {
@@ -70,10 +59,11 @@ Result<NumericResult> run_numbers(const GivenOptions& given, const ProblemReques
       if (auto error = write_gradient_files(*folder, *result.gradients)) return *error;
     }
   }
-  return numbers;
+  return SimulatedNumbers{std::move(numbers).value(), request.inputs, request.input_files,
+                          options.round_to_storage};
 }
 
-Result<Answer> answer(const GivenOptions& given) {
+Result<SimulationAnswer> answer(const GivenOptions& given) {
   if (auto error = check_simulate_options(given)) return *error;
   const ProblemRequest request = parse_problem(given, algorithm_names()).value();
   const auto modelled = modelled_request(given);
@@ -86,8 +76,7 @@ Result<Answer> answer(const GivenOptions& given) {
   auto report = simulate(simulation);
   if (!report) return report.error();
 
-  Answer result{
-      .report = std::move(report).value(), .numbers = {}, .gpu = simulation.gpu, .warps = {}};
+  SimulationAnswer result{.report = std::move(report).value(), .gpu = simulation.gpu};
   if (is_packed(request, simulation)) {
     result.report.problem = request.problem;
     result.report.query_heads_per_tile = request.problem.heads_per_kv_head();
@@ -108,13 +97,10 @@ std::optional<Error> run_simulate(const GivenOptions& given) {
   const auto result = answer(given);
   clear_progress();
   if (!result) return result.error();
-  const ordered_json document = simulation_json(
-      result.value().report, result.value().numbers_or_null(), result.value().warps_or_null());
+  const ordered_json document = simulation_json(result.value());
   if (auto error = write_outputs(outputs.value(), document, {document})) return error;
   if (outputs.value().owns_standard_output()) return std::nullopt;
-  return write_text(
-      "-", simulation_text(result.value().report, result.value().gpu,
-                           result.value().numbers_or_null(), result.value().warps_or_null()));
+  return write_text("-", simulation_text(result.value()));
 }
 
 }  // namespace
@@ -153,8 +139,7 @@ std::optional<Error> check_simulate_options(const GivenOptions& given) {
 Result<ordered_json> simulate_document(const GivenOptions& given) {
   const auto result = answer(given);
   if (!result) return result.error();
-  return simulation_json(result.value().report, result.value().numbers_or_null(),
-                         result.value().warps_or_null());
+  return simulation_json(result.value());
 }
 
 CommandSpec simulate_command() {

@@ -47,6 +47,11 @@ ordered_json traffic_json(const SimulationReport& report) {
     if (bytes.total() == 0) continue;
     requested["by_tensor"][std::string(to_string(static_cast<Tensor>(t)))] = bytes_json(bytes);
   }
+  requested["by_launch"] = ordered_json::array();
+  for (const LaunchReport& launch : report.launches) {
+    requested["by_launch"].push_back({{"name", launch.name}});
+    requested["by_launch"].back().update(bytes_json(launch.requested));
+  }
   return {{"paper", bytes_json(report.paper)},
           {"requested", requested},
           {"dram", bytes_json(report.dram)}};
@@ -62,26 +67,110 @@ ordered_json variant_json(const ScheduleVariant& variant) {
   return json;
 }
 
-}  // namespace
-
-ErrorReport output_error(const NumericResult& numbers, PassKind pass) {
-  ErrorReport worst = pass == PassKind::backward ? ErrorReport{} : numbers.O_error;
-  const auto include = [&](const ErrorReport& error) {
-    worst.max_abs_error = std::max(worst.max_abs_error, error.max_abs_error);
-    worst.rel_fro_error = std::max(worst.rel_fro_error, error.rel_fro_error);
-    worst.has_nan = worst.has_nan || error.has_nan;
-  };
-  if (pass != PassKind::forward) {
-    include(numbers.dQ_error);
-    include(numbers.dK_error);
-    include(numbers.dV_error);
-  }
-  return worst;
+/// What the user gave in place of the GPU's own.
+ordered_json capacities_json(const GivenCapacities& given) {
+  ordered_json json = ordered_json::object();
+  if (given.sram_bytes) json["sram_bytes"] = *given.sram_bytes;
+  if (given.l2_bytes) json["l2_bytes"] = *given.l2_bytes;
+  return json;
 }
 
-ordered_json simulation_json(const SimulationReport& report, const NumericResult* numbers,
-                             const WarpReport* warps) {
-  ordered_json document = {{"schema", "attnscope.simulation/1"}};
+/// Where Q, K, V and, for gradients, dO come from: drawn, read from files, or some of each.
+ordered_json inputs_json(const SimulatedNumbers& numbers) {
+  const InputPaths& paths = numbers.input_files;
+  ordered_json files = ordered_json::object();
+  bool any_drawn = false;
+  const auto add = [&](const char* option, const std::string& path) {
+    if (path.empty()) {
+      any_drawn = true;
+    } else {
+      files[option] = path;
+    }
+  };
+  add("q", paths.Q);
+  add("k", paths.K);
+  add("v", paths.V);
+  if (numbers.result.gradients) add("do", paths.dO);
+
+  ordered_json json = {{"kind", any_drawn ? to_string(numbers.inputs.kind) : "files"}};
+  if (any_drawn) json["seed"] = numbers.inputs.seed;
+  if (!files.empty()) json["files"] = files;
+  return json;
+}
+
+struct TensorError {
+  const char* tensor;
+  const ErrorReport* error;
+  bool is_output;  ///< of the pass; the others are what it started from, or LSE
+};
+
+/// Every tensor whose error is known, in the order of the table.
+std::vector<TensorError> tensor_errors(const NumericResult& numbers, PassKind pass) {
+  std::vector<TensorError> errors = {{"O", &numbers.O_error, pass != PassKind::backward},
+                                     {"LSE", &numbers.LSE_error, false}};
+  if (numbers.gradients) {
+    errors.insert(errors.end(), {{"dQ", &numbers.dQ_error, true},
+                                 {"dK", &numbers.dK_error, true},
+                                 {"dV", &numbers.dV_error, true}});
+  }
+  return errors;
+}
+
+ordered_json error_json(const ErrorReport& error) {
+  return {{"max_abs_error", error.max_abs_error}, {"rel_fro_error", error.rel_fro_error}};
+}
+
+ordered_json accuracy_json(const SimulatedNumbers& numbers, PassKind pass) {
+  ErrorReport largest;
+  ordered_json outputs = ordered_json::array();
+  ordered_json by_tensor = ordered_json::object();
+  for (const auto& [tensor, error, is_output] : tensor_errors(numbers.result, pass)) {
+    by_tensor[tensor] = error_json(*error);
+    if (!is_output) continue;
+    outputs.push_back(tensor);
+    largest.max_abs_error = std::max(largest.max_abs_error, error->max_abs_error);
+    largest.rel_fro_error = std::max(largest.rel_fro_error, error->rel_fro_error);
+  }
+  ordered_json json = error_json(largest);
+  json["tensors"] = outputs;
+  json["by_tensor"] = by_tensor;
+  json["rounded_to_storage"] = numbers.rounded_to_storage;
+  return json;
+}
+
+ordered_json memory_json(const SimulationReport& report) {
+  ordered_json json = {{"sram_bytes_per_block", report.sram_bytes_per_block},
+                       {"register_bytes_per_block", report.register_bytes_per_block},
+                       {"fits", report.fits}};
+  if (!report.fits) json["reason"] = report.overflow_reason;
+  json["peak_hbm_bytes"] = report.peak_hbm_bytes;
+  if (const auto& padded = report.padded) {
+    json["padded"] = {{"head_dim", padded->d},
+                      {"sram_bytes_per_block", padded->sram_bytes_per_block},
+                      {"register_bytes_per_block", padded->register_bytes_per_block},
+                      {"fits", padded->fits}};
+  }
+  return json;
+}
+
+}  // namespace
+
+bool has_nan(const NumericResult& numbers, PassKind pass) {
+  return std::ranges::any_of(tensor_errors(numbers, pass), [](const TensorError& each) {
+    return each.is_output && each.error->has_nan;
+  });
+}
+
+ordered_json predicted_time_json(const SimulationReport& report) {
+  return {{"predicted_s", report.predicted_s},
+          {"predicted_kind", "modelled"},
+          {"predicted_basis", "roofline floor at the datasheet's rates"},
+          {"bound_by", report.bound_by}};
+}
+
+ordered_json simulation_json(const SimulationAnswer& answer) {
+  const SimulationReport& report = answer.report;
+  ordered_json document = {{"schema", "attnscope.simulation/1"}, {"kind", "modelled"}};
   document["problem"] = problem_to_json(report.problem);
   document["algorithm"] = report.algorithm;
   document["pass"] = to_string(report.pass);
@@ -96,26 +185,16 @@ ordered_json simulation_json(const SimulationReport& report, const NumericResult
     document["variant"] = variant;
   }
   document["gpu"] = report.gpu;
+  if (const ordered_json given = capacities_json(answer.gpu.given); !given.empty()) {
+    document["capacities"] = given;
+  }
+  if (answer.numbers) document["inputs"] = inputs_json(*answer.numbers);
   document["traffic"] = traffic_json(report);
   document["flops"] = {{"matmul", report.matmul_flops}, {"non_matmul", report.non_matmul_flops}};
-  document["memory"] = {{"sram_bytes_per_block", report.sram_bytes_per_block},
-                        {"register_bytes_per_block", report.register_bytes_per_block},
-                        {"fits", report.fits}};
-  if (!report.fits) document["memory"]["reason"] = report.overflow_reason;
-  document["memory"]["peak_hbm_bytes"] = report.peak_hbm_bytes;
-  if (const auto& padded = report.padded) {
-    document["memory"]["padded"] = {{"head_dim", padded->d},
-                                    {"sram_bytes_per_block", padded->sram_bytes_per_block},
-                                    {"register_bytes_per_block", padded->register_bytes_per_block},
-                                    {"fits", padded->fits}};
-  }
-  if (warps != nullptr) document["warps"] = warps_json(*warps);
-  document["time"] = {{"predicted_s", report.predicted_s}, {"bound_by", report.bound_by}};
-  if (numbers != nullptr) {
-    const ErrorReport error = output_error(*numbers, report.pass);
-    document["accuracy"] = {{"max_abs_error", error.max_abs_error},
-                            {"rel_fro_error", error.rel_fro_error}};
-  }
+  document["memory"] = memory_json(report);
+  if (answer.warps) document["warps"] = warps_json(*answer.warps);
+  document["time"] = predicted_time_json(report);
+  if (answer.numbers) document["accuracy"] = accuracy_json(*answer.numbers, report.pass);
   return document;
 }
 
@@ -147,8 +226,8 @@ std::string traffic_text(const SimulationReport& report) {
 
 }  // namespace
 
-std::string simulation_text(const SimulationReport& report, const GpuDescription& gpu,
-                            const NumericResult* numbers, const WarpReport* warps) {
+std::string simulation_text(const SimulationAnswer& answer) {
+  const SimulationReport& report = answer.report;
   const AttentionProblem& problem = report.problem;
   const std::string extras = extras_text(problem);
   const std::string variant = to_string(report.variant);
@@ -158,7 +237,7 @@ std::string simulation_text(const SimulationReport& report, const GpuDescription
       report.algorithm, to_string(report.pass), variant.empty() ? "" : " (" + variant + ")",
       problem.batch, problem.heads, problem.kv_heads, problem.N, problem.N_kv, problem.d,
       to_string(problem.dtype), to_string(problem.mask), extras.empty() ? "" : ", " + extras,
-      report.tiling.Br, report.tiling.Bc, gpu.display_name);
+      report.tiling.Br, report.tiling.Bc, answer.gpu.display_name);
   if (problem.block_mask) {
     const BlockMask& M = *problem.block_mask;
     text.insert(text.find('\n') + 1,
@@ -181,7 +260,7 @@ std::string simulation_text(const SimulationReport& report, const GpuDescription
                                  padded->fits ? "" : ", does NOT fit")});
   }
   lines.push_back({"fits on the chip", report.fits ? "yes" : "NO: " + report.overflow_reason});
-  if (warps != nullptr) {
+  if (const auto& warps = answer.warps) {
     const WarpTraffic& traffic = warps->traffic;
     lines.push_back({"warps of a block", fmt::format("{}, {}", warps->layout.warps,
                                                      to_string(warps->layout.partition))});
@@ -198,18 +277,13 @@ std::string simulation_text(const SimulationReport& report, const GpuDescription
   lines.push_back({"peak HBM memory", bytes(report.peak_hbm_bytes)});
   lines.push_back({"time, roofline floor", seconds_text(report.predicted_s)});
   lines.push_back({"bound by", report.bound_by});
-  if (numbers != nullptr) {
-    const auto error = [](double value) { return fmt::format("{:.3g}", value); };
-    std::vector<std::pair<std::string, const ErrorReport*>> tensors = {
-        {"O", &numbers->O_error}, {"LSE", &numbers->LSE_error}};
-    if (numbers->gradients) {
-      tensors.insert(
-          tensors.end(),
-          {{"dQ", &numbers->dQ_error}, {"dK", &numbers->dK_error}, {"dV", &numbers->dV_error}});
-    }
-    for (const auto& [tensor, report_of] : tensors) {
-      lines.push_back({"max abs error of " + tensor, error(report_of->max_abs_error)});
-      lines.push_back({"relative error of " + tensor, error(report_of->rel_fro_error)});
+  if (answer.numbers) {
+    for (const TensorError& each : tensor_errors(answer.numbers->result, report.pass)) {
+      const auto line = [&](std::string_view what, double value) {
+        lines.push_back({fmt::format("{} of {}", what, each.tensor), fmt::format("{:.3g}", value)});
+      };
+      line("max abs error", each.error->max_abs_error);
+      line("relative error", each.error->rel_fro_error);
     }
   }
   return text + table_text(lines, 2);

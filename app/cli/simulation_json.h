@@ -2,22 +2,42 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "sim/warp_report.h"
 
 namespace attnscope::cli {
 
-/// The worst of the errors of the pass's outputs: O forward; dQ, dK, dV backward; all of both.
-ErrorReport output_error(const NumericResult& numbers, PassKind pass);
+/// The numbers of a run, and what went in.
+struct SimulatedNumbers {
+  NumericResult result;
+  InputSpec inputs;
+  InputPaths input_files;  ///< an empty path: drawn from `inputs`
+  bool rounded_to_storage = false;
+};
 
-/// "accuracy" is absent unless `numbers` is given, "warps" unless `warps` is; "memory.reason"
-/// unless it does not fit; "carry" and "variant" unless they are not the default.
-nlohmann::ordered_json simulation_json(const SimulationReport& report, const NumericResult* numbers,
-                                       const WarpReport* warps);
+/// What simulate answers; a part that was not asked for is absent.
+struct SimulationAnswer {
+  SimulationReport report;
+  GpuDescription gpu;
+  std::optional<WarpReport> warps;
+  std::optional<SimulatedNumbers> numbers;
+};
+
+/// Whether an output of the pass holds a NaN.
+bool has_nan(const NumericResult& numbers, PassKind pass);
+
+/// "accuracy" and "inputs" are absent unless there are numbers, "warps" unless there are;
+/// "memory.reason" unless it does not fit; "capacities" unless the user gave some; "carry" and
+/// "variant" unless they are not the default. The errors of "accuracy" are the largest of those of
+/// its "tensors", the pass's outputs: O forward; dQ, dK, dV backward; all of both.
+nlohmann::ordered_json simulation_json(const SimulationAnswer& answer);
+
+/// "predicted_s" with what it is and what bounds it.
+nlohmann::ordered_json predicted_time_json(const SimulationReport& report);
 
 /// Tables for people. Every number in it is modelled.
-std::string simulation_text(const SimulationReport& report, const GpuDescription& gpu,
-                            const NumericResult* numbers, const WarpReport* warps);
+std::string simulation_text(const SimulationAnswer& answer);
 
 }  // namespace attnscope::cli

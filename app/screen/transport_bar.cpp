@@ -9,6 +9,7 @@
 #include "app/draw/format.h"
 #include "app/shown_head.h"
 #include "app/ui/widgets.h"
+#include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
 
@@ -33,11 +34,10 @@ class LabelRow {
 
 std::string position_text(const Snapshot& snapshot) {
   if (snapshot.step < 0) return {};
-  std::string text;
-  if (snapshot.run->launches.size() > 1) {
-    text = snapshot.run->launches[static_cast<std::size_t>(snapshot.launch)].label + "  ";
-  }
-  text += fmt::format("i = {}", snapshot.i);
+  const RunInfo& run = *snapshot.run;
+  const auto launch = static_cast<std::size_t>(snapshot.launch);
+  std::string text = run.launches.size() > 1 ? run.launches[launch].label + "  " : "";
+  text += row_tile_name(run.pass.launches[launch], run.grids[launch], snapshot.i);
   if (snapshot.split >= 0) text += fmt::format("  split {}", snapshot.split);
   if (snapshot.j != kAllColumns) text += fmt::format("  j = {}", snapshot.j);
   return text;

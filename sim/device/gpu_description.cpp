@@ -103,6 +103,20 @@ GpuDescription read_description(const JsonObject& root) {
 
 }  // namespace
 
+GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,
+                               std::string_view source) {
+  const auto put = [&](const char* field, const std::optional<Index>& bytes, Index& target) {
+    if (!bytes) return;
+    target = *bytes;
+    gpu.provenance[field] = {"bytes", std::string(source), "high", ""};
+  };
+  put("shared_bytes_per_block", given.sram_bytes, gpu.shared_bytes_per_block);
+  put("l2_bytes", given.l2_bytes, gpu.l2_bytes);
+  gpu.shared_bytes_per_sm = std::max(gpu.shared_bytes_per_sm, gpu.shared_bytes_per_block);
+  gpu.given = given;
+  return gpu;
+}
+
 std::vector<std::string> list_gpus() {
   return list_assets("gpus");
 }

@@ -22,6 +22,12 @@ struct FieldSource {
   std::string note;        ///< may be empty
 };
 
+/// Capacities that the user gave in place of a device's own.
+struct GivenCapacities {
+  std::optional<Index> sram_bytes;  ///< shared memory of a thread block
+  std::optional<Index> l2_bytes;
+};
+
 /// One GPU.
 struct GpuDescription {
   std::string name;                ///< "h200": the command line's spelling
@@ -53,7 +59,12 @@ struct GpuDescription {
 
   /// By field name as in the file: "l2_bytes", "matrix_flops_per_s.fp16".
   std::map<std::string, FieldSource, std::less<>> provenance;
+  GivenCapacities given;  ///< which of the numbers above are the user's
 };
+
+/// The GPU with those capacities in place of its own; `source` says where they come from.
+GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,
+                               std::string_view source);
 
 /// Reads a description by name ("h200", from the assets) or by path (contains '/' or ends in
 /// ".json"). invalid_request with one line for an unknown name or a malformed file, failed for a

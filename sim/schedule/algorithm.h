@@ -152,6 +152,9 @@ TileGrid gradient_row_grid(const AttentionProblem& problem, const Tiling& tiling
 /// The grid of standard's output product: row tiles of ScheduleOptions::output_rows.
 TileGrid output_grid(const AttentionProblem& problem, const Tiling& tiling,
                      const ScheduleOptions& options);
+/// Whether row tile i of the launch's grid is a group of whole rows, not Br rows.
+bool works_on_row_groups(const Launch& launch);
+
 /// One thread block in all: its program has the outer loop.
 Index block_per_head(const TileGrid& grid);
 /// One thread block for each row tile.

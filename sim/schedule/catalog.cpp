@@ -38,6 +38,10 @@ TileGrid output_grid(const AttentionProblem& problem, const Tiling& tiling,
   return {problem, {rows, tiling.Bc}, options};
 }
 
+bool works_on_row_groups(const Launch& launch) {
+  return launch.grid == softmax_row_grid || launch.grid == gradient_row_grid;
+}
+
 Index block_per_head(const TileGrid& /*grid*/) {
   return 1;
 }

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/traffic_counter.h"
+#include "sim/schedule/algorithm.h"
 
 namespace attnscope {
 
@@ -107,7 +109,13 @@ std::string tile_name(const Tile& tile) {
     return fmt::format("{}{} (head {} of its group)", whole, subscript(tile.j), tile.i);
   }
   return fmt::format("{}{}{}", tensor_name(tile.tensor), indices(tile, subscript),
-                     whole_rows ? " (all keys)" : "");
+                     whole_rows ? " (row group)" : "");
+}
+
+std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i) {
+  if (!works_on_row_groups(launch)) return fmt::format("i = {}", i);
+  const Index rows = grid.tiling().Br;
+  return fmt::format("rows {}-{}", i * rows, std::min((i + 1) * rows, grid.problem().N) - 1);
 }
 
 std::string describe_op(const TileOp& op, const TileGrid& grid) {

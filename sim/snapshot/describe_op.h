@@ -7,7 +7,9 @@
 
 namespace attnscope {
 
-/// "Q₂", "K₁", "S₂₁", "S₁₂,₃", "S₄ (all keys)", "alpha₂".
+struct Launch;
+
+/// "Q₂", "K₁", "S₂₁", "S₁₂,₃", "S₄ (row group)", "alpha₂".
 std::string tile_name(const Tile& tile);
 
 /// The tensor's name as the papers print it: "O", "m~", "O (fp32)".
@@ -15,6 +17,10 @@ std::string tensor_name(Tensor tensor);
 
 /// Its tiles (i, j) are of row tile i and split j of the keys: "O₀ (split 2)".
 bool is_of_split(Tensor tensor);
+
+/// Row tile i of a launch, "i = 2"; where it is a group of whole rows, no tile of Br rows,
+/// "rows 8-15". `grid` is the launch's.
+std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i);
 
 /// One sentence: what the operation did, with sizes, and bytes where bytes moved.
 std::string describe_op(const TileOp& op, const TileGrid& grid);

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "sim/snapshot/describe_op.h"
+
 namespace attnscope {
 
 namespace {
@@ -50,7 +52,8 @@ void RunRecorder::begin_block(const BlockId& block) {
   if (launch.blocks_per_head != block_per_head) begin_outer(block_label(launch, block.block));
 }
 
-/// The tile that a thread block makes: "i = 2", "j = 0", "i = 1, j = 3", "i = 0, split 2".
+/// What a thread block makes: "i = 2", "j = 0", "i = 1, j = 3", "i = 0, split 2"; of a launch over
+/// whole rows, whose groups are no tiles of the others, "rows 8-15".
 std::string RunRecorder::block_label(const Launch& launch, Index block) const {
   if (launch.blocks_per_head == block_per_column_tile) return fmt::format("j = {}", block);
   if (launch.blocks_per_head == block_per_tile) {
@@ -60,7 +63,7 @@ std::string RunRecorder::block_label(const Launch& launch, Index block) const {
     const Index splits = info_.options.splits;
     return fmt::format("i = {}, split {}", block / splits, block % splits);
   }
-  return fmt::format("i = {}", block);
+  return row_tile_name(launch, *grid_, block);
 }
 
 void RunRecorder::begin_outer(std::string label) {

@@ -46,7 +46,7 @@ struct SlotState {
 struct StepSpan {
   Index begin = 0;
   Index end = 0;
-  std::string label;  ///< "scores", "i = 2", "j = 0"
+  std::string label;  ///< "scores", "i = 2", "j = 0", "rows 8-15"
 };
 
 /// First step that touches a tile of S or P and the last one, by launch order; -1 where none does.

@@ -64,6 +64,9 @@ TEST(Refuse, AMessageSpeaksOfTheFieldsOfTheScreen) {
   const std::string message = check_choice(choice)->message;
   EXPECT_THAT(message, testing::Not(testing::HasSubstr("--")));
   EXPECT_THAT(message, testing::HasSubstr("does not fit"));
+  choice.sram_bytes = 1000;
+  EXPECT_THAT(check_choice(choice)->message, testing::Not(testing::HasSubstr("--")));
+  EXPECT_THAT(check_choice(choice)->message, testing::HasSubstr("the SRAM given has 1000"));
   for (const ScheduleVariant& variant :
        {ScheduleVariant{.fusion = Fusion::pairs}, ScheduleVariant{.checkpoint = true},
         ScheduleVariant{.skip_first_reads = true}, ScheduleVariant{.d_once = true}}) {

@@ -28,22 +28,101 @@ using Keys = std::vector<std::string>;
 
 TEST(Simulate, DocumentHasExactlyTheKeysOfTheContract) {
   const ordered_json document = simulated("--algorithm flash2 --seq-len 100 --check");
-  EXPECT_EQ(keys(document), (Keys{"schema", "problem", "algorithm", "pass", "tiling", "gpu",
-                                  "traffic", "flops", "memory", "warps", "time", "accuracy"}));
+  EXPECT_EQ(keys(document),
+            (Keys{"schema", "kind", "problem", "algorithm", "pass", "tiling", "gpu", "inputs",
+                  "traffic", "flops", "memory", "warps", "time", "accuracy"}));
+  EXPECT_EQ(document["kind"], "modelled");
   EXPECT_EQ(document["schema"], "attnscope.simulation/1");
   EXPECT_EQ(keys(document["tiling"]), (Keys{"Br", "Bc"}));
   EXPECT_EQ(keys(document["traffic"]), (Keys{"paper", "requested", "dram"}));
   EXPECT_EQ(keys(document["traffic"]["paper"]), (Keys{"read_bytes", "write_bytes"}));
   EXPECT_EQ(keys(document["traffic"]["requested"]),
-            (Keys{"read_bytes", "write_bytes", "atomic_bytes", "by_tensor"}));
+            (Keys{"read_bytes", "write_bytes", "atomic_bytes", "by_tensor", "by_launch"}));
   EXPECT_EQ(keys(document["traffic"]["requested"]["by_tensor"]["Q"]),
             (Keys{"read_bytes", "write_bytes"}));
   EXPECT_EQ(keys(document["traffic"]["dram"]), (Keys{"read_bytes", "write_bytes"}));
   EXPECT_EQ(keys(document["flops"]), (Keys{"matmul", "non_matmul"}));
   EXPECT_EQ(keys(document["memory"]),
             (Keys{"sram_bytes_per_block", "register_bytes_per_block", "fits", "peak_hbm_bytes"}));
-  EXPECT_EQ(keys(document["time"]), (Keys{"predicted_s", "bound_by"}));
-  EXPECT_EQ(keys(document["accuracy"]), (Keys{"max_abs_error", "rel_fro_error"}));
+  EXPECT_EQ(keys(document["time"]),
+            (Keys{"predicted_s", "predicted_kind", "predicted_basis", "bound_by"}));
+  EXPECT_EQ(keys(document["accuracy"]),
+            (Keys{"max_abs_error", "rel_fro_error", "tensors", "by_tensor", "rounded_to_storage"}));
+  EXPECT_EQ(keys(document["inputs"]), (Keys{"kind", "seed"}));
+}
+
+TEST(Simulate, AccuracyNamesItsTensorsAndHasTheErrorOfEach) {
+  const std::string words =
+      "--algorithm flash2 --seq-len 64 --head-dim 16 --dtype bf16 --round-to-storage --check "
+      "--pass ";
+  const std::map<std::string, Keys> outputs = {
+      {"forward", {"O"}}, {"backward", {"dQ", "dK", "dV"}}, {"both", {"O", "dQ", "dK", "dV"}}};
+  for (const auto& [pass, tensors] : outputs) {
+    const ordered_json accuracy = simulated(words + pass)["accuracy"];
+    EXPECT_EQ(accuracy["tensors"], ordered_json(tensors)) << pass;
+    EXPECT_EQ(keys(accuracy["by_tensor"]),
+              pass == "forward" ? (Keys{"O", "LSE"}) : (Keys{"O", "LSE", "dQ", "dK", "dV"}));
+    for (const char* measure : {"max_abs_error", "rel_fro_error"}) {
+      double largest = 0;
+      for (const std::string& tensor : tensors) {
+        largest = std::max(largest, accuracy["by_tensor"][tensor][measure].get<double>());
+      }
+      EXPECT_GT(largest, 0) << pass;
+      EXPECT_EQ(accuracy[measure], largest) << pass << " " << measure;
+    }
+    EXPECT_EQ(accuracy["rounded_to_storage"], true);
+  }
+}
+
+TEST(Simulate, TheDocumentSaysWhatWentIn) {
+  const std::string words = "--algorithm flash2 --seq-len 20 --head-dim 8 ";
+  EXPECT_FALSE(simulated(words + "--inputs needle --seed 7").contains("inputs"));
+  EXPECT_EQ(simulated(words + "--inputs needle --seed 7 --check")["inputs"],
+            (ordered_json{{"kind", "needle"}, {"seed", 7}}));
+
+  const ScratchFolder scratch;
+  const std::string file = scratch.file("x.npy");
+  const std::vector<Index> shape = {1, 1, 20, 8};
+  ASSERT_FALSE(write_npy(file, shape, std::vector<double>(160, 0.5)));
+  const ordered_json some = simulated(words + "--check --k " + file)["inputs"];
+  EXPECT_EQ(some, (ordered_json{{"kind", "gaussian"}, {"seed", 0}, {"files", {{"k", file}}}}));
+  const std::string all_files = words + "--check --q " + file + " --k " + file + " --v " + file;
+  const ordered_json all = simulated(all_files)["inputs"];
+  EXPECT_EQ(all,
+            (ordered_json{{"kind", "files"}, {"files", {{"q", file}, {"k", file}, {"v", file}}}}));
+  EXPECT_EQ(simulated(all_files + " --pass backward")["inputs"]["kind"], "gaussian");  // dO
+}
+
+TEST(Simulate, CapacitiesThatWereGivenStandInTheDocument) {
+  const ordered_json own = simulated("--algorithm flash2 --seq-len 64");
+  EXPECT_FALSE(own.contains("capacities"));
+  const ordered_json one = simulated("--algorithm flash2 --seq-len 64 --l2-bytes 1048576");
+  EXPECT_EQ(one["capacities"], (ordered_json{{"l2_bytes", 1048576}}));
+  const ordered_json both =
+      simulated("--algorithm flash2 --seq-len 64 --sram-bytes 100000 --l2-bytes 5");
+  EXPECT_EQ(both["capacities"], (ordered_json{{"sram_bytes", 100000}, {"l2_bytes", 5}}));
+}
+
+TEST(Simulate, TheDocumentHasTheBytesOfEveryLaunchThatTheTablePrints) {
+  for (const std::string words :
+       {"--algorithm standard --pass both --fusion separate --mask causal --dropout 0.1",
+        "--algorithm flash2 --pass both --heads 4 --kv-heads 2", "--algorithm split_kv --seq-len 1",
+        "--algorithm block_sparse2 --block-mask butterfly --mask causal"}) {
+    const std::string problem = words + " --kv-len 512";
+    const CliOutcome table = run_cli("simulate " + problem);
+    ASSERT_EQ(table.status, 0) << table.err;
+    const ordered_json requested = simulated(problem)["traffic"]["requested"];
+    Index read_bytes = 0, write_bytes = 0;
+    for (const auto& launch : requested["by_launch"]) {
+      const std::string name = launch["name"].get<std::string>();
+      const bool printed = table.out.find("  launch " + name + " ") != std::string::npos;
+      EXPECT_EQ(printed, requested["by_launch"].size() > 1) << words << " " << name;
+      read_bytes += launch["read_bytes"].get<Index>();
+      write_bytes += launch["write_bytes"].get<Index>();
+    }
+    EXPECT_EQ(requested["read_bytes"], read_bytes) << words;
+    EXPECT_EQ(requested["write_bytes"], write_bytes) << words;
+  }
 }
 
 TEST(Simulate, ScoreFunctionsAndSequencesReachTheModelAndTheDocument) {
@@ -199,6 +278,21 @@ TEST(Simulate, SramBytesDecideWhatFits) {
       "simulate --algorithm flash2 --block-rows 64 --block-cols 64 --json - --sram-bytes ";
   EXPECT_EQ(run_cli(words + "100000").status, 0);
   EXPECT_EQ(run_cli(words + "8192").status, 2);
+}
+
+TEST(Simulate, TheRefusalSaysThatTheSramWasGiven) {
+  const CliOutcome given = run_cli(
+      "simulate --algorithm flash2 --block-rows 64 --block-cols 64 --sram-bytes 1000 --gpu h200");
+  EXPECT_EQ(given.err,
+            "error: the tiling does not fit: Br = 64, Bc = 64, d = 64 in bf16 needs 32768 bytes of "
+            "shared memory a thread block; the SRAM given (--sram-bytes) has 1000; "
+            "--allow-overflow counts it all the same\n");
+  EXPECT_EQ(run_cli("simulate --algorithm flash2 --sram-bytes 1000").err,
+            "error: no tiling fits: with d = 64 not even 16 x 16 does on h200 with the SRAM given "
+            "(--sram-bytes), 1000 bytes; choose a smaller d or more SRAM\n");
+  const CliOutcome own =
+      run_cli("simulate --algorithm flash2 --block-rows 1024 --block-cols 512 --gpu h200");
+  EXPECT_NE(own.err.find("; h200 has 232448; "), std::string::npos) << own.err;
 }
 
 TEST(Simulate, L2BytesDecideWhatStandardReadsAgainFromDram) {

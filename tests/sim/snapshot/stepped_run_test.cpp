@@ -212,6 +212,33 @@ TEST(SteppedRun, ABlockKnowsItsTileFromItsFirstOperation) {
   }
 }
 
+TEST(SteppedRun, GroupsOfWholeRowsAreNotCalledAsTilesAre) {
+  SteppedRequest request = request_for("standard", 60, 16, {16, 16});
+  request.simulation.pass = PassKind::both;
+  const auto run = make_run(request);
+  const RunInfo& info = *run->info();
+  std::size_t row_launches = 0;
+  for (std::size_t launch = 0; launch < info.launches.size(); ++launch) {
+    const StepSpan& span = info.launches[launch];
+    std::vector<std::string> labels;
+    for (const StepSpan& block : info.outer) {
+      if (block.begin >= span.begin && block.begin < span.end) labels.push_back(block.label);
+    }
+    ASSERT_FALSE(labels.empty()) << span.label;
+    if (span.label != "softmax" && span.label != "dS") {
+      EXPECT_EQ(labels.front().find("rows"), std::string::npos) << labels.front();
+      continue;
+    }
+    // Every row of the problem once, from the first to the last
+    ++row_launches;
+    const Index rows = info.grids[launch].tiling().Br;
+    EXPECT_EQ(labels.front(), fmt::format("rows 0-{}", std::min<Index>(rows, 60) - 1));
+    EXPECT_TRUE(labels.back().ends_with("-59")) << labels.back();
+    EXPECT_EQ(std::ssize(labels), ceil_div(60, rows));
+  }
+  EXPECT_EQ(row_launches, 2U);
+}
+
 TEST(SteppedRun, CausalTilesAboveTheDiagonalHaveNoLife) {
   const auto run = make_run(request_for("flash2", 64, 16, {16, 16}, Mask::causal()));
   const RunInfo& info = *run->info();
