@@ -81,7 +81,8 @@ TEST(StepSimulator, CountsAnOverflowWhereThatWasChosen) {
   choice.sram_bytes = 1024;
   choice.allow_overflow = true;
   EXPECT_FALSE(check_choice(choice));
-  const auto& totals = step_of(choice, 0)->run->totals;
+  const auto snapshot = step_of(choice, 0);
+  const auto& totals = snapshot->run->totals;
   EXPECT_FALSE(totals.fits);
   EXPECT_GT(totals.sram_bytes_per_block, 1024);
 }
