@@ -49,6 +49,12 @@ def flops(row, model):
     return 4.0 * problem["head_dim"] * scores * share * (2.5 if row["pass"] == "backward" else 1.0)
 
 
+def tile_sides(row):
+    """(Br, Bc); a row without a tiling has none."""
+    tiling = row.get("tiling")
+    return (tiling["Br"], tiling["Bc"]) if tiling else None
+
+
 def milliseconds(time_s):
     return f"{time_s * 1e3:.3g}"
 
@@ -78,14 +84,22 @@ class Rows:
         self.rows = [row for row in recording["rows"]
                      if row["carry"] == "problem" and not row.get("deterministic")]
 
+    def all(self, algorithm, pass_, block_mask=None, **problem):
+        same = {"mask": "none", **problem}
+        return [row for row in self.rows
+                if (row["algorithm"], row["pass"]) == (algorithm, pass_)
+                and row.get("block_mask") == block_mask
+                and all(row["problem"][key] == value for key, value in same.items())]
+
+    def tilings(self, algorithm, pass_, **problem):
+        """Every recorded (Br, Bc) of the problem, small ones first."""
+        sides = {tile_sides(row) for row in self.all(algorithm, pass_, **problem)}
+        return sorted(sides - {None})
+
     def find(self, algorithm, pass_, tiling=None, block_mask=None, **problem):
         """The row of the problem; of several tilings the first that was recorded."""
-        for row in self.rows:
-            same = {"mask": "none", **problem}
-            if (row["algorithm"] == algorithm and row["pass"] == pass_
-                    and row.get("block_mask") == block_mask
-                    and (tiling is None or list(row["tiling"].values()) == list(tiling))
-                    and all(row["problem"][key] == value for key, value in same.items())):
+        for row in self.all(algorithm, pass_, block_mask, **problem):
+            if tiling is None or tile_sides(row) == tiling:
                 return row
         return None
 
@@ -122,7 +136,7 @@ def show_block_sizes(rows, cli, fixed):
                   ["rung", "pass", "tiles", *MEASURED])
     for rung in RUNGS[1:3]:
         for pass_ in ("forward", "backward"):
-            for tiling in [(32, 32), (64, 128), (128, 128), (128, 256)]:
+            for tiling in rows.tilings(rung, pass_, **fixed):
                 row = rows.find(rung, pass_, tiling=tiling, **fixed)
                 add_measured(table, cli, [rung, pass_, f"{tiling[0]}x{tiling[1]}"], row)
     table.show()

@@ -2,16 +2,19 @@
 """What the trace hooks cost where they record nothing: compiles kernels with their hooks and
 without them, and compares registers and instructions kernel by kernel.
 
-    tests/bench/trace_cost.py [--arch sm_90] [--against COMMIT] [FILE.cu ...]
+    tests/bench/trace_cost.py [--arch sm_90] [--against COMMIT | --hooks] [FILE.cu ...]
 
-Without --against, the other side is this tree with every line of a hook taken out; with it, the
-files as they are in that commit. What is compared is the machine code itself, byte by byte, 16
-bytes an instruction. Exit status 1 when any kernel differs. Needs nvcc and c++filt, no GPU.
+Without --against, the other side is this tree with every call of an observer taken out (the empty
+object stays, and is passed on); with it, the files as they are in that commit. What is compared is
+the machine code itself, byte by byte, 16 bytes an instruction. Exit status 1 when any kernel
+differs. Needs nvcc and c++filt, no GPU; --hooks takes the calls out, checks that none is left, and
+compiles nothing.
 """
 
 import argparse
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -21,8 +24,23 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.cu",
          "kernels/flash2/flash2_bf16.cu", "kernels/flash2/flash2_backward_bf16.cu",
          "kernels/split_kv/split_kv_bf16.cu", "kernels/block_sparse/block_sparse_bf16.cu"]
-# A hook is a statement of its own: an observer made, or a call of one
-HOOK = re.compile(r"^ *(?:Trace trace\(|trace\.(?:did|rows|end)\()[^;]*(?:\{[^}]*\}[^;]*)?;\n", re.M)
+# A hook is a call of an observer
+HOOK = re.compile(r"(?<![\w.])trace\.\w+\(")
+
+
+def without_hooks(text):
+    """The source without the calls of its observer, and their number; `;` stays of a statement."""
+    parts, begin, count = [], 0, 0
+    while hook := HOOK.search(text, begin):
+        parts.append(text[begin:hook.start()])
+        depth, begin = 1, hook.end()
+        while depth > 0:
+            depth += {"(": 1, ")": -1}.get(text[begin], 0)
+            begin += 1
+        if not re.match(r"\s*;", text[begin:]):
+            raise SystemExit(f"a hook is not a statement: {text[hook.start():begin]}")
+        count += 1
+    return "".join(parts) + text[begin:], count
 
 
 def other_tree(folder, commit):
@@ -34,14 +52,27 @@ def other_tree(folder, commit):
         return 0
     subprocess.run(["cp", "-r", ROOT / "kernels", ROOT / "reference", folder], check=True)
     removed = 0
-    for path in pathlib.Path(folder, "kernels").rglob("*.cuh"):
-        if path.name == "trace.cuh":
+    for path in sorted(pathlib.Path(folder, "kernels").rglob("*.cuh")):
+        text = path.read_text()
+        if path.name == "trace.cuh" or not re.search(r"\bTrace trace\(", text):
             continue
-        text, count = HOOK.subn("", path.read_text())
-        if count:
-            path.write_text(text)
+        text, count = without_hooks(text)
+        if count == 0 or re.search(r"(?<![\w./])trace\s*(?:\.|->)", text):
+            raise SystemExit(f"{path.relative_to(folder)}: {count} hooks taken out, some are left")
+        path.write_text(text)
+        print(f"{path.relative_to(folder)}: {count} hooks")
         removed += count
+    if removed == 0:
+        raise SystemExit("no hook was found")
     return removed
+
+
+def compiler():
+    """nvcc on the PATH, or where the toolkit installs it."""
+    found = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    if found is None:
+        raise SystemExit("nvcc is neither on the PATH nor in /usr/local/cuda/bin")
+    return found
 
 
 def code_sections(cubin):
@@ -63,7 +94,7 @@ def functions(tree, file, arch, folder):
     """Registers and machine code of every kernel of a file, by its name without the observer."""
     cubin = pathlib.Path(folder, "kernel.cubin")
     report = subprocess.run(
-        ["nvcc", "-std=c++20", "-O3", "-DNDEBUG", f"-arch={arch}", "-cubin", "-I", tree,
+        [compiler(), "-std=c++20", "-O3", "-DNDEBUG", f"-arch={arch}", "-cubin", "-I", tree,
          "--expt-relaxed-constexpr", "-Xptxas=-v", "-o", cubin, pathlib.Path(tree, file)],
         check=True, stderr=subprocess.PIPE, text=True).stderr
     registers = dict(re.findall(r"Compiling entry function '(\S+)'.*?Used (\d+) registers", report,
@@ -81,11 +112,15 @@ def functions(tree, file, arch, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--arch", default="sm_90")
-    parser.add_argument("--against", metavar="COMMIT")
+    side = parser.add_mutually_exclusive_group()
+    side.add_argument("--against", metavar="COMMIT")
+    side.add_argument("--hooks", action="store_true", help="compile nothing")
     parser.add_argument("files", nargs="*", default=FILES)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         removed = other_tree(folder, given.against)
+        if given.hooks:
+            return 0
         print(f"with the hooks against {given.against or f'{removed} hooks taken out'}, {given.arch}")
         print(f"{'kernel':<64} {'registers':>11} {'instructions':>15}")
         differing = 0
