@@ -36,6 +36,7 @@ App::App(Scene opened, const std::function<void()>& wake)
   if (view.race) opened_tick_ = view.race_tick;
   std::vector<std::string> unreadable;
   measurements.recorded = load_shipped_recordings(unreadable);
+  measurements.traced = load_shipped_traces(unreadable);
   if (!unreadable.empty()) show_notice(unreadable.front());
 }
 

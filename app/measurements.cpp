@@ -4,10 +4,58 @@
 
 #include <algorithm>
 
+#include "kernels/trace/kernel_trace.h"
 #include "reference/same_problem.h"
 #include "sim/device/assets.h"
 
 namespace attnscope::app {
+
+namespace {
+
+struct Wanted {
+  const AttentionProblem& problem;
+  std::string_view algorithm;
+  std::string_view pass;
+  const Tiling& tiling;
+  Carry carry = Carry::problem;
+};
+
+/// The newest run of what is wanted: rather of the same tiling, and rather with a measurement.
+const MeasuredRun* best_of(const std::vector<MeasuredRun>& runs, const Wanted& wanted) {
+  const auto rank = [&](const MeasuredRun& run) {
+    return (run.row.measurement ? 2 : 0) + (run.row.tiling == wanted.tiling ? 1 : 0);
+  };
+  const MeasuredRun* best = nullptr;
+  for (const MeasuredRun& run : runs) {
+    const RecordingRow& row = run.row;
+    if (!same_problem(row.problem, wanted.problem) || row.algorithm != wanted.algorithm) continue;
+    if (row.pass != wanted.pass || row.carry != wanted.carry || row.deterministic) continue;
+    if (best == nullptr || rank(run) >= rank(*best)) best = &run;
+  }
+  return best;
+}
+
+/// What a trace says beside its thread blocks.
+MeasuredRun run_of(const KernelTrace& trace) {
+  const Recording& header = trace.header;
+  MeasuredRun run;
+  run.row.problem = trace.problem;
+  run.row.algorithm = trace.algorithm;
+  run.row.kernel = trace.kernel;
+  run.row.pass = to_string(trace.pass);
+  run.row.tiling = trace.tiling;
+  run.row.inputs = to_string(trace.inputs.kind);
+  run.row.seed = trace.inputs.seed;
+  run.row.measurement.emplace();
+  run.row.measurement->time.median_s = trace.plain_time_s;
+  run.row.measurement->unavailable_counters["*"] =
+      "of this problem a trace was recorded, with times alone; no counters";
+  run.provenance = {NumberKind::recorded, header.device.name,  header.date,
+                    header.device.driver, header.build.commit, CacheState::warm};
+  return run;
+}
+
+}  // namespace
 
 std::string RunProvenance::describe() const {
   std::string text = fmt::format("{} on {}", to_string(kind), gpu);
@@ -66,22 +114,16 @@ std::vector<MeasuredRun> runs_of(const Recording& recording, NumberKind kind) {
 const MeasuredRun* Measurements::find(const AttentionProblem& problem, std::string_view algorithm,
                                       std::string_view pass, const Tiling& tiling,
                                       Carry carry) const {
-  const auto rank = [&](const MeasuredRun& run) {
-    return (run.row.measurement ? 2 : 0) + (run.row.tiling == tiling ? 1 : 0);
-  };
-  const auto search = [&](const std::vector<MeasuredRun>& runs) {
-    const MeasuredRun* best = nullptr;
-    for (const MeasuredRun& run : runs) {
-      const RecordingRow& row = run.row;
-      if (!same_problem(row.problem, problem) || row.algorithm != algorithm || row.pass != pass)
-        continue;
-      if (row.carry != carry || row.deterministic) continue;
-      if (best == nullptr || rank(run) >= rank(*best)) best = &run;
-    }
-    return best;
-  };
-  const MeasuredRun* found = search(measured);
-  return found != nullptr ? found : search(recorded);
+  const Wanted wanted{problem, algorithm, pass, tiling, carry};
+  const MeasuredRun* found = best_of(measured, wanted);
+  return found != nullptr ? found : best_of(recorded, wanted);
+}
+
+const MeasuredRun* Measurements::find_traced(const AttentionProblem& problem,
+                                             std::string_view algorithm, std::string_view pass,
+                                             const Tiling& tiling, Carry carry) const {
+  const MeasuredRun* found = best_of(traced, {problem, algorithm, pass, tiling, carry});
+  return found != nullptr && found->row.tiling == tiling ? found : nullptr;
 }
 
 std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& problems) {
@@ -96,6 +138,22 @@ std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& probl
     }
     const std::vector<MeasuredRun> read = runs_of(recording.value(), NumberKind::recorded);
     runs.insert(runs.end(), read.begin(), read.end());
+  }
+  return runs;
+}
+
+std::vector<MeasuredRun> load_shipped_traces(std::vector<std::string>& problems) {
+  constexpr std::string_view kFolder = "recordings/traces";
+  std::vector<MeasuredRun> runs;
+  for (const std::string& name : list_assets(kFolder)) {
+    const Result<std::filesystem::path> path = find_asset(kFolder, name);
+    if (!path) continue;
+    const Result<KernelTrace> trace = read_kernel_trace(path.value());
+    if (trace) {
+      runs.push_back(run_of(trace.value()));
+    } else {
+      problems.push_back(trace.error().message);
+    }
   }
   return runs;
 }

@@ -50,6 +50,9 @@ class Measurements {
  public:
   /// Recorded runs, in the order of the files.
   std::vector<MeasuredRun> recorded;
+  /// Runs whose thread blocks a kernel recorded, which the timeline shows by SM: a time, no
+  /// counters.
+  std::vector<MeasuredRun> traced;
   /// Runs of this session, newest last.
   std::vector<MeasuredRun> measured;
   /// Name of this machine's GPU; empty when there is none, and then why.
@@ -63,10 +66,17 @@ class Measurements {
   const MeasuredRun* find(const AttentionProblem& problem, std::string_view algorithm,
                           std::string_view pass, const Tiling& tiling,
                           Carry carry = Carry::problem) const;
+  /// The traced run of this very problem and tiling; nullptr when there is none.
+  const MeasuredRun* find_traced(const AttentionProblem& problem, std::string_view algorithm,
+                                 std::string_view pass, const Tiling& tiling,
+                                 Carry carry = Carry::problem) const;
 };
 
 /// Every recording in assets/recordings; files that cannot be read are left out and named in
 /// `problems`.
 std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& problems);
+
+/// The runs of every trace in assets/recordings/traces, in the same way.
+std::vector<MeasuredRun> load_shipped_traces(std::vector<std::string>& problems);
 
 }  // namespace attnscope::app

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <array>
+
 namespace attnscope::app {
 
 ShownHead shown_head(const AttentionProblem& problem, const ViewState& view) {
@@ -20,29 +22,43 @@ ShownHead shown_head(const AttentionProblem& problem, const ViewState& view) {
 }
 
 std::vector<std::string> in_words(const ShownHead& shown) {
-  const bool packed = shown.packed > 1;
-  std::string full;
-  std::string brief;
-  if (packed) {
-    full = fmt::format("{} heads of a group × {} {}", shown.packed, shown.queries,
-                       shown.queries == 1 ? "query" : "queries");
+  if (shown.heads == 1) {
+    if (shown.batches == 1) return {"one head"};
+    const std::string entry = fmt::format("batch entry {} of {}", shown.batch, shown.batches);
+    return {entry + ", one head each", entry, fmt::format("batch {}", shown.batch)};
+  }
+
+  // Each part in full, in brief, and as short as can be
+  std::array<std::string, 3> words;
+  const auto add = [&](const std::string& full, const std::string& brief,
+                       const std::string& least) {
+    const std::array<const std::string*, 3> parts{&full, &brief, &least};
+    for (std::size_t k = 0; k < words.size(); ++k) {
+      words[k] += (words[k].empty() ? "" : ", ") + *parts[k];
+    }
+  };
+  const auto of = [](std::string_view what, Index index, Index count) {
+    return fmt::format("{} {} of {}", what, index, count);
+  };
+  if (shown.packed > 1) {
     const Index first = shown.kv_head * shown.packed;
-    brief = fmt::format("heads {} to {}", first, first + shown.packed - 1);
-  } else if (shown.heads > 1) {
-    full = fmt::format("head {} of {}", shown.head, shown.heads);
-    brief = fmt::format("head {}", shown.head);
+    const std::string heads = fmt::format("heads {} to {}", first, first + shown.packed - 1);
+    add(fmt::format("{} heads of a group × {} {}", shown.packed, shown.queries,
+                    shown.queries == 1 ? "query" : "queries"),
+        fmt::format("{} of {}", heads, shown.heads), heads);
   } else {
-    full = brief = "one head";
+    const std::string head = of("head", shown.head, shown.heads);
+    add(head, head, fmt::format("head {}", shown.head));
   }
   if (shown.heads > shown.kv_heads) {
-    full += fmt::format(", KV head {} of {}", shown.kv_head, shown.kv_heads);
-    brief += fmt::format(", KV {}", shown.kv_head);
+    add(of("KV head", shown.kv_head, shown.kv_heads), of("KV", shown.kv_head, shown.kv_heads),
+        fmt::format("KV {}", shown.kv_head));
   }
   if (shown.batches > 1) {
-    full += fmt::format(", batch entry {} of {}", shown.batch, shown.batches);
-    brief += fmt::format(", batch {}", shown.batch);
+    add(of("batch entry", shown.batch, shown.batches), of("batch", shown.batch, shown.batches),
+        fmt::format("batch {}", shown.batch));
   }
-  return {full, brief};
+  return {words.begin(), words.end()};
 }
 
 std::string row_in_words(const ShownHead& shown, Index row) {

@@ -52,9 +52,9 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
       several ? fmt::format("{} of {}: {}", launch + 1, run.pass.launches.size(),
                             run.pass.launches[launch].name)
               : std::string{};
-  const Rect rest = draw_panel_header(context, "WHAT AND WHY", subtitle, {});
-  const int chosen = draw_header_tabs(context, "explain", {"pseudo-code", "CUDA source"},
-                                      static_cast<int>(view.explain_tab));
+  const auto [chosen, rest] =
+      draw_tabbed_header(context, "explain", "WHAT AND WHY", subtitle,
+                         {"pseudo-code", "CUDA source"}, static_cast<int>(view.explain_tab));
   view.explain_tab = static_cast<ExplainTab>(chosen);
 
   // The sentences stand at the bottom, as large as three lines allow

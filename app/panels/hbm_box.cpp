@@ -8,7 +8,6 @@
 #include "app/draw/format.h"
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
-#include "app/panels/memory_layout.h"
 #include "app/shown_head.h"
 
 namespace attnscope::app {
@@ -72,6 +71,10 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const View
     // One row, without its sizes, where that tells more
     const int of_one = told();
     place_rows({others, gradients});
+    if (overflows()) {
+      show_sizes_ = false;
+      lay_out_rows({others, gradients});
+    }
     if (told() < of_one) place_rows({all});
   }
 
@@ -81,12 +84,17 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const View
   lay_out_rows({all});
 }
 
+bool HbmBox::overflows() const {
+  return std::ranges::any_of(placed_,
+                             [&](const Placed& placed) { return placed.cell.max.x > rect_.max.x; });
+}
+
 int HbmBox::told() const {
+  if (overflows()) return 0;
   int told = 0;
   for (const Placed& placed : placed_) {
-    if (placed.cell.max.x > rect_.max.x) return 0;
     const HbmTensorState& tensor = *placed.tensor;
-    if (tensor.never_stored && !ghost_words(placed).empty()) ++told;
+    if (tensor.never_stored && !words_of(context_, ghost_of(placed)).empty()) ++told;
     const auto tiles = static_cast<float>(std::max<Index>(tensor.tile_row_count(), 1));
     if (!tensor.adds.empty() && placed.box.height() / tiles >= adds_height()) ++told;
   }
@@ -101,7 +109,7 @@ void HbmBox::choose_labels(std::size_t rows) {
   // Give up the sizes where the tensors would become too low, then the line of the title
   show_sizes_ = rows > 1 || one_row_has_sizes_;
   title_beside_ = false;
-  const float enough = canvas_of(context_).px(rows > 1 ? 40.0f : 70.0f);
+  const float enough = canvas_of(context_).px(rows > 1 ? 40.0f : 56.0f);
   if (heights_of(rows).boxes < enough) show_sizes_ = false;
   const float words = 2.3f * draw::line_height(context_.fonts.small);  // of "never stored"
   title_beside_ = heights_of(rows).boxes < words;
@@ -193,7 +201,7 @@ void HbmBox::draw() const {
   draw_title();
   for (const Placed& placed : placed_) {
     if (placed.tensor->never_stored) {
-      draw_ghost(placed);
+      draw_ghost(context_, ghost_of(placed));
     } else {
       draw_tiles(placed);
       draw_in_use(placed);
@@ -227,8 +235,14 @@ void HbmBox::draw_title() const {
   const float title_width = fonts.ui_bold.measure("HBM").x;
   const std::string& full = head_words_.front();
   const std::string tiles = fmt::format("tiles of {} query and {} key rows", tiling.Br, tiling.Bc);
-  const std::string notes[] = {full + " · " + tiles + " · " + scale_note_,
-                               full + " · " + scale_note_, full, head_words_.back()};
+  const bool gradients = std::ranges::any_of(placed_, [](const Placed& placed) {
+    return is_gradient(placed.tensor->tensor) && !placed.tensor->never_stored;
+  });
+  const std::string hatched = gradients ? " · hatched: gradients" : "";
+  const std::string notes[] = {full + " · " + tiles + " · " + scale_note_ + hatched,
+                               full + " · " + scale_note_ + hatched,
+                               head_words_.back() + " · " + scale_note_ + hatched,
+                               head_words_.back() + hatched, head_words_.back()};
   const std::string note =
       draw::widest_that_fits(fonts.small, notes, rect_.width() - 3.0f * padding - title_width);
   draw::text(canvas, fonts.ui_bold, at, theme.text_dim, "HBM");
@@ -236,64 +250,11 @@ void HbmBox::draw_title() const {
              note, draw::Align::right);
 }
 
-/// What is stored by the forward pass of this algorithm and of no use to this pass.
-bool HbmBox::stored_elsewhere() const {
-  return snapshot_.run->algorithm->softmax == SoftmaxForm::whole_rows;
-}
-
-void HbmBox::draw_ghost(const Placed& placed) const {
-  const draw::Canvas canvas = canvas_of(context_);
-  const Theme& theme = context_.theme;
-  const ImU32 color = text_color_of(theme, placed.tensor->tensor);
-  draw::dashed_outline(canvas, placed.box, color, canvas.px(1.5f), canvas.px(5.0f));
-  const std::vector<std::string> lines = ghost_words(placed);
-  if (lines.empty()) return;  // the outline alone tells
-
-  // The bytes that it would take above, where there is room
-  const FontRef& font = context_.fonts.small;
-  const float line = draw::line_height(font);
-  const std::string bytes = draw::format_bytes(static_cast<double>(placed.tensor->bytes));
-  const float height = static_cast<float>(lines.size()) * line;
-  const float room = placed.box.width() - canvas.px(6.0f);
-  const bool flat = placed.box.height() < line;
-  float y = flat ? placed.box.min.y - line : placed.box.center().y - 0.5f * height;
-  if (height + 1.2f * line <= placed.box.height() && font.measure(bytes).x <= room) {
-    y += 0.5f * line;
-    draw::text(canvas, font, {placed.box.center().x, y - line}, theme.text_faint, bytes,
-               draw::Align::center);
-  }
-  for (const std::string& words : lines) {
-    draw::text(canvas, font, {placed.box.center().x, y}, color, words, draw::Align::center);
-    y += line;
-  }
-  context_.named_rects.add(fmt::format("memory.ghost.{}", display_name(placed.tensor->tensor)),
-                           placed.box);
-}
-
-std::vector<std::string> HbmBox::ghost_words(const Placed& placed) const {
-  const draw::Canvas canvas = canvas_of(context_);
-  const FontRef& font = context_.fonts.small;
-  const float room = placed.box.width() - canvas.px(6.0f);
-  const float line = draw::line_height(font);
-
-  using Lines = std::vector<std::string>;
-  const std::vector<Lines> wordings =
-      stored_elsewhere()
-          ? std::vector<Lines>{{"not read here"}, {"not", "read here"}, {"not", "read", "here"}}
-          : std::vector<Lines>{{"never stored"}, {"never", "stored"}};
-  if (placed.box.height() < line) {
-    // Above a flat outline
-    const Lines& flat = wordings.front();
-    const bool fits = placed.box.min.y - line >= placed.top &&
-                      font.measure(flat.front()).x <= placed.cell.width() + canvas.px(7.0f);
-    return fits ? flat : Lines();
-  }
-  const auto found = std::ranges::find_if(wordings, [&](const Lines& lines) {
-    return static_cast<float>(lines.size()) * line <= placed.box.height() - canvas.px(2.0f) &&
-           std::ranges::all_of(
-               lines, [&](const std::string& words) { return font.measure(words).x <= room; });
-  });
-  return found != wordings.end() ? *found : Lines();
+HbmGhost HbmBox::ghost_of(const Placed& placed) const {
+  // Standard attention's forward pass stores what its backward pass has no use for
+  const bool stored_elsewhere = snapshot_.run->algorithm->softmax == SoftmaxForm::whole_rows;
+  const HbmTensorState& tensor = *placed.tensor;
+  return {tensor.tensor, tensor.bytes, placed.box, placed.cell, placed.top, stored_elsewhere};
 }
 
 float HbmBox::adds_height() const {
@@ -419,9 +380,7 @@ void HbmBox::point_at() const {
         fmt::format("{}: {} ({} rows), {}", display_name(tensor.tensor), size_of(tensor), rows,
                     draw::format_bytes(static_cast<double>(tensor.bytes)));
     if (tensor.never_stored) {
-      lines += stored_elsewhere()
-                   ? "\nnot read in this pass; the forward pass stored it"
-                   : "\nnever stored: only tiles of it exist, on chip, one at a time";
+      lines += fmt::format("\n{}", about(ghost_of(placed)));
     } else {
       Index written = 0;
       for (const std::uint8_t each : tensor.written) written += each != 0 ? 1 : 0;

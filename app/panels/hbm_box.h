@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/panel.h"
+#include "app/panels/hbm_ghost.h"
 #include "app/panels/memory_layout.h"
 #include "app/panels/snapshot_view.h"
 #include "sim/snapshot/snapshot.h"
@@ -43,21 +44,19 @@ class HbmBox {
   void choose_labels(std::size_t rows);
   Heights heights_of(std::size_t rows) const;
   std::string size_of(const HbmTensorState& tensor) const;
-  bool stored_elsewhere() const;
   const FontRef& name_font() const;
   std::vector<RowItem> items_of(const std::vector<const HbmTensorState*>& row) const;
   void place_rows(const Rows& rows);
   void lay_out_rows(const Rows& rows);
   /// Ghosts, and counts of adds, that there is room to tell of; none when tensors leave the box.
   int told() const;
-  /// What a ghost says, in lines that fit it; none where nothing fits.
-  std::vector<std::string> ghost_words(const Placed& placed) const;
+  bool overflows() const;
+  HbmGhost ghost_of(const Placed& placed) const;
   /// Least height of a tile that a count stands beside.
   float adds_height() const;
   float left_padding() const;
   void draw_title() const;
   void draw_adds(const Placed& placed) const;
-  void draw_ghost(const Placed& placed) const;
   void draw_tiles(const Placed& placed) const;
   void draw_in_use(const Placed& placed) const;
 

@@ -112,9 +112,10 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const bool stale = ledger_ && basis_.latest_key()->run != snapshot.run;
   if (stale && basis_.busy_for_s() > kPatienceSeconds) scope = "of the last settings; comparing…";
   if (stale && basis_.error()) scope = "of the last settings: " + basis_.error()->message;
-  const Rect rest = draw_panel_header(context, "LEDGER", scope, {});
-  view.ledger_scope = static_cast<LedgerScope>(draw_header_tabs(
-      context, "ledger", {"so far", "whole pass"}, static_cast<int>(view.ledger_scope)));
+  const auto [chosen, rest] =
+      draw_tabbed_header(context, "ledger", "LEDGER", scope, {"so far", "whole pass"},
+                         static_cast<int>(view.ledger_scope));
+  view.ledger_scope = static_cast<LedgerScope>(chosen);
   if (!ledger_) {
     draw::text(canvas_of(context), context.fonts.small, rest.min, context.theme.text_faint,
                basis_.error() ? basis_.error()->message : "comparing with what GPUs showed…");

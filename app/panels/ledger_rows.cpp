@@ -115,7 +115,7 @@ constexpr Total kTotals[] = {
     {"requested written", "written", Level::requested, true, counter::kRequestedWriteBytes},
     {"DRAM read", "read", Level::dram, false, counter::kDramReadBytes},
     {"DRAM written", "written", Level::dram, true, counter::kDramWriteBytes},
-    {"time at least", "time", Level::time, false, ""}};
+    {"time at least, whole GPU", "time", Level::time, false, ""}};
 
 double modelled_whole(const Total& total, const RunInfo& run, const Bytes& requested) {
   if (total.level == Level::time) return run.totals.predicted_s;
@@ -147,7 +147,9 @@ std::string_view about_total(const Total& total) {
                : "operands of each launch once, without those that an earlier launch touched "
                  "and L2 holds whole";
   }
-  return total.level == Level::time ? "the roofline's floor, from the datasheet's rates" : "";
+  if (total.level != Level::time) return "";
+  return "the roofline's floor of the whole pass, from the datasheet's rates of the whole GPU; the "
+         "timeline's SMs have a share of them each, so their floor is longer where SMs stay idle";
 }
 
 /// The model at the kernel's tiles and what the GPU showed, whole pass of all heads.
@@ -199,7 +201,7 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
     if (!is_requested && (part_of_heads || other_tiles)) continue;  // known for all heads together
     LedgerRow row;
     row.label = total.label;
-    if (!is_requested && so_far) row.label += ", whole";
+    if (total.level == Level::dram && so_far) row.label += ", whole";
     row.unit = total.level == Level::time ? "s" : "bytes";
     row.whole = modelled_whole(total, run, requested);
     row.modelled =
@@ -222,6 +224,12 @@ std::string about_run(const MeasuredRun& run) {
   std::string about = run.provenance.describe();
   if (!run.row.measurement) return fmt::format("{}\nunavailable: {}", about, run.why_unavailable());
   const TimeStatistics& time = run.row.measurement->time;
+  if (time.n == 0) {
+    return fmt::format(
+        "{}\n{} a pass, timed beside a trace of its thread blocks: see the "
+        "timeline's SMs; no counters",
+        about, draw::format_seconds(time.median_s));
+  }
   about += fmt::format("\nmedian {} of {} runs ({} to {})", draw::format_seconds(time.median_s),
                        time.n, draw::format_seconds(time.min_s), draw::format_seconds(time.max_s));
   if (const auto& accuracy = run.row.measurement->accuracy) {
@@ -258,6 +266,10 @@ std::string short_gpu_name(std::string_view name) {
 std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements) {
   const MeasuredRun* seen = measurements.find(
       run.problem, run.algorithm->name, to_string(run.totals.pass), run.tiling, run.options.carry);
+  if (seen == nullptr) {
+    seen = measurements.find_traced(run.problem, run.algorithm->name, to_string(run.totals.pass),
+                                    run.tiling, run.options.carry);
+  }
   return seen != nullptr ? std::optional(*seen) : std::nullopt;
 }
 

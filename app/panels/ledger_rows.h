@@ -41,7 +41,8 @@ struct LedgerBasis {
   /// Of that run with the model at its own tiles; nothing without a measurement.
   std::optional<Comparison> comparison;
 };
-/// The run of the measurements that stands beside the model; nothing where there is none.
+/// The run of the measurements that stands beside the model, a traced one where no other is there;
+/// nothing where there is none.
 std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements);
 /// Takes a simulation where there is a run: work for the background.
 LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> seen);

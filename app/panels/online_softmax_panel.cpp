@@ -14,20 +14,17 @@
 #include "app/panels/scores_frame.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/softmax_terms.h"
+#include "app/shown_head.h"
 
 namespace attnscope::app {
 
 namespace {
 
-std::string note_of(const SoftmaxRow& row, Index chosen, bool combining) {
-  if (!row.known) return fmt::format("query row {}", chosen);
-  if (row.j < 0) return fmt::format("query row {}", row.query);
-  if (combining) {
-    return fmt::format("query row {} (row {} of tile i = {}), split {}", row.query, row.row_in_tile,
-                       row.i, row.j);
-  }
-  return fmt::format("query row {} (row {} of tile i = {}), j = {}", row.query, row.row_in_tile,
-                     row.i, row.j);
+std::string note_of(const SoftmaxRow& row, const ShownHead& head, Index chosen, bool combining) {
+  const std::string query = row_in_words(head, row.known ? row.query : chosen);
+  if (!row.known || row.j < 0) return query;
+  return fmt::format("{} (row {} of tile i = {}), {} {}", query, row.row_in_tile, row.i,
+                     combining ? "split" : "j =", row.j);
 }
 
 const Launch& launch_of(const Snapshot& snapshot) {
@@ -53,9 +50,9 @@ std::string error_line(const Snapshot& snapshot) {
 }
 
 /// "query row 37 (row 5 of tile i = 2), j = 1, key 21".
-std::string note_of(const GradientRow& row, Index chosen) {
-  if (!row.known) return fmt::format("query row {}", chosen);
-  std::string note = fmt::format("query row {} (i = {})", row.query, row.i);
+std::string note_of(const GradientRow& row, const ShownHead& head, Index chosen) {
+  if (!row.known) return row_in_words(head, chosen);
+  std::string note = fmt::format("{} (i = {})", row_in_words(head, row.query), row.i);
   if (row.j >= 0) note += fmt::format(", j = {}", row.j);
   if (row.S.empty() && row.P.empty()) return note;
   return note + fmt::format(", key {}", row.key_begin + static_cast<Index>(shown_key(row)));
@@ -87,11 +84,12 @@ struct RowView {
 
 RowView row_view(const Snapshot& snapshot, const ViewState& view) {
   const RunInfo& run = *snapshot.run;
+  const ShownHead head = shown_head(run.problem, view);
   if (snapshot.in_backward()) {
-    return {note_of(snapshot.gradient_row, view.query_row),
+    return {note_of(snapshot.gradient_row, head, view.query_row),
             gradient_terms(snapshot.gradient_row, run), adders_line(snapshot)};
   }
-  return {note_of(snapshot.softmax_row, view.query_row, folds_splits(snapshot)),
+  return {note_of(snapshot.softmax_row, head, view.query_row, folds_splits(snapshot)),
           softmax_terms(snapshot.softmax_row, run.algorithm->softmax, launch_of(snapshot).splits,
                         run.problem.score.has_dropout()),
           error_line(snapshot)};

@@ -90,21 +90,30 @@ std::string_view softmax_title(const Snapshot& snapshot) {
   return whole_rows ? "SOFTMAX" : "ONLINE SOFTMAX";
 }
 
-int draw_header_tabs(const PanelContext& context, std::string_view panel,
-                     std::initializer_list<std::string_view> labels, int chosen) {
+TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel,
+                             std::string_view title, std::string_view subtitle,
+                             std::initializer_list<std::string_view> labels, int chosen) {
   const float padding = 14.0f * context.scale;
-  const float title = context.fonts.title.size;
-  ImVec2 at{context.rect.max.x - padding + 6.0f * context.scale,
-            context.rect.min.y + 10.0f * context.scale + (title - context.fonts.small.size) * 0.8f};
+  const FontRef& font = context.fonts.title;
+  ImVec2 at{
+      context.rect.max.x - padding + 6.0f * context.scale,
+      context.rect.min.y + 10.0f * context.scale + (font.size - context.fonts.small.size) * 0.8f};
+  int now = chosen;
   const std::vector<std::string_view> ordered(labels);
   for (std::size_t k = ordered.size(); k-- > 0;) {
     const std::string name = fmt::format("{}.tab.{}", panel, ordered[k]);
     const TextButton button =
         draw_text_button(context, name, ordered[k], at, static_cast<int>(k) == chosen);
-    if (button.pressed) chosen = static_cast<int>(k);
+    if (button.pressed) now = static_cast<int>(k);
     at.x = button.left - 3.0f * context.scale;
   }
-  return chosen;
+
+  // Title and subtitle in what the tabs leave
+  const float room = at.x - context.rect.min.x - padding;
+  const std::string title_shown = draw::fitted(font, title, room);
+  const std::string subtitle_shown =
+      draw::fitted(font, subtitle, room - font.measure(title).x - 10.0f * context.scale);
+  return {now, draw_panel_header(context, title_shown, subtitle_shown, {})};
 }
 
 }  // namespace attnscope::app

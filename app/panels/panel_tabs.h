@@ -8,18 +8,19 @@
 
 namespace attnscope::app {
 
-/// Draws the labels, the chosen one lit, and answers which is chosen now. Named rectangles:
+/// The heading of a panel with choices at its right end, the chosen one lit; the subtitle is cut
+/// before them. Answers which is chosen now and what is left below. Named rectangles:
 /// "PANEL.tab.LABEL".
-int draw_header_tabs(const PanelContext& context, std::string_view panel,
-                     std::initializer_list<std::string_view> labels, int chosen);
-
-/// The heading of a panel that shares its slot: every panel's title, the shown one lit, and a note
-/// at the right where there is room. Named rectangles: "PANEL.tab.LABEL". Answers which is chosen
-/// now and what is left below.
 struct TitleTabs {
   int chosen = 0;
   Rect rest;
 };
+TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel,
+                             std::string_view title, std::string_view subtitle,
+                             std::initializer_list<std::string_view> labels, int chosen);
+
+/// The heading of a panel that shares its slot: every panel's title, the shown one lit, and a note
+/// at the right where there is room. Named rectangles and answer as above.
 TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
                           std::initializer_list<std::string_view> titles, int chosen,
                           std::string_view note);

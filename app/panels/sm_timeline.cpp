@@ -23,7 +23,8 @@ SmRunKey key_of(const Snapshot& snapshot) {
           snapshot.in_backward() ? PassKind::backward : PassKind::forward, run.tiling};
 }
 
-std::string heading(const SmRunPair& pair) {
+/// What stands above and below, the longest wording first.
+std::vector<std::string> headings(const SmRunPair& pair) {
   const KernelTrace& trace = pair.trace;
   const AttentionProblem& p = trace.problem;
   const std::string problem =
@@ -31,14 +32,29 @@ std::string heading(const SmRunPair& pair) {
           ? "this problem"
           : fmt::format("another problem: B {}, H {}, N {}, d {}, {}, {}×{} tiles", p.batch,
                         p.heads, p.N, p.d, to_string(p.dtype), trace.tiling.Br, trace.tiling.Bc);
-  return fmt::format(
-      "{}, launch {} · above: modelled, roofline of {}, {} · below: recorded on {}, "
-      "{}, {}",
-      problem, trace.launch, pair.gpu,
-      draw::format_seconds(static_cast<double>(pair.modelled.end_ps) * 1e-12),
-      trace.header.device.name, trace.header.date.substr(0, 10),
-      draw::format_seconds(static_cast<double>(pair.recorded.end_ps) * 1e-12));
+  const auto seconds = [](Index ps) {
+    return draw::format_seconds(static_cast<double>(ps) * 1e-12);
+  };
+  const std::string modelled = fmt::format("above: modelled, floor by each SM's share of {}, {}",
+                                           pair.gpu, seconds(pair.modelled.end_ps));
+  const std::string brief =
+      fmt::format("above: modelled, floor by each SM's share, {}", seconds(pair.modelled.end_ps));
+  const std::string_view date = std::string_view(trace.header.date).substr(0, 10);
+  const std::string recorded =
+      fmt::format("below: recorded on {}, {}, {}", trace.header.device.name, date,
+                  seconds(pair.recorded.end_ps));
+  const std::string of = fmt::format("{}, launch {}", problem, trace.launch);
+  return {fmt::format("{} · {} · {}", of, modelled, recorded),
+          fmt::format("{} · {} · {}", of, brief, recorded),
+          fmt::format("{} · {} · {}", problem, brief, recorded),
+          fmt::format("{} · below: recorded, {}", brief, seconds(pair.recorded.end_ps))};
 }
+
+/// Why this floor is not the ledger's.
+constexpr std::string_view kAboutFloors =
+    "An SM's share is its part of the datasheet's bandwidth and rates, divided among its resident "
+    "thread blocks.\nThe ledger's \"time at least\" lets the whole GPU work on the pass: it is "
+    "shorter where SMs stay idle here.";
 
 /// The recorded block that stands for the one under the playhead; nullptr when another problem ran.
 const SmBlock* current_block(const Snapshot& snapshot, const SmRunPair& pair) {
@@ -111,9 +127,12 @@ void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, con
   // A line about both runs, the lanes, the axis, a line about the row
   const SmRunPair& pair = *runs_.latest();
   const float line = draw::line_height(font);
+  const std::vector<std::string> about = headings(pair);
   draw::text(canvas, font, rect.min, context.theme.text_dim,
-             draw::fitted(font, heading(pair), rect.width()));
-  if (hovered({rect.min, {rect.max.x, rect.min.y + line}})) tooltip(context, heading(pair));
+             draw::widest_that_fits(font, about, rect.width()));
+  if (hovered({rect.min, {rect.max.x, rect.min.y + line}})) {
+    tooltip(context, fmt::format("{}\n{}", about.front(), kAboutFloors));
+  }
   const std::string row = compare_row(snapshot, pair);
   float bottom = rect.max.y - line;
   if (!row.empty()) {

@@ -187,10 +187,16 @@ void SramBox::draw() const {
     const ImVec2 at{rect_.min.x + padding, rect_.min.y + canvas.px(7.0f)};
     const std::string title = "SRAM of one thread block";
     draw::text(canvas, fonts.ui_bold, at, theme.text_dim, title);
-    draw::text_if_fits(canvas, fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)},
-                       theme.text_faint, scale_note_ + " · dotted: poisoned",
-                       rect_.width() - 3.0f * padding - fonts.ui_bold.measure(title).x,
-                       draw::Align::right);
+    const bool gradients = std::ranges::any_of(
+        placed_, [](const Placed& placed) { return is_gradient(placed.slot->tensor); });
+    const std::string hatched = gradients ? " · hatched: gradients" : "";
+    const std::string notes[] = {scale_note_ + " · dotted: poisoned" + hatched,
+                                 "dotted: poisoned" + hatched, gradients ? hatched.substr(4) : ""};
+    draw::text(
+        canvas, fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)}, theme.text_faint,
+        draw::widest_that_fits(fonts.small, notes,
+                               rect_.width() - 3.0f * padding - fonts.ui_bold.measure(title).x),
+        draw::Align::right);
   } else {
     draw::vertical_text(
         canvas, fonts.ui_bold,

@@ -43,9 +43,10 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& /*view*/,
           run.grids[static_cast<std::size_t>(snapshot.launch)]) == 1;
   const std::string_view order =
       one_block ? "modelled order, one block's outer loop" : "modelled order of each thread block";
-  const Rect rest =
-      draw_panel_header(context, "TIMELINE", by_sm_ ? "SMs in time, a model and a GPU" : order, {});
-  by_sm_ = draw_header_tabs(context, "timeline", {"operations", "SMs"}, by_sm_ ? 1 : 0) == 1;
+  const auto [chosen, rest] = draw_tabbed_header(context, "timeline", "TIMELINE",
+                                                 by_sm_ ? "SMs in time, a model and a GPU" : order,
+                                                 {"operations", "SMs"}, by_sm_ ? 1 : 0);
+  by_sm_ = chosen == 1;
   if (by_sm_) return sm_timeline_.draw(snapshot, context, rest);
   const Fonts& fonts = context.fonts;
   const draw::Canvas canvas = canvas_of(context);

@@ -10,6 +10,7 @@
 #include "app/draw/text.h"
 #include "app/panels/panel_tabs.h"
 #include "app/panels/snapshot_view.h"
+#include "app/shown_head.h"
 
 namespace attnscope::app {
 
@@ -179,7 +180,11 @@ void WhyOnlinePanel::draw(const Snapshot& snapshot, ViewState& view, const Panel
   if (!has_run(snapshot, context, "WHY ONLINE")) return;
   const SoftmaxMethods* methods = snapshot.softmax_methods.get();
   const std::string note =
-      methods != nullptr ? fmt::format("query row {}, {} keys", methods->query, methods->keys) : "";
+      methods != nullptr
+          ? fmt::format("{}, {} keys",
+                        row_in_words(shown_head(snapshot.run->problem, view), methods->query),
+                        methods->keys)
+          : "";
   const Rect rest = draw_softmax_tabs(context, view, softmax_title(snapshot), note);
   const draw::Canvas canvas = canvas_of(context);
   const FontRef& small = context.fonts.small;

@@ -19,16 +19,30 @@ struct BadgeText {
   ImU32 color = 0;
 };
 
+/// What GPUs showed of the problem on the screen; nullptr for what is not there.
+struct Seen {
+  const MeasuredRun* run = nullptr;
+  const MeasuredRun* traced = nullptr;
+};
+
+Seen seen_of(const App& app) {
+  const Choice& choice = app.view.choice;
+  // A block mask is drawn, and groups are packed, for a snapshot; the choice has neither
+  const auto snapshot = app.snapshot();
+  const bool has_run = snapshot && snapshot->run;
+  const AttentionProblem& problem =
+      choice.block_mask && has_run ? snapshot->run->problem : choice.problem;
+  const AttentionProblem& stepped = has_run ? snapshot->run->problem : choice.problem;
+  return {
+      app.measurements.find(problem, choice.algorithm, choice.pass, choice.tiling, choice.carry),
+      app.measurements.find_traced(stepped, choice.algorithm, choice.pass, choice.tiling,
+                                   choice.carry)};
+}
+
 BadgeText badge_text(const Frame& frame) {
   const App& app = frame.app;
   const Measurements& measurements = app.measurements;
-  const Choice& choice = app.view.choice;
-  // A block mask is drawn for a snapshot; the choice has its pattern alone
-  const auto snapshot = app.snapshot();
-  const AttentionProblem& problem =
-      choice.block_mask && snapshot ? snapshot->run->problem : choice.problem;
-  const MeasuredRun* run =
-      measurements.find(problem, choice.algorithm, choice.pass, choice.tiling, choice.carry);
+  const Seen seen = seen_of(app);
   const std::string no_gpu = measurements.live_unavailable.empty()
                                  ? ""
                                  : "\n\nNo live GPU: " + measurements.live_unavailable;
@@ -40,15 +54,28 @@ BadgeText badge_text(const Frame& frame) {
     return {"model only", "A race sets two models side by side; nothing recorded is shown in it.",
             frame.theme.text_faint};
   }
-  if (run != nullptr) {
-    return {"recorded · " + run->provenance.gpu,
-            "The numbers of the real kernel were " + run->provenance.describe() + "." + no_gpu,
+  const std::string trace = seen.traced == nullptr
+                                ? ""
+                                : fmt::format("The thread blocks in the timeline's SMs were {}.",
+                                              seen.traced->provenance.describe());
+  if (seen.run != nullptr) {
+    return {"recorded · " + seen.run->provenance.gpu,
+            fmt::format("The numbers of the real kernel were {}.{}{}{}",
+                        seen.run->provenance.describe(), trace.empty() ? "" : "\n", trace, no_gpu),
+            frame.theme.good};
+  }
+  if (seen.traced != nullptr) {
+    // A projector's larger words leave less room to the choices
+    return {app.view.presenter ? "model + trace" : "model + recorded trace",
+            fmt::format("{}\nThey tell times; no counters of this problem were recorded, so bytes "
+                        "come from the model alone.{}",
+                        trace, no_gpu),
             frame.theme.good};
   }
   if (!measurements.recorded.empty()) {
     return {"model only",
             "No recording has this problem. The numbers come from the model alone; shipped "
-            "recordings are in the charts." +
+            "recordings are in the charts, traces of other problems in the timeline's SMs." +
                 no_gpu,
             frame.theme.text_faint};
   }

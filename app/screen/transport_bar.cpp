@@ -7,6 +7,7 @@
 
 #include "app/app.h"
 #include "app/draw/format.h"
+#include "app/draw/text.h"
 #include "app/shown_head.h"
 #include "app/ui/widgets.h"
 #include "sim/snapshot/describe_op.h"
@@ -143,8 +144,9 @@ float draw_clock(const Frame& frame, const RaceCourse& course, float x, float mi
 }
 
 /// "step 104 of 168" and the tile under the playhead; answers where their place ends, which is as
-/// wide as the run's largest numbers need.
-float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float middle) {
+/// wide as the run's largest numbers need and as the head's words do.
+float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float middle,
+                    float most_head_width) {
   const FontRef& font = frame.fonts.ui;
   const FontRef& small = frame.fonts.small;
   const Index count = snapshot.run->step_count;
@@ -161,7 +163,10 @@ float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float
   // Which head, where there are several
   const AttentionProblem& chosen = frame.app.view.choice.problem;
   if (chosen.heads * chosen.batch > 1) {
-    const std::string head = in_words(shown_head(snapshot.run->problem, frame.app.view)).back();
+    const std::vector<std::string> wordings =
+        in_words(shown_head(snapshot.run->problem, frame.app.view));
+    std::string head = draw::widest_that_fits(small, wordings, most_head_width);
+    if (head.empty()) head = wordings.back();
     const float gap = frame.px(10.0f);
     const float left = x + font.measure(widest).x + gap;
     small.draw(list, {left, middle - small.size - frame.px(2.0f)}, frame.theme.text_dim, head);
@@ -179,7 +184,11 @@ double next_speed(double speed, int direction) {
 void TransportBar::draw(const Frame& frame, const Rect& rect) {
   float x = draw_buttons(frame, rect) + frame.px(10.0f);
   const auto snapshot = frame.app.snapshot();
-  if (snapshot) x = draw_position(frame, *snapshot, x, std::round(rect.center().y));
+  if (snapshot) {
+    constexpr float kMostHeadShare = 0.13f;  // the scrub bar has the rest
+    x = draw_position(frame, *snapshot, x, std::round(rect.center().y),
+                      kMostHeadShare * rect.width());
+  }
 
   // Speed and granularity, from the right
   const bool presenter = frame.app.view.presenter;

@@ -71,5 +71,25 @@ TEST(Measurements, ProvenanceNamesKindGpuDateAndDriver) {
   }
 }
 
+TEST(Measurements, ATraceTellsTheTimeOfItsProblemAndWhyThereAreNoCounters) {
+  std::vector<std::string> problems;
+  Measurements measurements;
+  measurements.traced = load_shipped_traces(problems);
+  EXPECT_THAT(problems, testing::IsEmpty());
+  ASSERT_FALSE(measurements.traced.empty());
+  const RecordingRow& row = measurements.traced.front().row;
+  const MeasuredRun* found =
+      measurements.find_traced(row.problem, row.algorithm, row.pass, *row.tiling);
+  ASSERT_NE(found, nullptr);
+  EXPECT_GT(found->time_s().value_or(0.0), 0.0);
+  EXPECT_FALSE(found->requested_read_bytes());
+  EXPECT_THAT(found->why_unavailable(counter::kDramReadBytes), testing::HasSubstr("no counters"));
+  EXPECT_THAT(found->provenance.describe(), testing::HasSubstr("warm L2"));
+
+  // Neither the charts' points nor another tiling's
+  EXPECT_EQ(measurements.find(row.problem, row.algorithm, row.pass, *row.tiling), nullptr);
+  EXPECT_EQ(measurements.find_traced(row.problem, row.algorithm, row.pass, {8, 8}), nullptr);
+}
+
 }  // namespace
 }  // namespace attnscope::app
