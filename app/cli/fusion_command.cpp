@@ -60,6 +60,7 @@ std::string fusion_text(const FusionQuestion& question) {
   std::vector<std::vector<std::string>> ideas;
   for (const FusionStep& step : question.steps) ideas.push_back({step.name, step.idea});
   text += table_text(ideas, 2);
+  if (const std::string words = left_out_of_fusion(problem); !words.empty()) text += words + "\n";
   for (const FusionStep& step : question.steps) {
     if (!step.refused.empty()) text += fmt::format("{}: {}\n", step.name, step.refused);
     for (const SimulationReport* report : {&step.forward, &step.backward}) {
@@ -104,12 +105,15 @@ ordered_json step_json(const FusionQuestion& question, const FusionStep& step) {
 ordered_json fusion_json(const FusionQuestion& question) {
   ordered_json steps = ordered_json::array();
   for (const FusionStep& step : question.steps) steps.push_back(step_json(question, step));
-  return {{"schema", "attnscope.fusion/1"},
-          {"kind", "modelled"},
-          {"problem", problem_to_json(question.problem)},
-          {"tiling", tiling_to_json(question.tiling)},
-          {"gpu", question.gpu.name},
-          {"steps", steps}};
+  ordered_json document = {{"schema", "attnscope.fusion/1"},
+                           {"kind", "modelled"},
+                           {"problem", problem_to_json(question.problem)},
+                           {"tiling", tiling_to_json(question.tiling)},
+                           {"gpu", question.gpu.name}};
+  const std::string words = left_out_of_fusion(question.problem);
+  if (!words.empty()) document["left_out"] = words;
+  document["steps"] = steps;
+  return document;
 }
 
 /// Figure 2's but for its key padding, which belongs to that problem alone.

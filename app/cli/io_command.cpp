@@ -105,7 +105,9 @@ std::string io_text(const IoQuestion& question, const std::vector<IoPoint>& poin
       question.axis == IoAxis::density ? "block_sparse" : "flash1", to_string(question.pass),
       problem.batch, problem.heads, problem.N, problem.N_kv, problem.d, to_string(problem.dtype),
       question.gpu.display_name,
-      question.axis == IoAxis::density ? "; M small enough for 64 tiles of keys" : "",
+      question.axis == IoAxis::density && !points.empty()
+          ? ";\n" + density_sram_words(points.front())
+          : "",
       table_text(lines));
   text +=
       "counted, standard: from the schedules. 12 or 20 N^2 d^2 s/M: the leading term of the "

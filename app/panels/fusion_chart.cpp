@@ -117,6 +117,8 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
   shown.subtitle = fmt::format("B {}, H {}, N {}, d {}, {}{}, tiles {} × {}", problem.batch,
                                problem.heads, problem.N, problem.d, to_string(problem.dtype),
                                padding, key.tiling.Br, key.tiling.Bc);
+  const std::string left_out = left_out_of_fusion(problem);
+  if (!left_out.empty()) shown.subtitle += "; " + left_out;
   shown.about = fmt::format(
       "bytes of HBM as the papers count them, forward and backward pass, all heads; mask {}{}, "
       "dropout {}\n{}the same as a table: attnscope-cli fusion",

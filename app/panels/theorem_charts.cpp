@@ -200,7 +200,7 @@ void add_runs(draw::Chart& chart, const TheoremKey& key, const Measurements& mea
 }
 
 /// The problem in one line, without what lies on the axis.
-std::string problem_words(const TheoremKey& key, const TheoremPoints& points) {
+std::string problem_words(const TheoremKey& key) {
   const AttentionProblem& problem = key.problem;
   std::string words(to_string(key.pass));
   if (key.axis != IoAxis::seq_len) {
@@ -210,11 +210,7 @@ std::string problem_words(const TheoremKey& key, const TheoremPoints& points) {
   if (key.axis != IoAxis::head_dim) words += fmt::format(", d {}", problem.d);
   if (problem.batch > 1) words += fmt::format(", B {}", problem.batch);
   if (problem.heads > 1) words += fmt::format(", H {}", problem.heads);
-  words += fmt::format(", {}", to_string(problem.dtype));
-  if (key.axis == IoAxis::density && !points.empty()) {
-    words += fmt::format(", M {} elements", points.front().sram_elems);
-  }
-  return words;
+  return words + fmt::format(", {}", to_string(problem.dtype));
 }
 
 /// The command that prints the same numbers.
@@ -283,7 +279,10 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
   const AxisWords words = words_of(key.axis);
   ShownChart shown;
   shown.title = words.title;
-  shown.subtitle = fmt::format("{}, {}", problem_words(key, points), gpu_name);
+  shown.subtitle = fmt::format("{}, {}", problem_words(key), gpu_name);
+  if (key.axis == IoAxis::density && !points.empty()) {
+    shown.subtitle += "; " + density_sram_words(points.front());
+  }
   if (std::ranges::none_of(points, &IoPoint::in_range)) {
     shown.subtitle += "; not d <= M <= N d: the theorems make no claim";
   } else if (!std::ranges::all_of(points, &IoPoint::in_range)) {

@@ -1,6 +1,8 @@
 #include "sim/studies/fusion.h"
 
+#include <algorithm>
 #include <iterator>
+#include <vector>
 
 namespace attnscope {
 
@@ -44,7 +46,36 @@ constexpr StepPlan kSteps[] = {
     {"flash2", "tiled: flash2", "O stays on chip, dQ is added to in fp32", "flash2", {}},
 };
 
+bool has_mask(const AttentionProblem& problem) {
+  return !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
+}
+
+/// Whether the step's launches are those of no other step: pairs have to have a second operation,
+/// and the figure counts a mask and dropout.
+bool applies(const StepPlan& plan, const AttentionProblem& problem) {
+  const bool masks = has_mask(problem);
+  const bool drops = problem.score.has_dropout();
+  if (plan.variant.fusion == Fusion::figure2) return masks && drops;
+  return plan.variant.fusion != Fusion::pairs || masks || drops;
+}
+
+/// What changed from the step before, for this problem.
+std::string idea_of(const StepPlan& plan, const AttentionProblem& problem) {
+  const bool both = has_mask(problem) && problem.score.has_dropout();
+  if (plan.variant.fusion != Fusion::pairs || both) return std::string(plan.idea);
+  return has_mask(problem) ? "two operations a launch: scale and mask"
+                           : "two operations a launch: softmax and dropout";
+}
+
 }  // namespace
+
+std::string left_out_of_fusion(const AttentionProblem& problem) {
+  const bool masks = has_mask(problem);
+  const bool drops = problem.score.has_dropout();
+  if (!masks && !drops) return "no mask, no dropout: their launches are left out";
+  if (!masks) return "no mask: its launches are left out";
+  return drops ? "" : "no dropout: its launches are left out";
+}
 
 Bytes statistics_of(const BytesByTensor& by_tensor) {
   Bytes bytes;
@@ -65,13 +96,16 @@ Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, co
                                              const GpuDescription& gpu,
                                              const std::function<bool(double)>& go_on,
                                              const std::atomic<bool>* cancel) {
+  std::vector<StepPlan> plans;
+  std::ranges::copy_if(kSteps, std::back_inserter(plans),
+                       [&](const StepPlan& plan) { return applies(plan, problem); });
   std::vector<FusionStep> steps;
-  for (const StepPlan& plan : kSteps) {
-    const double done = static_cast<double>(steps.size()) / std::size(kSteps);
+  for (const StepPlan& plan : plans) {
+    const double done = static_cast<double>(steps.size()) / static_cast<double>(plans.size());
     if (go_on && !go_on(done)) return failed("given up");
     FusionStep step{.name = std::string(plan.name),
                     .words = std::string(plan.words),
-                    .idea = std::string(plan.idea)};
+                    .idea = idea_of(plan, problem)};
     if (const auto reason = validate(plan.variant, plan.algorithm, problem.score)) {
       step.refused = *reason;
       steps.push_back(std::move(step));

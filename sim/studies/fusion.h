@@ -33,15 +33,20 @@ struct FusionStep {
 };
 
 /// The steps for one problem, the least fused first; "figure2" is no step of its own but what the
-/// figure counts. Every algorithm runs in `tiling`; whether it fits the device is told in the
-/// reports and changes no bytes. A level of fusion that has no launch for a step of the score
-/// function is refused alone; invalid_request as simulate() for anything else. `go_on` hears the
-/// share that is done before each step and answers whether to count it; failed when it does not.
-/// `cancel` as of simulate().
+/// figure counts, of a problem with a mask and dropout. A step that the problem makes the same as
+/// another, because it has no mask or no dropout, is left out: left_out_of_fusion(). Every
+/// algorithm runs in `tiling`; whether it fits the device is told in the reports and changes no
+/// bytes. A level of fusion that has no launch for a step of the score function is refused alone;
+/// invalid_request as simulate() for anything else. `go_on` hears the share that is done before
+/// each step and answers whether to count it; failed when it does not. `cancel` as of simulate().
 Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, const Tiling& tiling,
                                              const GpuDescription& gpu,
                                              const std::function<bool(double)>& go_on = {},
                                              const std::atomic<bool>* cancel = nullptr);
+
+/// Which launches no step has: "no mask, no dropout: their launches are left out"; empty where the
+/// problem has both.
+std::string left_out_of_fusion(const AttentionProblem& problem);
 
 /// One number a row (m, l, LSE, D), of these bytes by tensor.
 Bytes statistics_of(const BytesByTensor& by_tensor);

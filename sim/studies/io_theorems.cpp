@@ -157,6 +157,14 @@ std::vector<double> usual_values(IoAxis axis) {
   return {};
 }
 
+std::string density_sram_words(const IoPoint& point) {
+  const AttentionProblem& problem = point.counted.problem;
+  const Index Bc = point.counted.tiling.Bc;
+  return fmt::format(
+      "M = 4 d Bc = 4 x {} x {} = {} elements: {} tiles of keys for the mask to choose among",
+      problem.d, Bc, point.sram_elems, ceil_div(problem.N_kv, Bc));
+}
+
 Result<std::vector<IoPoint>> io_curve(const IoQuestion& question, const std::atomic<bool>* cancel) {
   if (question.pass == PassKind::both) {
     return invalid_request("the theorems are about one pass: choose forward or backward");

@@ -51,6 +51,10 @@ struct IoPoint {
   double compulsory_bytes = 0;   ///< inputs once and outputs once
 };
 
+/// Where M comes from along the density: "M = 4 d Bc = 4 x 64 x 16 = 4096 elements: 64 tiles of
+/// keys for the mask to choose among".
+std::string density_sram_words(const IoPoint& point);
+
 /// The points in the order of the values; tilings follow the paper's rule, along the density with
 /// an M small enough for 64 column tiles, that a mask has tiles to choose among. invalid_request
 /// for a value that the axis does not take, a mask, or `both` passes at once; `cancel` as of

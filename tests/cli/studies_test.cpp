@@ -31,7 +31,20 @@ TEST(Fusion, IsFigure2sProblemUnlessAskedOtherwise) {
 
 TEST(Fusion, WhatThePaperPrintsStandsBesideItsOwnProblemAlone) {
   EXPECT_TRUE(step(answered("fusion"), "figure2").contains("figure2_printed_bytes"));
-  EXPECT_FALSE(step(answered("fusion --batch 8"), "figure2").contains("figure2_printed_bytes"));
+  for (const std::string other : {"fusion --batch 8", "fusion --batch 8 --mask causal"}) {
+    for (const json& row : answered(other).at("steps")) {
+      EXPECT_FALSE(row.contains("figure2_printed_bytes")) << other << " " << row.at("name");
+    }
+  }
+}
+
+TEST(Fusion, SaysWhichLaunchesAreLeftOut) {
+  const std::string words = "no mask, no dropout: their launches are left out";
+  const std::string plain = "fusion --seq-len 100 --batch 1 --dropout 0";
+  EXPECT_NE(run_cli(plain).out.find("\n" + words + "\n"), std::string::npos);
+  EXPECT_EQ(answered(plain).at("left_out"), words);
+  EXPECT_EQ(answered(plain).at("steps").size(), 5u);
+  EXPECT_FALSE(answered("fusion").contains("left_out"));
 }
 
 TEST(Fusion, NamesTheKeyPaddingMaskOfFigure2AndAddsItNowhereElse) {
@@ -108,6 +121,13 @@ TEST(Io, TabulatesTheTheoremBesideTheCount) {
     EXPECT_EQ(point.at("counted_bytes").get<double>(), point.at("formula_bytes").get<double>());
     EXPECT_EQ(point.at("tiling"), (json{{"Br", 64}, {"Bc", 326}}));  // M: 163 KB in fp16
   }
+}
+
+TEST(Io, SaysWhereMComesFromAlongTheDensity) {
+  const CliOutcome outcome = run_cli("io --over density --seq-len 1024");
+  EXPECT_NE(outcome.out.find("M = 4 d Bc = 4 x 64 x 16 = 4096 elements: 64 tiles of keys"),
+            std::string::npos)
+      << outcome.out;
 }
 
 TEST(Io, EveryAxisHasUsualValues) {

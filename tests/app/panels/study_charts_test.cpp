@@ -230,9 +230,37 @@ TEST(FusionChart, SaysWhichStepsAreRefused) {
   EXPECT_TRUE(chart.bars[0].refused);
   EXPECT_NE(chart.bars[0].about.find("soft-capping"), std::string::npos);
   EXPECT_TRUE(chart.bars[0].segments.empty());
-  EXPECT_FALSE(chart.bars[3].refused);
-  EXPECT_GT(sum(chart.bars[4]), 0.0);
-  EXPECT_FALSE(chart.bars[4].mark);
+  EXPECT_FALSE(chart.bars[1].refused);
+  EXPECT_GT(sum(chart.bars[2]), 0.0);
+  EXPECT_FALSE(chart.bars[2].mark);
+}
+
+TEST(FusionChart, SaysWhichLaunchesTheProblemHasNot) {
+  AttentionProblem problem{.N = 64, .N_kv = 64, .d = 16};
+  const FusionKey plain = fusion_key(problem, {16, 16}, "h200");
+  const draw::BarChart chart = fusion_chart_of(plain);
+  std::vector<std::string> bars;
+  for (const draw::Bar& bar : chart.bars) bars.push_back(bar.name);
+  EXPECT_EQ(bars, (std::vector<std::string>{
+                      "standard, unfused", "standard, fused over rows", "tiled: flash1",
+                      "tiled: flash1, D once, no first reads", "tiled: flash2"}));
+  const Theme& dark = theme(ThemeName::dark);
+  EXPECT_TRUE(fusion_chart(plain, {}, dark)
+                  .subtitle.ends_with("; no mask, no dropout: their launches are left out"));
+  EXPECT_EQ(fusion_chart(figure2_key("h200"), {}, dark).subtitle.find("left out"),
+            std::string::npos);
+}
+
+TEST(TheoremChart, SaysWhereMComesFromAlongTheDensity) {
+  AttentionProblem shown{.N = 1024, .N_kv = 1024, .d = 64, .dtype = DType::bf16};
+  const TheoremKey key = theorem_key(IoAxis::density, PassKind::forward, shown, h200());
+  WorkControl control;
+  const TheoremPoints points = count_theorems(key, h200(), control).value();
+  const ShownChart chart = theorem_chart(key, points, "H200", {}, theme(ThemeName::dark));
+  EXPECT_NE(chart.subtitle.find("M = 4 d Bc = 4 x 64 x 16 = 4096 elements: 64 tiles of keys for "
+                                "the mask to choose among"),
+            std::string::npos)
+      << chart.subtitle;
 }
 
 TEST(ModelChart, DrawsThePeakOfTheStudyAndWhereItEnds) {

@@ -35,6 +35,55 @@ TEST(FusionSteps, LargerLaunchesMoveFewerBytes) {
   EXPECT_LT(step_named(steps, "rows").launches(), step_named(steps, "pairs").launches());
 }
 
+TEST(FusionSteps, LeaveOutWhatTheProblemMakesTheSameAsAnotherStep) {
+  using Names = std::vector<std::string>;
+  struct Case {
+    bool masked, drops;
+    Names of_standard;
+    std::string_view words;
+    std::string_view pairs;
+  };
+  const Case cases[] = {
+      {false, false, {"separate", "rows"}, "no mask, no dropout: their launches are left out", ""},
+      {true,
+       false,
+       {"separate", "pairs", "rows"},
+       "no dropout: its launches are left out",
+       "two operations a launch: scale and mask"},
+      {false,
+       true,
+       {"separate", "pairs", "rows"},
+       "no mask: its launches are left out",
+       "two operations a launch: softmax and dropout"},
+      {true,
+       true,
+       {"separate", "figure2", "pairs", "rows"},
+       "",
+       "two operations a launch: scale and mask, softmax and dropout"}};
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.words);
+    AttentionProblem problem{.N = 256, .N_kv = 256, .d = 32, .dtype = DType::fp16};
+    if (each.masked) problem.mask = Mask::causal();
+    if (each.drops) problem.score.dropout.probability = 0.1;
+    EXPECT_EQ(left_out_of_fusion(problem), each.words);
+    Names of_standard;
+    Index bytes_before = 0;
+    for (const FusionStep& step : steps_of(problem)) {
+      if (step.forward.algorithm != "standard") continue;
+      of_standard.push_back(step.name);
+      if (step.name == "pairs") {
+        EXPECT_EQ(step.idea, each.pairs);
+      }
+      if (step.name == "figure2") continue;  // no step of its own
+      if (bytes_before > 0) {
+        EXPECT_LT(step.paper_bytes(), bytes_before) << step.name;
+      }
+      bytes_before = step.paper_bytes();
+    }
+    EXPECT_EQ(of_standard, each.of_standard);
+  }
+}
+
 TEST(FusionSteps, StandardAtFigure2Is18PassesOverTheScoresAnd12OverAMatrix) {
   const FusionStep step = step_named(steps_of(figure2_problem()), "figure2");
   const double scores = 1024.0 * 1024 * 1024 * 2;
