@@ -39,7 +39,8 @@ std::optional<std::string> nearest_name(std::string_view name,
   std::size_t smallest = 0;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
-    const bool is_slip = distance <= std::max<std::size_t>(1, candidate.size() / 3);
+    const bool is_slip = distance <= std::max<std::size_t>(1, candidate.size() / 3) &&
+                         distance < name.size();  // a letter of it is right
     if (is_slip && (!nearest || distance < smallest)) {
       nearest = candidate;
       smallest = distance;

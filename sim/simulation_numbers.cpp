@@ -29,7 +29,8 @@ double numeric_bytes(const SimulationRequest& request) {
   elems += query_elems * (gradients ? 6 : 4) + key_elems * (gradients ? 4 : 2);
   const double group = number(problem.heads_per_kv_head());
   if (gradients && problem.heads_per_kv_head() > 1) elems += 2 * group * key_elems;
-  const bool whole_rows = request.algorithm == "standard";
+  const Algorithm* algorithm = find_algorithm(request.algorithm);
+  const bool whole_rows = algorithm != nullptr && algorithm->softmax == SoftmaxForm::whole_rows;
   elems += scores * (gradients && whole_rows ? 4 : 2);
   if (whole_rows) elems += 2 * number(softmax_rows_per_block(problem.N_kv) * problem.N_kv);
   // The reference's block of scores, and the tiles on chip with the copies that products make

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/draw/format.h"
+#include "app/panels/algorithm_color.h"
 
 namespace attnscope::app {
 
@@ -19,14 +20,6 @@ std::string name_of(const AccuracyCase& entry) {
   if (!entry.has_carry) return entry.algorithm;
   return fmt::format("{}, O carried in {}", entry.algorithm,
                      entry.carry == Carry::fp32 ? "fp32" : "the problem's type");
-}
-
-/// The colour of its algorithm in the other charts.
-ImU32 color_of_case(const Theme& theme, const AccuracyCase& entry) {
-  if (entry.algorithm == "standard") return tensor_text_color(theme, "alpha");
-  if (entry.algorithm == "flash1") return tensor_text_color(theme, "m");
-  if (entry.algorithm == "flash2") return tensor_text_color(theme, "Q");
-  return theme.text_faint;
 }
 
 bool is_dashed(const AccuracyCase& entry) {
@@ -86,7 +79,7 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
     const std::string name = name_of(entry);
     auto series = std::ranges::find(chart.series, name, &draw::Series::name);
     if (series == chart.series.end()) {
-      const ImU32 color = color_of_case(theme, entry);
+      const ImU32 color = algorithm_color(theme, entry.algorithm);
       const bool dashed = is_dashed(entry);
       chart.series.push_back({name, color, true, dashed, draw::Marker::none, {}});
       chart.legend.push_back(

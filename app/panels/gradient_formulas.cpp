@@ -134,13 +134,16 @@ std::vector<TrafficFormula> standard(const FormulaRequest& request) {
 
 }  // namespace
 
-std::vector<TrafficFormula> gradient_formulas(const FormulaRequest& request, const Visits& visits) {
-  if (request.algorithm == "standard") return standard(request);
-  if (request.algorithm == "flash1" || request.algorithm == "block_sparse") {
-    return flash1(request, visits);
-  }
-  if (request.algorithm == "flash2" || request.algorithm == "block_sparse2") {
-    return flash2(request, visits);
+std::vector<TrafficFormula> gradient_formulas(const FormulaRequest& request,
+                                              const Algorithm& algorithm, const Visits& visits) {
+  if (!algorithm.has_backward()) return {};
+  switch (algorithm.softmax) {
+    case SoftmaxForm::whole_rows:
+      return standard(request);
+    case SoftmaxForm::divided_often:
+      return flash1(request, visits);
+    case SoftmaxForm::divided_once:
+      return flash2(request, visits);
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/draw/format.h"
+#include "app/panels/algorithm_color.h"
 
 namespace attnscope::app {
 
@@ -20,17 +21,16 @@ ModelQuestion question_of(const ModelKey& key, const GpuDescription& gpu) {
   return question;
 }
 
-ImU32 choice_color(const Theme& theme, std::string_view name) {
-  if (name == "standard") return tensor_text_color(theme, "alpha");
-  if (name == "flash1") return tensor_text_color(theme, "m");
-  if (name == "flash2") return tensor_text_color(theme, "Q");
-  return tensor_text_color(theme, "O");
+/// The colour of its algorithm; another one for a variant, which stands beside it.
+ImU32 choice_color(const Theme& theme, const AttentionChoice& choice) {
+  const bool as_it_is = choice.variant == ScheduleVariant{};
+  return as_it_is ? algorithm_color(theme, choice.algorithm) : tensor_text_color(theme, "O");
 }
 
 draw::Series series_of(const ModelCurve& curve, const Theme& theme) {
   draw::Series series;
   series.name = curve.choice.name + ", peak (modelled)";
-  series.color = choice_color(theme, curve.choice.name);
+  series.color = choice_color(theme, curve.choice);
   for (const auto& [N, bytes] : curve.peak_bytes) {
     series.points.push_back(
         {static_cast<double>(N), bytes,

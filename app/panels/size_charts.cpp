@@ -6,22 +6,13 @@
 #include <string>
 
 #include "app/draw/format.h"
+#include "app/panels/algorithm_color.h"
 #include "reference/block_mask.h"
 #include "sim/schedule/catalog.h"
 
 namespace attnscope::app {
 
 namespace {
-
-/// The colour of an algorithm; they differ for every eye.
-ImU32 algorithm_color(const Theme& theme, std::string_view algorithm) {
-  if (algorithm == "standard") return tensor_text_color(theme, "alpha");
-  if (algorithm == "flash1") return tensor_text_color(theme, "m");
-  if (algorithm == "split_kv") return tensor_text_color(theme, "V");
-  if (algorithm == "block_sparse") return tensor_text_color(theme, "O");
-  if (algorithm == "block_sparse2") return tensor_text_color(theme, "S");
-  return tensor_text_color(theme, "Q");
-}
 
 std::string setting(const AttentionProblem& problem) {
   return fmt::format("N = {}, {} heads in {} sequences", problem.N, problem.heads, problem.batch);
@@ -33,8 +24,9 @@ std::string about_algorithm(const SizeSweep& sweep, const SweepPoint& point) {
     return fmt::format(", block mask {}: {:.3g} % of the tiles", to_string(sweep.key.block_mask),
                        100.0 * point.report.problem.block_mask->density());
   }
-  if (point.algorithm == "split_kv") return fmt::format(", {} splits", point.report.splits);
-  return "";
+  const Algorithm* algorithm = find_algorithm(point.algorithm);
+  if (algorithm == nullptr || !algorithm->splits_keys) return "";
+  return fmt::format(", {} splits", point.report.splits);
 }
 
 /// A line of the model, one value a point.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/schedule/catalog.h"
+
 namespace attnscope::app {
 
 namespace {
@@ -88,17 +90,17 @@ std::vector<TrafficFormula> split_kv(const AttentionProblem& p, const Tiling& t,
   return all;
 }
 
-std::vector<TrafficFormula> forward_formulas(const FormulaRequest& request, const Visits& visits) {
+std::vector<TrafficFormula> forward_formulas(const FormulaRequest& request,
+                                             const Algorithm& algorithm, const Visits& visits) {
   const AttentionProblem& problem = request.problem;
-  if (request.algorithm == "standard") return standard(problem, request.tiling, request.options);
-  if (request.algorithm == "flash1" || request.algorithm == "block_sparse") {
-    return flash1(problem, request.tiling, visits, request.options);
-  }
-  if (request.algorithm == "flash2" || request.algorithm == "block_sparse2") {
-    return flash2(problem, request.tiling, visits);
-  }
-  if (request.algorithm == "split_kv") {
-    return split_kv(problem, request.tiling, visits, request.options);
+  if (algorithm.splits_keys) return split_kv(problem, request.tiling, visits, request.options);
+  switch (algorithm.softmax) {
+    case SoftmaxForm::whole_rows:
+      return standard(problem, request.tiling, request.options);
+    case SoftmaxForm::divided_often:
+      return flash1(problem, request.tiling, visits, request.options);
+    case SoftmaxForm::divided_once:
+      return flash2(problem, request.tiling, visits);
   }
   return {};
 }
@@ -121,11 +123,12 @@ void add(std::vector<TrafficFormula>& all, const std::vector<TrafficFormula>& ot
 }  // namespace
 
 std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request) {
-  if (!(request.options.variant == ScheduleVariant{})) return {};
+  const Algorithm* algorithm = find_algorithm(request.algorithm);
+  if (algorithm == nullptr || !(request.options.variant == ScheduleVariant{})) return {};
   const Visits visits = count_visits(request.problem, request.tiling, request.b);
   std::vector<TrafficFormula> all;
-  if (request.pass != PassKind::backward) all = forward_formulas(request, visits);
-  if (request.pass != PassKind::forward) add(all, gradient_formulas(request, visits));
+  if (request.pass != PassKind::backward) all = forward_formulas(request, *algorithm, visits);
+  if (request.pass != PassKind::forward) add(all, gradient_formulas(request, *algorithm, visits));
   return all;
 }
 

@@ -30,11 +30,13 @@ struct FormulaRequest {
   Index b = 0;  ///< batch entry
 };
 
-/// Every tensor and direction that moves, in the order in which the ledger lists them; empty for an
-/// algorithm, or a variant of one, without closed forms. Both passes: their sums.
+/// Every tensor and direction that moves, in the order in which the ledger lists them. They follow
+/// from the algorithm's SoftmaxForm and splits_keys. Empty for an algorithm that the catalog does
+/// not have, and for a variant. Both passes: their sums.
 std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request);
 
 /// Of the backward pass alone (arXiv 2205.14135, Algorithms 3 and 4; 2307.08691, Algorithm 2).
-std::vector<TrafficFormula> gradient_formulas(const FormulaRequest& request, const Visits& visits);
+std::vector<TrafficFormula> gradient_formulas(const FormulaRequest& request,
+                                              const Algorithm& algorithm, const Visits& visits);
 
 }  // namespace attnscope::app

@@ -16,6 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kLargestValue = 1e18;
+constexpr double kMostUnits = 65536;  // of what the timeline has a track each
 
 /// Reads the fields of one description and keeps where each comes from.
 class FieldReader {
@@ -24,10 +25,10 @@ class FieldReader {
 
   std::string text(std::string_view key) { return documented(root_, key, key).string("value"); }
 
-  Index whole(std::string_view key) {
+  Index whole(std::string_view key, double largest = kLargestValue) {
     const JsonObject field = documented(root_, key, key);
     const Index value = field.integer("value");
-    check_positive(field, static_cast<double>(value));
+    check_positive(field, static_cast<double>(value), largest);
     return value;
   }
 
@@ -59,10 +60,11 @@ class FieldReader {
     return field;
   }
 
-  static void check_positive(const JsonObject& field, double value) {
-    if (value > 0.0 && value <= kLargestValue) return;
+  static void check_positive(const JsonObject& field, double value,
+                             double largest = kLargestValue) {
+    if (value > 0.0 && value <= largest) return;
     throw JsonFieldError(fmt::format("{}: the number must be above 0 and at most {:g}",
-                                     field.path_of("value"), kLargestValue));
+                                     field.path_of("value"), largest));
   }
 
   const JsonObject& root_;
@@ -77,13 +79,13 @@ GpuDescription read_description(const JsonObject& root) {
 
   FieldReader read(root, gpu);
   gpu.compute_capability = read.text("compute_capability");
-  gpu.sm_count = read.whole("sm_count");
+  gpu.sm_count = read.whole("sm_count", kMostUnits);
   gpu.l1_shared_bytes_per_sm = read.whole("l1_shared_bytes_per_sm");
   gpu.shared_bytes_per_sm = read.whole("shared_bytes_per_sm");
   gpu.shared_bytes_per_block = read.whole("shared_bytes_per_block");
   gpu.register_bytes_per_sm = read.whole("register_bytes_per_sm");
-  gpu.max_threads_per_sm = read.whole("max_threads_per_sm");
-  gpu.max_blocks_per_sm = read.whole("max_blocks_per_sm");
+  gpu.max_threads_per_sm = read.whole("max_threads_per_sm", kMostUnits);
+  gpu.max_blocks_per_sm = read.whole("max_blocks_per_sm", kMostUnits);
   gpu.l2_bytes = read.whole("l2_bytes");
   gpu.hbm_bytes = read.whole("hbm_bytes");
   gpu.dram_bytes_per_s = read.rate("dram_bytes_per_s");

@@ -50,6 +50,11 @@ Result<SimulationRequest> request_at(const IoQuestion& question, double value, I
   if (auto error = validate(problem)) return invalid_request(*error);
 
   point.sram_elems = sram_elems(request.gpu, problem.dtype);
+  if (point.sram_elems < 1) {
+    return invalid_request(fmt::format("sram-bytes {} holds no element of {}; give at least {}",
+                                       request.gpu.shared_bytes_per_block, to_string(problem.dtype),
+                                       size_bytes(problem.dtype)));
+  }
   if (question.axis == IoAxis::block_cols) point.sram_elems = 4 * problem.d * size;
   if (question.axis == IoAxis::density) {
     const Index paper_Bc = paper_tiling(point.sram_elems, problem.d).Bc;

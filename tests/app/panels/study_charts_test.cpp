@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
+#include "app/panels/algorithm_color.h"
 #include "app/panels/error_chart.h"
 #include "app/panels/fusion_chart.h"
 #include "app/panels/model_charts.h"
 #include "app/panels/theorem_charts.h"
+#include "sim/schedule/catalog.h"
 
 namespace attnscope::app {
 namespace {
@@ -30,6 +33,16 @@ draw::Chart theorem_chart_of(const TheoremKey& key, const TheoremPoints& points,
   return std::get<draw::Chart>(
       theorem_chart(key, points, h200().display_name, measurements, theme(ThemeName::dark))
           .picture);
+}
+
+TEST(AlgorithmColor, IsAnotherForEveryAlgorithmOfTheCatalog) {
+  for (const ThemeName name : {ThemeName::dark, ThemeName::light}) {
+    std::set<ImU32> colors{algorithm_color(theme(name), "no algorithm")};
+    for (const Algorithm& algorithm : algorithms()) {
+      EXPECT_TRUE(colors.insert(algorithm_color(theme(name), algorithm.name)).second)
+          << algorithm.name;
+    }
+  }
 }
 
 TEST(ErrorChart, HasALineForEveryAlgorithmAndCarry) {

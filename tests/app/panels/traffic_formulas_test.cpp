@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "sim/schedule/catalog.h"
 #include "tests/app/panels/sample_snapshot.h"
 
 namespace attnscope::app {
@@ -129,6 +130,20 @@ TEST(TrafficFormulas, KnowTheFp32CarryOfFlash1) {
     expect_equal(request);
     request.problem.mask = Mask::causal();
     expect_equal(request);
+  }
+}
+
+TEST(TrafficFormulas, EqualTheSchedulesOfEveryAlgorithmOfTheCatalog) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      if (pass == PassKind::backward && !algorithm.has_backward()) continue;
+      SampleRequest request;
+      request.algorithm = algorithm.name;
+      request.pass = pass;
+      request.tiling = {16, 16};
+      if (algorithm.takes_block_mask) request.block_mask = parse_block_pattern("butterfly").value();
+      expect_equal(request);
+    }
   }
 }
 

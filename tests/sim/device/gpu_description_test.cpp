@@ -124,7 +124,8 @@ TEST(GpuDescription, EveryFieldIsRequired) {
 }
 
 TEST(GpuDescription, ValuesThatNoGpuHasAreRefused) {
-  for (const json& value : {json(0), json(-1), json("132"), json(1.5), json(1e30), json(nullptr)}) {
+  for (const json& value :
+       {json(0), json(-1), json("132"), json(1.5), json(1e30), json(65537), json(nullptr)}) {
     json bad = shipped("h200");
     bad["sm_count"]["value"] = value;
     expect_one_clear_line(load_text(bad.dump()), "sm_count");
