@@ -32,7 +32,8 @@ TEST(Fusion, IsFigure2sProblemUnlessAskedOtherwise) {
 TEST(Fusion, WhatThePaperPrintsStandsBesideItsOwnProblemAlone) {
   EXPECT_TRUE(step(answered("fusion"), "figure2").contains("figure2_printed_bytes"));
   for (const std::string other : {"fusion --batch 8", "fusion --batch 8 --mask causal"}) {
-    for (const json& row : answered(other).at("steps")) {
+    const json document = answered(other);
+    for (const json& row : document.at("steps")) {
       EXPECT_FALSE(row.contains("figure2_printed_bytes")) << other << " " << row.at("name");
     }
   }
