@@ -130,7 +130,7 @@ void TimelinePanel::draw_axis(const PanelContext& context, const Rect& bars,
   const float y = bars.max.y + canvas.px(3.0f);
   const std::string more =
       lanes_.total() > lanes_.lanes().size()
-          ? fmt::format("rows {}–{} of {} · ", lanes_.first(),
+          ? fmt::format("lanes {}–{} of {} · ", lanes_.first(),
                         lanes_.first() + lanes_.lanes().size() - 1, lanes_.total())
           : std::string{};
   const std::string name = more + "full height: HBM ↔ SRAM, lower: on chip · operation";
