@@ -8,6 +8,7 @@
 #include "app/own_inputs.h"
 #include "app/screen_words.h"
 #include "kernels/catalog.h"
+#include "kernels/compiled_tilings.h"
 #include "sim/block_mask_request.h"
 #include "sim/packed_groups.h"
 #include "sim/schedule/catalog.h"
@@ -69,7 +70,7 @@ std::vector<TilingByRule> tilings_by_rule(const Choice& choice) {
     if (kernel.algorithm != choice.algorithm) continue;
     const auto tilings = choice.pass == to_string(PassKind::backward)
                              ? kernels::backward_tilings(kernel, problem.dtype, problem.d)
-                             : kernels::kernel_tilings(kernel, problem.dtype, problem.d);
+                             : kernels::kernel_tilings(kernel, problem);
     if (!tilings.empty() && !of_kernel) of_kernel = tilings.front();
   }
   return {{"paper", paper, "Bc = ceil(M / 4d), Br = min(Bc, d), for an SRAM of M elements"},

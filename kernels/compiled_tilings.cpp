@@ -15,9 +15,10 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Which head dimensions an instance takes: d alone, every one that is padded to d, or those of the
-/// latter that are not d itself (which has an instance of its own).
-enum class Takes : std::uint8_t { exactly, padded, only_padded };
+/// Which head dimensions an instance takes: d alone, every one that is padded to d, those of the
+/// latter that are not d itself (which has an instance of its own), or d alone and problems with
+/// has_score_parameters() alone, which have no room in d's first tiling.
+enum class Takes : std::uint8_t { exactly, padded, only_padded, scored };
 
 /// One line of the table of compiled instances.
 struct CompiledTiling {
@@ -26,21 +27,22 @@ struct CompiledTiling {
   Takes takes = Takes::exactly;
 
   bool takes_head_dim(Index head_dim) const {
+    if (takes == Takes::scored) return false;
     if (takes == Takes::exactly) return head_dim == d;
     return padded_head_dim(head_dim) == d && (takes == Takes::padded || head_dim != d);
   }
 };
 
-constexpr Takes kPadded = Takes::padded, kOnlyPadded = Takes::only_padded;
+constexpr Takes kPadded = Takes::padded, kOnlyPadded = Takes::only_padded, kScored = Takes::scored;
 
 // The first line of a head dimension is its default
 constexpr std::array kFlash1TensorCore{
     CompiledTiling{16, {128, 128}, kPadded},     CompiledTiling{16, {16, 16}},
     CompiledTiling{32, {128, 128}, kPadded},     CompiledTiling{64, {128, 256}},
     CompiledTiling{64, {128, 128}, kPadded},     CompiledTiling{64, {32, 32}},
-    CompiledTiling{96, {128, 128}, kPadded},     CompiledTiling{128, {128, 128}},
-    CompiledTiling{128, {128, 64}, kOnlyPadded}, CompiledTiling{192, {128, 64}, kPadded},
-    CompiledTiling{256, {64, 32}, kPadded},
+    CompiledTiling{96, {128, 128}, kPadded},     CompiledTiling{128, {128, 256}},
+    CompiledTiling{128, {128, 64}, kOnlyPadded}, CompiledTiling{128, {128, 128}, kScored},
+    CompiledTiling{192, {128, 64}, kPadded},     CompiledTiling{256, {64, 32}, kPadded},
 };
 // The second of a padded head dimension is for GPUs with 99 KB of shared memory a block
 constexpr std::array kFlash2TensorCore{
@@ -198,6 +200,15 @@ std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index 
     return {dtype == DType::fp32 ? Tiling{128, 64} : Tiling{128, 256}};
   }
   return tilings_of(compiled_tilings(kernel, dtype), d);
+}
+
+std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, const AttentionProblem& problem) {
+  if (kernel.name != "standard" && has_score_parameters(problem)) {
+    for (const CompiledTiling& compiled : compiled_tilings(kernel, problem.dtype)) {
+      if (compiled.takes == Takes::scored && compiled.d == problem.d) return {compiled.tiling};
+    }
+  }
+  return kernel_tilings(kernel, problem.dtype, problem.d);
 }
 
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, DType dtype, Index d,

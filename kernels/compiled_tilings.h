@@ -1,8 +1,9 @@
-/// What instances of the kernels there are, in words; as lists of tilings: kernel_tilings() and
-/// backward_tilings() of catalog.h.
+/// What instances of the kernels there are, in words and for a problem; as lists of tilings:
+/// kernel_tilings() and backward_tilings() of catalog.h.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "reference/attention_problem.h"
 
@@ -14,5 +15,9 @@ struct KernelInfo;
 std::string head_dims_text(const KernelInfo& kernel, DType dtype);
 /// The same of the backward pass.
 std::string backward_head_dims_text(const KernelInfo& kernel, DType dtype);
+
+/// kernel_tilings() of a problem: with has_score_parameters(), flash1 has a tiling of its own at
+/// d = 128, since score functions have no room in the first.
+std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, const AttentionProblem& problem);
 
 }  // namespace attnscope::kernels

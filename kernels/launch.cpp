@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/compiled_tilings.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/launches.h"
 
@@ -164,23 +165,17 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
   });
 }
 
-namespace {
-
-/// Score functions are compiled in the first tiling alone, whatever the GPU.
-Index tiling_shared_bytes(const AttentionProblem& problem) {
-  if (has_score_parameters(problem)) return std::numeric_limits<Index>::max();
-  return shared_bytes_per_block();
-}
-
-}  // namespace
-
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, const AttentionProblem& problem) {
-  return default_tiling(kernel, problem.dtype, problem.d, tiling_shared_bytes(problem));
+  if (has_score_parameters(problem)) return kernel_tilings(kernel, problem).front();
+  return default_tiling(kernel, problem.dtype, problem.d, shared_bytes_per_block());
 }
 
 std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel,
                                               const AttentionProblem& problem) {
-  return default_backward_tiling(kernel, problem.dtype, problem.d, tiling_shared_bytes(problem));
+  // Score functions are compiled in the first tiling alone, whatever the GPU
+  const Index most_bytes =
+      has_score_parameters(problem) ? std::numeric_limits<Index>::max() : shared_bytes_per_block();
+  return default_backward_tiling(kernel, problem.dtype, problem.d, most_bytes);
 }
 
 std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments) {

@@ -170,7 +170,7 @@ std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem
 
 std::optional<Error> check_tiling(const KernelInfo& kernel, const AttentionProblem& problem,
                                   const Tiling& tiling) {
-  const std::vector<Tiling> tilings = kernel_tilings(kernel, problem.dtype, problem.d);
+  const std::vector<Tiling> tilings = kernel_tilings(kernel, problem);
   if (std::find(tilings.begin(), tilings.end(), tiling) != tilings.end()) return std::nullopt;
   if (kernel.name == "standard") {
     return invalid_request(
@@ -211,7 +211,7 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
   if (auto error = check_mask(kernel, problem)) return error;
   if (auto error = check_carry(kernel, problem, carry)) return error;
   if (auto error = check_size(kernel, problem, problem.N)) return error;
-  const Tiling best = kernel_tilings(kernel, problem.dtype, problem.d).front();
+  const Tiling best = kernel_tilings(kernel, problem).front();
   if (auto error = check_scored_tiling(kernel, problem, best, tiling)) return error;
   if (auto error = check_block_mask(kernel, problem, tiling)) return error;
   const auto asked = asked_tiling(problem, tiling);

@@ -6,6 +6,7 @@
 
 #include "app/cli/schedule_choices.h"
 #include "kernels/catalog.h"
+#include "kernels/compiled_tilings.h"
 #include "reference/block_pattern.h"
 #include "reference/json/problem_json.h"
 
@@ -28,13 +29,17 @@ const kernels::KernelInfo* kernel_of(const std::string& algorithm) {
   return nullptr;
 }
 
+std::vector<Tiling> tilings_of(const kernels::KernelInfo& kernel, PassKind pass,
+                               const AttentionProblem& problem) {
+  return pass == PassKind::backward ? kernels::backward_tilings(kernel, problem.dtype, problem.d)
+                                    : kernels::kernel_tilings(kernel, problem);
+}
+
 /// The kernel's tiling that agrees with what was asked; one side alone picks the first that has it.
 std::optional<Tiling> asked_tiling(const kernels::KernelInfo& kernel, PassKind pass,
                                    const ProblemRequest& request) {
   if (!request.Br && !request.Bc) return std::nullopt;
-  const auto tilings_of =
-      pass == PassKind::backward ? kernels::backward_tilings : kernels::kernel_tilings;
-  const auto tilings = tilings_of(kernel, request.problem.dtype, request.problem.d);
+  const auto tilings = tilings_of(kernel, pass, request.problem);
   for (const Tiling& tiling : tilings) {
     if (request.Br.value_or(tiling.Br) == tiling.Br &&
         request.Bc.value_or(tiling.Bc) == tiling.Bc) {
@@ -64,9 +69,7 @@ Result<KernelChoice> choose_for_pass(const kernels::KernelInfo& kernel, PassKind
 Tiling tiling_of_mask(const kernels::KernelInfo& kernel, const ProblemRequest& request) {
   const PassKind pass = request.pass == PassKind::forward ? PassKind::forward : PassKind::backward;
   if (const auto asked = asked_tiling(kernel, pass, request)) return *asked;
-  const auto tilings_of =
-      pass == PassKind::backward ? kernels::backward_tilings : kernels::kernel_tilings;
-  const auto tilings = tilings_of(kernel, request.problem.dtype, request.problem.d);
+  const auto tilings = tilings_of(kernel, pass, request.problem);
   return tilings.empty() ? Tiling{} : tilings.front();
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "kernels/catalog.h"
+#include "kernels/compiled_tilings.h"
 #include "reference/nearest_name.h"
 #include "sim/schedule/catalog.h"
 #include "sim/simulation.h"
@@ -21,7 +22,7 @@ Result<Tiling> kernel_tiling(const ProblemRequest& request) {
     if (kernel.algorithm != request.algorithm) continue;
     const auto tilings = request.pass == PassKind::backward
                              ? kernels::backward_tilings(kernel, problem.dtype, problem.d)
-                             : kernels::kernel_tilings(kernel, problem.dtype, problem.d);
+                             : kernels::kernel_tilings(kernel, problem);
     if (!tilings.empty()) return tilings.front();
   }
   return invalid_request(

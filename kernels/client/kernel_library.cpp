@@ -11,6 +11,7 @@
 #include "kernels/catalog.h"
 #include "kernels/client/c_requests.h"
 #include "kernels/client/trace_client.h"
+#include "kernels/compiled_tilings.h"
 #include "reference/check.h"
 
 namespace attnscope {
@@ -158,7 +159,7 @@ RecordingRow describe_run(const AttentionProblem& problem, const KernelChoice& c
     row.algorithm = kernel->algorithm;
     const auto tilings = choice.pass == PassKind::backward
                              ? kernels::backward_tilings(*kernel, problem.dtype, problem.d)
-                             : kernels::kernel_tilings(*kernel, problem.dtype, problem.d);
+                             : kernels::kernel_tilings(*kernel, problem);
     row.tiling = kernels::asked_tiling(problem, choice.tiling);
     if (!row.tiling && !tilings.empty()) row.tiling = tilings.front();
   }

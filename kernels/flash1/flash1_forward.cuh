@@ -19,8 +19,9 @@
 /// "initialise" before this one; rows that see no key keep those values.
 ///
 /// On chip: Kj and Vj in shared memory for all warps; each warp's 16 rows of Qi and Oi in shared
-/// memory of its own, in two stages at d <= 64, so that tile i + 1 is on its way while tile i
-/// is computed. A warp meets the others only where Kj and Vj change.
+/// memory of its own, Qi in two stages and Oi in as many as there is room for, so that they are on
+/// their way while the tile before is computed. A warp meets the others only where Kj and Vj
+/// change. Bc = 256 at d = 64 and 128: the wider the column tile, the fewer times O passes by.
 ///
 /// What a problem does to its scores, and which tiles see one another, is a policy: PlainFlash1, or
 /// ScoredFlash1 with everything else (flash1_scores.cuh).
@@ -35,17 +36,24 @@
 #include "kernels/flash1/carried_state.cuh"
 #include "kernels/flash1/flash1_parameters.h"
 #include "kernels/flash1/flash1_scores.cuh"
+#include "kernels/flash1/rounded_scores.cuh"
 
 namespace attnscope::kernels {
 
-/// Shared memory of one block: Kj and Vj, then Q and O of each warp in kStages stages.
+/// Shared memory of one block: Kj and Vj, then Q and O of each warp, in two stages each where there
+/// is room, else Q alone in two.
 template <typename Carried, int Br, int Bc, int d>
 struct Flash1Shared {
   static constexpr int kLimitBytes = 227 * 1024;
   static constexpr int kColumnTileBytes = Bc * d * 2;
-  static constexpr int kRowTileBytes = Br * d * (2 + static_cast<int>(sizeof(Carried)));
-  static constexpr int kStages = 2 * kColumnTileBytes + 2 * kRowTileBytes <= kLimitBytes ? 2 : 1;
-  static constexpr int kBytes = 2 * kColumnTileBytes + kStages * kRowTileBytes;
+  static constexpr int kQiBytes = Br * d * 2;
+  static constexpr int kOiBytes = Br * d * static_cast<int>(sizeof(Carried));
+  static constexpr int bytes(int stages_Q, int stages_O) {
+    return 2 * kColumnTileBytes + stages_Q * kQiBytes + stages_O * kOiBytes;
+  }
+  static constexpr int kStagesQ = bytes(2, 1) <= kLimitBytes ? 2 : 1;
+  static constexpr int kStagesO = bytes(2, 2) <= kLimitBytes ? 2 : 1;
+  static constexpr int kBytes = bytes(kStagesQ, kStagesO);
 };
 
 template <typename T, typename Carried, int d, int Br, int Bc,
@@ -68,9 +76,9 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
   const int thread = thread_index();
   const int lane = thread % 32;
   const int warp_row = thread / 32 * 16;  // first row of this warp within a row tile
-  const auto Q = rows_of_head<const T>(parameters.Q, batch, head);
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
   const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
+  const auto Q = rows_of_head<const T>(parameters.Q, batch, head);
   const auto O = rows_of_head<Carried>(parameters.O, batch, head);
   float* const m_head = parameters.m + Index{blockIdx.x} * shape.N;
   float* const l_head = parameters.l + Index{blockIdx.x} * shape.N;
@@ -78,23 +86,35 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
 
   const std::uint32_t Kj_address = shared_address(shared);
   const std::uint32_t Vj_address = Kj_address + Shared::kColumnTileBytes;
+  constexpr int kQBytes = Shared::kStagesQ * TileQ::kBytes;  // of a warp
+  constexpr int kOBytes = Shared::kStagesO * TileO::kBytes;
   const std::uint32_t stages_address =
-      Vj_address + Shared::kColumnTileBytes +
-      thread / 32 * Shared::kStages * (TileQ::kBytes + TileO::kBytes);
+      Vj_address + Shared::kColumnTileBytes + thread / 32 * (kQBytes + kOBytes);
   const auto Qi_of = [&](int i) {
-    return TileQ{stages_address + i % Shared::kStages * (TileQ::kBytes + TileO::kBytes)};
+    return TileQ{stages_address + i % Shared::kStagesQ * TileQ::kBytes};
   };
-  const auto Oi_of = [&](int i) { return TileO{Qi_of(i).address + TileQ::kBytes}; };
-  const auto load_row_tile = [&](int i) {  // this warp's rows of Qi and Oi
-    const Index first = Index{i} * Br + warp_row;
-    const int rows = static_cast<int>(min(Index{16}, shape.N - first));
-    load_tile_async<32, kColumns>(Qi_of(i), Q.row(first), Q.stride_row, rows, thread_index() % 32,
-                                  shape.d);
-    trace.did(TraceStep::load_Qi, i, 0);
-    load_carried<kColumns>(Oi_of(i), O.row(first), O.stride_row, rows, thread_index() % 32,
-                           carried_columns<Carried>(shape.d));
+  const auto Oi_of = [&](int i) {
+    return TileO{stages_address + kQBytes + i % Shared::kStagesO * TileO::kBytes};
+  };
+
+  // The copies of this warp's rows of Qi and Oi, a group each, empty from row tile `past_i` on
+  const auto load_Q = [&](int i, int past_i) {
+    const int first = i * Br + warp_row;
+    if (i < past_i) {
+      load_tile_async<32, kColumns>(Qi_of(i), Q.row(first), Q.stride_row, min(16, shape.N - first),
+                                    thread_index() % 32, shape.d);
+      trace.did(TraceStep::load_Qi, i, 0);
+    }
     commit_copies();
-    trace.did(TraceStep::load_Oi, i, 0);
+  };
+  const auto load_O = [&](int i, int past_i) {
+    const int first = i * Br + warp_row;
+    if (i < past_i) {
+      load_carried<kColumns>(Oi_of(i), O.row(first), O.stride_row, min(16, shape.N - first),
+                             thread_index() % 32, carried_columns<Carried>(shape.d));
+      trace.did(TraceStep::load_Oi, i, 0);
+    }
+    commit_copies();
   };
 
   const typename ScorePolicy::template Rows<Br, Bc> scores(parameters, head, batch,
@@ -117,8 +137,9 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
                                         keys, thread, shape.d);
     commit_copies();
     trace.did(TraceStep::load_Vj, 0, j);
-    load_row_tile(first_i);
-    wait_copies<1>();
+    load_Q(first_i, past_i);
+    load_O(first_i, past_i);
+    wait_copies<2>();
     __syncthreads();  // Barrier B: every thread's copies of Kj and Vj have arrived.
     trace.did(TraceStep::wait, 0, j);
 
@@ -131,13 +152,11 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
       trace.did(TraceStep::load_statistics, i, 0);
       __syncwarp();  // Barrier C: all lanes are done with the stage that the next tile overwrites.
       scores.note_rows(first_row, lane);
-      if (Shared::kStages == 2 && i + 1 < past_i) {
-        load_row_tile(i + 1);
-        wait_copies<1>();
-      } else {
-        wait_copies<0>();
-      }
-      __syncwarp();  // Barrier D: every lane's copies of Qi and Oi have arrived.
+      if constexpr (Shared::kStagesQ == 2) load_Q(i + 1, past_i);
+      if constexpr (Shared::kStagesO == 2) load_O(i + 1, past_i);
+      constexpr int kAhead = Shared::kStagesQ + Shared::kStagesO - 2;  // groups of tile i + 1
+      wait_copies<kAhead + 1>();
+      __syncwarp();  // Barrier D: every lane's copies of Qi have arrived.
       trace.did(TraceStep::wait, i, j);
 
       // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
@@ -167,27 +186,33 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
 
       // O = diag(1 / l) (diag(alpha l_prev) O + P Vj)
       scores.drop(S, lane);
+      RoundedScores<Bc> P;
+      round_scores<T, Bc>(P, S);
+      wait_copies<kAhead>();
+      __syncwarp();  // Barrier E: every lane's copies of Oi have arrived.
+      trace.did(TraceStep::wait, i, j);
       Accumulator<1, d> Oi;
-      read_carried<Carried, d>(Oi, Oi_of(i), scores.again(lane));
+      read_carried<Carried, d>(Oi, Oi_of(i), thread_index() % 32);
       rescale<1, d>(Oi, weight);
       trace.did(TraceStep::rescale, i, j);
-      accumulate_output<T, 1, Bc, d>(Oi, S, TileKV{Vj_address}.lane_address_rows(lane));
+      accumulate_output<T, Bc, d>(Oi, P, TileKV{Vj_address}.lane_address_rows(lane));
       trace.did(TraceStep::accumulate, i, j);
       rescale<1, d>(Oi, inverse_l);
       trace.did(TraceStep::normalize, i, 0);
 
       // write Oi, li, mi
-      write_carried<Carried, d>(Oi_of(i), Oi, scores.again(lane));  // each lane where it read
-      __syncwarp();  // Barrier E: the fragments of all lanes are written before rows are read.
+      write_carried<Carried, d>(Oi_of(i), Oi, thread_index() % 32);  // each lane where it read
+      __syncwarp();  // Barrier F: the fragments of all lanes are written before rows are read.
       store_carried<kColumns>(O.row(first_row), O.stride_row, Oi_of(i), shape.N - first_row,
                               thread_index() % 32, carried_columns<Carried>(shape.d));
       trace.did(TraceStep::store_Oi, i, 0);
       store_statistic(l_head, l, first_row, shape.N, lane);
       store_statistic(m_head, m, first_row, shape.N, lane);
       trace.did(TraceStep::store_statistics, i, 0);
-      if (Shared::kStages == 1 && i + 1 < past_i) {
-        __syncwarp();  // Barrier F: all lanes are done with the only stage.
-        load_row_tile(i + 1);
+      if constexpr (Shared::kStagesO == 1) {
+        __syncwarp();  // Barrier G: all lanes are done with the only stage.
+        if constexpr (Shared::kStagesQ == 1) load_Q(i + 1, past_i);
+        load_O(i + 1, past_i);
       }
     }
   }

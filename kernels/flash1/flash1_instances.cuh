@@ -30,7 +30,7 @@ bool start_flash1(const Flash1Parameters& parameters, Index batch, Index d, cons
   return start.template operator()<16, 128, 128>() || start.template operator()<16, 16, 16>() ||
          start.template operator()<32, 128, 128>() || start.template operator()<64, 128, 128>() ||
          start.template operator()<64, 128, 256>() || start.template operator()<64, 32, 32>() ||
-         start.template operator()<128, 128, 128>() ||
+         start.template operator()<128, 128, 256>() ||
          start.template operator()<16, 128, 128, kFirst>() ||
          start.template operator()<32, 128, 128, kFirst>() ||
          start.template operator()<64, 128, 128, kFirst>() ||

@@ -1,5 +1,5 @@
 /// The compiled instances of flash1's two passes with score functions for one 16-bit type: the
-/// default tilings at d = 64 and 128, the first in the catalog's tables.
+/// tilings at d = 64 and 128 that the catalog's tables have for them.
 #pragma once
 
 #include "kernels/flash1/flash1_backward.cuh"

@@ -44,7 +44,6 @@ class PlainFlash1Rows {
   __device__ void drop(device::Accumulator<1, Bc>& /*P*/, int /*lane*/) const {}
   /// What P V lacks beside the row sums.
   __device__ float output_scale() const { return 1.0f; }
-  __device__ static int again(int lane) { return lane; }
 
  private:
   const ForwardShape& shape_;
@@ -93,8 +92,6 @@ class ScoredFlash1Rows {
     rows_.template drop<1>(P, 0, lane);
   }
   __device__ float output_scale() const { return rows_.output_scale(); }
-  /// The lane, so that what follows from it is not kept in registers, which are short in the loop.
-  __device__ static int again(int /*lane*/) { return device::thread_index() % 32; }
 
  private:
   __device__ SeenKeys seen(int row) const {

@@ -20,7 +20,7 @@ bool start_flash1_traced(const Flash1Parameters& parameters, const TraceBuffer& 
   return start.template operator()<__half, 16, 16, 16>() ||
          start.template operator()<__nv_bfloat16, 16, 16, 16>() ||
          start.template operator()<__nv_bfloat16, 64, 128, 256>() ||
-         start.template operator()<__nv_bfloat16, 128, 128, 128>();
+         start.template operator()<__nv_bfloat16, 128, 128, 256>();
 }
 
 }  // namespace attnscope::kernels

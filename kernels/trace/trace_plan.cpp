@@ -26,7 +26,7 @@ constexpr Index kFp16HeadDim = 16;
 constexpr TracedInstance kTraced[] = {
     {"flash1", PassKind::forward, 16, {16, 16}},
     {"flash1", PassKind::forward, 64, {128, 256}},
-    {"flash1", PassKind::forward, 128, {128, 128}},
+    {"flash1", PassKind::forward, 128, {128, 256}},
     {"flash1", PassKind::backward, 16, {16, 16}},
     {"flash1", PassKind::backward, 64, {64, 128}},
     {"flash1", PassKind::backward, 128, {64, 128}},

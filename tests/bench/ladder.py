@@ -72,9 +72,12 @@ def shared_bytes(row):
         row_tiles, statistics = (8, 8) if row["kernel"] == "flash1" else (4, 16)
         return 2 * (2 * Bc * d + row_tiles * Br * d + 2 * Br * Bc) + statistics * Br
     if row["kernel"] == "flash1":
-        rows = Br * d * (6 if row["carry"] == "fp32" else 4)
-        stages = 2 if 4 * Bc * d + 2 * rows <= 227 * 1024 else 1
-        return 4 * Bc * d + stages * rows
+        Q_bytes, O_bytes = 2 * Br * d, Br * d * (4 if row["carry"] == "fp32" else 2)
+        for stages_Q, stages_O in (2, 2), (2, 1), (1, 1):
+            total = 4 * Bc * d + stages_Q * Q_bytes + stages_O * O_bytes
+            if total <= 227 * 1024:
+                break
+        return total
     return (Br + 4 * Bc) * d * 2
 
 

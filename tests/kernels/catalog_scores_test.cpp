@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/compiled_tilings.h"
 #include "reference/head_dim.h"
 #include "tests/kernels/catalog_helpers.h"
 
@@ -72,7 +73,7 @@ TEST(KernelCatalog, BlockSparseTakesScoreFunctionsInTilesThatBothPassesHave) {
   }
 }
 
-TEST(KernelCatalog, Flash1TakesScoreFunctionsAtTwoHeadDimensionsInItsDefaultTilings) {
+TEST(KernelCatalog, Flash1TakesScoreFunctionsAtTwoHeadDimensionsInOneTilingEach) {
   const KernelInfo& flash1 = kernel_named("flash1");
   for (auto [problem, text] : scored_problems(DType::fp16)) {
     if (problem.is_packed()) {
@@ -90,10 +91,16 @@ TEST(KernelCatalog, Flash1TakesScoreFunctionsAtTwoHeadDimensionsInItsDefaultTili
     EXPECT_THAT(refusal(flash1, problem, Tiling{32, 32}), HasSubstr("in tiling 128x256 alone"));
     EXPECT_THAT(backward_refusal(flash1, problem, Tiling{32, 32}),
                 HasSubstr("in tiling 64x128 alone"));
+    problem.d = 128;
+    EXPECT_EQ(refusal(flash1, problem, Tiling{128, 128}), "accepted") << text;
+    EXPECT_THAT(refusal(flash1, problem, Tiling{128, 256}), HasSubstr("in tiling 128x128 alone"));
     problem.d = 96;
     EXPECT_THAT(refusal(flash1, problem), HasSubstr("head-dim 96; kernel flash1 takes that at "));
     EXPECT_THAT(backward_refusal(flash1, problem), HasSubstr("at head-dim 64 and 128"));
   }
+  const AttentionProblem plain = problem_of(DType::fp16, 128);
+  EXPECT_EQ(kernel_tilings(flash1, plain), (std::vector{Tiling{128, 256}}));
+  EXPECT_THAT(refusal(flash1, plain, Tiling{128, 128}), HasSubstr("no tiling 128x128"));
 }
 
 TEST(KernelCatalog, SplitKvTakesWhatDecodingNeeds) {

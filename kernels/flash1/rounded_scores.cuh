@@ -1,0 +1,45 @@
+/// P V of flash1, from a P that is rounded before O comes on chip: 16 rows of a wide column tile in
+/// fp32, and of O, are more than a thread has registers.
+#pragma once
+
+#include "kernels/device/tile_products.cuh"
+
+namespace attnscope::kernels::device {
+
+/// P of 16 rows, rounded to T, as operand A of P V: half the registers that fp32 takes.
+template <int Bc>
+using RoundedScores = FragmentA[Bc / 16];
+
+/// Rounds P before anything that stands after this: fp32 needs its registers no longer.
+template <typename T, int Bc>
+__device__ inline void round_scores(RoundedScores<Bc>& rounded, const Accumulator<1, Bc>& P) {
+#pragma unroll
+  for (int k = 0; k < Bc / 16; ++k) {
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+      const FragmentC& half = P[0][2 * k + c / 2];
+      rounded[k][c] = pack<T>(half[c % 2 * 2], half[c % 2 * 2 + 1]);
+      keep_in_place(rounded[k][c]);
+    }
+  }
+}
+
+/// O += P V for 16 rows of rounded P. `V_lane` is lane_address_rows of Vj.
+template <typename T, int Bc, int d>
+__device__ inline void accumulate_output(Accumulator<1, d>& O, const RoundedScores<Bc>& P,
+                                         std::uint32_t V_lane) {
+  using Tile = SharedTile<16, d>;
+  keep_in_place(V_lane);
+#pragma unroll
+  for (int k = 0; k < Bc / 16; ++k) {
+#pragma unroll
+    for (int n = 0; n < d / 16; ++n) {
+      std::uint32_t V[4];
+      load_matrix_transposed(V, Tile::piece(V_lane, k, n));
+      multiply_add<T>(O[0][2 * n], P[k], V[0], V[1], O[0][2 * n]);
+      multiply_add<T>(O[0][2 * n + 1], P[k], V[2], V[3], O[0][2 * n + 1]);
+    }
+  }
+}
+
+}  // namespace attnscope::kernels::device
