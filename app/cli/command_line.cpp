@@ -91,6 +91,14 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
   define_options(app, command, values);
   try {
     app.parse(std::move(reversed));
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string_view what = error.what();
+    if (what.find(" required ") == what.npos) {
+      return invalid_request(
+          fmt::format("{}; see attnscope-cli {} --help", printable(what), command.name));
+    }
+    return invalid_request(fmt::format("{} needs a value; see attnscope-cli {} --help",
+                                       printable(what.substr(0, what.find(':'))), command.name));
   } catch (const CLI::ParseError& error) {
     return invalid_request(
         fmt::format("{}; see attnscope-cli {} --help", printable(error.what()), command.name));

@@ -4,8 +4,11 @@
 
 #include "app/cli/kernel_request.h"
 #include "app/cli/outputs.h"
+#include "app/cli/schedule_choices.h"
+#include "app/cli/simulate_command.h"
 #include "app/cli/table.h"
 #include "app/cli/text_stream.h"
+#include "app/cli/tiling_choice.h"
 #include "app/report/measured_trace.h"
 #include "app/report/number_text.h"
 #include "kernels/trace/trace_plan.h"
@@ -83,6 +86,16 @@ std::string summary_text(const KernelTrace& trace, Index events, const std::stri
                      table_text(lines), printable(path));
 }
 
+/// The first of the options that was given, as an error.
+std::optional<Error> refuse_any(const GivenOptions& given, const std::vector<OptionSpec>& options,
+                                std::string_view why) {
+  for (const OptionSpec& option : options) {
+    if (!given.has(option.name)) continue;
+    return invalid_request(fmt::format("--{} is of no use here: {}", option.name, why));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<OptionSpec> measured_trace_options() {
@@ -104,11 +117,17 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
     if (!given.has(option) || given.has("measured")) continue;
     return invalid_request(fmt::format("--{} goes with --measured", option));
   }
-  if (asks_for_measured(given) && given.has("block-order")) {
+  if (!asks_for_measured(given)) return std::nullopt;
+  if (given.has("block-order")) {
     return invalid_request(
         "--block-order is the model's; on a real GPU the hardware chooses the order");
   }
-  return std::nullopt;
+  if (given.has("recording")) {
+    return refuse_any(given, modelled_options(),
+                      "--recording names a run that has its own; leave it out");
+  }
+  return refuse_any(given, joined({{tiling_option()}, schedule_choice_options(), model_options()}),
+                    "it is the model's, --measured traces the kernel as it is: leave it out");
 }
 
 std::optional<Error> run_measured_trace(const GivenOptions& given, const std::string& path) {

@@ -69,6 +69,11 @@ Result<std::vector<PlannedPoint>> plan(const SweptCommand& swept,
             fmt::format("--{} belongs before the --: a sweep writes one file", option));
       }
     }
+    if (swept.spec->name == "simulate" && given.value().has("out") && points.size() > 1) {
+      return invalid_request(
+          "--out names one folder, and every point would write its files there over the last "
+          "one's; run simulate alone for files");
+    }
     if (auto error = swept.check(given.value())) return *error;
     planned.push_back({point, given.value()});
   }
