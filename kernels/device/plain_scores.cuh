@@ -23,6 +23,9 @@ class PlainRows {
 
   __device__ int first_tile() const { return 0; }
   __device__ int past_last_tile() const { return past_last_; }
+  __device__ int keys_to_load(const ForwardShape& shape, int j) const {
+    return min(Bc, shape.N_kv - j * Bc);
+  }
 
   template <int kRowPieces>
   __device__ bool shape_scores(Accumulator<kRowPieces, Bc>& S, int j, int warp_row,

@@ -36,6 +36,16 @@ __device__ inline int past_last_row_that_sees(const ForwardShape& shape,
   return clamp_to(past_last_key + scores.window_left - shape.diagonal_offset, 0, shape.N);
 }
 
+/// Keys of column tile j that are no padding, which is not read; none where that is negative.
+template <int Bc>
+__device__ inline int keys_of_tile(const ForwardShape& shape, const ScoreParameters& scores,
+                                   int batch, int j) {
+  const int keys = scores.key_lengths == nullptr
+                       ? shape.N_kv
+                       : min(shape.N_kv, __ldg(scores.key_lengths + batch));
+  return min(Bc, keys - j * Bc);
+}
+
 /// Some key of [first_key, first_key + keys) is hidden from one of a warp's rows.
 __device__ inline bool hides_keys(const SeenKeys* rows, int row_count, int first_key, int keys,
                                   int lane) {
@@ -103,6 +113,10 @@ class ScoredRows {
   __device__ int past_last_tile() const {
     const int end = tile_->seen[tile_->rows - 1].end;
     return end > tile_->seen[0].begin ? (end + Bc - 1) / Bc : first_tile();
+  }
+
+  __device__ int keys_to_load(const ForwardShape& shape, int j) const {
+    return keys_of_tile<Bc>(shape, scores_, tile_->batch, j);
   }
 
   /// Soft cap, ALiBi, mask; tells whether there was something to mask.
@@ -258,10 +272,8 @@ class ScoredColumns {
     const int past = past_last_row();
     return past > first ? (past + Br - 1) / Br : first / Br;
   }
-  /// Column tiles of nothing but padding are not read.
-  __device__ int keys_to_load() const {
-    return tile_->keys == 0 ? 0 : min(Bc, parameters_.shape.N_kv - tile_->first_key);
-  }
+  /// Padding is not read: P is 0 there, but 0 times what may stand there need not be.
+  __device__ int keys_to_load() const { return tile_->keys; }
 
   /// What the rows of row tile i see, for shape_scores() after the next barrier, and what dropout
   /// keeps of the tile, for drop(): drawn before P and dP take the registers.

@@ -76,6 +76,9 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
   const int thread = thread_index();
   const int lane = thread % 32;
   const int warp_row = thread / 32 * 16;  // first row of this warp within a row tile
+  // Where registers are short in the loop, what follows from the lane is computed anew
+  constexpr bool kShort = d > 64 || !std::is_same_v<ScorePolicy, PlainFlash1>;
+  const auto lane_again = [&] { return kShort ? thread_index() % 32 : lane; };
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
   const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
   const auto Q = rows_of_head<const T>(parameters.Q, batch, head);
@@ -125,7 +128,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
     const int past_i = scores.past_last_row_tile(j);
 
     // load Kj, Vj; load the first Qi, Oi
-    const int keys = min(Bc, shape.N_kv - j * Bc);
+    const int keys = scores.keys_to_load(j);
     // Barrier A: every warp is done with Kj, Vj before they are overwritten, and what it wrote of
     // O, m and l in the pass before is visible to the lanes that read it in this one.
     __syncthreads();
@@ -192,7 +195,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
       __syncwarp();  // Barrier E: every lane's copies of Oi have arrived.
       trace.did(TraceStep::wait, i, j);
       Accumulator<1, d> Oi;
-      read_carried<Carried, d>(Oi, Oi_of(i), thread_index() % 32);
+      read_carried<Carried, d>(Oi, Oi_of(i), lane_again());
       rescale<1, d>(Oi, weight);
       trace.did(TraceStep::rescale, i, j);
       accumulate_output<T, Bc, d>(Oi, P, TileKV{Vj_address}.lane_address_rows(lane));
@@ -201,7 +204,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
       trace.did(TraceStep::normalize, i, 0);
 
       // write Oi, li, mi
-      write_carried<Carried, d>(Oi_of(i), Oi, thread_index() % 32);  // each lane where it read
+      write_carried<Carried, d>(Oi_of(i), Oi, lane_again());  // each lane where it read
       __syncwarp();  // Barrier F: the fragments of all lanes are written before rows are read.
       store_carried<kColumns>(O.row(first_row), O.stride_row, Oi_of(i), shape.N - first_row,
                               thread_index() % 32, carried_columns<Carried>(shape.d));

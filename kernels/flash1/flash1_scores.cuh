@@ -29,6 +29,7 @@ class PlainFlash1Rows {
     return max(0, j * Bc - shape_.diagonal_offset) / Br;
   }
   __device__ int past_last_row_tile(int /*j*/) const { return Tr_; }
+  __device__ int keys_to_load(int j) const { return min(Bc, shape_.N_kv - j * Bc); }
 
   /// The warp's rows from `first_row` on are next.
   __device__ void note_rows(int /*first_row*/, int /*lane*/) const {}
@@ -78,6 +79,10 @@ class ScoredFlash1Rows {
     const int past = device::past_last_row_that_sees(parameters_.shape, parameters_.scores,
                                                      min((j + 1) * Bc, keys));
     return (past + Br - 1) / Br;
+  }
+
+  __device__ int keys_to_load(int j) const {
+    return device::keys_of_tile<Bc>(parameters_.shape, parameters_.scores, batch_, j);
   }
 
   __device__ void note_rows(int first_row, int lane) const {

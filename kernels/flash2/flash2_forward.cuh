@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   const T* Vj_source = V.row(first_key);
   Trace trace(parameters, i);
   const auto load_column_tile = [&](int n) {
-    const int keys = min(Bc, shape.N_kv - column_tiles[n] * Bc);
+    const int keys = scores.keys_to_load(shape, column_tiles[n]);
     const std::uint32_t stage = n % 2 * TileKV::kBytes;
     load_tile_async<kThreads, kColumns>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
                                         thread_index(), shape.d);
