@@ -224,6 +224,18 @@ std::string traffic_text(const SimulationReport& report) {
   return table_text(lines);
 }
 
+/// ", SRAM 200 kB as given, L2 1 MB as given".
+std::string capacities_text(const GivenCapacities& given) {
+  std::string text;
+  const auto add = [&text](std::string_view name, const std::optional<Index>& bytes) {
+    if (!bytes) return;
+    text += fmt::format(", {} {} as given", name, bytes_text(static_cast<double>(*bytes)));
+  };
+  add("SRAM", given.sram_bytes);
+  add("L2", given.l2_bytes);
+  return text;
+}
+
 }  // namespace
 
 std::string simulation_text(const SimulationAnswer& answer) {
@@ -233,11 +245,12 @@ std::string simulation_text(const SimulationAnswer& answer) {
   const std::string variant = to_string(report.variant);
   std::string text = fmt::format(
       "{} {}{}, B {}, H {} ({} KV), N {}, N_kv {}, d {}, {}, mask {}{}, {}x{} tiles\n"
-      "modelled on {}\n\n",
+      "modelled on {}{}\n\n",
       report.algorithm, to_string(report.pass), variant.empty() ? "" : " (" + variant + ")",
       problem.batch, problem.heads, problem.kv_heads, problem.N, problem.N_kv, problem.d,
       to_string(problem.dtype), to_string(problem.mask), extras.empty() ? "" : ", " + extras,
-      report.tiling.Br, report.tiling.Bc, answer.gpu.display_name);
+      report.tiling.Br, report.tiling.Bc, answer.gpu.display_name,
+      capacities_text(answer.gpu.given));
   if (problem.block_mask) {
     const BlockMask& M = *problem.block_mask;
     text.insert(text.find('\n') + 1,
