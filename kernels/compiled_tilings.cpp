@@ -6,9 +6,7 @@
 #include <array>
 
 #include "kernels/catalog.h"
-#include "kernels/flash1/flash1_backward_shared.h"
-#include "kernels/flash2/flash2_backward_shared.h"
-#include "kernels/flash2/flash2_forward_shared.h"
+#include "kernels/shared_memory.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {
@@ -44,7 +42,7 @@ constexpr std::array kFlash1TensorCore{
     CompiledTiling{128, {128, 64}, kOnlyPadded}, CompiledTiling{128, {128, 128}, kScored},
     CompiledTiling{192, {128, 64}, kPadded},     CompiledTiling{256, {64, 32}, kPadded},
 };
-// The second of a padded head dimension is for GPUs with 99 KB of shared memory a block
+// Where the first does not fit a GPU's shared memory, the next that does is its default there
 constexpr std::array kFlash2TensorCore{
     CompiledTiling{16, {128, 64}, kPadded},
     CompiledTiling{16, {16, 16}},
@@ -159,12 +157,6 @@ std::string head_dims_text(const KernelInfo& kernel, std::span<const CompiledTil
   return fmt::format("1 to {}", kernel.name == "standard" ? kMaxKernelHeadDim : table.back().d);
 }
 
-/// Shared memory of one block of the forward launch, where tilings differ in whether they fit.
-Index forward_shared_bytes(const KernelInfo& kernel, DType dtype, Index d, const Tiling& tiling) {
-  if (kernel.name != "flash2" || dtype == DType::fp32) return 0;
-  return flash2_forward_shared_bytes(padded_head_dim(d), tiling);
-}
-
 /// The first tiling whose block has no more than that; the first of all where none has.
 template <typename SharedBytes>
 std::optional<Tiling> first_that_fits(const std::vector<Tiling>& tilings, Index most_bytes,
@@ -174,14 +166,6 @@ std::optional<Tiling> first_that_fits(const std::vector<Tiling>& tilings, Index 
     if (shared_bytes(tiling) <= most_bytes) return tiling;
   }
   return tilings.front();
-}
-
-/// Shared memory of one block of the backward launch; standard's cuBLAS looks after itself.
-Index backward_shared_bytes(const KernelInfo& kernel, DType dtype, Index d, const Tiling& tiling) {
-  if (kernel.name == "standard") return 0;
-  if (dtype == DType::fp32) return flash2_backward_fp32_shared_bytes(padded_head_dim(d), tiling);
-  if (kernel.name == "flash1") return flash1_backward_shared_bytes(padded_head_dim(d), tiling);
-  return flash2_backward_shared_bytes(padded_head_dim(d), tiling);
 }
 
 }  // namespace

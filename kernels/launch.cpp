@@ -8,6 +8,7 @@
 #include "kernels/compiled_tilings.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/launches.h"
+#include "kernels/workspace.h"
 
 namespace attnscope::kernels {
 
@@ -44,9 +45,19 @@ std::optional<Error> check_tensor(std::string_view name, const TensorView& tenso
                                      name, tensor.stride_row, d));
 }
 
+std::optional<Error> check_address(std::string_view name, const void* address,
+                                   std::size_t alignment_bytes) {
+  if (reinterpret_cast<std::uintptr_t>(address) % alignment_bytes == 0) return std::nullopt;
+  return invalid_request(fmt::format(
+      "{} is not aligned; its address must be a multiple of {} bytes", name, alignment_bytes));
+}
+
 std::optional<Error> check_workspace(const KernelInfo& kernel, const void* workspace_dev,
                                      std::size_t bytes, std::size_t needed_bytes) {
-  if (bytes >= needed_bytes && (needed_bytes == 0 || workspace_dev != nullptr)) return std::nullopt;
+  if (bytes >= needed_bytes && (needed_bytes == 0 || workspace_dev != nullptr)) {
+    return check_address("the workspace", workspace_dev,
+                         needed_bytes == 0 ? 1 : kWorkspaceAlignment);
+  }
   return invalid_request(fmt::format("the workspace has {} bytes; kernel {} needs {}", bytes,
                                      kernel.name, needed_bytes));
 }
@@ -61,6 +72,7 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const ForwardArgumen
     return invalid_request(
         fmt::format("LSE is a null pointer; kernel {} always writes it", kernel.name));
   }
+  if (auto error = check_address("LSE", arguments.LSE_dev, alignof(float))) return error;
   return check_workspace(kernel, arguments.workspace_dev, arguments.workspace_bytes,
                          workspace_bytes(kernel, problem, arguments.carry));
 }
@@ -76,12 +88,19 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const BackwardArgume
   if (arguments.LSE_dev == nullptr) {
     return invalid_request("LSE is a null pointer; a backward pass reads it");
   }
+  if (auto error = check_address("LSE", arguments.LSE_dev, alignof(float))) return error;
   const bool reads_forward_workspace = kernel.name == "standard" || kernel.name == "flash1";
   if (reads_forward_workspace && arguments.forward_workspace_dev == nullptr) {
     return invalid_request(fmt::format(
         "the forward pass's workspace is a null pointer; the backward pass of kernel {} reads {} "
         "there",
         kernel.name, kernel.name == "standard" ? "P" : "m and l"));
+  }
+  if (reads_forward_workspace) {
+    if (auto error = check_address("the forward pass's workspace", arguments.forward_workspace_dev,
+                                   kWorkspaceAlignment)) {
+      return error;
+    }
   }
   return check_workspace(kernel, arguments.workspace_dev, arguments.workspace_bytes,
                          backward_workspace_bytes(kernel, problem));

@@ -117,18 +117,38 @@ std::optional<Error> check_scored_tiling(const KernelInfo& kernel, const Attenti
                   kernel.name, compiled.Br, compiled.Bc));
 }
 
+/// Tiles that are listed for a launch are numbered in 32 bits.
+constexpr Index kMostListedTiles = Index{1} << 27;
+
+/// flash2 walks lists of the tiles of packed sequences.
+std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem) {
+  if (kernel.name != "flash2" || !problem.is_packed()) return std::nullopt;
+  constexpr Tiling kSmallest{32, 64};  // that packed sequences are computed in, at any head-dim
+  Index tiles = 0;
+  for (Index s = 0; s < problem.sequence_count(); ++s) {
+    const Sequence own = problem.sequence(s);
+    tiles +=
+        (ceil_div(own.queries(), kSmallest.Br) + 1) * (ceil_div(own.keys.size(), kSmallest.Bc) + 1);
+  }
+  if (tiles <= kMostListedTiles) return std::nullopt;
+  return invalid_request(
+      fmt::format("the packed sequences have about {} tiles of {}x{}; kernel flash2 lists at most "
+                  "{}",
+                  tiles, kSmallest.Br, kSmallest.Bc, kMostListedTiles));
+}
+
 /// A block mask decides the tiling.
 std::optional<Error> check_block_mask(const KernelInfo& kernel, const AttentionProblem& problem,
                                       const std::optional<Tiling>& tiling) {
   if (!kernel.takes_block_mask) return std::nullopt;
   if (problem.block_mask == nullptr) {
-    // All tiles of the smallest tiling: they are numbered in 32 bits
-    constexpr Index kMostTiles = Index{1} << 27;
-    if (ceil_div(problem.N, 16) * ceil_div(problem.N_kv, 16) <= kMostTiles) return std::nullopt;
+    // All tiles of the smallest tiling
+    const Index tiles = ceil_div(problem.N, 16) * ceil_div(problem.N_kv, 16);
+    if (tiles <= kMostListedTiles) return std::nullopt;
     return invalid_request(
         fmt::format("seq-len x kv-len is {} x {} without a block mask; kernel {} lists at most {} "
                     "tiles of 16x16",
-                    problem.N, problem.N_kv, kernel.name, kMostTiles));
+                    problem.N, problem.N_kv, kernel.name, kMostListedTiles));
   }
   if (!tiling) return std::nullopt;
   const Tiling& of_mask = problem.block_mask->tiling();
@@ -214,6 +234,7 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
   const Tiling best = kernel_tilings(kernel, problem).front();
   if (auto error = check_scored_tiling(kernel, problem, best, tiling)) return error;
   if (auto error = check_block_mask(kernel, problem, tiling)) return error;
+  if (auto error = check_packed_tiles(kernel, problem)) return error;
   const auto asked = asked_tiling(problem, tiling);
   return asked ? check_tiling(kernel, problem, *asked) : std::nullopt;
 }
@@ -270,6 +291,7 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
   if (auto error = check_size(kernel, problem, std::max(problem.N, problem.N_kv))) return error;
   if (auto error = check_scored_tiling(kernel, problem, tilings.front(), tiling)) return error;
   if (auto error = check_block_mask(kernel, problem, tiling)) return error;
+  if (auto error = check_packed_tiles(kernel, problem)) return error;
   const auto asked = asked_tiling(problem, tiling);
   if (!asked || std::find(tilings.begin(), tilings.end(), *asked) != tilings.end()) {
     return std::nullopt;

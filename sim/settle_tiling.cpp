@@ -79,6 +79,7 @@ ScheduleOptions schedule_options(const SimulationRequest& request, const Tiling&
   options.skip_unused_kv = request.skip_unused_kv;
   options.variant = request.variant;
   const Algorithm* algorithm = find_algorithm(request.algorithm);
+  options.skips_padded_keys = algorithm != nullptr && algorithm->skips_padded_keys;
   if (algorithm != nullptr && algorithm->splits_keys) {
     options.splits = request.splits > 0
                          ? request.splits

@@ -80,7 +80,9 @@ std::string summary_text(const KernelTrace& trace, Index events, const std::stri
       {"pass with / without recording",
        fmt::format("{} / {}", seconds_text(trace.time_s), seconds_text(trace.plain_time_s))},
       {"SM clock, seen", fmt::format("{:.0f} MHz", trace.sm_clock_mhz)},
-      {"global timer, least step seen", fmt::format("{} ns", trace.timer_step_ns)},
+      {"global timer, least step seen", trace.timer_step_ns
+                                            ? fmt::format("{} ns", *trace.timer_step_ns)
+                                            : "unavailable: the readings lie too far apart"},
   };
   return fmt::format("{}wrote {}: open it at https://ui.perfetto.dev or chrome://tracing\n",
                      table_text(lines), printable(path));

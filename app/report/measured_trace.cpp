@@ -66,15 +66,19 @@ std::string describe(const KernelTrace& trace) {
 }
 
 bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index& events) {
-  ChromeEvents out({.run = fmt::format("{}, {}, build {}", describe(trace), trace.header.date,
-                                       trace.header.build.commit),
-                    .kind = "measured",
-                    .clock = fmt::format(
-                        "the SMs' clocks, {:.0f} MHz, set against the GPU's global timer, whose "
-                        "readings lie {} ns apart or more; recorded by the kernel itself, so "
-                        "slower than without",
-                        trace.sm_clock_mhz, trace.timer_step_ns)},
-                   sink);
+  const std::string step =
+      trace.timer_step_ns
+          ? fmt::format("whose readings lie {} ns apart or more", *trace.timer_step_ns)
+          : "whose step is unknown (its readings lie too far apart)";
+  ChromeEvents out(
+      {.run = fmt::format("{}, {}, build {}", describe(trace), trace.header.date,
+                          trace.header.build.commit),
+       .kind = "measured",
+       .clock = fmt::format("the SMs' clocks, {:.0f} MHz, set against the GPU's global timer, {}; "
+                            "recorded by the kernel itself, so "
+                            "slower than without",
+                            trace.sm_clock_mhz, step)},
+      sink);
   out.name_process(ChromeEvents::kTotalsProcess, "launches (measured)");
   out.name_track(ChromeEvents::kTotalsProcess, ChromeEvents::kLaunchTrack, "launches");
   out.write(fmt::format(R"({{"ph":"X","name":{},"cat":"launch","pid":{},"tid":1,{},"args":{{}}}})",

@@ -37,6 +37,14 @@ done
 # One head a multiprocessor, so that flash1, with a thread block a head, has the whole GPU; a few do
 # not fit in memory
 sweep $passes heads+seq-len=264+1024,264+4096,132+16384 head-dim=64,128 $all -- --dtype bf16
+sweep $passes heads+seq-len=264+1024,264+4096 head-dim=64,128 $all -- --dtype bf16 --mask causal
+
+# Decoding: one query a head against 64k keys
+sweep head-dim=64,128 -- --algorithm split_kv --dtype bf16 --heads 8 --seq-len 1 --kv-len 65536
+
+# dQ in a fixed order
+sweep $masks -- --algorithm flash2 --pass backward --deterministic --dtype bf16 --batch 4 \
+  --heads 16 --seq-len 4096 --head-dim 128
 
 # The shape of Figure 2 of the FlashAttention paper
 sweep $all -- --dtype bf16 --batch 64 --heads 16 --seq-len 1024 --head-dim 64
@@ -47,6 +55,7 @@ sweep seq-len=1024,4096,16384 -- --algorithm flash1 --carry fp32 --dtype bf16 --
 
 # On CUDA cores, the idea alone
 sweep $passes -- --algorithm flash2 --dtype fp32 --batch 4 --heads 16 --seq-len 4096 --head-dim 128
+sweep $passes -- --algorithm flash2 --dtype fp32 --batch 4 --heads 16 --seq-len 1024 --head-dim 64
 
 # Where S and P no longer fit
 sweep algorithm=standard,flash2 -- --dtype bf16 --heads 32 --seq-len 65536 --head-dim 64
@@ -65,16 +74,19 @@ sweep algorithm=block_sparse2 -- --dtype fp16 --seq-len 128 --head-dim 16 $tiles
 out=$sweeps
 protocol="--warm-ups 1 --repeats 5 --time-budget 1 --checked-rows 16"
 
-# The widest heads, hidden size 2048
-tokens=batch+seq-len=16+1024,4+4096,1+16384
+# The widest heads, hidden size 2048, and longer ones of fewer heads
+tokens=batch+seq-len=32+512,16+1024,8+2048,4+4096,2+8192,1+16384
 sweep $passes $tokens $masks -- --algorithm flash2 --dtype bf16 --heads 8 --head-dim 256
-sweep $passes $tokens -- --algorithm standard --dtype bf16 --heads 8 --head-dim 256
+sweep $passes $tokens $masks -- --algorithm standard --dtype bf16 --heads 8 --head-dim 256
+sweep $passes seq-len=32768,65536 $masks -- --algorithm flash2 --dtype bf16 --heads 2 --head-dim 256
+sweep $passes $masks -- --algorithm standard --dtype bf16 --heads 2 --seq-len 32768 --head-dim 256
+sweep $masks batch+seq-len=16+1024,4+4096 -- --algorithm flash1 --dtype bf16 --heads 8 --head-dim 256
 
 # Longer sequences, hidden size 512; flash1, one thread block a head, takes seconds
 shapes=heads+head-dim=8+64,4+128
 sweep $passes $shapes seq-len=32768,65536 $masks -- --algorithm flash2 --dtype bf16
-sweep $passes $shapes seq-len=32768,65536 -- --algorithm standard --dtype bf16
-sweep $shapes -- --algorithm flash1 --seq-len 32768 --dtype bf16
+sweep $passes $shapes seq-len=32768,65536 $masks -- --algorithm standard --dtype bf16
+sweep $shapes seq-len=32768,65536 $masks -- --algorithm flash1 --dtype bf16
 sweep pass=backward -- --algorithm flash1 --seq-len 32768 --dtype bf16 --heads 8 --head-dim 64
 
 # Head dimension, number of heads and sequence length, each alone: embedding size is heads x d
@@ -98,8 +110,8 @@ sweep $passes $shapes block-mask=$densities -- --algorithm block_sparse2 --dtype
 sweep $passes $shapes -- --algorithm flash2 --dtype bf16
 shapes=heads+seq-len=16+16384,4+65536
 sweep $shapes block-mask=$densities -- --algorithm block_sparse2 --dtype bf16 --head-dim 128
-sweep block-mask=$densities -- --algorithm block_sparse2 --pass backward --dtype bf16 \
-  --heads 4 --seq-len 65536 --head-dim 128
+sweep $shapes block-mask=$densities -- --algorithm block_sparse2 --pass backward --dtype bf16 \
+  --head-dim 128
 sweep $passes $shapes -- --algorithm flash2 --dtype bf16 --head-dim 128
 
 test -f "$main" && test -f "$sweeps"

@@ -29,8 +29,11 @@ class DeviceBuffer {
   void* data_dev() const { return data_dev_; }
   std::size_t bytes() const { return bytes_; }
 
+  /// The bytes are there for every stream when it returns: cudaMemcpy from pageable memory may
+  /// return while the last part is on its way.
   void copy_from_host(const void* source) {
     ATTNSCOPE_CUDA(cudaMemcpy(data_dev_, source, bytes_, cudaMemcpyHostToDevice));
+    ATTNSCOPE_CUDA(cudaStreamSynchronize(nullptr));
   }
   void copy_to_host(void* destination) const {
     ATTNSCOPE_CUDA(cudaMemcpy(destination, data_dev_, bytes_, cudaMemcpyDeviceToHost));

@@ -7,6 +7,7 @@
 
 #include "kernels/host/cuda_check.h"
 #include "kernels/measure/conditioning.h"
+#include "kernels/measure/device_support.h"
 
 namespace attnscope::kernels {
 
@@ -130,12 +131,9 @@ Result<DeviceInfo> open_device(int device) {
 
   // Machine code for this GPU, or none
   const cudaError_t image = probe_kernel_image();
-  if (image == cudaErrorNoKernelImageForDevice || image == cudaErrorInvalidDeviceFunction) {
-    return unavailable(fmt::format(
-        "{} has compute capability {}; this build holds code for {} alone; configure it with "
-        "-DCMAKE_CUDA_ARCHITECTURES={}{}",
-        info.name, info.compute_capability, ATTNSCOPE_CUDA_ARCHITECTURES, properties.major,
-        properties.minor));
+  if (properties.major < kLeastComputeMajor || image == cudaErrorNoKernelImageForDevice ||
+      image == cudaErrorInvalidDeviceFunction) {
+    return no_code_for(info.name, properties.major, properties.minor, ATTNSCOPE_CUDA_ARCHITECTURES);
   }
   ATTNSCOPE_CUDA(image);
   return info;

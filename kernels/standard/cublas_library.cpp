@@ -3,7 +3,11 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <list>
 #include <string>
+
+#include "kernels/host/cuda_check.h"
 
 namespace attnscope::kernels {
 
@@ -34,25 +38,62 @@ Result<const CublasLibrary*> load() {
   }
 
   static CublasLibrary cublas;
-  decltype(&cublasCreate_v2) create = nullptr;
-  if (!find_symbol(library, "cublasCreate_v2", create) ||
+  if (!find_symbol(library, "cublasCreate_v2", cublas.create) ||
+      !find_symbol(library, "cublasDestroy_v2", cublas.destroy) ||
       !find_symbol(library, "cublasSetStream_v2", cublas.set_stream) ||
       !find_symbol(library, "cublasGemmStridedBatchedEx", cublas.gemm_strided_batched) ||
       !find_symbol(library, "cublasGetStatusString", cublas.status_string)) {
     return unavailable("the installed cuBLAS lacks an entry point; versions 12 and 13 have it");
   }
-  const cublasStatus_t status = create(&cublas.handle);
-  if (status != CUBLAS_STATUS_SUCCESS) {
-    return unavailable(fmt::format("cuBLAS does not start: {}", cublas.status_string(status)));
-  }
   return &cublas;
 }
 
+/// A handle of the current device, which is bound to the stream.
+Result<std::shared_ptr<CublasHandle>> make_handle(const CublasLibrary& cublas, void* stream) {
+  cublasHandle_t made = nullptr;
+  cublasStatus_t status = cublas.create(&made);
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    return unavailable(fmt::format("cuBLAS does not start: {}", cublas.status_string(status)));
+  }
+  auto handle = std::make_shared<CublasHandle>(cublas, made);
+  status = cublas.set_stream(made, static_cast<cudaStream_t>(stream));
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    return failed(fmt::format("cublasSetStream failed: {}", cublas.status_string(status)));
+  }
+  return handle;
+}
+
+struct KeptHandle {
+  int device;
+  void* stream;
+  std::shared_ptr<CublasHandle> handle;
+};
+
+constexpr std::size_t kMostHandles = 16;
+
 }  // namespace
 
-Result<const CublasLibrary*> cublas_library() {
-  static const Result<const CublasLibrary*> loaded = load();
-  return loaded;
+Result<std::shared_ptr<CublasHandle>> cublas_handle(void* stream) {
+  // Most recent first. Never destroyed: at the end of the process CUDA may be gone already
+  static std::mutex mutex;
+  static auto& kept = *new std::list<KeptHandle>;
+  const std::scoped_lock lock(mutex);
+  static const Result<const CublasLibrary*> library = load();
+  if (!library) return library.error();
+  int device = 0;
+  ATTNSCOPE_CUDA(cudaGetDevice(&device));
+  const auto found = std::ranges::find_if(
+      kept, [&](const KeptHandle& one) { return one.device == device && one.stream == stream; });
+  if (found != kept.end()) {
+    kept.splice(kept.begin(), kept, found);
+    return kept.front().handle;
+  }
+
+  auto made = make_handle(*library.value(), stream);
+  if (!made) return made.error();
+  kept.push_front({device, stream, made.value()});
+  if (kept.size() > kMostHandles) kept.pop_back();
+  return made;
 }
 
 }  // namespace attnscope::kernels

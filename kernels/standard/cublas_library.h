@@ -4,6 +4,9 @@
 
 #include <cublas_v2.h>
 
+#include <memory>
+#include <mutex>
+
 #include "reference/result.h"
 
 namespace attnscope::kernels {
@@ -16,16 +19,30 @@ using GemmStridedBatched = cublasStatus_t (*)(
     cudaDataType type_c, int ldc, long long stride_c, int batch_count,
     cublasComputeType_t compute_type, cublasGemmAlgo_t algorithm);
 
-/// The entry points that standard attention uses, and a handle of the current device.
+/// The entry points that standard attention uses.
 struct CublasLibrary {
-  cublasHandle_t handle = nullptr;
+  decltype(&cublasCreate_v2) create = nullptr;
+  decltype(&cublasDestroy_v2) destroy = nullptr;
   decltype(&cublasSetStream_v2) set_stream = nullptr;
   GemmStridedBatched gemm_strided_batched = nullptr;
   decltype(&cublasGetStatusString) status_string = nullptr;
 };
 
-/// Loads libcublas.so.13 or .12 at the first call. One thread uses the GPU, and it keeps the handle
-/// until the process ends.
-Result<const CublasLibrary*> cublas_library();
+/// A handle of one device and one stream, and so a cuBLAS workspace that no other stream writes to.
+struct CublasHandle {
+  CublasHandle(const CublasLibrary& cublas, cublasHandle_t made) : library(cublas), handle(made) {}
+  ~CublasHandle() { library.destroy(handle); }
+  CublasHandle(const CublasHandle&) = delete;
+  CublasHandle& operator=(const CublasHandle&) = delete;
+
+  const CublasLibrary& library;
+  const cublasHandle_t handle;
+  std::mutex mutex;  ///< held over every call with the handle
+};
+
+/// The handle of the current device and the stream: made at the first call, kept for the next. Any
+/// thread may ask. unavailable when neither libcublas.so.13 nor .12 can be loaded or cuBLAS does
+/// not start; the next call tries the latter again.
+Result<std::shared_ptr<CublasHandle>> cublas_handle(void* stream);
 
 }  // namespace attnscope::kernels

@@ -34,7 +34,7 @@ struct Operand {
 };
 
 /// result [columns x rows, column-major] = scale * left right, summed over `inner`.
-std::optional<Error> multiply(const CublasLibrary& cublas, DType dtype, const Operand& result,
+std::optional<Error> multiply(CublasHandle& cublas, DType dtype, const Operand& result,
                               const Operand& left, const Operand& right, Index columns, Index rows,
                               Index inner, Index count, double scale) {
   const cudaDataType_t type = cuda_type(dtype);
@@ -43,7 +43,8 @@ std::optional<Error> multiply(const CublasLibrary& cublas, DType dtype, const Op
   const auto address = [&](const Operand& operand) {
     return static_cast<const std::byte*>(operand.data_dev) + operand.offset * size_bytes(dtype);
   };
-  const cublasStatus_t status = cublas.gemm_strided_batched(
+  const std::scoped_lock lock(cublas.mutex);
+  const cublasStatus_t status = cublas.library.gemm_strided_batched(
       cublas.handle, left.operation, right.operation, static_cast<int>(columns),
       static_cast<int>(rows), static_cast<int>(inner), &alpha, address(left), type,
       static_cast<int>(left.stride_row), left.stride_product, address(right), type,
@@ -51,7 +52,8 @@ std::optional<Error> multiply(const CublasLibrary& cublas, DType dtype, const Op
       const_cast<std::byte*>(address(result)), type, static_cast<int>(result.stride_row),
       result.stride_product, static_cast<int>(count), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   if (status == CUBLAS_STATUS_SUCCESS) return std::nullopt;
-  return failed(fmt::format("cuBLAS failed in a matrix product: {}", cublas.status_string(status)));
+  return failed(
+      fmt::format("cuBLAS failed in a matrix product: {}", cublas.library.status_string(status)));
 }
 
 Operand query_operand(const TensorView& tensor, const ProductBatch& batch,
@@ -72,20 +74,15 @@ Operand score_operand(const void* scores, const ProductBatch& batch, Index N_kv,
 }  // namespace
 
 Result<HeadProducts> HeadProducts::open(const AttentionProblem& problem, void* stream) {
-  const auto library = cublas_library();
-  if (!library) return library.error();
-  const CublasLibrary& cublas = *library.value();
-  const cublasStatus_t status = cublas.set_stream(cublas.handle, static_cast<cudaStream_t>(stream));
-  if (status != CUBLAS_STATUS_SUCCESS) {
-    return failed(fmt::format("cublasSetStream failed: {}", cublas.status_string(status)));
-  }
-  return HeadProducts(problem, cublas);
+  auto handle = cublas_handle(stream);
+  if (!handle) return handle.error();
+  return HeadProducts(problem, std::move(handle).value());
 }
 
 std::optional<Error> HeadProducts::scores(void* scores, const TensorView& query,
                                           const TensorView& key, double scale) const {
   for (const ProductBatch& batch : product_batches(problem_, query, key)) {
-    auto error = multiply(cublas_, problem_.dtype, score_operand(scores, batch, problem_.N_kv),
+    auto error = multiply(*cublas_, problem_.dtype, score_operand(scores, batch, problem_.N_kv),
                           key_operand(key, batch, CUBLAS_OP_T), query_operand(query, batch),
                           problem_.N_kv, batch.rows, problem_.d, batch.count, scale);
     if (error) return error;
@@ -96,7 +93,7 @@ std::optional<Error> HeadProducts::scores(void* scores, const TensorView& query,
 std::optional<Error> HeadProducts::of_scores(const TensorView& query, const void* scores,
                                              const TensorView& key, double scale) const {
   for (const ProductBatch& batch : product_batches(problem_, query, key)) {
-    auto error = multiply(cublas_, problem_.dtype, query_operand(query, batch),
+    auto error = multiply(*cublas_, problem_.dtype, query_operand(query, batch),
                           key_operand(key, batch), score_operand(scores, batch, problem_.N_kv),
                           problem_.d, batch.rows, problem_.N_kv, batch.count, scale);
     if (error) return error;
@@ -111,7 +108,7 @@ std::optional<Error> HeadProducts::of_scores_transposed(const TensorView& key, c
   ungrouped.kv_heads = problem_.heads;
   for (const ProductBatch& batch : product_batches(ungrouped, query, key)) {
     auto error =
-        multiply(cublas_, problem_.dtype, key_operand(key, batch), query_operand(query, batch),
+        multiply(*cublas_, problem_.dtype, key_operand(key, batch), query_operand(query, batch),
                  score_operand(scores, batch, problem_.N_kv, CUBLAS_OP_T), problem_.d,
                  problem_.N_kv, batch.rows, batch.count, scale);
     if (error) return error;

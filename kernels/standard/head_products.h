@@ -1,12 +1,15 @@
 /// The matrix products of standard attention, for all heads at once, by cuBLAS. Internal.
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include "kernels/launch.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {
 
-struct CublasLibrary;
+struct CublasHandle;
 
 /// Products between tensors of queries [B, H, N, d], tensors of keys [B, H_kv, N_kv, d] and
 /// contiguous tensors of scores [B, H, N, N_kv], all of the problem's type, with fp32 accumulation.
@@ -28,11 +31,11 @@ class HeadProducts {
                                             const TensorView& query, double scale) const;
 
  private:
-  HeadProducts(const AttentionProblem& problem, const CublasLibrary& cublas)
-      : problem_(problem), cublas_(cublas) {}
+  HeadProducts(const AttentionProblem& problem, std::shared_ptr<CublasHandle> cublas)
+      : problem_(problem), cublas_(std::move(cublas)) {}
 
   const AttentionProblem& problem_;
-  const CublasLibrary& cublas_;
+  std::shared_ptr<CublasHandle> cublas_;
 };
 
 }  // namespace attnscope::kernels

@@ -61,18 +61,20 @@ void place_clocks(std::span<const TraceBlock> blocks, double cycles_per_ns, SmCl
   for (auto& [sm, clock] : clocks) clock.offset_ns /= readings[sm];
 }
 
-/// The least distance between two different readings of the global timer.
-Index timer_step_ns(std::span<const TraceBlock> blocks) {
+/// The least distance between two different readings of the global timer, if it can be a step: GPUs
+/// have steps of 32 ns to about 1 us; what is longer is the time of a block.
+std::optional<Index> timer_step_ns(std::span<const TraceBlock> blocks) {
   std::vector<std::uint64_t> readings;
   for (const TraceBlock& block : blocks) {
     readings.push_back(block.begin_ns);
     readings.push_back(block.end_ns);
   }
   std::ranges::sort(readings);
-  Index least = 0;
+  constexpr Index kLongestStepNs = 2000;
+  std::optional<Index> least;
   for (std::size_t n = 1; n < readings.size(); ++n) {
     const auto step = static_cast<Index>(readings[n] - readings[n - 1]);
-    if (step > 0 && (least == 0 || step < least)) least = step;
+    if (step > 0 && step <= kLongestStepNs) least = std::min(least.value_or(step), step);
   }
   return least;
 }

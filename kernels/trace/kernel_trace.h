@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,7 +58,9 @@ struct KernelTrace {
   double time_s = 0.0;        ///< one pass with the instrumented launch, by CUDA events
   double plain_time_s = 0.0;  ///< one pass without
   double sm_clock_mhz = 0.0;  ///< while the launch ran: cycles over the global timer
-  Index timer_step_ns = 0;    ///< of the global timer: how far apart its readings were at least
+  /// Of the global timer: how far apart its readings were at least. Nothing where they lie too far
+  /// apart to tell, as those of a few blocks do.
+  std::optional<Index> timer_step_ns;
   std::vector<TracedBlock> blocks;  ///< in order of the grid
   std::vector<TracedRow> rows;
 

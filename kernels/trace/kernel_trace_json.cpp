@@ -71,7 +71,7 @@ json header_json(const KernelTrace& trace) {
   header["time_s"] = trace.time_s;
   header["plain_time_s"] = trace.plain_time_s;
   header["sm_clock_mhz"] = trace.sm_clock_mhz;
-  header["timer_step_ns"] = trace.timer_step_ns;
+  if (trace.timer_step_ns) header["timer_step_ns"] = *trace.timer_step_ns;
   json steps = json::array();
   for (int step = 0; step < kernels::kTraceStepCount; ++step) {
     steps.push_back(kernels::step_name(static_cast<kernels::TraceStep>(step)));
@@ -147,7 +147,7 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
   trace.time_s = object.number("time_s");
   trace.plain_time_s = object.number("plain_time_s");
   trace.sm_clock_mhz = object.number("sm_clock_mhz");
-  trace.timer_step_ns = object.integer("timer_step_ns");
+  if (object.has("timer_step_ns")) trace.timer_step_ns = object.integer("timer_step_ns");
   const std::vector<int> steps = step_numbers(object);
   for (const json& block : object.array("blocks")) {
     trace.blocks.push_back(block_from_json(block, steps));

@@ -1,5 +1,7 @@
 #include "sim/observers/traffic_counter.h"
 
+#include <algorithm>
+
 namespace attnscope {
 
 Bytes sum(const BytesByTensor& bytes) {
@@ -11,7 +13,12 @@ Bytes sum(const BytesByTensor& bytes) {
 Index moved_bytes(const TileOp& op, const TileGrid& grid) {
   if (!op.moves_bytes()) return 0;
   const Tile& hbm = op.kind == OpKind::load ? op.source_tiles[0] : op.dest_tiles[0];
-  return grid.shape(hbm).elems() * element_bytes(hbm.tensor, grid.problem().dtype);
+  Shape moved = grid.shape(hbm);
+  if (op.kind == OpKind::load && grid.options().skips_padded_keys &&
+      (hbm.tensor == Tensor::K || hbm.tensor == Tensor::V)) {
+    moved.rows = std::clamp<Index>(grid.key_end() - grid.col_begin(hbm.j), 0, moved.rows);
+  }
+  return moved.elems() * element_bytes(hbm.tensor, grid.problem().dtype);
 }
 
 void count_write(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor) {

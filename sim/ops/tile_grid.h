@@ -39,6 +39,9 @@ struct ScheduleOptions {
   /// Those of the problem: which lines the pseudo-code has.
   ScoreStepFlags score_steps;
   Index splits = 1;  ///< split_kv: parts into which the keys are cut
+  /// Of a column tile that a key length cuts, rows of K and V from there on stay in HBM: on chip
+  /// they are zeros.
+  bool skips_padded_keys = false;
   ScheduleVariant variant;
   /// The problem hides keys: a launch that applies the mask alone is there.
   bool masked = false;
@@ -105,6 +108,8 @@ class TileGrid {
   TileRange row_tiles_in_band(std::int32_t j) const;
   /// Nothing of tile (i, j) is visible, although it lies in the ranges above.
   bool empty(std::int32_t i, std::int32_t j) const { return problem_.is_packed() && is_gap(i, j); }
+  /// Keys from here on are padding of this batch entry.
+  Index key_end() const { return key_end_; }
   /// Every key of column tile j is padding of this batch entry.
   bool is_padding(std::int32_t j) const { return col_begin(j) >= key_end_; }
   /// Some key is hidden from some query.

@@ -127,6 +127,8 @@ struct Algorithm {
   std::optional<WarpPartition> warps;
   /// Cuts the keys into ScheduleOptions::splits parts.
   bool splits_keys = false;
+  /// As ScheduleOptions::skips_padded_keys.
+  bool skips_padded_keys = false;
 
   bool has_backward() const { return backward != nullptr; }
 };

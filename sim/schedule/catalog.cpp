@@ -137,7 +137,8 @@ std::span<const Algorithm> algorithms() {
        .forward = split_kv_forward_pass,
        .backward = nullptr,
        .warps = WarpPartition::split_q,
-       .splits_keys = true},
+       .splits_keys = true,
+       .skips_padded_keys = true},
   };
   return kAlgorithms;
 }

@@ -3,16 +3,18 @@
 
     tests/bench/ladder.py assets/recordings/h200.json build/release/libattnscope_kernels.so
 
-One line a rung and pass, at the recorded problem that --shape names. Times, bytes and shares are
-recorded; registers and the stack (spills live there) are read from the machine code by cuobjdump,
-shared memory follows from the tiles, and both give the warps that fit on a multiprocessor. The floor
-is the larger of the products' operations over the measured matrix rate and every tensor once over
-the measured bandwidth (--peers); the time is given as a multiple of it, too. A rung in fp32 runs on
-CUDA cores, whose rate was not measured: it has no floor.
+One line a rung and pass, at the recorded problem that --shape names; then the rungs that have
+shapes of their own: block_sparse2 at a quarter of the tiles and split_kv, from the sweeps' recording,
+too. Times, bytes and shares are recorded; registers and the stack (spills live there) are read from
+the machine code by cuobjdump, shared memory follows from the tiles, and both give the warps that fit
+on a multiprocessor. The floor is the larger of the products' operations over the measured matrix
+rate and every tensor once over the measured bandwidth (--peers); the time is given as a multiple of
+it, too. A rung in fp32 runs on CUDA cores, whose rate is the datasheet's (--gpu).
 """
 
 import argparse
 import json
+import pathlib
 import re
 import shutil
 import subprocess
@@ -28,11 +30,17 @@ IDEAS = {
     "flash1": "S and P stay on chip; K and V are the outer loop, O (dQ) travels through HBM",
     "flash2 in fp32": "the idea of flash2 alone, on CUDA cores",
     "flash2": "loops swapped: O (dK, dV) stays on chip, a thread block a tile",
+    "block_sparse2": "flash2 over a list of tiles, here a quarter of all",
+    "split_kv": "the keys of few queries cut into splits, which a second launch combines",
 }
+QUARTER = "uniform:0.25"  # exactly that where a row has a multiple of four tiles
+TOOLKIT = "/usr/local/cuda/bin"
 
 
-# Not the plain kernels: block_sparse2's, the instrumented ones, those with score functions
-OTHER_INSTANCES = re.compile(r"Visits\)1|BlockTrace|Score(?:d|Functions)")
+# Not the plain kernels: the instrumented ones, those with score functions; block_sparse2's visit
+# listed tiles
+OTHER_INSTANCES = re.compile(r"BlockTrace|Score(?:d|Functions)")
+LISTED = re.compile(r"Visits\)1")
 
 
 def rung(row):
@@ -49,11 +57,19 @@ def flops(problem, backward):
     return per_score * scores * (1.0 if problem["mask"] == "none" else 0.5)
 
 
+def row_flops(row):
+    share = 0.25 if row.get("block_mask") == QUARTER else 1.0
+    return flops(row["problem"], row["pass"] == "backward") * share
+
+
 def resources(library):
     """Registers and stack bytes of every kernel, by its demangled name; empty without cuobjdump."""
-    if shutil.which("cuobjdump") is None:
+    tool = shutil.which("cuobjdump") or shutil.which("cuobjdump", path=TOOLKIT)
+    if tool is None:
+        print(f"registers, stack and warps are unavailable: cuobjdump is neither on the PATH nor in "
+              f"{TOOLKIT}\n")
         return {}
-    text = subprocess.run(["cuobjdump", "--dump-resource-usage", library], capture_output=True,
+    text = subprocess.run([tool, "--dump-resource-usage", library], capture_output=True,
                           text=True, check=True).stdout
     found = re.findall(r"Function (\S+):\s+REG:(\d+) STACK:(\d+)", text)
     names = subprocess.run(["c++filt"], input="\n".join(f[0] for f in found), capture_output=True,
@@ -65,6 +81,9 @@ def shared_bytes(row):
     """Dynamic shared memory of a block of the row's tile kernel: kernels/*/*_shared.h and, of
     flash1's forward pass, Flash1Shared."""
     d, Br, Bc = row["problem"]["head_dim"], row["tiling"]["Br"], row["tiling"]["Bc"]
+    if row["kernel"] == "split_kv":
+        stages = 3 if d > 128 else 4
+        return max(2 * Br * d + stages * 4 * Bc * d, 4 * 4 * Br * (d + 2))
     if row["problem"]["dtype"] == "fp32":
         tile_rows = 2 * (Br + Bc) if row["pass"] == "backward" else Br + 2 * Bc
         return 4 * (tile_rows * d + Br * (Bc + 4))
@@ -91,10 +110,12 @@ def occupancy(registers, shared, warps):
 def floor_s(row, ceilings):
     """The larger of operations over the matrix rate and bytes over the bandwidth."""
     problem, backward = row["problem"], row["pass"] == "backward"
-    elements = problem["batch"] * problem["heads"] * problem["head_dim"]
-    elements *= (4 if backward else 2) * (problem["seq_len"] + problem["kv_len"])
-    return max(flops(problem, backward) / ceilings["matrix_flops_per_s"],
-               2.0 * elements / ceilings["copy_bytes_per_s"])
+    in_fp32 = problem["dtype"] == "fp32"
+    rows = problem["heads"] * problem["seq_len"] + problem["kv_heads"] * problem["kv_len"]
+    elements = problem["batch"] * problem["head_dim"] * (4 if backward else 2) * rows
+    rate = ceilings["cuda_core_flops_per_s" if in_fp32 else "matrix_flops_per_s"]
+    return max(row_flops(row) / rate,
+               (4.0 if in_fp32 else 2.0) * elements / ceilings["copy_bytes_per_s"])
 
 
 def kernel_resources(table, row):
@@ -107,12 +128,17 @@ def kernel_resources(table, row):
     types = "" if in_fp32 else "__nv_bfloat16, "
     if row["kernel"] == "flash1" and forward and not in_fp32:
         types += "float, " if row["carry"] == "fp32" else "__nv_bfloat16, "
-    name = f"{row['kernel']}_{row['pass']}{'_fp32' if in_fp32 else ''}"
-    name += f"<{types}{d}, {tiling['Br']}, {tiling['Bc']}"
+    launch = "partial" if row["kernel"] == "split_kv" else row["pass"]
+    source = "flash2" if row["kernel"] == "block_sparse2" else row["kernel"]
+    name = f"{source}_{launch}{'_fp32' if in_fp32 else ''}"
+    sides = f"{tiling['Bc']}" if row["kernel"] == "split_kv" else f"{tiling['Br']}, {tiling['Bc']}"
+    name += f"<{types}{d}, {sides}"
     exact_first = sorted(table.items(), key=lambda item: "Columns)1" in item[0])  # else padded
     for demangled, (registers, stack) in exact_first:
         plain = re.sub(r"\((?:int|unsigned int)\)", "", demangled)
-        if name in plain and not OTHER_INSTANCES.search(plain):
+        is_listed = LISTED.search(demangled) is not None
+        if (name in plain and not OTHER_INSTANCES.search(plain)
+                and is_listed == (row["kernel"] == "block_sparse2")):
             warps = re.search(re.escape(name) + r", (\d+)", plain)
             if in_fp32:
                 warps = 4 * tiling["Br"] // 32
@@ -126,18 +152,36 @@ def kernel_resources(table, row):
     return ["-"] * 4
 
 
-def line(row, table, ceilings):
-    counters, time_s = row["counters"], row["time"]["median_s"]
-    on_tensor_cores = row["problem"]["dtype"] != "fp32"
-    floor = floor_s(row, ceilings) if on_tensor_cores else None
+def shape_text(problem):
+    return (f"batch {problem['batch']}, {problem['heads']} heads, N {problem['seq_len']}, "
+            f"N_kv {problem['kv_len']}, d {problem['head_dim']}")
+
+
+def line(row, table, ceilings, has_shape):
+    counters, time_s, floor = row["counters"], row["time"]["median_s"], floor_s(row, ceilings)
     tiling = row.get("tiling")
-    return [rung(row), row["pass"], IDEAS[rung(row)],
+    return [rung(row), row["pass"], shape_text(row["problem"]) if has_shape else IDEAS[rung(row)],
             f"{tiling['Br']}x{tiling['Bc']}" if tiling else "-",
-            f"{flops(row['problem'], row['pass'] == 'backward') / time_s * 1e-12:.0f}",
-            f"{floor * 1e3:.2f}" if floor else "-", f"{time_s / floor:.1f}" if floor else "-",
+            f"{row_flops(row) / time_s * 1e-12:.3g}",
+            f"{floor * 1e3:.3g}", f"{time_s / floor:.1f}",
             gigabytes(counters[READ], counters[WRITTEN]),
             gigabytes(counters[DRAM_READ], counters[DRAM_WRITTEN]),
             f"{counters[TENSOR]:.0f} %", *kernel_resources(table, row)]
+
+
+def show(rows, table, ceilings, has_shape):
+    header = ["rung", "pass", "problem" if has_shape else "idea", "tiles", "TFLOP/s", "floor ms",
+              "time / floor", "requested GB", "DRAM GB", "tensor cores busy", "registers",
+              "stack bytes", "shared memory", "warps"]
+    print("| " + " | ".join(header) + " |")
+    print("|" + " --- |" * len(header))
+    for row in rows:
+        print("| " + " | ".join(line(row, table, ceilings, has_shape)) + " |")
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
 
 
 def main():
@@ -147,15 +191,22 @@ def main():
     parser.add_argument("--shape", default="4096,128,none", help="N,d,mask of the rows")
     parser.add_argument("--peers", default="assets/recordings/peers/h200.json",
                         help="recording with the ceilings that were measured on the same GPU")
+    parser.add_argument("--gpu", default="assets/gpus/h200.json",
+                        help="description with the datasheet's rate of the CUDA cores")
     options = parser.parse_args()
-    with open(options.peers, encoding="utf-8") as file:
-        ceilings = json.load(file)["ceilings"]
-    with open(options.recording, encoding="utf-8") as file:
-        recording = json.load(file)
+    ceilings = dict(read_json(options.peers)["ceilings"])
+    ceilings["cuda_core_flops_per_s"] = read_json(options.gpu)["other_flops_per_s"]["value"]
+    recording = read_json(options.recording)
+    sweeps_path = pathlib.Path(options.recording.removesuffix(".json") + "-sweeps.json")
+    sweeps = read_json(sweeps_path)["rows"] if sweeps_path.exists() else []
     N, d, mask = options.shape.split(",")
     table = resources(options.library)
-    rows = [row for row in recording["rows"]
-            if "time" in row and row["carry"] == "problem" and not row.get("deterministic")
+    measured = [row for row in recording["rows"] + sweeps
+                if "time" in row and row["carry"] == "problem" and not row.get("deterministic")]
+    own_shape = [row for row in measured if row["problem"]["dtype"] == "bf16"
+                 and (row["kernel"] == "split_kv" or row.get("block_mask") == QUARTER)]
+    rows = [row for row in measured if row in recording["rows"]
+            and row["kernel"] not in ("block_sparse2", "split_kv")
             and (rung(row) == "flash2 in fp32" or row["problem"]["dtype"] == "bf16")
             and row["problem"]["batch"] * row["problem"]["seq_len"] == 16384
             and (row["problem"]["seq_len"], row["problem"]["head_dim"]) == (int(N), int(d))
@@ -165,13 +216,14 @@ def main():
         raise SystemExit(f"{options.recording} has no row of N {N}, d {d}, mask {mask}")
     print(f"{recording['device']['name']}, {recording['date']}; 16k tokens, hidden size 2048: "
           f"N {N}, d {d}, mask {mask}, bf16, cold L2\n")
-    header = ["rung", "pass", "idea", "tiles", "TFLOP/s", "floor ms", "time / floor", "requested GB", "DRAM GB",
-              "tensor cores busy", "registers", "stack bytes", "shared memory",
-              "warps"]
-    print("| " + " | ".join(header) + " |")
-    print("|" + " --- |" * len(header))
-    for row in rows:
-        print("| " + " | ".join(line(row, table, ceilings)) + " |")
+    show(rows, table, ceilings, False)
+    print("\nIn fp32 the floor takes the datasheet's rate of the CUDA cores. Rungs with shapes of "
+          "their own, no mask but the list of tiles:\n")
+    for name in ("block_sparse2", "split_kv"):
+        if not any(row["kernel"] == name for row in own_shape):
+            print(f"{name}: no row was recorded\n")
+    own_shape.sort(key=lambda row: (row["kernel"], row["pass"] != "forward"))
+    show(own_shape, table, ceilings, True)
 
 
 if __name__ == "__main__":

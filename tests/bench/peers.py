@@ -7,7 +7,10 @@ hidden size 2048 (batch = 16384 / N, heads = 2048 / d), bf16, random inputs, med
 
     tests/bench/peers.py build/release/libattnscope_kernels.so --out assets/recordings/peers.json
 
-Needs an NVIDIA GPU and PyTorch. A ratio is the peer's time over ours: above 1, ours is faster.
+Needs an NVIDIA GPU and PyTorch. A ratio is the peer's time over ours: above 1, ours is faster. What
+was left out stands there with its reason. Exit status 1, after everything is printed and written,
+when an error of ours is above twice that of unfused bf16 attention (of a gradient: three times), or
+when a kernel of ours failed.
 """
 
 import argparse
@@ -15,7 +18,9 @@ import ctypes
 import datetime
 import json
 import math
+import pathlib
 import statistics
+import subprocess
 import sys
 
 import torch
@@ -216,38 +221,99 @@ def error_of(x, ref):
     return (x.double() - ref).abs().max().item()
 
 
-def check(ours, peers, causal):
-    """Errors against attention in fp64 of one head's first and last rows: ours and the unfused."""
-    q, k, v, _ = ours.inputs
+def last_head(tensor):
+    """[1, 1, rows, d] of a [B, H, rows, d] tensor, in fp64."""
+    return tensor[-1:, -1:].detach().double()
+
+
+def is_causal_hidden(rows, keys, device):
+    return torch.arange(keys, device=device) > rows[:, None]
+
+
+def check(ours, causal):
+    """Errors against attention in fp64 of one head's first and last rows: every kernel of ours, and
+    of the unfused computation of the same rows."""
+    first = next(iter(ours.values()))
+    q, k, v, _ = first.inputs
     rows = torch.arange(q.shape[2], device=q.device)
     rows = torch.cat([rows[:64], rows[-64:]]).unique()
     head = (slice(-1, None), slice(-1, None))
-    qd, kd, vd = q[head][..., rows, :].double(), k[head].double(), v[head].double()
+    hidden = is_causal_hidden(rows, k.shape[2], q.device) if causal else None
+    qd, kd, vd = q[head][..., rows, :].double(), last_head(k), last_head(v)
     s = qd @ kd.transpose(-2, -1) * q.shape[-1] ** -0.5
     if causal:
-        s = s.masked_fill(torch.arange(k.shape[2], device=q.device) > rows[:, None], -math.inf)
+        s = s.masked_fill(hidden, -math.inf)
     ref = torch.softmax(s, dim=-1) @ vd
-    ours.forward()
-    torch.cuda.synchronize()
-    result = {"ours": error_of(ours.o[head][..., rows, :], ref)}
-    for name, peer in peers.items():
-        result[name] = error_of(peer.forward()[head][..., rows, :], ref)
+    bias = torch.where(hidden, -10000.0, 0.0).to(q.dtype) if causal else None
+    result = {"unfused": error_of(unfused(q[head][..., rows, :], k[head], v[head], bias), ref)}
+    for name, kernel in ours.items():
+        kernel.forward()
+        torch.cuda.synchronize()
+        result[name] = error_of(kernel.o[head][..., rows, :], ref)
     return result
 
 
-def check_gradients(ours, peers):
-    """Largest difference from PyTorch's FlashAttention-2, over the largest gradient."""
-    ours.backward()
-    torch.cuda.synchronize()
-    theirs = peers["pytorch flash2"].backward()
-    return {name: error_of(x, y.double()) / y.abs().max().item()
-            for name, x, y in zip(("dQ", "dK", "dV"), (ours.dq, ours.dk, ours.dv), theirs)}
+def gradients(attention, q, k, v, dO):
+    leaves = [t.detach().clone().requires_grad_() for t in (q, k, v)]
+    return torch.autograd.grad(attention(*leaves), leaves, dO)
 
 
-def fits(name, n, b, h):
-    """The unfused passes hold several N x N tensors."""
-    scores_bytes = 2.0 * b * h * n * n
-    return name not in ("unfused", "standard") or scores_bytes * 6 < 100e9
+def check_gradients(ours, causal):
+    """Errors of one head's dQ, dK and dV against gradients in fp64: every kernel of ours, and the
+    unfused computation. Nothing where fp64 scores of one head would not fit."""
+    first = next(iter(ours.values()))
+    n = first.inputs[0].shape[2]
+    hidden = is_causal_hidden(torch.arange(n, device="cuda"), n, "cuda") if causal else None
+
+    def exact(q, k, v):
+        s = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
+        return torch.softmax(s if hidden is None else s.masked_fill(hidden, -math.inf), dim=-1) @ v
+
+    refs = gradients(exact, *(last_head(t) for t in first.inputs))
+    bias = causal_bias(n, "cuda") if causal else None
+    theirs = gradients(lambda q, k, v: unfused(q, k, v, bias),
+                       *(t[-1:, -1:] for t in first.inputs))
+    result = {"unfused": {name: error_of(x, ref)
+                          for name, x, ref in zip(("dQ", "dK", "dV"), theirs, refs)}}
+    for name, kernel in ours.items():
+        kernel.backward()
+        torch.cuda.synchronize()
+        result[name] = {gradient: error_of(x[-1:, -1:], ref) for gradient, x, ref in
+                        zip(("dQ", "dK", "dV"), (kernel.dq, kernel.dk, kernel.dv), refs)}
+    return result
+
+
+def broken_rules(row):
+    """What of ours is worse than the rule allows: lines of text."""
+    where = f"d {row['d']} N {row.get('N', 1)} {'causal' if row.get('causal') else 'none'}"
+    lines, errors = [], row.get("errors", {})
+    for name, error in errors.items():
+        if name != "unfused" and not error <= 2.0 * errors["unfused"]:
+            lines.append(f"{where} {name}: error {error:.2e}, unfused {errors['unfused']:.2e}")
+    errors = row.get("gradient_errors", {})
+    for name, of_kernel in errors.items():
+        for gradient, error in of_kernel.items():
+            if name != "unfused" and not error <= 3.0 * errors["unfused"][gradient]:
+                lines.append(f"{where} {name}: error of {gradient} {error:.2e}, unfused "
+                             f"{errors['unfused'][gradient]:.2e}")
+    for pass_name, result in row.get("passes", {}).items():
+        for name, reason in result["failures"].items():
+            if name not in PEERS and "memory" not in reason:
+                lines.append(f"{where} {pass_name} {name}: {reason}")
+    return lines
+
+
+def not_run(name, pass_name, n, b, h):
+    """Why a candidate is left out, or None. The unfused passes hold several N x N tensors: S and P
+    in the forward pass, their gradients and what autograd keeps in the backward pass."""
+    if name not in ("unfused", "standard"):
+        return None
+    tensors = 3 if pass_name == "forward" else 5
+    needed = 2.0 * b * h * n * n * tensors
+    free = torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+    if needed < 0.95 * free:
+        return None
+    return f"not run: {tensors} tensors of N x N take {needed * 1e-9:.0f} GB, {free * 1e-9:.0f} are free"
 
 
 def measure(library, kernels, n, d, causal, passes, repeats):
@@ -256,32 +322,62 @@ def measure(library, kernels, n, d, causal, passes, repeats):
     q, k, v, dO = (torch.randn(b, h, n, d, device="cuda", dtype=torch.bfloat16) for _ in range(4))
     row = {"N": n, "d": d, "batch": b, "heads": h, "causal": causal, "passes": {}}
     flops = 4.0 * b * h * n * n * d * (0.5 if causal else 1.0)
-    ours = {name: Ours(library, name, q, k, v, causal, dO) for name in kernels if fits(name, n, b, h)}
-    peers = {name: Peer(backend, q, k, v, causal, dO) for name, backend in PEERS.items()
-             if fits(name, n, b, h)}
     for pass_name in passes:
-        candidates, failures = {}, {}
-        for name, candidate in {**ours, **peers}.items():
-            try:
-                if pass_name == "backward":
-                    candidate.prepare_backward()
-                getattr(candidate, pass_name)()
-                torch.cuda.synchronize()
-                candidates[name] = getattr(candidate, pass_name)
-            except RuntimeError as error:
-                failures[name] = str(error).splitlines()[0]
-        if pass_name == "forward":
-            row["errors"] = check(ours["flash2"], peers, causal)
-        elif "flash2" in candidates:
-            row["gradient_differences"] = check_gradients(ours["flash2"], peers)
-        medians = times_ms(candidates, repeats)
-        factor = 2.5 if pass_name == "backward" else 1.0
-        row["passes"][pass_name] = {
-            "median_ms": medians, "failures": failures,
-            "tflops": {name: factor * flops / (ms * 1e9) for name, ms in medians.items()}}
-        for peer in peers.values():
-            peer.out = None
+        run_pass(library, kernels, pass_name, (q, k, v, dO), row, flops, repeats)
+        torch.cuda.empty_cache()
     return row
+
+
+def time_round(makers, pass_name, shape, repeats):
+    """Makes the candidates and times them in turn: those of ours by name, medians, failures and
+    what was not run."""
+    made, candidates, failures, skipped = {}, {}, {}, {}
+    for name, make in makers.items():
+        if reason := not_run(name, pass_name, *shape):
+            skipped[name] = reason
+            continue
+        try:
+            made[name] = make()
+            if pass_name == "backward":
+                made[name].prepare_backward()
+            getattr(made[name], pass_name)()
+            torch.cuda.synchronize()
+            candidates[name] = getattr(made[name], pass_name)
+        except RuntimeError as error:
+            failures[name] = str(error).splitlines()[0]
+            made.pop(name, None)
+            torch.cuda.empty_cache()
+    medians = times_ms(candidates, repeats)
+    return {n: m for n, m in made.items() if n not in PEERS}, medians, failures, skipped
+
+
+def run_pass(library, kernels, pass_name, inputs, row, flops, repeats):
+    q, k, v, dO = inputs
+    causal, shape = row["causal"], (row["N"], row["batch"], row["heads"])
+    makers = {**{name: lambda name=name: Ours(library, name, q, k, v, causal, dO)
+                 for name in kernels},
+              **{name: lambda name=name: Peer(PEERS[name], q, k, v, causal, dO) for name in PEERS}}
+    ours, medians, failures, skipped = time_round(makers, pass_name, shape, repeats)
+    torch.cuda.empty_cache()
+    if ours and pass_name == "forward":
+        row["errors"] = check(ours, causal)
+    elif ours:
+        row["gradient_errors"] = check_gradients(ours, causal)
+    ours.clear()
+    # What did not fit beside the others has a round with flash2 alone
+    for name in list(skipped):
+        torch.cuda.empty_cache()
+        alone = {other: makers[other] for other in ("flash2", name) if other in makers}
+        ours, again, failed, still = time_round(alone, pass_name, shape, repeats)
+        ours.clear()
+        failures.update(failed)
+        if name not in still:
+            del skipped[name]
+            medians.update({name: again[name]} if name in again else {})
+    factor = 2.5 if pass_name == "backward" else 1.0
+    row["passes"][pass_name] = {
+        "median_ms": medians, "failures": failures, "not_run": skipped,
+        "tflops": {name: factor * flops / (ms * 1e9) for name, ms in medians.items()}}
 
 
 def decode(library, d, repeats, copy_rate, heads=8, keys=65536):
@@ -329,6 +425,38 @@ def print_table(rows):
         print("  ".join(cell.rjust(width) for cell, width in zip(line, widths)))
 
 
+def print_errors(rows):
+    """Largest errors of one head against fp64, forward and of the gradients."""
+    for row in rows:
+        mask = "causal" if row["causal"] else "none"
+        for name, error in row.get("errors", {}).items():
+            gradients_text = ", ".join(
+                f"{gradient} {value:.1e}"
+                for gradient, value in row.get("gradient_errors", {}).get(name, {}).items())
+            print(f"errors, d {row['d']} N {row['N']} {mask} {name}: O {error:.1e}"
+                  f"{', ' + gradients_text if gradients_text else ''}")
+
+
+def git(*words):
+    answer = subprocess.run(["git", "-C", pathlib.Path(__file__).parent, *words],
+                            capture_output=True, text=True)
+    return answer.stdout.strip() if answer.returncode == 0 else None
+
+
+def provenance(library):
+    """The device as the other recordings describe it, and the build."""
+    fields = "driver_version,clocks.max.sm,clocks.max.memory,power.limit"
+    answer = subprocess.run(["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits"],
+                            capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    driver, sm_mhz, memory_mhz, power_w = (text.strip() for text in answer.split(","))
+    commit, changes = library.commit(), "unavailable: not run in a checkout of the library's commit"
+    if git("rev-parse", "HEAD") == commit:
+        changes = git("status", "--porcelain", "--untracked-files=no") != ""
+    return {"driver": driver, "cuda": torch.version.cuda,
+            "clocks": {"sm_mhz": float(sm_mhz), "memory_mhz": float(memory_mhz)},
+            "power_limit_w": float(power_w), "commit": commit, "local_changes": changes}
+
+
 def copy_bandwidth():
     """Bytes read and written a second by a large copy."""
     a = torch.randn(1 << 28, device="cuda")
@@ -351,6 +479,8 @@ def main():
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--lengths", default="1024,2048,4096,8192,16384")
     parser.add_argument("--head-dims", default="64,128")
+    parser.add_argument("--more", default="64x512,128x512,256x4096",
+                        help="further DxN, without a mask, flash2 and standard alone")
     parser.add_argument("--kernels", default="flash2,flash1,standard")
     parser.add_argument("--passes", default="forward,backward")
     options = parser.parse_args()
@@ -365,10 +495,15 @@ def main():
                 rows.append(measure(library, options.kernels.split(","), n, d, causal,
                                     options.passes.split(","), options.repeats))
                 torch.cuda.empty_cache()
+    for d, n in (map(int, pair.split("x")) for pair in options.more.split(",") if pair):
+        rows.append(measure(library, ["flash2", "standard"], n, d, False,
+                            options.passes.split(","), options.repeats))
+        torch.cuda.empty_cache()
     ceilings = {"copy_bytes_per_s": copy_bandwidth(), "matrix_flops_per_s": matrix_rate()}
     decoding = [decode(library, d, options.repeats, ceilings["copy_bytes_per_s"])
                 for d in map(int, options.head_dims.split(","))]
     print_table(rows)
+    print_errors(rows)
     for row in decoding:
         shares = ", ".join(f"{name} {share:.2f}" for name, share in row["share_of_copy"].items())
         print(f"decoding, d {row['d']}, {row['heads']} heads, {row['keys']} keys, share of the copy "
@@ -378,14 +513,15 @@ def main():
           f"8192^3 bf16 product {ceilings['matrix_flops_per_s'] * 1e-12:.0f} TFLOP/s")
     for row in rows:
         for pass_name, result in row["passes"].items():
-            for name, reason in result["failures"].items():
-                print(f"d {row['d']} N {row['N']} {pass_name} {name}: {reason}")
+            for name, reason in {**result["failures"], **result["not_run"]}.items():
+                mask = "causal" if row["causal"] else "none"
+                print(f"d {row['d']} N {row['N']} {mask} {pass_name} {name}: {reason}")
 
     if options.out:
         document = {
             "schema": "attnscope.peers/1",
             "device": torch.cuda.get_device_name(), "torch": torch.__version__,
-            "cudnn": torch.backends.cudnn.version(), "commit": library.commit(),
+            "cudnn": torch.backends.cudnn.version(), **provenance(library),
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "protocol": {"tokens": TOKENS, "hidden": HIDDEN, "dtype": "bf16",
                          "repeats": options.repeats, "cache": "warm"},
@@ -393,6 +529,10 @@ def main():
         with open(options.out, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)
             file.write("\n")
+    broken = [line for row in rows + decoding for line in broken_rules(row)]
+    for line in broken:
+        print(f"FAILED {line}")
+    sys.exit(1 if broken else 0)
 
 
 if __name__ == "__main__":

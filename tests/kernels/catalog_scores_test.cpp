@@ -31,6 +31,18 @@ TEST(KernelCatalog, RefusesScoreFunctionsAndSequencesByName) {
   }
 }
 
+TEST(KernelCatalog, Flash2RefusesMoreTilesOfPackedSequencesThanItNumbers) {
+  const KernelInfo& flash2 = kernel_named("flash2");
+  AttentionProblem packed = problem_of(DType::bf16, 64);
+  packed.N = packed.N_kv = Index{1} << 21;
+  packed.cu_seqlens_q = packed.cu_seqlens_k = {0, packed.N};
+  EXPECT_THAT(refusal(flash2, packed), HasSubstr("tiles of 32x64; kernel flash2 lists at most"));
+  EXPECT_THAT(backward_refusal(flash2, packed), HasSubstr("lists at most 134217728"));
+  packed.N = packed.N_kv = Index{1} << 18;
+  packed.cu_seqlens_q = packed.cu_seqlens_k = {0, packed.N};
+  EXPECT_EQ(refusal(flash2, packed), "accepted");
+}
+
 TEST(KernelCatalog, StandardTakesScoreFunctionsAndSequencesAtEveryHeadDimension) {
   const KernelInfo& standard = kernel_named("standard");
   for (const DType dtype : kDTypes) {

@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/flash2/flash2_backward_shared.h"
-#include "kernels/flash2/flash2_forward_shared.h"
-#include "reference/head_dim.h"
+#include "kernels/shared_memory.h"
 #include "tests/kernels/catalog_helpers.h"
 #include "tests/support/listed_block_mask.h"
 
@@ -112,23 +110,46 @@ TEST(KernelCatalog, EveryKernelTakesEveryHeadDimensionByPadding) {
   }
 }
 
-TEST(KernelCatalog, Flash2sTilesFitTheGpuAtEveryHeadDimension) {
-  constexpr Index kHopper = 227 * 1024, kAda = 99 * 1024;
+/// Shared memory of a block on compute capability 9.0, 8.0 and 8.6 or 8.9.
+constexpr Index kHopper = 227 * 1024, kAmpere = 163 * 1024, kAda = 99 * 1024;
+
+TEST(KernelCatalog, DefaultTilesFitEveryGpuForWhichATilingIsCompiled) {
+  for (const KernelInfo& kernel : catalog()) {
+    for (const DType dtype : kDTypes) {
+      for (Index d = 1; d <= 256; ++d) {
+        for (const Index most_bytes : {kHopper, kAmpere, kAda}) {
+          const auto expect_fit = [&](const auto& tilings, const auto& chosen, const auto& bytes) {
+            ASSERT_EQ(chosen.has_value(), !tilings.empty());
+            const auto fits = [&](const Tiling& tiling) {
+              return bytes(kernel, dtype, d, tiling) <= most_bytes;
+            };
+            const bool any_fits = std::ranges::any_of(tilings, fits);
+            EXPECT_EQ(chosen && fits(*chosen), any_fits) << kernel.name << d << " " << most_bytes;
+            if (!tilings.empty() && most_bytes == kHopper) {
+              EXPECT_EQ(*chosen, tilings.front()) << kernel.name << d;
+            }
+          };
+          expect_fit(kernel_tilings(kernel, dtype, d), default_tiling(kernel, dtype, d, most_bytes),
+                     forward_shared_bytes);
+          expect_fit(backward_tilings(kernel, dtype, d),
+                     default_backward_tiling(kernel, dtype, d, most_bytes), backward_shared_bytes);
+        }
+      }
+    }
+  }
+}
+
+TEST(KernelCatalog, SmallerSharedMemoryGetsTheNextTiling) {
+  const KernelInfo& flash1 = kernel_named("flash1");
+  EXPECT_EQ(default_tiling(flash1, DType::bf16, 64, kHopper), (Tiling{128, 256}));
+  EXPECT_EQ(default_tiling(flash1, DType::bf16, 64, kAda), (Tiling{128, 128}));
   const KernelInfo& flash2 = kernel_named("flash2");
   for (Index d = 1; d <= 256; ++d) {
-    const Index width = padded_head_dim(d);
-    EXPECT_GE(width, d);
-    const auto bytes = [&](const Tiling& tiling) {
-      return flash2_forward_shared_bytes(width, tiling);
-    };
-    EXPECT_LE(bytes(*default_tiling(flash2, DType::fp16, d, kHopper)), kHopper) << d;
-    EXPECT_LE(bytes(*default_tiling(flash2, DType::fp16, d, kAda)), kAda) << d;
-    const auto backward_bytes = [&](Index most_bytes) {
-      return flash2_backward_shared_bytes(
-          width, *default_backward_tiling(flash2, DType::fp16, d, most_bytes));
-    };
-    EXPECT_LE(backward_bytes(kHopper), kHopper) << d;
-    EXPECT_LE(backward_bytes(kAda), width < 256 ? kAda : kHopper) << d;
+    const Tiling forward = *default_tiling(flash2, DType::fp16, d, kAda);
+    EXPECT_LE(forward_shared_bytes(flash2, DType::fp16, d, forward), kAda) << d;
+    const Tiling backward = *default_backward_tiling(flash2, DType::fp16, d, kAda);
+    const bool fits = backward_shared_bytes(flash2, DType::fp16, d, backward) <= kAda;
+    EXPECT_EQ(fits, d <= 192) << d;
   }
 }
 
@@ -256,12 +277,11 @@ TEST(KernelCatalog, Flash2AloneHasABackwardPassInFp32) {
 
 TEST(KernelCatalog, TheBackwardPassInFp32HasTilesThatFitItsThreadsAndTheGpu) {
   const KernelInfo& flash2 = kernel_named("flash2");
-  constexpr Index kHopper = 227 * 1024;
   for (Index d = 1; d <= 192; ++d) {
     for (const Tiling& tiling : backward_tilings(flash2, DType::fp32, d)) {
       EXPECT_EQ(tiling.Br, tiling.Bc);
       EXPECT_LE(4 * tiling.Br, 1024) << "threads";
-      EXPECT_LE(flash2_backward_fp32_shared_bytes(padded_head_dim(d), tiling), kHopper) << d;
+      EXPECT_LE(backward_shared_bytes(flash2, DType::fp32, d, tiling), kHopper) << d;
     }
     EXPECT_EQ(default_backward_tiling(flash2, DType::fp32, d, kHopper),
               backward_tilings(flash2, DType::fp32, d).front());
@@ -292,14 +312,13 @@ TEST(KernelCatalog, TheBackwardPassTakesWhatItsTilingsSay) {
 
 TEST(KernelCatalog, TheBackwardPassTakesSmallerTilesWhereSharedMemoryIsSmall) {
   const KernelInfo& flash2 = kernel_named("flash2");
-  constexpr Index kHopper = 227 * 1024, kAmpere = 163 * 1024, kAda = 99 * 1024;
   for (const Index d : kHeadDims) {
     const Tiling best = backward_tilings(flash2, DType::bf16, d).front();
     EXPECT_EQ(default_backward_tiling(flash2, DType::bf16, d, kHopper), best);
     EXPECT_EQ(default_backward_tiling(flash2, DType::bf16, d, kAmpere), best);
     const auto small = default_backward_tiling(flash2, DType::bf16, d, kAda);
     ASSERT_TRUE(small);
-    EXPECT_LE(flash2_backward_shared_bytes(d, *small), kAda) << d;
+    EXPECT_LE(backward_shared_bytes(flash2, DType::bf16, d, *small), kAda) << d;
   }
   EXPECT_EQ(default_backward_tiling(flash2, DType::bf16, 128, kAda), (Tiling{32, 64}));
 }

@@ -67,6 +67,7 @@ ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& 
   arguments.LSE_dev = static_cast<float*>(LSE.view().data_dev);
   arguments.workspace_dev = workspace.data_dev();
   arguments.workspace_bytes = workspace.bytes();
+  arguments.stream = forward_case.stream;
   arguments.before_launch = [&](std::string_view name) { run.launches.emplace_back(name); };
   const auto error = launch_forward(*forward_case.kernel, arguments);
   EXPECT_FALSE(error) << describe(forward_case) << ": " << error->message;

@@ -16,6 +16,7 @@ struct ForwardCase {
   std::optional<Tiling> tiling = std::nullopt;
   Carry carry = Carry::problem;
   Layout layout = Layout::contiguous;
+  void* stream = nullptr;  ///< cudaStream_t, ordered with the default stream
 };
 
 /// "flash1 128x128 carry fp32".

@@ -103,6 +103,17 @@ TEST(KernelTrace, ClocksOfTheSmsBecomeOneTime) {
   EXPECT_EQ(trace.end_ps(), 2'500'000);
 }
 
+TEST(KernelTrace, TheRunOfABlockIsNoStepOfTheTimer) {
+  Records records;
+  records.add_block({.begin_ns = 1000, .end_ns = 40776, .begin_cycles = 5, .end_cycles = 79557});
+  KernelTrace trace = described();
+  ASSERT_FALSE(decode_trace(records.view(), trace));
+  EXPECT_FALSE(trace.timer_step_ns.has_value());
+  const auto again = parse_kernel_trace(kernel_trace_text(trace), "trace");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_FALSE(again.value().timer_step_ns.has_value());
+}
+
 TEST(KernelTrace, TheFirstBlockOfTheGridNeedNotBeginFirst) {
   Records records = two_blocks();
   std::swap(records.blocks[0], records.blocks[1]);

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <thread>
+#include <vector>
 
 #include "tests/kernels/forward_run.h"
 
@@ -29,6 +31,49 @@ TEST(LaunchForward, NamesItsLaunches) {
               ElementsAre("initialise", "forward", "convert", "lse"));
   EXPECT_THAT(launches_of("flash2", Carry::problem), ElementsAre("forward"));
   EXPECT_THAT(launches_of("split_kv", Carry::problem), ElementsAre("partial", "combine"));
+}
+
+TEST(LaunchForward, ThreadsRunStandardOnStreamsOfTheirOwn) {
+  ATTNSCOPE_NEEDS_GPU();
+  const AttentionProblem problem{
+      .heads = 4, .kv_heads = 2, .N = 300, .N_kv = 277, .d = 64, .dtype = DType::bf16, .mask = {}};
+  const AttentionInputs inputs = make_inputs(problem, {});
+  const auto alone = run_forward({.kernel = find_kernel("standard")}, problem, inputs).O_bytes;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      cudaStream_t stream = nullptr;
+      ATTNSCOPE_CUDA(cudaStreamCreate(&stream));
+      for (int repeat = 0; repeat < 10; ++repeat) {
+        const auto run =
+            run_forward({.kernel = find_kernel("standard"), .stream = stream}, problem, inputs);
+        EXPECT_EQ(run.O_bytes, alone);
+      }
+      ATTNSCOPE_CUDA(cudaStreamDestroy(stream));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(LaunchForward, FiftyRunsGiveTheSameBits) {
+  ATTNSCOPE_NEEDS_GPU();
+  const AttentionProblem problem{.batch = 2,
+                                 .heads = 6,
+                                 .kv_heads = 6,
+                                 .N = 512,
+                                 .N_kv = 777,
+                                 .d = 64,
+                                 .dtype = DType::bf16,
+                                 .mask = Mask::causal()};
+  const AttentionInputs inputs = make_inputs(problem, {.seed = 50});
+  for (const KernelInfo& kernel : catalog()) {
+    const ForwardRun first = run_forward({.kernel = &kernel}, problem, inputs);
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      const ForwardRun again = run_forward({.kernel = &kernel}, problem, inputs);
+      ASSERT_EQ(first.O_bytes, again.O_bytes) << kernel.name;
+      ASSERT_EQ(first.result.LSE.data, again.result.LSE.data) << kernel.name;
+    }
+  }
 }
 
 /// Arguments that would be accepted; nothing is launched in the tests below.
@@ -72,6 +117,38 @@ TEST(LaunchForward, RefusesAMissingLseOrWorkspace) {
   EXPECT_THAT(refusal("flash2", arguments), HasSubstr("LSE"));
   EXPECT_THAT(refusal("standard", arguments), HasSubstr("kernel standard needs 16384"));
   EXPECT_THAT(refusal("flash1", arguments), HasSubstr("workspace has 0 bytes"));
+}
+
+TEST(LaunchForward, RefusesALseOrAWorkspaceThatIsNotAligned) {
+  ForwardArguments arguments = plausible_arguments();
+  arguments.LSE_dev = reinterpret_cast<float*>(std::uintptr_t{4098});
+  EXPECT_EQ(refusal("flash2", arguments),
+            "LSE is not aligned; its address must be a multiple of 4 bytes");
+  arguments = plausible_arguments();
+  arguments.workspace_dev = reinterpret_cast<void*>(std::uintptr_t{4096 + 16});
+  arguments.workspace_bytes = 1 << 20;
+  for (const std::string_view kernel : {"standard", "flash1", "split_kv", "block_sparse2"}) {
+    EXPECT_EQ(refusal(kernel, arguments),
+              "the workspace is not aligned; its address must be a multiple of 256 bytes")
+        << kernel;
+  }
+}
+
+TEST(LaunchBackward, RefusesAWorkspaceThatIsNotAligned) {
+  const ForwardArguments forward = plausible_arguments();
+  BackwardArguments arguments;
+  arguments.problem = forward.problem;
+  arguments.Q = arguments.K = arguments.V = arguments.O = arguments.dO = forward.Q;
+  arguments.dQ = arguments.dK = arguments.dV = forward.Q;
+  arguments.LSE_dev = forward.LSE_dev;
+  arguments.forward_workspace_dev = forward.LSE_dev;
+  arguments.workspace_dev = reinterpret_cast<void*>(std::uintptr_t{4096 + 128});
+  arguments.workspace_bytes = 1 << 20;
+  const auto error = launch_backward(*find_kernel("flash2"), arguments);
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->kind, Error::Kind::invalid_request);
+  EXPECT_EQ(error->message,
+            "the workspace is not aligned; its address must be a multiple of 256 bytes");
 }
 
 TEST(LaunchForward, PassesOnWhatTheCatalogRefuses) {

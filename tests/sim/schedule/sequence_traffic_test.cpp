@@ -70,6 +70,18 @@ TEST(KeyLengths, Flash2ReadsTheKeyTilesUpToTheLength) {
             p.batch * p.heads * p.N * (p.d * size_bytes(p.dtype) + kStatisticBytes));
 }
 
+TEST(KeyLengths, SplitKvReadsTheKeysUpToTheLengthAndNoneBehind) {
+  const AttentionProblem& p = kPadded;
+  const SimulationReport report = counted(p, "split_kv", PassKind::forward);
+  Index keys = 0;
+  for (const Index length : p.key_lengths) keys += length;
+  const Index row_tiles = ceil_div(p.N, 32);
+  const Index read = p.heads * row_tiles * keys * p.d * size_bytes(p.dtype);
+  const BytesByTensor& partial = report.launches.front().by_tensor;
+  EXPECT_EQ(of(partial, Tensor::K).read_bytes, read);
+  EXPECT_EQ(of(partial, Tensor::V).read_bytes, read);
+}
+
 TEST(KeyLengths, Flash1StreamsTheRowsOnceForEachKeyTileUpToTheLength) {
   const AttentionProblem& p = kPadded;
   const SimulationReport report = counted(p, "flash1", PassKind::forward);

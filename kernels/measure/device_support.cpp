@@ -1,0 +1,19 @@
+#include "kernels/measure/device_support.h"
+
+#include <fmt/core.h>
+
+namespace attnscope::kernels {
+
+Error no_code_for(std::string_view gpu_name, int major, int minor, std::string_view architectures) {
+  if (major < kLeastComputeMajor) {
+    return unavailable(
+        fmt::format("{} has compute capability {}.{}; the kernels need a GPU with {}.0 or newer",
+                    gpu_name, major, minor, kLeastComputeMajor));
+  }
+  return unavailable(fmt::format(
+      "{} has compute capability {}.{}; this build holds code for {} alone; configure it with "
+      "-DCMAKE_CUDA_ARCHITECTURES={}{}",
+      gpu_name, major, minor, architectures, major, minor));
+}
+
+}  // namespace attnscope::kernels

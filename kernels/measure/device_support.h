@@ -1,0 +1,17 @@
+/// Whether the kernels can run on a GPU, in words. Plain C++.
+#pragma once
+
+#include <string_view>
+
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+/// Asynchronous copies and bf16 products begin with compute capability 8.0.
+inline constexpr int kLeastComputeMajor = 8;
+
+/// What is said where a build for `architectures` has no code for this GPU: unavailable, with what
+/// would have.
+Error no_code_for(std::string_view gpu_name, int major, int minor, std::string_view architectures);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,151 @@
+/// Tensors whose batch entries lie more than 2^31 elements apart: offsets need 64 bits in every
+/// kernel.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "kernels/measure/stored_values.h"
+#include "reference/tolerance.h"
+#include "tests/kernels/forward_run.h"
+
+namespace attnscope::kernels {
+namespace {
+
+/// One allocation in which the first entries of all tensors lie side by side, and so do the second
+/// ones, far behind; what lies between is never touched.
+class FarMemory {
+ public:
+  static constexpr Index kStride = (Index{1} << 31) + (Index{1} << 20);  ///< elements
+
+  FarMemory(const AttentionProblem& problem, int tensors)
+      : problem_(problem),
+        entry_elements_(problem.heads * std::max(problem.N, problem.N_kv) * problem.d),
+        buffer_(bytes_of(kStride + tensors * entry_elements_)) {
+    const auto near_bytes = bytes_of(tensors * entry_elements_);
+    ATTNSCOPE_CUDA(cudaMemset(buffer_.data_dev(), 0xff, near_bytes));
+    ATTNSCOPE_CUDA(cudaMemset(at(kStride), 0xff, near_bytes));
+  }
+
+  TensorView tensor(Index rows) {
+    return {at(entry_elements_ * used_++), kStride, rows * problem_.d, problem_.d};
+  }
+  TensorView tensor(const HeadTensor& values) {
+    const TensorView view = tensor(values.rows);
+    const auto host = stored_bytes(problem_.dtype, values.data);
+    const std::size_t half = host.size() / 2;
+    for (std::size_t b = 0; b < 2; ++b) {
+      ATTNSCOPE_CUDA(cudaMemcpy(entry(view, b), host.data() + b * half, half, cudaMemcpyDefault));
+    }
+    return view;
+  }
+  std::vector<double> values(const TensorView& view) const {
+    std::vector<std::byte> host(bytes_of(2 * problem_.heads * view.stride_head));
+    const std::size_t half = host.size() / 2;
+    for (std::size_t b = 0; b < 2; ++b) {
+      ATTNSCOPE_CUDA(cudaMemcpy(host.data() + b * half, entry(view, b), half, cudaMemcpyDefault));
+    }
+    return values_of(problem_.dtype, host);
+  }
+
+ private:
+  std::size_t bytes_of(Index elements) const {
+    return static_cast<std::size_t>(elements * size_bytes(problem_.dtype));
+  }
+  void* at(Index element) const {
+    return static_cast<std::byte*>(buffer_.data_dev()) + bytes_of(element);
+  }
+  std::byte* entry(const TensorView& view, std::size_t b) const {
+    return static_cast<std::byte*>(view.data_dev) + b * bytes_of(kStride);
+  }
+
+  AttentionProblem problem_;
+  Index entry_elements_;
+  Index used_ = 0;
+  DeviceBuffer buffer_;
+};
+
+/// One tile of keys, so that flash1 carries nothing.
+AttentionProblem problem_of(Index d) {
+  return {.batch = 2,
+          .heads = 3,
+          .kv_heads = 3,
+          .N = 61,
+          .N_kv = 61,
+          .d = d,
+          .dtype = DType::bf16,
+          .mask = Mask::causal()};
+}
+
+void expect_within(std::string_view name, const std::vector<double>& x, const HeadTensor& ref,
+                   const Tolerance& tolerance) {
+  const ErrorReport report = compare(x, ref.data);
+  EXPECT_TRUE(within(report, tolerance))
+      << name << (report.has_nan ? ": NaN, " : ": ") << "max error " << report.max_abs_error
+      << ", allowed " << tolerance.max_abs;
+}
+
+/// Forward and, where there is one, backward, whose O, LSE and workspace are the forward pass's.
+void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem) {
+  SCOPED_TRACE(std::string(kernel.name) + " " + describe(problem));
+  const AttentionInputs inputs = make_inputs(problem, {.seed = 31});
+  const ForwardResult reference = naive_forward(problem, inputs);
+  FarMemory memory(problem, 8);
+  const DeviceTensor LSE(2, problem.heads, problem.N, 1, DType::fp32, Layout::contiguous);
+  const DeviceBuffer workspace(workspace_bytes(kernel, problem, Carry::problem));
+  ForwardArguments forward;
+  forward.problem = problem;
+  forward.Q = memory.tensor(inputs.Q);
+  forward.K = memory.tensor(inputs.K);
+  forward.V = memory.tensor(inputs.V);
+  forward.O = memory.tensor(problem.N);
+  forward.LSE_dev = static_cast<float*>(LSE.view().data_dev);
+  forward.workspace_dev = workspace.data_dev();
+  forward.workspace_bytes = workspace.bytes();
+  const auto error = launch_forward(kernel, forward);
+  ASSERT_FALSE(error) << error->message;
+  ATTNSCOPE_CUDA(cudaDeviceSynchronize());
+  expect_within("O", memory.values(forward.O), reference.O,
+                forward_tolerance(problem, inputs, reference));
+  if (!kernel.has_backward) return;
+
+  const DeviceBuffer backward_workspace(backward_workspace_bytes(kernel, problem));
+  BackwardArguments backward;
+  backward.problem = problem;
+  backward.Q = forward.Q;
+  backward.K = forward.K;
+  backward.V = forward.V;
+  backward.O = forward.O;
+  backward.dO = memory.tensor(inputs.dO);
+  backward.LSE_dev = forward.LSE_dev;
+  backward.forward_workspace_dev = workspace.data_dev();
+  backward.dQ = memory.tensor(problem.N);
+  backward.dK = memory.tensor(problem.N_kv);
+  backward.dV = memory.tensor(problem.N_kv);
+  backward.workspace_dev = backward_workspace.data_dev();
+  backward.workspace_bytes = backward_workspace.bytes();
+  const auto backward_error = launch_backward(kernel, backward);
+  ASSERT_FALSE(backward_error) << backward_error->message;
+  ATTNSCOPE_CUDA(cudaDeviceSynchronize());
+  const Gradients gradients = naive_backward(problem, inputs, reference);
+  const Gradients yardstick = unfused_backward(problem, inputs);
+  const auto check = [&](std::string_view name, const TensorView& view,
+                         HeadTensor Gradients::*tensor) {
+    expect_within(
+        name, memory.values(view), gradients.*tensor,
+        gradient_tolerance(problem, inputs, (yardstick.*tensor).data, (gradients.*tensor).data));
+  };
+  check("dQ", backward.dQ, &Gradients::dQ);
+  check("dK", backward.dK, &Gradients::dK);
+  check("dV", backward.dV, &Gradients::dV);
+}
+
+TEST(FarStrides, BatchEntriesMayLieBeyondThirtyOneBitsOfElements) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const Index d : {64, 128}) {
+    for (const KernelInfo& kernel : catalog()) check_kernel(kernel, problem_of(d));
+  }
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
