@@ -11,13 +11,17 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// flash1_forward.cuh: Kj and Vj, then Qi and Oi in two stages where Hopper has room, else in one.
+/// Flash1Shared of flash1_forward.cuh: Kj and Vj, then Qi and Oi in two stages each where Hopper
+/// has room, else Qi alone in two, else both in one.
 Index flash1_forward_shared_bytes(Index d, const Tiling& tiling) {
   constexpr Index kMostBytes = 227 * 1024;
   const Index column_tiles = 2 * tiling.Bc * d * 2;
-  const Index row_tiles = 2 * tiling.Br * d * 2;
-  const Index two_stages = column_tiles + 2 * row_tiles;
-  return two_stages <= kMostBytes ? two_stages : column_tiles + row_tiles;
+  const Index row_tile = tiling.Br * d * 2;
+  for (const Index row_tiles : {4, 3}) {
+    const Index bytes = column_tiles + row_tiles * row_tile;
+    if (bytes <= kMostBytes) return bytes;
+  }
+  return column_tiles + 2 * row_tile;
 }
 
 /// flash1_fp32.cu and flash2_fp32.cu: Qi, Kj, Vj and P, whose rows are

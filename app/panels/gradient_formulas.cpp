@@ -41,6 +41,7 @@ Index loaded_keys(const FormulaRequest& request, const Visits& visits) {
   const AttentionProblem& p = request.problem;
   if (!p.has_key_lengths()) return p.N_kv;
   const Index length = p.key_lengths[static_cast<std::size_t>(request.b)];
+  if (request.options.skips_padded_keys) return length;
   return std::min(ceil_div(length, request.tiling.Bc) * request.tiling.Bc, p.N_kv);
 }
 

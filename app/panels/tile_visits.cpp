@@ -27,10 +27,14 @@ std::vector<bool> column_tiles_seen(const AttentionProblem& problem, const Tilin
 
 }  // namespace
 
-Visits count_visits(const AttentionProblem& problem, const Tiling& tiling, Index b) {
+Visits count_visits(const AttentionProblem& problem, const Tiling& tiling, Index b,
+                    bool skips_padded_keys) {
   const Index Tc = ceil_div(problem.N_kv, tiling.Bc);
+  const Index key_end = skips_padded_keys && problem.has_key_lengths()
+                            ? problem.key_lengths[static_cast<std::size_t>(b)]
+                            : problem.N_kv;
   const auto keys_of_tile = [&](Index j) {
-    return std::min((j + 1) * tiling.Bc, problem.N_kv) - j * tiling.Bc;
+    return std::max<Index>(0, std::min((j + 1) * tiling.Bc, key_end) - j * tiling.Bc);
   };
   std::vector<bool> seen(static_cast<std::size_t>(Tc), false);
   std::vector<bool> in_band = seen;

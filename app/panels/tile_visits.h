@@ -13,7 +13,9 @@ struct Visits {
   Index keys_in_band = 0;  ///< the same, when a block mask leaves every tile
 };
 
-/// Of batch entry `b`, whose key length may be its own.
-Visits count_visits(const AttentionProblem& problem, const Tiling& tiling, Index b);
+/// Of batch entry `b`, whose key length may be its own: with skips_padded_keys, keys behind it do
+/// not count, as ScheduleOptions has it.
+Visits count_visits(const AttentionProblem& problem, const Tiling& tiling, Index b,
+                    bool skips_padded_keys = false);
 
 }  // namespace attnscope::app

@@ -125,7 +125,8 @@ void add(std::vector<TrafficFormula>& all, const std::vector<TrafficFormula>& ot
 std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request) {
   const Algorithm* algorithm = find_algorithm(request.algorithm);
   if (algorithm == nullptr || !(request.options.variant == ScheduleVariant{})) return {};
-  const Visits visits = count_visits(request.problem, request.tiling, request.b);
+  const Visits visits =
+      count_visits(request.problem, request.tiling, request.b, request.options.skips_padded_keys);
   std::vector<TrafficFormula> all;
   if (request.pass != PassKind::backward) all = forward_formulas(request, *algorithm, visits);
   if (request.pass != PassKind::forward) add(all, gradient_formulas(request, *algorithm, visits));

@@ -97,6 +97,8 @@ TEST(TrafficFormulas, EqualTheScheduleOfSplitKeys) {
     request.problem.mask = mask;
     request.tiling = {16, 32};
     expect_equal(request);
+    request.problem.key_lengths = {205};
+    expect_equal(request);
   }
 }
 

@@ -57,14 +57,11 @@ TEST(KeyLengths, CountAsTheSumOverTheirBatchEntries) {
   }
 }
 
-TEST(KeyLengths, Flash2ReadsTheKeyTilesUpToTheLength) {
+TEST(KeyLengths, Flash2ReadsTheKeysUpToTheLength) {
   const AttentionProblem& p = kPadded;
   const SimulationReport report = counted(p, "flash2", PassKind::forward);
   Index elements = p.batch * p.N * p.d;  // Q
-  for (const Index length : p.key_lengths) {
-    const Index keys = std::min(p.N_kv, 48 * ceil_div(length, 48));
-    elements += ceil_div(p.N, 32) * 2 * keys * p.d;
-  }
+  for (const Index length : p.key_lengths) elements += ceil_div(p.N, 32) * 2 * length * p.d;
   EXPECT_EQ(report.requested.read_bytes, p.heads * elements * size_bytes(p.dtype));
   EXPECT_EQ(report.requested.write_bytes,
             p.batch * p.heads * p.N * (p.d * size_bytes(p.dtype) + kStatisticBytes));
@@ -89,7 +86,7 @@ TEST(KeyLengths, Flash1StreamsTheRowsOnceForEachKeyTileUpToTheLength) {
   Index reads = 0, writes = 0;
   for (const Index length : p.key_lengths) {
     const Index tiles = ceil_div(length, 48);
-    reads += 2 * std::min(p.N_kv, 48 * tiles) * p.d * e + tiles * (2 * p.N * p.d * e + 8 * p.N);
+    reads += 2 * length * p.d * e + tiles * (2 * p.N * p.d * e + 8 * p.N);
     writes += tiles * (p.N * p.d * e + 8 * p.N);
   }
   EXPECT_EQ(report.requested, (Bytes{p.heads * reads, p.heads * writes, 0}));
