@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "kernels/recording/recording.h"
+#include "reference/block_mask.h"
 
 namespace attnscope {
 namespace {
@@ -87,6 +88,83 @@ TEST(ShippedRecordings, Flash2ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent
     }
   }
   EXPECT_GE(checked, 28);
+}
+
+/// What a recorded row asked for beyond the SM, over what the formula says.
+void expect_requested(const RecordingRow& row, double reads, double writes) {
+  const auto gap = [&](std::string_view name, double bytes) {
+    return std::abs(row.measurement->counter(name).value() / bytes - 1.0);
+  };
+  EXPECT_LE(gap(counter::kRequestedReadBytes, reads), 0.005) << describe(row);
+  EXPECT_LE(gap(counter::kRequestedWriteBytes, writes), 0.005) << describe(row);
+}
+
+/// FlashAttention-1: K and V once; for each column tile Q, O, m and l of the rows from the first
+/// that sees it on. O carried in fp32 is read once more and rounded.
+TEST(ShippedRecordings, Flash1ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent) {
+  int checked = 0;
+  for (const Recording& recording : shipped()) {
+    for (const RecordingRow& row : recording.rows) {
+      if (row.kernel != "flash1" || row.pass != "forward" || !row.measurement) continue;
+      const AttentionProblem& p = row.problem;
+      double rows_seen = 0.0;
+      for (Index key = 0; key < p.N_kv; key += row.tiling->Bc) {
+        const Index first = p.mask.is_none() ? 0 : std::clamp<Index>(key - p.diagonal(0), 0, p.N);
+        rows_seen += static_cast<double>(p.N - first / row.tiling->Br * row.tiling->Br);
+      }
+      const auto heads = static_cast<double>(p.batch * p.heads);
+      const auto d = static_cast<double>(p.d);
+      const auto e = static_cast<double>(size_bytes(p.dtype));
+      const double wide = row.carry == Carry::fp32 ? static_cast<double>(p.N) * d : 0.0;
+      const double carried = row.carry == Carry::fp32 ? 4.0 : e;
+      expect_requested(row,
+                       heads * (2.0 * static_cast<double>(p.N_kv) * d * e +
+                                rows_seen * (d * (e + carried) + 8.0) + 4.0 * wide),
+                       heads * (rows_seen * (d * carried + 8.0) + e * wide));
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 28);
+}
+
+/// block_sparse2: as flash2, over the tiles of its mask, each of whole rows here.
+TEST(ShippedRecordings, BlockSparse2ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent) {
+  int checked = 0;
+  for (const Recording& recording : shipped()) {
+    for (const RecordingRow& row : recording.rows) {
+      if (row.kernel != "block_sparse2" || row.pass != "forward" || !row.measurement) continue;
+      const AttentionProblem& p = row.problem;
+      if (p.N < 4096) continue;  // the lists and the sectors of LSE weigh in tiny problems
+      double tiles = 0.0;
+      for (Index i = 0; i < p.block_mask->Tr(); ++i) {
+        tiles += static_cast<double>(p.block_mask->columns_of(i).size());
+      }
+      const auto heads = static_cast<double>(p.batch * p.heads);
+      const auto row_bytes = static_cast<double>(p.d * size_bytes(p.dtype));
+      expect_requested(
+          row,
+          heads * row_bytes *
+              (static_cast<double>(p.N) + 2.0 * tiles * static_cast<double>(row.tiling->Bc)),
+          heads * static_cast<double>(p.N) * (row_bytes + kStatisticBytes));
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 12);
+}
+
+/// split_kv with few queries: K and V once; what queries and partial outputs add is less than the
+/// bound.
+TEST(ShippedRecordings, SplitKvReadsKeysAndValuesOnceWithinHalfAPercent) {
+  for (const Recording& recording : shipped()) {
+    for (const RecordingRow& row : recording.rows) {
+      const AttentionProblem& p = row.problem;
+      if (row.kernel != "split_kv" || !row.measurement || p.N > 1 || p.N_kv < 65536) continue;
+      const auto bytes = static_cast<double>(2 * p.batch * p.heads * p.N_kv * p.d);
+      const double reads = bytes * static_cast<double>(size_bytes(p.dtype));
+      const double read = row.measurement->counter(counter::kRequestedReadBytes).value();
+      EXPECT_LE(std::abs(read / reads - 1.0), 0.005) << describe(row);
+    }
+  }
 }
 
 /// FlashAttention-2's backward main launch: K and V once, then Q, dO, LSE and D of the rows from
