@@ -28,6 +28,7 @@ class CProblem {
 
 /// Points into the choice.
 attnscope_kernel c_kernel(const KernelChoice& choice);
+attnscope_kernel c_kernel(KernelChoice&& choice) = delete;  // its name would not outlive the call
 attnscope_protocol c_protocol(const Protocol& protocol);
 
 }  // namespace attnscope

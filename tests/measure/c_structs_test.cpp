@@ -86,7 +86,8 @@ TEST(CStructs, AnOlderCallersShorterStructsUseNothingNew) {
   const CProblem c(scored);
   attnscope_problem problem = c.value();
   problem.struct_size = offsetof(attnscope_problem, soft_cap);
-  attnscope_kernel kernel = c_kernel({.kernel = "flash2", .deterministic = true});
+  const KernelChoice choice{.kernel = "flash2", .deterministic = true};
+  attnscope_kernel kernel = c_kernel(choice);
   kernel.struct_size = offsetof(attnscope_kernel, deterministic);
   const auto request = read_request(&problem, &kernel);
   ASSERT_TRUE(request) << request.error().message;
@@ -96,7 +97,8 @@ TEST(CStructs, AnOlderCallersShorterStructsUseNothingNew) {
 }
 
 std::string refusal(const attnscope_problem& problem) {
-  const attnscope_kernel kernel = c_kernel({"flash2"});
+  const KernelChoice choice{.kernel = "flash2"};
+  const attnscope_kernel kernel = c_kernel(choice);
   const auto request = read_request(&problem, &kernel);
   return request ? "accepted" : request.error().message;
 }
