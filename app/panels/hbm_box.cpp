@@ -17,21 +17,6 @@ namespace {
 /// Tiles along an axis that are drawn apart; more are brought together.
 constexpr Index kMaxTiles = 32;
 
-/// Share of the tiles in [row, past_row) x [col, past_col) that hold their values.
-float written_share(const HbmTensorState& tensor, Index row, Index past_row, Index col,
-                    Index past_col) {
-  Index written = 0;
-  const Index columns = tensor.tile_col_count();
-  for (Index r = row; r < past_row; ++r) {
-    for (Index c = col; c < past_col; ++c) {
-      const auto at = static_cast<std::size_t>(r * columns + c);
-      if (at < tensor.written.size() && tensor.written[at] != 0) ++written;
-    }
-  }
-  const Index count = (past_row - row) * (past_col - col);
-  return count > 0 ? static_cast<float>(written) / static_cast<float>(count) : 0.0f;
-}
-
 /// A slot of the first tensor holds values of the second.
 bool is_copy_of(Tensor slot, Tensor tensor) {
   const auto is_O = [](Tensor each) { return each == Tensor::O || each == Tensor::O_carry; };
@@ -136,9 +121,17 @@ std::vector<RowItem> HbmBox::items_of(const std::vector<const HbmTensorState*>& 
     items.push_back(
         {tensor->shape,
          std::max(draw::width_of(name_font(), name),
-                  show_sizes_ ? context_.fonts.small.measure(size_of(*tensor)).x : 0.0f)});
+                  show_sizes_ ? context_.fonts.small.measure(size_of(*tensor)).x : 0.0f),
+         width_of_adds(*tensor)});
   }
   return items;
+}
+
+/// Of the counts beside the box of a tensor that is added to.
+float HbmBox::width_of_adds(const HbmTensorState& tensor) const {
+  if (tensor.adds_whole.empty()) return 0.0f;
+  const auto most = *std::ranges::max_element(tensor.adds_whole);
+  return context_.fonts.mono_small.measure(fmt::format("{0}/{0}", most)).x;
 }
 
 float HbmBox::left_padding() const {
@@ -170,6 +163,7 @@ void HbmBox::lay_out_rows(const Rows& rows) {
     uniform = uniform && layout.uniform;
     if (layout.uniform) unit = std::min(unit, layout.unit_x);
   }
+  const float left = rect_.min.x + left_padding();
   float top = rect_.min.y + canvas.px(7.0f) + (title_beside_ ? 0.0f : heights.title);
   slack_ = several_rows_ ? 0.0f : heights.boxes;
   placed_.clear();
@@ -179,13 +173,14 @@ void HbmBox::lay_out_rows(const Rows& rows) {
     for (std::size_t k = 0; k < row.size(); ++k) {
       const RowPlace& place = layout.places[k];
       if (!several_rows_) slack_ = std::min(slack_, heights.boxes - place.height);
-      const float x = rect_.min.x + left_padding() + place.x;
-      const float cell_x = rect_.min.x + left_padding() + place.cell_x;
+      const float x = left + place.x;
+      const float cell_x = left + place.cell_x;
       const float bottom = top + heights.boxes;
       placed_.push_back(
           {row[k],
            {{x, bottom - place.height}, {x + place.width, bottom}},
            {{cell_x, bottom - place.height}, {cell_x + place.cell_width, bottom + labels}},
+           k + 1 < row.size() ? left + layout.places[k + 1].x : rect_.max.x,
            top});
     }
     top += heights.boxes + labels + (several_rows_ ? canvas.px(3.0f) : 0.0f);
@@ -322,9 +317,9 @@ void HbmBox::draw_adds(const Placed& placed) const {
     if (all && part.height() < least) continue;  // the rest of a length that tiles do not divide
     const std::string count = fmt::format("{}/{}", tensor.adds[tile], tensor.adds_whole[tile]);
     const float x = part.max.x + canvas.px(3.0f);
-    const bool drawn = draw::text_if_fits(canvas, font, {x, part.center().y - font.size * 0.5f},
-                                          context_.theme.text_dim, count,
-                                          placed.cell.max.x - x + canvas.px(24.0f));
+    const bool drawn =
+        draw::text_if_fits(canvas, font, {x, part.center().y - font.size * 0.5f},
+                           context_.theme.text_dim, count, placed.free_x - x - canvas.px(2.0f));
     if (drawn) context_.named_rects.add(fmt::format("memory.adds.{}", row), part);
   }
 }

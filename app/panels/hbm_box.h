@@ -32,8 +32,9 @@ class HbmBox {
   struct Placed {
     const HbmTensorState* tensor;
     Rect box;
-    Rect cell;         ///< with the label
-    float top = 0.0f;  ///< of its row
+    Rect cell;            ///< with the label
+    float free_x = 0.0f;  ///< where the next box begins
+    float top = 0.0f;     ///< of its row
   };
   using Rows = std::vector<std::vector<const HbmTensorState*>>;
 
@@ -54,6 +55,7 @@ class HbmBox {
   HbmGhost ghost_of(const Placed& placed) const;
   /// Least height of a tile that a count stands beside.
   float adds_height() const;
+  float width_of_adds(const HbmTensorState& tensor) const;
   float left_padding() const;
   void draw_title() const;
   void draw_adds(const Placed& placed) const;

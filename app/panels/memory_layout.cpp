@@ -12,7 +12,7 @@ constexpr float kTooFlat = 7.0f;
 
 float cell_width(const RowItem& item, float unit_x, float min_size) {
   const float box = std::max(static_cast<float>(item.shape.cols) * unit_x, min_size);
-  return std::max(box, item.label_width);
+  return std::max(box + 2.0f * item.beside_width, item.label_width);
 }
 
 float total_width(std::span<const RowItem> items, float unit_x, float gap, float min_size) {

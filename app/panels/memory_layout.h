@@ -10,10 +10,12 @@
 
 namespace attnscope::app {
 
-/// What is to stand in a row: elements, and the least room that its label needs.
+/// What is to stand in a row: elements, and the least room that its label needs, and what stands
+/// beside its box.
 struct RowItem {
   Shape shape;
   float label_width = 0.0f;
+  float beside_width = 0.0f;
 };
 
 /// Where it stands: the cell that holds box and label, and the box within it.

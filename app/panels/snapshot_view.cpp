@@ -253,4 +253,18 @@ bool hovered(const Rect& rect) {
          rect.contains(ImGui::GetIO().MousePos);
 }
 
+float written_share(const HbmTensorState& tensor, Index row, Index past_row, Index col,
+                    Index past_col) {
+  Index written = 0;
+  const Index columns = tensor.tile_col_count();
+  for (Index r = row; r < past_row; ++r) {
+    for (Index c = col; c < past_col; ++c) {
+      const auto at = static_cast<std::size_t>(r * columns + c);
+      if (at < tensor.written.size() && tensor.written[at] != 0) ++written;
+    }
+  }
+  const Index count = (past_row - row) * (past_col - col);
+  return count > 0 ? static_cast<float>(written) / static_cast<float>(count) : 0.0f;
+}
+
 }  // namespace attnscope::app

@@ -64,4 +64,8 @@ void tooltip(const PanelContext& context, std::string_view text);
 /// The mouse is over this rectangle and over this panel.
 bool hovered(const Rect& rect);
 
+/// Share of the tiles in [row, past_row) x [col, past_col) that hold their values.
+float written_share(const HbmTensorState& tensor, Index row, Index past_row, Index col,
+                    Index past_col);
+
 }  // namespace attnscope::app

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
+#include <limits>
 
 #include "app/draw/format.h"
 
@@ -17,6 +17,20 @@ Value difference(const Value& a, const Value& b) {
   return *a - *b;
 }
 
+constexpr std::string_view kNoKeyYet = "no key seen yet";
+
+/// exp(a - b) with its numbers; both are -inf where the row has seen no key.
+std::string exponential(const Value& a, const Value& b) {
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  if (a == kNone && b == kNone) return std::string(kNoKeyYet);
+  return with_numbers("exp({})", difference(a, b));
+}
+
+/// a / l with its numbers; l is 0 where the row has seen no key.
+std::string quotient(const Value& a, const Value& l) {
+  return a && l == 0.0 ? std::string(kNoKeyYet) : with_numbers("{} / {}", a, l);
+}
+
 SoftmaxTerm max_term(const SoftmaxRow& row, std::string formula) {
   return {"m",
           "m",
@@ -27,20 +41,13 @@ SoftmaxTerm max_term(const SoftmaxRow& row, std::string formula) {
 }
 
 SoftmaxTerm alpha_term(const SoftmaxRow& row) {
-  return {"alpha",           "alpha",
-          "exp(m_prev - m)", with_numbers("exp({})", difference(row.m_prev, row.m)),
-          row.alpha,         {}};
+  return {"alpha", "alpha", "exp(m_prev - m)", exponential(row.m_prev, row.m), row.alpha, {}};
 }
 
 std::vector<SoftmaxTerm> divided_often_terms(const SoftmaxRow& row, const std::string& O) {
   return {max_term(row, "max(m_prev, m~)"),
           alpha_term(row),
-          {"beta",
-           "alpha",
-           "exp(m~ - m)",
-           with_numbers("exp({})", difference(row.row_max, row.m)),
-           row.beta,
-           {}},
+          {"beta", "alpha", "exp(m~ - m)", exponential(row.row_max, row.m), row.beta, {}},
           {"l",
            "l",
            "alpha·l + beta·l~",
@@ -56,7 +63,7 @@ std::vector<SoftmaxTerm> divided_often_terms(const SoftmaxRow& row, const std::s
           {O,
            "O",
            "l·O / l",
-           with_numbers("{} / {}", row.undivided, row.l),
+           quotient(row.undivided, row.l),
            row.undivided ? row.O : std::nullopt,
            {}}};
 }
@@ -64,7 +71,7 @@ std::vector<SoftmaxTerm> divided_often_terms(const SoftmaxRow& row, const std::s
 /// O, and once all keys are folded in, its division by l.
 SoftmaxTerm output_term(const SoftmaxRow& row, const std::string& O, std::string formula) {
   if (row.undivided) {
-    return {O, "O", "O / l", with_numbers("{} / {}", row.undivided, row.l), row.O, {}};
+    return {O, "O", "O / l", quotient(row.undivided, row.l), row.O, {}};
   }
   return {O,     "O", std::move(formula), with_numbers("{}·{} + {}", row.alpha, row.O_prev, row.PV),
           row.O, {}};
@@ -87,12 +94,7 @@ std::vector<SoftmaxTerm> divided_once_terms(const SoftmaxRow& row, const std::st
 std::vector<SoftmaxTerm> combine_terms(const SoftmaxRow& row, const std::string& O) {
   return {max_term(row, "max(m_prev, LSE^s)"),
           alpha_term(row),
-          {"beta",
-           "alpha",
-           "exp(LSE^s - m)",
-           with_numbers("exp({})", difference(row.row_max, row.m)),
-           row.beta,
-           {}},
+          {"beta", "alpha", "exp(LSE^s - m)", exponential(row.row_max, row.m), row.beta, {}},
           {"l",
            "l",
            "alpha·l + beta",

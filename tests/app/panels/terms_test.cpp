@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "app/panels/gradient_terms.h"
 #include "app/panels/score_formula.h"
 #include "app/panels/snapshot_view.h"
+#include "app/panels/softmax_terms.h"
 #include "tests/app/panels/sample_snapshot.h"
 
 namespace attnscope::app {
@@ -55,6 +57,21 @@ TEST(ScoreFormula, HeadsThePanelWithDropoutAndWithTheLaunchThatComputedS) {
   EXPECT_EQ(scores_headline(split->at(0)).front(), "S = scale · Q Kᵀ");
   EXPECT_EQ(scores_headline(split->at(split->info()->step_count - 1)).front(),
             "S = scale · Q Kᵀ, of the partial launch");
+}
+
+TEST(SoftmaxTerms, SayThatARowHasSeenNoKeyYet) {
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  SoftmaxRow row;
+  row.m_prev = row.row_max = row.m = kNone;
+  row.alpha = 1.0;
+  row.beta = row.l_prev = row.row_sum = row.l = row.O_prev = row.PV = row.undivided = row.O = 0.0;
+  for (const SoftmaxTerm& term : softmax_terms(row, SoftmaxForm::divided_often)) {
+    EXPECT_EQ(term.numbers.find("poisoned"), std::string::npos) << term.symbol;
+    EXPECT_EQ(term.numbers.find("/ 0"), std::string::npos) << term.symbol;
+    if (term.symbol == "beta") {
+      EXPECT_EQ(term.numbers, "no key seen yet");
+    }
+  }
 }
 
 TEST(GradientTerms, HoldAsEquationsAtEveryStepOfEveryForm) {
