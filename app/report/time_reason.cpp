@@ -26,13 +26,11 @@ double exponentials_s(const AttentionProblem& problem, const GpuDescription& gpu
          (gpu.exp_per_clock_per_sm * static_cast<double>(gpu.sm_count) * gpu.boost_clock_hz);
 }
 
-/// Thread blocks of the launch that has the fewest.
-Index fewest_thread_blocks(const SimulationReport& model) {
-  Index fewest = model.launches.empty() ? 0 : model.launches.front().thread_blocks;
-  for (const LaunchReport& launch : model.launches) {
-    fewest = std::min(fewest, launch.thread_blocks);
-  }
-  return fewest;
+/// Thread blocks of the launch that asks for the most bytes; none: 0.
+Index thread_blocks_of_main_launch(const SimulationReport& model) {
+  const auto main = std::ranges::max_element(
+      model.launches, {}, [](const LaunchReport& launch) { return launch.requested.total(); });
+  return main == model.launches.end() ? 0 : main->thread_blocks;
 }
 
 }  // namespace
@@ -43,7 +41,7 @@ std::string time_reason(const ComparisonLine& line, const SimulationReport& mode
   std::string reason = fmt::format(
       "a floor: {:.3g} % of {}", 100.0 * line.modelled / *line.recorded, roof_name(model.bound_by));
   constexpr double kLaunchBoundSeconds = 20e-6;
-  if (const Index blocks = fewest_thread_blocks(model); blocks < gpu.sm_count) {
+  if (const Index blocks = thread_blocks_of_main_launch(model); blocks < gpu.sm_count) {
     reason += fmt::format("; only {} thread block{} for {} SMs", blocks, blocks == 1 ? "" : "s",
                           gpu.sm_count);
   }

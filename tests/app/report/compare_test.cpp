@@ -204,6 +204,19 @@ TEST_F(Compare, TimeIsComparedWithTheFloor) {
   EXPECT_THAT(line->reason, HasSubstr("50 % of"));
 }
 
+TEST_F(Compare, ALastLaunchOfFewBlocksIsNotWhatLeavesSmsIdle) {
+  const auto shipped = read_recording(find_asset("recordings", "h200").value());
+  ASSERT_TRUE(shipped.ok()) << shipped.error().message;
+  int decoded = 0;
+  for (const RecordingRow& row : shipped.value().rows) {
+    if (row.kernel != "split_kv" || !row.measurement) continue;
+    ++decoded;  // eight heads: eight blocks combine what 120 computed
+    EXPECT_THAT(compared(row).find(Level::time, "time")->reason,
+                HasSubstr("only 120 thread blocks for 132 SMs"));
+  }
+  EXPECT_EQ(decoded, 2);
+}
+
 TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughHbm) {
   // flash1 has one thread block a head: two of them for 132 SMs
   RecordingRow row = agreeing_run("flash1", gpu_);
