@@ -2,6 +2,7 @@
 #include "kernels/block_sparse/tile_lists.h"
 #include "kernels/flash2/flash2_backward_start.h"
 #include "kernels/flash2/flash2_scored_start.h"
+#include "kernels/flash2/flash2_start.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/score_tables.h"
 #include "kernels/launches.h"
@@ -51,6 +52,12 @@ void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling
     start = is_fp16 ? start_flash2_scored_fp16 : start_flash2_scored_bf16;
   }
   named_launch(arguments, "forward", [&] {
+    if (arguments.trace != nullptr) {
+      const bool traced = start_flash2_traced(parameters, *arguments.trace, problem.dtype,
+                                              problem.batch, problem.d, tiling, arguments.stream);
+      ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
+      return;
+    }
     const bool started = start(parameters, problem.batch, problem.d, tiling, arguments.stream);
     ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
   });

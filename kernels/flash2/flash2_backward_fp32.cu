@@ -8,6 +8,7 @@
 #include "kernels/device/cuda_core_gradients.cuh"
 #include "kernels/device/plain_scores.cuh"
 #include "kernels/device/tile_of_block.cuh"
+#include "kernels/device/trace.cuh"
 #include "kernels/device/turns.cuh"
 #include "kernels/flash2/flash2_backward_shared.h"
 #include "kernels/flash2/flash2_backward_start.h"
@@ -107,9 +108,9 @@ __device__ void add_query_gradient(const BackwardParameters& parameters, int i,
   if (in_turns) device::pass_turn(device::turn_of_row_tile<Br, Bc>(parameters, i));
 }
 
-template <int d, int Br, int Bc>
+template <int d, int Br, int Bc, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(4 * Br, 1)
-    flash2_backward_fp32(const BackwardParameters parameters) {
+    flash2_backward_fp32(const typename Trace::template Parameters<BackwardParameters> parameters) {
   using namespace device;
   static_assert(Br == Bc);  // as many threads own four rows each as own four keys each
   constexpr int kThreads = 4 * Br;
@@ -136,12 +137,16 @@ __global__ void __launch_bounds__(4 * Br, 1)
   const Index head_rows = (Index{batch} * shape.heads + head) * shape.N;
   const PlainColumns<Br, Bc> seen(parameters, j, keys, head, batch, nullptr);
 
+  Trace trace(parameters, j);
+
   // load Kj, Vj; dKj = 0; dVj = 0
   load_tile_async<kThreads, kColumns>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, keys, thread,
                                       shape.d);
+  trace.did(TraceStep::load_Kj, 0, j);
   load_tile_async<kThreads, kColumns>(Vj.layout(), V.row(Index{j} * Bc), V.stride_row, keys, thread,
                                       shape.d);
   commit_copies();
+  trace.did(TraceStep::load_Vj, 0, j);
   LanePiece<d> dK{}, dV{};
 
   for (int i = seen.first_tile(); i < seen.past_last_tile(); ++i) {
@@ -151,40 +156,52 @@ __global__ void __launch_bounds__(4 * Br, 1)
     __syncthreads();  // Barrier A: every thread is done with Qi and dS before they are overwritten.
     load_tile_async<kThreads, kColumns>(Qi.layout(), Q.row(first_query), Q.stride_row, rows, thread,
                                         shape.d);
+    trace.did(TraceStep::load_Qi, i, 0);
     load_tile_async<kThreads, kColumns>(dOi.layout(), dO.row(first_query), dO.stride_row, rows,
                                         thread, shape.d);
     commit_copies();
+    trace.did(TraceStep::load_dOi, i, 0);
     float LSE[kRowsPerLane], D[kRowsPerLane];
     load_statistic(LSE, parameters.LSE + head_rows, i * Br + first, shape.N, kMinusInfinity, x);
     load_statistic(D, parameters.D + head_rows, i * Br + first, shape.N, 0.0f, x);
+    trace.did(TraceStep::load_statistics, i, 0);
     wait_copies<0>();
     __syncthreads();  // Barrier B: every thread's copies of Qi and dOi, Kj and Vj have arrived.
+    trace.did(TraceStep::wait, i, j);
 
     // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile; P = exp(S -
     // LSEi)
     LanePiece<Bc> P;
     multiply_scores(P, Qi, Kj, first, x);
+    trace.did(TraceStep::scores, i, j);
     if ((j + 1) * Bc > shape.keys_end(i * Br)) {
       mask_scores<Bc>(P, i * Br + first + shape.diagonal_offset + 1 - j * Bc, keys, x);
+      trace.did(TraceStep::mask, i, j);
     }
     exponentiate<Bc>(P, LSE, shape.softmax_scale);
+    trace.did(TraceStep::exponentiate, i, j);
 
     // dVj = dVj + P^T dOi
     write_rows<Bc>(P_dS + first * padded<Bc>, P, x);
     __syncthreads();  // Barrier C: P of every thread is in shared memory.
     accumulate_columns<Br, Bc, columns_at_a_time<d>>(dV, P_dS, dOi, first, x);
+    trace.did(TraceStep::accumulate_dV, i, j);
 
     // dP = dOi Vj^T; dS = P * (dP - Di)
     LanePiece<Bc> dS;
     multiply_scores(dS, dOi, Vj, first, x);
+    trace.did(TraceStep::product_dP, i, j);
     softmax_gradient<Bc>(dS, P, D);
+    trace.did(TraceStep::softmax_gradient, i, j);
     __syncthreads();  // Barrier D: every thread has read P before dS takes its place.
     write_rows<Bc>(P_dS + first * padded<Bc>, dS, x);
     __syncthreads();  // Barrier E: dS of every thread is in shared memory.
 
     // dQi = dQi + dS Kj, atomically; dKj = dKj + dS^T Qi; both without the scale
     add_query_gradient<d, Br, Bc>(parameters, i, P_dS + first * padded<Bc>, Kj, first, x);
+    trace.did(TraceStep::add_dQi, i, j);
     accumulate_columns<Br, Bc, columns_at_a_time<d>>(dK, P_dS, Qi, first, x);
+    trace.did(TraceStep::accumulate_dK, i, j);
   }
 
   // store dKj, dVj
@@ -194,7 +211,10 @@ __global__ void __launch_bounds__(4 * Br, 1)
   const Index first_key = Index{j} * Bc + first;
   store_rows<d>(dK_rows.row(first_key), dK_rows.stride_row, dK, shape.softmax_scale, keys - first,
                 shape.d, x);
+  trace.did(TraceStep::store_dKj, 0, j);
   store_rows<d>(dV_rows.row(first_key), dV_rows.stride_row, dV, 1.0f, keys - first, shape.d, x);
+  trace.did(TraceStep::store_dVj, 0, j);
+  trace.end();
 }
 
 }  // namespace
@@ -226,6 +246,18 @@ bool start_flash2_backward_fp32(const BackwardParameters& parameters, Index batc
          start.template operator()<32, 64, 64>() || start.template operator()<64, 64, 64>() ||
          start.template operator()<64, 32, 32>() || start.template operator()<96, 64, 64>() ||
          start.template operator()<128, 64, 64>() || start.template operator()<192, 64, 64>();
+}
+
+bool start_flash2_backward_fp32_traced(const BackwardParameters& parameters,
+                                       const TraceBuffer& trace, Index batch, Index d,
+                                       const Tiling& tiling, void* stream) {
+  using device::BlockTrace;
+  if (d != 16 || tiling != Tiling{16, 16}) return false;
+  const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, 16);
+  const BlockTrace::Parameters<BackwardParameters> traced{parameters, trace};
+  start_kernel(flash2_backward_fp32<16, 16, 16, BlockTrace>, blocks, 4 * 16,
+               static_cast<int>(flash2_backward_fp32_shared_bytes(16, {16, 16})), stream, traced);
+  return true;
 }
 
 }  // namespace attnscope::kernels

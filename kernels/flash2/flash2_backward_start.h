@@ -26,10 +26,15 @@ bool start_flash2_backward_fp16(const BackwardParameters& parameters, Index batc
 bool start_flash2_backward_bf16(const BackwardParameters& parameters, Index batch, Index d,
                                 const Tiling& tiling, void* stream);
 
-/// The same for the instrumented build (bf16, and fp16 at d = 16).
+/// The same for the instrumented build (bf16, and fp16 and fp32 at d = 16): block_sparse2's where
+/// the parameters have lists of tiles.
 bool start_flash2_backward_traced(const BackwardParameters& parameters, const TraceBuffer& trace,
                                   DType dtype, Index batch, Index d, const Tiling& tiling,
                                   void* stream);
+/// What it calls in fp32.
+bool start_flash2_backward_fp32_traced(const BackwardParameters& parameters,
+                                       const TraceBuffer& trace, Index batch, Index d,
+                                       const Tiling& tiling, void* stream);
 
 /// "convert": dQ = softmax_scale dQ_accum, rounded. fp16 and bf16.
 void start_flash2_convert_dq(const BackwardParameters& parameters, const AttentionProblem& problem,

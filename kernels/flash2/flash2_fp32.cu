@@ -15,9 +15,9 @@ namespace {
 template <int Br, int Bc, int d>
 constexpr int flash2_fp32_shared_bytes = 4 * (Br * d + 2 * Bc * d + Br * device::padded<Bc>);
 
-template <int d, int Br, int Bc>
+template <int d, int Br, int Bc, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(4 * Br, 1)
-    flash2_forward_fp32(const ForwardParameters parameters) {
+    flash2_forward_fp32(const typename Trace::template Parameters<ForwardParameters> parameters) {
   using namespace device;
   constexpr int kThreads = 4 * Br;
   extern __shared__ __align__(1024) float shared_floats[];
@@ -38,9 +38,12 @@ __global__ void __launch_bounds__(4 * Br, 1)
   const auto K = rows_of_head<const float>(parameters.K, batch, kv_head);
   const auto V = rows_of_head<const float>(parameters.V, batch, kv_head);
 
+  Trace trace(parameters, i);
+
   // load Qi
   load_tile_async<kThreads, Columns::first>(Qi.layout(), Q.row(Index{i} * Br), Q.stride_row, rows,
                                             thread, shape.d);
+  trace.did(TraceStep::load_Qi, i, 0);
 
   // O = 0, m = -inf, l = 0
   LanePiece<d> O{};
@@ -58,18 +61,23 @@ __global__ void __launch_bounds__(4 * Br, 1)
     __syncthreads();  // Barrier A: every thread is done with the tiles before they are overwritten.
     load_tile_async<kThreads, Columns::first>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, keys,
                                               thread, shape.d);
+    trace.did(TraceStep::load_Kj, 0, j);
     load_tile_async<kThreads, Columns::first>(Vj.layout(), V.row(Index{j} * Bc), V.stride_row, keys,
                                               thread, shape.d);
     commit_copies();
+    trace.did(TraceStep::load_Vj, 0, j);
     wait_copies<0>();
     __syncthreads();  // Barrier B: every thread's copies of Qi, Kj and Vj have arrived.
+    trace.did(TraceStep::wait, i, j);
 
     // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
     LanePiece<Bc> S;
     multiply_scores(S, Qi, Kj, first_row, x);
+    trace.did(TraceStep::scores, i, j);
     if ((j + 1) * Bc > shape.keys_end(i * Br)) {
       const int first_row_end = i * Br + first_row + shape.diagonal_offset + 1 - j * Bc;
       mask_scores<Bc>(S, first_row_end, keys, x);
+      trace.did(TraceStep::mask, i, j);
     }
 
     // m, alpha; P = exp(S - m); l = alpha l + rowsum(P); O = diag(alpha) O + P Vj
@@ -81,7 +89,11 @@ __global__ void __launch_bounds__(4 * Br, 1)
 #pragma unroll
       for (int c = 0; c < d / kLanesPerRow; ++c) O[r][c] *= alpha;
     }
+    trace.did(TraceStep::update_max, i, j);  // the three in one loop over the rows
+    trace.did(TraceStep::exponentiate, i, j);
+    trace.did(TraceStep::rescale, i, j);
     accumulate_output<Bc, d>(O, S, P + first_row * padded<Bc>, Vj, x);
+    trace.did(TraceStep::accumulate, i, j);
   }
 
   // O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi; a row without keys has O = 0
@@ -100,8 +112,12 @@ __global__ void __launch_bounds__(4 * Br, 1)
       __stcg(O_rows.row(Index{i} * Br + row) + column, O[r][c] * inverse_l);
     }
   }
+  trace.did(TraceStep::normalize, i, 0);
+  trace.did(TraceStep::store_Oi, i, 0);
   float* const LSE_head = parameters.LSE + (Index{batch} * shape.heads + head) * shape.N;
   store_statistic(LSE_head, LSE, i * Br + first_row, shape.N, x);
+  trace.did(TraceStep::store_LSEi, i, 0);
+  trace.end();
 }
 
 }  // namespace
@@ -120,6 +136,17 @@ bool start_flash2_fp32(const ForwardParameters& parameters, Index batch, Index d
          start.template operator()<64, 32, 32>() || start.template operator()<96, 64, 64>() ||
          start.template operator()<128, 64, 64>() || start.template operator()<192, 64, 64>() ||
          start.template operator()<256, 64, 64>();
+}
+
+bool start_flash2_fp32_traced(const ForwardParameters& parameters, const TraceBuffer& trace,
+                              Index batch, Index d, const Tiling& tiling, void* stream) {
+  using device::BlockTrace;
+  if (d != 16 || tiling != Tiling{16, 16}) return false;
+  const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, 16);
+  const BlockTrace::Parameters<ForwardParameters> traced{parameters, trace};
+  start_kernel(flash2_forward_fp32<16, 16, 16, BlockTrace>, blocks, 4 * 16,
+               flash2_fp32_shared_bytes<16, 16, 16>, stream, traced);
+  return true;
 }
 
 }  // namespace attnscope::kernels

@@ -14,8 +14,12 @@ bool start_flash2_bf16(const ForwardParameters& parameters, Index batch, Index d
 bool start_flash2_fp32(const ForwardParameters& parameters, Index batch, Index d,
                        const Tiling& tiling, void* stream);
 
-/// The same for the instrumented build (bf16, and fp16 at d = 16).
+/// The same for the instrumented build (bf16, and fp16 and fp32 at d = 16): block_sparse2's where
+/// the parameters have lists of tiles.
 bool start_flash2_traced(const ForwardParameters& parameters, const TraceBuffer& trace, DType dtype,
                          Index batch, Index d, const Tiling& tiling, void* stream);
+/// What it calls in fp32.
+bool start_flash2_fp32_traced(const ForwardParameters& parameters, const TraceBuffer& trace,
+                              Index batch, Index d, const Tiling& tiling, void* stream);
 
 }  // namespace attnscope::kernels

@@ -93,7 +93,7 @@ std::vector<Index> block_slots(const KernelTrace& trace);
 Result<KernelTrace> parse_kernel_trace(std::string_view text, std::string_view name);
 Result<KernelTrace> read_kernel_trace(const std::filesystem::path& path);
 
-/// Header first, then one block a line.
+/// Header first, then one block a line. The problem has no block mask.
 std::string kernel_trace_text(const KernelTrace& trace);
 
 }  // namespace attnscope

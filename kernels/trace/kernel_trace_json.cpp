@@ -8,6 +8,7 @@
 #include "kernels/recording/recording_json.h"
 #include "kernels/trace/kernel_trace.h"
 #include "kernels/trace/trace_steps.h"
+#include "reference/check.h"
 #include "reference/json/json_document.h"
 #include "reference/json/problem_json.h"
 
@@ -159,6 +160,7 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
 }  // namespace
 
 std::string kernel_trace_text(const KernelTrace& trace) {
+  ATTNSCOPE_CHECK(trace.problem.block_mask == nullptr, ==, true);  // the file has no place for one
   std::string text = header_json(trace).dump();
   text.pop_back();  // the object goes on
   const auto add_lines = [&text](std::string_view key, const auto& items, const auto& to_json) {

@@ -19,8 +19,9 @@ struct TracedInstance {
   Tiling tiling;
 };
 
-/// Instances are of bf16; those of this head dimension, which small examples have, of fp16 too.
-constexpr Index kFp16HeadDim = 16;
+/// Instances are of bf16; those of this head dimension, which small examples have, of fp16 too, and
+/// flash2's of fp32.
+constexpr Index kSmallHeadDim = 16;
 
 // clang-format off
 constexpr TracedInstance kTraced[] = {
@@ -36,11 +37,19 @@ constexpr TracedInstance kTraced[] = {
     {"flash2", PassKind::backward, 16, {16, 16}},
     {"flash2", PassKind::backward, 64, {128, 128}},
     {"flash2", PassKind::backward, 128, {64, 128}},
+    {"block_sparse2", PassKind::forward, 16, {16, 16}},
+    {"block_sparse2", PassKind::backward, 16, {16, 16}},
     {"split_kv", PassKind::forward, 16, {16, 128}},
     {"split_kv", PassKind::forward, 64, {16, 128}},
     {"split_kv", PassKind::forward, 128, {16, 64}},
 };
 // clang-format on
+
+bool is_compiled(const TracedInstance& traced, DType dtype) {
+  if (dtype == DType::bf16) return true;
+  if (traced.d != kSmallHeadDim) return false;
+  return dtype == DType::fp16 || traced.kernel == "flash2";
+}
 
 /// Steps of one meeting of a row tile and a column tile, and of what surrounds them: more than any
 /// kernel has.
@@ -65,11 +74,9 @@ BlockSize block_size(const KernelInfo& kernel, PassKind pass, const AttentionPro
 
 std::vector<Tiling> traced_tilings(const KernelInfo& kernel, PassKind pass, DType dtype, Index d) {
   std::vector<Tiling> tilings;
-  if (dtype == DType::fp32) return tilings;
   for (const TracedInstance& traced : kTraced) {
-    const bool compiled = dtype == DType::bf16 || traced.d == kFp16HeadDim;
-    const bool fits =
-        compiled && traced.kernel == kernel.name && traced.pass == pass && traced.d == d;
+    const bool fits = is_compiled(traced, dtype) && traced.kernel == kernel.name &&
+                      traced.pass == pass && traced.d == d;
     if (fits) tilings.push_back(traced.tiling);
   }
   return tilings;
@@ -90,8 +97,8 @@ Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
                     to_string(carry), kernel.name));
   }
 
-  const bool plain = extras_text(problem).empty() && problem.block_mask == nullptr &&
-                     (problem.mask.is_none() || problem.mask.is_causal());
+  const bool plain =
+      extras_text(problem).empty() && (problem.mask.is_none() || problem.mask.is_causal());
   if (!plain) {
     return invalid_request(fmt::format(
         "the instrumented build of kernel {} takes plain softmax attention over whole sequences, "
@@ -101,7 +108,8 @@ Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
 
   // Find the instance
   const std::vector<Tiling> tilings = traced_tilings(kernel, pass, problem.dtype, problem.d);
-  const Tiling chosen = tiling.value_or(tilings.empty() ? Tiling{} : tilings.front());
+  const auto asked = asked_tiling(problem, tiling);
+  const Tiling chosen = asked.value_or(tilings.empty() ? Tiling{} : tilings.front());
   const bool exists = std::find(tilings.begin(), tilings.end(), chosen) != tilings.end();
   if (!exists) {
     std::string have;
@@ -110,13 +118,15 @@ Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
       have += fmt::format("{}head-dim {} in {}x{} tiles", have.empty() ? "" : ", ", traced.d,
                           traced.tiling.Br, traced.tiling.Bc);
     }
-    const std::string asked =
-        tiling ? fmt::format(" in {}x{} tiles", tiling->Br, tiling->Bc) : std::string();
-    return invalid_request(
-        fmt::format("kernel {} has no instrumented build, {}, for {} at head-dim {}{}; {}",
-                    kernel.name, to_string(pass), to_string(problem.dtype), problem.d, asked,
-                    have.empty() ? "flash1, flash2 and split_kv have some"
-                                 : "there is bf16, and fp16 at head-dim 16: " + have));
+    const std::string there_is =
+        fmt::format("there is bf16, and {} at head-dim {}: ",
+                    kernel.name == "flash2" ? "fp16 and fp32" : "fp16", kSmallHeadDim);
+    const std::string in_tiles =
+        asked ? fmt::format(" in {}x{} tiles", asked->Br, asked->Bc) : std::string();
+    return invalid_request(fmt::format(
+        "kernel {} has no instrumented build, {}, for {} at head-dim {}{}; {}", kernel.name,
+        to_string(pass), to_string(problem.dtype), problem.d, in_tiles,
+        have.empty() ? "flash1, flash2, block_sparse2 and split_kv have some" : there_is + have));
   }
 
   // Size the buffers
@@ -131,7 +141,8 @@ Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
   plan.heads = problem.batch * problem.heads;
   plan.blocks = plan.heads * size.blocks_per_head;
   plan.events_per_block = size.steps;
-  const bool has_rows = pass == PassKind::forward && kernel.name != "split_kv";
+  const bool has_rows =
+      pass == PassKind::forward && kernel.name != "split_kv" && problem.dtype != DType::fp32;
   if (has_rows && row_step > 0) {
     plan.row_step = row_step;
     plan.rows_per_head = ceil_div(problem.N, row_step);

@@ -23,6 +23,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.cu",
          "kernels/flash2/flash2_bf16.cu", "kernels/flash2/flash2_backward_bf16.cu",
+         "kernels/flash2/flash2_fp32.cu", "kernels/flash2/flash2_backward_fp32.cu",
          "kernels/split_kv/split_kv_bf16.cu", "kernels/block_sparse/block_sparse_bf16.cu"]
 # A hook is a call of an observer
 HOOK = re.compile(r"(?<![\w.])trace\.\w+\(")
@@ -52,7 +53,7 @@ def other_tree(folder, commit):
         return 0
     subprocess.run(["cp", "-r", ROOT / "kernels", ROOT / "reference", folder], check=True)
     removed = 0
-    for path in sorted(pathlib.Path(folder, "kernels").rglob("*.cuh")):
+    for path in sorted(pathlib.Path(folder, "kernels").rglob("*.cu*")):
         text = path.read_text()
         if path.name == "trace.cuh" or not re.search(r"\bTrace trace\(", text):
             continue
@@ -91,7 +92,7 @@ def code_sections(cubin):
 
 
 def functions(tree, file, arch, folder):
-    """Registers and machine code of every kernel of a file, by its name without the observer."""
+    """Registers and machine code of a file's plain kernels, by their names without the observer."""
     cubin = pathlib.Path(folder, "kernel.cubin")
     report = subprocess.run(
         [compiler(), "-std=c++20", "-O3", "-DNDEBUG", f"-arch={arch}", "-cubin", "-I", tree,
@@ -103,6 +104,8 @@ def functions(tree, file, arch, folder):
     for mangled, code in code_sections(cubin).items():
         name = subprocess.run(["c++filt", mangled], check=True, stdout=subprocess.PIPE,
                               text=True).stdout.strip()
+        if "device::BlockTrace" in name:
+            continue
         name = re.sub(r", attnscope::kernels::device::NoTrace", "", name)
         name = re.sub(r">\(.*", ">", name.removeprefix("void ").replace("attnscope::kernels::", ""))
         found[name] = (registers[mangled], code)

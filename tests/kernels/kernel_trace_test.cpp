@@ -10,6 +10,7 @@
 #include "kernels/trace/trace_plan.h"
 #include "kernels/trace/trace_steps.h"
 #include "tests/kernels/traced_twin.h"
+#include "tests/support/listed_block_mask.h"
 
 namespace attnscope {
 namespace {
@@ -275,6 +276,18 @@ TEST(TracedTwin, ADifferentOrderShows) {
   EXPECT_FALSE(differences_from_schedule(backwards).empty());
 }
 
+TEST(TracedTwin, ATileThatTheBlockMaskLeavesOutShows) {
+  KernelTrace trace = faithful();
+  trace.algorithm = trace.kernel = "block_sparse2";
+  trace.problem.block_mask = test::listed_block_mask({16, 16}, 2, {{1}});
+  EXPECT_THAT(differences_from_schedule(trace), ::testing::Contains(HasSubstr("tiles in order")));
+  std::erase_if(trace.blocks[0].steps, [](const TracedStep& step) {
+    return step.j == 0 && step.step != TraceStep::load_Qi && step.step != TraceStep::normalize &&
+           step.step != TraceStep::store_LSEi && step.step != TraceStep::store_Oi;
+  });
+  EXPECT_THAT(differences_from_schedule(trace), ::testing::IsEmpty());
+}
+
 TEST(TracedTwin, AMaskShowsUnlessItHidesPaddingAlone) {
   KernelTrace masked = faithful();
   const TracedStep mask{TraceStep::mask, 0, 1};
@@ -296,6 +309,17 @@ TEST(TracePlan, NamesTheBuildsThatThereAre) {
   EXPECT_THAT(refused.error().message, HasSubstr("head-dim 16 in 16x16 tiles"));
   EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
 
+  const kernels::KernelInfo& flash2 = *kernels::find_kernel("flash2");
+  problem.d = 16;
+  problem.dtype = DType::fp32;
+  const auto in_fp32 =
+      kernels::plan_trace(flash2, PassKind::forward, problem, std::nullopt, Carry::problem, 32);
+  ASSERT_TRUE(in_fp32.ok()) << in_fp32.error().message;
+  EXPECT_EQ(in_fp32.value().rows_per_head, 0);
+  const std::vector<Tiling> in_32 = kernels::kernel_tilings(flash2, DType::fp32, 16);
+  EXPECT_THAT(in_32, ::testing::Contains(in_fp32.value().tiling));
+
+  problem.d = 64;
   problem.dtype = DType::bf16;
   const auto plan =
       kernels::plan_trace(flash1, PassKind::forward, problem, std::nullopt, Carry::problem, 32);
@@ -310,9 +334,33 @@ TEST(TracePlan, NamesTheBuildsThatThereAre) {
           .ok());
 }
 
+TEST(TracePlan, TakesABlockMaskInTheTilesOfItsBuild) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 64;
+  problem.d = 16;
+  problem.dtype = DType::bf16;
+  problem.block_mask = test::listed_block_mask({16, 16}, 4, {{0, 2}, {}, {2}, {3}});
+  const kernels::KernelInfo& kernel = *kernels::find_kernel("block_sparse2");
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    const auto plan = kernels::plan_trace(kernel, pass, problem, {}, Carry::problem, 0);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan.value().tiling, (Tiling{16, 16}));
+    EXPECT_EQ(plan.value().blocks, 4);
+  }
+  problem.block_mask = test::listed_block_mask({32, 32}, 2, {{0}, {1}});
+  const auto refused =
+      kernels::plan_trace(kernel, PassKind::forward, problem, {}, Carry::problem, 0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("at head-dim 16 in 32x32 tiles"));
+}
+
 TEST(TracePlan, EveryTracedTilingIsAKernels) {
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
-    EXPECT_TRUE(kernels::traced_tilings(kernel, PassKind::forward, DType::fp32, 16).empty());
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      EXPECT_EQ(kernels::traced_tilings(kernel, pass, DType::fp32, 16).size(),
+                kernel.name == "flash2" ? 1u : 0u);
+      EXPECT_TRUE(kernels::traced_tilings(kernel, pass, DType::fp32, 64).empty());
+    }
     EXPECT_EQ(kernels::traced_tilings(kernel, PassKind::forward, DType::fp16, 16),
               kernels::traced_tilings(kernel, PassKind::forward, DType::bf16, 16));
     for (const Index d : {16, 32, 64, 128}) {

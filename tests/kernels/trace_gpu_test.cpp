@@ -7,12 +7,14 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "kernels/measure/forward_tensors.h"
+#include "kernels/measure/backward_tensors.h"
 #include "kernels/measure/trace_pass.h"
 #include "kernels/trace/kernel_trace.h"
+#include "reference/block_pattern.h"
 #include "reference/key_splits.h"
 #include "tests/kernels/forward_run.h"
 #include "tests/kernels/traced_twin.h"
+#include "tests/support/listed_block_mask.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -26,6 +28,38 @@ AttentionProblem problem_of(Index d, Index N, Index N_kv, Mask mask = Mask::none
           .d = d,
           .dtype = DType::bf16,
           .mask = mask};
+}
+
+AttentionProblem fp32_problem(Index N, Index N_kv, Mask mask = Mask::none()) {
+  AttentionProblem problem = problem_of(16, N, N_kv, mask);
+  problem.dtype = DType::fp32;
+  return problem;
+}
+
+/// Problems under block masks of 16x16 tiles, one with a row tile that sees nothing and a column
+/// tile that nobody sees.
+std::vector<AttentionProblem> sparse_problems() {
+  const Tiling tiling{16, 16};
+  std::vector<AttentionProblem> problems;
+  for (const char* text : {"butterfly", "local-global:1,1", "uniform:0.3"}) {
+    for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+      AttentionProblem problem = problem_of(16, 300, 409, mask);
+      problem.block_mask =
+          make_block_mask(parse_block_pattern(text).value(), problem.N, problem.N_kv, tiling)
+              .value();
+      problems.push_back(problem);
+    }
+  }
+  AttentionProblem empty_tiles = problem_of(16, 43, 45);
+  empty_tiles.dtype = DType::fp16;
+  empty_tiles.block_mask = test::listed_block_mask(tiling, 3, {{0, 2}, {}, {2}});
+  problems.push_back(empty_tiles);
+  return problems;
+}
+
+std::string described(const AttentionProblem& problem) {
+  const std::string mask = problem.block_mask ? ", " + problem.block_mask->text() : "";
+  return describe(problem) + mask;
 }
 
 class InstrumentedKernels : public ::testing::Test {
@@ -74,13 +108,66 @@ class InstrumentedKernels : public ::testing::Test {
   static void expect_twin(std::string_view kernel, PassKind pass, const AttentionProblem& problem,
                           Index splits = 1) {
     SCOPED_TRACE(std::string(kernel) + " " + std::string(to_string(pass)) + ", " +
-                 describe(problem));
+                 described(problem));
     const KernelTrace traced = trace(kernel, pass, problem, 0);
     if (HasFailure()) return;
     const auto differences = differences_from_schedule(traced, splits);
     EXPECT_TRUE(differences.empty())
         << differences.size() << " differences; the first: " << differences.front();
     EXPECT_GT(scheduled_operations(traced, splits), 0);
+  }
+
+  /// The plain kernel and the instrumented one leave the same bits in `outputs`, of `rows` rows
+  /// each; NaN would differ. `run` runs a pass on the tensors, with a trace or without.
+  template <typename Tensors, typename Run>
+  static void expect_plain_bits(std::string_view name, PassKind pass,
+                                const AttentionProblem& problem,
+                                const std::vector<CheckedTensor>& outputs, Index rows,
+                                const Run& run) {
+    SCOPED_TRACE(std::string(name) + ", " + described(problem));
+    const KernelInfo& kernel = *find_kernel(name);
+    std::vector<std::vector<double>> plain, traced;
+    const auto error = session_->run([&]() -> std::optional<Error> {
+      const auto plan = plan_trace(kernel, pass, problem, {}, Carry::problem, 1);
+      if (!plan) return plan.error();
+      auto tensors =
+          Tensors::allocate({.problem = problem, .kernel = &kernel, .tiling = plan.value().tiling});
+      if (!tensors) return tensors.error();
+      tensors.value().generate_inputs(session_->stream(), {});
+      const TraceMemory memory(plan.value());
+      const TraceBuffer buffer = memory.buffer();
+      for (const TraceBuffer* trace : {static_cast<const TraceBuffer*>(nullptr), &buffer}) {
+        tensors.value().poison_outputs();
+        if (auto failure = run(tensors.value(), trace)) return failure;
+        session_->stream().wait();
+        for (const CheckedTensor output : outputs) {
+          (trace ? traced : plain).push_back(tensors.value().fetch(output, 0, 0, 0, rows));
+        }
+      }
+      return std::nullopt;
+    });
+    ASSERT_FALSE(error) << error->message;
+    EXPECT_EQ(plain, traced);
+  }
+
+  static void expect_plain_output(std::string_view name, const AttentionProblem& problem) {
+    expect_plain_bits<ForwardTensors>(name, PassKind::forward, problem, {CheckedTensor::O},
+                                      problem.batch * problem.heads * problem.N,
+                                      [](const ForwardTensors& tensors, const TraceBuffer* trace) {
+                                        return tensors.pass(session_->stream(), /*with_lse=*/true,
+                                                            trace)({});
+                                      });
+  }
+
+  /// dK and dV alone: the order in which dQ is added up is one of chance.
+  static void expect_plain_key_gradients(std::string_view name, const AttentionProblem& problem) {
+    expect_plain_bits<BackwardTensors>(
+        name, PassKind::backward, problem, {CheckedTensor::dK, CheckedTensor::dV},
+        problem.batch * problem.kv_heads * problem.N_kv,
+        [](const BackwardTensors& tensors, const TraceBuffer* trace) {
+          const auto error = tensors.run_forward(session_->stream());
+          return error ? error : tensors.pass(session_->stream(), trace)({});
+        });
   }
 
   static Session* session_;
@@ -126,36 +213,35 @@ TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOverSplitKeys) {
   }
 }
 
+TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOnCudaCores) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    expect_twin("flash2", pass, fp32_problem(512, 512));
+    expect_twin("flash2", pass, fp32_problem(300, 409));
+    expect_twin("flash2", pass, fp32_problem(512, 512, Mask::causal()));
+    expect_twin("flash2", pass, fp32_problem(409, 300, Mask::causal()));
+    expect_twin("flash2", pass, fp32_problem(300, 409, Mask::causal(Mask::Alignment::top_left)));
+  }
+}
+
+TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOnListedTiles) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const AttentionProblem& problem : sparse_problems()) {
+    expect_twin("block_sparse2", PassKind::forward, problem);
+    expect_twin("block_sparse2", PassKind::backward, problem);
+  }
+}
+
 TEST_F(InstrumentedKernels, ComputeWhatThePlainOnesCompute) {
   ATTNSCOPE_NEEDS_GPU();
   for (const char* name : {"flash1", "flash2", "split_kv"}) {
-    for (const Index d : {16, 64, 128}) {
-      SCOPED_TRACE(std::string(name) + ", d " + std::to_string(d));
-      const KernelInfo& kernel = *find_kernel(name);
-      const AttentionProblem problem = problem_of(d, 300, 409);
-      std::vector<double> plain_O, traced_O;
-      const auto error = session_->run([&]() -> std::optional<Error> {
-        const auto plan = plan_trace(kernel, PassKind::forward, problem, {}, Carry::problem, 1);
-        if (!plan) return plan.error();
-        auto tensors = ForwardTensors::allocate(
-            {.problem = problem, .kernel = &kernel, .tiling = plan.value().tiling});
-        if (!tensors) return tensors.error();
-        tensors.value().generate_inputs(session_->stream(), {});
-        const TraceMemory memory(plan.value());
-        const TraceBuffer buffer = memory.buffer();
-        for (const TraceBuffer* trace : {static_cast<const TraceBuffer*>(nullptr), &buffer}) {
-          tensors.value().poison_outputs();
-          const Pass pass = tensors.value().pass(session_->stream(), /*with_lse=*/true, trace);
-          if (auto failure = pass({})) return failure;
-          session_->stream().wait();
-          const Index rows = problem.batch * problem.heads * problem.N;
-          (trace ? traced_O : plain_O) = tensors.value().fetch(CheckedTensor::O, 0, 0, 0, rows);
-        }
-        return std::nullopt;
-      });
-      ASSERT_FALSE(error) << error->message;
-      EXPECT_EQ(plain_O, traced_O);  // to the bit; NaN would differ
-    }
+    for (const Index d : {16, 64, 128}) expect_plain_output(name, problem_of(d, 300, 409));
+  }
+  expect_plain_output("flash2", fp32_problem(300, 409));
+  expect_plain_key_gradients("flash2", fp32_problem(300, 409));
+  for (const AttentionProblem& problem : sparse_problems()) {
+    expect_plain_output("block_sparse2", problem);
+    expect_plain_key_gradients("block_sparse2", problem);
   }
 }
 
