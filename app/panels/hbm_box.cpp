@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "app/draw/format.h"
 #include "app/draw/shapes.h"
@@ -13,6 +12,9 @@
 namespace attnscope::app {
 
 namespace {
+
+/// Sizes are written where they leave tensors at least this share of their scale.
+constexpr float kMuchOfScale = 0.75f;
 
 /// Tiles along an axis that are drawn apart; more are brought together.
 constexpr Index kMaxTiles = 32;
@@ -26,11 +28,18 @@ bool is_copy_of(Tensor slot, Tensor tensor) {
 }  // namespace
 
 /// "64 × 16"; of parts, "4 × 8 × 16": rows, splits and columns of a part.
-std::string HbmBox::size_of(const HbmTensorState& tensor) const {
-  const Shape& shape = tensor.shape;
-  if (tensor.tensor != Tensor::O_split) return draw::format_shape(shape.rows, shape.cols);
+std::string HbmBox::size_of(const HbmTensorState& tensor, Sizes sizes) const {
+  const auto size = [&](Index value) {
+    return sizes == Sizes::brief ? draw::format_size(value) : fmt::format("{}", value);
+  };
+  const auto [rows, cols] = tensor.shape;
+  if (tensor.tensor != Tensor::O_split) return fmt::format("{} × {}", size(rows), size(cols));
   const Index d = snapshot_.run->problem.d;
-  return draw::format_shape(shape.rows, shape.cols / d) + fmt::format(" × {}", d);
+  return fmt::format("{} × {} × {}", size(rows), size(cols / d), size(d));
+}
+
+std::string HbmBox::name_of(const HbmTensorState& tensor) const {
+  return std::string(display_name(tensor.tensor));
 }
 
 HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const ViewState& view,
@@ -56,8 +65,8 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const View
     // One row, without its sizes, where that tells more
     const int of_one = told();
     place_rows({others, gradients});
-    if (overflows()) {
-      show_sizes_ = false;
+    if (overflows_) {
+      sizes_ = Sizes::none;
       lay_out_rows({others, gradients});
     }
     if (told() < of_one) place_rows({all});
@@ -69,13 +78,8 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const View
   lay_out_rows({all});
 }
 
-bool HbmBox::overflows() const {
-  return std::ranges::any_of(placed_,
-                             [&](const Placed& placed) { return placed.cell.max.x > rect_.max.x; });
-}
-
 int HbmBox::told() const {
-  if (overflows()) return 0;
+  if (overflows_) return 0;
   int told = 0;
   for (const Placed& placed : placed_) {
     const HbmTensorState& tensor = *placed.tensor;
@@ -90,14 +94,25 @@ const FontRef& HbmBox::name_font() const {
   return small_names_ ? context_.fonts.small : context_.fonts.ui_bold;
 }
 
-void HbmBox::choose_labels(std::size_t rows) {
+void HbmBox::choose_labels(const Rows& rows) {
   // Give up the sizes where the tensors would become too low, then the line of the title
-  show_sizes_ = rows > 1 || one_row_has_sizes_;
+  sizes_ = rows.size() > 1 || one_row_has_sizes_ ? Sizes::exact : Sizes::none;
   title_beside_ = false;
-  const float enough = canvas_of(context_).px(rows > 1 ? 40.0f : 56.0f);
-  if (heights_of(rows).boxes < enough) show_sizes_ = false;
+  const float enough = canvas_of(context_).px(rows.size() > 1 ? 40.0f : 56.0f);
+  if (heights_of(rows.size()).boxes < enough) sizes_ = Sizes::none;
   const float words = 2.3f * draw::line_height(context_.fonts.small);  // of "never stored"
-  title_beside_ = heights_of(rows).boxes < words;
+  title_beside_ = heights_of(rows.size()).boxes < words;
+
+  // Where they would make the tensors narrow, shorten them, then leave them to wide tensors
+  if (sizes_ == Sizes::none) return;
+  sizes_ = Sizes::under_wide_ones;
+  const float scale = scale_of(rows).unit_x;
+  for (const Sizes sizes : {Sizes::exact, Sizes::brief}) {
+    sizes_ = sizes;
+    const RowScale with = scale_of(rows);
+    if (with.fits && with.unit_x >= kMuchOfScale * scale) return;
+  }
+  sizes_ = Sizes::under_wide_ones;
 }
 
 HbmBox::Heights HbmBox::heights_of(std::size_t rows) const {
@@ -108,7 +123,7 @@ HbmBox::Heights HbmBox::heights_of(std::size_t rows) const {
   heights.names = draw::line_height(name_font());
   heights.sizes = draw::line_height(fonts.small);
   const float between = rows > 1 ? canvas.px(3.0f) : 0.0f;
-  const float labels = heights.names + (show_sizes_ ? heights.sizes + between : 0.0f);
+  const float labels = heights.names + (sizes_ != Sizes::none ? heights.sizes + between : 0.0f);
   const float all = rect_.height() - canvas.px(16.0f) - (title_beside_ ? 0.0f : heights.title);
   heights.boxes = std::max(all / static_cast<float>(rows) - labels, canvas.px(14.0f));
   return heights;
@@ -117,12 +132,10 @@ HbmBox::Heights HbmBox::heights_of(std::size_t rows) const {
 std::vector<RowItem> HbmBox::items_of(const std::vector<const HbmTensorState*>& row) const {
   std::vector<RowItem> items;
   for (const HbmTensorState* tensor : row) {
-    const draw::Symbol name{std::string(display_name(tensor->tensor)), {}};
-    items.push_back(
-        {tensor->shape,
-         std::max(draw::width_of(name_font(), name),
-                  show_sizes_ ? context_.fonts.small.measure(size_of(*tensor)).x : 0.0f),
-         width_of_adds(*tensor)});
+    const bool all = sizes_ == Sizes::exact || sizes_ == Sizes::brief;
+    const float size = all ? context_.fonts.small.measure(size_of(*tensor, sizes_)).x : 0.0f;
+    items.push_back({tensor->shape, std::max(name_font().measure(name_of(*tensor)).x, size),
+                     width_of_adds(*tensor)});
   }
   return items;
 }
@@ -140,36 +153,43 @@ float HbmBox::left_padding() const {
 }
 
 void HbmBox::place_rows(const Rows& rows) {
-  choose_labels(rows.size());
+  choose_labels(rows);
   lay_out_rows(rows);
+}
+
+float HbmBox::row_width() const {
+  return rect_.width() - left_padding() - canvas_of(context_).px(12.0f);
+}
+
+float HbmBox::min_size() const {
+  return canvas_of(context_).px(7.0f);
+}
+
+/// All rows at the scale of the one that has the least room.
+RowScale HbmBox::scale_of(const Rows& rows) const {
+  std::vector<std::vector<RowItem>> items;
+  for (const auto& row : rows) items.push_back(items_of(row));
+  return choose_scale(items, row_width(), heights_of(rows.size()).boxes,
+                      canvas_of(context_).px(8.0f), min_size());
 }
 
 void HbmBox::lay_out_rows(const Rows& rows) {
   const draw::Canvas canvas = canvas_of(context_);
-  const float padding = canvas.px(12.0f);
   const Heights heights = heights_of(rows.size());
   several_rows_ = rows.size() > 1;
-  const float labels = heights.names + (show_sizes_ ? heights.sizes : 0.0f);
-
-  // All rows at the scale of the one that has the least room
-  const auto lay_out = [&](const std::vector<RowItem>& items, float most_unit) {
-    return lay_out_row(items, rect_.width() - left_padding() - padding, heights.boxes,
-                       canvas.px(8.0f), canvas.px(7.0f), most_unit);
-  };
-  float unit = std::numeric_limits<float>::infinity();
-  bool uniform = true;
-  for (const auto& row : rows) {
-    const RowLayout layout = lay_out(items_of(row), unit);
-    uniform = uniform && layout.uniform;
-    if (layout.uniform) unit = std::min(unit, layout.unit_x);
-  }
+  const float labels = heights.names + (sizes_ != Sizes::none ? heights.sizes : 0.0f);
+  const RowScale scale = scale_of(rows);
+  overflows_ = !scale.fits;
   const float left = rect_.min.x + left_padding();
   float top = rect_.min.y + canvas.px(7.0f) + (title_beside_ ? 0.0f : heights.title);
   slack_ = several_rows_ ? 0.0f : heights.boxes;
   placed_.clear();
+  RowLayout all;
   for (const auto& row : rows) {
-    const RowLayout layout = lay_out(items_of(row), unit);
-    scale_note_ = several_rows_ && !uniform ? "areas of a row to scale" : layout.scale_note();
+    const RowLayout layout = lay_out_row(items_of(row), scale, row_width(), min_size());
+    all.scale = layout.scale;
+    all.any_widened |= layout.any_widened;
+    all.any_heightened |= layout.any_heightened;
     for (std::size_t k = 0; k < row.size(); ++k) {
       const RowPlace& place = layout.places[k];
       if (!several_rows_) slack_ = std::min(slack_, heights.boxes - place.height);
@@ -185,33 +205,55 @@ void HbmBox::lay_out_rows(const Rows& rows) {
     }
     top += heights.boxes + labels + (several_rows_ ? canvas.px(3.0f) : 0.0f);
   }
+  scale_note_ = all.scale_note();
 }
 
 void HbmBox::draw() const {
   const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
-  const Fonts& fonts = context_.fonts;
   draw::fill(canvas, rect_, theme.inset, canvas.px(5.0f));
   draw::outline(canvas, rect_, theme.inset_border, 1.0f, canvas.px(5.0f));
-  draw_title();
   for (const Placed& placed : placed_) {
+    const std::string name = name_of(*placed.tensor);
+    context_.named_rects.add("memory.tensor." + name, placed.box);
+    context_.named_rects.add("memory.cell." + name, placed.cell);
     if (placed.tensor->never_stored) {
       draw_ghost(context_, ghost_of(placed));
     } else {
       draw_tiles(placed);
       draw_in_use(placed);
     }
-    const float x = placed.cell.center().x;
-    const float y = placed.box.max.y + canvas.px(2.0f);
-    const HbmTensorState& tensor = *placed.tensor;
-    draw::text(canvas, name_font(), {x, y}, theme.text, display_name(tensor.tensor),
-               draw::Align::center);
     draw_adds(placed);
-    if (!show_sizes_) continue;
-    draw::text_if_fits(canvas, fonts.small, {x, y + draw::line_height(name_font())},
-                       theme.text_faint, size_of(tensor), placed.cell.width() + canvas.px(7.0f),
-                       draw::Align::center);
   }
+}
+
+void HbmBox::draw_words() const {
+  const Theme& theme = context_.theme;
+  draw_title();
+  for (const Placed& placed : placed_) {
+    ImVec2 at{placed.cell.center().x, placed.box.max.y + canvas_of(context_).px(2.0f)};
+    draw_over(name_font(), at, theme.text, name_of(*placed.tensor), draw::Align::center);
+    if (sizes_ == Sizes::none) continue;
+    at.y += draw::line_height(name_font());
+    const FontRef& font = context_.fonts.small;
+    const std::string sizes[] = {
+        size_of(*placed.tensor, sizes_ == Sizes::brief ? Sizes::brief : Sizes::exact),
+        size_of(*placed.tensor, Sizes::brief)};
+    draw_over(font, at, theme.text_faint,
+              draw::widest_that_fits(font, sizes, placed.cell.width() + 1.0f), draw::Align::center);
+  }
+}
+
+/// Text on a ground of its own: what runs beneath it does not strike it through.
+void HbmBox::draw_over(const FontRef& font, ImVec2 at, ImU32 color, std::string_view text,
+                       draw::Align align) const {
+  const draw::Canvas canvas = canvas_of(context_);
+  const float width = font.measure(text).x;
+  const float left = align == draw::Align::center ? at.x - 0.5f * width : at.x - width;
+  if (!text.empty()) {
+    draw::fill(canvas, {{left, at.y}, {left + width, at.y + font.size}}, context_.theme.inset);
+  }
+  draw::text(canvas, font, at, color, text, align);
 }
 
 void HbmBox::draw_title() const {
@@ -241,8 +283,8 @@ void HbmBox::draw_title() const {
   const std::string note =
       draw::widest_that_fits(fonts.small, notes, rect_.width() - 3.0f * padding - title_width);
   draw::text(canvas, fonts.ui_bold, at, theme.text_dim, "HBM");
-  draw::text(canvas, fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)}, theme.text_faint,
-             note, draw::Align::right);
+  draw_over(fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)}, theme.text_faint, note,
+            draw::Align::right);
 }
 
 HbmGhost HbmBox::ghost_of(const Placed& placed) const {
@@ -371,9 +413,9 @@ void HbmBox::point_at() const {
     const std::string_view rows = of_group                           ? "each head's key"
                                   : layout == TensorLayout::key_by_d ? "key"
                                                                      : "query";
-    std::string lines =
-        fmt::format("{}: {} ({} rows), {}", display_name(tensor.tensor), size_of(tensor), rows,
-                    draw::format_bytes(static_cast<double>(tensor.bytes)));
+    std::string lines = fmt::format("{}: {} ({} rows), {}", display_name(tensor.tensor),
+                                    size_of(tensor, Sizes::exact), rows,
+                                    draw::format_bytes(static_cast<double>(tensor.bytes)));
     if (tensor.never_stored) {
       lines += fmt::format("\n{}", about(ghost_of(placed)));
     } else {

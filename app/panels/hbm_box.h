@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/draw/text.h"
 #include "app/panel.h"
 #include "app/panels/hbm_ghost.h"
 #include "app/panels/memory_layout.h"
@@ -22,7 +23,10 @@ class HbmBox {
 
   /// The box itself: no higher than the tensors need.
   const Rect& rect() const { return rect_; }
+  /// The tensors. Named rectangles: "memory.tensor.NAME", and with its label "memory.cell.NAME".
   void draw() const;
+  /// Names and sizes, over the arrows.
+  void draw_words() const;
   void point_at() const;
 
   /// Where the elements of a tensor are drawn; nothing when the tensor is not in the picture.
@@ -42,22 +46,31 @@ class HbmBox {
     float title = 0.0f, names = 0.0f, sizes = 0.0f, boxes = 0.0f;
   };
 
-  void choose_labels(std::size_t rows);
+  /// How the sizes under the tensors are written: "16384 × 64", "16k × 64", where there happens to
+  /// be room, not at all.
+  enum class Sizes { exact, brief, under_wide_ones, none };
+
+  void choose_labels(const Rows& rows);
+  RowScale scale_of(const Rows& rows) const;
   Heights heights_of(std::size_t rows) const;
-  std::string size_of(const HbmTensorState& tensor) const;
+  std::string size_of(const HbmTensorState& tensor, Sizes sizes) const;
+  std::string name_of(const HbmTensorState& tensor) const;
   const FontRef& name_font() const;
   std::vector<RowItem> items_of(const std::vector<const HbmTensorState*>& row) const;
   void place_rows(const Rows& rows);
   void lay_out_rows(const Rows& rows);
-  /// Ghosts, and counts of adds, that there is room to tell of; none when tensors leave the box.
+  /// Ghosts, and counts of adds, that there is room to tell of; none when labels have no room.
   int told() const;
-  bool overflows() const;
   HbmGhost ghost_of(const Placed& placed) const;
   /// Least height of a tile that a count stands beside.
   float adds_height() const;
   float width_of_adds(const HbmTensorState& tensor) const;
   float left_padding() const;
+  float row_width() const;
+  float min_size() const;
   void draw_title() const;
+  void draw_over(const FontRef& font, ImVec2 at, ImU32 color, std::string_view text,
+                 draw::Align align) const;
   void draw_adds(const Placed& placed) const;
   void draw_tiles(const Placed& placed) const;
   void draw_in_use(const Placed& placed) const;
@@ -70,8 +83,9 @@ class HbmBox {
   std::string scale_note_;
   float slack_ = 0.0f;
   bool title_beside_ = false;  ///< where a line of its own would take the tensors' room
-  bool show_sizes_ = true;
+  Sizes sizes_ = Sizes::exact;
   bool several_rows_ = false;
+  bool overflows_ = false;  ///< labels are wider than the box
   bool small_names_ = false;
   bool one_row_has_sizes_ = true;
 };

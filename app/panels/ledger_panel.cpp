@@ -25,6 +25,13 @@ std::string number_text(const LedgerRow& row, double value, bool unit) {
   return row.unit == "s" ? draw::format_seconds(value) : draw::format_bytes(value, unit);
 }
 
+/// A number as exact as `room` has place for: digits give way to a prefix, and are never cut.
+std::string number_that_fits(const LedgerRow& row, double value, const FontRef& font, float room) {
+  const std::string exact = number_text(row, value, false);
+  if (row.unit == "s" || font.measure(exact).x <= room) return exact;
+  return draw::format_si(value, "B");
+}
+
 /// Everything about a row, for its hover.
 std::string in_words(const LedgerRow& row, bool so_far) {
   const bool partial = so_far && row.modelled != row.whole;
@@ -47,9 +54,15 @@ std::string in_words(const LedgerRow& row, bool so_far) {
   return lines;
 }
 
-/// All notes in a line, then fewer of them with a mark, never a part of one.
+/// All notes in a line, then in fewer words, then fewer of them with a mark, never a part of one.
 std::vector<std::string> note_wordings(const std::vector<std::string>& notes) {
   std::vector<std::string> wordings = {fmt::format("{}", fmt::join(notes, " · "))};
+  constexpr std::string_view kLong = "whole pass, all heads";
+  for (const std::string_view brief : {"whole of all heads", "all heads"}) {
+    const std::size_t at = wordings.front().find(kLong);
+    if (at == std::string::npos) break;
+    wordings.push_back(std::string(wordings.front()).replace(at, kLong.size(), brief));
+  }
   for (std::size_t kept = notes.size(); kept-- > 1;) {
     const auto end = notes.begin() + static_cast<std::ptrdiff_t>(kept);
     wordings.push_back(fmt::format("{} · …", fmt::join(notes.begin(), end, " · ")));
@@ -275,7 +288,9 @@ void LedgerPanel::draw_row(const Table& table, const Columns& columns, const Led
                align);
   };
   const float number_room = columns.modelled - columns.label;
-  const std::string modelled = number_text(row, row.modelled, false);
+  const float own_room =
+      number_room - (x - columns.label) - fonts.small.measure(row.label).x - canvas.px(4.0f);
+  const std::string modelled = number_that_fits(row, row.modelled, fonts.mono_small, own_room);
   put(fonts.small, x, total ? theme.text : theme.text_dim, row.label, draw::Align::left,
       number_room - fonts.mono_small.measure(modelled).x - (x - columns.label) - canvas.px(4.0f));
   put(fonts.mono_small, columns.modelled, theme.text, modelled, draw::Align::right, number_room);
@@ -283,12 +298,13 @@ void LedgerPanel::draw_row(const Table& table, const Columns& columns, const Led
   if (row.formula) {
     const bool agrees = *row.formula == row.whole;
     put(fonts.mono_small, columns.formula, agrees ? theme.text_faint : theme.error,
-        draw::format_bytes(*row.formula, false), draw::Align::right, room);
+        number_that_fits(row, *row.formula, fonts.mono_small, room), draw::Align::right, room);
   }
   const float seen_room = columns.seen - columns.formula - canvas.px(4.0f);
   if (row.seen.value) {
     put(fonts.mono_small, columns.seen, number_color(theme, ledger.seen_kind),
-        number_text(row, *row.seen.value, false), draw::Align::right, seen_room);
+        number_that_fits(row, *row.seen.value, fonts.mono_small, seen_room), draw::Align::right,
+        seen_room);
   } else if (total && !row.seen.about.empty()) {
     put(fonts.small, columns.seen, theme.text_faint, "unavailable", draw::Align::right, seen_room);
   }

@@ -1,7 +1,6 @@
 /// How wide and tall boxes are drawn that stand for tensors of very different sizes.
 #pragma once
 
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,21 +23,36 @@ struct RowPlace {
   float x = 0.0f, width = 0.0f, height = 0.0f;
 };
 
-struct RowLayout {
-  std::vector<RowPlace> places;
-  /// Pixels per element along both axes; equal unless areas alone are to scale.
+/// Pixels per element along both axes; equal unless areas alone are to scale.
+struct RowScale {
   float unit_x = 0.0f, unit_y = 0.0f;
   bool uniform = true;       ///< shapes are to scale, not only areas
+  bool largest_true = true;  ///< the widest and the highest tensor are as large as the scale says
+  bool fits = true;          ///< labels and least boxes are no wider than the row
+  float gap = 0.0f;          ///< between cells
+};
+
+struct RowLayout {
+  std::vector<RowPlace> places;
+  RowScale scale;
   bool any_widened = false;  ///< some box would have been too thin to see
   bool any_heightened = false;
 
-  /// "to scale", "areas to scale", "to scale, but thin ones are drawn wider".
+  /// "to scale", "areas to scale", "to scale, thin ones drawn wider", "not to scale".
   std::string scale_note() const;
 };
 
-/// Places the items side by side in `width` x `height` pixels, `gap` apart, no box thinner than
-/// `min_size`. Uses one scale for all of them, at most `most_unit` pixels an element.
-RowLayout lay_out_row(std::span<const RowItem> items, float width, float height, float gap,
-                      float min_size, float most_unit = std::numeric_limits<float>::infinity());
+/// One scale for all rows, each of `width` x `height` pixels, with boxes `gap` apart, less where
+/// the labels take the room, and no box thinner than `min_size`.
+RowScale choose_scale(std::span<const std::vector<RowItem>> rows, float width, float height,
+                      float gap, float min_size);
+
+/// Places the items side by side in `width` pixels at that scale; never beyond them.
+RowLayout lay_out_row(std::span<const RowItem> items, const RowScale& scale, float width,
+                      float min_size);
+
+/// The same for a row of its own scale.
+RowLayout lay_out_row(const std::vector<RowItem>& items, float width, float height, float gap,
+                      float min_size);
 
 }  // namespace attnscope::app

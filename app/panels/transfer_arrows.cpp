@@ -66,26 +66,33 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
     return ImVec2{middle.x + beside + half, gap.center().y};
   };
 
-  // What the last operation moved
-  std::optional<Rect> taken;
+  // What the last operation moved, and what the next one will move, or is moving while playing
   const bool playing = context.op_fraction > 0.0f;
+  std::optional<Transfer> last;
+  std::optional<Transfer> next;
   if (snapshot.step >= 0 && !playing) {
-    const auto last = transfer_of(snapshot, snapshot.op, static_cast<std::size_t>(snapshot.launch),
-                                  snapshot.op_bytes, sram, hbm);
-    if (last) {
-      const ImU32 color = text_color_of(context.theme, last->tensor);
-      draw::draw_arrow(canvas, last->curve, color, canvas.px(2.5f), false);
-      taken = draw::badge(canvas, font, label_center(*last, last->label), gap, color, last->label);
-    }
+    last = transfer_of(snapshot, snapshot.op, static_cast<std::size_t>(snapshot.launch),
+                       snapshot.op_bytes, sram, hbm);
   }
-  if (snapshot.step + 1 >= snapshot.run->step_count) return;
+  if (snapshot.step + 1 < snapshot.run->step_count) {
+    next = transfer_of(snapshot, snapshot.next_op, launch_of_next(snapshot), snapshot.next_op_bytes,
+                       sram, hbm);
+  }
+  const auto color_of_arrow = [&](const Transfer& each) {
+    return text_color_of(context.theme, each.tensor);
+  };
 
-  // What the next one will move, or is moving while playing
-  const auto next = transfer_of(snapshot, snapshot.next_op, launch_of_next(snapshot),
-                                snapshot.next_op_bytes, sram, hbm);
+  // Both arrows, then their labels over them
+  if (last) draw::draw_arrow(canvas, last->curve, color_of_arrow(*last), canvas.px(2.5f), false);
+  if (next) draw::draw_arrow(canvas, next->curve, color_of_arrow(*next), canvas.px(2.0f), true);
+  hbm.draw_words();
+  std::optional<Rect> taken;
+  if (last) {
+    taken = draw::badge(canvas, font, label_center(*last, last->label), gap, color_of_arrow(*last),
+                        last->label);
+  }
   if (!next) return;
-  const ImU32 color = text_color_of(context.theme, next->tensor);
-  draw::draw_arrow(canvas, next->curve, color, canvas.px(2.0f), true);
+  const ImU32 color = color_of_arrow(*next);
   if (playing) {
     const ImVec2 at = next->curve.at(context.op_fraction);
     const float half = canvas.px(7.0f);

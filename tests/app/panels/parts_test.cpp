@@ -23,7 +23,7 @@ using test::SampleRequest;
 TEST(MemoryLayout, DrawsShapesToScaleWhereTheyFit) {
   const std::vector<RowItem> items{{{16, 16}, 20.0f}, {{16, 64}, 20.0f}, {{16, 1}, 20.0f}};
   const RowLayout layout = lay_out_row(items, 500.0f, 90.0f, 10.0f, 5.0f);
-  EXPECT_TRUE(layout.uniform);
+  EXPECT_TRUE(layout.scale.uniform);
   EXPECT_FLOAT_EQ(layout.places[0].width, layout.places[0].height);
   EXPECT_FLOAT_EQ(layout.places[1].width, 4.0f * layout.places[0].width);
   EXPECT_EQ(layout.scale_note(), "to scale");
@@ -32,7 +32,7 @@ TEST(MemoryLayout, DrawsShapesToScaleWhereTheyFit) {
 TEST(MemoryLayout, KeepsAreasToScaleWhereShapesWouldBeTooFlat) {
   const std::vector<RowItem> items{{{4, 1024}, 20.0f}, {{4, 512}, 20.0f}};
   const RowLayout layout = lay_out_row(items, 500.0f, 90.0f, 10.0f, 5.0f);
-  EXPECT_FALSE(layout.uniform);
+  EXPECT_FALSE(layout.scale.uniform);
   const auto area = [&](std::size_t k) { return layout.places[k].width * layout.places[k].height; };
   EXPECT_NEAR(area(0) / area(1), 2.0f, 1e-3f);
   EXPECT_EQ(layout.scale_note(), "areas to scale");
@@ -54,6 +54,24 @@ TEST(MemoryLayout, NeverLeavesItsRoom) {
     EXPECT_LE(last.cell_x + last.cell_width, 400.5f) << cols;
     EXPECT_LE(last.height, 80.5f) << cols;
   }
+}
+
+TEST(MemoryLayout, NeverLeavesItsRoomWhereLabelsAloneAreWider) {
+  const std::vector<RowItem> items(9, {{16384, 16384}, 80.0f});
+  const RowLayout layout = lay_out_row(items, 400.0f, 80.0f, 8.0f, 5.0f);
+  EXPECT_FALSE(layout.scale.fits);
+  EXPECT_LE(layout.places.back().cell_x + layout.places.back().cell_width, 400.5f);
+  EXPECT_EQ(layout.scale_note(), "not to scale");
+}
+
+TEST(MemoryLayout, GivesTheSameSizeTheSameWidthInEveryRow) {
+  const std::vector<std::vector<RowItem>> rows{{{{1024, 64}, 20.0f}, {{1024, 1024}, 20.0f}},
+                                               {{{1024, 64}, 20.0f}, {{1024, 1}, 20.0f}}};
+  const RowScale scale = choose_scale(rows, 400.0f, 120.0f, 8.0f, 5.0f);
+  const RowLayout upper = lay_out_row(rows[0], scale, 400.0f, 5.0f);
+  const RowLayout lower = lay_out_row(rows[1], scale, 400.0f, 5.0f);
+  EXPECT_FLOAT_EQ(upper.places[0].width, lower.places[0].width);
+  EXPECT_FLOAT_EQ(upper.places[1].width, 120.0f);
 }
 
 TEST(ScoreCells, NeverCrossATilesBorderAndCoverTheAxis) {
