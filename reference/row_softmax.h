@@ -24,7 +24,7 @@ struct RowSoftmax {
   double l = 0;                ///< infinite where the sum overflowed
   Index overflowed_elems = 0;  ///< numerators p_k that are infinite
   Index nan_elems = 0;         ///< elements of P that are NaN
-  double max_abs_error = 0;    ///< of P against the softmax of x in double; NaN elements left out
+  double max_abs_error = 0;    ///< of P against the rounded x's in double; NaN elements left out
 };
 
 /// The running maximum and sum of the online softmax.

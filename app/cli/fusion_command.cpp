@@ -39,17 +39,18 @@ std::string fusion_text(const FusionQuestion& question) {
   const AttentionProblem& problem = question.problem;
   std::vector<std::vector<std::string>> lines = {{"step", "launches", "forward", "backward",
                                                   "matrices", "m, l, LSE, D", "requested",
-                                                  "Figure 2 prints"}};
+                                                  "Figure 2 prints", "on the chip"}};
   for (const FusionStep& step : question.steps) {
     if (!step.refused.empty()) {
-      lines.push_back({step.name, "-", "-", "-", "-", "-", "-", ""});
+      lines.push_back({step.name, "-", "-", "-", "-", "-", "-", "", ""});
       continue;
     }
     const auto printed = printed_bytes(question, step);
+    const std::string unfit = overflow_words(step);
     lines.push_back({step.name, std::to_string(step.launches()), bytes(step.forward.paper.total()),
                      bytes(step.backward.paper.total()), bytes(step.matrix_bytes()),
                      bytes(step.statistic_bytes()), bytes(step.requested_bytes()),
-                     printed ? bytes_text(*printed) : ""});
+                     printed ? bytes_text(*printed) : "", unfit.empty() ? "fits" : unfit});
   }
   std::string text = fmt::format(
       "B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}{}, dropout {}, {}x{} tiles\n"
@@ -60,6 +61,10 @@ std::string fusion_text(const FusionQuestion& question) {
   std::vector<std::vector<std::string>> ideas;
   for (const FusionStep& step : question.steps) ideas.push_back({step.name, step.idea});
   text += table_text(ideas, 2);
+  if (const std::string why = why_flash2_moves_more(question.steps, question.tiling);
+      !why.empty()) {
+    text += "\n" + why + "\n";
+  }
   if (const std::string words = left_out_of_fusion(problem); !words.empty()) text += words + "\n";
   for (const FusionStep& step : question.steps) {
     if (!step.refused.empty()) text += fmt::format("{}: {}\n", step.name, step.refused);
@@ -96,6 +101,7 @@ ordered_json step_json(const FusionQuestion& question, const FusionStep& step) {
                       {"matrix_bytes", step.matrix_bytes()},
                       {"statistic_bytes", step.statistic_bytes()},
                       {"requested_bytes", step.requested_bytes()},
+                      {"fits", step.forward.fits && step.backward.fits},
                       {"forward", pass_json(step.forward)},
                       {"backward", pass_json(step.backward)}};
   if (const auto printed = printed_bytes(question, step)) row["figure2_printed_bytes"] = *printed;
@@ -112,6 +118,8 @@ ordered_json fusion_json(const FusionQuestion& question) {
                            {"gpu", question.gpu.name}};
   const std::string words = left_out_of_fusion(question.problem);
   if (!words.empty()) document["left_out"] = words;
+  const std::string why = why_flash2_moves_more(question.steps, question.tiling);
+  if (!why.empty()) document["flash2_moves_more"] = why;
   document["steps"] = steps;
   return document;
 }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "reference/nearest_name.h"
+#include "reference/npy.h"
 #include "sim/schedule/catalog.h"
 
 namespace attnscope::cli {
@@ -57,7 +59,7 @@ std::vector<OptionSpec> input_options() {
   return {
       {"inputs", "KIND", "gaussian, outlier or needle [gaussian]"},
       {"seed", "SEED", "whole number that the inputs are drawn from [0]"},
-      {"q", "FILE", "Q as .npy [B, H, N, d]"},
+      {"q", "FILE", "Q as .npy [B, H, N, d]; sizes that are not given are those of the files"},
       {"k", "FILE", "K as .npy [B, H_kv, N_kv, d]"},
       {"v", "FILE", "V as .npy [B, H_kv, N_kv, d]"},
       {"do", "FILE", "dO as .npy [B, H, N, d]"},
@@ -124,14 +126,43 @@ std::optional<Error> read_sequences(const GivenOptions& given, AttentionProblem&
   return read_list(given, "cu-seqlens-k", problem.cu_seqlens_k);
 }
 
+/// Whether these are [B, H, N, d] of some problem.
+bool is_problem(const std::vector<Index>& shape) {
+  constexpr std::array<Index, 4> kMost = {kMaxHeads, kMaxHeads, kMaxSequenceLength, kMaxHeadDim};
+  return std::ranges::equal(shape, kMost,
+                            [](Index size, Index most) { return size >= 1 && size <= most; });
+}
+
+/// The sizes that the first of these files tells; nothing where none is given or can be used:
+/// loading it says why.
+std::optional<std::vector<Index>> sizes_of_files(const GivenOptions& given,
+                                                 std::initializer_list<const char*> options) {
+  for (const char* option : options) {
+    const auto path = given.text(option);
+    if (!path) continue;
+    auto shape = read_npy_shape(*path);
+    if (shape && is_problem(shape.value())) return std::move(shape).value();
+  }
+  return std::nullopt;
+}
+
+/// Sizes that were given; else those of the input files; else the problem's.
 std::optional<Error> read_sizes(const GivenOptions& given, AttentionProblem& problem) {
+  const auto queries = sizes_of_files(given, {"q", "do"});
+  const auto keys = sizes_of_files(given, {"k", "v"});
+  if (const auto& any = queries ? queries : keys) {
+    problem.batch = (*any)[0];
+    problem.heads = (*any)[1];
+    problem.N = (*any)[2];
+    problem.d = (*any)[3];
+  }
   if (auto error = read_whole(given, "batch", kMaxHeads, problem.batch)) return error;
   if (auto error = read_whole(given, "heads", kMaxHeads, problem.heads)) return error;
-  problem.kv_heads = problem.heads;
+  problem.kv_heads = keys ? (*keys)[1] : problem.heads;
   if (auto error = read_whole(given, "kv-heads", kMaxHeads, problem.kv_heads)) return error;
   if (!problem.cu_seqlens_q.empty()) problem.N = problem.cu_seqlens_q.back();
   if (auto error = read_whole(given, "seq-len", kMaxSequenceLength, problem.N)) return error;
-  problem.N_kv = problem.N;
+  problem.N_kv = keys ? (*keys)[2] : problem.N;
   if (!problem.cu_seqlens_k.empty()) problem.N_kv = problem.cu_seqlens_k.back();
   if (auto error = read_whole(given, "kv-len", kMaxSequenceLength, problem.N_kv)) return error;
   return read_whole(given, "head-dim", kMaxHeadDim, problem.d);

@@ -236,6 +236,19 @@ std::string capacities_text(const GivenCapacities& given) {
   return text;
 }
 
+/// Why the memory of a block has room for P although warps exchange none of it
+/// (sim/observers/warp_shares.h).
+std::string_view place_of_P(const SimulationAnswer& answer) {
+  const bool by_rows = answer.warps->layout.partition == WarpPartition::split_q;
+  if (by_rows && answer.report.pass == PassKind::backward) return "";
+  return by_rows && answer.report.pass == PassKind::both
+             ? "P has a place in the block's shared memory, as every operand of a product; in the "
+               "forward pass warps keep it in registers"
+             : "P has a place in the block's shared memory, as every operand of a product; warps "
+               "keep "
+               "it in registers";
+}
+
 }  // namespace
 
 std::string simulation_text(const SimulationAnswer& answer) {
@@ -299,7 +312,9 @@ std::string simulation_text(const SimulationAnswer& answer) {
       line("relative error", each.error->rel_fro_error);
     }
   }
-  return text + table_text(lines, 2);
+  text += table_text(lines, 2);
+  const std::string_view where_P_is = answer.warps ? place_of_P(answer) : "";
+  return where_P_is.empty() ? text : fmt::format("{}\n{}\n", text, where_P_is);
 }
 
 }  // namespace attnscope::cli

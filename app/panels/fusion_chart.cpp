@@ -42,9 +42,11 @@ std::string list_launches(const FusionStep& step, const LaunchReport* pointed) {
 }
 
 std::string about_step(const FusionStep& step, const LaunchReport* pointed) {
-  return fmt::format("{}: {} modelled, {} launches\n{}{}\nof it {} for m, l, LSE and D", step.words,
-                     bytes_text(step.paper_bytes()), step.launches(), step.idea,
-                     list_launches(step, pointed), bytes_text(step.statistic_bytes()));
+  const std::string unfit = overflow_words(step);
+  return fmt::format("{}: {} modelled, {} launches\n{}{}\nof it {} for m, l, LSE and D{}{}",
+                     step.words, bytes_text(step.paper_bytes()), step.launches(), step.idea,
+                     list_launches(step, pointed), bytes_text(step.statistic_bytes()),
+                     unfit.empty() ? "" : "\n", unfit);
 }
 
 void add_launches(draw::Bar& bar, const FusionStep& step, const SimulationReport& report,
@@ -78,10 +80,12 @@ draw::Bar bar_of(const FusionStep& step, bool figure2, const Colors& colors) {
   bar.segments.push_back({"m, l, LSE, D", static_cast<double>(step.statistic_bytes()),
                           colors.statistics, false, true, bar.about});
   bar.label = draw::format_si(static_cast<double>(step.matrix_bytes()), "B");
-  if (!figure2) return bar;
-  bar.label = fmt::format("{:.4g} GB", static_cast<double>(step.matrix_bytes()) / 1e9);
-  bar.mark = figure2_printed_bytes(step);
-  if (bar.mark) bar.label += fmt::format(" · the figure prints {:.3g}", *bar.mark / 1e9);
+  if (figure2) {
+    bar.label = fmt::format("{:.4g} GB", static_cast<double>(step.matrix_bytes()) / 1e9);
+    bar.mark = figure2_printed_bytes(step);
+    if (bar.mark) bar.label += fmt::format(" · the figure prints {:.3g}", *bar.mark / 1e9);
+  }
+  if (!overflow_words(step).empty()) bar.label += " · does not fit";
   return bar;
 }
 
@@ -126,6 +130,9 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
       figure2 ? "the left part of Figure 2 of the FlashAttention paper, whose numbers stand beside "
                 "the bars\n"
               : "");
+  if (const std::string why = why_flash2_moves_more(steps, key.tiling); !why.empty()) {
+    shown.about += "\n" + why;
+  }
   draw::BarChart chart;
   chart.axis.name = "HBM bytes, forward and backward";
   chart.mark_color = theme.error;

@@ -18,7 +18,7 @@ constexpr std::string_view kStart = "O_i = 0; l_i = 0; m_i = -inf";
 constexpr std::string_view kScores = "S = scale · Q_i K_jᵀ";
 constexpr std::string_view kSoftCap = "S = cap · tanh(S / cap)";
 constexpr std::string_view kSoftCapSlope = "S = cap · tanh(S / cap); T = 1 - (S / cap)²";
-constexpr std::string_view kAlibi = "S = S - slope · |k - (q + N_kv - N)|";
+constexpr std::string_view kAlibi = "S = S - slope · distance";
 constexpr std::string_view kUpdateMax =
     "m_prev = m_i; m_i = max(m_prev, rowmax S); alpha = exp(m_prev - m_i)";
 

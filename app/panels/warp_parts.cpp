@@ -153,6 +153,10 @@ std::string_view warp_sentence(const TileOp& op) {
   if (op.kind == OpKind::row_dot) {
     return "One number a query, made by queries. Under sliced-K every warp needs all of them.";
   }
+  if (op.kind == OpKind::exp && is_score(op.dest_tiles[0])) {
+    return "Each warp makes its part of P in its registers. MEMORY keeps room in shared memory for "
+           "every operand of a product, P too.";
+  }
   if (op.kind == OpKind::load && op.dest_tiles[0].on_chip()) {
     return on_chip_space(op.dest_tiles[0]) == OnChipSpace::shared
                ? "All warps load the tile together; nobody may read it before a barrier."

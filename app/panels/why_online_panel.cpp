@@ -32,7 +32,7 @@ std::string_view formula_of(SoftmaxMethod method) {
   return "";
 }
 
-/// The error of P against the softmax in double, or what is left of P.
+/// The error of P against the softmax in double of the rounded scores, or what is left of P.
 std::string error_text(const RowSoftmax& softmax) {
   if (softmax.nan_elems > 0) return fmt::format("{} NaN", draw::format_count(softmax.nan_elems));
   if (std::isinf(softmax.l)) return "all P 0";
@@ -63,6 +63,14 @@ std::string sentence_of(const SoftmaxMethods& methods) {
       score, overflowing);
 }
 
+/// P is compared with the softmax of the scores as they were rounded.
+std::string error_heading(const FontRef& font, float room) {
+  const std::vector<std::string> wordings{"error of P, given the rounded scores",
+                                          "error of P, rounded scores", "P, rounded x"};
+  const std::string shown = draw::widest_that_fits(font, wordings, room);
+  return shown.empty() ? draw::fitted(font, "error of P", room) : shown;
+}
+
 /// Four columns of numbers: l and the error of P, in each type.
 void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, const Rect& rect) {
   const draw::Canvas canvas = canvas_of(context);
@@ -80,7 +88,7 @@ void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, co
     draw::text(canvas, small, {right(2 * type), rect.min.y}, theme.text_dim,
                draw::fitted(small, name + ": l", column), draw::Align::right);
     draw::text(canvas, small, {right(2 * type + 1), rect.min.y}, theme.text_dim,
-               draw::fitted(small, "error of P", column - canvas.px(6.0f)), draw::Align::right);
+               error_heading(small, column - canvas.px(6.0f)), draw::Align::right);
   }
   float y = rect.min.y + pitch;
   canvas.list->AddLine({rect.min.x, y - canvas.px(1.0f)}, {rect.max.x, y - canvas.px(1.0f)},
@@ -107,7 +115,9 @@ void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, co
                           broken ? fmt::format("{} elements of P are NaN", each.softmax.nan_elems)
                                  : "error of P " + draw::format_error(each.softmax.max_abs_error));
     }
-    hint += "\nmodelled: every operation rounded; errors against the softmax in double";
+    hint +=
+        "\nmodelled: every operation rounded; the error of P is given the rounded scores: "
+        "against their softmax in double";
     if (hovered({{rect.min.x, y}, {rect.max.x, y + pitch}})) tooltip(context, hint);
     y += pitch;
   }

@@ -41,20 +41,35 @@ Work work_of(const TileOp& op) {
     case OpKind::add:
     case OpKind::atomic_add:
       return Work::sums;
+    case OpKind::scores:
+      return Work::scale;
+    case OpKind::gradient_product:
+    case OpKind::gradient_product_transposed:
+      return Work::scale_gradients;
+    case OpKind::scale:
+      return dest.tensor == Tensor::S ? Work::scale : Work::scale_gradients;
     default:
-      return op.is_matrix_product() || op.kind == OpKind::scale ? Work::scale
-                                                                : Work::score_function;
+      return Work::score_function;
   }
 }
 
 }  // namespace
 
 std::string_view to_string(Work work) {
-  constexpr std::array<std::string_view, kWorkCount> kNames = {
-      "scale S",         "score function",   "row maxima", "exp",
-      "row sums",        "rescale P~",       "P / l",      "rescale O",
-      "O / l",           "one number a row", "D: row dot", "softmax gradient",
-      "adding gradients"};
+  constexpr std::array<std::string_view, kWorkCount> kNames = {"scale S",
+                                                               "scale gradients",
+                                                               "score function",
+                                                               "row maxima",
+                                                               "exp",
+                                                               "row sums",
+                                                               "rescale P~",
+                                                               "P / l",
+                                                               "rescale O",
+                                                               "O / l",
+                                                               "one number a row",
+                                                               "D: row dot",
+                                                               "softmax gradient",
+                                                               "adding gradients"};
   return kNames[static_cast<std::size_t>(work)];
 }
 

@@ -12,7 +12,8 @@ namespace attnscope {
 
 /// What an operation that is no matrix product works on.
 enum class Work : std::uint8_t {
-  scale,             ///< scaling S, or its gradient
+  scale,             ///< scaling S
+  scale_gradients,   ///< scaling what dQ and dK are added up from, or dS
   score_function,    ///< what a problem does to S and P beside scale, mask and softmax
   row_max,           ///< maxima over the scores
   exp,               ///< exponentials of the scores
@@ -26,7 +27,7 @@ enum class Work : std::uint8_t {
   softmax_gradient,  ///< dS = P (dP - D)
   sums,              ///< adding gradients up
 };
-inline constexpr int kWorkCount = 13;
+inline constexpr int kWorkCount = 14;
 
 std::string_view to_string(Work work);
 

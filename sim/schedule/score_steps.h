@@ -46,9 +46,10 @@ constexpr PseudoLine soft_cap_slope_line(int indent) {
           ScoreStep::soft_cap};
 }
 constexpr PseudoLine alibi_line(int indent) {
-  return {indent, "S = S - slope · |k - (q + N_kv - N)|",
-          "ALiBi: the farther away a key, the lower its score; a constant, so it has no gradient.",
-          false, ScoreStep::alibi};
+  return {
+      indent, "S = S - slope · distance",
+      "ALiBi: distance = |k - (q + N_kv - N)|; of packed sequences, each one's own q, k, N, N_kv.",
+      false, ScoreStep::alibi};
 }
 constexpr PseudoLine drop_probabilities_line(int indent) {
   return {indent, "P = dropout(P)",

@@ -1,5 +1,7 @@
 #include "sim/studies/fusion.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 #include <vector>
@@ -75,6 +77,25 @@ std::string left_out_of_fusion(const AttentionProblem& problem) {
   if (!masks && !drops) return "no mask, no dropout: their launches are left out";
   if (!masks) return "no mask: its launches are left out";
   return drops ? "" : "no dropout: its launches are left out";
+}
+
+std::string overflow_words(const FusionStep& step) {
+  if (!step.refused.empty() || (step.forward.fits && step.backward.fits)) return "";
+  std::string_view passes = step.forward.fits ? "backward does" : "forward does";
+  if (!step.forward.fits && !step.backward.fits) passes = "both passes do";
+  return fmt::format("{} not fit, counted anyway", passes);
+}
+
+std::string why_flash2_moves_more(const std::vector<FusionStep>& steps, const Tiling& tiling) {
+  const auto bytes_of = [&](std::string_view name) {
+    const auto step = std::ranges::find(steps, name, &FusionStep::name);
+    return step == steps.end() || !step->refused.empty() ? 0 : step->matrix_bytes();
+  };
+  if (bytes_of("flash2") <= bytes_of("flash1")) return "";
+  return fmt::format(
+      "flash2 moves more than flash1 in flash1's tiles of {} x {}: K and V are read for every {} "
+      "queries, and dQ is fp32",
+      tiling.Br, tiling.Bc, tiling.Br);
 }
 
 Bytes statistics_of(const BytesByTensor& by_tensor) {

@@ -44,6 +44,13 @@ Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, co
                                              const std::function<bool(double)>& go_on = {},
                                              const std::atomic<bool>* cancel = nullptr);
 
+/// "backward does not fit, counted anyway": passes whose tiles the device has no room for; empty
+/// where both fit, or the step was refused.
+std::string overflow_words(const FusionStep& step);
+
+/// Why flash2 moves more than flash1 in the tiles of the study; empty where it does not.
+std::string why_flash2_moves_more(const std::vector<FusionStep>& steps, const Tiling& tiling);
+
 /// Which launches no step has: "no mask, no dropout: their launches are left out"; empty where the
 /// problem has both.
 std::string left_out_of_fusion(const AttentionProblem& problem);

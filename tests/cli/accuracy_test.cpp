@@ -25,7 +25,13 @@ TEST(Accuracy, DocumentHoldsTheThreeComparisons) {
   ASSERT_EQ(document["softmax"].size(), 9u);
   for (const ordered_json& row : document["softmax"]) {
     const bool naive = row["method"] == "naive";
-    EXPECT_EQ(row.contains("max_abs_error"), !naive) << row;  // never printed as a number
+    const char* given = "max_abs_error_given_rounded_scores";
+    const char* unrounded = "max_abs_error_against_unrounded_scores";
+    EXPECT_EQ(row.contains(given), !naive) << row;  // never printed as a number
+    EXPECT_EQ(row.contains(unrounded), !naive) << row;
+    if (!naive && row["dtype"] == "bf16") {
+      EXPECT_GT(row[unrounded].get<double>(), row[given].get<double>()) << row;
+    }
     EXPECT_EQ(row["nan_elems"].get<int>() > 0, naive) << row;
   }
   ASSERT_EQ(document["errors"].size(), 10u);
@@ -55,7 +61,8 @@ TEST(Accuracy, TablesAndCsvSayTheSame) {
   const CliOutcome table = run_cli(kSmall);
   ASSERT_EQ(table.status, 0) << table.err;
   EXPECT_EQ(table.out.rfind("modelled: ", 0), 0u);
-  for (const char* text : {"overflow", "flash1", "problem", "identical", "unfused"}) {
+  for (const char* text : {"overflow", "flash1", "problem", "identical", "unfused",
+                           "error of P, given the rounded scores"}) {
     EXPECT_NE(table.out.find(text), std::string::npos) << text << "\n" << table.out;
   }
   const CliOutcome csv = run_cli(std::string(kSmall) + "--csv -");

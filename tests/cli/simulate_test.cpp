@@ -328,6 +328,40 @@ TEST(Simulate, RoundingToStorageCostsAccuracy) {
   EXPECT_TRUE(rounded > 1e-5 && rounded < 1e-1) << rounded;
 }
 
+TEST(Simulate, SizesThatAreNotGivenAreThoseOfTheInputFiles) {
+  const ScratchFolder scratch;
+  const std::vector<Index> Q_shape = {2, 4, 20, 8}, K_shape = {2, 2, 36, 8};
+  ASSERT_FALSE(write_npy(scratch.file("q.npy"), Q_shape, std::vector<double>(2 * 4 * 20 * 8, 1.0)));
+  ASSERT_FALSE(write_npy(scratch.file("k.npy"), K_shape, std::vector<double>(2 * 2 * 36 * 8, 1.0)));
+  const std::string q = " --q " + scratch.file("q.npy");
+  const std::string kv = " --k " + scratch.file("k.npy") + " --v " + scratch.file("k.npy");
+  const std::string words = "--algorithm flash2 --block-rows 16 --block-cols 16 --check";
+  const ordered_json problem = simulated(words + q + kv)["problem"];
+  EXPECT_EQ(problem["batch"], 2);
+  EXPECT_EQ(problem["heads"], 4);
+  EXPECT_EQ(problem["kv_heads"], 2);
+  EXPECT_EQ(problem["seq_len"], 20);
+  EXPECT_EQ(problem["kv_len"], 36);
+  EXPECT_EQ(problem["head_dim"], 8);
+  const ordered_json keys = simulated(words + kv + " --heads 6 --seq-len 5")["problem"];
+  EXPECT_EQ(keys["heads"], 6);
+  EXPECT_EQ(keys["kv_heads"], 2);
+  EXPECT_EQ(keys["seq_len"], 5);
+  EXPECT_EQ(keys["kv_len"], 36);
+  const CliOutcome other = run_cli("simulate " + words + q + kv + " --seq-len 21");
+  EXPECT_EQ(other.status, 2);
+  EXPECT_NE(other.err.find("needs [B, H, N, d] = [2, 4, 21, 8]"), std::string::npos) << other.err;
+}
+
+TEST(Simulate, SaysWhereThePOfABlockIs) {
+  const std::string words = "simulate --algorithm flash2 --seq-len 64 --pass ";
+  EXPECT_NE(run_cli(words + "forward").out.find("product; warps keep it in registers\n"),
+            std::string::npos);
+  EXPECT_NE(run_cli(words + "both").out.find("in the forward pass warps keep it in registers\n"),
+            std::string::npos);
+  EXPECT_EQ(run_cli(words + "backward").out.find("in registers\n"), std::string::npos);
+}
+
 TEST(Simulate, OutputsAndInputsAreNumpyFiles) {
   // Rows that are all alike: O must be V's row, whatever the weights
   const ScratchFolder scratch;

@@ -57,6 +57,23 @@ TEST(Fusion, NamesTheKeyPaddingMaskOfFigure2AndAddsItNowhereElse) {
   EXPECT_NE(run_cli(own + " --key-lengths 90").out.find("key padding mask"), std::string::npos);
 }
 
+TEST(Fusion, MarksStepsThatDoNotFitAndSaysWhyFlash2MovesMore) {
+  const json document = answered("fusion");
+  EXPECT_EQ(step(document, "flash1").at("fits"), false);
+  EXPECT_EQ(step(document, "flash1").at("forward").at("fits"), true);
+  EXPECT_EQ(step(document, "rows").at("fits"), true);
+  EXPECT_NE(document.at("flash2_moves_more").get<std::string>().find("every 64 queries"),
+            std::string::npos);
+  const std::string text = run_cli("fusion").out;
+  const std::string row = text.substr(text.find("\nflash1 ") + 1);
+  EXPECT_NE(row.substr(0, row.find('\n')).find("backward does not fit, counted anyway"),
+            std::string::npos)
+      << text;
+  const json square = answered("fusion --block-rows 32 --block-cols 32");
+  EXPECT_EQ(step(square, "flash1").at("fits"), true);
+  EXPECT_FALSE(square.contains("flash2_moves_more"));
+}
+
 TEST(Fusion, LaunchesAddUpToThePass) {
   const json document = answered("fusion --seq-len 100 --batch 2 --mask causal");
   for (const json& row : document.at("steps")) {

@@ -94,6 +94,18 @@ TEST(Operations, EveryoneTakesTheSoftmaxOnce) {
   }
 }
 
+TEST(Operations, ScalesSAndWhatDqAndDkAreAddedUpFrom) {
+  for (const char* algorithm : {"flash1", "flash2"}) {
+    const OperationCount count = count_of(algorithm, PassKind::backward);
+    EXPECT_EQ(of(count, Work::scale), kHeads * N * N_kv) << algorithm;
+    EXPECT_GE(of(count, Work::scale_gradients), kHeads * (N + N_kv) * d) << algorithm;
+    EXPECT_EQ(of(count_of(algorithm, PassKind::forward), Work::scale_gradients), 0) << algorithm;
+  }
+  const OperationCount standard = count_of("standard", PassKind::backward);
+  EXPECT_EQ(of(standard, Work::scale), 0) << "P was stored";
+  EXPECT_GT(of(standard, Work::scale_gradients), 0);
+}
+
 TEST(Operations, AnOtherOperationIsDearerThanAMatrixProducts) {
   // A100: 312 against 19.5 TFLOP/s
   const OperationCount count = count_of("flash2", PassKind::forward);
