@@ -80,12 +80,13 @@ struct LedgerPanel::Columns {
     const auto at = [&](float share) { return rect.min.x + rect.width() * share; };
     return {rect.min.x, at(0.45f), at(0.645f), at(0.855f), rect.max.x};
   }
-  /// Tensors alone, two side by side: no GPU tells them apart.
-  static Columns of_half(const Rect& rect, bool right, float gap) {
+  /// Tensors alone, two side by side: no GPU tells them apart. `number` is the least width of the
+  /// right column.
+  static Columns of_half(const Rect& rect, bool right, float gap, float number) {
     const float middle = rect.center().x;
     const float left = right ? middle + gap : rect.min.x;
     const float end = right ? rect.max.x : middle - gap;
-    const float modelled = left + (end - left) * 0.7f;
+    const float modelled = end - std::max((end - left) * 0.3f, number);
     return {left, modelled, end, end, end};
   }
 };
@@ -97,6 +98,11 @@ struct LedgerPanel::Table {
   Rect rect;
   bool so_far = false;
   LedgerLayout layout = {};
+
+  Columns half(bool right) const {
+    const float number = context.fonts.mono_small.measure("99.9 MB").x + canvas.px(6.0f);
+    return Columns::of_half(rect, right, canvas.px(8.0f), number);
+  }
 };
 
 void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
@@ -167,8 +173,7 @@ void LedgerPanel::draw_headings(const Table& table, const Ledger& ledger, float 
   };
   if (table.layout.two_columns) {
     for (const bool right : {false, true}) {
-      of_tensors(Columns::of_half(table.rect, right, table.canvas.px(8.0f)),
-                 table.so_far ? "so far" : "modelled", "formula");
+      of_tensors(table.half(right), table.so_far ? "so far" : "modelled", "formula");
     }
     return;
   }
@@ -203,9 +208,7 @@ void LedgerPanel::draw_tensors(const Table& table, const Ledger& ledger, float& 
     }
     return;
   }
-  const auto columns_of = [&](std::size_t k) {
-    return Columns::of_half(table.rect, k >= layout.tensor_lines, table.canvas.px(8.0f));
-  };
+  const auto columns_of = [&](std::size_t k) { return table.half(k >= layout.tensor_lines); };
   const auto y_of = [&](std::size_t k) {
     return y + layout.pitch * static_cast<float>(k % layout.tensor_lines);
   };
