@@ -57,7 +57,8 @@ void add_common_options(CLI::App& app, Arguments& arguments, Raw& raw) {
   app.add_option("--v", arguments.files.V, "Your own V as .npy, [B, H_kv, N_kv, d]");
   app.add_option("--do", arguments.files.dO, "Your own dO as .npy, [B, H, N, d]");
   app.add_option("--step", raw.step,
-                 "Operation under the playhead, counted from 0; in a race: tick of its clock");
+                 "Operation under the playhead, counted from 0 as on the screen; in a race: tick "
+                 "of its clock");
   app.add_option("--size", raw.size, "Width and height in pixels, such as 1600x900");
   app.add_option("--theme", raw.theme, "dark, light or contrast");
   constexpr auto kOnce = CLI::MultiOptionPolicy::Throw;

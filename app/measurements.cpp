@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "kernels/trace/kernel_trace.h"
+#include "reference/key_splits.h"
 #include "reference/same_problem.h"
 #include "sim/device/assets.h"
+#include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
 
@@ -124,6 +126,26 @@ const MeasuredRun* Measurements::find_traced(const AttentionProblem& problem,
                                              const Tiling& tiling, Carry carry) const {
   const MeasuredRun* found = best_of(traced, {problem, algorithm, pass, tiling, carry});
   return found != nullptr && found->row.tiling == tiling ? found : nullptr;
+}
+
+std::string why_no_kernel(const RunInfo& run) {
+  const ScheduleOptions& options = run.options;
+  const std::string_view name = run.algorithm->name;
+  if (run.totals.pass == PassKind::both) {
+    return "a kernel is measured one pass at a time: forward or backward";
+  }
+  if (const std::string variant = to_string(options.variant); !variant.empty()) {
+    return fmt::format("no kernel is {} with {}", name, variant);
+  }
+  if (options.skip_unused_kv && run.totals.pass == PassKind::backward) {
+    return "the kernel loads K and V of every column tile, used or not";
+  }
+  if (run.algorithm->splits_keys &&
+      options.splits != split_count(run.problem, run.tiling, run.gpu.sm_count)) {
+    return fmt::format("the kernel cuts the keys by its own rule, not into {} splits",
+                       options.splits);
+  }
+  return {};
 }
 
 std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& problems) {

@@ -11,6 +11,10 @@
 #include "app/theme.h"
 #include "kernels/recording/recording.h"
 
+namespace attnscope {
+struct RunInfo;
+}
+
 namespace attnscope::app {
 
 /// Which GPU, when, with what: shown on hover of every measured or recorded number.
@@ -71,6 +75,11 @@ class Measurements {
                                  std::string_view pass, const Tiling& tiling,
                                  Carry carry = Carry::problem) const;
 };
+
+/// Why no kernel runs what the model steps through, as "no kernel is standard with fusion
+/// separate": a variant, splits or a pass that only the model has. Empty where a kernel does: only
+/// then may a run stand beside it.
+std::string why_no_kernel(const RunInfo& run);
 
 /// Every recording in assets/recordings; files that cannot be read are left out and named in
 /// `problems`.

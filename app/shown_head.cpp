@@ -21,10 +21,14 @@ ShownHead shown_head(const AttentionProblem& problem, const ViewState& view) {
   return shown;
 }
 
+std::string among(std::string_view what, Index index, Index count) {
+  return fmt::format("{} {} (0-{})", what, index, count - 1);
+}
+
 std::vector<std::string> in_words(const ShownHead& shown) {
   if (shown.heads == 1) {
     if (shown.batches == 1) return {"one head"};
-    const std::string entry = fmt::format("batch entry {} of {}", shown.batch, shown.batches);
+    const std::string entry = among("batch entry", shown.batch, shown.batches);
     return {entry + ", one head each", entry, fmt::format("batch {}", shown.batch)};
   }
 
@@ -37,26 +41,23 @@ std::vector<std::string> in_words(const ShownHead& shown) {
       words[k] += (words[k].empty() ? "" : ", ") + *parts[k];
     }
   };
-  const auto of = [](std::string_view what, Index index, Index count) {
-    return fmt::format("{} {} of {}", what, index, count);
-  };
   if (shown.packed > 1) {
     const Index first = shown.kv_head * shown.packed;
     const std::string heads = fmt::format("heads {} to {}", first, first + shown.packed - 1);
     add(fmt::format("{} heads of a group × {} {}", shown.packed, shown.queries,
                     shown.queries == 1 ? "query" : "queries"),
-        fmt::format("{} of {}", heads, shown.heads), heads);
+        fmt::format("{} (0-{})", heads, shown.heads - 1), heads);
   } else {
-    const std::string head = of("head", shown.head, shown.heads);
+    const std::string head = among("head", shown.head, shown.heads);
     add(head, head, fmt::format("head {}", shown.head));
   }
   if (shown.heads > shown.kv_heads) {
-    add(of("KV head", shown.kv_head, shown.kv_heads), of("KV", shown.kv_head, shown.kv_heads),
+    add(among("KV head", shown.kv_head, shown.kv_heads), among("KV", shown.kv_head, shown.kv_heads),
         fmt::format("KV {}", shown.kv_head));
   }
   if (shown.batches > 1) {
-    add(of("batch entry", shown.batch, shown.batches), of("batch", shown.batch, shown.batches),
-        fmt::format("batch {}", shown.batch));
+    add(among("batch entry", shown.batch, shown.batches),
+        among("batch", shown.batch, shown.batches), fmt::format("batch {}", shown.batch));
   }
   return {words.begin(), words.end()};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/view_state.h"
@@ -20,8 +21,11 @@ struct ShownHead {
 /// Of a run of `problem`, which is the view's own, or that with packed groups.
 ShownHead shown_head(const AttentionProblem& problem, const ViewState& view);
 
-/// "head 5 of 8, KV head 1 of 2, batch entry 0 of 4", with packed groups "4 heads of a group × 1
-/// query, KV head 1 of 2"; only what there is more than one of. Then shorter wordings.
+/// "head 5 (0-7)": index 5 of 8, all of which are counted from 0.
+std::string among(std::string_view what, Index index, Index count);
+
+/// "head 5 (0-7), KV head 1 (0-1), batch entry 0 (0-3)", with packed groups "4 heads of a group × 1
+/// query, KV head 1 (0-1)"; only what there is more than one of. Then shorter wordings.
 std::vector<std::string> in_words(const ShownHead& shown);
 
 /// "query row 3"; with packed groups "head 5, query 0".

@@ -302,6 +302,8 @@ void LedgerPanel::draw_row(const Table& table, const Columns& columns, const Led
     const bool agrees = *row.formula == row.whole;
     put(fonts.mono_small, columns.formula, agrees ? theme.text_faint : theme.error,
         number_that_fits(row, *row.formula, fonts.mono_small, room), draw::Align::right, room);
+  } else if (row.tensor) {
+    put(fonts.small, columns.formula, theme.text_faint, "none", draw::Align::right, room);
   }
   const float seen_room = columns.seen - columns.formula - canvas.px(4.0f);
   if (row.seen.value) {

@@ -75,7 +75,7 @@ std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, const LedgerBasis& 
   return rows;
 }
 
-/// Rows of the tensors that have no closed form: of a variant.
+/// Rows of the tensors that have no closed form: of a variant, or of both passes together.
 void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_far,
                               std::vector<LedgerRow>& rows) {
   const RunInfo& run = *snapshot.run;
@@ -94,7 +94,9 @@ void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_
       row.tensor = tensor;
       row.modelled = bytes_of(shown, write);
       row.whole = bytes_of(whole, write);
-      row.formula_text = "no closed form of this variant";
+      row.formula_text = run.totals.pass == PassKind::both
+                             ? "no closed form of both passes together"
+                             : "no closed form of this variant";
       row.seen.about = kNotApart;
       rows.push_back(std::move(row));
     }
@@ -208,7 +210,7 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
         is_requested && so_far ? bytes_of(sum(snapshot.bytes_so_far), total.write) : row.whole;
     row.formula_text = about_total(total);
     if (!basis.seen) {
-      row.seen.about = kNotRecorded;
+      row.seen.about = basis.why_not_seen;
     } else if (part_of_heads) {
       row.seen.about = "unavailable: a GPU runs all heads; see the whole pass";
     } else if (!other_tiles) {
@@ -264,6 +266,7 @@ std::string short_gpu_name(std::string_view name) {
 }
 
 std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements) {
+  if (!why_no_kernel(run).empty()) return std::nullopt;
   const MeasuredRun* seen = measurements.find(
       run.problem, run.algorithm->name, to_string(run.totals.pass), run.tiling, run.options.carry);
   if (seen == nullptr) {
@@ -279,6 +282,8 @@ LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> see
                                run.tiling,          run.options,     run.batch};
   basis.head_formulas = traffic_formulas(request);
   basis.whole_formulas = formulas_of_all_heads(request);
+  const std::string no_kernel = why_no_kernel(run);
+  basis.why_not_seen = no_kernel.empty() ? kNotRecorded : "unavailable: " + no_kernel;
   basis.seen = std::move(seen);
   if (!basis.seen || !basis.seen->row.measurement) return basis;
   Result<Comparison> comparison = model_and_compare(basis.seen->row, run.gpu);
@@ -296,7 +301,7 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
   ledger.tensors = tensor_rows(snapshot, basis, ledger.all_heads, so_far);
   add_rows_without_formula(snapshot, ledger.all_heads, so_far, ledger.tensors);
   ledger.seen_heading = "recorded";
-  ledger.seen_about = kNotRecorded;
+  ledger.seen_about = basis.why_not_seen;
   if (basis.seen) {
     ledger.seen_kind = basis.seen->provenance.kind;
     ledger.seen_heading = fmt::format("{} {}", to_string(basis.seen->provenance.kind),

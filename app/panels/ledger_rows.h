@@ -40,6 +40,7 @@ struct LedgerBasis {
   std::optional<MeasuredRun> seen;             ///< the run that stands beside the model
   /// Of that run with the model at its own tiles; nothing without a measurement.
   std::optional<Comparison> comparison;
+  std::string why_not_seen;  ///< where there is no run: "unavailable: ..."
 };
 /// The run of the measurements that stands beside the model, a traced one where no other is there;
 /// nothing where there is none.

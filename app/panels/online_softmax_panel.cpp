@@ -27,28 +27,6 @@ std::string note_of(const SoftmaxRow& row, const ShownHead& head, Index chosen, 
                      combining ? "split" : "j =", row.j);
 }
 
-const Launch& launch_of(const Snapshot& snapshot) {
-  return snapshot.run->pass.launches[static_cast<std::size_t>(snapshot.launch)];
-}
-
-bool folds_splits(const Snapshot& snapshot) {
-  return launch_of(snapshot).splits == SplitRole::folded;
-}
-
-std::string error_line(const Snapshot& snapshot) {
-  const SoftmaxRow& row = snapshot.softmax_row;
-  const bool whole_rows = snapshot.run->algorithm->softmax == SoftmaxForm::whole_rows;
-  if (!row.error && folds_splits(snapshot)) return "each split was checked as it was made";
-  const Index Tc = snapshot.run->grids[static_cast<std::size_t>(snapshot.launch)].Tc();
-  const bool complete = !whole_rows || row.j + 1 == Tc;
-  if (!row.error && row.O && complete) return "O has left the chip, checked before it did";
-  if (!row.error && whole_rows) return "checked against the reference when O is complete";
-  if (!row.error) return "checked against the reference when this tile is folded in";
-  const bool normalized = whole_rows || row.undivided;
-  return fmt::format("{} against the reference of the {} keys seen so far: error {}",
-                     normalized ? "O" : "O / l", row.keys_seen, draw::format_error(*row.error));
-}
-
 /// "query row 37 (row 5 of tile i = 2), j = 1, key 21".
 std::string note_of(const GradientRow& row, const ShownHead& head, Index chosen) {
   if (!row.known) return row_in_words(head, chosen);
@@ -92,7 +70,7 @@ RowView row_view(const Snapshot& snapshot, const ViewState& view) {
   return {note_of(snapshot.softmax_row, head, view.query_row, folds_splits(snapshot)),
           softmax_terms(snapshot.softmax_row, run.algorithm->softmax, launch_of(snapshot).splits,
                         run.problem.score.has_dropout()),
-          error_line(snapshot)};
+          check_line(snapshot, view.query_row)};
 }
 
 /// Where the columns stand: symbol, formula, the row's values, numbers, result.

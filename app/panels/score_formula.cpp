@@ -46,11 +46,39 @@ std::string score_formula(const AttentionProblem& problem, Index head, std::stri
   return text;
 }
 
+StoredScores stored_scores(const Snapshot& snapshot) {
+  // From the launch that stores S to the softmax that reads it
+  const RunInfo& run = *snapshot.run;
+  if (run.algorithm->softmax != SoftmaxForm::whole_rows) return StoredScores::final_values;
+  const std::vector<Launch>& launches = run.pass.launches;
+  const auto current = static_cast<std::size_t>(snapshot.launch);
+  std::size_t scores = current;
+  while (scores > 0 && !launches[scores].name.ends_with("scores")) --scores;
+  if (!launches[scores].name.ends_with("scores")) return StoredScores::final_values;
+  std::size_t softmax = scores;
+  while (softmax < launches.size() && !launches[softmax].name.ends_with("softmax")) ++softmax;
+  if (softmax <= current) return StoredScores::final_values;
+
+  // What the launches in between have done by now
+  bool scaled = true;
+  bool masked = !hides_keys(run.problem);
+  for (std::size_t k = scores + 1; k < softmax; ++k) {
+    const bool over = snapshot.step + 1 >= run.launches[k].end;
+    if (launches[k].name.find("scale") != std::string_view::npos) scaled = over;
+    if (launches[k].name.ends_with("mask")) masked = over;
+  }
+  const ScoreFunction& score = run.problem.score;
+  if (!scaled || score.soft_cap || score.has_alibi()) return StoredScores::unfinished;
+  return masked ? StoredScores::final_values : StoredScores::unmasked;
+}
+
 std::vector<std::string> scores_headline(const Snapshot& snapshot) {
   const RunInfo& run = *snapshot.run;
   const Launch& launch = run.pass.launches[static_cast<std::size_t>(snapshot.launch)];
   const bool whole_rows = run.algorithm->softmax == SoftmaxForm::whole_rows;
-  std::string S = "S = " + score_formula(run.problem, run.head, "scale · Q Kᵀ");
+  const bool is_final = stored_scores(snapshot) == StoredScores::final_values;
+  std::string S = is_final ? "S = " : "S becomes ";
+  S += score_formula(run.problem, run.head, "scale · Q Kᵀ");
   std::string then;
   if (run.problem.score.has_dropout()) {
     then = fmt::format("O = dropout(softmax S) V, p = {:g}", run.problem.score.dropout.probability);

@@ -2,6 +2,7 @@
 /// the order in which every algorithm takes them (reference/score_function.h). Draws nothing.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,14 @@ namespace attnscope::app {
 /// of head `head`, up to the step `last`: scores, soft_cap, alibi or mask.
 std::string score_formula(const AttentionProblem& problem, Index head, std::string_view product,
                           OpKind last = OpKind::mask);
+
+/// What S in HBM is of the scores that the softmax takes.
+enum class StoredScores : std::uint8_t {
+  final_values,  ///< they, or nothing is kept
+  unmasked,      ///< they where the key is visible; hidden ones still have a score
+  unfinished,    ///< another value: scale, cap or bias come in a later launch
+};
+StoredScores stored_scores(const Snapshot& snapshot);
 
 /// The scores panel's headline: which scores its cells are, and what follows, with dropout.
 std::vector<std::string> scores_headline(const Snapshot& snapshot);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/draw/shapes.h"
+#include "app/panels/score_formula.h"
 #include "app/panels/snapshot_view.h"
 
 namespace attnscope::app {
@@ -15,6 +16,7 @@ namespace {
 /// Values, or plain colours by state; hatching over what the mask skips.
 void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
   const Theme& theme = frame.context.theme;
+  const StoredScores stored = stored_scores(frame.snapshot);
   const draw::Canvas& canvas = frame.canvas;
   draw::fill(canvas, frame.grid, theme.untouched);
 
@@ -33,7 +35,10 @@ void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
         draw::fill(canvas, cell, mix(theme.card, skipped_color(theme, state), 0.10f));
         continue;
       }
-      const ImU32 known = score_color(theme, cells.range(), cells.mean(r, c));
+      const double mean = cells.mean(r, c);
+      const bool there = stored == StoredScores::final_values ||
+                         (stored == StoredScores::unmasked && std::isfinite(mean));
+      const ImU32 known = there ? score_color(theme, cells.range(), mean) : 0;
       const ImU32 plain = color_of(theme, Tensor::S);
       const ImU32 color = known != 0 ? known : mix(theme.untouched, plain, 0.45f);
       const float faded = state == TileState::discarded ? 0.5f : 0.0f;
@@ -84,6 +89,7 @@ void draw_borders(const ScoresFrame& frame, float tile_px) {
 
 void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
   const Theme& theme = frame.context.theme;
+  const bool settled = stored_scores(frame.snapshot) != StoredScores::unfinished;
   for (const Tensor tensor : kScoreTensors) {
     const SlotState* slot = find_slot(frame.snapshot, tensor);
     if (slot == nullptr || !slot->valid) continue;
@@ -93,7 +99,7 @@ void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
     if (!slot->values.values.empty() && rect.width() >= frame.canvas.px(8.0f)) {
       const Tensor held = slot->tile.tensor;
       const draw::ValueRange range = held == Tensor::P ? draw::ValueRange{0.0, 1.0}
-                                     : held == Tensor::S && cells.exact()
+                                     : held == Tensor::S && cells.exact() && settled
                                          ? cells.range()
                                          : draw::range_of(slot->values);
       draw::heat_map(frame.canvas, rect, draw::aggregated(slot->values, kTileCells, 2 * kTileCells),

@@ -42,9 +42,14 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
   }
   if (!run.reference_scores.values.empty()) {
     const double score = run.reference_scores.at(row, col);
-    lines += std::isinf(score) ? "\nhidden by the mask"
-                               : fmt::format("\nscore = {}, from the reference in double precision",
-                                             draw::format_value(score));
+    const StoredScores stored = stored_scores(frame.snapshot);
+    const bool unfinished = stored == StoredScores::unfinished;
+    lines += std::isinf(score)
+                 ? (stored == StoredScores::final_values ? "\nhidden by the mask"
+                                                         : "\nthe mask of a later launch hides it")
+                 : fmt::format("\n{} = {}, from the reference in double precision",
+                               unfinished ? "final score, of a later launch" : "score",
+                               draw::format_value(score));
   }
   lines += fmt::format("\nclick: follow {}", row_in_words(frame.head, row));
   tooltip(frame.context, lines);
@@ -85,8 +90,7 @@ struct Headline {
 
 /// The heading with the formulas: in its line, under it where they are too long for that, or in a
 /// low panel beside the grid, which needs the height.
-Headline draw_headline(const Snapshot& snapshot, const PanelContext& context,
-                       std::string_view note) {
+Headline draw_headline(const Snapshot& snapshot, const PanelContext& context, std::string note) {
   constexpr std::string_view kTitle = "SCORES";
   constexpr float kLow = 300.0f;  // of the panel, in design units
   const FontRef& title = context.fonts.title;
@@ -94,6 +98,13 @@ Headline draw_headline(const Snapshot& snapshot, const PanelContext& context,
   const std::string all = fmt::format("{}", fmt::join(formulas, "; "));
   const float room = context.rect.width() - 40.0f * context.scale;
   const float title_width = title.measure(kTitle).x;
+  // The mask by its name, where there is room for it
+  const Mask& mask = snapshot.run->problem.mask;
+  const std::string named = fmt::format("mask {}  ·  {}", to_string(mask), note);
+  const float formulas_width =
+      title.measure(all).x <= room - title_width ? title.measure(all).x : 0;
+  const float left = room - title_width - formulas_width - context.fonts.small.measure(named).x;
+  if (!mask.is_none() && left > 0.0f) note = named;
   if (title_width + title.measure(all).x <= room) {
     return {draw_panel_header(context, kTitle, all, note), {}};
   }

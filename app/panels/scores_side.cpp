@@ -8,6 +8,7 @@
 
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
+#include "app/panels/score_formula.h"
 #include "app/panels/snapshot_view.h"
 
 namespace attnscope::app {
@@ -58,8 +59,15 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
     draw::fill(canvas, box, sample);
     draw::outline(canvas, box, theme.highlight, canvas.px(2.0f), canvas.px(2.0f));
   });
+  const StoredScores stored = stored_scores(frame.snapshot);
   if (stores_scores(frame.snapshot)) {
-    entry("stored in HBM", [&](const Rect& box) { draw::fill(canvas, box, sample); });
+    const ImU32 plain = mix(theme.untouched, color_of(theme, Tensor::S), 0.45f);
+    const bool has_values = stored != StoredScores::unfinished;
+    entry(has_values ? "stored in HBM" : "stored, not final",
+          [&](const Rect& box) { draw::fill(canvas, box, has_values ? sample : plain); });
+    if (stored == StoredScores::unmasked) {
+      entry("mask to come", [&](const Rect& box) { draw::fill(canvas, box, plain); });
+    }
   } else {
     entry("done, discarded",
           [&](const Rect& box) { draw::fill(canvas, box, mix(sample, theme.untouched, 0.5f)); });
@@ -77,7 +85,7 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   };
   const AttentionProblem& problem = frame.run().problem;
   const bool hides = !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
-  if (hides) {
+  if (hides && stored == StoredScores::final_values) {
     const bool faded = !stores_scores(frame.snapshot);
     const ImU32 hidden = mix(theme.untouched, theme.error, faded ? 0.06f : 0.12f);
     entry("hidden by mask", [&](const Rect& box) {
@@ -115,14 +123,17 @@ void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
                        "too large to show values", flow.room(), 2);
     return;
   }
-  const std::string range = fmt::format("{:.3g} … {:.3g}", cells.range().low, cells.range().high);
-  const std::string name = cells.exact() ? "S:" : "S, means:";
+  const bool settled = stored_scores(frame.snapshot) != StoredScores::unfinished;
+  const std::string range =
+      !settled ? "of the tile"
+               : fmt::format("{:.3g} … {:.3g}", cells.range().low, cells.range().high);
+  const std::string name = cells.exact() || !settled ? "S:" : "S, means:";
   const bool one_line = font.measure(name + " " + range).x <= flow.room();
   std::vector<std::string> lines =
       one_line ? std::vector{name + " " + range} : std::vector{name, range};
   lines.emplace_back("P: 0 … 1");
   if (frame.snapshot.in_backward()) lines.emplace_back("dP, dS: of the tile");
-  if (!cells.exact()) lines.emplace_back("one cell = a mean");
+  if (!cells.exact() && settled) lines.emplace_back("one cell = a mean");
 
   // The ramp and its words stay together
   const float ramp = canvas.px(14.0f);

@@ -183,7 +183,8 @@ Result<SmRunPair> find_sm_run(const SmRunKey& key) {
         unreadable));
   }
 
-  best.same_problem = suits == 2;
+  best.same_problem = suits == 2 && key.variant.empty();
+  if (suits == 2) best.variant = key.variant;
   const auto gpu_name = find_gpu_of(best.trace.header.device);
   const auto gpu = load_gpu(gpu_name.value_or("h200"));
   if (!gpu) return gpu.error();

@@ -48,6 +48,7 @@ struct SmRunPair {
   std::string gpu;            ///< the modelled GPU
   std::vector<Index> sms;     ///< SMs with blocks in either, ascending
   bool same_problem = false;  ///< as what was asked for
+  std::string variant;        ///< that was asked for of this problem and that no kernel runs
 };
 
 /// What a recorded run is looked for by.
@@ -56,6 +57,7 @@ struct SmRunKey {
   std::string algorithm;
   PassKind pass = PassKind::forward;
   Tiling tiling;
+  std::string variant = {};  ///< in words; traces are of none
   bool operator==(const SmRunKey&) const = default;
 };
 

@@ -20,7 +20,8 @@ constexpr float kLeastStepPixels = 0.4f;
 SmRunKey key_of(const Snapshot& snapshot) {
   const RunInfo& run = *snapshot.run;
   return {run.problem, std::string(run.algorithm->name),
-          snapshot.in_backward() ? PassKind::backward : PassKind::forward, run.tiling};
+          snapshot.in_backward() ? PassKind::backward : PassKind::forward, run.tiling,
+          to_string(run.options.variant)};
 }
 
 /// What stands above and below, the longest wording first.
@@ -28,8 +29,9 @@ std::vector<std::string> headings(const SmRunPair& pair) {
   const KernelTrace& trace = pair.trace;
   const AttentionProblem& p = trace.problem;
   const std::string problem =
-      pair.same_problem
-          ? "this problem"
+      pair.same_problem ? "this problem"
+      : !pair.variant.empty()
+          ? fmt::format("this problem without {}", pair.variant)
           : fmt::format("another problem: B {}, H {}, N {}, d {}, {}, {}×{} tiles", p.batch,
                         p.heads, p.N, p.d, to_string(p.dtype), trace.tiling.Br, trace.tiling.Bc);
   const auto seconds = [](Index ps) {

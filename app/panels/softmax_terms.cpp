@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "app/draw/format.h"
@@ -11,6 +12,16 @@ namespace attnscope::app {
 namespace {
 
 using Value = std::optional<double>;
+
+/// All scores of the row are hidden; false where a problem is too large to show values.
+bool sees_no_key(const RunInfo& run, Index query) {
+  const ValueTile& scores = run.reference_scores;
+  if (scores.values.empty() || query >= scores.rows) return false;
+  const auto row = scores.values.begin() + query * scores.cols;
+  return std::all_of(row, row + scores.cols, [](double score) {
+    return score == -std::numeric_limits<double>::infinity();
+  });
+}
 
 Value difference(const Value& a, const Value& b) {
   if (!a || !b) return std::nullopt;
@@ -138,6 +149,33 @@ std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form, 
   // Whole rows may be swept in panels, and then online, too
   const bool at_once = form == SoftmaxForm::whole_rows && !row.alpha && !row.m_prev;
   return at_once ? whole_row_terms(row, O, drops) : divided_once_terms(row, O, drops);
+}
+
+const Launch& launch_of(const Snapshot& snapshot) {
+  return snapshot.run->pass.launches[static_cast<std::size_t>(snapshot.launch)];
+}
+
+bool folds_splits(const Snapshot& snapshot) {
+  return launch_of(snapshot).splits == SplitRole::folded;
+}
+
+std::string check_line(const Snapshot& snapshot, Index chosen) {
+  const RunInfo& run = *snapshot.run;
+  const SoftmaxRow& row = snapshot.softmax_row;
+  if (sees_no_key(run, row.known ? row.query : chosen)) {
+    return "this row sees no key: O = 0, LSE = -inf";
+  }
+  const bool whole_rows = run.algorithm->softmax == SoftmaxForm::whole_rows;
+  if (!row.error && folds_splits(snapshot)) return "each split was checked as it was made";
+  if (!row.known && !whole_rows) return "no tile of keys has been folded in yet";
+  const Index Tc = run.grids[static_cast<std::size_t>(snapshot.launch)].Tc();
+  const bool complete = !whole_rows || row.j + 1 == Tc;
+  if (!row.error && row.O && complete) return "O has left the chip, checked before it did";
+  if (!row.error && whole_rows) return "checked against the reference when O is complete";
+  if (!row.error) return "checked against the reference when this tile is folded in";
+  const bool normalized = whole_rows || row.undivided;
+  return fmt::format("{} against the reference of the {} keys seen so far: error {}",
+                     normalized ? "O" : "O / l", row.keys_seen, draw::format_error(*row.error));
 }
 
 }  // namespace attnscope::app

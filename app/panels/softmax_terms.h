@@ -33,4 +33,12 @@ std::string with_numbers(std::string_view pattern, const Values&... values) {
 std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form,
                                        SplitRole splits = SplitRole::none, bool drops = false);
 
+/// The launch of the snapshot's operation.
+const Launch& launch_of(const Snapshot& snapshot);
+bool folds_splits(const Snapshot& snapshot);
+
+/// How the followed row, or `chosen` before there is one, stands against the reference, or that it
+/// sees no key.
+std::string check_line(const Snapshot& snapshot, Index chosen);
+
 }  // namespace attnscope::app

@@ -23,20 +23,21 @@ struct BadgeText {
 struct Seen {
   const MeasuredRun* run = nullptr;
   const MeasuredRun* traced = nullptr;
+  std::string no_kernel = {};  ///< why there can be neither
 };
 
 Seen seen_of(const App& app) {
-  const Choice& choice = app.view.choice;
-  // A block mask is drawn, and groups are packed, for a snapshot; the choice has neither
   const auto snapshot = app.snapshot();
-  const bool has_run = snapshot && snapshot->run;
-  const AttentionProblem& problem =
-      choice.block_mask && has_run ? snapshot->run->problem : choice.problem;
-  const AttentionProblem& stepped = has_run ? snapshot->run->problem : choice.problem;
-  return {
-      app.measurements.find(problem, choice.algorithm, choice.pass, choice.tiling, choice.carry),
-      app.measurements.find_traced(stepped, choice.algorithm, choice.pass, choice.tiling,
-                                   choice.carry)};
+  if (!snapshot || !snapshot->run) return {};
+  const RunInfo& run = *snapshot->run;
+  if (std::string no_kernel = why_no_kernel(run); !no_kernel.empty()) {
+    return {.no_kernel = std::move(no_kernel)};
+  }
+  const std::string_view algorithm = run.algorithm->name;
+  const std::string_view pass = to_string(run.totals.pass);
+  const Carry carry = run.options.carry;
+  return {app.measurements.find(run.problem, algorithm, pass, run.tiling, carry),
+          app.measurements.find_traced(run.problem, algorithm, pass, run.tiling, carry)};
 }
 
 BadgeText badge_text(const Frame& frame) {
@@ -71,6 +72,11 @@ BadgeText badge_text(const Frame& frame) {
                         "come from the model alone.{}",
                         trace, no_gpu),
             frame.theme.good};
+  }
+  if (!seen.no_kernel.empty()) {
+    return {"model only",
+            fmt::format("The numbers come from the model alone: {}.{}", seen.no_kernel, no_gpu),
+            frame.theme.text_faint};
   }
   if (!measurements.recorded.empty()) {
     return {"model only",

@@ -143,7 +143,7 @@ float draw_clock(const Frame& frame, const RaceCourse& course, float x, float mi
          frame.px(14.0f);
 }
 
-/// "step 104 of 168" and the tile under the playhead; answers where their place ends, which is as
+/// "step 103 (0-167)" and the tile under the playhead; answers where their place ends, which is as
 /// wide as the run's largest numbers need and as the head's words do.
 float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float middle,
                     float most_head_width) {
@@ -153,8 +153,9 @@ float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float
   if (const RaceCourse* course = frame.app.course()) {
     return draw_clock(frame, *course, x, middle);
   }
-  const std::string text = fmt::format("step {} of {}", frame.app.view.step + 1, count);
-  const std::string widest = fmt::format("step {0} of {0}", count);
+  const Index step = frame.app.view.step;
+  const std::string text = step < 0 ? "before step 0" : among("step", step, count);
+  const std::string widest = among("step", count - 1, count);
   ImDrawList* list = ImGui::GetWindowDrawList();
   font.draw(list, {x, middle - font.size - frame.px(1.0f)}, frame.theme.text, text);
   small.draw(list, {x, middle + frame.px(3.0f)}, frame.theme.text_faint, position_text(snapshot));

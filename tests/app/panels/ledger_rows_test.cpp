@@ -80,6 +80,48 @@ TEST(Ledger, SetsTheRecordedRunBesideTheModelWithItsGap) {
   EXPECT_NE(dram.seen.about.find("no permission"), std::string::npos) << dram.seen.about;
 }
 
+TEST(Ledger, OfAVariantHasNoRecordingOfThePlainAlgorithmBesideIt) {
+  SampleRequest plain;
+  plain.algorithm = "standard";
+  SampleRequest variant = plain;
+  variant.variant.fusion = Fusion::separate;
+  Measurements measurements;
+  measurements.recorded.push_back(seen_run(plain, 18432.0, 2304.0));
+  const auto with_kernel = test::sample_run(plain);
+  EXPECT_TRUE(find_seen_run(*with_kernel->info(), measurements));
+  EXPECT_EQ(why_no_kernel(*with_kernel->info()), "");
+
+  const auto run = test::sample_run(variant);
+  EXPECT_FALSE(find_seen_run(*run->info(), measurements));
+  const Ledger ledger =
+      ledger_of(test::sample_snapshot(*run, 0.5), LedgerScope::whole_pass, measurements);
+  EXPECT_EQ(ledger.seen_about, "unavailable: no kernel is standard with fusion separate");
+  for (const LedgerRow& row : ledger.totals) {
+    EXPECT_FALSE(row.seen.value) << row.label;
+    EXPECT_EQ(row.seen.about, ledger.seen_about);
+  }
+}
+
+TEST(Ledger, SaysWhatHasNoKernel) {
+  SampleRequest request;
+  request.pass = PassKind::both;
+  EXPECT_NE(why_no_kernel(*test::sample_run(request)->info()).find("one pass at a time"),
+            std::string::npos);
+  request.algorithm = "flash1";
+  request.pass = PassKind::backward;
+  EXPECT_EQ(why_no_kernel(*test::sample_run(request)->info()), "");
+  request.variant.d_once = true;
+  EXPECT_EQ(why_no_kernel(*test::sample_run(request)->info()), "no kernel is flash1 with D once");
+
+  // By rule, and otherwise
+  request = {.algorithm = "split_kv"};
+  const auto split = test::sample_run(request);
+  RunInfo info = *split->info();
+  EXPECT_EQ(why_no_kernel(info), "");
+  ++info.options.splits;
+  EXPECT_NE(why_no_kernel(info).find("by its own rule"), std::string::npos);
+}
+
 TEST(Ledger, ComparesAKernelOfOtherTilesWithTheModelAtThoseTiles) {
   SampleRequest request;
   const auto run = test::sample_run(request);

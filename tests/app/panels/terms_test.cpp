@@ -59,6 +59,63 @@ TEST(ScoreFormula, HeadsThePanelWithDropoutAndWithTheLaunchThatComputedS) {
             "S = scale · Q Kᵀ, of the partial launch");
 }
 
+/// The states of S in HBM in the order of the steps, each launch's by its last step but one.
+std::vector<StoredScores> stored_by_launch(const SampleRequest& request) {
+  const auto run = test::sample_run(request);
+  std::vector<StoredScores> states;
+  for (const StepSpan& launch : run->info()->launches) {
+    states.push_back(stored_scores(run->at(launch.end - 2)));
+  }
+  return states;
+}
+
+TEST(StoredScores, BecomeFinalWithTheLaunchThatMakesThemSo) {
+  using enum StoredScores;
+  SampleRequest request;
+  request.algorithm = "standard";
+  EXPECT_EQ(stored_by_launch(request), (std::vector{final_values, final_values, final_values}));
+  request.problem.mask = Mask::causal();
+  EXPECT_EQ(stored_by_launch(request), (std::vector{unmasked, final_values, final_values}));
+  request.variant.fusion = Fusion::separate;
+  EXPECT_EQ(stored_by_launch(request),
+            (std::vector{unfinished, unfinished, unmasked, final_values, final_values}));
+  const auto run = test::sample_run(request);
+  const auto& launches = run->info()->launches;
+  EXPECT_EQ(stored_scores(run->at(launches[1].end - 1)), unmasked);
+  EXPECT_EQ(stored_scores(run->at(launches[2].end - 1)), final_values);
+  EXPECT_EQ(scores_headline(run->at(launches[1].begin)).front(), "S becomes mask(scale · Q Kᵀ)");
+
+  SampleRequest capped;
+  capped.algorithm = "standard";
+  capped.problem.score.soft_cap = 2.0;
+  EXPECT_EQ(stored_by_launch(capped), (std::vector{unfinished, final_values, final_values}));
+  capped.algorithm = "flash2";
+  EXPECT_EQ(stored_by_launch(capped), std::vector{final_values});
+}
+
+TEST(StoredScores, OfABackwardPassAreTheForwardPassesUnlessItRunsAgain) {
+  using enum StoredScores;
+  SampleRequest request;
+  request.algorithm = "standard";
+  request.pass = PassKind::backward;
+  request.problem.mask = Mask::causal();
+  for (const StoredScores state : stored_by_launch(request)) EXPECT_EQ(state, final_values);
+  request.variant.checkpoint = true;
+  EXPECT_EQ(stored_by_launch(request).front(), unmasked);
+}
+
+TEST(CheckLine, SaysThatARowSeesNoKey) {
+  SampleRequest request;
+  request.problem.N = 70;
+  request.problem.N_kv = 50;
+  request.problem.mask = Mask::causal();
+  const auto run = test::sample_run(request);
+  EXPECT_EQ(check_line(run->at(5, 15), 15), "this row sees no key: O = 0, LSE = -inf");
+  EXPECT_EQ(check_line(run->at(5, 37), 37), "no tile of keys has been folded in yet");
+  EXPECT_EQ(check_line(run->at(run->info()->step_count - 1, 69), 69),
+            "O has left the chip, checked before it did");
+}
+
 TEST(SoftmaxTerms, SayThatARowHasSeenNoKeyYet) {
   constexpr double kNone = -std::numeric_limits<double>::infinity();
   SoftmaxRow row;
