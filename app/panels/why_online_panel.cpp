@@ -63,14 +63,6 @@ std::string sentence_of(const SoftmaxMethods& methods) {
       score, overflowing);
 }
 
-/// P is compared with the softmax of the scores as they were rounded.
-std::string error_heading(const FontRef& font, float room) {
-  const std::vector<std::string> wordings{"error of P, given the rounded scores",
-                                          "error of P, rounded scores", "P, rounded x"};
-  const std::string shown = draw::widest_that_fits(font, wordings, room);
-  return shown.empty() ? draw::fitted(font, "error of P", room) : shown;
-}
-
 /// Four columns of numbers: l and the error of P, in each type.
 void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, const Rect& rect) {
   const draw::Canvas canvas = canvas_of(context);
@@ -88,7 +80,7 @@ void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, co
     draw::text(canvas, small, {right(2 * type), rect.min.y}, theme.text_dim,
                draw::fitted(small, name + ": l", column), draw::Align::right);
     draw::text(canvas, small, {right(2 * type + 1), rect.min.y}, theme.text_dim,
-               error_heading(small, column - canvas.px(6.0f)), draw::Align::right);
+               draw::fitted(small, "error of P", column - canvas.px(6.0f)), draw::Align::right);
   }
   float y = rect.min.y + pitch;
   canvas.list->AddLine({rect.min.x, y - canvas.px(1.0f)}, {rect.max.x, y - canvas.px(1.0f)},
@@ -215,9 +207,13 @@ void WhyOnlinePanel::draw(const Snapshot& snapshot, ViewState& view, const Panel
   draw_methods(context, *methods, table);
   draw_steps(snapshot, context, {{steps_left, rest.min.y}, {rest.max.x, table_end}});
   const float top = table_end + canvas.px(5.0f);
-  const auto lines = static_cast<int>((rest.max.y - top + canvas.px(5.0f)) / pitch);
-  draw::wrapped_text(canvas, small, {rest.min.x, top}, context.theme.accent, sentence_of(*methods),
-                     rest.width(), std::clamp(lines, 0, 4));
+  const auto room = static_cast<int>((rest.max.y - top + canvas.px(5.0f)) / pitch);
+  const int lines = std::clamp(room, 0, 4);
+  std::string sentence = sentence_of(*methods);
+  const std::string longer = sentence + " The error of P is given the rounded scores.";
+  if (std::ssize(draw::wrapped(small, longer, rest.width())) <= lines) sentence = longer;
+  draw::wrapped_text(canvas, small, {rest.min.x, top}, context.theme.accent, sentence, rest.width(),
+                     lines);
 }
 
 }  // namespace attnscope::app
