@@ -42,6 +42,19 @@ TEST(SmRun, OfAnotherProblemIsAnotherRunOfTheSamePass) {
   EXPECT_EQ(other.value().trace.pass, PassKind::forward);
 }
 
+TEST(SmRun, OfAVariantIsARunOfThePlainAlgorithmAndSaysSo) {
+  SmRunKey key = key_of({});
+  const auto plain = find_sm_run(key);
+  ASSERT_TRUE(plain);
+  ASSERT_TRUE(plain.value().same_problem);
+  EXPECT_EQ(plain.value().variant, "");
+  key.variant = "D once";
+  const auto pair = find_sm_run(key);
+  ASSERT_TRUE(pair);
+  EXPECT_FALSE(pair.value().same_problem);
+  EXPECT_EQ(pair.value().variant, "D once");
+}
+
 TEST(SmRun, OfAnAlgorithmWithoutATraceIsUnavailable) {
   test::SampleRequest request;
   request.algorithm = "standard";
