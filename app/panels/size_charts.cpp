@@ -162,11 +162,14 @@ void add_legend(draw::Chart& chart, const SizeSweep& sweep, ChartChoice quantity
   for (const SweepPoint& point : sweep.points) {
     if (point.algorithm == last) continue;
     last = point.algorithm;
-    const std::string masked =
-        point.report.problem.block_mask == nullptr
-            ? last
-            : fmt::format("{}, mask {}", last, to_string(sweep.key.block_mask));
-    chart.legend.push_back({masked, algorithm_color(theme, last), Sample::line, {}});
+    std::string label = last;
+    if (point.report.problem.block_mask != nullptr) {
+      label += fmt::format(", mask {}", to_string(sweep.key.block_mask));
+    }
+    if (find_algorithm(last)->splits_keys) {  // low tiles, made for few queries, read K most often
+      label += fmt::format(", Br {}", point.report.tiling.Br);
+    }
+    chart.legend.push_back({label, algorithm_color(theme, last), Sample::line, {}});
   }
   const auto line = [&](const char* label, Sample sample) {
     chart.legend.push_back({label, theme.text_dim, sample, draw::Marker::none});
