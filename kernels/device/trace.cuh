@@ -20,6 +20,7 @@ struct NoTrace {
   __device__ void did(TraceStep, int, int, bool = true) {}
   template <typename Statistic, typename RowSum>
   __device__ void rows(int, int, const Statistic&, const Statistic&, const RowSum&) {}
+  __device__ void row(bool, int, int, float, float, float) {}
   __device__ void end() {}
 };
 
@@ -47,7 +48,7 @@ __device__ inline std::int32_t sm_index() {
   return sm;
 }
 
-/// Thread 0 writes the block's events, the first lane of each quad its rows.
+/// Thread 0 writes the block's events, the first lane of those that share a row the row.
 class BlockTrace {
  public:
   template <typename KernelParameters>
@@ -90,13 +91,19 @@ class BlockTrace {
     for (int row = 0; row < kRows; ++row) {
       const float l = l_of(row);
       const int query = first_row + row * 8 + lane / 4;
-      const int kept = query / buffer_.row_step;
-      if (lane % 4 != 0 || query % buffer_.row_step != 0 || kept >= buffer_.rows_per_head) continue;
-      const std::int64_t head_index = block_index() / buffer_.blocks_per_head;
-      const std::int64_t place =
-          (head_index * buffer_.rows_per_head + kept) * buffer_.column_tiles + j;
-      buffer_.rows[place] = {m[row], l, alpha[row]};
+      this->row(lane % 4 == 0, query, j, m[row], l, alpha[row]);
     }
+  }
+
+  /// The same of one row, from the lane that `writes`.
+  __device__ void row(bool writes, int query, int j, float m, float l, float alpha) {
+    if (!writes || buffer_.row_step == 0 || query % buffer_.row_step != 0) return;
+    const int kept = query / buffer_.row_step;
+    if (kept >= buffer_.rows_per_head) return;
+    const std::int64_t head_index = block_index() / buffer_.blocks_per_head;
+    const std::int64_t place =
+        (head_index * buffer_.rows_per_head + kept) * buffer_.column_tiles + j;
+    buffer_.rows[place] = {m, l, alpha};
   }
 
   __device__ void end() {

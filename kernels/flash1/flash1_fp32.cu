@@ -4,6 +4,7 @@
 /// The same block program as flash1_forward.cuh, without tensor cores and with one slot for every
 /// tile; Oi goes straight between HBM and registers. The form to read first.
 #include "kernels/device/cuda_core_tiles.cuh"
+#include "kernels/device/trace.cuh"
 #include "kernels/flash1/flash1_parameters.h"
 #include "kernels/host/launch_kernel.h"
 #include "reference/head_dim.h"
@@ -16,9 +17,9 @@ namespace {
 template <int Br, int Bc, int d>
 constexpr int flash1_fp32_shared_bytes = 4 * (2 * Bc * d + Br * d + Br * device::padded<Bc>);
 
-template <int d, int Br, int Bc>
+template <int d, int Br, int Bc, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(4 * Br, 1)
-    flash1_forward_fp32(const Flash1Parameters parameters) {
+    flash1_forward_fp32(const typename Trace::template Parameters<Flash1Parameters> parameters) {
   using namespace device;
   constexpr int kThreads = 4 * Br;
   extern __shared__ __align__(1024) float shared_floats[];
@@ -42,6 +43,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
   const auto O = rows_of_head<float>(parameters.O, batch, head);
   float* const m_head = parameters.m + Index{blockIdx.x} * shape.N;
   float* const l_head = parameters.l + Index{blockIdx.x} * shape.N;
+  Trace trace(parameters, 0);
 
   const int Tr = (shape.N + Br - 1) / Br;
   const int Tc = (shape.keys_end(shape.N - 1) + Bc - 1) / Bc;  // column tiles that any row sees
@@ -51,10 +53,13 @@ __global__ void __launch_bounds__(4 * Br, 1)
     // Barrier A: every thread is done with Kj, Vj before they are overwritten, and what it wrote of
     // O, m and l in the pass before is visible to the threads that read it in this one.
     __syncthreads();
+    trace.did(TraceStep::wait, 0, j);
     load_tile_async<kThreads, Columns::first>(Kj.layout(), K.row(Index{j} * Bc), K.stride_row, keys,
                                               thread, shape.d);
+    trace.did(TraceStep::load_Kj, 0, j);
     load_tile_async<kThreads, Columns::first>(Vj.layout(), V.row(Index{j} * Bc), V.stride_row, keys,
                                               thread, shape.d);
+    trace.did(TraceStep::load_Vj, 0, j);
 
     for (int i = max(0, j * Bc - shape.diagonal_offset) / Br; i < Tr; ++i) {
       // load Qi
@@ -63,15 +68,19 @@ __global__ void __launch_bounds__(4 * Br, 1)
       load_tile_async<kThreads, Columns::first>(Qi.layout(), Q.row(Index{i} * Br), Q.stride_row,
                                                 rows, thread, shape.d);
       commit_copies();
+      trace.did(TraceStep::load_Qi, i, 0);
       wait_copies<0>();
       __syncthreads();  // Barrier C: every thread's copies of Kj, Vj and Qi have arrived.
+      trace.did(TraceStep::wait, i, j);
 
       // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
       const int first_row = i * Br + tile_row;
       LanePiece<Bc> S;
       multiply_scores(S, Qi, Kj, tile_row, x);
+      trace.did(TraceStep::scores, i, j);
       if ((j + 1) * Bc > shape.keys_end(i * Br)) {
         mask_scores<Bc>(S, first_row + shape.diagonal_offset + 1 - j * Bc, keys, x);
+        trace.did(TraceStep::mask, i, j);
       }
 
       // load Oi, li, mi
@@ -79,6 +88,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
       float m[kRowsPerLane], l[kRowsPerLane], inverse_l[kRowsPerLane];
       load_statistic(m, m_head, first_row, shape.N, kMinusInfinity, x);
       load_statistic(l, l_head, first_row, shape.N, 0.0f, x);
+      trace.did(TraceStep::load_statistics, i, 0);
 #pragma unroll
       for (int r = 0; r < kRowsPerLane; ++r) {
 #pragma unroll
@@ -88,6 +98,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
           Oi[r][c] = valid ? __ldcg(O.row(first_row + r) + column) : 0.0f;
         }
       }
+      trace.did(TraceStep::load_Oi, i, 0);
 
       // m = max(m, rowmax(S)); alpha = exp(m_prev - m); P = exp(S - m); l = alpha l + rowsum(P)
 #pragma unroll
@@ -99,10 +110,15 @@ __global__ void __launch_bounds__(4 * Br, 1)
         inverse_l[r] = l[r] == 0.0f ? 0.0f : 1.0f / l[r];
 #pragma unroll
         for (int c = 0; c < d / kLanesPerRow; ++c) Oi[r][c] *= weight;
+        trace.row(x == 0, first_row + r, j, m[r], l[r], alpha);
       }
+      trace.did(TraceStep::update_max, i, j);  // the three in one loop over the rows
+      trace.did(TraceStep::exponentiate, i, j);
+      trace.did(TraceStep::rescale, i, j);
 
       // O = diag(1 / l) (diag(alpha l_prev) O + P Vj); write Oi, li, mi
       accumulate_output<Bc, d>(Oi, S, P + tile_row * padded<Bc>, Vj, x);
+      trace.did(TraceStep::accumulate, i, j);
 #pragma unroll
       for (int r = 0; r < kRowsPerLane; ++r) {
         if (first_row + r >= shape.N) continue;
@@ -113,10 +129,14 @@ __global__ void __launch_bounds__(4 * Br, 1)
           __stcg(O.row(first_row + r) + column, Oi[r][c] * inverse_l[r]);
         }
       }
+      trace.did(TraceStep::normalize, i, 0);
+      trace.did(TraceStep::store_Oi, i, 0);
       store_statistic(l_head, l, first_row, shape.N, x);
       store_statistic(m_head, m, first_row, shape.N, x);
+      trace.did(TraceStep::store_statistics, i, 0);
     }
   }
+  trace.end();
 }
 
 }  // namespace
@@ -134,6 +154,16 @@ bool start_flash1_fp32(const Flash1Parameters& parameters, Index batch, Index d,
          start.template operator()<64, 32, 32>() || start.template operator()<96, 64, 64>() ||
          start.template operator()<128, 64, 64>() || start.template operator()<192, 64, 64>() ||
          start.template operator()<256, 64, 64>();
+}
+
+bool start_flash1_fp32_traced(const Flash1Parameters& parameters, const TraceBuffer& trace,
+                              Index batch, Index d, const Tiling& tiling, void* stream) {
+  using device::BlockTrace;
+  if (d != 16 || tiling != Tiling{16, 16}) return false;
+  const BlockTrace::Parameters<Flash1Parameters> traced{parameters, trace};
+  start_kernel(flash1_forward_fp32<16, 16, 16, BlockTrace>, batch * parameters.shape.heads, 4 * 16,
+               flash1_fp32_shared_bytes<16, 16, 16>, stream, traced);
+  return true;
 }
 
 }  // namespace attnscope::kernels

@@ -35,10 +35,13 @@ bool start_flash1_scored_fp16(const ScoredFlash1Parameters& parameters, bool car
 bool start_flash1_scored_bf16(const ScoredFlash1Parameters& parameters, bool carries_fp32,
                               Index batch, Index d, const Tiling& tiling, void* stream);
 
-/// Starts its instrumented build (bf16 and, at d = 16, fp16; O carried in the same); false when
-/// there is none.
+/// Starts its instrumented build (bf16 and, at d = 16, fp16 and fp32; O carried in the same); false
+/// when there is none.
 bool start_flash1_traced(const Flash1Parameters& parameters, const TraceBuffer& trace, DType dtype,
                          Index batch, Index d, const Tiling& tiling, void* stream);
+/// What it calls in fp32.
+bool start_flash1_fp32_traced(const Flash1Parameters& parameters, const TraceBuffer& trace,
+                              Index batch, Index d, const Tiling& tiling, void* stream);
 
 /// Algorithm 1, line 2: O = 0 (elements of type `carried`), l = 0, m = -inf. O is [B, H, N,
 /// columns].

@@ -1,4 +1,4 @@
-/// The instrumented instances of flash1, O carried in the problem's precision.
+/// The instrumented instances of flash1 in 16 bits, O carried in the problem's precision.
 #include "kernels/flash1/flash1_forward.cuh"
 #include "kernels/host/launch_kernel.h"
 #include "kernels/trace/traced_types.cuh"
@@ -7,6 +7,9 @@ namespace attnscope::kernels {
 
 bool start_flash1_traced(const Flash1Parameters& parameters, const TraceBuffer& trace, DType dtype,
                          Index batch, Index d, const Tiling& tiling, void* stream) {
+  if (dtype == DType::fp32) {
+    return start_flash1_fp32_traced(parameters, trace, batch, d, tiling, stream);
+  }
   using device::BlockTrace;
   const BlockTrace::Parameters<Flash1Parameters> traced{parameters, trace};
   const auto start = [&]<typename T, int kHeadDim, int Br, int Bc>() {

@@ -88,6 +88,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
       l[r] = alpha * l[r] + sum;
 #pragma unroll
       for (int c = 0; c < d / kLanesPerRow; ++c) O[r][c] *= alpha;
+      trace.row(x == 0, i * Br + first_row + r, j, m[r], l[r], alpha);
     }
     trace.did(TraceStep::update_max, i, j);  // the three in one loop over the rows
     trace.did(TraceStep::exponentiate, i, j);

@@ -20,7 +20,7 @@ struct TracedInstance {
 };
 
 /// Instances are of bf16; those of this head dimension, which small examples have, of fp16 too, and
-/// flash2's of fp32.
+/// of fp32 where the kernel's pass has that.
 constexpr Index kSmallHeadDim = 16;
 
 // clang-format off
@@ -45,10 +45,14 @@ constexpr TracedInstance kTraced[] = {
 };
 // clang-format on
 
+bool has_fp32(std::string_view kernel, PassKind pass) {
+  return kernel == "flash2" || (kernel == "flash1" && pass == PassKind::forward);
+}
+
 bool is_compiled(const TracedInstance& traced, DType dtype) {
   if (dtype == DType::bf16) return true;
   if (traced.d != kSmallHeadDim) return false;
-  return dtype == DType::fp16 || traced.kernel == "flash2";
+  return dtype == DType::fp16 || has_fp32(traced.kernel, traced.pass);
 }
 
 /// Steps of one meeting of a row tile and a column tile, and of what surrounds them: more than any
@@ -120,7 +124,7 @@ Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
     }
     const std::string there_is =
         fmt::format("there is bf16, and {} at head-dim {}: ",
-                    kernel.name == "flash2" ? "fp16 and fp32" : "fp16", kSmallHeadDim);
+                    has_fp32(kernel.name, pass) ? "fp16 and fp32" : "fp16", kSmallHeadDim);
     const std::string in_tiles =
         asked ? fmt::format(" in {}x{} tiles", asked->Br, asked->Bc) : std::string();
     return invalid_request(fmt::format(
@@ -141,8 +145,7 @@ Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
   plan.heads = problem.batch * problem.heads;
   plan.blocks = plan.heads * size.blocks_per_head;
   plan.events_per_block = size.steps;
-  const bool has_rows =
-      pass == PassKind::forward && kernel.name != "split_kv" && problem.dtype != DType::fp32;
+  const bool has_rows = pass == PassKind::forward && kernel.name != "split_kv";
   if (has_rows && row_step > 0) {
     plan.row_step = row_step;
     plan.rows_per_head = ceil_div(problem.N, row_step);

@@ -33,7 +33,7 @@ inline constexpr Index kMaxTraceBytes = Index{256} << 20;
 /// The problem is one that the kernel
 /// supports. invalid_request where no instrumented build exists, and for a trace of more than
 /// kMaxTraceBytes. Rows are recorded in forward passes alone, and not of split_kv, whose warps each
-/// have an m of their own, nor in fp32, whose rows lie in other lanes.
+/// have an m of their own.
 Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
                              const AttentionProblem& problem, const std::optional<Tiling>& tiling,
                              Carry carry, Index row_step);

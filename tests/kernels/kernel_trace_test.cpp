@@ -309,15 +309,17 @@ TEST(TracePlan, NamesTheBuildsThatThereAre) {
   EXPECT_THAT(refused.error().message, HasSubstr("head-dim 16 in 16x16 tiles"));
   EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
 
-  const kernels::KernelInfo& flash2 = *kernels::find_kernel("flash2");
   problem.d = 16;
   problem.dtype = DType::fp32;
-  const auto in_fp32 =
-      kernels::plan_trace(flash2, PassKind::forward, problem, std::nullopt, Carry::problem, 32);
-  ASSERT_TRUE(in_fp32.ok()) << in_fp32.error().message;
-  EXPECT_EQ(in_fp32.value().rows_per_head, 0);
-  const std::vector<Tiling> in_32 = kernels::kernel_tilings(flash2, DType::fp32, 16);
-  EXPECT_THAT(in_32, ::testing::Contains(in_fp32.value().tiling));
+  for (const char* name : {"flash1", "flash2"}) {
+    const kernels::KernelInfo& kernel = *kernels::find_kernel(name);
+    const auto in_fp32 =
+        kernels::plan_trace(kernel, PassKind::forward, problem, std::nullopt, Carry::problem, 32);
+    ASSERT_TRUE(in_fp32.ok()) << in_fp32.error().message;
+    EXPECT_EQ(in_fp32.value().rows_per_head, 4);
+    const std::vector<Tiling> in_32 = kernels::kernel_tilings(kernel, DType::fp32, 16);
+    EXPECT_THAT(in_32, ::testing::Contains(in_fp32.value().tiling));
+  }
 
   problem.d = 64;
   problem.dtype = DType::bf16;
@@ -357,8 +359,9 @@ TEST(TracePlan, TakesABlockMaskInTheTilesOfItsBuild) {
 TEST(TracePlan, EveryTracedTilingIsAKernels) {
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-      EXPECT_EQ(kernels::traced_tilings(kernel, pass, DType::fp32, 16).size(),
-                kernel.name == "flash2" ? 1u : 0u);
+      const bool in_fp32 =
+          kernel.name == "flash2" || (kernel.name == "flash1" && pass == PassKind::forward);
+      EXPECT_EQ(kernels::traced_tilings(kernel, pass, DType::fp32, 16).size(), in_fp32 ? 1u : 0u);
       EXPECT_TRUE(kernels::traced_tilings(kernel, pass, DType::fp32, 64).empty());
     }
     EXPECT_EQ(kernels::traced_tilings(kernel, PassKind::forward, DType::fp16, 16),

@@ -215,12 +215,13 @@ TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOverSplitKeys) {
 
 TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOnCudaCores) {
   ATTNSCOPE_NEEDS_GPU();
-  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-    expect_twin("flash2", pass, fp32_problem(512, 512));
-    expect_twin("flash2", pass, fp32_problem(300, 409));
-    expect_twin("flash2", pass, fp32_problem(512, 512, Mask::causal()));
-    expect_twin("flash2", pass, fp32_problem(409, 300, Mask::causal()));
-    expect_twin("flash2", pass, fp32_problem(300, 409, Mask::causal(Mask::Alignment::top_left)));
+  for (const AttentionProblem& problem :
+       {fp32_problem(512, 512), fp32_problem(300, 409), fp32_problem(512, 512, Mask::causal()),
+        fp32_problem(409, 300, Mask::causal()),
+        fp32_problem(300, 409, Mask::causal(Mask::Alignment::top_left))}) {
+    expect_twin("flash1", PassKind::forward, problem);
+    expect_twin("flash2", PassKind::forward, problem);
+    expect_twin("flash2", PassKind::backward, problem);
   }
 }
 
@@ -237,7 +238,10 @@ TEST_F(InstrumentedKernels, ComputeWhatThePlainOnesCompute) {
   for (const char* name : {"flash1", "flash2", "split_kv"}) {
     for (const Index d : {16, 64, 128}) expect_plain_output(name, problem_of(d, 300, 409));
   }
-  expect_plain_output("flash2", fp32_problem(300, 409));
+  for (const char* name : {"flash1", "flash2"}) {
+    expect_plain_output(name, fp32_problem(300, 409));
+    expect_plain_output(name, fp32_problem(409, 300, Mask::causal()));
+  }
   expect_plain_key_gradients("flash2", fp32_problem(300, 409));
   for (const AttentionProblem& problem : sparse_problems()) {
     expect_plain_output("block_sparse2", problem);
@@ -277,10 +281,11 @@ std::vector<TraceRow> expected_states(const AttentionProblem& problem,
 
 TEST_F(InstrumentedKernels, RecordTheMLAndAlphaOfTheAlgorithm) {
   ATTNSCOPE_NEEDS_GPU();
+  const AttentionProblem problems[] = {problem_of(16, 300, 409), problem_of(64, 300, 409),
+                                       problem_of(128, 300, 409), fp32_problem(300, 409)};
   for (const char* kernel : {"flash1", "flash2"}) {
-    for (const Index d : {16, 64, 128}) {
-      SCOPED_TRACE(std::string(kernel) + ", d " + std::to_string(d));
-      const AttentionProblem problem = problem_of(d, 300, 409);
+    for (const AttentionProblem& problem : problems) {
+      SCOPED_TRACE(std::string(kernel) + ", " + described(problem));
       const KernelTrace traced = trace(kernel, PassKind::forward, problem, 37);
       const AttentionInputs inputs = make_inputs(problem, {});
       ASSERT_EQ(traced.rows.size(), 8u * 9u);
