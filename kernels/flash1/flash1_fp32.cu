@@ -6,16 +6,13 @@
 #include "kernels/device/cuda_core_tiles.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash2/flash2_forward_shared.h"
 #include "kernels/host/launch_kernel.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {
 
 namespace {
-
-/// Shared memory of one block: Kj, Vj, Qi and P.
-template <int Br, int Bc, int d>
-constexpr int flash1_fp32_shared_bytes = 4 * (2 * Bc * d + Br * d + Br * device::padded<Bc>);
 
 template <int d, int Br, int Bc, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(4 * Br, 1)
@@ -146,7 +143,8 @@ bool start_flash1_fp32(const Flash1Parameters& parameters, Index batch, Index d,
   const auto start = [&]<int kWidth, int Br, int Bc>() {
     if (padded_head_dim(d) != kWidth || tiling != Tiling{Br, Bc}) return false;
     start_kernel(flash1_forward_fp32<kWidth, Br, Bc>, batch * parameters.shape.heads, 4 * Br,
-                 flash1_fp32_shared_bytes<Br, Bc, kWidth>, stream, parameters);
+                 static_cast<int>(flash2_forward_fp32_shared_bytes(kWidth, {Br, Bc})), stream,
+                 parameters);
     return true;
   };
   return start.template operator()<16, 64, 64>() || start.template operator()<16, 16, 16>() ||
@@ -162,7 +160,7 @@ bool start_flash1_fp32_traced(const Flash1Parameters& parameters, const TraceBuf
   if (d != 16 || tiling != Tiling{16, 16}) return false;
   const BlockTrace::Parameters<Flash1Parameters> traced{parameters, trace};
   start_kernel(flash1_forward_fp32<16, 16, 16, BlockTrace>, batch * parameters.shape.heads, 4 * 16,
-               flash1_fp32_shared_bytes<16, 16, 16>, stream, traced);
+               static_cast<int>(flash2_forward_fp32_shared_bytes(16, {16, 16})), stream, traced);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/flash1/flash1_forward.cuh"
+#include "kernels/flash1/flash1_forward_shared.h"
 #include "kernels/host/launch_kernel.h"
 #include "reference/head_dim.h"
 
@@ -18,9 +19,11 @@ bool start_flash1(const Flash1Parameters& parameters, Index batch, Index d, cons
   const auto start = [&]<int kWidth, int Br, int Bc, Columns kColumns = Columns::all>() {
     const bool fits = kColumns == Columns::all ? d == kWidth : padded_head_dim(d) == kWidth;
     if (!fits || tiling != Tiling{Br, Bc}) return false;
+    constexpr int kSharedBytes = Flash1Shared<Carried, Br, Bc, kWidth>::kBytes;
+    static_assert(sizeof(Carried) != 2 ||
+                  kSharedBytes == flash1_forward_shared_bytes(kWidth, {Br, Bc}));
     start_kernel(flash1_forward<T, Carried, kWidth, Br, Bc, kColumns>,
-                 batch * parameters.shape.heads, Br / 16 * 32,
-                 Flash1Shared<Carried, Br, Bc, kWidth>::kBytes, stream, parameters);
+                 batch * parameters.shape.heads, Br / 16 * 32, kSharedBytes, stream, parameters);
     return true;
   };
   constexpr Columns kFirst = Columns::first;

@@ -12,4 +12,10 @@ constexpr Index flash2_forward_shared_bytes(Index d, const Tiling& tiling) {
   return (tiling.Br + 4 * tiling.Bc) * d * kElementBytes;
 }
 
+/// The same in fp32 on the CUDA cores, and flash1's: Qi, Kj, Vj and P, whose rows are four longer.
+constexpr Index flash2_forward_fp32_shared_bytes(Index d, const Tiling& tiling) {
+  constexpr Index kElementBytes = 4;
+  return kElementBytes * ((tiling.Br + 2 * tiling.Bc) * d + tiling.Br * (tiling.Bc + 4));
+}
+
 }  // namespace attnscope::kernels

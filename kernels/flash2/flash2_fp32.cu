@@ -11,10 +11,6 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Shared memory of one block: Qi, Kj, Vj and P.
-template <int Br, int Bc, int d>
-constexpr int flash2_fp32_shared_bytes = 4 * (Br * d + 2 * Bc * d + Br * device::padded<Bc>);
-
 template <int d, int Br, int Bc, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(4 * Br, 1)
     flash2_forward_fp32(const typename Trace::template Parameters<ForwardParameters> parameters) {
@@ -129,7 +125,8 @@ bool start_flash2_fp32(const ForwardParameters& parameters, Index batch, Index d
     if (padded_head_dim(d) != kWidth || tiling != Tiling{Br, Bc}) return false;
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, Br);
     start_kernel(flash2_forward_fp32<kWidth, Br, Bc>, blocks, 4 * Br,
-                 flash2_fp32_shared_bytes<Br, Bc, kWidth>, stream, parameters);
+                 static_cast<int>(flash2_forward_fp32_shared_bytes(kWidth, {Br, Bc})), stream,
+                 parameters);
     return true;
   };
   return start.template operator()<16, 64, 64>() || start.template operator()<16, 16, 16>() ||
@@ -146,7 +143,7 @@ bool start_flash2_fp32_traced(const ForwardParameters& parameters, const TraceBu
   const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, 16);
   const BlockTrace::Parameters<ForwardParameters> traced{parameters, trace};
   start_kernel(flash2_forward_fp32<16, 16, 16, BlockTrace>, blocks, 4 * 16,
-               flash2_fp32_shared_bytes<16, 16, 16>, stream, traced);
+               static_cast<int>(flash2_forward_fp32_shared_bytes(16, {16, 16})), stream, traced);
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/host/launch_kernel.h"
 #include "kernels/split_kv/split_kv_partial.cuh"
+#include "kernels/split_kv/split_kv_shared.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {
@@ -18,10 +19,12 @@ bool start_split_kv_partial(const SplitKvParameters& parameters, Index batch, In
     const bool fits = kColumns == Columns::all ? d == kWidth : padded_head_dim(d) == kWidth;
     if (!fits || tiling != Tiling{kSplitRows, Bc}) return false;
     constexpr int kWarps = 4;
+    constexpr int kSharedBytes = SplitKvShared<Bc, kWidth, kWarps, kStages>::kBytes;
+    static_assert(kSharedBytes == split_kv_shared_bytes(kWidth, {kSplitRows, Bc}));
     const Index Tr = ceil_div(parameters.shape.N, kSplitRows);
     start_kernel(split_kv_partial<T, kWidth, Bc, kWarps, kStages, kColumns>,
-                 batch * parameters.shape.heads * Tr * parameters.splits, kWarps * 32,
-                 SplitKvShared<Bc, kWidth, kWarps, kStages>::kBytes, stream, parameters);
+                 batch * parameters.shape.heads * Tr * parameters.splits, kWarps * 32, kSharedBytes,
+                 stream, parameters);
     return true;
   };
   constexpr Columns kFirst = Columns::first;

@@ -1,0 +1,18 @@
+/// Shared memory of one block of split_kv's partial launch. Plain C++: the catalog chooses a tiling
+/// by it, the kernel asserts that it takes as much.
+#pragma once
+
+#include <algorithm>
+
+#include "reference/attention_problem.h"
+
+namespace attnscope::kernels {
+
+/// Qi, then Kj and Vj in stages, in 16 bits; at the end O, m and l of each of four warps in fp32.
+constexpr Index split_kv_shared_bytes(Index d, const Tiling& tiling) {
+  const Index stages = d > 128 ? 3 : 4;
+  const Index sweep = tiling.Br * d * 2 + stages * 2 * tiling.Bc * d * 2;
+  return std::max(sweep, 4 * tiling.Br * (d + 2) * 4);
+}
+
+}  // namespace attnscope::kernels
