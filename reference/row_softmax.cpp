@@ -89,6 +89,7 @@ RowSoftmax row_softmax(SoftmaxMethod method, DType precision, std::span<const do
   result.l = row.l;
 
   const std::vector<double> exact = exact_softmax(scores);
+  const std::vector<double> unrounded = exact_softmax(x);
   for (std::size_t k = 0; k < scores.size(); ++k) {
     const double numerator = rounded.exp_against(scores[k], row.m);
     const double P = rounded(numerator / row.l);
@@ -97,6 +98,7 @@ RowSoftmax row_softmax(SoftmaxMethod method, DType precision, std::span<const do
       ++result.nan_elems;
     } else {
       result.max_abs_error = std::max(result.max_abs_error, std::abs(P - exact[k]));
+      result.score_max_abs_error = std::max(result.score_max_abs_error, std::abs(P - unrounded[k]));
     }
     result.P.push_back(P);
   }

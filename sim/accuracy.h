@@ -28,9 +28,6 @@ struct SoftmaxCase {
   SoftmaxMethod method;
   DType dtype;
   RowSoftmax softmax;
-  /// Of its P against the softmax, in double, of the scores before they are rounded; NaN elements
-  /// are left out.
-  double score_max_abs_error = 0;
 };
 
 /// The row whose softmaxes are compared: of the outlier inputs' rows whose largest score overflows

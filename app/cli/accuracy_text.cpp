@@ -40,7 +40,7 @@ ordered_json softmax_json(const SoftmaxCase& entry) {
   if (softmax.overflowed_elems == 0 && softmax.nan_elems == 0) {
     row["l"] = softmax.l;
     row["max_abs_error_given_rounded_scores"] = softmax.max_abs_error;
-    row["max_abs_error_against_unrounded_scores"] = entry.score_max_abs_error;
+    row["max_abs_error_against_unrounded_scores"] = softmax.score_max_abs_error;
   }
   return row;
 }
@@ -64,7 +64,7 @@ std::string softmax_table(const SoftmaxComparison& comparison) {
                      number_text(softmax.l), std::to_string(softmax.overflowed_elems),
                      std::to_string(softmax.nan_elems),
                      broken ? "overflow" : number_text(softmax.max_abs_error),
-                     broken ? "overflow" : number_text(entry.score_max_abs_error)});
+                     broken ? "overflow" : number_text(softmax.score_max_abs_error)});
   }
   return table_text(lines, 2);
 }
