@@ -148,6 +148,17 @@ std::string why_no_kernel(const RunInfo& run) {
   return {};
 }
 
+SeenRuns seen_runs(const RunInfo& run, const Measurements& measurements) {
+  SeenRuns seen{.no_kernel = why_no_kernel(run)};
+  if (!seen.no_kernel.empty()) return seen;
+  const std::string_view algorithm = run.algorithm->name;
+  const std::string_view pass = to_string(run.totals.pass);
+  const Carry carry = run.options.carry;
+  seen.run = measurements.find(run.problem, algorithm, pass, run.tiling, carry);
+  seen.traced = measurements.find_traced(run.problem, algorithm, pass, run.tiling, carry);
+  return seen;
+}
+
 std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& problems) {
   std::vector<MeasuredRun> runs;
   for (const std::string& name : list_assets("recordings")) {

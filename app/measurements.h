@@ -81,6 +81,15 @@ class Measurements {
 /// then may a run stand beside it.
 std::string why_no_kernel(const RunInfo& run);
 
+/// What GPUs showed of a run that the model steps through; nullptr for what is not there.
+struct SeenRuns {
+  const MeasuredRun* run = nullptr;     ///< Measurements::find()
+  const MeasuredRun* traced = nullptr;  ///< Measurements::find_traced()
+  std::string no_kernel = {};           ///< why_no_kernel(): there can be neither
+};
+
+SeenRuns seen_runs(const RunInfo& run, const Measurements& measurements);
+
 /// Every recording in assets/recordings; files that cannot be read are left out and named in
 /// `problems`.
 std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& problems);

@@ -266,14 +266,9 @@ std::string short_gpu_name(std::string_view name) {
 }
 
 std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements) {
-  if (!why_no_kernel(run).empty()) return std::nullopt;
-  const MeasuredRun* seen = measurements.find(
-      run.problem, run.algorithm->name, to_string(run.totals.pass), run.tiling, run.options.carry);
-  if (seen == nullptr) {
-    seen = measurements.find_traced(run.problem, run.algorithm->name, to_string(run.totals.pass),
-                                    run.tiling, run.options.carry);
-  }
-  return seen != nullptr ? std::optional(*seen) : std::nullopt;
+  const SeenRuns seen = seen_runs(run, measurements);
+  const MeasuredRun* found = seen.run != nullptr ? seen.run : seen.traced;
+  return found != nullptr ? std::optional(*found) : std::nullopt;
 }
 
 LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> seen) {

@@ -19,31 +19,15 @@ struct BadgeText {
   ImU32 color = 0;
 };
 
-/// What GPUs showed of the problem on the screen; nullptr for what is not there.
-struct Seen {
-  const MeasuredRun* run = nullptr;
-  const MeasuredRun* traced = nullptr;
-  std::string no_kernel = {};  ///< why there can be neither
-};
-
-Seen seen_of(const App& app) {
+SeenRuns seen_on_screen(const App& app) {
   const auto snapshot = app.snapshot();
-  if (!snapshot || !snapshot->run) return {};
-  const RunInfo& run = *snapshot->run;
-  if (std::string no_kernel = why_no_kernel(run); !no_kernel.empty()) {
-    return {.no_kernel = std::move(no_kernel)};
-  }
-  const std::string_view algorithm = run.algorithm->name;
-  const std::string_view pass = to_string(run.totals.pass);
-  const Carry carry = run.options.carry;
-  return {app.measurements.find(run.problem, algorithm, pass, run.tiling, carry),
-          app.measurements.find_traced(run.problem, algorithm, pass, run.tiling, carry)};
+  return snapshot && snapshot->run ? seen_runs(*snapshot->run, app.measurements) : SeenRuns{};
 }
 
 BadgeText badge_text(const Frame& frame) {
   const App& app = frame.app;
   const Measurements& measurements = app.measurements;
-  const Seen seen = seen_of(app);
+  const SeenRuns seen = seen_on_screen(app);
   const std::string no_gpu = measurements.live_unavailable.empty()
                                  ? ""
                                  : "\n\nNo live GPU: " + measurements.live_unavailable;
