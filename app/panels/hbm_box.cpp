@@ -7,14 +7,10 @@
 #include "app/draw/format.h"
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
-#include "app/shown_head.h"
 
 namespace attnscope::app {
 
 namespace {
-
-/// Sizes are written where they leave tensors at least this share of their scale.
-constexpr float kMuchOfScale = 0.75f;
 
 /// Tiles along an axis that are drawn apart; more are brought together.
 constexpr Index kMaxTiles = 32;
@@ -26,187 +22,6 @@ bool is_copy_of(Tensor slot, Tensor tensor) {
 }
 
 }  // namespace
-
-/// "64 × 16"; of parts, "4 × 8 × 16": rows, splits and columns of a part.
-std::string HbmBox::size_of(const HbmTensorState& tensor, Sizes sizes) const {
-  const auto size = [&](Index value) {
-    return sizes == Sizes::brief ? draw::format_size(value) : fmt::format("{}", value);
-  };
-  const auto [rows, cols] = tensor.shape;
-  if (tensor.tensor != Tensor::O_split) return fmt::format("{} × {}", size(rows), size(cols));
-  const Index d = snapshot_.run->problem.d;
-  return fmt::format("{} × {} × {}", size(rows), size(cols / d), size(d));
-}
-
-std::string HbmBox::name_of(const HbmTensorState& tensor) const {
-  return std::string(display_name(tensor.tensor));
-}
-
-HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const ViewState& view,
-               const Rect& rect)
-    : snapshot_(snapshot),
-      context_(context),
-      head_words_(in_words(shown_head(snapshot.run->problem, view))),
-      rect_(rect) {
-  // Two rows where the tensors of a backward pass would otherwise be too small
-  std::vector<const HbmTensorState*> all;
-  std::vector<const HbmTensorState*> gradients;
-  std::vector<const HbmTensorState*> others;
-  for (const HbmTensorState& tensor : snapshot.hbm) {
-    all.push_back(&tensor);
-    const bool lower = is_gradient(tensor.tensor) || tensor.tensor == Tensor::D;
-    (lower ? gradients : others).push_back(&tensor);
-  }
-  constexpr std::size_t kMostInARow = 8;
-  small_names_ = all.size() > kMostInARow;
-  one_row_has_sizes_ = gradients.empty() || !small_names_;
-  place_rows({all});
-  if (!one_row_has_sizes_) {
-    // One row, without its sizes, where that tells more
-    const int of_one = told();
-    place_rows({others, gradients});
-    if (overflows_) {
-      sizes_ = Sizes::none;
-      lay_out_rows({others, gradients});
-    }
-    if (told() < of_one) place_rows({all});
-  }
-
-  // What flat tensors leave over above them is given back
-  if (slack_ <= 0.0f) return;
-  rect_.min.y += slack_;
-  lay_out_rows({all});
-}
-
-int HbmBox::told() const {
-  if (overflows_) return 0;
-  int told = 0;
-  for (const Placed& placed : placed_) {
-    const HbmTensorState& tensor = *placed.tensor;
-    if (tensor.never_stored && !words_of(context_, ghost_of(placed)).empty()) ++told;
-    const auto tiles = static_cast<float>(std::max<Index>(tensor.tile_row_count(), 1));
-    if (!tensor.adds.empty() && placed.box.height() / tiles >= adds_height()) ++told;
-  }
-  return told;
-}
-
-const FontRef& HbmBox::name_font() const {
-  return small_names_ ? context_.fonts.small : context_.fonts.ui_bold;
-}
-
-void HbmBox::choose_labels(const Rows& rows) {
-  // Give up the sizes where the tensors would become too low, then the line of the title
-  sizes_ = rows.size() > 1 || one_row_has_sizes_ ? Sizes::exact : Sizes::none;
-  title_beside_ = false;
-  const float enough = canvas_of(context_).px(rows.size() > 1 ? 40.0f : 56.0f);
-  if (heights_of(rows.size()).boxes < enough) sizes_ = Sizes::none;
-  const float words = 2.3f * draw::line_height(context_.fonts.small);  // of "never stored"
-  title_beside_ = heights_of(rows.size()).boxes < words;
-
-  // Where they would make the tensors narrow, shorten them, then leave them to wide tensors
-  if (sizes_ == Sizes::none) return;
-  sizes_ = Sizes::under_wide_ones;
-  const float scale = scale_of(rows).unit_x;
-  for (const Sizes sizes : {Sizes::exact, Sizes::brief}) {
-    sizes_ = sizes;
-    const RowScale with = scale_of(rows);
-    if (with.fits && with.unit_x >= kMuchOfScale * scale) return;
-  }
-  sizes_ = Sizes::under_wide_ones;
-}
-
-HbmBox::Heights HbmBox::heights_of(std::size_t rows) const {
-  const draw::Canvas canvas = canvas_of(context_);
-  const Fonts& fonts = context_.fonts;
-  Heights heights;
-  heights.title = draw::line_height(fonts.ui_bold) + canvas.px(4.0f);
-  heights.names = draw::line_height(name_font());
-  heights.sizes = draw::line_height(fonts.small);
-  const float between = rows > 1 ? canvas.px(3.0f) : 0.0f;
-  const float labels = heights.names + (sizes_ != Sizes::none ? heights.sizes + between : 0.0f);
-  const float all = rect_.height() - canvas.px(16.0f) - (title_beside_ ? 0.0f : heights.title);
-  heights.boxes = std::max(all / static_cast<float>(rows) - labels, canvas.px(14.0f));
-  return heights;
-}
-
-std::vector<RowItem> HbmBox::items_of(const std::vector<const HbmTensorState*>& row) const {
-  std::vector<RowItem> items;
-  for (const HbmTensorState* tensor : row) {
-    const bool all = sizes_ == Sizes::exact || sizes_ == Sizes::brief;
-    const float size = all ? context_.fonts.small.measure(size_of(*tensor, sizes_)).x : 0.0f;
-    items.push_back({tensor->shape, std::max(name_font().measure(name_of(*tensor)).x, size),
-                     width_of_adds(*tensor)});
-  }
-  return items;
-}
-
-/// Of the counts beside the box of a tensor that is added to.
-float HbmBox::width_of_adds(const HbmTensorState& tensor) const {
-  if (tensor.adds_whole.empty()) return 0.0f;
-  const auto most = *std::ranges::max_element(tensor.adds_whole);
-  return context_.fonts.mono_small.measure(fmt::format("{0}/{0}", most)).x;
-}
-
-float HbmBox::left_padding() const {
-  const float padding = canvas_of(context_).px(12.0f);
-  return title_beside_ ? padding * 0.5f + draw::line_height(context_.fonts.ui_bold) : padding;
-}
-
-void HbmBox::place_rows(const Rows& rows) {
-  choose_labels(rows);
-  lay_out_rows(rows);
-}
-
-float HbmBox::row_width() const {
-  return rect_.width() - left_padding() - canvas_of(context_).px(12.0f);
-}
-
-float HbmBox::min_size() const {
-  return canvas_of(context_).px(7.0f);
-}
-
-/// All rows at the scale of the one that has the least room.
-RowScale HbmBox::scale_of(const Rows& rows) const {
-  std::vector<std::vector<RowItem>> items;
-  for (const auto& row : rows) items.push_back(items_of(row));
-  return choose_scale(items, row_width(), heights_of(rows.size()).boxes,
-                      canvas_of(context_).px(8.0f), min_size());
-}
-
-void HbmBox::lay_out_rows(const Rows& rows) {
-  const draw::Canvas canvas = canvas_of(context_);
-  const Heights heights = heights_of(rows.size());
-  several_rows_ = rows.size() > 1;
-  const float labels = heights.names + (sizes_ != Sizes::none ? heights.sizes : 0.0f);
-  const RowScale scale = scale_of(rows);
-  overflows_ = !scale.fits;
-  const float left = rect_.min.x + left_padding();
-  float top = rect_.min.y + canvas.px(7.0f) + (title_beside_ ? 0.0f : heights.title);
-  slack_ = several_rows_ ? 0.0f : heights.boxes;
-  placed_.clear();
-  RowLayout all;
-  for (const auto& row : rows) {
-    const RowLayout layout = lay_out_row(items_of(row), scale, row_width(), min_size());
-    all.scale = layout.scale;
-    all.any_widened |= layout.any_widened;
-    all.any_heightened |= layout.any_heightened;
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      const RowPlace& place = layout.places[k];
-      if (!several_rows_) slack_ = std::min(slack_, heights.boxes - place.height);
-      const float x = left + place.x;
-      const float cell_x = left + place.cell_x;
-      const float bottom = top + heights.boxes;
-      placed_.push_back(
-          {row[k],
-           {{x, bottom - place.height}, {x + place.width, bottom}},
-           {{cell_x, bottom - place.height}, {cell_x + place.cell_width, bottom + labels}},
-           k + 1 < row.size() ? left + layout.places[k + 1].x : rect_.max.x,
-           top});
-    }
-    top += heights.boxes + labels + (several_rows_ ? canvas.px(3.0f) : 0.0f);
-  }
-  scale_note_ = all.scale_note();
-}
 
 void HbmBox::draw() const {
   const draw::Canvas canvas = canvas_of(context_);
@@ -292,10 +107,6 @@ HbmGhost HbmBox::ghost_of(const Placed& placed) const {
   const bool stored_elsewhere = snapshot_.run->algorithm->softmax == SoftmaxForm::whole_rows;
   const HbmTensorState& tensor = *placed.tensor;
   return {tensor.tensor, tensor.bytes, placed.box, placed.cell, placed.top, stored_elsewhere};
-}
-
-float HbmBox::adds_height() const {
-  return context_.fonts.mono_small.size * 0.9f;
 }
 
 void HbmBox::draw_tiles(const Placed& placed) const {
@@ -384,24 +195,6 @@ void HbmBox::draw_in_use(const Placed& placed) const {
     draw::fill(canvas, part, color_of(theme, tensor.tensor));
     draw::outline(canvas, part, theme.highlight, canvas.px(1.5f));
   }
-}
-
-std::optional<Rect> HbmBox::part_rect(Tensor tensor, const Extent& extent) const {
-  for (const Placed& placed : placed_) {
-    if (placed.tensor->tensor != tensor) continue;
-    const Shape& shape = placed.tensor->shape;
-    const auto x_of = [&](Index col) {
-      return placed.box.min.x +
-             placed.box.width() * static_cast<float>(col) / static_cast<float>(shape.cols);
-    };
-    const auto y_of = [&](Index row) {
-      return placed.box.min.y +
-             placed.box.height() * static_cast<float>(row) / static_cast<float>(shape.rows);
-    };
-    return Rect{{x_of(extent.col_begin), y_of(extent.row_begin)},
-                {x_of(extent.col_end), y_of(extent.row_end)}};
-  }
-  return std::nullopt;
 }
 
 void HbmBox::point_at() const {
