@@ -63,11 +63,11 @@ CliOutcome run_cli(const std::string& words, const Environment& environment,
                  environment, directory);
 }
 
-nlohmann::json answered(const std::string& words) {
+nlohmann::ordered_json answered(const std::string& words) {
   const CliOutcome outcome = run_cli(words + " --json -");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
-  return nlohmann::json::parse(outcome.out, nullptr, false);
+  return nlohmann::ordered_json::parse(outcome.out, nullptr, false);
 }
 
 Environment without_kernels() {

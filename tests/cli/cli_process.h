@@ -28,7 +28,7 @@ CliOutcome run_cli(const std::vector<std::string>& arguments, const Environment&
                    const std::filesystem::path& directory = {});
 
 /// The document of `words --json -`, which must succeed and say nothing else.
-nlohmann::json answered(const std::string& words);
+nlohmann::ordered_json answered(const std::string& words);
 
 /// No kernels' library: what a machine without a GPU answers, also on one that has it.
 Environment without_kernels();

@@ -1,211 +1,19 @@
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include <cmath>
 
 #include "reference/npy.h"
-#include "tests/cli/cli_process.h"
+#include "tests/cli/simulated.h"
 
 namespace attnscope {
 namespace {
 
 using nlohmann::ordered_json;
 
-/// `simulate WORDS --json -`, which must succeed with nothing but the document on standard output.
-ordered_json simulated(const std::string& words) {
-  const CliOutcome outcome = run_cli("simulate " + words + " --json -");
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  return ordered_json::parse(outcome.out, nullptr, false);
-}
-
-std::vector<std::string> keys(const ordered_json& object) {
-  std::vector<std::string> names;
-  for (const auto& [key, value] : object.items()) names.push_back(key);
-  return names;
-}
-
-using Keys = std::vector<std::string>;
-
-TEST(Simulate, DocumentHasExactlyTheKeysOfTheContract) {
-  const ordered_json document = simulated("--algorithm flash2 --seq-len 100 --check");
-  EXPECT_EQ(keys(document),
-            (Keys{"schema", "kind", "problem", "algorithm", "pass", "tiling", "gpu", "inputs",
-                  "traffic", "flops", "memory", "warps", "time", "accuracy"}));
-  EXPECT_EQ(document["kind"], "modelled");
-  EXPECT_EQ(document["schema"], "attnscope.simulation/1");
-  EXPECT_EQ(keys(document["tiling"]), (Keys{"Br", "Bc"}));
-  EXPECT_EQ(keys(document["traffic"]), (Keys{"paper", "requested", "dram"}));
-  EXPECT_EQ(keys(document["traffic"]["paper"]), (Keys{"read_bytes", "write_bytes"}));
-  EXPECT_EQ(keys(document["traffic"]["requested"]),
-            (Keys{"read_bytes", "write_bytes", "atomic_bytes", "by_tensor", "by_launch"}));
-  EXPECT_EQ(keys(document["traffic"]["requested"]["by_tensor"]["Q"]),
-            (Keys{"read_bytes", "write_bytes"}));
-  EXPECT_EQ(keys(document["traffic"]["dram"]), (Keys{"read_bytes", "write_bytes"}));
-  EXPECT_EQ(keys(document["flops"]), (Keys{"matmul", "non_matmul"}));
-  EXPECT_EQ(keys(document["memory"]),
-            (Keys{"sram_bytes_per_block", "register_bytes_per_block", "fits", "peak_hbm_bytes"}));
-  EXPECT_EQ(keys(document["time"]),
-            (Keys{"predicted_s", "predicted_kind", "predicted_basis", "bound_by"}));
-  EXPECT_EQ(keys(document["accuracy"]),
-            (Keys{"max_abs_error", "rel_fro_error", "tensors", "by_tensor", "rounded_to_storage"}));
-  EXPECT_EQ(keys(document["inputs"]), (Keys{"kind", "seed"}));
-}
-
-TEST(Simulate, AccuracyNamesItsTensorsAndHasTheErrorOfEach) {
-  const std::string words =
-      "--algorithm flash2 --seq-len 64 --head-dim 16 --dtype bf16 --round-to-storage --check "
-      "--pass ";
-  const std::map<std::string, Keys> outputs = {
-      {"forward", {"O"}}, {"backward", {"dQ", "dK", "dV"}}, {"both", {"O", "dQ", "dK", "dV"}}};
-  for (const auto& [pass, tensors] : outputs) {
-    const ordered_json accuracy = simulated(words + pass)["accuracy"];
-    EXPECT_EQ(accuracy["tensors"], ordered_json(tensors)) << pass;
-    EXPECT_EQ(keys(accuracy["by_tensor"]),
-              pass == "forward" ? (Keys{"O", "LSE"}) : (Keys{"O", "LSE", "dQ", "dK", "dV"}));
-    for (const char* measure : {"max_abs_error", "rel_fro_error"}) {
-      double largest = 0;
-      for (const std::string& tensor : tensors) {
-        largest = std::max(largest, accuracy["by_tensor"][tensor][measure].get<double>());
-      }
-      EXPECT_GT(largest, 0) << pass;
-      EXPECT_EQ(accuracy[measure], largest) << pass << " " << measure;
-    }
-    EXPECT_EQ(accuracy["rounded_to_storage"], true);
-  }
-}
-
-TEST(Simulate, TheDocumentSaysWhatWentIn) {
-  const std::string words = "--algorithm flash2 --seq-len 20 --head-dim 8 ";
-  EXPECT_FALSE(simulated(words + "--inputs needle --seed 7").contains("inputs"));
-  EXPECT_EQ(simulated(words + "--inputs needle --seed 7 --check")["inputs"],
-            (ordered_json{{"kind", "needle"}, {"seed", 7}}));
-
-  const ScratchFolder scratch;
-  const std::string file = scratch.file("x.npy");
-  const std::vector<Index> shape = {1, 1, 20, 8};
-  ASSERT_FALSE(write_npy(file, shape, std::vector<double>(160, 0.5)));
-  const ordered_json some = simulated(words + "--check --k " + file)["inputs"];
-  EXPECT_EQ(some, (ordered_json{{"kind", "gaussian"}, {"seed", 0}, {"files", {{"k", file}}}}));
-  const std::string all_files = words + "--check --q " + file + " --k " + file + " --v " + file;
-  const ordered_json all = simulated(all_files)["inputs"];
-  EXPECT_EQ(all,
-            (ordered_json{{"kind", "files"}, {"files", {{"q", file}, {"k", file}, {"v", file}}}}));
-  EXPECT_EQ(simulated(all_files + " --pass backward")["inputs"]["kind"], "gaussian");  // dO
-}
-
-TEST(Simulate, CapacitiesThatWereGivenStandInTheDocument) {
-  const ordered_json own = simulated("--algorithm flash2 --seq-len 64");
-  EXPECT_FALSE(own.contains("capacities"));
-  const ordered_json one = simulated("--algorithm flash2 --seq-len 64 --l2-bytes 1048576");
-  EXPECT_EQ(one["capacities"], (ordered_json{{"l2_bytes", 1048576}}));
-  const ordered_json both =
-      simulated("--algorithm flash2 --seq-len 64 --sram-bytes 100000 --l2-bytes 5");
-  EXPECT_EQ(both["capacities"], (ordered_json{{"sram_bytes", 100000}, {"l2_bytes", 5}}));
-  const CliOutcome table =
-      run_cli("simulate --algorithm flash2 --seq-len 64 --sram-bytes 100000 --l2-bytes 5");
-  EXPECT_NE(table.out.find("141 GB, SRAM 100 kB as given, L2 5 B as given\n"), std::string::npos)
-      << table.out;
-}
-
-TEST(Simulate, TheDocumentHasTheBytesOfEveryLaunchThatTheTablePrints) {
-  for (const std::string words :
-       {"--algorithm standard --pass both --fusion separate --mask causal --dropout 0.1",
-        "--algorithm flash2 --pass both --heads 4 --kv-heads 2", "--algorithm split_kv --seq-len 1",
-        "--algorithm block_sparse2 --block-mask butterfly --mask causal"}) {
-    const std::string problem = words + " --kv-len 512";
-    const CliOutcome table = run_cli("simulate " + problem);
-    ASSERT_EQ(table.status, 0) << table.err;
-    const ordered_json requested = simulated(problem)["traffic"]["requested"];
-    Index read_bytes = 0, write_bytes = 0;
-    for (const auto& launch : requested["by_launch"]) {
-      const std::string name = launch["name"].get<std::string>();
-      const bool printed = table.out.find("  launch " + name + " ") != std::string::npos;
-      EXPECT_EQ(printed, requested["by_launch"].size() > 1) << words << " " << name;
-      read_bytes += launch["read_bytes"].get<Index>();
-      write_bytes += launch["write_bytes"].get<Index>();
-    }
-    EXPECT_EQ(requested["read_bytes"], read_bytes) << words;
-    EXPECT_EQ(requested["write_bytes"], write_bytes) << words;
-  }
-}
-
-TEST(Simulate, ScoreFunctionsAndSequencesReachTheModelAndTheDocument) {
-  const ordered_json padded = simulated(
-      "--algorithm flash2 --pass backward --batch 2 --heads 2 --seq-len 40 --kv-len 50 --head-dim "
-      "8 "
-      "--mask window:9 --alibi --softcap 20 --dropout 0.2 --dropout-seed 3 --key-lengths 50,7 "
-      "--dtype fp32 --check");
-  EXPECT_EQ(padded["problem"]["mask"], "window:8,0");
-  EXPECT_EQ(padded["problem"]["alibi"], "standard");
-  EXPECT_EQ(padded["problem"]["softcap"], 20);
-  EXPECT_EQ(padded["problem"]["dropout"]["probability"], 0.2);
-  EXPECT_EQ(padded["problem"]["dropout"]["seed"], 3);
-  EXPECT_EQ(padded["problem"]["key_lengths"], (ordered_json{50, 7}));
-  EXPECT_LE(padded["accuracy"]["max_abs_error"].get<double>(), 1e-10);
-
-  const ordered_json packed = simulated(
-      "--algorithm flash1 --head-dim 8 --cu-seqlens-q 0,16,40 --cu-seqlens-k 0,32,60 "
-      "--block-rows 16 --block-cols 16 --check");
-  EXPECT_EQ(packed["problem"]["seq_len"], 40);
-  EXPECT_EQ(packed["problem"]["kv_len"], 60);
-  EXPECT_EQ(packed["problem"]["cu_seqlens_q"], (ordered_json{0, 16, 40}));
-  EXPECT_LE(packed["accuracy"]["max_abs_error"].get<double>(), 1e-10);
-  const ordered_json whole = simulated(
-      "--algorithm flash1 --head-dim 8 --seq-len 40 --kv-len 60 --block-rows 16 --block-cols 16");
-  // 1 x 2 and 2 x 2 tiles of 3 x 4; valid elements only
-  const Index visited = 16 * 32 + 24 * 28;
-  EXPECT_EQ(packed["flops"]["matmul"], 4 * visited * 8);
-  EXPECT_EQ(whole["flops"]["matmul"], 4 * 40 * 60 * 8);
-}
-
-TEST(Simulate, PaddedHeadDimensionsShowTheirMemoryOnChip) {
-  const std::string tiles = " --block-rows 64 --block-cols 64 --dtype fp16 --head-dim ";
-  const ordered_json odd = simulated("--algorithm flash2" + tiles + "80");
-  const ordered_json even = simulated("--algorithm flash2" + tiles + "96");
-  EXPECT_EQ(odd["memory"]["padded"]["head_dim"], 96);
-  EXPECT_EQ(odd["memory"]["padded"]["sram_bytes_per_block"],
-            even["memory"]["sram_bytes_per_block"]);
-  EXPECT_EQ(odd["memory"]["padded"]["register_bytes_per_block"],
-            even["memory"]["register_bytes_per_block"]);
-  // Q, K and V of 64 x 80 and P of 64 x 64; padding adds 3 x 64 x 16
-  EXPECT_EQ(odd["memory"]["sram_bytes_per_block"], 2 * (3 * 64 * 80 + 64 * 64));
-  EXPECT_EQ(even["memory"]["sram_bytes_per_block"], 2 * (3 * 64 * 96 + 64 * 64));
-  EXPECT_FALSE(even["memory"].contains("padded"));
-  EXPECT_FALSE(simulated("--algorithm standard" + tiles + "80")["memory"].contains("padded"));
-}
-
 TEST(Simulate, TheTitleNamesWhatTheProblemHas) {
   const CliOutcome outcome = run_cli("simulate --algorithm flash2 --softcap 30 --key-lengths 100");
   EXPECT_NE(outcome.out.find("mask none, softcap 30, key lengths 100,"), std::string::npos)
       << outcome.out;
-}
-
-TEST(Simulate, PartsThatWereNotComputedAreAbsent) {
-  EXPECT_FALSE(simulated("--algorithm flash2 --seq-len 100").contains("accuracy"));
-}
-
-TEST(Simulate, DefaultsAreThoseOfTheContract) {
-  const ordered_json document = simulated("--algorithm flash2");
-  const ordered_json expected = {{"batch", 1},      {"heads", 1},     {"kv_heads", 1},
-                                 {"seq_len", 1024}, {"kv_len", 1024}, {"head_dim", 64},
-                                 {"dtype", "bf16"}, {"mask", "none"}};
-  for (const auto& [key, value] : expected.items()) EXPECT_EQ(document["problem"][key], value);
-  EXPECT_EQ(document["problem"].size(), expected.size());
-  EXPECT_EQ(document["pass"], "forward");
-  EXPECT_EQ(document["gpu"], "h200");
-}
-
-TEST(Simulate, EveryProblemOptionReachesTheDocument) {
-  const ordered_json document = simulated(
-      "--algorithm flash2 --pass forward --batch 2 --heads 4 --kv-heads 2 --seq-len 100 "
-      "--kv-len 90 --head-dim 32 --dtype fp16 --mask causal:top-left --block-rows 32 "
-      "--block-cols 16 --carry problem --gpu a100-40gb --inputs needle --seed 7");
-  const ordered_json expected = {
-      {"batch", 2},   {"heads", 4},     {"kv_heads", 2},   {"seq_len", 100},
-      {"kv_len", 90}, {"head_dim", 32}, {"dtype", "fp16"}, {"mask", "causal:top-left"}};
-  for (const auto& [key, value] : expected.items()) EXPECT_EQ(document["problem"][key], value);
-  EXPECT_EQ(document["tiling"], (ordered_json{{"Br", 32}, {"Bc", 16}}));
-  EXPECT_EQ(document["gpu"], "a100-40gb");
 }
 
 TEST(Simulate, SeedsHave64Bits) {
@@ -216,12 +24,6 @@ TEST(Simulate, SeedsHave64Bits) {
   EXPECT_EQ(largest["problem"]["dropout"]["seed"].get<std::uint64_t>(), 18446744073709551615u);
   // Not the numbers of the seed with its highest bit cut off
   EXPECT_NE(largest["accuracy"], simulated(words + "9223372036854775807")["accuracy"]);
-}
-
-TEST(Simulate, KvHeadsFollowHeadsAndKvLenFollowsSeqLen) {
-  const ordered_json document = simulated("--algorithm flash2 --heads 6 --seq-len 77");
-  EXPECT_EQ(document["problem"]["kv_heads"], 6);
-  EXPECT_EQ(document["problem"]["kv_len"], 77);
 }
 
 TEST(Simulate, Flash2BytesEqualTheClosedForm) {
@@ -432,11 +234,6 @@ TEST(Simulate, SeedAndInputsChangeTheNumbersOnly) {
   EXPECT_EQ(zero["traffic"], one["traffic"]);
   const ordered_json outlier = simulated(words + " --inputs outlier");
   EXPECT_TRUE(outlier["accuracy"]["max_abs_error"].get<double>() <= 1e-9);
-}
-
-TEST(Simulate, SameRequestGivesTheSameDocument) {
-  const std::string words = "--algorithm flash1 --seq-len 100 --check --mask causal";
-  EXPECT_EQ(simulated(words), simulated(words));
 }
 
 TEST(Simulate, TableNamesEveryLevelAndItsKind) {

@@ -119,7 +119,7 @@ TEST(Variants, GiveTheReferencesNumbers) {
 }
 
 TEST(TilingRules, AreThePapersTheLargestThatFitsAndTheKernels) {
-  const auto tiling = [](const std::string& words) {
+  const auto tiling = [](const std::string& words) -> json {
     return answered("simulate --gpu a100-40gb --dtype fp16 " + words).at("tiling");
   };
   EXPECT_EQ(tiling("--algorithm flash2 --tiling paper"), (json{{"Br", 64}, {"Bc", 326}}));
