@@ -30,10 +30,9 @@ struct TracePlan {
 inline constexpr Index kMaxTraceBytes = Index{256} << 20;
 
 /// Nothing in `tiling` means that of the problem's block mask, else the first of traced_tilings().
-/// The problem is one that the kernel
-/// supports. invalid_request where no instrumented build exists, and for a trace of more than
-/// kMaxTraceBytes. Rows are recorded in forward passes alone, and not of split_kv, whose warps each
-/// have an m of their own.
+/// The problem is one that the kernel supports. invalid_request where no instrumented build exists,
+/// and for a trace of more than kMaxTraceBytes. Rows are recorded in forward passes alone, and not
+/// of split_kv, whose warps each have an m of their own.
 Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
                              const AttentionProblem& problem, const std::optional<Tiling>& tiling,
                              Carry carry, Index row_step);

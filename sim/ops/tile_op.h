@@ -83,7 +83,7 @@ enum class OpKind : std::uint8_t {
   atomic_add,        ///< dest (HBM) += source (on chip), whoever else adds
   soft_cap,          ///< dest = cap tanh(dest / cap)
   soft_cap_slope,    ///< dest = 1 - (source / cap)^2, of capped scores
-  alibi,             ///< dest -= slope |k - (q + N_kv - N)|
+  alibi,             ///< dest -= slope * distance of key and query
   dropout,           ///< dest = Z * source, element by element: Z is 0 or 1 / (1 - p)
   multiply,          ///< dest *= source, element by element
   scale,             ///< dest = softmax_scale * dest, where no product folds it in
