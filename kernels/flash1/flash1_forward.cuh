@@ -54,7 +54,89 @@ struct Flash1Shared {
   static constexpr int kStagesQ = bytes(2, 1) <= kLimitBytes ? 2 : 1;
   static constexpr int kStagesO = bytes(2, 2) <= kLimitBytes ? 2 : 1;
   static constexpr int kBytes = bytes(kStagesQ, kStagesO);
+  using TileQ = device::SharedTile<16, d>;  // a warp's
+  using TileO = device::CarriedTile<Carried, d>;
 };
+
+/// A warp's 16 rows of the row tiles: their stages in shared memory, and the copies into them, a
+/// group each, empty from row tile `past_i` on.
+template <typename Shared, typename T, typename Carried, device::Columns kColumns, int Br>
+class Flash1WarpRows {
+  using TileQ = typename Shared::TileQ;
+  using TileO = typename Shared::TileO;
+  static constexpr int kStageBytesQ = Shared::kStagesQ * TileQ::kBytes;
+  static constexpr int kStageBytesO = Shared::kStagesO * TileO::kBytes;
+
+ public:
+  /// `stages_address` is that of the first warp's stages.
+  __device__ Flash1WarpRows(const Flash1Parameters& parameters, int batch, int head, int warp,
+                            std::uint32_t stages_address)
+      : shape_(parameters.shape),
+        Q_(rows_of_head<const T>(parameters.Q, batch, head)),
+        O_(rows_of_head<Carried>(parameters.O, batch, head)),
+        warp_row_(warp * 16),
+        address_(stages_address + warp * (kStageBytesQ + kStageBytesO)) {}
+
+  __device__ TileQ Qi(int i) const { return {address_ + i % Shared::kStagesQ * TileQ::kBytes}; }
+  __device__ TileO Oi(int i) const {
+    return {address_ + kStageBytesQ + i % Shared::kStagesO * TileO::kBytes};
+  }
+  /// The first of the warp's rows in row tile i.
+  __device__ int first_row(int i) const { return i * Br + warp_row_; }
+
+  template <typename Trace>
+  __device__ void load_Q(int i, int past_i, Trace& trace) const {
+    const int first = first_row(i);
+    if (i < past_i) {
+      device::load_tile_async<32, kColumns>(Qi(i), Q_.row(first), Q_.stride_row,
+                                            min(16, shape_.N - first), lane(), shape_.d);
+      trace.did(TraceStep::load_Qi, i, 0);
+    }
+    device::commit_copies();
+  }
+  template <typename Trace>
+  __device__ void load_O(int i, int past_i, Trace& trace) const {
+    const int first = first_row(i);
+    if (i < past_i) {
+      device::load_carried<kColumns>(Oi(i), O_.row(first), O_.stride_row, min(16, shape_.N - first),
+                                     lane(), device::carried_columns<Carried>(shape_.d));
+      trace.did(TraceStep::load_Oi, i, 0);
+    }
+    device::commit_copies();
+  }
+  template <typename Trace>
+  __device__ void store_O(int i, Trace& trace) const {
+    const int first = first_row(i);
+    device::store_carried<kColumns>(O_.row(first), O_.stride_row, Oi(i), shape_.N - first, lane(),
+                                    device::carried_columns<Carried>(shape_.d));
+    trace.did(TraceStep::store_Oi, i, 0);
+  }
+
+ private:
+  __device__ static int lane() { return device::thread_index() % 32; }
+
+  const ForwardShape& shape_;
+  HeadRows<const T> Q_;
+  HeadRows<Carried> O_;
+  int warp_row_;  // first row of the warp within a row tile
+  std::uint32_t address_;
+};
+
+/// l = alpha l_prev + rowsum(P), from each thread's part of rowsum(P). `weight` is that of the O
+/// before, alpha l_prev, and `inverse_l` normalises the O after: `output_scale` is what P V lacks
+/// beside the row sums, and what O has already.
+__device__ inline void merge_row_sums(device::RowStatistic<1>& l, device::RowStatistic<1>& weight,
+                                      device::RowStatistic<1>& inverse_l,
+                                      const device::RowStatistic<1>& alpha,
+                                      const device::RowStatistic<1>& sum, float output_scale) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    weight[half] = alpha[half] * l[half];
+    l[half] = weight[half] + device::quad_sum(sum[half]);
+    inverse_l[half] = l[half] == 0.0f ? 0.0f : output_scale / l[half];
+    weight[half] /= output_scale;
+  }
+}
 
 template <typename T, typename Carried, int d, int Br, int Bc,
           device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace,
@@ -63,8 +145,6 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
     const typename Trace::template Parameters<typename ScorePolicy::Parameters> parameters) {
   using namespace device;
   using Shared = Flash1Shared<Carried, Br, Bc, d>;
-  using TileQ = SharedTile<16, d>;
-  using TileO = CarriedTile<Carried, d>;
   using TileKV = SharedTile<Bc, d>;
   constexpr int kThreads = Br / 16 * 32;
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -75,51 +155,19 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
   const int kv_head = head / shape.heads_per_kv_head;
   const int thread = thread_index();
   const int lane = thread % 32;
-  const int warp_row = thread / 32 * 16;  // first row of this warp within a row tile
   // Where registers are short in the loop, what follows from the lane is computed anew
   constexpr bool kShort = d > 64 || !std::is_same_v<ScorePolicy, PlainFlash1>;
   const auto lane_again = [&] { return kShort ? thread_index() % 32 : lane; };
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
   const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
-  const auto Q = rows_of_head<const T>(parameters.Q, batch, head);
-  const auto O = rows_of_head<Carried>(parameters.O, batch, head);
   float* const m_head = parameters.m + Index{blockIdx.x} * shape.N;
   float* const l_head = parameters.l + Index{blockIdx.x} * shape.N;
   Trace trace(parameters, 0);
 
   const std::uint32_t Kj_address = shared_address(shared);
   const std::uint32_t Vj_address = Kj_address + Shared::kColumnTileBytes;
-  constexpr int kQBytes = Shared::kStagesQ * TileQ::kBytes;  // of a warp
-  constexpr int kOBytes = Shared::kStagesO * TileO::kBytes;
-  const std::uint32_t stages_address =
-      Vj_address + Shared::kColumnTileBytes + thread / 32 * (kQBytes + kOBytes);
-  const auto Qi_of = [&](int i) {
-    return TileQ{stages_address + i % Shared::kStagesQ * TileQ::kBytes};
-  };
-  const auto Oi_of = [&](int i) {
-    return TileO{stages_address + kQBytes + i % Shared::kStagesO * TileO::kBytes};
-  };
-
-  // The copies of this warp's rows of Qi and Oi, a group each, empty from row tile `past_i` on
-  const auto load_Q = [&](int i, int past_i) {
-    const int first = i * Br + warp_row;
-    if (i < past_i) {
-      load_tile_async<32, kColumns>(Qi_of(i), Q.row(first), Q.stride_row, min(16, shape.N - first),
-                                    thread_index() % 32, shape.d);
-      trace.did(TraceStep::load_Qi, i, 0);
-    }
-    commit_copies();
-  };
-  const auto load_O = [&](int i, int past_i) {
-    const int first = i * Br + warp_row;
-    if (i < past_i) {
-      load_carried<kColumns>(Oi_of(i), O.row(first), O.stride_row, min(16, shape.N - first),
-                             thread_index() % 32, carried_columns<Carried>(shape.d));
-      trace.did(TraceStep::load_Oi, i, 0);
-    }
-    commit_copies();
-  };
-
+  const Flash1WarpRows<Shared, T, Carried, kColumns, Br> warp_rows(
+      parameters, batch, head, thread / 32, Vj_address + Shared::kColumnTileBytes);
   const typename ScorePolicy::template Rows<Br, Bc> scores(parameters, head, batch,
                                                            shared + Shared::kBytes);
   const int Tc = scores.past_last_column_tile();
@@ -140,23 +188,23 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
                                         keys, thread, shape.d);
     commit_copies();
     trace.did(TraceStep::load_Vj, 0, j);
-    load_Q(first_i, past_i);
-    load_O(first_i, past_i);
+    warp_rows.load_Q(first_i, past_i, trace);
+    warp_rows.load_O(first_i, past_i, trace);
     wait_copies<2>();
     __syncthreads();  // Barrier B: every thread's copies of Kj and Vj have arrived.
     trace.did(TraceStep::wait, 0, j);
 
     for (int i = first_i; i < past_i; ++i) {
       // load mi, li; load the next Qi, Oi
-      const int first_row = i * Br + warp_row;  // of this warp
+      const int first_row = warp_rows.first_row(i);
       RowStatistic<1> m, l, alpha;
       load_statistic(m, m_head, first_row, shape.N, kMinusInfinity, lane);
       load_statistic(l, l_head, first_row, shape.N, 0.0f, lane);
       trace.did(TraceStep::load_statistics, i, 0);
       __syncwarp();  // Barrier C: all lanes are done with the stage that the next tile overwrites.
       scores.note_rows(first_row, lane);
-      if constexpr (Shared::kStagesQ == 2) load_Q(i + 1, past_i);
-      if constexpr (Shared::kStagesO == 2) load_O(i + 1, past_i);
+      if constexpr (Shared::kStagesQ == 2) warp_rows.load_Q(i + 1, past_i, trace);
+      if constexpr (Shared::kStagesO == 2) warp_rows.load_O(i + 1, past_i, trace);
       constexpr int kAhead = Shared::kStagesQ + Shared::kStagesO - 2;  // groups of tile i + 1
       wait_copies<kAhead + 1>();
       __syncwarp();  // Barrier D: every lane's copies of Qi have arrived.
@@ -165,7 +213,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
       // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
       scores.draw(j, lane);
       Accumulator<1, Bc> S;
-      multiply_scores<T, 1, Bc, d>(S, Qi_of(i).lane_address_rows(lane),
+      multiply_scores<T, 1, Bc, d>(S, warp_rows.Qi(i).lane_address_rows(lane),
                                    TileKV{Kj_address}.lane_address_columns(lane));
       trace.did(TraceStep::scores, i, j);
       if (scores.shape_scores(S, i, j, first_row, keys, lane)) {
@@ -177,13 +225,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
       trace.did(TraceStep::update_max, i, j);
       RowStatistic<1> sum{}, weight, inverse_l;
       exponentiate<1, Bc>(S, sum, m, shape.softmax_scale_log2);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        weight[half] = alpha[half] * l[half];
-        l[half] = weight[half] + quad_sum(sum[half]);
-        inverse_l[half] = l[half] == 0.0f ? 0.0f : scores.output_scale() / l[half];
-        weight[half] /= scores.output_scale();  // O has it already
-      }
+      merge_row_sums(l, weight, inverse_l, alpha, sum, scores.output_scale());
       trace.did(TraceStep::exponentiate, i, j);
       trace.rows(first_row, j, m, alpha, [&l](int half) { return l[half]; });
 
@@ -195,7 +237,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
       __syncwarp();  // Barrier E: every lane's copies of Oi have arrived.
       trace.did(TraceStep::wait, i, j);
       Accumulator<1, d> Oi;
-      read_carried<Carried, d>(Oi, Oi_of(i), lane_again());
+      read_carried<Carried, d>(Oi, warp_rows.Oi(i), lane_again());
       rescale<1, d>(Oi, weight);
       trace.did(TraceStep::rescale, i, j);
       accumulate_output<T, Bc, d>(Oi, P, TileKV{Vj_address}.lane_address_rows(lane));
@@ -204,18 +246,16 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
       trace.did(TraceStep::normalize, i, 0);
 
       // write Oi, li, mi
-      write_carried<Carried, d>(Oi_of(i), Oi, lane_again());  // each lane where it read
+      write_carried<Carried, d>(warp_rows.Oi(i), Oi, lane_again());  // each lane where it read
       __syncwarp();  // Barrier F: the fragments of all lanes are written before rows are read.
-      store_carried<kColumns>(O.row(first_row), O.stride_row, Oi_of(i), shape.N - first_row,
-                              thread_index() % 32, carried_columns<Carried>(shape.d));
-      trace.did(TraceStep::store_Oi, i, 0);
+      warp_rows.store_O(i, trace);
       store_statistic(l_head, l, first_row, shape.N, lane);
       store_statistic(m_head, m, first_row, shape.N, lane);
       trace.did(TraceStep::store_statistics, i, 0);
       if constexpr (Shared::kStagesO == 1) {
         __syncwarp();  // Barrier G: all lanes are done with the only stage.
-        if constexpr (Shared::kStagesQ == 1) load_Q(i + 1, past_i);
-        load_O(i + 1, past_i);
+        if constexpr (Shared::kStagesQ == 1) warp_rows.load_Q(i + 1, past_i, trace);
+        warp_rows.load_O(i + 1, past_i, trace);
       }
     }
   }
