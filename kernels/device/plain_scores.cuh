@@ -1,6 +1,7 @@
 /// The scores of softmax attention under no mask or a causal one, as a policy of flash2's kernels:
 /// nothing happens to a score but that it may be hidden. Its counterpart is ScoreFunctions of
-/// score_functions.cuh; where a member does nothing here, see there what it is for.
+/// score_functions.cuh; where a member does nothing here, see scored_rows.cuh and
+/// scored_columns.cuh what it is for.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"

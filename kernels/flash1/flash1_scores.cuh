@@ -4,7 +4,8 @@
 #pragma once
 
 #include "kernels/device/plain_scores.cuh"
-#include "kernels/device/score_functions.cuh"
+#include "kernels/device/scored_columns.cuh"
+#include "kernels/device/scored_rows.cuh"
 #include "kernels/flash1/flash1_parameters.h"
 
 namespace attnscope::kernels {

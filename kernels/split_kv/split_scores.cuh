@@ -3,7 +3,7 @@
 /// soft-capping and ALiBi as well. Where a member does nothing in the one, see the other.
 #pragma once
 
-#include "kernels/device/score_functions.cuh"
+#include "kernels/device/scored_rows.cuh"
 #include "kernels/split_kv/split_kv_start.h"
 
 namespace attnscope::kernels {

@@ -48,7 +48,7 @@ class ScoredRow {
     head_ = static_cast<int>(head % shape.heads);
     batch_ = static_cast<int>(head / shape.heads);
     seen_ = seen_keys(shape, scores_, batch_, query_);
-    slope_ = scores_.alibi_slopes == nullptr ? 0.0f : __ldg(scores_.alibi_slopes + head_);
+    slope_ = device::alibi_slope(scores_, head_);
   }
 
   template <typename T>

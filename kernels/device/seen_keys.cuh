@@ -1,0 +1,51 @@
+/// Which keys the rows of a tile see under windows and key lengths, and which rows see keys.
+#pragma once
+
+#include <climits>
+
+#include "kernels/score_parameters.h"
+
+namespace attnscope::kernels::device {
+
+/// What row `row` of a tile sees; rows that do not exist see everything, so that they never are the
+/// reason to hide keys.
+__device__ inline SeenKeys seen_by_row(const ForwardShape& shape, const ScoreParameters& scores,
+                                       int batch, int row) {
+  if (row >= shape.N) return {0, INT_MAX, 0};
+  return seen_keys(shape, scores, batch, row);
+}
+
+/// The rows that see one of some keys, by the window: query q sees key k when -left <= k - (q +
+/// offset) <= right.
+__device__ inline int first_row_that_sees(const ForwardShape& shape, const ScoreParameters& scores,
+                                          int first_key) {
+  if (scores.window_right < 0) return 0;
+  return clamp_to(first_key - scores.window_right - shape.diagonal_offset, 0, shape.N);
+}
+__device__ inline int past_last_row_that_sees(const ForwardShape& shape,
+                                              const ScoreParameters& scores, int past_last_key) {
+  if (scores.window_left < 0) return shape.N;
+  return clamp_to(past_last_key + scores.window_left - shape.diagonal_offset, 0, shape.N);
+}
+
+/// Keys of column tile j that are no padding, which is not read; none where that is negative.
+template <int Bc>
+__device__ inline int keys_of_tile(const ForwardShape& shape, const ScoreParameters& scores,
+                                   int batch, int j) {
+  const int keys = scores.key_lengths == nullptr
+                       ? shape.N_kv
+                       : min(shape.N_kv, __ldg(scores.key_lengths + batch));
+  return min(Bc, keys - j * Bc);
+}
+
+/// Some key of [first_key, first_key + keys) is hidden from one of a warp's rows.
+__device__ inline bool hides_keys(const SeenKeys* rows, int row_count, int first_key, int keys,
+                                  int lane) {
+  bool hides = false;
+  for (int row = lane; row < row_count; row += 32) {
+    hides |= rows[row].begin > first_key || rows[row].end < first_key + keys;
+  }
+  return __any_sync(0xffffffffu, hides);
+}
+
+}  // namespace attnscope::kernels::device
