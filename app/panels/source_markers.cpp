@@ -82,11 +82,11 @@ constexpr Marker kFlash1Forward[] = {
     {"m_prev = m_i; m_i = max(m_prev, m~); alpha = exp(m_prev - m_i); beta = exp(m~ - m_i)",
      "update_max<"},
     {"O_i = (alpha · l_i) · O_i", "rescale<1, d>(Oi, weight)"},
-    {"l_i = alpha · l_i + beta · l~", "l[half] = weight[half] + quad_sum"},
+    {"l_i = alpha · l_i + beta · l~", "merge_row_sums(l,"},
     {"P~ = dropout(P~)", "scores.drop(S"},
     {"P = dropout(P)", "scores.drop(S"},
     {"O_i = (O_i + beta · P~ V_j) / l_i", "accumulate_output<T"},
-    {"store O_i", "store_carried<kColumns>"},
+    {"store O_i", "warp_rows.store_O("},
     {"store l_i, m_i", "store_statistic(l_head"},
 };
 
