@@ -20,4 +20,8 @@ std::string backward_head_dims_text(const KernelInfo& kernel, DType dtype);
 /// d = 128, since score functions have no room in the first.
 std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, const AttentionProblem& problem);
 
+/// What a problem with has_score_parameters() has, "softcap 30, key lengths 5,7" or "mask
+/// window:64,0".
+std::string scores_text(const AttentionProblem& problem);
+
 }  // namespace attnscope::kernels

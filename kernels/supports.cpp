@@ -99,8 +99,7 @@ std::optional<Error> check_scored_tiling(const KernelInfo& kernel, const Attenti
   const bool has_scores = has_score_parameters(problem);
   const bool is_flash1 = kernel.name == "flash1";
   if (!has_scores || (kernel.name != "flash2" && !is_flash1 && !is_sparse)) return std::nullopt;
-  const std::string what =
-      extras_text(problem).empty() ? "mask " + to_string(problem.mask) : extras_text(problem);
+  const std::string what = scores_text(problem);
   if (is_sparse) {
     const Tiling used = asked_tiling(problem, tiling).value_or(compiled);
     return check_scored_block_tiling(problem, what, used, compiled);
@@ -209,6 +208,11 @@ bool has_score_parameters(const AttentionProblem& problem) {
   const bool plain_mask = problem.mask.is_none() || problem.mask.is_causal();
   return !plain_mask || !problem.score.is_plain() || problem.has_key_lengths() ||
          problem.is_packed();
+}
+
+std::string scores_text(const AttentionProblem& problem) {
+  const std::string extras = extras_text(problem);
+  return extras.empty() ? "mask " + to_string(problem.mask) : extras;
 }
 
 std::optional<Tiling> asked_tiling(const AttentionProblem& problem,

@@ -59,10 +59,12 @@ void write_block(const TracedBlock& block, Index slot, ChromeEvents& events) {
 
 std::string describe(const KernelTrace& trace) {
   const AttentionProblem& problem = trace.problem;
-  return fmt::format("{} {}, B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}, {}x{} tiles, on {}",
+  const std::string extras = extras_text(problem);
+  return fmt::format("{} {}, B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}{}{}, {}x{} tiles, on {}",
                      trace.kernel, to_string(trace.pass), problem.batch, problem.heads, problem.N,
                      problem.N_kv, problem.d, to_string(problem.dtype), to_string(problem.mask),
-                     trace.tiling.Br, trace.tiling.Bc, trace.header.device.name);
+                     extras.empty() ? "" : ", ", extras, trace.tiling.Br, trace.tiling.Bc,
+                     trace.header.device.name);
 }
 
 bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index& events) {

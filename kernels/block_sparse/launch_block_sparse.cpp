@@ -53,8 +53,10 @@ void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling
   }
   named_launch(arguments, "forward", [&] {
     if (arguments.trace != nullptr) {
-      const bool traced = start_flash2_traced(parameters, *arguments.trace, problem.dtype,
-                                              problem.batch, problem.d, tiling, arguments.stream);
+      auto* const start_traced =
+          has_score_parameters(problem) ? start_flash2_scored_traced : start_flash2_traced;
+      const bool traced = start_traced(parameters, *arguments.trace, problem.dtype, problem.batch,
+                                       problem.d, tiling, arguments.stream);
       ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
       return;
     }

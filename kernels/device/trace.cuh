@@ -18,6 +18,8 @@ struct NoTrace {
   template <typename KernelParameters>
   __device__ NoTrace(const KernelParameters&, int) {}
   __device__ void did(TraceStep, int, int, bool = true) {}
+  template <typename Tiles>
+  __device__ void did_nth(TraceStep, int, const Tiles&, int) {}
   template <typename Statistic, typename RowSum>
   __device__ void rows(int, int, const Statistic&, const Statistic&, const RowSum&) {}
   __device__ void row(bool, int, int, float, float, float) {}
@@ -78,6 +80,12 @@ class BlockTrace {
       *reinterpret_cast<uint4*>(buffer_.events + first + count_) = {clock_low(), tile, what, 0};
     }
     ++count_;
+  }
+
+  /// The same on column tile tiles[n], which is read here: without a trace it is not.
+  template <typename Tiles>
+  __device__ void did_nth(TraceStep step, int i, const Tiles& tiles, int n) {
+    did(step, i, tiles[n]);
   }
 
   /// m, l and alpha of a warp's rows after column tile j. The rows are those of RowStatistic, from

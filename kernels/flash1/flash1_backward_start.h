@@ -30,6 +30,10 @@ bool start_flash1_backward_scored_bf16(const Flash1BackwardParameters& parameter
 bool start_flash1_backward_traced(const Flash1BackwardParameters& parameters,
                                   const TraceBuffer& trace, DType dtype, Index batch, Index d,
                                   const Tiling& tiling, void* stream);
+/// The same for problems with has_score_parameters() (bf16 at d = 64).
+bool start_flash1_backward_scored_traced(const Flash1BackwardParameters& parameters,
+                                         const TraceBuffer& trace, DType dtype, Index batch,
+                                         Index d, const Tiling& tiling, void* stream);
 
 /// dQ = 0: "initialise".
 void start_flash1_zero_dq(const BackwardParameters& parameters, Index batch, Index d, void* stream);

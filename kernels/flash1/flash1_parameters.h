@@ -42,6 +42,10 @@ bool start_flash1_traced(const Flash1Parameters& parameters, const TraceBuffer& 
 /// What it calls in fp32.
 bool start_flash1_fp32_traced(const Flash1Parameters& parameters, const TraceBuffer& trace,
                               Index batch, Index d, const Tiling& tiling, void* stream);
+/// The same for problems with has_score_parameters() (bf16 at d = 64).
+bool start_flash1_scored_traced(const ScoredFlash1Parameters& parameters, const TraceBuffer& trace,
+                                DType dtype, Index batch, Index d, const Tiling& tiling,
+                                void* stream);
 
 /// Algorithm 1, line 2: O = 0 (elements of type `carried`), l = 0, m = -inf. O is [B, H, N,
 /// columns].

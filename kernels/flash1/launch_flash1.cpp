@@ -21,19 +21,23 @@ bool start_forward(const Flash1Parameters& parameters, const ForwardArguments& a
                    const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
   const Index batch = problem.batch;
+  const bool carries_fp32 = arguments.carry == Carry::fp32;
+  const bool is_fp16 = problem.dtype == DType::fp16;
+  if (has_score_parameters(problem)) {
+    const ScoredFlash1Parameters scored{parameters, device_scores(problem)};
+    if (arguments.trace != nullptr) {
+      return start_flash1_scored_traced(scored, *arguments.trace, problem.dtype, batch, problem.d,
+                                        tiling, arguments.stream);
+    }
+    const auto start = is_fp16 ? start_flash1_scored_fp16 : start_flash1_scored_bf16;
+    return start(scored, carries_fp32, batch, problem.d, tiling, arguments.stream);
+  }
   if (arguments.trace != nullptr) {
     return start_flash1_traced(parameters, *arguments.trace, problem.dtype, batch, problem.d,
                                tiling, arguments.stream);
   }
   if (problem.dtype == DType::fp32) {
     return start_flash1_fp32(parameters, batch, problem.d, tiling, arguments.stream);
-  }
-  const bool carries_fp32 = arguments.carry == Carry::fp32;
-  const bool is_fp16 = problem.dtype == DType::fp16;
-  if (has_score_parameters(problem)) {
-    const ScoredFlash1Parameters scored{parameters, device_scores(problem)};
-    const auto start = is_fp16 ? start_flash1_scored_fp16 : start_flash1_scored_bf16;
-    return start(scored, carries_fp32, batch, problem.d, tiling, arguments.stream);
   }
   const auto start = is_fp16 ? start_flash1_fp16 : start_flash1_bf16;
   return start(parameters, carries_fp32, batch, problem.d, tiling, arguments.stream);

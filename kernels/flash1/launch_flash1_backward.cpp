@@ -26,9 +26,10 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
   });
   named_launch(arguments, "backward", [&] {
     if (arguments.trace != nullptr) {
-      const bool traced =
-          start_flash1_backward_traced(parameters, *arguments.trace, problem.dtype, problem.batch,
-                                       problem.d, tiling, arguments.stream);
+      auto* const start =
+          has_scores ? start_flash1_backward_scored_traced : start_flash1_backward_traced;
+      const bool traced = start(parameters, *arguments.trace, problem.dtype, problem.batch,
+                                problem.d, tiling, arguments.stream);
       ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
       return;
     }

@@ -132,11 +132,11 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     const std::uint32_t stage = n % 2 * TileKV::kBytes;
     load_tile_async<kThreads, kColumns>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
                                         thread_index(), shape.d);
-    trace.did(TraceStep::load_Kj, 0, column_tiles[n]);
+    trace.did_nth(TraceStep::load_Kj, 0, column_tiles, n);
     load_tile_async<kThreads, kColumns>(TileKV{Vj_address + stage}, Vj_source, V.stride_row, keys,
                                         thread_index(), shape.d);
     commit_copies();
-    trace.did(TraceStep::load_Vj, 0, column_tiles[n]);
+    trace.did_nth(TraceStep::load_Vj, 0, column_tiles, n);
     Kj_source += column_tiles.step(n) * Bc * K.stride_row;
     Vj_source += column_tiles.step(n) * Bc * V.stride_row;
   };
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     // done with the tile before it before the copies of the tile after it overwrite that.
     wait_copies<0>();
     __syncthreads();
-    trace.did(TraceStep::wait, i, column_tiles[n]);
+    trace.did_nth(TraceStep::wait, i, column_tiles, n);
     if (column_tiles.has(n + 1)) load_column_tile(n + 1);
 
     // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key

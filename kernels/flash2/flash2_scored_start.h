@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/backward_parameters.h"
+#include "kernels/trace/trace_buffer.h"
 
 namespace attnscope::kernels {
 
@@ -14,5 +15,13 @@ bool start_flash2_backward_scored_fp16(const BackwardParameters& parameters, Ind
                                        const Tiling& tiling, void* stream);
 bool start_flash2_backward_scored_bf16(const BackwardParameters& parameters, Index batch, Index d,
                                        const Tiling& tiling, void* stream);
+
+/// The same for the instrumented build (bf16 at d = 64).
+bool start_flash2_scored_traced(const ForwardParameters& parameters, const TraceBuffer& trace,
+                                DType dtype, Index batch, Index d, const Tiling& tiling,
+                                void* stream);
+bool start_flash2_backward_scored_traced(const BackwardParameters& parameters,
+                                         const TraceBuffer& trace, DType dtype, Index batch,
+                                         Index d, const Tiling& tiling, void* stream);
 
 }  // namespace attnscope::kernels

@@ -33,8 +33,10 @@ void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
   }
   named_launch(arguments, "forward", [&] {
     if (arguments.trace != nullptr) {
-      const bool traced = start_flash2_traced(parameters, *arguments.trace, problem.dtype,
-                                              problem.batch, problem.d, tiling, arguments.stream);
+      auto* const start =
+          has_score_parameters(problem) ? start_flash2_scored_traced : start_flash2_traced;
+      const bool traced = start(parameters, *arguments.trace, problem.dtype, problem.batch,
+                                problem.d, tiling, arguments.stream);
       ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
       return;
     }

@@ -33,8 +33,10 @@ void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& ti
   });
   named_launch(arguments, "backward", [&] {
     if (arguments.trace != nullptr) {
-      const bool traced = start_flash2_backward_traced(parameters, *arguments.trace, problem.dtype,
-                                                       problem.batch, problem.d, tiling, stream);
+      auto* const start_traced = has_score_parameters(problem) ? start_flash2_backward_scored_traced
+                                                               : start_flash2_backward_traced;
+      const bool traced = start_traced(parameters, *arguments.trace, problem.dtype, problem.batch,
+                                       problem.d, tiling, stream);
       ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
       return;
     }

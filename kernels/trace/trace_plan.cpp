@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/compiled_tilings.h"
 #include "kernels/trace/trace_buffer.h"
 #include "reference/key_splits.h"
 
@@ -17,11 +18,14 @@ struct TracedInstance {
   PassKind pass;
   Index d;
   Tiling tiling;
+  bool scored = false;  ///< for problems with has_score_parameters(), and for those alone
 };
 
 /// Instances are of bf16; those of this head dimension, which small examples have, of fp16 too, and
 /// of fp32 where the kernel's pass has that.
 constexpr Index kSmallHeadDim = 16;
+
+constexpr bool kScored = true;
 
 // clang-format off
 constexpr TracedInstance kTraced[] = {
@@ -42,6 +46,12 @@ constexpr TracedInstance kTraced[] = {
     {"split_kv", PassKind::forward, 16, {16, 128}},
     {"split_kv", PassKind::forward, 64, {16, 128}},
     {"split_kv", PassKind::forward, 128, {16, 64}},
+    {"flash1", PassKind::forward, 64, {128, 256}, kScored},
+    {"flash1", PassKind::backward, 64, {64, 128}, kScored},
+    {"flash2", PassKind::forward, 64, {128, 128}, kScored},
+    {"flash2", PassKind::backward, 64, {128, 128}, kScored},
+    {"block_sparse2", PassKind::forward, 64, {128, 128}, kScored},
+    {"block_sparse2", PassKind::backward, 64, {128, 128}, kScored},
 };
 // clang-format on
 
@@ -74,13 +84,50 @@ BlockSize block_size(const KernelInfo& kernel, PassKind pass, const AttentionPro
   return {Tr * splits, kStepsAround + Tc * kStepsOfTile};
 }
 
+/// "head-dim 16 in 16x16 tiles, ...": the instances of a kernel's pass, scored or not.
+std::string instances_text(const KernelInfo& kernel, PassKind pass, bool scored) {
+  std::string text;
+  for (const TracedInstance& traced : kTraced) {
+    if (traced.kernel != kernel.name || traced.pass != pass || traced.scored != scored) continue;
+    text += fmt::format("{}head-dim {} in {}x{} tiles", text.empty() ? "" : ", ", traced.d,
+                        traced.tiling.Br, traced.tiling.Bc);
+  }
+  return text;
+}
+
+/// Why the problem has no instance in the tiling that is asked for.
+Error no_instance(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
+                  const std::optional<Tiling>& asked) {
+  const bool scored = has_score_parameters(problem);
+  const std::string have = instances_text(kernel, pass, scored);
+  if (scored && have.empty() && !instances_text(kernel, pass, false).empty()) {
+    return invalid_request(fmt::format(
+        "the instrumented build of kernel {} takes plain softmax attention over whole sequences, "
+        "with mask none, causal or causal:top-left",
+        kernel.name));
+  }
+  std::string there_is = "flash1, flash2, block_sparse2 and split_kv have some";
+  if (!have.empty() && scored) {
+    there_is = fmt::format("with {} there is bf16 at {}", scores_text(problem), have);
+  } else if (!have.empty()) {
+    there_is =
+        fmt::format("there is bf16, and {} at head-dim {}: {}",
+                    has_fp32(kernel.name, pass) ? "fp16 and fp32" : "fp16", kSmallHeadDim, have);
+  }
+  return invalid_request(fmt::format(
+      "kernel {} has no instrumented build, {}, for {} at head-dim {}{}; {}", kernel.name,
+      to_string(pass), to_string(problem.dtype), problem.d,
+      asked ? fmt::format(" in {}x{} tiles", asked->Br, asked->Bc) : std::string(), there_is));
+}
+
 }  // namespace
 
-std::vector<Tiling> traced_tilings(const KernelInfo& kernel, PassKind pass, DType dtype, Index d) {
+std::vector<Tiling> traced_tilings(const KernelInfo& kernel, PassKind pass, DType dtype, Index d,
+                                   bool scored) {
   std::vector<Tiling> tilings;
   for (const TracedInstance& traced : kTraced) {
     const bool fits = is_compiled(traced, dtype) && traced.kernel == kernel.name &&
-                      traced.pass == pass && traced.d == d;
+                      traced.pass == pass && traced.d == d && traced.scored == scored;
     if (fits) tilings.push_back(traced.tiling);
   }
   return tilings;
@@ -101,37 +148,13 @@ Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
                     to_string(carry), kernel.name));
   }
 
-  const bool plain =
-      extras_text(problem).empty() && (problem.mask.is_none() || problem.mask.is_causal());
-  if (!plain) {
-    return invalid_request(fmt::format(
-        "the instrumented build of kernel {} takes plain softmax attention over whole sequences, "
-        "with mask none, causal or causal:top-left",
-        kernel.name));
-  }
-
   // Find the instance
-  const std::vector<Tiling> tilings = traced_tilings(kernel, pass, problem.dtype, problem.d);
+  const std::vector<Tiling> tilings =
+      traced_tilings(kernel, pass, problem.dtype, problem.d, has_score_parameters(problem));
   const auto asked = asked_tiling(problem, tiling);
   const Tiling chosen = asked.value_or(tilings.empty() ? Tiling{} : tilings.front());
   const bool exists = std::find(tilings.begin(), tilings.end(), chosen) != tilings.end();
-  if (!exists) {
-    std::string have;
-    for (const TracedInstance& traced : kTraced) {
-      if (traced.kernel != kernel.name || traced.pass != pass) continue;
-      have += fmt::format("{}head-dim {} in {}x{} tiles", have.empty() ? "" : ", ", traced.d,
-                          traced.tiling.Br, traced.tiling.Bc);
-    }
-    const std::string there_is =
-        fmt::format("there is bf16, and {} at head-dim {}: ",
-                    has_fp32(kernel.name, pass) ? "fp16 and fp32" : "fp16", kSmallHeadDim);
-    const std::string in_tiles =
-        asked ? fmt::format(" in {}x{} tiles", asked->Br, asked->Bc) : std::string();
-    return invalid_request(fmt::format(
-        "kernel {} has no instrumented build, {}, for {} at head-dim {}{}; {}", kernel.name,
-        to_string(pass), to_string(problem.dtype), problem.d, in_tiles,
-        have.empty() ? "flash1, flash2, block_sparse2 and split_kv have some" : there_is + have));
-  }
+  if (!exists) return no_instance(kernel, pass, problem, asked);
 
   // Size the buffers
   const Index Tr = ceil_div(problem.N, chosen.Br);

@@ -9,8 +9,10 @@
 namespace attnscope::kernels {
 
 /// The tilings that the instrumented build of the kernel's pass was compiled with: those of the
-/// pass's launch that is traced. Empty where there is none.
-std::vector<Tiling> traced_tilings(const KernelInfo& kernel, PassKind pass, DType dtype, Index d);
+/// pass's launch that is traced. Empty where there is none. `scored`: that of problems with
+/// has_score_parameters().
+std::vector<Tiling> traced_tilings(const KernelInfo& kernel, PassKind pass, DType dtype, Index d,
+                                   bool scored = false);
 
 /// The buffers of one traced launch.
 struct TracePlan {

@@ -25,7 +25,8 @@ FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.c
          "kernels/flash2/flash2_bf16.cu", "kernels/flash2/flash2_backward_bf16.cu",
          "kernels/flash1/flash1_fp32.cu", "kernels/flash2/flash2_fp32.cu",
          "kernels/flash2/flash2_backward_fp32.cu", "kernels/split_kv/split_kv_bf16.cu",
-         "kernels/block_sparse/block_sparse_bf16.cu"]
+         "kernels/block_sparse/block_sparse_bf16.cu", "kernels/flash1/flash1_scored_bf16.cu",
+         "kernels/flash2/flash2_scored_bf16.cu"]
 # A hook is a call of an observer
 HOOK = re.compile(r"(?<![\w.])trace\.\w+\(")
 

@@ -50,6 +50,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"TraceMeasuredWithoutABuild",
                    "trace --measured --algorithm flash2 --head-dim 32 --out t.json",
                    "no instrumented build"},
+        BadRequest{"TraceMeasuredOfAWindowWithoutABuild",
+                   "trace --measured --algorithm flash2 --head-dim 128 --mask window:64,0 --out "
+                   "t.json",
+                   "with mask window:64,0 there is bf16 at head-dim 64 in 128x128 tiles"},
         BadRequest{"TraceMeasuredInAnOrder",
                    "trace --measured --algorithm flash2 --block-order shuffled --out t.json",
                    "the hardware chooses"},

@@ -93,6 +93,32 @@ TEST_F(OnGpu, BlockSparseAsksForTheBytesOfItsMask) {
   }
 }
 
+TEST_F(OnGpu, AMeasuredTraceHasAWindowAndScoreFunctions) {
+  const ScratchFolder scratch;
+  const std::string saved = scratch.file("saved.json");
+  const CliOutcome measured = run_cli(
+      "trace --measured --algorithm flash2 --heads 2 --seq-len 1024 --mask window:200,0 "
+      "--softcap 30 --alibi --dropout 0.1 --rows 64 --out " +
+      scratch.file("a.json") + " --save " + saved);
+  ASSERT_EQ(measured.status, 0) << measured.err;
+  EXPECT_NE(measured.out.find("mask window:200,0, softcap 30, alibi, dropout 0.1"),
+            std::string::npos)
+      << measured.out;
+  const CliOutcome read =
+      run_cli("trace --recording " + saved + " --out " + scratch.file("b.json"));
+  ASSERT_EQ(read.status, 0) << read.err;
+  const auto blocks = [&](const std::string& file) {
+    int count = 0;
+    const json document = json::parse(read_text(scratch.path() / file));
+    for (const json& event : document.at("traceEvents")) {
+      count += event.value("cat", "") == "thread block" ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(blocks("a.json"), 2 * 8);
+  EXPECT_EQ(blocks("b.json"), 2 * 8);
+}
+
 TEST_F(OnGpu, ASweepOfMeasurementsFillsOneRecording) {
   const ScratchFolder scratch;
   const CliOutcome outcome = run_cli(

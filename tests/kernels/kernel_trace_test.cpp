@@ -177,6 +177,10 @@ TEST(KernelTrace, ItsFileGivesItBack) {
   const float inf = std::numeric_limits<float>::infinity();
   records.rows = {{.m = 1.25f, .l = 2.5f, .alpha = 1.0f}, {.m = -inf, .l = NAN, .alpha = NAN}};
   KernelTrace trace = described();
+  trace.problem.mask = Mask::window(20, 0);
+  trace.problem.key_lengths = {30};
+  trace.problem.score.soft_cap = 30.0;
+  trace.problem.score.dropout = {.probability = 0.1, .seed = 7};
   trace.time_s = 1e-5;
   ASSERT_FALSE(decode_trace(records.view(), trace));
   const auto read = parse_kernel_trace(kernel_trace_text(trace), "a file");
@@ -297,6 +301,65 @@ TEST(TracedTwin, AMaskShowsUnlessItHidesPaddingAlone) {
   EXPECT_THAT(differences_from_schedule(masked), ::testing::IsEmpty());
 }
 
+/// flash2 on one tile of 128x128, of which a key length or a window hides keys.
+KernelTrace one_tile(const AttentionProblem& problem, bool masks) {
+  KernelTrace trace = described();
+  trace.problem = problem;
+  trace.tiling = {128, 128};
+  TracedBlock block;
+  for (const TraceStep step :
+       {TraceStep::load_Qi, TraceStep::load_Kj, TraceStep::load_Vj, TraceStep::scores,
+        TraceStep::mask, TraceStep::update_max, TraceStep::exponentiate, TraceStep::rescale,
+        TraceStep::accumulate, TraceStep::normalize, TraceStep::store_LSEi, TraceStep::store_Oi}) {
+    if (step != TraceStep::mask || masks) block.steps.push_back({step, 0, 0});
+  }
+  trace.blocks = {block};
+  return trace;
+}
+
+TEST(TracedTwin, WithScoreFunctionsTheFirstWarpMasksWhereOneOfItsRowsHasAHiddenKey) {
+  AttentionProblem problem = described().problem;
+  problem.N = problem.N_kv = 128;
+  problem.key_lengths = {100};
+  EXPECT_THAT(differences_from_schedule(one_tile(problem, true)), ::testing::IsEmpty());
+  EXPECT_THAT(differences_from_schedule(one_tile(problem, false)),
+              ::testing::ElementsAre(HasSubstr("mask S: 0 recorded, 1 in the schedule")));
+  // The first sixteen rows see all keys, later ones do not
+  problem.key_lengths.clear();
+  problem.mask.left = 20;
+  EXPECT_THAT(differences_from_schedule(one_tile(problem, false)), ::testing::IsEmpty());
+  EXPECT_THAT(differences_from_schedule(one_tile(problem, true)),
+              ::testing::ElementsAre(HasSubstr("mask S: 1 recorded, 0 in the schedule")));
+}
+
+TEST(TracedTwin, StepsOfTheScoreFunctionArePartsOfOthers) {
+  AttentionProblem problem = described().problem;
+  problem.N = problem.N_kv = 128;
+  const Index plain = scheduled_operations(one_tile(problem, false));
+  problem.score.soft_cap = 30.0;
+  problem.score.alibi_slopes = {0.5};
+  problem.score.dropout.probability = 0.1;
+  EXPECT_EQ(scheduled_operations(one_tile(problem, false)), plain + 3);
+  EXPECT_THAT(differences_from_schedule(one_tile(problem, false)), ::testing::IsEmpty());
+}
+
+TEST(TracedTwin, AColumnTileOfPaddingIsLoadedByNameAlone) {
+  KernelTrace trace = described();
+  trace.problem.key_lengths = {16};
+  trace.pass = PassKind::backward;
+  trace.launch = "backward";
+  TracedBlock block{.block = 1};
+  for (const TraceStep step :
+       {TraceStep::load_Kj, TraceStep::load_Vj, TraceStep::store_dKj, TraceStep::store_dVj}) {
+    block.steps.push_back({step, 0, 1});
+  }
+  trace.blocks = {block};
+  EXPECT_THAT(differences_from_schedule(trace),
+              ::testing::ElementsAre(HasSubstr("1 thread blocks recorded, 2 in the schedule")));
+  trace.problem.key_lengths = {17};
+  EXPECT_GT(differences_from_schedule(trace).size(), 1u);
+}
+
 TEST(TracePlan, NamesTheBuildsThatThereAre) {
   AttentionProblem problem;
   problem.N = problem.N_kv = 100;
@@ -356,6 +419,31 @@ TEST(TracePlan, TakesABlockMaskInTheTilesOfItsBuild) {
   EXPECT_THAT(refused.error().message, HasSubstr("at head-dim 16 in 32x32 tiles"));
 }
 
+TEST(TracePlan, HasScoreFunctionsAtOneHeadDimension) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 300;
+  problem.d = 64;
+  problem.dtype = DType::bf16;
+  problem.mask = Mask::window(100, 0);
+  const auto message = [&](std::string_view name, PassKind pass) {
+    const auto plan = kernels::plan_trace(*kernels::find_kernel(name), pass, problem, std::nullopt,
+                                          Carry::problem, 0);
+    return plan ? std::string("accepted") : plan.error().message;
+  };
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    for (const char* name : {"flash1", "flash2", "block_sparse2"}) {
+      problem.d = 64;
+      EXPECT_EQ(message(name, pass), "accepted");
+      problem.d = 16;
+      EXPECT_THAT(message(name, pass), HasSubstr("with mask window:100,0 there is bf16 at head-dim "
+                                                 "64 in"));
+    }
+  }
+  EXPECT_THAT(message("split_kv", PassKind::forward), HasSubstr("takes plain softmax attention"));
+  EXPECT_THAT(message("standard", PassKind::forward),
+              HasSubstr("flash1, flash2, block_sparse2 and split_kv have some"));
+}
+
 TEST(TracePlan, EveryTracedTilingIsAKernels) {
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
@@ -367,13 +455,16 @@ TEST(TracePlan, EveryTracedTilingIsAKernels) {
     EXPECT_EQ(kernels::traced_tilings(kernel, PassKind::forward, DType::fp16, 16),
               kernels::traced_tilings(kernel, PassKind::forward, DType::bf16, 16));
     for (const Index d : {16, 32, 64, 128}) {
-      for (const Tiling& tiling :
-           kernels::traced_tilings(kernel, PassKind::forward, DType::bf16, d)) {
-        EXPECT_THAT(kernels::kernel_tilings(kernel, DType::bf16, d), ::testing::Contains(tiling));
-      }
-      for (const Tiling& tiling :
-           kernels::traced_tilings(kernel, PassKind::backward, DType::bf16, d)) {
-        EXPECT_THAT(kernels::backward_tilings(kernel, DType::bf16, d), ::testing::Contains(tiling));
+      for (const bool scored : {false, true}) {
+        for (const Tiling& tiling :
+             kernels::traced_tilings(kernel, PassKind::forward, DType::bf16, d, scored)) {
+          EXPECT_THAT(kernels::kernel_tilings(kernel, DType::bf16, d), ::testing::Contains(tiling));
+        }
+        for (const Tiling& tiling :
+             kernels::traced_tilings(kernel, PassKind::backward, DType::bf16, d, scored)) {
+          EXPECT_THAT(kernels::backward_tilings(kernel, DType::bf16, d),
+                      ::testing::Contains(tiling));
+        }
       }
     }
   }

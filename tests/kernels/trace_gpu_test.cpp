@@ -10,56 +10,18 @@
 #include "kernels/measure/backward_tensors.h"
 #include "kernels/measure/trace_pass.h"
 #include "kernels/trace/kernel_trace.h"
-#include "reference/block_pattern.h"
 #include "reference/key_splits.h"
 #include "tests/kernels/forward_run.h"
+#include "tests/kernels/online_states.h"
+#include "tests/kernels/traced_problems.h"
 #include "tests/kernels/traced_twin.h"
-#include "tests/support/listed_block_mask.h"
 
 namespace attnscope::kernels {
 namespace {
 
-AttentionProblem problem_of(Index d, Index N, Index N_kv, Mask mask = Mask::none()) {
-  return {.batch = 2,
-          .heads = 4,
-          .kv_heads = 2,
-          .N = N,
-          .N_kv = N_kv,
-          .d = d,
-          .dtype = DType::bf16,
-          .mask = mask};
-}
-
-AttentionProblem fp32_problem(Index N, Index N_kv, Mask mask = Mask::none()) {
-  AttentionProblem problem = problem_of(16, N, N_kv, mask);
-  problem.dtype = DType::fp32;
-  return problem;
-}
-
-/// Problems under block masks of 16x16 tiles, one with a row tile that sees nothing and a column
-/// tile that nobody sees.
-std::vector<AttentionProblem> sparse_problems() {
-  const Tiling tiling{16, 16};
-  std::vector<AttentionProblem> problems;
-  for (const char* text : {"butterfly", "local-global:1,1", "uniform:0.3"}) {
-    for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-      AttentionProblem problem = problem_of(16, 300, 409, mask);
-      problem.block_mask =
-          make_block_mask(parse_block_pattern(text).value(), problem.N, problem.N_kv, tiling)
-              .value();
-      problems.push_back(problem);
-    }
-  }
-  AttentionProblem empty_tiles = problem_of(16, 43, 45);
-  empty_tiles.dtype = DType::fp16;
-  empty_tiles.block_mask = test::listed_block_mask(tiling, 3, {{0, 2}, {}, {2}});
-  problems.push_back(empty_tiles);
-  return problems;
-}
-
 std::string described(const AttentionProblem& problem) {
   const std::string mask = problem.block_mask ? ", " + problem.block_mask->text() : "";
-  return describe(problem) + mask;
+  return describe(problem) + ", " + extras_text(problem) + mask;
 }
 
 class InstrumentedKernels : public ::testing::Test {
@@ -170,6 +132,40 @@ class InstrumentedKernels : public ::testing::Test {
         });
   }
 
+  /// m, l and alpha of every 37th row are those of the algorithm in double precision; nothing is
+  /// recorded of column tiles that the row's tile does not visit.
+  static void expect_states(std::string_view kernel, const AttentionProblem& problem) {
+    SCOPED_TRACE(std::string(kernel) + ", " + described(problem));
+    const KernelTrace traced = trace(kernel, PassKind::forward, problem, 37);
+    if (HasFailure()) return;
+    const AttentionInputs inputs = make_inputs(problem, {});
+    const Index rows = problem.batch * problem.heads * ceil_div(problem.N, 37);
+    ASSERT_EQ(static_cast<Index>(traced.rows.size()), rows);
+    double worst_m = 0.0, worst_l = 0.0, worst_alpha = 0.0;
+    const auto worse = [](double& worst, float found, double expected, double unit) {
+      if (found == expected) return;  // both -inf
+      const double error = std::abs(found - expected) / unit;
+      if (!(error <= worst)) worst = error;  // NaN stays
+    };
+    for (const TracedRow& row : traced.rows) {
+      const auto expected = test::online_states(problem, inputs, row, traced.tiling);
+      ASSERT_EQ(row.states.size(), expected.size());
+      for (std::size_t j = 0; j < expected.size(); ++j) {
+        const TraceRow& state = row.states[j];
+        if (!expected[j]) {
+          EXPECT_TRUE(std::isnan(state.m) && std::isnan(state.l) && std::isnan(state.alpha)) << j;
+          continue;
+        }
+        worse(worst_m, state.m, expected[j]->m, 1.0);
+        worse(worst_l, state.l, expected[j]->l, expected[j]->l);
+        worse(worst_alpha, state.alpha, expected[j]->alpha, 1.0);
+      }
+    }
+    EXPECT_TRUE(worst_m <= 1e-5) << worst_m;
+    EXPECT_TRUE(worst_l <= 1e-5) << worst_l;
+    EXPECT_TRUE(worst_alpha <= 1e-5) << worst_alpha;
+  }
+
   static Session* session_;
 };
 
@@ -249,62 +245,31 @@ TEST_F(InstrumentedKernels, ComputeWhatThePlainOnesCompute) {
   }
 }
 
-/// m, l and alpha of a query after each column tile, in double precision.
-std::vector<TraceRow> expected_states(const AttentionProblem& problem,
-                                      const AttentionInputs& inputs, const TracedRow& row,
-                                      Index Bc) {
-  const double scale = 1.0 / std::sqrt(static_cast<double>(problem.d));
-  const Index kv_head = row.head / problem.heads_per_kv_head();
-  double m = -INFINITY, l = 0.0;
-  std::vector<TraceRow> states;
-  for (Index begin = 0; begin < problem.N_kv; begin += Bc) {
-    const Index end = std::min(begin + Bc, problem.N_kv);
-    std::vector<double> scores;
-    for (Index key = begin; key < end; ++key) {
-      double sum = 0.0;
-      for (Index c = 0; c < problem.d; ++c) {
-        sum +=
-            inputs.Q.at(row.batch, row.head, row.row, c) * inputs.K.at(row.batch, kv_head, key, c);
-      }
-      scores.push_back(sum * scale);
-    }
-    const double m_prev = m;
-    m = std::max(m, *std::ranges::max_element(scores));
-    const double alpha = std::exp(m_prev - m);
-    l *= alpha;
-    for (const double score : scores) l += std::exp(score - m);
-    // The first alpha scales nothing
-    states.push_back({static_cast<float>(m), static_cast<float>(l), static_cast<float>(alpha)});
-  }
-  return states;
-}
-
 TEST_F(InstrumentedKernels, RecordTheMLAndAlphaOfTheAlgorithm) {
   ATTNSCOPE_NEEDS_GPU();
-  const AttentionProblem problems[] = {problem_of(16, 300, 409), problem_of(64, 300, 409),
-                                       problem_of(128, 300, 409), fp32_problem(300, 409)};
   for (const char* kernel : {"flash1", "flash2"}) {
-    for (const AttentionProblem& problem : problems) {
-      SCOPED_TRACE(std::string(kernel) + ", " + described(problem));
-      const KernelTrace traced = trace(kernel, PassKind::forward, problem, 37);
-      const AttentionInputs inputs = make_inputs(problem, {});
-      ASSERT_EQ(traced.rows.size(), 8u * 9u);
-      double worst_m = 0.0, worst_l = 0.0, worst_alpha = 0.0;
-      for (const TracedRow& row : traced.rows) {
-        const auto expected = expected_states(problem, inputs, row, traced.tiling.Bc);
-        ASSERT_EQ(row.states.size(), expected.size());
-        for (std::size_t j = 0; j < expected.size(); ++j) {
-          const auto worse = [](double& worst, double error) {
-            if (!(error <= worst)) worst = error;  // NaN stays
-          };
-          worse(worst_m, std::abs(row.states[j].m - expected[j].m));
-          worse(worst_l, std::abs(row.states[j].l / expected[j].l - 1.0));
-          worse(worst_alpha, std::abs(row.states[j].alpha - expected[j].alpha));
-        }
-      }
-      EXPECT_TRUE(worst_m <= 1e-5) << worst_m;
-      EXPECT_TRUE(worst_l <= 1e-5) << worst_l;
-      EXPECT_TRUE(worst_alpha <= 1e-5) << worst_alpha;
+    for (const Index d : {16, 64, 128}) expect_states(kernel, problem_of(d, 300, 409));
+    expect_states(kernel, fp32_problem(300, 409));
+    for (const AttentionProblem& problem : scored_problems(kernel)) expect_states(kernel, problem);
+  }
+}
+
+TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsWithScoreFunctions) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const char* kernel : {"flash1", "flash2", "block_sparse2"}) {
+    for (const AttentionProblem& problem : scored_problems(kernel)) {
+      expect_twin(kernel, PassKind::forward, problem);
+      expect_twin(kernel, PassKind::backward, problem);
+    }
+  }
+}
+
+TEST_F(InstrumentedKernels, ComputeWhatThePlainOnesComputeWithScoreFunctions) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const char* kernel : {"flash1", "flash2", "block_sparse2"}) {
+    for (const AttentionProblem& problem : scored_problems(kernel)) {
+      expect_plain_output(kernel, problem);
+      expect_plain_key_gradients(kernel, problem);
     }
   }
 }

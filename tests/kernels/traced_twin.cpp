@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "kernels/catalog.h"
 #include "kernels/trace/trace_steps.h"
 #include "reference/check.h"
 #include "sim/schedule/catalog.h"
@@ -82,6 +83,14 @@ std::optional<Twin> compute_twin(const TileOp& op) {
   switch (op.kind) {
     case OpKind::scores:
       return whole(TraceStep::scores);
+    case OpKind::soft_cap:  // in registers, on the way from the product to the mask
+    case OpKind::soft_cap_slope:
+    case OpKind::alibi:
+      return part_of(TraceStep::scores);
+    case OpKind::dropout:  // of P, kept as its sign until dP is dropped with it
+      return part_of(dest == Tensor::dP ? TraceStep::softmax_gradient : TraceStep::exponentiate);
+    case OpKind::multiply:  // the soft cap's slopes
+      return part_of(TraceStep::softmax_gradient);
     case OpKind::mask:
       return whole(TraceStep::mask);
     case OpKind::running_max:
@@ -185,6 +194,8 @@ TracedLaunch launch_of(const KernelTrace& trace, Index splits) {
   const Algorithm* algorithm = find_algorithm(trace.algorithm);
   ATTNSCOPE_CHECK(algorithm != nullptr, ==, true);
   ScheduleOptions options;
+  options.score_steps = score_steps_of(trace.problem);
+  options.skips_padded_keys = algorithm->skips_padded_keys;
   options.heads_per_kv_head = trace.problem.heads / trace.problem.kv_heads;
   options.splits = splits;
   options.masked = !trace.problem.mask.is_none();
@@ -194,7 +205,8 @@ TracedLaunch launch_of(const KernelTrace& trace, Index splits) {
   return {*found, found->grid(trace.problem, trace.tiling, options)};
 }
 
-TwinSteps steps_of_block(const TracedLaunch& traced, const BlockId& block) {
+TwinSteps steps_of_block(TracedLaunch& traced, const BlockId& block) {
+  traced.grid.set_batch(block.batch);
   TwinSteps steps;
   Observer* const observers[] = {&steps};
   Program program(observers);
@@ -220,12 +232,43 @@ std::vector<Visit> tiles_in_order(const std::vector<Visit>& steps) {
   return tiles;
 }
 
-/// What a block recorded, but for waiting and for masks that hide padding alone.
+/// With score functions: the first warp's part of tile (i, j) of the scores, which begins where the
+/// tile does, has a key that is hidden from one of its rows.
+bool first_warp_masks(const KernelTrace& trace, const TileGrid& grid, Index batch,
+                      const Visit& at) {
+  const bool forward = trace.pass == PassKind::forward;  // else eight warps, two side by side
+  const Index part_rows = forward ? 16 : trace.tiling.Br / 2;
+  const Index part_keys = forward ? trace.tiling.Bc : 32;
+  const Index first_key = grid.col_begin(at.j);
+  const Index rows = std::min(part_rows, grid.rows_of(at.i));
+  for (Index row = grid.row_begin(at.i); row < grid.row_begin(at.i) + rows; ++row) {
+    const KeyRange seen = trace.problem.keys_of(row, batch);
+    if (seen.begin > first_key || seen.end < first_key + part_keys) return true;
+  }
+  return false;
+}
+
+/// What the schedule asks of a block's first warp.
+std::vector<Visit> scheduled_steps(const KernelTrace& trace, TracedLaunch& traced,
+                                   const TracedBlock& block) {
+  std::vector<Visit> scheduled =
+      steps_of_block(traced, {block.batch, block.head, block.block}).steps;
+  if (!kernels::has_score_parameters(trace.problem)) return scheduled;
+  std::erase_if(scheduled, [&](const Visit& step) {
+    return step.step == TraceStep::mask && !first_warp_masks(trace, traced.grid, block.batch, step);
+  });
+  return scheduled;
+}
+
+/// What a block recorded, but for waiting, for masks that hide padding alone, and for loads of
+/// column tiles of which all is padding: they read nothing.
 std::vector<Visit> recorded_steps(const TracedBlock& block, const TileGrid& grid) {
   const bool padded = grid.cols_of(grid.Tc() - 1) < grid.tiling().Bc;
   std::vector<Visit> recorded;
   for (const TracedStep& step : block.steps) {
     if (step.step == TraceStep::wait) continue;
+    const bool loads_keys = step.step == TraceStep::load_Kj || step.step == TraceStep::load_Vj;
+    if (loads_keys && grid.is_padding(step.j)) continue;
     const bool hides_padding = padded && step.j == grid.Tc() - 1 && !grid.edge(step.i, step.j);
     if (step.step == TraceStep::mask && hides_padding) continue;
     recorded.push_back(visit(step.step, step.i, step.j));
@@ -259,7 +302,7 @@ std::optional<std::string> parting(std::string_view what, const std::vector<Visi
 }  // namespace
 
 std::vector<std::string> differences_from_schedule(const KernelTrace& trace, Index splits) {
-  const TracedLaunch traced = launch_of(trace, splits);
+  TracedLaunch traced = launch_of(trace, splits);
   std::vector<std::string> differences;
   const Index blocks =
       trace.problem.batch * trace.problem.heads * traced.launch.blocks_per_head(traced.grid);
@@ -268,8 +311,7 @@ std::vector<std::string> differences_from_schedule(const KernelTrace& trace, Ind
         fmt::format("{} thread blocks recorded, {} in the schedule", trace.blocks.size(), blocks));
   }
   for (const TracedBlock& block : trace.blocks) {
-    const std::vector<Visit> scheduled =
-        steps_of_block(traced, {block.batch, block.head, block.block}).steps;
+    const std::vector<Visit> scheduled = scheduled_steps(trace, traced, block);
     const std::vector<Visit> recorded = recorded_steps(block, traced.grid);
     const auto compare = [&](std::string_view what, const std::vector<Visit>& ours,
                              const std::vector<Visit>& theirs) {
@@ -292,7 +334,7 @@ std::vector<std::string> differences_from_schedule(const KernelTrace& trace, Ind
 }
 
 Index scheduled_operations(const KernelTrace& trace, Index splits) {
-  const TracedLaunch traced = launch_of(trace, splits);
+  TracedLaunch traced = launch_of(trace, splits);
   Index operations = 0;
   for (const TracedBlock& block : trace.blocks) {
     operations += steps_of_block(traced, {block.batch, block.head, block.block}).operations;

@@ -2,7 +2,9 @@
 /// block. A kernel prefetches, folds operations into one loop and orders those of one tile as suits
 /// it, so three things are compared, each exactly: the tiles of every kind of step in their order,
 /// the order of all copies to the chip, and the order in which tiles are computed. Beyond its
-/// schedule a kernel masks the keys that pad the last column tile: those masks are left out.
+/// schedule a kernel masks the keys that pad the last column tile, and starts loads of column tiles
+/// that are padding alone: those are left out. With score functions each warp masks its own part of
+/// a tile, where that has a hidden key: the first one's are compared.
 #pragma once
 
 #include <string>

@@ -1,0 +1,110 @@
+/// The problems that instrumented kernels are tested on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reference/block_pattern.h"
+#include "tests/support/listed_block_mask.h"
+
+namespace attnscope::kernels {
+
+inline AttentionProblem problem_of(Index d, Index N, Index N_kv, Mask mask = Mask::none()) {
+  return {.batch = 2,
+          .heads = 4,
+          .kv_heads = 2,
+          .N = N,
+          .N_kv = N_kv,
+          .d = d,
+          .dtype = DType::bf16,
+          .mask = mask};
+}
+
+inline AttentionProblem fp32_problem(Index N, Index N_kv, Mask mask = Mask::none()) {
+  AttentionProblem problem = problem_of(16, N, N_kv, mask);
+  problem.dtype = DType::fp32;
+  return problem;
+}
+
+/// Problems under block masks of 16x16 tiles, one with a row tile that sees nothing and a column
+/// tile that nobody sees.
+inline std::vector<AttentionProblem> sparse_problems() {
+  const Tiling tiling{16, 16};
+  std::vector<AttentionProblem> problems;
+  for (const char* text : {"butterfly", "local-global:1,1", "uniform:0.3"}) {
+    for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+      AttentionProblem problem = problem_of(16, 300, 409, mask);
+      problem.block_mask =
+          make_block_mask(parse_block_pattern(text).value(), problem.N, problem.N_kv, tiling)
+              .value();
+      problems.push_back(problem);
+    }
+  }
+  AttentionProblem empty_tiles = problem_of(16, 43, 45);
+  empty_tiles.dtype = DType::fp16;
+  empty_tiles.block_mask = test::listed_block_mask(tiling, 3, {{0, 2}, {}, {2}});
+  problems.push_back(empty_tiles);
+  return problems;
+}
+
+/// Windows, key lengths, packed sequences, soft-capping, ALiBi and dropout, alone and together, at
+/// the head dimension whose instrumented builds have them.
+inline std::vector<AttentionProblem> scored_problems() {
+  constexpr Index d = 64;
+  std::vector<AttentionProblem> problems;
+  // Windows that leave column tiles out on both sides, and rows that see nothing
+  problems.push_back(problem_of(d, 700, 900, Mask::window(150, 40)));
+  problems.push_back(problem_of(d, 900, 700, Mask::window(200, 0)));
+  problems.push_back(
+      problem_of(d, 640, 640, {.left = 20, .right = 300, .alignment = Mask::Alignment::top_left}));
+
+  // One batch entry that has whole column tiles of padding, one whose last tile is cut
+  AttentionProblem padded = problem_of(d, 300, 409);
+  padded.key_lengths = {100, 391};
+  problems.push_back(padded);
+  padded.mask = Mask::causal();
+  padded.key_lengths = {409, 256};
+  problems.push_back(padded);
+
+  // Packed sequences, one of them without queries, with tiles between two that nobody sees
+  AttentionProblem packed = problem_of(d, 733, 800);
+  packed.batch = 1;
+  packed.cu_seqlens_q = {0, 50, 50, 400, 733};
+  packed.cu_seqlens_k = {0, 70, 400, 700, 800};
+  problems.push_back(packed);
+  packed.mask = Mask::causal();
+  problems.push_back(packed);
+
+  // Score functions
+  AttentionProblem capped = problem_of(d, 300, 409, Mask::causal());
+  capped.score.soft_cap = 1.5;
+  capped.score.alibi_slopes = {0.03, 0.01, 0.003, 0.001};
+  problems.push_back(capped);
+  AttentionProblem dropped = problem_of(d, 300, 409);
+  dropped.score.dropout = {.probability = 0.2, .seed = 7};
+  problems.push_back(dropped);
+  AttentionProblem all = padded;
+  all.mask = Mask::window(150, 40);
+  all.score = {capped.score.soft_cap, capped.score.alibi_slopes, dropped.score.dropout};
+  problems.push_back(all);
+  return problems;
+}
+
+/// Which of them a kernel takes; `block_sparse2` under a block mask. Its lists of tiles are those
+/// of all batch entries, so that its program under key lengths is not its schedule's.
+inline std::vector<AttentionProblem> scored_problems(std::string_view kernel) {
+  std::vector<AttentionProblem> taken;
+  for (AttentionProblem& problem : scored_problems()) {
+    if (kernel != "flash2" && problem.is_packed()) continue;
+    if (kernel == "block_sparse2") {
+      if (problem.has_key_lengths()) continue;
+      problem.block_mask = make_block_mask(parse_block_pattern("uniform:0.6").value(), problem.N,
+                                           problem.N_kv, Tiling{128, 128})
+                               .value();
+    }
+    taken.push_back(problem);
+  }
+  return taken;
+}
+
+}  // namespace attnscope::kernels
