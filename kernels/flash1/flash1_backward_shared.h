@@ -12,4 +12,10 @@ constexpr Index flash1_backward_shared_bytes(Index d, const Tiling& tiling) {
          2 * tiling.Br * kStatisticBytes;
 }
 
+/// The same of Hopper's instances: a second slot of dS in place of P's, the two numbers of two row
+/// tiles, and eight barriers.
+constexpr Index flash1_backward_hopper_shared_bytes(Index d, const Tiling& tiling) {
+  return flash1_backward_shared_bytes(d, tiling) + 2 * tiling.Br * kStatisticBytes + 8 * 8;
+}
+
 }  // namespace attnscope::kernels

@@ -26,12 +26,22 @@ bool start_flash1_backward_scored_fp16(const Flash1BackwardParameters& parameter
 bool start_flash1_backward_scored_bf16(const Flash1BackwardParameters& parameters, Index batch,
                                        Index d, const Tiling& tiling, void* stream);
 
+/// The same in Hopper's own instructions; false on another GPU. Not for problems with
+/// has_score_parameters().
+bool start_flash1_backward_hopper(const Flash1BackwardParameters& parameters, DType dtype,
+                                  Index batch, Index d, const Tiling& tiling, void* stream);
+
 /// Starts its instrumented build (bf16 and, at d = 16, fp16); false when there is none.
 bool start_flash1_backward_traced(const Flash1BackwardParameters& parameters,
                                   const TraceBuffer& trace, DType dtype, Index batch, Index d,
                                   const Tiling& tiling, void* stream);
 /// The same for problems with has_score_parameters() (bf16 at d = 64).
 bool start_flash1_backward_scored_traced(const Flash1BackwardParameters& parameters,
+                                         const TraceBuffer& trace, DType dtype, Index batch,
+                                         Index d, const Tiling& tiling, void* stream);
+
+/// The same of start_flash1_backward_hopper (bf16).
+bool start_flash1_backward_hopper_traced(const Flash1BackwardParameters& parameters,
                                          const TraceBuffer& trace, DType dtype, Index batch,
                                          Index d, const Tiling& tiling, void* stream);
 

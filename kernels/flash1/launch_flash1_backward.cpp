@@ -26,11 +26,18 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
   });
   named_launch(arguments, "backward", [&] {
     if (arguments.trace != nullptr) {
-      auto* const start =
-          has_scores ? start_flash1_backward_scored_traced : start_flash1_backward_traced;
-      const bool traced = start(parameters, *arguments.trace, problem.dtype, problem.batch,
-                                problem.d, tiling, arguments.stream);
+      const auto started = [&](auto* start_traced) {
+        return start_traced(parameters, *arguments.trace, problem.dtype, problem.batch, problem.d,
+                            tiling, arguments.stream);
+      };
+      const bool traced = has_scores ? started(start_flash1_backward_scored_traced)
+                                     : started(start_flash1_backward_hopper_traced) ||
+                                           started(start_flash1_backward_traced);
       ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
+      return;
+    }
+    if (!has_scores && start_flash1_backward_hopper(parameters, problem.dtype, problem.batch,
+                                                    problem.d, tiling, arguments.stream)) {
       return;
     }
     const bool is_fp16 = problem.dtype == DType::fp16;

@@ -26,11 +26,20 @@ bool start_flash2_backward_fp16(const BackwardParameters& parameters, Index batc
 bool start_flash2_backward_bf16(const BackwardParameters& parameters, Index batch, Index d,
                                 const Tiling& tiling, void* stream);
 
+/// The same in Hopper's own instructions, block_sparse2's where the parameters have lists of tiles;
+/// false on another GPU, and for dQ in a fixed order. Not for problems with has_score_parameters().
+bool start_flash2_backward_hopper(const BackwardParameters& parameters, DType dtype, Index batch,
+                                  Index d, const Tiling& tiling, void* stream);
+
 /// The same for the instrumented build (bf16, and fp16 and fp32 at d = 16): block_sparse2's where
 /// the parameters have lists of tiles.
 bool start_flash2_backward_traced(const BackwardParameters& parameters, const TraceBuffer& trace,
                                   DType dtype, Index batch, Index d, const Tiling& tiling,
                                   void* stream);
+/// The same of start_flash2_backward_hopper (bf16, no lists).
+bool start_flash2_backward_hopper_traced(const BackwardParameters& parameters,
+                                         const TraceBuffer& trace, DType dtype, Index batch,
+                                         Index d, const Tiling& tiling, void* stream);
 /// What it calls in fp32.
 bool start_flash2_backward_fp32_traced(const BackwardParameters& parameters,
                                        const TraceBuffer& trace, Index batch, Index d,

@@ -32,12 +32,20 @@ void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& ti
     preprocess(parameters, problem, tiling.Br, stream);
   });
   named_launch(arguments, "backward", [&] {
+    const bool is_plain = !has_score_parameters(problem);
     if (arguments.trace != nullptr) {
-      auto* const start_traced = has_score_parameters(problem) ? start_flash2_backward_scored_traced
-                                                               : start_flash2_backward_traced;
-      const bool traced = start_traced(parameters, *arguments.trace, problem.dtype, problem.batch,
-                                       problem.d, tiling, stream);
+      const auto started = [&](auto* start_traced) {
+        return start_traced(parameters, *arguments.trace, problem.dtype, problem.batch, problem.d,
+                            tiling, stream);
+      };
+      const bool traced = !is_plain ? started(start_flash2_backward_scored_traced)
+                                    : started(start_flash2_backward_hopper_traced) ||
+                                          started(start_flash2_backward_traced);
       ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
+      return;
+    }
+    if (is_plain && start_flash2_backward_hopper(parameters, problem.dtype, problem.batch,
+                                                 problem.d, tiling, stream)) {
       return;
     }
     const bool started = start(parameters, problem.batch, problem.d, tiling, stream);

@@ -41,6 +41,7 @@ TOOLKIT = "/usr/local/cuda/bin"
 # listed tiles
 OTHER_INSTANCES = re.compile(r"BlockTrace|Score(?:d|Functions)")
 LISTED = re.compile(r"Visits\)1")
+HOPPER_WARPS = 12
 
 
 def rung(row):
@@ -77,9 +78,8 @@ def resources(library):
     return {name: (int(reg), int(stack)) for name, (_, reg, stack) in zip(names, found)}
 
 
-def shared_bytes(row):
-    """Dynamic shared memory of a block of the row's tile kernel: kernels/*/*_shared.h and, of
-    flash1's forward pass, Flash1Shared."""
+def shared_bytes(row, is_hopper):
+    """Dynamic shared memory of a block of the row's tile kernel: kernels/*/*_shared.h."""
     d, Br, Bc = row["problem"]["head_dim"], row["tiling"]["Br"], row["tiling"]["Bc"]
     if row["kernel"] == "split_kv":
         stages = 3 if d > 128 else 4
@@ -89,7 +89,10 @@ def shared_bytes(row):
         return 4 * (tile_rows * d + Br * (Bc + 4))
     if row["pass"] == "backward":
         row_tiles, statistics = (8, 8) if row["kernel"] == "flash1" else (4, 16)
-        return 2 * (2 * Bc * d + row_tiles * Br * d + 2 * Br * Bc) + statistics * Br
+        if is_hopper:
+            statistics = 16
+        barriers = (64 if row["kernel"] == "flash1" else 56) if is_hopper else 0
+        return 2 * (2 * Bc * d + row_tiles * Br * d + 2 * Br * Bc) + statistics * Br + barriers
     if row["kernel"] == "flash1":
         Q_bytes, O_bytes = 2 * Br * d, Br * d * (4 if row["carry"] == "fp32" else 2)
         for stages_Q, stages_O in (2, 2), (2, 1), (1, 1):
@@ -118,6 +121,10 @@ def floor_s(row, ceilings):
                (4.0 if in_fp32 else 2.0) * elements / ceilings["copy_bytes_per_s"])
 
 
+def without_casts(name):
+    return re.sub(r"\((?:int|unsigned int)\)", "", name)
+
+
 def kernel_resources(table, row):
     """Registers, stack, shared memory and warps of the row's tile kernel; standard's products are
     cuBLAS's."""
@@ -130,23 +137,28 @@ def kernel_resources(table, row):
         types += "float, " if row["carry"] == "fp32" else "__nv_bfloat16, "
     launch = "partial" if row["kernel"] == "split_kv" else row["pass"]
     source = "flash2" if row["kernel"] == "block_sparse2" else row["kernel"]
-    name = f"{source}_{launch}{'_fp32' if in_fp32 else ''}"
     sides = f"{tiling['Bc']}" if row["kernel"] == "split_kv" else f"{tiling['Br']}, {tiling['Bc']}"
-    name += f"<{types}{d}, {sides}"
-    exact_first = sorted(table.items(), key=lambda item: "Columns)1" in item[0])  # else padded
-    for demangled, (registers, stack) in exact_first:
-        plain = re.sub(r"\((?:int|unsigned int)\)", "", demangled)
+    instance = f"<{types}{d}, {sides}"
+    name = f"{source}_{launch}{'_fp32' if in_fp32 else ''}{instance}"
+    hopper_name = f"{source}_{launch}_hopper{instance}"
+    in_order = sorted(table.items(), key=lambda item: (  # Hopper's own, of just this d, padded
+        hopper_name not in without_casts(item[0]), "Columns)1" in item[0]))
+    for demangled, (registers, stack) in in_order:
+        plain = without_casts(demangled)
         is_listed = LISTED.search(demangled) is not None
-        if (name in plain and not OTHER_INSTANCES.search(plain)
+        is_hopper = hopper_name in plain
+        if ((is_hopper or name in plain) and not OTHER_INSTANCES.search(plain)
                 and is_listed == (row["kernel"] == "block_sparse2")):
             warps = re.search(re.escape(name) + r", (\d+)", plain)
-            if in_fp32:
+            if is_hopper:
+                warps = HOPPER_WARPS
+            elif in_fp32:
                 warps = 4 * tiling["Br"] // 32
             elif row["kernel"] == "flash1" and forward or not warps:
                 warps = tiling["Br"] // 16
             else:
                 warps = int(warps.group(1))
-            shared = shared_bytes(row)
+            shared = shared_bytes(row, is_hopper)
             return [str(registers), str(stack), f"{shared / 1024:.0f} KB",
                     occupancy(registers, shared, warps)]
     return ["-"] * 4
@@ -201,6 +213,8 @@ def main():
     sweeps = read_json(sweeps_path)["rows"] if sweeps_path.exists() else []
     N, d, mask = options.shape.split(",")
     table = resources(options.library)
+    if recording["device"]["compute_capability"] != "9.0":
+        table = {name: found for name, found in table.items() if "_hopper<" not in name}
     measured = [row for row in recording["rows"] + sweeps
                 if "time" in row and row["carry"] == "problem" and not row.get("deterministic")]
     own_shape = [row for row in measured if row["problem"]["dtype"] == "bf16"

@@ -26,7 +26,8 @@ FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.c
          "kernels/flash1/flash1_fp32.cu", "kernels/flash2/flash2_fp32.cu",
          "kernels/flash2/flash2_backward_fp32.cu", "kernels/split_kv/split_kv_bf16.cu",
          "kernels/block_sparse/block_sparse_bf16.cu", "kernels/flash1/flash1_scored_bf16.cu",
-         "kernels/flash2/flash2_scored_bf16.cu"]
+         "kernels/flash2/flash2_scored_bf16.cu", "kernels/flash1/flash1_backward_hopper.cu",
+         "kernels/flash2/flash2_backward_hopper.cu"]
 # A hook is a call of an observer
 HOOK = re.compile(r"(?<![\w.])trace\.\w+\(")
 
@@ -57,7 +58,7 @@ def other_tree(folder, commit):
     removed = 0
     for path in sorted(pathlib.Path(folder, "kernels").rglob("*.cu*")):
         text = path.read_text()
-        if path.name == "trace.cuh" or not re.search(r"\bTrace trace\(", text):
+        if path.name == "trace.cuh" or not re.search(r"\bTrace&? trace\b", text):
             continue
         text, count = without_hooks(text)
         if count == 0 or re.search(r"(?<![\w./])trace\s*(?:\.|->)", text):
@@ -96,6 +97,8 @@ def code_sections(cubin):
 def functions(tree, file, arch, folder):
     """Registers and machine code of a file's plain kernels, by their names without the observer."""
     cubin = pathlib.Path(folder, "kernel.cubin")
+    if "hopper" in file:  # its own instructions need the architecture's own target
+        arch = "sm_90a"
     report = subprocess.run(
         [compiler(), "-std=c++20", "-O3", "-DNDEBUG", f"-arch={arch}", "-cubin", "-I", tree,
          "--expt-relaxed-constexpr", "-Xptxas=-v", "-o", cubin, pathlib.Path(tree, file)],

@@ -33,6 +33,7 @@ groups=(
   "$passes -- $shape --algorithm standard --mask window:32,16 --softcap 20 --alibi --dropout 0.1 --key-lengths 205,60"
   "--over head-dim=64,128 -- --batch 2 --seq-len 3 --kv-len 901 --algorithm split_kv --mask window:300,0 --key-lengths 901,260"
   "$passes --over seq-len=333 -- --algorithm block_sparse2 --kv-len 461 --block-mask uniform:0.5"
+  "--over mask=none,causal -- --pass backward --head-dim 128 --seq-len 333 --algorithm block_sparse2 --kv-len 461 --block-mask uniform:0.5"
   "$passes -- --batch 2 --algorithm block_sparse2 --seq-len 333 --head-dim 64 --softcap 20 --alibi --key-lengths 333,60"
 )
 

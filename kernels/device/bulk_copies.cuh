@@ -1,0 +1,107 @@
+/// Hopper's bulk copies of tiles between global and shared memory (compute capability 9.0): one
+/// thread starts them, hardware computes the addresses. What a copy needs to know of a tensor is
+/// encoded on the host (kernels/host/tensor_map.h).
+#pragma once
+
+#include <cuda.h>
+
+#include "kernels/device/warpgroup_products.cuh"
+
+namespace attnscope::kernels::device {
+
+/// 8 bytes of shared memory that count threads and bytes: a phase ends, and the next begins, when
+/// as many threads as it was made for have arrived, and the bytes that they expect.
+struct ArrivalBarrier {
+  std::uint32_t address;
+
+  /// By one thread, before a barrier of the block.
+  __device__ void initialise(int threads) const {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(address), "r"(threads)
+                 : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;\n" ::: "memory");
+  }
+  __device__ void arrive() const {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(address) : "memory");
+  }
+  /// Arrives, and adds to what the phase waits for the bytes of copies started with this barrier.
+  __device__ void expect(int bytes) const {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\n" ::"r"(address),
+                 "r"(bytes)
+                 : "memory");
+  }
+  /// Waits for the end of the n-th phase; the caller sees what the others did before they arrived,
+  /// and what was copied.
+  __device__ void wait(int n) const {
+    std::uint32_t ended;
+    do {
+      asm volatile(
+          "{\n.reg .pred p;\n"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+          "selp.u32 %0, 1, 0, p;\n}\n"
+          : "=r"(ended)
+          : "r"(address), "r"(n % 2)
+          : "memory");
+    } while (ended == 0);
+  }
+};
+
+/// Where a tile begins in a [B, H, rows, d] tensor.
+struct TilePlace {
+  int column, row, head, batch;
+};
+
+/// Starts the copy of one box of the map to shared memory (aligned to 1024 bytes); rows that do
+/// not exist become zero. By one thread.
+__device__ inline void start_bulk_load(std::uint32_t destination, const CUtensorMap& map,
+                                       const TilePlace& place, ArrivalBarrier arrival) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3, %4, %5}], [%6];\n" ::"r"(destination),
+      "l"(&map), "r"(place.column), "r"(place.row), "r"(place.head), "r"(place.batch),
+      "r"(arrival.address)
+      : "memory");
+}
+
+/// Starts the way back; rows that do not exist are left out. By one thread, in the group that its
+/// next close_bulk_stores() closes.
+__device__ inline void start_bulk_store(const CUtensorMap& map, const TilePlace& place,
+                                        std::uint32_t source) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4}], "
+      "[%5];\n" ::"l"(&map),
+      "r"(place.column), "r"(place.row), "r"(place.head), "r"(place.batch), "r"(source)
+      : "memory");
+}
+__device__ inline void close_bulk_stores() {
+  asm volatile("cp.async.bulk.commit_group;\n" ::: "memory");
+}
+
+/// The panels of a tile that begins at `place`, and back, in a group of their own. By one thread.
+template <int kRows, int d>
+__device__ inline void load_panels(const PanelTile<kRows, d>& tile, const CUtensorMap& map,
+                                   TilePlace place, ArrivalBarrier arrival) {
+#pragma unroll
+  for (int n = 0; n < tile.kPanels; ++n, place.column += kPanelColumns) {
+    start_bulk_load(tile.panel(n).address, map, place, arrival);
+  }
+}
+template <int kRows, int d>
+__device__ inline void store_panels(const CUtensorMap& map, TilePlace place,
+                                    const PanelTile<kRows, d>& tile) {
+#pragma unroll
+  for (int n = 0; n < tile.kPanels; ++n, place.column += kPanelColumns) {
+    start_bulk_store(map, place, tile.panel(n).address);
+  }
+  close_bulk_stores();
+}
+
+/// Waits until the shared memory of this thread's stores may be overwritten.
+__device__ inline void wait_bulk_stores_read() {
+  asm volatile("cp.async.bulk.wait_group.read 0;\n" ::: "memory");
+}
+/// Waits until this thread's stores are complete.
+__device__ inline void wait_bulk_stores() {
+  asm volatile("cp.async.bulk.wait_group 0;\n" ::: "memory");
+}
+
+}  // namespace attnscope::kernels::device

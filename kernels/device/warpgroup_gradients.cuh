@@ -1,0 +1,145 @@
+/// What both flash backward passes do with Hopper's own instructions (compute capability 9.0): two
+/// warpgroups share a column tile of 128 keys and multiply; a third one serves them.
+///
+/// The tile of scores is held transposed, as in gradient_products.cuh: of S^T = K Q^T a warp has 16
+/// keys and all queries. P and dS go from registers straight into the products for dVj and dKj; dS
+/// is in shared memory for dQi alone.
+#pragma once
+
+#include "kernels/device/bulk_copies.cuh"
+#include "kernels/device/plain_scores.cuh"
+#include "kernels/device/trace.cuh"
+#include "kernels/device/warpgroup_products.cuh"
+
+namespace attnscope::kernels::device {
+
+inline constexpr int kMultiplyingWarpgroups = 2;
+inline constexpr int kGradientThreads = (kMultiplyingWarpgroups + 1) * kWarpgroupThreads;
+
+/// A launch of so many threads has 168 registers for each; they are given out anew.
+inline constexpr int kMultiplyingRegisters = 240;
+inline constexpr int kServingRegisters = 24;
+static_assert(kMultiplyingWarpgroups * kMultiplyingRegisters + kServingRegisters == 3 * 168);
+
+/// A warp's part of S^T.
+template <int Br>
+struct WarpgroupScores {
+  static constexpr int kRowPieces = 1;
+  static constexpr int kPartColumns = Br;
+  using Registers = Accumulator<1, Br>;
+
+  __device__ static int first_row(int warp) { return warp * kFragmentRows; }
+  __device__ static int first_column(int /*warp*/) { return 0; }
+};
+
+/// What a row tile and a column tile bring when they meet.
+template <int Br, int Bc, int d>
+struct MeetingTiles {
+  PanelTile<Br, d> Qi, dOi;
+  PanelTile<Bc, d> Kj, Vj;
+  SharedTile<Bc, Br> dS;  ///< where dS^T goes
+  const float* LSE_log2;  ///< [Br], in the exponent's unit
+  const float* D;         ///< [Br]
+};
+
+/// dVj += P^T dOi; dKj += dS^T Qi, without the scale; dQ = dS Kj, without the scale: 64 queries by
+/// a panel of columns for each of the two warpgroups. `meanwhile()` runs while S and dP are on
+/// their way, and returns when LSE and D are there.
+template <typename T, int Br, int Bc, int d, typename Trace, typename Meanwhile>
+__device__ inline void accumulate_meeting(Accumulator<1, d>& dK, Accumulator<1, d>& dV,
+                                          Accumulator<1, kPanelColumns>& dQ,
+                                          const MeetingTiles<Br, Bc, d>& tiles,
+                                          const PlainColumns<Br, Bc>& columns, int i, int j,
+                                          int warpgroup, float softmax_scale_log2, Trace& trace,
+                                          const Meanwhile& meanwhile) {
+  using Part = WarpgroupScores<Br>;
+  const int lane = thread_index() % 32;
+  const int warp = thread_index() / 32;
+
+  // S = scale Qi Kj^T; dP = dOi Vj^T
+  typename Part::Registers P, dS;
+  open_products();
+  start_scores<T>(P, tiles.Kj, tiles.Qi, warpgroup * kWarpgroupRows);
+  start_scores<T>(dS, tiles.Vj, tiles.dOi, warpgroup * kWarpgroupRows);
+  meanwhile();
+  wait_products<1>(P);
+  trace.did(TraceStep::scores, i, j);
+
+  // masked where the mask's edge or the last key cuts the tile; P = exp(S - LSEi)
+  if (columns.template shape_scores<Part>(P, tiles.dS, i, 0, warp, lane)) {
+    trace.did(TraceStep::mask, i, j);
+  }
+  exponentiate_transposed<1, Br>(P, tiles.LSE_log2, softmax_scale_log2, lane);
+  trace.did(TraceStep::exponentiate, i, j);
+
+  // dVj = dVj + P^T dOi
+  ScoreOperand<Br> P_operand;
+  round_scores<T, Br>(P_operand, P);
+  open_products();
+  start_key_gradient<T, Br>(dV, P_operand, tiles.dOi);
+  trace.did(TraceStep::accumulate_dV, i, j);
+
+  // dS = P * (dP - Di)
+  wait_products<1>(dS);
+  trace.did(TraceStep::product_dP, i, j);
+  softmax_gradient_transposed<1, Br>(dS, P, tiles.D, lane);
+  write_part<T, 1, Br>(tiles.dS, Part::first_row(warp), 0, dS, lane);
+  trace.did(TraceStep::softmax_gradient, i, j);
+
+  // dKj = dKj + dS^T Qi
+  ScoreOperand<Br> dS_operand;
+  round_scores<T, Br>(dS_operand, dS);
+  open_products();
+  start_key_gradient<T, Br>(dK, dS_operand, tiles.Qi);
+  trace.did(TraceStep::accumulate_dK, i, j);
+  show_to_async_units();
+  both_warpgroups_barrier();  // Barrier A: dS of every warp is in shared memory.
+  trace.did(TraceStep::wait, i, j);
+
+  // dQ = dS Kj
+  open_products();
+  start_query_gradient<T>(dQ, tiles.dS, tiles.Kj, warpgroup);
+  wait_products<0>(dQ, dV, dK);
+}
+
+/// One of dKj, dVj into `slot`, which no product reads any more: a warp's 16 keys.
+template <typename T, int Bc, int d>
+__device__ inline void write_key_gradient(const PanelTile<Bc, d>& slot,
+                                          const Accumulator<1, d>& gradient, int warp, int lane) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+#pragma unroll
+    for (int n = 0; n < d / 8; ++n) {
+      const FragmentC& c = gradient[0][n];
+      asm volatile(
+          "st.shared.u32 [%0], %1;\n" ::"r"(
+              slot.chunk_address(warp * kFragmentRows + half * 8 + lane / 4, n) + lane % 4 * 4),
+          "r"(pack<T>(c[half * 2], c[half * 2 + 1]))
+          : "memory");
+    }
+  }
+}
+
+/// dKj and dVj to HBM through the slots of Kj and Vj. Both warpgroups; the block's first thread
+/// starts the stores, and has to wait for them.
+template <typename T, int Bc, int d, typename Trace>
+__device__ inline void store_key_gradients(Accumulator<1, d>& dK, const Accumulator<1, d>& dV,
+                                           const PanelTile<Bc, d>& Kj, const PanelTile<Bc, d>& Vj,
+                                           const CUtensorMap& dK_map, const CUtensorMap& dV_map,
+                                           const TilePlace& place, float softmax_scale,
+                                           Trace& trace) {
+  const int j = place.row / Bc;
+  both_warpgroups_barrier();  // Barrier B: Kj and Vj are read; their slots pass dKj and dVj on.
+  trace.did(TraceStep::wait, 0, j);
+  scale_all(dK, softmax_scale);
+  write_key_gradient<T>(Kj, dK, thread_index() / 32, thread_index() % 32);
+  write_key_gradient<T>(Vj, dV, thread_index() / 32, thread_index() % 32);
+  show_to_async_units();
+  both_warpgroups_barrier();  // Barrier C: the rows of all warps are written.
+  if (thread_index() == 0) store_panels(dK_map, place, Kj);
+  trace.did(TraceStep::store_dKj, 0, j);
+  if (thread_index() == 0) store_panels(dV_map, place, Vj);
+  trace.did(TraceStep::store_dVj, 0, j);
+}
+
+}  // namespace attnscope::kernels::device

@@ -1,0 +1,77 @@
+/// The instances of flash2's backward launch for Hopper and, where the parameters have lists of
+/// tiles, of block_sparse2's.
+#include "kernels/flash2/flash2_backward_hopper.cuh"
+#include "kernels/flash2/flash2_backward_shared.h"
+#include "kernels/flash2/flash2_backward_start.h"
+#include "kernels/host/hopper.h"
+#include "kernels/host/launch_kernel.h"
+#include "kernels/trace/traced_types.cuh"
+
+namespace attnscope::kernels {
+
+namespace {
+
+using device::Visits;
+
+constexpr int kHeadDim = 128, kBr = 64, kBc = 128;
+
+bool is_compiled(const BackwardParameters& parameters, DType dtype, Index d, const Tiling& tiling) {
+  return dtype != DType::fp32 && d == kHeadDim && tiling == Tiling{kBr, kBc} &&
+         parameters.dQ_turns == nullptr && gpu_is_hopper();
+}
+
+Flash2HopperParameters with_maps(const BackwardParameters& parameters, Index batch) {
+  const TensorMaps maps(parameters.shape, batch);
+  return {parameters,
+          maps.rows(parameters.Q, kBr),
+          maps.rows(parameters.dO, kBr),
+          maps.columns(parameters.K, kBc),
+          maps.columns(parameters.V, kBc),
+          maps.columns_of_query_heads(parameters.dK_heads, kBc),
+          maps.columns_of_query_heads(parameters.dV_heads, kBc)};
+}
+
+template <typename T, Visits kVisits, typename Trace>
+void start(const typename Trace::template Parameters<Flash2HopperParameters>& parameters,
+           Index batch, void* stream) {
+  const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, kBc);
+  constexpr int kSharedBytes = Flash2HopperShared<kBr, kBc, kHeadDim>::kBytes;
+  static_assert(kSharedBytes == flash2_backward_hopper_shared_bytes(kHeadDim, {kBr, kBc}));
+  start_kernel(flash2_backward_hopper<T, kHeadDim, kBr, kBc, kVisits, Trace>, blocks,
+               device::kGradientThreads, kSharedBytes, stream, parameters);
+}
+
+template <typename T>
+void start(const Flash2HopperParameters& parameters, Index batch, void* stream) {
+  if (parameters.row_tiles == nullptr) {
+    start<T, Visits::all, device::NoTrace>(parameters, batch, stream);
+  } else {
+    start<T, Visits::listed, device::NoTrace>(parameters, batch, stream);
+  }
+}
+
+}  // namespace
+
+bool start_flash2_backward_hopper(const BackwardParameters& parameters, DType dtype, Index batch,
+                                  Index d, const Tiling& tiling, void* stream) {
+  if (!is_compiled(parameters, dtype, d, tiling)) return false;
+  if (dtype == DType::fp16) {
+    start<__half>(with_maps(parameters, batch), batch, stream);
+  } else {
+    start<__nv_bfloat16>(with_maps(parameters, batch), batch, stream);
+  }
+  return true;
+}
+
+bool start_flash2_backward_hopper_traced(const BackwardParameters& parameters,
+                                         const TraceBuffer& trace, DType dtype, Index batch,
+                                         Index d, const Tiling& tiling, void* stream) {
+  const bool fits = is_compiled(parameters, dtype, d, tiling) && dtype == DType::bf16 &&
+                    parameters.row_tiles == nullptr;
+  if (!fits) return false;
+  start<__nv_bfloat16, Visits::all, device::BlockTrace>({with_maps(parameters, batch), trace},
+                                                        batch, stream);
+  return true;
+}
+
+}  // namespace attnscope::kernels
