@@ -4,6 +4,7 @@
 
 #include "app/cli/table.h"
 #include "app/report/comparison_report.h"
+#include "app/report/launch_words.h"
 #include "app/report/number_text.h"
 
 namespace attnscope::cli {
@@ -25,9 +26,9 @@ std::string comparison_table(const Comparison& comparison, std::string_view kind
   std::vector<std::vector<std::string>> lines = {
       {"  level", "quantity", "modelled", std::string(kind), "gap", "reason"}};
   for (const ComparisonLine& line : comparison.lines) {
-    const std::string level(to_string(line.level));
-    lines.push_back({"  " + level + (line.launch.empty() ? "" : ", " + line.launch), line.quantity,
-                     quantity_text(line, line.modelled),
+    std::string level(to_string(line.level));
+    if (!line.launch.empty()) level += fmt::format(", {}", launch_words(line.launch));
+    lines.push_back({"  " + level, line.quantity, quantity_text(line, line.modelled),
                      line.recorded ? quantity_text(line, *line.recorded) : "unavailable",
                      line.gap_percent ? gap_percent_text(*line.gap_percent) : "-",
                      line.recorded ? line.reason : line.unavailable});

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/table.h"
+#include "app/report/launch_words.h"
 #include "app/report/number_text.h"
 #include "reference/block_mask.h"
 #include "reference/json/problem_json.h"
@@ -217,7 +218,8 @@ std::string traffic_text(const SimulationReport& report) {
   }
   if (report.launches.size() > 1) {
     for (const LaunchReport& launch : report.launches) {
-      lines.push_back(bytes_line("  launch " + launch.name, launch.requested));
+      lines.push_back(
+          bytes_line(fmt::format("  launch {}", launch_words(launch.name)), launch.requested));
     }
   }
   lines.push_back(bytes_line("dram, compulsory", report.dram));

@@ -10,6 +10,7 @@
 #include "app/panels/pseudo_code_view.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/source_markers.h"
+#include "app/report/launch_words.h"
 #include "kernels/catalog.h"
 
 namespace attnscope::app {
@@ -50,7 +51,7 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   const bool several = run.pass.launches.size() > 1;
   const std::string subtitle =
       several ? fmt::format("{} of {}: {}", launch + 1, run.pass.launches.size(),
-                            run.pass.launches[launch].name)
+                            launch_words(run.pass.launches[launch].name))
               : std::string{};
   const auto [chosen, rest] =
       draw_tabbed_header(context, "explain", "WHAT AND WHY", subtitle,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/draw/format.h"
+#include "app/report/launch_words.h"
 
 namespace attnscope::app {
 
@@ -34,7 +35,7 @@ std::string list_launches(const FusionStep& step, const LaunchReport* pointed) {
     lines += fmt::format("\n{}: {}", to_string(report->pass), bytes_text(report->paper.total()));
     for (const LaunchReport& launch : report->launches) {
       lines += fmt::format("\n   {} {}: {} read, {} written", &launch == pointed ? "›" : "·",
-                           launch.name, bytes_text(launch.paper.read_bytes),
+                           launch_words(launch.name), bytes_text(launch.paper.read_bytes),
                            bytes_text(launch.paper.write_bytes));
     }
   }
@@ -57,7 +58,7 @@ void add_launches(draw::Bar& bar, const FusionStep& step, const SimulationReport
     const std::string about = about_step(step, &launch);
     const auto part = [&](std::string_view direction, Index value, ImU32 color, bool begins) {
       bar.segments.push_back(
-          {fmt::format("{} {} {}", to_string(report.pass), launch.name, direction),
+          {fmt::format("{} {} {}", to_string(report.pass), launch_words(launch.name), direction),
            static_cast<double>(value), color, backward, begins, about});
     };
     part("read", bytes.read_bytes, colors.read, true);

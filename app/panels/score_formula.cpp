@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "app/panels/snapshot_view.h"
+#include "app/report/launch_words.h"
 
 namespace attnscope::app {
 
@@ -84,7 +85,7 @@ std::vector<std::string> scores_headline(const Snapshot& snapshot) {
     then = fmt::format("O = dropout(softmax S) V, p = {:g}", run.problem.score.dropout.probability);
   }
   if (launch.splits == SplitRole::folded) {
-    S += fmt::format(", of the {} launch", run.pass.launches.front().name);
+    S += fmt::format(", of launch 1: {}", launch_words(run.pass.launches.front().name));
   } else if (snapshot.in_backward() && !whole_rows) {
     S += ", again";
   } else if (snapshot.in_backward()) {

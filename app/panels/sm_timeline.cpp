@@ -9,6 +9,7 @@
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/snapshot_view.h"
+#include "app/report/launch_words.h"
 
 namespace attnscope::app {
 
@@ -45,7 +46,7 @@ std::vector<std::string> headings(const SmRunPair& pair) {
   const std::string recorded =
       fmt::format("below: recorded on {}, {}, {}", trace.header.device.name, date,
                   seconds(pair.recorded.end_ps));
-  const std::string of = fmt::format("{}, launch {}", problem, trace.launch);
+  const std::string of = fmt::format("{}, {}", problem, launch_words(trace.launch));
   return {fmt::format("{} · {} · {}", of, modelled, recorded),
           fmt::format("{} · {} · {}", of, brief, recorded),
           fmt::format("{} · {} · {}", problem, brief, recorded),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/report/launch_words.h"
 #include "app/report/number_text.h"
 #include "reference/block_mask.h"
 
@@ -116,9 +117,9 @@ void write_run(const Comparison& comparison, std::string& text) {
       "| --- | --- | ---: | ---: | ---: | --- |\n";
   for (const ComparisonLine& line : comparison.lines) {
     text += fmt::format("| {}{} | {} | {} | {} | {} | {} |\n", to_string(line.level),
-                        line.launch.empty() ? "" : ", " + line.launch, line.quantity,
-                        quantity_text(line, line.modelled), recorded_text(line), gap_text(line),
-                        line.reason);
+                        line.launch.empty() ? "" : fmt::format(", {}", launch_words(line.launch)),
+                        line.quantity, quantity_text(line, line.modelled), recorded_text(line),
+                        gap_text(line), line.reason);
   }
   text += "\n";
 }

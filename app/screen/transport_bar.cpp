@@ -8,6 +8,7 @@
 #include "app/app.h"
 #include "app/draw/format.h"
 #include "app/draw/text.h"
+#include "app/report/launch_words.h"
 #include "app/shown_head.h"
 #include "app/ui/widgets.h"
 #include "sim/snapshot/describe_op.h"
@@ -37,7 +38,8 @@ std::string position_text(const Snapshot& snapshot) {
   if (snapshot.step < 0) return {};
   const RunInfo& run = *snapshot.run;
   const auto launch = static_cast<std::size_t>(snapshot.launch);
-  std::string text = run.launches.size() > 1 ? run.launches[launch].label + "  " : "";
+  std::string text;
+  if (run.launches.size() > 1) text = fmt::format("{}  ", launch_words(run.launches[launch].label));
   text += row_tile_name(run.pass.launches[launch], run.grids[launch], snapshot.i);
   if (snapshot.split >= 0) text += fmt::format("  split {}", snapshot.split);
   if (snapshot.j != kAllColumns) text += fmt::format("  j = {}", snapshot.j);
@@ -46,12 +48,15 @@ std::string position_text(const Snapshot& snapshot) {
 
 /// As wide as position_text() becomes.
 std::string widest_position(const RunInfo& run) {
-  std::size_t longest = 0;
+  std::string_view longest;
   if (run.launches.size() > 1) {
-    for (const StepSpan& launch : run.launches) longest = std::max(longest, launch.label.size());
+    for (const StepSpan& launch : run.launches) {
+      const std::string_view words = launch_words(launch.label);
+      if (words.size() > longest.size()) longest = words;
+    }
   }
-  return std::string(longest, 'o') + (run.algorithm->splits_keys ? "  split 00" : "") +
-         "  i = 000  j = 000";
+  return fmt::format("{}{}  i = 000  j = 000", longest,
+                     run.algorithm->splits_keys ? "  split 00" : "");
 }
 
 /// "op", "tile" or "outer loop": what playing moves by. A click takes the next.
@@ -247,11 +252,11 @@ void TransportBar::draw_scrub_bar(const Frame& frame, const Rect& rect) {
   const auto mark = [&](const StepSpan& span, float reach, ImU32 color) {
     const float x = std::round(x_of(span.begin));
     list->AddLine({x, y - reach}, {x, y + reach}, color);
-    const float width = small.measure(span.label).x;
+    const float width = small.measure(launch_words(span.label)).x;
     const float left = std::clamp((x_of(span.begin) + x_of(span.end) - width) * 0.5f, rect.min.x,
                                   std::max(rect.max.x - width, rect.min.x));
     if (labels.take(left, left + width)) {
-      small.draw(list, {left, label_y}, theme.text_faint, span.label);
+      small.draw(list, {left, label_y}, theme.text_faint, launch_words(span.label));
     }
   };
   if (course != nullptr) {

@@ -11,6 +11,7 @@
 #include "app/panels/fusion_chart.h"
 #include "app/panels/model_charts.h"
 #include "app/panels/theorem_charts.h"
+#include "app/report/launch_words.h"
 #include "sim/schedule/catalog.h"
 
 namespace attnscope::app {
@@ -220,7 +221,8 @@ TEST(FusionChart, OfFigure2HasTheStudysBytesAndWhatTheFigurePrints) {
     EXPECT_DOUBLE_EQ(chart.bars[k].segments.back().value,
                      static_cast<double>(steps[k].statistic_bytes()));
     for (const LaunchReport& launch : steps[k].backward.launches) {
-      EXPECT_NE(chart.bars[k].about.find(launch.name), std::string::npos) << launch.name;
+      EXPECT_NE(chart.bars[k].about.find(launch_words(launch.name)), std::string::npos)
+          << launch.name;
     }
   }
   EXPECT_TRUE(chart.bars[0].label.starts_with("53.15 GB")) << chart.bars[0].label;
@@ -234,7 +236,7 @@ TEST(FusionChart, OfFigure2HasTheStudysBytesAndWhatTheFigurePrints) {
   EXPECT_EQ(chart.bars[3].label.find("fit"), std::string::npos) << chart.bars[3].label;
   EXPECT_FALSE(chart.bars[0].mark);
   const std::string csv = draw::bar_chart_csv(chart);
-  EXPECT_NE(csv.find("\"standard, unfused\",\"forward scale read\","), std::string::npos) << csv;
+  EXPECT_NE(csv.find("\"standard, unfused\",\"forward scale S read\","), std::string::npos) << csv;
 }
 
 TEST(FusionChart, SaysWhichStepsAreRefused) {

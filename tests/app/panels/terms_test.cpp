@@ -56,7 +56,7 @@ TEST(ScoreFormula, HeadsThePanelWithDropoutAndWithTheLaunchThatComputedS) {
   const auto split = test::sample_run(request);
   EXPECT_EQ(scores_headline(split->at(0)).front(), "S = scale · Q Kᵀ");
   EXPECT_EQ(scores_headline(split->at(split->info()->step_count - 1)).front(),
-            "S = scale · Q Kᵀ, of the partial launch");
+            "S = scale · Q Kᵀ, of launch 1: each split alone");
 }
 
 /// The states of S in HBM in the order of the steps, each launch's by its last step but one.
