@@ -10,12 +10,34 @@ namespace attnscope::app::draw {
 
 namespace {
 
+/// From line to line, in letters: as is wished, and where the room is short.
+constexpr float kPitch = 1.4f;
+constexpr float kLeastPitch = 1.12f;
+
 float sample_width(const Canvas& canvas, const LegendEntry& entry) {
   return entry.sample == LegendEntry::Sample::none ? 0.0f : canvas.px(20.0f);
 }
 
 float entry_width(const Canvas& canvas, const LegendEntry& entry) {
   return sample_width(canvas, entry) + std::ceil(canvas.fonts.small.measure(entry.label).x) + 1.0f;
+}
+
+float gap_between(const Canvas& canvas) {
+  return canvas.px(14.0f);
+}
+
+int line_count(const Canvas& canvas, const std::vector<LegendEntry>& entries, float width) {
+  int lines = 1;
+  float x = 0.0f;
+  for (const LegendEntry& entry : entries) {
+    const float own = std::min(entry_width(canvas, entry), width);
+    if (x > 0.0f && x + own > width) {
+      ++lines;
+      x = 0.0f;
+    }
+    x += own + gap_between(canvas);
+  }
+  return lines;
 }
 
 void draw_sample(const Canvas& canvas, const LegendEntry& entry, ImVec2 from) {
@@ -80,15 +102,22 @@ float legend_width(const Canvas& canvas, const std::vector<LegendEntry>& entries
   return width;
 }
 
+float legend_height(const Canvas& canvas, const std::vector<LegendEntry>& entries, float width) {
+  const auto further = static_cast<float>(line_count(canvas, entries, width) - 1);
+  return canvas.fonts.small.size * (1.0f + kLeastPitch * further);
+}
+
 bool draw_legend(const Canvas& canvas, const Rect& rect, const std::vector<LegendEntry>& entries) {
   const FontRef& font = canvas.fonts.small;
-  const float gap = canvas.px(14.0f);
-  const float pitch = font.size * 1.4f;
+  const float gap = gap_between(canvas);
+  const int further = std::max(line_count(canvas, entries, rect.width()) - 1, 1);
+  const float pitch = std::clamp((rect.height() - font.size) / static_cast<float>(further),
+                                 kLeastPitch * font.size, kPitch * font.size);
   ImVec2 at = rect.min;
   for (const LegendEntry& entry : entries) {
     const float width = std::min(entry_width(canvas, entry), rect.width());
     if (at.x > rect.min.x && at.x + width > rect.max.x) at = {rect.min.x, at.y + pitch};
-    if (at.y + font.size > rect.max.y) {
+    if (at.y + font.size > rect.max.y + 0.5f) {
       text_if_fits(canvas, font, {rect.max.x, at.y - pitch}, canvas.theme.text_faint, "…",
                    rect.width(), Align::right);
       return false;

@@ -24,6 +24,9 @@ struct LegendEntry {
 /// The width of the widest entry.
 float legend_width(const Canvas& canvas, const std::vector<LegendEntry>& entries);
 
+/// The height of all entries within that width, their lines as close as they may stand.
+float legend_height(const Canvas& canvas, const std::vector<LegendEntry>& entries, float width);
+
 /// Draws the entries from the top of the rectangle; what finds no room ends in "…". Answers whether
 /// all were drawn.
 bool draw_legend(const Canvas& canvas, const Rect& rect, const std::vector<LegendEntry>& entries);

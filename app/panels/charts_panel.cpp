@@ -106,18 +106,25 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
   const TextButton copy = draw_text_button(context, "charts.copy", "copy CSV", at, false);
   if (copy.pressed) context.commands.push(CopyText{csv_of(shown), shown.title + " as CSV"});
 
-  // As wide as its widest line, if that leaves the larger part to the chart
-  const float wanted = std::max(
+  // As wide as its widest line, or as its lines need, if that leaves the larger part to the chart
+  const float most = 0.42f * rest.width();
+  const float width = std::max(
       {rest.max.x - tabs_left, rest.max.x - copy.left, draw::legend_width(canvas, entries)});
-  const float left = rest.max.x - std::min(wanted, 0.42f * rest.width());
-  const Rect room{{left, rest.min.y + draw::line_height(font) + canvas.px(5.0f)},
-                  {rest.max.x, rest.max.y - draw::line_height(font) - canvas.px(3.0f)}};
-  if (!draw::draw_legend(canvas, room, entries) && hovered(room)) {
+  Rect room{
+      {rest.max.x - std::min(width, most), rest.min.y + draw::line_height(font) + canvas.px(5.0f)},
+      {rest.max.x, rest.max.y - draw::line_height(font) - canvas.px(3.0f)}};
+  if (draw::legend_height(canvas, entries, room.width()) > room.height()) {
+    room.min.x = rest.max.x - most;
+  }
+  context.named_rects.add("charts.legend", room);
+  const bool whole = draw::draw_legend(canvas, room, entries);
+  if (whole) context.named_rects.add("charts.legend.whole", room);
+  if (!whole && hovered(room)) {
     std::string all;
     for (const draw::LegendEntry& entry : entries) all += entry.label + "\n";
     tooltip(context, all);
   }
-  return std::min(left, tabs_left);
+  return std::min(room.min.x, tabs_left);
 }
 
 /// Hands the key to the job, and the work with it where it is new.

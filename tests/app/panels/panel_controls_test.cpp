@@ -116,6 +116,37 @@ TEST(ChartsPanel, ATabShowsAnotherTopicAndCopiesItsValues) {
   EXPECT_TRUE(pointed.around.view.large_chart);
 }
 
+TEST(ChartsPanel, NoLegendIsCutOnASmallScreen) {
+  const auto run = test::sample_run({});
+  const Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+  const Scales scales = scales_for(1280, 720, 1.0f, false);
+  const Layout layout = layout_screen(1280, 720, scales, kEverySlot, false);
+  const Layout alone = layout_alone(1280, 720, scales, Slot::charts);
+  HeadlessImGui imgui(1280, 720, scales.layout, scales.font);
+  std::vector<std::string> problems;
+  const std::vector<MeasuredRun> recorded = load_shipped_recordings(problems);
+  for (const auto& panel : make_panels()) {
+    if (panel->name() != "charts") continue;
+    for (const ChartTopic topic : chart_topics()) {
+      for (const ChartChoice chart : charts_of(topic)) {
+        for (const bool large : {false, true}) {
+          Surroundings around;
+          around.view.chart = chart;
+          around.view.large_chart = large;
+          around.measurements.recorded = recorded;
+          const Rect rect = (large ? alone : layout).panels.at(Slot::charts);
+          draw_panel(imgui, *panel, snapshot, rect, scales, false, around);
+          around.rects.clear();  // the frames before the chart was ready had no legend
+          test::draw_frame(imgui, *panel, snapshot, rect, scales, false, around);
+          EXPECT_TRUE(around.rects.find("charts.legend")) << to_string(chart);
+          EXPECT_TRUE(around.rects.find("charts.legend.whole"))
+              << to_string(chart) << (large ? ", large" : "");
+        }
+      }
+    }
+  }
+}
+
 TEST(ChartsPanel, SavesItsPicture) {
   const auto run = test::sample_run({});
   Pointed pointed;
