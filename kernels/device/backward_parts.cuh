@@ -7,6 +7,7 @@
 #include "kernels/backward_parameters.h"
 #include "kernels/device/gradient_products.cuh"
 #include "kernels/device/place.cuh"
+#include "kernels/device/trace.cuh"
 
 namespace attnscope::kernels::device {
 
@@ -34,7 +35,7 @@ struct WarpParts {
   __device__ static int first_column(int warp) { return warp % kAcross * kPartColumns; }
 };
 
-/// Column tile j of one query head.
+/// Column tile j of one head: of a KV head where Kj, Vj are meant, else of a query head.
 struct ColumnTile {
   int j, head, batch;
   int keys;  ///< valid columns of the tile
@@ -59,6 +60,36 @@ __device__ inline int* turn_of_row_tile(const BackwardParameters& parameters, in
   const auto tile = column_tile_of_block<Bc>(shape);
   const int Tr = (shape.N + Br - 1) / Br;
   return parameters.dQ_turns + (Index{tile.batch} * shape.heads + tile.head) * Tr + i;
+}
+
+/// Starts the copies of Kj and Vj, one group: of each so many rows as `scores` says that there are
+/// keys to load.
+template <typename T, int kThreads, Columns kColumns, int Bc, int d, typename Scores,
+          typename Trace>
+__device__ inline void load_column_tile(const BackwardParameters& parameters,
+                                        const SharedTile<Bc, d>& Kj, const SharedTile<Bc, d>& Vj,
+                                        const ColumnTile& tile, const Scores& scores,
+                                        Trace& trace) {
+  const auto K = rows_of_head<const T>(parameters.K, tile.batch, tile.head);
+  const auto V = rows_of_head<const T>(parameters.V, tile.batch, tile.head);
+  load_tile_async<kThreads, kColumns>(Kj, K.row(Index{tile.j} * Bc), K.stride_row,
+                                      scores.keys_to_load(), thread_index(), parameters.shape.d);
+  trace.did(TraceStep::load_Kj, 0, tile.j);
+  load_tile_async<kThreads, kColumns>(Vj, V.row(Index{tile.j} * Bc), V.stride_row,
+                                      scores.keys_to_load(), thread_index(), parameters.shape.d);
+  commit_copies();
+  trace.did(TraceStep::load_Vj, 0, tile.j);
+}
+
+/// S^T = Kj Qi^T or dP^T = Vj dOi^T: a warp's part, which begins at `part_key` and `part_query`.
+template <typename T, typename Part, int Br, int Bc, int d>
+__device__ inline void multiply_scores_transposed(typename Part::Registers& products,
+                                                  const SharedTile<Bc, d>& columns,
+                                                  const SharedTile<Br, d>& rows, int part_key,
+                                                  int part_query, int lane) {
+  multiply_scores<T, Part::kRowPieces, Part::kPartColumns, d>(
+      products, columns.piece(columns.lane_address_rows(lane), part_key / 16, 0),
+      rows.piece(rows.lane_address_columns(lane), part_query / 16, 0));
 }
 
 /// dVj += P^T dOi or dKj += dS^T Qi: a warp's part. `scores` is P or dS, transposed.
@@ -102,6 +133,20 @@ __device__ inline void store_key_gradient(const TensorView& tensor, const Shared
   const auto rows = rows_of_head<T>(tensor, tile.batch, tile.head);
   store_tile<kWarps * 32, kColumns>(rows.row(Index{tile.j} * Bc), rows.stride_row, slot, tile.keys,
                                     thread_index(), columns);
+}
+
+/// dKj and dVj to HBM, each through the slot of the other operand.
+template <typename T, int kWarps, Columns kColumns, int Bc, int d, typename Registers,
+          typename Trace>
+__device__ inline void store_key_gradients(const BackwardParameters& parameters,
+                                           const SharedTile<Bc, d>& Kj, const SharedTile<Bc, d>& Vj,
+                                           const Registers& dK, const Registers& dV,
+                                           const ColumnTile& tile, Trace& trace) {
+  const int columns = parameters.shape.d;
+  store_key_gradient<T, kWarps, kColumns>(parameters.dK_heads, Kj, dK, tile, columns);
+  trace.did(TraceStep::store_dKj, 0, tile.j);
+  store_key_gradient<T, kWarps, kColumns>(parameters.dV_heads, Vj, dV, tile, columns);
+  trace.did(TraceStep::store_dVj, 0, tile.j);
 }
 
 }  // namespace attnscope::kernels::device

@@ -58,6 +58,79 @@ struct RowStatistics {
   }
 };
 
+/// The row tiles of one head, which pass by every column tile: two stages of Qi, Oi, dOi and dQi in
+/// shared memory, the copies into them, and m, l of this thread's row of the tile on its way.
+template <typename T, int kThreads, device::Columns kColumns, int Br, int Bc, int d>
+class Flash1RowTiles {
+  using Shared = Flash1BackwardShared<Br, Bc, d>;
+  using Tile = device::SharedTile<Br, d>;
+
+ public:
+  /// `base` is the address of the block's shared memory.
+  __device__ Flash1RowTiles(const Flash1BackwardParameters& parameters, int batch, int head,
+                            std::uint32_t base)
+      : parameters_(parameters), batch_(batch), head_(head), base_(base) {}
+
+  struct RowTile {
+    Tile Qi, Oi, dOi, dQi;
+  };
+  __device__ RowTile operator[](int i) const {
+    const std::uint32_t stage = base_ + i % 2 * Shared::kStageBytes;
+    return {{stage + Shared::Q}, {stage + Shared::O}, {stage + Shared::dO}, {stage + Shared::dQ}};
+  }
+
+  /// Starts the copies of Qi, Oi, dOi and dQi, one group, and reads mi, li.
+  template <typename Trace>
+  __device__ void load(int i, Trace& trace) {
+    const ForwardShape& shape = parameters_.shared.shape;
+    const int rows = min(Br, shape.N - i * Br);
+    std::uint32_t slot = base_ + Shared::Q + i % 2 * Shared::kStageBytes;
+    const auto load = [&](const TensorView& tensor, TraceStep step) {
+      const auto source = rows_of_head<const T>(tensor, batch_, head_);
+      device::load_tile_async<kThreads, kColumns>(Tile{slot}, source.row(Index{i} * Br),
+                                                  source.stride_row, rows, device::thread_index(),
+                                                  shape.d);
+      trace.did(step, i, 0);
+      slot += Shared::kRowTileBytes;
+    };
+    load(parameters_.shared.Q, TraceStep::load_Qi);
+    load(parameters_.shared.O, TraceStep::load_Oi);
+    load(parameters_.shared.dO, TraceStep::load_dOi);
+    load(parameters_.shared.dQ, TraceStep::load_dQi);
+    device::commit_copies();
+    statistics_ = {};
+    if (device::thread_index() < rows) {
+      const Index row = Index{device::block_index()} * shape.N + i * Br + device::thread_index();
+      statistics_ = {__ldcg(parameters_.m + row), __ldcg(parameters_.l + row)};
+    }
+    trace.did(TraceStep::load_statistics, i, 0);
+  }
+
+  /// Of the tile loaded last.
+  __device__ void write_log_sums(float* log_sum_log2) const {
+    if (device::thread_index() < Br) {
+      log_sum_log2[device::thread_index()] =
+          statistics_.log_sum_log2(parameters_.shared.shape.softmax_scale_log2);
+    }
+  }
+
+  template <typename Trace>
+  __device__ void store_dQ(int i, Trace& trace) const {
+    const ForwardShape& shape = parameters_.shared.shape;
+    const auto dQ = rows_of_head<T>(parameters_.shared.dQ, batch_, head_);
+    device::store_tile<kThreads, kColumns>(dQ.row(Index{i} * Br), dQ.stride_row, (*this)[i].dQi,
+                                           min(Br, shape.N - i * Br), device::thread_index(),
+                                           shape.d);
+    trace.did(TraceStep::store_dQi, i, 0);
+  }
+
+ private:
+  const Flash1BackwardParameters& parameters_;
+  int batch_, head_;
+  std::uint32_t base_;
+  RowStatistics statistics_;
+};
+
 /// D of all rows of the tile: neighbouring lanes share a row.
 template <typename T, int kThreads, int Br, int d>
 __device__ inline void row_dots(float* D, const device::SharedTile<Br, d>& O,
@@ -128,7 +201,6 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
   using namespace device;
   using Shared = Flash1BackwardShared<Br, Bc, d>;
   using Scores = WarpParts<Bc, Br, kWarps>;
-  using TileQ = SharedTile<Br, d>;
   using TileKV = SharedTile<Bc, d>;
   using TileS = SharedTile<Bc, Br>;
   constexpr int kThreads = kWarps * 32;
@@ -143,30 +215,8 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
   const int kv_head = head / shape.heads_per_kv_head;
   const TileKV Kj{base + Shared::K}, Vj{base + Shared::V};
   const TileS P_tile{base + Shared::P}, dS_tile{base + Shared::dS};
-  RowStatistics statistics;  // of the row tile on its way
+  Flash1RowTiles<T, kThreads, kColumns, Br, Bc, d> row_tiles(parameters, batch, head, base);
   Trace trace(parameters, 0);
-  const auto load_row_tile = [&](int i) {
-    const int rows = min(Br, shape.N - i * Br);
-    std::uint32_t slot = base + Shared::Q + i % 2 * Shared::kStageBytes;
-    const auto load = [&](const TensorView& tensor, TraceStep step) {
-      const auto source = rows_of_head<const T>(tensor, batch, head);
-      load_tile_async<kThreads, kColumns>(TileQ{slot}, source.row(Index{i} * Br), source.stride_row,
-                                          rows, thread_index(), shape.d);
-      trace.did(step, i, 0);
-      slot += Shared::kRowTileBytes;
-    };
-    load(parameters.shared.Q, TraceStep::load_Qi);
-    load(parameters.shared.O, TraceStep::load_Oi);
-    load(parameters.shared.dO, TraceStep::load_dOi);
-    load(parameters.shared.dQ, TraceStep::load_dQi);
-    commit_copies();
-    statistics = {};
-    if (thread_index() < rows) {
-      const Index row = Index{block_index()} * shape.N + i * Br + thread_index();
-      statistics = {__ldcg(parameters.m + row), __ldcg(parameters.l + row)};
-    }
-    trace.did(TraceStep::load_statistics, i, 0);
-  };
 
   const int Tr = (shape.N + Br - 1) / Br;
   const int Tc = (shape.N_kv + Bc - 1) / Bc;
@@ -182,32 +232,22 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     // the pass before is visible to the threads that read it now.
     __syncthreads();
     trace.did(TraceStep::wait, 0, j);
-    const auto K = rows_of_head<const T>(parameters.shared.K, batch, kv_head);
-    const auto V = rows_of_head<const T>(parameters.shared.V, batch, kv_head);
-    load_tile_async<kThreads, kColumns>(Kj, K.row(Index{j} * Bc), K.stride_row,
-                                        scores.keys_to_load(), thread_index(), shape.d);
-    trace.did(TraceStep::load_Kj, 0, j);
-    load_tile_async<kThreads, kColumns>(Vj, V.row(Index{j} * Bc), V.stride_row,
-                                        scores.keys_to_load(), thread_index(), shape.d);
-    commit_copies();
-    trace.did(TraceStep::load_Vj, 0, j);
+    load_column_tile<T, kThreads, kColumns>(parameters.shared, Kj, Vj, {j, kv_head, batch, keys},
+                                            scores, trace);
     typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
 
-    if (first_i < past_i) load_row_tile(first_i);
+    if (first_i < past_i) row_tiles.load(first_i, trace);
     for (int i = first_i; i < past_i; ++i) {
       // Barrier B: row tile i (and Kj, Vj) is in shared memory, and every warp is done with row
       // tile i - 1, whose slots row tile i + 1 takes.
       wait_copies<0>();
-      if (thread_index() < Br)
-        log_sum_log2[thread_index()] = statistics.log_sum_log2(shape.softmax_scale_log2);
+      row_tiles.write_log_sums(log_sum_log2);
       scores.note_row_tile(i, 0);
       __syncthreads();
       trace.did(TraceStep::wait, i, j);
       // load Qi, Oi, dOi, dQi, li, mi
-      if (i + 1 < past_i) load_row_tile(i + 1);
-      const std::uint32_t stage = base + i % 2 * Shared::kStageBytes;
-      const TileQ Qi{stage + Shared::Q}, Oi{stage + Shared::O}, dOi{stage + Shared::dO};
-      const TileQ dQi{stage + Shared::dQ};
+      if (i + 1 < past_i) row_tiles.load(i + 1, trace);
+      const auto [Qi, Oi, dOi, dQi] = row_tiles[i];
 
       const int lane = thread_index() % 32;
       const int part_key = Scores::first_row(thread_index() / 32);
@@ -219,9 +259,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
 
       // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
       typename Scores::Registers P, dS;
-      multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
-          P, Kj.piece(Kj.lane_address_rows(lane), part_key / 16, 0),
-          Qi.piece(Qi.lane_address_columns(lane), part_query / 16, 0));
+      multiply_scores_transposed<T, Scores>(P, Kj, Qi, part_key, part_query, lane);
       trace.did(TraceStep::scores, i, j);
       if (scores.template shape_scores<Scores>(P, dS_tile, i, part_key, part_query, lane)) {
         trace.did(TraceStep::mask, i, j);
@@ -234,9 +272,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       write_part<T, Scores::kRowPieces, Scores::kPartColumns>(
           P_tile, part_key, part_query, P, lane, [&](float p) { return scores.kept(p); });
       trace.did(TraceStep::exponentiate, i, j);
-      multiply_scores<T, Scores::kRowPieces, Scores::kPartColumns, d>(
-          dS, Vj.piece(Vj.lane_address_rows(lane), part_key / 16, 0),
-          dOi.piece(dOi.lane_address_columns(lane), part_query / 16, 0));
+      multiply_scores_transposed<T, Scores>(dS, Vj, dOi, part_key, part_query, lane);
       trace.did(TraceStep::product_dP, i, j);
       __syncthreads();  // Barrier C: D of all rows is written before any warp reads it.
       trace.did(TraceStep::wait, i, j);
@@ -260,10 +296,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       trace.did(TraceStep::product_dQ, i, j);
       __syncthreads();  // Barrier E: the parts of all warps are added before rows are stored.
       trace.did(TraceStep::wait, i, j);
-      const auto dQ = rows_of_head<T>(parameters.shared.dQ, batch, head);
-      store_tile<kThreads, kColumns>(dQ.row(Index{i} * Br), dQ.stride_row, dQi,
-                                     min(Br, shape.N - i * Br), thread_index(), shape.d);
-      trace.did(TraceStep::store_dQi, i, 0);
+      row_tiles.store_dQ(i, trace);
       accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);
       trace.did(TraceStep::accumulate_dK, i, j);
     }
@@ -271,14 +304,11 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     // store dKj, dVj
     wait_copies<0>();
     __syncthreads();  // Barrier F: no warp reads Kj or Vj any more; their slots pass dKj, dVj on.
+    trace.did(TraceStep::wait, 0, j);
     scale_all(dK, shape.softmax_scale);
     scale_all(dV, scores.value_gradient_scale());
-    trace.did(TraceStep::wait, 0, j);
-    const ColumnTile tile{j, head, batch, keys};
-    store_key_gradient<T, kWarps, kColumns>(parameters.shared.dK_heads, Kj, dK, tile, shape.d);
-    trace.did(TraceStep::store_dKj, 0, j);
-    store_key_gradient<T, kWarps, kColumns>(parameters.shared.dV_heads, Vj, dV, tile, shape.d);
-    trace.did(TraceStep::store_dVj, 0, j);
+    store_key_gradients<T, kWarps, kColumns>(parameters.shared, Kj, Vj, dK, dV,
+                                             {j, head, batch, keys}, trace);
   }
   trace.end();
 }
