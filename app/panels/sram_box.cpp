@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/draw/format.h"
+#include "app/draw/free_place.h"
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/memory_layout.h"
@@ -297,6 +298,14 @@ void SramBox::draw_operation() const {
   const FontRef& font = context_.fonts.mono_small;
   ImVec2 label_at{};
   float longest = 0.0f;
+  draw::Range arcs{dest->box.center().x, dest->box.center().x};
+  std::vector<draw::Range> ends;
+  const auto add_end = [&](const Placed& at) {
+    const float x = at.box.center().x;
+    arcs = {std::min(arcs.low, x), std::max(arcs.high, x)};
+    ends.push_back({x - canvas.px(10.0f), x + canvas.px(10.0f)});
+  };
+  add_end(*dest);
   for (const Tile& source_tile : op.sources()) {
     const Placed* source = find(source_tile.tensor, source_tile.slot);
     if (source == nullptr || source == dest) continue;
@@ -306,12 +315,30 @@ void SramBox::draw_operation() const {
         draw::arc_over({source->box.center().x, top},
                        {dest->box.center().x, dest->box.min.y - canvas.px(2.0f)}, arc_rise_);
     draw::draw_arrow(canvas, arc, color, canvas.px(2.0f), false);
+    add_end(*source);
     if (span < longest) continue;
     longest = span;
     label_at = arc.at(0.5f);
   }
   if (longest <= 0.0f) return;
-  draw::badge(canvas, font, {label_at.x, label_at.y}, rect_, color, label_of(op));
+
+  // The label stands beside the arcs, at the result, above the slots; else it covers no end
+  const std::string_view label = label_of(op);
+  const float width = font.measure(label).x + canvas.px(14.0f);
+  const draw::Range room{left_edge(), rect_.max.x - canvas.px(6.0f)};
+  const draw::Range taken{arcs.low - canvas.px(8.0f), arcs.high + canvas.px(8.0f)};
+  const auto beside = draw::free_center(dest->box.center().x, width, room, {&taken, 1});
+  const auto between = draw::free_center(label_at.x, width, room, ends);  // on the longest arc
+  label_at.x = beside.value_or(between.value_or(label_at.x));
+  const float half_height = 0.5f * font.size + canvas.px(5.0f);
+  for (const Placed& placed : placed_) {
+    if (std::abs(placed.box.center().x - label_at.x) > 0.5f * (placed.box.width() + width))
+      continue;
+    label_at.y = std::min(label_at.y, placed.box.min.y - half_height);
+  }
+  context_.named_rects.add("memory.arcs", {{arcs.low, label_at.y}, {arcs.high, label_at.y + 1.0f}});
+  context_.named_rects.add("memory.label.operation",
+                           draw::badge(canvas, font, label_at, rect_, color, label));
 }
 
 void SramBox::point_at() const {

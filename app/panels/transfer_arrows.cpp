@@ -2,11 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "app/draw/format.h"
-#include "app/draw/shapes.h"
+#include "app/draw/free_place.h"
 
 namespace attnscope::app {
 
@@ -16,7 +17,8 @@ namespace {
 struct Transfer {
   draw::Curve curve;
   Tensor tensor = Tensor::Q;
-  std::string label;
+  std::string label;  ///< "load K 512 B"
+  std::string bytes;  ///< "512 B": the arrow's ends say the rest
 };
 
 std::optional<Transfer> transfer_of(const Snapshot& snapshot, const TileOp& op, std::size_t launch,
@@ -35,8 +37,8 @@ std::optional<Transfer> transfer_of(const Snapshot& snapshot, const TileOp& op, 
   transfer.tensor = in_hbm.tensor;
   const std::string_view verb =
       load ? "load" : (op.kind == OpKind::atomic_add ? "atomic add" : "store");
-  transfer.label = fmt::format("{} {} {}", verb, display_name(in_hbm.tensor),
-                               draw::format_bytes(static_cast<double>(bytes)));
+  transfer.bytes = draw::format_bytes(static_cast<double>(bytes));
+  transfer.label = fmt::format("{} {} {}", verb, display_name(in_hbm.tensor), transfer.bytes);
   return transfer;
 }
 
@@ -49,22 +51,12 @@ std::size_t launch_of_next(const Snapshot& snapshot) {
   return static_cast<std::size_t>(snapshot.launch);
 }
 
-bool overlap(const Rect& a, const Rect& b) {
-  return a.min.x < b.max.x && b.min.x < a.max.x && a.min.y < b.max.y && b.min.y < a.max.y;
-}
-
 }  // namespace
 
 void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const SramBox& sram,
                     const HbmBox& hbm, const Rect& gap) {
   const draw::Canvas canvas = canvas_of(context);
   const FontRef& font = context.fonts.mono_small;
-  const float beside = canvas.px(14.0f);
-  const auto label_center = [&](const Transfer& transfer, std::string_view label) {
-    const ImVec2 middle = transfer.curve.at(0.5f);
-    const float half = font.measure(label).x * 0.5f + canvas.px(7.0f);
-    return ImVec2{middle.x + beside + half, gap.center().y};
-  };
 
   // What the last operation moved, and what the next one will move, or is moving while playing
   const bool playing = context.op_fraction > 0.0f;
@@ -82,36 +74,48 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
     return text_color_of(context.theme, each.tensor);
   };
 
-  // Both arrows, then their labels over them
+  // Both arrows
   if (last) draw::draw_arrow(canvas, last->curve, color_of_arrow(*last), canvas.px(2.5f), false);
   if (next) draw::draw_arrow(canvas, next->curve, color_of_arrow(*next), canvas.px(2.0f), true);
   hbm.draw_words();
-  std::optional<Rect> taken;
-  if (last) {
-    taken = draw::badge(canvas, font, label_center(*last, last->label), gap, color_of_arrow(*last),
-                        last->label);
-  }
-  if (!next) return;
-  const ImU32 color = color_of_arrow(*next);
-  if (playing) {
+  if (playing && next) {
     const ImVec2 at = next->curve.at(context.op_fraction);
     const float half = canvas.px(7.0f);
     const Rect packet{{at.x - half, at.y - half}, {at.x + half, at.y + half}};
-    draw::fill(canvas, packet, color, canvas.px(2.0f));
+    draw::fill(canvas, packet, color_of_arrow(*next), canvas.px(2.0f));
     draw::outline(canvas, packet, context.theme.highlight, canvas.px(1.5f), canvas.px(2.0f));
   }
-  const std::string label = playing ? next->label : "next: " + next->label;
-  ImVec2 center = label_center(*next, label);
-  const float half = font.measure(label).x * 0.5f + canvas.px(7.0f);
-  center.x = std::clamp(center.x, gap.min.x + half, std::max(gap.min.x + half, gap.max.x - half));
-  const Rect wanted{{center.x - half, gap.min.y}, {center.x + half, gap.max.y}};
-  if (taken && overlap(*taken, wanted)) {
-    // On the side of the other label where there is room
-    const float right = taken->max.x + canvas.px(6.0f) + half;
-    const float left = taken->min.x - canvas.px(6.0f) - half;
-    center.x = right + half <= gap.max.x ? right : left;
-  }
-  draw::badge(canvas, font, center, gap, color, label);
+
+  // Their labels beside them, or beside each other alone where the room is short
+  std::vector<draw::Range> arrows;
+  std::vector<draw::Range> labels;
+  const auto reserve = [&](const Transfer& each, std::string_view name) {
+    const float margin = canvas.px(9.0f);
+    const draw::Range over = draw::crossing(each.curve, {gap.min.y, gap.max.y});
+    arrows.push_back({over.low - margin, over.high + margin});
+    context.named_rects.add(name, {{over.low, gap.min.y}, {over.high, gap.max.y}});
+  };
+  const auto put_label = [&](const Transfer& each, const std::string& when, std::string_view name) {
+    const draw::Range room{gap.min.x, gap.max.x};
+    const float wish = each.curve.at(0.5f).x;
+    const auto center_of = [&](const std::string& label, std::span<const draw::Range> taken) {
+      return draw::free_center(wish, font.measure(label).x + canvas.px(14.0f), room, taken);
+    };
+    std::vector<draw::Range> taken = arrows;
+    taken.insert(taken.end(), labels.begin(), labels.end());
+    std::string label = when + each.label;
+    std::optional<float> center = center_of(label, taken);
+    if (!center && (center = center_of(when + each.bytes, taken))) label = when + each.bytes;
+    if (!center) center = center_of(label, labels);
+    const ImVec2 at{center.value_or(wish), gap.center().y};
+    const Rect box = draw::badge(canvas, font, at, gap, color_of_arrow(each), label);
+    labels.push_back({box.min.x - canvas.px(6.0f), box.max.x + canvas.px(6.0f)});
+    context.named_rects.add(name, box);
+  };
+  if (last) reserve(*last, "memory.arrow.last");
+  if (next) reserve(*next, "memory.arrow.next");
+  if (last) put_label(*last, "", "memory.label.last");
+  if (next) put_label(*next, playing ? "" : "next: ", "memory.label.next");
 }
 
 }  // namespace attnscope::app

@@ -35,6 +35,7 @@ class Painter {
       : context_(context), grid_(grid), parts_(parts), canvas_(canvas_of(context)) {}
 
   void draw_product(const Rect& rect) const;
+  bool draw_product_in_a_row(const Rect& rect, float other_area) const;
   void draw_row(const Rect& rect) const;
 
  private:
@@ -151,6 +152,45 @@ void Painter::point_at(const WarpTile& tile, const Rect& rect) const {
   }
 }
 
+/// Left operand, upper operand and result side by side where an element then has clearly more
+/// pixels than `other_area`: in a low rectangle. Answers whether it was drawn.
+bool Painter::draw_product_in_a_row(const Rect& rect, float other_area) const {
+  constexpr float kClearlyMore = 1.4f;
+  const FontRef& font = canvas_.fonts.ui_bold;
+  const float lift = parts_.tiles[2].partial ? 3.0f * deck() : 0.0f;
+  const float sign_room = font.measure("→").x + canvas_.px(12.0f);
+  const float room_x = rect.width() - 2.0f * sign_room - lift;
+  const float room_y = rect.height() - label_height() - lift;
+  float rows = 1.0f;
+  float cols = 0.0f;
+  for (std::size_t k = 0; k < 3; ++k) {
+    rows = std::max(rows, static_cast<float>(parts_.tiles[k].shape.rows));
+    cols += static_cast<float>(parts_.tiles[k].shape.cols);
+  }
+  if (room_x <= 0.0f || room_y <= 0.0f) return false;
+  const float unit_y = std::min(room_y / rows, kMostStretch * room_x / cols);
+  const float unit_x = std::min(room_x / cols, kMostStretch * unit_y);
+  if (unit_x * unit_y < kClearlyMore * other_area) return false;
+
+  const float height = rows * unit_y;
+  const float top = rect.min.y + lift + (room_y - height) * 0.5f;
+  float x = rect.min.x + (room_x - cols * unit_x) * 0.5f;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const WarpTile& tile = parts_.tiles[k];
+    const float width = static_cast<float>(tile.shape.cols) * unit_x;
+    const float own = static_cast<float>(tile.shape.rows) * unit_y;
+    const float y = top + (height - own) * 0.5f;
+    draw_tile(tile, {{x, y}, {x + width, y + own}});
+    label(tile, {x + width * 0.5f, top + height + canvas_.px(2.0f)}, draw::Align::center);
+    x += width;
+    if (k == 2) break;
+    draw::text(canvas_, font, {x + sign_room * 0.5f, top + (height - font.size) * 0.5f},
+               context_.theme.text_dim, k == 0 ? "·" : "→", draw::Align::center);
+    x += sign_room;
+  }
+  return true;
+}
+
 void Painter::draw_product(const Rect& rect) const {
   // Left operand [rows, inner], upper operand [inner, cols], result [rows, cols]; heights to scale
   // and widths to scale, unless a side would become too thin
@@ -165,6 +205,7 @@ void Painter::draw_product(const Rect& rect) const {
   const auto cols = static_cast<float>(result.shape.cols);
   const float unit_y = std::min(room_x / (inner + cols), room_y / (inner + rows));
   const float unit_x = std::min(room_x / (inner + cols), kMostStretch * unit_y);
+  if (draw_product_in_a_row(rect, unit_x * unit_y)) return;
   const auto split = [](float first, float second, float room, float unit) {
     // The thinner one at least a fifth of the room
     const float least = 0.2f * room;

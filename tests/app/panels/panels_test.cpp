@@ -313,6 +313,50 @@ TEST(MemoryPanel, OnAProjectorSaysWhatIsNeverStoredAndHowManyBlocksAddToEachTile
   }
 }
 
+/// How many of the labels in these rectangles cover one of the arrows; arcs across the whole row
+/// carry theirs in the midst.
+int covered_arrows(const NamedRects& rects) {
+  const float row = rects.find("memory.sram")->width();
+  const std::pair<const char*, const char*> kPairs[] = {
+      {"memory.label.last", "memory.arrow.last"}, {"memory.label.last", "memory.arrow.next"},
+      {"memory.label.next", "memory.arrow.last"}, {"memory.label.next", "memory.arrow.next"},
+      {"memory.label.next", "memory.label.last"}, {"memory.label.operation", "memory.arcs"}};
+  int covered = 0;
+  for (const auto& [label, arrow] : kPairs) {
+    const auto a = rects.find(label);
+    const auto b = rects.find(arrow);
+    if (!a || !b || b->width() > 0.65f * row) continue;
+    if (a->min.x < b->max.x && b->min.x < a->max.x) ++covered;
+  }
+  return covered;
+}
+
+TEST(MemoryPanel, OnAProjectorCoversNoArrowByALabel) {
+  const Scales scales = scales_for(1280, 720, 1.0f, true);
+  const Layout layout = layout_screen(1280, 720, scales, kEverySlot, true);
+  HeadlessImGui imgui(1280, 720, scales.layout, scales.font);
+  for (const char* algorithm : {"standard", "flash1", "flash2"}) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      SampleRequest request;
+      request.algorithm = algorithm;
+      request.pass = pass;
+      const auto run = test::sample_run(request);
+      const Index steps = run->info()->step_count;
+      for (const auto& panel : make_panels()) {
+        if (panel->name() != "memory") continue;
+        for (Index step = -1; step < std::min<Index>(steps, 120); ++step) {
+          Surroundings around;
+          const double fraction = static_cast<double>(step + 1) / static_cast<double>(steps);
+          test::draw_frame(imgui, *panel, test::sample_snapshot(*run, fraction),
+                           layout.panels.at(Slot::memory), scales, true, around);
+          EXPECT_EQ(covered_arrows(around.rects), 0)
+              << algorithm << " " << to_string(pass) << ", step " << step;
+        }
+      }
+    }
+  }
+}
+
 TEST(ScoresPanel, OnAProjectorKeepsItsLegendInTheLowCardOfARace) {
   SampleRequest request;
   request.problem.mask = Mask::causal();
