@@ -7,7 +7,8 @@ namespace attnscope::app::draw {
 
 std::optional<float> free_center(float wish, float width, const Range& room,
                                  std::span<const Range> taken) {
-  const float half = 0.5f * width;
+  constexpr float kRounding = 0.01f;  // of places that just touch
+  const float half = 0.5f * width - kRounding;
   std::optional<float> best;
   const auto consider = [&](float center) {
     if (center - half < room.low || center + half > room.high) return;
@@ -16,9 +17,10 @@ std::optional<float> free_center(float wish, float width, const Range& room,
     }
     if (!best || std::abs(center - wish) < std::abs(*best - wish)) best = center;
   };
-  consider(std::clamp(wish, room.low + half, std::max(room.low + half, room.high - half)));
-  for (const Range& range : taken) consider(range.high + half);
-  for (const Range& range : taken) consider(range.low - half);
+  const float least = room.low + 0.5f * width;
+  consider(std::clamp(wish, least, std::max(least, room.high - 0.5f * width)));
+  for (const Range& range : taken) consider(range.high + 0.5f * width);
+  for (const Range& range : taken) consider(range.low - 0.5f * width);
   return best;
 }
 

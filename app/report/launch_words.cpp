@@ -17,7 +17,7 @@ constexpr Entry kLaunches[] = {
     {"convert", "convert fp32 sums"},
     {"preprocess", "row sums D"},
     {"row_dots", "row sums D"},
-    {"backward", "gradients dQ, dK, dV"},
+    {"backward", "gradients"},
     {"sum_heads", "sum over query heads"},
     {"partial", "each split alone"},
     {"combine", "combine the splits"},
