@@ -154,6 +154,8 @@ void read_view(const JsonObject& root, ViewState& view) {
         named(looks, "memory", MemoryTab::memory, parse_memory_tab, "memory or warps");
     view.softmax_tab =
         named(looks, "softmax", SoftmaxTab::row, parse_softmax_tab, "row or why_online");
+    view.timeline_tab =
+        named(looks, "timeline", TimelineTab::operations, parse_timeline_tab, "operations or sms");
     view.ledger_scope =
         named(looks, "ledger", LedgerScope::so_far, parse_ledger_scope, "so_far or whole_pass");
     view.chart =
@@ -258,7 +260,8 @@ std::string scene_text(const Scene& scene) {
                                {"charts", to_string(view.chart)},
                                {"large_chart", view.large_chart},
                                {"memory", to_string(view.memory_tab)},
-                               {"softmax", to_string(view.softmax_tab)}});
+                               {"softmax", to_string(view.softmax_tab)},
+                               {"timeline", to_string(view.timeline_tab)}});
   return document.dump(2) + "\n";
 }
 

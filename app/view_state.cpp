@@ -44,6 +44,17 @@ std::optional<MemoryTab> parse_memory_tab(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view to_string(TimelineTab tab) {
+  return tab == TimelineTab::sms ? "sms" : "operations";
+}
+
+std::optional<TimelineTab> parse_timeline_tab(std::string_view name) {
+  for (TimelineTab each : {TimelineTab::operations, TimelineTab::sms}) {
+    if (to_string(each) == name) return each;
+  }
+  return std::nullopt;
+}
+
 std::string_view to_string(SoftmaxTab tab) {
   return tab == SoftmaxTab::why_online ? "why_online" : "row";
 }

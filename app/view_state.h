@@ -58,10 +58,15 @@ struct Choice {
 enum class MemoryTab : std::uint8_t { memory, warps };
 enum class SoftmaxTab : std::uint8_t { row, why_online };
 
+/// What the timeline shows: the order of operations, or SMs in time.
+enum class TimelineTab : std::uint8_t { operations, sms };
+
 std::string_view to_string(MemoryTab tab);
 std::optional<MemoryTab> parse_memory_tab(std::string_view name);
 std::string_view to_string(SoftmaxTab tab);
 std::optional<SoftmaxTab> parse_softmax_tab(std::string_view name);
+std::string_view to_string(TimelineTab tab);
+std::optional<TimelineTab> parse_timeline_tab(std::string_view name);
 
 enum class ExplainTab : std::uint8_t { pseudo_code, cuda_source };
 enum class LedgerScope : std::uint8_t { so_far, whole_pass };
@@ -75,7 +80,7 @@ std::optional<LedgerScope> parse_ledger_scope(std::string_view name);
 inline constexpr double kMaxSpeed = 1024.0;
 
 /// What two algorithms have in common while they race: the bytes that their thread blocks have
-/// requested, or the tiles of S that they have done.
+/// requested, or their visits of tiles (app/race.h).
 enum class RaceClock : std::uint8_t { requested_bytes, tiles };
 
 std::string_view to_string(RaceClock clock);
@@ -104,6 +109,7 @@ struct ViewState {
   Index head = 0;       ///< batch * heads + head
   MemoryTab memory_tab = MemoryTab::memory;
   SoftmaxTab softmax_tab = SoftmaxTab::row;
+  TimelineTab timeline_tab = TimelineTab::operations;
   ExplainTab explain_tab = ExplainTab::pseudo_code;
   LedgerScope ledger_scope = LedgerScope::so_far;
   ChartChoice chart = ChartChoice::bytes;

@@ -34,8 +34,7 @@ struct TimelinePanel::Window {
   }
 };
 
-void TimelinePanel::draw(const Snapshot& snapshot, ViewState& /*view*/,
-                         const PanelContext& context) {
+void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "TIMELINE")) return;
   const RunInfo& run = *snapshot.run;
   const bool one_block =
@@ -43,11 +42,12 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& /*view*/,
           run.grids[static_cast<std::size_t>(snapshot.launch)]) == 1;
   const std::string_view order =
       one_block ? "modelled order, one block's outer loop" : "modelled order of each thread block";
-  const auto [chosen, rest] = draw_tabbed_header(context, "timeline", "TIMELINE",
-                                                 by_sm_ ? "SMs in time, a model and a GPU" : order,
-                                                 {"operations", "SMs"}, by_sm_ ? 1 : 0);
-  by_sm_ = chosen == 1;
-  if (by_sm_) return sm_timeline_.draw(snapshot, context, rest);
+  const bool by_sm = view.timeline_tab == TimelineTab::sms;
+  const auto [chosen, rest] = draw_tabbed_header(
+      context, "timeline", "TIMELINE", by_sm ? "SMs in time, a model and a GPU" : order,
+      {"operations", "SMs"}, static_cast<int>(view.timeline_tab));
+  view.timeline_tab = static_cast<TimelineTab>(chosen);
+  if (view.timeline_tab == TimelineTab::sms) return sm_timeline_.draw(snapshot, context, rest);
   const Fonts& fonts = context.fonts;
   const draw::Canvas canvas = canvas_of(context);
 

@@ -27,7 +27,6 @@ class TimelinePanel final : public Panel {
 
   TimelineLanes lanes_;
   SmTimeline sm_timeline_;
-  bool by_sm_ = false;
 };
 
 }  // namespace attnscope::app

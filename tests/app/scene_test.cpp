@@ -75,14 +75,19 @@ TEST(Scene, RemembersWhichPanelsAreShown) {
   EXPECT_EQ(scene.view.memory_tab, MemoryTab::memory);
   EXPECT_EQ(scene.view.softmax_tab, SoftmaxTab::row);
   scene.view.memory_tab = MemoryTab::warps;
+  EXPECT_EQ(scene.view.timeline_tab, TimelineTab::operations);
   scene.view.softmax_tab = SoftmaxTab::why_online;
+  scene.view.timeline_tab = TimelineTab::sms;
   const Scene again = parse_scene(scene_text(scene), "small.json").value();
   EXPECT_EQ(again.view.memory_tab, MemoryTab::warps);
   EXPECT_EQ(again.view.softmax_tab, SoftmaxTab::why_online);
+  EXPECT_EQ(again.view.timeline_tab, TimelineTab::sms);
   EXPECT_EQ(load_scene("warps").value().view.memory_tab, MemoryTab::warps);
   EXPECT_EQ(load_scene("why-online").value().view.softmax_tab, SoftmaxTab::why_online);
   EXPECT_THAT(message_of(replaced(kSmall, "\"query_row\": 3", "\"memory\": \"threads\"")),
               HasSubstr("memory or warps"));
+  EXPECT_THAT(message_of(replaced(kSmall, "\"query_row\": 3", "\"timeline\": \"warps\"")),
+              HasSubstr("operations or sms"));
 }
 
 TEST(Scene, KeepsABlockMaskScoreFunctionsAndARace) {
