@@ -63,4 +63,11 @@ void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const
   if (is_gradient(slot.tensor)) hatch_gradient(canvas, part);
 }
 
+void draw_last_used(const draw::Canvas& canvas, Tensor tensor, const Rect& box) {
+  const ImU32 color = color_of(canvas.theme, tensor);
+  draw::fill(canvas, box, mix(canvas.theme.inset, color, 0.45f));
+  if (is_gradient(tensor)) hatch_gradient(canvas, box);
+  draw::dashed_outline(canvas, box, color, canvas.px(2.0f), canvas.px(4.0f));
+}
+
 }  // namespace attnscope::app

@@ -13,4 +13,8 @@ namespace attnscope::app {
 void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const Rect& box,
                         const Extent& extent);
 
+/// A slot whose tile the last operation read for the last time: its colour without values, in a
+/// dashed outline.
+void draw_last_used(const draw::Canvas& canvas, Tensor tensor, const Rect& box);
+
 }  // namespace attnscope::app

@@ -191,8 +191,12 @@ void SramBox::draw() const {
     const bool gradients = std::ranges::any_of(
         placed_, [](const Placed& placed) { return is_gradient(placed.slot->tensor); });
     const std::string hatched = gradients ? " · hatched: gradients" : "";
-    const std::string notes[] = {scale_note_ + " · dotted: poisoned" + hatched,
-                                 "dotted: poisoned" + hatched, gradients ? hatched.substr(4) : ""};
+    const bool used_last = std::ranges::any_of(
+        placed_, [this](const Placed& placed) { return last_used_here(*placed.slot) != nullptr; });
+    const std::string dotted = "dotted: poisoned" + hatched;
+    const std::string marks = (used_last ? "dashed: used last here · " : "") + dotted;
+    const std::string notes[] = {scale_note_ + " · " + marks, marks, dotted,
+                                 gradients ? hatched.substr(4) : ""};
     draw::text(
         canvas, fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)}, theme.text_faint,
         draw::widest_that_fits(fonts.small, notes,
@@ -261,12 +265,27 @@ bool SramBox::is_result(const SlotState& slot) const {
   return false;
 }
 
+const Tile* SramBox::last_used_here(const SlotState& slot) const {
+  if (snapshot_.step < 0 || slot.valid) return nullptr;
+  for (const Tile& source : snapshot_.op.sources()) {
+    if (source.last_use && source.tensor == slot.tensor && source.slot == slot.slot) return &source;
+  }
+  return nullptr;
+}
+
 void SramBox::draw_slot(const Placed& placed) const {
   const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
   const SlotState& slot = *placed.slot;
-  draw_slot_contents(canvas, slot, placed.box,
-                     slot.valid ? extent_of(snapshot_, slot.tile) : Extent{});
+  const Tile* used = last_used_here(slot);
+  if (used != nullptr) {
+    draw_last_used(canvas, slot.tensor, placed.box);
+    context_.named_rects.add(fmt::format("memory.last_used.{}", to_string(slot.tensor)),
+                             placed.box);
+  } else {
+    draw_slot_contents(canvas, slot, placed.box,
+                       slot.valid ? extent_of(snapshot_, slot.tile) : Extent{});
+  }
   if (is_result(slot)) {
     draw::outline(canvas, placed.box, theme.highlight, canvas.px(2.0f), canvas.px(1.0f));
   }
@@ -275,9 +294,10 @@ void SramBox::draw_slot(const Placed& placed) const {
   const Fonts& fonts = context_.fonts;
   const float x = placed.cell.center().x;
   const float y = placed.box.max.y + canvas.px(2.0f);
+  const Tile* const named = slot.valid ? &slot.tile : used;
   draw::draw_symbol(canvas, fonts.ui_bold, {x, y},
-                    slot.valid ? text_color_of(theme, slot.tile.tensor) : theme.text_faint,
-                    slot.valid ? symbol_of(slot.tile) : empty_symbol_of(slot.tensor),
+                    named != nullptr ? text_color_of(theme, named->tensor) : theme.text_faint,
+                    named != nullptr ? symbol_of(*named) : empty_symbol_of(slot.tensor),
                     draw::Align::center);
   if (show_sizes_) {
     draw::text_if_fits(canvas, fonts.small, {x, y + draw::line_height(fonts.ui_bold)},
@@ -349,7 +369,10 @@ void SramBox::point_at() const {
         "{}: slot of {}, {} in {}", slot.valid ? name_of(slot.tile) : display_name(slot.tensor),
         draw::format_shape(slot.capacity.rows, slot.capacity.cols),
         draw::format_bytes(static_cast<double>(slot.capacity_bytes)), to_string(slot.space));
-    if (!slot.valid) {
+    if (const Tile* used = last_used_here(slot)) {
+      lines += fmt::format("\n{}: this operation read it for the last time; poisoned from now on",
+                           name_of(*used));
+    } else if (!slot.valid) {
       lines += "\npoisoned: holds nothing that may be read until it is loaded or set";
     } else if (!slot.values.values.empty() && placed.box.contains(ImGui::GetIO().MousePos)) {
       const ImVec2 mouse = ImGui::GetIO().MousePos;

@@ -45,6 +45,9 @@ class SramBox {
   void draw_capacity(OnChipSpace space, float x0, float x1) const;
   const Placed* find(Tensor tensor, std::uint8_t slot) const;
   bool is_result(const SlotState& slot) const;
+  /// What a slot that is poisoned now held until the last operation, which read it for the last
+  /// time; nullptr for all others.
+  const Tile* last_used_here(const SlotState& slot) const;
 
   const Snapshot& snapshot_;
   const PanelContext& context_;

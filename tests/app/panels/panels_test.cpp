@@ -331,6 +331,41 @@ int covered_arrows(const NamedRects& rects) {
   return covered;
 }
 
+TEST(MemoryPanel, OperandsThatAStepUsesLastKeepTheirColour) {
+  const Scales scales = scales_for(1280, 720, 1.0f, false);
+  const Layout layout = layout_screen(1280, 720, scales, kEverySlot, false);
+  HeadlessImGui imgui(1280, 720, scales.layout, scales.font);
+  for (const char* algorithm : {"standard", "flash1", "flash2", "split_kv"}) {
+    SampleRequest request;
+    request.algorithm = algorithm;
+    const auto run = test::sample_run(request);
+    const auto steps = static_cast<double>(run->info()->step_count);
+    int marked = 0;
+    for (const auto& panel : make_panels()) {
+      if (panel->name() != "memory") continue;
+      for (int step = -1; step < 60; ++step) {
+        const Snapshot snapshot = test::sample_snapshot(*run, (step + 1) / steps);
+        Surroundings around;
+        test::draw_frame(imgui, *panel, snapshot, layout.panels.at(Slot::memory), scales, false,
+                         around);
+        std::set<std::string> expected;
+        for (const Tile& source : snapshot.op.sources()) {
+          if (step >= 0 && source.last_use && source.on_chip()) {
+            expected.insert(fmt::format("memory.last_used.{}", to_string(source.tensor)));
+          }
+        }
+        std::set<std::string> found;
+        for (const auto& [name, rect] : around.rects.all()) {
+          if (name.starts_with("memory.last_used.")) found.insert(name);
+        }
+        EXPECT_EQ(found, expected) << algorithm << ", step " << step;
+        marked += static_cast<int>(found.size());
+      }
+    }
+    EXPECT_GT(marked, 5) << algorithm;
+  }
+}
+
 TEST(MemoryPanel, OnAProjectorCoversNoArrowByALabel) {
   const Scales scales = scales_for(1280, 720, 1.0f, true);
   const Layout layout = layout_screen(1280, 720, scales, kEverySlot, true);
