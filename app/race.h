@@ -11,7 +11,8 @@ namespace attnscope::app {
 
 /// The clock ticks whenever one of the two has done a tile; its reading is what each has spent at
 /// most, as the other may be in the midst of a tile or done: requested bytes of the shown head, or
-/// tiles of their own.
+/// visits of tiles. A visit is a launch's work on one tile of S, P, dP or dS: standard attention,
+/// which has several launches, visits each tile several times.
 class RaceCourse {
  public:
   using Run = std::shared_ptr<const RunInfo>;
@@ -22,11 +23,11 @@ class RaceCourse {
   bool is_of(const Run& chosen_run, const Run& rival_run, RaceClock clock) const;
 
   Index last_tick() const { return static_cast<Index>(readings_.size()) - 1; }
-  /// Bytes, or tiles, at a tick; 0 at tick 0.
+  /// Bytes, or visits of tiles, at a tick; 0 at tick 0.
   Index reading(Index tick) const { return readings_[static_cast<std::size_t>(tick)]; }
   /// The last operation of the last tile that the racer has done by then; -1 before its first.
   Index step_of(Racer racer, Index tick) const;
-  /// Tiles that it has done by then, and all of them.
+  /// Visits of tiles that it has done by then, and all of them.
   Index tiles_done(Racer racer, Index tick) const;
   Index tiles(Racer racer) const { return static_cast<Index>(ends_[racer].size()); }
   /// The first tick at which the racer has done operation `step`.

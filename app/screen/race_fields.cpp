@@ -29,13 +29,16 @@ void draw_race_clock_field(const Frame& frame, const Rect& box) {
   App& app = frame.app;
   const RaceClock shown = app.view.race ? app.view.race->clock : RaceClock::requested_bytes;
   const auto words = [](RaceClock clock) {
-    return clock == RaceClock::tiles ? "tiles" : "requested bytes";
+    return clock == RaceClock::tiles ? "tile visits" : "requested bytes";
   };
   const ComboBox combo(frame, "race_clock", box, words(shown));
   if (!combo.open()) return;
   for (const RaceClock clock : {RaceClock::requested_bytes, RaceClock::tiles}) {
-    const std::string help = clock == RaceClock::tiles ? "both have done as many tiles"
-                                                       : "both have requested as many bytes";
+    const std::string help = clock == RaceClock::tiles
+                                 ? "both have visited as many tiles of S, P, dP or dS; an "
+                                   "algorithm of several launches visits each "
+                                   "of them several times"
+                                 : "both have requested as many bytes";
     if (!combo.option(words(clock), clock == shown, std::string(to_string(clock)), help)) continue;
     if (app.view.race) app.commands.push(ChooseRace{Race{app.view.race->rival, clock}});
     if (!app.view.race) app.commands.push(ShowNotice{"choose an algorithm to race against first"});

@@ -109,12 +109,13 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
       fmt::format("{} of {} requested", draw::format_bytes(so_far), draw::format_bytes(whole));
   const std::string flops = draw::format_si(
       static_cast<double>(snapshot.matmul_flops_so_far + snapshot.other_flops_so_far), "FLOP");
-  std::string tile;
+  std::string tile, in_launches;
   float share = whole > 0.0 ? static_cast<float>(so_far / whole) : 0.0f;
   float of_longest = 1.0f;
   if (course != nullptr) {
     const Index tiles = course->tiles_done(racer, frame.app.view.race_tick);
-    tile = fmt::format("  ·  tile {} of {}", tiles, course->tiles(racer));
+    tile = fmt::format("  ·  tile visit {} of {}", tiles, course->tiles(racer));
+    if (run.launches.size() > 1) in_launches = fmt::format(" in {} launches", run.launches.size());
     const auto finish = static_cast<float>(course->finish(racer));
     const auto longest = static_cast<float>(course->reading(course->last_tick()));
     of_longest = longest > 0.0f ? finish / longest : 1.0f;
@@ -130,14 +131,15 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
             done ? frame.theme.good : frame.theme.text, name);
   const FontRef& font = frame.fonts.small;
   const float room = rect.width() - 3.0f * padding - bold.measure(name).x;
-  const std::string numbers = requested + "  ·  " + flops + tile;
+  const std::string numbers = requested + "  ·  " + flops + tile + in_launches;
   const float y = rect.max.y - frame.px(12.0f);
   if (font.measure(numbers).x <= room) {
     font.draw(list, {rect.max.x - padding - font.measure(numbers).x, rect.min.y + frame.px(11.0f)},
               frame.theme.text_dim, numbers);
   } else {
     // On a line of its own
-    const std::string wordings[] = {numbers, requested + tile, requested};
+    const std::string wordings[] = {numbers, requested + "  ·  " + flops + tile,
+                                    requested + tile + in_launches, requested + tile, requested};
     const std::string text = draw::widest_that_fits(font, wordings, rect.width() - 2.0f * padding);
     font.draw(list, {rect.min.x + padding, y - frame.px(9.0f) - font.size * 1.05f},
               frame.theme.text_dim, text);

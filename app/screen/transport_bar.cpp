@@ -137,7 +137,7 @@ float draw_clock(const Frame& frame, const RaceCourse& course, float x, float mi
   const auto words = [&](Index tick) {
     const Index reading = course.reading(tick);
     return bytes ? "up to " + draw::format_bytes(static_cast<double>(reading))
-                 : fmt::format("up to {} tiles", reading);
+                 : fmt::format("up to {} tile visits", reading);
   };
   ImDrawList* list = ImGui::GetWindowDrawList();
   font.draw(list, {x, middle - font.size - frame.px(1.0f)}, frame.theme.text,

@@ -103,6 +103,13 @@ TEST(Race, OnTheClockOfBytesNeitherIsAheadOfWhatBothHaveSpent) {
   }
 }
 
+TEST(Race, AVisitOfATileIsOfOneLaunch) {
+  const auto standard = run_of("standard");
+  const RaceCourse course(run_of("flash2"), standard, RaceClock::tiles);
+  EXPECT_EQ(course.tiles(RaceCourse::chosen), 16);
+  EXPECT_EQ(course.tiles(RaceCourse::rival), 16 * static_cast<Index>(standard->launches.size()));
+}
+
 TEST(Race, OnTheClockOfTilesBothDoOneATick) {
   const RaceCourse course(run_of("flash2"), run_of("flash1"), RaceClock::tiles);
   EXPECT_EQ(course.last_tick(), 16);
