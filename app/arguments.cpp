@@ -6,14 +6,13 @@
 #include <charconv>
 #include <utility>
 
+#include "app/platform/window.h"
 #include "reference/nearest_name.h"
 
 namespace attnscope::app {
 
 namespace {
 
-constexpr int kMinWidth = 960;  // below, text and tensors have no room
-constexpr int kMinHeight = 540;
 constexpr int kMaxSize = 16384;
 
 /// "1600x900" as two numbers in range, or nothing.
@@ -26,7 +25,7 @@ std::optional<std::pair<int, int>> parse_size(const std::string& text) {
   const auto second = std::from_chars(first.ptr + 1, end, height);
   if (second.ec != std::errc{} || second.ptr != end) return std::nullopt;
   const auto in_range = [](int size, int least) { return size >= least && size <= kMaxSize; };
-  if (!in_range(width, kMinWidth) || !in_range(height, kMinHeight)) return std::nullopt;
+  if (!in_range(width, kLeastWidth) || !in_range(height, kLeastHeight)) return std::nullopt;
   return std::pair{width, height};
 }
 
@@ -77,7 +76,7 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
     if (!size) {
       return invalid_request(
           fmt::format("--size '{}': not a size; use WIDTHxHEIGHT, {} to {} by {} to {}",
-                      printable(*raw.size), kMinWidth, kMaxSize, kMinHeight, kMaxSize));
+                      printable(*raw.size), kLeastWidth, kMaxSize, kLeastHeight, kMaxSize));
     }
     arguments.width = size->first;
     arguments.height = size->second;

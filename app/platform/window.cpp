@@ -36,7 +36,7 @@ Result<std::unique_ptr<Window>> Window::open(int width, int height, const std::s
   }
   glfwMakeContextCurrent(window);
   glfwSwapInterval(1);
-  glfwSetWindowSizeLimits(window, 640, 400, GLFW_DONT_CARE, GLFW_DONT_CARE);
+  glfwSetWindowSizeLimits(window, kLeastWidth, kLeastHeight, GLFW_DONT_CARE, GLFW_DONT_CARE);
   return std::unique_ptr<Window>(new Window(window));
 }
 

@@ -12,6 +12,10 @@ struct GLFWwindow;
 
 namespace attnscope::app {
 
+/// Below, buttons, text and tensors have no room: the user cannot make the window smaller.
+inline constexpr int kLeastWidth = 960;
+inline constexpr int kLeastHeight = 540;
+
 class Window {
  public:
   /// Unavailable, in one line, when there is no display or no OpenGL 3.3.
