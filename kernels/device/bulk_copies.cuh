@@ -1,6 +1,6 @@
 /// Hopper's bulk copies of tiles between global and shared memory (compute capability 9.0): one
 /// thread starts them, hardware computes the addresses. What a copy needs to know of a tensor is
-/// encoded on the host (kernels/host/tensor_map.h).
+/// encoded on the host (kernels/host/hopper.h).
 #pragma once
 
 #include <cuda.h>

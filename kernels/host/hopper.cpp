@@ -13,7 +13,10 @@ auto encode_function() {
     cudaDriverEntryPointQueryResult found{};
     ATTNSCOPE_CUDA(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000,
                                                     cudaEnableDefault, &found));
-    if (found != cudaDriverEntryPointSuccess) ATTNSCOPE_CUDA(cudaErrorSymbolNotFound);
+    if (found != cudaDriverEntryPointSuccess) {
+      check_cuda(cudaErrorSymbolNotFound, "the driver's cuTensorMapEncodeTiled", __FILE__,
+                 __LINE__);
+    }
     return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(entry);
   }();
   return encode;
@@ -44,7 +47,8 @@ CUtensorMap tensor_map(const TensorView& tensor, const MappedShape& shape, Index
       &map, CU_TENSOR_MAP_DATA_TYPE_UINT16, kRank, tensor.data_dev, sizes, strides_bytes, box,
       every_element, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
       CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS) ATTNSCOPE_CUDA(static_cast<cudaError_t>(result));
+  // The runtime has the driver's numbers for errors
+  check_cuda(static_cast<cudaError_t>(result), "cuTensorMapEncodeTiled()", __FILE__, __LINE__);
   return map;
 }
 
