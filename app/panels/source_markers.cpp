@@ -99,7 +99,7 @@ constexpr Marker kFlash1Frame[] = {
 constexpr Marker kFlash2Backward[] = {
     {"load K_j, V_j", "// load Kj, Vj"},
     {"dK_j = 0; dV_j = 0", "Registers dK{}, dV{}"},
-    {"load Q_i, dO_i, LSE_i, D_i", "// Qi, dOi of the next row tile to load"},
+    {"load Q_i, dO_i, LSE_i, D_i", "// load Qi, dOi, LSEi, Di"},
     {kScores, "// S = scale Qi Kj^T"},
     {kSoftCapSlope, "shape_scores<"},
     {kAlibi, "shape_scores<"},

@@ -1,5 +1,5 @@
-/// What the thread blocks of both flash backward passes do alike: how the warps share a result, the
-/// sums dKj and dVj, and their way to HBM.
+/// What the thread blocks of both flash backward passes do alike: the way of Kj and Vj to the chip,
+/// how the warps share a result, the sums dKj and dVj, and their way to HBM.
 #pragma once
 
 #include <algorithm>
@@ -63,20 +63,20 @@ __device__ inline int* turn_of_row_tile(const BackwardParameters& parameters, in
 }
 
 /// Starts the copies of Kj and Vj, one group: of each so many rows as `scores` says that there are
-/// keys to load.
+/// keys to load. `thread` gives the thread's index, kept or, where registers are short, read anew.
 template <typename T, int kThreads, Columns kColumns, int Bc, int d, typename Scores,
-          typename Trace>
+          typename Thread, typename Trace>
 __device__ inline void load_column_tile(const BackwardParameters& parameters,
                                         const SharedTile<Bc, d>& Kj, const SharedTile<Bc, d>& Vj,
                                         const ColumnTile& tile, const Scores& scores,
-                                        Trace& trace) {
+                                        const Thread& thread, Trace& trace) {
   const auto K = rows_of_head<const T>(parameters.K, tile.batch, tile.head);
   const auto V = rows_of_head<const T>(parameters.V, tile.batch, tile.head);
   load_tile_async<kThreads, kColumns>(Kj, K.row(Index{tile.j} * Bc), K.stride_row,
-                                      scores.keys_to_load(), thread_index(), parameters.shape.d);
+                                      scores.keys_to_load(), thread(), parameters.shape.d);
   trace.did(TraceStep::load_Kj, 0, tile.j);
   load_tile_async<kThreads, kColumns>(Vj, V.row(Index{tile.j} * Bc), V.stride_row,
-                                      scores.keys_to_load(), thread_index(), parameters.shape.d);
+                                      scores.keys_to_load(), thread(), parameters.shape.d);
   commit_copies();
   trace.did(TraceStep::load_Vj, 0, tile.j);
 }
@@ -133,20 +133,6 @@ __device__ inline void store_key_gradient(const TensorView& tensor, const Shared
   const auto rows = rows_of_head<T>(tensor, tile.batch, tile.head);
   store_tile<kWarps * 32, kColumns>(rows.row(Index{tile.j} * Bc), rows.stride_row, slot, tile.keys,
                                     thread_index(), columns);
-}
-
-/// dKj and dVj to HBM, each through the slot of the other operand.
-template <typename T, int kWarps, Columns kColumns, int Bc, int d, typename Registers,
-          typename Trace>
-__device__ inline void store_key_gradients(const BackwardParameters& parameters,
-                                           const SharedTile<Bc, d>& Kj, const SharedTile<Bc, d>& Vj,
-                                           const Registers& dK, const Registers& dV,
-                                           const ColumnTile& tile, Trace& trace) {
-  const int columns = parameters.shape.d;
-  store_key_gradient<T, kWarps, kColumns>(parameters.dK_heads, Kj, dK, tile, columns);
-  trace.did(TraceStep::store_dKj, 0, tile.j);
-  store_key_gradient<T, kWarps, kColumns>(parameters.dV_heads, Vj, dV, tile, columns);
-  trace.did(TraceStep::store_dVj, 0, tile.j);
 }
 
 }  // namespace attnscope::kernels::device

@@ -193,6 +193,21 @@ __device__ inline void add_query_gradient_shared(const device::SharedTile<Br, d>
   }
 }
 
+/// dKj and dVj to HBM through the slots of Kj and Vj, which no warp reads any more.
+template <typename T, int kWarps, device::Columns kColumns, int Bc, int d, typename Registers,
+          typename Trace>
+__device__ inline void store_key_gradients(const BackwardParameters& parameters,
+                                           const device::SharedTile<Bc, d>& Kj,
+                                           const device::SharedTile<Bc, d>& Vj, const Registers& dK,
+                                           const Registers& dV, const device::ColumnTile& tile,
+                                           Trace& trace) {
+  const int columns = parameters.shape.d;
+  device::store_key_gradient<T, kWarps, kColumns>(parameters.dK_heads, Kj, dK, tile, columns);
+  trace.did(TraceStep::store_dKj, 0, tile.j);
+  device::store_key_gradient<T, kWarps, kColumns>(parameters.dV_heads, Vj, dV, tile, columns);
+  trace.did(TraceStep::store_dVj, 0, tile.j);
+}
+
 template <typename T, int d, int Br, int Bc, int kWarps,
           device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace,
           typename ScorePolicy = PlainFlash1>
@@ -233,7 +248,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     __syncthreads();
     trace.did(TraceStep::wait, 0, j);
     load_column_tile<T, kThreads, kColumns>(parameters.shared, Kj, Vj, {j, kv_head, batch, keys},
-                                            scores, trace);
+                                            scores, thread_index, trace);
     typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
 
     if (first_i < past_i) row_tiles.load(first_i, trace);

@@ -66,6 +66,80 @@ __device__ inline void store_row_statistic(float* statistics, float value, int t
   if (thread < 2 * Br) statistics[thread] = value;
 }
 
+/// The row tiles that a block visits, in their order: two stages of Qi and dOi in shared memory,
+/// the copies into them, and this thread's value of LSEi or Di of the tile on its way.
+template <typename T, int kThreads, device::Columns kColumns, device::Visits kVisits, int Br,
+          int Bc, int d>
+class Flash2RowTiles {
+  using Shared = Flash2BackwardShared<Br, Bc, d>;
+  using Tile = device::SharedTile<Br, d>;
+
+ public:
+  /// Q and dO are the head's rows, `base` is the address of the block's shared memory.
+  __device__ Flash2RowTiles(const BackwardParameters& parameters,
+                            const device::VisitedTiles<kVisits>& visited, int head_index,
+                            std::uint32_t base, const HeadRows<const T>& Q,
+                            const HeadRows<const T>& dO)
+      : parameters_(parameters),
+        shape_(parameters.shape),
+        visited_(visited),
+        head_index_(head_index),
+        base_(base),
+        Q_(Q),
+        dO_(dO) {
+    const Index first_query = Index{visited.first_tile()} * Br;
+    Qi_source_ = Q.row(first_query);
+    dOi_source_ = dO.row(first_query);
+  }
+
+  struct RowTile {
+    Tile Qi, dOi;
+  };
+  /// Of the n-th visit.
+  __device__ RowTile operator[](int n) const {
+    const std::uint32_t stage = base_ + n % 2 * Shared::kRowTileBytes;
+    return {{stage + Shared::Q}, {stage + Shared::dO}};
+  }
+
+  /// Starts the copies of Qi and dOi, one group, and reads LSEi, Di. Visits are loaded in order.
+  template <typename Trace>
+  __device__ void load(int n, Trace& trace) {
+    const int i = visited_[n];
+    const int rows = min(Br, shape_.N - i * Br);
+    const std::uint32_t stage = base_ + n % 2 * Shared::kRowTileBytes;
+    device::load_tile_async<kThreads, kColumns>(Tile{stage + Shared::Q}, Qi_source_, Q_.stride_row,
+                                                rows, device::thread_index(), shape_.d);
+    trace.did(TraceStep::load_Qi, i, 0);
+    device::load_tile_async<kThreads, kColumns>(Tile{stage + Shared::dO}, dOi_source_,
+                                                dO_.stride_row, rows, device::thread_index(),
+                                                shape_.d);
+    device::commit_copies();
+    trace.did(TraceStep::load_dOi, i, 0);
+    Qi_source_ += visited_.step(n) * Br * Q_.stride_row;
+    dOi_source_ += visited_.step(n) * Br * dO_.stride_row;
+    statistic_ = load_row_statistic<Br>(parameters_, Index{head_index_} * shape_.N, i,
+                                        device::thread_index());
+    trace.did(TraceStep::load_statistics, i, 0);
+  }
+
+  /// Writes those of the tile loaded last.
+  __device__ void write_statistics(float* statistics) const {
+    store_row_statistic<Br>(statistics, statistic_, device::thread_index());
+  }
+
+ private:
+  const BackwardParameters& parameters_;
+  const ForwardShape& shape_;
+  const device::VisitedTiles<kVisits>& visited_;
+  int head_index_;
+  std::uint32_t base_;
+  HeadRows<const T> Q_;
+  HeadRows<const T> dO_;
+  const T* Qi_source_;  // of the next row tile to load
+  const T* dOi_source_;
+  float statistic_ = 0.0f;
+};
+
 /// dQi += dS Kj atomically in HBM, without the scale: a warp's part of row tile i. `head_piece`
 /// counts the row pieces of dQ_accum before the head.
 template <typename T, int kWarps, device::Columns kColumns, device::Visits kVisits, int Br, int Bc,
@@ -106,7 +180,6 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   using namespace device;
   using Shared = Flash2BackwardShared<Br, Bc, d>;
   using Part = WarpParts<Bc, Br, kWarps>;
-  using TileQ = SharedTile<Br, d>;
   using TileKV = SharedTile<Bc, d>;
   using TileS = SharedTile<Bc, Br>;
   constexpr int kThreads = kWarps * 32;
@@ -123,80 +196,50 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   const auto dO = rows_of_head<const T>(parameters.dO, batch, head);
   const int head_index = batch * shape.heads + head;
 
-  // Qi, dOi of the next row tile to load
   const typename ScorePolicy::template Columns<Br, Bc, kWarps> scores(
       parameters, j, keys, head, batch, shared + Shared::kBytes);
-  const auto row_tiles =
+  const auto visited =
       visited_tiles<kVisits>(parameters.row_tiles, j, scores.first_tile(), scores.past_last_tile());
-  const Index first_query = Index{row_tiles.first_tile()} * Br;
-  const T* Qi_source = Q.row(first_query);
-  const T* dOi_source = dO.row(first_query);
-  float statistic = 0.0f;  // of the row tile on its way
+  Flash2RowTiles<T, kThreads, kColumns, kVisits, Br, Bc, d> row_tiles(parameters, visited,
+                                                                      head_index, base, Q, dO);
   Trace trace(parameters, j);
-  const auto load_row_tile = [&](int n) {
-    const int i = row_tiles[n];
-    const int rows = min(Br, shape.N - i * Br);
-    const std::uint32_t stage = base + n % 2 * Shared::kRowTileBytes;
-    load_tile_async<kThreads, kColumns>(TileQ{stage + Shared::Q}, Qi_source, Q.stride_row, rows,
-                                        thread_index(), shape.d);
-    trace.did(TraceStep::load_Qi, i, 0);
-    load_tile_async<kThreads, kColumns>(TileQ{stage + Shared::dO}, dOi_source, dO.stride_row, rows,
-                                        thread_index(), shape.d);
-    commit_copies();
-    trace.did(TraceStep::load_dOi, i, 0);
-    Qi_source += row_tiles.step(n) * Br * Q.stride_row;
-    dOi_source += row_tiles.step(n) * Br * dO.stride_row;
-    statistic = load_row_statistic<Br>(parameters, Index{head_index} * shape.N, i, thread_index());
-    trace.did(TraceStep::load_statistics, i, 0);
-  };
 
   // load Kj, Vj; dKj = 0; dVj = 0
-  const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
-  const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
-  load_tile_async<kThreads, kColumns>(TileKV{base + Shared::K}, K.row(Index{j} * Bc), K.stride_row,
-                                      scores.keys_to_load(), thread, shape.d);
-  trace.did(TraceStep::load_Kj, 0, j);
-  load_tile_async<kThreads, kColumns>(TileKV{base + Shared::V}, V.row(Index{j} * Bc), V.stride_row,
-                                      scores.keys_to_load(), thread, shape.d);
-  commit_copies();
-  trace.did(TraceStep::load_Vj, 0, j);
-  if (row_tiles.has(row_tiles.first)) load_row_tile(row_tiles.first);
-  typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
   const TileKV Kj{base + Shared::K}, Vj{base + Shared::V};
   const TileS P_tile{base + Shared::P}, dS_tile{base + Shared::dS};
+  load_column_tile<T, kThreads, kColumns>(
+      parameters, Kj, Vj, {j, kv_head, batch, keys}, scores, [thread] { return thread; }, trace);
+  // load Qi, dOi, LSEi, Di of the first row tile
+  if (visited.has(visited.first)) row_tiles.load(visited.first, trace);
+  typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
 
-  for (int n = row_tiles.first; row_tiles.has(n); ++n) {
+  for (int n = visited.first; visited.has(n); ++n) {
     // Barrier A: row tile i (and Kj, Vj) is in shared memory, and every warp is done with the row
     // tile before it and that one's P and dS before they are overwritten.
     wait_copies<0>();
     float* const LSE_log2 = statistics + n % 2 * 2 * Br;
-    store_row_statistic<Br>(LSE_log2, statistic, thread_index());
-    scores.note_row_tile(row_tiles[n], n % 2);
+    row_tiles.write_statistics(LSE_log2);
+    scores.note_row_tile(visited[n], n % 2);
     __syncthreads();
-    trace.did(TraceStep::wait, row_tiles[n], j);
-    if (row_tiles.has(n + 1)) load_row_tile(n + 1);
+    trace.did(TraceStep::wait, visited[n], j);
+    if (visited.has(n + 1)) row_tiles.load(n + 1, trace);
 
     // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
     const int lane = thread_index() % 32;
     const int warp = thread_index() / 32;
     const int part_key = Part::first_row(warp);
     const int part_query = Part::first_column(warp);
-    const int i = row_tiles[n];
-    const std::uint32_t stage = base + n % 2 * Shared::kRowTileBytes;
-    const TileQ Qi{stage + Shared::Q}, dOi{stage + Shared::dO};
+    const int i = visited[n];
+    const auto [Qi, dOi] = row_tiles[n];
     typename Part::Registers P, dS;
-    multiply_scores<T, Part::kRowPieces, Part::kPartColumns, d>(
-        P, Kj.piece(Kj.lane_address_rows(lane), part_key / 16, 0),
-        Qi.piece(Qi.lane_address_columns(lane), part_query / 16, 0));
+    multiply_scores_transposed<T, Part>(P, Kj, Qi, part_key, part_query, lane);
     trace.did(TraceStep::scores, i, j);
     if (scores.template shape_scores<Part>(P, dS_tile, i, n % 2, warp, lane)) {
       trace.did(TraceStep::mask, i, j);
     }
 
     // dP = dOi Vj^T; P = exp(S - LSEi); dS = P * (dP - Di)
-    multiply_scores<T, Part::kRowPieces, Part::kPartColumns, d>(
-        dS, Vj.piece(Vj.lane_address_rows(lane), part_key / 16, 0),
-        dOi.piece(dOi.lane_address_columns(lane), part_query / 16, 0));
+    multiply_scores_transposed<T, Part>(dS, Vj, dOi, part_key, part_query, lane);
     trace.did(TraceStep::product_dP, i, j);
     exponentiate_transposed<Part::kRowPieces, Part::kPartColumns>(P, LSE_log2 + part_query,
                                                                   shape.softmax_scale_log2, lane);
