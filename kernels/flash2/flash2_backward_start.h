@@ -36,14 +36,14 @@ bool start_flash2_backward_hopper(const BackwardParameters& parameters, DType dt
 bool start_flash2_backward_traced(const BackwardParameters& parameters, const TraceBuffer& trace,
                                   DType dtype, Index batch, Index d, const Tiling& tiling,
                                   void* stream);
-/// The same of start_flash2_backward_hopper (bf16, no lists).
-bool start_flash2_backward_hopper_traced(const BackwardParameters& parameters,
-                                         const TraceBuffer& trace, DType dtype, Index batch,
-                                         Index d, const Tiling& tiling, void* stream);
 /// What it calls in fp32.
 bool start_flash2_backward_fp32_traced(const BackwardParameters& parameters,
                                        const TraceBuffer& trace, Index batch, Index d,
                                        const Tiling& tiling, void* stream);
+/// The same of start_flash2_backward_hopper (bf16, no lists).
+bool start_flash2_backward_hopper_traced(const BackwardParameters& parameters,
+                                         const TraceBuffer& trace, DType dtype, Index batch,
+                                         Index d, const Tiling& tiling, void* stream);
 
 /// "convert": dQ = softmax_scale dQ_accum, rounded. fp16 and bf16.
 void start_flash2_convert_dq(const BackwardParameters& parameters, const AttentionProblem& problem,
