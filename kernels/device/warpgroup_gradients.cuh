@@ -14,7 +14,8 @@
 namespace attnscope::kernels::device {
 
 inline constexpr int kMultiplyingWarpgroups = 2;
-inline constexpr int kGradientThreads = (kMultiplyingWarpgroups + 1) * kWarpgroupThreads;
+inline constexpr int kMultiplyingThreads = kMultiplyingWarpgroups * kWarpgroupThreads;
+inline constexpr int kGradientThreads = kMultiplyingThreads + kWarpgroupThreads;
 
 /// A launch of so many threads has 168 registers for each; they are given out anew.
 inline constexpr int kMultiplyingRegisters = 240;
@@ -37,9 +38,10 @@ template <int Br, int Bc, int d>
 struct MeetingTiles {
   PanelTile<Br, d> Qi, dOi;
   PanelTile<Bc, d> Kj, Vj;
-  SharedTile<Bc, Br> dS;  ///< where dS^T goes
-  const float* LSE_log2;  ///< [Br], in the exponent's unit
-  const float* D;         ///< [Br]
+  SharedTile<Bc, Br> dS;           ///< where dS^T goes
+  const float* LSE_log2;           ///< [Br], in the exponent's unit
+  const float* D;                  ///< [Br]
+  ArrivalBarrier statistics_read;  ///< both are: every multiplying thread arrives
 };
 
 /// dVj += P^T dOi; dKj += dS^T Qi, without the scale; dQ = dS Kj, without the scale: 64 queries by
@@ -83,6 +85,7 @@ __device__ inline void accumulate_meeting(Accumulator<1, d>& dK, Accumulator<1, 
   wait_products<1>(dS);
   trace.did(TraceStep::product_dP, i, j);
   softmax_gradient_transposed<1, Br>(dS, P, tiles.D, lane);
+  tiles.statistics_read.arrive();
   write_part<T, 1, Br>(tiles.dS, Part::first_row(warp), 0, dS, lane);
   trace.did(TraceStep::softmax_gradient, i, j);
 

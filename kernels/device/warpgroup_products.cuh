@@ -36,9 +36,14 @@ struct PanelTile {
   }
 };
 
-/// Makes what ordinary loads, stores and finished copies of this thread did to memory visible to
-/// products and bulk copies that any thread starts after a barrier with this one.
+/// Makes what this thread did to shared memory by ordinary loads and stores visible to products and
+/// bulk copies that any thread starts after a barrier with this one.
 __device__ inline void show_to_async_units() {
+  asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
+}
+/// The same of all memory, and of finished copies. It also waits for the thread's accesses down to
+/// L2, some hundred nanoseconds.
+__device__ inline void show_all_memory_to_async_units() {
   asm volatile("fence.proxy.async;\n" ::: "memory");
 }
 

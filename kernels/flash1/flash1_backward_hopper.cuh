@@ -33,7 +33,7 @@ struct Flash1HopperShared {
   static constexpr int dS = stages + 2 * kStageBytes;          ///< two, transposed
   static constexpr int statistics = dS + 2 * kScoreTileBytes;  ///< two of (m + log l) log2(e), D
   static constexpr int barriers = statistics + 2 * 2 * Br * 4;
-  static constexpr int kBytes = barriers + 8 * 8;
+  static constexpr int kBytes = barriers + 10 * 8;
 };
 
 /// One thread block's place in the problem and in shared memory. A visit is a row tile in a pass
@@ -65,7 +65,8 @@ struct Flash1HopperBlock {
   }
 
   __device__ device::MeetingTiles<Br, Bc, d> tiles(int visit) const {
-    return {Q(visit), dO(visit), K(), V(), dS(visit), log_sum_log2(visit), D(visit)};
+    return {Q(visit),  dO(visit),           K(),      V(),
+            dS(visit), log_sum_log2(visit), D(visit), statistics_read(visit)};
   }
   __device__ TileKV K() const { return {base + Shared::K}; }
   __device__ TileKV V() const { return {base + Shared::V}; }
@@ -90,6 +91,10 @@ struct Flash1HopperBlock {
     return barrier(4 + visit % 2);
   }
   __device__ device::ArrivalBarrier rows_free(int visit) const { return barrier(6 + visit % 2); }
+  /// The visit's statistics may be overwritten.
+  __device__ device::ArrivalBarrier statistics_read(int visit) const {
+    return barrier(8 + visit % 2);
+  }
 
   static constexpr int kStatisticThreads = Br;  ///< one for each row
 
@@ -101,6 +106,7 @@ struct Flash1HopperBlock {
       rows_arrived(visit).initialise(1);
       statistics_ready(visit).initialise(kStatisticThreads);
       rows_free(visit).initialise(device::kMultiplyingWarpgroups);
+      statistics_read(visit).initialise(device::kMultiplyingThreads);
     }
   }
 
@@ -180,6 +186,7 @@ __device__ inline void compute_statistics(const Flash1HopperBlock<Br, Bc, d>& bl
         statistics = {__ldcg(block.parameters.m + head_row), __ldcg(block.parameters.l + head_row)};
       }
       block.rows_arrived(visit).wait(visit / 2);
+      if (visit >= 2) block.statistics_read(visit).wait(visit / 2 - 1);
       block.log_sum_log2(visit)[row] = statistics.log_sum_log2(shape.softmax_scale_log2);
       block.D(visit)[row] = row_dot<T>(block.O(visit), block.dO(visit), row);
       block.statistics_ready(visit).arrive();
@@ -270,7 +277,7 @@ __device__ inline void accumulate_gradients(const Flash1HopperBlock<Br, Bc, d>& 
                            {0, j * Bc, block.head, block.batch}, shape.softmax_scale, trace);
     if (leads) {
       wait_bulk_stores();
-      show_to_async_units();
+      show_all_memory_to_async_units();
       block.columns_free().arrive();
     }
   }

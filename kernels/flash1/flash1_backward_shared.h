@@ -13,9 +13,9 @@ constexpr Index flash1_backward_shared_bytes(Index d, const Tiling& tiling) {
 }
 
 /// The same of Hopper's instances: a second slot of dS in place of P's, the two numbers of two row
-/// tiles, and eight barriers.
+/// tiles, and ten barriers.
 constexpr Index flash1_backward_hopper_shared_bytes(Index d, const Tiling& tiling) {
-  return flash1_backward_shared_bytes(d, tiling) + 2 * tiling.Br * kStatisticBytes + 8 * 8;
+  return flash1_backward_shared_bytes(d, tiling) + 2 * tiling.Br * kStatisticBytes + 10 * 8;
 }
 
 }  // namespace attnscope::kernels

@@ -34,7 +34,7 @@ struct Flash2HopperShared {
   static constexpr int dS = stages + 2 * kStageBytes;          ///< two, transposed
   static constexpr int statistics = dS + 2 * kScoreTileBytes;  ///< two of LSE log2(e), D
   static constexpr int barriers = statistics + 2 * 2 * Br * 4;
-  static constexpr int kBytes = barriers + 7 * 8;
+  static constexpr int kBytes = barriers + 9 * 8;
 };
 
 /// One thread block's place in the problem and in shared memory. A visit is one of its row tiles;
@@ -78,7 +78,14 @@ struct Flash2HopperBlock {
   }
   __device__ device::MeetingTiles<Br, Bc, d> tiles(int visit) const {
     const std::uint32_t dS = base + Shared::dS + visit % 2 * Shared::kScoreTileBytes;
-    return {Q(visit), dO(visit), K(), V(), {dS}, statistics(visit), statistics(visit) + Br};
+    return {Q(visit),
+            dO(visit),
+            K(),
+            V(),
+            {dS},
+            statistics(visit),
+            statistics(visit) + Br,
+            statistics_read(visit)};
   }
 
   __device__ device::ArrivalBarrier columns_arrived() const { return barrier(0); }
@@ -88,6 +95,10 @@ struct Flash2HopperBlock {
     return barrier(3 + visit % 2);
   }
   __device__ device::ArrivalBarrier rows_free(int visit) const { return barrier(5 + visit % 2); }
+  /// The visit's statistics may be overwritten.
+  __device__ device::ArrivalBarrier statistics_read(int visit) const {
+    return barrier(7 + visit % 2);
+  }
 
   static constexpr int kStatisticThreads = Br;  ///< one for each row
 
@@ -97,7 +108,8 @@ struct Flash2HopperBlock {
     for (int visit = 0; visit < 2; ++visit) {
       rows_arrived(visit).initialise(1);
       statistics_ready(visit).initialise(kStatisticThreads);
-      rows_free(visit).initialise(device::kMultiplyingWarpgroups * device::kWarpgroupThreads / 32);
+      rows_free(visit).initialise(device::kMultiplyingThreads / 32);
+      statistics_read(visit).initialise(device::kMultiplyingThreads);
     }
   }
 
@@ -142,12 +154,12 @@ __device__ inline void load_statistics(const Flash2HopperBlock<Br, Bc, d, kVisit
                                        int row) {
   const BackwardParameters& parameters = block.parameters;
   const auto row_tiles = block.row_tiles();
-  for (int n = row_tiles.first; row_tiles.has(n); ++n) {
-    const int visit = n - row_tiles.first;
-    const Index head_row = block.head_index() * parameters.shape.N;
+  const Index head_row = block.head_index() * parameters.shape.N;
+  int visit = 0;
+  for (int n = row_tiles.first; row_tiles.has(n); ++n, ++visit) {
     const float LSE = load_row_statistic<Br>(parameters, head_row, row_tiles[n], row);
     const float D = load_row_statistic<Br>(parameters, head_row, row_tiles[n], Br + row);
-    if (visit >= 2) block.rows_free(visit).wait(visit / 2 - 1);
+    if (visit >= 2) block.statistics_read(visit).wait(visit / 2 - 1);
     store_row_statistic<Br>(block.statistics(visit), LSE, row);
     store_row_statistic<Br>(block.statistics(visit), D, Br + row);
     block.statistics_ready(visit).arrive();
