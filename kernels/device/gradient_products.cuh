@@ -85,9 +85,8 @@ struct Unchanged {
 
 /// Where a lane's pair of elements of a part's row stands, for each chunk of eight columns from
 /// `first_column` on.
-template <int kRows, int kTileColumns>
+template <typename Tile>
 struct PartRow {
-  using Tile = SharedTile<kRows, kTileColumns>;
   const Tile& tile;
   int row, first_chunk, lane;
   std::uint32_t first;
@@ -106,14 +105,13 @@ struct PartRow {
 /// Writes a warp's accumulator, or what `change` makes of its elements, rounded to T, into a part
 /// of a shared tile that begins at the given row and column, multiples of 16 (and of kColumns where
 /// rows are a power of two long).
-template <typename T, int kRowPieces, int kColumns, int kRows, int kTileColumns,
-          typename Change = Unchanged>
-__device__ inline void write_part(const SharedTile<kRows, kTileColumns>& tile, int first_row,
-                                  int first_column, const Accumulator<kRowPieces, kColumns>& C,
-                                  int lane, const Change& change = {}) {
+template <typename T, int kRowPieces, int kColumns, typename Tile, typename Change = Unchanged>
+__device__ inline void write_part(const Tile& tile, int first_row, int first_column,
+                                  const Accumulator<kRowPieces, kColumns>& C, int lane,
+                                  const Change& change = {}) {
 #pragma unroll
   for (int row = 0; row < 2 * kRowPieces; ++row) {
-    const PartRow<kRows, kTileColumns> place(tile, first_row + row * 8, first_column, lane);
+    const PartRow<Tile> place(tile, first_row + row * 8, first_column, lane);
 #pragma unroll
     for (int n = 0; n < kColumns / 8; ++n) {
       const FragmentC& c = C[row / 2][n];
@@ -125,13 +123,12 @@ __device__ inline void write_part(const SharedTile<kRows, kTileColumns>& tile, i
 }
 
 /// C *= what the same lanes have written with write_part().
-template <typename T, int kRowPieces, int kColumns, int kRows, int kTileColumns>
-__device__ inline void multiply_part(Accumulator<kRowPieces, kColumns>& C,
-                                     const SharedTile<kRows, kTileColumns>& tile, int first_row,
-                                     int first_column, int lane) {
+template <typename T, int kRowPieces, int kColumns, typename Tile>
+__device__ inline void multiply_part(Accumulator<kRowPieces, kColumns>& C, const Tile& tile,
+                                     int first_row, int first_column, int lane) {
 #pragma unroll
   for (int row = 0; row < 2 * kRowPieces; ++row) {
-    const PartRow<kRows, kTileColumns> place(tile, first_row + row * 8, first_column, lane);
+    const PartRow<Tile> place(tile, first_row + row * 8, first_column, lane);
 #pragma unroll
     for (int n = 0; n < kColumns / 8; ++n) {
       std::uint32_t pair;

@@ -105,24 +105,6 @@ __device__ inline void accumulate_meeting(Accumulator<1, d>& dK, Accumulator<1, 
   wait_products<0>(dQ, dV, dK);
 }
 
-/// One of dKj, dVj into `slot`, which no product reads any more: a warp's 16 keys.
-template <typename T, int Bc, int d>
-__device__ inline void write_key_gradient(const PanelTile<Bc, d>& slot,
-                                          const Accumulator<1, d>& gradient, int warp, int lane) {
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-#pragma unroll
-    for (int n = 0; n < d / 8; ++n) {
-      const FragmentC& c = gradient[0][n];
-      asm volatile(
-          "st.shared.u32 [%0], %1;\n" ::"r"(
-              slot.chunk_address(warp * kFragmentRows + half * 8 + lane / 4, n) + lane % 4 * 4),
-          "r"(pack<T>(c[half * 2], c[half * 2 + 1]))
-          : "memory");
-    }
-  }
-}
-
 /// dKj and dVj to HBM through the slots of Kj and Vj. Both warpgroups; the block's first thread
 /// starts the stores, and has to wait for them.
 template <typename T, int Bc, int d, typename Trace>
@@ -135,8 +117,10 @@ __device__ inline void store_key_gradients(Accumulator<1, d>& dK, const Accumula
   both_warpgroups_barrier();  // Barrier B: Kj and Vj are read; their slots pass dKj and dVj on.
   trace.did(TraceStep::wait, 0, j);
   scale_all(dK, softmax_scale);
-  write_key_gradient<T>(Kj, dK, thread_index() / 32, thread_index() % 32);
-  write_key_gradient<T>(Vj, dV, thread_index() / 32, thread_index() % 32);
+  const int lane = thread_index() % 32;
+  const int first_key = thread_index() / 32 * kFragmentRows;
+  write_part<T, 1, d>(Kj, first_key, 0, dK, lane);
+  write_part<T, 1, d>(Vj, first_key, 0, dV, lane);
   show_to_async_units();
   both_warpgroups_barrier();  // Barrier C: the rows of all warps are written.
   if (thread_index() == 0) store_panels(dK_map, place, Kj);

@@ -24,7 +24,8 @@ template <int kRows, int d>
 struct PanelTile {
   using Panel = SharedTile<kRows, kPanelColumns>;
   static constexpr int kPanels = d / kPanelColumns;
-  static constexpr int kChunks = d / 8;  ///< 16-byte chunks of a row
+  static constexpr int kChunks = d / 8;      ///< 16-byte chunks of a row
+  static constexpr bool kWholeRows = false;  ///< chunks of a row stand apart
   static constexpr int kBytes = kPanels * Panel::kBytes;
   static_assert(d % kPanelColumns == 0 && kRows % 8 == 0);
 
