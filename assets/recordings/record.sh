@@ -36,8 +36,7 @@ done
 
 # One head a multiprocessor, so that flash1, with a thread block a head, has the whole GPU; a few do
 # not fit in memory
-sweep $passes heads+seq-len=264+1024,264+4096,132+16384 head-dim=64,128 $all -- --dtype bf16
-sweep $passes heads+seq-len=264+1024,264+4096 head-dim=64,128 $all -- --dtype bf16 --mask causal
+sweep $passes heads+seq-len=264+1024,264+4096,132+16384 head-dim=64,128 $all $masks -- --dtype bf16
 
 # Decoding: one query a head against 64k keys
 sweep head-dim=64,128 -- --algorithm split_kv --dtype bf16 --heads 8 --seq-len 1 --kv-len 65536

@@ -14,11 +14,10 @@ namespace attnscope::kernels::device {
 struct ArrivalBarrier {
   std::uint32_t address;
 
-  /// By one thread, before a barrier of the block.
+  /// By one thread, which calls show_barriers() after the last one.
   __device__ void initialise(int threads) const {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(address), "r"(threads)
                  : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;\n" ::: "memory");
   }
   __device__ void arrive() const {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(address) : "memory");
@@ -44,6 +43,12 @@ struct ArrivalBarrier {
     } while (ended == 0);
   }
 };
+
+/// Makes barriers that this thread initialised known to all, bulk copies too, after a barrier of
+/// the block.
+__device__ inline void show_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;\n" ::: "memory");
+}
 
 /// Where a tile begins in a [B, H, rows, d] tensor.
 struct TilePlace {

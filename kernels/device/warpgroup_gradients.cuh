@@ -6,15 +6,13 @@
 /// is in shared memory for dQi alone.
 #pragma once
 
-#include "kernels/device/bulk_copies.cuh"
+#include "kernels/device/gradient_slots.cuh"
 #include "kernels/device/plain_scores.cuh"
 #include "kernels/device/trace.cuh"
-#include "kernels/device/warpgroup_products.cuh"
+#include "kernels/gradient_maps.h"
 
 namespace attnscope::kernels::device {
 
-inline constexpr int kMultiplyingWarpgroups = 2;
-inline constexpr int kMultiplyingThreads = kMultiplyingWarpgroups * kWarpgroupThreads;
 inline constexpr int kGradientThreads = kMultiplyingThreads + kWarpgroupThreads;
 
 /// A launch of so many threads has 168 registers for each; they are given out anew.
@@ -33,27 +31,16 @@ struct WarpgroupScores {
   __device__ static int first_column(int /*warp*/) { return 0; }
 };
 
-/// What a row tile and a column tile bring when they meet.
-template <int Br, int Bc, int d>
-struct MeetingTiles {
-  PanelTile<Br, d> Qi, dOi;
-  PanelTile<Bc, d> Kj, Vj;
-  SharedTile<Bc, Br> dS;           ///< where dS^T goes
-  const float* LSE_log2;           ///< [Br], in the exponent's unit
-  const float* D;                  ///< [Br]
-  ArrivalBarrier statistics_read;  ///< both are: every multiplying thread arrives
-};
-
 /// dVj += P^T dOi; dKj += dS^T Qi, without the scale; dQ = dS Kj, without the scale: 64 queries by
-/// a panel of columns for each of the two warpgroups. `meanwhile()` runs while S and dP are on
-/// their way, and returns when LSE and D are there.
-template <typename T, int Br, int Bc, int d, typename Trace, typename Meanwhile>
+/// a panel of columns for each of the two warpgroups. The visit's row tiles are there.
+/// `meanwhile()` runs while S and dP are on their way, and returns when LSE and D are there.
+template <typename T, int Br, int Bc, int d, int kRowTiles, typename Trace, typename Meanwhile>
 __device__ inline void accumulate_meeting(Accumulator<1, d>& dK, Accumulator<1, d>& dV,
                                           Accumulator<1, kPanelColumns>& dQ,
-                                          const MeetingTiles<Br, Bc, d>& tiles,
-                                          const PlainColumns<Br, Bc>& columns, int i, int j,
-                                          int warpgroup, float softmax_scale_log2, Trace& trace,
-                                          const Meanwhile& meanwhile) {
+                                          const GradientSlots<Br, Bc, d, kRowTiles>& slots,
+                                          const PlainColumns<Br, Bc>& columns, int visit, int i,
+                                          int j, int warpgroup, float softmax_scale_log2,
+                                          Trace& trace, const Meanwhile& meanwhile) {
   using Part = WarpgroupScores<Br>;
   const int lane = thread_index() % 32;
   const int warp = thread_index() / 32;
@@ -61,39 +48,39 @@ __device__ inline void accumulate_meeting(Accumulator<1, d>& dK, Accumulator<1, 
   // S = scale Qi Kj^T; dP = dOi Vj^T
   typename Part::Registers P, dS;
   open_products();
-  start_scores<T>(P, tiles.Kj, tiles.Qi, warpgroup * kWarpgroupRows);
-  start_scores<T>(dS, tiles.Vj, tiles.dOi, warpgroup * kWarpgroupRows);
+  start_scores<T>(P, slots.K(), slots.Q(visit), warpgroup * kWarpgroupRows);
+  start_scores<T>(dS, slots.V(), slots.dO(visit), warpgroup * kWarpgroupRows);
   meanwhile();
   wait_products<1>(P);
   trace.did(TraceStep::scores, i, j);
 
   // masked where the mask's edge or the last key cuts the tile; P = exp(S - LSEi)
-  if (columns.template shape_scores<Part>(P, tiles.dS, i, 0, warp, lane)) {
+  if (columns.template shape_scores<Part>(P, slots.dS(visit), i, 0, warp, lane)) {
     trace.did(TraceStep::mask, i, j);
   }
-  exponentiate_transposed<1, Br>(P, tiles.LSE_log2, softmax_scale_log2, lane);
+  exponentiate_transposed<1, Br>(P, slots.LSE_log2(visit), softmax_scale_log2, lane);
   trace.did(TraceStep::exponentiate, i, j);
 
   // dVj = dVj + P^T dOi
   ScoreOperand<Br> P_operand;
   round_scores<T, Br>(P_operand, P);
   open_products();
-  start_key_gradient<T, Br>(dV, P_operand, tiles.dOi);
+  start_key_gradient<T, Br>(dV, P_operand, slots.dO(visit));
   trace.did(TraceStep::accumulate_dV, i, j);
 
   // dS = P * (dP - Di)
   wait_products<1>(dS);
   trace.did(TraceStep::product_dP, i, j);
-  softmax_gradient_transposed<1, Br>(dS, P, tiles.D, lane);
-  tiles.statistics_read.arrive();
-  write_part<T, 1, Br>(tiles.dS, Part::first_row(warp), 0, dS, lane);
+  softmax_gradient_transposed<1, Br>(dS, P, slots.D(visit), lane);
+  slots.statistics_free(visit).arrive();
+  write_part<T, 1, Br>(slots.dS(visit), Part::first_row(warp), 0, dS, lane);
   trace.did(TraceStep::softmax_gradient, i, j);
 
   // dKj = dKj + dS^T Qi
   ScoreOperand<Br> dS_operand;
   round_scores<T, Br>(dS_operand, dS);
   open_products();
-  start_key_gradient<T, Br>(dK, dS_operand, tiles.Qi);
+  start_key_gradient<T, Br>(dK, dS_operand, slots.Q(visit));
   trace.did(TraceStep::accumulate_dK, i, j);
   show_to_async_units();
   both_warpgroups_barrier();  // Barrier A: dS of every warp is in shared memory.
@@ -101,31 +88,30 @@ __device__ inline void accumulate_meeting(Accumulator<1, d>& dK, Accumulator<1, 
 
   // dQ = dS Kj
   open_products();
-  start_query_gradient<T>(dQ, tiles.dS, tiles.Kj, warpgroup);
+  start_query_gradient<T>(dQ, slots.dS(visit), slots.K(), warpgroup);
   wait_products<0>(dQ, dV, dK);
 }
 
 /// dKj and dVj to HBM through the slots of Kj and Vj. Both warpgroups; the block's first thread
 /// starts the stores, and has to wait for them.
-template <typename T, int Bc, int d, typename Trace>
+template <typename T, int Br, int Bc, int d, int kRowTiles, typename Trace>
 __device__ inline void store_key_gradients(Accumulator<1, d>& dK, const Accumulator<1, d>& dV,
-                                           const PanelTile<Bc, d>& Kj, const PanelTile<Bc, d>& Vj,
-                                           const CUtensorMap& dK_map, const CUtensorMap& dV_map,
-                                           const TilePlace& place, float softmax_scale,
-                                           Trace& trace) {
+                                           const GradientSlots<Br, Bc, d, kRowTiles>& slots,
+                                           const GradientMaps& maps, const TilePlace& place,
+                                           float softmax_scale, Trace& trace) {
   const int j = place.row / Bc;
   both_warpgroups_barrier();  // Barrier B: Kj and Vj are read; their slots pass dKj and dVj on.
   trace.did(TraceStep::wait, 0, j);
   scale_all(dK, softmax_scale);
   const int lane = thread_index() % 32;
   const int first_key = thread_index() / 32 * kFragmentRows;
-  write_part<T, 1, d>(Kj, first_key, 0, dK, lane);
-  write_part<T, 1, d>(Vj, first_key, 0, dV, lane);
+  write_part<T, 1, d>(slots.K(), first_key, 0, dK, lane);
+  write_part<T, 1, d>(slots.V(), first_key, 0, dV, lane);
   show_to_async_units();
   both_warpgroups_barrier();  // Barrier C: the rows of all warps are written.
-  if (thread_index() == 0) store_panels(dK_map, place, Kj);
+  if (thread_index() == 0) store_panels(maps.dK_columns, place, slots.K());
   trace.did(TraceStep::store_dKj, 0, j);
-  if (thread_index() == 0) store_panels(dV_map, place, Vj);
+  if (thread_index() == 0) store_panels(maps.dV_columns, place, slots.V());
   trace.did(TraceStep::store_dVj, 0, j);
 }
 

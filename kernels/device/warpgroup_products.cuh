@@ -48,12 +48,18 @@ __device__ inline void show_all_memory_to_async_units() {
   asm volatile("fence.proxy.async;\n" ::: "memory");
 }
 
+/// Numbers of the block's barriers in hardware; 0 is __syncthreads()'s.
+inline constexpr int kFirstWarpgroupBarrier = 1, kBothWarpgroupsBarrier = 3;
+
 /// A barrier of one of two warpgroups, or of both.
 __device__ inline void warpgroup_barrier(int warpgroup) {
-  asm volatile("bar.sync %0, %1;\n" ::"r"(1 + warpgroup), "n"(kWarpgroupThreads) : "memory");
+  asm volatile("bar.sync %0, %1;\n" ::"r"(kFirstWarpgroupBarrier + warpgroup),
+               "n"(kWarpgroupThreads)
+               : "memory");
 }
 __device__ inline void both_warpgroups_barrier() {
-  asm volatile("bar.sync 3, %0;\n" ::"n"(2 * kWarpgroupThreads) : "memory");
+  asm volatile("bar.sync %0, %1;\n" ::"n"(kBothWarpgroupsBarrier), "n"(2 * kWarpgroupThreads)
+               : "memory");
 }
 
 /// Registers of each thread of a warpgroup from here on: fewer, or more when others gave up some.

@@ -13,31 +13,23 @@ namespace {
 
 using device::Visits;
 
-constexpr int kHeadDim = 128, kBr = 64, kBc = 128;
-
-bool is_compiled(const BackwardParameters& parameters, DType dtype, Index d, const Tiling& tiling) {
-  return dtype != DType::fp32 && d == kHeadDim && tiling == Tiling{kBr, kBc} &&
-         parameters.dQ_turns == nullptr && gpu_is_hopper();
+bool is_compiled(const BackwardParameters& parameters, DType dtype, Index batch, Index d,
+                 const Tiling& tiling) {
+  return parameters.dQ_turns == nullptr && runs_on_hopper(parameters, dtype, batch, d, tiling);
 }
 
 Flash2HopperParameters with_maps(const BackwardParameters& parameters, Index batch) {
-  const TensorMaps maps(parameters.shape, batch);
-  return {parameters,
-          maps.rows(parameters.Q, kBr),
-          maps.rows(parameters.dO, kBr),
-          maps.columns(parameters.K, kBc),
-          maps.columns(parameters.V, kBc),
-          maps.columns_of_query_heads(parameters.dK_heads, kBc),
-          maps.columns_of_query_heads(parameters.dV_heads, kBc)};
+  return {parameters, gradient_maps(parameters, batch)};
 }
 
 template <typename T, Visits kVisits, typename Trace>
 void start(const typename Trace::template Parameters<Flash2HopperParameters>& parameters,
            Index batch, void* stream) {
-  const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, kBc);
-  constexpr int kSharedBytes = Flash2HopperShared<kBr, kBc, kHeadDim>::kBytes;
-  static_assert(kSharedBytes == flash2_backward_hopper_shared_bytes(kHeadDim, {kBr, kBc}));
-  start_kernel(flash2_backward_hopper<T, kHeadDim, kBr, kBc, kVisits, Trace>, blocks,
+  constexpr int d = kHopperHeadDim, Br = kHopperTiling.Br, Bc = kHopperTiling.Bc;
+  constexpr int kSharedBytes = Flash2HopperBlock<Br, Bc, d, kVisits>::kBytes;
+  static_assert(kSharedBytes == flash2_backward_hopper_shared_bytes(d, kHopperTiling));
+  const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, Bc);
+  start_kernel(flash2_backward_hopper<T, d, Br, Bc, kVisits, Trace>, blocks,
                device::kGradientThreads, kSharedBytes, stream, parameters);
 }
 
@@ -54,7 +46,7 @@ void start(const Flash2HopperParameters& parameters, Index batch, void* stream) 
 
 bool start_flash2_backward_hopper(const BackwardParameters& parameters, DType dtype, Index batch,
                                   Index d, const Tiling& tiling, void* stream) {
-  if (!is_compiled(parameters, dtype, d, tiling)) return false;
+  if (!is_compiled(parameters, dtype, batch, d, tiling)) return false;
   if (dtype == DType::fp16) {
     start<__half>(with_maps(parameters, batch), batch, stream);
   } else {
@@ -66,7 +58,7 @@ bool start_flash2_backward_hopper(const BackwardParameters& parameters, DType dt
 bool start_flash2_backward_hopper_traced(const BackwardParameters& parameters,
                                          const TraceBuffer& trace, DType dtype, Index batch,
                                          Index d, const Tiling& tiling, void* stream) {
-  const bool fits = is_compiled(parameters, dtype, d, tiling) && dtype == DType::bf16 &&
+  const bool fits = is_compiled(parameters, dtype, batch, d, tiling) && dtype == DType::bf16 &&
                     parameters.row_tiles == nullptr;
   if (!fits) return false;
   start<__nv_bfloat16, Visits::all, device::BlockTrace>({with_maps(parameters, batch), trace},

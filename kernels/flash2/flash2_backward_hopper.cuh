@@ -10,48 +10,23 @@
 #include "kernels/device/visited_tiles.cuh"
 #include "kernels/device/warpgroup_gradients.cuh"
 #include "kernels/flash2/flash2_backward.cuh"
+#include "kernels/gradient_maps.h"
 
 namespace attnscope::kernels {
 
-/// Beside what flash2_backward has, how bulk copies find the tensors: rows in boxes of Br, columns
-/// in boxes of Bc.
+/// Beside what flash2_backward has, how bulk copies find the tensors.
 struct Flash2HopperParameters : BackwardParameters {
-  CUtensorMap Q_rows, dO_rows;
-  CUtensorMap K_columns, V_columns;
-  CUtensorMap dK_columns, dV_columns;  ///< each query head's
+  GradientMaps maps;
 };
 
-/// Where things lie in the shared memory of one block, in bytes.
-template <int Br, int Bc, int d>
-struct Flash2HopperShared {
-  static constexpr int kRowTileBytes = Br * d * 2;
-  static constexpr int kColumnTileBytes = Bc * d * 2;
-  static constexpr int kScoreTileBytes = Br * Bc * 2;
-  static constexpr int kStageBytes = 2 * kRowTileBytes;
-  static constexpr int K = 0;
-  static constexpr int V = K + kColumnTileBytes;
-  static constexpr int stages = V + kColumnTileBytes;          ///< two of Qi and dOi
-  static constexpr int dS = stages + 2 * kStageBytes;          ///< two, transposed
-  static constexpr int statistics = dS + 2 * kScoreTileBytes;  ///< two of LSE log2(e), D
-  static constexpr int barriers = statistics + 2 * 2 * Br * 4;
-  static constexpr int kBytes = barriers + 9 * 8;
-};
-
-/// One thread block's place in the problem and in shared memory. A visit is one of its row tiles;
-/// their slots alternate.
+/// One thread block's place in the problem, and its slots.
 template <int Br, int Bc, int d, device::Visits kVisits>
-struct Flash2HopperBlock {
-  using Shared = Flash2HopperShared<Br, Bc, d>;
-  using TileQ = device::PanelTile<Br, d>;
-  using TileKV = device::PanelTile<Bc, d>;
-
+struct Flash2HopperBlock : device::GradientSlots<Br, Bc, d, 2> {
   const Flash2HopperParameters& parameters;
-  unsigned char* shared;
-  std::uint32_t base;  ///< address of `shared`
   int j, head, batch;
 
   __device__ Flash2HopperBlock(const Flash2HopperParameters& parameters_, unsigned char* shared_)
-      : parameters(parameters_), shared(shared_), base(device::shared_address(shared_)) {
+      : device::GradientSlots<Br, Bc, d, 2>(shared_), parameters(parameters_) {
     const auto tile = device::column_tile_of_block<Bc>(parameters.shape);
     j = tile.j;
     head = tile.head;
@@ -66,70 +41,19 @@ struct Flash2HopperBlock {
                                           columns().past_last_tile());
   }
   __device__ Index head_index() const { return Index{batch} * parameters.shape.heads + head; }
-
-  __device__ TileKV K() const { return {base + Shared::K}; }
-  __device__ TileKV V() const { return {base + Shared::V}; }
-  __device__ TileQ Q(int visit) const {
-    return {base + Shared::stages + visit % 2 * Shared::kStageBytes};
-  }
-  __device__ TileQ dO(int visit) const { return {Q(visit).address + Shared::kRowTileBytes}; }
-  __device__ float* statistics(int visit) const {
-    return reinterpret_cast<float*>(shared + Shared::statistics) + visit % 2 * 2 * Br;
-  }
-  __device__ device::MeetingTiles<Br, Bc, d> tiles(int visit) const {
-    const std::uint32_t dS = base + Shared::dS + visit % 2 * Shared::kScoreTileBytes;
-    return {Q(visit),
-            dO(visit),
-            K(),
-            V(),
-            {dS},
-            statistics(visit),
-            statistics(visit) + Br,
-            statistics_read(visit)};
-  }
-
-  __device__ device::ArrivalBarrier columns_arrived() const { return barrier(0); }
-  /// The visit's rows are there; so are their statistics; the slots may be overwritten.
-  __device__ device::ArrivalBarrier rows_arrived(int visit) const { return barrier(1 + visit % 2); }
-  __device__ device::ArrivalBarrier statistics_ready(int visit) const {
-    return barrier(3 + visit % 2);
-  }
-  __device__ device::ArrivalBarrier rows_free(int visit) const { return barrier(5 + visit % 2); }
-  /// The visit's statistics may be overwritten.
-  __device__ device::ArrivalBarrier statistics_read(int visit) const {
-    return barrier(7 + visit % 2);
-  }
-
-  static constexpr int kStatisticThreads = Br;  ///< one for each row
-
-  /// By one thread.
-  __device__ void initialise_barriers() const {
-    columns_arrived().initialise(1);
-    for (int visit = 0; visit < 2; ++visit) {
-      rows_arrived(visit).initialise(1);
-      statistics_ready(visit).initialise(kStatisticThreads);
-      rows_free(visit).initialise(device::kMultiplyingThreads / 32);
-      statistics_read(visit).initialise(device::kMultiplyingThreads);
-    }
-  }
-
- private:
-  __device__ device::ArrivalBarrier barrier(int number) const {
-    return {base + Shared::barriers + number * 8};
-  }
 };
 
 /// Starts all copies to shared memory. One thread.
 template <int Br, int Bc, int d, device::Visits kVisits>
 __device__ inline void load_tiles(const Flash2HopperBlock<Br, Bc, d, kVisits>& block) {
   using namespace device;
-  using Shared = Flash2HopperShared<Br, Bc, d>;
-  const Flash2HopperParameters& maps = block.parameters;
+  const GradientMaps& maps = block.parameters.maps;
 
   // load Kj, Vj
   const ArrivalBarrier columns_arrived = block.columns_arrived();
-  const TilePlace columns{0, block.j * Bc, block.head / maps.shape.heads_per_kv_head, block.batch};
-  columns_arrived.expect(2 * Shared::kColumnTileBytes);
+  const TilePlace columns{0, block.j * Bc, block.head / block.parameters.shape.heads_per_kv_head,
+                          block.batch};
+  columns_arrived.expect(block.kColumnsBytes);
   load_panels(block.K(), maps.K_columns, columns, columns_arrived);
   load_panels(block.V(), maps.V_columns, columns, columns_arrived);
 
@@ -137,10 +61,10 @@ __device__ inline void load_tiles(const Flash2HopperBlock<Br, Bc, d, kVisits>& b
   const auto row_tiles = block.row_tiles();
   for (int n = row_tiles.first; row_tiles.has(n); ++n) {
     const int visit = n - row_tiles.first;
-    if (visit >= 2) block.rows_free(visit).wait(visit / 2 - 1);
+    block.await_slot(block.rows_free(visit), visit);
     const ArrivalBarrier rows_arrived = block.rows_arrived(visit);
     const TilePlace rows{0, row_tiles[n] * Br, block.head, block.batch};
-    rows_arrived.expect(Shared::kStageBytes);
+    rows_arrived.expect(block.kRowsBytes);
     load_panels(block.Q(visit), maps.Q_rows, rows, rows_arrived);
     load_panels(block.dO(visit), maps.dO_rows, rows, rows_arrived);
   }
@@ -159,9 +83,9 @@ __device__ inline void load_statistics(const Flash2HopperBlock<Br, Bc, d, kVisit
   for (int n = row_tiles.first; row_tiles.has(n); ++n, ++visit) {
     const float LSE = load_row_statistic<Br>(parameters, head_row, row_tiles[n], row);
     const float D = load_row_statistic<Br>(parameters, head_row, row_tiles[n], Br + row);
-    if (visit >= 2) block.statistics_read(visit).wait(visit / 2 - 1);
-    store_row_statistic<Br>(block.statistics(visit), LSE, row);
-    store_row_statistic<Br>(block.statistics(visit), D, Br + row);
+    block.await_slot(block.statistics_free(visit), visit);
+    store_row_statistic<Br>(block.LSE_log2(visit), LSE, row);
+    store_row_statistic<Br>(block.LSE_log2(visit), D, Br + row);
     block.statistics_ready(visit).arrive();
   }
 }
@@ -196,15 +120,15 @@ __device__ inline void accumulate_gradients(const Flash2HopperBlock<Br, Bc, d, k
   for (int n = row_tiles.first; row_tiles.has(n); ++n) {
     const int visit = n - row_tiles.first;
     const int i = row_tiles[n];
-    block.rows_arrived(visit).wait(visit / 2);
+    block.await(block.rows_arrived(visit), visit);
     trace.did(TraceStep::load_Qi, i, 0);
     trace.did(TraceStep::load_dOi, i, 0);
 
     // dVj, dKj; dQi's part of this tile, added atomically
     Accumulator<1, kPanelColumns> dQ_part;
-    accumulate_meeting<T>(dK, dV, dQ_part, block.tiles(visit), block.columns(), i, j, warpgroup,
+    accumulate_meeting<T>(dK, dV, dQ_part, block, block.columns(), visit, i, j, warpgroup,
                           parameters.shape.softmax_scale_log2, trace, [&] {
-                            block.statistics_ready(visit).wait(visit / 2);
+                            block.await(block.statistics_ready(visit), visit);
                             trace.did(TraceStep::load_statistics, i, 0);
                           });
     __syncwarp();
@@ -214,9 +138,8 @@ __device__ inline void accumulate_gradients(const Flash2HopperBlock<Br, Bc, d, k
   }
 
   // store dKj, dVj
-  store_key_gradients<T>(dK, dV, block.K(), block.V(), parameters.dK_columns, parameters.dV_columns,
-                         {0, j * Bc, block.head, block.batch}, parameters.shape.softmax_scale,
-                         trace);
+  store_key_gradients<T>(dK, dV, block, parameters.maps, {0, j * Bc, block.head, block.batch},
+                         parameters.shape.softmax_scale, trace);
   wait_bulk_stores_read();
 }
 
@@ -230,7 +153,7 @@ __global__ void __launch_bounds__(device::kGradientThreads, 1)
   static_assert(Bc == 2 * kWarpgroupRows && Br == kWarpgroupRows && d == 2 * kPanelColumns);
   extern __shared__ __align__(1024) unsigned char shared[];
   const Flash2HopperBlock<Br, Bc, d, kVisits> block(parameters, shared);
-  if (thread_index() == 0) block.initialise_barriers();
+  if (thread_index() == 0) block.initialise_barriers(kMultiplyingThreads / 32);
   __syncthreads();
 
   const int warpgroup = __shfl_sync(0xffffffffu, thread_index() / kWarpgroupThreads, 0);

@@ -16,9 +16,9 @@ constexpr Index flash2_backward_shared_bytes(Index d, const Tiling& tiling) {
   return column_tiles + row_tiles + score_tiles + statistics;
 }
 
-/// The same of Hopper's instances: a second slot of dS in place of P's, and nine barriers.
+/// The same of Hopper's instances: a second slot of dS in place of P's, and ten barriers.
 constexpr Index flash2_backward_hopper_shared_bytes(Index d, const Tiling& tiling) {
-  return flash2_backward_shared_bytes(d, tiling) + 9 * 8;
+  return flash2_backward_shared_bytes(d, tiling) + 10 * 8;
 }
 
 /// The same in fp32 on the CUDA cores: Kj, Vj, Qi, dOi, and one tile for P and dS, whose rows are

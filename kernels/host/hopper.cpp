@@ -1,5 +1,8 @@
 #include "kernels/host/hopper.h"
 
+#include <algorithm>
+#include <array>
+
 #include "kernels/host/cuda_check.h"
 
 namespace attnscope::kernels {
@@ -22,29 +25,42 @@ auto encode_function() {
   return encode;
 }
 
+constexpr Index kElementBytes = 2;
+
 /// A [batch, heads, rows, d] tensor.
-struct MappedShape {
-  Index batch, heads, rows, d;
+struct MappedTensor {
+  TensorView view;
+  Index batch, heads, rows;
 };
 
-CUtensorMap tensor_map(const TensorView& tensor, const MappedShape& shape, Index box_rows) {
-  constexpr Index kElementBytes = 2;
-  constexpr cuuint32_t kRank = 4, kBoxColumns = 64;
-  const auto size = [](Index value) { return static_cast<cuuint64_t>(value); };
-  // An axis of one element is never walked along: its stride may be anything
-  const auto stride_bytes = [&](Index elements, Index count) {
-    return size((count == 1 ? shape.d : elements) * kElementBytes);
+/// From one row, head, batch entry to the next. An axis of one element is never walked along: its
+/// stride may be anything.
+std::array<Index, 3> strides_bytes(const MappedTensor& tensor) {
+  const auto bytes = [](Index stride, Index count) {
+    return (count == 1 ? kHopperHeadDim : stride) * kElementBytes;
   };
-  const cuuint64_t sizes[kRank] = {size(shape.d), size(shape.rows), size(shape.heads),
-                                   size(shape.batch)};
-  const cuuint64_t strides_bytes[kRank - 1] = {stride_bytes(tensor.stride_row, shape.rows),
-                                               stride_bytes(tensor.stride_head, shape.heads),
-                                               stride_bytes(tensor.stride_batch, shape.batch)};
+  return {bytes(tensor.view.stride_row, tensor.rows), bytes(tensor.view.stride_head, tensor.heads),
+          bytes(tensor.view.stride_batch, tensor.batch)};
+}
+
+bool can_be_walked(const MappedTensor& tensor) {
+  constexpr Index kPastLastStride = Index{1} << 40;
+  return std::ranges::all_of(strides_bytes(tensor),
+                             [](Index stride) { return 0 < stride && stride < kPastLastStride; });
+}
+
+CUtensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
+  constexpr cuuint32_t kRank = 4, kBoxColumns = 64;
+  cuuint64_t strides[kRank - 1];
+  std::ranges::copy(strides_bytes(tensor), strides);
+  const cuuint64_t sizes[kRank] = {kHopperHeadDim, static_cast<cuuint64_t>(tensor.rows),
+                                   static_cast<cuuint64_t>(tensor.heads),
+                                   static_cast<cuuint64_t>(tensor.batch)};
   const cuuint32_t box[kRank] = {kBoxColumns, static_cast<cuuint32_t>(box_rows), 1, 1};
   const cuuint32_t every_element[kRank] = {1, 1, 1, 1};
   CUtensorMap map{};
   const CUresult result = encode_function()(
-      &map, CU_TENSOR_MAP_DATA_TYPE_UINT16, kRank, tensor.data_dev, sizes, strides_bytes, box,
+      &map, CU_TENSOR_MAP_DATA_TYPE_UINT16, kRank, tensor.view.data_dev, sizes, strides, box,
       every_element, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
       CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   // The runtime has the driver's numbers for errors
@@ -52,7 +68,16 @@ CUtensorMap tensor_map(const TensorView& tensor, const MappedShape& shape, Index
   return map;
 }
 
-}  // namespace
+MappedTensor rows_of(const TensorView& view, const ForwardShape& shape, Index batch) {
+  return {view, batch, shape.heads, shape.N};
+}
+MappedTensor columns_of(const TensorView& view, const ForwardShape& shape, Index batch) {
+  return {view, batch, shape.heads / shape.heads_per_kv_head, shape.N_kv};
+}
+MappedTensor columns_of_query_heads(const TensorView& view, const ForwardShape& shape,
+                                    Index batch) {
+  return {view, batch, shape.heads, shape.N_kv};
+}
 
 bool gpu_is_hopper() {
   int device = 0, major = 0, minor = 0;
@@ -62,17 +87,36 @@ bool gpu_is_hopper() {
   return major == 9 && minor == 0;
 }
 
-CUtensorMap TensorMaps::rows(const TensorView& tensor, Index box_rows) const {
-  return tensor_map(tensor, {batch_, shape_.heads, shape_.N, shape_.d}, box_rows);
+}  // namespace
+
+bool runs_on_hopper(const BackwardParameters& parameters, DType dtype, Index batch, Index d,
+                    const Tiling& tiling) {
+  if (dtype == DType::fp32 || d != kHopperHeadDim || tiling != kHopperTiling) return false;
+  const ForwardShape& shape = parameters.shape;
+  const auto rows = {parameters.Q, parameters.O, parameters.dO, parameters.dQ};
+  const auto columns = {parameters.K, parameters.V};
+  const auto gradients = {parameters.dK_heads, parameters.dV_heads};
+  const auto all_walked = [&](const auto& views, auto* mapped) {
+    return std::ranges::all_of(
+        views, [&](const TensorView& view) { return can_be_walked(mapped(view, shape, batch)); });
+  };
+  return all_walked(rows, rows_of) && all_walked(columns, columns_of) &&
+         all_walked(gradients, columns_of_query_heads) && gpu_is_hopper();
 }
 
-CUtensorMap TensorMaps::columns(const TensorView& tensor, Index box_rows) const {
-  return tensor_map(
-      tensor, {batch_, shape_.heads / shape_.heads_per_kv_head, shape_.N_kv, shape_.d}, box_rows);
+GradientMaps gradient_maps(const BackwardParameters& parameters, Index batch) {
+  const ForwardShape& shape = parameters.shape;
+  const auto [Br, Bc] = kHopperTiling;
+  return {tensor_map(rows_of(parameters.Q, shape, batch), Br),
+          tensor_map(rows_of(parameters.dO, shape, batch), Br),
+          tensor_map(columns_of(parameters.K, shape, batch), Bc),
+          tensor_map(columns_of(parameters.V, shape, batch), Bc),
+          tensor_map(columns_of_query_heads(parameters.dK_heads, shape, batch), Bc),
+          tensor_map(columns_of_query_heads(parameters.dV_heads, shape, batch), Bc)};
 }
 
-CUtensorMap TensorMaps::columns_of_query_heads(const TensorView& tensor, Index box_rows) const {
-  return tensor_map(tensor, {batch_, shape_.heads, shape_.N_kv, shape_.d}, box_rows);
+CUtensorMap row_tile_map(const TensorView& tensor, const ForwardShape& shape, Index batch) {
+  return tensor_map(rows_of(tensor, shape, batch), kHopperTiling.Br);
 }
 
 }  // namespace attnscope::kernels

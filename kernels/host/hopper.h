@@ -1,33 +1,25 @@
-/// Hopper's own instructions, sm_90a: which GPU runs them, and how their bulk copies find a tensor.
-/// Only for .cu files and what starts them.
+/// Hopper's own instructions, sm_90a: which problems they run, and how their bulk copies find a
+/// tensor. Only for .cu files and what starts them.
 #pragma once
 
-#include <cuda.h>
-
-#include "kernels/forward_shape.h"
-#include "kernels/launch.h"
+#include "kernels/backward_parameters.h"
+#include "kernels/gradient_maps.h"
 
 namespace attnscope::kernels {
 
-/// The current GPU is of compute capability 9.0. Throws CudaError.
-bool gpu_is_hopper();
+/// The one instance of each backward pass.
+inline constexpr int kHopperHeadDim = 128;
+inline constexpr Tiling kHopperTiling{64, 128};
 
-/// How bulk copies find the tensors of a problem of 16-bit elements, [B, H, N, d] or
-/// [B, H_kv, N_kv, d]: in boxes of so many rows and 64 columns, swizzled as device::PanelTile has
-/// them, as the driver encodes it. d is a multiple of 8. Members throw CudaError when the driver
-/// cannot.
-class TensorMaps {
- public:
-  TensorMaps(const ForwardShape& shape, Index batch) : shape_(shape), batch_(batch) {}
+/// The instance is for this problem, the current GPU is of compute capability 9.0, and bulk copies
+/// can walk along every tensor: to the next head and batch entry it is more than zero bytes, and
+/// fewer than 2^40. Throws CudaError.
+bool runs_on_hopper(const BackwardParameters& parameters, DType dtype, Index batch, Index d,
+                    const Tiling& tiling);
 
-  CUtensorMap rows(const TensorView& tensor, Index box_rows) const;
-  CUtensorMap columns(const TensorView& tensor, Index box_rows) const;
-  /// Of [B, H, N_kv, d].
-  CUtensorMap columns_of_query_heads(const TensorView& tensor, Index box_rows) const;
-
- private:
-  ForwardShape shape_;
-  Index batch_;
-};
+/// Of a problem that runs_on_hopper(). Throw CudaError when the driver cannot.
+GradientMaps gradient_maps(const BackwardParameters& parameters, Index batch);
+/// Of one more tensor [B, H, N, d], Br rows a box.
+CUtensorMap row_tile_map(const TensorView& tensor, const ForwardShape& shape, Index batch);
 
 }  // namespace attnscope::kernels

@@ -91,7 +91,7 @@ def shared_bytes(row, is_hopper):
         row_tiles, statistics = (8, 8) if row["kernel"] == "flash1" else (4, 16)
         if is_hopper:
             statistics = 16
-        barriers = (64 if row["kernel"] == "flash1" else 56) if is_hopper else 0
+        barriers = 10 * 8 if is_hopper else 0
         return 2 * (2 * Bc * d + row_tiles * Br * d + 2 * Br * Bc) + statistics * Br + barriers
     if row["kernel"] == "flash1":
         Q_bytes, O_bytes = 2 * Br * d, Br * d * (4 if row["carry"] == "fp32" else 2)

@@ -1,5 +1,5 @@
-/// Tensors whose batch entries lie more than 2^31 elements apart: offsets need 64 bits in every
-/// kernel.
+/// Tensors whose batch entries lie more than 2^31 elements apart, so that offsets need 64 bits in
+/// every kernel, and tensors that all heads share.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -85,10 +85,31 @@ void expect_within(std::string_view name, const std::vector<double>& x, const He
       << ", allowed " << tolerance.max_abs;
 }
 
+/// own: every head has its own tensors. shared: K, V and dO are the same for all heads of a batch
+/// entry, which stand zero elements apart.
+enum class Heads { own, shared };
+
+/// Every head becomes the first one of its batch entry.
+void share_heads(HeadTensor& tensor) {
+  for (Index b = 0; b < tensor.batch; ++b) {
+    for (Index h = 1; h < tensor.heads; ++h) {
+      std::ranges::copy(tensor.head(b, 0), tensor.head(b, h).begin());
+    }
+  }
+}
+
 /// Forward and, where there is one, backward, whose O, LSE and workspace are the forward pass's.
-void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem) {
+void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem, Heads heads) {
   SCOPED_TRACE(std::string(kernel.name) + " " + describe(problem));
-  const AttentionInputs inputs = make_inputs(problem, {.seed = 31});
+  AttentionInputs inputs = make_inputs(problem, {.seed = 31});
+  if (heads == Heads::shared) {
+    for (HeadTensor* tensor : {&inputs.K, &inputs.V, &inputs.dO}) share_heads(*tensor);
+  }
+  const auto read_tensor = [&](FarMemory& memory, const HeadTensor& values) {
+    TensorView view = memory.tensor(values);
+    if (heads == Heads::shared) view.stride_head = 0;
+    return view;
+  };
   const ForwardResult reference = naive_forward(problem, inputs);
   FarMemory memory(problem, 8);
   const DeviceTensor LSE(2, problem.heads, problem.N, 1, DType::fp32, Layout::contiguous);
@@ -96,8 +117,8 @@ void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem) {
   ForwardArguments forward;
   forward.problem = problem;
   forward.Q = memory.tensor(inputs.Q);
-  forward.K = memory.tensor(inputs.K);
-  forward.V = memory.tensor(inputs.V);
+  forward.K = read_tensor(memory, inputs.K);
+  forward.V = read_tensor(memory, inputs.V);
   forward.O = memory.tensor(problem.N);
   forward.LSE_dev = static_cast<float*>(LSE.view().data_dev);
   forward.workspace_dev = workspace.data_dev();
@@ -116,7 +137,7 @@ void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem) {
   backward.K = forward.K;
   backward.V = forward.V;
   backward.O = forward.O;
-  backward.dO = memory.tensor(inputs.dO);
+  backward.dO = read_tensor(memory, inputs.dO);
   backward.LSE_dev = forward.LSE_dev;
   backward.forward_workspace_dev = workspace.data_dev();
   backward.dQ = memory.tensor(problem.N);
@@ -143,7 +164,14 @@ void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem) {
 TEST(FarStrides, BatchEntriesMayLieBeyondThirtyOneBitsOfElements) {
   ATTNSCOPE_NEEDS_GPU();
   for (const Index d : {64, 128}) {
-    for (const KernelInfo& kernel : catalog()) check_kernel(kernel, problem_of(d));
+    for (const KernelInfo& kernel : catalog()) check_kernel(kernel, problem_of(d), Heads::own);
+  }
+}
+
+TEST(ZeroStrides, HeadsMayShareTheirKeysValuesAndOutputGradient) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const Index d : {64, 128}) {
+    for (const KernelInfo& kernel : catalog()) check_kernel(kernel, problem_of(d), Heads::shared);
   }
 }
 

@@ -1,0 +1,17 @@
+/// How the bulk copies of Hopper's backward passes find a problem's tensors. Internal to the
+/// kernels. Compiled for host and device.
+#pragma once
+
+#include <cuda.h>
+
+namespace attnscope::kernels {
+
+/// Of tensors of 16-bit elements: in boxes of a tile's rows and 64 columns, swizzled as
+/// device::PanelTile has them, as the driver encodes it.
+struct GradientMaps {
+  CUtensorMap Q_rows, dO_rows;         ///< [B, H, N, d], Br rows a box
+  CUtensorMap K_columns, V_columns;    ///< [B, H_kv, N_kv, d], Bc rows a box
+  CUtensorMap dK_columns, dV_columns;  ///< each query head's, [B, H, N_kv, d], Bc rows a box
+};
+
+}  // namespace attnscope::kernels
