@@ -13,7 +13,7 @@
 
 namespace attnscope::kernels {
 
-/// The kernel's own records, as attnscope_kernels.h describes them.
+/// The kernel's own records, as attnscope_trace.h describes them.
 struct RawTrace {
   TracePlan plan;
   std::vector<TraceBlock> blocks;  ///< those that ran, all of them first in the grid

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -65,6 +67,22 @@ inline void draw_panel(HeadlessImGui& imgui, app::Panel& panel, const Snapshot& 
   for (int frame = 0; frame < 2 || panel.busy(); ++frame) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << panel.name() << " never gets ready";
     draw_frame(imgui, panel, snapshot, rect, scales, presenter, around);
+  }
+}
+
+/// Draws the panel of this name in presenter mode, in `rect` or in its place; its text must stay
+/// inside and apart.
+inline void draw_on_projector(HeadlessImGui& imgui, ImVec2 size, std::string_view name,
+                              const Snapshot& snapshot, std::optional<app::Rect> rect,
+                              Surroundings& around) {
+  const app::Scales scales = app::scales_for(size.x, size.y, 1.0f, true);
+  const app::Layout layout = app::layout_screen(size.x, size.y, scales, kEverySlot, true);
+  for (const auto& panel : app::make_panels()) {
+    if (panel->name() != name) continue;
+    const app::Rect place = rect.value_or(layout.panels.at(panel->slot()));
+    draw_panel(imgui, *panel, snapshot, place, scales, true, around);
+    EXPECT_EQ(imgui.letters_outside(place), 0);
+    EXPECT_EQ(imgui.letters_on_letters(), 0);
   }
 }
 

@@ -10,6 +10,7 @@ namespace attnscope::app {
 namespace {
 
 using test::click;
+using test::draw_on_projector;
 using test::draw_panel;
 using test::HeadlessImGui;
 using test::kEverySlot;
@@ -279,115 +280,6 @@ TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
       EXPECT_GT(imgui.letters().size(), 40U);
       EXPECT_EQ(imgui.letters_outside(rect), 0);
       EXPECT_LE(imgui.letters_on_letters(), 0);
-    }
-  }
-}
-
-/// Draws one panel in presenter mode, in `rect` or in its place.
-void draw_on_projector(HeadlessImGui& imgui, ImVec2 size, std::string_view name,
-                       const Snapshot& snapshot, std::optional<Rect> rect, Surroundings& around) {
-  const Scales scales = scales_for(size.x, size.y, 1.0f, true);
-  const Layout layout = layout_screen(size.x, size.y, scales, kEverySlot, true);
-  for (const auto& panel : make_panels()) {
-    if (panel->name() != name) continue;
-    const Rect place = rect.value_or(layout.panels.at(panel->slot()));
-    draw_panel(imgui, *panel, snapshot, place, scales, true, around);
-    EXPECT_EQ(imgui.letters_outside(place), 0);
-    EXPECT_EQ(imgui.letters_on_letters(), 0);
-  }
-}
-
-TEST(MemoryPanel, OnAProjectorSaysWhatIsNeverStoredAndHowManyBlocksAddToEachTile) {
-  SampleRequest request;
-  request.pass = PassKind::backward;
-  const auto run = test::sample_run(request);
-  for (const ImVec2 size : {ImVec2{1280, 720}, ImVec2{1600, 900}, ImVec2{1920, 1080}}) {
-    const Scales scales = scales_for(size.x, size.y, 1.0f, true);
-    HeadlessImGui imgui(size.x, size.y, scales.layout, scales.font);
-    Surroundings around;
-    draw_on_projector(imgui, size, "memory", test::sample_snapshot(*run, 0.5), {}, around);
-    for (const char* rect : {"memory.ghost.S", "memory.ghost.P", "memory.adds.0", "memory.adds.1",
-                             "memory.adds.2", "memory.adds.3"}) {
-      EXPECT_TRUE(around.rects.find(rect)) << rect << " at " << size.x;
-    }
-  }
-}
-
-/// How many of the labels in these rectangles cover one of the arrows; arcs across the whole row
-/// carry theirs in the midst.
-int covered_arrows(const NamedRects& rects) {
-  const float row = rects.find("memory.sram")->width();
-  const std::pair<const char*, const char*> kPairs[] = {
-      {"memory.label.last", "memory.arrow.last"}, {"memory.label.last", "memory.arrow.next"},
-      {"memory.label.next", "memory.arrow.last"}, {"memory.label.next", "memory.arrow.next"},
-      {"memory.label.next", "memory.label.last"}, {"memory.label.operation", "memory.arcs"}};
-  int covered = 0;
-  for (const auto& [label, arrow] : kPairs) {
-    const auto a = rects.find(label);
-    const auto b = rects.find(arrow);
-    if (!a || !b || b->width() > 0.65f * row) continue;
-    if (a->min.x < b->max.x && b->min.x < a->max.x) ++covered;
-  }
-  return covered;
-}
-
-TEST(MemoryPanel, OperandsThatAStepUsesLastKeepTheirColour) {
-  const Scales scales = scales_for(1280, 720, 1.0f, false);
-  const Layout layout = layout_screen(1280, 720, scales, kEverySlot, false);
-  HeadlessImGui imgui(1280, 720, scales.layout, scales.font);
-  for (const char* algorithm : {"standard", "flash1", "flash2", "split_kv"}) {
-    SampleRequest request;
-    request.algorithm = algorithm;
-    const auto run = test::sample_run(request);
-    const auto steps = static_cast<double>(run->info()->step_count);
-    int marked = 0;
-    for (const auto& panel : make_panels()) {
-      if (panel->name() != "memory") continue;
-      for (int step = -1; step < 60; ++step) {
-        const Snapshot snapshot = test::sample_snapshot(*run, (step + 1) / steps);
-        Surroundings around;
-        test::draw_frame(imgui, *panel, snapshot, layout.panels.at(Slot::memory), scales, false,
-                         around);
-        std::set<std::string> expected;
-        for (const Tile& source : snapshot.op.sources()) {
-          if (step >= 0 && source.last_use && source.on_chip()) {
-            expected.insert(fmt::format("memory.last_used.{}", to_string(source.tensor)));
-          }
-        }
-        std::set<std::string> found;
-        for (const auto& [name, rect] : around.rects.all()) {
-          if (name.starts_with("memory.last_used.")) found.insert(name);
-        }
-        EXPECT_EQ(found, expected) << algorithm << ", step " << step;
-        marked += static_cast<int>(found.size());
-      }
-    }
-    EXPECT_GT(marked, 5) << algorithm;
-  }
-}
-
-TEST(MemoryPanel, OnAProjectorCoversNoArrowByALabel) {
-  const Scales scales = scales_for(1280, 720, 1.0f, true);
-  const Layout layout = layout_screen(1280, 720, scales, kEverySlot, true);
-  HeadlessImGui imgui(1280, 720, scales.layout, scales.font);
-  for (const char* algorithm : {"standard", "flash1", "flash2"}) {
-    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-      SampleRequest request;
-      request.algorithm = algorithm;
-      request.pass = pass;
-      const auto run = test::sample_run(request);
-      const Index steps = run->info()->step_count;
-      for (const auto& panel : make_panels()) {
-        if (panel->name() != "memory") continue;
-        for (Index step = -1; step < std::min<Index>(steps, 120); ++step) {
-          Surroundings around;
-          const double fraction = static_cast<double>(step + 1) / static_cast<double>(steps);
-          test::draw_frame(imgui, *panel, test::sample_snapshot(*run, fraction),
-                           layout.panels.at(Slot::memory), scales, true, around);
-          EXPECT_EQ(covered_arrows(around.rects), 0)
-              << algorithm << " " << to_string(pass) << ", step " << step;
-        }
-      }
     }
   }
 }

@@ -1,0 +1,125 @@
+/// Which instrumented builds there are: what they take, and what is said where there is none.
+#include "kernels/trace/trace_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/listed_block_mask.h"
+
+namespace attnscope {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(TracePlan, NamesTheBuildsThatThereAre) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 100;
+  problem.d = 64;
+  problem.dtype = DType::fp16;
+  const kernels::KernelInfo& flash1 = *kernels::find_kernel("flash1");
+  const auto refused =
+      kernels::plan_trace(flash1, PassKind::forward, problem, std::nullopt, Carry::problem, 0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("head-dim 16 in 16x16 tiles"));
+  EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
+
+  problem.d = 16;
+  problem.dtype = DType::fp32;
+  for (const char* name : {"flash1", "flash2"}) {
+    const kernels::KernelInfo& kernel = *kernels::find_kernel(name);
+    const auto in_fp32 =
+        kernels::plan_trace(kernel, PassKind::forward, problem, std::nullopt, Carry::problem, 32);
+    ASSERT_TRUE(in_fp32.ok()) << in_fp32.error().message;
+    EXPECT_EQ(in_fp32.value().rows_per_head, 4);
+    const std::vector<Tiling> in_32 = kernels::kernel_tilings(kernel, DType::fp32, 16);
+    EXPECT_THAT(in_32, ::testing::Contains(in_fp32.value().tiling));
+  }
+
+  problem.d = 64;
+  problem.dtype = DType::bf16;
+  const auto plan =
+      kernels::plan_trace(flash1, PassKind::forward, problem, std::nullopt, Carry::problem, 32);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan.value().tiling, (Tiling{128, 256}));
+  EXPECT_EQ(plan.value().blocks, 1);
+  EXPECT_EQ(plan.value().rows_per_head, 4);
+  problem.heads = problem.kv_heads = 64;
+  problem.N = problem.N_kv = 65536;
+  EXPECT_FALSE(
+      kernels::plan_trace(flash1, PassKind::forward, problem, std::nullopt, Carry::problem, 0)
+          .ok());
+}
+
+TEST(TracePlan, TakesABlockMaskInTheTilesOfItsBuild) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 64;
+  problem.d = 16;
+  problem.dtype = DType::bf16;
+  problem.block_mask = test::listed_block_mask({16, 16}, 4, {{0, 2}, {}, {2}, {3}});
+  const kernels::KernelInfo& kernel = *kernels::find_kernel("block_sparse2");
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    const auto plan = kernels::plan_trace(kernel, pass, problem, {}, Carry::problem, 0);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan.value().tiling, (Tiling{16, 16}));
+    EXPECT_EQ(plan.value().blocks, 4);
+  }
+  problem.block_mask = test::listed_block_mask({32, 32}, 2, {{0}, {1}});
+  const auto refused =
+      kernels::plan_trace(kernel, PassKind::forward, problem, {}, Carry::problem, 0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("at head-dim 16 in 32x32 tiles"));
+}
+
+TEST(TracePlan, HasScoreFunctionsAtOneHeadDimension) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 300;
+  problem.d = 64;
+  problem.dtype = DType::bf16;
+  problem.mask = Mask::window(100, 0);
+  const auto message = [&](std::string_view name, PassKind pass) {
+    const auto plan = kernels::plan_trace(*kernels::find_kernel(name), pass, problem, std::nullopt,
+                                          Carry::problem, 0);
+    return plan ? std::string("accepted") : plan.error().message;
+  };
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    for (const char* name : {"flash1", "flash2", "block_sparse2"}) {
+      problem.d = 64;
+      EXPECT_EQ(message(name, pass), "accepted");
+      problem.d = 16;
+      EXPECT_THAT(message(name, pass), HasSubstr("with mask window:100,0 there is bf16 at head-dim "
+                                                 "64 in"));
+    }
+  }
+  EXPECT_THAT(message("split_kv", PassKind::forward), HasSubstr("takes plain softmax attention"));
+  EXPECT_THAT(message("standard", PassKind::forward),
+              HasSubstr("flash1, flash2, block_sparse2 and split_kv have some"));
+}
+
+TEST(TracePlan, EveryTracedTilingIsAKernels) {
+  for (const kernels::KernelInfo& kernel : kernels::catalog()) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      const bool in_fp32 =
+          kernel.name == "flash2" || (kernel.name == "flash1" && pass == PassKind::forward);
+      EXPECT_EQ(kernels::traced_tilings(kernel, pass, DType::fp32, 16).size(), in_fp32 ? 1u : 0u);
+      EXPECT_TRUE(kernels::traced_tilings(kernel, pass, DType::fp32, 64).empty());
+    }
+    EXPECT_EQ(kernels::traced_tilings(kernel, PassKind::forward, DType::fp16, 16),
+              kernels::traced_tilings(kernel, PassKind::forward, DType::bf16, 16));
+    for (const Index d : {16, 32, 64, 128}) {
+      for (const bool scored : {false, true}) {
+        for (const Tiling& tiling :
+             kernels::traced_tilings(kernel, PassKind::forward, DType::bf16, d, scored)) {
+          EXPECT_THAT(kernels::kernel_tilings(kernel, DType::bf16, d), ::testing::Contains(tiling));
+        }
+        for (const Tiling& tiling :
+             kernels::traced_tilings(kernel, PassKind::backward, DType::bf16, d, scored)) {
+          EXPECT_THAT(kernels::backward_tilings(kernel, DType::bf16, d),
+                      ::testing::Contains(tiling));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attnscope
