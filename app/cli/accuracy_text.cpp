@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/table.h"
+#include "reference/json/problem_json.h"
 
 namespace attnscope::cli {
 
@@ -105,7 +106,7 @@ ordered_json accuracy_json(const AccuracyRequest& request, const AccuracyReport&
                            {"mask", to_string(request.problem.mask)},
                            {"inputs", to_string(request.inputs.kind)},
                            {"seed", request.inputs.seed},
-                           {"tiling", {{"Br", request.tiling.Br}, {"Bc", request.tiling.Bc}}}};
+                           {"tiling", tiling_to_json(request.tiling)}};
   document["row"] = {{"inputs", "outlier"},
                      {"query", report.softmax.query},
                      {"keys", report.softmax.keys},

@@ -125,7 +125,7 @@ nlohmann::ordered_json run_identity(const RecordingRow& row) {
   identity["algorithm"] = row.algorithm;
   identity["kernel"] = row.kernel;
   identity["pass"] = row.pass;
-  if (row.tiling) identity["tiling"] = {{"Br", row.tiling->Br}, {"Bc", row.tiling->Bc}};
+  if (row.tiling) identity["tiling"] = tiling_to_json(*row.tiling);
   if (row.problem.block_mask) identity["block_mask"] = row.problem.block_mask->text();
   identity["carry"] = to_string(row.carry);
   if (row.deterministic) identity["deterministic"] = true;

@@ -175,7 +175,7 @@ ordered_json simulation_json(const SimulationAnswer& answer) {
   document["problem"] = problem_to_json(report.problem);
   document["algorithm"] = report.algorithm;
   document["pass"] = to_string(report.pass);
-  document["tiling"] = {{"Br", report.tiling.Br}, {"Bc", report.tiling.Bc}};
+  document["tiling"] = tiling_to_json(report.tiling);
   if (report.carry != Carry::problem) document["carry"] = to_string(report.carry);
   if (report.splits > 1) document["splits"] = report.splits;
   if (report.query_heads_per_tile > 1) {

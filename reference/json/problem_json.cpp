@@ -93,7 +93,7 @@ nlohmann::json problem_to_json(const AttentionProblem& problem) {
   return object;
 }
 
-nlohmann::json tiling_to_json(const Tiling& tiling) {
+nlohmann::ordered_json tiling_to_json(const Tiling& tiling) {
   return {{"Br", tiling.Br}, {"Bc", tiling.Bc}};
 }
 

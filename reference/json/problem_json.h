@@ -14,7 +14,8 @@
 namespace attnscope {
 
 nlohmann::json problem_to_json(const AttentionProblem& problem);
-nlohmann::json tiling_to_json(const Tiling& tiling);
+/// Br first, in documents that keep their order.
+nlohmann::ordered_json tiling_to_json(const Tiling& tiling);
 
 /// A valid problem, else JsonFieldError. "seq_len" and "head_dim" are required; the others default
 /// as on the command line: batch 1, heads 1, kv_heads = heads, kv_len = seq_len, bf16, mask none.
