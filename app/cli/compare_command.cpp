@@ -33,9 +33,6 @@ class RowFilter {
 
   bool matches(const RecordingRow& row) const {
     const AttentionProblem& asked = request_.problem;
-    const auto agrees = [&](const char* option, const auto& a, const auto& b) {
-      return !given_.has(option) || a == b;
-    };
     const auto side = [&](const std::optional<Index>& wanted, Index Tiling::*member) {
       return !wanted || (row.tiling && (*row.tiling).*member == *wanted);
     };
@@ -48,13 +45,29 @@ class RowFilter {
            agrees("kv-len", asked.N_kv, row.problem.N_kv) &&
            agrees("head-dim", asked.d, row.problem.d) &&
            agrees("dtype", asked.dtype, row.problem.dtype) &&
-           agrees("mask", asked.mask, row.problem.mask) &&
+           agrees("mask", asked.mask, row.problem.mask) && agrees_on_score(row.problem) &&
+           agrees("key-lengths", asked.key_lengths, row.problem.key_lengths) &&
+           agrees("cu-seqlens-q", asked.cu_seqlens_q, row.problem.cu_seqlens_q) &&
+           agrees("cu-seqlens-k", asked.cu_seqlens_k, row.problem.cu_seqlens_k) &&
            agrees("block-mask", given_.text("block-mask"), mask_text(row.problem)) &&
            agrees("carry", request_.carry, row.carry) && side(request_.Br, &Tiling::Br) &&
            side(request_.Bc, &Tiling::Bc);
   }
 
  private:
+  bool agrees(const char* option, const auto& a, const auto& b) const {
+    return !given_.has(option) || a == b;
+  }
+
+  bool agrees_on_score(const AttentionProblem& recorded) const {
+    const ScoreFunction& asked = request_.problem.score;
+    const ScoreFunction& score = recorded.score;
+    return agrees("alibi", standard_alibi_slopes(recorded.heads), score.alibi_slopes) &&
+           agrees("softcap", asked.soft_cap, score.soft_cap) &&
+           agrees("dropout", asked.dropout.probability, score.dropout.probability) &&
+           agrees("dropout-seed", asked.dropout.seed, score.dropout.seed);
+  }
+
   static std::optional<std::string> mask_text(const AttentionProblem& problem) {
     return problem.block_mask ? std::optional(problem.block_mask->text()) : std::nullopt;
   }
@@ -186,13 +199,23 @@ std::optional<Error> run_compare(const GivenOptions& given) {
   return write_text("-", text);
 }
 
+/// The options of a problem, which choose rows here: one that is not given lets all through, so
+/// none has a default.
+std::vector<OptionSpec> row_filters() {
+  std::vector<OptionSpec> filters = problem_options();
+  for (OptionSpec& option : filters) {
+    if (option.name == "algorithm") {
+      option.help = "only rows of this algorithm; the options below choose rows likewise";
+    } else if (option.help.ends_with(']')) {
+      option.help.erase(option.help.rfind(" ["));
+    }
+  }
+  return filters;
+}
+
 }  // namespace
 
 CommandSpec compare_command() {
-  std::vector<OptionSpec> filters = problem_options();
-  for (OptionSpec& option : filters) {
-    if (option.name == "algorithm") option.help = "only rows of this algorithm";
-  }
   return {.name = "compare",
           .summary = "Shows modelled numbers beside recorded ones, with each gap and its reason.",
           .operand = "",
@@ -201,7 +224,7 @@ CommandSpec compare_command() {
                               {"gpu", "NAME|FILE", "the modelled GPU [that of the recording]"},
                               {"sram-bytes", "BYTES", "in place of the GPU's shared memory"},
                               {"l2-bytes", "BYTES", "in place of the GPU's L2 cache"}},
-                             filters,
+                             row_filters(),
                              block_mask_option(),
                              output_options()}),
           .run = run_compare};

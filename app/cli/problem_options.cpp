@@ -114,7 +114,7 @@ std::optional<Error> read_score(const GivenOptions& given, AttentionProblem& pro
     if (!probability) return unknown_value("dropout", *text, "a number from 0 to below 1");
     score.dropout.probability = *probability;
   }
-  if (given.has("dropout-seed") && !given.has("dropout")) {
+  if (given.has("dropout-seed") && !given.has("dropout") && score.dropout.probability == 0) {
     return invalid_request("--dropout-seed is given without --dropout; nothing is dropped");
   }
   return read_seed(given, "dropout-seed", score.dropout.seed);

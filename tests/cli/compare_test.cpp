@@ -62,6 +62,39 @@ TEST_F(CompareCommand, OptionsFilterRows) {
   EXPECT_EQ(compared("--seq-len 4096 --head-dim 64 --mask none")["runs"].size(), 1u);
 }
 
+TEST_F(CompareCommand, OptionsOfTheScoreFunctionAndOfSequencesFilterRows) {
+  json document = json::parse(read_text(file_));
+  document["rows"][0]["problem"]["softcap"] = 30;
+  document["rows"][1]["problem"]["alibi"] = "standard";
+  document["rows"][2]["problem"]["dropout"] = {{"probability", 0.5}, {"seed", 7}};
+  document["rows"][3]["problem"]["key_lengths"] = {4000};
+  scratch_.write("recorded.json", document.dump());
+  const std::pair<const char*, const char*> kOneRow[] = {
+      {"--softcap 30", "standard"},
+      {"--alibi", "flash1"},
+      {"--dropout 0.5", "flash2"},
+      {"--dropout 0.5 --dropout-seed 7", "flash2"},
+      {"--key-lengths 4000", "standard"}};
+  for (const auto& [words, algorithm] : kOneRow) {
+    const json runs = compared(words)["runs"];
+    ASSERT_EQ(runs.size(), 1u) << words;
+    EXPECT_EQ(runs[0]["algorithm"], algorithm) << words;
+  }
+  EXPECT_EQ(compared("--dropout 0")["runs"].size(), 3u);
+  for (const char* none : {"--softcap 20", "--dropout 0.5 --dropout-seed 8", "--key-lengths 9",
+                           "--cu-seqlens-q 0,9", "--cu-seqlens-k 0,9"}) {
+    EXPECT_EQ(run_cli("compare --recording " + file_ + " " + none).status, 2) << none;
+  }
+}
+
+TEST_F(CompareCommand, AnOptionThatChoosesRowsHasNoDefault) {
+  const std::string help = run_cli("compare --help").out;
+  for (const char* line : {"--seq-len N                  queries of a head\n",
+                           "--pass PASS                  forward, backward or both\n"}) {
+    EXPECT_THAT(help, HasSubstr(line));
+  }
+}
+
 TEST_F(CompareCommand, ARowThatCannotBeModelledStaysWithItsReason) {
   json document = json::parse(read_text(file_));
   document["rows"][0]["algorithm"] = "flash9";

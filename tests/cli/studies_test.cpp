@@ -131,6 +131,22 @@ TEST(TilingRules, AreThePapersTheLargestThatFitsAndTheKernels) {
             (json{{"Br", 32}, {"Bc", 326}}));
 }
 
+TEST(Fusion, TakesASeedForTheDropoutOfFigure2) {
+  const json document = answered("fusion --seq-len 64 --dropout-seed 7");
+  EXPECT_EQ(document.at("problem").at("dropout").at("seed"), 7);
+}
+
+TEST(Documents, WriteATilingAlikeRowsFirst) {
+  for (const std::string words :
+       {"simulate --algorithm flash2 --seq-len 64", "accuracy --seq-len 64", "fusion --seq-len 64",
+        "flops --seq-len 64", "io --over seq-len=64"}) {
+    const std::string text = run_cli(words + " --json -").out;
+    const std::size_t tiling = text.find("\"tiling\":");
+    ASSERT_NE(tiling, std::string::npos) << words;
+    EXPECT_LT(text.find("\"Br\"", tiling), text.find("\"Bc\"", tiling)) << words;
+  }
+}
+
 TEST(Io, TabulatesTheTheoremBesideTheCount) {
   const json document = answered("io --over seq-len=4096,16384 --gpu a100-40gb");
   EXPECT_EQ(document.at("axis"), "seq-len");
