@@ -52,9 +52,21 @@ json counters_json(const Counters& counters) {
 Counters counters_from_json(const JsonObject& object) {
   Counters counters;
   for (const auto& item : object.value().items()) {
-    counters[item.key()] = real_number(object, item.key());
+    const double value = real_number(object, item.key());
+    if (value < 0) {
+      throw JsonFieldError(fmt::format("{}: {} is no count; it must be at least 0",
+                                       object.path_of(item.key()), value));
+    }
+    counters[item.key()] = value;
   }
   return counters;
+}
+
+double seconds_from_json(const JsonObject& time, std::string_view key) {
+  const double value = time.number(key);
+  if (value > 0) return value;
+  throw JsonFieldError(
+      fmt::format("{}: {} is no time of a pass; it must be above 0", time.path_of(key), value));
 }
 
 void set_if_known(json& object, const char* key, const std::optional<double>& value) {
@@ -197,8 +209,8 @@ void add_measurement(json& row, const Measurement& measurement) {
 Measurement measurement_from_json(const JsonObject& row) {
   Measurement measurement;
   const JsonObject time = row.object("time");
-  measurement.time = {time.number("min_s"), time.number("median_s"), time.number("max_s"),
-                      static_cast<int>(time.integer_or("n", 1))};
+  measurement.time = {seconds_from_json(time, "min_s"), seconds_from_json(time, "median_s"),
+                      seconds_from_json(time, "max_s"), static_cast<int>(time.integer_or("n", 1))};
   if (row.has("counters")) measurement.counters = counters_from_json(row.object("counters"));
   if (row.has("launches")) {
     for (const json& item : row.array("launches")) {

@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "kernels/recording/recording_json.h"
 #include "kernels/trace/kernel_trace.h"
@@ -11,6 +9,7 @@
 #include "reference/check.h"
 #include "reference/json/json_document.h"
 #include "reference/json/problem_json.h"
+#include "reference/nearest_name.h"
 
 namespace attnscope {
 
@@ -42,10 +41,11 @@ json value_json(float value) {
   return std::stod(fmt::format("{:.7g}", value));
 }
 
-float value_of(const json& value) {
+float value_of(const json& value, std::string_view where) {
   if (value.is_null()) return NAN;
-  if (value.is_string()) return -INFINITY;
-  return value.get<float>();
+  if (value == "-inf") return -INFINITY;
+  if (value.is_number()) return value.get<float>();
+  throw JsonFieldError(fmt::format("{}: {} is no number", where, printable(value.dump())));
 }
 
 json row_json(const TracedRow& row) {
@@ -81,28 +81,60 @@ json header_json(const KernelTrace& trace) {
   return header;
 }
 
-TracedBlock block_from_json(const json& value, const std::vector<int>& steps) {
+/// Entry `n` of a list, a whole number below `end`.
+Index index_at(const json& list, std::size_t n, Index end, std::string_view where) {
+  const json& value = list.at(n);
+  if (value.is_number_integer() && value >= 0 && value < end) return value.get<Index>();
+  throw JsonFieldError(fmt::format("{}: {} is no whole number from 0 to {}", where,
+                                   printable(value.dump().substr(0, 40)), end - 1));
+}
+
+TracedBlock block_from_json(const json& value, const AttentionProblem& problem,
+                            const std::vector<int>& steps, std::string_view where) {
+  constexpr Index kEnd = Index{1} << 31;
+  constexpr Index kEnd_ps = Index{1} << 56;  // twenty hours: sums of two stay within 64 bits
   const json& numbers = value.at(kBlockNumbers);
-  TracedBlock block{value.at(0), value.at(1), value.at(2), value.at(3),
-                    value.at(4), value.at(5), {}};
-  if (numbers.size() % kStepNumbers != 0) throw JsonFieldError("a block's steps are cut off");
+  TracedBlock block{.sm = index_at(value, 0, kEnd, where),
+                    .batch = index_at(value, 1, problem.batch, where),
+                    .head = index_at(value, 2, problem.heads, where),
+                    .block = index_at(value, 3, kEnd, where),
+                    .begin_ps = index_at(value, 4, kEnd_ps, where),
+                    .end_ps = index_at(value, 5, kEnd_ps, where),
+                    .steps = {}};
+  if (block.end_ps < block.begin_ps) {
+    throw JsonFieldError(fmt::format("{}: the block ends before it begins", where));
+  }
+  if (!numbers.is_array() || numbers.size() % kStepNumbers != 0) {
+    throw JsonFieldError(fmt::format("{}: its steps are cut off", where));
+  }
   Index begin_ps = block.begin_ps;
   for (std::size_t n = 0; n < numbers.size(); n += kStepNumbers) {
-    const int step = steps.at(numbers.at(n).get<std::size_t>());
-    const Index end_ps = begin_ps + numbers.at(n + 4).get<Index>();
-    block.steps.push_back({static_cast<kernels::TraceStep>(step), numbers.at(n + 1),
-                           numbers.at(n + 2), numbers.at(n + 3).get<int>() != 0, begin_ps, end_ps});
+    const Index step = index_at(numbers, n, std::ssize(steps), where);
+    const Index end_ps = begin_ps + index_at(numbers, n + 4, kEnd_ps - begin_ps, where);
+    block.steps.push_back({static_cast<kernels::TraceStep>(steps[static_cast<std::size_t>(step)]),
+                           static_cast<std::int32_t>(index_at(numbers, n + 1, kEnd, where)),
+                           static_cast<std::int32_t>(index_at(numbers, n + 2, kEnd, where)),
+                           index_at(numbers, n + 3, 2, where) != 0, begin_ps, end_ps});
     begin_ps = end_ps;
   }
   return block;
 }
 
-TracedRow row_from(const json& value) {
-  TracedRow row{value.at(0), value.at(1), value.at(2), {}};
-  if (value.size() != kRowFields) throw JsonFieldError("a row has other than six fields");
-  for (std::size_t j = 0; j < value.at(3).size(); ++j) {
+TracedRow row_from(const json& value, const AttentionProblem& problem, std::string_view where) {
+  if (value.size() != kRowFields) {
+    throw JsonFieldError(fmt::format("{}: a row has six fields", where));
+  }
+  TracedRow row{.batch = index_at(value, 0, problem.batch, where),
+                .head = index_at(value, 1, problem.heads, where),
+                .row = index_at(value, 2, problem.N, where),
+                .states = {}};
+  const json &m = value.at(3), &l = value.at(4), &alpha = value.at(5);
+  if (!m.is_array() || l.size() != m.size() || alpha.size() != m.size()) {
+    throw JsonFieldError(fmt::format("{}: m, l and alpha are no lists of one length", where));
+  }
+  for (std::size_t j = 0; j < m.size(); ++j) {
     row.states.push_back(
-        {value_of(value.at(3).at(j)), value_of(value.at(4).at(j)), value_of(value.at(5).at(j))});
+        {value_of(m.at(j), where), value_of(l.at(j), where), value_of(alpha.at(j), where)});
   }
   return row;
 }
@@ -128,7 +160,7 @@ std::vector<int> step_numbers(const JsonObject& object) {
 KernelTrace trace_from_json(const json& document, std::string_view name) {
   const JsonObject object(document, std::string(name));
   KernelTrace trace;
-  json header = {{"device", document.at("device")}, {"rows", json::array()}};
+  json header = {{"device", object.at("device")}, {"rows", json::array()}};
   for (const char* key : {"build", "date"}) {
     if (object.has(key)) header[key] = document.at(key);
   }
@@ -142,7 +174,7 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
   if (!pass || !kind) throw JsonFieldError(fmt::format("{}: unknown pass or inputs", name));
   trace.pass = *pass;
   trace.inputs.kind = *kind;
-  trace.inputs.seed = static_cast<std::uint64_t>(inputs.integer("seed"));
+  trace.inputs.seed = inputs.unsigned_or("seed", 0);
   trace.tiling = tiling_from_json(object.object("tiling"));
   trace.launch = object.string("launch");
   trace.time_s = object.number("time_s");
@@ -150,11 +182,30 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
   trace.sm_clock_mhz = object.number("sm_clock_mhz");
   if (object.has("timer_step_ns")) trace.timer_step_ns = object.integer("timer_step_ns");
   const std::vector<int> steps = step_numbers(object);
+  const auto place = [&](const char* key, const auto& read) {
+    return fmt::format("{}[{}]", object.path_of(key), read.size());
+  };
   for (const json& block : object.array("blocks")) {
-    trace.blocks.push_back(block_from_json(block, steps));
+    trace.blocks.push_back(
+        block_from_json(block, trace.problem, steps, place("blocks", trace.blocks)));
   }
-  for (const json& row : object.array("rows")) trace.rows.push_back(row_from(row));
+  for (const json& row : object.array("rows")) {
+    trace.rows.push_back(row_from(row, trace.problem, place("rows", trace.rows)));
+  }
   return trace;
+}
+
+Result<KernelTrace> checked_trace(const Result<json>& document, std::string_view name) {
+  if (!document) return document.error();
+  if (auto error = check_schema(document.value(), kSchema, kVersion, name)) return *error;
+  try {
+    return trace_from_json(document.value(), name);
+  } catch (const JsonFieldError& error) {
+    return invalid_request(error.what());
+  } catch (const json::exception&) {
+    return invalid_request(
+        fmt::format("{}: blocks and rows are not lists as this program writes them", name));
+  }
 }
 
 }  // namespace
@@ -179,25 +230,11 @@ std::string kernel_trace_text(const KernelTrace& trace) {
 }
 
 Result<KernelTrace> parse_kernel_trace(std::string_view text, std::string_view name) {
-  const auto document = parse_json(text, name);
-  if (!document) return document.error();
-  if (auto error = check_schema(document.value(), kSchema, kVersion, name)) return *error;
-  try {
-    return trace_from_json(document.value(), name);
-  } catch (const JsonFieldError& error) {
-    return invalid_request(error.what());
-  } catch (const json::exception& error) {
-    return invalid_request(fmt::format("{}: {}", name, error.what()));
-  } catch (const std::out_of_range&) {
-    return invalid_request(fmt::format("{}: a step has a number beyond the list of steps", name));
-  }
+  return checked_trace(parse_json(text, name), name);
 }
 
 Result<KernelTrace> read_kernel_trace(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!(text << file.rdbuf())) return failed(fmt::format("cannot read {}", path.string()));
-  return parse_kernel_trace(text.str(), path.filename().string());
+  return checked_trace(read_json_file(path), path.string());
 }
 
 }  // namespace attnscope

@@ -101,6 +101,18 @@ TEST(BadJson, MalformedAndNewerRecordingsAreRefused) {
   }
 }
 
+TEST(BadJson, MalformedTracesAreRefused) {
+  const ScratchFolder scratch;
+  for (const std::string& text : {std::string(), std::string("{"), std::string("null"),
+                                  std::string("{\"schema\": \"attnscope.kernel_trace/1\"}"),
+                                  std::string("{\"schema\": \"attnscope.recording/1\"}")}) {
+    const std::string file = scratch.write("mine.json", text);
+    expect_refused(run_cli("trace --recording " + file + " --out out.json", {}, scratch.path()),
+                   "mine.json");
+  }
+  EXPECT_EQ(scratch.names(), std::vector<std::string>{"mine.json"});
+}
+
 TEST(BadJson, ADirectoryIsNoRecording) {
   const ScratchFolder scratch;
   expect_refused(run_cli("compare --recording " + scratch.path().string() + "/"),

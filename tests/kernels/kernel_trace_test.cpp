@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/trace/trace_steps.h"
 #include "tests/kernels/traced_twin.h"
 #include "tests/support/listed_block_mask.h"
 
@@ -176,6 +175,7 @@ TEST(KernelTrace, ItsFileGivesItBack) {
   const float inf = std::numeric_limits<float>::infinity();
   records.rows = {{.m = 1.25f, .l = 2.5f, .alpha = 1.0f}, {.m = -inf, .l = NAN, .alpha = NAN}};
   KernelTrace trace = described();
+  trace.problem.heads = trace.problem.kv_heads = 4;
   trace.problem.mask = Mask::window(20, 0);
   trace.problem.key_lengths = {30};
   trace.problem.score.soft_cap = 30.0;
@@ -211,6 +211,49 @@ TEST(KernelTrace, AMalformedFileIsRefusedInOneLine) {
   EXPECT_THAT(unknown.error().message, HasSubstr("is no step"));
 }
 
+TEST(KernelTrace, NumbersThatNoBlockOrRowCanHaveAreRefusedWithTheirPlace) {
+  KernelTrace trace = described();
+  Records records = two_blocks();
+  records.rows = {{.m = 1.0f, .l = 2.0f, .alpha = 1.0f}, {.m = 1.0f, .l = 2.0f, .alpha = 1.0f}};
+  trace.problem.heads = trace.problem.kv_heads = 4;
+  ASSERT_FALSE(decode_trace(records.view(), trace));
+  const auto refusal = [&trace](const auto& change) {
+    KernelTrace changed = trace;
+    change(changed);
+    const auto read = parse_kernel_trace(kernel_trace_text(changed), "x.json");
+    return read.ok() ? std::string("accepted") : read.error().message;
+  };
+  EXPECT_EQ(refusal([](KernelTrace&) {}), "accepted");
+  EXPECT_EQ(refusal([](KernelTrace& t) { t.inputs.seed = ~std::uint64_t{0}; }), "accepted");
+  EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[0].sm = -1; }),
+              HasSubstr("x.json: blocks[0]: -1 is no whole number"));
+  EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[1].batch = 1; }), HasSubstr("from 0 to 0"));
+  EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[1].head = 4; }), HasSubstr("from 0 to 3"));
+  EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[1].end_ps = 0; }), HasSubstr("ends before"));
+  EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[0].end_ps = Index{1} << 62; }),
+              HasSubstr("blocks[0]: 4611686018427387904"));
+  EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[0].steps[1].end_ps = -1; }),
+              HasSubstr("blocks[0]: -100001"));
+  EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[0].steps[0].i = -1; }), HasSubstr("blocks[0]"));
+  EXPECT_THAT(refusal([](KernelTrace& t) { t.rows[0].row = 16; }),
+              HasSubstr("rows[0]: 16 is no whole number from 0 to 15"));
+}
+
+TEST(KernelTrace, AFileOfOtherListsIsRefusedInOneLine) {
+  const std::string text = kernel_trace_text(described());
+  const std::size_t blocks = text.find("\"blocks\"");
+  for (const char* lists : {R"("blocks": [null], "rows": []})", R"("blocks": [[0]], "rows": []})",
+                            R"("blocks": [[null, 0, 0, 0, 0, 0, []]], "rows": []})",
+                            R"("blocks": [[0, 0, 0, 0, 0, 0, null]], "rows": []})",
+                            R"("blocks": [], "rows": [[0, 0, 0, {}, 1, true]]})",
+                            R"("blocks": [], "rows": [[0, 0, 0, [true], [1], [1]]]})"}) {
+    const auto read = parse_kernel_trace(text.substr(0, blocks) + lists, "x.json");
+    ASSERT_FALSE(read.ok()) << lists;
+    EXPECT_THAT(read.error().message, ::testing::StartsWith("x.json: ")) << lists;
+    EXPECT_EQ(read.error().message.find("exception"), std::string::npos) << read.error().message;
+  }
+}
+
 TEST(KernelTrace, BlocksOfAnSmTakeTheLowestFreeSlot) {
   KernelTrace trace = described();
   trace.blocks = {{.sm = 0, .begin_ps = 0, .end_ps = 10},
@@ -218,15 +261,6 @@ TEST(KernelTrace, BlocksOfAnSmTakeTheLowestFreeSlot) {
                   {.sm = 0, .begin_ps = 6, .end_ps = 9},
                   {.sm = 1, .begin_ps = 2, .end_ps = 9}};
   EXPECT_EQ(block_slots(trace), (std::vector<Index>{0, 1, 1, 0}));
-}
-
-TEST(TraceSteps, HaveNamesOfTheirOwn) {
-  std::vector<std::string> names;
-  for (int step = 0; step < kernels::kTraceStepCount; ++step) {
-    names.emplace_back(kernels::step_name(static_cast<TraceStep>(step)));
-  }
-  std::sort(names.begin(), names.end());
-  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
 /// What flash2 does on described()'s problem, its second column tile loaded ahead.

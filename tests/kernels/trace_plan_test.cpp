@@ -1,9 +1,13 @@
-/// Which instrumented builds there are: what they take, and what is said where there is none.
+/// Which instrumented builds there are: what they take, what is said where there is none, and what
+/// their steps are called.
 #include "kernels/trace/trace_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "kernels/trace/trace_steps.h"
 #include "tests/support/listed_block_mask.h"
 
 namespace attnscope {
@@ -119,6 +123,15 @@ TEST(TracePlan, EveryTracedTilingIsAKernels) {
       }
     }
   }
+}
+
+TEST(TraceSteps, HaveNamesOfTheirOwn) {
+  std::vector<std::string> names;
+  for (int step = 0; step < kernels::kTraceStepCount; ++step) {
+    names.emplace_back(kernels::step_name(static_cast<kernels::TraceStep>(step)));
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
 }  // namespace

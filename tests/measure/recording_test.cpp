@@ -248,6 +248,12 @@ TEST(Recording, FieldsOfTheWrongTypeAreNamed) {
               HasSubstr("not a precision"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["time"]["median_s"] = nullptr; }),
               HasSubstr("time: median_s: expected a number"));
+  for (const double seconds : {0.0, -1e-3}) {
+    EXPECT_THAT(refusal([&](auto& d) { d["rows"][0]["time"]["median_s"] = seconds; }),
+                HasSubstr("is no time of a pass; it must be above 0"));
+  }
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["counters"]["dram__bytes_read.sum"] = -5; }),
+              HasSubstr("counters: dram__bytes_read.sum: -5 is no count"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["counters"]["dram__bytes_read.sum"] = "x"; }),
               HasSubstr("counters: dram__bytes_read.sum"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["tiling"]["Br"] = 0; }), HasSubstr("block-rows"));
