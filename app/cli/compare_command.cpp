@@ -10,6 +10,7 @@
 #include "app/cli/problem_options.h"
 #include "app/report/comparison_report.h"
 #include "reference/block_mask.h"
+#include "reference/nearest_name.h"
 #include "sim/device/assets.h"
 #include "sim/schedule/catalog.h"
 
@@ -171,14 +172,17 @@ std::optional<Error> run_compare(const GivenOptions& given) {
   if (!path) return path.error();
   const auto recording = read_recording(path.value());
   if (!recording) return invalid_request(recording.error().message);
+  if (recording.value().rows.empty()) {
+    return invalid_request(fmt::format("'{}' has no rows to compare with", printable(*file)));
+  }
   const auto gpu = gpu_beside(given, recording.value().device);
   if (!gpu) return gpu.error();
 
   const auto comparisons = compare_rows(recording.value(), filter.value(), gpu.value());
   if (comparisons.empty()) {
     return invalid_request(
-        fmt::format("no row of '{}' is as asked; it has {} rows: leave out an option", *file,
-                    recording.value().rows.size()));
+        fmt::format("no row of '{}' is as asked; it has {} rows: leave out an option",
+                    printable(*file), recording.value().rows.size()));
   }
 
   if (report_file) {

@@ -145,7 +145,7 @@ std::optional<Error> run_fusion(const GivenOptions& given) {
   AttentionProblem problem = request.value().problem;
   AttentionProblem padded = problem;
   padded.key_lengths = figure2_problem().key_lengths;
-  if (padded == figure2_problem()) problem = std::move(padded);
+  if (!given.has("key-lengths") && padded == figure2_problem()) problem = std::move(padded);
   auto gpu = parse_gpu(given);
   if (!gpu) return gpu.error();
 

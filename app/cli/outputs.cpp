@@ -104,17 +104,37 @@ Result<OutputFiles> parse_outputs(const GivenOptions& given) {
     if (*text == "-") continue;
     if (auto error = check_writable(option, *text)) return *error;
   }
-  if (!files.json.empty() && !files.csv.empty()) {
-    if (files.json == "-" && files.csv == "-") {
-      return invalid_request(
-          "--json - and --csv - both want standard output; give one of them a file");
-    }
-    if (files.json != "-" && files.csv != "-" && resolved(files.json) == resolved(files.csv)) {
-      return invalid_request(
-          fmt::format("--json and --csv both name '{}'; give two files", printable(files.json)));
-    }
-  }
+  if (auto error = check_apart(given)) return *error;
   return files;
+}
+
+std::optional<Error> check_apart(const GivenOptions& given) {
+  constexpr std::string_view kRead[] = {"recording", "gpu", "q", "k", "v", "do", "block-mask"};
+  constexpr std::string_view kWritten[] = {"json", "csv", "report", "save", "out"};
+  std::vector<std::pair<std::string_view, std::string>> written;
+  for (const std::string_view option : kWritten) {
+    const auto path = given.text(option);
+    if (!path) continue;
+    for (const std::string_view source : kRead) {
+      std::error_code error;
+      if (!fs::equivalent(*path, given.text(source).value_or(""), error)) continue;
+      return invalid_request(
+          fmt::format("--{} would replace '{}', which --{} reads; give another file", option,
+                      printable(*path), source));
+    }
+    for (const auto& [other, its_path] : written) {
+      if (*path == "-" && its_path == "-") {
+        return invalid_request(fmt::format(
+            "--{} - and --{} - both want standard output; give one of them a file", other, option));
+      }
+      if (*path != "-" && its_path != "-" && resolved(*path) == resolved(its_path)) {
+        return invalid_request(fmt::format("--{} and --{} both name '{}'; give two files", other,
+                                           option, printable(*path)));
+      }
+    }
+    written.emplace_back(option, *path);
+  }
+  return std::nullopt;
 }
 
 std::optional<Error> write_text(const std::string& path, std::string_view text) {

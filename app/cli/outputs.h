@@ -21,9 +21,13 @@ struct OutputFiles {
   bool owns_standard_output() const { return json == "-" || csv == "-"; }
 };
 
-/// The choice, or invalid_request when it cannot work: both on standard output, the same file
-/// twice, a place that cannot be written. Asked before the work starts; leaves nothing behind.
+/// The choice, or invalid_request when it cannot work: not apart, a place that cannot be written.
+/// Asked before the work starts; leaves nothing behind.
 Result<OutputFiles> parse_outputs(const GivenOptions& given);
+
+/// Nothing when the options that name what is written (--json, --csv, --report, --save, --out) name
+/// different files, none of them one that is read, and standard output at most once.
+std::optional<Error> check_apart(const GivenOptions& given);
 
 /// Whether what is written there is gone with it: standard output, a device, a pipe.
 bool is_stream(const std::string& path);

@@ -219,6 +219,13 @@ std::optional<Error> run_sweep(const GivenOptions& given, const CommandSpec& sim
   const std::vector<CommandSpec> commands = {simulate, measure};
   const auto planned = plan(swept, commands, points.value(), words);
   if (!planned) return planned.error();
+  for (const PlannedPoint& point : planned.value()) {
+    GivenOptions all = point.given;
+    for (const char* option : {"json", "csv"}) {
+      if (given.has(option)) all.add(option, given.all(option));
+    }
+    if (auto error = check_apart(all)) return error;
+  }
 
   // Files grow row by row, streams get everything at the end
   OutputFiles files, streams;

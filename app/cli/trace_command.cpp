@@ -47,6 +47,7 @@ std::optional<Error> run_trace(const GivenOptions& given) {
   if (*path != "-") {
     if (auto error = check_writable("out", *path)) return error;
   }
+  if (auto error = check_apart(given)) return error;
   if (auto error = check_measured_options(given)) return error;
   if (asks_for_measured(given)) return run_measured_trace(given, *path);
   const auto order = parse_block_order(given);

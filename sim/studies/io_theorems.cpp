@@ -21,10 +21,11 @@ std::optional<Error> check_value(IoAxis axis, double value) {
     return invalid_request(
         fmt::format("density {} cannot be drawn; it must lie above 0 and at most at 1", value));
   }
-  const bool whole = value >= 1 && value <= 0x1p40 && value == std::floor(value);
+  constexpr double kMost = 0x1p40;
+  const bool whole = value >= 1 && value <= kMost && value == std::floor(value);
   if (whole) return std::nullopt;
-  return invalid_request(fmt::format("{} {} is no size; it must be a whole number of at least 1",
-                                     to_string(axis), value));
+  return invalid_request(fmt::format("{} {} is no size; it must be a whole number from 1 to {}",
+                                     to_string(axis), value, kMost));
 }
 
 /// Bc of a block mask: a power of two that cuts N_kv into 64 tiles or more, at most the paper's.

@@ -113,6 +113,31 @@ TEST_F(CompareCommand, NoRowAsAskedIsAnInvalidRequest) {
   EXPECT_EQ(outcome.error_lines(), 1);
 }
 
+TEST_F(CompareCommand, ARecordingWithoutRowsIsNotCalledFiltered) {
+  json document = json::parse(read_text(file_));
+  document["rows"] = json::array();
+  scratch_.write("recorded.json", document.dump());
+  const CliOutcome outcome = run_cli("compare --recording " + file_);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("has no rows"));
+}
+
+TEST_F(CompareCommand, WritesOneThingToOnePlaceAndNeverOverTheRecording) {
+  const std::string before = read_text(file_);
+  const std::string one = scratch_.file("one");
+  for (const std::string& words : std::vector<std::string>{
+           "--json - --report -", "--csv - --report -", "--json " + one + " --report " + one,
+           "--report " + file_, "--json " + file_,
+           "--csv " + scratch_.path().string() + "/./recorded.json"}) {
+    const CliOutcome outcome = run_cli("compare --recording " + file_ + " " + words);
+    EXPECT_EQ(outcome.status, 2) << words;
+    EXPECT_EQ(outcome.out, "") << words;
+    EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;
+  }
+  EXPECT_EQ(read_text(file_), before);
+  EXPECT_EQ(scratch_.names(), std::vector<std::string>{"recorded.json"});
+}
+
 TEST_F(CompareCommand, TheRecordingsFileIsNotTouched) {
   const std::string before = read_text(file_);
   compared("");

@@ -74,6 +74,16 @@ TEST(Sweep, WindowsKeepTheirCommas) {
   EXPECT_EQ(rows[2]["problem"]["mask"], "causal");
 }
 
+TEST(Sweep, ItsFilesAreNotThoseOfAPoint) {
+  const ScratchFolder scratch;
+  const CliOutcome outcome = run_cli(
+      "sweep --json r.json --over seq-len=64,128 -- measure --algorithm flash2 --out r.json",
+      without_kernels(), scratch.path());
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("both name"), std::string::npos) << outcome.err;
+  EXPECT_EQ(scratch.names(), std::vector<std::string>{});
+}
+
 TEST(Sweep, CsvHasARowAPoint) {
   const CliOutcome outcome = run_cli(
       "sweep --csv - --over kv-heads=1,4 -- simulate --algorithm flash2 --heads 6 --seq-len 64");

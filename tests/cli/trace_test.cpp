@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/device/assets.h"
 #include "tests/cli/cli_process.h"
 
 namespace attnscope {
@@ -53,6 +54,17 @@ TEST(Trace, OfARecordedRunIsTheRealGpusInTheSameFormat) {
   EXPECT_EQ(blocks, 4);            // a row tile each
   EXPECT_EQ(products, 4 * 4 * 2);  // S and P V of four column tiles
   EXPECT_GT(end_us, 0.0);
+}
+
+TEST(Trace, IsNotWrittenOverTheRunThatItIsMadeOf) {
+  const ScratchFolder scratch;
+  const auto traces = find_assets_dir().value() / "recordings" / "traces";
+  const std::string text = read_text(traces / "flash2-forward-64.json");
+  const std::string file = scratch.write("run.json", text);
+  const CliOutcome outcome = run_cli("trace --recording " + file + " --out " + file);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("which --recording reads"), std::string::npos) << outcome.err;
+  EXPECT_EQ(read_text(file), text);
 }
 
 TEST(Trace, AFullDiskIsTold) {
