@@ -63,13 +63,14 @@ std::string flops_table(const std::vector<OperationCount>& counts, const GpuDesc
 std::string flops_text_of(const std::vector<OperationCount>& counts, const GpuDescription& gpu) {
   const SimulationReport& first = counts.front().report;
   const AttentionProblem& problem = first.problem;
+  const std::string extras = extras_text(problem);
   return fmt::format(
-      "{}, B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}, {}x{} tiles\n"
+      "{}, B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}{}{}, {}x{} tiles\n"
       "modelled; max, subtract, exp, multiply, add, divide and log are 1 each; times at the peak "
       "rates\nof {} (datasheet)\n\n{}",
       to_string(first.pass), problem.batch, problem.heads, problem.N, problem.N_kv, problem.d,
-      to_string(problem.dtype), to_string(problem.mask), first.tiling.Br, first.tiling.Bc,
-      gpu.display_name, flops_table(counts, gpu));
+      to_string(problem.dtype), to_string(problem.mask), extras.empty() ? "" : ", ", extras,
+      first.tiling.Br, first.tiling.Bc, gpu.display_name, flops_table(counts, gpu));
 }
 
 ordered_json count_json(const OperationCount& count, const GpuDescription& gpu) {

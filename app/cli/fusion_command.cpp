@@ -35,6 +35,14 @@ std::optional<double> printed_bytes(const FusionQuestion& question, const Fusion
   return figure2_printed_bytes(step);
 }
 
+/// The steps of the score function and what is padding, for the title.
+std::string step_words(const AttentionProblem& problem) {
+  if (problem == figure2_problem())
+    return fmt::format("key padding mask, dropout {}", problem.score.dropout.probability);
+  const std::string extras = extras_text(problem);
+  return extras.empty() ? "no dropout" : extras;
+}
+
 std::string fusion_text(const FusionQuestion& question) {
   const AttentionProblem& problem = question.problem;
   std::vector<std::vector<std::string>> lines = {{"step", "launches", "forward", "backward",
@@ -53,11 +61,11 @@ std::string fusion_text(const FusionQuestion& question) {
                      printed ? bytes_text(*printed) : "", unfit.empty() ? "fits" : unfit});
   }
   std::string text = fmt::format(
-      "B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}{}, dropout {}, {}x{} tiles\n"
+      "B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}, {}, {}x{} tiles\n"
       "modelled; bytes as the papers count them (requested: by tiles of this size)\n\n{}\n",
       problem.batch, problem.heads, problem.N, problem.N_kv, problem.d, to_string(problem.dtype),
-      to_string(problem.mask), problem.key_lengths.empty() ? "" : ", key padding mask",
-      problem.score.dropout.probability, question.tiling.Br, question.tiling.Bc, table_text(lines));
+      to_string(problem.mask), step_words(problem), question.tiling.Br, question.tiling.Bc,
+      table_text(lines));
   std::vector<std::vector<std::string>> ideas;
   for (const FusionStep& step : question.steps) ideas.push_back({step.name, step.idea});
   text += table_text(ideas, 2);

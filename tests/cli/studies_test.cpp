@@ -54,7 +54,7 @@ TEST(Fusion, NamesTheKeyPaddingMaskOfFigure2AndAddsItNowhereElse) {
   const std::string own = "fusion --seq-len 100 --batch 1 --dropout 0";
   EXPECT_EQ(run_cli(own).out.find("key padding mask"), std::string::npos);
   EXPECT_FALSE(answered(own).at("problem").contains("key_lengths"));
-  EXPECT_NE(run_cli(own + " --key-lengths 90").out.find("key padding mask"), std::string::npos);
+  EXPECT_NE(run_cli(own + " --key-lengths 90").out.find("key lengths 90"), std::string::npos);
 }
 
 TEST(Fusion, MarksStepsThatDoNotFitAndSaysWhyFlash2MovesMore) {
@@ -134,6 +134,16 @@ TEST(TilingRules, AreThePapersTheLargestThatFitsAndTheKernels) {
 TEST(Fusion, TakesASeedForTheDropoutOfFigure2) {
   const json document = answered("fusion --seq-len 64 --dropout-seed 7");
   EXPECT_EQ(document.at("problem").at("dropout").at("seed"), 7);
+}
+
+TEST(Studies, NameEveryPartOfTheirProblem) {
+  const std::string words = " --seq-len 64 --batch 1 --softcap 3 --alibi --key-lengths 5";
+  for (const std::string command : {"flops", "fusion"}) {
+    const std::string text = run_cli(command + words).out;
+    for (const char* part : {"softcap 3", "alibi", "key lengths 5"}) {
+      EXPECT_NE(text.substr(0, text.find('\n')).find(part), std::string::npos) << text;
+    }
+  }
 }
 
 TEST(Documents, WriteATilingAlikeRowsFirst) {
