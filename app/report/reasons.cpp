@@ -146,6 +146,35 @@ const Bytes& requested_of(const ComparisonLine& line, const SimulationReport& mo
   return model.requested;
 }
 
+/// What standard's launches leave each other in the line's direction, which the model expects L2 to
+/// hold: what the paper counts, each operand once, without what reaches the DRAM. Of the launch of
+/// this name, or of all.
+double held_bytes(const ComparisonLine& line, const SimulationReport& model,
+                  std::string_view launch_name) {
+  if (model.algorithm != "standard") return 0.0;
+  Index held = 0;
+  for (const LaunchReport& launch : model.launches) {
+    if (!launch_name.empty() && launch.name != launch_name) continue;
+    held += line.quantity == "read" ? launch.paper.read_bytes - launch.dram.read_bytes
+                                    : launch.paper.write_bytes - launch.dram.write_bytes;
+  }
+  return static_cast<double>(held);
+}
+
+/// The reason where what L2 did not hold between launches makes the gap; else empty. What is far
+/// smaller than L2 does not leave it.
+std::string not_held_reason(const ComparisonLine& line, const SimulationReport& model,
+                            const GpuDescription& gpu) {
+  const double difference = *line.recorded - line.modelled;
+  const double held = held_bytes(line, model, line.launch);
+  const double l2_bytes = static_cast<double>(gpu.l2_bytes);
+  if (held_bytes(line, model, "") < 0.5 * l2_bytes) return "";
+  if (difference < 0.01 * held || difference > held) return "";
+  return fmt::format(
+      "{} of the {} that the model expects to stay in L2 ({}) between launches left it",
+      bytes_text(difference), bytes_text(held), bytes_text(l2_bytes));
+}
+
 std::string dram_read_reason(const ComparisonLine& line, const SimulationReport& model,
                              const GpuDescription& gpu) {
   const double gap = *line.gap_percent;
@@ -160,6 +189,7 @@ std::string dram_read_reason(const ComparisonLine& line, const SimulationReport&
     return fmt::format("agrees: {} served the re-reads, requested bytes are {:.3g} times as many",
                        l2_text, requested_ratio);
   }
+  if (std::string reason = not_held_reason(line, model, gpu); !reason.empty()) return reason;
   if (line.modelled <= static_cast<double>(gpu.l2_bytes)) {
     return fmt::format(
         "{} more than the operands, which fit in {}: whole lines, instructions, and "
@@ -182,6 +212,7 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
                        bytes_text(-difference), bytes_text(l2_bytes));
   }
   if (*line.gap_percent <= kDramAgreementPercent) return "agrees";
+  if (std::string reason = not_held_reason(line, model, gpu); !reason.empty()) return reason;
   const double requested = static_cast<double>(requested_of(line, model).write_bytes);
   const bool stores_again = requested > 1.05 * line.modelled;
   if (stores_again) {

@@ -259,6 +259,28 @@ TEST_F(Compare, DirtyLinesOfEarlierWorkAreNotCalledStoredAgain) {
               HasSubstr("left L2 again: 100 % of the requested bytes"));
 }
 
+TEST_F(Compare, WhatL2DidNotHoldBetweenLaunchesIsNotCalledStoredAgainOrWholeLines) {
+  RecordingRow row = agreeing_run("standard", gpu_);
+  GpuDescription small = gpu_;
+  small.l2_bytes = 6'000'000;  // holds S or P, 2 N^2 bytes a head, but not both
+  counter_of(row, counter::kDramReadBytes) += 2e6;
+  counter_of(row, counter::kDramWriteBytes) += 3e6;
+  row.measurement->launches[2].counters[std::string(counter::kDramReadBytes)] += 1e6;
+  const auto reason = [&row](const GpuDescription& gpu, std::string_view launch,
+                             std::string_view quantity) {
+    for (const ComparisonLine& line : compare(model_of(row, gpu), gpu, row).lines) {
+      if (line.level == Level::dram && line.launch == launch && line.quantity == quantity) {
+        return line.reason;
+      }
+    }
+    return std::string("no such line");
+  };
+  EXPECT_THAT(reason(small, "", "read"), HasSubstr("2 MB of the 8.389 MB that the model expects"));
+  EXPECT_THAT(reason(small, "", "written"), HasSubstr("3 MB of the 8.3"));
+  EXPECT_THAT(reason(small, "output", "read"), HasSubstr("1 MB of the 4.194 MB that the model"));
+  EXPECT_THAT(reason(gpu_, "", "read"), HasSubstr("whole lines"));  // ten times both fit
+}
+
 TEST_F(Compare, MissingCountersAreUnavailableWithTheRecordedReason) {
   RecordingRow row = agreeing_run("flash2", gpu_);
   row.measurement->counters.clear();
