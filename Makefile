@@ -57,7 +57,7 @@ pictures: install-draw programs ## draw the scenes without a window, and write t
 	fi
 
 test: install-draw install-test build ## build everything, run every CPU and GUI test
-	ctest --preset release --parallel $$(nproc)
+	ctest --preset release --parallel $$(($$(nproc) + 1))  # the test that has the window mostly waits
 
 gpu-test: install-test build ## run the tests of the kernels and counters on this machine's GPU
 	ATTNSCOPE_REQUIRE_GPU=1 ctest --preset gpu

@@ -93,7 +93,7 @@ void WindowedApp::after_frame() {
 
 void WindowedApp::wait_for_next_frame(double frame_began_s) {
   const bool moving = app_.view.playing || !app_.settled() || screen_.busy() ||
-                      arguments_.frames > 0 || arguments_.dump_ui || app_.notice.has_value();
+                      (arguments_.dump_ui && arguments_.frames == 0) || app_.notice.has_value();
   double wait_s = moving ? kFrameSeconds - (steady_now_s() - frame_began_s) : kIdleSeconds;
   if (arguments_.bench) wait_s = 0.0;
   window_.handle_events(std::max(wait_s, 0.0));

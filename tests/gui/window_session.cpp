@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kMaxFrames = 3000;     // most of a minute: ends a session that went wrong
+constexpr int kMaxFrames = 3000;     // minutes at rest: ends a session that went wrong
 constexpr auto kAnswerTime = 350ms;  // many frames, unless the machine is busy
 constexpr int kMaxCaptures = 60;     // longer than a sanitizer's slowest frame
 
@@ -98,7 +98,7 @@ void WindowSession::drag_to(const std::string& widget, float share) {
 }
 
 Picture WindowSession::capture() {
-  const std::string path = folder_ / "shot.png";
+  const std::string path = folder_ / "shot.bmp";  // nothing to compress
   do_and_wait("import -window root " + path);
   return read_picture(path);
 }
