@@ -43,7 +43,7 @@ __device__ inline void show_to_async_units() {
   asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
 }
 /// The same of all memory, and of finished copies. It also waits for the thread's accesses down to
-/// L2, some hundred nanoseconds.
+/// L2, and so takes longer.
 __device__ inline void show_all_memory_to_async_units() {
   asm volatile("fence.proxy.async;\n" ::: "memory");
 }

@@ -149,4 +149,5 @@ def main():
     return differing != 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -23,8 +23,10 @@ struct Expected {
   Gradients reference, yardstick;
 
   Expected(const AttentionProblem& of, const InputSpec& spec)
+      : Expected(of, make_inputs(of, spec)) {}
+  Expected(const AttentionProblem& of, AttentionInputs given)
       : problem(of),
-        inputs(make_inputs(problem, spec)),
+        inputs(std::move(given)),
         forward(naive_forward(problem, inputs)),
         reference(naive_backward(problem, inputs, forward)),
         yardstick(unfused_backward(problem, inputs)) {}
@@ -174,6 +176,21 @@ TEST_P(BackwardKernels, GiveZeroWhereNothingIsSeen) {
           ASSERT_EQ(gradients.dV.at(1, 2, key, col), 0.0) << key;
         }
       }
+    }
+  }
+}
+
+/// Bulk copies cannot walk along such a tensor: on Hopper it takes the kernels of every GPU.
+TEST_P(BackwardKernels, TakeAnOutputGradientThatAllHeadsShare) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+    const AttentionProblem shared = problem(300, 409, mask);
+    AttentionInputs inputs = make_inputs(shared, {.seed = 550});
+    share_heads(inputs.dO);
+    const Expected expected(shared, std::move(inputs));
+    for (BackwardCase backward_case : all_backward_cases(shared)) {
+      backward_case.dO_layout = Layout::shared;
+      expected.check(backward_case);
     }
   }
 }

@@ -52,20 +52,25 @@ DeviceBuffer run_own_forward(const KernelInfo& kernel, const AttentionProblem& p
 
 BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProblem& problem,
                          const AttentionInputs& inputs, const ForwardResult& forward) {
-  const auto poisoned = [&](const HeadTensor& like) {
-    return DeviceTensor(like.batch, like.heads, like.rows, like.cols, problem.dtype,
-                        backward_case.layout);
+  const auto poisoned_as = [&](Layout layout, const HeadTensor& like) {
+    return DeviceTensor(like.batch, like.heads, like.rows, like.cols, problem.dtype, layout);
   };
-  const auto uploaded = [&](const HeadTensor& values) {
-    DeviceTensor tensor = poisoned(values);
+  const auto poisoned = [&](const HeadTensor& like) {
+    return poisoned_as(backward_case.layout, like);
+  };
+  const auto uploaded_as = [&](Layout layout, const HeadTensor& values) {
+    DeviceTensor tensor = poisoned_as(layout, values);
     tensor.upload(values);
     return tensor;
+  };
+  const auto uploaded = [&](const HeadTensor& values) {
+    return uploaded_as(backward_case.layout, values);
   };
   const DeviceTensor Q = uploaded(inputs.Q);
   const DeviceTensor K = uploaded(inputs.K);
   const DeviceTensor V = uploaded(inputs.V);
   const DeviceTensor O = uploaded(forward.O);
-  const DeviceTensor dO = uploaded(inputs.dO);
+  const DeviceTensor dO = uploaded_as(backward_case.dO_layout, inputs.dO);
   DeviceTensor LSE(problem.batch, problem.heads, problem.N, 1, DType::fp32, Layout::contiguous);
   LSE.upload(forward.LSE);
   const DeviceBuffer forward_workspace =

@@ -10,6 +10,7 @@ struct BackwardCase {
   const KernelInfo* kernel = nullptr;
   std::optional<Tiling> tiling = std::nullopt;
   Layout layout = Layout::contiguous;
+  Layout dO_layout = layout;
   bool deterministic = false;
 };
 

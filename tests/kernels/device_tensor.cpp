@@ -35,6 +35,14 @@ double decode(DType dtype, const std::byte* source) {
 
 }  // namespace
 
+void share_heads(HeadTensor& tensor) {
+  for (Index b = 0; b < tensor.batch; ++b) {
+    for (Index h = 1; h < tensor.heads; ++h) {
+      std::ranges::copy(tensor.head(b, 0), tensor.head(b, h).begin());
+    }
+  }
+}
+
 DeviceTensor::DeviceTensor(Index batch, Index heads, Index rows, Index cols, DType dtype,
                            Layout layout)
     : dtype_(dtype) {
@@ -46,6 +54,10 @@ DeviceTensor::DeviceTensor(Index batch, Index heads, Index rows, Index cols, DTy
     stride_row_ = cols;
     stride_head_ = rows * cols;
     stride_batch_ = heads * stride_head_;
+  } else if (layout == Layout::shared) {
+    stride_row_ = cols;
+    stride_head_ = 0;
+    stride_batch_ = rows * cols;
   } else {
     stride_head_ = cols;
     stride_row_ = heads * cols + kPaddingElements;

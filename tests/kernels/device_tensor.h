@@ -1,5 +1,5 @@
-/// A [B, H, rows, d] tensor in device memory for tests: any of two layouts, poisoned with NaN, and
-/// able to tell whether anything outside the tensor was written.
+/// A [B, H, rows, d] tensor in device memory for tests: any of three layouts, poisoned with NaN,
+/// and able to tell whether anything outside the tensor was written.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,12 @@
 namespace attnscope::kernels {
 
 /// contiguous: C order. interleaved: the heads of a row side by side, as frameworks keep them, with
-/// eight unused elements after every row.
-enum class Layout { contiguous, interleaved };
+/// eight unused elements after every row. shared: all heads are one, zero elements apart, to be
+/// read only.
+enum class Layout { contiguous, interleaved, shared };
+
+/// Every head becomes the first one of its batch entry.
+void share_heads(HeadTensor& tensor);
 
 class DeviceTensor {
  public:

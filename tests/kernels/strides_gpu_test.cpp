@@ -89,15 +89,6 @@ void expect_within(std::string_view name, const std::vector<double>& x, const He
 /// entry, which stand zero elements apart.
 enum class Heads { own, shared };
 
-/// Every head becomes the first one of its batch entry.
-void share_heads(HeadTensor& tensor) {
-  for (Index b = 0; b < tensor.batch; ++b) {
-    for (Index h = 1; h < tensor.heads; ++h) {
-      std::ranges::copy(tensor.head(b, 0), tensor.head(b, h).begin());
-    }
-  }
-}
-
 /// Forward and, where there is one, backward, whose O, LSE and workspace are the forward pass's.
 void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem, Heads heads) {
   SCOPED_TRACE(std::string(kernel.name) + " " + describe(problem));

@@ -235,6 +235,12 @@ TEST_F(InstrumentedKernels, ComputeWhatThePlainOnesCompute) {
     for (const Index d : {16, 64, 128}) expect_plain_output(name, problem_of(d, 300, 409));
   }
   for (const char* name : {"flash1", "flash2"}) {
+    for (const Index d : {16, 64, 128}) {
+      expect_plain_key_gradients(name, problem_of(d, 300, 409));
+      expect_plain_key_gradients(name, problem_of(d, 409, 300, Mask::causal()));
+    }
+  }
+  for (const char* name : {"flash1", "flash2"}) {
     expect_plain_output(name, fp32_problem(300, 409));
     expect_plain_output(name, fp32_problem(409, 300, Mask::causal()));
   }

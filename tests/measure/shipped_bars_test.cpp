@@ -1,0 +1,199 @@
+/// What the recordings of an H200 have to show: the backward passes ask for the bytes of their
+/// formulas, and each rung is as fast as the ladder claims. Ratios are within one recording.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "kernels/recording/recording.h"
+#include "reference/block_mask.h"
+
+namespace attnscope {
+namespace {
+
+Recording read(const std::string& name) {
+  auto recording = read_recording(ATTNSCOPE_SOURCE_DIR "/assets/recordings/" + name);
+  EXPECT_TRUE(recording.ok()) << recording.error().message;
+  return recording ? std::move(recording).value() : Recording{};
+}
+
+std::string describe(const RecordingRow& row) {
+  const AttentionProblem& p = row.problem;
+  return row.kernel + " " + row.pass + " N " + std::to_string(p.N) + " d " + std::to_string(p.d) +
+         " " + to_string(p.mask);
+}
+
+/// The counters of the launch that has the tiles; null for a row without them.
+const Counters* counters_of(const RecordingRow& row, std::string_view launch_name) {
+  if (!row.measurement) return nullptr;
+  for (const LaunchCounters& launch : row.measurement->launches) {
+    if (launch.name == launch_name) return &launch.counters;
+  }
+  return nullptr;
+}
+
+void expect_within_half_a_percent(const RecordingRow& row, const Counters& counters,
+                                  std::string_view name, double bytes) {
+  EXPECT_LE(std::abs(counters.at(std::string(name)) / bytes - 1.0), 0.005)
+      << describe(row) << ": " << name;
+}
+
+/// FlashAttention-1's backward launch: K and V once and dK and dV once; for each column tile Q, O,
+/// dO, dQ, m and l of the rows from the first that sees it on, and dQ back.
+TEST(ShippedRecordings, Flash1sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalfAPercent) {
+  int checked = 0;
+  for (const char* const name : {"h200.json", "h200-sweeps.json"}) {
+    for (const RecordingRow& row : read(name).rows) {
+      if (row.kernel != "flash1" || row.pass != "backward") continue;
+      const Counters* const launch = counters_of(row, "backward");
+      if (launch == nullptr) continue;
+      const AttentionProblem& p = row.problem;
+      double rows_seen = 0.0;
+      for (Index key = 0; key < p.N_kv; key += row.tiling->Bc) {
+        const Index first = p.mask.is_none() ? 0 : std::clamp<Index>(key - p.diagonal(0), 0, p.N);
+        rows_seen += static_cast<double>(p.N - first / row.tiling->Br * row.tiling->Br);
+      }
+      const auto heads = static_cast<double>(p.batch * p.heads);
+      const auto row_bytes = static_cast<double>(p.d * size_bytes(p.dtype));
+      const double columns = 2.0 * static_cast<double>(p.N_kv) * row_bytes;
+      expect_within_half_a_percent(
+          row, *launch, counter::kRequestedReadBytes,
+          heads * (columns + rows_seen * (4.0 * row_bytes + 2.0 * kStatisticBytes)));
+      expect_within_half_a_percent(row, *launch, counter::kRequestedWriteBytes,
+                                   heads * (columns + rows_seen * row_bytes));
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 40);
+}
+
+/// block_sparse2's, over the tiles of its mask: K and V once, Q, dO, LSE and D of each tile; dQ
+/// added in fp32 for each.
+TEST(ShippedRecordings, BlockSparse2sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalfAPercent) {
+  int checked = 0;
+  for (const RecordingRow& row : read("h200-sweeps.json").rows) {
+    if (row.kernel != "block_sparse2" || row.pass != "backward" || row.problem.N < 4096 ||
+        !row.problem.mask.is_none()) {
+      continue;
+    }
+    const Counters* const launch = counters_of(row, "backward");
+    if (launch == nullptr) continue;
+    const AttentionProblem& p = row.problem;
+    double rows_seen = 0.0;
+    for (Index i = 0; i < p.block_mask->Tr(); ++i) {
+      rows_seen += static_cast<double>(row.tiling->Br) *
+                   static_cast<double>(p.block_mask->columns_of(i).size());
+    }
+    const auto heads = static_cast<double>(p.batch * p.heads);
+    const auto row_bytes = static_cast<double>(p.d * size_bytes(p.dtype));
+    expect_within_half_a_percent(row, *launch, counter::kRequestedReadBytes,
+                                 heads * (2.0 * static_cast<double>(p.N_kv) * row_bytes +
+                                          rows_seen * (2.0 * row_bytes + 2.0 * kStatisticBytes)));
+    const double added_bytes = launch->at(std::string(counter::kL2ReductionSectors)) * kSectorBytes;
+    EXPECT_LE(std::abs(added_bytes / (heads * rows_seen * static_cast<double>(p.d) * 4.0) - 1.0),
+              0.005)
+        << describe(row);
+    ++checked;
+  }
+  EXPECT_GE(checked, 30);
+}
+
+/// With a head for each of the 132 multiprocessors flash1 is as fast as standard, which N = 16k's
+/// backward pass does not fit into memory with.
+TEST(ShippedRecordings, Flash1IsAsFastAsStandardWithAHeadForEveryMultiprocessor) {
+  const Recording recording = read("h200.json");
+  int compared = 0;
+  for (const RecordingRow& flash1 : recording.rows) {
+    const AttentionProblem& p = flash1.problem;
+    if (flash1.kernel != "flash1" || p.batch * p.heads % 132 != 0) continue;
+    for (const RecordingRow& standard : recording.rows) {
+      const bool same = standard.kernel == "standard" && standard.pass == flash1.pass &&
+                        standard.problem == p && standard.measurement;
+      if (!same) continue;
+      EXPECT_LE(flash1.measurement->time.median_s, standard.measurement->time.median_s)
+          << describe(flash1);
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 20);
+}
+
+/// The share of flash2's time that block_sparse2 takes is the density of its mask, down to 10 %, at
+/// N >= 16k; of the backward pass the launch that has the tiles.
+TEST(ShippedRecordings, BlockSparse2sTimeIsProportionalToItsDensity) {
+  const Recording recording = read("h200-sweeps.json");
+  int compared = 0;
+  for (const RecordingRow& sparse : recording.rows) {
+    if (sparse.kernel != "block_sparse2" || sparse.problem.N < 16384 || !sparse.measurement ||
+        !sparse.problem.mask.is_none()) {
+      continue;
+    }
+    const BlockMask& mask = *sparse.problem.block_mask;
+    Index tiles = 0;
+    for (Index i = 0; i < mask.Tr(); ++i) tiles += static_cast<Index>(mask.columns_of(i).size());
+    const double density = static_cast<double>(tiles) / static_cast<double>(mask.Tr() * mask.Tc());
+    if (density < 0.095) continue;
+    AttentionProblem dense = sparse.problem;
+    dense.block_mask = nullptr;
+    const auto flash2 = std::ranges::find_if(recording.rows, [&](const RecordingRow& row) {
+      return row.kernel == "flash2" && row.pass == sparse.pass && row.problem == dense &&
+             row.tiling == sparse.tiling && row.measurement;
+    });
+    if (flash2 == recording.rows.end()) continue;  // recorded for its bytes
+    // What the launch takes of the pass, by the profiler, of what the pass takes without it
+    const auto launch_s = [](const RecordingRow& row) {
+      const Counters& launch = *counters_of(row, row.pass);
+      const double pass_ns = row.measurement->counter(counter::kTimeNs).value();
+      return row.measurement->time.median_s * launch.at(std::string(counter::kTimeNs)) / pass_ns;
+    };
+    EXPECT_LE(std::abs(launch_s(sparse) / launch_s(*flash2) / density - 1.0), 0.15)
+        << describe(sparse) << ", density " << density;
+    ++compared;
+  }
+  EXPECT_GE(compared, 40);
+}
+
+/// Times of a row of tests/bench/peers.py, ms.
+double time_ms(const nlohmann::json& row, const char* pass, const char* candidate) {
+  return row.at("passes").at(pass).at("median_ms").at(candidate).get<double>();
+}
+
+TEST(ShippedPeers, Flash2IsAsFastAsTheLadderClaims) {
+  std::ifstream file(ATTNSCOPE_SOURCE_DIR "/assets/recordings/peers/h200.json");
+  const auto peers = nlohmann::json::parse(file);
+  int compared = 0;
+  for (const nlohmann::json& row : peers.at("rows")) {
+    const int d = row.at("d").get<int>();
+    if (row.at("N").get<int>() < 1024 || d > 128) continue;
+    SCOPED_TRACE(row.at("N").dump() + ", d " + std::to_string(d));
+    constexpr double kNoise = 0.98;
+    EXPECT_GE(time_ms(row, "forward", "pytorch flash2") / time_ms(row, "forward", "flash2"),
+              kNoise);
+    EXPECT_GE(time_ms(row, "backward", "pytorch flash2") / time_ms(row, "backward", "flash2"), 0.9);
+    const auto both_ms = [&](const char* candidate) {
+      return time_ms(row, "forward", candidate) + time_ms(row, "backward", candidate);
+    };
+    const double over_unfused = both_ms("unfused") / both_ms("flash2");
+    const double peer_over_unfused = both_ms("unfused") / both_ms("pytorch flash2");
+    EXPECT_GE(over_unfused, d == 64 ? 2.0 : 0.93 * peer_over_unfused);
+    ++compared;
+  }
+  EXPECT_GE(compared, 20);
+}
+
+TEST(ShippedPeers, SplitKvReadsKeysAndValuesAsFastAsMemoryGoes) {
+  std::ifstream file(ATTNSCOPE_SOURCE_DIR "/assets/recordings/peers/h200.json");
+  const auto peers = nlohmann::json::parse(file);
+  ASSERT_EQ(peers.at("decoding").size(), 2u);
+  for (const nlohmann::json& row : peers.at("decoding")) {
+    const double share = row.at("share_of_copy").at("split_kv").get<double>();
+    const double cudnn = row.at("share_of_copy").at("cudnn").get<double>();
+    EXPECT_GE(share, row.at("d").get<int>() == 128 ? 0.7 : cudnn) << row.at("d");
+  }
+}
+
+}  // namespace
+}  // namespace attnscope
