@@ -80,14 +80,15 @@ sweep $passes $tokens $masks -- --algorithm standard --dtype bf16 --heads 8 --he
 sweep $passes seq-len=32768,65536 $masks -- --algorithm flash2 --dtype bf16 --heads 2 --head-dim 256
 sweep $passes $masks seq-len=32768,65536 -- --algorithm standard --dtype bf16 --heads 2 --head-dim 256
 sweep $masks $tokens -- --algorithm flash1 --dtype bf16 --heads 8 --head-dim 256
-sweep $masks seq-len=32768,65536 -- --algorithm flash1 --dtype bf16 --heads 2 --head-dim 256
+sweep seq-len=32768 -- --algorithm flash1 --dtype bf16 --heads 2 --head-dim 256
 
 # Longer sequences, hidden size 512; flash1, one thread block a head, takes seconds
 shapes=heads+head-dim=8+64,4+128
 sweep $passes $shapes seq-len=32768,65536 $masks -- --algorithm flash2 --dtype bf16
 sweep $passes $shapes seq-len=32768,65536 $masks -- --algorithm standard --dtype bf16
 sweep $shapes seq-len=32768,65536 $masks -- --algorithm flash1 --dtype bf16
-sweep pass=backward $shapes seq-len=32768,65536 $masks -- --algorithm flash1 --dtype bf16
+sweep pass=backward $shapes $masks -- --algorithm flash1 --dtype bf16 --seq-len 32768
+sweep pass=backward -- --algorithm flash1 --dtype bf16 --heads 8 --seq-len 65536 --head-dim 64
 
 # Head dimension, number of heads and sequence length, each alone: embedding size is heads x d
 sweep head-dim=16,32,64,128 $passes $all -- --dtype bf16 --batch 4 --heads 16 --seq-len 4096
@@ -108,9 +109,8 @@ densities=uniform:1,uniform:0.5,uniform:0.25,uniform:0.2,uniform:0.1,uniform:0.0
 shapes=batch+heads+seq-len+head-dim=4+16+4096+64,1+16+16384+64,1+8+65536+64
 sweep $passes $shapes block-mask=$densities -- --algorithm block_sparse2 --dtype bf16
 sweep $passes $shapes -- --algorithm flash2 --dtype bf16
-shapes=seq-len=1024,16384,65536
-sweep $passes $shapes head-dim=64,128,256 $masks -- --algorithm block_sparse2 --dtype bf16 --heads 4 \
-  --block-mask uniform:0.25
+sweep seq-len=1024,16384,65536 $passes $masks head-dim=64,128,256 -- --algorithm block_sparse2 \
+  --dtype bf16 --heads 4 --block-mask uniform:0.25
 shapes=heads+seq-len=16+16384,4+65536
 sweep $shapes block-mask=$densities -- --algorithm block_sparse2 --dtype bf16 --head-dim 128
 sweep $shapes block-mask=$densities -- --algorithm block_sparse2 --pass backward --dtype bf16 \

@@ -171,7 +171,8 @@ def show_density(rows, cli):
         table = Table(f"Block density (Figure 2, right), {pass_}: as many tiles in every row",
                       ["N", "heads", "d", "density", "time, ms", "flash2's, ms", "other launches, ms",
                        "main launch, ms", "share of flash2's", "share / density"])
-        sparse = [row for row in rows.rows if "block_mask" in row and row["pass"] == pass_]
+        sparse = [row for row in rows.rows if "block_mask" in row and row["pass"] == pass_
+                  and row["problem"]["mask"] == "none"]
         for row in sparse:
             dense = rows.find("flash2", pass_, **row["problem"])
             if "time" in row and dense is not None and "time" in dense:
