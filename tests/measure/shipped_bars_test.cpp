@@ -10,20 +10,18 @@
 
 #include "kernels/recording/recording.h"
 #include "reference/block_mask.h"
+#include "tests/measure/recorded_rows.h"
 
 namespace attnscope {
 namespace {
+
+using test::describe;
+using test::rows_visited;
 
 Recording read(const std::string& name) {
   auto recording = read_recording(ATTNSCOPE_SOURCE_DIR "/assets/recordings/" + name);
   EXPECT_TRUE(recording.ok()) << recording.error().message;
   return recording ? std::move(recording).value() : Recording{};
-}
-
-std::string describe(const RecordingRow& row) {
-  const AttentionProblem& p = row.problem;
-  return row.kernel + " " + row.pass + " N " + std::to_string(p.N) + " d " + std::to_string(p.d) +
-         " " + to_string(p.mask);
 }
 
 /// The counters of the launch that has the tiles; null for a row without them.
@@ -51,11 +49,7 @@ TEST(ShippedRecordings, Flash1sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalf
       const Counters* const launch = counters_of(row, "backward");
       if (launch == nullptr) continue;
       const AttentionProblem& p = row.problem;
-      double rows_seen = 0.0;
-      for (Index key = 0; key < p.N_kv; key += row.tiling->Bc) {
-        const Index first = p.mask.is_none() ? 0 : std::clamp<Index>(key - p.diagonal(0), 0, p.N);
-        rows_seen += static_cast<double>(p.N - first / row.tiling->Br * row.tiling->Br);
-      }
+      const double rows_seen = rows_visited(row);
       const auto heads = static_cast<double>(p.batch * p.heads);
       const auto row_bytes = static_cast<double>(p.d * size_bytes(p.dtype));
       const double columns = 2.0 * static_cast<double>(p.N_kv) * row_bytes;

@@ -7,9 +7,13 @@
 
 #include "kernels/recording/recording.h"
 #include "reference/block_mask.h"
+#include "tests/measure/recorded_rows.h"
 
 namespace attnscope {
 namespace {
+
+using test::describe;
+using test::rows_visited;
 
 std::vector<Recording> shipped() {
   std::vector<Recording> recordings;
@@ -21,12 +25,6 @@ std::vector<Recording> shipped() {
     if (recording) recordings.push_back(std::move(recording).value());
   }
   return recordings;
-}
-
-std::string describe(const RecordingRow& row) {
-  const AttentionProblem& p = row.problem;
-  return row.kernel + " N " + std::to_string(p.N) + " d " + std::to_string(p.d) + " " +
-         to_string(p.mask);
 }
 
 /// FlashAttention-2's reads beyond the SM: Q once, K and V of the column tiles that each row tile
@@ -107,11 +105,7 @@ TEST(ShippedRecordings, Flash1ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent
     for (const RecordingRow& row : recording.rows) {
       if (row.kernel != "flash1" || row.pass != "forward" || !row.measurement) continue;
       const AttentionProblem& p = row.problem;
-      double rows_seen = 0.0;
-      for (Index key = 0; key < p.N_kv; key += row.tiling->Bc) {
-        const Index first = p.mask.is_none() ? 0 : std::clamp<Index>(key - p.diagonal(0), 0, p.N);
-        rows_seen += static_cast<double>(p.N - first / row.tiling->Br * row.tiling->Br);
-      }
+      const double rows_seen = rows_visited(row);
       const auto heads = static_cast<double>(p.batch * p.heads);
       const auto d = static_cast<double>(p.d);
       const auto e = static_cast<double>(size_bytes(p.dtype));
@@ -176,12 +170,7 @@ TEST(ShippedRecordings, Flash2sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalf
       if (row.kernel != "flash2" || row.pass != "backward" || !row.measurement) continue;
       const AttentionProblem& p = row.problem;
       if (!p.mask.is_none() && !p.mask.is_causal()) continue;
-      double rows_seen = 0.0;
-      for (Index key = 0; key < p.N_kv; key += row.tiling->Bc) {
-        const Index first = p.mask.is_none() ? 0 : std::clamp<Index>(key - p.diagonal(0), 0, p.N);
-        if (first < p.N)
-          rows_seen += static_cast<double>(p.N - first / row.tiling->Br * row.tiling->Br);
-      }
+      const double rows_seen = rows_visited(row);
       const auto heads = static_cast<double>(p.batch * p.heads);
       const auto d = static_cast<double>(p.d);
       const auto e = static_cast<double>(size_bytes(p.dtype));

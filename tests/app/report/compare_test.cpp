@@ -332,6 +332,23 @@ TEST_F(Compare, TurnsExplainWhatADeterministicPassReadsBesideItsTiles) {
   EXPECT_THAT(comparison.find(Level::requested, "read")->reason, HasSubstr("the turns"));
 }
 
+TEST_F(Compare, TheLseOfASingleQueryTakesASector) {
+  const auto recording = read_recording(find_asset("recordings", "h200").value());
+  ASSERT_TRUE(recording);
+  int runs = 0;
+  for (const RecordingRow& row : recording.value().rows) {
+    if (row.kernel != "split_kv") continue;
+    const auto comparison = model_and_compare(row, gpu_);
+    ASSERT_TRUE(comparison);
+    const ComparisonLine* line = comparison.value().find(Level::requested, "written");
+    ASSERT_NE(line, nullptr);
+    EXPECT_GT(*line->gap_percent, 1.0);
+    EXPECT_THAT(line->reason, HasSubstr("takes a sector of 32 bytes"));
+    ++runs;
+  }
+  EXPECT_EQ(runs, 2);
+}
+
 TEST_F(Compare, ARecordingsDeviceFindsItsDescription) {
   const auto device = [](const std::string& capability, Index sm_count, double memory_gb) {
     DeviceInfo info;
