@@ -92,14 +92,14 @@ Index index_at(const json& list, std::size_t n, Index end, std::string_view wher
 TracedBlock block_from_json(const json& value, const AttentionProblem& problem,
                             const std::vector<int>& steps, std::string_view where) {
   constexpr Index kEnd = Index{1} << 31;
-  constexpr Index kEnd_ps = Index{1} << 56;  // twenty hours: sums of two stay within 64 bits
+  constexpr Index kEndPs = Index{1} << 56;  // twenty hours: sums of two stay within 64 bits
   const json& numbers = value.at(kBlockNumbers);
   TracedBlock block{.sm = index_at(value, 0, kEnd, where),
                     .batch = index_at(value, 1, problem.batch, where),
                     .head = index_at(value, 2, problem.heads, where),
                     .block = index_at(value, 3, kEnd, where),
-                    .begin_ps = index_at(value, 4, kEnd_ps, where),
-                    .end_ps = index_at(value, 5, kEnd_ps, where),
+                    .begin_ps = index_at(value, 4, kEndPs, where),
+                    .end_ps = index_at(value, 5, kEndPs, where),
                     .steps = {}};
   if (block.end_ps < block.begin_ps) {
     throw JsonFieldError(fmt::format("{}: the block ends before it begins", where));
@@ -110,7 +110,7 @@ TracedBlock block_from_json(const json& value, const AttentionProblem& problem,
   Index begin_ps = block.begin_ps;
   for (std::size_t n = 0; n < numbers.size(); n += kStepNumbers) {
     const Index step = index_at(numbers, n, std::ssize(steps), where);
-    const Index end_ps = begin_ps + index_at(numbers, n + 4, kEnd_ps - begin_ps, where);
+    const Index end_ps = begin_ps + index_at(numbers, n + 4, kEndPs - begin_ps, where);
     block.steps.push_back({static_cast<kernels::TraceStep>(steps[static_cast<std::size_t>(step)]),
                            static_cast<std::int32_t>(index_at(numbers, n + 1, kEnd, where)),
                            static_cast<std::int32_t>(index_at(numbers, n + 2, kEnd, where)),

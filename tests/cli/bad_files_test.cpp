@@ -1,4 +1,6 @@
 /// Files that cannot be read are refused with one clear line, and stay as they are.
+#include <fmt/core.h>
+
 #include <limits>
 
 #include "reference/npy.h"
@@ -16,11 +18,10 @@ class BadNpy : public ::testing::Test {
   void expect_npy_refused(const std::string& bytes, const std::string& part) {
     const std::string file = scratch_.write("q.npy", bytes);
     for (const std::string command : {"simulate", "run", "measure"}) {
-      const std::string d = command == "simulate" ? " --head-dim 2" : " --head-dim 16";
-      expect_refused(run_cli(command + " --algorithm flash2 --seq-len 4" + d + " --out " +
-                                 scratch_.file("results") + " --q " + file,
-                             without_kernels()),
-                     part);
+      const std::string words =
+          fmt::format("{} --algorithm flash2 --seq-len 4 --head-dim {} --out {} --q {}", command,
+                      command == "simulate" ? 2 : 16, scratch_.file("results"), file);
+      expect_refused(run_cli(words, without_kernels()), part);
     }
     EXPECT_EQ(scratch_.names(), std::vector<std::string>{"q.npy"});
   }

@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,13 +70,13 @@ TEST_F(CompareCommand, OptionsOfTheScoreFunctionAndOfSequencesFilterRows) {
   document["rows"][2]["problem"]["dropout"] = {{"probability", 0.5}, {"seed", 7}};
   document["rows"][3]["problem"]["key_lengths"] = {4000};
   scratch_.write("recorded.json", document.dump());
-  const std::pair<const char*, const char*> kOneRow[] = {
+  const std::pair<const char*, const char*> one_row[] = {
       {"--softcap 30", "standard"},
       {"--alibi", "flash1"},
       {"--dropout 0.5", "flash2"},
       {"--dropout 0.5 --dropout-seed 7", "flash2"},
       {"--key-lengths 4000", "standard"}};
-  for (const auto& [words, algorithm] : kOneRow) {
+  for (const auto& [words, algorithm] : one_row) {
     const json runs = compared(words)["runs"];
     ASSERT_EQ(runs.size(), 1u) << words;
     EXPECT_EQ(runs[0]["algorithm"], algorithm) << words;
@@ -126,9 +127,9 @@ TEST_F(CompareCommand, WritesOneThingToOnePlaceAndNeverOverTheRecording) {
   const std::string before = read_text(file_);
   const std::string one = scratch_.file("one");
   for (const std::string& words : std::vector<std::string>{
-           "--json - --report -", "--csv - --report -", "--json " + one + " --report " + one,
+           "--json - --report -", "--csv - --report -", fmt::format("--json {0} --report {0}", one),
            "--report " + file_, "--json " + file_,
-           "--csv " + scratch_.path().string() + "/./recorded.json"}) {
+           fmt::format("--csv {}/./recorded.json", scratch_.path().string())}) {
     const CliOutcome outcome = run_cli("compare --recording " + file_ + " " + words);
     EXPECT_EQ(outcome.status, 2) << words;
     EXPECT_EQ(outcome.out, "") << words;

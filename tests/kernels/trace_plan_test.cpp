@@ -127,6 +127,7 @@ TEST(TracePlan, EveryTracedTilingIsAKernels) {
 
 TEST(TraceSteps, HaveNamesOfTheirOwn) {
   std::vector<std::string> names;
+  names.reserve(kernels::kTraceStepCount);
   for (int step = 0; step < kernels::kTraceStepCount; ++step) {
     names.emplace_back(kernels::step_name(static_cast<kernels::TraceStep>(step)));
   }

@@ -19,12 +19,12 @@ inline std::string describe(const RecordingRow& row) {
 /// those from the first row tile that sees it on.
 inline double rows_visited(const RecordingRow& row) {
   const AttentionProblem& p = row.problem;
-  double rows = 0.0;
+  Index rows = 0;
   for (Index key = 0; key < p.N_kv; key += row.tiling->Bc) {
     const Index first = p.mask.is_none() ? 0 : std::clamp<Index>(key - p.diagonal(0), 0, p.N);
-    if (first < p.N) rows += static_cast<double>(p.N - first / row.tiling->Br * row.tiling->Br);
+    if (first < p.N) rows += p.N - first / row.tiling->Br * row.tiling->Br;
   }
-  return rows;
+  return static_cast<double>(rows);
 }
 
 }  // namespace attnscope::test

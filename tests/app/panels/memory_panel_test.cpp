@@ -147,12 +147,12 @@ TEST(MemoryPanel, OperandsThatAStepUsesLastKeepTheirColour) {
 /// carry theirs in the midst.
 int covered_arrows(const NamedRects& rects) {
   const float row = rects.find("memory.sram")->width();
-  const std::pair<const char*, const char*> kPairs[] = {
+  const std::pair<const char*, const char*> pairs[] = {
       {"memory.label.last", "memory.arrow.last"}, {"memory.label.last", "memory.arrow.next"},
       {"memory.label.next", "memory.arrow.last"}, {"memory.label.next", "memory.arrow.next"},
       {"memory.label.next", "memory.label.last"}, {"memory.label.operation", "memory.arcs"}};
   int covered = 0;
-  for (const auto& [label, arrow] : kPairs) {
+  for (const auto& [label, arrow] : pairs) {
     const auto a = rects.find(label);
     const auto b = rects.find(arrow);
     if (!a || !b || b->width() > 0.65f * row) continue;

@@ -313,7 +313,7 @@ TEST_F(Compare, AtomicAddsStandInALineOfTheirOwn) {
   const ComparisonLine* added = comparison.find(Level::requested, kAddedQuantity);
   ASSERT_NE(added, nullptr);
   // dQ [H, N, d] in fp32, once for each of the 16 column tiles
-  EXPECT_EQ(added->modelled, 2.0 * 1024 * 64 * 4 * (1024 / 64));
+  EXPECT_EQ(added->modelled, 2.0 * 1024 * 64 * 4 * 16);
   EXPECT_EQ(added->gap_percent, 0.0);
   EXPECT_EQ(added->reason, "agrees");
 

@@ -39,7 +39,7 @@ inline Counters counters_of(const Bytes& requested, const Bytes& dram, double fa
   counters[std::string(counter::kRequestedWriteBytes)] =
       factor * static_cast<double>(requested.write_bytes);
   counters[std::string(counter::kL2ReductionSectors)] =
-      factor * static_cast<double>(requested.atomic_bytes / kSectorBytes);
+      factor * static_cast<double>(requested.atomic_bytes) / static_cast<double>(kSectorBytes);
   counters[std::string(counter::kDramReadBytes)] = static_cast<double>(dram.read_bytes);
   counters[std::string(counter::kDramWriteBytes)] = static_cast<double>(dram.write_bytes);
   return counters;

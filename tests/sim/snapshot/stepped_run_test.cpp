@@ -126,7 +126,7 @@ TEST_P(EveryAlgorithm, GroupedHeadsEndWithTheGradientsOfTheirKvHead) {
     const auto reference = whole.head(1, 1);
     for (const SlotState& slot : at.slots) {
       if (!slot.valid || slot.tensor != stored) continue;
-      const Index row = slot.tile.j * 8;
+      const Index row = Index{slot.tile.j} * 8;
       for (std::size_t k = 0; k < slot.values.values.size(); ++k) {
         ASSERT_NEAR(slot.values.values[k], reference[static_cast<std::size_t>(row * 8) + k], 1e-5);
         ++compared;
