@@ -93,7 +93,8 @@ constexpr std::array kBlockSparse{
     CompiledTiling{64, {128, 128}, kPadded}, CompiledTiling{64, {32, 32}},
     CompiledTiling{96, {64, 128}, kPadded},  CompiledTiling{128, {128, 64}},
     CompiledTiling{128, {64, 128}},          CompiledTiling{128, {64, 64}, kOnlyPadded},
-    CompiledTiling{192, {64, 64}, kPadded},  CompiledTiling{256, {32, 64}, kPadded},
+    CompiledTiling{192, {128, 64}, kPadded}, CompiledTiling{192, {64, 64}, kPadded},
+    CompiledTiling{256, {128, 64}, kPadded}, CompiledTiling{256, {32, 64}, kPadded},
 };
 constexpr std::array kBlockSparseBackward{
     CompiledTiling{16, {16, 16}, kPadded},      CompiledTiling{32, {128, 128}, kPadded},

@@ -82,9 +82,10 @@ struct BackwardArguments {
   TensorView O;                    ///< [B, H, N, d]
   TensorView dO;                   ///< [B, H, N, d]
   const float* LSE_dev = nullptr;  ///< [B, H, N], natural logarithm, -inf for an empty row
-  /// The forward pass's workspace as it left it: standard reads P there, flash1 m and l. flash2
-  /// and block_sparse2 need none of it.
-  const void* forward_workspace_dev = nullptr;
+  /// The forward pass's workspace as it left it: standard reads P there and puts dP in the place of
+  /// S, which no later backward pass misses; flash1 reads m and l. flash2 and block_sparse2 need
+  /// none of it.
+  void* forward_workspace_dev = nullptr;
   TensorView dQ;                  ///< [B, H, N, d], written
   TensorView dK;                  ///< [B, H_kv, N_kv, d], written
   TensorView dV;                  ///< [B, H_kv, N_kv, d], written
@@ -100,9 +101,9 @@ struct BackwardArguments {
   const TraceBuffer* trace = nullptr;  ///< as in ForwardArguments
 };
 
-/// Bytes of workspace that the kernel's backward pass needs for the problem (dP of `standard`; D
-/// and dQ_accum in fp32 of `flash2`, the turns of a deterministic dQ, and the lists of tiles of
-/// `block_sparse2`; where query heads share a KV head, each query head's dK and dV).
+/// Bytes of workspace that the kernel's backward pass needs for the problem (dP of `standard` with
+/// a soft cap; D and dQ_accum in fp32 of `flash2`, the turns of a deterministic dQ, and the lists
+/// of tiles of `block_sparse2`; where query heads share a KV head, each query head's dK and dV).
 std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem);
 
 /// The same for the backward pass.

@@ -53,9 +53,11 @@ std::size_t key_gradient_bytes(const AttentionProblem& problem) {
 }  // namespace
 
 StandardBackwardWorkspace standard_backward_workspace(const AttentionProblem& problem) {
-  const std::size_t dP_bytes = standard_workspace(problem).P_offset;  // as large as S
+  const bool reads_S = problem.score.soft_cap.has_value();
+  const std::size_t dP_bytes = reads_S ? standard_workspace(problem).P_offset : 0;  // S's size
   const std::size_t per_head_bytes = key_gradient_bytes(problem);
-  return {.dP_offset = 0,
+  return {.dP_takes_place_of_S = !reads_S,
+          .dP_offset = 0,
           .dK_heads_offset = dP_bytes,
           .dV_heads_offset = dP_bytes + per_head_bytes,
           .bytes = dP_bytes + 2 * per_head_bytes};

@@ -44,9 +44,11 @@ struct Flash2BackwardWorkspace {
 };
 Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& problem);
 
-/// standard, backward: dP [B, H, N, N_kv], whose place dS takes; with grouped heads dK_heads and
-/// dV_heads [B, H, N_kv, d]; all in the problem's precision.
+/// standard, backward: dP [B, H, N, N_kv], whose place dS takes, where the pass still reads S (a
+/// soft cap's slope), else dP lies in S's place in the forward pass's workspace; with grouped heads
+/// dK_heads and dV_heads [B, H, N_kv, d]; all in the problem's precision.
 struct StandardBackwardWorkspace {
+  bool dP_takes_place_of_S;
   std::size_t dP_offset, dK_heads_offset, dV_heads_offset, bytes;
 };
 StandardBackwardWorkspace standard_backward_workspace(const AttentionProblem& problem);

@@ -80,15 +80,14 @@ sweep $passes $tokens $masks -- --algorithm standard --dtype bf16 --heads 8 --he
 sweep $passes seq-len=32768,65536 $masks -- --algorithm flash2 --dtype bf16 --heads 2 --head-dim 256
 sweep $passes $masks seq-len=32768,65536 -- --algorithm standard --dtype bf16 --heads 2 --head-dim 256
 sweep $masks $tokens -- --algorithm flash1 --dtype bf16 --heads 8 --head-dim 256
-sweep seq-len=32768 -- --algorithm flash1 --dtype bf16 --heads 2 --head-dim 256
+sweep $masks seq-len=32768,65536 -- --algorithm flash1 --dtype bf16 --heads 2 --head-dim 256
 
 # Longer sequences, hidden size 512; flash1, one thread block a head, takes seconds
 shapes=heads+head-dim=8+64,4+128
 sweep $passes $shapes seq-len=32768,65536 $masks -- --algorithm flash2 --dtype bf16
 sweep $passes $shapes seq-len=32768,65536 $masks -- --algorithm standard --dtype bf16
 sweep $shapes seq-len=32768,65536 $masks -- --algorithm flash1 --dtype bf16
-sweep pass=backward $shapes $masks -- --algorithm flash1 --dtype bf16 --seq-len 32768
-sweep pass=backward -- --algorithm flash1 --dtype bf16 --heads 8 --seq-len 65536 --head-dim 64
+sweep $shapes seq-len=32768,65536 $masks -- --algorithm flash1 --pass backward --dtype bf16
 
 # Head dimension, number of heads and sequence length, each alone: embedding size is heads x d
 sweep head-dim=16,32,64,128 $passes $all -- --dtype bf16 --batch 4 --heads 16 --seq-len 4096
@@ -109,12 +108,14 @@ densities=uniform:1,uniform:0.5,uniform:0.25,uniform:0.2,uniform:0.1,uniform:0.0
 shapes=batch+heads+seq-len+head-dim=4+16+4096+64,1+16+16384+64,1+8+65536+64
 sweep $passes $shapes block-mask=$densities -- --algorithm block_sparse2 --dtype bf16
 sweep $passes $shapes -- --algorithm flash2 --dtype bf16
-sweep seq-len=1024,16384,65536 $passes $masks head-dim=64,128,256 -- --algorithm block_sparse2 \
-  --dtype bf16 --heads 4 --block-mask uniform:0.25
-shapes=heads+seq-len=16+16384,4+65536
-sweep $shapes block-mask=$densities -- --algorithm block_sparse2 --dtype bf16 --head-dim 128
-sweep $shapes block-mask=$densities -- --algorithm block_sparse2 --pass backward --dtype bf16 \
-  --head-dim 128
-sweep $passes $shapes -- --algorithm flash2 --dtype bf16 --head-dim 128
+shapes=heads+seq-len+head-dim=16+16384+128,4+65536+128
+sweep $passes $shapes -- --algorithm flash2 --dtype bf16
+shapes=$shapes,8+16384+256,2+65536+256
+sweep $passes $shapes block-mask=$densities -- --algorithm block_sparse2 --dtype bf16
+
+# A quarter of the tiles, at every length
+lengths=seq-len=512,1024,2048,4096,8192,16384,32768,65536
+sweep $lengths $passes $masks head-dim=64,128,256 -- --algorithm block_sparse2 --dtype bf16 \
+  --heads 4 --block-mask uniform:0.25
 
 test -f "$main" && test -f "$sweeps"

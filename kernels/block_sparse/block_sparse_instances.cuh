@@ -41,7 +41,9 @@ bool start_block_sparse(const ForwardParameters& parameters, Index batch, Index 
          start.template operator()<64, 128, 128, 4, 1, kFirst>() ||
          start.template operator()<96, 64, 128, 4, 1, kFirst>() ||
          start.template operator()<128, 64, 64, 4, 1, kFirst>() ||
+         start.template operator()<192, 128, 64, 8, 1, kFirst>() ||
          start.template operator()<192, 64, 64, 4, 1, kFirst>() ||
+         start.template operator()<256, 128, 64, 8, 1, kFirst>() ||
          start.template operator()<256, 32, 64, 2, 1, kFirst>();
 }
 

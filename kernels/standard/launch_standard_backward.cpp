@@ -3,8 +3,8 @@
 /// of sim/schedule/standard_backward.cpp.
 ///
 /// Four cuBLAS products around one fused softmax gradient. P is read twice, dP once, dS twice: each
-/// an N x N_kv tensor in HBM. With dropout, dV reads what that left of P; with a soft cap, dS reads
-/// S as well.
+/// an N x N_kv tensor in HBM, dP in the place of S, which is read no more. With dropout, dV reads
+/// what that left of P; with a soft cap, dS reads S as well, and dP has a place of its own.
 #include <cstddef>
 
 #include "kernels/backward_parameters.h"
@@ -26,8 +26,9 @@ std::optional<Error> launch_standard_backward(const BackwardArguments& arguments
   const StandardBackwardWorkspace layout = standard_backward_workspace(problem);
   auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
   const StandardWorkspace stored = standard_workspace(problem);
-  const auto* const forward = static_cast<const std::byte*>(arguments.forward_workspace_dev);
-  void* const dP = workspace + layout.dP_offset;
+  auto* const forward = static_cast<std::byte*>(arguments.forward_workspace_dev);
+  void* const dP =
+      layout.dP_takes_place_of_S ? forward + stored.S_offset : workspace + layout.dP_offset;
   void* const dS = dP;  // takes its place
   const BackwardParameters parameters = backward_parameters(
       arguments, workspace + layout.dK_heads_offset, workspace + layout.dV_heads_offset);

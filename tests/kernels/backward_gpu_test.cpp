@@ -219,6 +219,20 @@ TEST_P(BackwardKernels, GiveTheSameKeyGradientsToTheBitOnEveryRun) {
   }
 }
 
+TEST_P(BackwardKernels, GiveTheSameKeyGradientsAgainAfterOneForwardPass) {
+  ATTNSCOPE_NEEDS_GPU();
+  const AttentionProblem repeated = problem(200, 300, Mask::causal());
+  const AttentionInputs inputs = make_inputs(repeated, {.seed = 702});
+  const ForwardResult forward = naive_forward(repeated, inputs);
+  for (BackwardCase backward_case : all_backward_cases(repeated)) {
+    const BackwardRun once = run_backward(backward_case, repeated, inputs, forward);
+    backward_case.passes = 3;
+    const BackwardRun again = run_backward(backward_case, repeated, inputs, forward);
+    EXPECT_EQ(once.dK_bytes, again.dK_bytes) << describe(backward_case);
+    EXPECT_EQ(once.dV_bytes, again.dV_bytes) << describe(backward_case);
+  }
+}
+
 std::vector<Precision> precisions() {
   std::vector<Precision> all;
   for (DType dtype : {DType::fp16, DType::bf16}) {

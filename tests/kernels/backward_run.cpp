@@ -99,8 +99,11 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   arguments.workspace_dev = workspace.data_dev();
   arguments.workspace_bytes = workspace.bytes();
   arguments.before_launch = [&](std::string_view name) { run.launches.emplace_back(name); };
-  const auto error = launch_backward(*backward_case.kernel, arguments);
-  EXPECT_FALSE(error) << describe(backward_case) << ": " << error->message;
+  for (int pass = 0; pass < backward_case.passes; ++pass) {
+    run.launches.clear();
+    const auto error = launch_backward(*backward_case.kernel, arguments);
+    EXPECT_FALSE(error) << describe(backward_case) << ": " << error->message;
+  }
   ATTNSCOPE_CUDA(cudaDeviceSynchronize());
 
   run.gradients = {.dQ = dQ.download(), .dK = dK.download(), .dV = dV.download()};

@@ -12,6 +12,7 @@ struct BackwardCase {
   Layout layout = Layout::contiguous;
   Layout dO_layout = layout;
   bool deterministic = false;
+  int passes = 1;  ///< after one forward pass; the last one's gradients count
 };
 
 /// "flash2 backward 128x128 interleaved".

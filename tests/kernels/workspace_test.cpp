@@ -28,6 +28,19 @@ TEST(Workspace, OfStandardHoldsWhatDropoutLeavesOfPApart) {
   EXPECT_EQ(layout.bytes, 3 * layout.P_offset);
 }
 
+TEST(Workspace, OfStandardsBackwardHoldsdPOnlyWhereSIsStillRead) {
+  const KernelInfo& standard = *find_kernel("standard");
+  AttentionProblem problem = kProblem;
+  problem.kv_heads = problem.heads;
+  EXPECT_TRUE(standard_backward_workspace(problem).dP_takes_place_of_S);
+  EXPECT_EQ(backward_workspace_bytes(standard, problem), 0u);
+  problem.score.dropout.probability = 0.1;
+  EXPECT_EQ(backward_workspace_bytes(standard, problem), 0u);
+  problem.score.soft_cap = 30.0;
+  EXPECT_FALSE(standard_backward_workspace(problem).dP_takes_place_of_S);
+  EXPECT_EQ(backward_workspace_bytes(standard, problem), standard_workspace(problem).P_offset);
+}
+
 TEST(Workspace, OfFlash1HoldsOOnlyForTheFp32Carry) {
   constexpr std::size_t kStatisticsBytes = 2 * 3328;  // 2 x 4 x 100 floats, aligned to 256 bytes
   EXPECT_EQ(flash1_workspace(kProblem, Carry::problem).bytes, kStatisticsBytes);
