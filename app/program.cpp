@@ -1,4 +1,5 @@
 #include "app/program.h"
+#include "reference/one_line.h"
 
 #include <fmt/core.h>
 
@@ -8,7 +9,7 @@
 namespace attnscope::app {
 
 int report(const Error& error) {
-  fmt::print(stderr, "attnscope: {}\n", error.message);
+  fmt::print(stderr, "attnscope: {}\n", one_line(error.message));
   return error.kind == Error::Kind::invalid_request ? kInvalidRequest : kFailed;
 }
 

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <vector>
 
+#include "reference/one_line.h"
+
 namespace attnscope {
 namespace {
 
@@ -60,11 +62,11 @@ std::string unknown_name_message(std::string_view kind, std::string_view name,
 
 std::string printable(std::string_view text) {
   constexpr std::size_t kMaxLength = 80;
-  std::string result(text.substr(0, kMaxLength));
-  std::replace_if(
-      result.begin(), result.end(),
-      [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
-  return text.size() > kMaxLength ? result + "..." : result;
+  if (text.size() <= kMaxLength) return one_line(text);
+  std::size_t length = kMaxLength;
+  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80)
+    --length;  // UTF-8
+  return one_line(text.substr(0, length)) + "...";
 }
 
 }  // namespace attnscope

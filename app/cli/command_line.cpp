@@ -48,14 +48,26 @@ void define_options(CLI::App& app, const CommandSpec& command, Values& values) {
   }
 }
 
+/// Where the command's own arguments end: the command line after "--" is someone else's to parse.
+auto end_of_own(const CommandSpec& command, const std::vector<std::string>& arguments) {
+  return command.takes_command ? std::find(arguments.begin(), arguments.end(), "--")
+                               : arguments.end();
+}
+
+/// Whether the word, "--json", names an option of the command.
+bool is_option_of(const CommandSpec& command, const std::string& word) {
+  return word.starts_with("--") && std::ranges::find(command.options, word.substr(2),
+                                                     &OptionSpec::name) != command.options.end();
+}
+
 /// Why an argument that the command does not take is refused.
 Error unexpected(const CommandSpec& command, std::span<const CommandSpec> commands,
                  const std::string& argument) {
   if (!argument.starts_with("--") || argument == "--") {
-    return invalid_request(
-        fmt::format("unexpected argument '{}'; {} takes options only, see "
-                    "attnscope-cli {} --help",
-                    printable(argument), command.name, command.name));
+    return invalid_request(fmt::format(
+        "unexpected argument '{}'; {} takes {}, see attnscope-cli {} --help", printable(argument),
+        command.name, command.operand.empty() ? "options only" : "one word and options",
+        command.name));
   }
   const std::string name = argument.substr(2, argument.find('=') - 2);
   for (const CommandSpec& other : commands) {
@@ -80,9 +92,7 @@ Error unexpected(const CommandSpec& command, std::span<const CommandSpec> comman
 Result<GivenOptions> parse_arguments(const CommandSpec& command,
                                      std::span<const CommandSpec> commands,
                                      const std::vector<std::string>& arguments) {
-  // The command line after "--" is someone else's to parse
-  const auto own_end =
-      command.takes_command ? std::find(arguments.begin(), arguments.end(), "--") : arguments.end();
+  const auto own_end = end_of_own(command, arguments);
   std::vector<std::string> reversed(arguments.begin(), own_end);
   std::reverse(reversed.begin(), reversed.end());  // as CLI11 wants them
 
@@ -121,6 +131,13 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
     if (spec.value_name.empty() && app.get_option("--" + spec.name)->results().front() != "true") {
       return invalid_request(fmt::format("--{} is a switch and takes no value", spec.name));
     }
+    for (const std::string& value : values[spec.name]) {
+      if (!is_option_of(command, value)) continue;
+      return invalid_request(
+          fmt::format("--{} needs a value, and {} is an option; see "
+                      "attnscope-cli {} --help",
+                      spec.name, value, command.name));
+    }
     given.add(spec.name, values[spec.name]);
   }
   if (!command.operand.empty() && app.get_option(command.operand)->count() > 0) {
@@ -129,15 +146,24 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
   return given;
 }
 
-bool asks_for_help(const std::vector<std::string>& arguments) {
-  return std::any_of(arguments.begin(), arguments.end(),
-                     [](const std::string& text) { return text == "--help" || text == "-h"; });
+const CommandSpec* help_asked_of(const CommandSpec& command, std::span<const CommandSpec> commands,
+                                 const std::vector<std::string>& arguments) {
+  const auto own_end = end_of_own(command, arguments);
+  const auto asks = [](auto begin, auto end) {
+    return std::any_of(begin, end,
+                       [](const auto& word) { return word == "--help" || word == "-h"; });
+  };
+  if (asks(arguments.begin(), own_end)) return &command;
+  if (!asks(own_end, arguments.end())) return nullptr;
+  const auto inner = std::ranges::find(commands, *(own_end + 1), &CommandSpec::name);
+  return inner == commands.end() ? &command : &*inner;
 }
 
 std::string help_text(const CommandSpec& command) {
   std::string text =
-      fmt::format("{}\n\nUsage: attnscope-cli {}{} [options]\n\nOptions:\n", command.summary,
-                  command.name, command.operand.empty() ? "" : " " + command.operand);
+      fmt::format("{}\n\nUsage: attnscope-cli {}{} [options]{}\n\nOptions:\n", command.summary,
+                  command.name, command.operand.empty() ? "" : " " + command.operand,
+                  command.takes_command ? " -- COMMAND [its options]" : "");
   for (const OptionSpec& option : command.options) {
     const std::string left = fmt::format("--{}{}{}", option.name,
                                          option.value_name.empty() ? "" : " ", option.value_name);

@@ -62,8 +62,10 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
                                      std::span<const CommandSpec> commands,
                                      const std::vector<std::string>& arguments);
 
-/// Whether --help or -h stands among the arguments.
-bool asks_for_help(const std::vector<std::string>& arguments);
+/// The command whose help the arguments of `command` ask for with --help or -h, or nullptr:
+/// `command` itself, or the one after "--" when it is asked there.
+const CommandSpec* help_asked_of(const CommandSpec& command, std::span<const CommandSpec> commands,
+                                 const std::vector<std::string>& arguments);
 
 /// The text of `attnscope-cli COMMAND --help`.
 std::string help_text(const CommandSpec& command);

@@ -11,6 +11,7 @@
 #include "app/report/comparison_report.h"
 #include "reference/block_mask.h"
 #include "reference/nearest_name.h"
+#include "reference/one_line.h"
 #include "sim/device/assets.h"
 #include "sim/schedule/catalog.h"
 
@@ -194,8 +195,9 @@ std::optional<Error> run_compare(const GivenOptions& given) {
     return error;
   }
   if (outputs.value().owns_standard_output() || report_file == "-") return std::nullopt;
-  std::string text = fmt::format("modelled: {}; recorded: {}, {}\n\n", gpu.value().display_name,
-                                 recording.value().device.name, recording.value().date);
+  std::string text =
+      fmt::format("modelled: {}; recorded: {}, {}\n\n", gpu.value().display_name,
+                  one_line(recording.value().device.name), one_line(recording.value().date));
   for (const Comparison& comparison : comparisons) {
     text += fmt::format("{}\n{}\n", run_title(comparison.run),
                         comparison_table(comparison, "recorded"));

@@ -127,6 +127,21 @@ std::string io_text(const IoQuestion& question, const std::vector<IoPoint>& poin
   return text;
 }
 
+/// io_curve(), a value at a time: one of many small tiles takes minutes.
+Result<std::vector<IoPoint>> count_points(const IoQuestion& question) {
+  std::vector<IoPoint> points;
+  IoQuestion one = question;
+  for (const double value : question.values) {
+    show_progress(fmt::format("[{}/{}] {}={}", points.size() + 1, question.values.size(),
+                              to_string(question.axis), value));
+    one.values = {value};
+    auto counted = io_curve(one);
+    if (!counted) return counted.error();
+    points.push_back(std::move(counted.value().front()));
+  }
+  return points;
+}
+
 std::optional<Error> run_io(const GivenOptions& given) {
   const auto outputs = parse_outputs(given);
   if (!outputs) return outputs.error();
@@ -139,8 +154,7 @@ std::optional<Error> run_io(const GivenOptions& given) {
                       .gpu = std::move(gpu).value()};
   if (auto error = read_axis(given.text("over").value_or("seq-len"), question)) return error;
 
-  show_progress("counting each point");
-  const auto points = io_curve(question);
+  const auto points = count_points(question);
   clear_progress();
   if (!points) return points.error();
   const ordered_json document = io_json(question, points.value());

@@ -9,8 +9,10 @@
 
 #include "app/cli/command_line.h"
 #include "app/cli/commands.h"
+#include "app/cli/outputs.h"
 #include "kernels/recording/build_info.h"
 #include "reference/nearest_name.h"
+#include "reference/one_line.h"
 
 namespace {
 
@@ -33,12 +35,19 @@ int report(const Error& error) {
   for (char& c : line) {
     if (c == '\n' || c == '\r') c = ' ';
   }
+  line = one_line(line);
   const char* kind = error.kind == Error::Kind::unavailable ? "unavailable" : "error";
   fmt::print(stderr, "{}: {}\n", kind, line);
   return error.kind == Error::Kind::invalid_request ? 2 : 1;
 }
 
-int run_program(const std::vector<std::string>& arguments) {
+/// Prints the text; the exit status.
+int answer(const std::string& text) {
+  const auto error = write_text("-", text);
+  return error ? report(*error) : 0;
+}
+
+int run_program(std::vector<std::string> arguments) {
   const std::vector<CommandSpec> commands = all_commands();
   std::vector<std::string> names;
   names.reserve(commands.size());
@@ -49,21 +58,20 @@ int run_program(const std::vector<std::string>& arguments) {
     return report(invalid_request(
         fmt::format("no command; known: {}; see attnscope-cli --help", fmt::join(names, ", "))));
   }
+  if (arguments[0] == "help" && arguments.size() == 2) arguments = {arguments[1], "--help"};
   if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
-    fmt::print("{}", overview(commands));
-    return 0;
+    return answer(overview(commands));
   }
   if (arguments[0] == "--version") {
-    fmt::print("attnscope-cli {} ({})\n", build_info().version, build_info().commit);
-    return 0;
+    return answer(
+        fmt::format("attnscope-cli {} ({})\n", build_info().version, build_info().commit));
   }
 
   for (const CommandSpec& command : commands) {
     if (command.name != arguments[0]) continue;
     const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-    if (asks_for_help(rest)) {
-      fmt::print("{}", help_text(command));
-      return 0;
+    if (const CommandSpec* asked = help_asked_of(command, commands, rest)) {
+      return answer(help_text(*asked));
     }
     const auto given = parse_arguments(command, commands, rest);
     if (!given) return report(given.error());

@@ -12,6 +12,8 @@
 #include "app/cli/table.h"
 #include "app/report/comparison_report.h"
 #include "app/report/number_text.h"
+#include "reference/nearest_name.h"
+#include "reference/one_line.h"
 
 namespace attnscope::cli {
 
@@ -53,7 +55,8 @@ Result<Protocol> parse_protocol(const GivenOptions& given) {
   if (const auto text = given.text("cache")) {
     const auto state = parse_cache_state(*text);
     if (!state) {
-      return invalid_request(fmt::format("--cache is '{}'; it must be cold or warm", *text));
+      return invalid_request(
+          fmt::format("--cache is '{}'; it must be cold or warm", printable(*text)));
     }
     protocol.cache = *state;
   }
@@ -106,7 +109,16 @@ std::optional<Error> check_measure_options(const GivenOptions& given) {
         "--resume is for drawn inputs; a recording does not tell one .npy file from another");
   }
   if (!file) return std::nullopt;
-  if (auto error = check_writable("out", *file)) return error;
+  constexpr std::string_view kAccepted =
+      "a file in a writable folder, or --json - for standard output";
+  if (*file != "-") {
+    if (auto error = check_writable("out", *file, kAccepted)) return error;
+  }
+  if (is_stream(*file)) {
+    return invalid_request(
+        fmt::format("--out is '{}', to which no measurement can be added later; give {}",
+                    printable(*file), kAccepted));
+  }
 
   // A file that is there already must be a recording
   std::error_code error;
@@ -159,9 +171,11 @@ namespace {
 std::string modelled_text(const GivenOptions& given, const DeviceInfo& device,
                           const RecordingRow& row) {
   const auto gpu = gpu_beside(given, device);
-  if (!gpu) return fmt::format("modelled: unavailable: {}\n", gpu.error().message);
+  if (!gpu) return fmt::format("modelled: unavailable: {}\n", one_line(gpu.error().message));
   const auto comparison = model_and_compare(row, gpu.value());
-  if (!comparison) return fmt::format("modelled: unavailable: {}\n", comparison.error().message);
+  if (!comparison) {
+    return fmt::format("modelled: unavailable: {}\n", one_line(comparison.error().message));
+  }
   return fmt::format("modelled on {}\n{}", gpu.value().display_name,
                      comparison_table(comparison.value(), "measured"));
 }
@@ -194,7 +208,7 @@ std::string measurement_text(const Recording& recording, const RecordingRow& row
     lines.push_back({"within tolerance", gradients.within_tolerance ? "yes" : "NO"});
   }
   return fmt::format("{}\non {} (measured), driver {}, {} L2\n\n{}", run_title(row),
-                     recording.device.name, recording.device.driver,
+                     one_line(recording.device.name), one_line(recording.device.driver),
                      to_string(recording.protocol.cache), table_text(lines));
 }
 

@@ -12,7 +12,6 @@
 #include "app/report/measured_trace.h"
 #include "app/report/number_text.h"
 #include "kernels/trace/trace_plan.h"
-#include "reference/json/json_document.h"
 #include "reference/nearest_name.h"
 #include "sim/device/assets.h"
 
@@ -134,14 +133,14 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
 
 std::optional<Error> run_measured_trace(const GivenOptions& given, const std::string& path) {
   const auto save = given.text("save");
-  if (save) {
+  if (save && *save != "-") {
     if (auto error = check_writable("save", *save)) return error;
   }
   const auto trace =
       given.has("recording") ? saved_trace(*given.text("recording")) : trace_now(given);
   if (!trace) return trace.error();
   if (save) {
-    if (auto error = write_file_atomically(*save, kernel_trace_text(trace.value()))) return error;
+    if (auto error = write_text(*save, kernel_trace_text(trace.value()))) return error;
   }
 
   auto stream = TextStream::open(path);
@@ -151,7 +150,7 @@ std::optional<Error> run_measured_trace(const GivenOptions& given, const std::st
       trace.value(), [&stream](std::string_view piece) { return stream.value().write(piece); },
       events);
   if (auto error = stream.value().finish()) return error;
-  if (path == "-") return std::nullopt;
+  if (path == "-" || save == "-") return std::nullopt;
   return write_text("-", summary_text(trace.value(), events, path));
 }
 

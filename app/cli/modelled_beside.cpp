@@ -6,6 +6,7 @@
 #include "app/report/comparison_report.h"
 #include "app/report/launch_words.h"
 #include "app/report/number_text.h"
+#include "reference/one_line.h"
 
 namespace attnscope::cli {
 
@@ -21,7 +22,7 @@ Result<GpuDescription> gpu_beside(const GivenOptions& given, const DeviceInfo& d
 
 std::string comparison_table(const Comparison& comparison, std::string_view kind) {
   if (!comparison.unavailable.empty()) {
-    return fmt::format("  unavailable: {}\n", comparison.unavailable);
+    return fmt::format("  unavailable: {}\n", one_line(comparison.unavailable));
   }
   std::vector<std::vector<std::string>> lines = {
       {"  level", "quantity", "modelled", std::string(kind), "gap", "reason"}};

@@ -13,6 +13,7 @@
 #include "app/cli/csv.h"
 #include "reference/json/json_document.h"
 #include "reference/nearest_name.h"
+#include "reference/one_line.h"
 
 namespace attnscope::cli {
 
@@ -34,32 +35,30 @@ bool is_special(const fs::path& path) {
   return fs::exists(path, error) && !fs::is_regular_file(path, error);
 }
 
-Error unwritable(std::string_view option, const fs::path& path, std::string_view reason) {
-  return invalid_request(
-      fmt::format("--{} '{}' cannot be written: {}; give a file in a writable "
-                  "folder, or - for standard output",
-                  option, printable(path.string()), reason));
-}
-
 }  // namespace
 
 bool is_stream(const std::string& path) {
   return path == "-" || (!path.empty() && is_special(resolved(path)));
 }
 
-std::optional<Error> check_writable(std::string_view option, const fs::path& path) {
+std::optional<Error> check_writable(std::string_view option, const fs::path& path,
+                                    std::string_view accepted) {
   std::error_code error;
-  if (path.empty()) return unwritable(option, path, "the name is empty");
-  if (fs::is_directory(path, error)) return unwritable(option, path, "it is a folder");
+  const auto refuse = [&](std::string_view reason) {
+    return invalid_request(fmt::format("--{} '{}' cannot be written: {}; give {}", option,
+                                       printable(path.string()), reason, accepted));
+  };
+  if (path.empty()) return refuse("the name is empty");
+  if (fs::is_directory(path, error)) return refuse("it is a folder");
   const fs::path target = resolved(path);
   const fs::path folder = target.parent_path().empty() ? fs::path(".") : target.parent_path();
   if (!fs::is_directory(folder, error)) {
-    return unwritable(option, path, "its folder does not exist");
+    return refuse("its folder does not exist");
   }
 
   // Ask the file system itself: permissions, read-only mounts and name lengths all answer here
   if (is_special(target)) {
-    if (::access(target.c_str(), W_OK) != 0) return unwritable(option, path, std::strerror(errno));
+    if (::access(target.c_str(), W_OK) != 0) return refuse(std::strerror(errno));
     return std::nullopt;
   }
   const fs::path probe = fmt::format("{}.probe-{}", target.string(), ::getpid());
@@ -67,9 +66,9 @@ std::optional<Error> check_writable(std::string_view option, const fs::path& pat
   const bool created = std::ofstream(probe, std::ios::app).is_open();
   const int reason = errno;
   fs::remove(probe, error);
-  if (!created) return unwritable(option, path, std::strerror(reason));
+  if (!created) return refuse(std::strerror(reason));
   if (fs::exists(target, error) && ::access(target.c_str(), W_OK) != 0) {
-    return unwritable(option, path, std::strerror(errno));
+    return refuse(std::strerror(errno));
   }
   return std::nullopt;
 }
@@ -81,6 +80,7 @@ std::optional<Error> check_folder(std::string_view option, const fs::path& path)
                                        option, printable(path.string()), reason));
   };
   if (path.empty()) return refuse("the name is empty");
+  if (path == "-") return refuse("several files do not go to standard output");
   fs::path ancestor = resolved(path);
   if (fs::exists(ancestor, error) && !fs::is_directory(ancestor, error)) {
     return refuse("it is not a folder");
@@ -172,7 +172,7 @@ std::optional<Error> write_outputs(const OutputFiles& files, const ordered_json&
 
 void show_progress(std::string_view line) {
   if (::isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\r\033[K{}", line.substr(0, 100));
+  fmt::print(stderr, "\r\033[K{}", one_line(line.substr(0, 100)));
   std::fflush(stderr);
 }
 

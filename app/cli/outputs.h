@@ -32,10 +32,14 @@ std::optional<Error> check_apart(const GivenOptions& given);
 /// Whether what is written there is gone with it: standard output, a device, a pipe.
 bool is_stream(const std::string& path);
 
-/// Nothing when a file can be created or replaced there, else invalid_request.
-std::optional<Error> check_writable(std::string_view option, const std::filesystem::path& path);
+/// Nothing when a file can be created or replaced there, else invalid_request, which says what
+/// would be `accepted`.
+std::optional<Error> check_writable(
+    std::string_view option, const std::filesystem::path& path,
+    std::string_view accepted = "a file in a writable folder, or - for standard output");
 
-/// Nothing when the folder exists and is writable or can be created, else invalid_request.
+/// Nothing when the folder exists and is writable or can be created, else invalid_request; "-" is
+/// no folder.
 std::optional<Error> check_folder(std::string_view option, const std::filesystem::path& path);
 
 /// Writes text to a file (replaced as a whole) or to standard output. Failed when that went wrong.

@@ -15,6 +15,7 @@
 #include "app/report/comparison_report.h"
 #include "app/report/number_text.h"
 #include "reference/naive_attention.h"
+#include "reference/one_line.h"
 #include "reference/tolerance.h"
 #include "reference/unfused_attention.h"
 
@@ -167,10 +168,10 @@ std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
                      fmt::format("{:.3g}", check.tolerance.max_abs),
                      check.passed() ? "yes" : "NO"});
   }
-  const std::string floor_text =
-      floor ? seconds_text(floor.value().predicted_s) : "unavailable: " + floor.error().message;
+  const std::string floor_text = floor ? seconds_text(floor.value().predicted_s)
+                                       : "unavailable: " + one_line(floor.error().message);
   return fmt::format("{}\non {} (measured), one {} pass {}; modelled floor {}\n\n{}",
-                     run_title(outcome.row), device.name, outcome.row.pass,
+                     run_title(outcome.row), one_line(device.name), outcome.row.pass,
                      seconds_text(outcome.time_s), floor_text, table_text(lines));
 }
 

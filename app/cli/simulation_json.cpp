@@ -10,6 +10,7 @@
 #include "app/report/number_text.h"
 #include "reference/block_mask.h"
 #include "reference/json/problem_json.h"
+#include "reference/one_line.h"
 
 namespace attnscope::cli {
 
@@ -269,8 +270,8 @@ std::string simulation_text(const SimulationAnswer& answer) {
   if (problem.block_mask) {
     const BlockMask& M = *problem.block_mask;
     text.insert(text.find('\n') + 1,
-                fmt::format("block mask {}: {} of {} x {} tiles, density {:.3g}{}\n", M.text(),
-                            M.nonzeros(), M.Tr(), M.Tc(), M.density(),
+                fmt::format("block mask {}: {} of {} x {} tiles, density {:.3g}{}\n",
+                            one_line(M.text()), M.nonzeros(), M.Tr(), M.Tc(), M.density(),
                             report.skip_unused_kv ? ", unused K and V stay in HBM" : ""));
   }
   text += traffic_text(report) + "\n";

@@ -12,6 +12,7 @@
 #include "app/cli/sweep_axes.h"
 #include "app/cli/table.h"
 #include "app/report/number_text.h"
+#include "reference/one_line.h"
 
 namespace attnscope::cli {
 
@@ -187,7 +188,7 @@ std::optional<Error> tell_missing(const std::vector<ordered_json>& rows,
   if (missing == 0) return std::nullopt;
   if (missing < rows.size()) {
     fmt::print(stderr, "note: {} of the {} points gave no result; the first, {}\n", missing,
-               rows.size(), first);
+               rows.size(), one_line(first));
     return std::nullopt;
   }
   const std::string message =

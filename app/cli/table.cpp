@@ -1,4 +1,5 @@
 #include "app/cli/table.h"
+#include "reference/one_line.h"
 
 #include <fmt/core.h>
 
@@ -8,14 +9,20 @@ namespace attnscope::cli {
 
 std::string table_text(const std::vector<std::vector<std::string>>& lines,
                        std::size_t left_columns) {
+  // A cell may hold a file's text: a line break in it would forge a line
+  std::vector<std::vector<std::string>> cells;
   std::vector<std::size_t> widths;
   for (const auto& line : lines) {
+    auto& shown = cells.emplace_back();
     widths.resize(std::max(widths.size(), line.size()));
-    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
+    for (std::size_t c = 0; c < line.size(); ++c) {
+      shown.push_back(one_line(line[c]));
+      widths[c] = std::max(widths[c], shown[c].size());
+    }
   }
 
   std::string text;
-  for (const auto& line : lines) {
+  for (const auto& line : cells) {
     std::string row;
     for (std::size_t c = 0; c < line.size(); ++c) {
       row += c == 0 ? "" : "  ";

@@ -7,12 +7,13 @@
 #include "app/report/launch_words.h"
 #include "app/report/number_text.h"
 #include "reference/block_mask.h"
+#include "reference/one_line.h"
 
 namespace attnscope {
 namespace {
 
 std::string recorded_text(const ComparisonLine& line) {
-  if (!line.recorded) return "unavailable: " + line.unavailable;
+  if (!line.recorded) return "unavailable: " + one_line(line.unavailable);
   return quantity_text(line, *line.recorded);
 }
 
@@ -34,10 +35,11 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "Recorded on {} ({} SMs, L2 {}), driver {}, CUDA {}, {}, commit {}{}.\n"
       "Protocol: {} warm-ups, up to {} timed passes (median shown), {} L2 cache.\n"
       "Modelled from the schedules and the description of {} (assets/gpus).\n\n",
-      device.name, device.sm_count, bytes_text(static_cast<double>(device.l2_bytes)), device.driver,
-      device.cuda, recording.date, recording.build.commit,
-      recording.build.local_changes ? " with local changes" : "", recording.protocol.warm_ups,
-      recording.protocol.repeats, to_string(recording.protocol.cache), gpu.display_name);
+      one_line(device.name), device.sm_count, bytes_text(static_cast<double>(device.l2_bytes)),
+      one_line(device.driver), one_line(device.cuda), one_line(recording.date),
+      one_line(recording.build.commit), recording.build.local_changes ? " with local changes" : "",
+      recording.protocol.warm_ups, recording.protocol.repeats, to_string(recording.protocol.cache),
+      gpu.display_name);
   text +=
       "- `paper`: the papers' accounting, each operand of a launch counted once. Its recorded "
       "twin is the traffic at the SM's boundary.\n"
@@ -59,7 +61,7 @@ void write_overview(const std::vector<Comparison>& comparisons, std::string& tex
   for (const Comparison& comparison : comparisons) {
     if (!comparison.unavailable.empty()) {
       text += fmt::format("| {} | unavailable: {} | | | | |\n", run_title(comparison.run),
-                          comparison.unavailable);
+                          one_line(comparison.unavailable));
       continue;
     }
     const ComparisonLine* time = comparison.find(Level::time, "time");
@@ -96,7 +98,7 @@ void write_speedups(const std::vector<Comparison>& comparisons, std::string& tex
     if (standard == nullptr || !flash_s) continue;
     const auto standard_s = median_s(*standard);
     table += fmt::format("| {} | {} | {} | {} |\n", run_title(flash.run), seconds_text(*flash_s),
-                         standard_s ? seconds_text(*standard_s) : standard->unavailable,
+                         standard_s ? seconds_text(*standard_s) : one_line(standard->unavailable),
                          standard_s ? fmt::format("{:.3g} x", *standard_s / *flash_s) : "-");
   }
   if (table.empty()) return;
@@ -109,7 +111,7 @@ void write_speedups(const std::vector<Comparison>& comparisons, std::string& tex
 void write_run(const Comparison& comparison, std::string& text) {
   text += fmt::format("### {}\n\n", run_title(comparison.run));
   if (!comparison.unavailable.empty()) {
-    text += fmt::format("unavailable: {}\n\n", comparison.unavailable);
+    text += fmt::format("unavailable: {}\n\n", one_line(comparison.unavailable));
     return;
   }
   text +=
@@ -119,7 +121,7 @@ void write_run(const Comparison& comparison, std::string& text) {
     text += fmt::format("| {}{} | {} | {} | {} | {} | {} |\n", to_string(line.level),
                         line.launch.empty() ? "" : fmt::format(", {}", launch_words(line.launch)),
                         line.quantity, quantity_text(line, line.modelled), recorded_text(line),
-                        gap_text(line), line.reason);
+                        gap_text(line), one_line(line.reason));
   }
   text += "\n";
 }
@@ -144,7 +146,7 @@ std::string run_title(const RecordingRow& run) {
   if (run.carry != Carry::problem) title += fmt::format(", carry {}", to_string(run.carry));
   if (run.deterministic) title += ", deterministic dQ";
   if (run.tiling) title += fmt::format(", tiles {}x{}", run.tiling->Br, run.tiling->Bc);
-  return title;
+  return one_line(title);
 }
 
 std::string comparison_report(const Recording& recording, const GpuDescription& gpu,

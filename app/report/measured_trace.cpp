@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "kernels/trace/trace_steps.h"
+#include "reference/one_line.h"
 
 namespace attnscope {
 
@@ -61,10 +62,10 @@ std::string describe(const KernelTrace& trace) {
   const AttentionProblem& problem = trace.problem;
   const std::string extras = extras_text(problem);
   return fmt::format("{} {}, B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}{}{}, {}x{} tiles, on {}",
-                     trace.kernel, to_string(trace.pass), problem.batch, problem.heads, problem.N,
-                     problem.N_kv, problem.d, to_string(problem.dtype), to_string(problem.mask),
-                     extras.empty() ? "" : ", ", extras, trace.tiling.Br, trace.tiling.Bc,
-                     trace.header.device.name);
+                     one_line(trace.kernel), to_string(trace.pass), problem.batch, problem.heads,
+                     problem.N, problem.N_kv, problem.d, to_string(problem.dtype),
+                     to_string(problem.mask), extras.empty() ? "" : ", ", extras, trace.tiling.Br,
+                     trace.tiling.Bc, one_line(trace.header.device.name));
 }
 
 bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index& events) {

@@ -8,6 +8,7 @@
 
 #include "reference/json/json_document.h"
 #include "reference/nearest_name.h"
+#include "reference/one_line.h"
 #include "sim/device/assets.h"
 
 namespace attnscope {
@@ -74,7 +75,7 @@ class FieldReader {
 GpuDescription read_description(const JsonObject& root) {
   GpuDescription gpu;
   gpu.name = root.string("name");
-  gpu.display_name = root.string("display_name");
+  gpu.display_name = one_line(root.string("display_name"));
   gpu.chip = root.string("chip");
 
   FieldReader read(root, gpu);

@@ -23,6 +23,18 @@ TEST(Help, EveryCommandExplainsItself) {
   }
 }
 
+TEST(Help, BehindASweepIsTheSweptCommands) {
+  for (const std::string command : {"simulate", "measure"}) {
+    const std::string help = run_cli(command + " --help").out;
+    EXPECT_EQ(run_cli("sweep --over seq-len=64 -- " + command + " --help").out, help);
+    EXPECT_EQ(run_cli("help " + command).out, help);
+  }
+  const std::string help = run_cli("sweep --help").out;
+  EXPECT_NE(help.find("sweep [options] -- COMMAND"), std::string::npos) << help;
+  EXPECT_EQ(run_cli("sweep --help -- simulate").out, help);
+  EXPECT_EQ(run_cli("sweep -- --help").out, help);
+}
+
 TEST(Help, NamesEveryOptionOfTheContract) {
   const std::string help = run_cli("simulate --help").out;
   for (const char* option :

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/app/report/recorded_run.h"
@@ -152,6 +153,67 @@ TEST_F(CompareCommand, TableNamesBothKinds) {
   EXPECT_THAT(outcome.out, HasSubstr("modelled: NVIDIA H200"));
   EXPECT_THAT(outcome.out, HasSubstr("panel re-reads"));
   EXPECT_THAT(outcome.out, HasSubstr("unavailable: out of memory"));
+}
+
+/// No control character but the ends of lines.
+bool is_plain(const std::string& text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\n') || byte == 0x7f;
+  });
+}
+
+TEST_F(CompareCommand, ARecordingsTextNeitherForgesLinesNorReachesTheTerminalAsEscapes) {
+  json document = json::parse(read_text(file_));
+  for (json& row : document["rows"]) {  // a counter that is missing, so that its reason is shown
+    if (!row.contains("counters")) continue;
+    row["counters"].erase(std::string(counter::kDramReadBytes));
+    row["unavailable_counters"][std::string(counter::kDramReadBytes)] = "no permission";
+  }
+  document["rows"][0]["pass"] = "sideways";
+  const auto write = [&](const json& recording) {
+    std::filesystem::create_directories(scratch_.path() / "recordings");
+    scratch_.write("recordings/foreign.json", recording.dump());
+    scratch_.write("recorded.json", recording.dump());
+  };
+  const auto shown = [&](const std::string& words) {
+    const Environment assets = {{"ATTNSCOPE_ASSETS", scratch_.path().string()}};
+    const CliOutcome outcome = words == "list"
+                                   ? run_cli("list recordings", assets)
+                                   : run_cli("compare --recording " + file_ + " " + words);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.out;
+  };
+  std::vector<std::string> clean;
+  write(document);
+  for (const char* words : {"", "--report -", "list"}) clean.push_back(shown(words));
+
+  const std::string foreign = "\x1b[2J\r\n\a\x7f";
+  for (const char* key : {"name", "driver", "cuda"}) {
+    document["device"][key] = document["device"].value(key, "") + foreign;
+  }
+  document["date"] = document["date"].get<std::string>() + foreign;
+  document["build"]["commit"] = document["build"].value("commit", "") + foreign;
+  document["rows"][0]["pass"] = "sideways" + foreign;
+  document["rows"][0]["algorithm"] = "standard" + foreign;
+  document["rows"][3]["failed"] = "out of memory" + foreign;
+  for (json& row : document["rows"]) {
+    if (!row.contains("counters")) continue;
+    row["unavailable_counters"][std::string(counter::kDramReadBytes)] = "no permission" + foreign;
+  }
+  write(document);
+  std::size_t n = 0;
+  for (const char* words : {"", "--report -", "list"}) {
+    const std::string text = shown(words);
+    EXPECT_TRUE(is_plain(text)) << words << "\n" << text;
+    EXPECT_THAT(text, HasSubstr("NVIDIA H200?[2J????"));
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+              std::count(clean[n].begin(), clean[n].end(), '\n'))
+        << text;
+    ++n;
+  }
+  const CliOutcome refused = run_cli("compare --recording " + file_ + " --seq-len 77");
+  EXPECT_EQ(refused.error_lines(), 1);
 }
 
 TEST_F(CompareCommand, WritesAReportAndCsv) {

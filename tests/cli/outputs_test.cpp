@@ -6,6 +6,9 @@
 #include "app/cli/csv.h"
 #include "app/cli/row_files.h"
 #include "app/cli/table.h"
+#include "reference/nearest_name.h"
+#include "reference/one_line.h"
+#include "sim/device/assets.h"
 #include "tests/cli/cli_process.h"
 
 namespace attnscope::cli {
@@ -25,6 +28,39 @@ TEST(CsvText, CommasQuotesAndLineBreaksAreQuoted) {
 
 TEST(CsvText, MissingNumbersAreEmptyNotZero) {
   EXPECT_EQ(csv_text({{{"a", nullptr}, {"b", 0}}}), "a,b\n,0\n");
+}
+
+TEST(TableText, ControlCharactersOfACellAreReplacedBeforeItsWidthIsTaken) {
+  EXPECT_EQ(table_text({{"a", "b"}, {"x\n\x1b[m", "1"}}), "a      b\nx??[m  1\n");
+}
+
+TEST(OneLine, ReplacesEveryControlCharacterAndNothingElse) {
+  EXPECT_EQ(one_line("plain, \xc3\xbc \xe2\x82\xac"), "plain, \xc3\xbc \xe2\x82\xac");
+  EXPECT_EQ(one_line(std::string("a\0b", 3)), "a?b");
+  EXPECT_EQ(one_line("\x1b[31m\r\n\t\x7f"), "?[31m????");
+  EXPECT_EQ(one_line("\xc2\x9b"
+                     "31m \xc2\xa0 \xc2"),
+            "?31m \xc2\xa0 \xc2");
+}
+
+TEST(Printable, CutsBetweenCharacters) {
+  EXPECT_EQ(printable(std::string(79, 'a') + "\xe2\x82\xac"), std::string(79, 'a') + "...");
+  EXPECT_EQ(printable(std::string(80, 'a')), std::string(80, 'a'));
+}
+
+TEST(GpuFile, ItsNameIsShownAsOneLine) {
+  const ScratchFolder scratch;
+  nlohmann::json gpu =
+      nlohmann::json::parse(read_text(find_assets_dir().value() / "gpus" / "h200.json"));
+  gpu["display_name"] = "mine\n\x1b[2J";
+  const std::string file = scratch.write("mine.json", gpu.dump());
+  for (const std::string command :
+       {"simulate --algorithm flash2", "flops", "fits", "io --over seq-len=256", "fusion"}) {
+    const CliOutcome outcome = run_cli(command + " --gpu " + file);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos) << outcome.out;
+    EXPECT_EQ(outcome.out.find("mine\n"), std::string::npos) << outcome.out;
+  }
 }
 
 /// A row of a sweep; every seventh was refused, and has another column.

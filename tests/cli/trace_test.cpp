@@ -31,6 +31,27 @@ TEST(Trace, OnStandardOutputIsNothingButTheTrace) {
   EXPECT_TRUE(json::accept(outcome.out));
 }
 
+TEST(Trace, ARecordedRunsTextIsShownAsOneLine) {
+  const ScratchFolder scratch;
+  json saved = json::parse(
+      read_text(find_assets_dir().value() / "recordings" / "traces" / "flash2-forward-64.json"));
+  const auto shown = [&] {
+    const std::string file = scratch.write("saved.json", saved.dump());
+    const CliOutcome outcome = run_cli("trace --recording " + file + " --out /dev/null");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.out;
+  };
+  const std::string clean = shown();
+  saved["device"]["name"] = "GPU\n\x1b[2J";
+  saved["date"] = "now\n\x1b[2J";
+  const std::string text = shown();
+  EXPECT_NE(text.find("on GPU??[2J\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(" now??[2J\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+            std::count(clean.begin(), clean.end(), '\n'));
+}
+
 TEST(Trace, OfARecordedRunIsTheRealGpusInTheSameFormat) {
   const ScratchFolder scratch;
   const CliOutcome outcome =
