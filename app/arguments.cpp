@@ -96,6 +96,10 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
           "--step '{}': not a step; operations are whole numbers from 0", printable(*raw.step)));
     }
   }
+  if (arguments.render && (arguments.out == "-" || arguments.out.starts_with("--"))) {
+    return invalid_request(
+        fmt::format("--out '{}': not a file; give the picture's name", printable(arguments.out)));
+  }
   if (arguments.frames < 0) {
     return invalid_request(
         fmt::format("--frames {}: negative; use 1 or more, or leave it out", arguments.frames));

@@ -11,6 +11,8 @@
 #include "app/platform/offscreen.h"
 #include "app/program.h"
 #include "app/screen/screen.h"
+#include "reference/nearest_name.h"
+#include "reference/one_line.h"
 
 namespace attnscope::app {
 
@@ -27,7 +29,7 @@ std::optional<Error> check_writable(const std::string& path) {
   const bool writable = std::ofstream(path, std::ios::binary | std::ios::app).is_open();
   if (writable && !existed) std::filesystem::remove(path, error);
   if (writable) return std::nullopt;
-  return invalid_request(fmt::format("--out {}: the file cannot be written", path));
+  return invalid_request(fmt::format("--out '{}': the file cannot be written", printable(path)));
 }
 
 /// Runs the app without a window until its snapshot is there and the GPU is known or missing.
@@ -63,7 +65,7 @@ int run_render(const Arguments& arguments, Scene scene) {
   const Index wanted = raced ? scene.view.race_tick : scene.view.step;
   const std::string named = arguments.step ? "--step" : fmt::format("{}: race: tick", scene.path);
   App app(std::move(scene), {});
-  if (app.notice) fmt::print(stderr, "attnscope: {}\n", app.notice->text);
+  if (app.notice) fmt::print(stderr, "attnscope: {}\n", one_line(app.notice->text));
   if (const auto error = settle(app)) return report(*error);
   if (raced && !app.view.race) {
     const std::string why = app.notice ? app.notice->text : "the race cannot be run";

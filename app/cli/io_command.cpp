@@ -145,6 +145,11 @@ Result<std::vector<IoPoint>> count_points(const IoQuestion& question) {
 std::optional<Error> run_io(const GivenOptions& given) {
   const auto outputs = parse_outputs(given);
   if (!outputs) return outputs.error();
+  if (const auto pass = given.text("pass"); pass && *pass != "forward" && *pass != "backward") {
+    return invalid_request(fmt::format(
+        "--pass is '{}'; the theorems are about one pass: it must be forward or backward",
+        printable(*pass)));
+  }
   const auto request = parse_shape(given, usual_io_problem());
   if (!request) return request.error();
   auto gpu = parse_gpu(given);

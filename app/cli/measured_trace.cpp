@@ -25,17 +25,12 @@ constexpr std::string_view kTracesFolder = "recordings/traces";
 Result<Index> parse_row_step(const GivenOptions& given) {
   const auto text = given.text("rows");
   if (!text) return Index{0};
-  Index step = 0;
-  for (const char digit : *text) {
-    const bool in_range = digit >= '0' && digit <= '9' && step < 100'000'000;
-    if (!in_range) {
-      return invalid_request(fmt::format(
-          "--rows is '{}'; it must be a number: 1 records every row, 64 every 64th, 0 none",
-          printable(*text)));
-    }
-    step = 10 * step + (digit - '0');
-  }
-  return step;
+  constexpr std::int64_t kMost = 1'000'000'000;
+  const auto step = parse_whole("rows", *text, 0, kMost);
+  if (step) return Index{step.value()};
+  return invalid_request(
+      fmt::format("--rows is '{}'; it must be a number: 1 records every row, 64 every 64th, 0 none",
+                  printable(*text)));
 }
 
 /// Runs the instrumented kernel of the options. Whatever can be refused without a GPU is.

@@ -9,6 +9,9 @@
 namespace attnscope::cli {
 namespace {
 
+/// --cu-seqlens-q, --cu-seqlens-k: each value has commas of its own.
+constexpr std::string_view kPackedLengths = "cu-seqlens-";
+
 /// Whether the piece that follows belongs to this one: the second side of a window or of a
 /// local-global block mask, the seed of a drawn one.
 bool takes_next(const std::string& piece, const std::string& next) {
@@ -51,7 +54,8 @@ std::vector<std::string> sweepable_keys(const CommandSpec& swept) {
   std::vector<std::string> keys;
   for (const OptionSpec& option : swept.options) {
     const bool is_output = option.name == "json" || option.name == "csv" || option.name == "out";
-    if (!option.value_name.empty() && !is_output) keys.push_back(option.name);
+    const bool is_list = option.name.starts_with(kPackedLengths);
+    if (!option.value_name.empty() && !is_output && !is_list) keys.push_back(option.name);
   }
   return keys;
 }
@@ -72,6 +76,11 @@ Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
     }
     SweepAxis axis{split_at_plus(text.substr(0, equals)), {}};
     for (const std::string& key : axis.keys) {
+      if (key.starts_with(kPackedLengths)) {
+        return invalid_request(fmt::format(
+            "--over {} cannot be swept: each of its values is a list of numbers; run {} for each",
+            key, swept.name));
+      }
       if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
         return invalid_request(unknown_name_message("key of --over", key, keys));
       }

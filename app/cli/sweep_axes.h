@@ -21,9 +21,9 @@ using SweepPoint = std::vector<std::pair<std::string, std::string>>;
 inline constexpr std::size_t kMaxSweepPoints = 100'000;
 
 /// Reads "KEY=V1,V2,..." of each --over; keys that move together as "batch+seq-len=4+512,2+1024".
-/// invalid_request for a key that is not an option of the
-/// swept command with a value, a key twice, no values, an empty value. The comma inside
-/// window:LEFT,RIGHT belongs to its value.
+/// invalid_request for a key that is not an option of the swept command with a value, or one whose
+/// values are lists of two numbers or more, a key twice, no values, an empty value. The comma
+/// inside window:LEFT,RIGHT belongs to its value.
 Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
                                           const CommandSpec& swept);
 

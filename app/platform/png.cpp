@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 namespace attnscope::app {
 
@@ -24,12 +26,25 @@ Image cropped(const Image& image, int x0, int y0, int x1, int y1) {
 }
 
 std::optional<Error> write_png(const std::filesystem::path& path, const Image& image) {
+  // Into memory first: the library does not say when a disk is full
+  std::string bytes;
+  const auto append = [](void* to, void* data, int size) {
+    static_cast<std::string*>(to)->append(static_cast<const char*>(data),
+                                          static_cast<std::size_t>(size));
+  };
+  const auto refuse = [&path](const char* reason) {
+    return failed(fmt::format("cannot write {}: {}", path.string(), reason));
+  };
+  if (stbi_write_png_to_func(append, &bytes, image.width, image.height, 3, image.rgb.data(),
+                             image.width * 3) == 0) {
+    return refuse("the picture is empty");
+  }
   errno = 0;
-  const int written =
-      stbi_write_png(path.c_str(), image.width, image.height, 3, image.rgb.data(), image.width * 3);
-  if (written != 0) return std::nullopt;
-  return failed(fmt::format("cannot write {}: {}", path.string(),
-                            errno != 0 ? std::strerror(errno) : "the picture is empty"));
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (file) return std::nullopt;
+  return refuse(errno != 0 ? std::strerror(errno) : "output error");
 }
 
 Image read_framebuffer(int width, int height) {

@@ -68,6 +68,8 @@ TEST(Arguments, WhatMakesNoSenseIsOneLine) {
       {"render", "--out", "x.png", "--size", ""},
       {"--frames", "-3"},
       {"render"},
+      {"render", "--out", "-"},
+      {"render", "--out", "--size"},
       {"draw"},
   };
   for (const auto& words : wrong) {

@@ -46,6 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "give one of them"},
         BadRequest{"TraceRowsOfTheModel", "trace --algorithm flash2 --rows 1 --out t.json",
                    "--rows goes with --measured"},
+        BadRequest{"TheoremsOfNoPass", "io --pass sideways", "it must be forward or backward"},
         BadRequest{"TraceMeasuredOfBothPasses",
                    "trace --measured --algorithm flash2 --pass both --out t.json",
                    "forward or backward"},
@@ -322,6 +323,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "sweep --json o --over algorithm=flash1,flash9 -- simulate", "flash9"},
         BadRequest{"JsonInside", "sweep --over heads=1 -- simulate --algorithm flash2 --json a",
                    "belongs before the --"},
+        BadRequest{"KeyOfLists", "sweep --over cu-seqlens-q=0,5,10 -- simulate --algorithm flash2",
+                   "each of its values is a list"},
         BadRequest{"SweptRecordingOnStandardOutput",
                    "sweep --over seq-len=16,32 -- measure --algorithm flash2 --out -",
                    "--json - for standard output"},
@@ -352,6 +355,12 @@ TEST(BadText, EmptyAndStrangeValuesAreRefused) {
     expect_refused(run_cli({"simulate", "--algorithm", "flash2", "--seq-len", value}), "--seq-len");
     expect_refused(run_cli({"simulate", "--algorithm", value}), "algorithm");
   }
+}
+
+TEST(BadText, AnEmptyStepIsNoNumberOfRows) {
+  const std::vector<std::string> words = {"trace",  "--measured", "--algorithm", "flash2",
+                                          "--rows", "",           "--out",       "t.json"};
+  expect_refused(run_cli(words, without_kernels()), "--rows is ''");
 }
 
 TEST(BadText, EmptyFileNamesAreRefused) {

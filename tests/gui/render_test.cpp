@@ -151,6 +151,8 @@ TEST(Render, BadRequestsGetOneLineAndStatusTwo) {
       {{"--size", "0x0", "--out", out}, "--size"},
       {{"--theme", "pink", "--out", out}, "--theme"},
       {{"--out", "/no/such/folder/out.png"}, "cannot be written"},
+      {{"--out", ""}, "cannot be written"},
+      {{"--out", "-"}, "not a file"},
       {{}, "--out"},
       {{"--unknown", "--out", out}, "--unknown"},
   };
@@ -164,6 +166,12 @@ TEST(Render, BadRequestsGetOneLineAndStatusTwo) {
         << finished.errors;
     EXPECT_EQ(finished.output, "");
   }
+}
+
+TEST(Render, AFullDiskIsAFailureWithItsReason) {
+  const Finished finished = run({ATTNSCOPE_PROGRAM, "render", "--out", "/dev/full"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.errors, HasSubstr("cannot write /dev/full: No space left"));
 }
 
 TEST(Render, AMissingAssetsFolderIsOneLine) {
