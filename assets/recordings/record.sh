@@ -34,8 +34,7 @@ for shape in "64 32" "128 16"; do
   sweep $passes $tokens $all $masks -- --dtype bf16 --heads "$heads" --head-dim "$d"
 done
 
-# One head a multiprocessor, so that flash1, with a thread block a head, has the whole GPU; a few do
-# not fit in memory
+# One head a multiprocessor, so that flash1, with a thread block a head, has the whole GPU
 sweep $passes heads+seq-len=264+1024,264+4096,132+16384 head-dim=64,128 $all $masks -- --dtype bf16
 
 # Decoding: one query a head against 64k keys
@@ -89,6 +88,19 @@ sweep $passes $shapes seq-len=32768,65536 $masks -- --algorithm standard --dtype
 sweep $shapes seq-len=32768,65536 $masks -- --algorithm flash1 --dtype bf16
 sweep $shapes seq-len=32768,65536 $masks -- --algorithm flash1 --pass backward --dtype bf16
 
+# The same on CUDA cores, 16k tokens or one sequence; the backward pass takes d up to 192
+for shape in "64 32 8" "128 16 4" "256 8 2"; do
+  read -r d heads long_heads <<<"$shape"
+  passes_of_d=$([ "$d" = 256 ] && echo pass=forward || echo $passes)
+  options="--algorithm flash2 --dtype fp32 --head-dim $d"
+  sweep $passes_of_d $masks $tokens -- $options --heads "$heads"
+  sweep $passes_of_d $masks seq-len=32768,65536 -- $options --heads "$long_heads"
+done
+
+# Decoding at every length of the cache
+lengths=512,1024,2048,4096,8192,16384,32768,65536
+sweep head-dim=64,128,256 kv-len=$lengths -- --algorithm split_kv --dtype bf16 --heads 8 --seq-len 1
+
 # Head dimension, number of heads and sequence length, each alone: embedding size is heads x d
 sweep head-dim=16,32,64,128 $passes $all -- --dtype bf16 --batch 4 --heads 16 --seq-len 4096
 sweep head-dim=96,192,256 $passes algorithm=standard,flash2 -- --dtype bf16 --batch 4 --heads 16 \
@@ -114,8 +126,7 @@ shapes=$shapes,8+16384+256,2+65536+256
 sweep $passes $shapes block-mask=$densities -- --algorithm block_sparse2 --dtype bf16
 
 # A quarter of the tiles, at every length
-lengths=seq-len=512,1024,2048,4096,8192,16384,32768,65536
-sweep $lengths $passes $masks head-dim=64,128,256 -- --algorithm block_sparse2 --dtype bf16 \
-  --heads 4 --block-mask uniform:0.25
+sweep seq-len=$lengths $passes $masks head-dim=64,128,256 -- --algorithm block_sparse2 \
+  --dtype bf16 --heads 4 --block-mask uniform:0.25
 
 test -f "$main" && test -f "$sweeps"
