@@ -37,8 +37,9 @@ done
 # One head a multiprocessor, so that flash1, with a thread block a head, has the whole GPU
 sweep $passes heads+seq-len=264+1024,264+4096,132+16384 head-dim=64,128 $all $masks -- --dtype bf16
 
-# Decoding: one query a head against 64k keys
-sweep head-dim=64,128 -- --algorithm split_kv --dtype bf16 --heads 8 --seq-len 1 --kv-len 65536
+# Decoding: one query a head against a cache of keys
+lengths=512,1024,2048,4096,8192,16384,32768,65536
+sweep head-dim=64,128,256 kv-len=$lengths -- --algorithm split_kv --dtype bf16 --heads 8 --seq-len 1
 
 # dQ in a fixed order
 sweep $masks -- --algorithm flash2 --pass backward --deterministic --dtype bf16 --batch 4 \
@@ -96,10 +97,6 @@ for shape in "64 32 8" "128 16 4" "256 8 2"; do
   sweep $passes_of_d $masks $tokens -- $options --heads "$heads"
   sweep $passes_of_d $masks seq-len=32768,65536 -- $options --heads "$long_heads"
 done
-
-# Decoding at every length of the cache
-lengths=512,1024,2048,4096,8192,16384,32768,65536
-sweep head-dim=64,128,256 kv-len=$lengths -- --algorithm split_kv --dtype bf16 --heads 8 --seq-len 1
 
 # Head dimension, number of heads and sequence length, each alone: embedding size is heads x d
 sweep head-dim=16,32,64,128 $passes $all -- --dtype bf16 --batch 4 --heads 16 --seq-len 4096

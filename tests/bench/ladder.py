@@ -4,10 +4,11 @@
     tests/bench/ladder.py assets/recordings/h200.json build/release/libattnscope_kernels.so
 
 One line a rung and pass, at the recorded problem that --shape names; then the rungs that have
-shapes of their own: block_sparse2 at a quarter of the tiles, where flash2 was recorded beside it, and
-split_kv, from the sweeps' recording, too. Times, bytes and shares are recorded; registers and the stack (spills live there) are read from
-the machine code by cuobjdump, shared memory follows from the tiles, and both give the warps that fit
-on a multiprocessor. The floor is the larger of the products' operations over the measured matrix
+shapes of their own, from 16k keys on: block_sparse2 at a quarter of the tiles, where flash2 was
+recorded beside it, and split_kv, from the sweeps' recording, too. Times, bytes and shares are
+recorded; registers and the stack (spills live there) are read from the machine code by cuobjdump,
+shared memory follows from the tiles, and both give the warps that fit on a multiprocessor. The floor
+is the larger of the products' operations over the measured matrix
 rate and every tensor once over the measured bandwidth (--peers); the time is given as a multiple of
 it, too. A rung in fp32 runs on CUDA cores, whose rate is the datasheet's (--gpu).
 """
@@ -219,7 +220,7 @@ def main():
                 if "time" in row and row["carry"] == "problem" and not row.get("deterministic")]
     dense = [(row["pass"], row["problem"]) for row in measured if row["kernel"] == "flash2"]
     own_shape = [row for row in measured if row["problem"]["dtype"] == "bf16"
-                 and row["problem"]["mask"] == "none"
+                 and row["problem"]["mask"] == "none" and row["problem"]["kv_len"] >= 16384
                  and (row["kernel"] == "split_kv" or row.get("block_mask") == QUARTER
                       and (row["pass"], row["problem"]) in dense)]
     rows = [row for row in measured if row in recording["rows"]

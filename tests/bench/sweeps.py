@@ -85,7 +85,7 @@ class Rows:
                      if row["carry"] == "problem" and not row.get("deterministic")]
 
     def all(self, algorithm, pass_, block_mask=None, **problem):
-        same = {"mask": "none", **problem}
+        same = {"mask": "none", "dtype": "bf16", **problem}
         return [row for row in self.rows
                 if (row["algorithm"], row["pass"]) == (algorithm, pass_)
                 and row.get("block_mask") == block_mask
