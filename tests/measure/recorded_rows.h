@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/recording/recording.h"
+#include "reference/block_mask.h"
 
 namespace attnscope::test {
 
@@ -25,6 +26,21 @@ inline double rows_visited(const RecordingRow& row) {
     if (first < p.N) rows += p.N - first / row.tiling->Br * row.tiling->Br;
   }
   return static_cast<double>(rows);
+}
+
+/// Tiles of the row's block mask of which its mask, none or a causal one, leaves something: over
+/// all row tiles of a head.
+inline Index tiles_visited(const RecordingRow& row) {
+  const AttentionProblem& p = row.problem;
+  const BlockMask& M = *p.block_mask;
+  Index tiles = 0;
+  for (Index i = 0; i < M.Tr(); ++i) {
+    const Index last = std::min((i + 1) * row.tiling->Br, p.N) - 1;
+    const Index end = p.keys_of(last).end;
+    tiles +=
+        std::ranges::count_if(M.columns_of(i), [&](Index j) { return j * row.tiling->Bc < end; });
+  }
+  return tiles;
 }
 
 }  // namespace attnscope::test
