@@ -309,11 +309,12 @@ def broken_rules(row):
 
 
 def not_run(name, pass_name, n, b, h):
-    """Why a candidate is left out, or None. The unfused passes hold several N x N tensors: S and P
-    in the forward pass, their gradients and what autograd keeps in the backward pass."""
+    """Why a candidate is left out, or None. The unfused passes hold several N x N tensors: ours S
+    and P, dP in the place of S; PyTorch's a third in the forward pass, and in the backward pass
+    gradients and what autograd keeps."""
     if name not in ("unfused", "standard"):
         return None
-    tensors = 3 if pass_name == "forward" else 5
+    tensors = 2 if name == "standard" else 3 if pass_name == "forward" else 5
     needed = 2.0 * b * h * n * n * tensors
     free = torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
     if needed < 0.95 * free:
@@ -537,7 +538,8 @@ def main():
             "cudnn": torch.backends.cudnn.version(), **provenance(library),
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "protocol": {"tokens": TOKENS, "hidden": HIDDEN, "dtype": "bf16",
-                         "repeats": options.repeats, "cache": "warm"},
+                         "repeats": options.repeats, "cache": "warm",
+                         "decoding_cache": "cold"},
             "ceilings": ceilings, "rows": rows, "decoding": decoding}
         with open(options.out, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)

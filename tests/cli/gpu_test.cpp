@@ -132,12 +132,16 @@ TEST_F(OnGpu, ASweepOfMeasurementsFillsOneRecording) {
 
 TEST_F(OnGpu, OutOfMemoryIsARowOfTheSweep) {
   const CliOutcome outcome = run_cli(
-      "sweep --json - --over seq-len=256,262144 -- measure --algorithm standard --heads 32 "
-      "--repeats 3 --no-counters --checked-rows 0");
+      "sweep --json - --over seq-len=256,262144 -- measure --algorithm standard --dtype bf16 "
+      "--heads 32 --head-dim 64 --repeats 3 --no-counters --checked-rows 0");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const json rows = json::parse(outcome.out);
   EXPECT_TRUE(rows[0].contains("time"));
-  EXPECT_TRUE(rows[1].contains("failed") || rows[1].contains("refused")) << rows[1];
+  // S and P of 2^43 bytes, and Q, K, V, O and LSE
+  const std::string message = rows[1].value("failed", "");
+  EXPECT_EQ(message.rfind("out of memory: needs 8800.4 GB (8796.1 GB of workspace), ", 0), 0u)
+      << rows[1];
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
 }
 
 }  // namespace
