@@ -86,6 +86,8 @@ constexpr std::array kFlash1Backward{
     CompiledTiling{96, {64, 64}, kPadded},
     CompiledTiling{128, {64, 128}},
     CompiledTiling{128, {64, 64}, kOnlyPadded},
+    CompiledTiling{192, {32, 64}, kPadded},
+    CompiledTiling{256, {32, 64}, kPadded},
 };
 // The backward pass has every tiling of its block masks in common with the forward pass
 constexpr std::array kBlockSparse{
@@ -116,7 +118,7 @@ constexpr std::array kCudaCore{
     CompiledTiling{128, {64, 64}, kPadded}, CompiledTiling{192, {64, 64}, kPadded},
     CompiledTiling{256, {64, 64}, kPadded},
 };
-// As of flash1: wider tiles would spill registers
+// As of flash1; at 256 all would
 constexpr std::array kCudaCoreBackward{
     CompiledTiling{16, {64, 64}, kPadded},  CompiledTiling{16, {16, 16}, kPadded},
     CompiledTiling{32, {64, 64}, kPadded},  CompiledTiling{64, {64, 64}, kPadded},

@@ -160,35 +160,40 @@ __device__ inline void row_dots(float* D, const device::SharedTile<Br, d>& O,
   if (thread_index() % kLanes == 0) D[row] = sum;
 }
 
-/// dQi += scale dS Kj in shared memory: a warp's part.
+/// dQi += scale dS Kj in shared memory: a warp's part. Wide tiles take their columns in panels, so
+/// that fewer sums are in registers beside dKj and dVj.
 template <typename T, int kWarps, int Br, int Bc, int d>
 __device__ inline void add_query_gradient_shared(const device::SharedTile<Br, d>& dQi,
                                                  const device::SharedTile<Bc, Br>& dS,
                                                  const device::SharedTile<Bc, d>& Kj,
                                                  float softmax_scale) {
   using namespace device;
-  using Part = WarpParts<Br, d, kWarps>;
+  constexpr int kAtOnce = d > 128 ? 64 : d;
+  using Part = WarpParts<Br, kAtOnce, kWarps>;
   const int lane = thread_index() % 32;
   const int part_row = Part::first_row(thread_index() / 32);
-  const int part_column = Part::first_column(thread_index() / 32);
-  typename Part::Registers dQ{};
-  accumulate_part<T, StoredA::transposed, Part::kRowPieces, Part::kPartColumns, Bc, Br, d>(
-      dQ, dS.piece(dS.lane_address_columns(lane), 0, part_row / 16), Kj.lane_address_rows(lane),
-      part_column / 16);
+#pragma unroll 1
+  for (int panel = 0; panel < d; panel += kAtOnce) {
+    const int part_column = panel + Part::first_column(thread_index() / 32);
+    typename Part::Registers dQ{};
+    accumulate_part<T, StoredA::transposed, Part::kRowPieces, Part::kPartColumns, Bc, Br, d>(
+        dQ, dS.piece(dS.lane_address_columns(lane), 0, part_row / 16), Kj.lane_address_rows(lane),
+        part_column / 16);
 #pragma unroll
-  for (int row = 0; row < 2 * Part::kRowPieces; ++row) {
+    for (int row = 0; row < 2 * Part::kRowPieces; ++row) {
 #pragma unroll
-    for (int n = 0; n < Part::kPartColumns / 8; ++n) {
-      const std::uint32_t address =
-          dQi.chunk_address(part_row + row * 8 + lane / 4, part_column / 8 + n) + lane % 4 * 4;
-      const FragmentC& part = dQ[row / 2][n];
-      std::uint32_t pair;
-      asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(pair) : "r"(address) : "memory");
-      const float2 carried = unpack<T>(pair);
-      asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(address),
-                   "r"(pack<T>(fmaf(softmax_scale, part[row % 2 * 2], carried.x),
-                               fmaf(softmax_scale, part[row % 2 * 2 + 1], carried.y)))
-                   : "memory");
+      for (int n = 0; n < Part::kPartColumns / 8; ++n) {
+        const std::uint32_t address =
+            dQi.chunk_address(part_row + row * 8 + lane / 4, part_column / 8 + n) + lane % 4 * 4;
+        const FragmentC& part = dQ[row / 2][n];
+        std::uint32_t pair;
+        asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(pair) : "r"(address) : "memory");
+        const float2 carried = unpack<T>(pair);
+        asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(address),
+                     "r"(pack<T>(fmaf(softmax_scale, part[row % 2 * 2], carried.x),
+                                 fmaf(softmax_scale, part[row % 2 * 2 + 1], carried.y)))
+                     : "memory");
+      }
     }
   }
 }

@@ -36,7 +36,9 @@ bool start_flash1_backward(const Flash1BackwardParameters& parameters, Index bat
          start.template operator()<32, 64, 128, 8, kFirst>() ||
          start.template operator()<64, 64, 128, 8, kFirst>() ||
          start.template operator()<96, 64, 64, 8, kFirst>() ||
-         start.template operator()<128, 64, 64, 8, kFirst>();
+         start.template operator()<128, 64, 64, 8, kFirst>() ||
+         start.template operator()<192, 32, 64, 8, kFirst>() ||
+         start.template operator()<256, 32, 64, 8, kFirst>();
 }
 
 }  // namespace attnscope::kernels

@@ -84,10 +84,7 @@ TEST(KernelCatalog, RefusesAHeadDimensionThatNobodyCompiled) {
   EXPECT_EQ(backward_refusal(kernel_named("flash2"), problem_of(DType::bf16, 300)),
             "head-dim is 300; the backward pass of kernel flash2 takes 1 to 256");
   EXPECT_EQ(backward_refusal(kernel_named("flash1"), problem_of(DType::bf16, 300)),
-            "head-dim is 300; the backward pass of kernel flash1 takes 1 to 128");
-  EXPECT_EQ(backward_refusal(kernel_named("flash1"), problem_of(DType::bf16, 129)),
-            "head-dim is 129; the backward pass of kernel flash1 takes 1 to 128, since wider tiles "
-            "would spill registers");
+            "head-dim is 300; the backward pass of kernel flash1 takes 1 to 256");
   EXPECT_EQ(
       backward_refusal(kernel_named("flash2"), problem_of(DType::fp32, 193)),
       "head-dim is 193; the backward pass of kernel flash2 in fp32 takes 1 to 192, since wider "
@@ -102,8 +99,7 @@ TEST(KernelCatalog, EveryKernelTakesEveryHeadDimensionByPadding) {
         const AttentionProblem problem = problem_of(dtype, d);
         EXPECT_EQ(refusal(kernel, problem), "accepted") << kernel.name << d;
         if (!kernel.has_backward || (dtype == DType::fp32 && kernel.name != "flash2")) continue;
-        const bool too_wide =
-            (kernel.name == "flash1" && d > 128) || (dtype == DType::fp32 && d > 192);
+        const bool too_wide = dtype == DType::fp32 && d > 192;
         EXPECT_EQ(backward_refusal(kernel, problem) == "accepted", !too_wide) << kernel.name << d;
       }
     }
