@@ -16,7 +16,8 @@ class HbmFootprint : public Observer {
   bool touches(Tensor tensor) const { return touched_[static_cast<std::size_t>(tensor)]; }
   /// The pass reads it before it writes it: the value comes from before the pass.
   bool needs(Tensor tensor) const { return needed_[static_cast<std::size_t>(tensor)]; }
-  /// Bytes of all touched tensors over batch and heads.
+  /// Bytes of all touched tensors over batch and heads. dS lies where dP was: an element of dP is
+  /// read for the last time just before its dS is written.
   Index peak_bytes(const AttentionProblem& problem) const;
 
  private:
