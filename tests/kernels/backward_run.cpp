@@ -75,9 +75,9 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   LSE.upload(forward.LSE);
   const DeviceBuffer forward_workspace =
       run_own_forward(*backward_case.kernel, problem, Q, K, V, O, LSE);
-  const DeviceTensor dQ = poisoned(inputs.Q);
-  const DeviceTensor dK = poisoned(inputs.K);
-  const DeviceTensor dV = poisoned(inputs.V);
+  DeviceTensor dQ = poisoned(inputs.Q);
+  DeviceTensor dK = poisoned(inputs.K);
+  DeviceTensor dV = poisoned(inputs.V);
   DeviceBuffer workspace(backward_workspace_bytes(*backward_case.kernel, problem));
   workspace.fill_bytes(0xff);
 
@@ -99,17 +99,26 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   arguments.workspace_dev = workspace.data_dev();
   arguments.workspace_bytes = workspace.bytes();
   arguments.before_launch = [&](std::string_view name) { run.launches.emplace_back(name); };
+  std::vector<std::byte> first_dQ, first_dK, first_dV;
   for (int pass = 0; pass < backward_case.passes; ++pass) {
     run.launches.clear();
+    for (DeviceTensor* const gradient : {&dQ, &dK, &dV}) gradient->poison();
     const auto error = launch_backward(*backward_case.kernel, arguments);
     EXPECT_FALSE(error) << describe(backward_case) << ": " << error->message;
+    ATTNSCOPE_CUDA(cudaDeviceSynchronize());
+    run.dQ_bytes = dQ.bytes();
+    run.dK_bytes = dK.bytes();
+    run.dV_bytes = dV.bytes();
+    if (pass == 0) {
+      first_dQ = run.dQ_bytes;
+      first_dK = run.dK_bytes;
+      first_dV = run.dV_bytes;
+    }
+    run.passes_of_other_dQ += run.dQ_bytes != first_dQ ? 1 : 0;
+    run.passes_of_other_dK_dV += run.dK_bytes != first_dK || run.dV_bytes != first_dV ? 1 : 0;
   }
-  ATTNSCOPE_CUDA(cudaDeviceSynchronize());
 
   run.gradients = {.dQ = dQ.download(), .dK = dK.download(), .dV = dV.download()};
-  run.dQ_bytes = dQ.bytes();
-  run.dK_bytes = dK.bytes();
-  run.dV_bytes = dV.bytes();
   run.padding_is_untouched =
       dQ.padding_is_untouched() && dK.padding_is_untouched() && dV.padding_is_untouched();
   return run;

@@ -25,13 +25,16 @@ std::vector<BackwardCase> all_backward_cases(const AttentionProblem& problem);
 struct BackwardRun {
   Gradients gradients;
   std::vector<std::byte> dQ_bytes, dK_bytes, dV_bytes;  ///< as the kernel left them
+  int passes_of_other_dQ = 0;     ///< of those after the first: dQ has other bits
+  int passes_of_other_dK_dV = 0;  ///< dK or dV has
   bool padding_is_untouched = false;
   std::vector<std::string> launches;  ///< names, in order
 };
 
 /// `forward` is the reference's; O is rounded to the problem's precision, LSE to fp32. standard and
 /// flash1 run their own forward pass instead, whose workspace they read, and so do kernels in fp32.
-/// The gradients and the workspace hold NaN before the launch. Fails the test on an error.
+/// The gradients hold NaN before each pass, the workspace before the first. Fails the test on an
+/// error.
 BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProblem& problem,
                          const AttentionInputs& inputs, const ForwardResult& forward);
 

@@ -64,6 +64,10 @@ DeviceTensor::DeviceTensor(Index batch, Index heads, Index rows, Index cols, DTy
     stride_batch_ = rows * stride_row_;
   }
   buffer_ = DeviceBuffer(static_cast<std::size_t>(batch * stride_batch_ * size_bytes(dtype)));
+  poison();
+}
+
+void DeviceTensor::poison() {
   buffer_.fill_bytes(static_cast<int>(kPoison));
 }
 

@@ -24,6 +24,8 @@ class DeviceTensor {
   /// Every byte 0xff: NaN in all three precisions.
   DeviceTensor(Index batch, Index heads, Index rows, Index cols, DType dtype, Layout layout);
 
+  /// Every byte 0xff again.
+  void poison();
   /// Rounds to the tensor's precision; the bytes between the rows stay poisoned.
   void upload(const HeadTensor& values);
   HeadTensor download() const;

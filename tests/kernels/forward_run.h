@@ -17,7 +17,11 @@ struct ForwardCase {
   Carry carry = Carry::problem;
   Layout layout = Layout::contiguous;
   void* stream = nullptr;  ///< cudaStream_t, ordered with the default stream
+  int runs = 1;            ///< one after the other on the same inputs; the last one's output counts
 };
+
+/// Runs that a kernel is given to come to other bits.
+inline constexpr int kRepeats = 250;
 
 /// "flash1 128x128 carry fp32".
 std::string describe(const ForwardCase& forward_case);
@@ -30,12 +34,13 @@ std::vector<ForwardCase> all_cases(const AttentionProblem& problem);
 
 struct ForwardRun {
   ForwardResult result;
-  std::vector<std::byte> O_bytes;  ///< as the kernel left them
+  std::vector<std::byte> O_bytes, LSE_bytes;  ///< as the kernel left them
+  int runs_of_other_bits = 0;                 ///< of those after the first: O or LSE differs
   bool padding_is_untouched = false;
   std::vector<std::string> launches;  ///< names, in order
 };
 
-/// O, LSE and the workspace hold NaN before the launch. Fails the test on an error.
+/// O, LSE and the workspace hold NaN before each launch. Fails the test on an error.
 ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& problem,
                        const AttentionInputs& inputs);
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/kernels/forward_run.h"
+#include "tests/kernels/backward_run.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -55,24 +55,20 @@ TEST(LaunchForward, ThreadsRunStandardOnStreamsOfTheirOwn) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(LaunchForward, FiftyRunsGiveTheSameBits) {
+TEST(LaunchForward, RunsOfManyThreadBlocksGiveTheSameBits) {
   ATTNSCOPE_NEEDS_GPU();
-  const AttentionProblem problem{.batch = 2,
+  const AttentionProblem problem{.batch = 60,
                                  .heads = 6,
-                                 .kv_heads = 6,
-                                 .N = 512,
-                                 .N_kv = 777,
+                                 .kv_heads = 2,
+                                 .N = 128,
+                                 .N_kv = 200,
                                  .d = 64,
                                  .dtype = DType::bf16,
                                  .mask = Mask::causal()};
   const AttentionInputs inputs = make_inputs(problem, {.seed = 50});
   for (const KernelInfo& kernel : catalog()) {
-    const ForwardRun first = run_forward({.kernel = &kernel}, problem, inputs);
-    for (int repeat = 0; repeat < 50; ++repeat) {
-      const ForwardRun again = run_forward({.kernel = &kernel}, problem, inputs);
-      ASSERT_EQ(first.O_bytes, again.O_bytes) << kernel.name;
-      ASSERT_EQ(first.result.LSE.data, again.result.LSE.data) << kernel.name;
-    }
+    const ForwardRun run = run_forward({.kernel = &kernel, .runs = kRepeats}, problem, inputs);
+    EXPECT_EQ(run.runs_of_other_bits, 0) << kernel.name;
   }
 }
 
@@ -155,6 +151,57 @@ TEST(LaunchForward, PassesOnWhatTheCatalogRefuses) {
   ForwardArguments arguments = plausible_arguments();
   arguments.tiling = Tiling{48, 48};
   EXPECT_THAT(refusal("flash2", arguments), HasSubstr("48x48"));
+}
+
+TEST(BackwardLaunches, AreNamedAndHeadsAreSummedOnlyInGroups) {
+  ATTNSCOPE_NEEDS_GPU();
+  AttentionProblem problem{
+      .batch = 1, .heads = 2, .kv_heads = 2, .N = 20, .N_kv = 20, .d = 64, .mask = {}};
+  const std::pair<const char*, std::vector<std::string>> launches_alone[] = {
+      {"standard", {"dV", "dP", "dS", "dQ", "dK"}},
+      {"flash1", {"initialise", "backward"}},
+      {"flash2", {"preprocess", "backward", "convert"}}};
+  for (const auto& [kernel, alone] : launches_alone) {
+    std::vector<std::string> grouped = alone;
+    grouped.emplace_back("sum_heads");
+    for (const Index kv_heads : {2, 1}) {
+      problem.kv_heads = kv_heads;
+      const AttentionInputs inputs = make_inputs(problem, {});
+      const BackwardRun run = run_backward({.kernel = find_kernel(kernel)}, problem, inputs,
+                                           naive_forward(problem, inputs));
+      EXPECT_EQ(run.launches, kv_heads == 2 ? alone : grouped) << kernel;
+    }
+  }
+}
+
+TEST(BackwardLaunches, RefuseWhatTheyCannotDoInOneLine) {
+  ATTNSCOPE_NEEDS_GPU();
+  BackwardArguments arguments;
+  arguments.problem = {.N = 8, .N_kv = 8, .d = 64, .mask = {}};
+  const auto message = [&](std::string_view kernel) {
+    const auto error = launch_backward(*find_kernel(kernel), arguments);
+    return error ? error->message : std::string("accepted");
+  };
+  EXPECT_EQ(message("flash2"), "Q is a null pointer");
+}
+
+TEST(BackwardLaunches, RefuseAWorkspaceThatIsTooSmall) {
+  ATTNSCOPE_NEEDS_GPU();
+  const AttentionProblem problem{.N = 8, .N_kv = 8, .d = 64, .mask = {}};
+  const DeviceTensor tensor(1, 1, 8, 64, problem.dtype, Layout::contiguous);
+  BackwardArguments arguments;
+  arguments.problem = problem;
+  arguments.Q = arguments.K = arguments.V = arguments.O = arguments.dO = tensor.view();
+  arguments.dQ = arguments.dK = arguments.dV = tensor.view();
+  const KernelInfo& flash2 = *find_kernel("flash2");
+  EXPECT_EQ(launch_backward(flash2, arguments)->message,
+            "LSE is a null pointer; a backward pass reads it");
+  arguments.LSE_dev = static_cast<const float*>(tensor.view().data_dev);
+  EXPECT_EQ(launch_backward(flash2, arguments)->message,
+            "the workspace has 0 bytes; kernel flash2 needs 4608");
+  EXPECT_EQ(launch_backward(*find_kernel("standard"), arguments)->message,
+            "the forward pass's workspace is a null pointer; the backward pass of kernel standard "
+            "reads P there");
 }
 
 }  // namespace
