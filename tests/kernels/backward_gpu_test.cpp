@@ -357,7 +357,7 @@ TEST_P(BackwardOverflow, LeavesLargeGradientsOfShortSequencesExact) {
   for (const Index N : {1, 2, 5, 17, 128}) {
     for (const Mask& mask : {Mask::none(), Mask::causal()}) {
       AttentionProblem large = problem(N, N, mask);
-      large.batch = 8;
+      large.batch = N <= 5 ? 96 : 8;  // most rows choose one key: the rule needs some that do not
       large.heads = large.kv_heads = 6;
       AttentionInputs inputs = make_inputs(large, {.seed = 970});
       for (HeadTensor* const tensor : {&inputs.Q, &inputs.K, &inputs.V}) {

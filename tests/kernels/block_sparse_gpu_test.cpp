@@ -7,8 +7,7 @@
 #include <string_view>
 
 #include "reference/block_pattern.h"
-#include "reference/tolerance.h"
-#include "tests/kernels/backward_run.h"
+#include "tests/kernels/reference_check.h"
 #include "tests/support/listed_block_mask.h"
 
 namespace attnscope::kernels {
@@ -18,15 +17,6 @@ const KernelInfo& kernel() {
   return *find_kernel("block_sparse2");
 }
 
-void expect_within(std::string_view name, const HeadTensor& x, const HeadTensor& ref,
-                   const Tolerance& tolerance) {
-  const ErrorReport report = compare(x.data, ref.data);
-  EXPECT_TRUE(within(report, tolerance))
-      << name << (report.has_nan ? ": NaN, " : ": ") << "max error " << report.max_abs_error
-      << " at " << report.worst_index << ", relative " << report.rel_fro_error
-      << "; allowed: max error " << tolerance.max_abs;
-}
-
 /// Both passes on the problem's mask; the backward pass where it has the mask's tiling.
 void check(const AttentionProblem& problem, std::uint64_t seed) {
   const Tiling& tiling = problem.block_mask->tiling();
@@ -34,24 +24,9 @@ void check(const AttentionProblem& problem, std::uint64_t seed) {
                std::to_string(tiling.Br) + "x" + std::to_string(tiling.Bc));
   const AttentionInputs inputs = make_inputs(problem, {.seed = seed});
   const ForwardResult reference = naive_forward(problem, inputs);
-  const ForwardResult unfused = unfused_forward(problem, inputs);
-  const ForwardRun run = run_forward({.kernel = &kernel()}, problem, inputs);
-  expect_within("O", run.result.O, reference.O,
-                tolerance_from(unfused.O.data, reference.O.data, problem.dtype));
-  expect_within("LSE", run.result.LSE, reference.LSE,
-                tolerance_from(unfused.LSE.data, reference.LSE.data, DType::fp32));
-
+  check_forward({.kernel = &kernel()}, problem, inputs, reference);
   if (supports_backward(kernel(), problem, std::nullopt)) return;
-  const Gradients right = naive_backward(problem, inputs, reference);
-  const Gradients yardstick = unfused_backward(problem, inputs);
-  const Gradients got = run_backward({.kernel = &kernel()}, problem, inputs, reference).gradients;
-  for (const auto& [name, tensor] :
-       {std::pair{"dQ", &Gradients::dQ}, std::pair{"dK", &Gradients::dK},
-        std::pair{"dV", &Gradients::dV}}) {
-    expect_within(
-        name, got.*tensor, right.*tensor,
-        gradient_tolerance(problem, inputs, (yardstick.*tensor).data, (right.*tensor).data));
-  }
+  check_backward({.kernel = &kernel()}, problem, inputs, reference);
 }
 
 struct Precision {

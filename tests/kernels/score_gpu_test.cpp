@@ -1,17 +1,16 @@
 /// The kernels that take score functions, sliding windows, key padding and packed sequences, both
-/// passes, against the reference by the tolerance rule; dropout to the bit. flash1 that carries O
-/// or dQ in 16 bits has the yardstick of its own model: see modelled_carry.h.
+/// passes, against the reference by the tolerance rule; dropout to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <random>
 #include <string_view>
 
 #include "reference/block_pattern.h"
 #include "reference/tolerance.h"
-#include "tests/kernels/backward_run.h"
-#include "tests/kernels/modelled_carry.h"
+#include "tests/kernels/reference_check.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -118,62 +117,21 @@ class ScoredKernels : public ::testing::TestWithParam<Subject> {
   }
 };
 
-void expect_within(std::string_view name, const HeadTensor& x, const HeadTensor& ref,
-                   const Tolerance& tolerance, DType dtype) {
-  const ErrorReport report = compare(x.data, ref.data);
-  if (within(report, tolerance)) return;
-  if (dtype == DType::fp32 && !report.has_nan && report.rel_fro_error <= kFp32RelError) return;
-  ADD_FAILURE() << name << (report.has_nan ? ": NaN, " : ": ") << "max error "
-                << report.max_abs_error << " at " << report.worst_index << ", relative "
-                << report.rel_fro_error << "; allowed: max error " << tolerance.max_abs;
-}
-
-void check_forward(const ForwardCase& forward_case, const AttentionProblem& problem,
-                   const AttentionInputs& inputs, const ForwardResult& reference) {
-  const ForwardResult unfused = unfused_forward(problem, inputs);
-  const ForwardRun forward = run_forward(forward_case, problem, inputs);
-  EXPECT_TRUE(forward.padding_is_untouched);
-  Tolerance allowed = tolerance_from(unfused.O.data, reference.O.data, problem.dtype);
-  if (carries_rounded_O(forward_case, problem) &&
-      !within(compare(forward.result.O.data, reference.O.data), allowed)) {
-    ForwardCase of_tiling = forward_case;
-    of_tiling.tiling = default_tiling(*forward_case.kernel, problem);
-    allowed = tolerance_of_carry(allowed, modelled_O(of_tiling, problem, inputs), reference.O);
-  }
-  expect_within("O", forward.result.O, reference.O, allowed, problem.dtype);
-  expect_within("LSE", forward.result.LSE, reference.LSE,
-                tolerance_from(unfused.LSE.data, reference.LSE.data, DType::fp32), problem.dtype);
-}
-
-void check(const KernelInfo* kernel, const AttentionProblem& problem, const InputSpec& spec,
+/// Both passes, or the one that there is.
+void check(const KernelInfo* kernel, const AttentionProblem& problem, const AttentionInputs& inputs,
            Layout layout = Layout::contiguous) {
-  const AttentionInputs inputs = make_inputs(problem, spec);
   const ForwardResult reference = naive_forward(problem, inputs);
   for (const Carry carry : {Carry::problem, Carry::fp32}) {
     if (carry == Carry::fp32 && !kernel->honours_carry) continue;
     check_forward({.kernel = kernel, .carry = carry, .layout = layout}, problem, inputs, reference);
   }
   if (!kernel->has_backward || problem.dtype == DType::fp32) return;
+  check_backward({.kernel = kernel, .layout = layout}, problem, inputs, reference);
+}
 
-  const Gradients gradients = naive_backward(problem, inputs, reference);
-  const Gradients yardstick = unfused_backward(problem, inputs);
-  const BackwardRun backward =
-      run_backward({.kernel = kernel, .layout = layout}, problem, inputs, reference);
-  EXPECT_TRUE(backward.padding_is_untouched);
-  const std::pair<const char*, HeadTensor Gradients::*> tensors[] = {
-      {"dQ", &Gradients::dQ}, {"dK", &Gradients::dK}, {"dV", &Gradients::dV}};
-  for (const auto& [name, tensor] : tensors) {
-    const HeadTensor& expected = gradients.*tensor;
-    Tolerance allowed =
-        gradient_tolerance(problem, inputs, (yardstick.*tensor).data, expected.data);
-    if (kernel->honours_carry &&
-        !within(compare((backward.gradients.*tensor).data, expected.data), allowed)) {
-      const auto tiling = default_backward_tiling(*kernel, problem);
-      const Gradients modelled = modelled_gradients(*kernel, tiling, problem, inputs);
-      allowed = tolerance_of_carry(allowed, modelled.*tensor, expected);
-    }
-    expect_within(name, backward.gradients.*tensor, expected, allowed, problem.dtype);
-  }
+void check(const KernelInfo* kernel, const AttentionProblem& problem, const InputSpec& spec,
+           Layout layout = Layout::contiguous) {
+  check(kernel, problem, make_inputs(problem, spec), layout);
 }
 
 TEST_P(ScoredKernels, AgreeWithTheReferenceInEveryFeatureAtEverySize) {
@@ -188,6 +146,40 @@ TEST_P(ScoredKernels, AgreeWithTheReferenceInEveryFeatureAtEverySize) {
       if (is_sparse() && scored.score.has_dropout() && !scored.mask.is_none()) continue;
       SCOPED_TRACE(std::string(named.name) + ", " + describe(scored));
       check(kernel(), scored, {.seed = seed++});
+    }
+  }
+}
+
+/// The cap that models have, among scores that reach it.
+TEST_P(ScoredKernels, AgreeWithTheReferenceUnderASoftCapOf50) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+    AttentionProblem capped = problem(256, 512);
+    capped.mask = mask;
+    capped.score.soft_cap = 50;
+    AttentionInputs inputs = make_inputs(capped, {.seed = 450});
+    for (double& q : inputs.Q.data) q *= 16;  // a power of two: stored in every precision
+    SCOPED_TRACE(describe(capped));
+    check(kernel(), capped, inputs);
+  }
+}
+
+TEST_P(ScoredKernels, AgreeWithTheReferenceInRandomWindowsAndPadding) {
+  ATTNSCOPE_NEEDS_GPU();
+  std::mt19937 engine(470);
+  const auto any_up_to = [&](Index most) {
+    return static_cast<Index>(engine() % static_cast<std::uint64_t>(most + 1));
+  };
+  for (const auto& [N, N_kv] : {std::pair<Index, Index>{113, 203}, {256, 512}, {384, 384}}) {
+    for (const int draw : {0, 1, 2, 3}) {
+      AttentionProblem scored = problem(N, N_kv);
+      const Index left = 1 + any_up_to(N_kv / 2);
+      const Index right = any_up_to(N_kv / 2);
+      if (draw > 0) scored.mask = Mask::window(left, right);
+      if (draw == 2) scored.mask.alignment = Mask::Alignment::top_left;
+      if (draw != 1) scored.key_lengths = {N_kv - any_up_to(20), N_kv - any_up_to(20)};
+      SCOPED_TRACE(describe(scored) + ", draw " + std::to_string(draw));
+      check(kernel(), scored, {.seed = 471});
     }
   }
 }
@@ -358,18 +350,18 @@ TEST_P(ScoredKernels, GiveTheSameBitsOnEveryRun) {
   if (!decodes()) add_dropout(repeated);
   const AttentionInputs inputs = make_inputs(repeated, {.seed = 800});
   const ForwardResult reference = naive_forward(repeated, inputs);
-  const ForwardRun forward = run_forward({.kernel = kernel()}, repeated, inputs);
-  for (int repeat = 0; repeat < 10; ++repeat) {
-    ASSERT_EQ(run_forward({.kernel = kernel()}, repeated, inputs).O_bytes, forward.O_bytes);
-  }
+  const ForwardRun once = run_forward({.kernel = kernel()}, repeated, inputs);
+  const ForwardRun last = run_forward({.kernel = kernel(), .runs = kRepeats}, repeated, inputs);
+  EXPECT_EQ(last.runs_of_other_bits, 0);
+  EXPECT_TRUE(once.O_bytes == last.O_bytes);
+  EXPECT_TRUE(once.LSE_bytes == last.LSE_bytes);
   if (!has_gradients()) return;
-  const BackwardRun backward = run_backward({.kernel = kernel()}, repeated, inputs, reference);
-  for (int repeat = 0; repeat < 10; ++repeat) {
-    const BackwardRun again =
-        run_backward({.kernel = kernel(), .passes = 2}, repeated, inputs, reference);
-    ASSERT_EQ(again.dK_bytes, backward.dK_bytes);
-    ASSERT_EQ(again.dV_bytes, backward.dV_bytes);
-  }
+  const BackwardRun pass = run_backward({.kernel = kernel()}, repeated, inputs, reference);
+  const BackwardRun last_pass =
+      run_backward({.kernel = kernel(), .passes = kRepeats}, repeated, inputs, reference);
+  EXPECT_EQ(last_pass.passes_of_other_dK_dV, 0);
+  EXPECT_TRUE(pass.dK_bytes == last_pass.dK_bytes);
+  EXPECT_TRUE(pass.dV_bytes == last_pass.dV_bytes);
 }
 
 std::vector<Subject> subjects() {
