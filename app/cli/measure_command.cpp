@@ -9,6 +9,7 @@
 #include "app/cli/memory_check.h"
 #include "app/cli/modelled_beside.h"
 #include "app/cli/outputs.h"
+#include "app/cli/recording_file.h"
 #include "app/cli/table.h"
 #include "app/report/comparison_report.h"
 #include "app/report/number_text.h"
@@ -120,11 +121,7 @@ std::optional<Error> check_measure_options(const GivenOptions& given) {
                     printable(*file), kAccepted));
   }
 
-  // A file that is there already must be a recording
-  std::error_code error;
-  if (!std::filesystem::exists(*file, error)) return std::nullopt;
-  const auto existing = read_recording(*file);
-  return existing ? std::nullopt : std::optional(existing.error());
+  return check_recording_file(*file);
 }
 
 Result<Recording> measure_once(const GivenOptions& given) {
@@ -140,14 +137,14 @@ Result<Recording> measure_once(const GivenOptions& given) {
 
   // Open the file first: a recording of another GPU or build is refused before any work
   Recording recording = library.value()->empty_recording(protocol);
-  std::optional<RecordingWriter> writer;
+  const RecordingWriter* writer = nullptr;
   if (const auto file = given.text("out")) {
-    auto opened = RecordingWriter::open(*file, recording);
+    const auto opened = open_recording_file(*file, recording);
     if (!opened) return opened.error();
-    writer = std::move(opened).value();
+    writer = opened.value();
   }
   for (const KernelChoice& choice : choices.value()) {
-    if (writer && given.has("resume")) {
+    if (writer != nullptr && given.has("resume")) {
       const RecordingRow run = describe_run(request.problem, choice, request.inputs);
       if (const RecordingRow* measured = writer->find_measured(run)) {
         recording.rows.push_back(*measured);
@@ -157,8 +154,8 @@ Result<Recording> measure_once(const GivenOptions& given) {
     RecordingRow row =
         own.value() ? library.value()->record_own(request.problem, choice, *own.value(), protocol)
                     : library.value()->record(request.problem, choice, request.inputs, protocol);
-    if (writer) {
-      if (auto error = writer->add(row)) return *error;
+    if (writer != nullptr) {
+      if (auto error = add_to_recording_file(row)) return *error;
     }
     recording.rows.push_back(std::move(row));
   }
