@@ -177,7 +177,7 @@ typedef struct attnscope_backward {
   attnscope_tensor dk;               /* [B, H_kv, N_kv, d], written */
   attnscope_tensor dv;               /* [B, H_kv, N_kv, d], written */
   const float* lse_dev;              /* [B, H, N], the forward pass's */
-  void* forward_workspace_dev;       /* as the forward pass left it; standard overwrites S there */
+  void* forward_workspace_dev;       /* as the forward pass left it; standard writes dP over S there */
   void* workspace_dev; /* of at least attnscope_backward_workspace() bytes, 256-byte aligned */
   uint64_t workspace_bytes;
   void* stream; /* cudaStream_t */

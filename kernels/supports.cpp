@@ -86,7 +86,8 @@ std::optional<Error> check_scored_block_tiling(const AttentionProblem& problem,
   if (is_taken) return std::nullopt;
   return invalid_request(
       fmt::format("the problem has {}, head-dim {} and tiles of {}x{}; kernel block_sparse2 takes "
-                  "that at head-dim 64 in tiles of 128x128 and at 128 in tiles of 64x128",
+                  "that at head-dim 64 in tiles of 128x128 and at 128 in tiles of 64x128 "
+                  "(forward, of 128x64 too)",
                   what, problem.d, used.Br, used.Bc));
 }
 
