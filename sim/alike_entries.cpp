@@ -13,6 +13,7 @@ std::vector<AlikeEntries> alike_entries(const AttentionProblem& problem) {
     if (entries.count++ == 0) entries = {b, 1, length};
   }
   std::vector<AlikeEntries> all;
+  all.reserve(by_length.size());
   for (const auto& [length, entries] : by_length) all.push_back(entries);
   return all;
 }

@@ -27,7 +27,7 @@ std::string number_text(const LedgerRow& row, double value, bool unit) {
 
 /// A number as exact as `room` has place for: digits give way to a prefix, and are never cut.
 std::string number_that_fits(const LedgerRow& row, double value, const FontRef& font, float room) {
-  const std::string exact = number_text(row, value, false);
+  std::string exact = number_text(row, value, false);
   if (row.unit == "s" || font.measure(exact).x <= room) return exact;
   return draw::format_si(value, "B");
 }

@@ -21,7 +21,7 @@ namespace attnscope::app {
 namespace {
 
 std::string note_of(const SoftmaxRow& row, const ShownHead& head, Index chosen, bool combining) {
-  const std::string query = row_in_words(head, row.known ? row.query : chosen);
+  std::string query = row_in_words(head, row.known ? row.query : chosen);
   if (!row.known || row.j < 0) return query;
   return fmt::format("{} (row {} of tile i = {}), {} {}", query, row.row_in_tile, row.i,
                      combining ? "split" : "j =", row.j);
