@@ -194,7 +194,10 @@ Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(int device, con
   }
 
   // Run the profiler once: its first use is slow, and shows a missing permission
-  std::unique_ptr<CounterProfiler> profiler(new CounterProfiler(cupti, std::move(plan).value()));
+  const CounterPlan& planned = plan.value();
+  auto host = std::make_shared<const HostObject>(cupti, planned.chip, planned.availability_image);
+  std::unique_ptr<CounterProfiler> profiler(
+      new CounterProfiler(cupti, std::move(plan).value(), std::move(host)));
   const Pass sweep_pass = [&](const LaunchMarks& marks) -> std::optional<Error> {
     if (marks.before) marks.before("sweep");
     sweep.enqueue(stream);
@@ -240,13 +243,12 @@ Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream& strea
     if (profiler.decode() != 0) return failed("hardware counters: the profiler lost launches");
 
     // Translate to values, launch by launch
-    const HostObject host(cupti_, plan_.chip, plan_.availability_image);
     for (const auto& [range, name] : ranges_in(cupti_, data)) {
       const std::size_t launch = std::stoul(name);
       if (launch >= launches.size()) launches.resize(launch + 1);
       launches[launch].name = name.substr(kRangePrefix);
       launches[launch].counted = is_counted(launches[launch].name);
-      const std::vector<double> values = host.evaluate(data, range, group.c_names());
+      const std::vector<double> values = host_->evaluate(data, range, group.c_names());
       for (std::size_t i = 0; i < values.size(); ++i) {
         launches[launch].counters.emplace(group.names[i], values[i]);
       }

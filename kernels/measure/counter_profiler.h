@@ -14,6 +14,8 @@
 
 namespace attnscope::kernels {
 
+class HostObject;  // kernels/measure/host_object.h
+
 class CounterProfiler {
  public:
   /// Plans the counters for the current GPU and runs the profiler once on a sweep, unseen.
@@ -28,11 +30,13 @@ class CounterProfiler {
   const CounterPlan& plan() const { return plan_; }
 
  private:
-  CounterProfiler(const CuptiLibrary& cupti, CounterPlan plan)
-      : cupti_(cupti), plan_(std::move(plan)) {}
+  CounterProfiler(const CuptiLibrary& cupti, CounterPlan plan,
+                  std::shared_ptr<const HostObject> host)
+      : cupti_(cupti), plan_(std::move(plan)), host_(std::move(host)) {}
 
   const CuptiLibrary& cupti_;
   CounterPlan plan_;
+  std::shared_ptr<const HostObject> host_;  ///< kept: beginning one reads the chip's description
 };
 
 }  // namespace attnscope::kernels
