@@ -29,7 +29,8 @@ typedef struct attnscope_trace_block {
   uint32_t event_count;
 } attnscope_trace_block;
 
-/* A row of Q after a column tile; NaN where the row has no such tile. This struct never grows. */
+/* A row of Q after a column tile, or the part of it that a warp has which shares the tile's keys
+ * with others; NaN where the row has no such tile. This struct never grows. */
 typedef struct attnscope_trace_row {
   float m; /* maximum of Q K^T so far, before the scale */
   float l;
@@ -48,12 +49,16 @@ typedef struct attnscope_trace {
   uint64_t block_count;
   const attnscope_trace_event* events; /* of block b: event_count from b * events_per_block on */
   uint64_t events_per_block;
-  const attnscope_trace_row* rows; /* [B, H, rows_per_head, column_tiles] */
+  const attnscope_trace_row* rows; /* [row_parts, B, H, rows_per_head, column_tiles] */
   uint64_t row_step;               /* rows 0, row_step, ... of each head; 0: none */
   uint64_t rows_per_head;
   uint64_t column_tiles;
   double time_s;       /* one pass with the instrumented build, by CUDA events */
   double plain_time_s; /* one pass without */
+  /* Warps that share the keys of each column tile (split_kv): warp w of P has those from w Bc / P
+   * on, up to (w + 1) Bc / P, and m, l and alpha of its own. 1: a warp has the row's. A caller
+   * without this field is given no rows of more parts than one. */
+  uint64_t row_parts;
 } attnscope_trace;
 
 /* NOLINTEND(modernize-use-using, readability-identifier-naming) */

@@ -27,6 +27,8 @@ inline constexpr std::size_t kFirstBytes<attnscope_measurement> = offsetof(attns
 template <>
 inline constexpr std::size_t kFirstBytes<attnscope_problem> = offsetof(attnscope_problem, soft_cap);
 template <>
+inline constexpr std::size_t kFirstBytes<attnscope_trace> = offsetof(attnscope_trace, row_parts);
+template <>
 inline constexpr std::size_t kFirstBytes<attnscope_kernel> = offsetof(attnscope_kernel,
                                                                       deterministic);
 

@@ -18,7 +18,8 @@ static_assert(sizeof(attnscope_trace_row) == sizeof(TraceRow));
 
 namespace {
 
-attnscope_trace lend(const RawTrace& from) {
+/// `caller_bytes` is the size of the caller's struct.
+attnscope_trace lend(const RawTrace& from, std::size_t caller_bytes) {
   attnscope_trace to{};
   to.launch = from.plan.launch.data();  // a literal
   to.block_rows = from.plan.tiling.Br;
@@ -27,12 +28,15 @@ attnscope_trace lend(const RawTrace& from) {
   to.block_count = from.blocks.size();
   to.events = reinterpret_cast<const attnscope_trace_event*>(from.events.data());
   to.events_per_block = static_cast<uint64_t>(from.plan.events_per_block);
+  to.time_s = from.time_s;
+  to.plain_time_s = from.plain_time_s;
+  const bool knows_parts = caller_bytes > offsetof(attnscope_trace, row_parts);
+  if (from.plan.row_parts > 1 && !knows_parts) return to;
   to.rows = reinterpret_cast<const attnscope_trace_row*>(from.rows.data());
   to.row_step = static_cast<uint64_t>(from.plan.row_step);
   to.rows_per_head = static_cast<uint64_t>(from.plan.rows_per_head);
   to.column_tiles = static_cast<uint64_t>(from.plan.column_tiles);
-  to.time_s = from.time_s;
-  to.plain_time_s = from.plain_time_s;
+  to.row_parts = static_cast<uint64_t>(from.plan.row_parts);
   return to;
 }
 
@@ -62,7 +66,7 @@ attnscope_status trace_either(attnscope_session* session, PassKind pass,
       auto traced = trace_pass(*session->session, r, pass, inputs.value().spec, plan.value());
       if (!traced) return traced.error();
       session->trace = std::move(traced).value();
-      return write_struct(lend(session->trace), trace, "trace");
+      return write_struct(lend(session->trace, trace->struct_size), trace, "trace");
     });
   });
 }

@@ -1,5 +1,7 @@
 #include "kernels/client/trace_client.h"
 
+#include <algorithm>
+
 namespace attnscope {
 
 std::optional<Error> add_records(const attnscope_trace& records, KernelTrace& trace) {
@@ -16,8 +18,9 @@ std::optional<Error> add_records(const attnscope_trace& records, KernelTrace& tr
   given.events = {reinterpret_cast<const kernels::TraceEvent*>(records.events),
                   records.block_count * records.events_per_block};
   given.events_per_block = records.events_per_block;
+  given.row_parts = std::max<std::size_t>(1, records.row_parts);  // older libraries know none
   given.rows = {reinterpret_cast<const kernels::TraceRow*>(records.rows),
-                heads * records.rows_per_head * records.column_tiles};
+                given.row_parts * heads * records.rows_per_head * records.column_tiles};
   given.row_step = records.row_step;
   given.rows_per_head = records.rows_per_head;
   given.column_tiles = records.column_tiles;

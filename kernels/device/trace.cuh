@@ -21,8 +21,8 @@ struct NoTrace {
   template <typename Tiles>
   __device__ void did_nth(TraceStep, int, const Tiles&, int) {}
   template <typename Statistic, typename RowSum>
-  __device__ void rows(int, int, const Statistic&, const Statistic&, const RowSum&) {}
-  __device__ void row(bool, int, int, float, float, float) {}
+  __device__ void rows(int, int, const Statistic&, const Statistic&, const RowSum&, int = 0) {}
+  __device__ void row(bool, int, int, float, float, float, int = 0) {}
   __device__ void end() {}
 };
 
@@ -50,7 +50,8 @@ __device__ inline std::int32_t sm_index() {
   return sm;
 }
 
-/// Thread 0 writes the block's events, the first lane of those that share a row the row.
+/// Thread 0 writes the block's events, the first lane of those that share a row the row. Places
+/// in a trace of at most kMaxTraceBytes fit 32 bits.
 class BlockTrace {
  public:
   template <typename KernelParameters>
@@ -77,7 +78,9 @@ class BlockTrace {
       const std::uint32_t what = static_cast<unsigned>(step) | static_cast<unsigned>(done) << 8;
       const std::int64_t first =
           static_cast<std::int64_t>(block_index()) * buffer_.events_per_block;
-      *reinterpret_cast<uint4*>(buffer_.events + first + count_) = {clock_low(), tile, what, 0};
+      auto* const event = reinterpret_cast<uint2*>(buffer_.events + first + count_);
+      event[0] = {clock_low(), tile};
+      event[1] = {what, 0};
     }
     ++count_;
   }
@@ -89,29 +92,29 @@ class BlockTrace {
   }
 
   /// m, l and alpha of a warp's rows after column tile j. The rows are those of RowStatistic, from
-  /// `first_row` of the head on; `l_of(row)` gives the whole sum, asked by all lanes.
+  /// `first_row` of the head on; `l_of(row)` gives the whole sum, asked by all lanes. `part` is the
+  /// warp where the block's warps share the keys of a tile.
   template <int kRows, typename RowSum>
   __device__ void rows(int first_row, int j, const float (&m)[kRows], const float (&alpha)[kRows],
-                       const RowSum& l_of) {
+                       const RowSum& l_of, int part = 0) {
     if (buffer_.row_step == 0) return;
     const int lane = thread_index() % 32;
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
       const float l = l_of(row);
       const int query = first_row + row * 8 + lane / 4;
-      this->row(lane % 4 == 0, query, j, m[row], l, alpha[row]);
+      this->row(lane % 4 == 0, query, j, m[row], l, alpha[row], part);
     }
   }
 
   /// The same of one row, from the lane that `writes`.
-  __device__ void row(bool writes, int query, int j, float m, float l, float alpha) {
+  __device__ void row(bool writes, int query, int j, float m, float l, float alpha, int part = 0) {
     if (!writes || buffer_.row_step == 0 || query % buffer_.row_step != 0) return;
     const int kept = query / buffer_.row_step;
     if (kept >= buffer_.rows_per_head) return;
-    const std::int64_t head_index = block_index() / buffer_.blocks_per_head;
-    const std::int64_t place =
-        (head_index * buffer_.rows_per_head + kept) * buffer_.column_tiles + j;
-    buffer_.rows[place] = {m, l, alpha};
+    const int head_index = block_index() / buffer_.blocks_per_head;
+    const int place = (head_index * buffer_.rows_per_head + kept) * buffer_.column_tiles + j;
+    buffer_.rows[place + part * buffer_.rows_of_part] = {m, l, alpha};
   }
 
   __device__ void end() {

@@ -33,12 +33,13 @@ void start(const typename Trace::template Parameters<Flash2HopperParameters>& pa
                device::kGradientThreads, kSharedBytes, stream, parameters);
 }
 
-template <typename T>
-void start(const Flash2HopperParameters& parameters, Index batch, void* stream) {
+template <typename T, typename Trace = device::NoTrace>
+void start_visiting(const typename Trace::template Parameters<Flash2HopperParameters>& parameters,
+                    Index batch, void* stream) {
   if (parameters.row_tiles == nullptr) {
-    start<T, Visits::all, device::NoTrace>(parameters, batch, stream);
+    start<T, Visits::all, Trace>(parameters, batch, stream);
   } else {
-    start<T, Visits::listed, device::NoTrace>(parameters, batch, stream);
+    start<T, Visits::listed, Trace>(parameters, batch, stream);
   }
 }
 
@@ -48,9 +49,9 @@ bool start_flash2_backward_hopper(const BackwardParameters& parameters, DType dt
                                   Index d, const Tiling& tiling, void* stream) {
   if (!is_compiled(parameters, dtype, batch, d, tiling)) return false;
   if (dtype == DType::fp16) {
-    start<__half>(with_maps(parameters, batch), batch, stream);
+    start_visiting<__half>(with_maps(parameters, batch), batch, stream);
   } else {
-    start<__nv_bfloat16>(with_maps(parameters, batch), batch, stream);
+    start_visiting<__nv_bfloat16>(with_maps(parameters, batch), batch, stream);
   }
   return true;
 }
@@ -58,11 +59,10 @@ bool start_flash2_backward_hopper(const BackwardParameters& parameters, DType dt
 bool start_flash2_backward_hopper_traced(const BackwardParameters& parameters,
                                          const TraceBuffer& trace, DType dtype, Index batch,
                                          Index d, const Tiling& tiling, void* stream) {
-  const bool fits = is_compiled(parameters, dtype, batch, d, tiling) && dtype == DType::bf16 &&
-                    parameters.row_tiles == nullptr;
+  const bool fits = is_compiled(parameters, dtype, batch, d, tiling) && dtype == DType::bf16;
   if (!fits) return false;
-  start<__nv_bfloat16, Visits::all, device::BlockTrace>({with_maps(parameters, batch), trace},
-                                                        batch, stream);
+  start_visiting<__nv_bfloat16, device::BlockTrace>({with_maps(parameters, batch), trace}, batch,
+                                                    stream);
   return true;
 }
 

@@ -40,7 +40,7 @@ bool start_flash2_backward_traced(const BackwardParameters& parameters, const Tr
 bool start_flash2_backward_fp32_traced(const BackwardParameters& parameters,
                                        const TraceBuffer& trace, Index batch, Index d,
                                        const Tiling& tiling, void* stream);
-/// The same of start_flash2_backward_hopper (bf16, no lists).
+/// The same of start_flash2_backward_hopper (bf16).
 bool start_flash2_backward_hopper_traced(const BackwardParameters& parameters,
                                          const TraceBuffer& trace, DType dtype, Index batch,
                                          Index d, const Tiling& tiling, void* stream);

@@ -33,7 +33,9 @@ bool start_flash2_backward_traced(const BackwardParameters& parameters, const Tr
          start.template operator()<__nv_bfloat16, 16, 16, 16>() ||
          start.template operator()<__nv_bfloat16, 16, 16, 16, Visits::listed>() ||
          start.template operator()<__nv_bfloat16, 64, 128, 128>() ||
-         start.template operator()<__nv_bfloat16, 128, 64, 128>();
+         start.template operator()<__nv_bfloat16, 64, 128, 128, Visits::listed>() ||
+         start.template operator()<__nv_bfloat16, 128, 64, 128>() ||
+         start.template operator()<__nv_bfloat16, 128, 64, 128, Visits::listed>();
 }
 
 }  // namespace attnscope::kernels

@@ -192,9 +192,9 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     trace.did(TraceStep::rescale, i, j, moved);
     exponentiate<kRowPieces, Bc>(S, l, m, shape.softmax_scale_log2);
     trace.did(TraceStep::exponentiate, i, j);
-    trace.rows(i * Br + warp_row, j, m, alpha, [&l](int row) { return quad_sum(l[row]); });
     scores.template drop<kRowPieces>(S, warp_row, lane);
     accumulate_output<T, kRowPieces, Bc, d>(O, S, V_lane + stage);
+    trace.rows(i * Br + warp_row, j, m, alpha, [&l](int row) { return quad_sum(l[row]); });
     trace.did(TraceStep::accumulate, i, j);
   }
 

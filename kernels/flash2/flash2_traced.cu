@@ -34,7 +34,9 @@ bool start_flash2_traced(const ForwardParameters& parameters, const TraceBuffer&
          start.template operator()<__nv_bfloat16, 16, 16, 16, 1, 1>() ||
          start.template operator()<__nv_bfloat16, 16, 16, 16, 1, 1, Visits::listed>() ||
          start.template operator()<__nv_bfloat16, 64, 128, 128, 4, 2>() ||
-         start.template operator()<__nv_bfloat16, 128, 128, 64, 4, 2>();
+         start.template operator()<__nv_bfloat16, 64, 128, 128, 4, 2, Visits::listed>() ||
+         start.template operator()<__nv_bfloat16, 128, 128, 64, 4, 2>() ||
+         start.template operator()<__nv_bfloat16, 128, 128, 64, 4, 2, Visits::listed>();
 }
 
 }  // namespace attnscope::kernels

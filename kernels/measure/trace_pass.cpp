@@ -25,8 +25,7 @@ TraceMemory::TraceMemory(const TracePlan& plan)
     : plan_(plan),
       blocks_(static_cast<std::size_t>(plan.blocks) * sizeof(TraceBlock)),
       events_(static_cast<std::size_t>(plan.blocks * plan.events_per_block) * sizeof(TraceEvent)),
-      rows_(static_cast<std::size_t>(plan.heads * plan.rows_per_head * plan.column_tiles) *
-            sizeof(TraceRow)) {}
+      rows_(static_cast<std::size_t>(plan.rows()) * sizeof(TraceRow)) {}
 
 void TraceMemory::clear() {
   blocks_.fill_bytes(0);
@@ -43,6 +42,7 @@ TraceBuffer TraceMemory::buffer() const {
   buffer.row_step = static_cast<std::int32_t>(plan_.row_step);
   buffer.rows_per_head = static_cast<std::int32_t>(plan_.rows_per_head);
   buffer.column_tiles = static_cast<std::int32_t>(plan_.column_tiles);
+  buffer.rows_of_part = static_cast<std::int32_t>(plan_.rows() / plan_.row_parts);
   return buffer;
 }
 

@@ -18,7 +18,7 @@ struct RawTrace {
   TracePlan plan;
   std::vector<TraceBlock> blocks;  ///< those that ran, all of them first in the grid
   std::vector<TraceEvent> events;  ///< [blocks, events_per_block]
-  std::vector<TraceRow> rows;      ///< [B, H, rows_per_head, column_tiles]
+  std::vector<TraceRow> rows;      ///< [row_parts, B, H, rows_per_head, column_tiles]
   double time_s = 0.0;             ///< the pass with the instrumented launch
   double plain_time_s = 0.0;       ///< the pass without
 };

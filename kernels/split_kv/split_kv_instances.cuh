@@ -18,13 +18,12 @@ bool start_split_kv_partial(const SplitKvParameters& parameters, Index batch, In
   const auto start = [&]<int kWidth, int Bc, int kStages, Columns kColumns = Columns::all>() {
     const bool fits = kColumns == Columns::all ? d == kWidth : padded_head_dim(d) == kWidth;
     if (!fits || tiling != Tiling{kSplitRows, Bc}) return false;
-    constexpr int kWarps = 4;
-    constexpr int kSharedBytes = SplitKvShared<Bc, kWidth, kWarps, kStages>::kBytes;
+    constexpr int kSharedBytes = SplitKvShared<Bc, kWidth, kSplitWarps, kStages>::kBytes;
     static_assert(kSharedBytes == split_kv_shared_bytes(kWidth, {kSplitRows, Bc}));
     const Index Tr = ceil_div(parameters.shape.N, kSplitRows);
-    start_kernel(split_kv_partial<T, kWidth, Bc, kWarps, kStages, kColumns>,
-                 batch * parameters.shape.heads * Tr * parameters.splits, kWarps * 32, kSharedBytes,
-                 stream, parameters);
+    start_kernel(split_kv_partial<T, kWidth, Bc, kSplitWarps, kStages, kColumns>,
+                 batch * parameters.shape.heads * Tr * parameters.splits, kSplitWarps * 32,
+                 kSharedBytes, stream, parameters);
     return true;
   };
   constexpr Columns kFirst = Columns::first;

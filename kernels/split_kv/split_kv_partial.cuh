@@ -229,6 +229,8 @@ __global__ void __launch_bounds__(kWarps * 32) split_kv_partial(
     trace.did(TraceStep::exponentiate, i, j);
     accumulate_output<T, 1, kWarpKeys, d>(
         O, S, Vj_of(j).lane_address_rows(lane) + warp * kWarpKeys * TileKV::kRowBytes);
+    trace.rows(
+        i * kSplitRows, j, m, alpha, [&l](int row) { return quad_sum(l[row]); }, warp);
     trace.did(TraceStep::accumulate, i, j);
   }
 

@@ -2,6 +2,7 @@
 /// three widths, each in the tiling that the catalog has for it.
 #include "kernels/host/launch_kernel.h"
 #include "kernels/split_kv/split_kv_partial.cuh"
+#include "kernels/split_kv/split_kv_shared.h"
 
 namespace attnscope::kernels {
 
@@ -12,14 +13,13 @@ bool start_split_kv_scored(const ScoredSplitKvParameters& parameters, Index batc
                            const Tiling& tiling, void* stream) {
   const auto start = [&]<int kWidth, int Bc, int kStages>() {
     if (d > kWidth || tiling != Tiling{kSplitRows, Bc}) return false;
-    constexpr int kWarps = 4;
-    using Scores = SplitScoreFunctions::Rows<kSplitRows, Bc, Bc / kWarps>;
+    using Scores = SplitScoreFunctions::Rows<kSplitRows, Bc, Bc / kSplitWarps>;
     const Index Tr = ceil_div(parameters.shape.N, kSplitRows);
-    start_kernel(split_kv_partial<T, kWidth, Bc, kWarps, kStages, device::Columns::first,
+    start_kernel(split_kv_partial<T, kWidth, Bc, kSplitWarps, kStages, device::Columns::first,
                                   device::NoTrace, SplitScoreFunctions>,
-                 batch * parameters.shape.heads * Tr * parameters.splits, kWarps * 32,
-                 SplitKvShared<Bc, kWidth, kWarps, kStages>::kBytes + Scores::kSharedBytes, stream,
-                 parameters);
+                 batch * parameters.shape.heads * Tr * parameters.splits, kSplitWarps * 32,
+                 SplitKvShared<Bc, kWidth, kSplitWarps, kStages>::kBytes + Scores::kSharedBytes,
+                 stream, parameters);
     return true;
   };
   return start.template operator()<64, 128, 4>() || start.template operator()<128, 64, 4>() ||

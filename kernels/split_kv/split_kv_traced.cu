@@ -1,6 +1,7 @@
 /// The instrumented instances of split_kv's launch "partial".
 #include "kernels/host/launch_kernel.h"
 #include "kernels/split_kv/split_kv_partial.cuh"
+#include "kernels/split_kv/split_kv_shared.h"
 #include "kernels/trace/traced_types.cuh"
 
 namespace attnscope::kernels {
@@ -14,11 +15,10 @@ bool start_split_kv_traced(const SplitKvParameters& parameters, const TraceBuffe
   const auto start = [&]<typename T, int kHeadDim, int Bc, int kStages>() {
     const bool fits = dtype == kDTypeOf<T> && d == kHeadDim && tiling == Tiling{kSplitRows, Bc};
     if (!fits) return false;
-    constexpr int kWarps = 4;
     start_kernel(
-        split_kv_partial<T, kHeadDim, Bc, kWarps, kStages, device::Columns::all, BlockTrace>,
-        batch * parameters.shape.heads * traced.trace.blocks_per_head, kWarps * 32,
-        SplitKvShared<Bc, kHeadDim, kWarps, kStages>::kBytes, stream, traced);
+        split_kv_partial<T, kHeadDim, Bc, kSplitWarps, kStages, device::Columns::all, BlockTrace>,
+        batch * parameters.shape.heads * traced.trace.blocks_per_head, kSplitWarps * 32,
+        SplitKvShared<Bc, kHeadDim, kSplitWarps, kStages>::kBytes, stream, traced);
     return true;
   };
   return start.template operator()<__half, 16, 128, 4>() ||

@@ -116,22 +116,68 @@ std::optional<Error> check_block(const TraceBlock& block, const TraceRecords& re
   return std::nullopt;
 }
 
+/// A row from the states of warps that each have a part of its keys: m = max(m_w), beta_w =
+/// exp(m_w - m), l = sum(beta_w l_w). alpha_w is exp(m_w before - m_w), so that the row's is the
+/// largest beta_w alpha_w. NaN where the parts are.
+kernels::TraceRow merged(std::span<const kernels::TraceRow> parts) {
+  kernels::TraceRow row{-INFINITY, 0.0f, 0.0f};
+  for (const kernels::TraceRow& part : parts) {
+    if (std::isnan(part.m)) return part;
+    row.m = std::max(row.m, part.m);
+  }
+  if (row.m == -INFINITY) return {row.m, 0.0f, 1.0f};  // has seen no key
+  double l = 0.0;
+  double alpha = 0.0;
+  for (const kernels::TraceRow& part : parts) {
+    const double beta = std::exp(static_cast<double>(part.m) - row.m);
+    l += beta * part.l;
+    alpha = std::max(alpha, beta * part.alpha);
+  }
+  return {row.m, static_cast<float>(l), static_cast<float>(alpha)};
+}
+
+/// Of column tile after column tile.
+std::vector<kernels::TraceRow> merged_states(
+    const std::vector<std::vector<kernels::TraceRow>>& parts) {
+  std::vector<kernels::TraceRow> states;
+  states.reserve(parts.front().size());
+  for (std::size_t j = 0; j < parts.front().size(); ++j) {
+    std::vector<kernels::TraceRow> of_tile;
+    of_tile.reserve(parts.size());
+    for (const auto& part : parts) of_tile.push_back(part[j]);
+    states.push_back(merged(of_tile));
+  }
+  return states;
+}
+
 /// m of the kernel is the maximum before the scale.
 void add_rows(const TraceRecords& records, KernelTrace& trace) {
   const double softmax_scale = 1.0 / std::sqrt(static_cast<double>(trace.problem.d));
   const auto heads = static_cast<std::size_t>(trace.problem.heads);
-  const std::size_t rows =
-      records.column_tiles == 0 ? 0 : records.rows.size() / records.column_tiles;
+  const std::size_t Tc = records.column_tiles;
+  const std::size_t rows = Tc == 0 ? 0 : records.rows.size() / Tc / records.row_parts;
+  const auto states_from = [&](std::size_t first) {
+    std::vector<kernels::TraceRow> states;
+    states.reserve(Tc);
+    for (kernels::TraceRow state : records.rows.subspan(first, Tc)) {
+      state.m = static_cast<float>(state.m * softmax_scale);
+      states.push_back(state);
+    }
+    return states;
+  };
   for (std::size_t n = 0; n < rows; ++n) {
     const std::size_t head = n / records.rows_per_head;
     TracedRow row;
     row.batch = static_cast<Index>(head / heads);
     row.head = static_cast<Index>(head % heads);
     row.row = static_cast<Index>(n % records.rows_per_head * records.row_step);
-    for (kernels::TraceRow state :
-         records.rows.subspan(n * records.column_tiles, records.column_tiles)) {
-      state.m = static_cast<float>(state.m * softmax_scale);
-      row.states.push_back(state);
+    if (records.row_parts == 1) {
+      row.states = states_from(n * Tc);
+    } else {
+      for (std::size_t part = 0; part < records.row_parts; ++part) {
+        row.parts.push_back(states_from((part * rows + n) * Tc));
+      }
+      row.states = merged_states(row.parts);
     }
     trace.rows.push_back(std::move(row));
   }

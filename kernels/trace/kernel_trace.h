@@ -38,12 +38,17 @@ struct TracedBlock {
 };
 
 /// m, l and alpha of one row after each column tile; NaN where the row has no such tile. m is the
-/// maximum of the scaled scores, as the model has it.
+/// maximum of the scaled scores, as the model has it. In split_kv the row begins anew with each
+/// split: column tile j's are those of the keys of j's split, up to j's last.
 struct TracedRow {
   Index batch = 0;
   Index head = 0;
   Index row = 0;
   std::vector<kernels::TraceRow> states;
+  /// Where P warps share the keys of a column tile (split_kv), what they recorded: warp w has keys
+  /// [w Bc / P, (w + 1) Bc / P) of each tile, and m, l and alpha of its own. `states` then is what
+  /// these merge to, as the warps' outputs do when a split ends.
+  std::vector<std::vector<kernels::TraceRow>> parts = {};
 };
 
 struct KernelTrace {
@@ -73,10 +78,11 @@ struct TraceRecords {
   std::span<const kernels::TraceBlock> blocks;
   std::span<const kernels::TraceEvent> events;  ///< [blocks, events_per_block]
   std::size_t events_per_block = 0;
-  std::span<const kernels::TraceRow> rows;  ///< [B, H, rows_per_head, column_tiles]
+  std::span<const kernels::TraceRow> rows;  ///< [row_parts, B, H, rows_per_head, column_tiles]
   std::size_t row_step = 0;
   std::size_t rows_per_head = 0;
   std::size_t column_tiles = 0;
+  std::size_t row_parts = 1;
 };
 
 /// Puts the records on one clock and adds them to `trace`, whose problem and device are known.

@@ -23,7 +23,7 @@ constexpr int kVersion = 1;
 /// Steps as five numbers each: which, i, j, whether it was done, picoseconds.
 constexpr std::size_t kStepNumbers = 5;
 constexpr std::size_t kBlockNumbers = 6;
-constexpr std::size_t kRowFields = 6;
+constexpr std::size_t kRowFields = 6;  ///< and the parts, where there are some
 
 json block_json(const TracedBlock& block) {
   json steps = json::array();
@@ -48,14 +48,25 @@ float value_of(const json& value, std::string_view where) {
   throw JsonFieldError(fmt::format("{}: {} is no number", where, printable(value.dump())));
 }
 
-json row_json(const TracedRow& row) {
+/// Lists of m, l and alpha.
+json states_json(const std::vector<kernels::TraceRow>& states) {
   json m = json::array(), l = json::array(), alpha = json::array();
-  for (const kernels::TraceRow& state : row.states) {
+  for (const kernels::TraceRow& state : states) {
     m.push_back(value_json(state.m));
     l.push_back(value_json(state.l));
     alpha.push_back(value_json(state.alpha));
   }
-  return {row.batch, row.head, row.row, m, l, alpha};
+  return json::array({m, l, alpha});
+}
+
+json row_json(const TracedRow& row) {
+  json fields = {row.batch, row.head, row.row};
+  for (json& list : states_json(row.states)) fields.push_back(std::move(list));
+  if (row.parts.empty()) return fields;
+  json parts = json::array();
+  for (const auto& part : row.parts) parts.push_back(states_json(part));
+  fields.push_back(std::move(parts));
+  return fields;
 }
 
 json header_json(const KernelTrace& trace) {
@@ -120,21 +131,34 @@ TracedBlock block_from_json(const json& value, const AttentionProblem& problem,
   return block;
 }
 
+std::vector<kernels::TraceRow> states_from(const json& m, const json& l, const json& alpha,
+                                           std::string_view where) {
+  if (!m.is_array() || l.size() != m.size() || alpha.size() != m.size()) {
+    throw JsonFieldError(fmt::format("{}: m, l and alpha are no lists of one length", where));
+  }
+  std::vector<kernels::TraceRow> states;
+  states.reserve(m.size());
+  for (std::size_t j = 0; j < m.size(); ++j) {
+    states.push_back(
+        {value_of(m.at(j), where), value_of(l.at(j), where), value_of(alpha.at(j), where)});
+  }
+  return states;
+}
+
 TracedRow row_from(const json& value, const AttentionProblem& problem, std::string_view where) {
-  if (value.size() != kRowFields) {
-    throw JsonFieldError(fmt::format("{}: a row has six fields", where));
+  if (value.size() != kRowFields && value.size() != kRowFields + 1) {
+    throw JsonFieldError(fmt::format("{}: a row has six fields, or seven with parts", where));
   }
   TracedRow row{.batch = index_at(value, 0, problem.batch, where),
                 .head = index_at(value, 1, problem.heads, where),
                 .row = index_at(value, 2, problem.N, where),
-                .states = {}};
-  const json &m = value.at(3), &l = value.at(4), &alpha = value.at(5);
-  if (!m.is_array() || l.size() != m.size() || alpha.size() != m.size()) {
-    throw JsonFieldError(fmt::format("{}: m, l and alpha are no lists of one length", where));
-  }
-  for (std::size_t j = 0; j < m.size(); ++j) {
-    row.states.push_back(
-        {value_of(m.at(j), where), value_of(l.at(j), where), value_of(alpha.at(j), where)});
+                .states = states_from(value.at(3), value.at(4), value.at(5), where)};
+  if (value.size() == kRowFields) return row;
+  for (const json& part : value.at(kRowFields)) {
+    row.parts.push_back(states_from(part.at(0), part.at(1), part.at(2), where));
+    if (row.parts.back().size() != row.states.size()) {
+      throw JsonFieldError(fmt::format("{}: a part has not as many tiles as the row", where));
+    }
   }
   return row;
 }

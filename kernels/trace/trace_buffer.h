@@ -57,7 +57,8 @@ struct TraceBlock {
 };
 static_assert(sizeof(TraceBlock) == 48);
 
-/// A row after column tile j. m is the maximum of Q K^T before the scale. NaN: no such tile.
+/// A row after column tile j, or the part of it that a warp has which shares the tile's keys with
+/// others. m is the maximum of Q K^T before the scale. NaN: no such tile.
 struct TraceRow {
   float m;
   float l;
@@ -68,12 +69,13 @@ struct TraceRow {
 struct TraceBuffer {
   TraceBlock* blocks = nullptr;  ///< [blocks of the grid]
   TraceEvent* events = nullptr;  ///< [blocks of the grid, events_per_block]
-  TraceRow* rows = nullptr;      ///< [B, H, rows_per_head, column_tiles]
+  TraceRow* rows = nullptr;      ///< [row_parts, B, H, rows_per_head, column_tiles]
   std::int32_t events_per_block = 0;
   std::int32_t blocks_per_head = 1;
   std::int32_t row_step = 0;  ///< rows 0, row_step, 2 row_step, ... of each head; 0: none
   std::int32_t rows_per_head = 0;
   std::int32_t column_tiles = 0;
+  std::int32_t rows_of_part = 0;  ///< entries of `rows` from one part to the next
 };
 
 }  // namespace attnscope::kernels

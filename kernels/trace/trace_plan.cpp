@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/compiled_tilings.h"
+#include "kernels/split_kv/split_kv_shared.h"
 #include "kernels/trace/trace_buffer.h"
 #include "reference/key_splits.h"
 
@@ -42,7 +43,11 @@ constexpr TracedInstance kTraced[] = {
     {"flash2", PassKind::backward, 64, {128, 128}},
     {"flash2", PassKind::backward, 128, {64, 128}},
     {"block_sparse2", PassKind::forward, 16, {16, 16}},
+    {"block_sparse2", PassKind::forward, 64, {128, 128}},
+    {"block_sparse2", PassKind::forward, 128, {128, 64}},
     {"block_sparse2", PassKind::backward, 16, {16, 16}},
+    {"block_sparse2", PassKind::backward, 64, {128, 128}},
+    {"block_sparse2", PassKind::backward, 128, {64, 128}},
     {"split_kv", PassKind::forward, 16, {16, 128}},
     {"split_kv", PassKind::forward, 64, {16, 128}},
     {"split_kv", PassKind::forward, 128, {16, 64}},
@@ -136,7 +141,7 @@ std::vector<Tiling> traced_tilings(const KernelInfo& kernel, PassKind pass, DTyp
 Index TracePlan::bytes() const {
   return blocks * static_cast<Index>(sizeof(TraceBlock)) +
          blocks * events_per_block * static_cast<Index>(sizeof(TraceEvent)) +
-         heads * rows_per_head * column_tiles * static_cast<Index>(sizeof(TraceRow));
+         rows() * static_cast<Index>(sizeof(TraceRow));
 }
 
 Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
@@ -168,11 +173,11 @@ Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
   plan.heads = problem.batch * problem.heads;
   plan.blocks = plan.heads * size.blocks_per_head;
   plan.events_per_block = size.steps;
-  const bool has_rows = pass == PassKind::forward && kernel.name != "split_kv";
-  if (has_rows && row_step > 0) {
+  if (pass == PassKind::forward && row_step > 0) {
     plan.row_step = row_step;
     plan.rows_per_head = ceil_div(problem.N, row_step);
     plan.column_tiles = Tc;
+    if (kernel.name == "split_kv") plan.row_parts = kSplitWarps;
   }
   constexpr Index kMaxTiles = 65536;  // a step names its tile in 16 bits
   if (plan.bytes() > kMaxTraceBytes || Tr > kMaxTiles || Tc > kMaxTiles) {

@@ -23,8 +23,10 @@ struct TracePlan {
   Index row_step = 0;          ///< every row_step-th row of each head from 0 on; 0: none
   Index rows_per_head = 0;
   Index column_tiles = 0;
-  Index heads = 0;  ///< B H
+  Index row_parts = 1;  ///< warps that share the keys of a column tile, with an m, l, alpha each
+  Index heads = 0;      ///< B H
 
+  Index rows() const { return row_parts * heads * rows_per_head * column_tiles; }
   Index bytes() const;
 };
 
@@ -33,8 +35,7 @@ inline constexpr Index kMaxTraceBytes = Index{256} << 20;
 
 /// Nothing in `tiling` means that of the problem's block mask, else the first of traced_tilings().
 /// The problem is one that the kernel supports. invalid_request where no instrumented build exists,
-/// and for a trace of more than kMaxTraceBytes. Rows are recorded in forward passes alone, and not
-/// of split_kv, whose warps each have an m of their own.
+/// and for a trace of more than kMaxTraceBytes. Rows are recorded in forward passes alone.
 Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
                              const AttentionProblem& problem, const std::optional<Tiling>& tiling,
                              Carry carry, Index row_step);

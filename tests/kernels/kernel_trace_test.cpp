@@ -146,6 +146,59 @@ TEST(KernelTrace, MaximaAreThoseOfTheScaledScores) {
   EXPECT_TRUE(std::isnan(trace.rows[0].states[1].l));
 }
 
+/// A row over four column tiles, the first two of one split, the last two of another: of two warps
+/// the second sees no key of the first tile, and both none of the last.
+KernelTrace row_of_two_warps() {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const Records records = two_blocks();
+  const std::vector<kernels::TraceRow> rows = {
+      {8.0f, 2.0f, 0.0f},  {8.0f, 3.0f, 1.0f},  {4.0f, 1.0f, 0.0f}, {NAN, NAN, NAN},
+      {-kInf, 0.0f, 1.0f}, {12.0f, 1.5f, 0.0f}, {4.0f, 2.5f, 0.0f}, {NAN, NAN, NAN}};
+  TraceRecords view = records.view();
+  view.rows = rows;
+  view.rows_per_head = 1;
+  view.column_tiles = 4;
+  view.row_parts = 2;
+  KernelTrace trace = described();
+  trace.problem.heads = trace.problem.kv_heads = 4;
+  EXPECT_FALSE(decode_trace(view, trace));
+  return trace;
+}
+
+TEST(KernelTrace, WarpsThatShareARowsKeysMerge) {
+  const KernelTrace trace = row_of_two_warps();
+  ASSERT_EQ(trace.rows.size(), 1u);
+  const TracedRow& row = trace.rows.front();
+  ASSERT_EQ(row.parts.size(), 2u);
+  EXPECT_FLOAT_EQ(row.parts[0][1].m, 2.0f);  // 8 / sqrt(16)
+  EXPECT_FLOAT_EQ(row.parts[1][1].l, 1.5f);
+  ASSERT_EQ(row.states.size(), 4u);
+  const auto expect = [&](std::size_t j, double m, double l, double alpha) {
+    EXPECT_FLOAT_EQ(row.states[j].m, static_cast<float>(m)) << j;
+    EXPECT_FLOAT_EQ(row.states[j].l, static_cast<float>(l)) << j;
+    EXPECT_FLOAT_EQ(row.states[j].alpha, static_cast<float>(alpha)) << j;
+  };
+  expect(0, 2.0, 2.0, 0.0);
+  expect(1, 3.0, 3.0 * std::exp(-1.0) + 1.5, std::exp(-1.0));  // m was 2
+  expect(2, 1.0, 3.5, 0.0);                                    // the next split: m was -inf
+  EXPECT_TRUE(std::isnan(row.states[3].m) && std::isnan(row.states[3].alpha));
+}
+
+TEST(KernelTrace, ItsFileGivesTheWarpsBack) {
+  const KernelTrace trace = row_of_two_warps();
+  const std::string text = kernel_trace_text(trace);
+  const auto read = parse_kernel_trace(text, "x.json");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read.value().rows[0].parts.size(), 2u);
+  EXPECT_EQ(read.value().rows[0].parts[1][1].l, 1.5f);
+  EXPECT_EQ(kernel_trace_text(read.value()), text);
+  KernelTrace cut = trace;
+  cut.rows[0].parts[1].pop_back();
+  const auto refused = parse_kernel_trace(kernel_trace_text(cut), "x.json");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("rows[0]: a part has not as many tiles"));
+}
+
 TEST(KernelTrace, ContradictingRecordsAreRefused) {
   KernelTrace trace = described();
   Records backwards = two_blocks();
@@ -246,7 +299,8 @@ TEST(KernelTrace, AFileOfOtherListsIsRefusedInOneLine) {
                             R"("blocks": [[null, 0, 0, 0, 0, 0, []]], "rows": []})",
                             R"("blocks": [[0, 0, 0, 0, 0, 0, null]], "rows": []})",
                             R"("blocks": [], "rows": [[0, 0, 0, {}, 1, true]]})",
-                            R"("blocks": [], "rows": [[0, 0, 0, [true], [1], [1]]]})"}) {
+                            R"("blocks": [], "rows": [[0, 0, 0, [true], [1], [1]]]})",
+                            R"("blocks": [], "rows": [[0, 0, 0, [1], [1], [1], [7]]]})"}) {
     const auto read = parse_kernel_trace(text.substr(0, blocks) + lists, "x.json");
     ASSERT_FALSE(read.ok()) << lists;
     EXPECT_THAT(read.error().message, ::testing::StartsWith("x.json: ")) << lists;

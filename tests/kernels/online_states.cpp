@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/block_mask.h"
+
 namespace attnscope::test {
 
 namespace {
@@ -25,11 +27,12 @@ double score(const AttentionProblem& problem, const AttentionInputs& inputs, con
   return s;
 }
 
-/// Some row of the row tile that holds `row` sees a key of `tile`.
-bool is_visited(const AttentionProblem& problem, const TracedRow& row, Index Br,
+/// Some row of the row tile that holds `row` sees a key of column tile j, which is `tile`.
+bool is_visited(const AttentionProblem& problem, const TracedRow& row, Index Br, Index j,
                 const KeyRange& tile) {
-  const Index begin = row.row / Br * Br;
-  for (Index query = begin; query < std::min(begin + Br, problem.N); ++query) {
+  const Index i = row.row / Br;
+  if (problem.block_mask && !problem.block_mask->contains(i, j)) return false;
+  for (Index query = i * Br; query < std::min((i + 1) * Br, problem.N); ++query) {
     if (intersection(problem.keys_of(query, row.batch), tile).size() > 0) return true;
   }
   return false;
@@ -39,16 +42,24 @@ bool is_visited(const AttentionProblem& problem, const TracedRow& row, Index Br,
 
 std::vector<std::optional<OnlineState>> online_states(const AttentionProblem& problem,
                                                       const AttentionInputs& inputs,
-                                                      const TracedRow& row, const Tiling& tiling) {
-  OnlineState state{-INFINITY, 0.0, 1.0};
+                                                      const TracedRow& row, const Tiling& tiling,
+                                                      const Sweep& sweep) {
+  const OnlineState start{-INFINITY, 0.0, 1.0};
+  const Index Tc = ceil_div(problem.N_kv, tiling.Bc);
+  const Index tiles_of_split = ceil_div(Tc, sweep.splits);
+  const Index part_keys = tiling.Bc / sweep.parts;
+  OnlineState state = start;
   std::vector<std::optional<OnlineState>> states;
-  for (Index begin = 0; begin < problem.N_kv; begin += tiling.Bc) {
-    const KeyRange tile{begin, std::min(begin + tiling.Bc, problem.N_kv)};
-    if (!is_visited(problem, row, tiling.Br, tile)) {
+  for (Index j = 0; j < Tc; ++j) {
+    if (j % tiles_of_split == 0) state = start;
+    const KeyRange tile{j * tiling.Bc, std::min((j + 1) * tiling.Bc, problem.N_kv)};
+    if (!is_visited(problem, row, tiling.Br, j, tile)) {
       states.emplace_back();
       continue;
     }
-    const KeyRange seen = intersection(problem.keys_of(row.row, row.batch), tile);
+    const Index first_key = tile.begin + sweep.part * part_keys;
+    const KeyRange part = intersection({first_key, first_key + part_keys}, tile);
+    const KeyRange seen = intersection(problem.keys_of(row.row, row.batch), part);
     std::vector<double> scores;
     for (Index key = seen.begin; key < seen.end; ++key) {
       scores.push_back(score(problem, inputs, row, key));

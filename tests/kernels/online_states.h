@@ -13,10 +13,19 @@ struct OnlineState {
   double m, l, alpha;
 };
 
-/// Of the row after each column tile; nothing for a tile in which no row of its row tile sees a
-/// key. Row, head and batch entry are those of `row`.
+/// Which keys a sweep takes: it begins anew with each of `splits` parts of the column tiles, and
+/// has of each tile the `part`-th of `parts` equal pieces.
+struct Sweep {
+  Index splits = 1;
+  Index part = 0;
+  Index parts = 1;
+};
+
+/// Of the row after each column tile; nothing for a tile that the block mask leaves out, or in
+/// which no row of its row tile sees a key. Row, head and batch entry are those of `row`.
 std::vector<std::optional<OnlineState>> online_states(const AttentionProblem& problem,
                                                       const AttentionInputs& inputs,
-                                                      const TracedRow& row, const Tiling& tiling);
+                                                      const TracedRow& row, const Tiling& tiling,
+                                                      const Sweep& sweep = {});
 
 }  // namespace attnscope::test

@@ -9,6 +9,7 @@
 
 #include "kernels/measure/backward_tensors.h"
 #include "kernels/measure/trace_pass.h"
+#include "kernels/split_kv/split_kv_shared.h"
 #include "kernels/trace/kernel_trace.h"
 #include "reference/key_splits.h"
 #include "tests/kernels/forward_run.h"
@@ -60,7 +61,8 @@ class InstrumentedKernels : public ::testing::Test {
                            .rows = from.rows,
                            .row_step = static_cast<std::size_t>(from.plan.row_step),
                            .rows_per_head = static_cast<std::size_t>(from.plan.rows_per_head),
-                           .column_tiles = static_cast<std::size_t>(from.plan.column_tiles)},
+                           .column_tiles = static_cast<std::size_t>(from.plan.column_tiles),
+                           .row_parts = static_cast<std::size_t>(from.plan.row_parts)},
                           trace);
     });
     EXPECT_FALSE(error) << kernel_name << ": " << error->message;
@@ -132,38 +134,59 @@ class InstrumentedKernels : public ::testing::Test {
         });
   }
 
-  /// m, l and alpha of every 37th row are those of the algorithm in double precision; nothing is
-  /// recorded of column tiles that the row's tile does not visit.
-  static void expect_states(std::string_view kernel, const AttentionProblem& problem) {
-    SCOPED_TRACE(std::string(kernel) + ", " + described(problem));
-    const KernelTrace traced = trace(kernel, PassKind::forward, problem, 37);
-    if (HasFailure()) return;
-    const AttentionInputs inputs = make_inputs(problem, {});
-    const Index rows = problem.batch * problem.heads * ceil_div(problem.N, 37);
-    ASSERT_EQ(static_cast<Index>(traced.rows.size()), rows);
+  /// m, l and alpha are the algorithm's in double precision; nothing is recorded of column tiles
+  /// that the row's tile does not visit.
+  static void expect_algorithms(const std::vector<TraceRow>& found,
+                                const std::vector<std::optional<test::OnlineState>>& expected) {
+    ASSERT_EQ(found.size(), expected.size());
     double worst_m = 0.0, worst_l = 0.0, worst_alpha = 0.0;
-    const auto worse = [](double& worst, float found, double expected, double unit) {
-      if (found == expected) return;  // both -inf
-      const double error = std::abs(found - expected) / unit;
-      if (!(error <= worst)) worst = error;  // NaN stays
+    const auto worse = [](double& worst, float value, double model, double unit) {
+      if (value == model) return;  // both -inf
+      const double error = std::abs(value - model) / unit;
+      if (!(error <= worst) && !std::isnan(worst)) worst = error;  // NaN stays
     };
-    for (const TracedRow& row : traced.rows) {
-      const auto expected = test::online_states(problem, inputs, row, traced.tiling);
-      ASSERT_EQ(row.states.size(), expected.size());
-      for (std::size_t j = 0; j < expected.size(); ++j) {
-        const TraceRow& state = row.states[j];
-        if (!expected[j]) {
-          EXPECT_TRUE(std::isnan(state.m) && std::isnan(state.l) && std::isnan(state.alpha)) << j;
-          continue;
-        }
-        worse(worst_m, state.m, expected[j]->m, 1.0);
-        worse(worst_l, state.l, expected[j]->l, expected[j]->l);
-        worse(worst_alpha, state.alpha, expected[j]->alpha, 1.0);
+    for (std::size_t j = 0; j < expected.size(); ++j) {
+      const TraceRow& state = found[j];
+      if (!expected[j]) {
+        EXPECT_TRUE(std::isnan(state.m) && std::isnan(state.l) && std::isnan(state.alpha)) << j;
+        continue;
       }
+      worse(worst_m, state.m, expected[j]->m, 1.0);
+      worse(worst_l, state.l, expected[j]->l, expected[j]->l);
+      worse(worst_alpha, state.alpha, expected[j]->alpha, 1.0);
     }
     EXPECT_TRUE(worst_m <= 1e-5) << worst_m;
     EXPECT_TRUE(worst_l <= 1e-5) << worst_l;
     EXPECT_TRUE(worst_alpha <= 1e-5) << worst_alpha;
+  }
+
+  /// Of every row_step-th row, and of each warp where `parts` of them share a row's keys.
+  static void expect_states(std::string_view kernel, const AttentionProblem& problem,
+                            Index row_step = 37, Index splits = 1, Index parts = 1) {
+    SCOPED_TRACE(std::string(kernel) + ", " + described(problem));
+    const KernelTrace traced = trace(kernel, PassKind::forward, problem, row_step);
+    if (HasFailure()) return;
+    const AttentionInputs inputs = make_inputs(problem, {});
+    const Index rows = problem.batch * problem.heads * ceil_div(problem.N, row_step);
+    ASSERT_EQ(std::ssize(traced.rows), rows);
+    for (const TracedRow& row : traced.rows) {
+      const auto expected = [&](const test::Sweep& sweep) {
+        return test::online_states(problem, inputs, row, traced.tiling, sweep);
+      };
+      expect_algorithms(row.states, expected({.splits = splits}));
+      ASSERT_EQ(std::ssize(row.parts), parts > 1 ? parts : 0);
+      for (Index part = 0; part < std::ssize(row.parts); ++part) {
+        expect_algorithms(row.parts[static_cast<std::size_t>(part)],
+                          expected({.splits = splits, .part = part, .parts = parts}));
+      }
+    }
+  }
+
+  /// Of split_kv on this GPU.
+  static Index splits_of(const AttentionProblem& problem) {
+    const KernelInfo& kernel = *find_kernel("split_kv");
+    const Tiling tiling = kernel_tilings(kernel, problem.dtype, problem.d).front();
+    return split_count(problem, tiling, session_->device().sm_count);
   }
 
   static Session* session_;
@@ -198,13 +221,10 @@ TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsBackward) {
 
 TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOverSplitKeys) {
   ATTNSCOPE_NEEDS_GPU();
-  const KernelInfo& kernel = *find_kernel("split_kv");
   for (const Index d : {16, 64, 128}) {
     for (const Index N : {1, 20}) {
       const AttentionProblem problem = problem_of(d, N, 5000);
-      const Tiling tiling = kernel_tilings(kernel, DType::bf16, d).front();
-      expect_twin("split_kv", PassKind::forward, problem,
-                  split_count(problem, tiling, session_->device().sm_count));
+      expect_twin("split_kv", PassKind::forward, problem, splits_of(problem));
     }
   }
 }
@@ -223,9 +243,10 @@ TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOnCudaCores) {
 
 TEST_F(InstrumentedKernels, DoTheirSchedulesOperationsOnListedTiles) {
   ATTNSCOPE_NEEDS_GPU();
-  for (const AttentionProblem& problem : sparse_problems()) {
-    expect_twin("block_sparse2", PassKind::forward, problem);
-    expect_twin("block_sparse2", PassKind::backward, problem);
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    for (const AttentionProblem& problem : sparse_problems(pass)) {
+      expect_twin("block_sparse2", pass, problem);
+    }
   }
 }
 
@@ -245,8 +266,10 @@ TEST_F(InstrumentedKernels, ComputeWhatThePlainOnesCompute) {
     expect_plain_output(name, fp32_problem(409, 300, Mask::causal()));
   }
   expect_plain_key_gradients("flash2", fp32_problem(300, 409));
-  for (const AttentionProblem& problem : sparse_problems()) {
+  for (const AttentionProblem& problem : sparse_problems(PassKind::forward)) {
     expect_plain_output("block_sparse2", problem);
+  }
+  for (const AttentionProblem& problem : sparse_problems(PassKind::backward)) {
     expect_plain_key_gradients("block_sparse2", problem);
   }
 }
@@ -257,6 +280,26 @@ TEST_F(InstrumentedKernels, RecordTheMLAndAlphaOfTheAlgorithm) {
     for (const Index d : {16, 64, 128}) expect_states(kernel, problem_of(d, 300, 409));
     expect_states(kernel, fp32_problem(300, 409));
     for (const AttentionProblem& problem : scored_problems(kernel)) expect_states(kernel, problem);
+  }
+  for (const AttentionProblem& problem : sparse_problems(PassKind::forward)) {
+    expect_states("block_sparse2", problem);
+  }
+  for (const AttentionProblem& problem : scored_problems("block_sparse2")) {
+    expect_states("block_sparse2", problem);
+  }
+}
+
+TEST_F(InstrumentedKernels, RecordTheMLAndAlphaOfEachWarpWhereWarpsShareARowsKeys) {
+  ATTNSCOPE_NEEDS_GPU();
+  constexpr Index kRowStep = 7;
+  for (const Index d : {16, 64, 128}) {
+    // Alone, over several splits; the last column tile cut; warps and splits that see no key
+    for (const AttentionProblem& problem :
+         {problem_of(d, 1, 5000), problem_of(d, 20, 5000), problem_of(d, 20, 5000, Mask::causal()),
+          problem_of(d, 300, 409),
+          problem_of(d, 20, 300, Mask::causal(Mask::Alignment::top_left))}) {
+      expect_states("split_kv", problem, kRowStep, splits_of(problem), kSplitWarps);
+    }
   }
 }
 

@@ -74,6 +74,46 @@ TEST(TracePlan, TakesABlockMaskInTheTilesOfItsBuild) {
   EXPECT_THAT(refused.error().message, HasSubstr("at head-dim 16 in 32x32 tiles"));
 }
 
+TEST(TracePlan, TakesBlockMasksInFlash2sTilesToo) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 256;
+  problem.dtype = DType::bf16;
+  const kernels::KernelInfo& kernel = *kernels::find_kernel("block_sparse2");
+  const auto plan = [&](PassKind pass) {
+    return kernels::plan_trace(kernel, pass, problem, {}, Carry::problem, 64);
+  };
+  problem.d = 64;
+  problem.block_mask = test::listed_block_mask({128, 128}, 2, {{0, 1}, {1}});
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+    ASSERT_TRUE(plan(pass).ok()) << plan(pass).error().message;
+    EXPECT_EQ(plan(pass).value().blocks, 2);
+    EXPECT_EQ(plan(pass).value().rows_per_head, pass == PassKind::forward ? 4 : 0);
+  }
+  problem.d = 128;
+  problem.block_mask = test::listed_block_mask({128, 64}, 4, {{0, 3}, {1}});
+  EXPECT_TRUE(plan(PassKind::forward).ok());
+  EXPECT_FALSE(plan(PassKind::backward).ok());
+  problem.block_mask = test::listed_block_mask({64, 128}, 2, {{0}, {1}, {}, {0, 1}});
+  EXPECT_FALSE(plan(PassKind::forward).ok());
+  EXPECT_TRUE(plan(PassKind::backward).ok());
+}
+
+TEST(TracePlan, KeepsEachWarpsRowsWhereWarpsShareARowsKeys) {
+  AttentionProblem problem;
+  problem.N = 20;
+  problem.N_kv = 1000;
+  problem.d = 64;
+  problem.heads = problem.kv_heads = 2;
+  problem.dtype = DType::bf16;
+  const kernels::KernelInfo& kernel = *kernels::find_kernel("split_kv");
+  const auto plan = kernels::plan_trace(kernel, PassKind::forward, problem, {}, Carry::problem, 7);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan.value().row_parts, 4);
+  EXPECT_EQ(plan.value().rows(), 4 * 2 * 3 * 8);  // warps, heads, rows 0, 7, 14, tiles of 128 keys
+  const auto none = kernels::plan_trace(kernel, PassKind::forward, problem, {}, Carry::problem, 0);
+  EXPECT_EQ(none.value().rows(), 0);
+}
+
 TEST(TracePlan, HasScoreFunctionsAtOneHeadDimension) {
   AttentionProblem problem;
   problem.N = problem.N_kv = 300;

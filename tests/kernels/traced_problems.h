@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "reference/block_pattern.h"
+#include "reference/pass_kind.h"
 #include "tests/support/listed_block_mask.h"
 
 namespace attnscope::kernels {
@@ -26,24 +27,35 @@ inline AttentionProblem fp32_problem(Index N, Index N_kv, Mask mask = Mask::none
   return problem;
 }
 
-/// Problems under block masks of 16x16 tiles, one with a row tile that sees nothing and a column
-/// tile that nobody sees.
-inline std::vector<AttentionProblem> sparse_problems() {
-  const Tiling tiling{16, 16};
+/// Tiles of block_sparse2's instrumented build, which its block masks have.
+inline Tiling sparse_tiling(PassKind pass, Index d) {
+  if (d == 16) return {16, 16};
+  if (d == 64) return {128, 128};
+  return pass == PassKind::forward ? Tiling{128, 64} : Tiling{64, 128};
+}
+
+/// Problems under block masks at every head dimension of the pass's instrumented builds, for each
+/// one with a row tile that sees nothing and a column tile that nobody sees.
+inline std::vector<AttentionProblem> sparse_problems(PassKind pass) {
   std::vector<AttentionProblem> problems;
-  for (const char* text : {"butterfly", "local-global:1,1", "uniform:0.3"}) {
-    for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-      AttentionProblem problem = problem_of(16, 300, 409, mask);
-      problem.block_mask =
-          make_block_mask(parse_block_pattern(text).value(), problem.N, problem.N_kv, tiling)
-              .value();
-      problems.push_back(problem);
+  for (const Index d : {16, 64, 128}) {
+    const Tiling tiling = sparse_tiling(pass, d);
+    const Index Tr = d == 16 ? 19 : 7;
+    const Index Tc = d == 16 ? 26 : 9;
+    for (const char* text : {"butterfly", "local-global:1,1", "uniform:0.3"}) {
+      for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+        AttentionProblem problem = problem_of(d, Tr * tiling.Br - 4, Tc * tiling.Bc - 7, mask);
+        problem.block_mask =
+            make_block_mask(parse_block_pattern(text).value(), problem.N, problem.N_kv, tiling)
+                .value();
+        problems.push_back(problem);
+      }
     }
+    AttentionProblem empty_tiles = problem_of(d, 3 * tiling.Br - 5, 3 * tiling.Bc - 3);
+    if (d == 16) empty_tiles.dtype = DType::fp16;
+    empty_tiles.block_mask = test::listed_block_mask(tiling, 3, {{0, 2}, {}, {2}});
+    problems.push_back(empty_tiles);
   }
-  AttentionProblem empty_tiles = problem_of(16, 43, 45);
-  empty_tiles.dtype = DType::fp16;
-  empty_tiles.block_mask = test::listed_block_mask(tiling, 3, {{0, 2}, {}, {2}});
-  problems.push_back(empty_tiles);
   return problems;
 }
 
