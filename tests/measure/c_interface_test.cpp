@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 
 #include "kernels/attnscope_kernels.h"
@@ -170,6 +171,10 @@ TEST(CInterface, ATraceThatCannotBeIsRefusedBeforeItNeedsAGpu) {
   EXPECT_THAT(refusal(standard, 0), HasSubstr("no instrumented build"));
   EXPECT_THAT(refusal(flash2, -1), HasSubstr("row_step is -1"));
   EXPECT_THAT(refusal(flash2, 64), HasSubstr("session is NULL"));
+  trace.struct_size = offsetof(attnscope_trace, row_parts);  // an older caller's
+  EXPECT_THAT(refusal(flash2, 64), HasSubstr("session is NULL"));
+  trace.struct_size -= 8;
+  EXPECT_THAT(refusal(flash2, 64), HasSubstr("trace.struct_size is"));
   EXPECT_EQ(attnscope_backward_trace(nullptr, &problem, &flash2, 0, 0, nullptr),
             ATTNSCOPE_INVALID_REQUEST);
   EXPECT_THAT(attnscope_last_message(), HasSubstr("trace is NULL"));
