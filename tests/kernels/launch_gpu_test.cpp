@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -40,6 +41,7 @@ TEST(LaunchForward, ThreadsRunStandardOnStreamsOfTheirOwn) {
   const AttentionInputs inputs = make_inputs(problem, {});
   const auto alone = run_forward({.kernel = find_kernel("standard")}, problem, inputs).O_bytes;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&] {
       cudaStream_t stream = nullptr;
@@ -72,14 +74,17 @@ TEST(LaunchForward, RunsOfManyThreadBlocksGiveTheSameBits) {
   }
 }
 
+/// A place on the GPU whose alignment alone is looked at.
+void* place_dev(std::uintptr_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): never read
+}
+
 /// Arguments that would be accepted; nothing is launched in the tests below.
 ForwardArguments plausible_arguments() {
   ForwardArguments arguments;
   arguments.problem = {.N = 64, .N_kv = 64, .d = 64, .dtype = DType::bf16, .mask = {}};
-  const TensorView view{.data_dev = reinterpret_cast<void*>(std::uintptr_t{4096}),
-                        .stride_batch = 4096,
-                        .stride_head = 4096,
-                        .stride_row = 64};
+  const TensorView view{
+      .data_dev = place_dev(4096), .stride_batch = 4096, .stride_head = 4096, .stride_row = 64};
   arguments.Q = arguments.K = arguments.V = arguments.O = view;
   arguments.LSE_dev = static_cast<float*>(view.data_dev);
   return arguments;
@@ -94,7 +99,7 @@ std::string refusal(std::string_view kernel, const ForwardArguments& arguments) 
 
 TEST(LaunchForward, RefusesMemoryThatItCannotReadInWholePieces) {
   ForwardArguments arguments = plausible_arguments();
-  arguments.K.data_dev = reinterpret_cast<void*>(std::uintptr_t{4104});
+  arguments.K.data_dev = place_dev(4104);
   EXPECT_THAT(refusal("flash2", arguments), HasSubstr("K is not aligned"));
   arguments = plausible_arguments();
   arguments.V.stride_row = 68;
@@ -117,11 +122,11 @@ TEST(LaunchForward, RefusesAMissingLseOrWorkspace) {
 
 TEST(LaunchForward, RefusesALseOrAWorkspaceThatIsNotAligned) {
   ForwardArguments arguments = plausible_arguments();
-  arguments.LSE_dev = reinterpret_cast<float*>(std::uintptr_t{4098});
+  arguments.LSE_dev = static_cast<float*>(place_dev(4098));
   EXPECT_EQ(refusal("flash2", arguments),
             "LSE is not aligned; its address must be a multiple of 4 bytes");
   arguments = plausible_arguments();
-  arguments.workspace_dev = reinterpret_cast<void*>(std::uintptr_t{4096 + 16});
+  arguments.workspace_dev = place_dev(4096 + 16);
   arguments.workspace_bytes = 1 << 20;
   for (const std::string_view kernel : {"standard", "flash1", "split_kv", "block_sparse2"}) {
     EXPECT_EQ(refusal(kernel, arguments),
@@ -138,7 +143,7 @@ TEST(LaunchBackward, RefusesAWorkspaceThatIsNotAligned) {
   arguments.dQ = arguments.dK = arguments.dV = forward.Q;
   arguments.LSE_dev = forward.LSE_dev;
   arguments.forward_workspace_dev = forward.LSE_dev;
-  arguments.workspace_dev = reinterpret_cast<void*>(std::uintptr_t{4096 + 128});
+  arguments.workspace_dev = place_dev(4096 + 128);
   arguments.workspace_bytes = 1 << 20;
   const auto error = launch_backward(*find_kernel("flash2"), arguments);
   ASSERT_TRUE(error.has_value());

@@ -14,6 +14,7 @@ constexpr SoftmaxMethod kMethods[] = {SoftmaxMethod::naive, SoftmaxMethod::safe,
 
 TEST(RowSoftmax, EveryMethodIsRightWhereNothingOverflows) {
   std::vector<double> x;
+  x.reserve(100);
   for (int k = 0; k < 100; ++k) x.push_back(std::sin(k) * 3);
   for (const SoftmaxMethod method : kMethods) {
     const RowSoftmax row = row_softmax(method, DType::fp32, x);
@@ -56,6 +57,7 @@ TEST(RowSoftmax, TheSumOverflowsEvenWhereNoNumeratorDoes) {
 
 TEST(RowSoftmax, TheOnlineOneBringsOldSumsToEachNewMaximum) {
   std::vector<double> rising;
+  rising.reserve(64);
   for (int k = 0; k < 64; ++k) rising.push_back(k * 0.5);
   const RowSoftmax online = row_softmax(SoftmaxMethod::online, DType::fp32, rising);
   const RowSoftmax safe = row_softmax(SoftmaxMethod::safe, DType::fp32, rising);
@@ -65,6 +67,7 @@ TEST(RowSoftmax, TheOnlineOneBringsOldSumsToEachNewMaximum) {
 
 TEST(RowSoftmax, OnlineStatesEndWithTheSumOfTheWholeRow) {
   std::vector<double> x;
+  x.reserve(50);
   for (int k = 0; k < 50; ++k) x.push_back(std::sin(k) * 20);
   const std::vector<OnlineState> states = online_states(DType::fp32, x);
   ASSERT_EQ(states.size(), x.size());
