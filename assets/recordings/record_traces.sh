@@ -27,4 +27,4 @@ trace flash2-forward-1024 --algorithm flash2 --heads 24 --seq-len 1024 --head-di
 trace flash2-backward-1024 --algorithm flash2 --pass backward --heads 16 --seq-len 1024 \
   --head-dim 64
 trace flash1-forward-512 --algorithm flash1 --heads 132 --seq-len 512 --head-dim 64 --rows 256
-trace split_kv-8192 --algorithm split_kv --heads 8 --seq-len 1 --kv-len 8192 --head-dim 128
+trace split_kv-8192 --algorithm split_kv --heads 8 --seq-len 1 --kv-len 8192 --head-dim 128 --rows 1
