@@ -12,6 +12,7 @@ namespace {
 Result<Arguments> parse(std::vector<std::string> words) {
   words.insert(words.begin(), "attnscope");
   std::vector<char*> argv;
+  argv.reserve(words.size());
   for (std::string& word : words) argv.push_back(word.data());
   return parse_arguments(static_cast<int>(argv.size()), argv.data());
 }

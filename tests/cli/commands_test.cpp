@@ -139,7 +139,8 @@ TEST(Measure, TakesTheUsersOwnTensors) {
   std::string files;
   double value = 1.5;
   for (const std::string name : {"q", "k", "v", "do"}) {
-    ASSERT_FALSE(write_npy(scratch.file(name + ".npy"), shape, std::vector<double>(8 * 64, value)));
+    ASSERT_FALSE(write_npy(scratch.file(name + ".npy"), shape,
+                           std::vector<double>(std::size_t{8} * 64, value)));
     files += " --" + name + " " + scratch.file(name + ".npy");
     value += 1.0;
   }
@@ -161,7 +162,8 @@ TEST(Measure, TakesTheUsersOwnTensors) {
 TEST(Measure, DrawsTheTensorsThatHaveNoFile) {
   const ScratchFolder scratch;
   const std::vector<Index> shape{1, 1, 8, 64};
-  ASSERT_FALSE(write_npy(scratch.file("k.npy"), shape, std::vector<double>(8 * 64, 2.5)));
+  ASSERT_FALSE(
+      write_npy(scratch.file("k.npy"), shape, std::vector<double>(std::size_t{8} * 64, 2.5)));
   const CliOutcome outcome = run_cli(
       "measure --algorithm flash2 --seq-len 8 --no-counters --json - --k " + scratch.file("k.npy"),
       with_echo());

@@ -1,5 +1,6 @@
 /// The commands that need a GPU, on a GPU. Without one they skip and say so; with
 /// ATTNSCOPE_REQUIRE_GPU=1 that is a failure.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,8 +30,8 @@ class OnGpu : public ::testing::Test {
 TEST_F(OnGpu, EveryKernelRunsTheDefaultSceneWithinTolerance) {
   for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
     for (const std::string dtype : {"fp32", "fp16", "bf16"}) {
-      const CliOutcome outcome = run_cli("run --json - --seq-len 64 --head-dim 16 --algorithm " +
-                                         algorithm + " --dtype " + dtype);
+      const CliOutcome outcome = run_cli(fmt::format(
+          "run --json - --seq-len 64 --head-dim 16 --algorithm {} --dtype {}", algorithm, dtype));
       EXPECT_EQ(outcome.status, 0) << algorithm << " " << dtype << " " << outcome.err;
       const json document = json::parse(outcome.out, nullptr, false);
       EXPECT_EQ(document["schema"], "attnscope.run/1");

@@ -53,10 +53,10 @@ TEST(GpuFile, ItsNameIsShownAsOneLine) {
   nlohmann::json gpu =
       nlohmann::json::parse(read_text(find_assets_dir().value() / "gpus" / "h200.json"));
   gpu["display_name"] = "mine\n\x1b[2J";
-  const std::string file = scratch.write("mine.json", gpu.dump());
+  const std::string mine = " --gpu " + scratch.write("mine.json", gpu.dump());
   for (const std::string command :
        {"simulate --algorithm flash2", "flops", "fits", "io --over seq-len=256", "fusion"}) {
-    const CliOutcome outcome = run_cli(command + " --gpu " + file);
+    const CliOutcome outcome = run_cli(command + mine);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos) << outcome.out;
     EXPECT_EQ(outcome.out.find("mine\n"), std::string::npos) << outcome.out;

@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -111,10 +112,10 @@ TEST(Simulate, L2BytesDecideWhatStandardReadsAgainFromDram) {
 TEST(Simulate, CheckFindsTheReferenceInDoublePrecision) {
   for (const std::string algorithm : {"standard", "flash1", "flash2"}) {
     for (const std::string mask : {"none", "causal", "causal:top-left", "window:20,3"}) {
-      const ordered_json document = simulated(
-          "--algorithm " + algorithm + " --carry problem --heads 4 --kv-heads 2 --mask " + mask +
-          " --seq-len 100 --kv-len 77 --head-dim 16 --block-rows 32 "
-          "--block-cols 16 --check");
+      const ordered_json document = simulated(fmt::format(
+          "--algorithm {} --carry problem --heads 4 --kv-heads 2 --mask {} --seq-len 100 "
+          "--kv-len 77 --head-dim 16 --block-rows 32 --block-cols 16 --check",
+          algorithm, mask));
       const double error = document["accuracy"]["max_abs_error"].get<double>();
       EXPECT_TRUE(error <= 1e-12) << algorithm << " " << mask << " " << error;
     }
@@ -133,8 +134,10 @@ TEST(Simulate, RoundingToStorageCostsAccuracy) {
 TEST(Simulate, SizesThatAreNotGivenAreThoseOfTheInputFiles) {
   const ScratchFolder scratch;
   const std::vector<Index> Q_shape = {2, 4, 20, 8}, K_shape = {2, 2, 36, 8};
-  ASSERT_FALSE(write_npy(scratch.file("q.npy"), Q_shape, std::vector<double>(2 * 4 * 20 * 8, 1.0)));
-  ASSERT_FALSE(write_npy(scratch.file("k.npy"), K_shape, std::vector<double>(2 * 2 * 36 * 8, 1.0)));
+  ASSERT_FALSE(write_npy(scratch.file("q.npy"), Q_shape,
+                         std::vector<double>(std::size_t{2} * 4 * 20 * 8, 1.0)));
+  ASSERT_FALSE(write_npy(scratch.file("k.npy"), K_shape,
+                         std::vector<double>(std::size_t{2} * 2 * 36 * 8, 1.0)));
   const std::string q = " --q " + scratch.file("q.npy");
   const std::string kv = " --k " + scratch.file("k.npy") + " --v " + scratch.file("k.npy");
   const std::string words = "--algorithm flash2 --block-rows 16 --block-cols 16 --check";
@@ -168,7 +171,7 @@ TEST(Simulate, OutputsAndInputsAreNumpyFiles) {
   // Rows that are all alike: O must be V's row, whatever the weights
   const ScratchFolder scratch;
   const std::vector<Index> shape = {1, 2, 20, 8};
-  std::vector<double> ones(2 * 20 * 8, 0.5);
+  std::vector<double> ones(std::size_t{2} * 20 * 8, 0.5);
   ASSERT_FALSE(write_npy(scratch.file("v.npy"), shape, ones));
   const CliOutcome outcome = run_cli(
       "simulate --algorithm flash2 --heads 2 --seq-len 20 --head-dim 8 --block-rows 16 "

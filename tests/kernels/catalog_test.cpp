@@ -107,7 +107,7 @@ TEST(KernelCatalog, EveryKernelTakesEveryHeadDimensionByPadding) {
 }
 
 /// Shared memory of a block on compute capability 9.0, 8.0 and 8.6 or 8.9.
-constexpr Index kHopper = 227 * 1024, kAmpere = 163 * 1024, kAda = 99 * 1024;
+constexpr Index kHopper = Index{227} * 1024, kAmpere = Index{163} * 1024, kAda = Index{99} * 1024;
 
 TEST(KernelCatalog, DefaultTilesFitEveryGpuForWhichATilingIsCompiled) {
   for (const KernelInfo& kernel : catalog()) {

@@ -12,7 +12,7 @@ const AttentionProblem kProblem{
 
 TEST(Workspace, OfStandardHoldsSAndPAtOnce) {
   const StandardWorkspace layout = standard_workspace(kProblem);
-  constexpr std::size_t kScoreBytes = 2 * 4 * 100 * 300 * 2;
+  constexpr std::size_t kScoreBytes = std::size_t{2} * 4 * 100 * 300 * 2;
   EXPECT_EQ(layout.S_offset, 0u);
   EXPECT_GE(layout.P_offset, kScoreBytes);
   EXPECT_EQ(layout.bytes, 2 * layout.P_offset);
@@ -42,14 +42,16 @@ TEST(Workspace, OfStandardsBackwardHoldsdPOnlyWhereSIsStillRead) {
 }
 
 TEST(Workspace, OfFlash1HoldsOOnlyForTheFp32Carry) {
-  constexpr std::size_t kStatisticsBytes = 2 * 3328;  // 2 x 4 x 100 floats, aligned to 256 bytes
+  constexpr std::size_t kStatisticsBytes =
+      std::size_t{2} * 3328;  // 2 x 4 x 100 floats, aligned to 256 bytes
   EXPECT_EQ(flash1_workspace(kProblem, Carry::problem).bytes, kStatisticsBytes);
   const Flash1Workspace fp32 = flash1_workspace(kProblem, Carry::fp32);
   EXPECT_EQ(fp32.O_offset, kStatisticsBytes);
-  EXPECT_EQ(fp32.bytes, kStatisticsBytes + 2 * 4 * 100 * 64 * 4);
+  EXPECT_EQ(fp32.bytes, kStatisticsBytes + std::size_t{2} * 4 * 100 * 64 * 4);
   AttentionProblem odd = kProblem;
   odd.d = 59;  // rows of whole 16-byte pieces: 60 floats
-  EXPECT_GE(flash1_workspace(odd, Carry::fp32).bytes, kStatisticsBytes + 2 * 4 * 100 * 60 * 4);
+  EXPECT_GE(flash1_workspace(odd, Carry::fp32).bytes,
+            kStatisticsBytes + std::size_t{2} * 4 * 100 * 60 * 4);
 }
 
 TEST(Workspace, IsAlignedWhateverTheSizes) {
@@ -63,10 +65,11 @@ TEST(Workspace, IsAlignedWhateverTheSizes) {
 
 TEST(Workspace, OfFlash2sBackwardHoldsEachQueryHeadsGradientsOnlyForGroups) {
   const KernelInfo& flash2 = *find_kernel("flash2");
-  constexpr std::size_t kdQBytes = 2 * 4 * 112 * 64 * 4;  // 100 rows: seven pieces of 16
+  constexpr std::size_t kdQBytes =
+      std::size_t{2} * 4 * 112 * 64 * 4;   // 100 rows: seven pieces of 16
   constexpr std::size_t kDBytes = 3328;    // 2 x 4 x 100 floats, aligned to 256 bytes
   constexpr std::size_t kTurnBytes = 256;  // 2 x 4 x 7 integers, aligned
-  constexpr std::size_t kPerHeadBytes = 2 * 4 * 300 * 64 * 2;
+  constexpr std::size_t kPerHeadBytes = std::size_t{2} * 4 * 300 * 64 * 2;
   const Flash2BackwardWorkspace grouped = flash2_backward_workspace(kProblem);
   EXPECT_EQ(grouped.D_offset, kdQBytes);
   EXPECT_EQ(grouped.dQ_turns_offset, kdQBytes + kDBytes);

@@ -93,7 +93,7 @@ std::string numpy_file(const test::TempDir& dir, const std::string& descr,
                        const std::string& payload) {
   std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (2, 3), }";
   header.append(117 - header.size(), ' ').push_back('\n');
-  const std::string path = dir.file("mask.npy");
+  std::string path = dir.file("mask.npy");
   std::ofstream(path, std::ios::binary)
       << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header << payload;
   return path;

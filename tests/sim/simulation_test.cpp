@@ -84,7 +84,7 @@ TEST(Simulate, JudgesWhatAKernelThatPadsTheHeadDimensionTakes) {
   request.problem.d = 65;  // 96 in a kernel's tiles
   request.tiling = Tiling{128, 112};
   // Q, K, V and P of valid elements would fit; padded, they have to fit as well
-  request.gpu.shared_bytes_per_block = 2 * (128 * 65 + 2 * 112 * 65 + 128 * 112);
+  request.gpu.shared_bytes_per_block = Index{2} * (128 * 65 + 2 * 112 * 65 + 128 * 112);
   const auto refused = simulate(request);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("d = 65 (padded to 96) in bf16 needs 96256 bytes"),

@@ -189,7 +189,7 @@ TEST(BlockSparseTraffic, OfEvenTilesFollowsTheDensity) {
   const Index d = report.problem.d;
   const Index Tc_s = 4;  // 16 column tiles, a quarter of them
   EXPECT_EQ(report.requested.total(),
-            2 * (2 * 1024 * d + 3 * 1024 * d * Tc_s) + 4 * (4 * 1024 * Tc_s));
+            2 * (Index{2} * 1024 * d + Index{3} * 1024 * d * Tc_s) + 4 * (Index{4} * 1024 * Tc_s));
 }
 
 TEST(BlockSparseTraffic, SkippingUnusedKeysSavesTheirBytesAlone) {

@@ -127,7 +127,8 @@ TEST(ScoreFunctions, MoveNoBytesInFlashAttention) {
     EXPECT_EQ(a.requested, b.requested) << algorithm;
     EXPECT_EQ(a.matmul_flops, b.matmul_flops) << algorithm;
     // Forward: cap 3, bias 2, dropout 1 an element; backward: cap 6, bias 2, dropout 2, dS o T 1
-    EXPECT_EQ(b.non_matmul_flops - a.non_matmul_flops, 2 * 17 * plain.N * plain.N_kv) << algorithm;
+    EXPECT_EQ(b.non_matmul_flops - a.non_matmul_flops, Index{2} * 17 * plain.N * plain.N_kv)
+        << algorithm;
   }
 }
 

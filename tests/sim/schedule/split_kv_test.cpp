@@ -90,7 +90,7 @@ TEST(SplitKvTraffic, AddsThePartsOfEachSplit) {
               (Bytes{heads * parts, heads * (c.N * d * 2 + 4 * c.N), 0}));
     EXPECT_EQ(report.launches[0].thread_blocks, heads * Tr * c.splits);
     EXPECT_EQ(report.matmul_flops, heads * 4 * c.N * c.N_kv * d);
-    const Index io = 2 * heads * c.N * d * 2 + 2 * 2 * c.kv_heads * c.N_kv * d * 2;
+    const Index io = 2 * heads * c.N * d * 2 + Index{2} * 2 * c.kv_heads * c.N_kv * d * 2;
     EXPECT_EQ(report.peak_hbm_bytes, io + heads * (4 * c.N + parts));
   }
 }

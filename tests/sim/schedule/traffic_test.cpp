@@ -198,10 +198,10 @@ TEST(Flops, Flash1DoesMoreOtherWorkThanFlash2) {
 
 TEST(Memory, StandardKeepsTheScoresAndFlashDoesNot) {
   const Shape4 s{2, 4, 2, 512, 512, 64, {64, 64}, DType::bf16};
-  const Index io = 2 * (4 * 2 * 512 * 64 + 2 * 2 * 512 * 64) * 2;  // Q, O; K, V
-  EXPECT_EQ(simulate_shape(s, "standard").peak_hbm_bytes, io + 2 * (2 * 4 * 512 * 512) * 2);
-  EXPECT_EQ(simulate_shape(s, "flash2").peak_hbm_bytes, io + 2 * 4 * 512 * 4);
-  EXPECT_EQ(simulate_shape(s, "flash1").peak_hbm_bytes, io + 2 * 2 * 4 * 512 * 4);
+  const Index io = Index{2} * (4 * 2 * 512 * 64 + 2 * 2 * 512 * 64) * 2;  // Q, O; K, V
+  EXPECT_EQ(simulate_shape(s, "standard").peak_hbm_bytes, io + Index{2} * 2 * 4 * 512 * 512 * 2);
+  EXPECT_EQ(simulate_shape(s, "flash2").peak_hbm_bytes, io + Index{2} * 4 * 512 * 4);
+  EXPECT_EQ(simulate_shape(s, "flash1").peak_hbm_bytes, io + Index{2} * 2 * 4 * 512 * 4);
 }
 
 }  // namespace

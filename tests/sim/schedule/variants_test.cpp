@@ -104,8 +104,8 @@ TEST(StandardVariants, EachLaunchLessSavesItsPassesOverTheScores) {
                                  .d = 16,
                                  .dtype = DType::fp16,
                                  .mask = Mask::causal()};
-  const Index scores = 6 * 100 * 100 * 2;
-  const Index matrix = 6 * 100 * 16 * 2;
+  const Index scores = Index{6} * 100 * 100 * 2;
+  const Index matrix = Index{6} * 100 * 16 * 2;
   for (const auto& [fusion, forward, backward] :
        {Passes{Fusion::separate, 8, 11}, Passes{Fusion::figure2, 6, 7}, Passes{Fusion::pairs, 6, 9},
         Passes{Fusion::rows, 4, 7}}) {
@@ -120,7 +120,7 @@ TEST(StandardVariants, EachLaunchLessSavesItsPassesOverTheScores) {
 
 TEST(StandardVariants, DropoutApartMovesPTwiceAndAByteAnElementEachWay) {
   AttentionProblem problem{.N = 100, .N_kv = 100, .d = 16, .dtype = DType::fp16};
-  const Index scores = 100 * 100 * 2;
+  const Index scores = Index{100} * 100 * 2;
   for (const Fusion fusion : {Fusion::separate, Fusion::figure2}) {
     const Variant variant{"standard", {.fusion = fusion}};
     const auto bytes = [&](PassKind pass, double probability) {
@@ -151,8 +151,8 @@ TEST(StandardVariants, CheckpointingAddsAForwardPassToTheBackwardPass) {
 TEST(Flash1Variants, SaveWhatTheyNoLongerMove) {
   const AttentionProblem problem{.N = 100, .N_kv = 70, .d = 16, .dtype = DType::fp16};
   const Index Tc = ceil_div(70, 24);
-  const Index Nd = 100 * 16 * 2;
-  const Index row_numbers = 100 * 4;
+  const Index Nd = Index{100} * 16 * 2;
+  const Index row_numbers = Index{100} * 4;
   const auto read = [&](PassKind pass, const ScheduleVariant& variant) {
     return simulate(request_for({"flash1", variant}, problem, pass)).value().requested.read_bytes;
   };

@@ -98,7 +98,7 @@ TEST_P(BothPasses, StandardIsTheoremTwosAndFivesOtherHalf) {
   const Index matrices = GetParam() == PassKind::forward ? 4 : 8;
   for (const IoPoint& point : curve(question_along(IoAxis::seq_len, {1024, 4096}, GetParam()))) {
     const auto N = static_cast<Index>(point.value);
-    EXPECT_EQ(point.standard_bytes, 6 * 2 * (products * N * N + matrices * N * 64));
+    EXPECT_EQ(point.standard_bytes, Index{6} * 2 * (products * N * N + matrices * N * 64));
   }
 }
 
@@ -117,7 +117,7 @@ TEST(IoCurve, LeavesABlockMaskTilesToChooseAmong) {
   question.problem = usual_io_problem();
   EXPECT_EQ(curve(question)[0].counted.tiling, (Tiling{64, 128}));
   EXPECT_DOUBLE_EQ(curve(question)[0].density, 0.0625);
-  question.gpu.shared_bytes_per_block = 16 * 1024;  // the paper's rule is finer
+  question.gpu.shared_bytes_per_block = Index{16} * 1024;  // the paper's rule is finer
   EXPECT_EQ(curve(question)[0].counted.tiling, (Tiling{32, 32}));
   question.problem.N = question.problem.N_kv = 100;
   EXPECT_EQ(curve(question)[0].counted.tiling, (Tiling{1, 1}));

@@ -10,7 +10,7 @@
 namespace attnscope {
 namespace {
 
-constexpr Index kHeads = 2 * 3;
+constexpr Index kHeads = Index{2} * 3;
 constexpr Index N = 100, N_kv = 70, d = 16;
 constexpr Tiling kTiling{32, 24};
 constexpr Index kTc = 3;
