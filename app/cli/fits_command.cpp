@@ -131,7 +131,8 @@ std::string fits_text(const FitsQuestion& question, const std::vector<FitsRow>& 
   text += training ? "- every layer keeps what its backward pass reads, until that pass\n"
                    : "- every layer keeps K and V\n";
   text +=
-      "- one layer at a time computes; all tensors of its pass are alive at once, dS in the place of dP\n"
+      "- one layer at a time computes; all tensors of its pass are alive at once, dS in the place "
+      "of dP\n"
       "- activations outside attention, fragmentation and the framework take nothing\n";
   return text;
 }
