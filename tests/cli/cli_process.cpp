@@ -37,6 +37,7 @@ namespace {
   std::vector<std::string> words = arguments;
   words.insert(words.begin(), ATTNSCOPE_CLI_PROGRAM);
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   ::execv(ATTNSCOPE_CLI_PROGRAM, pointers.data());
