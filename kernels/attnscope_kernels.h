@@ -168,16 +168,16 @@ typedef struct attnscope_backward {
   uint32_t reserved; /* 0 */
   const attnscope_problem* problem;
   const attnscope_kernel* kernel;
-  attnscope_tensor q;                /* [B, H, N, d] of the problem's dtype */
-  attnscope_tensor k;                /* [B, H_kv, N_kv, d] */
-  attnscope_tensor v;                /* [B, H_kv, N_kv, d] */
-  attnscope_tensor o;                /* [B, H, N, d], the forward pass's */
-  attnscope_tensor d_o;              /* [B, H, N, d] */
-  attnscope_tensor dq;               /* [B, H, N, d], written */
-  attnscope_tensor dk;               /* [B, H_kv, N_kv, d], written */
-  attnscope_tensor dv;               /* [B, H_kv, N_kv, d], written */
-  const float* lse_dev;              /* [B, H, N], the forward pass's */
-  void* forward_workspace_dev;       /* as the forward pass left it; standard writes dP over S there */
+  attnscope_tensor q;          /* [B, H, N, d] of the problem's dtype */
+  attnscope_tensor k;          /* [B, H_kv, N_kv, d] */
+  attnscope_tensor v;          /* [B, H_kv, N_kv, d] */
+  attnscope_tensor o;          /* [B, H, N, d], the forward pass's */
+  attnscope_tensor d_o;        /* [B, H, N, d] */
+  attnscope_tensor dq;         /* [B, H, N, d], written */
+  attnscope_tensor dk;         /* [B, H_kv, N_kv, d], written */
+  attnscope_tensor dv;         /* [B, H_kv, N_kv, d], written */
+  const float* lse_dev;        /* [B, H, N], the forward pass's */
+  void* forward_workspace_dev; /* as the forward pass left it; standard writes dP over S there */
   void* workspace_dev; /* of at least attnscope_backward_workspace() bytes, 256-byte aligned */
   uint64_t workspace_bytes;
   void* stream; /* cudaStream_t */

@@ -54,8 +54,8 @@ attnscope_status trace_either(attnscope_session* session, PassKind pass,
       return invalid_request(fmt::format("row_step is {}; it must be at least 0", row_step));
     }
     const KernelRequest& r = request.value();
-    const auto refused = pass == PassKind::backward ? supports_backward(*r.kernel, r.problem, {})
-                                                    : supports(*r.kernel, r.problem, {}, r.carry);
+    auto refused = pass == PassKind::backward ? supports_backward(*r.kernel, r.problem, {})
+                                              : supports(*r.kernel, r.problem, {}, r.carry);
     if (refused) return refused;
     const auto plan = plan_trace(*r.kernel, pass, r.problem, r.tiling, r.carry, row_step);
     if (!plan) return plan.error();

@@ -222,8 +222,8 @@ class KeyBlock {
     const auto count = static_cast<std::size_t>(block_.count);
     Scores result{Values(count), Values(count, 1.0), Values(count, 1.0)};
     for (std::size_t n = 0; n < count; ++n) {
-      const double* const Kn = &K[n * static_cast<std::size_t>(p_.d)];
-      result.S[n] = scale == 1.0 ? store(dot_fp32(Q, Kn, p_.d)) : scale * dot(Q, Kn, p_.d);
+      const double* const key = &K[n * static_cast<std::size_t>(p_.d)];
+      result.S[n] = scale == 1.0 ? store(dot_fp32(Q, key, p_.d)) : scale * dot(Q, key, p_.d);
     }
     if (steps.caps()) {
       result.slopes = result.S;
