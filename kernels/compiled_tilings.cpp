@@ -118,7 +118,7 @@ constexpr std::array kCudaCore{
     CompiledTiling{128, {64, 64}, kPadded}, CompiledTiling{192, {64, 64}, kPadded},
     CompiledTiling{256, {64, 64}, kPadded},
 };
-// As of flash1; at 256 all would
+// Wider tiles would spill registers, at 256 all that fit
 constexpr std::array kCudaCoreBackward{
     CompiledTiling{16, {64, 64}, kPadded},  CompiledTiling{16, {16, 16}, kPadded},
     CompiledTiling{32, {64, 64}, kPadded},  CompiledTiling{64, {64, 64}, kPadded},

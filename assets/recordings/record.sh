@@ -30,19 +30,6 @@ sweep() {
     echo "no result: $*" >&2
 }
 
-# together SWEEP...: functions whose rows are compared, so that all begin or none
-together() {
-  is_late || local most_seconds=1000000
-  local one
-  for one in "$@"; do $one; done
-}
-
-finish() {
-  test -f "$out"
-  [ -z "$is_left_out" ] || exit 3
-  exit 0
-}
-
 all=algorithm=standard,flash1,flash2
 masks=mask=none,causal
 passes=pass=forward,backward
@@ -96,8 +83,10 @@ record_ladder() {
 }
 
 # Block density, Figure 2, right, of the FlashAttention paper: every row tile has as many column
-# tiles
-density_of_shape() {
+# tiles. Both sweeps begin or neither, since their rows are compared
+density_of() {
+  local shape=batch+heads+seq-len+head-dim=$1
+  is_late || local most_seconds=1000000
   sweep $passes $shape -- --algorithm flash2 --dtype bf16
   sweep $passes $shape \
     block-mask=uniform:1,uniform:0.5,uniform:0.25,uniform:0.2,uniform:0.1,uniform:0.05 -- \
@@ -110,8 +99,7 @@ record_sweeps() {
 
   for one in 4+16+4096+64 1+16+16384+64 1+8+65536+64 1+16+16384+128 1+4+65536+128 1+8+16384+256 \
     1+2+65536+256; do
-    shape=batch+heads+seq-len+head-dim=$one
-    together density_of_shape
+    density_of "$one"
   done
 
   # Head dimension, number of heads and sequence length, each alone: embedding size is heads x d
@@ -165,4 +153,5 @@ case $out in
   *-sweeps.json) record_sweeps ;;
   *) record_ladder ;;
 esac
-finish
+test -f "$out"
+[ -z "$is_left_out" ] || exit 3

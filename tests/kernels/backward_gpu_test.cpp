@@ -11,6 +11,7 @@
 #include "reference/tolerance.h"
 #include "tests/kernels/backward_run.h"
 #include "tests/kernels/modelled_carry.h"
+#include "tests/kernels/sizes.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -92,8 +93,8 @@ class BackwardKernels : public ::testing::TestWithParam<Precision> {
             .mask = mask};
   }
   /// The same of one batch entry: for long sizes.
-  AttentionProblem problem_of(Index heads, std::pair<Index, Index> N_N_kv, Mask mask) const {
-    AttentionProblem p = problem(N_N_kv.first, N_N_kv.second, mask);
+  AttentionProblem problem_of(Index heads, Size size, Mask mask) const {
+    AttentionProblem p = problem(size.first, size.second, mask);
     p.batch = 1;
     p.heads = p.kv_heads = heads;
     return p;
@@ -106,12 +107,6 @@ void check_all(const AttentionProblem& problem, const InputSpec& spec = {}) {
     expected.check(backward_case);
   }
 }
-
-constexpr std::pair<Index, Index> kSizes[] = {
-    {64, 64},   {1, 1},     {1, 147},   {1, 239},   {3, 799},   {100, 100},
-    {113, 203}, {128, 217}, {113, 211}, {108, 256}, {256, 512}, {512, 256},
-    {239, 1},   {799, 3},   {97, 97},   {200, 384}, {384, 384},
-};
 
 TEST_P(BackwardKernels, AgreeWithTheReferenceAtEverySize) {
   ATTNSCOPE_NEEDS_GPU();
@@ -127,32 +122,18 @@ TEST_P(BackwardKernels, AgreeWithTheReferenceUnderACausalMask) {
   }
 }
 
-/// Those of the flash-attention sources' tests that are not above.
-constexpr std::pair<Index, Index> kMoreSizes[] = {
-    {64, 128},  {128, 128}, {200, 200}, {127, 512}, {127, 513}, {203, 113},
-    {217, 128}, {211, 113}, {256, 108}, {512, 127}, {513, 127}, {768, 768},
-};
-constexpr std::pair<Index, Index> kLongSizes[] = {
-    {1023, 1024}, {1024, 1023}, {1024, 1024}, {1025, 1025}};
-
 TEST_P(BackwardKernels, AgreeWithTheReferenceAtMoreSizes) {
   ATTNSCOPE_NEEDS_GPU();
-  std::uint64_t seed = 900;
-  for (const auto& [N, N_kv] : kMoreSizes) {
-    for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-      check_all(problem(N, N_kv, mask), {.seed = seed++});
-    }
-  }
+  at_sizes(kMoreSizes, 900, [&](const Size& size, const Mask& mask, std::uint64_t seed) {
+    check_all(problem(size.first, size.second, mask), {.seed = seed});
+  });
 }
 
 TEST_P(BackwardKernels, AgreeWithTheReferenceAtLongSizes) {
   ATTNSCOPE_NEEDS_GPU();
-  std::uint64_t seed = 930;
-  for (const auto& size : kLongSizes) {
-    for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-      check_all(problem_of(2, size, mask), {.seed = seed++});
-    }
-  }
+  at_sizes(kLongSizes, 930, [&](const Size& size, const Mask& mask, std::uint64_t seed) {
+    check_all(problem_of(2, size, mask), {.seed = seed});
+  });
 }
 
 TEST_P(BackwardKernels, AgreeWithTheReferenceAtTheLongestSizes) {

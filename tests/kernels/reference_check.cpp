@@ -10,8 +10,6 @@
 
 namespace attnscope::kernels {
 
-namespace {
-
 void expect_within(std::string_view name, const HeadTensor& x, const HeadTensor& ref,
                    const Tolerance& tolerance, DType dtype) {
   const ErrorReport report = compare(x.data, ref.data);
@@ -21,8 +19,6 @@ void expect_within(std::string_view name, const HeadTensor& x, const HeadTensor&
                 << report.max_abs_error << " at " << report.worst_index << ", relative "
                 << report.rel_fro_error << "; allowed: max error " << tolerance.max_abs;
 }
-
-}  // namespace
 
 void check_forward(const ForwardCase& forward_case, const AttentionProblem& problem,
                    const AttentionInputs& inputs, const ForwardResult& reference) {

@@ -1,9 +1,18 @@
 /// One call of a kernel against the reference by the tolerance rule, for tests.
 #pragma once
 
+#include <string_view>
+
+#include "reference/tolerance.h"
 #include "tests/kernels/backward_run.h"
 
 namespace attnscope::kernels {
+
+/// Adds a failure where x is out of the tolerance. In fp32 the yardstick computes as precisely as
+/// the kernels, in another order: its sums of d products run in several parts, a kernel's in one,
+/// and err less. So a small relative error will do as well.
+void expect_within(std::string_view name, const HeadTensor& x, const HeadTensor& ref,
+                   const Tolerance& tolerance, DType dtype);
 
 /// O and LSE of the case; `reference` is naive_forward of the same problem and inputs. Adds a
 /// failure for each tensor that is out of the rule. flash1 that carries O in 16 bits has the

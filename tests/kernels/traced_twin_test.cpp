@@ -1,0 +1,147 @@
+/// The comparison of a trace with its schedule, on traces that are written by hand.
+#include "tests/kernels/traced_twin.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/kernels/described_trace.h"
+#include "tests/support/listed_block_mask.h"
+
+namespace attnscope {
+namespace {
+
+using kernels::TraceStep;
+using ::testing::HasSubstr;
+
+/// What flash2 does on described()'s problem, its second column tile loaded ahead.
+KernelTrace faithful() {
+  KernelTrace trace = described();
+  TracedBlock block;
+  const auto add = [&](TraceStep step, int i, int j) { block.steps.push_back({step, i, j}); };
+  add(TraceStep::load_Qi, 0, 0);
+  for (int j = 0; j < 2; ++j) {
+    if (j == 0) add(TraceStep::load_Kj, 0, 0);
+    if (j == 0) add(TraceStep::load_Vj, 0, 0);
+    add(TraceStep::wait, 0, j);
+    if (j == 0) add(TraceStep::load_Kj, 0, 1);
+    if (j == 0) add(TraceStep::load_Vj, 0, 1);
+    add(TraceStep::scores, 0, j);
+    add(TraceStep::update_max, 0, j);
+    add(TraceStep::rescale, 0, j);
+    add(TraceStep::exponentiate, 0, j);
+    add(TraceStep::accumulate, 0, j);
+  }
+  add(TraceStep::normalize, 0, 0);
+  add(TraceStep::store_LSEi, 0, 0);
+  add(TraceStep::store_Oi, 0, 0);
+  trace.blocks = {block};
+  return trace;
+}
+
+TEST(TracedTwin, AgreesWithItsScheduleThoughItLoadsAhead) {
+  EXPECT_THAT(differences_from_schedule(faithful()), ::testing::IsEmpty());
+  EXPECT_EQ(scheduled_operations(faithful()), 4 + 2 * 9 + 4);
+}
+
+TEST(TracedTwin, EveryStepThatIsMissingShows) {
+  const KernelTrace whole = faithful();
+  for (std::size_t n = 0; n < whole.blocks[0].steps.size(); ++n) {
+    KernelTrace trace = whole;
+    trace.blocks[0].steps.erase(trace.blocks[0].steps.begin() + static_cast<std::ptrdiff_t>(n));
+    const bool waits = whole.blocks[0].steps[n].step == TraceStep::wait;
+    EXPECT_EQ(differences_from_schedule(trace).empty(), waits) << n;
+  }
+}
+
+TEST(TracedTwin, ADifferentOrderShows) {
+  KernelTrace swapped = faithful();
+  std::swap(swapped.blocks[0].steps[1], swapped.blocks[0].steps[2]);  // V before K
+  EXPECT_THAT(differences_from_schedule(swapped),
+              ::testing::ElementsAre(HasSubstr("copies in order")));
+  KernelTrace backwards = faithful();
+  for (TracedStep& step : backwards.blocks[0].steps) step.j = 1 - step.j;
+  EXPECT_FALSE(differences_from_schedule(backwards).empty());
+}
+
+TEST(TracedTwin, ATileThatTheBlockMaskLeavesOutShows) {
+  KernelTrace trace = faithful();
+  trace.algorithm = trace.kernel = "block_sparse2";
+  trace.problem.block_mask = test::listed_block_mask({16, 16}, 2, {{1}});
+  EXPECT_THAT(differences_from_schedule(trace), ::testing::Contains(HasSubstr("tiles in order")));
+  std::erase_if(trace.blocks[0].steps, [](const TracedStep& step) {
+    return step.j == 0 && step.step != TraceStep::load_Qi && step.step != TraceStep::normalize &&
+           step.step != TraceStep::store_LSEi && step.step != TraceStep::store_Oi;
+  });
+  EXPECT_THAT(differences_from_schedule(trace), ::testing::IsEmpty());
+}
+
+TEST(TracedTwin, AMaskShowsUnlessItHidesPaddingAlone) {
+  KernelTrace masked = faithful();
+  const TracedStep mask{TraceStep::mask, 0, 1};
+  masked.blocks[0].steps.push_back(mask);
+  EXPECT_THAT(differences_from_schedule(masked), ::testing::ElementsAre(HasSubstr("mask S")));
+  masked.problem.N_kv = 20;
+  EXPECT_THAT(differences_from_schedule(masked), ::testing::IsEmpty());
+}
+
+/// flash2 on one tile of 128x128, of which a key length or a window hides keys.
+KernelTrace one_tile(const AttentionProblem& problem, bool masks) {
+  KernelTrace trace = described();
+  trace.problem = problem;
+  trace.tiling = {128, 128};
+  TracedBlock block;
+  for (const TraceStep step :
+       {TraceStep::load_Qi, TraceStep::load_Kj, TraceStep::load_Vj, TraceStep::scores,
+        TraceStep::mask, TraceStep::update_max, TraceStep::exponentiate, TraceStep::rescale,
+        TraceStep::accumulate, TraceStep::normalize, TraceStep::store_LSEi, TraceStep::store_Oi}) {
+    if (step != TraceStep::mask || masks) block.steps.push_back({step, 0, 0});
+  }
+  trace.blocks = {block};
+  return trace;
+}
+
+TEST(TracedTwin, WithScoreFunctionsTheFirstWarpMasksWhereOneOfItsRowsHasAHiddenKey) {
+  AttentionProblem problem = described().problem;
+  problem.N = problem.N_kv = 128;
+  problem.key_lengths = {100};
+  EXPECT_THAT(differences_from_schedule(one_tile(problem, true)), ::testing::IsEmpty());
+  EXPECT_THAT(differences_from_schedule(one_tile(problem, false)),
+              ::testing::ElementsAre(HasSubstr("mask S: 0 recorded, 1 in the schedule")));
+  // The first sixteen rows see all keys, later ones do not
+  problem.key_lengths.clear();
+  problem.mask.left = 20;
+  EXPECT_THAT(differences_from_schedule(one_tile(problem, false)), ::testing::IsEmpty());
+  EXPECT_THAT(differences_from_schedule(one_tile(problem, true)),
+              ::testing::ElementsAre(HasSubstr("mask S: 1 recorded, 0 in the schedule")));
+}
+
+TEST(TracedTwin, StepsOfTheScoreFunctionArePartsOfOthers) {
+  AttentionProblem problem = described().problem;
+  problem.N = problem.N_kv = 128;
+  const Index plain = scheduled_operations(one_tile(problem, false));
+  problem.score.soft_cap = 30.0;
+  problem.score.alibi_slopes = {0.5};
+  problem.score.dropout.probability = 0.1;
+  EXPECT_EQ(scheduled_operations(one_tile(problem, false)), plain + 3);
+  EXPECT_THAT(differences_from_schedule(one_tile(problem, false)), ::testing::IsEmpty());
+}
+
+TEST(TracedTwin, AColumnTileOfPaddingIsLoadedByNameAlone) {
+  KernelTrace trace = described();
+  trace.problem.key_lengths = {16};
+  trace.pass = PassKind::backward;
+  trace.launch = "backward";
+  TracedBlock block{.block = 1};
+  for (const TraceStep step :
+       {TraceStep::load_Kj, TraceStep::load_Vj, TraceStep::store_dKj, TraceStep::store_dVj}) {
+    block.steps.push_back({step, 0, 1});
+  }
+  trace.blocks = {block};
+  EXPECT_THAT(differences_from_schedule(trace),
+              ::testing::ElementsAre(HasSubstr("1 thread blocks recorded, 2 in the schedule")));
+  trace.problem.key_lengths = {17};
+  EXPECT_GT(differences_from_schedule(trace).size(), 1u);
+}
+
+}  // namespace
+}  // namespace attnscope
