@@ -240,7 +240,8 @@ def main():
     for name in ("block_sparse2", "split_kv"):
         if not any(row["kernel"] == name for row in own_shape):
             print(f"{name}: no row was recorded\n")
-    own_shape.sort(key=lambda row: (row["kernel"], row["pass"] != "forward"))
+    own_shape.sort(key=lambda row: (row["kernel"], row["pass"] != "forward",
+                                    row["problem"]["head_dim"], row["problem"]["kv_len"]))
     show(own_shape, table, ceilings, True)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The recorded sweeps as Markdown tables: head dimension, heads, sequence length, block sizes and
-block density.
+"""The recorded sweeps as Markdown tables: head dimension, heads, sequence length, block sizes,
+block density, a quarter of the tiles at every length, and decoding.
 
     tests/bench/sweeps.py assets/recordings/h200-sweeps.json build/release/attnscope-cli
 
@@ -11,6 +11,7 @@ on the tiles that are computed, the backward pass as 2.5 forward passes.
 
 import argparse
 import functools
+import itertools
 import json
 import subprocess
 
@@ -18,6 +19,7 @@ READ = "l1tex__m_xbar2l1tex_read_bytes.sum"
 WRITTEN = "l1tex__m_l1tex2xbar_write_bytes.sum"
 LAUNCH_NS = "gpu__time_duration.sum"
 RUNGS = ["standard", "flash1", "flash2", "block_sparse2"]
+QUARTER = "uniform:0.25"
 
 
 def options_of(row):
@@ -53,6 +55,10 @@ def tile_sides(row):
     """(Br, Bc); a row without a tiling has none."""
     tiling = row.get("tiling")
     return (tiling["Br"], tiling["Bc"]) if tiling else None
+
+
+def requested_bytes(row):
+    return row["counters"][READ] + row["counters"][WRITTEN]
 
 
 def milliseconds(time_s):
@@ -112,9 +118,8 @@ def add_measured(table, cli, leading, row):
         return
     model = modelled(cli, tuple(options_of(row)))
     time_s = row["time"]["median_s"]
-    requested = row["counters"][READ] + row["counters"][WRITTEN]
     table.add(*leading, milliseconds(time_s), f"{flops(row, model) / time_s * 1e-12:.0f}",
-              f"{requested * 1e-9:.3g}", f"{model['memory']['peak_hbm_bytes'] * 1e-9:.3g}")
+              f"{requested_bytes(row) * 1e-9:.3g}", f"{model['memory']['peak_hbm_bytes'] * 1e-9:.3g}")
 
 
 MEASURED = ["time, ms", "TFLOP/s", "requested GB", "peak memory, GB (modelled)"]
@@ -173,11 +178,36 @@ def show_density(rows, cli):
                        "main launch, ms", "share of flash2's", "share / density"])
         sparse = [row for row in rows.rows if "block_mask" in row and row["pass"] == pass_
                   and row["problem"]["mask"] == "none"]
+        swept = [row["problem"] for row in sparse if row["block_mask"] != QUARTER]
         for row in sparse:
             dense = rows.find("flash2", pass_, **row["problem"])
-            if "time" in row and dense is not None and "time" in dense:
+            if row["problem"] in swept and "time" in row and dense is not None and "time" in dense:
                 density_line(table, cli, row, dense)
         table.show()
+
+
+def show_quarter(rows, heads):
+    columns = list(itertools.product(("forward", "backward"), ("none", "causal")))
+    table = Table(f"A quarter of the tiles: block_sparse2, {heads} heads, batch 1; time, ms",
+                  ["N", "d", *(f"{pass_}, {mask}" for pass_, mask in columns)])
+    for N, d in itertools.product((2**n for n in range(9, 17)), (64, 128, 256)):
+        found = [rows.find("block_sparse2", pass_, block_mask=QUARTER, batch=1, heads=heads,
+                           seq_len=N, head_dim=d, mask=mask) for pass_, mask in columns]
+        if any(found):
+            table.add(N, d, *(milliseconds(row["time"]["median_s"])
+                              if row and "time" in row else "-" for row in found))
+    table.show()
+
+
+def show_decoding(rows):
+    table = Table("Decoding: split_kv, 1 query, 8 heads, batch 1",
+                  ["keys", "d", "time, us", "requested GB", "TB/s"])
+    decoding = [row for row in rows.all("split_kv", "forward", seq_len=1) if "time" in row]
+    for row in sorted(decoding, key=lambda r: (r["problem"]["head_dim"], r["problem"]["kv_len"])):
+        time_s, requested = row["time"]["median_s"], requested_bytes(row)
+        table.add(row["problem"]["kv_len"], row["problem"]["head_dim"], f"{time_s * 1e6:.3g}",
+                  f"{requested * 1e-9:.3g}", f"{requested / time_s * 1e-12:.3g}")
+    table.show()
 
 
 def main():
@@ -197,6 +227,8 @@ def main():
                     [512, 1024, 2048, 4096, 8192, 16384], {"batch": 1, "heads": 16, "head_dim": 64})
     show_block_sizes(rows, options.cli, {"batch": 64, "heads": 16, "seq_len": 1024, "head_dim": 64})
     show_density(rows, options.cli)
+    show_quarter(rows, 4)
+    show_decoding(rows)
 
 
 if __name__ == "__main__":
