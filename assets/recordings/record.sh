@@ -4,17 +4,20 @@
 # print their tables):
 #   assets/recordings/record.sh build/release/attnscope-cli assets/recordings/NAME.json
 #   assets/recordings/record.sh build/release/attnscope-cli assets/recordings/NAME-sweeps.json
-# Every row is saved as soon as it is measured; run it again to go on where it was stopped. A number
-# of seconds behind the names: after so long no further sweep begins, and the exit status is 3.
+# Every row is saved as soon as it is measured; run it again with the same build to go on where it
+# was stopped. A number of seconds behind the names: after so long no further sweep begins, and the
+# exit status is 3. A sweep without a single result makes it 1.
 set -euo pipefail
 cli=$1
 out=$2
 most_seconds=${3:-1000000}
 is_left_out=
+has_failed=
 
 is_late() { [ "$SECONDS" -ge "$most_seconds" ]; }
 
-# sweep OVER [OVER...] -- OPTIONS: points that fail (out of memory) become rows that say so
+# sweep OVER [OVER...] -- OPTIONS: points that fail (out of memory) become rows that say so; of each
+# sweep one fits
 sweep() {
   if is_late; then
     is_left_out=yes
@@ -26,8 +29,10 @@ sweep() {
     shift
   done
   shift
-  "$cli" sweep "${over[@]}" -- measure --resume --out "$out" $protocol "$@" >&2 ||
+  "$cli" sweep "${over[@]}" -- measure --resume --out "$out" $protocol "$@" >&2 || {
     echo "no result: $*" >&2
+    has_failed=yes
+  }
 }
 
 all=algorithm=standard,flash1,flash2
@@ -143,9 +148,15 @@ record_sweeps() {
       --heads "$of_d"
   done
 
-  # flash1, one thread block a head, takes seconds
+  # flash1, one thread block a head, takes seconds: a sweep each, so that time ends between them
+  local pass N
   for one in 8+64 4+128 2+256; do
-    sweep $passes seq-len=32768,65536 $masks heads+head-dim=$one -- --algorithm flash1 --dtype bf16
+    for pass in forward backward; do
+      for N in 32768 65536; do
+        sweep $masks heads+head-dim=$one -- --algorithm flash1 --pass $pass --dtype bf16 \
+          --seq-len $N
+      done
+    done
   done
 }
 
@@ -153,5 +164,5 @@ case $out in
   *-sweeps.json) record_sweeps ;;
   *) record_ladder ;;
 esac
-test -f "$out"
+[ -z "$has_failed" ] || exit 1
 [ -z "$is_left_out" ] || exit 3

@@ -13,39 +13,12 @@ namespace attnscope::kernels {
 
 namespace {
 
-constexpr const char* kLibraryNames[] = {"libcublas.so.13", "libcublas.so.12"};
+constexpr const char* kLibraryNames[] = {"libcublas.so.13", "libcublas.so.12"};  // newest first
 
 template <typename Function>
 bool find_symbol(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
   return function != nullptr;
-}
-
-Result<const CublasLibrary*> load() {
-  // Open the newest version that is there
-  void* library = nullptr;
-  std::string reason;
-  for (const char* name : kLibraryNames) {
-    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) break;
-    if (reason.empty()) reason = dlerror();
-  }
-  if (library == nullptr) {
-    return unavailable(
-        fmt::format("kernel standard needs cuBLAS 13 or 12, which could not be "
-                    "loaded ({}); install it or add its folder to LD_LIBRARY_PATH",
-                    reason));
-  }
-
-  static CublasLibrary cublas;
-  if (!find_symbol(library, "cublasCreate_v2", cublas.create) ||
-      !find_symbol(library, "cublasDestroy_v2", cublas.destroy) ||
-      !find_symbol(library, "cublasSetStream_v2", cublas.set_stream) ||
-      !find_symbol(library, "cublasGemmStridedBatchedEx", cublas.gemm_strided_batched) ||
-      !find_symbol(library, "cublasGetStatusString", cublas.status_string)) {
-    return unavailable("the installed cuBLAS lacks an entry point; versions 12 and 13 have it");
-  }
-  return &cublas;
 }
 
 /// A handle of the current device, which is bound to the stream.
@@ -73,12 +46,39 @@ constexpr std::size_t kMostHandles = 16;
 
 }  // namespace
 
+Result<CublasLibrary> load_cublas(std::span<const char* const> names) {
+  void* library = nullptr;
+  std::string reason;
+  for (const char* name : names) {
+    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) break;
+    if (reason.empty()) reason = dlerror();
+  }
+  if (library == nullptr) {
+    return unavailable(
+        fmt::format("kernel standard needs cuBLAS 13 or 12, which could not be "
+                    "loaded ({}); install it or add its folder to LD_LIBRARY_PATH",
+                    reason));
+  }
+
+  CublasLibrary cublas;
+  if (!find_symbol(library, "cublasCreate_v2", cublas.create) ||
+      !find_symbol(library, "cublasDestroy_v2", cublas.destroy) ||
+      !find_symbol(library, "cublasSetStream_v2", cublas.set_stream) ||
+      !find_symbol(library, "cublasGemmStridedBatchedEx", cublas.gemm_strided_batched) ||
+      !find_symbol(library, "cublasGetStatusString", cublas.status_string)) {
+    dlclose(library);
+    return unavailable("the installed cuBLAS lacks an entry point; versions 12 and 13 have it");
+  }
+  return cublas;
+}
+
 Result<std::shared_ptr<CublasHandle>> cublas_handle(void* stream) {
   // Most recent first. Never destroyed: at the end of the process CUDA may be gone already
   static std::mutex mutex;
   static auto& kept = *new std::list<KeptHandle>;
   const std::scoped_lock lock(mutex);
-  static const Result<const CublasLibrary*> library = load();
+  static const Result<CublasLibrary> library = load_cublas(kLibraryNames);
   if (!library) return library.error();
   int device = 0;
   ATTNSCOPE_CUDA(cudaGetDevice(&device));
@@ -89,7 +89,7 @@ Result<std::shared_ptr<CublasHandle>> cublas_handle(void* stream) {
     return kept.front().handle;
   }
 
-  auto made = make_handle(*library.value(), stream);
+  auto made = make_handle(library.value(), stream);
   if (!made) return made.error();
   kept.push_front({device, stream, made.value()});
   if (kept.size() > kMostHandles) kept.pop_back();

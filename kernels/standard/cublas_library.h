@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "reference/result.h"
 
@@ -27,6 +28,10 @@ struct CublasLibrary {
   GemmStridedBatched gemm_strided_batched = nullptr;
   decltype(&cublasGetStatusString) status_string = nullptr;
 };
+
+/// The entry points in the first of the named libraries that can be loaded, which stays loaded.
+/// unavailable, in one line that says what helps, when none can or when it lacks one of them.
+Result<CublasLibrary> load_cublas(std::span<const char* const> names);
 
 /// A handle of one device and one stream, and so a cuBLAS workspace that no other stream writes to.
 struct CublasHandle {

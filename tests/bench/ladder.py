@@ -5,7 +5,8 @@
 
 One line a rung and pass, at the recorded problem that --shape names; then the rungs that have
 shapes of their own, from 16k keys on: block_sparse2 at a quarter of the tiles, where flash2 was
-recorded beside it, and split_kv, from the sweeps' recording, too. Times, bytes and shares are
+recorded beside it, and split_kv, from the sweeps' recording, too; then flash1 and flash2 beside
+standard, where there are heads for the whole GPU. Times, bytes and shares are
 recorded; registers and the stack (spills live there) are read from the machine code by cuobjdump,
 shared memory follows from the tiles, and both give the warps that fit on a multiprocessor. The floor
 is the larger of the products' operations over the measured matrix
@@ -192,6 +193,31 @@ def show(rows, table, ceilings, has_shape):
         print("| " + " | ".join(line(row, table, ceilings, has_shape)) + " |")
 
 
+def show_beside_standard(rows):
+    """The time of standard over that of flash1 and flash2, where every multiprocessor has a head."""
+    columns = [("flash1", "forward", "problem"), ("flash1", "forward", "fp32"),
+               ("flash1", "backward", "problem"), ("flash2", "forward", "problem"),
+               ("flash2", "backward", "problem")]
+    times = {(json.dumps(row["problem"], sort_keys=True), row["kernel"], row["pass"], row["carry"]):
+             row["time"]["median_s"] for row in rows
+             if "time" in row and row["problem"]["dtype"] == "bf16" and not row.get("deterministic")}
+    problems = [row["problem"] for row in rows if row["kernel"] == "flash1"
+                and row["problem"]["heads"] >= 132 and row["pass"] == "forward"
+                and row["carry"] == "problem"]
+    problems.sort(key=lambda p: (p["seq_len"], p["head_dim"], p["mask"] != "none"))
+    print("| N | heads | d | mask | flash1 forward | O carried in fp32 | flash1 backward | "
+          "flash2 forward | flash2 backward |")
+    print("|" + " --- |" * 9)
+    for problem in problems:
+        key = json.dumps(problem, sort_keys=True)
+        cells = [problem["seq_len"], problem["heads"], problem["head_dim"], problem["mask"]]
+        for kernel, pass_, carry in columns:
+            ours, theirs = times.get((key, kernel, pass_, carry)), times.get(
+                (key, "standard", pass_, "problem"))
+            cells.append(f"{theirs / ours:.2f}" if ours and theirs else "-")
+        print("| " + " | ".join(str(cell) for cell in cells) + " |")
+
+
 def read_json(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)
@@ -243,6 +269,8 @@ def main():
     own_shape.sort(key=lambda row: (row["kernel"], row["pass"] != "forward",
                                     row["problem"]["head_dim"], row["problem"]["kv_len"]))
     show(own_shape, table, ceilings, True)
+    print("\nA head for every multiprocessor or more: standard's time over theirs\n")
+    show_beside_standard(recording["rows"])
 
 
 if __name__ == "__main__":

@@ -301,6 +301,18 @@ TEST_P(BackwardHeadDims, AgreeWithTheReferenceAtALongSize) {
   check_all(problem_of(2, {1024, 1023}, Mask::causal()), {.seed = 804});
 }
 
+TEST_P(BackwardHeadDims, GiveTheSameKeyGradientsToTheBitOnEveryRun) {
+  ATTNSCOPE_NEEDS_GPU();
+  const AttentionProblem repeated = problem_of(24, {64, 300}, Mask::causal());
+  const AttentionInputs inputs = make_inputs(repeated, {.seed = 805});
+  const ForwardResult forward = naive_forward(repeated, inputs);
+  for (BackwardCase backward_case : all_backward_cases(repeated)) {
+    backward_case.passes = kRepeats;
+    const BackwardRun run = run_backward(backward_case, repeated, inputs, forward);
+    EXPECT_EQ(run.passes_of_other_dK_dV, 0) << describe(backward_case);
+  }
+}
+
 TEST_P(BackwardHeadDims, WriteNothingBetweenRows) {
   ATTNSCOPE_NEEDS_GPU();
   AttentionProblem grouped = problem(113, 140, Mask::causal());

@@ -3,6 +3,10 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "reference/tolerance.h"
+
 namespace attnscope::kernels {
 
 std::string describe(const BackwardCase& backward_case) {
@@ -100,6 +104,7 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   arguments.workspace_bytes = workspace.bytes();
   arguments.before_launch = [&](std::string_view name) { run.launches.emplace_back(name); };
   std::vector<std::byte> first_dQ, first_dK, first_dV;
+  HeadTensor first_dQ_values;
   for (int pass = 0; pass < backward_case.passes; ++pass) {
     run.launches.clear();
     for (DeviceTensor* const gradient : {&dQ, &dK, &dV}) gradient->poison();
@@ -111,10 +116,16 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
     run.dV_bytes = dV.bytes();
     if (pass == 0) {
       first_dQ = run.dQ_bytes;
+      if (backward_case.measures_dQ_changes) first_dQ_values = dQ.download();
       first_dK = run.dK_bytes;
       first_dV = run.dV_bytes;
     }
     run.passes_of_other_dQ += run.dQ_bytes != first_dQ ? 1 : 0;
+    if (backward_case.measures_dQ_changes && run.dQ_bytes != first_dQ) {
+      const ErrorReport change = compare(dQ.download().data, first_dQ_values.data);
+      EXPECT_FALSE(change.has_nan) << describe(backward_case);
+      run.largest_dQ_change = std::max(run.largest_dQ_change, change.max_abs_error);
+    }
     run.passes_of_other_dK_dV += run.dK_bytes != first_dK || run.dV_bytes != first_dV ? 1 : 0;
   }
 

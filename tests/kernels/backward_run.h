@@ -12,7 +12,8 @@ struct BackwardCase {
   Layout layout = Layout::contiguous;
   Layout dO_layout = layout;
   bool deterministic = false;
-  int passes = 1;  ///< after one forward pass; the last one's gradients count
+  int passes = 1;                    ///< after one forward pass; the last one's gradients count
+  bool measures_dQ_changes = false;  ///< fills largest_dQ_change
 };
 
 /// "flash2 backward 128x128 interleaved".
@@ -25,8 +26,9 @@ std::vector<BackwardCase> all_backward_cases(const AttentionProblem& problem);
 struct BackwardRun {
   Gradients gradients;
   std::vector<std::byte> dQ_bytes, dK_bytes, dV_bytes;  ///< as the kernel left them
-  int passes_of_other_dQ = 0;     ///< of those after the first: dQ has other bits
-  int passes_of_other_dK_dV = 0;  ///< dK or dV has
+  int passes_of_other_dQ = 0;      ///< of those after the first: dQ has other bits
+  int passes_of_other_dK_dV = 0;   ///< dK or dV has
+  double largest_dQ_change = 0.0;  ///< of an element, any pass against the first
   bool padding_is_untouched = false;
   std::vector<std::string> launches;  ///< names, in order
 };

@@ -34,6 +34,7 @@ std::vector<ForwardCase> all_cases(const AttentionProblem& problem) {
       }
     }
   }
+  EXPECT_FALSE(cases.empty());
   return cases;
 }
 

@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <thread>
 #include <vector>
 
+#include "reference/rounding.h"
 #include "tests/kernels/backward_run.h"
 
 namespace attnscope::kernels {
@@ -72,6 +75,35 @@ TEST(LaunchForward, RunsOfManyThreadBlocksGiveTheSameBits) {
     const ForwardRun run = run_forward({.kernel = &kernel, .runs = kRepeats}, problem, inputs);
     EXPECT_EQ(run.runs_of_other_bits, 0) << kernel.name;
   }
+}
+
+/// dQ may differ, where it is added up in an order of chance in fp32: by the rounding to 16 bits.
+TEST(LaunchBackward, RunsOfManyThreadBlocksGiveTheSameKeyGradientsToTheBit) {
+  ATTNSCOPE_NEEDS_GPU();
+  const AttentionProblem problem{.batch = 60,
+                                 .heads = 6,
+                                 .kv_heads = 2,
+                                 .N = 64,
+                                 .N_kv = 600,  // column tiles enough that the order matters
+                                 .d = 64,
+                                 .dtype = DType::bf16,
+                                 .mask = Mask::causal()};
+  const AttentionInputs inputs = make_inputs(problem, {.seed = 51});
+  const ForwardResult forward = naive_forward(problem, inputs);
+  int kernels = 0;
+  for (const KernelInfo& kernel : catalog()) {
+    if (!kernel.has_backward) continue;
+    const BackwardRun run =
+        run_backward({.kernel = &kernel, .passes = kRepeats, .measures_dQ_changes = true}, problem,
+                     inputs, forward);
+    EXPECT_EQ(run.passes_of_other_dK_dV, 0) << kernel.name;
+    double largest = 0.0;
+    for (const double value : run.gradients.dQ.data) largest = std::max(largest, std::fabs(value));
+    EXPECT_GT(largest, 0.0) << kernel.name;
+    EXPECT_LE(run.largest_dQ_change, unit_in_last_place(problem.dtype, largest)) << kernel.name;
+    ++kernels;
+  }
+  EXPECT_EQ(kernels, 4);
 }
 
 /// A place on the GPU whose alignment alone is looked at.

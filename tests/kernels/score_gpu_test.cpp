@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string_view>
@@ -142,9 +144,13 @@ TEST_P(ScoredKernels, AgreeWithTheReferenceInEveryFeatureAtEverySize) {
       AttentionProblem scored = problem(N, N_kv);
       for (const Feature feature : named.features) feature(scored);
       if (!takes(scored)) continue;
-      // Rows that see one key at the edge of a kept tile: see add_packing_of_many_keys()
-      if (is_sparse() && scored.score.has_dropout() && !scored.mask.is_none()) continue;
       SCOPED_TRACE(std::string(named.name) + ", " + describe(scored));
+      if (is_sparse() && scored.score.has_dropout() && !scored.mask.is_none()) {
+        // Rows that see one key at the edge of a kept tile: see add_packing_of_many_keys()
+        const AttentionInputs inputs = make_inputs(scored, {.seed = seed++});
+        check_forward({.kernel = kernel()}, scored, inputs, naive_forward(scored, inputs));
+        continue;
+      }
       check(kernel(), scored, {.seed = seed++});
     }
   }
@@ -196,10 +202,12 @@ TEST_P(ScoredKernels, TakeTensorsWithStridesAndWriteNothingBetweenRows) {
   }
 }
 
+/// standard and split_kv; tiles of the others are of one length.
+class KernelsOfWholeRows : public ScoredKernels {};
+
 /// Of many splits, and of every instance of standard's launches; rows of 16 bytes' pieces or not.
-TEST_P(ScoredKernels, TakeRowsOfEveryLength) {
+TEST_P(KernelsOfWholeRows, TakeRowsOfEveryLength) {
   ATTNSCOPE_NEEDS_GPU();
-  if (kernel()->name != "standard" && !decodes()) return;  // their tiles are of one length
   for (const Index keys : {1016, 1501, 5000, 9001, 9008, 17000, 17003, 40000}) {
     for (const bool caps : {false, true}) {
       AttentionProblem scored = problem(3, keys);
@@ -227,10 +235,12 @@ TEST_P(ScoredKernels, StandLargeLogits) {
   }
 }
 
+/// All but standard, which multiplies all keys.
+class KernelsOfValidKeys : public ScoredKernels {};
+
 /// A cache of keys has anything behind the last one.
-TEST_P(ScoredKernels, NeverReadPaddingOfACache) {
+TEST_P(KernelsOfValidKeys, NeverReadPaddingOfACache) {
   ATTNSCOPE_NEEDS_GPU();
-  if (kernel()->name == "standard") return;  // multiplies all keys
   AttentionProblem cache = problem(1, 700);
   cache.key_lengths = {0, 301};
   AttentionInputs inputs = make_inputs(cache, {.seed = 570});
@@ -304,9 +314,11 @@ void set_unit_rows(HeadTensor& tensor, Index first) {
   }
 }
 
-TEST_P(ScoredKernels, DropTheElementsThatTheReferenceDrops) {
+/// With dropout, and without a block mask, which hides elements as well.
+class KernelsWithDropout : public ScoredKernels {};
+
+TEST_P(KernelsWithDropout, DropTheElementsThatTheReferenceDrops) {
   ATTNSCOPE_NEEDS_GPU();
-  if (decodes() || is_sparse()) return;  // the latter hides elements as well
   AttentionProblem dropped = problem(140, 270);
   add_dropout(dropped);
   AttentionInputs inputs = make_inputs(dropped, {.seed = 700});
@@ -376,12 +388,29 @@ std::vector<Subject> subjects() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryKernel, ScoredKernels, ::testing::ValuesIn(subjects()),
-                         [](const auto& test) {
-                           return std::string(test.param.kernel) + "_" +
-                                  std::string(to_string(test.param.dtype)) + "_d" +
-                                  std::to_string(test.param.d);
-                         });
+/// Those of the named kernels.
+std::vector<Subject> subjects_of(std::initializer_list<std::string_view> kernels) {
+  std::vector<Subject> chosen;
+  std::ranges::copy_if(subjects(), std::back_inserter(chosen), [&](const Subject& subject) {
+    return std::ranges::find(kernels, subject.kernel) != kernels.end();
+  });
+  return chosen;
+}
+
+std::string name_of(const ::testing::TestParamInfo<Subject>& test) {
+  return std::string(test.param.kernel) + "_" + std::string(to_string(test.param.dtype)) + "_d" +
+         std::to_string(test.param.d);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryKernel, ScoredKernels, ::testing::ValuesIn(subjects()), name_of);
+INSTANTIATE_TEST_SUITE_P(Kernels, KernelsOfWholeRows,
+                         ::testing::ValuesIn(subjects_of({"standard", "split_kv"})), name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, KernelsOfValidKeys,
+    ::testing::ValuesIn(subjects_of({"flash1", "flash2", "block_sparse2", "split_kv"})), name_of);
+INSTANTIATE_TEST_SUITE_P(Kernels, KernelsWithDropout,
+                         ::testing::ValuesIn(subjects_of({"standard", "flash1", "flash2"})),
+                         name_of);
 
 }  // namespace
 }  // namespace attnscope::kernels

@@ -1,0 +1,34 @@
+/// cuBLAS that is not there, or is not cuBLAS.
+#include "kernels/standard/cublas_library.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attnscope::kernels {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(CublasLibrary, ThatIsMissingIsUnavailableInOneLineThatSaysWhatHelps) {
+  const char* const names[] = {"libno_cublas_here.so.13", "libno_cublas_here.so.12"};
+  const auto library = load_cublas(names);
+  ASSERT_FALSE(library.ok());
+  EXPECT_EQ(library.error().kind, Error::Kind::unavailable);
+  EXPECT_THAT(library.error().message, AllOf(HasSubstr("kernel standard needs cuBLAS 13 or 12"),
+                                             HasSubstr("libno_cublas_here.so.13"),
+                                             HasSubstr("LD_LIBRARY_PATH"), Not(HasSubstr("\n"))));
+}
+
+TEST(CublasLibrary, IsTheFirstOfTheNamesThatCanBeLoadedAndMustHaveTheEntryPoints) {
+  const char* const names[] = {"libno_cublas_here.so.13", "libm.so.6"};
+  const auto library = load_cublas(names);
+  ASSERT_FALSE(library.ok());
+  EXPECT_EQ(library.error().kind, Error::Kind::unavailable);
+  EXPECT_EQ(library.error().message,
+            "the installed cuBLAS lacks an entry point; versions 12 and 13 have it");
+}
+
+}  // namespace
+}  // namespace attnscope::kernels

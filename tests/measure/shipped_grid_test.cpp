@@ -1,0 +1,111 @@
+/// What the recordings of an H200 cover: every rung over N, d, both passes, causal and not.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "kernels/recording/recording.h"
+#include "tests/measure/recorded_rows.h"
+
+namespace attnscope {
+namespace {
+
+constexpr std::array<Index, 8> kLengths = {512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
+constexpr std::array<Index, 3> kHeadDims = {64, 128, 256};
+
+/// One point of the grid; N is that of the keys.
+struct Point {
+  std::string kernel, pass;
+  DType dtype;
+  Index N, d;
+  Mask mask;
+};
+
+std::string describe(const Point& point) {
+  return point.kernel + " in " + std::string(to_string(point.dtype)) + ", " + point.pass + ", N " +
+         std::to_string(point.N) + ", d " + std::to_string(point.d) + ", " + to_string(point.mask);
+}
+
+std::vector<Point> grid_of(const std::string& kernel, DType dtype) {
+  std::vector<Point> points;
+  for (const char* const pass : {"forward", "backward"}) {
+    for (const Index N : kLengths) {
+      for (const Index d : kHeadDims) {
+        for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+          points.push_back({kernel, pass, dtype, N, d, mask});
+        }
+      }
+    }
+  }
+  return points;
+}
+
+bool is_recorded(const std::vector<RecordingRow>& rows, const Point& point) {
+  return std::ranges::any_of(rows, [&](const RecordingRow& row) {
+    const AttentionProblem& p = row.problem;
+    return row.kernel == point.kernel && row.pass == point.pass && p.dtype == point.dtype &&
+           p.N_kv == point.N && p.d == point.d && p.mask == point.mask && row.measurement &&
+           !row.measurement->launches.empty();
+  });
+}
+
+std::vector<RecordingRow> recorded_rows() {
+  std::vector<RecordingRow> rows;
+  for (const char* const name : {"h200.json", "h200-sweeps.json"}) {
+    auto recording = read_recording(std::string(ATTNSCOPE_SOURCE_DIR "/assets/recordings/") + name);
+    EXPECT_TRUE(recording.ok()) << recording.error().message;
+    if (recording) std::ranges::move(recording.value().rows, std::back_inserter(rows));
+  }
+  return rows;
+}
+
+class RecordedGrid : public ::testing::Test {
+ protected:
+  /// Every point of the kernel is recorded, or there is none, as `is_left_out` says.
+  void expect_grid(const std::string& kernel, DType dtype,
+                   bool (*is_left_out)(const Point&)) const {
+    for (const Point& point : grid_of(kernel, dtype)) {
+      EXPECT_EQ(is_recorded(rows, point), !is_left_out(point)) << describe(point);
+    }
+  }
+
+  const std::vector<RecordingRow> rows = recorded_rows();
+};
+
+bool nothing(const Point&) {
+  return false;
+}
+
+TEST_F(RecordedGrid, HasStandardFlash2AndBlockSparse2AtEveryPoint) {
+  for (const char* const kernel : {"standard", "flash2", "block_sparse2"}) {
+    expect_grid(kernel, DType::bf16, nothing);
+  }
+}
+
+/// At d = 256 two heads: two multiprocessors of 132 work, for seconds a pass. See
+/// kernels/README.md.
+TEST_F(RecordedGrid, HasFlash1AtEveryPointButFiveOfTheSlowest) {
+  expect_grid("flash1", DType::bf16, [](const Point& point) {
+    if (point.d != 256 || point.N < 32768) return false;
+    if (point.pass == "backward") return true;
+    return point.N == 65536 && point.mask.is_causal();
+  });
+}
+
+TEST_F(RecordedGrid, HasFlash2OnCudaCoresAtEveryPointThatItTakes) {
+  expect_grid("flash2", DType::fp32,
+              [](const Point& point) { return point.d == 256 && point.pass == "backward"; });
+}
+
+/// One query sees all keys, causal or not.
+TEST_F(RecordedGrid, HasDecodingAtEveryLength) {
+  expect_grid("split_kv", DType::bf16, [](const Point& point) {
+    return point.pass == "backward" || point.mask.is_causal();
+  });
+}
+
+}  // namespace
+}  // namespace attnscope
