@@ -291,6 +291,9 @@ ATTNSCOPE_API uint32_t attnscope_kernels_version(void);
 /* The commit that the library was built from. */
 ATTNSCOPE_API const char* attnscope_kernels_commit(void);
 
+/* 1 when its sources differed from that commit's, else 0. */
+ATTNSCOPE_API int32_t attnscope_kernels_has_local_changes(void);
+
 /* Why the calling thread's last call did not return ATTNSCOPE_OK; "" after success. */
 ATTNSCOPE_API const char* attnscope_last_message(void);
 

@@ -175,6 +175,10 @@ const char* attnscope_kernels_commit(void) {
   return build_info().commit.c_str();
 }
 
+int32_t attnscope_kernels_has_local_changes(void) {
+  return build_info().local_changes ? 1 : 0;
+}
+
 const char* attnscope_last_message(void) {
   return last_message.c_str();
 }

@@ -18,7 +18,6 @@ import ctypes
 import datetime
 import json
 import math
-import pathlib
 import statistics
 import subprocess
 import sys
@@ -100,6 +99,9 @@ class Library:
 
     def commit(self):
         return self.lib.attnscope_kernels_commit().decode()
+
+    def has_local_changes(self):
+        return self.lib.attnscope_kernels_has_local_changes() != 0
 
 
 class Ours:
@@ -461,14 +463,10 @@ def provenance(library):
         text = answer_of("nvidia-smi", "-i", "0", f"--query-gpu={field}",
                          "--format=csv,noheader,nounits")
         of_device[name] = text or "unavailable: nvidia-smi does not say"
-    here = ("git", "-C", str(pathlib.Path(__file__).resolve().parent))
-    commit, changes = library.commit(), "unavailable: not run in a checkout of the library's commit"
-    if answer_of(*here, "rev-parse", "HEAD") == commit:
-        changes = answer_of(*here, "status", "--porcelain", "--untracked-files=no") != ""
     return {"driver": of_device["driver"], "cuda": torch.version.cuda,
             "clocks": {name: of_device[name] for name in ("sm_mhz", "memory_mhz")},
-            "power_limit_w": of_device["power_limit_w"], "commit": commit,
-            "local_changes": changes}
+            "power_limit_w": of_device["power_limit_w"], "commit": library.commit(),
+            "local_changes": library.has_local_changes()}
 
 
 def copy_bandwidth():

@@ -68,11 +68,12 @@ class RecordedGrid : public ::testing::Test {
   void expect_grid(const std::string& kernel, DType dtype,
                    bool (*is_left_out)(const Point&)) const {
     for (const Point& point : grid_of(kernel, dtype)) {
-      EXPECT_EQ(is_recorded(rows, point), !is_left_out(point)) << describe(point);
+      EXPECT_EQ(is_recorded(rows_, point), !is_left_out(point)) << describe(point);
     }
   }
 
-  const std::vector<RecordingRow> rows = recorded_rows();
+ private:
+  const std::vector<RecordingRow> rows_ = recorded_rows();
 };
 
 bool nothing(const Point&) {
