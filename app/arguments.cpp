@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/platform/window.h"
+#include "kernels/recording/build_info.h"
 #include "reference/nearest_name.h"
 
 namespace attnscope::app {
@@ -113,6 +114,9 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   Arguments arguments;
   Raw raw;
   CLI::App app{"AttnScope: attention kernels beside a model of the GPU's memory", "attnscope"};
+  const std::string version =
+      fmt::format("attnscope {} ({})", build_info().version, build_info().commit);
+  app.set_version_flag("--version", version, "Print the version and commit, and exit");
   add_common_options(app, arguments, raw);
   app.add_option("--frames", arguments.frames, "End after this many frames");
   add_flag_once(app, "--bench", arguments.bench, "Play as fast as possible, print frame times");
@@ -128,7 +132,10 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    arguments.help_text = render->parsed() ? render->help() : app.help();
+    arguments.answer = render->parsed() ? render->help() : app.help();
+    return arguments;
+  } catch (const CLI::CallForVersion&) {
+    arguments.answer = version + "\n";
     return arguments;
   } catch (const CLI::ParseError& error) {
     return invalid_request(std::string(error.what()) + "; see attnscope --help");

@@ -17,8 +17,8 @@ int run_program(int argc, char** argv) {
   const double start_s = steady_now_s();
   const auto arguments = parse_arguments(argc, argv);
   if (!arguments) return report(arguments.error());
-  if (!arguments.value().help_text.empty()) {
-    fmt::print("{}", arguments.value().help_text);
+  if (!arguments.value().answer.empty()) {
+    fmt::print("{}", arguments.value().answer);
     return kDone;
   }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/recording/build_info.h"
+
 namespace attnscope::app {
 namespace {
 
@@ -82,9 +84,15 @@ TEST(Arguments, WhatMakesNoSenseIsOneLine) {
   }
 }
 
+TEST(Arguments, TheVersionIsALineThatNamesTheCommit) {
+  const std::string line = parse({"--version"}).value().answer;
+  EXPECT_THAT(line, testing::StartsWith("attnscope " + build_info().version + " ("));
+  EXPECT_THAT(line, testing::EndsWith(build_info().commit + ")\n"));
+}
+
 TEST(Arguments, HelpIsAText) {
-  EXPECT_THAT(parse({"--help"}).value().help_text, testing::HasSubstr("render"));
-  EXPECT_THAT(parse({"render", "--help"}).value().help_text, testing::HasSubstr("--out"));
+  EXPECT_THAT(parse({"--help"}).value().answer, testing::HasSubstr("render"));
+  EXPECT_THAT(parse({"render", "--help"}).value().answer, testing::HasSubstr("--out"));
 }
 
 }  // namespace
