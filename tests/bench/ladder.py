@@ -6,12 +6,12 @@
 One line a rung and pass, at the recorded problem that --shape names; then the rungs that have
 shapes of their own, from 16k keys on: block_sparse2 at a quarter of the tiles, where flash2 was
 recorded beside it, and split_kv, from the sweeps' recording, too; then flash1 and flash2 beside
-standard, where there are heads for the whole GPU. Times, bytes and shares are
-recorded; registers and the stack (spills live there) are read from the machine code by cuobjdump,
-shared memory follows from the tiles, and both give the warps that fit on a multiprocessor. The floor
-is the larger of the products' operations over the measured matrix
-rate and every tensor once over the measured bandwidth (--peers); the time is given as a multiple of
-it, too. A rung in fp32 runs on CUDA cores, whose rate is the datasheet's (--gpu).
+standard, where there are heads for the whole GPU. Times, bytes and shares are recorded; registers
+and the stack (spills live there) are read from the machine code by cuobjdump, shared memory follows
+from the tiles, and both give the warps that fit on a multiprocessor. The floor is the larger of the
+products' operations over the measured matrix rate and every tensor once over the measured bandwidth
+(--peers); the time is given as a multiple of it, too. A rung in fp32 runs on CUDA cores, whose rate
+is the datasheet's (--gpu).
 """
 
 import argparse
@@ -212,8 +212,8 @@ def show_beside_standard(rows):
         key = json.dumps(problem, sort_keys=True)
         cells = [problem["seq_len"], problem["heads"], problem["head_dim"], problem["mask"]]
         for kernel, pass_, carry in columns:
-            ours, theirs = times.get((key, kernel, pass_, carry)), times.get(
-                (key, "standard", pass_, "problem"))
+            ours = times.get((key, kernel, pass_, carry))
+            theirs = times.get((key, "standard", pass_, "problem"))
             cells.append(f"{theirs / ours:.2f}" if ours and theirs else "-")
         print("| " + " | ".join(str(cell) for cell in cells) + " |")
 

@@ -15,11 +15,10 @@ import itertools
 import json
 import subprocess
 
-READ = "l1tex__m_xbar2l1tex_read_bytes.sum"
-WRITTEN = "l1tex__m_l1tex2xbar_write_bytes.sum"
+from ladder import QUARTER, READ, WRITTEN
+
 LAUNCH_NS = "gpu__time_duration.sum"
 RUNGS = ["standard", "flash1", "flash2", "block_sparse2"]
-QUARTER = "uniform:0.25"
 
 
 def options_of(row):
@@ -119,7 +118,8 @@ def add_measured(table, cli, leading, row):
     model = modelled(cli, tuple(options_of(row)))
     time_s = row["time"]["median_s"]
     table.add(*leading, milliseconds(time_s), f"{flops(row, model) / time_s * 1e-12:.0f}",
-              f"{requested_bytes(row) * 1e-9:.3g}", f"{model['memory']['peak_hbm_bytes'] * 1e-9:.3g}")
+              f"{requested_bytes(row) * 1e-9:.3g}",
+              f"{model['memory']['peak_hbm_bytes'] * 1e-9:.3g}")
 
 
 MEASURED = ["time, ms", "TFLOP/s", "requested GB", "peak memory, GB (modelled)"]

@@ -116,12 +116,13 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
     run.dV_bytes = dV.bytes();
     if (pass == 0) {
       first_dQ = run.dQ_bytes;
-      if (backward_case.measures_dQ_changes) first_dQ_values = dQ.download();
       first_dK = run.dK_bytes;
       first_dV = run.dV_bytes;
+      if (backward_case.measures_dQ_changes) first_dQ_values = dQ.download();
     }
-    run.passes_of_other_dQ += run.dQ_bytes != first_dQ ? 1 : 0;
-    if (backward_case.measures_dQ_changes && run.dQ_bytes != first_dQ) {
+    const bool has_other_dQ = run.dQ_bytes != first_dQ;
+    run.passes_of_other_dQ += has_other_dQ ? 1 : 0;
+    if (backward_case.measures_dQ_changes && has_other_dQ) {
       const ErrorReport change = compare(dQ.download().data, first_dQ_values.data);
       EXPECT_FALSE(change.has_nan) << describe(backward_case);
       run.largest_dQ_change = std::max(run.largest_dQ_change, change.max_abs_error);

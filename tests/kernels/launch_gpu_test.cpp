@@ -60,16 +60,20 @@ TEST(LaunchForward, ThreadsRunStandardOnStreamsOfTheirOwn) {
   for (std::thread& thread : threads) thread.join();
 }
 
+AttentionProblem problem_of_many_blocks(Index N, Index N_kv) {
+  return {.batch = 60,
+          .heads = 6,
+          .kv_heads = 2,
+          .N = N,
+          .N_kv = N_kv,
+          .d = 64,
+          .dtype = DType::bf16,
+          .mask = Mask::causal()};
+}
+
 TEST(LaunchForward, RunsOfManyThreadBlocksGiveTheSameBits) {
   ATTNSCOPE_NEEDS_GPU();
-  const AttentionProblem problem{.batch = 60,
-                                 .heads = 6,
-                                 .kv_heads = 2,
-                                 .N = 128,
-                                 .N_kv = 200,
-                                 .d = 64,
-                                 .dtype = DType::bf16,
-                                 .mask = Mask::causal()};
+  const AttentionProblem problem = problem_of_many_blocks(128, 200);
   const AttentionInputs inputs = make_inputs(problem, {.seed = 50});
   for (const KernelInfo& kernel : catalog()) {
     const ForwardRun run = run_forward({.kernel = &kernel, .runs = kRepeats}, problem, inputs);
@@ -80,14 +84,7 @@ TEST(LaunchForward, RunsOfManyThreadBlocksGiveTheSameBits) {
 /// dQ may differ, where it is added up in an order of chance in fp32: by the rounding to 16 bits.
 TEST(LaunchBackward, RunsOfManyThreadBlocksGiveTheSameKeyGradientsToTheBit) {
   ATTNSCOPE_NEEDS_GPU();
-  const AttentionProblem problem{.batch = 60,
-                                 .heads = 6,
-                                 .kv_heads = 2,
-                                 .N = 64,
-                                 .N_kv = 600,  // column tiles enough that the order matters
-                                 .d = 64,
-                                 .dtype = DType::bf16,
-                                 .mask = Mask::causal()};
+  const AttentionProblem problem = problem_of_many_blocks(64, 600);  // several column tiles
   const AttentionInputs inputs = make_inputs(problem, {.seed = 51});
   const ForwardResult forward = naive_forward(problem, inputs);
   int kernels = 0;

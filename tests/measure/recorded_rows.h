@@ -1,6 +1,8 @@
 /// What the tests of shipped recordings ask of a row.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <string>
 
@@ -8,6 +10,13 @@
 #include "reference/block_mask.h"
 
 namespace attnscope::test {
+
+/// A recording of assets/recordings.
+inline Recording read_shipped(const std::string& name) {
+  auto recording = read_recording(ATTNSCOPE_SOURCE_DIR "/assets/recordings/" + name);
+  EXPECT_TRUE(recording.ok()) << recording.error().message;
+  return recording ? std::move(recording).value() : Recording{};
+}
 
 /// "flash2 backward N 4096 d 64 causal".
 inline std::string describe(const RecordingRow& row) {

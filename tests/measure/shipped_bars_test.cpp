@@ -16,14 +16,9 @@ namespace attnscope {
 namespace {
 
 using test::describe;
+using test::read_shipped;
 using test::rows_visited;
 using test::tiles_visited;
-
-Recording read(const std::string& name) {
-  auto recording = read_recording(ATTNSCOPE_SOURCE_DIR "/assets/recordings/" + name);
-  EXPECT_TRUE(recording.ok()) << recording.error().message;
-  return recording ? std::move(recording).value() : Recording{};
-}
 
 /// The counters of the launch that has the tiles; null for a row without them.
 const Counters* counters_of(const RecordingRow& row, std::string_view launch_name) {
@@ -45,7 +40,7 @@ void expect_within_half_a_percent(const RecordingRow& row, const Counters& count
 TEST(ShippedRecordings, Flash1sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const char* const name : {"h200.json", "h200-sweeps.json"}) {
-    for (const RecordingRow& row : read(name).rows) {
+    for (const RecordingRow& row : read_shipped(name).rows) {
       if (row.kernel != "flash1" || row.pass != "backward") continue;
       const Counters* const launch = counters_of(row, "backward");
       if (launch == nullptr) continue;
@@ -69,7 +64,7 @@ TEST(ShippedRecordings, Flash1sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalf
 /// N = 512 on: K and V once, Q, dO, LSE and D of each tile; dQ added in fp32 for each.
 TEST(ShippedRecordings, BlockSparse2sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
-  for (const RecordingRow& row : read("h200-sweeps.json").rows) {
+  for (const RecordingRow& row : read_shipped("h200-sweeps.json").rows) {
     if (row.kernel != "block_sparse2" || row.pass != "backward" || row.problem.N < 512) continue;
     const Counters* const launch = counters_of(row, "backward");
     if (launch == nullptr) continue;
@@ -92,7 +87,7 @@ TEST(ShippedRecordings, BlockSparse2sBackwardLaunchAsksForWhatTheFormulaSaysWith
 /// With a head for each of the 132 multiprocessors flash1 is as fast as standard, where it carries
 /// O in the problem's precision.
 TEST(ShippedRecordings, Flash1IsAsFastAsStandardWithAHeadForEveryMultiprocessor) {
-  const Recording recording = read("h200.json");
+  const Recording recording = read_shipped("h200.json");
   int compared = 0;
   for (const RecordingRow& flash1 : recording.rows) {
     const AttentionProblem& p = flash1.problem;
@@ -113,7 +108,7 @@ TEST(ShippedRecordings, Flash1IsAsFastAsStandardWithAHeadForEveryMultiprocessor)
 /// The share of flash2's time that block_sparse2 takes is the density of its mask, down to 10 %, at
 /// N >= 16k; of the backward pass the launch that has the tiles.
 TEST(ShippedRecordings, BlockSparse2sTimeIsProportionalToItsDensity) {
-  const Recording recording = read("h200-sweeps.json");
+  const Recording recording = read_shipped("h200-sweeps.json");
   int compared = 0;
   for (const RecordingRow& sparse : recording.rows) {
     if (sparse.kernel != "block_sparse2" || sparse.problem.N < 16384 || !sparse.measurement ||

@@ -43,8 +43,18 @@ std::vector<Point> grid_of(const std::string& kernel, DType dtype) {
   return points;
 }
 
-bool is_recorded(const std::vector<RecordingRow>& rows, const Point& point) {
-  return std::ranges::any_of(rows, [&](const RecordingRow& row) {
+/// Of both recordings, read once.
+const std::vector<RecordingRow>& recorded_rows() {
+  static const std::vector<RecordingRow> rows = [] {
+    std::vector<RecordingRow> all = test::read_shipped("h200.json").rows;
+    std::ranges::move(test::read_shipped("h200-sweeps.json").rows, std::back_inserter(all));
+    return all;
+  }();
+  return rows;
+}
+
+bool is_recorded(const Point& point) {
+  return std::ranges::any_of(recorded_rows(), [&](const RecordingRow& row) {
     const AttentionProblem& p = row.problem;
     return row.kernel == point.kernel && row.pass == point.pass && p.dtype == point.dtype &&
            p.N_kv == point.N && p.d == point.d && p.mask == point.mask && row.measurement &&
@@ -52,35 +62,18 @@ bool is_recorded(const std::vector<RecordingRow>& rows, const Point& point) {
   });
 }
 
-std::vector<RecordingRow> recorded_rows() {
-  std::vector<RecordingRow> rows;
-  for (const char* const name : {"h200.json", "h200-sweeps.json"}) {
-    auto recording = read_recording(std::string(ATTNSCOPE_SOURCE_DIR "/assets/recordings/") + name);
-    EXPECT_TRUE(recording.ok()) << recording.error().message;
-    if (recording) std::ranges::move(recording.value().rows, std::back_inserter(rows));
+/// Every point of the kernel is recorded, or is not, as `is_left_out` says.
+void expect_grid(const std::string& kernel, DType dtype, bool (*is_left_out)(const Point&)) {
+  for (const Point& point : grid_of(kernel, dtype)) {
+    EXPECT_EQ(is_recorded(point), !is_left_out(point)) << describe(point);
   }
-  return rows;
 }
-
-class RecordedGrid : public ::testing::Test {
- protected:
-  /// Every point of the kernel is recorded, or there is none, as `is_left_out` says.
-  void expect_grid(const std::string& kernel, DType dtype,
-                   bool (*is_left_out)(const Point&)) const {
-    for (const Point& point : grid_of(kernel, dtype)) {
-      EXPECT_EQ(is_recorded(rows_, point), !is_left_out(point)) << describe(point);
-    }
-  }
-
- private:
-  const std::vector<RecordingRow> rows_ = recorded_rows();
-};
 
 bool nothing(const Point&) {
   return false;
 }
 
-TEST_F(RecordedGrid, HasStandardFlash2AndBlockSparse2AtEveryPoint) {
+TEST(RecordedGrid, HasStandardFlash2AndBlockSparse2AtEveryPoint) {
   for (const char* const kernel : {"standard", "flash2", "block_sparse2"}) {
     expect_grid(kernel, DType::bf16, nothing);
   }
@@ -88,7 +81,7 @@ TEST_F(RecordedGrid, HasStandardFlash2AndBlockSparse2AtEveryPoint) {
 
 /// At d = 256 two heads: two multiprocessors of 132 work, for seconds a pass. See
 /// kernels/README.md.
-TEST_F(RecordedGrid, HasFlash1AtEveryPointButFiveOfTheSlowest) {
+TEST(RecordedGrid, HasFlash1AtEveryPointButFiveOfTheSlowest) {
   expect_grid("flash1", DType::bf16, [](const Point& point) {
     if (point.d != 256 || point.N < 32768) return false;
     if (point.pass == "backward") return true;
@@ -96,13 +89,13 @@ TEST_F(RecordedGrid, HasFlash1AtEveryPointButFiveOfTheSlowest) {
   });
 }
 
-TEST_F(RecordedGrid, HasFlash2OnCudaCoresAtEveryPointThatItTakes) {
+TEST(RecordedGrid, HasFlash2OnCudaCoresAtEveryPointThatItTakes) {
   expect_grid("flash2", DType::fp32,
               [](const Point& point) { return point.d == 256 && point.pass == "backward"; });
 }
 
 /// One query sees all keys, causal or not.
-TEST_F(RecordedGrid, HasDecodingAtEveryLength) {
+TEST(RecordedGrid, HasDecodingAtEveryLength) {
   expect_grid("split_kv", DType::bf16, [](const Point& point) {
     return point.pass == "backward" || point.mask.is_causal();
   });
