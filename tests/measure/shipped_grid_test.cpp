@@ -73,20 +73,10 @@ bool nothing(const Point&) {
   return false;
 }
 
-TEST(RecordedGrid, HasStandardFlash2AndBlockSparse2AtEveryPoint) {
-  for (const char* const kernel : {"standard", "flash2", "block_sparse2"}) {
+TEST(RecordedGrid, HasStandardFlash1Flash2AndBlockSparse2AtEveryPoint) {
+  for (const char* const kernel : {"standard", "flash1", "flash2", "block_sparse2"}) {
     expect_grid(kernel, DType::bf16, nothing);
   }
-}
-
-/// At d = 256 two heads: two multiprocessors of 132 work, for seconds a pass. See
-/// kernels/README.md.
-TEST(RecordedGrid, HasFlash1AtEveryPointButFiveOfTheSlowest) {
-  expect_grid("flash1", DType::bf16, [](const Point& point) {
-    if (point.d != 256 || point.N < 32768) return false;
-    if (point.pass == "backward") return true;
-    return point.N == 65536 && point.mask.is_causal();
-  });
 }
 
 TEST(RecordedGrid, HasFlash2OnCudaCoresAtEveryPointThatItTakes) {
