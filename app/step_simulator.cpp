@@ -69,7 +69,7 @@ std::vector<TilingByRule> tilings_by_rule(const Choice& choice) {
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     if (kernel.algorithm != choice.algorithm) continue;
     const auto tilings = choice.pass == to_string(PassKind::backward)
-                             ? kernels::backward_tilings(kernel, problem.dtype, problem.d)
+                             ? kernels::backward_tilings(kernel, problem)
                              : kernels::kernel_tilings(kernel, problem);
     if (!tilings.empty() && !of_kernel) of_kernel = tilings.front();
   }

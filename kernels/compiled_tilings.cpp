@@ -13,103 +13,130 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Which head dimensions an instance takes: d alone, every one that is padded to d, those of the
-/// latter that are not d itself (which has an instance of its own), or d alone and problems with
-/// has_score_parameters() alone, which have no room in d's first tiling.
-enum class Takes : std::uint8_t { exactly, padded, only_padded, scored };
+/// Which head dimensions an instance takes: d alone, every one that is padded to d, or those of the
+/// latter that are not d itself, which has an instance of its own.
+enum class Takes : std::uint8_t { exactly, padded, only_padded };
+
+/// Which problems: those with has_score_parameters() have instances of their own, in these tiles,
+/// in others alone, or in none.
+enum class Problems : std::uint8_t { plain, scored, all };
 
 /// One line of the table of compiled instances.
 struct CompiledTiling {
   Index d;
   Tiling tiling;
   Takes takes = Takes::exactly;
+  Problems problems = Problems::plain;
 
   bool takes_head_dim(Index head_dim) const {
-    if (takes == Takes::scored) return false;
     if (takes == Takes::exactly) return head_dim == d;
     return padded_head_dim(head_dim) == d && (takes == Takes::padded || head_dim != d);
   }
+  bool takes_problems(Problems asked) const {
+    return problems == Problems::all || problems == asked;
+  }
 };
 
-constexpr Takes kPadded = Takes::padded, kOnlyPadded = Takes::only_padded, kScored = Takes::scored;
+constexpr Takes kExactly = Takes::exactly, kPadded = Takes::padded,
+                kOnlyPadded = Takes::only_padded;
+constexpr Problems kScored = Problems::scored, kAll = Problems::all;
 
 // The first line of a head dimension is its default
 constexpr std::array kFlash1TensorCore{
-    CompiledTiling{16, {128, 128}, kPadded},     CompiledTiling{16, {16, 16}},
-    CompiledTiling{32, {128, 128}, kPadded},     CompiledTiling{64, {128, 256}},
-    CompiledTiling{64, {128, 128}, kPadded},     CompiledTiling{64, {32, 32}},
-    CompiledTiling{96, {128, 128}, kPadded},     CompiledTiling{128, {128, 256}},
-    CompiledTiling{128, {128, 64}, kOnlyPadded}, CompiledTiling{128, {128, 128}, kScored},
-    CompiledTiling{192, {128, 64}, kPadded},     CompiledTiling{256, {64, 32}, kPadded},
+    CompiledTiling{16, {128, 128}, kPadded, kAll},
+    CompiledTiling{16, {16, 16}},
+    CompiledTiling{32, {128, 128}, kPadded, kAll},
+    CompiledTiling{64, {128, 256}, kExactly, kAll},
+    CompiledTiling{64, {128, 128}, kPadded, kAll},
+    CompiledTiling{64, {32, 32}},
+    CompiledTiling{96, {128, 128}, kPadded, kAll},
+    CompiledTiling{128, {128, 256}},
+    CompiledTiling{128, {128, 64}, kOnlyPadded},
+    CompiledTiling{128, {128, 128}, kPadded, kScored},
+    CompiledTiling{192, {128, 64}, kPadded, kAll},
+    CompiledTiling{256, {64, 32}, kPadded, kAll},
 };
 // Where the first does not fit a GPU's shared memory, the next that does is its default there
 constexpr std::array kFlash2TensorCore{
-    CompiledTiling{16, {128, 64}, kPadded},
+    CompiledTiling{16, {128, 64}, kPadded, kAll},
     CompiledTiling{16, {16, 16}},
-    CompiledTiling{32, {128, 64}, kPadded},
-    CompiledTiling{64, {128, 128}, kPadded},
+    CompiledTiling{32, {128, 64}, kPadded, kAll},
+    CompiledTiling{64, {128, 128}, kPadded, kAll},
     CompiledTiling{64, {32, 32}},
-    CompiledTiling{96, {128, 64}, kPadded},
-    CompiledTiling{128, {128, 64}, kPadded},
-    CompiledTiling{192, {128, 64}, kPadded},
+    CompiledTiling{96, {128, 64}, kPadded, kAll},
+    CompiledTiling{128, {128, 64}, kPadded, kAll},
+    CompiledTiling{192, {128, 64}, kPadded, kAll},
     CompiledTiling{192, {128, 32}, kPadded},
-    CompiledTiling{256, {128, 64}, kPadded},
+    CompiledTiling{256, {128, 64}, kPadded, kAll},
     CompiledTiling{256, {64, 32}, kPadded},
 };
 // The second of a head dimension is for GPUs with 99 KB of shared memory a block; at 256 there is
 // none
 constexpr std::array kFlash2Backward{
-    CompiledTiling{16, {128, 128}, kPadded},
+    CompiledTiling{16, {128, 128}, kPadded, kAll},
     CompiledTiling{16, {16, 16}},
-    CompiledTiling{32, {128, 128}},
+    CompiledTiling{32, {128, 128}, kExactly, kAll},
     CompiledTiling{32, {64, 128}},
-    CompiledTiling{32, {64, 128}, kOnlyPadded},
-    CompiledTiling{64, {128, 128}},
+    CompiledTiling{32, {64, 128}, kOnlyPadded, kAll},
+    CompiledTiling{64, {128, 128}, kExactly, kAll},
     CompiledTiling{64, {64, 128}},
     CompiledTiling{64, {32, 32}},
-    CompiledTiling{64, {64, 128}, kOnlyPadded},
-    CompiledTiling{96, {64, 128}, kPadded},
+    CompiledTiling{64, {64, 128}, kOnlyPadded, kAll},
+    CompiledTiling{96, {64, 128}, kPadded, kAll},
     CompiledTiling{96, {64, 64}, kPadded},
-    CompiledTiling{128, {64, 128}, kPadded},
+    CompiledTiling{128, {64, 128}, kPadded, kAll},
     CompiledTiling{128, {32, 64}, kPadded},
-    CompiledTiling{192, {64, 64}, kPadded},
+    CompiledTiling{192, {64, 64}, kPadded, kAll},
     CompiledTiling{192, {32, 32}, kPadded},
-    CompiledTiling{256, {32, 64}, kPadded},
+    CompiledTiling{256, {32, 64}, kPadded, kAll},
 };
 // Wider tiles than these would spill registers
 constexpr std::array kFlash1Backward{
     CompiledTiling{16, {128, 128}, kPadded},
+    CompiledTiling{16, {64, 128}, kPadded, kScored},
     CompiledTiling{16, {16, 16}},
-    CompiledTiling{32, {64, 128}, kPadded},
-    CompiledTiling{64, {64, 128}, kPadded},
+    CompiledTiling{32, {64, 128}, kPadded, kAll},
+    CompiledTiling{64, {64, 128}, kExactly, kAll},
+    CompiledTiling{64, {64, 128}, kOnlyPadded},
+    CompiledTiling{64, {64, 64}, kOnlyPadded, kScored},
     CompiledTiling{64, {32, 32}},
-    CompiledTiling{96, {64, 64}, kPadded},
-    CompiledTiling{128, {64, 128}},
-    CompiledTiling{128, {64, 64}, kOnlyPadded},
-    CompiledTiling{192, {32, 64}, kPadded},
-    CompiledTiling{256, {32, 64}, kPadded},
+    CompiledTiling{96, {64, 64}, kPadded, kAll},
+    CompiledTiling{128, {64, 128}, kExactly, kAll},
+    CompiledTiling{128, {64, 64}, kOnlyPadded, kAll},
+    CompiledTiling{192, {32, 64}, kPadded, kAll},
+    CompiledTiling{256, {32, 64}, kPadded, kAll},
 };
 // The backward pass has every tiling of its block masks in common with the forward pass
 constexpr std::array kBlockSparse{
-    CompiledTiling{16, {16, 16}, kPadded},   CompiledTiling{32, {128, 128}, kPadded},
-    CompiledTiling{64, {128, 128}, kPadded}, CompiledTiling{64, {32, 32}},
-    CompiledTiling{96, {64, 128}, kPadded},  CompiledTiling{128, {128, 64}},
-    CompiledTiling{128, {64, 128}},          CompiledTiling{128, {64, 64}, kOnlyPadded},
-    CompiledTiling{192, {128, 64}, kPadded}, CompiledTiling{192, {64, 64}, kPadded},
-    CompiledTiling{256, {128, 64}, kPadded}, CompiledTiling{256, {32, 64}, kPadded},
+    CompiledTiling{16, {16, 16}, kPadded, kAll},
+    CompiledTiling{32, {128, 128}, kPadded, kAll},
+    CompiledTiling{64, {128, 128}, kPadded, kAll},
+    CompiledTiling{64, {32, 32}},
+    CompiledTiling{96, {64, 128}, kPadded, kAll},
+    CompiledTiling{128, {128, 64}, kExactly, kAll},
+    CompiledTiling{128, {64, 128}, kExactly, kAll},
+    CompiledTiling{128, {64, 64}, kOnlyPadded, kAll},
+    CompiledTiling{192, {128, 64}, kPadded, kAll},
+    CompiledTiling{192, {64, 64}, kPadded, kAll},
+    CompiledTiling{256, {128, 64}, kPadded},
+    CompiledTiling{256, {32, 64}, kPadded, kAll},
 };
 constexpr std::array kBlockSparseBackward{
-    CompiledTiling{16, {16, 16}, kPadded},      CompiledTiling{32, {128, 128}, kPadded},
-    CompiledTiling{64, {128, 128}, kPadded},    CompiledTiling{64, {32, 32}},
-    CompiledTiling{96, {64, 128}, kPadded},     CompiledTiling{128, {64, 128}},
-    CompiledTiling{128, {64, 64}, kOnlyPadded}, CompiledTiling{192, {64, 64}, kPadded},
-    CompiledTiling{256, {32, 64}, kPadded},
+    CompiledTiling{16, {16, 16}, kPadded, kAll},
+    CompiledTiling{32, {128, 128}, kPadded, kAll},
+    CompiledTiling{64, {128, 128}, kPadded, kAll},
+    CompiledTiling{64, {32, 32}},
+    CompiledTiling{96, {64, 128}, kPadded, kAll},
+    CompiledTiling{128, {64, 128}, kExactly, kAll},
+    CompiledTiling{128, {64, 64}, kOnlyPadded, kAll},
+    CompiledTiling{192, {64, 64}, kPadded, kAll},
+    CompiledTiling{256, {32, 64}, kPadded, kAll},
 };
 constexpr std::array kSplitKv{
-    CompiledTiling{16, {16, 128}, kPadded}, CompiledTiling{32, {16, 128}, kPadded},
-    CompiledTiling{64, {16, 128}, kPadded}, CompiledTiling{96, {16, 64}, kPadded},
-    CompiledTiling{128, {16, 64}, kPadded}, CompiledTiling{192, {16, 64}, kPadded},
-    CompiledTiling{256, {16, 64}, kPadded},
+    CompiledTiling{16, {16, 128}, kPadded, kAll}, CompiledTiling{32, {16, 128}, kPadded, kAll},
+    CompiledTiling{64, {16, 128}, kPadded, kAll}, CompiledTiling{96, {16, 64}, kPadded, kAll},
+    CompiledTiling{128, {16, 64}, kPadded, kAll}, CompiledTiling{192, {16, 64}, kPadded, kAll},
+    CompiledTiling{256, {16, 64}, kPadded, kAll},
 };
 constexpr std::array kCudaCore{
     CompiledTiling{16, {64, 64}, kPadded},  CompiledTiling{16, {16, 16}, kPadded},
@@ -138,12 +165,22 @@ std::span<const CompiledTiling> compiled_tilings(const KernelInfo& kernel, DType
   return kFlash2TensorCore;
 }
 
-std::vector<Tiling> tilings_of(std::span<const CompiledTiling> table, Index d) {
+std::vector<Tiling> tilings_of(std::span<const CompiledTiling> table, Index d,
+                               Problems problems = Problems::plain) {
   std::vector<Tiling> tilings;
   for (const CompiledTiling& compiled : table) {
-    if (compiled.takes_head_dim(d)) tilings.push_back(compiled.tiling);
+    if (compiled.takes_head_dim(d) && compiled.takes_problems(problems)) {
+      tilings.push_back(compiled.tiling);
+    }
   }
   return tilings;
+}
+
+/// Those for a problem with has_score_parameters(); nothing where the kernel has none.
+std::vector<Tiling> scored_tilings(std::span<const CompiledTiling> table,
+                                   const AttentionProblem& problem) {
+  if (!has_score_parameters(problem)) return {};
+  return tilings_of(table, problem.d, Problems::scored);
 }
 
 std::span<const CompiledTiling> compiled_backward_tilings(const KernelInfo& kernel, DType dtype) {
@@ -190,12 +227,10 @@ std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index 
 }
 
 std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, const AttentionProblem& problem) {
-  if (kernel.name != "standard" && has_score_parameters(problem)) {
-    for (const CompiledTiling& compiled : compiled_tilings(kernel, problem.dtype)) {
-      if (compiled.takes == Takes::scored && compiled.d == problem.d) return {compiled.tiling};
-    }
-  }
-  return kernel_tilings(kernel, problem.dtype, problem.d);
+  std::vector<Tiling> plain = kernel_tilings(kernel, problem.dtype, problem.d);
+  if (kernel.name == "standard") return plain;
+  std::vector<Tiling> scored = scored_tilings(compiled_tilings(kernel, problem.dtype), problem);
+  return scored.empty() ? plain : scored;
 }
 
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, DType dtype, Index d,
@@ -209,6 +244,14 @@ std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Inde
   if (!kernel.has_backward) return {};
   if (kernel.name == "standard" && dtype != DType::fp32) return kernel_tilings(kernel, dtype, d);
   return tilings_of(compiled_backward_tilings(kernel, dtype), d);
+}
+
+std::vector<Tiling> backward_tilings(const KernelInfo& kernel, const AttentionProblem& problem) {
+  std::vector<Tiling> plain = backward_tilings(kernel, problem.dtype, problem.d);
+  if (kernel.name == "standard" || plain.empty()) return plain;
+  std::vector<Tiling> scored =
+      scored_tilings(compiled_backward_tilings(kernel, problem.dtype), problem);
+  return scored.empty() ? plain : scored;
 }
 
 std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d,

@@ -16,9 +16,12 @@ std::string head_dims_text(const KernelInfo& kernel, DType dtype);
 /// The same of the backward pass.
 std::string backward_head_dims_text(const KernelInfo& kernel, DType dtype);
 
-/// kernel_tilings() of a problem: with has_score_parameters(), flash1 has a tiling of its own at
-/// d = 128, since score functions have no room in the first.
+/// kernel_tilings() of a problem: with has_score_parameters(), those that have score functions,
+/// which ask for registers and shared memory and so have tilings of their own. Those without where
+/// the kernel has none.
 std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, const AttentionProblem& problem);
+/// The same of backward_tilings().
+std::vector<Tiling> backward_tilings(const KernelInfo& kernel, const AttentionProblem& problem);
 
 /// What a problem with has_score_parameters() has, "softcap 30, key lengths 5,7" or "mask
 /// window:64,0".

@@ -191,10 +191,11 @@ std::optional<Tiling> default_tiling(const KernelInfo& kernel, const AttentionPr
 
 std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel,
                                               const AttentionProblem& problem) {
-  // Score functions are compiled in the first tiling alone, whatever the GPU
-  const Index most_bytes =
-      has_score_parameters(problem) ? std::numeric_limits<Index>::max() : shared_bytes_per_block();
-  return default_backward_tiling(kernel, problem.dtype, problem.d, most_bytes);
+  if (has_score_parameters(problem)) {
+    const std::vector<Tiling> tilings = backward_tilings(kernel, problem);
+    return tilings.empty() ? std::nullopt : std::optional(tilings.front());
+  }
+  return default_backward_tiling(kernel, problem.dtype, problem.d, shared_bytes_per_block());
 }
 
 std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments) {

@@ -23,14 +23,12 @@ std::string join(const std::vector<Tiling>& tilings) {
 }
 
 /// Which problems with has_score_parameters() a kernel takes.
-enum class TakesScores : std::uint8_t { none, decoding, whole_sequences, all };
+enum class TakesScores : std::uint8_t { none, decoding, all };
 
 TakesScores takes_scores(const KernelInfo& kernel, DType dtype) {
   if (kernel.name == "standard") return TakesScores::all;
   if (kernel.name == "split_kv") return TakesScores::decoding;
-  if (kernel.name == "block_sparse2") return TakesScores::whole_sequences;
-  if (dtype == DType::fp32) return TakesScores::none;
-  return kernel.name == "flash1" ? TakesScores::whole_sequences : TakesScores::all;
+  return dtype == DType::fp32 ? TakesScores::none : TakesScores::all;
 }
 
 /// What split_kv, for a cache of keys, leaves out.
@@ -48,11 +46,6 @@ std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProbl
   if (takes == TakesScores::decoding) {
     if (auto error = check_decoding(kernel, problem)) return error;
   }
-  if (takes == TakesScores::whole_sequences && problem.is_packed()) {
-    return invalid_request(fmt::format(
-        "the problem has {}; kernel {} takes score functions and key lengths, no packed sequences",
-        extras_text(problem), kernel.name));
-  }
   const bool takes_extras = takes != TakesScores::none;
   std::string extras = takes_extras ? "" : extras_text(problem);
   if (problem.block_mask != nullptr && !kernel.takes_block_mask) {
@@ -61,9 +54,11 @@ std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProbl
   if (extras.empty()) return std::nullopt;
   return invalid_request(fmt::format(
       "the problem has {}; kernel {} takes {}", extras, kernel.name,
-      takes_extras ? "none"
-                   : "plain softmax attention over whole sequences; standard, and flash2 in fp16 "
-                     "and bf16, take score functions, key lengths and packed sequences"));
+      takes_extras
+          ? "none"
+          : "plain softmax attention over whole sequences; standard, and flash1, flash2 and "
+            "block_sparse2 in fp16 and bf16, take score functions, key lengths and packed "
+            "sequences"));
 }
 
 std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem& problem) {
@@ -76,54 +71,13 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
       to_string(problem.mask), kernel.name));
 }
 
-/// block_sparse2 has the instances of flash2 whose tiles both passes can have.
-std::optional<Error> check_scored_block_tiling(const AttentionProblem& problem,
-                                               const std::string& what, const Tiling& used,
-                                               const Tiling& compiled) {
-  const bool is_taken = problem.d == 64    ? used == Tiling{128, 128}
-                        : problem.d == 128 ? used == Tiling{64, 128} || used == compiled
-                                           : false;
-  if (is_taken) return std::nullopt;
-  return invalid_request(
-      fmt::format("the problem has {}, head-dim {} and tiles of {}x{}; kernel block_sparse2 takes "
-                  "that at head-dim 64 in tiles of 128x128 and at 128 in tiles of 64x128 "
-                  "(forward, of 128x64 too)",
-                  what, problem.d, used.Br, used.Bc));
-}
-
-/// Score functions have one compiled tiling a head dimension in flash2, and two head dimensions in
-/// flash1.
-std::optional<Error> check_scored_tiling(const KernelInfo& kernel, const AttentionProblem& problem,
-                                         const Tiling& compiled,
-                                         const std::optional<Tiling>& tiling) {
-  const bool is_sparse = kernel.name == "block_sparse2";
-  const bool has_scores = has_score_parameters(problem);
-  const bool is_flash1 = kernel.name == "flash1";
-  if (!has_scores || (kernel.name != "flash2" && !is_flash1 && !is_sparse)) return std::nullopt;
-  const std::string what = scores_text(problem);
-  if (is_sparse) {
-    const Tiling used = asked_tiling(problem, tiling).value_or(compiled);
-    return check_scored_block_tiling(problem, what, used, compiled);
-  }
-  if (is_flash1 && problem.d != 64 && problem.d != 128) {
-    return invalid_request(
-        fmt::format("the problem has {} and head-dim {}; kernel flash1 takes that at head-dim 64 "
-                    "and 128",
-                    what, problem.d));
-  }
-  if (!tiling || *tiling == compiled) return std::nullopt;
-  return invalid_request(
-      fmt::format("the problem has {}; kernel {} takes that in tiling {}x{} alone", what,
-                  kernel.name, compiled.Br, compiled.Bc));
-}
-
 /// Tiles that are listed for a launch are numbered in 32 bits.
 constexpr Index kMostListedTiles = Index{1} << 27;
 
-/// flash2 walks lists of the tiles of packed sequences.
+/// All but standard walk lists of the tiles of packed sequences.
 std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem) {
-  if (kernel.name != "flash2" || !problem.is_packed()) return std::nullopt;
-  constexpr Tiling kSmallest{32, 64};  // that packed sequences are computed in, at any head-dim
+  if (kernel.name == "standard" || !problem.is_packed()) return std::nullopt;
+  constexpr Tiling kSmallest{32, 64};  // that packed sequences are computed in, but for d <= 16
   Index tiles = 0;
   for (Index s = 0; s < problem.sequence_count(); ++s) {
     const Sequence own = problem.sequence(s);
@@ -132,9 +86,8 @@ std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const Attentio
   }
   if (tiles <= kMostListedTiles) return std::nullopt;
   return invalid_request(
-      fmt::format("the packed sequences have about {} tiles of {}x{}; kernel flash2 lists at most "
-                  "{}",
-                  tiles, kSmallest.Br, kSmallest.Bc, kMostListedTiles));
+      fmt::format("the packed sequences have about {} tiles of {}x{}; kernel {} lists at most {}",
+                  tiles, kSmallest.Br, kSmallest.Bc, kernel.name, kMostListedTiles));
 }
 
 /// A block mask decides the tiling.
@@ -188,6 +141,11 @@ std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem
                   rows, kernel.name, kMaxBlocks));
 }
 
+/// " with softcap 30", where that decides which instances there are.
+std::string with_text(const AttentionProblem& problem) {
+  return has_score_parameters(problem) ? " with " + scores_text(problem) : std::string();
+}
+
 std::optional<Error> check_tiling(const KernelInfo& kernel, const AttentionProblem& problem,
                                   const Tiling& tiling) {
   const std::vector<Tiling> tilings = kernel_tilings(kernel, problem);
@@ -198,9 +156,10 @@ std::optional<Error> check_tiling(const KernelInfo& kernel, const AttentionProbl
                     "its products; leave block-rows and block-cols out",
                     tiling.Br, tiling.Bc));
   }
-  return invalid_request(fmt::format(
-      "kernel {} has no tiling {}x{} for {} at head-dim {}; it was compiled for {}", kernel.name,
-      tiling.Br, tiling.Bc, to_string(problem.dtype), problem.d, join(tilings)));
+  return invalid_request(
+      fmt::format("kernel {} has no tiling {}x{} for {} at head-dim {}{}; it was compiled for {}",
+                  kernel.name, tiling.Br, tiling.Bc, to_string(problem.dtype), problem.d,
+                  with_text(problem), join(tilings)));
 }
 
 }  // namespace
@@ -236,8 +195,6 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
   if (auto error = check_mask(kernel, problem)) return error;
   if (auto error = check_carry(kernel, problem, carry)) return error;
   if (auto error = check_size(kernel, problem, problem.N)) return error;
-  const Tiling best = kernel_tilings(kernel, problem).front();
-  if (auto error = check_scored_tiling(kernel, problem, best, tiling)) return error;
   if (auto error = check_block_mask(kernel, problem, tiling)) return error;
   if (auto error = check_packed_tiles(kernel, problem)) return error;
   const auto asked = asked_tiling(problem, tiling);
@@ -275,7 +232,7 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
         "dtype is fp32; the backward pass of kernel {} takes fp16 or bf16, that of flash2 fp32 too",
         kernel.name));
   }
-  const std::vector<Tiling> tilings = backward_tilings(kernel, problem.dtype, problem.d);
+  const std::vector<Tiling> tilings = backward_tilings(kernel, problem);
   if (tilings.empty()) {
     const bool fits_others = problem.d <= kMaxKernelHeadDim;
     return invalid_request(
@@ -294,7 +251,6 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
   }
   if (auto error = check_mask(kernel, problem)) return error;
   if (auto error = check_size(kernel, problem, std::max(problem.N, problem.N_kv))) return error;
-  if (auto error = check_scored_tiling(kernel, problem, tilings.front(), tiling)) return error;
   if (auto error = check_block_mask(kernel, problem, tiling)) return error;
   if (auto error = check_packed_tiles(kernel, problem)) return error;
   const auto asked = asked_tiling(problem, tiling);
@@ -302,9 +258,10 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
     return std::nullopt;
   }
   return invalid_request(fmt::format(
-      "the backward pass of kernel {} has no tiling {}x{} for {} at head-dim {}; it was compiled "
+      "the backward pass of kernel {} has no tiling {}x{} for {} at head-dim {}{}; it was compiled "
       "for {}",
-      kernel.name, asked->Br, asked->Bc, to_string(problem.dtype), problem.d, join(tilings)));
+      kernel.name, asked->Br, asked->Bc, to_string(problem.dtype), problem.d, with_text(problem),
+      join(tilings)));
 }
 
 }  // namespace attnscope::kernels

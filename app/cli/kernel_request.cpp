@@ -31,7 +31,7 @@ const kernels::KernelInfo* kernel_of(const std::string& algorithm) {
 
 std::vector<Tiling> tilings_of(const kernels::KernelInfo& kernel, PassKind pass,
                                const AttentionProblem& problem) {
-  return pass == PassKind::backward ? kernels::backward_tilings(kernel, problem.dtype, problem.d)
+  return pass == PassKind::backward ? kernels::backward_tilings(kernel, problem)
                                     : kernels::kernel_tilings(kernel, problem);
 }
 

@@ -21,7 +21,7 @@ Result<Tiling> kernel_tiling(const ProblemRequest& request) {
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     if (kernel.algorithm != request.algorithm) continue;
     const auto tilings = request.pass == PassKind::backward
-                             ? kernels::backward_tilings(kernel, problem.dtype, problem.d)
+                             ? kernels::backward_tilings(kernel, problem)
                              : kernels::kernel_tilings(kernel, problem);
     if (!tilings.empty()) return tilings.front();
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "kernels/score_parameters.h"
 #include "reference/block_mask.h"
 
 namespace attnscope::kernels {
@@ -30,6 +31,24 @@ TileLists make_lists(Index tiles, bool has_block_mask, First first, PastLast pas
   return lists;
 }
 
+/// Those of the tiles in packed sequences' lists that kept(t) names; all without a block mask.
+template <typename Kept>
+TileLists keep_tiles(const TileLists& packed, Index tiles, bool has_block_mask, Kept kept) {
+  if (!has_block_mask) return packed;
+  TileLists lists(static_cast<std::size_t>(tiles));
+  for (Index t = 0; t < tiles; ++t) {
+    const auto list = static_cast<std::size_t>(t);
+    lists[list] = static_cast<int>(lists.size());
+    const std::span<const std::int32_t> all = kept(t);
+    auto n = static_cast<std::size_t>(packed[list]);
+    for (; packed[n] >= 0; ++n) {
+      if (std::binary_search(all.begin(), all.end(), packed[n])) lists.push_back(packed[n]);
+    }
+    lists.push_back(packed[n]);  // the end
+  }
+  return lists;
+}
+
 /// Batch entries share their lists, whatever their key lengths.
 AttentionProblem without_key_lengths(AttentionProblem problem) {
   problem.key_lengths.clear();
@@ -52,7 +71,11 @@ TileLists column_tile_lists(const AttentionProblem& given, const Tiling& tiling)
     return keys.size() == 0 ? first(i) : ceil_div(keys.end, tiling.Bc);
   };
   const auto kept = [&](Index i) { return M->columns_of(i); };
-  return make_lists(ceil_div(problem.N, tiling.Br), M != nullptr, first, past_last, kept);
+  const Index Tr = ceil_div(problem.N, tiling.Br);
+  if (problem.is_packed()) {
+    return keep_tiles(packed_column_tiles(problem, tiling), Tr, M != nullptr, kept);
+  }
+  return make_lists(Tr, M != nullptr, first, past_last, kept);
 }
 
 TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling) {
@@ -76,7 +99,11 @@ TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling) 
     return past_last_row(j) > first_row(j) ? ceil_div(past_last_row(j), tiling.Br) : first(j);
   };
   const auto kept = [&](Index j) { return M->rows_of(j); };
-  return make_lists(ceil_div(problem.N_kv, tiling.Bc), M != nullptr, first, past_last, kept);
+  const Index Tc = ceil_div(problem.N_kv, tiling.Bc);
+  if (problem.is_packed()) {
+    return keep_tiles(packed_row_tiles(problem, tiling), Tc, M != nullptr, kept);
+  }
+  return make_lists(Tc, M != nullptr, first, past_last, kept);
 }
 
 Index most_list_numbers(const KernelInfo& kernel, const AttentionProblem& problem) {

@@ -13,8 +13,8 @@ namespace attnscope::kernels {
 /// -1 behind them.
 using TileLists = std::vector<int>;
 
-/// Of each row tile: the column tiles that the mask leaves and the block mask keeps; without a
-/// block mask all that the mask leaves. The block mask's tiles are those of the tiling.
+/// Of each row tile: the column tiles that the mask and packed sequences leave and the block mask
+/// keeps; without a block mask all that they leave. The block mask's tiles are those of the tiling.
 TileLists column_tile_lists(const AttentionProblem& problem, const Tiling& tiling);
 /// Of each column tile: its row tiles.
 TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling);

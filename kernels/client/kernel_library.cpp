@@ -158,7 +158,7 @@ RecordingRow describe_run(const AttentionProblem& problem, const KernelChoice& c
   if (const kernels::KernelInfo* kernel = kernels::find_kernel(choice.kernel)) {
     row.algorithm = kernel->algorithm;
     const auto tilings = choice.pass == PassKind::backward
-                             ? kernels::backward_tilings(*kernel, problem.dtype, problem.d)
+                             ? kernels::backward_tilings(*kernel, problem)
                              : kernels::kernel_tilings(*kernel, problem);
     row.tiling = kernels::asked_tiling(problem, choice.tiling);
     if (!row.tiling && !tilings.empty()) row.tiling = tilings.front();

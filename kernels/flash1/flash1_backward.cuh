@@ -74,17 +74,18 @@ class Flash1RowTiles {
   struct RowTile {
     Tile Qi, Oi, dOi, dQi;
   };
-  __device__ RowTile operator[](int i) const {
-    const std::uint32_t stage = base_ + i % 2 * Shared::kStageBytes;
+  /// In stage n.
+  __device__ RowTile operator[](int n) const {
+    const std::uint32_t stage = base_ + n % 2 * Shared::kStageBytes;
     return {{stage + Shared::Q}, {stage + Shared::O}, {stage + Shared::dO}, {stage + Shared::dQ}};
   }
 
-  /// Starts the copies of Qi, Oi, dOi and dQi, one group, and reads mi, li.
+  /// Starts the copies of Qi, Oi, dOi and dQi into stage n, one group, and reads mi, li.
   template <typename Trace>
-  __device__ void load(int i, Trace& trace) {
+  __device__ void load(int i, int n, Trace& trace) {
     const ForwardShape& shape = parameters_.shared.shape;
     const int rows = min(Br, shape.N - i * Br);
-    std::uint32_t slot = base_ + Shared::Q + i % 2 * Shared::kStageBytes;
+    std::uint32_t slot = base_ + Shared::Q + n % 2 * Shared::kStageBytes;
     const auto load = [&](const TensorView& tensor, TraceStep step) {
       const auto source = rows_of_head<const T>(tensor, batch_, head_);
       device::load_tile_async<kThreads, kColumns>(Tile{slot}, source.row(Index{i} * Br),
@@ -115,10 +116,10 @@ class Flash1RowTiles {
   }
 
   template <typename Trace>
-  __device__ void store_dQ(int i, Trace& trace) const {
+  __device__ void store_dQ(int i, int n, Trace& trace) const {
     const ForwardShape& shape = parameters_.shared.shape;
     const auto dQ = rows_of_head<T>(parameters_.shared.dQ, batch_, head_);
-    device::store_tile<kThreads, kColumns>(dQ.row(Index{i} * Br), dQ.stride_row, (*this)[i].dQi,
+    device::store_tile<kThreads, kColumns>(dQ.row(Index{i} * Br), dQ.stride_row, (*this)[n].dQi,
                                            min(Br, shape.N - i * Br), device::thread_index(),
                                            shape.d);
     trace.did(TraceStep::store_dQi, i, 0);
@@ -244,8 +245,8 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     const int keys = min(Bc, shape.N_kv - j * Bc);
     const typename ScorePolicy::template Columns<Br, Bc, kWarps> scores(
         parameters.shared, j, keys, head, batch, shared + Shared::kBytes);
-    const int first_i = scores.first_row_tile(Tr);  // that sees column tile j
-    const int past_i = scores.past_last_row_tile(Tr);
+    const int first = scores.first_position(Tr);  // of the row tiles that see column tile j
+    const int past = scores.past_last_position(Tr);
 
     // load Kj, Vj; dKj = 0; dVj = 0
     // Barrier A: every warp is done with the slots of Kj and Vj, and what this block wrote of dQ in
@@ -256,18 +257,19 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
                                             scores, thread_index, trace);
     typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
 
-    if (first_i < past_i) row_tiles.load(first_i, trace);
-    for (int i = first_i; i < past_i; ++i) {
-      // Barrier B: row tile i (and Kj, Vj) is in shared memory, and every warp is done with row
-      // tile i - 1, whose slots row tile i + 1 takes.
+    if (first < past) row_tiles.load(scores.row_tile(first), first, trace);
+    for (int n = first; n < past; ++n) {
+      const int i = scores.row_tile(n);
+      // Barrier B: row tile i (and Kj, Vj) is in shared memory, and every warp is done with the row
+      // tile before it, whose slots the next one takes.
       wait_copies<0>();
       row_tiles.write_log_sums(log_sum_log2);
       scores.note_row_tile(i, 0);
       __syncthreads();
       trace.did(TraceStep::wait, i, j);
       // load Qi, Oi, dOi, dQi, li, mi
-      if (i + 1 < past_i) row_tiles.load(i + 1, trace);
-      const auto [Qi, Oi, dOi, dQi] = row_tiles[i];
+      if (n + 1 < past) row_tiles.load(scores.row_tile(n + 1), n + 1, trace);
+      const auto [Qi, Oi, dOi, dQi] = row_tiles[n];
 
       const int lane = thread_index() % 32;
       const int part_key = Scores::first_row(thread_index() / 32);
@@ -316,7 +318,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       trace.did(TraceStep::product_dQ, i, j);
       __syncthreads();  // Barrier E: the parts of all warps are added before rows are stored.
       trace.did(TraceStep::wait, i, j);
-      row_tiles.store_dQ(i, trace);
+      row_tiles.store_dQ(i, n, trace);
       accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK, dS_tile, Qi);
       trace.did(TraceStep::accumulate_dK, i, j);
     }

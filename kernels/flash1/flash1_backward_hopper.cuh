@@ -60,7 +60,7 @@ __device__ inline void load_tiles(const Flash1HopperBlock<Br, Bc, d>& block) {
     load_panels(block.V(), parameters.maps.V_columns, columns, columns_arrived);
 
     // load Qi, Oi, dOi, dQi
-    for (int i = block.columns(j).first_row_tile(block.Tr()); i < block.Tr(); ++i, ++visit) {
+    for (int i = block.columns(j).first_position(block.Tr()); i < block.Tr(); ++i, ++visit) {
       block.await_slot(block.rows_free(visit), visit);
       const ArrivalBarrier rows_arrived = block.rows_arrived(visit);
       const TilePlace rows{0, i * Br, block.head, block.batch};
@@ -101,7 +101,7 @@ __device__ inline void compute_statistics(const Flash1HopperBlock<Br, Bc, d>& bl
   const ForwardShape& shape = block.shape();
   int visit = 0;
   for (int j = 0; j < block.Tc(); ++j) {
-    for (int i = block.columns(j).first_row_tile(block.Tr()); i < block.Tr(); ++i, ++visit) {
+    for (int i = block.columns(j).first_position(block.Tr()); i < block.Tr(); ++i, ++visit) {
       // load li, mi
       RowStatistics statistics;
       if (i * Br + row < shape.N) {
@@ -160,7 +160,7 @@ __device__ inline void accumulate_gradients(const Flash1HopperBlock<Br, Bc, d>& 
     trace.did(TraceStep::load_Kj, 0, j);
     trace.did(TraceStep::load_Vj, 0, j);
 
-    for (int i = columns.first_row_tile(Tr); i < Tr; ++i, ++visit) {
+    for (int i = columns.first_position(Tr); i < Tr; ++i, ++visit) {
       block.await(block.rows_arrived(visit), visit);
       trace.did(TraceStep::load_Qi, i, 0);
       trace.did(TraceStep::load_Oi, i, 0);

@@ -59,7 +59,8 @@ struct Flash1Shared {
 };
 
 /// A warp's 16 rows of the row tiles: their stages in shared memory, and the copies into them, a
-/// group each, empty from row tile `past_i` on.
+/// group each. Row tile i at position n among those that see a column tile goes to stage n; from
+/// `past` on there is none.
 template <typename Shared, typename T, typename Carried, device::Columns kColumns, int Br>
 class Flash1WarpRows {
   using TileQ = typename Shared::TileQ;
@@ -77,37 +78,37 @@ class Flash1WarpRows {
         warp_row_(warp * 16),
         address_(stages_address + warp * (kStageBytesQ + kStageBytesO)) {}
 
-  __device__ TileQ Qi(int i) const { return {address_ + i % Shared::kStagesQ * TileQ::kBytes}; }
-  __device__ TileO Oi(int i) const {
-    return {address_ + kStageBytesQ + i % Shared::kStagesO * TileO::kBytes};
+  __device__ TileQ Qi(int n) const { return {address_ + n % Shared::kStagesQ * TileQ::kBytes}; }
+  __device__ TileO Oi(int n) const {
+    return {address_ + kStageBytesQ + n % Shared::kStagesO * TileO::kBytes};
   }
   /// The first of the warp's rows in row tile i.
   __device__ int first_row(int i) const { return i * Br + warp_row_; }
 
   template <typename Trace>
-  __device__ void load_Q(int i, int past_i, Trace& trace) const {
+  __device__ void load_Q(int i, int n, int past, Trace& trace) const {
     const int first = first_row(i);
-    if (i < past_i) {
-      device::load_tile_async<32, kColumns>(Qi(i), Q_.row(first), Q_.stride_row,
+    if (n < past) {
+      device::load_tile_async<32, kColumns>(Qi(n), Q_.row(first), Q_.stride_row,
                                             min(16, shape_.N - first), lane(), shape_.d);
       trace.did(TraceStep::load_Qi, i, 0);
     }
     device::commit_copies();
   }
   template <typename Trace>
-  __device__ void load_O(int i, int past_i, Trace& trace) const {
+  __device__ void load_O(int i, int n, int past, Trace& trace) const {
     const int first = first_row(i);
-    if (i < past_i) {
-      device::load_carried<kColumns>(Oi(i), O_.row(first), O_.stride_row, min(16, shape_.N - first),
+    if (n < past) {
+      device::load_carried<kColumns>(Oi(n), O_.row(first), O_.stride_row, min(16, shape_.N - first),
                                      lane(), device::carried_columns<Carried>(shape_.d));
       trace.did(TraceStep::load_Oi, i, 0);
     }
     device::commit_copies();
   }
   template <typename Trace>
-  __device__ void store_O(int i, Trace& trace) const {
+  __device__ void store_O(int i, int n, Trace& trace) const {
     const int first = first_row(i);
-    device::store_carried<kColumns>(O_.row(first), O_.stride_row, Oi(i), shape_.N - first, lane(),
+    device::store_carried<kColumns>(O_.row(first), O_.stride_row, Oi(n), shape_.N - first, lane(),
                                     device::carried_columns<Carried>(shape_.d));
     trace.did(TraceStep::store_Oi, i, 0);
   }
@@ -172,8 +173,9 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
                                                            shared + Shared::kBytes);
   const int Tc = scores.past_last_column_tile();
   for (int j = scores.first_column_tile(); j < Tc; ++j) {
-    const int first_i = scores.first_row_tile(j);  // that sees column tile j
-    const int past_i = scores.past_last_row_tile(j);
+    const int first = scores.first_position(j);
+    const int past = scores.past_last_position(j);
+    if (scores.is_unseen(first, past)) continue;
 
     // load Kj, Vj; load the first Qi, Oi
     const int keys = scores.keys_to_load(j);
@@ -188,13 +190,14 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
                                         keys, thread, shape.d);
     commit_copies();
     trace.did(TraceStep::load_Vj, 0, j);
-    warp_rows.load_Q(first_i, past_i, trace);
-    warp_rows.load_O(first_i, past_i, trace);
+    warp_rows.load_Q(scores.row_tile(first), first, past, trace);
+    warp_rows.load_O(scores.row_tile(first), first, past, trace);
     wait_copies<2>();
     __syncthreads();  // Barrier B: every thread's copies of Kj and Vj have arrived.
     trace.did(TraceStep::wait, 0, j);
 
-    for (int i = first_i; i < past_i; ++i) {
+    for (int n = first; n < past; ++n) {
+      const int i = scores.row_tile(n);
       // load mi, li; load the next Qi, Oi
       const int first_row = warp_rows.first_row(i);
       RowStatistic<1> m, l, alpha;
@@ -203,9 +206,11 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
       trace.did(TraceStep::load_statistics, i, 0);
       __syncwarp();  // Barrier C: all lanes are done with the stage that the next tile overwrites.
       scores.note_rows(first_row, lane);
-      if constexpr (Shared::kStagesQ == 2) warp_rows.load_Q(i + 1, past_i, trace);
-      if constexpr (Shared::kStagesO == 2) warp_rows.load_O(i + 1, past_i, trace);
-      constexpr int kAhead = Shared::kStagesQ + Shared::kStagesO - 2;  // groups of tile i + 1
+      if constexpr (Shared::kStagesQ == 2)
+        warp_rows.load_Q(scores.row_tile(n + 1), n + 1, past, trace);
+      if constexpr (Shared::kStagesO == 2)
+        warp_rows.load_O(scores.row_tile(n + 1), n + 1, past, trace);
+      constexpr int kAhead = Shared::kStagesQ + Shared::kStagesO - 2;  // groups of the next tile
       wait_copies<kAhead + 1>();
       __syncwarp();  // Barrier D: every lane's copies of Qi have arrived.
       trace.did(TraceStep::wait, i, j);
@@ -213,7 +218,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
       // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
       scores.draw(j, lane);
       Accumulator<1, Bc> S;
-      multiply_scores<T, 1, Bc, d>(S, warp_rows.Qi(i).lane_address_rows(lane),
+      multiply_scores<T, 1, Bc, d>(S, warp_rows.Qi(n).lane_address_rows(lane),
                                    TileKV{Kj_address}.lane_address_columns(lane));
       trace.did(TraceStep::scores, i, j);
       if (scores.shape_scores(S, i, j, first_row, keys, lane)) {
@@ -237,7 +242,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
       __syncwarp();  // Barrier E: every lane's copies of Oi have arrived.
       trace.did(TraceStep::wait, i, j);
       Accumulator<1, d> Oi;
-      read_carried<Carried, d>(Oi, warp_rows.Oi(i), lane_again());
+      read_carried<Carried, d>(Oi, warp_rows.Oi(n), lane_again());
       rescale<1, d>(Oi, weight);
       trace.did(TraceStep::rescale, i, j);
       accumulate_output<T, Bc, d>(Oi, P, TileKV{Vj_address}.lane_address_rows(lane));
@@ -246,16 +251,17 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
       trace.did(TraceStep::normalize, i, 0);
 
       // write Oi, li, mi
-      write_carried<Carried, d>(warp_rows.Oi(i), Oi, lane_again());  // each lane where it read
+      write_carried<Carried, d>(warp_rows.Oi(n), Oi, lane_again());  // each lane where it read
       __syncwarp();  // Barrier F: the fragments of all lanes are written before rows are read.
-      warp_rows.store_O(i, trace);
+      warp_rows.store_O(i, n, trace);
       store_statistic(l_head, l, first_row, shape.N, lane);
       store_statistic(m_head, m, first_row, shape.N, lane);
       trace.did(TraceStep::store_statistics, i, 0);
       if constexpr (Shared::kStagesO == 1) {
         __syncwarp();  // Barrier G: all lanes are done with the only stage.
-        if constexpr (Shared::kStagesQ == 1) warp_rows.load_Q(i + 1, past_i, trace);
-        warp_rows.load_O(i + 1, past_i, trace);
+        if constexpr (Shared::kStagesQ == 1)
+          warp_rows.load_Q(scores.row_tile(n + 1), n + 1, past, trace);
+        warp_rows.load_O(scores.row_tile(n + 1), n + 1, past, trace);
       }
     }
   }

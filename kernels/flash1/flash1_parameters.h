@@ -16,9 +16,10 @@ struct Flash1Parameters {
   float* l = nullptr;
 };
 
-/// Of problems with has_score_parameters(): no packed sequences.
+/// Of problems with has_score_parameters().
 struct ScoredFlash1Parameters : Flash1Parameters {
   ScoreParameters scores = {};
+  const int* row_tiles = nullptr;  ///< each column tile's, of packed sequences (tile_lists.h)
 };
 
 /// Starts the compiled instance of the launch "forward"; false when there is none.

@@ -25,11 +25,14 @@ class PlainFlash1Rows {
   __device__ int past_last_column_tile() const {
     return (shape_.keys_end(shape_.N - 1) + Bc - 1) / Bc;
   }
-  /// Row tiles that see column tile j: the inner loop. At least one, for those of the outer loop.
-  __device__ int first_row_tile(int j) const {
+  /// Positions of the row tiles that see column tile j, and the tile at a position: the inner loop.
+  __device__ int first_position(int j) const {
     return max(0, j * Bc - shape_.diagonal_offset) / Br;
   }
-  __device__ int past_last_row_tile(int /*j*/) const { return Tr_; }
+  __device__ int past_last_position(int /*j*/) const { return Tr_; }
+  __device__ static int row_tile(int position) { return position; }
+  /// No row tile sees a column tile of the outer loop.
+  __device__ static bool is_unseen(int /*first*/, int /*past*/) { return false; }
   __device__ int keys_to_load(int j) const { return min(Bc, shape_.N_kv - j * Bc); }
 
   /// The warp's rows from `first_row` on are next.
@@ -52,6 +55,25 @@ class PlainFlash1Rows {
   int Tr_;
 };
 
+/// Positions of the row tiles that see column tile j: in the lists of packed sequences
+/// (kernels/block_sparse/tile_lists.h), or, without lists, the tiles themselves.
+struct RowTilePositions {
+  const int* lists;
+
+  __device__ int first(int j, int first_tile) const {
+    return lists == nullptr ? first_tile : __ldg(lists + j);
+  }
+  __device__ int past_last(int j, int past_last_tile) const {
+    if (lists == nullptr) return past_last_tile;
+    int end = __ldg(lists + j);
+    while (row_tile(end) >= 0) ++end;
+    return end;
+  }
+  __device__ int row_tile(int position) const {
+    return lists == nullptr ? position : __ldg(lists + position);
+  }
+};
+
 template <int Br, int Bc>
 class ScoredFlash1Rows {
   using Rows = device::ScoredRows<16, Bc>;  // a warp's
@@ -65,22 +87,26 @@ class ScoredFlash1Rows {
         batch_(batch),
         rows_(parameters, head, batch, shared + device::thread_index() / 32 * Rows::kSharedBytes) {}
 
-  /// Both ends of the keys that a row sees rise with the row, and leave no gap.
+  /// Both ends of the keys that a row sees rise with the row.
   __device__ int first_column_tile() const { return seen(0).begin / Bc; }
   __device__ int past_last_column_tile() const {
     const int end = seen(parameters_.shape.N - 1).end;
     return end > seen(0).begin ? (end + Bc - 1) / Bc : 0;
   }
-  __device__ int first_row_tile(int j) const {
-    return device::first_row_that_sees(parameters_.shape, parameters_.scores, j * Bc) / Br;
+  __device__ int first_position(int j) const {
+    const int first = device::first_row_that_sees(parameters_.shape, parameters_.scores, j * Bc);
+    return positions().first(j, first / Br);
   }
-  __device__ int past_last_row_tile(int j) const {
+  __device__ int past_last_position(int j) const {
     const int* const lengths = parameters_.scores.key_lengths;
     const int keys = lengths == nullptr ? parameters_.shape.N_kv : __ldg(lengths + batch_);
     const int past = device::past_last_row_that_sees(parameters_.shape, parameters_.scores,
                                                      min((j + 1) * Bc, keys));
-    return (past + Br - 1) / Br;
+    return positions().past_last(j, (past + Br - 1) / Br);
   }
+  __device__ int row_tile(int position) const { return positions().row_tile(position); }
+  /// Keys of a packed sequence without queries, or between two sequences' windows.
+  __device__ static bool is_unseen(int first, int past) { return first >= past; }
 
   __device__ int keys_to_load(int j) const {
     return device::keys_of_tile<Bc>(parameters_.shape, parameters_.scores, batch_, j);
@@ -100,6 +126,7 @@ class ScoredFlash1Rows {
   __device__ float output_scale() const { return rows_.output_scale(); }
 
  private:
+  __device__ RowTilePositions positions() const { return {parameters_.row_tiles}; }
   __device__ SeenKeys seen(int row) const {
     return seen_keys(parameters_.shape, parameters_.scores, batch_, row);
   }
@@ -120,11 +147,12 @@ class PlainFlash1Columns : public device::PlainColumns<Br, Bc> {
         j_(j) {}
 
   /// Of Tr row tiles, those that see column tile j.
-  __device__ int first_row_tile(int Tr) const {
+  __device__ int first_position(int Tr) const {
     const int first_row = max(0, j_ * Bc - shape_.diagonal_offset);
     return first_row < shape_.N ? first_row / Br : Tr;
   }
-  __device__ int past_last_row_tile(int Tr) const { return Tr; }
+  __device__ int past_last_position(int Tr) const { return Tr; }
+  __device__ static int row_tile(int position) { return position; }
 
   /// Of a warp's part of row tile i, which begins at `part_key` and `part_query`.
   template <typename Part>
@@ -154,10 +182,17 @@ class ScoredFlash1Columns : public device::ScoredColumns<Br, Bc, kWarps, 1, std:
   using Base = device::ScoredColumns<Br, Bc, kWarps, 1, std::uint16_t>;
 
  public:
-  using Base::Base;
+  __device__ ScoredFlash1Columns(const BackwardParameters& parameters, int j, int keys, int head,
+                                 int batch, unsigned char* shared)
+      : Base(parameters, j, keys, head, batch, shared), lists_(parameters.row_tiles), j_(j) {}
 
-  __device__ int first_row_tile(int /*Tr*/) const { return Base::first_tile(); }
-  __device__ int past_last_row_tile(int /*Tr*/) const { return Base::past_last_tile(); }
+  __device__ int first_position(int /*Tr*/) const {
+    return positions().first(j_, Base::first_tile());
+  }
+  __device__ int past_last_position(int /*Tr*/) const {
+    return positions().past_last(j_, Base::past_last_tile());
+  }
+  __device__ int row_tile(int position) const { return positions().row_tile(position); }
 
   template <typename Part>
   __device__ bool shape_scores(typename Part::Registers& S,
@@ -174,6 +209,12 @@ class ScoredFlash1Columns : public device::ScoredColumns<Br, Bc, kWarps, 1, std:
                                const device::SharedTile<Bc, Br>& slopes, int lane) const {
     Base::template apply_slopes<Part>(dS, slopes, device::thread_index() / 32, lane);
   }
+
+ private:
+  __device__ RowTilePositions positions() const { return {lists_}; }
+
+  const int* lists_;
+  int j_;
 };
 
 struct PlainFlash1 {

@@ -20,6 +20,9 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
       .l = reinterpret_cast<const float*>(forward + forward_layout.l_offset)};
   const bool has_scores = has_score_parameters(problem);
   if (has_scores) parameters.shared.scores = device_scores(problem);
+  if (problem.is_packed()) {
+    parameters.shared.row_tiles = device_lists(packed_row_tiles(problem, tiling));
+  }
 
   named_launch(arguments, "initialise", [&] {
     start_flash1_zero_dq(parameters.shared, problem.batch, problem.d, arguments.stream);

@@ -1,6 +1,6 @@
-/// The compiled instances of flash2's two passes with ScoreFunctions for one 16-bit type: the
-/// default tiling of each head dimension, the first in the catalog's tables. d = 64 and 128 have
-/// instances of their own; the others share the next width that has their tiling.
+/// The compiled instances of flash2's and block_sparse2's two passes with ScoreFunctions for one
+/// 16-bit type, the twins of the catalog's tables. d = 64 and 128 have instances of their own; the
+/// others share the next width that has their tiling.
 #pragma once
 
 #include "kernels/device/score_functions.cuh"
@@ -35,12 +35,18 @@ bool start_flash2_scored(const ForwardParameters& parameters, Index batch, Index
   // 256 with lists of tiles: there all tiles between a row tile's first and last key are visited
   return start.template operator()<64, 128, 128, 8, Columns::all>() ||
          start.template operator()<128, 128, 64, 8, Columns::all>() ||
-         start.template operator()<128, 64, 128, 4, Columns::all>() ||  // of block_sparse2
          start.template operator()<32, 128, 64, 4, Columns::first>() ||
          start.template operator()<64, 128, 128, 8, Columns::first>() ||
          start.template operator()<128, 128, 64, 8, Columns::first>() ||
          start.template operator()<192, 128, 64, 8, Columns::first>() ||
-         start.template operator()<256, 128, 64, 8, Columns::first, Visits::all>();
+         start.template operator()<256, 128, 64, 8, Columns::first, Visits::all>() ||
+         // Of block_sparse2, whose passes have their tiles in common
+         start.template operator()<128, 64, 128, 4, Columns::all>() ||
+         start.template operator()<16, 16, 16, 1, Columns::first>() ||
+         start.template operator()<96, 64, 128, 4, Columns::first>() ||
+         start.template operator()<128, 64, 64, 4, Columns::first>() ||
+         start.template operator()<192, 64, 64, 4, Columns::first>() ||
+         start.template operator()<256, 32, 64, 2, Columns::first, Visits::listed>();
 }
 
 /// The same for the backward launch.
@@ -48,10 +54,9 @@ template <typename T>
 bool start_flash2_backward_scored(const BackwardParameters& parameters, Index batch, Index d,
                                   const Tiling& tiling, void* stream) {
   using device::Columns, device::ScoreFunctions;
-  const auto start = [&]<int kWidth, int Br, int Bc, Columns kColumns>() {
+  const auto start = [&]<int kWidth, int Br, int Bc, Columns kColumns, int kWarps = 8>() {
     const bool fits = kColumns == Columns::all ? d == kWidth : d <= kWidth;
     if (!fits || tiling != Tiling{Br, Bc}) return false;
-    constexpr int kWarps = 8;
     const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, Bc);
     start_kernel(flash2_backward<T, kWidth, Br, Bc, kWarps, kColumns, ScoreFunctions::kVisits,
                                  device::NoTrace, ScoreFunctions>,
@@ -67,7 +72,11 @@ bool start_flash2_backward_scored(const BackwardParameters& parameters, Index ba
          start.template operator()<64, 64, 128, Columns::first>() ||
          start.template operator()<128, 64, 128, Columns::first>() ||
          start.template operator()<192, 64, 64, Columns::first>() ||
-         start.template operator()<256, 32, 64, Columns::first>();
+         start.template operator()<256, 32, 64, Columns::first>() ||
+         // Of block_sparse2
+         start.template operator()<16, 16, 16, Columns::first, 1>() ||
+         start.template operator()<64, 128, 128, Columns::first>() ||
+         start.template operator()<128, 64, 64, Columns::first>();
 }
 
 }  // namespace attnscope::kernels

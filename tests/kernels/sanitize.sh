@@ -23,8 +23,8 @@ groups=(
   "--over algorithm=standard,flash1,flash2 --over mask=none,causal -- $shape --dtype fp32"
   "$passes --over mask=window:32,16 -- $shape --algorithm flash2 --softcap 20 --alibi --dropout 0.1"
   "$passes --over head-dim=16,64,128 -- $shape --algorithm flash2 --key-lengths 205,60"
-  "$passes --over head-dim=64,128 -- $shape --algorithm flash1 --mask window:32,16 --softcap 20 --alibi --dropout 0.1 --key-lengths 205,60"
-  "$passes -- --seq-len 96 --algorithm flash2 --cu-seqlens-q 0,31,96 --cu-seqlens-k 0,31,96"
+  "$passes --over head-dim=16,40,64,96,128,192,256 -- $shape --algorithm flash1 --mask window:32,16 --softcap 20 --alibi --dropout 0.1 --key-lengths 205,60"
+  "$passes --over algorithm=flash1,flash2,block_sparse2 -- --seq-len 96 --cu-seqlens-q 0,31,96 --cu-seqlens-k 0,31,96"
   "$passes --over block-mask=butterfly,uniform:0.5 -- --algorithm block_sparse2 --seq-len 512"
   "--over seq-len=1,5 --over head-dim=64,72,128,256 -- --algorithm split_kv --kv-len 3001 --kv-heads 1"
   "--over head-dim=16,72,192 --over mask=none,causal -- $shape --algorithm flash2 --pass backward --dtype fp32"
@@ -34,7 +34,7 @@ groups=(
   "--over head-dim=64,128 -- --batch 2 --seq-len 3 --kv-len 901 --algorithm split_kv --mask window:300,0 --key-lengths 901,260"
   "$passes --over head-dim=64,96,192,256 -- --algorithm block_sparse2 --seq-len 333 --kv-len 461 --block-mask uniform:0.5"
   "--over mask=none,causal -- --pass backward --head-dim 128 --seq-len 333 --algorithm block_sparse2 --kv-len 461 --block-mask uniform:0.5"
-  "$passes -- --batch 2 --algorithm block_sparse2 --seq-len 333 --head-dim 64 --softcap 20 --alibi --key-lengths 333,60"
+  "$passes --over head-dim=16,40,64,96,100,192,256 -- --batch 2 --algorithm block_sparse2 --seq-len 333 --softcap 20 --alibi --key-lengths 333,60"
 )
 
 failed=0

@@ -21,9 +21,13 @@ std::vector<int> list_of(const TileLists& lists, Index t) {
   return tiles;
 }
 
-std::vector<int> tiles_of(const TileRange& range) {
+/// Those of the range that the schedule does not leave out as empty.
+template <typename IsEmpty>
+std::vector<int> tiles_of(const TileRange& range, IsEmpty is_empty) {
   std::vector<int> tiles;
-  for (const std::int32_t tile : range) tiles.push_back(tile);
+  for (const std::int32_t tile : range) {
+    if (!is_empty(tile)) tiles.push_back(tile);
+  }
   return tiles;
 }
 
@@ -32,10 +36,13 @@ void expect_the_schedules_tiles(const AttentionProblem& problem) {
   const TileLists columns = column_tile_lists(problem, kTiling);
   const TileLists rows = row_tile_lists(problem, kTiling);
   for (std::int32_t i = 0; i < grid.Tr(); ++i) {
-    EXPECT_EQ(list_of(columns, i), tiles_of(grid.column_tiles_for(i))) << "row tile " << i;
+    const auto is_empty = [&](std::int32_t j) { return grid.empty(i, j); };
+    EXPECT_EQ(list_of(columns, i), tiles_of(grid.column_tiles_for(i), is_empty))
+        << "row tile " << i;
   }
   for (std::int32_t j = 0; j < grid.Tc(); ++j) {
-    EXPECT_EQ(list_of(rows, j), tiles_of(grid.row_tiles_for(j))) << "column tile " << j;
+    const auto is_empty = [&](std::int32_t i) { return grid.empty(i, j); };
+    EXPECT_EQ(list_of(rows, j), tiles_of(grid.row_tiles_for(j), is_empty)) << "column tile " << j;
   }
   if (problem.block_mask == nullptr) return;
   const Index most = most_list_numbers(*find_kernel("block_sparse2"), problem);
@@ -57,6 +64,23 @@ TEST(TileLists, AreTheTilesThatTheScheduleVisits) {
             make_block_mask(parse_block_pattern(text).value(), N, N_kv, kTiling).value();
         expect_the_schedules_tiles(problem);
       }
+    }
+  }
+}
+
+TEST(TileLists, OfPackedSequencesAreTheTilesThatTheScheduleVisits) {
+  for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::window(20, 3),
+                           Mask::causal(Mask::Alignment::top_left)}) {
+    AttentionProblem packed{.N = 300, .N_kv = 260, .d = 64, .mask = mask};
+    packed.cu_seqlens_q = {0, 0, 33, 150, 150, 300};
+    packed.cu_seqlens_k = {0, 20, 60, 101, 160, 260};
+    expect_the_schedules_tiles(packed);
+    for (const char* text : {"butterfly", "random:0.3,5", "uniform:0.2"}) {
+      SCOPED_TRACE(to_string(mask) + ", " + text);
+      packed.block_mask =
+          make_block_mask(parse_block_pattern(text).value(), packed.N, packed.N_kv, kTiling)
+              .value();
+      expect_the_schedules_tiles(packed);
     }
   }
 }

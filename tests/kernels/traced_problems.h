@@ -107,7 +107,6 @@ inline std::vector<AttentionProblem> scored_problems() {
 inline std::vector<AttentionProblem> scored_problems(std::string_view kernel) {
   std::vector<AttentionProblem> taken;
   for (AttentionProblem& problem : scored_problems()) {
-    if (kernel != "flash2" && problem.is_packed()) continue;
     if (kernel == "block_sparse2") {
       if (problem.has_key_lengths()) continue;
       problem.block_mask = make_block_mask(parse_block_pattern("uniform:0.6").value(), problem.N,
