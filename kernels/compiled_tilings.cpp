@@ -17,9 +17,9 @@ namespace {
 /// latter that are not d itself, which has an instance of its own.
 enum class Takes : std::uint8_t { exactly, padded, only_padded };
 
-/// Which problems: those with has_score_parameters() have instances of their own, in these tiles,
-/// in others alone, or in none.
-enum class Problems : std::uint8_t { plain, scored, all };
+/// Which problems: those without score parameters (has_score_parameters()), those with them, which
+/// have instances of their own, or both.
+enum class Problems : std::uint8_t { plain, scored, both };
 
 /// One line of the table of compiled instances.
 struct CompiledTiling {
@@ -33,110 +33,111 @@ struct CompiledTiling {
     return padded_head_dim(head_dim) == d && (takes == Takes::padded || head_dim != d);
   }
   bool takes_problems(Problems asked) const {
-    return problems == Problems::all || problems == asked;
+    return problems == Problems::both || problems == asked;
   }
 };
 
 constexpr Takes kExactly = Takes::exactly, kPadded = Takes::padded,
                 kOnlyPadded = Takes::only_padded;
-constexpr Problems kScored = Problems::scored, kAll = Problems::all;
+constexpr Problems kScored = Problems::scored, kBoth = Problems::both;
 
 // The first line of a head dimension is its default
 constexpr std::array kFlash1TensorCore{
-    CompiledTiling{16, {128, 128}, kPadded, kAll},
+    CompiledTiling{16, {128, 128}, kPadded, kBoth},
     CompiledTiling{16, {16, 16}},
-    CompiledTiling{32, {128, 128}, kPadded, kAll},
-    CompiledTiling{64, {128, 256}, kExactly, kAll},
-    CompiledTiling{64, {128, 128}, kPadded, kAll},
+    CompiledTiling{32, {128, 128}, kPadded, kBoth},
+    CompiledTiling{64, {128, 256}, kExactly, kBoth},
+    CompiledTiling{64, {128, 128}},
+    CompiledTiling{64, {128, 128}, kOnlyPadded, kBoth},
     CompiledTiling{64, {32, 32}},
-    CompiledTiling{96, {128, 128}, kPadded, kAll},
+    CompiledTiling{96, {128, 128}, kPadded, kBoth},
     CompiledTiling{128, {128, 256}},
     CompiledTiling{128, {128, 64}, kOnlyPadded},
     CompiledTiling{128, {128, 128}, kPadded, kScored},
-    CompiledTiling{192, {128, 64}, kPadded, kAll},
-    CompiledTiling{256, {64, 32}, kPadded, kAll},
+    CompiledTiling{192, {128, 64}, kPadded, kBoth},
+    CompiledTiling{256, {64, 32}, kPadded, kBoth},
 };
 // Where the first does not fit a GPU's shared memory, the next that does is its default there
 constexpr std::array kFlash2TensorCore{
-    CompiledTiling{16, {128, 64}, kPadded, kAll},
+    CompiledTiling{16, {128, 64}, kPadded, kBoth},
     CompiledTiling{16, {16, 16}},
-    CompiledTiling{32, {128, 64}, kPadded, kAll},
-    CompiledTiling{64, {128, 128}, kPadded, kAll},
+    CompiledTiling{32, {128, 64}, kPadded, kBoth},
+    CompiledTiling{64, {128, 128}, kPadded, kBoth},
     CompiledTiling{64, {32, 32}},
-    CompiledTiling{96, {128, 64}, kPadded, kAll},
-    CompiledTiling{128, {128, 64}, kPadded, kAll},
-    CompiledTiling{192, {128, 64}, kPadded, kAll},
+    CompiledTiling{96, {128, 64}, kPadded, kBoth},
+    CompiledTiling{128, {128, 64}, kPadded, kBoth},
+    CompiledTiling{192, {128, 64}, kPadded, kBoth},
     CompiledTiling{192, {128, 32}, kPadded},
-    CompiledTiling{256, {128, 64}, kPadded, kAll},
+    CompiledTiling{256, {128, 64}, kPadded, kBoth},
     CompiledTiling{256, {64, 32}, kPadded},
 };
 // The second of a head dimension is for GPUs with 99 KB of shared memory a block; at 256 there is
 // none
 constexpr std::array kFlash2Backward{
-    CompiledTiling{16, {128, 128}, kPadded, kAll},
+    CompiledTiling{16, {128, 128}, kPadded, kBoth},
     CompiledTiling{16, {16, 16}},
-    CompiledTiling{32, {128, 128}, kExactly, kAll},
+    CompiledTiling{32, {128, 128}, kExactly, kBoth},
     CompiledTiling{32, {64, 128}},
-    CompiledTiling{32, {64, 128}, kOnlyPadded, kAll},
-    CompiledTiling{64, {128, 128}, kExactly, kAll},
+    CompiledTiling{32, {64, 128}, kOnlyPadded, kBoth},
+    CompiledTiling{64, {128, 128}, kExactly, kBoth},
     CompiledTiling{64, {64, 128}},
     CompiledTiling{64, {32, 32}},
-    CompiledTiling{64, {64, 128}, kOnlyPadded, kAll},
-    CompiledTiling{96, {64, 128}, kPadded, kAll},
+    CompiledTiling{64, {64, 128}, kOnlyPadded, kBoth},
+    CompiledTiling{96, {64, 128}, kPadded, kBoth},
     CompiledTiling{96, {64, 64}, kPadded},
-    CompiledTiling{128, {64, 128}, kPadded, kAll},
+    CompiledTiling{128, {64, 128}, kPadded, kBoth},
     CompiledTiling{128, {32, 64}, kPadded},
-    CompiledTiling{192, {64, 64}, kPadded, kAll},
+    CompiledTiling{192, {64, 64}, kPadded, kBoth},
     CompiledTiling{192, {32, 32}, kPadded},
-    CompiledTiling{256, {32, 64}, kPadded, kAll},
+    CompiledTiling{256, {32, 64}, kPadded, kBoth},
 };
 // Wider tiles than these would spill registers
 constexpr std::array kFlash1Backward{
     CompiledTiling{16, {128, 128}, kPadded},
     CompiledTiling{16, {64, 128}, kPadded, kScored},
     CompiledTiling{16, {16, 16}},
-    CompiledTiling{32, {64, 128}, kPadded, kAll},
-    CompiledTiling{64, {64, 128}, kExactly, kAll},
+    CompiledTiling{32, {64, 128}, kPadded, kBoth},
+    CompiledTiling{64, {64, 128}, kExactly, kBoth},
     CompiledTiling{64, {64, 128}, kOnlyPadded},
     CompiledTiling{64, {64, 64}, kOnlyPadded, kScored},
     CompiledTiling{64, {32, 32}},
-    CompiledTiling{96, {64, 64}, kPadded, kAll},
-    CompiledTiling{128, {64, 128}, kExactly, kAll},
-    CompiledTiling{128, {64, 64}, kOnlyPadded, kAll},
-    CompiledTiling{192, {32, 64}, kPadded, kAll},
-    CompiledTiling{256, {32, 64}, kPadded, kAll},
+    CompiledTiling{96, {64, 64}, kPadded, kBoth},
+    CompiledTiling{128, {64, 128}, kExactly, kBoth},
+    CompiledTiling{128, {64, 64}, kOnlyPadded, kBoth},
+    CompiledTiling{192, {32, 64}, kPadded, kBoth},
+    CompiledTiling{256, {32, 64}, kPadded, kBoth},
 };
 // The backward pass has every tiling of its block masks in common with the forward pass
 constexpr std::array kBlockSparse{
-    CompiledTiling{16, {16, 16}, kPadded, kAll},
-    CompiledTiling{32, {128, 128}, kPadded, kAll},
-    CompiledTiling{64, {128, 128}, kPadded, kAll},
+    CompiledTiling{16, {16, 16}, kPadded, kBoth},
+    CompiledTiling{32, {128, 128}, kPadded, kBoth},
+    CompiledTiling{64, {128, 128}, kPadded, kBoth},
     CompiledTiling{64, {32, 32}},
-    CompiledTiling{96, {64, 128}, kPadded, kAll},
-    CompiledTiling{128, {128, 64}, kExactly, kAll},
-    CompiledTiling{128, {64, 128}, kExactly, kAll},
-    CompiledTiling{128, {64, 64}, kOnlyPadded, kAll},
-    CompiledTiling{192, {128, 64}, kPadded, kAll},
-    CompiledTiling{192, {64, 64}, kPadded, kAll},
+    CompiledTiling{96, {64, 128}, kPadded, kBoth},
+    CompiledTiling{128, {128, 64}, kExactly, kBoth},
+    CompiledTiling{128, {64, 128}, kExactly, kBoth},
+    CompiledTiling{128, {64, 64}, kOnlyPadded, kBoth},
+    CompiledTiling{192, {128, 64}, kPadded, kBoth},
+    CompiledTiling{192, {64, 64}, kPadded, kBoth},
     CompiledTiling{256, {128, 64}, kPadded},
-    CompiledTiling{256, {32, 64}, kPadded, kAll},
+    CompiledTiling{256, {32, 64}, kPadded, kBoth},
 };
 constexpr std::array kBlockSparseBackward{
-    CompiledTiling{16, {16, 16}, kPadded, kAll},
-    CompiledTiling{32, {128, 128}, kPadded, kAll},
-    CompiledTiling{64, {128, 128}, kPadded, kAll},
+    CompiledTiling{16, {16, 16}, kPadded, kBoth},
+    CompiledTiling{32, {128, 128}, kPadded, kBoth},
+    CompiledTiling{64, {128, 128}, kPadded, kBoth},
     CompiledTiling{64, {32, 32}},
-    CompiledTiling{96, {64, 128}, kPadded, kAll},
-    CompiledTiling{128, {64, 128}, kExactly, kAll},
-    CompiledTiling{128, {64, 64}, kOnlyPadded, kAll},
-    CompiledTiling{192, {64, 64}, kPadded, kAll},
-    CompiledTiling{256, {32, 64}, kPadded, kAll},
+    CompiledTiling{96, {64, 128}, kPadded, kBoth},
+    CompiledTiling{128, {64, 128}, kExactly, kBoth},
+    CompiledTiling{128, {64, 64}, kOnlyPadded, kBoth},
+    CompiledTiling{192, {64, 64}, kPadded, kBoth},
+    CompiledTiling{256, {32, 64}, kPadded, kBoth},
 };
 constexpr std::array kSplitKv{
-    CompiledTiling{16, {16, 128}, kPadded, kAll}, CompiledTiling{32, {16, 128}, kPadded, kAll},
-    CompiledTiling{64, {16, 128}, kPadded, kAll}, CompiledTiling{96, {16, 64}, kPadded, kAll},
-    CompiledTiling{128, {16, 64}, kPadded, kAll}, CompiledTiling{192, {16, 64}, kPadded, kAll},
-    CompiledTiling{256, {16, 64}, kPadded, kAll},
+    CompiledTiling{16, {16, 128}, kPadded, kBoth}, CompiledTiling{32, {16, 128}, kPadded, kBoth},
+    CompiledTiling{64, {16, 128}, kPadded, kBoth}, CompiledTiling{96, {16, 64}, kPadded, kBoth},
+    CompiledTiling{128, {16, 64}, kPadded, kBoth}, CompiledTiling{192, {16, 64}, kPadded, kBoth},
+    CompiledTiling{256, {16, 64}, kPadded, kBoth},
 };
 constexpr std::array kCudaCore{
     CompiledTiling{16, {64, 64}, kPadded},  CompiledTiling{16, {16, 16}, kPadded},

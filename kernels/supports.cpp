@@ -74,20 +74,22 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
 /// Tiles that are listed for a launch are numbered in 32 bits.
 constexpr Index kMostListedTiles = Index{1} << 27;
 
-/// All but standard walk lists of the tiles of packed sequences.
-std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem) {
+/// All but standard have lists of the tiles of packed sequences, in any of these tilings.
+std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem,
+                                        const std::vector<Tiling>& tilings) {
   if (kernel.name == "standard" || !problem.is_packed()) return std::nullopt;
-  constexpr Tiling kSmallest{32, 64};  // that packed sequences are computed in, but for d <= 16
+  const Tiling smallest = *std::ranges::min_element(
+      tilings, {}, [](const Tiling& tiling) { return tiling.Br * tiling.Bc; });
   Index tiles = 0;
   for (Index s = 0; s < problem.sequence_count(); ++s) {
     const Sequence own = problem.sequence(s);
     tiles +=
-        (ceil_div(own.queries(), kSmallest.Br) + 1) * (ceil_div(own.keys.size(), kSmallest.Bc) + 1);
+        (ceil_div(own.queries(), smallest.Br) + 1) * (ceil_div(own.keys.size(), smallest.Bc) + 1);
   }
   if (tiles <= kMostListedTiles) return std::nullopt;
   return invalid_request(
       fmt::format("the packed sequences have about {} tiles of {}x{}; kernel {} lists at most {}",
-                  tiles, kSmallest.Br, kSmallest.Bc, kernel.name, kMostListedTiles));
+                  tiles, smallest.Br, smallest.Bc, kernel.name, kMostListedTiles));
 }
 
 /// A block mask decides the tiling.
@@ -196,7 +198,8 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
   if (auto error = check_carry(kernel, problem, carry)) return error;
   if (auto error = check_size(kernel, problem, problem.N)) return error;
   if (auto error = check_block_mask(kernel, problem, tiling)) return error;
-  if (auto error = check_packed_tiles(kernel, problem)) return error;
+  if (auto error = check_packed_tiles(kernel, problem, kernel_tilings(kernel, problem)))
+    return error;
   const auto asked = asked_tiling(problem, tiling);
   return asked ? check_tiling(kernel, problem, *asked) : std::nullopt;
 }
@@ -252,7 +255,7 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
   if (auto error = check_mask(kernel, problem)) return error;
   if (auto error = check_size(kernel, problem, std::max(problem.N, problem.N_kv))) return error;
   if (auto error = check_block_mask(kernel, problem, tiling)) return error;
-  if (auto error = check_packed_tiles(kernel, problem)) return error;
+  if (auto error = check_packed_tiles(kernel, problem, tilings)) return error;
   const auto asked = asked_tiling(problem, tiling);
   if (!asked || std::find(tilings.begin(), tilings.end(), *asked) != tilings.end()) {
     return std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/catalog.h"
+#include "kernels/compiled_tilings.h"
 #include "sim/block_mask_request.h"
 #include "sim/schedule/catalog.h"
 
@@ -10,12 +11,13 @@ namespace attnscope::app {
 
 namespace {
 
-std::optional<Tiling> tiling_of_kernel(std::string_view algorithm, const SweepKey& key) {
+std::optional<Tiling> tiling_of_kernel(std::string_view algorithm, PassKind pass,
+                                       const AttentionProblem& problem) {
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     if (kernel.algorithm != algorithm) continue;
-    const std::vector<Tiling> tilings = key.pass == PassKind::forward
-                                            ? kernels::kernel_tilings(kernel, key.dtype, key.d)
-                                            : kernels::backward_tilings(kernel, key.dtype, key.d);
+    const std::vector<Tiling> tilings = pass == PassKind::forward
+                                            ? kernels::kernel_tilings(kernel, problem)
+                                            : kernels::backward_tilings(kernel, problem);
     if (!tilings.empty()) return tilings.front();
   }
   return std::nullopt;
@@ -46,11 +48,11 @@ Result<SimulationReport> report_at(const SweepKey& key, Index N, const Algorithm
   request.problem = sweep_problem(key, N);
   request.algorithm = algorithm.name;
   request.pass = key.pass;
-  request.tiling = tiling_of_kernel(algorithm.name, key);
+  request.tiling = tiling_of_kernel(algorithm.name, key.pass, request.problem);
   request.gpu = gpu;
   request.allow_overflow = true;  // a kernel's tiling was compiled to fit its own GPU
   if (!algorithm.takes_block_mask) return simulate(request, &cancel);
-  if (!request.tiling) request.tiling = tiling_of_kernel("flash2", key);
+  if (!request.tiling) request.tiling = tiling_of_kernel("flash2", key.pass, request.problem);
   auto masked = with_block_mask(std::move(request), key.block_mask);
   if (!masked) return masked.error();
   return simulate(masked.value(), &cancel);

@@ -1,6 +1,7 @@
 /// Which tiles flash1's loops visit, and what becomes of the scores, as a policy of its two
-/// kernels: PlainFlash1 knows no mask and a causal one, ScoredFlash1 windows, key lengths,
-/// soft-capping, ALiBi and dropout as well. Where a member does nothing in the one, see the other.
+/// kernels: PlainFlash1 knows no mask and a causal one, ScoredFlash1 windows, key lengths, packed
+/// sequences, soft-capping, ALiBi and dropout as well. Where a member does nothing in the one, see
+/// the other.
 #pragma once
 
 #include "kernels/device/plain_scores.cuh"

@@ -31,8 +31,9 @@ bool start_flash2_scored(const ForwardParameters& parameters, Index batch, Index
                  stream, parameters);
     return true;
   };
-  // With four warps, as the plain instances of d = 64 and 128 have, registers would spill, and at
-  // 256 with lists of tiles: there all tiles between a row tile's first and last key are visited
+  // In tiles of 128 rows registers would spill with four warps, as the plain instances of d = 64
+  // and 128 have, and at 256 with lists of tiles: there all tiles between a row tile's first and
+  // last key are visited
   return start.template operator()<64, 128, 128, 8, Columns::all>() ||
          start.template operator()<128, 128, 64, 8, Columns::all>() ||
          start.template operator()<32, 128, 64, 4, Columns::first>() ||
@@ -75,8 +76,7 @@ bool start_flash2_backward_scored(const BackwardParameters& parameters, Index ba
          start.template operator()<256, 32, 64, Columns::first>() ||
          // Of block_sparse2
          start.template operator()<16, 16, 16, Columns::first, 1>() ||
-         start.template operator()<64, 128, 128, Columns::first>() ||
-         start.template operator()<128, 64, 64, Columns::first>();
+         start.template operator()<64, 128, 128, Columns::first>();
 }
 
 }  // namespace attnscope::kernels

@@ -91,7 +91,7 @@ void gather_rows(const AttentionProblem& p, const CheckedRows& chosen, const Fet
       gathered.dQ.add(dQ, zeros, zeros);
       continue;
     }
-    if (!p.score.is_plain()) {
+    if (needs_scored_row(p, part)) {
       RowOperands row = row_operands(p, block, part.keys, fetch);
       row.dO = fetch(CheckedTensor::dO, block.b, block.h, block.begin, 1);
       gathered.dQ.add(dQ, scored_row(p, row, RowPrecision::exact).dQ,

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "reference/block_mask.h"
-#include "reference/check.h"
 #include "reference/naive_attention.h"
 #include "reference/tolerance.h"
 #include "reference/unfused_attention.h"
@@ -103,8 +102,7 @@ std::vector<std::pair<CheckedRows, BlockProblem>> restrict_to(const AttentionPro
     const Index end = std::min(block.begin + block.count, (i + 1) * M.tiling().Br);
     for (auto& part : restrict_dense(problem, {block.b, block.h, begin, end - begin})) {
       BlockProblem& restricted = part.second;
-      ATTNSCOPE_CHECK(restricted.keys.begin, ==, 0);
-      if (restricted.keys.size() > 0) {
+      if (restricted.keys.size() > 0 && !needs_scored_row(problem, restricted)) {
         restricted.problem.block_mask =
             row_of_mask(M, i, restricted.problem.N, restricted.keys.end);
       }
@@ -113,6 +111,12 @@ std::vector<std::pair<CheckedRows, BlockProblem>> restrict_to(const AttentionPro
     begin = end;
   }
   return all;
+}
+
+bool needs_scored_row(const AttentionProblem& problem, const BlockProblem& part) {
+  // A block mask's tiles are counted from key 0 on
+  const bool cuts_tiles = problem.block_mask != nullptr && part.keys.begin != 0;
+  return !problem.score.is_plain() || cuts_tiles;
 }
 
 namespace {
@@ -191,7 +195,7 @@ Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<C
       const auto operand = [&](CheckedTensor tensor, Index h, Index begin, Index count) {
         return one_head_tensor(count, problem.d, fetch(tensor, block.b, h, begin, count));
       };
-      if (!problem.score.is_plain()) {
+      if (needs_scored_row(problem, part)) {
         const RowOperands row = row_operands(problem, block, part.keys, fetch);
         append_row(O, LSE, scored_row(problem, row, RowPrecision::exact),
                    scored_row(problem, row, RowPrecision::unfused));

@@ -43,6 +43,9 @@ struct BlockProblem {
 std::vector<std::pair<CheckedRows, BlockProblem>> restrict_to(const AttentionProblem& problem,
                                                               const CheckedRows& block);
 
+/// Its one row depends on where it stands in the whole problem: scored_row() computes it.
+bool needs_scored_row(const AttentionProblem& problem, const BlockProblem& part);
+
 /// `values` as a tensor [1, 1, rows, cols].
 HeadTensor one_head_tensor(Index rows, Index cols, std::vector<double> values);
 

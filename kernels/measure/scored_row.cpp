@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
+#include "reference/block_mask.h"
 #include "reference/rounding.h"
 #include "reference/score_steps.h"
 
@@ -33,6 +35,7 @@ class RowSteps {
       steps_.slopes(view_of_row(slopes));
     }
     steps_.apply(view_of_row(S), row_.query, row_.keys.begin);
+    if (p_.block_mask != nullptr) hide(S);
     ScoredRow result;
     const Values P = softmax(S, result.LSE);
     const Values P_dropped = dropped(P);
@@ -77,9 +80,20 @@ class RowSteps {
     return result;
   }
 
+  /// S = -inf where the block mask leaves the key out.
+  void hide(Values& S) const {
+    for (std::size_t k = 0; k < S.size(); ++k) {
+      if (p_.block_mask->attends(row_.query, row_.keys.begin + static_cast<Index>(k))) continue;
+      S[k] = -std::numeric_limits<double>::infinity();
+    }
+  }
+
+  /// P = 0 and LSE = -inf where no key is left.
   Values softmax(const Values& S, double& LSE) const {
     const double m = *std::max_element(S.begin(), S.end());
     Values P(S.size());
+    LSE = m;
+    if (std::isinf(m)) return P;
     double l = 0.0;
     for (std::size_t k = 0; k < S.size(); ++k) l += P[k] = std::exp(S[k] - m);
     for (double& p : P) p = store(p / l);

@@ -1,5 +1,6 @@
-/// One query row of a problem with a score function, which depends on where the row and its keys
-/// stand in the whole problem: the right answer and the yardstick of the tolerance rule. Plain C++.
+/// One query row of a problem with a score function or a block mask, which depend on where the row
+/// and its keys stand in the whole problem: the right answer and the yardstick of the tolerance
+/// rule. Plain C++.
 #pragma once
 
 #include <vector>
@@ -19,7 +20,7 @@ inline RowView view_of_row(std::vector<double>& values) {
   return {values.data(), static_cast<Index>(values.size())};
 }
 
-/// The row and the keys that it sees, of one head; vectors in C order.
+/// The row and the keys that it sees but for the block mask, of one head; vectors in C order.
 struct RowOperands {
   Index b = 0;
   Index h = 0;

@@ -1,8 +1,8 @@
 /// Prints, as Markdown, which head dimensions of each kernel fit which GPUs' shared memory:
 ///   attnscope_shared_memory_table [tiles]
 /// With `tiles`: in which tiling, and what a block takes.
-/// Masks none and causal, the carry of the problem; score functions come in the first tiling alone
-/// and take a few KB more. Needs no GPU.
+/// Masks none and causal, the carry of the problem; score functions, some of whose instances are
+/// wider than d asks for, take more. Needs no GPU.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/compiled_tilings.h"
 #include "reference/block_pattern.h"
 #include "sim/ops/tile_grid.h"
 #include "tests/support/listed_block_mask.h"
@@ -102,12 +103,26 @@ TEST(TileLists, OfEmptyTilesHoldTheEndAlone) {
 }
 
 TEST(TileLists, WithoutABlockMaskHaveRoomForTheSmallestTiles) {
-  const AttentionProblem problem{.N = 320, .N_kv = 640, .d = 64, .mask = {}};
+  const AttentionProblem plain{.N = 320, .N_kv = 640, .d = 64, .dtype = DType::bf16, .mask = {}};
+  AttentionProblem capped = plain;
+  capped.score.soft_cap = 30;
+  AttentionProblem packed = plain;
+  packed.cu_seqlens_q = {0, 100, 320};
+  packed.cu_seqlens_k = {0, 500, 640};
   const KernelInfo& kernel = *find_kernel("block_sparse2");
-  const Index most = most_list_numbers(kernel, problem);
-  for (const Tiling& tiling : kernel_tilings(kernel, problem.dtype, problem.d)) {
-    EXPECT_LE(static_cast<Index>(column_tile_lists(problem, tiling).size()), most);
-    EXPECT_LE(static_cast<Index>(row_tile_lists(problem, tiling).size()), most);
+  for (AttentionProblem problem : {plain, capped, packed}) {
+    for (const Index d : {16, 32, 64, 96, 100, 128, 192, 256}) {
+      problem.d = d;
+      const Index most = most_list_numbers(kernel, problem);
+      for (const auto& tilings :
+           {kernel_tilings(kernel, problem), backward_tilings(kernel, problem)}) {
+        ASSERT_FALSE(tilings.empty());
+        for (const Tiling& tiling : tilings) {
+          EXPECT_LE(static_cast<Index>(column_tile_lists(problem, tiling).size()), most) << d;
+          EXPECT_LE(static_cast<Index>(row_tile_lists(problem, tiling).size()), most) << d;
+        }
+      }
+    }
   }
 }
 

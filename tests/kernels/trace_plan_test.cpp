@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "kernels/compiled_tilings.h"
 #include "kernels/trace/trace_steps.h"
 #include "tests/support/listed_block_mask.h"
 
@@ -151,14 +152,15 @@ TEST(TracePlan, EveryTracedTilingIsAKernels) {
               kernels::traced_tilings(kernel, PassKind::forward, DType::bf16, 16));
     for (const Index d : {16, 32, 64, 128}) {
       for (const bool scored : {false, true}) {
+        AttentionProblem problem{.d = d, .dtype = DType::bf16};
+        if (scored) problem.score.soft_cap = 30;
         for (const Tiling& tiling :
              kernels::traced_tilings(kernel, PassKind::forward, DType::bf16, d, scored)) {
-          EXPECT_THAT(kernels::kernel_tilings(kernel, DType::bf16, d), ::testing::Contains(tiling));
+          EXPECT_THAT(kernels::kernel_tilings(kernel, problem), ::testing::Contains(tiling));
         }
         for (const Tiling& tiling :
              kernels::traced_tilings(kernel, PassKind::backward, DType::bf16, d, scored)) {
-          EXPECT_THAT(kernels::backward_tilings(kernel, DType::bf16, d),
-                      ::testing::Contains(tiling));
+          EXPECT_THAT(kernels::backward_tilings(kernel, problem), ::testing::Contains(tiling));
         }
       }
     }

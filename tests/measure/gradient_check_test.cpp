@@ -97,7 +97,11 @@ TEST(CheckGradients, BlocksOfALargeProblemWithAScoreFunctionEqualTheWhole) {
   packed.cu_seqlens_q = {0, 500, 500, kLargeN};
   packed.cu_seqlens_k = {0, 700, 900, kLargeN + 17};
   scored.key_lengths = {kLargeN - 100};
-  for (const AttentionProblem& problem : {scored, packed}) {
+  AttentionProblem sparse = packed;  // whose second row tile sees nothing
+  sparse.block_mask = test::listed_block_mask({400, 300}, 5, {{0, 3}, {}, {1, 3, 4}});
+  AttentionProblem sparse_window = sparse;
+  sparse_window.score = {};
+  for (const AttentionProblem& problem : {scored, packed, sparse, sparse_window}) {
     Memory memory{.problem = problem, .inputs = {}, .forward = {}, .gradients = {}};
     run_reference(memory);
     const auto accuracy = memory.check(32);

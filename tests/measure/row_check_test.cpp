@@ -115,6 +115,39 @@ std::vector<AttentionProblem> scored_problems() {
   return {scored, padded, padded_scored, packed, packed_plain};
 }
 
+/// The same, and a window, under a block mask that leaves one row tile nothing.
+std::vector<AttentionProblem> sparse_scored_problems() {
+  std::vector<AttentionProblem> problems = scored_problems();
+  problems.push_back(problem_of(40, 53, Mask::window(9, 4)));
+  for (AttentionProblem& problem : problems) {
+    problem.block_mask = test::listed_block_mask({12, 16}, 4, {{0, 1}, {}, {1, 2, 3}, {0, 2}});
+  }
+  return problems;
+}
+
+TEST(CheckRows, KnowsABlockMaskBesideScoreFunctionsWindowsAndSequences) {
+  for (const AttentionProblem& problem : sparse_scored_problems()) {
+    Memory memory{make_inputs(problem, {}), {}};
+    memory.output = naive_forward(problem, memory.inputs);
+    const auto accuracy = check_rows(problem, choose_rows(problem, 160), memory.fetch());
+    ASSERT_TRUE(accuracy.ok()) << accuracy.error().message;
+    EXPECT_LE(accuracy.value().max_abs_error, 1e-13) << extras_text(problem);
+    EXPECT_LE(accuracy.value().lse_max_abs_error, 1e-13) << extras_text(problem);
+    EXPECT_TRUE(accuracy.value().within_tolerance);
+    memory.output = unfused_forward(problem, memory.inputs);
+    const auto yardstick = check_rows(problem, choose_rows(problem, 160), memory.fetch());
+    ASSERT_TRUE(yardstick.ok()) << yardstick.error().message;
+    EXPECT_TRUE(yardstick.value().within_tolerance) << extras_text(problem);
+
+    // The dense result is wrong under this mask
+    AttentionProblem dense = problem;
+    dense.block_mask = nullptr;
+    memory.output = naive_forward(dense, memory.inputs);
+    const auto wrong = check_rows(problem, choose_rows(problem, 160), memory.fetch());
+    EXPECT_TRUE(!wrong.ok() || !wrong.value().within_tolerance) << extras_text(problem);
+  }
+}
+
 TEST(CheckRows, RowsOfAScoreFunctionEqualTheSameRowsOfTheWholeProblem) {
   for (const AttentionProblem& problem : scored_problems()) {
     Memory memory{make_inputs(problem, {}), {}};
