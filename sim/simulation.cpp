@@ -87,43 +87,20 @@ Bytes compulsory_bytes(std::span<const LaunchReport> launches, std::size_t index
   return dram;
 }
 
-/// Roofline floor of one launch, and which roof.
-struct Floor {
-  double seconds = 0;
-  std::string_view bound_by;
-};
-
-Floor roofline(const LaunchReport& launch, const AttentionProblem& problem,
-               const GpuDescription& gpu) {
-  const std::optional<double> matrix_rate = gpu.matrix_flops_per_s(problem.dtype);
-  const bool tensor_cores = matrix_rate.has_value() && problem.dtype != DType::fp32;
-  const auto matmul_flops = static_cast<double>(launch.matmul_flops);
-  Floor floor{matmul_flops / matrix_rate.value_or(gpu.other_flops_per_s),
-              tensor_cores ? "tensor_cores" : "cuda_cores"};
-  const auto consider = [&floor](double seconds, std::string_view bound_by) {
-    if (seconds > floor.seconds) floor = {seconds, bound_by};
-  };
-  consider(static_cast<double>(launch.non_matmul_flops) / gpu.other_flops_per_s, "cuda_cores");
-  consider(static_cast<double>(launch.dram.total()) / gpu.dram_bytes_per_s, "dram");
-  return floor;
-}
-
-/// Sums the launches into the report, and names the roof that bounds the longest one.
-void add_time(SimulationReport& report, const GpuDescription& gpu) {
-  double largest = -1;
+/// Sums the launches' bounds into the report, and names the unit that bounds the longest one.
+void add_time_bound(SimulationReport& report, const GpuDescription& gpu) {
+  const PeakRates rates(gpu, report.problem.dtype);
+  double longest_s = -1;
   for (const LaunchReport& launch : report.launches) {
-    const Floor floor = roofline(launch, report.problem, gpu);
-    report.predicted_s += floor.seconds;
-    if (floor.seconds > largest) {
-      largest = floor.seconds;
-      report.bound_by = floor.bound_by;
+    const double dram_bytes = static_cast<double>(launch.dram.total());
+    const TimeBound bound = time_bound(rates.seconds(launch.flops, dram_bytes));
+    report.bound_s += bound.seconds;
+    if (bound.seconds > longest_s) {
+      longest_s = bound.seconds;
+      report.bound_by = bound.unit;
     }
   }
 }
-
-}  // namespace
-
-namespace {
 
 /// simulate(), which ends with an exception when it is cancelled.
 Result<SimulationReport> counted(const SimulationRequest& request,
@@ -184,8 +161,7 @@ Result<SimulationReport> counted(const SimulationRequest& request,
       for (std::size_t t = 0; t < by_tensor.size(); ++t) {
         entry.by_tensor[t] += by_tensor[t] * heads;
       }
-      entry.matmul_flops += counts.flops[index].matmul * heads;
-      entry.non_matmul_flops += counts.flops[index].non_matmul * heads;
+      entry.flops += counts.flops[index] * heads;
       report.tile_ops += counts.ops[index] * heads;
     }
   }
@@ -202,10 +178,11 @@ Result<SimulationReport> counted(const SimulationRequest& request,
       report.by_tensor[t] += entry.by_tensor[t];
     }
     report.dram += entry.dram;
-    report.matmul_flops += entry.matmul_flops;
-    report.non_matmul_flops += entry.non_matmul_flops;
+    report.matmul_flops += entry.flops.matmul;
+    report.non_matmul_flops += entry.flops.non_matmul;
+    report.exponentials += entry.flops.exponentials;
   }
-  add_time(report, request.gpu);
+  add_time_bound(report, request.gpu);
   return report;
 }
 

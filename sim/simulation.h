@@ -16,6 +16,7 @@
 #include "sim/on_chip_fit.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"
+#include "sim/time_bound.h"
 
 namespace attnscope {
 
@@ -41,8 +42,7 @@ struct LaunchReport {
   Bytes requested;
   BytesByTensor by_tensor{};  ///< requested
   Bytes dram;                 ///< compulsory: see SimulationReport::dram
-  Index matmul_flops = 0;
-  Index non_matmul_flops = 0;
+  Flops flops;
   Index thread_blocks = 0;
 };
 
@@ -72,7 +72,8 @@ struct SimulationReport {
   Bytes dram;
 
   Index matmul_flops = 0;
-  Index non_matmul_flops = 0;
+  Index non_matmul_flops = 0;  ///< exponentials included
+  Index exponentials = 0;      ///< exp, tanh and log: see Flops
   Index tile_ops = 0;
 
   Index sram_bytes_per_block = 0;      ///< largest of the launches
@@ -84,9 +85,9 @@ struct SimulationReport {
   std::optional<PaddedOnChip> padded;
   Index peak_hbm_bytes = 0;  ///< inputs, outputs and workspace
 
-  /// Roofline floor: the larger, launch by launch, of the times below, summed over launches.
-  double predicted_s = 0;
-  std::string bound_by;  ///< "tensor_cores", "cuda_cores" or "dram"
+  /// Lower bound of the time (time_bound.h): launch by launch, summed over launches.
+  double bound_s = 0;
+  GpuUnit bound_by = GpuUnit::tensor_cores;  ///< of the launch with the longest bound
 
   std::vector<LaunchReport> launches;
 };

@@ -54,9 +54,15 @@ std::string flops_table(const std::vector<OperationCount>& counts, const GpuDesc
     row(fmt::format("  {}", to_string(static_cast<Work>(work))),
         [&](const OperationCount& count) { return flops_cell(flops(count)); });
   }
-  row("time of the others over products'", [&gpu](const OperationCount& count) {
-    return fmt::format("{:.1f} %", 100 * count.other_share(gpu));
-  });
+  row("exponentials among the others",
+      [](const OperationCount& count) { return flops_cell(count.report.exponentials); });
+  const auto add_time_share = [&](std::string name, GpuUnit unit) {
+    row(std::move(name), [&gpu, unit](const OperationCount& count) {
+      return fmt::format("{:.1f} %", 100 * count.time_share(unit, gpu));
+    });
+  };
+  add_time_share("time on CUDA cores, of products'", GpuUnit::cuda_cores);
+  add_time_share("time of exponentials, of products'", GpuUnit::special_function_units);
   return table_text(lines);
 }
 
@@ -67,10 +73,11 @@ std::string flops_text_of(const std::vector<OperationCount>& counts, const GpuDe
   return fmt::format(
       "{}, B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}{}{}, {}x{} tiles\n"
       "modelled; max, subtract, exp, multiply, add, divide and log are 1 each; times at the peak "
-      "rates\nof {} (datasheet)\n\n{}",
+      "rates\nof {} (datasheet): {:g} exponentials a clock and SM\n\n{}",
       to_string(first.pass), problem.batch, problem.heads, problem.N, problem.N_kv, problem.d,
       to_string(problem.dtype), to_string(problem.mask), extras.empty() ? "" : ", ", extras,
-      first.tiling.Br, first.tiling.Bc, gpu.display_name, flops_table(counts, gpu));
+      first.tiling.Br, first.tiling.Bc, gpu.display_name, gpu.exp_per_clock_per_sm,
+      flops_table(counts, gpu));
 }
 
 ordered_json count_json(const OperationCount& count, const GpuDescription& gpu) {
@@ -83,8 +90,10 @@ ordered_json count_json(const OperationCount& count, const GpuDescription& gpu) 
           {"products", count.products()},
           {"matmul", count.report.matmul_flops},
           {"non_matmul", count.report.non_matmul_flops},
+          {"exponentials", count.report.exponentials},
           {"other", other},
-          {"other_time_share", count.other_share(gpu)}};
+          {"cuda_core_time_share", count.time_share(GpuUnit::cuda_cores, gpu)},
+          {"exponential_time_share", count.time_share(GpuUnit::special_function_units, gpu)}};
 }
 
 std::optional<Error> run_flops(const GivenOptions& given) {

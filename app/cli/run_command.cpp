@@ -111,8 +111,8 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ProblemRequest& reque
   return outcome;
 }
 
-/// The model's floor for the run, or why there is none.
-Result<SimulationReport> floor_of(const GivenOptions& given, const RecordingRow& row,
+/// The lower bound of the run's time, or why there is none.
+Result<SimulationReport> bound_of(const GivenOptions& given, const RecordingRow& row,
                                   const DeviceInfo& device) {
   const auto gpu = gpu_beside(given, device);
   if (!gpu) return gpu.error();
@@ -149,18 +149,18 @@ ordered_json accuracy_document(const PassOutcome& outcome) {
 }
 
 ordered_json run_document(const PassOutcome& outcome, const DeviceInfo& device,
-                          const Result<SimulationReport>& floor) {
+                          const Result<SimulationReport>& bound) {
   ordered_json document = {{"schema", "attnscope.run/1"}};
   document.update(run_identity(outcome.row));
   document["device"] = {{"name", device.name}, {"driver", device.driver}, {"cuda", device.cuda}};
   document["time"] = {{"measured_s", outcome.time_s}};
-  if (floor) document["time"].update(predicted_time_json(floor.value()));
+  if (bound) document["time"].update(time_bound_json(bound.value()));
   document["accuracy"] = accuracy_document(outcome);
   return document;
 }
 
 std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
-                     const Result<SimulationReport>& floor) {
+                     const Result<SimulationReport>& bound) {
   std::vector<std::vector<std::string>> lines = {
       {"tensor", "max abs error", "tolerance", "within"}};
   for (const Check& check : outcome.checks) {
@@ -168,11 +168,11 @@ std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
                      fmt::format("{:.3g}", check.tolerance.max_abs),
                      check.passed() ? "yes" : "NO"});
   }
-  const std::string floor_text = floor ? seconds_text(floor.value().predicted_s)
-                                       : "unavailable: " + one_line(floor.error().message);
-  return fmt::format("{}\non {} (measured), one {} pass {}; modelled floor {}\n\n{}",
+  const std::string bound_text = bound ? seconds_text(bound.value().bound_s)
+                                       : "unavailable: " + one_line(bound.error().message);
+  return fmt::format("{}\non {} (measured), one {} pass {}; lower bound {} (modelled)\n\n{}",
                      run_title(outcome.row), one_line(device.name), outcome.row.pass,
-                     seconds_text(outcome.time_s), floor_text, table_text(lines));
+                     seconds_text(outcome.time_s), bound_text, table_text(lines));
 }
 
 std::optional<Error> run(const GivenOptions& given) {
@@ -205,9 +205,9 @@ std::optional<Error> run(const GivenOptions& given) {
         run_pass(*library.value(), request.value(), choice, inputs.value(), reference, folder);
     clear_progress();
     if (!outcome) return outcome.error();
-    const auto floor = floor_of(given, outcome.value().row, device);
-    documents.push_back(run_document(outcome.value(), device, floor));
-    text += (text.empty() ? "" : "\n") + run_text(outcome.value(), device, floor);
+    const auto bound = bound_of(given, outcome.value().row, device);
+    documents.push_back(run_document(outcome.value(), device, bound));
+    text += (text.empty() ? "" : "\n") + run_text(outcome.value(), device, bound);
     passed = passed && outcome.value().passed();
   }
 

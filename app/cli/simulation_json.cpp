@@ -163,11 +163,11 @@ bool has_nan(const NumericResult& numbers, PassKind pass) {
   });
 }
 
-ordered_json predicted_time_json(const SimulationReport& report) {
-  return {{"predicted_s", report.predicted_s},
-          {"predicted_kind", "modelled"},
-          {"predicted_basis", "roofline floor at the datasheet's rates"},
-          {"bound_by", report.bound_by}};
+ordered_json time_bound_json(const SimulationReport& report) {
+  return {{"bound_s", report.bound_s},
+          {"bound_kind", "modelled"},
+          {"bound_basis", "lower bound at the datasheet's peak rates"},
+          {"bound_by", to_string(report.bound_by)}};
 }
 
 ordered_json simulation_json(const SimulationAnswer& answer) {
@@ -192,10 +192,12 @@ ordered_json simulation_json(const SimulationAnswer& answer) {
   }
   if (answer.numbers) document["inputs"] = inputs_json(*answer.numbers);
   document["traffic"] = traffic_json(report);
-  document["flops"] = {{"matmul", report.matmul_flops}, {"non_matmul", report.non_matmul_flops}};
+  document["flops"] = {{"matmul", report.matmul_flops},
+                       {"non_matmul", report.non_matmul_flops},
+                       {"exponentials", report.exponentials}};
   document["memory"] = memory_json(report);
   if (answer.warps) document["warps"] = warps_json(*answer.warps);
-  document["time"] = predicted_time_json(report);
+  document["time"] = time_bound_json(report);
   if (answer.numbers) document["accuracy"] = accuracy_json(*answer.numbers, report.pass);
   return document;
 }
@@ -280,6 +282,8 @@ std::string simulation_text(const SimulationAnswer& answer) {
   const auto bytes = [](Index count) { return bytes_text(static_cast<double>(count)); };
   lines.push_back({"matrix products", flops_text(static_cast<double>(report.matmul_flops))});
   lines.push_back({"other operations", flops_text(static_cast<double>(report.non_matmul_flops))});
+  lines.push_back(
+      {"  of these, exponentials", flops_text(static_cast<double>(report.exponentials))});
   lines.push_back({"shared memory of a block", bytes(report.sram_bytes_per_block)});
   lines.push_back({"registers of a block", bytes(report.register_bytes_per_block)});
   if (const auto& padded = report.padded) {
@@ -304,8 +308,8 @@ std::string simulation_text(const SimulationAnswer& answer) {
     lines.push_back({"query heads in a tile", fmt::format("{}", report.query_heads_per_tile)});
   }
   lines.push_back({"peak HBM memory", bytes(report.peak_hbm_bytes)});
-  lines.push_back({"time, roofline floor", seconds_text(report.predicted_s)});
-  lines.push_back({"bound by", report.bound_by});
+  lines.push_back({"time, lower bound", seconds_text(report.bound_s)});
+  lines.push_back({"bound by", std::string(to_string(report.bound_by))});
   if (answer.numbers) {
     for (const TensorError& each : tensor_errors(answer.numbers->result, report.pass)) {
       const auto line = [&](std::string_view what, double value) {

@@ -34,8 +34,8 @@ bool has_nan(const NumericResult& numbers, PassKind pass);
 /// its "tensors", the pass's outputs: O forward; dQ, dK, dV backward; all of both.
 nlohmann::ordered_json simulation_json(const SimulationAnswer& answer);
 
-/// "predicted_s" with what it is and what bounds it.
-nlohmann::ordered_json predicted_time_json(const SimulationReport& report);
+/// "bound_s", the lower bound of the time, with its kind, its basis and the unit that sets it.
+nlohmann::ordered_json time_bound_json(const SimulationReport& report);
 
 /// Tables for people. Every number in it is modelled.
 std::string simulation_text(const SimulationAnswer& answer);

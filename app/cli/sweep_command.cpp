@@ -119,7 +119,7 @@ std::vector<std::string> table_line(const ordered_json& row) {
     cells.push_back(bytes_text(requested.at("read_bytes").get<double>()));
     cells.push_back(bytes_text(requested.at("write_bytes").get<double>()));
     cells.push_back(flops_text(row.at("flops").at("matmul").get<double>()));
-    cells.push_back(seconds_text(row.at("time").at("predicted_s").get<double>()));
+    cells.push_back(seconds_text(row.at("time").at("bound_s").get<double>()));
     cells.push_back(row.at("time").at("bound_by").get<std::string>());
   } else {
     cells.push_back(seconds_text(row.at("time").at("median_s").get<double>()));
@@ -140,7 +140,7 @@ std::string sweep_text(const std::vector<SweepAxis>& axes, bool is_model,
   }
   const std::vector<std::string> columns =
       is_model ? std::vector<std::string>{"requested read", "written", "matrix products",
-                                          "roofline floor", "bound by"}
+                                          "lower bound", "bound by"}
                : std::vector<std::string>{"time, median", "requested read", "written"};
   lines[0].insert(lines[0].end(), columns.begin(), columns.end());
   for (const ordered_json& row : rows) lines.push_back(table_line(row));

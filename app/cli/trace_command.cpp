@@ -32,11 +32,11 @@ std::string summary_text(const TraceSummary& summary, const std::string& path) {
       {"operations", std::to_string(report.tile_ops)},
       {"events", std::to_string(summary.events)},
       {"bytes requested", bytes_text(static_cast<double>(report.requested.total()))},
-      {"end, roofline clock", seconds_text(static_cast<double>(summary.end_ps) * 1e-12)},
+      {"end, lower bound", seconds_text(static_cast<double>(summary.end_ps) * 1e-12)},
   };
   return fmt::format(
       "{}wrote {}: open it at https://ui.perfetto.dev or chrome://tracing\n"
-      "the clock is the datasheet's roofline, not a time model\n",
+      "the times are a lower bound from the datasheet's peak rates, not a prediction\n",
       table_text(lines), printable(path));
 }
 

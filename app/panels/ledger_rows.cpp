@@ -117,10 +117,10 @@ constexpr Total kTotals[] = {
     {"requested written", "written", Level::requested, true, counter::kRequestedWriteBytes},
     {"DRAM read", "read", Level::dram, false, counter::kDramReadBytes},
     {"DRAM written", "written", Level::dram, true, counter::kDramWriteBytes},
-    {"time at least, whole GPU", "time", Level::time, false, ""}};
+    {"time, lower bound", "time", Level::time, false, ""}};
 
 double modelled_whole(const Total& total, const RunInfo& run, const Bytes& requested) {
-  if (total.level == Level::time) return run.totals.predicted_s;
+  if (total.level == Level::time) return run.totals.bound_s;
   return bytes_of(total.level == Level::dram ? run.totals.dram : requested, total.write);
 }
 
@@ -150,8 +150,10 @@ std::string_view about_total(const Total& total) {
                  "and L2 holds whole";
   }
   if (total.level != Level::time) return "";
-  return "the roofline's floor of the whole pass, from the datasheet's rates of the whole GPU; the "
-         "timeline's SMs have a share of them each, so their floor is longer where SMs stay idle";
+  return "lower bound of the whole pass: launch by launch, the longest of the times that tensor "
+         "cores, CUDA cores, special function units (exponentials) and DRAM need at the "
+         "datasheet's peak rates; the SMs tab gives each SM its share of these rates, so its bound "
+         "is longer where SMs stay idle";
 }
 
 /// The model at the kernel's tiles and what the GPU showed, whole pass of all heads.

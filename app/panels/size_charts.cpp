@@ -248,7 +248,7 @@ ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, bool own,
     if (quantity == ChartChoice::time) {
       chart.series.push_back(modelled(
           sweep, name, name + ", at least", theme, false,
-          [](const SimulationReport& r) { return r.predicted_s; }, draw::format_seconds));
+          [](const SimulationReport& r) { return r.bound_s; }, draw::format_seconds));
       add_seen(
           chart, sweep, measurements, name, "time", draw::Marker::circle, theme,
           [](const MeasuredRun& run) { return run.time_s(); }, draw::format_seconds);

@@ -43,7 +43,7 @@ struct SmRun {
 struct SmRunPair {
   KernelTrace trace;  ///< without the steps, which are in `recorded`
   std::string name;   ///< of its file
-  SmRun modelled;     ///< by the roofline of the datasheet of `gpu`
+  SmRun modelled;     ///< lower bound from the datasheet of `gpu`
   SmRun recorded;
   std::string gpu;            ///< the modelled GPU
   std::vector<Index> sms;     ///< SMs with blocks in either, ascending

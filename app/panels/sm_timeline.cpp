@@ -38,10 +38,10 @@ std::vector<std::string> headings(const SmRunPair& pair) {
   const auto seconds = [](Index ps) {
     return draw::format_seconds(static_cast<double>(ps) * 1e-12);
   };
-  const std::string modelled = fmt::format("above: modelled, floor by each SM's share of {}, {}",
-                                           pair.gpu, seconds(pair.modelled.end_ps));
+  const std::string modelled = fmt::format("above: modelled, lower bound on {}, {}", pair.gpu,
+                                           seconds(pair.modelled.end_ps));
   const std::string brief =
-      fmt::format("above: modelled, floor by each SM's share, {}", seconds(pair.modelled.end_ps));
+      fmt::format("above: modelled, lower bound, {}", seconds(pair.modelled.end_ps));
   const std::string_view date = std::string_view(trace.header.date).substr(0, 10);
   const std::string recorded =
       fmt::format("below: recorded on {}, {}, {}", trace.header.device.name, date,
@@ -53,11 +53,13 @@ std::vector<std::string> headings(const SmRunPair& pair) {
           fmt::format("{} · below: recorded, {}", brief, seconds(pair.recorded.end_ps))};
 }
 
-/// Why this floor is not the ledger's.
-constexpr std::string_view kAboutFloors =
-    "An SM's share is its part of the datasheet's bandwidth and rates, divided among its resident "
-    "thread blocks.\nThe ledger's \"time at least\" lets the whole GPU work on the pass: it is "
-    "shorter where SMs stay idle here.";
+/// Why this bound is not the ledger's.
+constexpr std::string_view kAboutBounds =
+    "Lower bound: each SM has an equal share of the datasheet's bandwidth and peak rates, which "
+    "its "
+    "resident thread blocks divide among them.\nThe ledger's lower bound lets the whole GPU work "
+    "on "
+    "the pass: it is shorter where SMs stay idle here.";
 
 /// The recorded block that stands for the one under the playhead; nullptr when another problem ran.
 const SmBlock* current_block(const Snapshot& snapshot, const SmRunPair& pair) {
@@ -134,7 +136,7 @@ void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, con
   draw::text(canvas, font, rect.min, context.theme.text_dim,
              draw::widest_that_fits(font, about, rect.width()));
   if (hovered({rect.min, {rect.max.x, rect.min.y + line}})) {
-    tooltip(context, fmt::format("{}\n{}", about.front(), kAboutFloors));
+    tooltip(context, fmt::format("{}\n{}", about.front(), kAboutBounds));
   }
   const std::string row = compare_row(snapshot, pair);
   float bottom = rect.max.y - line;

@@ -93,7 +93,7 @@ class TrafficLines {
 };
 
 void add_time_line(Comparison& comparison, const GpuDescription& gpu) {
-  ComparisonLine line = modelled_line(Level::time, "time", "", "s", comparison.model.predicted_s);
+  ComparisonLine line = modelled_line(Level::time, "time", "", "s", comparison.model.bound_s);
   line.recorded = comparison.run.measurement->time.median_s;
   if (line.modelled > 0) line.gap_percent = 100.0 * (*line.recorded / line.modelled - 1.0);
   line.reason = gap_reason(line, comparison.model, gpu, comparison.run);

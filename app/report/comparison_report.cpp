@@ -48,15 +48,17 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "- `dram`: what reaches HBM. Modelled: operands of a launch once, without those that an "
       "earlier launch of the pass touched and L2 holds whole; results once, without those that a "
       "later launch reads and L2 holds whole (the last lines may still be in L2 at the end).\n"
-      "- `time`: modelled as the roofline floor.\n\n"
+      "- `time`: modelled as a lower bound. Launch by launch, it is the longest of the times that "
+      "matrix products on tensor cores, other operations on CUDA cores, exponentials on special "
+      "function units and the bytes of `dram` take at the datasheet's peak rates.\n\n"
       "A gap is (recorded - modelled) / modelled.\n\n";
 }
 
 void write_overview(const std::vector<Comparison>& comparisons, std::string& text) {
   text +=
       "## All runs\n\n"
-      "| run | requested read | requested written | dram read | time, recorded | times the floor "
-      "|\n"
+      "| run | requested read | requested written | dram read | time, recorded | times the "
+      "lower bound |\n"
       "| --- | ---: | ---: | ---: | ---: | ---: |\n";
   for (const Comparison& comparison : comparisons) {
     if (!comparison.unavailable.empty()) {

@@ -11,8 +11,8 @@ namespace attnscope {
 std::string gap_reason(const ComparisonLine& line, const SimulationReport& model,
                        const GpuDescription& gpu, const RecordingRow& run);
 
-/// How far the time is from the floor, and what the floor leaves out: idle SMs, the exponentials,
-/// the bytes that did go through HBM.
+/// How far the time is from its lower bound, and what the bound leaves out: idle SMs, exponentials
+/// that wait for other units, the bytes that did reach DRAM.
 std::string time_reason(const ComparisonLine& line, const SimulationReport& model,
                         const GpuDescription& gpu, const RecordingRow& run);
 

@@ -8,24 +8,6 @@
 namespace attnscope {
 namespace {
 
-/// "tensor_cores" -> "the tensor cores' peak".
-std::string roof_name(const std::string& bound_by) {
-  if (bound_by == "tensor_cores") return "the tensor cores' peak";
-  if (bound_by == "cuda_cores") return "the CUDA cores' peak";
-  return "the DRAM bandwidth";
-}
-
-/// Seconds of one exponential for each visible score, at the rate of the special function units.
-double exponentials_s(const AttentionProblem& problem, const GpuDescription& gpu) {
-  double visible = 0;
-  for (Index query = 0; query < problem.N; ++query) {
-    visible += static_cast<double>(problem.keys_of(query).size());
-  }
-  visible *= static_cast<double>(problem.batch * problem.heads);
-  return visible /
-         (gpu.exp_per_clock_per_sm * static_cast<double>(gpu.sm_count) * gpu.boost_clock_hz);
-}
-
 /// Thread blocks of the launch that asks for the most bytes; none: 0.
 Index thread_blocks_of_main_launch(const SimulationReport& model) {
   const auto main = std::ranges::max_element(
@@ -38,8 +20,9 @@ Index thread_blocks_of_main_launch(const SimulationReport& model) {
 std::string time_reason(const ComparisonLine& line, const SimulationReport& model,
                         const GpuDescription& gpu, const RecordingRow& run) {
   const Measurement& measured = *run.measurement;
-  std::string reason = fmt::format(
-      "a floor: {:.3g} % of {}", 100.0 * line.modelled / *line.recorded, roof_name(model.bound_by));
+  std::string reason =
+      fmt::format("a lower bound, set by the {}: {:.3g} % of the recorded time",
+                  words_of(model.bound_by), 100.0 * line.modelled / *line.recorded);
   constexpr double kLaunchBoundSeconds = 20e-6;
   if (const Index blocks = thread_blocks_of_main_launch(model); blocks < gpu.sm_count) {
     reason += fmt::format("; only {} thread block{} for {} SMs", blocks, blocks == 1 ? "" : "s",
@@ -49,7 +32,7 @@ std::string time_reason(const ComparisonLine& line, const SimulationReport& mode
     return reason + "; so short a run is mostly the latency of launches and loads";
   }
 
-  // What the floor leaves out, each from the data
+  // What the bound leaves out, each from the data
   const auto read_bytes = measured.counter(counter::kDramReadBytes);
   const auto written_bytes = measured.counter(counter::kDramWriteBytes);
   if (read_bytes && written_bytes) {
@@ -58,7 +41,8 @@ std::string time_reason(const ComparisonLine& line, const SimulationReport& mode
       reason += fmt::format("; the bytes through HBM alone take {}", seconds_text(hbm_s));
     }
   }
-  if (const double exp_s = exponentials_s(model.problem, gpu); exp_s > 0.1 * line.modelled) {
+  const double exp_s = static_cast<double>(model.exponentials) / gpu.exponentials_per_s();
+  if (model.bound_by != GpuUnit::special_function_units && exp_s > 0.1 * line.modelled) {
     reason += fmt::format("; the exponentials alone take {}", seconds_text(exp_s));
   }
   if (const auto busy = measured.counter(counter::kTensorActivePercent)) {

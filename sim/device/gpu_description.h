@@ -50,6 +50,12 @@ struct GpuDescription {
   double other_flops_per_s = 0;  ///< fp32 on CUDA cores
   double exp_per_clock_per_sm = 0;
 
+  /// Exponentials (of an SM's special function units) over all SMs, at the boost clock, on which
+  /// the rate of the CUDA cores rests as well.
+  double exponentials_per_s() const {
+    return exp_per_clock_per_sm * static_cast<double>(sm_count) * boost_clock_hz;
+  }
+
   /// Matrix-product rate with operands of this type and fp32 accumulation; nothing when the GPU
   /// has no unit for it. fp32: CUDA cores.
   std::optional<double> matrix_flops_per_s(DType dtype) const {

@@ -34,7 +34,8 @@ Flops flops_of(const TileOp& op, const TileGrid& grid) {
     case OpKind::multiply:
     case OpKind::dropout:  // the factor; the bits are integer work
       return {0, elems(op.dest_tiles[0])};
-    case OpKind::soft_cap:        // divide, tanh, multiply
+    case OpKind::soft_cap:  // divide, tanh, multiply
+      return {0, 3 * elems(op.dest_tiles[0]), elems(op.dest_tiles[0])};
     case OpKind::soft_cap_slope:  // divide, multiply, subtract
       return {0, 3 * elems(op.dest_tiles[0])};
     case OpKind::alibi:  // distance times slope, subtracted; the distance is integer work
@@ -42,9 +43,9 @@ Flops flops_of(const TileOp& op, const TileGrid& grid) {
     case OpKind::row_max:
       return {0, elems(op.source_tiles[0])};
     case OpKind::running_max:  // the maxima, then a subtraction and an exp for each row
-      return {0, elems(op.source_tiles[0]) + 2 * elems(op.dest_tiles[0])};
+      return {0, elems(op.source_tiles[0]) + 2 * elems(op.dest_tiles[0]), elems(op.dest_tiles[0])};
     case OpKind::exp:
-      return {0, 2 * elems(op.dest_tiles[0])};
+      return {0, 2 * elems(op.dest_tiles[0]), elems(op.dest_tiles[0])};
     case OpKind::row_sum:
     case OpKind::add_row_sum:
       return {0, elems(op.source_tiles[0])};
@@ -53,7 +54,7 @@ Flops flops_of(const TileOp& op, const TileGrid& grid) {
     case OpKind::scale:
       return {0, elems(op.dest_tiles[0])};
     case OpKind::log_sum_exp:
-      return {0, 2 * elems(op.dest_tiles[0])};
+      return {0, 2 * elems(op.dest_tiles[0]), elems(op.dest_tiles[0])};
     case OpKind::load:
     case OpKind::store:
     case OpKind::fill_zero:

@@ -1,5 +1,7 @@
 /// Counts floating-point operations: matrix products (2 a multiply-add) apart from the rest, where
-/// max, subtract, exp, tanh, multiply, add, divide and log are 1 each.
+/// max, subtract, exp, tanh, multiply, add, divide and log are 1 each. Of the rest, exp, tanh and
+/// log are counted by themselves, too: an SM's special function units compute them, at a rate far
+/// below that of a multiply-add.
 #pragma once
 
 #include <numeric>
@@ -11,13 +13,21 @@ namespace attnscope {
 
 struct Flops {
   Index matmul = 0;
-  Index non_matmul = 0;
+  Index non_matmul = 0;    ///< all others, exponentials included
+  Index exponentials = 0;  ///< exp, tanh and log
+
+  /// What CUDA cores do beside matrix products.
+  Index cuda_core() const { return non_matmul - exponentials; }
+
   Flops& operator+=(const Flops& other) {
     matmul += other.matmul;
     non_matmul += other.non_matmul;
+    exponentials += other.exponentials;
     return *this;
   }
-  Flops operator*(Index count) const { return {matmul * count, non_matmul * count}; }
+  Flops operator*(Index count) const {
+    return {matmul * count, non_matmul * count, exponentials * count};
+  }
 };
 
 Flops flops_of(const TileOp& op, const TileGrid& grid);

@@ -12,11 +12,11 @@ double OperationCount::products() const {
   return static_cast<double>(report.matmul_flops) / one;
 }
 
-double OperationCount::other_share(const GpuDescription& gpu) const {
-  const double matrix_rate =
-      gpu.matrix_flops_per_s(report.problem.dtype).value_or(gpu.other_flops_per_s);
-  return static_cast<double>(report.non_matmul_flops) / gpu.other_flops_per_s /
-         (static_cast<double>(report.matmul_flops) / matrix_rate);
+double OperationCount::time_share(GpuUnit unit, const GpuDescription& gpu) const {
+  const PeakRates rates(gpu, report.problem.dtype);
+  const UnitSeconds products = rates.seconds({report.matmul_flops}, 0);
+  const UnitSeconds others = rates.seconds({0, report.non_matmul_flops, report.exponentials}, 0);
+  return of(others, unit) / of(products, rates.matrix_unit());
 }
 
 Result<OperationCount> count_operations(const SimulationRequest& request) {

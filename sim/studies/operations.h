@@ -18,8 +18,9 @@ struct OperationCount {
   /// Matrix products of 2 N N_kv d operations a head: forward 2; backward 5, or 4 where P is
   /// stored.
   double products() const;
-  /// Time of the other operations over that of the matrix products, at the device's peak rates.
-  double other_share(const GpuDescription& gpu) const;
+  /// Time that the other operations keep `unit` busy, CUDA cores or special function units, over
+  /// the time of the matrix products; both at the peak rates of time_bound.h.
+  double time_share(GpuUnit unit, const GpuDescription& gpu) const;
 };
 
 /// invalid_request as simulate().

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index kTotalsProcess = ChromeEvents::kTotalsProcess;
 constexpr int kBlockTrack = 0;  // of a placement; its units follow
-constexpr int kTracksPerSlot = 1 + kUnitCount;
+constexpr int kTracksPerSlot = 1 + static_cast<int>(kGpuUnits);
 
 int track(const Placement& place, int which) {
   return static_cast<int>(place.slot) * kTracksPerSlot + which + 1;
@@ -25,11 +25,12 @@ ChromeTraceWriter::ChromeTraceWriter(const Pass& pass, const std::string& descri
     : pass_(pass),
       events_({.run = description,
                .kind = "modelled",
-               .clock = "roofline of the datasheet's rates, not a time model: an operation takes "
-                        "its bytes over the DRAM bandwidth or its operations over the peak rate, "
-                        "at an equal share for each SM and each resident thread block"},
+               .clock = "lower bound, not a prediction: an operation takes as long as the unit "
+                        "that it keeps busy longest at the datasheet's peak rate; each SM and each "
+                        "resident thread block has an equal share of the rates, and loads and "
+                        "stores share the launch's compulsory DRAM bytes"},
               std::move(sink)) {
-  events_.name_process(kTotalsProcess, "launches and totals (modelled, roofline clock)");
+  events_.name_process(kTotalsProcess, "launches and totals (modelled, lower bound)");
   events_.name_track(kTotalsProcess, ChromeEvents::kLaunchTrack, "launches");
 }
 
@@ -48,7 +49,7 @@ void ChromeTraceWriter::begin_launch(std::string_view /*name*/, Index /*blocks_p
 void ChromeTraceWriter::add_op(const TimedOp& timed) {
   count(timed);
   const int tid = track(timed.place, 1 + static_cast<int>(timed.unit));
-  name_track(timed.place, tid, to_string(timed.unit));
+  name_track(timed.place, tid, words_of(timed.unit));
 
   const TileOp& op = timed.op;
   const Tile& tile = op.kind == OpKind::load ? op.source_tiles[0] : op.dest_tiles[0];
@@ -58,7 +59,7 @@ void ChromeTraceWriter::add_op(const TimedOp& timed) {
                                : fmt::format("\"flops\":{}", flops.matmul + flops.non_matmul);
   events_.write(fmt::format(R"({{"ph":"X","name":"{} {}","cat":"{}","pid":{},"tid":{},{},)"
                             R"("args":{{{},"line":{},"batch":{},"head":{},"block":{}}}}})",
-                            to_string(op.kind), tile_name(tile), to_string(timed.unit),
+                            to_string(op.kind), tile_name(tile), words_of(timed.unit),
                             timed.place.sm + 1, tid, slice_times(timed.begin_ps, timed.end_ps),
                             cost, lines_.at(op.line), timed.block.batch, timed.block.head,
                             timed.block.block));

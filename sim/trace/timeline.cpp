@@ -4,26 +4,14 @@
 #include <cmath>
 #include <tuple>
 
-#include "sim/observers/flop_counter.h"
 #include "sim/observers/traffic_counter.h"
 
 namespace attnscope {
 
-std::string_view to_string(Unit unit) {
-  switch (unit) {
-    case Unit::memory:
-      return "memory";
-    case Unit::matrix:
-      return "matrix products";
-    case Unit::other:
-      return "other operations";
-  }
-  return "?";
-}
-
-Unit unit_of(const TileOp& op) {
-  if (op.moves_bytes()) return Unit::memory;
-  return op.is_matrix_product() ? Unit::matrix : Unit::other;
+GpuUnit unit_of(const TileOp& op, GpuUnit matrix_unit) {
+  if (op.moves_bytes()) return GpuUnit::dram;
+  if (op.is_matrix_product()) return matrix_unit;
+  return op.kind == OpKind::exp ? GpuUnit::special_function_units : GpuUnit::cuda_cores;
 }
 
 Index resident_blocks(const LaunchOccupancy& launch, Index thread_blocks,
@@ -43,23 +31,21 @@ bool Timeline::Free::operator>(const Free& other) const {
          std::tuple(other.at, other.place.slot, other.place.sm);
 }
 
-Timeline::Timeline(const GpuDescription& gpu, DType dtype, std::vector<Index> blocks_per_sm,
+Timeline::Timeline(const GpuDescription& gpu, DType dtype, std::vector<LaunchShare> launches,
                    TimelineSink& sink)
-    : gpu_(gpu),
-      matrix_flops_per_s_(gpu.matrix_flops_per_s(dtype).value_or(gpu.other_flops_per_s)),
-      blocks_per_sm_(std::move(blocks_per_sm)),
-      sink_(sink) {}
+    : gpu_(gpu), rates_(gpu, dtype), launches_(std::move(launches)), sink_(sink) {}
 
 void Timeline::begin_launch(std::string_view name, const TileGrid& grid) {
   grid_ = &grid;
   name_ = name;
-  residents_ = blocks_per_sm_.at(launch_++);
+  share_ = launches_.at(next_launch_++);
   launch_begin_ = launch_end_;  // the grid-wide barrier between launches
   free_ = {};
   for (Index sm = 0; sm < gpu_.sm_count; ++sm) {
-    for (Index slot = 0; slot < residents_; ++slot) free_.push({launch_begin_, {sm, slot}});
+    for (Index slot = 0; slot < share_.blocks_per_sm; ++slot)
+      free_.push({launch_begin_, {sm, slot}});
   }
-  sink_.begin_launch(name, residents_);
+  sink_.begin_launch(name, share_.blocks_per_sm);
 }
 
 void Timeline::begin_block(const BlockId& block) {
@@ -71,25 +57,29 @@ void Timeline::begin_block(const BlockId& block) {
   for (auto& slots : slots_) slots.fill({running_.at, running_.at});
 }
 
-/// Time on the op's unit at the block's share of the datasheet's rate.
-Picoseconds Timeline::duration(const TileOp& op) const {
-  const double share = 1e-12 / static_cast<double>(gpu_.sm_count * residents_);
-  if (op.moves_bytes()) {
-    const auto bytes = static_cast<double>(moved_bytes(op, *grid_));
-    return std::llround(std::ceil(bytes / (gpu_.dram_bytes_per_s * share)));
-  }
-  const Flops flops = flops_of(op, *grid_);
-  const double ps = static_cast<double>(flops.matmul) / (matrix_flops_per_s_ * share) +
-                    static_cast<double>(flops.non_matmul) / (gpu_.other_flops_per_s * share);
-  return std::llround(std::ceil(ps));
+/// Time that the operation keeps each unit busy at the whole GPU's rates.
+UnitSeconds Timeline::seconds(const TileOp& op) const {
+  if (!op.moves_bytes()) return rates_.seconds(flops_of(op, *grid_), 0);
+  const double reaches_dram = op.kind == OpKind::load ? share_.dram_read : share_.dram_write;
+  return rates_.seconds(flops_of(op, *grid_),
+                        reaches_dram * static_cast<double>(moved_bytes(op, *grid_)));
 }
 
 void Timeline::observe(std::span<const TileOp> ops) {
+  const double block_share = static_cast<double>(gpu_.sm_count * share_.blocks_per_sm) * 1e12;
   for (const TileOp& op : ops) {
-    // Wait for the unit, for what is read, and for those who still read what is overwritten
-    const Unit unit = unit_of(op);
-    Picoseconds& unit_free = unit_free_[static_cast<std::size_t>(unit)];
-    Picoseconds begin = unit_free;
+    // Wait for the units, for what is read, and for those who still read what is overwritten
+    std::array<Picoseconds, kGpuUnits> busy;
+    Picoseconds begin = running_.at, longest = 0;
+    const UnitSeconds needed = seconds(op);
+    for (std::size_t unit = 0; unit < kGpuUnits; ++unit) {
+      busy[unit] = std::llround(std::ceil(needed[unit] * block_share));
+      longest = std::max(longest, busy[unit]);
+      if (busy[unit] > 0) begin = std::max(begin, unit_free_[unit]);
+    }
+    const GpuUnit track = unit_of(op, rates_.matrix_unit());
+    Picoseconds& track_free = unit_free_[static_cast<std::size_t>(track)];
+    begin = std::max(begin, track_free);
     for (const Tile& tile : op.sources()) {
       if (tile.on_chip()) begin = std::max(begin, times(tile).written);
     }
@@ -97,16 +87,20 @@ void Timeline::observe(std::span<const TileOp> ops) {
       if (tile.on_chip()) begin = std::max({begin, times(tile).written, times(tile).read});
     }
 
-    const Picoseconds end = begin + duration(op);
+    // Each unit is free when its own part is done; the track, when the whole operation is
+    const Picoseconds end = begin + longest;
+    for (std::size_t unit = 0; unit < kGpuUnits; ++unit) {
+      if (busy[unit] > 0) unit_free_[unit] = begin + busy[unit];
+    }
+    track_free = end;
     for (const Tile& tile : op.sources()) {
       if (tile.on_chip()) times(tile).read = std::max(times(tile).read, end);
     }
     for (const Tile& tile : op.dests()) {
       if (tile.on_chip()) times(tile).written = end;
     }
-    unit_free = end;
     block_end_ = std::max(block_end_, end);
-    sink_.add_op({op, *grid_, block_, running_.place, unit, begin, end});
+    sink_.add_op({op, *grid_, block_, running_.place, track, begin, end});
   }
 }
 

@@ -1,10 +1,11 @@
 /// When each operation runs, and on which SM: thread blocks go to the SM that is free first, and an
 /// operation starts when its operands are ready and its unit is free.
 ///
-/// The clock is the datasheet's roofline, not a time model: bytes over the DRAM bandwidth, matrix
-/// products and other operations over their peak rates, each SM and each thread block resident on
-/// it with an equal share. Nothing else costs time; caches, latencies and launch overheads are
-/// left out.
+/// The clock is the lower bound of time (time_bound.h), operation by operation, not a time model:
+/// an operation takes as long as the unit that it keeps busy longest. Each SM has an equal share of
+/// the GPU's peak rates, and so has each thread block that is resident on it. A load or a store
+/// takes its share of the launch's compulsory DRAM bytes, because L2 serves what is read again.
+/// Nothing else costs time: cache misses, latencies and launch overheads are left out.
 #pragma once
 
 #include <queue>
@@ -13,14 +14,12 @@
 #include "sim/device/gpu_description.h"
 #include "sim/observers/occupancy.h"
 #include "sim/ops/observer.h"
+#include "sim/time_bound.h"
 
 namespace attnscope {
 
-/// What an operation keeps busy.
-enum class Unit : std::uint8_t { memory, matrix, other };
-inline constexpr int kUnitCount = 3;
-std::string_view to_string(Unit unit);
-Unit unit_of(const TileOp& op);
+/// The unit on whose track an operation is drawn. `matrix_unit` multiplies matrices.
+GpuUnit unit_of(const TileOp& op, GpuUnit matrix_unit);
 
 /// Picoseconds since the first launch began.
 using Picoseconds = Index;
@@ -36,7 +35,7 @@ struct TimedOp {
   const TileGrid& grid;
   BlockId block;
   Placement place;
-  Unit unit = Unit::memory;
+  GpuUnit unit = GpuUnit::dram;
   Picoseconds begin_ps = 0;
   Picoseconds end_ps = 0;
 };
@@ -58,11 +57,18 @@ class TimelineSink {
 Index resident_blocks(const LaunchOccupancy& launch, Index thread_blocks,
                       const GpuDescription& gpu);
 
+/// What the timeline needs to know of a launch.
+struct LaunchShare {
+  Index blocks_per_sm = 1;  ///< resident thread blocks
+  /// Compulsory DRAM bytes of the launch over the bytes that it requests.
+  double dram_read = 1;
+  double dram_write = 1;
+};
+
 class Timeline : public Observer {
  public:
-  /// `blocks_per_sm`: resident thread blocks in each launch of the pass, in order. All references
-  /// outlive the run.
-  Timeline(const GpuDescription& gpu, DType dtype, std::vector<Index> blocks_per_sm,
+  /// `launches` are those of the pass, in order. All references outlive the run.
+  Timeline(const GpuDescription& gpu, DType dtype, std::vector<LaunchShare> launches,
            TimelineSink& sink);
 
   void begin_launch(std::string_view name, const TileGrid& grid) override;
@@ -86,27 +92,27 @@ class Timeline : public Observer {
     Picoseconds read = 0;
   };
 
-  Picoseconds duration(const TileOp& op) const;
+  UnitSeconds seconds(const TileOp& op) const;
   SlotTimes& times(const Tile& tile) {
     return slots_[static_cast<std::size_t>(tile.tensor)][tile.slot];
   }
 
   const GpuDescription& gpu_;
-  double matrix_flops_per_s_;
-  std::vector<Index> blocks_per_sm_;
+  PeakRates rates_;
+  std::vector<LaunchShare> launches_;
   TimelineSink& sink_;
 
-  std::size_t launch_ = 0;
+  std::size_t next_launch_ = 0;
   std::string name_;
   const TileGrid* grid_ = nullptr;
-  Index residents_ = 1;
+  LaunchShare share_;
   Picoseconds launch_begin_ = 0, launch_end_ = 0;
   std::priority_queue<Free, std::vector<Free>, std::greater<>> free_;
 
   BlockId block_;
   Free running_;
   Picoseconds block_end_ = 0;
-  std::array<Picoseconds, kUnitCount> unit_free_{};
+  std::array<Picoseconds, kGpuUnits> unit_free_{};
   std::array<std::array<SlotTimes, 4>, kTensorCount> slots_{};
 };
 

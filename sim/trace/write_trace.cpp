@@ -7,15 +7,25 @@
 
 namespace attnscope {
 
+namespace {
+
+double ratio(Index part, Index whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
 Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationReport& report,
                          const GpuDescription& gpu, TimelineSink& sink, Observer* beside) {
   const std::vector<LaunchOccupancy> occupancy = occupancy_of(pass, run);
-  std::vector<Index> blocks_per_sm;
+  std::vector<LaunchShare> shares;
   for (std::size_t launch = 0; launch < occupancy.size(); ++launch) {
-    const Index thread_blocks = report.launches[launch].thread_blocks;
-    blocks_per_sm.push_back(resident_blocks(occupancy[launch], thread_blocks, gpu));
+    const LaunchReport& counted = report.launches[launch];
+    shares.push_back({resident_blocks(occupancy[launch], counted.thread_blocks, gpu),
+                      ratio(counted.dram.read_bytes, counted.requested.read_bytes),
+                      ratio(counted.dram.write_bytes, counted.requested.write_bytes)});
   }
-  Timeline timeline(gpu, run.problem.dtype, std::move(blocks_per_sm), sink);
+  Timeline timeline(gpu, run.problem.dtype, std::move(shares), sink);
   std::vector<Observer*> observers{&timeline};
   if (beside != nullptr) observers.push_back(beside);
   run_all_heads(pass, run, observers);

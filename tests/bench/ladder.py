@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 """The ladder of kernels as a Markdown table, from a recording and the library's machine code.
 
-    tests/bench/ladder.py assets/recordings/h200.json build/release/libattnscope_kernels.so
+    tests/bench/ladder.py assets/recordings/h200.json build/release/libattnscope_kernels.so \\
+        build/release/attnscope-cli
 
 One line a rung and pass, at the recorded problem that --shape names; then the rungs that have
 shapes of their own, from 16k keys on: block_sparse2 at a quarter of the tiles, where flash2 was
 recorded beside it, and split_kv, from the sweeps' recording, too; then flash1 and flash2 beside
 standard, where there are heads for the whole GPU. Times, bytes and shares are recorded; registers
 and the stack (spills live there) are read from the machine code by cuobjdump, shared memory follows
-from the tiles, and both give the warps that fit on a multiprocessor. The floor is the larger of the
-products' operations over the measured matrix rate and every tensor once over the measured bandwidth
-(--peers); the time is given as a multiple of it, too. A rung in fp32 runs on CUDA cores, whose rate
-is the datasheet's (--gpu).
+from the tiles, and both give the warps that fit on a multiprocessor. The lower bound of the time is
+the program's (`attnscope-cli compare`); the recorded time is given as a multiple of it, too.
 """
 
 import argparse
@@ -112,15 +111,19 @@ def occupancy(registers, shared, warps):
     return f"{blocks * warps} of 64"
 
 
-def floor_s(row, ceilings):
-    """The larger of operations over the matrix rate and bytes over the bandwidth."""
-    problem, backward = row["problem"], row["pass"] == "backward"
-    in_fp32 = problem["dtype"] == "fp32"
-    rows = problem["heads"] * problem["seq_len"] + problem["kv_heads"] * problem["kv_len"]
-    elements = problem["batch"] * problem["head_dim"] * (4 if backward else 2) * rows
-    rate = ceilings["cuda_core_flops_per_s" if in_fp32 else "matrix_flops_per_s"]
-    return max(row_flops(row) / rate,
-               (4.0 if in_fp32 else 2.0) * elements / ceilings["copy_bytes_per_s"])
+def lower_bounds(cli, recording):
+    """The program's lower bound of every row's time, in the order of the rows."""
+    text = subprocess.run([cli, "compare", "--recording", recording, "--json", "-"],
+                          capture_output=True, text=True, check=True).stdout
+    return [next((line["modelled"] for line in run.get("lines", []) if line["level"] == "time"),
+                 None) for run in json.loads(text)["runs"]]
+
+
+def read_rows(cli, path):
+    """The rows of a recording, each with its lower bound under "bound_s"."""
+    rows = read_json(path)["rows"]
+    return [{**row, "bound_s": bound_s}
+            for row, bound_s in zip(rows, lower_bounds(cli, path), strict=True)]
 
 
 def without_casts(name):
@@ -171,26 +174,26 @@ def shape_text(problem):
             f"N_kv {problem['kv_len']}, d {problem['head_dim']}")
 
 
-def line(row, table, ceilings, has_shape):
-    counters, time_s, floor = row["counters"], row["time"]["median_s"], floor_s(row, ceilings)
+def line(row, table, has_shape):
+    counters, time_s, bound_s = row["counters"], row["time"]["median_s"], row["bound_s"]
     tiling = row.get("tiling")
     return [rung(row), row["pass"], shape_text(row["problem"]) if has_shape else IDEAS[rung(row)],
             f"{tiling['Br']}x{tiling['Bc']}" if tiling else "-",
             f"{row_flops(row) / time_s * 1e-12:.3g}",
-            f"{floor * 1e3:.3g}", f"{time_s / floor:.1f}",
+            f"{bound_s * 1e3:.3g}", f"{time_s / bound_s:.1f}",
             gigabytes(counters[READ], counters[WRITTEN]),
             gigabytes(counters[DRAM_READ], counters[DRAM_WRITTEN]),
             f"{counters[TENSOR]:.0f} %", *kernel_resources(table, row)]
 
 
-def show(rows, table, ceilings, has_shape):
-    header = ["rung", "pass", "problem" if has_shape else "idea", "tiles", "TFLOP/s", "floor ms",
-              "time / floor", "requested GB", "DRAM GB", "tensor cores busy", "registers",
+def show(rows, table, has_shape):
+    header = ["rung", "pass", "problem" if has_shape else "idea", "tiles", "TFLOP/s", "lower bound ms",
+              "time / bound", "requested GB", "DRAM GB", "tensor cores busy", "registers",
               "stack bytes", "shared memory", "warps"]
     print("| " + " | ".join(header) + " |")
     print("|" + " --- |" * len(header))
     for row in rows:
-        print("| " + " | ".join(line(row, table, ceilings, has_shape)) + " |")
+        print("| " + " | ".join(line(row, table, has_shape)) + " |")
 
 
 def show_beside_standard(rows):
@@ -227,29 +230,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("recording")
     parser.add_argument("library")
+    parser.add_argument("program", help="attnscope-cli, whose lower bounds of the time are shown")
     parser.add_argument("--shape", default="4096,128,none", help="N,d,mask of the rows")
-    parser.add_argument("--peers", default="assets/recordings/peers/h200.json",
-                        help="recording with the ceilings that were measured on the same GPU")
-    parser.add_argument("--gpu", default="assets/gpus/h200.json",
-                        help="description with the datasheet's rate of the CUDA cores")
     options = parser.parse_args()
-    ceilings = dict(read_json(options.peers)["ceilings"])
-    ceilings["cuda_core_flops_per_s"] = read_json(options.gpu)["other_flops_per_s"]["value"]
     recording = read_json(options.recording)
+    recorded = read_rows(options.program, options.recording)
     sweeps_path = pathlib.Path(options.recording.removesuffix(".json") + "-sweeps.json")
-    sweeps = read_json(sweeps_path)["rows"] if sweeps_path.exists() else []
+    sweeps = read_rows(options.program, sweeps_path) if sweeps_path.exists() else []
     N, d, mask = options.shape.split(",")
     table = resources(options.library)
     if recording["device"]["compute_capability"] != "9.0":
         table = {name: found for name, found in table.items() if "_hopper<" not in name}
-    measured = [row for row in recording["rows"] + sweeps
+    measured = [row for row in recorded + sweeps
                 if "time" in row and row["carry"] == "problem" and not row.get("deterministic")]
     dense = [(row["pass"], row["problem"]) for row in measured if row["kernel"] == "flash2"]
     own_shape = [row for row in measured if row["problem"]["dtype"] == "bf16"
                  and row["problem"]["mask"] == "none" and row["problem"]["kv_len"] >= 16384
                  and (row["kernel"] == "split_kv" or row.get("block_mask") == QUARTER
                       and (row["pass"], row["problem"]) in dense)]
-    rows = [row for row in measured if row in recording["rows"]
+    rows = [row for row in measured if row in recorded
             and row["kernel"] not in ("block_sparse2", "split_kv")
             and (rung(row) == "flash2 in fp32" or row["problem"]["dtype"] == "bf16")
             and row["problem"]["batch"] * row["problem"]["seq_len"] == 16384
@@ -260,17 +259,16 @@ def main():
         raise SystemExit(f"{options.recording} has no row of N {N}, d {d}, mask {mask}")
     print(f"{recording['device']['name']}, {recording['date']}; 16k tokens, hidden size 2048: "
           f"N {N}, d {d}, mask {mask}, bf16, cold L2\n")
-    show(rows, table, ceilings, False)
-    print("\nIn fp32 the floor takes the datasheet's rate of the CUDA cores. Rungs with shapes of "
-          "their own, no mask but the list of tiles:\n")
+    show(rows, table, False)
+    print("\nRungs with shapes of their own, no mask but the list of tiles:\n")
     for name in ("block_sparse2", "split_kv"):
         if not any(row["kernel"] == name for row in own_shape):
             print(f"{name}: no row was recorded\n")
     own_shape.sort(key=lambda row: (row["kernel"], row["pass"] != "forward",
                                     row["problem"]["head_dim"], row["problem"]["kv_len"]))
-    show(own_shape, table, ceilings, True)
+    show(own_shape, table, True)
     print("\nA head for every multiprocessor or more: standard's time over theirs\n")
-    show_beside_standard(recording["rows"])
+    show_beside_standard(recorded)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ TEST(Trace, WritesAFileAndSaysWhatIsInIt) {
   const CliOutcome outcome = run_cli(
       "trace --algorithm flash2 --seq-len 256 --heads 2 --out trace.json", {}, scratch.path());
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("roofline, not a time model"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("a lower bound from the datasheet's peak rates"), std::string::npos)
+      << outcome.out;
   EXPECT_EQ(scratch.names(), (std::vector<std::string>{"trace.json"}));
   const json document = json::parse(read_text(scratch.path() / "trace.json"));
   EXPECT_EQ(document.at("otherData").at("kind"), "modelled");

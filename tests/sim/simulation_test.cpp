@@ -1,4 +1,5 @@
-/// What simulate() refuses, and what it derives: default tilings, occupancy, the roofline floor.
+/// What simulate() refuses, and what it derives: default tilings, occupancy, the lower bound of
+/// time.
 
 #include <gtest/gtest.h>
 
@@ -210,16 +211,69 @@ TEST(Occupancy, Flash2CountsOperandsInSharedMemoryAndAccumulatorsInRegisters) {
   EXPECT_EQ(report.register_bytes_per_block, 4 * (128 * 128 + 128 * 64 + 4 * 128));
 }
 
-TEST(Roofline, NamesTheRoof) {
+/// Four batch entries of 16 heads at N = 4096 on an H200.
+SimulationReport flash2_at(Index d, DType dtype = DType::bf16) {
+  SimulationRequest request;
+  request.problem = {
+      .batch = 4, .heads = 16, .kv_heads = 16, .N = 4096, .N_kv = 4096, .d = d, .dtype = dtype};
+  request.tiling = Tiling{64, 64};
+  request.gpu = load_gpu("h200").value();
+  return simulate(request).value();
+}
+
+TEST(TimeBound, IsTheTimeOfTheUnitThatNeedsLongest) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  const double scores = 64.0 * 4096 * 4096;
+
+  // Below d = 64 the exponentials outlast the products: 139 us of tensor cores at d = 32
+  const SimulationReport narrow = flash2_at(32);
+  EXPECT_EQ(narrow.bound_by, GpuUnit::special_function_units);
+  EXPECT_GE(narrow.bound_s, scores / (16.0 * 132 * 1.98e9));
+  EXPECT_NEAR(narrow.bound_s, 257e-6, 5e-6);
+
+  const SimulationReport wide = flash2_at(128);
+  EXPECT_EQ(wide.bound_by, GpuUnit::tensor_cores);
+  EXPECT_DOUBLE_EQ(wide.bound_s, 4 * 128 * scores / *gpu.matrix_flops_per_s(DType::bf16));
+
+  SimulationRequest standard = base_request();
+  standard.problem.N = standard.problem.N_kv = 16384;
+  standard.algorithm = "standard";
+  EXPECT_EQ(simulate(standard).value().bound_by, GpuUnit::dram);
+}
+
+TEST(TimeBound, CudaCoresDoTheProductsOfFp32BesideAllElse) {
+  const SimulationReport report = flash2_at(64, DType::fp32);
+  const double operations =
+      static_cast<double>(report.matmul_flops + report.non_matmul_flops - report.exponentials);
+  EXPECT_EQ(report.bound_by, GpuUnit::cuda_cores);
+  EXPECT_DOUBLE_EQ(report.bound_s, operations / load_gpu("h200").value().other_flops_per_s);
+}
+
+TEST(TimeBound, IsTheSumOverLaunches) {
   SimulationRequest request = base_request();
-  request.problem.N = request.problem.N_kv = 16384;
   request.algorithm = "standard";
-  EXPECT_EQ(simulate(request).value().bound_by, "dram");
-  request.algorithm = "flash2";
-  const SimulationReport flash2 = simulate(request).value();
-  EXPECT_NE(flash2.bound_by, "dram");
-  EXPECT_GE(flash2.predicted_s, static_cast<double>(flash2.matmul_flops) /
-                                    *request.gpu.matrix_flops_per_s(DType::bf16));
+  const SimulationReport report = simulate(request).value();
+  const PeakRates rates(request.gpu, request.problem.dtype);
+  double sum_s = 0;
+  for (const LaunchReport& launch : report.launches) {
+    const double dram_bytes = static_cast<double>(launch.dram.total());
+    sum_s += time_bound(rates.seconds(launch.flops, dram_bytes)).seconds;
+  }
+  EXPECT_EQ(report.launches.size(), 3u);
+  EXPECT_DOUBLE_EQ(report.bound_s, sum_s);
+}
+
+TEST(Exponentials, AreOneForEachScoreAndFewForEachRow) {
+  constexpr Index kHeads = 64, N = 4096, Tc = 64;
+  // alpha once for each column tile, the logarithm of LSE once
+  EXPECT_EQ(flash2_at(64).exponentials, kHeads * (N * N + N * Tc + N));
+
+  SimulationRequest request = base_request();
+  const Index plain = simulate(request).value().exponentials;
+  request.problem.score.soft_cap = 30;
+  const Index scores =
+      request.problem.batch * request.problem.heads * request.problem.N * request.problem.N_kv;
+  EXPECT_EQ(simulate(request).value().exponentials, plain + scores) << "a tanh for each score";
 }
 
 TEST(Dram, FlashMovesTheCompulsoryBytesAndStandardTheScores) {

@@ -45,14 +45,14 @@ inline Counters counters_of(const Bytes& requested, const Bytes& dram, double fa
   return counters;
 }
 
-/// The run with a measurement that agrees with the model; its time is twice the floor.
+/// The run with a measurement that agrees with the model; its time is twice the lower bound.
 inline RecordingRow agreeing_run(const std::string& algorithm, const GpuDescription& gpu,
                                  const std::string& pass = "forward") {
   RecordingRow row = recorded_run(algorithm);
   row.pass = pass;
   const SimulationReport model = model_of(row, gpu);
   Measurement measurement;
-  const double time_s = 2.0 * model.predicted_s;
+  const double time_s = 2.0 * model.bound_s;
   measurement.time = {time_s, time_s, time_s, 20};
   measurement.counters = counters_of(model.requested, model.dram);
   for (const LaunchReport& launch : model.launches) {

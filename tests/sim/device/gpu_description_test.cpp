@@ -96,6 +96,17 @@ TEST(GpuDescription, DatasheetRatesAgreeWithClockTimesUnits) {
   }
 }
 
+TEST(GpuDescription, ExponentialsRestOnTheClockOfTheCudaCores) {
+  // 16 a clock and SM beside 64 or 128 multiply-adds: an eighth or a sixteenth of the operations
+  for (const std::string& name : list_gpus()) {
+    const GpuDescription gpu = load_gpu(name).value();
+    EXPECT_EQ(gpu.exp_per_clock_per_sm, 16.0) << name;
+    const double ratio = gpu.other_flops_per_s / gpu.exponentials_per_s();
+    EXPECT_TRUE(std::abs(ratio - 8.0) <= 0.32 || std::abs(ratio - 16.0) <= 0.64)
+        << name << " " << ratio;
+  }
+}
+
 TEST(GpuDescription, UnknownNameSuggestsTheNearest) {
   expect_one_clear_line(load_gpu("h20"), "did you mean 'h200'?");
   expect_one_clear_line(load_gpu("quantum"), "known: a100-40gb");

@@ -111,7 +111,14 @@ TEST(Operations, AnOtherOperationIsDearerThanAMatrixProducts) {
   const OperationCount count = count_of("flash2", PassKind::forward);
   const double counts = static_cast<double>(count.report.non_matmul_flops) /
                         static_cast<double>(count.report.matmul_flops);
-  EXPECT_NEAR(count.other_share(load_gpu("a100-40gb").value()) / counts, 16, 0.2);
+  const GpuDescription a100 = load_gpu("a100-40gb").value();
+  const double exponentials = static_cast<double>(count.report.exponentials) /
+                              static_cast<double>(count.report.non_matmul_flops);
+  const double on_cuda_cores = counts * (1 - exponentials);
+  EXPECT_NEAR(count.time_share(GpuUnit::cuda_cores, a100) / on_cuda_cores, 16, 0.2);
+  // 2048 operations of a product a clock and SM, 16 exponentials
+  const double of_exponentials = counts * exponentials;
+  EXPECT_NEAR(count.time_share(GpuUnit::special_function_units, a100) / of_exponentials, 128, 1.5);
 }
 
 }  // namespace
