@@ -71,7 +71,7 @@ void App::update(double now_s) {
   measurements.running = gpu_.state() == GpuRunner::State::running;
   for (MeasuredRun& run : gpu_.take_results()) {
     const std::string why = run.why_unavailable();
-    show_notice(why.empty() ? "measured on " + run.provenance.gpu : "GPU run: " + why);
+    show_notice(why.empty() ? "measured on " + run.provenance.gpu() : "GPU run: " + why);
     measurements.measured.push_back(std::move(run));
   }
 

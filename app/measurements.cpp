@@ -4,9 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/trace/kernel_trace.h"
-#include "reference/key_splits.h"
-#include "reference/same_problem.h"
+#include "app/report/measured_trace.h"
 #include "sim/device/assets.h"
 #include "sim/snapshot/snapshot.h"
 
@@ -14,57 +12,32 @@ namespace attnscope::app {
 
 namespace {
 
-struct Wanted {
-  const AttentionProblem& problem;
-  std::string_view algorithm;
-  std::string_view pass;
-  const Tiling& tiling;
-  Carry carry = Carry::problem;
-};
-
-/// The newest run of what is wanted: rather of the same tiling, and rather with a measurement.
-const MeasuredRun* best_of(const std::vector<MeasuredRun>& runs, const Wanted& wanted) {
-  const auto rank = [&](const MeasuredRun& run) {
-    return (run.row.measurement ? 2 : 0) + (run.row.tiling == wanted.tiling ? 1 : 0);
-  };
-  const MeasuredRun* best = nullptr;
-  for (const MeasuredRun& run : runs) {
-    const RecordingRow& row = run.row;
-    if (!same_problem(row.problem, wanted.problem) || row.algorithm != wanted.algorithm) continue;
-    if (row.pass != wanted.pass || row.carry != wanted.carry || row.deterministic) continue;
-    if (best == nullptr || rank(run) >= rank(*best)) best = &run;
-  }
-  return best;
+/// How well a run suits the model; 0: not at all.
+int suitability(const MeasuredRun& run, const SimulationReport& model, const GpuDescription& gpu) {
+  const MeasuredOn& on = run.provenance.on;
+  const DifferenceIn in = difference(model, gpu, run.row, on).in;
+  if (in != DifferenceIn::nothing && in < DifferenceIn::gpu) return 0;
+  const bool same_gpu = in != DifferenceIn::gpu;
+  return 1 + (same_gpu && on.cache == CacheState::cold ? 8 : 0) +
+         (run.provenance.kind == NumberKind::measured ? 4 : 0) + (run.row.measurement ? 2 : 0) +
+         (run.row.tiling == model.tiling ? 1 : 0);
 }
 
-/// What a trace says beside its thread blocks.
 MeasuredRun run_of(const KernelTrace& trace) {
   const Recording& header = trace.header;
-  MeasuredRun run;
-  run.row.problem = trace.problem;
-  run.row.algorithm = trace.algorithm;
-  run.row.kernel = trace.kernel;
-  run.row.pass = to_string(trace.pass);
-  run.row.tiling = trace.tiling;
-  run.row.inputs = to_string(trace.inputs.kind);
-  run.row.seed = trace.inputs.seed;
-  run.row.measurement.emplace();
-  run.row.measurement->time.median_s = trace.plain_time_s;
-  run.row.measurement->unavailable_counters["*"] =
-      "of this problem a trace was recorded, with times alone; no counters";
-  run.provenance = {NumberKind::recorded, header.device.name,  header.date,
-                    header.device.driver, header.build.commit, CacheState::warm};
-  return run;
+  return {
+      row_of(trace),
+      {NumberKind::recorded, {header.device, CacheState::warm}, header.date, header.build.commit}};
 }
 
 }  // namespace
 
 std::string RunProvenance::describe() const {
-  std::string text = fmt::format("{} on {}", to_string(kind), gpu);
+  std::string text = fmt::format("{} on {}", to_string(kind), gpu());
   if (!date.empty()) text += ", " + date;
-  if (!driver.empty()) text += ", driver " + driver;
+  if (!on.device.driver.empty()) text += ", driver " + on.device.driver;
   if (!commit.empty()) text += ", commit " + commit.substr(0, 8);
-  return text + fmt::format(", {} L2", attnscope::to_string(cache));
+  return text + fmt::format(", {} L2", attnscope::to_string(on.cache));
 }
 
 std::optional<double> MeasuredRun::time_s() const {
@@ -102,61 +75,41 @@ std::string MeasuredRun::why_unavailable(std::string_view counter_name) const {
 }
 
 std::vector<MeasuredRun> runs_of(const Recording& recording, NumberKind kind) {
-  const RunProvenance provenance{kind,
-                                 recording.device.name,
-                                 recording.date,
-                                 recording.device.driver,
-                                 recording.build.commit,
-                                 recording.protocol.cache};
+  const RunProvenance provenance{
+      kind, {recording.device, recording.protocol.cache}, recording.date, recording.build.commit};
   std::vector<MeasuredRun> runs;
   for (const RecordingRow& row : recording.rows) runs.push_back({row, provenance});
   return runs;
 }
 
-const MeasuredRun* Measurements::find(const AttentionProblem& problem, std::string_view algorithm,
-                                      std::string_view pass, const Tiling& tiling,
-                                      Carry carry) const {
-  const Wanted wanted{problem, algorithm, pass, tiling, carry};
-  const MeasuredRun* found = best_of(measured, wanted);
-  return found != nullptr ? found : best_of(recorded, wanted);
+const MeasuredRun* Measurements::find(const SimulationReport& model,
+                                      const GpuDescription& gpu) const {
+  const MeasuredRun* best = nullptr;
+  int most = 1;
+  for (const auto* runs : {&recorded, &measured}) {
+    for (const MeasuredRun& run : *runs) {
+      const int suits = suitability(run, model, gpu);
+      if (suits < most) continue;
+      most = suits;
+      best = &run;
+    }
+  }
+  return best;
 }
 
-const MeasuredRun* Measurements::find_traced(const AttentionProblem& problem,
-                                             std::string_view algorithm, std::string_view pass,
-                                             const Tiling& tiling, Carry carry) const {
-  const MeasuredRun* found = best_of(traced, {problem, algorithm, pass, tiling, carry});
-  return found != nullptr && found->row.tiling == tiling ? found : nullptr;
-}
-
-std::string why_no_kernel(const RunInfo& run) {
-  const ScheduleOptions& options = run.options;
-  const std::string_view name = run.algorithm->name;
-  if (run.totals.pass == PassKind::both) {
-    return "a kernel is measured one pass at a time: forward or backward";
-  }
-  if (const std::string variant = to_string(options.variant); !variant.empty()) {
-    return fmt::format("no kernel is {} with {}", name, variant);
-  }
-  if (options.skip_unused_kv && run.totals.pass == PassKind::backward) {
-    return "the kernel loads K and V of every column tile, used or not";
-  }
-  if (run.algorithm->splits_keys &&
-      options.splits != split_count(run.problem, run.tiling, run.gpu.sm_count)) {
-    return fmt::format("the kernel cuts the keys by its own rule, not into {} splits",
-                       options.splits);
-  }
-  return {};
+const MeasuredRun* Measurements::find_traced(const SimulationReport& model,
+                                             const GpuDescription& gpu) const {
+  const auto found = std::ranges::find_if(traced, [&](const MeasuredRun& run) {
+    const DifferenceIn in = difference(model, gpu, run.row, run.provenance.on).in;
+    return in == DifferenceIn::nothing || in == DifferenceIn::cache;
+  });
+  return found == traced.end() ? nullptr : &*found;
 }
 
 SeenRuns seen_runs(const RunInfo& run, const Measurements& measurements) {
-  SeenRuns seen{.no_kernel = why_no_kernel(run)};
-  if (!seen.no_kernel.empty()) return seen;
-  const std::string_view algorithm = run.algorithm->name;
-  const std::string_view pass = to_string(run.totals.pass);
-  const Carry carry = run.options.carry;
-  seen.run = measurements.find(run.problem, algorithm, pass, run.tiling, carry);
-  seen.traced = measurements.find_traced(run.problem, algorithm, pass, run.tiling, carry);
-  return seen;
+  return {.run = measurements.find(run.totals, run.gpu),
+          .traced = measurements.find_traced(run.totals, run.gpu),
+          .no_kernel = why_no_kernel(run.totals, run.gpu)};
 }
 
 std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& problems) {

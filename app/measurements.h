@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/report/like_with_like.h"
 #include "app/theme.h"
-#include "kernels/recording/recording.h"
 
 namespace attnscope {
 struct RunInfo;
@@ -20,11 +20,11 @@ namespace attnscope::app {
 /// Which GPU, when, with what: shown on hover of every measured or recorded number.
 struct RunProvenance {
   NumberKind kind = NumberKind::recorded;  ///< measured or recorded
-  std::string gpu;                         ///< "NVIDIA H200"
+  MeasuredOn on;                           ///< GPU and cache state
   std::string date;                        ///< ISO 8601
-  std::string driver;
   std::string commit;
-  CacheState cache = CacheState::cold;
+
+  const std::string& gpu() const { return on.device.name; }  ///< "NVIDIA H200"
 
   /// "recorded on NVIDIA H200, 2026-01-31, driver 580.95, commit 1a2b3c4d, cold L2".
   std::string describe() const;
@@ -64,22 +64,14 @@ class Measurements {
   std::string live_unavailable;
   bool running = false;  ///< a run of this session is under way
 
-  /// The run to show beside the model: the newest measured one of the same problem, algorithm,
-  /// pass and carry, else the recorded one; the same tiling is preferred, and a run with a
-  /// measurement to one without. nullptr when none.
-  const MeasuredRun* find(const AttentionProblem& problem, std::string_view algorithm,
-                          std::string_view pass, const Tiling& tiling,
-                          Carry carry = Carry::problem) const;
-  /// The traced run of this very problem and tiling; nullptr when there is none.
-  const MeasuredRun* find_traced(const AttentionProblem& problem, std::string_view algorithm,
-                                 std::string_view pass, const Tiling& tiling,
-                                 Carry carry = Carry::problem) const;
+  /// The run to show with the model: of the same problem, algorithm, pass and switches, on any GPU
+  /// and with any tiling and cache state, for which difference() says whether it may be compared.
+  /// One of the same GPU and cache state is preferred, then the newest measured one, then one with
+  /// a measurement, then one of the same tiling. nullptr when none.
+  const MeasuredRun* find(const SimulationReport& model, const GpuDescription& gpu) const;
+  /// The traced run of this very GPU, problem and tiling; nullptr when there is none.
+  const MeasuredRun* find_traced(const SimulationReport& model, const GpuDescription& gpu) const;
 };
-
-/// Why no kernel runs what the model steps through, as "no kernel is standard with fusion
-/// separate": a variant, splits or a pass that only the model has. Empty where a kernel does: only
-/// then may a run stand beside it.
-std::string why_no_kernel(const RunInfo& run);
 
 /// What GPUs showed of a run that the model steps through; nullptr for what is not there.
 struct SeenRuns {

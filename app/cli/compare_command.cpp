@@ -85,7 +85,7 @@ ordered_json line_json(const ComparisonLine& line) {
   ordered_json json = {{"level", to_string(line.level)}, {"quantity", line.quantity}};
   if (!line.launch.empty()) json["launch"] = line.launch;
   json["unit"] = line.unit;
-  json["modelled"] = line.modelled;
+  if (line.modelled) json["modelled"] = *line.modelled;
   if (line.recorded) json["recorded"] = *line.recorded;
   if (!line.unavailable.empty()) json["unavailable"] = line.unavailable;
   if (line.gap_percent) json["gap_percent"] = *line.gap_percent;
@@ -99,6 +99,7 @@ ordered_json comparison_json(const Comparison& comparison) {
     json["unavailable"] = comparison.unavailable;
     return json;
   }
+  if (!comparison.stands_alone.empty()) json["no_gap"] = comparison.stands_alone;
   json["lines"] = ordered_json::array();
   for (const ComparisonLine& line : comparison.lines) json["lines"].push_back(line_json(line));
   return json;
@@ -132,6 +133,7 @@ std::vector<ordered_json> comparison_rows(const std::vector<Comparison>& compari
     for (const ComparisonLine& line : comparison.lines) {
       rows.push_back(identity);
       rows.back().update(line_json(line));
+      if (!comparison.stands_alone.empty()) rows.back()["no_gap"] = comparison.stands_alone;
     }
   }
   return rows;
@@ -141,16 +143,19 @@ std::vector<ordered_json> comparison_rows(const std::vector<Comparison>& compari
 /// model stays, with the reason.
 std::vector<Comparison> compare_rows(const Recording& recording, const RowFilter& filter,
                                      const GpuDescription& gpu) {
+  const MeasuredOn on{recording.device, recording.protocol.cache};
   std::vector<Comparison> comparisons;
   for (const RecordingRow& row : recording.rows) {
     if (!filter.matches(row)) continue;
     show_progress(fmt::format("comparing {}", run_title(row)));
-    auto comparison = model_and_compare(row, gpu);
-    comparisons.push_back(
-        comparison
-            ? std::move(comparison).value()
-            : Comparison{
-                  .run = row, .model = {}, .unavailable = comparison.error().message, .lines = {}});
+    auto comparison = model_and_compare(row, on, gpu);
+    comparisons.push_back(comparison ? std::move(comparison).value()
+                                     : Comparison{.run = row,
+                                                  .on = on,
+                                                  .model = {},
+                                                  .unavailable = comparison.error().message,
+                                                  .stands_alone = "",
+                                                  .lines = {}});
   }
   clear_progress();
   return comparisons;
@@ -222,18 +227,21 @@ std::vector<OptionSpec> row_filters() {
 }  // namespace
 
 CommandSpec compare_command() {
-  return {.name = "compare",
-          .summary = "Shows modelled numbers beside recorded ones, with each gap and its reason.",
-          .operand = "",
-          .options = joined({{{"recording", "NAME|FILE", "required; the recording to compare with"},
-                              {"report", "FILE", "write a Markdown report; - is standard output"},
-                              {"gpu", "NAME|FILE", "the modelled GPU [that of the recording]"},
-                              {"sram-bytes", "BYTES", "in place of the GPU's shared memory"},
-                              {"l2-bytes", "BYTES", "in place of the GPU's L2 cache"}},
-                             row_filters(),
-                             block_mask_option(),
-                             output_options()}),
-          .run = run_compare};
+  return {
+      .name = "compare",
+      .summary = "Shows modelled numbers beside recorded ones, with each gap and its reason.",
+      .operand = "",
+      .options = joined(
+          {{{"recording", "NAME|FILE", "required; the recording to compare with"},
+            {"report", "FILE", "write a Markdown report; - is standard output"},
+            {"gpu", "NAME|FILE",
+             "the modelled GPU; no gap with another than the recording's [that of the recording]"},
+            {"sram-bytes", "BYTES", "in place of the GPU's shared memory"},
+            {"l2-bytes", "BYTES", "in place of the GPU's L2 cache"}},
+           row_filters(),
+           block_mask_option(),
+           output_options()}),
+      .run = run_compare};
 }
 
 }  // namespace attnscope::cli

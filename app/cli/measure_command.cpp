@@ -165,16 +165,17 @@ Result<Recording> measure_once(const GivenOptions& given) {
 namespace {
 
 /// The model of the run beside its measurement, or why there is none.
-std::string modelled_text(const GivenOptions& given, const DeviceInfo& device,
+std::string modelled_text(const GivenOptions& given, const MeasuredOn& on,
                           const RecordingRow& row) {
-  const auto gpu = gpu_beside(given, device);
+  const auto gpu = gpu_beside(given, on.device);
   if (!gpu) return fmt::format("modelled: unavailable: {}\n", one_line(gpu.error().message));
-  const auto comparison = model_and_compare(row, gpu.value());
+  const auto comparison = model_and_compare(row, on, gpu.value());
   if (!comparison) {
     return fmt::format("modelled: unavailable: {}\n", one_line(comparison.error().message));
   }
-  return fmt::format("modelled on {}\n{}", gpu.value().display_name,
-                     comparison_table(comparison.value(), "measured"));
+  std::string text = comparison_table(comparison.value(), "measured");
+  if (!comparison.value().stands_alone.empty()) return text;
+  return fmt::format("modelled on {}\n{}", gpu.value().display_name, text);
 }
 
 std::string measurement_text(const Recording& recording, const RecordingRow& row) {
@@ -217,6 +218,7 @@ std::optional<Error> measure(const GivenOptions& given) {
   clear_progress();
   if (!recording) return recording.error();
   // A pass that failed hides no other one
+  const MeasuredOn on{recording.value().device, recording.value().protocol.cache};
   std::string text;
   std::optional<Error> first_error;
   for (const RecordingRow& row : recording.value().rows) {
@@ -224,9 +226,8 @@ std::optional<Error> measure(const GivenOptions& given) {
       if (!first_error) first_error = row.error;
       continue;
     }
-    text +=
-        fmt::format("{}{}\n{}", text.empty() ? "" : "\n", measurement_text(recording.value(), row),
-                    modelled_text(given, recording.value().device, row));
+    text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n",
+                        measurement_text(recording.value(), row), modelled_text(given, on, row));
   }
   if (text.empty() && first_error) return first_error;
 

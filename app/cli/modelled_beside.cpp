@@ -2,9 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "app/cli/table.h"
 #include "app/report/comparison_report.h"
-#include "app/report/launch_words.h"
 #include "app/report/number_text.h"
 #include "reference/one_line.h"
 
@@ -20,17 +21,41 @@ Result<GpuDescription> gpu_beside(const GivenOptions& given, const DeviceInfo& d
   return parse_gpu(given, *fitting);
 }
 
+namespace {
+
+std::string recorded_text(const ComparisonLine& line) {
+  return line.recorded ? quantity_text(line, *line.recorded) : "unavailable";
+}
+
+/// A run that the model differs from, alone and under the name of its GPU.
+std::string recording_table(const Comparison& comparison, std::string_view kind) {
+  std::vector<std::vector<std::string>> lines = {
+      {"  level", "quantity", fmt::format("{} on {}", kind, one_line(comparison.on.device.name)),
+       "unavailable"}};
+  for (const ComparisonLine& line : comparison.lines) {
+    lines.push_back(
+        {"  " + level_text(line), line.quantity, recorded_text(line), line.unavailable});
+  }
+  const bool complete = std::ranges::all_of(
+      comparison.lines, [](const ComparisonLine& line) { return line.unavailable.empty(); });
+  if (complete) {
+    for (std::vector<std::string>& line : lines) line.pop_back();
+  }
+  return fmt::format("  no gap: {}\n{}", one_line(comparison.stands_alone), table_text(lines));
+}
+
+}  // namespace
+
 std::string comparison_table(const Comparison& comparison, std::string_view kind) {
   if (!comparison.unavailable.empty()) {
     return fmt::format("  unavailable: {}\n", one_line(comparison.unavailable));
   }
+  if (!comparison.stands_alone.empty()) return recording_table(comparison, kind);
   std::vector<std::vector<std::string>> lines = {
       {"  level", "quantity", "modelled", std::string(kind), "gap", "reason"}};
   for (const ComparisonLine& line : comparison.lines) {
-    std::string level(to_string(line.level));
-    if (!line.launch.empty()) level += fmt::format(", {}", launch_words(line.launch));
-    lines.push_back({"  " + level, line.quantity, quantity_text(line, line.modelled),
-                     line.recorded ? quantity_text(line, *line.recorded) : "unavailable",
+    lines.push_back({"  " + level_text(line), line.quantity, quantity_text(line, *line.modelled),
+                     recorded_text(line),
                      line.gap_percent ? gap_percent_text(*line.gap_percent) : "-",
                      line.recorded ? line.reason : line.unavailable});
   }

@@ -12,7 +12,8 @@ namespace attnscope::cli {
 /// --gpu, else the shipped description that fits the device; unavailable when none does.
 Result<GpuDescription> gpu_beside(const GivenOptions& given, const DeviceInfo& device);
 
-/// The run's lines as an aligned table; `kind` heads the GPU's column: "recorded", "measured".
+/// The run's lines as an aligned table, of the GPU alone where it stands alone; `kind` heads the
+/// GPU's column: "recorded", "measured".
 std::string comparison_table(const Comparison& comparison, std::string_view kind);
 
 }  // namespace attnscope::cli

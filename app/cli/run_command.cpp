@@ -116,6 +116,10 @@ Result<SimulationReport> bound_of(const GivenOptions& given, const RecordingRow&
                                   const DeviceInfo& device) {
   const auto gpu = gpu_beside(given, device);
   if (!gpu) return gpu.error();
+  if (!describes(gpu.value(), device)) {
+    return unavailable(
+        fmt::format("measured on {}, modelled for {}", device.name, gpu.value().display_name));
+  }
   return simulate({.problem = row.problem,
                    .algorithm = row.algorithm,
                    .pass = parse_pass(row.pass).value(),

@@ -73,6 +73,12 @@ std::string widest_that_fits(const FontRef& font, std::span<const std::string> w
   return found != wordings.end() ? *found : std::string();
 }
 
+std::string label_that_fits(const FontRef& font, std::span<const std::string> wordings,
+                            float width) {
+  const std::string fits = widest_that_fits(font, wordings, width);
+  return fits.empty() && !wordings.empty() ? wordings.back() : fits;
+}
+
 void text_in(const Canvas& canvas, const FontRef& font, const Rect& rect, ImU32 color,
              std::string_view words, Align align) {
   const std::string shown = fitted(font, words, rect.width());

@@ -28,6 +28,10 @@ std::string fitted(const FontRef& font, std::string_view text, float width);
 std::string widest_that_fits(const FontRef& font, std::span<const std::string> wordings,
                              float width);
 
+/// The same for a label that is never left out: the last wording where none fits.
+std::string label_that_fits(const FontRef& font, std::span<const std::string> wordings,
+                            float width);
+
 /// One line, fitted and vertically centred in a rectangle.
 void text_in(const Canvas& canvas, const FontRef& font, const Rect& rect, ImU32 color,
              std::string_view text, Align align = Align::left);

@@ -197,7 +197,7 @@ std::optional<ShownChart> ChartsPanel::shown_chart(const Snapshot& snapshot, con
       const TheoremPoints* points = theorems_.latest();
       read_progress(progress, theorems_, key);
       if (points == nullptr) return std::nullopt;
-      return theorem_chart(*theorems_.latest_key(), *points, gpu.display_name, context.measurements,
+      return theorem_chart(*theorems_.latest_key(), *points, gpu, context.measurements,
                            context.theme);
     }
     case ChartTopic::fusion: {

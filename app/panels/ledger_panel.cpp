@@ -34,9 +34,12 @@ std::string number_that_fits(const LedgerRow& row, double value, const FontRef& 
 
 /// Everything about a row, for its hover.
 std::string in_words(const LedgerRow& row, bool so_far) {
-  const bool partial = so_far && row.modelled != row.whole;
-  std::string lines = fmt::format("{}: {} modelled{}", row.label,
-                                  number_text(row, row.modelled, true), partial ? " so far" : "");
+  const bool partial = so_far && row.modelled && *row.modelled != row.whole;
+  std::string lines = row.label + ":";
+  if (row.modelled) {
+    lines += fmt::format(" {} modelled{}", number_text(row, *row.modelled, true),
+                         partial ? " so far" : "");
+  }
   if (partial) lines += fmt::format(", {} in the whole pass", number_text(row, row.whole, true));
   if (row.formula) {
     lines +=
@@ -145,10 +148,9 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   // Heading, tensors, totals and the footer share the height; many tensors stand side by side
   Table table{context, canvas_of(context), rest};
   table.so_far = so_far_;
-  table.layout =
-      lay_out_ledger({ledger.tensors.size(), ledger.totals.size() + ledger.kernel_totals.size(),
-                      !ledger.kernel_totals.empty()},
-                     rest.height() - table.canvas.px(10.0f), context.fonts.small.size);
+  table.layout = lay_out_ledger(
+      {ledger.tensors.size(), ledger.totals.size() + ledger.apart.size(), !ledger.apart.empty()},
+      rest.height() - table.canvas.px(10.0f), context.fonts.small.size);
   float y = rest.min.y;
   draw_headings(table, ledger, y);
   y += table.layout.pitch;
@@ -186,13 +188,20 @@ void LedgerPanel::draw_headings(const Table& table, const Ledger& ledger, float 
 void LedgerPanel::draw_seen_headings(const Table& table, const Ledger& ledger, float y) const {
   const FontRef& font = table.context.fonts.small;
   const Columns columns = Columns::of_all(table.rect);
-  const bool partial = table.so_far && ledger.seen_kind != NumberKind::unavailable;
-  const std::string seen =
-      partial ? fmt::format("{}, whole", to_string(ledger.seen_kind)) : ledger.seen_heading;
+  std::vector<std::string> seen = {ledger.seen_heading};
+  if (!ledger.seen_gpu.empty()) {
+    if (table.so_far) {
+      seen = {fmt::format("{}, whole", ledger.seen_heading),
+              fmt::format("{}, whole", ledger.seen_gpu)};
+    }
+    seen.push_back(ledger.seen_gpu);
+  }
   draw::text(table.canvas, font, {columns.seen, y}, table.context.theme.text_faint,
-             draw::fitted(font, seen, columns.seen - columns.formula), draw::Align::right);
-  draw::text(table.canvas, font, {columns.gap, y}, table.context.theme.text_faint,
-             draw::fitted(font, "gap", columns.gap - columns.seen), draw::Align::right);
+             draw::label_that_fits(font, seen, columns.seen - columns.formula), draw::Align::right);
+  if (!ledger.stands_alone) {
+    draw::text(table.canvas, font, {columns.gap, y}, table.context.theme.text_faint,
+               draw::fitted(font, "gap", columns.gap - columns.seen), draw::Align::right);
+  }
   if (hovered({{columns.formula, y}, {columns.seen, y + table.layout.pitch}})) {
     tooltip(table.context, ledger.seen_about);
   }
@@ -233,7 +242,7 @@ void LedgerPanel::draw_hidden(const Table& table, const Columns& columns, const 
   for (std::size_t k = table.layout.shown; k < ledger.tensors.size(); ++k) {
     const LedgerRow& row = ledger.tensors[k];
     lines += fmt::format("{}{}: {} modelled", lines.empty() ? "" : "\n", row.label,
-                         number_text(row, row.modelled, true));
+                         number_text(row, *row.modelled, true));
     if (row.formula) lines += fmt::format(", {} by formula", draw::format_bytes(*row.formula));
   }
   tooltip(table.context, lines);
@@ -254,22 +263,22 @@ void LedgerPanel::draw_totals(const Table& table, const Ledger& ledger, float& y
       y += table.layout.pitch;
     }
   };
-  const auto title = [&](std::string_view text, std::string_view about) {
+  const auto title = [&](const std::vector<std::string>& wordings, std::string_view about) {
     const float top = y + (table.layout.pitch - font.size) * 0.5f;
     const Rect line{{table.rect.min.x, y}, {columns.formula, y + table.layout.pitch}};
     draw::text(canvas, font, {line.min.x, top}, table.context.theme.text_dim,
-               draw::fitted(font, text, line.width()));
+               draw::label_that_fits(font, wordings, line.width()));
     draw_seen_headings(table, ledger, top);
     if (!about.empty() && hovered(line)) tooltip(table.context, about);
     y += table.layout.pitch;
   };
   rule();
-  const bool other_tiles = !ledger.kernel_totals.empty();
-  if (table.layout.two_columns && !other_tiles) title("all tensors", {});
+  const bool apart = !ledger.apart.empty();
+  if (table.layout.two_columns && !apart) title({"all tensors"}, {});
   rows(ledger.totals);
-  if (!other_tiles) return;
-  title(ledger.kernel_title, ledger.kernel_about);
-  rows(ledger.kernel_totals);
+  if (!apart) return;
+  title(ledger.apart_titles, ledger.apart_about);
+  rows(ledger.apart);
 }
 
 void LedgerPanel::draw_row(const Table& table, const Columns& columns, const LedgerRow& row,
@@ -293,7 +302,8 @@ void LedgerPanel::draw_row(const Table& table, const Columns& columns, const Led
   const float number_room = columns.modelled - columns.label;
   const float own_room =
       number_room - (x - columns.label) - fonts.small.measure(row.label).x - canvas.px(4.0f);
-  const std::string modelled = number_that_fits(row, row.modelled, fonts.mono_small, own_room);
+  const std::string modelled =
+      row.modelled ? number_that_fits(row, *row.modelled, fonts.mono_small, own_room) : "";
   put(fonts.small, x, total ? theme.text : theme.text_dim, row.label, draw::Align::left,
       number_room - fonts.mono_small.measure(modelled).x - (x - columns.label) - canvas.px(4.0f));
   put(fonts.mono_small, columns.modelled, theme.text, modelled, draw::Align::right, number_room);
@@ -341,7 +351,7 @@ void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
         draw_text_button(context, "ledger.run", running ? "running…" : "Run on GPU", at, !running);
     if (run.pressed && !running) context.commands.push(RunOnGpu{});
     if (hovered({{run.left, rect.min.y}, {at.x, rect.max.y}})) {
-      tooltip(context, "runs the twin kernel on " + measurements.live_gpu +
+      tooltip(context, "runs this problem's kernel on " + measurements.live_gpu +
                            ", checks it against the reference and fills this column");
     }
     left = run.left;
@@ -368,16 +378,17 @@ static std::string csv_field(std::string_view text) {
 std::string ledger_csv(const Ledger& ledger) {
   std::string csv =
       fmt::format("quantity,unit,modelled,whole_pass,formula,{}\n", csv_field(ledger.seen_heading));
-  const auto add = [&](const LedgerRow& row, std::string_view tiles) {
-    csv += fmt::format("{},{},{:.9g},{:.9g},{},{}\n",
-                       csv_field(fmt::format("{}{}", row.label, tiles)), row.unit, row.modelled,
-                       row.whole, row.formula ? fmt::format("{:.0f}", *row.formula) : "",
+  const auto add = [&](const LedgerRow& row, std::string_view of) {
+    const std::string modelled =
+        row.modelled ? fmt::format("{:.9g},{:.9g}", *row.modelled, row.whole) : ",";
+    csv += fmt::format("{},{},{},{},{}\n", csv_field(row.label + std::string(of)), row.unit,
+                       modelled, row.formula ? fmt::format("{:.0f}", *row.formula) : "",
                        row.seen.value ? fmt::format("{:.9g}", *row.seen.value)
                                       : (row.seen.about.empty() ? "" : "unavailable"));
   };
   for (const LedgerRow& row : ledger.tensors) add(row, "");
   for (const LedgerRow& row : ledger.totals) add(row, "");
-  for (const LedgerRow& row : ledger.kernel_totals) add(row, " at the kernel's tiles");
+  for (const LedgerRow& row : ledger.apart) add(row, " " + ledger.apart_of);
   return csv;
 }
 

@@ -64,7 +64,7 @@ std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, const LedgerBasis& 
     });
     if (formula.tensor == Tensor::m && joined != rows.end()) {
       joined->label = formula.write ? "l, m written" : "l, m read";
-      joined->modelled += row.modelled;
+      *joined->modelled += *row.modelled;
       joined->whole += row.whole;
       joined->formula = *joined->formula + *row.formula;
       joined->formula_text = "2 · (" + row.formula_text + ")";
@@ -156,26 +156,32 @@ std::string_view about_total(const Total& total) {
          "is longer where SMs stay idle";
 }
 
-/// The model at the kernel's tiles and what the GPU showed, whole pass of all heads.
-std::vector<LedgerRow> kernel_rows(const LedgerBasis& basis) {
+/// What the GPU showed, whole pass of all heads: beside the model at the kernel's tiles, or alone.
+std::vector<LedgerRow> apart_rows(const LedgerBasis& basis) {
   std::vector<LedgerRow> rows;
   for (const Total& total : kTotals) {
     const ComparisonLine* line = basis.comparison->find(total.level, total.quantity);
     if (line == nullptr) continue;
     LedgerRow row;
-    row.label = total.label;
+    row.label = total.level == Level::time && !line->modelled ? "time" : total.label;
     row.unit = line->unit;
-    row.modelled = row.whole = line->modelled;
-    row.formula_text = about_total(total);
+    row.modelled = line->modelled;
+    row.whole = line->modelled.value_or(0.0);
+    if (line->modelled) row.formula_text = about_total(total);
     add_seen(row, total, basis);
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
-/// Whether the kernel cut the problem otherwise than the screen.
+/// Whether the run may not be compared with the model at all.
+bool stands_alone(const LedgerBasis& basis) {
+  return basis.comparison && !basis.comparison->stands_alone.empty();
+}
+
+/// Whether the run is compared with the model at the kernel's tiles, which are not the screen's.
 bool has_other_tiles(const RunInfo& run, const LedgerBasis& basis) {
-  if (!basis.comparison) return false;
+  if (!basis.comparison || stands_alone(basis)) return false;
   const SimulationReport& model = basis.comparison->model;
   return !(model.tiling == run.tiling) || model.output_rows > 0;
 }
@@ -193,7 +199,7 @@ std::string about_kernel_rows(const RunInfo& run, const SimulationReport& model)
 }
 
 /// What a GPU showed is of the whole pass of all heads: it stands beside nothing less, and not here
-/// where it belongs to other tiles.
+/// where its rows stand apart. `other_tiles`: they have a model of their own.
 std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const LedgerBasis& basis,
                                   bool other_tiles) {
   const RunInfo& run = *snapshot.run;
@@ -215,12 +221,38 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
       row.seen.about = basis.why_not_seen;
     } else if (part_of_heads) {
       row.seen.about = "unavailable: a GPU runs all heads; see the whole pass";
-    } else if (!other_tiles) {
+    } else if (!other_tiles && !stands_alone(basis)) {
       add_seen(row, total, basis);
     }
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+/// The run beside the model at the kernel's tiles.
+void set_tiles_apart(const RunInfo& run, const LedgerBasis& basis, Ledger& ledger) {
+  const SimulationReport& model = basis.comparison->model;
+  const std::string tile = fmt::format("kernel's tile {} × {}", model.tiling.Br, model.tiling.Bc);
+  ledger.apart_titles = {fmt::format("{}; above {} × {}", tile, run.tiling.Br, run.tiling.Bc),
+                         tile};
+  ledger.apart_about = about_kernel_rows(run, model);
+  ledger.apart_of = "at the kernel's tiles";
+  ledger.apart = apart_rows(basis);
+}
+
+/// The run alone, under the name of its GPU.
+void set_recording_apart(const LedgerBasis& basis, Ledger& ledger) {
+  const Comparison& comparison = *basis.comparison;
+  ledger.apart_titles = {
+      fmt::format("no gap: {}", comparison.stands_alone),
+      fmt::format("{} on {}, alone: no gap", to_string(ledger.seen_kind), ledger.seen_gpu),
+      fmt::format("{}, alone", ledger.seen_gpu)};
+  ledger.apart_about = fmt::format("no gap: {}\n{}", comparison.stands_alone, ledger.seen_about);
+  if (const std::optional<Tiling>& tiling = basis.seen->row.tiling) {
+    ledger.apart_about += fmt::format("\ntiles {} × {}", tiling->Br, tiling->Bc);
+  }
+  ledger.apart_of = fmt::format("{} on {}", to_string(ledger.seen_kind), comparison.on.device.name);
+  ledger.apart = apart_rows(basis);
 }
 
 /// Where and when a run was, how long it took and how exact it was.
@@ -279,11 +311,12 @@ LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> see
                                run.tiling,          run.options,     run.batch};
   basis.head_formulas = traffic_formulas(request);
   basis.whole_formulas = formulas_of_all_heads(request);
-  const std::string no_kernel = why_no_kernel(run);
+  const std::string no_kernel = why_no_kernel(run.totals, run.gpu);
   basis.why_not_seen = no_kernel.empty() ? kNotRecorded : "unavailable: " + no_kernel;
   basis.seen = std::move(seen);
   if (!basis.seen || !basis.seen->row.measurement) return basis;
-  Result<Comparison> comparison = model_and_compare(basis.seen->row, run.gpu);
+  Result<Comparison> comparison =
+      model_and_compare(basis.seen->row, basis.seen->provenance.on, run.gpu);
   if (comparison) basis.comparison = std::move(comparison).value();
   return basis;
 }
@@ -292,7 +325,8 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
   const RunInfo& run = *snapshot.run;
   const bool so_far = scope == LedgerScope::so_far;
   const bool one_head = run.problem.batch * run.problem.heads == 1;
-  const bool other_tiles = has_other_tiles(run, basis) && (one_head || !so_far);
+  const bool whole = one_head || !so_far;  // as a GPU's numbers are
+  const bool other_tiles = has_other_tiles(run, basis) && whole;
   Ledger ledger;
   ledger.all_heads = !so_far && !one_head;
   ledger.tensors = tensor_rows(snapshot, basis, ledger.all_heads, so_far);
@@ -301,17 +335,17 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
   ledger.seen_about = basis.why_not_seen;
   if (basis.seen) {
     ledger.seen_kind = basis.seen->provenance.kind;
-    ledger.seen_heading = fmt::format("{} {}", to_string(basis.seen->provenance.kind),
-                                      short_gpu_name(basis.seen->provenance.gpu));
+    ledger.seen_gpu = short_gpu_name(basis.seen->provenance.gpu());
+    ledger.seen_heading =
+        fmt::format("{} {}", to_string(basis.seen->provenance.kind), ledger.seen_gpu);
     ledger.seen_about = about_run(*basis.seen);
   }
   ledger.totals = total_rows(snapshot, so_far, basis, other_tiles);
+  ledger.stands_alone = stands_alone(basis);
   if (other_tiles) {
-    const SimulationReport& model = basis.comparison->model;
-    ledger.kernel_title = fmt::format("kernel's tile {} × {}; above {} × {}", model.tiling.Br,
-                                      model.tiling.Bc, run.tiling.Br, run.tiling.Bc);
-    ledger.kernel_about = about_kernel_rows(run, model);
-    ledger.kernel_totals = kernel_rows(basis);
+    set_tiles_apart(run, basis, ledger);
+  } else if (ledger.stands_alone && whole) {
+    set_recording_apart(basis, ledger);
   }
   ledger.notes = notes_of(snapshot, so_far);
   return ledger;

@@ -21,12 +21,12 @@ struct SeenNumber {
 };
 
 struct LedgerRow {
-  std::string label;              ///< "K read"
-  std::optional<Tensor> tensor;   ///< whose colour stands before it; none for totals
-  std::string unit = "bytes";     ///< or "s"
-  double modelled = 0.0;          ///< in the chosen scope
-  double whole = 0.0;             ///< the same over the whole pass
-  std::optional<double> formula;  ///< closed form of the whole pass
+  std::string label;               ///< "K read"
+  std::optional<Tensor> tensor;    ///< whose colour stands before it; none for totals
+  std::string unit = "bytes";      ///< or "s"
+  std::optional<double> modelled;  ///< in the chosen scope; nothing where a recording stands alone
+  double whole = 0.0;              ///< the same over the whole pass
+  std::optional<double> formula;   ///< closed form of the whole pass
   std::string formula_text;
   SeenNumber seen;  ///< recorded or measured, whole pass of all heads
   std::optional<double> gap_percent;
@@ -51,12 +51,15 @@ LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> see
 struct Ledger {
   std::vector<LedgerRow> tensors;
   std::vector<LedgerRow> totals;  ///< requested read and written, DRAM read and written, time
-  /// Where the kernel's tiles are not those of the screen: the totals of the whole pass at the
-  /// kernel's tiles, which the run is compared with, and a line that says so.
-  std::vector<LedgerRow> kernel_totals;
-  std::string kernel_title;
-  std::string kernel_about;  ///< hover on it
-  std::string seen_heading;  ///< "recorded H200", "measured here", "recorded"
+  /// Where the run is not the one on the screen, its rows stand apart, under a line that says why:
+  /// with other tiles, beside the model at the kernel's tiles; with any other difference, alone.
+  std::vector<LedgerRow> apart;
+  std::vector<std::string> apart_titles;  ///< longest wording first; each says what the rows are of
+  std::string apart_about;                ///< hover on the title
+  std::string apart_of;                   ///< "at the kernel's tiles", "recorded on NVIDIA H200"
+  bool stands_alone = false;              ///< the rows above have no gap, and neither have these
+  std::string seen_heading;               ///< "recorded H200", "measured H200", "recorded"
+  std::string seen_gpu;                   ///< "H200"; empty where nothing was recorded
   NumberKind seen_kind = NumberKind::unavailable;
   std::string seen_about;          ///< hover on the heading
   bool all_heads = false;          ///< the numbers are of all heads, not only of the shown one

@@ -49,25 +49,34 @@ draw::Series modelled(const SizeSweep& sweep, std::string_view algorithm, std::s
   return series;
 }
 
+/// The run that may stand beside the modelled point: of the same GPU, problem, tiling and cache
+/// state. nullptr when there is none.
+const MeasuredRun* find_alike(const Measurements& measurements, const SimulationReport& model,
+                              const GpuDescription& gpu) {
+  const MeasuredRun* run = measurements.find(model, gpu);
+  if (run == nullptr) return nullptr;
+  return difference(model, gpu, run->row, run->provenance.on).none() ? run : nullptr;
+}
+
 /// Points that a GPU gave, or nothing.
 template <typename ValueOf, typename Print>
 void add_seen(draw::Chart& chart, const SizeSweep& sweep, const Measurements& measurements,
-              std::string_view algorithm, std::string_view what, draw::Marker marker,
-              const Theme& theme, const ValueOf& value_of, const Print& print) {
+              const GpuDescription& gpu, std::string_view algorithm, std::string_view what,
+              draw::Marker marker, const Theme& theme, const ValueOf& value_of,
+              const Print& print) {
   draw::Series series;
   series.line = false;
   series.marker = marker;
   series.color = algorithm_color(theme, algorithm);
   for (const SweepPoint& point : sweep.points) {
     if (point.algorithm != algorithm) continue;
-    const MeasuredRun* run = measurements.find(point.report.problem, algorithm,
-                                               to_string(sweep.key.pass), point.report.tiling);
+    const MeasuredRun* run = find_alike(measurements, point.report, gpu);
     if (run == nullptr) continue;
     const std::optional<double> value = value_of(*run);
     if (!value) continue;
     if (series.name.empty()) {
       series.name = fmt::format("{} {}, {} on {}", algorithm, what, to_string(run->provenance.kind),
-                                run->provenance.gpu);
+                                run->provenance.gpu());
     }
     series.points.push_back(
         {static_cast<double>(point.N), *value,
@@ -101,7 +110,7 @@ std::optional<double> total(std::optional<double> a, std::optional<double> b) {
 }
 
 void add_bytes(draw::Chart& chart, const SizeSweep& sweep, const Measurements& measurements,
-               std::string_view algorithm, const Theme& theme) {
+               const GpuDescription& gpu, std::string_view algorithm, const Theme& theme) {
   chart.series.push_back(modelled(
       sweep, algorithm, fmt::format("{}, requested", algorithm), theme, false,
       [](const SimulationReport& r) { return static_cast<double>(r.requested.total()); },
@@ -110,13 +119,13 @@ void add_bytes(draw::Chart& chart, const SizeSweep& sweep, const Measurements& m
       sweep, algorithm, fmt::format("{}, DRAM: operands and results once", algorithm), theme, true,
       [](const SimulationReport& r) { return static_cast<double>(r.dram.total()); }, bytes_text));
   add_seen(
-      chart, sweep, measurements, algorithm, "requested", draw::Marker::circle, theme,
+      chart, sweep, measurements, gpu, algorithm, "requested", draw::Marker::circle, theme,
       [](const MeasuredRun& run) {
         return total(run.requested_read_bytes(), run.requested_write_bytes());
       },
       bytes_text);
   add_seen(
-      chart, sweep, measurements, algorithm, "DRAM", draw::Marker::square, theme,
+      chart, sweep, measurements, gpu, algorithm, "DRAM", draw::Marker::square, theme,
       [](const MeasuredRun& run) { return total(run.dram_read_bytes(), run.dram_write_bytes()); },
       bytes_text);
 }
@@ -137,8 +146,7 @@ void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDesc
                                fmt::format("capacity of {} in its device file", gpu.display_name)});
   }
   for (const SweepPoint& point : sweep.points) {
-    const MeasuredRun* run = measurements.find(point.report.problem, point.algorithm,
-                                               to_string(sweep.key.pass), point.report.tiling);
+    const MeasuredRun* run = find_alike(measurements, point.report, gpu);
     if (run == nullptr || !run->row.error) continue;
     refused.name = "did not run";
     refused.points.push_back({static_cast<double>(point.N),
@@ -250,7 +258,7 @@ ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, bool own,
           sweep, name, name + ", at least", theme, false,
           [](const SimulationReport& r) { return r.bound_s; }, draw::format_seconds));
       add_seen(
-          chart, sweep, measurements, name, "time", draw::Marker::circle, theme,
+          chart, sweep, measurements, gpu, name, "time", draw::Marker::circle, theme,
           [](const MeasuredRun& run) { return run.time_s(); }, draw::format_seconds);
     } else if (quantity == ChartChoice::memory) {
       chart.series.push_back(modelled(
@@ -258,7 +266,7 @@ ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, bool own,
           [](const SimulationReport& r) { return static_cast<double>(r.peak_hbm_bytes); },
           bytes_text));
     } else {
-      add_bytes(chart, sweep, measurements, name, theme);
+      add_bytes(chart, sweep, measurements, gpu, name, theme);
     }
   }
   if (quantity == ChartChoice::memory) {

@@ -156,7 +156,10 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
 }
 
 /// Where a kernel's run lies on the axis; nothing where the axis is not about its tiles.
-std::optional<double> x_of_run(const TheoremKey& key, const MeasuredRun& run) {
+std::optional<double> x_of_run(const TheoremKey& key, const GpuDescription& gpu,
+                               const MeasuredRun& run) {
+  const MeasuredOn& on = run.provenance.on;
+  if (!describes(gpu, on.device) || on.cache != CacheState::cold) return std::nullopt;
   AttentionProblem alike = key.problem;
   alike.batch = run.row.problem.batch;
   alike.heads = alike.kv_heads = run.row.problem.heads;
@@ -170,15 +173,15 @@ std::optional<double> x_of_run(const TheoremKey& key, const MeasuredRun& run) {
   return static_cast<double>(4 * alike.d * Bc * size_bytes(alike.dtype));
 }
 
-void add_runs(draw::Chart& chart, const TheoremKey& key, const Measurements& measurements,
-              const Theme& theme) {
+void add_runs(draw::Chart& chart, const TheoremKey& key, const GpuDescription& gpu,
+              const Measurements& measurements, const Theme& theme) {
   draw::Series series;
   series.color = theme.good;
   series.line = false;
   series.marker = draw::Marker::cross;
   for (const auto* runs : {&measurements.recorded, &measurements.measured}) {
     for (const MeasuredRun& run : *runs) {
-      const std::optional<double> x = x_of_run(key, run);
+      const std::optional<double> x = x_of_run(key, gpu, run);
       const auto read = run.requested_read_bytes();
       const auto written = run.requested_write_bytes();
       if (!x || !read || !written) continue;
@@ -187,7 +190,7 @@ void add_runs(draw::Chart& chart, const TheoremKey& key, const Measurements& mea
       const double bytes =
           (*read + *written) * static_cast<double>(shown_heads) / static_cast<double>(heads);
       series.name =
-          fmt::format("flash1, {} on {}", to_string(run.provenance.kind), run.provenance.gpu);
+          fmt::format("flash1, {} on {}", to_string(run.provenance.kind), run.provenance.gpu());
       series.points.push_back(
           {*x, bytes,
            fmt::format("flash1: {}, requested\n{} of the run's {} heads, tiles {} × {}\n{}",
@@ -274,12 +277,12 @@ Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription
 }
 
 ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
-                         std::string_view gpu_name, const Measurements& measurements,
+                         const GpuDescription& gpu, const Measurements& measurements,
                          const Theme& theme) {
   const AxisWords words = words_of(key.axis);
   ShownChart shown;
   shown.title = words.title;
-  shown.subtitle = fmt::format("{}, {}", problem_words(key), gpu_name);
+  shown.subtitle = fmt::format("{}, {}", problem_words(key), gpu.display_name);
   if (key.axis == IoAxis::density && !points.empty()) {
     shown.subtitle += "; " + density_sram_words(points.front());
   }
@@ -307,7 +310,7 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
     chart.x_ticks.push_back({x, tick_label(key.axis, x)});
   }
   add_curves(chart, key, points, theme);
-  add_runs(chart, key, measurements, theme);
+  add_runs(chart, key, gpu, measurements, theme);
   draw::fit_decades(chart.y, chart.series);
   chart.y_ticks =
       draw::ticks(chart.y, 6, [](double value) { return draw::format_tick(value, "B"); });

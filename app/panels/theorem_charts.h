@@ -37,10 +37,10 @@ Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription
                                      WorkControl& control);
 
 /// Counted points, the closed form, the theorem's leading term and the lower bound. The last two
-/// are drawn where the theorems hold. Along Bc and the SRAM: what a GPU showed of flash1's kernel,
-/// for as many heads; its bytes depend on Bc alone, so that another Br changes nothing.
+/// are drawn where the theorems hold. Along Bc and the SRAM: what this GPU showed of flash1's
+/// kernel, for as many heads; its bytes depend on Bc alone, so that another Br changes nothing.
 ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
-                         std::string_view gpu_name, const Measurements& measurements,
+                         const GpuDescription& gpu, const Measurements& measurements,
                          const Theme& theme);
 
 }  // namespace attnscope::app

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "app/report/output_tile.h"
 #include "app/report/reasons.h"
@@ -42,18 +41,23 @@ std::string missing_reason(const Measurement& measurement, std::string_view coun
   return "the recording lacks this counter";
 }
 
-ComparisonLine modelled_line(Level level, std::string quantity, std::string launch,
-                             std::string unit, double modelled) {
+/// Sets the gap of a line that has both numbers, and why there is one.
+void add_gap(ComparisonLine& line, const Comparison& comparison, const GpuDescription& gpu) {
+  if (*line.modelled > 0) line.gap_percent = 100.0 * (*line.recorded / *line.modelled - 1.0);
+  line.reason = gap_reason(line, comparison.model, gpu, comparison.run);
+}
+
+ComparisonLine line_of(Level level, std::string_view quantity, std::string launch,
+                       std::string unit) {
   ComparisonLine line;
   line.level = level;
-  line.quantity = std::move(quantity);
+  line.quantity = quantity;
   line.launch = std::move(launch);
   line.unit = std::move(unit);
-  line.modelled = modelled;
   return line;
 }
 
-/// The four traffic lines of one launch, or of the pass.
+/// The traffic lines of one launch, or of the pass.
 class TrafficLines {
  public:
   TrafficLines(Comparison& comparison, const GpuDescription& gpu)
@@ -75,15 +79,15 @@ class TrafficLines {
  private:
   void add_line(Level level, std::string_view quantity, const std::string& launch, Index modelled,
                 const Counters& counters, std::string_view counter_name, Index unit_bytes = 1) {
-    ComparisonLine line =
-        modelled_line(level, std::string(quantity), launch, "bytes", static_cast<double>(modelled));
+    ComparisonLine line = line_of(level, quantity, launch, "bytes");
+    const bool alone = !comparison_.stands_alone.empty();
+    if (!alone) line.modelled = static_cast<double>(modelled);
     const auto found = counters.find(counter_name);
     if (found == counters.end()) {
       line.unavailable = missing_reason(*comparison_.run.measurement, counter_name);
     } else {
       line.recorded = found->second * static_cast<double>(unit_bytes);
-      if (modelled > 0) line.gap_percent = 100.0 * (*line.recorded / line.modelled - 1.0);
-      line.reason = gap_reason(line, comparison_.model, gpu_, comparison_.run);
+      if (!alone) add_gap(line, comparison_, gpu_);
     }
     comparison_.lines.push_back(std::move(line));
   }
@@ -93,27 +97,31 @@ class TrafficLines {
 };
 
 void add_time_line(Comparison& comparison, const GpuDescription& gpu) {
-  ComparisonLine line = modelled_line(Level::time, "time", "", "s", comparison.model.bound_s);
+  ComparisonLine line = line_of(Level::time, "time", "", "s");
   line.recorded = comparison.run.measurement->time.median_s;
-  if (line.modelled > 0) line.gap_percent = 100.0 * (*line.recorded / line.modelled - 1.0);
-  line.reason = gap_reason(line, comparison.model, gpu, comparison.run);
+  if (comparison.stands_alone.empty()) {
+    line.modelled = comparison.model.bound_s;
+    add_gap(line, comparison, gpu);
+  }
   comparison.lines.push_back(std::move(line));
 }
 
 }  // namespace
 
 Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
-                   const RecordingRow& run) {
-  Comparison comparison{.run = run, .model = model, .unavailable = "", .lines = {}};
+                   const RecordingRow& run, const MeasuredOn& on) {
+  Comparison comparison{
+      .run = run, .on = on, .model = model, .unavailable = "", .stands_alone = "", .lines = {}};
   if (!run.measurement) {
     comparison.unavailable = run.error ? run.error->message : "the recording holds no measurement";
     return comparison;
   }
+  comparison.stands_alone = difference(model, gpu, run, on).words;
 
   // The whole pass first, then launch by launch where there are several
   TrafficLines traffic(comparison, gpu);
   const Counters& totals = run.measurement->counters;
-  traffic.add(Level::paper, "", model.paper, totals);
+  if (comparison.stands_alone.empty()) traffic.add(Level::paper, "", model.paper, totals);
   traffic.add(Level::requested, "", model.requested, totals);
   traffic.add(Level::dram, "", model.dram, totals);
   add_time_line(comparison, gpu);
@@ -128,7 +136,8 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
   return comparison;
 }
 
-Result<Comparison> model_and_compare(const RecordingRow& run, const GpuDescription& gpu) {
+Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
+                                     const GpuDescription& gpu) {
   const auto pass = parse_pass(run.pass);
   if (!pass) {
     return unavailable(fmt::format("the model has no pass '{}'", run.pass));
@@ -143,25 +152,15 @@ Result<Comparison> model_and_compare(const RecordingRow& run, const GpuDescripti
                             .allow_overflow = true};
   const auto model = simulate(request);
   if (!model) return model.error();
-  return compare(model.value(), gpu, run);
+  return compare(model.value(), gpu, run, on);
 }
 
 std::optional<std::string> find_gpu_of(const DeviceInfo& device) {
-  std::optional<std::string> nearest;
-  Index smallest_difference = 0;
   for (const std::string& name : list_gpus()) {
     const auto gpu = load_gpu(name);
-    if (!gpu || gpu.value().compute_capability != device.compute_capability ||
-        gpu.value().sm_count != device.sm_count) {
-      continue;
-    }
-    const Index difference = std::abs(gpu.value().hbm_bytes - device.memory_bytes);
-    if (!nearest || difference < smallest_difference) {
-      nearest = name;
-      smallest_difference = difference;
-    }
+    if (gpu && describes(gpu.value(), device)) return name;
   }
-  return nearest;
+  return std::nullopt;
 }
 
 }  // namespace attnscope

@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/recording/recording.h"
-#include "sim/device/gpu_description.h"
-#include "sim/simulation.h"
+#include "app/report/like_with_like.h"
 
 namespace attnscope {
 
@@ -22,10 +20,10 @@ inline constexpr std::string_view kAddedQuantity = "of it added";
 /// One quantity of one run.
 struct ComparisonLine {
   Level level = Level::requested;
-  std::string quantity;  ///< "read", "written", kAddedQuantity, "time"
-  std::string launch;    ///< "scores"; empty: the whole pass
-  std::string unit;      ///< "bytes" or "s"
-  double modelled = 0;
+  std::string quantity;            ///< "read", "written", kAddedQuantity, "time"
+  std::string launch;              ///< "scores"; empty: the whole pass
+  std::string unit;                ///< "bytes" or "s"
+  std::optional<double> modelled;  ///< nothing where the recording stands alone
   std::optional<double> recorded;
   std::string unavailable;            ///< why nothing was recorded
   std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled
@@ -35,8 +33,12 @@ struct ComparisonLine {
 /// One run: the model of its problem and tiling beside what a GPU did.
 struct Comparison {
   RecordingRow run;
+  MeasuredOn on;
   SimulationReport model;
   std::string unavailable;  ///< why the whole run has no measurement; then there are no lines
+  /// What the model differs in from the run; then the lines are of the recording alone, without
+  /// model, gap or reason.
+  std::string stands_alone;
   std::vector<ComparisonLine> lines;
 
   /// The line of the whole pass, or nullptr.
@@ -46,15 +48,15 @@ struct Comparison {
 /// A gap at or below this counts as agreement for requested bytes.
 inline constexpr double kAgreementPercent = 0.5;
 
-/// `model` is simulate() of the run's problem and tiling on `gpu`.
+/// `model` is simulate() on `gpu`. Where difference() finds one, the run stands alone.
 Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
-                   const RecordingRow& run);
+                   const RecordingRow& run, const MeasuredOn& on);
 
 /// Models the run on `gpu` (its own tiling, the kernel's being known to fit) and compares.
-Result<Comparison> model_and_compare(const RecordingRow& run, const GpuDescription& gpu);
+Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
+                                     const GpuDescription& gpu);
 
-/// Name of the shipped description that fits a recording's device: compute capability and SM count,
-/// then the nearest memory size. Nothing when none does.
+/// Name of the shipped description that describes() a recording's device; nothing when none does.
 std::optional<std::string> find_gpu_of(const DeviceInfo& device);
 
 }  // namespace attnscope

@@ -51,7 +51,9 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "- `time`: modelled as a lower bound. Launch by launch, it is the longest of the times that "
       "matrix products on tensor cores, other operations on CUDA cores, exponentials on special "
       "function units and the bytes of `dram` take at the datasheet's peak rates.\n\n"
-      "A gap is (recorded - modelled) / modelled.\n\n";
+      "A gap is (recorded - modelled) / modelled. It is shown only where GPU, problem, algorithm, "
+      "tiling, variant, pass, switches and cache state are those of the measurement; otherwise the "
+      "recording stands alone.\n\n";
 }
 
 void write_overview(const std::vector<Comparison>& comparisons, std::string& text) {
@@ -67,11 +69,16 @@ void write_overview(const std::vector<Comparison>& comparisons, std::string& tex
       continue;
     }
     const ComparisonLine* time = comparison.find(Level::time, "time");
+    if (!comparison.stands_alone.empty()) {
+      text += fmt::format("| {} | no gap: {} | | | {} | |\n", run_title(comparison.run),
+                          one_line(comparison.stands_alone), seconds_text(*time->recorded));
+      continue;
+    }
     text += fmt::format("| {} | {} | {} | {} | {} | {:.4g} |\n", run_title(comparison.run),
                         gap_cell(comparison, Level::requested, "read"),
                         gap_cell(comparison, Level::requested, "written"),
                         gap_cell(comparison, Level::dram, "read"), seconds_text(*time->recorded),
-                        *time->recorded / time->modelled);
+                        *time->recorded / *time->modelled);
   }
   text += "\n";
 }
@@ -110,25 +117,44 @@ void write_speedups(const std::vector<Comparison>& comparisons, std::string& tex
       table + "\n";
 }
 
+/// A run that the model differs from, under the name of its GPU.
+void write_recording_alone(const Comparison& comparison, std::string& text) {
+  text += fmt::format(
+      "No gap: {}.\n\n"
+      "| level | quantity | recorded on {} |\n"
+      "| --- | --- | ---: |\n",
+      one_line(comparison.stands_alone), one_line(comparison.on.device.name));
+  for (const ComparisonLine& line : comparison.lines) {
+    text += fmt::format("| {} | {} | {} |\n", level_text(line), line.quantity, recorded_text(line));
+  }
+  text += "\n";
+}
+
 void write_run(const Comparison& comparison, std::string& text) {
   text += fmt::format("### {}\n\n", run_title(comparison.run));
   if (!comparison.unavailable.empty()) {
     text += fmt::format("unavailable: {}\n\n", one_line(comparison.unavailable));
     return;
   }
+  if (!comparison.stands_alone.empty()) return write_recording_alone(comparison, text);
   text +=
       "| level | quantity | modelled | recorded | gap | reason |\n"
       "| --- | --- | ---: | ---: | ---: | --- |\n";
   for (const ComparisonLine& line : comparison.lines) {
-    text += fmt::format("| {}{} | {} | {} | {} | {} | {} |\n", to_string(line.level),
-                        line.launch.empty() ? "" : fmt::format(", {}", launch_words(line.launch)),
-                        line.quantity, quantity_text(line, line.modelled), recorded_text(line),
-                        gap_text(line), one_line(line.reason));
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", level_text(line), line.quantity,
+                        quantity_text(line, *line.modelled), recorded_text(line), gap_text(line),
+                        one_line(line.reason));
   }
   text += "\n";
 }
 
 }  // namespace
+
+std::string level_text(const ComparisonLine& line) {
+  std::string text(to_string(line.level));
+  if (!line.launch.empty()) text += fmt::format(", {}", launch_words(line.launch));
+  return text;
+}
 
 std::string quantity_text(const ComparisonLine& line, double value) {
   return line.unit == "s" ? seconds_text(value) : bytes_text(value);

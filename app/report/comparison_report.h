@@ -9,9 +9,12 @@
 namespace attnscope {
 
 /// Where the recorded numbers come from, one table of all runs, flash2's lead over standard, and
-/// for each run every line with its reason.
+/// for each run every line with its reason. A run that stands alone has no modelled numbers.
 std::string comparison_report(const Recording& recording, const GpuDescription& gpu,
                               const std::vector<Comparison>& comparisons);
+
+/// "dram", "requested, scores S": what a line is about.
+std::string level_text(const ComparisonLine& line);
 
 /// "17.31 GB", "12.34 us": a line's number with its unit.
 std::string quantity_text(const ComparisonLine& line, double value);

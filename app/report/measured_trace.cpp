@@ -68,6 +68,22 @@ std::string describe(const KernelTrace& trace) {
                      trace.tiling.Bc, one_line(trace.header.device.name));
 }
 
+RecordingRow row_of(const KernelTrace& trace) {
+  RecordingRow row;
+  row.problem = trace.problem;
+  row.algorithm = trace.algorithm;
+  row.kernel = trace.kernel;
+  row.pass = to_string(trace.pass);
+  row.tiling = trace.tiling;
+  row.inputs = to_string(trace.inputs.kind);
+  row.seed = trace.inputs.seed;
+  row.measurement.emplace();
+  row.measurement->time.median_s = trace.plain_time_s;
+  row.measurement->unavailable_counters["*"] =
+      "only a trace of this problem was recorded, with times and no counters";
+  return row;
+}
+
 bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index& events) {
   const std::string step =
       trace.timer_step_ns

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "kernels/recording/recording.h"
 #include "kernels/trace/kernel_trace.h"
 #include "sim/trace/chrome_events.h"
 
@@ -10,6 +11,9 @@ namespace attnscope {
 
 /// "flash2 forward, B 1, H 2, N 1024, ..., 128x128 tiles, on NVIDIA H200".
 std::string describe(const KernelTrace& trace);
+
+/// The run of a trace as a recording's row: its time alone, no counters.
+RecordingRow row_of(const KernelTrace& trace);
 
 /// Writes it with one process an SM; each block that is resident has a track for itself and one for
 /// the steps of its first warp. False when a piece could not be written. Answers the number of

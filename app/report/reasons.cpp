@@ -82,7 +82,7 @@ std::string product_reason(const ComparisonLine& line, const SimulationReport& m
     return fmt::format(
         "the operands fit one tile, so no panel is read twice: {} are the library's "
         "own reads",
-        bytes_text(*line.recorded - line.modelled));
+        bytes_text(*line.recorded - *line.modelled));
   }
   return what + product_sentences(line, model, run);
 }
@@ -103,12 +103,7 @@ std::string requested_reason(const ComparisonLine& line, const SimulationReport&
     return "sectors that the L2 slices reduced are counted: adds that fill them in part, or that "
            "were merged on the way";
   }
-  const double difference = *line.recorded - line.modelled;
-  if (run.deterministic && gap > 0) {
-    return fmt::format(
-        "{} more {} than the tiles hold: the turns that thread blocks take at each row tile of dQ",
-        bytes_text(difference), line.quantity);
-  }
+  const double difference = *line.recorded - *line.modelled;
   if (line.quantity == "written" && gap > 0 && model.algorithm == "split_kv" &&
       model.problem.N == 1) {
     return fmt::format(
@@ -172,7 +167,7 @@ double held_bytes(const ComparisonLine& line, const SimulationReport& model,
 /// smaller than L2 does not leave it.
 std::string not_held_reason(const ComparisonLine& line, const SimulationReport& model,
                             const GpuDescription& gpu) {
-  const double difference = *line.recorded - line.modelled;
+  const double difference = *line.recorded - *line.modelled;
   const double held = held_bytes(line, model, line.launch);
   const double l2_bytes = static_cast<double>(gpu.l2_bytes);
   if (held_bytes(line, model, "") < 0.5 * l2_bytes) return "";
@@ -197,11 +192,11 @@ std::string dram_read_reason(const ComparisonLine& line, const SimulationReport&
                        l2_text, requested_ratio);
   }
   if (std::string reason = not_held_reason(line, model, gpu); !reason.empty()) return reason;
-  if (line.modelled <= static_cast<double>(gpu.l2_bytes)) {
+  if (*line.modelled <= static_cast<double>(gpu.l2_bytes)) {
     return fmt::format(
         "{} more than the operands, which fit in {}: whole lines, instructions, and "
         "lines asked for again before they arrived",
-        bytes_text(*line.recorded - line.modelled), l2_text);
+        bytes_text(*line.recorded - *line.modelled), l2_text);
   }
   const double served_percent = 100.0 * (1.0 - 1.0 / std::max(1.0, requested_ratio));
   return fmt::format(
@@ -213,7 +208,7 @@ std::string dram_read_reason(const ComparisonLine& line, const SimulationReport&
 std::string dram_write_reason(const ComparisonLine& line, const SimulationReport& model,
                               const GpuDescription& gpu) {
   const double l2_bytes = static_cast<double>(gpu.l2_bytes);
-  const double difference = *line.recorded - line.modelled;
+  const double difference = *line.recorded - *line.modelled;
   if (*line.gap_percent < -kDramAgreementPercent) {
     return fmt::format("{} of dirty lines were still in L2 ({}) at the end",
                        bytes_text(-difference), bytes_text(l2_bytes));
@@ -221,7 +216,7 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   if (*line.gap_percent <= kDramAgreementPercent) return "agrees";
   if (std::string reason = not_held_reason(line, model, gpu); !reason.empty()) return reason;
   const double requested = static_cast<double>(requested_of(line, model).write_bytes);
-  const bool stores_again = requested > 1.05 * line.modelled;
+  const bool stores_again = requested > 1.05 * *line.modelled;
   if (stores_again) {
     return fmt::format(
         "what is stored again left L2 again: {:.3g} % of the requested bytes; the "

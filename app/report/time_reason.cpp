@@ -22,7 +22,7 @@ std::string time_reason(const ComparisonLine& line, const SimulationReport& mode
   const Measurement& measured = *run.measurement;
   std::string reason =
       fmt::format("a lower bound, set by the {}: {:.3g} % of the recorded time",
-                  words_of(model.bound_by), 100.0 * line.modelled / *line.recorded);
+                  words_of(model.bound_by), 100.0 * *line.modelled / *line.recorded);
   constexpr double kLaunchBoundSeconds = 20e-6;
   if (const Index blocks = thread_blocks_of_main_launch(model); blocks < gpu.sm_count) {
     reason += fmt::format("; only {} thread block{} for {} SMs", blocks, blocks == 1 ? "" : "s",
@@ -37,12 +37,12 @@ std::string time_reason(const ComparisonLine& line, const SimulationReport& mode
   const auto written_bytes = measured.counter(counter::kDramWriteBytes);
   if (read_bytes && written_bytes) {
     const double hbm_s = (*read_bytes + *written_bytes) / gpu.dram_bytes_per_s;
-    if (hbm_s > 1.05 * line.modelled) {
+    if (hbm_s > 1.05 * *line.modelled) {
       reason += fmt::format("; the bytes through HBM alone take {}", seconds_text(hbm_s));
     }
   }
   const double exp_s = static_cast<double>(model.exponentials) / gpu.exponentials_per_s();
-  if (model.bound_by != GpuUnit::special_function_units && exp_s > 0.1 * line.modelled) {
+  if (model.bound_by != GpuUnit::special_function_units && exp_s > 0.1 * *line.modelled) {
     reason += fmt::format("; the exponentials alone take {}", seconds_text(exp_s));
   }
   if (const auto busy = measured.counter(counter::kTensorActivePercent)) {

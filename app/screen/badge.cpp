@@ -44,9 +44,16 @@ BadgeText badge_text(const Frame& frame) {
                                 : fmt::format("The thread blocks in the timeline's SMs were {}.",
                                               seen.traced->provenance.describe());
   if (seen.run != nullptr) {
-    return {"recorded · " + seen.run->provenance.gpu,
-            fmt::format("The numbers of the real kernel were {}.{}{}{}",
-                        seen.run->provenance.describe(), trace.empty() ? "" : "\n", trace, no_gpu),
+    const RunInfo& run = *app.snapshot()->run;
+    const RunDifference differs =
+        difference(run.totals, run.gpu, seen.run->row, seen.run->provenance.on);
+    const std::string alone = differs.none() || differs.in == DifferenceIn::tiling
+                                  ? ""
+                                  : "\nNo gap: " + differs.words + ".";
+    return {"recorded · " + seen.run->provenance.gpu(),
+            fmt::format("The numbers of the real kernel were {}.{}{}{}{}",
+                        seen.run->provenance.describe(), alone, trace.empty() ? "" : "\n", trace,
+                        no_gpu),
             frame.theme.good};
   }
   if (seen.traced != nullptr) {
@@ -65,7 +72,7 @@ BadgeText badge_text(const Frame& frame) {
   if (!measurements.recorded.empty()) {
     return {"model only",
             "No recording has this problem. The numbers come from the model alone; shipped "
-            "recordings are in the charts, traces of other problems in the timeline's SMs." +
+            "recordings are in the charts, and the timeline's SMs offer traces of other problems." +
                 no_gpu,
             frame.theme.text_faint};
   }

@@ -50,8 +50,8 @@ TEST(RunOnGpu, MeasuresTheTwinKernelOfEveryShippedSceneAndItIsRight) {
 
     // The ledger shows this run, and its bytes are the model's
     const Choice& choice = app.view.choice;
-    const MeasuredRun* shown = app.measurements.find(choice.problem, choice.algorithm, choice.pass,
-                                                     choice.tiling, choice.carry);
+    const RunInfo& modelled = *app.snapshot()->run;
+    const MeasuredRun* shown = app.measurements.find(modelled.totals, modelled.gpu);
     ASSERT_NE(shown, nullptr) << name;
     EXPECT_EQ(shown->provenance.kind, NumberKind::measured) << name;
     if (choice.algorithm == "standard") continue;  // cuBLAS chooses its own tiles

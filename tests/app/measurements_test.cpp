@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/app/report/recorded_run.h"
+
 namespace attnscope::app {
 namespace {
 
@@ -13,19 +15,45 @@ MeasuredRun run_of(const std::string& algorithm, Tiling tiling, NumberKind kind,
   run.row.measurement = Measurement{};
   run.row.measurement->time.median_s = time_s;
   run.provenance.kind = kind;
-  run.provenance.gpu = "NVIDIA H200";
+  run.provenance.on = h200_device();
   return run;
+}
+
+GpuDescription h200() {
+  return load_gpu("h200").value();
+}
+
+/// A modelled run of the default problem.
+SimulationReport model_of(const std::string& algorithm = "flash2", Tiling tiling = {64, 64}) {
+  SimulationReport model;
+  model.algorithm = algorithm;
+  model.tiling = tiling;
+  return model;
 }
 
 TEST(Measurements, AMeasuredRunWinsOverARecordedOne) {
   Measurements measurements;
   measurements.recorded = {run_of("flash2", {64, 64}, NumberKind::recorded, 1.0)};
-  const AttentionProblem problem;
-  ASSERT_NE(measurements.find(problem, "flash2", "forward", {64, 64}), nullptr);
-  EXPECT_EQ(measurements.find(problem, "flash2", "forward", {64, 64})->time_s(), 1.0);
+  ASSERT_NE(measurements.find(model_of(), h200()), nullptr);
+  EXPECT_EQ(measurements.find(model_of(), h200())->time_s(), 1.0);
   measurements.measured = {run_of("flash2", {64, 64}, NumberKind::measured, 2.0),
                            run_of("flash2", {64, 64}, NumberKind::measured, 3.0)};
-  EXPECT_EQ(measurements.find(problem, "flash2", "forward", {64, 64})->time_s(), 3.0);
+  EXPECT_EQ(measurements.find(model_of(), h200())->time_s(), 3.0);
+}
+
+TEST(Measurements, ARunOfTheModelledGpuWinsOverAMeasuredOneOfAnother) {
+  Measurements measurements;
+  measurements.recorded = {run_of("flash2", {64, 64}, NumberKind::recorded, 1.0)};
+  measurements.measured = {run_of("flash2", {64, 64}, NumberKind::measured, 2.0)};
+  measurements.measured[0].provenance.on.device.sm_count = 40;
+  EXPECT_EQ(measurements.find(model_of(), h200())->time_s(), 1.0);
+
+  // Beside a model of neither, the measured one is shown, alone
+  const GpuDescription v100 = load_gpu("v100").value();
+  const MeasuredRun* alone = measurements.find(model_of(), v100);
+  ASSERT_NE(alone, nullptr);
+  EXPECT_EQ(alone->time_s(), 2.0);
+  EXPECT_EQ(difference(model_of(), v100, alone->row, alone->provenance.on).in, DifferenceIn::gpu);
 }
 
 TEST(Measurements, ADeterministicPassIsNotShownForThePlainOne) {
@@ -33,7 +61,7 @@ TEST(Measurements, ADeterministicPassIsNotShownForThePlainOne) {
   measurements.recorded = {run_of("flash2", {64, 64}, NumberKind::recorded, 1.0)};
   measurements.measured = {run_of("flash2", {64, 64}, NumberKind::measured, 2.0)};
   measurements.measured[0].row.deterministic = true;
-  EXPECT_EQ(measurements.find({}, "flash2", "forward", {64, 64})->time_s(), 1.0);
+  EXPECT_EQ(measurements.find(model_of(), h200())->time_s(), 1.0);
 }
 
 TEST(Measurements, TheSameTilingIsPreferredAndAnotherProblemIsNeverTaken) {
@@ -41,12 +69,14 @@ TEST(Measurements, TheSameTilingIsPreferredAndAnotherProblemIsNeverTaken) {
   measurements.recorded = {run_of("flash2", {32, 32}, NumberKind::recorded, 1.0),
                            run_of("flash2", {64, 64}, NumberKind::recorded, 2.0),
                            run_of("flash2", {128, 64}, NumberKind::recorded, 3.0)};
-  AttentionProblem problem;
-  EXPECT_EQ(measurements.find(problem, "flash2", "forward", {64, 64})->time_s(), 2.0);
-  EXPECT_EQ(measurements.find(problem, "flash1", "forward", {64, 64}), nullptr);
-  EXPECT_EQ(measurements.find(problem, "flash2", "forward", {64, 64}, Carry::fp32), nullptr);
-  problem.N = 2048;
-  EXPECT_EQ(measurements.find(problem, "flash2", "forward", {64, 64}), nullptr);
+  SimulationReport model = model_of();
+  EXPECT_EQ(measurements.find(model, h200())->time_s(), 2.0);
+  EXPECT_EQ(measurements.find(model_of("flash1"), h200()), nullptr);
+  model.carry = Carry::fp32;
+  EXPECT_EQ(measurements.find(model, h200()), nullptr);
+  model = model_of();
+  model.problem.N = 2048;
+  EXPECT_EQ(measurements.find(model, h200()), nullptr);
 }
 
 TEST(Measurements, AMissingNumberHasAReason) {
@@ -62,9 +92,8 @@ TEST(Measurements, AMissingNumberHasAReason) {
 }
 
 TEST(Measurements, ProvenanceNamesKindGpuDateAndDriver) {
-  const RunProvenance provenance{NumberKind::recorded,   "NVIDIA H200",
-                                 "2026-01-31T00:00:00Z", "580.1",
-                                 "0123456789ab",         CacheState::cold};
+  const RunProvenance provenance{NumberKind::recorded, h200_device(), "2026-01-31T00:00:00Z",
+                                 "0123456789ab"};
   const std::string text = provenance.describe();
   for (const char* part : {"recorded on NVIDIA H200", "2026-01-31", "580.1", "01234567"}) {
     EXPECT_THAT(text, testing::HasSubstr(part));
@@ -78,17 +107,21 @@ TEST(Measurements, ATraceTellsTheTimeOfItsProblemAndWhyThereAreNoCounters) {
   EXPECT_THAT(problems, testing::IsEmpty());
   ASSERT_FALSE(measurements.traced.empty());
   const RecordingRow& row = measurements.traced.front().row;
-  const MeasuredRun* found =
-      measurements.find_traced(row.problem, row.algorithm, row.pass, *row.tiling);
+  SimulationReport model = model_of(row.algorithm, *row.tiling);
+  model.problem = row.problem;
+  model.pass = parse_pass(row.pass).value();
+  const MeasuredRun* found = measurements.find_traced(model, h200());
   ASSERT_NE(found, nullptr);
   EXPECT_GT(found->time_s().value_or(0.0), 0.0);
   EXPECT_FALSE(found->requested_read_bytes());
   EXPECT_THAT(found->why_unavailable(counter::kDramReadBytes), testing::HasSubstr("no counters"));
   EXPECT_THAT(found->provenance.describe(), testing::HasSubstr("warm L2"));
 
-  // Neither the charts' points nor another tiling's
-  EXPECT_EQ(measurements.find(row.problem, row.algorithm, row.pass, *row.tiling), nullptr);
-  EXPECT_EQ(measurements.find_traced(row.problem, row.algorithm, row.pass, {8, 8}), nullptr);
+  // Neither the charts' points nor another tiling's or another GPU's
+  EXPECT_EQ(measurements.find(model, h200()), nullptr);
+  EXPECT_EQ(measurements.find_traced(model, load_gpu("t4").value()), nullptr);
+  model.tiling = {8, 8};
+  EXPECT_EQ(measurements.find_traced(model, h200()), nullptr);
 }
 
 }  // namespace

@@ -224,17 +224,27 @@ TEST_F(CompareCommand, WritesAReportAndCsv) {
   EXPECT_THAT(outcome.out, HasSubstr("gap_percent"));
 }
 
-TEST_F(CompareCommand, AnotherGpuIsModelledWhenAsked) {
-  const json here = compared("--algorithm flash2");
-  const json there = compared("--algorithm flash2 --gpu a100-80gb");
-  EXPECT_EQ(there["gpu"], "a100-80gb");
-  const auto time = [](const json& document) {
-    for (const json& line : document["runs"][0]["lines"]) {
-      if (line["level"] == "time") return line["modelled"].get<double>();
+TEST_F(CompareCommand, BesideAnotherGpuOrOtherCapacitiesTheRecordingStandsAlone) {
+  for (const char* other :
+       {"--gpu t4", "--gpu h100-sxm", "--l2-bytes 1000000", "--sram-bytes 65536"}) {
+    SCOPED_TRACE(other);
+    const json run = compared(std::string("--algorithm flash2 ") + other)["runs"][0];
+    EXPECT_THAT(run["no_gap"].get<std::string>(),
+                HasSubstr("recorded on NVIDIA H200, modelled for NVIDIA"));
+    ASSERT_FALSE(run["lines"].empty());
+    for (const json& line : run["lines"]) {
+      EXPECT_TRUE(line.contains("recorded")) << line;
+      for (const char* key : {"modelled", "gap_percent", "reason"}) {
+        EXPECT_FALSE(line.contains(key)) << line;
+      }
     }
-    return 0.0;
-  };
-  EXPECT_GT(time(there), time(here));
+    const CliOutcome text =
+        run_cli("compare --recording " + file_ + " --algorithm flash2 " + other);
+    EXPECT_THAT(text.out, HasSubstr("no gap: recorded on NVIDIA H200, modelled for NVIDIA"));
+    EXPECT_THAT(text.out, HasSubstr("  level      quantity  recorded on NVIDIA H200"));
+    EXPECT_THAT(text.out, ::testing::Not(HasSubstr(" %")));
+  }
+  EXPECT_FALSE(compared("--algorithm flash2 --gpu h200")["runs"][0].contains("no_gap"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "app/panels/ledger_layout.h"
 #include "app/panels/ledger_panel.h"
 #include "tests/app/panels/sample_snapshot.h"
+#include "tests/app/report/recorded_run.h"
 
 namespace attnscope::app {
 namespace {
@@ -24,8 +25,7 @@ MeasuredRun seen_run(const SampleRequest& request, double read, double written) 
   measurement.counters[std::string(counter::kRequestedWriteBytes)] = written;
   measurement.unavailable_counters["*"] = "no permission to read counters";
   run.row.measurement = measurement;
-  run.provenance = {NumberKind::recorded, "NVIDIA H200", "2026-01-31T00:00:00Z", "580", "abc",
-                    CacheState::cold};
+  run.provenance = {NumberKind::recorded, h200_device(), "2026-01-31T00:00:00Z", "abc"};
   return run;
 }
 
@@ -89,7 +89,7 @@ TEST(Ledger, OfAVariantHasNoRecordingOfThePlainAlgorithmBesideIt) {
   measurements.recorded.push_back(seen_run(plain, 18432.0, 2304.0));
   const auto with_kernel = test::sample_run(plain);
   EXPECT_TRUE(find_seen_run(*with_kernel->info(), measurements));
-  EXPECT_EQ(why_no_kernel(*with_kernel->info()), "");
+  EXPECT_EQ(seen_runs(*with_kernel->info(), measurements).no_kernel, "");
 
   const auto run = test::sample_run(variant);
   EXPECT_FALSE(find_seen_run(*run->info(), measurements));
@@ -105,21 +105,21 @@ TEST(Ledger, OfAVariantHasNoRecordingOfThePlainAlgorithmBesideIt) {
 TEST(Ledger, SaysWhatHasNoKernel) {
   SampleRequest request;
   request.pass = PassKind::both;
-  EXPECT_NE(why_no_kernel(*test::sample_run(request)->info()).find("one pass at a time"),
-            std::string::npos);
+  const auto why = [](const RunInfo& run) { return why_no_kernel(run.totals, run.gpu); };
+  EXPECT_NE(why(*test::sample_run(request)->info()).find("one pass at a time"), std::string::npos);
   request.algorithm = "flash1";
   request.pass = PassKind::backward;
-  EXPECT_EQ(why_no_kernel(*test::sample_run(request)->info()), "");
+  EXPECT_EQ(why(*test::sample_run(request)->info()), "");
   request.variant.d_once = true;
-  EXPECT_EQ(why_no_kernel(*test::sample_run(request)->info()), "no kernel is flash1 with D once");
+  EXPECT_EQ(why(*test::sample_run(request)->info()), "no kernel is flash1 with D once");
 
   // By rule, and otherwise
   request = {.algorithm = "split_kv"};
   const auto split = test::sample_run(request);
   RunInfo info = *split->info();
-  EXPECT_EQ(why_no_kernel(info), "");
-  ++info.options.splits;
-  EXPECT_NE(why_no_kernel(info).find("by its own rule"), std::string::npos);
+  EXPECT_EQ(why(info), "");
+  ++info.totals.splits;
+  EXPECT_NE(why(info).find("by its own rule"), std::string::npos);
 }
 
 TEST(Ledger, ComparesAKernelOfOtherTilesWithTheModelAtThoseTiles) {
@@ -139,11 +139,60 @@ TEST(Ledger, ComparesAKernelOfOtherTilesWithTheModelAtThoseTiles) {
   EXPECT_FALSE(own.gap_percent);
 
   // The recorded bytes stand beside the model of the same tiles, and both tiles are named
-  EXPECT_NE(ledger.kernel_title.find("kernel's tile 64 × 64"), std::string::npos);
-  EXPECT_NE(ledger.kernel_title.find("above 16 × 16"), std::string::npos);
-  const LedgerRow& read = row_named(ledger.kernel_totals, "requested read");
+  EXPECT_EQ(ledger.apart_titles.front(), "kernel's tile 64 × 64; above 16 × 16");
+  EXPECT_EQ(ledger.apart_titles.back(), "kernel's tile 64 × 64");
+  EXPECT_FALSE(ledger.stands_alone);
+  const LedgerRow& read = row_named(ledger.apart, "requested read");
   EXPECT_EQ(read.modelled, at_64);
   EXPECT_NEAR(read.gap_percent.value_or(99.0), 1.0, 1e-9);
+}
+
+/// Nothing beside the model, and the recorded numbers apart without model and gap.
+void expect_alone(const Ledger& ledger) {
+  EXPECT_TRUE(ledger.stands_alone);
+  EXPECT_FALSE(ledger.apart.empty());
+  for (const LedgerRow& row : ledger.totals) {
+    EXPECT_FALSE(row.seen.value) << row.label;
+    EXPECT_FALSE(row.gap_percent) << row.label;
+  }
+  for (const LedgerRow& row : ledger.apart) {
+    EXPECT_FALSE(row.modelled) << row.label;
+    EXPECT_FALSE(row.gap_percent) << row.label;
+    EXPECT_EQ(row.gap_reason, "") << row.label;
+  }
+  for (const std::string& title : ledger.apart_titles) {
+    EXPECT_NE(title.find("H200"), std::string::npos) << title;
+  }
+  EXPECT_EQ(ledger.seen_gpu, "H200");
+}
+
+TEST(Ledger, ARecordingOfAnotherGpuCapacityOrCacheStateStandsAlone) {
+  const SampleRequest request;
+  const auto run = test::sample_run(request);
+  Measurements measurements;
+  measurements.recorded.push_back(seen_run(request, 18432.0, 2304.0));
+  const auto with_gpu = [&](const GpuDescription& gpu) {
+    Snapshot snapshot = test::sample_snapshot(*run, 0.5);
+    auto info = std::make_shared<RunInfo>(*snapshot.run);
+    info->gpu = gpu;
+    snapshot.run = info;
+    return ledger_of(snapshot, LedgerScope::whole_pass, measurements);
+  };
+  const GpuDescription h200 = load_gpu("h200").value();
+  EXPECT_FALSE(with_gpu(h200).stands_alone);
+
+  const Ledger of_t4 = with_gpu(load_gpu("t4").value());
+  expect_alone(of_t4);
+  EXPECT_NE(of_t4.apart_titles.front().find("recorded on NVIDIA H200, modelled for"),
+            std::string::npos);
+  EXPECT_EQ(row_named(of_t4.apart, "requested read").seen.value, 18432.0);
+  EXPECT_NE(ledger_csv(of_t4).find("requested read recorded on NVIDIA H200,bytes,,,,18432"),
+            std::string::npos);
+
+  expect_alone(with_gpu(with_capacities(h200, {.l2_bytes = 1'000'000}, "given")));
+  expect_alone(with_gpu(with_capacities(h200, {.sram_bytes = 65'536}, "given")));
+  measurements.recorded[0].provenance.on.cache = CacheState::warm;
+  expect_alone(with_gpu(h200));
 }
 
 TEST(Ledger, OfSeveralHeadsComparesTheWholePassOnly) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tests/app/report/recorded_run.h"
+
 namespace attnscope::app {
 namespace {
 
@@ -29,8 +31,7 @@ MeasuredRun recorded(const SweepPoint& point) {
   measurement.counters[std::string(counter::kRequestedReadBytes)] = 1e9;
   measurement.counters[std::string(counter::kRequestedWriteBytes)] = 2e9;
   run.row.measurement = measurement;
-  run.provenance = {NumberKind::recorded, "NVIDIA H200", "2026-01-31", "580", "abc",
-                    CacheState::cold};
+  run.provenance = {NumberKind::recorded, h200_device(), "2026-01-31", "abc"};
   return run;
 }
 

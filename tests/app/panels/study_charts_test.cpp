@@ -13,6 +13,7 @@
 #include "app/panels/theorem_charts.h"
 #include "app/report/launch_words.h"
 #include "sim/schedule/catalog.h"
+#include "tests/app/report/recorded_run.h"
 
 namespace attnscope::app {
 namespace {
@@ -32,8 +33,7 @@ const draw::Series& series_named(const draw::Chart& chart, std::string_view begi
 draw::Chart theorem_chart_of(const TheoremKey& key, const TheoremPoints& points,
                              const Measurements& measurements = {}) {
   return std::get<draw::Chart>(
-      theorem_chart(key, points, h200().display_name, measurements, theme(ThemeName::dark))
-          .picture);
+      theorem_chart(key, points, h200(), measurements, theme(ThemeName::dark)).picture);
 }
 
 TEST(AlgorithmColor, IsAnotherForEveryAlgorithmOfTheCatalog) {
@@ -145,7 +145,7 @@ TEST(TheoremChart, SetsARecordedRunOfTheKernelWhereItsTileLies) {
   measurement.counters[std::string(counter::kRequestedReadBytes)] = 64 * 7e7;
   measurement.counters[std::string(counter::kRequestedWriteBytes)] = 64 * 3e7;
   run.row.measurement = measurement;
-  run.provenance.gpu = "NVIDIA H200";
+  run.provenance.on = h200_device();
   Measurements measurements;
   measurements.recorded.push_back(run);
   const auto points_along = [&](IoAxis axis) {
@@ -180,8 +180,9 @@ TEST(TheoremChart, IsOfTheScreensProblemAndSaysSo) {
     EXPECT_TRUE(counted.mask.is_none());
     EXPECT_EQ(static_cast<double>(point.counted.requested.total()), point.formula_bytes);
   }
-  const ShownChart chart = theorem_chart(key, points, "H200", {}, theme(ThemeName::dark));
-  EXPECT_TRUE(chart.subtitle.starts_with("forward, N 64, N_kv 96, d 32, B 2, H 4, bf16, H200;"))
+  const ShownChart chart = theorem_chart(key, points, h200(), {}, theme(ThemeName::dark));
+  EXPECT_TRUE(chart.subtitle.starts_with(
+      "forward, N 64, N_kv 96, d 32, B 2, H 4, bf16, NVIDIA H200 SXM 141 GB;"))
       << chart.subtitle;
   // M is larger than N d: no line of a theorem
   EXPECT_NE(chart.subtitle.find("no claim"), std::string::npos);
@@ -274,7 +275,7 @@ TEST(TheoremChart, SaysWhereMComesFromAlongTheDensity) {
   const TheoremKey key = theorem_key(IoAxis::density, PassKind::forward, shown, h200());
   WorkControl control;
   const TheoremPoints points = count_theorems(key, h200(), control).value();
-  const ShownChart chart = theorem_chart(key, points, "H200", {}, theme(ThemeName::dark));
+  const ShownChart chart = theorem_chart(key, points, h200(), {}, theme(ThemeName::dark));
   EXPECT_NE(chart.subtitle.find("M = 4 d Bc = 4 x 64 x 16 = 4096 elements: 64 tiles of keys for "
                                 "the mask to choose among"),
             std::string::npos)

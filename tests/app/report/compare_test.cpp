@@ -22,7 +22,13 @@ class Compare : public ::testing::Test {
   const GpuDescription gpu_ = load_gpu("h200").value();
 
   Comparison compared(const RecordingRow& row) const {
-    return compare(model_of(row, gpu_), gpu_, row);
+    return compare(model_of(row, gpu_), gpu_, row, h200_device());
+  }
+  /// A device with the L2 cache of this description.
+  static MeasuredOn device_of(const GpuDescription& gpu) {
+    MeasuredOn on = h200_device();
+    on.device.l2_bytes = gpu.l2_bytes;
+    return on;
   }
   static double& counter_of(RecordingRow& row, std::string_view name) {
     return row.measurement->counters[std::string(name)];
@@ -103,7 +109,7 @@ TEST_F(Compare, TheOutputProductIsModelledWithTheTileThatItsBytesTell) {
     }
   }
   EXPECT_EQ(fitted_output_rows(row), 256);
-  const auto comparison = model_and_compare(row, gpu_);
+  const auto comparison = model_and_compare(row, h200_device(), gpu_);
   ASSERT_TRUE(comparison);
   int reads = 0;
   for (const ComparisonLine& line : comparison.value().lines) {
@@ -125,7 +131,7 @@ TEST_F(Compare, BytesThatFitNoTileOfTheOutputLeaveTheModelAlone) {
   }
   EXPECT_EQ(fitted_output_rows(row), std::nullopt);  // 8.5 reads
   EXPECT_EQ(fitted_output_rows(recorded_run("standard")), std::nullopt);
-  const auto comparison = model_and_compare(row, gpu_);
+  const auto comparison = model_and_compare(row, h200_device(), gpu_);
   ASSERT_TRUE(comparison);
   EXPECT_EQ(comparison.value().model.output_rows, 0);
 }
@@ -137,7 +143,7 @@ TEST_F(Compare, ShippedForwardRunsOfStandardCloseLaunchByLaunch) {
   for (const RecordingRow& row : recording.value().rows) {
     if (row.algorithm != "standard" || !row.measurement) continue;
     if (row.pass != "forward" || row.problem.N < 1024 || row.problem.heads == 1) continue;
-    const auto comparison = model_and_compare(row, gpu_);
+    const auto comparison = model_and_compare(row, h200_device(), gpu_);
     ASSERT_TRUE(comparison);
     for (const ComparisonLine& line : comparison.value().lines) {
       if (line.level != Level::requested) continue;
@@ -169,7 +175,7 @@ TEST_F(Compare, DramBeyondTheCompulsoryBytesSaysWhatL2Served) {
   small.l2_bytes = 100'000;
   counter_of(row, counter::kDramReadBytes) =
       0.5 * static_cast<double>(model_of(row, small).requested.read_bytes);
-  const Comparison comparison = compare(model_of(row, small), small, row);
+  const Comparison comparison = compare(model_of(row, small), small, row, device_of(small));
   EXPECT_THAT(comparison.find(Level::dram, "read")->reason,
               HasSubstr("outgrew L2 (100 kB), which served 50 %"));
 }
@@ -269,7 +275,7 @@ TEST_F(Compare, WhatL2DidNotHoldBetweenLaunchesIsNotCalledStoredAgainOrWholeLine
   row.measurement->launches[2].counters[std::string(counter::kDramReadBytes)] += 1e6;
   const auto reason = [&row](const GpuDescription& gpu, std::string_view launch,
                              std::string_view quantity) {
-    for (const ComparisonLine& line : compare(model_of(row, gpu), gpu, row).lines) {
+    for (const ComparisonLine& line : compare(model_of(row, gpu), gpu, row, device_of(gpu)).lines) {
       if (line.level == Level::dram && line.launch == launch && line.quantity == quantity) {
         return line.reason;
       }
@@ -324,22 +330,13 @@ TEST_F(Compare, AtomicAddsStandInALineOfTheirOwn) {
   EXPECT_EQ(compared(agreeing_run("flash2", gpu_)).find(Level::requested, kAddedQuantity), nullptr);
 }
 
-TEST_F(Compare, TurnsExplainWhatADeterministicPassReadsBesideItsTiles) {
-  RecordingRow row = agreeing_run("flash2", gpu_, "backward");
-  row.deterministic = true;
-  EXPECT_THAT(run_title(row), HasSubstr(", deterministic dQ"));
-  counter_of(row, counter::kRequestedReadBytes) *= 1.25;
-  const Comparison comparison = compared(row);
-  EXPECT_THAT(comparison.find(Level::requested, "read")->reason, HasSubstr("the turns"));
-}
-
 TEST_F(Compare, TheLseOfASingleQueryTakesASector) {
   const auto recording = read_recording(find_asset("recordings", "h200").value());
   ASSERT_TRUE(recording);
   int runs = 0;
   for (const RecordingRow& row : recording.value().rows) {
     if (row.kernel != "split_kv") continue;
-    const auto comparison = model_and_compare(row, gpu_);
+    const auto comparison = model_and_compare(row, h200_device(), gpu_);
     ASSERT_TRUE(comparison);
     const ComparisonLine* line = comparison.value().find(Level::requested, "written");
     ASSERT_NE(line, nullptr);

@@ -5,6 +5,18 @@
 
 namespace attnscope {
 
+/// An H200 with a cold L2, as recordings name it.
+inline MeasuredOn h200_device() {
+  DeviceInfo device;
+  device.name = "NVIDIA H200";
+  device.compute_capability = "9.0";
+  device.sm_count = 132;
+  device.l2_bytes = 62914560;
+  device.memory_bytes = 150109880320;
+  device.driver = "580.1";
+  return {device, CacheState::cold};
+}
+
 /// A small problem with several row tiles.
 inline RecordingRow recorded_run(const std::string& algorithm) {
   RecordingRow row;

@@ -1,0 +1,53 @@
+/// Whether a measurement may be compared with the model: the one definition of it, for the ledger,
+/// the charts, the timeline's SMs, `compare` and reports.
+#pragma once
+
+#include <string>
+
+#include "kernels/recording/recording.h"
+#include "sim/device/gpu_description.h"
+#include "sim/simulation.h"
+
+namespace attnscope {
+
+/// The device of a measurement, and the state of its L2 cache before each pass.
+struct MeasuredOn {
+  DeviceInfo device;
+  CacheState cache = CacheState::cold;
+};
+
+/// Whether the description is that of the device: same compute capability, number of SMs, L2 cache
+/// and size of memory, and no capacity that a user changed.
+bool describes(const GpuDescription& gpu, const DeviceInfo& device);
+
+/// Why no kernel runs what was modelled, as "no kernel is standard with fusion separate": a
+/// variant, splits or a pass that only the model has. Empty where a kernel does.
+std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu);
+
+/// What a model and a measurement differ in.
+enum class DifferenceIn : std::uint8_t {
+  nothing,
+  kernel,  ///< why_no_kernel()
+  problem,
+  algorithm,
+  pass,
+  switches,  ///< precision of O in HBM, deterministic dQ
+  gpu,
+  tiling,
+  cache
+};
+
+struct RunDifference {
+  DifferenceIn in = DifferenceIn::nothing;
+  std::string
+      words;  ///< "recorded on NVIDIA H200, modelled for NVIDIA T4 16 GB"; empty for nothing
+  bool none() const { return in == DifferenceIn::nothing; }
+};
+
+/// The first difference, in the order of DifferenceIn. A gap may be shown only where there is none:
+/// GPU, problem, algorithm, tiling, variant, pass, switches and cache state are those of the
+/// measurement.
+RunDifference difference(const SimulationReport& model, const GpuDescription& gpu,
+                         const RecordingRow& row, const MeasuredOn& on);
+
+}  // namespace attnscope

@@ -1,0 +1,81 @@
+/// Where a gap may be shown, and how a recording stands alone.
+#include "app/report/like_with_like.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/report/comparison_report.h"
+#include "tests/app/report/recorded_run.h"
+
+namespace attnscope {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// The recording without model, gap or reason.
+void expect_alone(const Comparison& comparison, std::string_view why) {
+  EXPECT_THAT(comparison.stands_alone, HasSubstr(why));
+  EXPECT_FALSE(comparison.lines.empty());
+  for (const ComparisonLine& line : comparison.lines) {
+    EXPECT_FALSE(line.modelled) << line.quantity;
+    EXPECT_FALSE(line.gap_percent) << line.quantity;
+    EXPECT_EQ(line.reason, "") << line.quantity;
+  }
+  EXPECT_TRUE(comparison.find(Level::time, "time")->recorded);
+}
+
+TEST(LikeWithLike, ADeterministicPassStandsAloneForTheModelHasNone) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  RecordingRow row = agreeing_run("flash2", gpu, "backward");
+  row.deterministic = true;
+  EXPECT_THAT(run_title(row), HasSubstr(", deterministic dQ"));
+  expect_alone(compare(model_of(row, gpu), gpu, row, h200_device()), "dQ added in a fixed order");
+}
+
+TEST(LikeWithLike, AGapIsShownOnlyWhereEverythingIsThatOfTheMeasurement) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  const RecordingRow row = agreeing_run("flash1", gpu);
+  const SimulationReport model = model_of(row, gpu);
+  const auto with = [&](const auto& change) {
+    SimulationReport changed = model;
+    change(changed);
+    return compare(changed, gpu, row, h200_device());
+  };
+  EXPECT_EQ(with([](SimulationReport&) {}).stands_alone, "");
+  expect_alone(with([](SimulationReport& m) { m.problem.N = 512; }), "another problem");
+  expect_alone(with([](SimulationReport& m) { m.algorithm = "flash2"; }), "recorded of flash1");
+  expect_alone(with([](SimulationReport& m) { m.tiling = {64, 64}; }), "tiles of 128 x 64");
+  expect_alone(with([](SimulationReport& m) { m.variant.d_once = true; }), "no kernel is flash1");
+  expect_alone(with([](SimulationReport& m) { m.pass = PassKind::backward; }), "forward pass");
+  expect_alone(with([](SimulationReport& m) { m.carry = Carry::fp32; }), "the problem's type");
+  expect_alone(with([](SimulationReport& m) { m.query_heads_per_tile = 2; }), "query head");
+
+  const GpuDescription t4 = load_gpu("t4").value();
+  expect_alone(compare(model, t4, row, h200_device()),
+               "recorded on NVIDIA H200, modelled for " + t4.display_name);
+  expect_alone(
+      compare(model, with_capacities(gpu, {.l2_bytes = 1'000'000}, "test"), row, h200_device()),
+      "another SRAM or L2 size");
+  MeasuredOn warm = h200_device();
+  warm.cache = CacheState::warm;
+  expect_alone(compare(model, gpu, row, warm), "warm L2 cache");
+  RecordingRow without_tiles = row;
+  without_tiles.tiling.reset();
+  expect_alone(compare(model, gpu, without_tiles, h200_device()), "does not name its tiles");
+}
+
+TEST(LikeWithLike, TheReportOfAnotherGpuHasNoGap) {
+  Recording recording;
+  recording.device = h200_device().device;
+  const GpuDescription t4 = load_gpu("t4").value();
+  const RecordingRow row = agreeing_run("flash2", load_gpu("h200").value());
+  const std::string report =
+      comparison_report(recording, t4, {model_and_compare(row, h200_device(), t4).value()});
+  EXPECT_THAT(report, HasSubstr("No gap: recorded on NVIDIA H200, modelled for NVIDIA"));
+  EXPECT_THAT(report, HasSubstr("| level | quantity | recorded on NVIDIA H200 |"));
+  EXPECT_THAT(report, testing::Not(HasSubstr(" %")));
+  EXPECT_THAT(report, testing::Not(HasSubstr("thread blocks for")));
+}
+
+}  // namespace
+}  // namespace attnscope
