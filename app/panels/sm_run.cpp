@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "app/report/comparison_report.h"
+#include "app/draw/format.h"
+#include "app/report/compare.h"
+#include "app/report/measured_trace.h"
 #include "kernels/trace/trace_steps.h"
 #include "sim/device/assets.h"
 #include "sim/schedule/catalog.h"
@@ -109,11 +111,36 @@ class BlockCollector final : public TimelineSink {
   std::vector<SmStep> steps_;
 };
 
-/// How well a trace answers the key: 0 not at all.
-int suitability(const KernelTrace& trace, const SmRunKey& key) {
-  if (trace.algorithm != key.algorithm || trace.pass != key.pass) return 0;
-  if (trace.problem != key.problem || trace.tiling != key.tiling) return 1;
-  return 2;
+/// How well a trace answers the key, and what it differs in.
+struct Suitability {
+  int rank = 0;  ///< 0: not at all
+  RunDifference differs;
+};
+
+Suitability suitability(const KernelTrace& trace, const SmRunKey& key) {
+  const RunInfo& run = *key.run;
+  if (trace.algorithm != run.algorithm->name || trace.pass != key.pass) return {};
+  SimulationReport model = run.totals;
+  model.pass = key.pass;  // of both passes, the one that is shown
+  RunDifference differs =
+      difference(model, run.gpu, row_of(trace), {trace.header.device, CacheState::warm});
+  // Every trace is of a warm cache: its label says so
+  if (differs.none() || differs.in == DifferenceIn::cache) return {3, {}};
+  const bool same_problem = trace.problem == run.problem && trace.tiling == run.tiling;
+  return {same_problem ? 2 : 1, std::move(differs)};
+}
+
+/// What a trace is of, the longest wording first.
+std::vector<std::string> offers(const KernelTrace& trace) {
+  const AttentionProblem& p = trace.problem;
+  const std::string sizes =
+      p.N == p.N_kv
+          ? fmt::format("N = {}, d = {}", draw::format_count(p.N), p.d)
+          : fmt::format("N = {}, N_kv = {}, d = {}", p.N, draw::format_count(p.N_kv), p.d);
+  const std::string on = "on " + trace.header.device.name;
+  return {fmt::format("{}, B {}, H {}, {}, mask {}, tiles {} × {}, {}", sizes, p.batch, p.heads,
+                      to_string(p.dtype), to_string(p.mask), trace.tiling.Br, trace.tiling.Bc, on),
+          fmt::format("{}, {}", sizes, on), sizes};
 }
 
 }  // namespace
@@ -157,10 +184,38 @@ Result<SmRun> modelled_run(const KernelTrace& trace, const GpuDescription& gpu) 
   return std::move(collector.run);
 }
 
-Result<SmRunPair> find_sm_run(const SmRunKey& key) {
+/// Lays out the trace and the model of the same run on the same GPU.
+static Result<SmRunPair> lay_out(KernelTrace trace, std::string name) {
+  const DeviceInfo& device = trace.header.device;
+  const auto gpu_name = find_gpu_of(device);
+  if (!gpu_name) {
+    return unavailable(
+        fmt::format("no shipped description fits the trace's GPU '{}'", device.name));
+  }
+  const auto gpu = load_gpu(*gpu_name);
+  if (!gpu) return gpu.error();
+  auto modelled = modelled_run(trace, gpu.value());
+  if (!modelled) return modelled.error();
+  SmRunPair pair;
+  pair.name = std::move(name);
+  pair.gpu = gpu.value().display_name;
+  pair.modelled = std::move(modelled).value();
+  pair.recorded = recorded_run(trace);
+  std::set<Index> sms;
+  for (const SmRun* run : {&pair.modelled, &pair.recorded}) {
+    for (const SmBlock& block : run->blocks) sms.insert(block.sm);
+  }
+  pair.sms.assign(sms.begin(), sms.end());
+  for (TracedBlock& block : trace.blocks) block.steps.clear();
+  pair.trace = std::move(trace);
+  return pair;
+}
+
+Result<FoundSmRun> find_sm_run(const SmRunKey& key) {
   // Of equally suitable ones, the one with the most thread blocks
-  SmRunPair best;
-  int suits = 0;
+  KernelTrace best;
+  std::string best_name;
+  Suitability suits;
   std::string unreadable;
   for (const std::string& name : list_assets(kTracesFolder)) {
     const auto path = find_asset(kTracesFolder, name);
@@ -169,37 +224,36 @@ Result<SmRunPair> find_sm_run(const SmRunKey& key) {
       unreadable = trace.error().message;
       continue;
     }
-    const int how_well = suitability(trace.value(), key);
-    const bool larger = trace.value().blocks.size() > best.trace.blocks.size();
-    if (how_well < suits || how_well == 0 || (how_well == suits && !larger)) continue;
-    suits = how_well;
-    best.trace = std::move(trace).value();
-    best.name = name;
+    Suitability how_well = suitability(trace.value(), key);
+    const bool larger = trace.value().blocks.size() > best.blocks.size();
+    if (how_well.rank == 0 || how_well.rank < suits.rank) continue;
+    if (how_well.rank == suits.rank && !larger) continue;
+    suits = std::move(how_well);
+    best = std::move(trace).value();
+    best_name = name;
   }
-  if (suits == 0) {
+  if (suits.rank == 0) {
     return unavailable(fmt::format(
-        "no recorded trace of {} {}{}{}", key.algorithm, to_string(key.pass),
+        "no recorded trace of {} {}{}{}", key.run->algorithm->name, to_string(key.pass),
         unreadable.empty() ? "; attnscope-cli trace --measured --save makes one on a GPU" : ": ",
         unreadable));
   }
 
-  best.same_problem = suits == 2 && key.variant.empty();
-  if (suits == 2) best.variant = key.variant;
-  const auto gpu_name = find_gpu_of(best.trace.header.device);
-  const auto gpu = load_gpu(gpu_name.value_or("h200"));
-  if (!gpu) return gpu.error();
-  best.gpu = gpu.value().display_name;
-  auto modelled = modelled_run(best.trace, gpu.value());
-  if (!modelled) return modelled.error();
-  best.modelled = std::move(modelled).value();
-  best.recorded = recorded_run(best.trace);
-  std::set<Index> sms;
-  for (const SmRun* run : {&best.modelled, &best.recorded}) {
-    for (const SmBlock& block : run->blocks) sms.insert(block.sm);
+  // Of another run only when asked
+  FoundSmRun found;
+  if (!suits.differs.none()) {
+    found.why_none =
+        suits.differs.in == DifferenceIn::problem
+            ? "No trace of this problem was recorded."
+            : fmt::format("No trace of this run was recorded: {}.", suits.differs.words);
+    found.offers = offers(best);
+    if (!key.other) return found;
   }
-  best.sms.assign(sms.begin(), sms.end());
-  for (TracedBlock& block : best.trace.blocks) block.steps.clear();
-  return best;
+  auto pair = lay_out(std::move(best), std::move(best_name));
+  if (!pair) return pair.error();
+  found.pair = std::move(pair).value();
+  found.pair->same_run = suits.differs.none();
+  return found;
 }
 
 const TracedRow* find_row(const KernelTrace& trace, Index batch, Index head, Index row) {

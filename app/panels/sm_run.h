@@ -2,12 +2,15 @@
 /// recorded. Computes and reads files; draws nothing.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/trace/kernel_trace.h"
 #include "sim/device/gpu_description.h"
 #include "sim/ops/tile_op.h"
+#include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
 
@@ -45,20 +48,25 @@ struct SmRunPair {
   std::string name;   ///< of its file
   SmRun modelled;     ///< lower bound from the datasheet of `gpu`
   SmRun recorded;
-  std::string gpu;            ///< the modelled GPU
-  std::vector<Index> sms;     ///< SMs with blocks in either, ascending
-  bool same_problem = false;  ///< as what was asked for
-  std::string variant;        ///< that was asked for of this problem and that no kernel runs
+  std::string gpu;         ///< the modelled GPU: the trace's own
+  std::vector<Index> sms;  ///< SMs with blocks in either, ascending
+  bool same_run = false;   ///< as the one on the screen, on the same GPU
 };
 
 /// What a recorded run is looked for by.
 struct SmRunKey {
-  AttentionProblem problem;
-  std::string algorithm;
-  PassKind pass = PassKind::forward;
-  Tiling tiling;
-  std::string variant = {};  ///< in words; traces are of none
+  std::shared_ptr<const RunInfo> run;  ///< the one on the screen
+  PassKind pass = PassKind::forward;   ///< of it
+  bool other = false;  ///< a trace of another run was asked for where there is none of this
   bool operator==(const SmRunKey&) const = default;
+};
+
+/// What was found: the trace of the run on the screen or the other one that was asked for, or why
+/// there is none and which other one there is.
+struct FoundSmRun {
+  std::optional<SmRunPair> pair;
+  std::string why_none;             ///< "No trace of this problem was recorded."
+  std::vector<std::string> offers;  ///< "N = 1,024, d = 64, ...": the other one, longest first
 };
 
 SmRun recorded_run(const KernelTrace& trace);
@@ -66,9 +74,9 @@ SmRun recorded_run(const KernelTrace& trace);
 /// The traced launch of the trace's problem by the model. The algorithm and the GPU must exist.
 Result<SmRun> modelled_run(const KernelTrace& trace, const GpuDescription& gpu);
 
-/// The recorded run of assets/recordings/traces that suits best: the same problem and tiling, else
-/// another run of the same algorithm and pass. unavailable when there is none.
-Result<SmRunPair> find_sm_run(const SmRunKey& key);
+/// Looks in assets/recordings/traces for the run, else for another one of the same algorithm and
+/// pass. unavailable when there is neither, or no description of the trace's GPU.
+Result<FoundSmRun> find_sm_run(const SmRunKey& key);
 
 /// The recorded m, l and alpha of a row of the shown head; nullptr where there is none.
 const TracedRow* find_row(const KernelTrace& trace, Index batch, Index head, Index row);

@@ -8,8 +8,10 @@
 #include "app/draw/format.h"
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
+#include "app/panels/panel_tabs.h"
 #include "app/panels/snapshot_view.h"
 #include "app/report/launch_words.h"
+#include "app/report/measured_trace.h"
 
 namespace attnscope::app {
 
@@ -18,23 +20,9 @@ namespace {
 /// Narrower than this, the steps of a block are not told apart.
 constexpr float kLeastStepPixels = 0.4f;
 
-SmRunKey key_of(const Snapshot& snapshot) {
-  const RunInfo& run = *snapshot.run;
-  return {run.problem, std::string(run.algorithm->name),
-          snapshot.in_backward() ? PassKind::backward : PassKind::forward, run.tiling,
-          to_string(run.options.variant)};
-}
-
-/// What stands above and below, the longest wording first.
+/// What stands above and below, the longest wording first; each names the recording's GPU.
 std::vector<std::string> headings(const SmRunPair& pair) {
   const KernelTrace& trace = pair.trace;
-  const AttentionProblem& p = trace.problem;
-  const std::string problem =
-      pair.same_problem ? "this problem"
-      : !pair.variant.empty()
-          ? fmt::format("this problem without {}", pair.variant)
-          : fmt::format("another problem: B {}, H {}, N {}, d {}, {}, {}×{} tiles", p.batch,
-                        p.heads, p.N, p.d, to_string(p.dtype), trace.tiling.Br, trace.tiling.Bc);
   const auto seconds = [](Index ps) {
     return draw::format_seconds(static_cast<double>(ps) * 1e-12);
   };
@@ -42,28 +30,28 @@ std::vector<std::string> headings(const SmRunPair& pair) {
                                            seconds(pair.modelled.end_ps));
   const std::string brief =
       fmt::format("above: modelled, lower bound, {}", seconds(pair.modelled.end_ps));
+  const std::string& device = trace.header.device.name;
   const std::string_view date = std::string_view(trace.header.date).substr(0, 10);
-  const std::string recorded =
-      fmt::format("below: recorded on {}, {}, {}", trace.header.device.name, date,
-                  seconds(pair.recorded.end_ps));
-  const std::string of = fmt::format("{}, {}", problem, launch_words(trace.launch));
-  return {fmt::format("{} · {} · {}", of, modelled, recorded),
-          fmt::format("{} · {} · {}", of, brief, recorded),
-          fmt::format("{} · {} · {}", problem, brief, recorded),
-          fmt::format("{} · below: recorded, {}", brief, seconds(pair.recorded.end_ps))};
+  const std::string recorded = fmt::format("below: recorded on {}, {}, warm L2, {}", device, date,
+                                           seconds(pair.recorded.end_ps));
+  const std::string brief_recorded =
+      fmt::format("below: recorded on {}, {}", device, seconds(pair.recorded.end_ps));
+  const std::string_view launch = launch_words(trace.launch);
+  return {fmt::format("{} · {} · {}", launch, modelled, recorded),
+          fmt::format("{} · {} · {}", launch, brief, recorded),
+          fmt::format("{} · {}", brief, recorded), fmt::format("{} · {}", brief, brief_recorded),
+          fmt::format("above: modelled · below: recorded on {}", device)};
 }
 
 /// Why this bound is not the ledger's.
 constexpr std::string_view kAboutBounds =
     "Lower bound: each SM has an equal share of the datasheet's bandwidth and peak rates, which "
-    "its "
-    "resident thread blocks divide among them.\nThe ledger's lower bound lets the whole GPU work "
-    "on "
-    "the pass: it is shorter where SMs stay idle here.";
+    "its resident thread blocks divide among them.\nThe ledger's lower bound lets the whole GPU "
+    "work on the pass: it is shorter where SMs stay idle here.";
 
 /// The recorded block that stands for the one under the playhead; nullptr when another problem ran.
 const SmBlock* current_block(const Snapshot& snapshot, const SmRunPair& pair) {
-  if (!pair.same_problem) return nullptr;
+  if (!pair.same_run) return nullptr;
   const auto& blocks = pair.recorded.blocks;
   const auto found = std::ranges::find_if(blocks, [&](const SmBlock& block) {
     return block.batch == snapshot.run->batch && block.head == snapshot.run->head &&
@@ -82,7 +70,6 @@ struct SmTimeline::Frame {
   Rect bars;  ///< the lanes, without their labels
   Index end_ps = 1;
   const SmBlock* current = nullptr;  ///< recorded
-  bool same_problem = false;
 
   float x_of(Index ps) const {
     return bars.min.x +
@@ -94,9 +81,13 @@ struct SmTimeline::Frame {
   }
 };
 
+std::string other_label(const SmRunPair& pair) {
+  return "Not the run on the screen: " + describe(pair.trace);
+}
+
 std::string compare_row(const Snapshot& snapshot, const SmRunPair& pair) {
   const SoftmaxRow& model = snapshot.softmax_row;
-  if (!pair.same_problem || !model.known || model.j < 0) return {};
+  if (!pair.same_run || !model.known || model.j < 0) return {};
   const TracedRow* row = find_row(pair.trace, snapshot.run->batch, snapshot.run->head, model.query);
   if (row == nullptr || static_cast<std::size_t>(model.j) >= row->states.size()) return {};
   const kernels::TraceRow& seen = row->states[static_cast<std::size_t>(model.j)];
@@ -115,26 +106,70 @@ std::string compare_row(const Snapshot& snapshot, const SmRunPair& pair) {
 }
 
 void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
-  const SmRunKey key = key_of(snapshot);
+  if (asked_for_ != snapshot.run) asked_for_ = nullptr;
+  const SmRunKey key{snapshot.run, snapshot.in_backward() ? PassKind::backward : PassKind::forward,
+                     asked_for_ != nullptr};
   if (runs_.wants(key)) {
     runs_.start(key, [key](WorkControl&) { return find_sm_run(key); });
   }
-  const draw::Canvas canvas = canvas_of(context);
-  const FontRef& font = context.fonts.small;
   const bool fresh = runs_.latest() != nullptr && *runs_.latest_key() == key;
   if (!fresh) {
     const std::string why = runs_.error() ? "unavailable: " + runs_.error()->message
                                           : std::string("reading recorded traces…");
-    draw::wrapped_text(canvas, font, rect.min, context.theme.text_faint, why, rect.width(), 3);
+    draw::wrapped_text(canvas_of(context), context.fonts.small, rect.min, context.theme.text_faint,
+                       why, rect.width(), 3);
     return;
   }
+  const FoundSmRun& found = *runs_.latest();
+  if (!found.pair) return draw_offer(snapshot, context, rect, found);
+  const float top = found.pair->same_run ? 0.0f : draw_other_label(context, rect, *found.pair);
+  draw_pair(snapshot, context, {{rect.min.x, rect.min.y + top}, rect.max}, *found.pair);
+}
 
+void SmTimeline::draw_offer(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
+                            const FoundSmRun& found) {
+  const draw::Canvas canvas = canvas_of(context);
+  const FontRef& font = context.fonts.small;
+  const float used = draw::wrapped_text(canvas, font, rect.min, context.theme.text_dim,
+                                        found.why_none, rect.width(), 3);
+  std::vector<std::string> labels;
+  for (const std::string& offer : found.offers) {
+    labels.push_back("Show the recorded trace of " + offer);
+  }
+  const float padding = canvas.px(12.0f);
+  const std::string label = draw::label_that_fits(font, labels, rect.width() - padding);
+  const ImVec2 at{rect.min.x + font.measure(label).x + padding,
+                  rect.min.y + used + canvas.px(8.0f)};
+  if (draw_text_button(context, "timeline.other", label, at, true).pressed) {
+    asked_for_ = snapshot.run;
+  }
+}
+
+float SmTimeline::draw_other_label(const PanelContext& context, const Rect& rect,
+                                   const SmRunPair& pair) {
+  const draw::Canvas canvas = canvas_of(context);
+  const FontRef& font = context.fonts.small;
+  const TextButton hide = draw_text_button(context, "timeline.hide", "hide",
+                                           {rect.max.x + canvas.px(6.0f), rect.min.y}, false);
+  if (hide.pressed) asked_for_ = nullptr;
+  const float width = hide.left - rect.min.x - canvas.px(8.0f);
+  const std::string label = other_label(pair);
+  const std::size_t lines = draw::wrapped(font, label, width).size();
+  const Rect room{rect.min, {rect.min.x + width, rect.max.y}};
+  context.named_rects.add("timeline.other_label", room);
+  return draw::wrapped_text(canvas, font, rect.min, context.theme.warning, label, width,
+                            static_cast<int>(lines));
+}
+
+void SmTimeline::draw_pair(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
+                           const SmRunPair& pair) const {
   // A line about both runs, the lanes, the axis, a line about the row
-  const SmRunPair& pair = *runs_.latest();
+  const draw::Canvas canvas = canvas_of(context);
+  const FontRef& font = context.fonts.small;
   const float line = draw::line_height(font);
   const std::vector<std::string> about = headings(pair);
   draw::text(canvas, font, rect.min, context.theme.text_dim,
-             draw::widest_that_fits(font, about, rect.width()));
+             draw::label_that_fits(font, about, rect.width()));
   if (hovered({rect.min, {rect.max.x, rect.min.y + line}})) {
     tooltip(context, fmt::format("{}\n{}", about.front(), kAboutBounds));
   }
@@ -152,8 +187,7 @@ void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, con
       canvas,
       {{rect.min.x + label_width, rect.min.y + line + canvas.px(2.0f)}, {rect.max.x, bottom}},
       std::max<Index>({pair.modelled.end_ps, pair.recorded.end_ps, 1}),
-      current_block(snapshot, pair),
-      pair.same_problem};
+      current_block(snapshot, pair)};
   draw_lanes(frame, pair);
   draw_axis(frame, bottom);
 }

@@ -1,5 +1,6 @@
 /// The timeline by SM: when each thread block ran on which SM, modelled above recorded inside the
-/// kernel on a real GPU, on one axis of time.
+/// kernel on a real GPU, on one axis of time. A trace of another run is shown only when asked for,
+/// and says in full what it is of.
 #pragma once
 
 #include "app/background_job.h"
@@ -19,6 +20,13 @@ class SmTimeline {
  private:
   struct Frame;
 
+  /// Why there is no trace of this run, and a button that shows another one.
+  void draw_offer(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
+                  const FoundSmRun& found);
+  /// What a trace of another run is of, in full, and a button that hides it; answers its height.
+  float draw_other_label(const PanelContext& context, const Rect& rect, const SmRunPair& pair);
+  void draw_pair(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
+                 const SmRunPair& pair) const;
   void draw_lanes(const Frame& frame, const SmRunPair& pair) const;
   void draw_run(const Frame& frame, const SmRun& run, std::string_view kind, Index sm,
                 const Rect& bar) const;
@@ -27,8 +35,12 @@ class SmTimeline {
                 const Rect& rect) const;
   void draw_axis(const Frame& frame, float y) const;
 
-  BackgroundJob<SmRunKey, SmRunPair> runs_;
+  BackgroundJob<SmRunKey, FoundSmRun> runs_;
+  std::shared_ptr<const RunInfo> asked_for_;  ///< the run for which another one's trace is shown
 };
+
+/// "Not the run on the screen: flash2 forward, B 1, H 24, N 1024, ..., on NVIDIA H200".
+std::string other_label(const SmRunPair& pair);
 
 /// "row 5 after column tile 2: m 1.160 modelled, 1.160 recorded; ..." of the row that the snapshot
 /// follows; empty where either is not there.

@@ -277,9 +277,31 @@ TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
       click(imgui, tab->center(), draw);
       imgui.set_mouse({0.0f, 0.0f}, false);
       draw();
-      EXPECT_GT(imgui.letters().size(), 40U);
+      const std::size_t letters = imgui.letters().size();
+      EXPECT_GT(letters, 40U);
       EXPECT_EQ(imgui.letters_outside(rect), 0);
       EXPECT_LE(imgui.letters_on_letters(), 0);
+
+      // The trace of another problem comes when its button is pressed, with its label in full
+      const auto button = around.rects.find("timeline.other");
+      EXPECT_EQ(button.has_value(), request.problem.N == 96);
+      EXPECT_FALSE(around.rects.find("timeline.other_label"));
+      if (!button) continue;
+      click(imgui, button->center(), draw);
+      imgui.set_mouse({0.0f, 0.0f}, false);
+      around.rects.clear();
+      draw();
+      EXPECT_TRUE(around.rects.find("timeline.other_label"));
+      EXPECT_GE(imgui.letters().size(), 100U);  // the label has as many
+      EXPECT_EQ(imgui.letters_outside(rect), 0);
+      EXPECT_LE(imgui.letters_on_letters(), 0);
+      const auto hide = around.rects.find("timeline.hide");
+      ASSERT_TRUE(hide);
+      click(imgui, hide->center(), draw);
+      imgui.set_mouse({0.0f, 0.0f}, false);
+      around.rects.clear();
+      draw();
+      EXPECT_FALSE(around.rects.find("timeline.other_label"));
     }
   }
 }

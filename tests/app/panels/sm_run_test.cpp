@@ -13,15 +13,17 @@
 namespace attnscope::app {
 namespace {
 
-SmRunKey key_of(const test::SampleRequest& request) {
-  return {request.problem, request.algorithm, request.pass, request.tiling};
+SmRunKey key_of(const test::SampleRequest& request, bool other = false) {
+  return {test::sample_run(request)->info(), request.pass, other};
 }
 
 TEST(SmRun, OfTheSameProblemHasTheSameBlocksModelledAndRecorded) {
-  const auto pair = find_sm_run(key_of({}));
-  ASSERT_TRUE(pair.ok()) << pair.error().message;
-  EXPECT_TRUE(pair.value().same_problem);
-  for (const SmRun* run : {&pair.value().modelled, &pair.value().recorded}) {
+  const auto found = find_sm_run(key_of({}));
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_TRUE(found.value().pair);
+  const SmRunPair& pair = *found.value().pair;
+  EXPECT_TRUE(pair.same_run);
+  for (const SmRun* run : {&pair.modelled, &pair.recorded}) {
     ASSERT_EQ(run->blocks.size(), 4u);
     for (const SmBlock& block : run->blocks) {
       EXPECT_GE(block.begin_ps, 0);
@@ -32,27 +34,54 @@ TEST(SmRun, OfTheSameProblemHasTheSameBlocksModelledAndRecorded) {
   }
 }
 
-TEST(SmRun, OfAnotherProblemIsAnotherRunOfTheSamePass) {
+TEST(SmRun, OfAnotherProblemIsShownOnlyWhenAskedAndSaysWhatItIsOf) {
   test::SampleRequest request;
   request.problem.N = request.problem.N_kv = 96;
-  const auto other = find_sm_run(key_of(request));
-  ASSERT_TRUE(other.ok()) << other.error().message;
-  EXPECT_FALSE(other.value().same_problem);
-  EXPECT_EQ(other.value().trace.algorithm, "flash2");
-  EXPECT_EQ(other.value().trace.pass, PassKind::forward);
+  const auto found = find_sm_run(key_of(request));
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_FALSE(found.value().pair);
+  EXPECT_EQ(found.value().why_none, "No trace of this problem was recorded.");
+  ASSERT_FALSE(found.value().offers.empty());
+  for (const std::string& offer : found.value().offers) {
+    EXPECT_TRUE(offer.starts_with("N = 1,024, d = 64")) << offer;
+  }
+
+  const auto asked = find_sm_run(key_of(request, true));
+  ASSERT_TRUE(asked.ok()) << asked.error().message;
+  ASSERT_TRUE(asked.value().pair);
+  const SmRunPair& other = *asked.value().pair;
+  EXPECT_FALSE(other.same_run);
+  EXPECT_EQ(other.trace.algorithm, "flash2");
+  EXPECT_EQ(other.trace.pass, PassKind::forward);
+  for (const char* part : {"Not the run on the screen", "N 1024", "d 64", "NVIDIA H200"}) {
+    EXPECT_NE(other_label(other).find(part), std::string::npos) << part;
+  }
 }
 
-TEST(SmRun, OfAVariantIsARunOfThePlainAlgorithmAndSaysSo) {
-  SmRunKey key = key_of({});
-  const auto plain = find_sm_run(key);
-  ASSERT_TRUE(plain);
-  ASSERT_TRUE(plain.value().same_problem);
-  EXPECT_EQ(plain.value().variant, "");
-  key.variant = "D once";
-  const auto pair = find_sm_run(key);
-  ASSERT_TRUE(pair);
-  EXPECT_FALSE(pair.value().same_problem);
-  EXPECT_EQ(pair.value().variant, "D once");
+TEST(SmRun, OfAVariantAnotherGpuOrOtherTilesIsNotShownUnasked) {
+  test::SampleRequest variant;
+  variant.algorithm = "flash1";
+  variant.pass = PassKind::backward;
+  ASSERT_TRUE(find_sm_run(key_of(variant)).value().pair);
+  variant.variant.d_once = true;
+  const auto of_variant = find_sm_run(key_of(variant));
+  ASSERT_TRUE(of_variant.ok());
+  EXPECT_FALSE(of_variant.value().pair);
+  EXPECT_NE(of_variant.value().why_none.find("D once"), std::string::npos);
+
+  SmRunKey elsewhere = key_of({});
+  auto info = std::make_shared<RunInfo>(*elsewhere.run);
+  info->gpu = load_gpu("t4").value();
+  elsewhere.run = info;
+  const auto of_t4 = find_sm_run(elsewhere);
+  ASSERT_TRUE(of_t4.ok());
+  EXPECT_FALSE(of_t4.value().pair);
+  EXPECT_NE(of_t4.value().why_none.find("recorded on NVIDIA H200, modelled for"),
+            std::string::npos);
+
+  test::SampleRequest tiles;
+  tiles.tiling = {32, 32};
+  EXPECT_FALSE(find_sm_run(key_of(tiles)).value().pair);
 }
 
 TEST(SmRun, OfAnAlgorithmWithoutATraceIsUnavailable) {
@@ -78,15 +107,17 @@ TEST(SmRun, EveryShippedTraceCanBeModelled) {
 }
 
 TEST(SmRun, RecordedMLAndAlphaAreTheModels) {
-  const auto pair = find_sm_run(key_of({}));
-  ASSERT_TRUE(pair.ok()) << pair.error().message;
+  const auto found = find_sm_run(key_of({}));
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_TRUE(found.value().pair);
+  const SmRunPair& pair = *found.value().pair;
   const auto run = test::sample_run({});
   int compared = 0;
   for (double fraction = 0.0; fraction <= 1.0; fraction += 0.02) {
     const Snapshot snapshot = test::sample_snapshot(*run, fraction);
     const SoftmaxRow& model = snapshot.softmax_row;
     if (!model.known || model.j < 0 || !model.m || !model.l || !model.alpha) continue;
-    const TracedRow* row = find_row(pair.value().trace, 0, 0, model.query);
+    const TracedRow* row = find_row(pair.trace, 0, 0, model.query);
     ASSERT_NE(row, nullptr);
     const kernels::TraceRow& seen = row->states.at(static_cast<std::size_t>(model.j));
     EXPECT_TRUE(std::abs(seen.m - *model.m) <= 1e-5) << seen.m << ' ' << *model.m;
@@ -94,7 +125,7 @@ TEST(SmRun, RecordedMLAndAlphaAreTheModels) {
       EXPECT_TRUE(std::abs(seen.l - *model.l) <= 1e-4) << seen.l << ' ' << *model.l;
     }
     EXPECT_TRUE(std::abs(seen.alpha - *model.alpha) <= 1e-5);
-    EXPECT_NE(compare_row(snapshot, pair.value()).find("recorded"), std::string::npos);
+    EXPECT_NE(compare_row(snapshot, pair).find("recorded"), std::string::npos);
     ++compared;
   }
   EXPECT_GT(compared, 5);
