@@ -1,0 +1,96 @@
+#include "app/cli/run_program.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/command_line.h"
+#include "app/cli/commands.h"
+#include "app/cli/outputs.h"
+#include "kernels/recording/build_info.h"
+#include "reference/nearest_name.h"
+#include "reference/one_line.h"
+
+namespace attnscope::cli {
+
+namespace {
+
+std::string overview(const std::vector<CommandSpec>& commands) {
+  std::string text =
+      "attnscope-cli: attention kernels on a modelled and on a real GPU\n\n"
+      "Usage: attnscope-cli COMMAND [options]\n\nCommands:\n";
+  for (const CommandSpec& command : commands) {
+    text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  }
+  return text + "\nattnscope-cli COMMAND --help lists the options of a command.\n";
+}
+
+/// Prints the error as exactly one line; the exit status that it stands for.
+int report(const Error& error) {
+  std::string line = error.message;
+  for (char& c : line) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  line = one_line(line);
+  const char* kind = error.kind == Error::Kind::unavailable ? "unavailable" : "error";
+  fmt::print(stderr, "{}: {}\n", kind, line);
+  return error.kind == Error::Kind::invalid_request ? 2 : 1;
+}
+
+/// Prints the text; the exit status.
+int answer(const std::string& text) {
+  const auto error = write_text("-", text);
+  return error ? report(*error) : 0;
+}
+
+int run_command(std::vector<std::string> arguments) {
+  const std::vector<CommandSpec> commands = all_commands();
+  std::vector<std::string> names;
+  names.reserve(commands.size());
+  for (const CommandSpec& command : commands) names.push_back(command.name);
+
+  // Without a command there is nothing to do but explain
+  if (arguments.empty()) {
+    return report(invalid_request(
+        fmt::format("no command; known: {}; see attnscope-cli --help", fmt::join(names, ", "))));
+  }
+  if (arguments[0] == "help" && arguments.size() == 2) arguments = {arguments[1], "--help"};
+  if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
+    return answer(overview(commands));
+  }
+  if (arguments[0] == "--version") {
+    return answer(
+        fmt::format("attnscope-cli {} ({})\n", build_info().version, build_info().commit));
+  }
+
+  for (const CommandSpec& command : commands) {
+    if (command.name != arguments[0]) continue;
+    const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+    if (const CommandSpec* asked = help_asked_of(command, commands, rest)) {
+      return answer(help_text(*asked));
+    }
+    const auto given = parse_arguments(command, commands, rest);
+    if (!given) return report(given.error());
+    const auto error = command.run(given.value());
+    return error ? report(*error) : 0;
+  }
+  return report(invalid_request(unknown_name_message("command", arguments[0], names)));
+}
+
+}  // namespace
+
+int run_program(std::vector<std::string> arguments) {
+  try {
+    return run_command(std::move(arguments));
+  } catch (const std::bad_alloc&) {
+    return report(failed("this machine has too little memory for the request"));
+  } catch (const std::exception& exception) {
+    return report(failed(fmt::format("internal error: {}", exception.what())));
+  }
+}
+
+}  // namespace attnscope::cli
