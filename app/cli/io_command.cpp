@@ -52,18 +52,21 @@ std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
 }
 
 ordered_json point_json(const IoPoint& point) {
-  return {{"value", point.value},
-          {"algorithm", point.counted.algorithm},
-          {"tiling", tiling_to_json(point.counted.tiling)},
-          {"sram_elems", point.sram_elems},
-          {"density", point.density},
-          {"in_range", point.in_range},
-          {"counted_bytes", point.counted.requested.total()},
-          {"formula_bytes", point.formula_bytes},
-          {"theorem_bytes", point.theorem_bytes},
-          {"standard_bytes", point.standard_bytes},
-          {"compulsory_bytes", point.compulsory_bytes},
-          {"lower_bound_bytes", point.lower_bound_bytes}};
+  ordered_json row = {{"value", point.value},
+                      {"algorithm", point.counted.algorithm},
+                      {"tiling", tiling_to_json(point.counted.tiling)},
+                      {"sram_elems", point.sram_elems},
+                      {"density", point.density},
+                      {"in_range", point.in_range},
+                      {"counted_bytes", point.counted.requested.total()},
+                      {"formula_bytes", point.formula_bytes},
+                      {"leading_term_bytes", point.leading_term_bytes},
+                      {"standard_bytes", point.standard_bytes},
+                      {"compulsory_bytes", point.compulsory_bytes}};
+  if (point.lower_bound_order_bytes) {
+    row["lower_bound_order_bytes"] = *point.lower_bound_order_bytes;
+  }
+  return row;
 }
 
 ordered_json io_json(const IoQuestion& question, const std::vector<IoPoint>& points) {
@@ -78,26 +81,53 @@ ordered_json io_json(const IoQuestion& question, const std::vector<IoPoint>& poi
           {"points", rows}};
 }
 
+/// What the columns of the leading term and of N^2 d^2 / M claim.
+std::string footnotes(const IoQuestion& question, const std::string& leading,
+                      const std::string& order) {
+  const bool forward = question.pass == PassKind::forward;
+  const bool sparse = question.axis == IoAxis::density;
+  std::string text = fmt::format(
+      "counted, standard: from the schedules; formula: every term of the closed form; M in "
+      "elements\n"
+      "{}: the leading term of the formula; its factor comes from Bc = M/4d, {} states\n"
+      "only the order, Theta({})\n",
+      leading, sparse ? "Proposition 4" : (forward ? "Theorem 2" : "Theorem 5"),
+      sparse ? "N d + " + order : order);
+  if (sparse) {
+    return text + order +
+           ": the order of the dense lower bound times the density s, for d^2 <= M <= N d; for\n"
+           "comparison, not a proven bound\n";
+  }
+  text +=
+      order +
+      ": the order of the lower bound for d^2 <= M <= N d (Saha and Ye, arXiv 2402.07443); its\n"
+      "constant is open; Proposition 3 excludes only o(N^2 d^2/M) for all M in [d, N d] at once\n";
+  if (!forward) text += "That bound is stated for the forward pass alone\n";
+  return text;
+}
+
 std::string io_text(const IoQuestion& question, const std::vector<IoPoint>& points) {
   const AttentionProblem& problem = question.problem;
-  const bool forward = question.pass == PassKind::forward;
+  const std::string order = question.axis == IoAxis::density ? "N^2 d^2 s/M" : "N^2 d^2/M";
+  const std::string leading = (question.pass == PassKind::forward ? "12 " : "20 ") + order;
   std::vector<std::vector<std::string>> lines = {{std::string(to_string(question.axis)), "M",
-                                                  "Br x Bc", "counted", "formula",
-                                                  forward ? "12 N^2 d^2 s/M" : "20 N^2 d^2 s/M",
-                                                  "N^2 d^2 s/M", "inputs, outputs", "standard"}};
+                                                  "Br x Bc", "counted", "formula", leading, order,
+                                                  "inputs, outputs", "standard"}};
   bool all_in_range = true;
   for (const IoPoint& point : points) {
     all_in_range = all_in_range && point.in_range;
     const Tiling& tiling = point.counted.tiling;
     const bool drawn = question.axis == IoAxis::density && point.density != point.value;
-    lines.push_back({drawn ? fmt::format("{} ({:.4g} drawn)", point.value, point.density)
-                           : fmt::format("{}", point.value),
-                     std::to_string(point.sram_elems), fmt::format("{} x {}", tiling.Br, tiling.Bc),
-                     bytes_text(static_cast<double>(point.counted.requested.total())),
-                     bytes_text(point.formula_bytes),
-                     bytes_text(point.theorem_bytes) + (point.in_range ? "" : " *"),
-                     bytes_text(point.lower_bound_bytes), bytes_text(point.compulsory_bytes),
-                     bytes_text(static_cast<double>(point.standard_bytes))});
+    lines.push_back(
+        {drawn ? fmt::format("{} ({:.4g} drawn)", point.value, point.density)
+               : fmt::format("{}", point.value),
+         std::to_string(point.sram_elems), fmt::format("{} x {}", tiling.Br, tiling.Bc),
+         bytes_text(static_cast<double>(point.counted.requested.total())),
+         bytes_text(point.formula_bytes),
+         bytes_text(point.leading_term_bytes) + (point.in_range ? "" : " *"),
+         point.lower_bound_order_bytes ? bytes_text(*point.lower_bound_order_bytes) : "-",
+         bytes_text(point.compulsory_bytes),
+         bytes_text(static_cast<double>(point.standard_bytes))});
   }
   std::string text = fmt::format(
       "{} {}, B {}, H {}, N {}, N_kv {}, d {}, {}, on {}; what lies on the axis varies\n"
@@ -109,20 +139,7 @@ std::string io_text(const IoQuestion& question, const std::vector<IoPoint>& poin
           ? ";\n" + density_sram_words(points.front())
           : "",
       table_text(lines));
-  text +=
-      "counted, standard: from the schedules. 12 or 20 N^2 d^2 s/M: the leading term of the "
-      "formula\n"
-      "(Theorems 2 and 5, Proposition 4). M in elements, s the density.\n";
-  if (question.axis == IoAxis::density) {
-    text += "N^2 d^2 s/M: the dense lower bound of Proposition 3 times s, not a proposition.\n";
-  } else if (forward) {
-    text +=
-        "N^2 d^2 s/M: the lower bound of Proposition 3 (s = 1), which leaves its constant open.\n";
-  } else {
-    text +=
-        "N^2 d^2 s/M: the lower bound of Proposition 3 (s = 1), which is about the forward pass;\n"
-        "its constant is open.\n";
-  }
+  text += footnotes(question, leading, order);
   if (!all_in_range) text += "*: outside d <= M <= N d, where the theorems make no claim\n";
   return text;
 }

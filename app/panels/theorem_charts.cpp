@@ -45,27 +45,27 @@ std::string tick_label(IoAxis axis, double value) {
 /// What one line or row of points shows.
 struct Curve {
   std::string name;
-  double (*value_of)(const IoPoint& point);
-  std::string_view kind;  ///< "modelled: counted from the schedule"
-  bool only_in_range = false;
+  std::optional<double> (*value_of)(const IoPoint& point);  ///< nothing where it is not drawn
+  std::string kind;       ///< "modelled: counted from the schedule"
+  std::string note = {};  ///< a line more of its points
 };
 
-double counted_bytes(const IoPoint& point) {
+std::optional<double> counted_bytes(const IoPoint& point) {
   return static_cast<double>(point.counted.requested.total());
 }
-double standard_bytes(const IoPoint& point) {
+std::optional<double> standard_bytes(const IoPoint& point) {
   return static_cast<double>(point.standard_bytes);
 }
-double formula_bytes(const IoPoint& point) {
+std::optional<double> formula_bytes(const IoPoint& point) {
   return point.formula_bytes;
 }
-double theorem_bytes(const IoPoint& point) {
-  return point.theorem_bytes;
+std::optional<double> leading_term_bytes(const IoPoint& point) {
+  return point.in_range ? std::optional(point.leading_term_bytes) : std::nullopt;
 }
-double lower_bound_bytes(const IoPoint& point) {
-  return point.lower_bound_bytes;
+std::optional<double> lower_bound_order_bytes(const IoPoint& point) {
+  return point.lower_bound_order_bytes;
 }
-double compulsory_bytes(const IoPoint& point) {
+std::optional<double> compulsory_bytes(const IoPoint& point) {
   return point.compulsory_bytes;
 }
 
@@ -73,15 +73,16 @@ draw::Series series_of(const Curve& curve, IoAxis axis, const TheoremPoints& poi
   draw::Series series;
   series.name = fmt::format("{} ({})", curve.name, curve.kind);
   for (const IoPoint& point : points) {
-    if (curve.only_in_range && !point.in_range) continue;
-    const double value = curve.value_of(point);
+    const std::optional<double> value = curve.value_of(point);
+    if (!value) continue;
     const Tiling& tiling = point.counted.tiling;
     series.points.push_back(
-        {x_of(axis, point), value,
+        {x_of(axis, point), *value,
          fmt::format(
-             "{}: {}\n{}\n{}, M = {} elements, tiles {} × {}, s = {:.4g}{}", curve.name,
-             draw::format_bytes(value), curve.kind, tick_label(axis, x_of(axis, point)),
-             point.sram_elems, tiling.Br, tiling.Bc, point.density,
+             "{}: {}\n{}{}\n{}, M = {} elements, tiles {} × {}, s = {:.4g}{}", curve.name,
+             draw::format_bytes(*value), curve.kind, curve.note,
+             tick_label(axis, x_of(axis, point)), point.sram_elems, tiling.Br, tiling.Bc,
+             point.density,
              point.in_range ? "" : "\noutside d <= M <= N d, where the theorems make no claim")});
   }
   return series;
@@ -95,10 +96,31 @@ void add(draw::Chart& chart, draw::Series series, const std::string& legend,
   chart.series.push_back(std::move(series));
 }
 
-/// The theorem that the pass or the mask belongs to.
-std::string_view theorem_name(const TheoremKey& key) {
-  if (key.axis == IoAxis::density) return "Proposition 4";
-  return key.pass == PassKind::forward ? "Theorem 2" : "Theorem 5";
+/// The leading term of the closed form: 3 or 5 matrices of N d elements a column tile.
+Curve leading_curve(const TheoremKey& key) {
+  const bool sparse = key.axis == IoAxis::density;
+  const int factor = key.pass == PassKind::forward ? 12 : 20;
+  const std::string_view theorem =
+      sparse ? "Proposition 4" : (key.pass == PassKind::forward ? "Theorem 2" : "Theorem 5");
+  return {fmt::format("{} N²d²{}/M", factor, sparse ? " s" : ""), leading_term_bytes,
+          fmt::format("formula: leading term of the closed form; {} comes from Bc = M/4d", factor),
+          fmt::format("\n{} states only the order, Θ({})", theorem,
+                      sparse ? "N d + N²d² s/M" : "N²d²/M")};
+}
+
+/// N^2 d^2 / M, and what is proven of it.
+Curve bound_curve(const TheoremKey& key) {
+  if (key.axis == IoAxis::density) {
+    return {"N²d² s/M", lower_bound_order_bytes,
+            "order of the dense lower bound times s: not a proven bound"};
+  }
+  const std::string_view proposition =
+      "Proposition 3 of FlashAttention excludes only o(N²d²/M) for all M in [d, N d] at once";
+  return {"N²d²/M", lower_bound_order_bytes,
+          "theorem: order of the lower bound for M ≥ d²; its constant is open, here 1",
+          fmt::format("\nSaha and Ye, arXiv 2402.07443{}",
+                      key.pass == PassKind::backward ? ": stated for the forward pass alone"
+                                                     : fmt::format("\n{}", proposition))};
 }
 
 void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& points,
@@ -106,50 +128,39 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
   using Sample = draw::LegendEntry::Sample;
   const bool sparse = key.axis == IoAxis::density;
   const std::string_view algorithm = sparse ? "block_sparse" : "flash1";
-  const std::string_view s = sparse ? " s" : "";
-  const int factor = key.pass == PassKind::forward ? 12 : 20;
-  constexpr std::string_view kCounted = "modelled: counted from the schedule";
+  const std::string counted_words = "modelled: counted from the schedule";
 
-  draw::Series standard =
-      series_of({"standard", standard_bytes, kCounted, false}, key.axis, points);
+  draw::Series standard = series_of({"standard", standard_bytes, counted_words}, key.axis, points);
   standard.color = tensor_text_color(theme, "alpha");
   standard.marker = draw::Marker::square;
   add(chart, std::move(standard), "standard, counted", Sample::marker);
 
   draw::Series formula =
-      series_of({"closed form, every term", formula_bytes, "formula of Algorithm 1, 4 or 5", false},
+      series_of({"closed form, every term", formula_bytes, "formula of Algorithm 1, 4 or 5"},
                 key.axis, points);
   formula.color = tensor_text_color(theme, "m");
   draw::Series counted =
-      series_of({std::string(algorithm), counted_bytes, kCounted, false}, key.axis, points);
+      series_of({std::string(algorithm), counted_bytes, counted_words}, key.axis, points);
   counted.color = tensor_text_color(theme, "m");
   counted.line = false;
   counted.marker = draw::Marker::circle;
   add(chart, std::move(formula), fmt::format("{}, closed form", algorithm), Sample::line);
   add(chart, std::move(counted), fmt::format("{}, counted", algorithm), Sample::marker);
 
-  const std::string leading = fmt::format("{} N²d²{}/M", factor, s);
-  draw::Series theorem = series_of(
-      {leading, theorem_bytes, fmt::format("theorem: leading term of {}", theorem_name(key)), true},
-      key.axis, points);
-  theorem.color = theme.accent;
-  theorem.dashed = true;
-  add(chart, std::move(theorem), fmt::format("{}: {}", leading, theorem_name(key)), Sample::dashed);
+  const Curve leading = leading_curve(key);
+  draw::Series leading_term = series_of(leading, key.axis, points);
+  leading_term.color = theme.accent;
+  leading_term.dashed = true;
+  add(chart, std::move(leading_term), leading.name + ": leading term", Sample::dashed);
 
-  draw::Series bound = series_of(
-      {fmt::format("N²d²{}/M", s), lower_bound_bytes,
-       sparse ? "the dense lower bound of Proposition 3 times s, not a proposition; its constant "
-                "is open; here 1"
-              : "theorem: lower bound of Proposition 3, which leaves its constant open; here 1",
-       true},
-      key.axis, points);
+  draw::Series bound = series_of(bound_curve(key), key.axis, points);
   bound.color = theme.error;
   bound.dashed = true;
   add(chart, std::move(bound),
-      sparse ? "N²d² s/M: dense bound × s" : "N²d²/M: lower bound, Prop. 3", Sample::dashed);
+      sparse ? "N²d² s/M: dense order × s" : "N²d²/M: order of the lower bound", Sample::dashed);
 
   draw::Series compulsory =
-      series_of({"inputs and outputs once", compulsory_bytes, "formula: nothing moves less", false},
+      series_of({"inputs and outputs once", compulsory_bytes, "formula: nothing moves less"},
                 key.axis, points);
   compulsory.color = theme.text_faint;
   add(chart, std::move(compulsory), "inputs and outputs once", Sample::line);
@@ -289,7 +300,7 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
   if (std::ranges::none_of(points, &IoPoint::in_range)) {
     shown.subtitle += "; not d <= M <= N d: the theorems make no claim";
   } else if (!std::ranges::all_of(points, &IoPoint::in_range)) {
-    shown.subtitle += "; dashed: only d <= M <= N d";
+    shown.subtitle += "; leading term: only d <= M <= N d";
   }
   shown.about = fmt::format(
       "the screen's problem without masks and score functions, every head with keys of its own, "

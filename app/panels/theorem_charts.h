@@ -36,8 +36,8 @@ using TheoremPoints = std::vector<IoPoint>;
 Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription& gpu,
                                      WorkControl& control);
 
-/// Counted points, the closed form, the theorem's leading term and the lower bound. The last two
-/// are drawn where the theorems hold. Along Bc and the SRAM: what this GPU showed of flash1's
+/// Counted points, the closed form, its leading term, drawn for d <= M <= N d, and the order of the
+/// lower bound, drawn for d^2 <= M <= N d. Along Bc and the SRAM: what this GPU showed of flash1's
 /// kernel, for as many heads; its bytes depend on Bc alone, so that another Br changes nothing.
 ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
                          const GpuDescription& gpu, const Measurements& measurements,

@@ -87,12 +87,12 @@ void add_formulas(const SimulationRequest& request, IoPoint& point) {
   point.formula_bytes = heads * (e * (once + matrices) + number(kStatisticBytes) * statistics);
 
   const double d = number(problem.d);
-  const double bound =
-      number(problem.N) * number(problem.N_kv) * d * d * point.density / number(point.sram_elems);
-  point.theorem_bytes = heads * e * (forward ? 12 : 20) * bound;
-  point.lower_bound_bytes = heads * e * bound;
+  const double M = number(point.sram_elems);
+  const double order = number(problem.N) * number(problem.N_kv) * d * d * point.density / M;
+  point.leading_term_bytes = heads * e * (forward ? 12 : 20) * order;
   point.compulsory_bytes = heads * e * (forward ? 2 * Nd + 2 * Nd_kv : 4 * Nd + 4 * Nd_kv);
-  point.in_range = point.sram_elems >= problem.d && number(point.sram_elems) <= Nd;
+  point.in_range = M >= d && M <= Nd;
+  if (point.in_range && M >= d * d) point.lower_bound_order_bytes = heads * e * order;
 }
 
 Result<IoPoint> point_at(const IoQuestion& question, double value,

@@ -1,10 +1,14 @@
 /// The IO theorems of arXiv 2205.14135 beside the counts: bytes against N, d, M, block size and
-/// density, with the lower bound.
+/// density.
 ///
 ///   Theorem 2      standard: Theta(N d + N^2); FlashAttention: Theta(N^2 d^2 / M)
 ///   Theorem 5      the same for the backward passes
 ///   Proposition 4  block-sparse: Theta(N d + N^2 d^2 s / M), s the fraction of nonzero tiles
-///   Proposition 3  no exact algorithm moves o(N^2 d^2 / M) for every M in [d, N d]
+///   Proposition 3  no exact algorithm moves o(N^2 d^2 / M) for all M in [d, N d] at once
+///
+/// The theorems leave their constants open. Proposition 3 is no bound at a given M: that is
+/// Omega(N^2 d^2 / M) for M >= d^2, forward, of Saha and Ye (arXiv 2402.07443), who give an
+/// algorithm that moves less where M < d^2.
 ///
 /// M counts elements of on-chip memory. The mask is none: the theorems are about dense attention.
 #pragma once
@@ -40,15 +44,19 @@ struct IoQuestion {
 /// One value of the axis. Bytes over batch and heads; "counted" comes from the schedules.
 struct IoPoint {
   double value = 0;
-  SimulationReport counted;      ///< flash1; block_sparse along the density
-  double density = 1;            ///< s, of the mask that was drawn
-  Index sram_elems = 0;          ///< M; along Bc and the density, 4 d Bc
-  bool in_range = true;          ///< d <= M <= N d, where the theorems hold
-  double formula_bytes = 0;      ///< every term of the closed form; exact where the tiles divide N
-  double theorem_bytes = 0;      ///< its leading term, 12 or 20 N N_kv d^2 s / M elements
-  Index standard_bytes = 0;      ///< counted, as the paper counts standard attention
-  double lower_bound_bytes = 0;  ///< N N_kv d^2 s / M elements: Proposition 3 with constant 1
-  double compulsory_bytes = 0;   ///< inputs once and outputs once
+  SimulationReport counted;  ///< flash1; block_sparse along the density
+  double density = 1;        ///< s, of the mask that was drawn
+  Index sram_elems = 0;      ///< M; along Bc and the density, 4 d Bc
+  bool in_range = true;      ///< d <= M <= N d, where the theorems hold
+  double formula_bytes = 0;  ///< every term of the closed form; exact where the tiles divide N
+  /// Its leading term, 12 (forward) or 20 (backward) N N_kv d^2 s / M elements: 3 or 5 matrices of
+  /// N d elements for each of N_kv / Bc column tiles, with Bc = M / 4d.
+  double leading_term_bytes = 0;
+  Index standard_bytes = 0;  ///< counted, as the paper counts standard attention
+  /// N N_kv d^2 s / M elements: the order of the lower bound with the constant 1; along the density
+  /// not a proven bound. Nothing unless d^2 <= M <= N d.
+  std::optional<double> lower_bound_order_bytes;
+  double compulsory_bytes = 0;  ///< inputs once and outputs once
 };
 
 /// Where M comes from along the density: "M = 4 d Bc = 4 x 64 x 16 = 4096 elements: 64 tiles of

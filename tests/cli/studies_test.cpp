@@ -167,6 +167,12 @@ TEST(Io, TabulatesTheTheoremBesideTheCount) {
   }
 }
 
+TEST(Io, HasNoLowerBoundWhereMIsBelowDSquared) {
+  const json document = answered("io --over head-dim=128,256 --gpu t4");  // M = 32768 in fp16
+  EXPECT_TRUE(document.at("points")[0].contains("lower_bound_order_bytes"));
+  EXPECT_FALSE(document.at("points")[1].contains("lower_bound_order_bytes"));
+}
+
 TEST(Io, SaysWhereMComesFromAlongTheDensity) {
   const CliOutcome outcome = run_cli("io --over density --seq-len 1024");
   EXPECT_NE(outcome.out.find("M = 4 d Bc = 4 x 64 x 16 = 4096 elements: 64 tiles of keys"),
@@ -178,7 +184,8 @@ TEST(Io, EveryAxisHasUsualValues) {
   for (const std::string axis : {"seq-len", "head-dim", "sram-bytes", "block-cols", "density"}) {
     const CliOutcome outcome = run_cli("io --seq-len 2048 --over " + axis);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    EXPECT_NE(outcome.out.find("Proposition 3"), std::string::npos);
+    const char* const claim = axis == "density" ? "not a proven bound" : "arXiv 2402.07443";
+    EXPECT_NE(outcome.out.find(claim), std::string::npos) << outcome.out;
     EXPECT_EQ(answered("io --seq-len 2048 --over " + axis).at("points").size(), 5u) << axis;
   }
 }

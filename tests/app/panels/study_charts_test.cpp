@@ -91,20 +91,20 @@ TEST_P(TheoremCharts, DrawWhatTheStudyCountsAndTheTheoremBesideIt) {
   EXPECT_FALSE(counted.line);
   EXPECT_TRUE(bound.line);
   ASSERT_EQ(counted.points.size(), points.size());
-  std::size_t in_range = 0;
+  std::size_t bounded = 0;
   for (std::size_t k = 0; k < points.size(); ++k) {
     EXPECT_EQ(counted.points[k].y, static_cast<double>(points[k].counted.requested.total()));
     EXPECT_EQ(standard.points[k].y, static_cast<double>(points[k].standard_bytes));
     EXPECT_NE(counted.points[k].about.find("modelled"), std::string::npos);
-    if (!points[k].in_range) continue;
-    EXPECT_EQ(bound.points[in_range].y, points[k].lower_bound_bytes);
-    const char* const kind = sparse ? "not a proposition" : "theorem";
-    EXPECT_NE(bound.points[in_range].about.find(kind), std::string::npos);
-    EXPECT_LT(bound.points[in_range].y, counted.points[k].y);
-    ++in_range;
+    if (!points[k].lower_bound_order_bytes) continue;
+    EXPECT_EQ(bound.points[bounded].y, *points[k].lower_bound_order_bytes);
+    const char* const kind = sparse ? "not a proven bound" : "arXiv 2402.07443";
+    EXPECT_NE(bound.points[bounded].about.find(kind), std::string::npos);
+    EXPECT_LT(bound.points[bounded].y, counted.points[k].y);
+    ++bounded;
   }
-  EXPECT_EQ(bound.points.size(), in_range);
-  EXPECT_GT(in_range, 0U);
+  EXPECT_EQ(bound.points.size(), bounded);
+  EXPECT_GT(bounded, 0U);
 
   // Axes hold every point; the CSV has them all
   std::size_t drawn = 0;
@@ -189,6 +189,18 @@ TEST(TheoremChart, IsOfTheScreensProblemAndSaysSo) {
   EXPECT_THROW(series_named(std::get<draw::Chart>(chart.picture), "N²d²"), std::runtime_error);
   EXPECT_NE(chart.about.find("--over sram-bytes --pass forward --seq-len 64 --kv-len 96"),
             std::string::npos);
+}
+
+TEST(TheoremChart, CallsTheLeadingTermNoTheoremAndTheOrderNoBoundAtAGivenM) {
+  WorkControl control;
+  const TheoremKey key =
+      theorem_key(IoAxis::block_cols, PassKind::forward, usual_io_problem(), h200());
+  const draw::Chart chart = theorem_chart_of(key, count_theorems(key, h200(), control).value());
+  std::string legend;
+  for (const draw::LegendEntry& entry : chart.legend) legend += entry.label + "\n";
+  EXPECT_NE(legend.find("12 N²d²/M: leading term\n"), std::string::npos) << legend;
+  EXPECT_NE(legend.find("N²d²/M: order of the lower bound\n"), std::string::npos) << legend;
+  EXPECT_NE(series_named(chart, "12 N²d²/M").name.find("comes from Bc = M/4d"), std::string::npos);
 }
 
 TEST(TheoremChart, IsNotFinishedWhenGivenUp) {

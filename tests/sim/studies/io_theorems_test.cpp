@@ -67,7 +67,7 @@ TEST_P(BothPasses, TheLeadingTermTakesOverAsTheSequenceGrows) {
   const auto points = curve(question_along(IoAxis::seq_len, {2048, 8192, 32768}, GetParam()));
   double gap = 1;
   for (const IoPoint& point : points) {
-    const double here = std::abs(counted(point) / point.theorem_bytes - 1);
+    const double here = std::abs(counted(point) / point.leading_term_bytes - 1);
     EXPECT_LT(here, gap) << point.value;
     gap = here;
   }
@@ -84,7 +84,8 @@ TEST_P(BothPasses, NoCountLiesBelowTheBounds) {
   for (const IoAxis axis : {IoAxis::seq_len, IoAxis::head_dim, IoAxis::sram_bytes,
                             IoAxis::block_cols, IoAxis::density}) {
     for (const IoPoint& point : curve(question_along(axis, usual_values(axis), GetParam()))) {
-      EXPECT_GE(counted(point), point.lower_bound_bytes) << to_string(axis) << " " << point.value;
+      EXPECT_GE(counted(point), point.lower_bound_order_bytes.value_or(0))
+          << to_string(axis) << " " << point.value;
       EXPECT_GE(static_cast<double>(point.standard_bytes), point.compulsory_bytes);
       if (axis != IoAxis::density && point.in_range) {
         EXPECT_GE(counted(point), point.compulsory_bytes) << to_string(axis) << " " << point.value;
@@ -110,6 +111,18 @@ TEST(IoCurve, KnowsWhereTheTheoremsHold) {
   const auto points = curve(question_along(IoAxis::seq_len, {256, 4096}));
   EXPECT_FALSE(points[0].in_range);  // M = 83456 > 256 * 64
   EXPECT_TRUE(points[1].in_range);
+}
+
+TEST(IoCurve, HasALowerBoundOnlyWhereMIsAtLeastDSquared) {
+  // Bc = 16: M = 4 x 128 x 16 = 8192 < 128 x 128; Bc = 32: M = d^2
+  IoQuestion question = question_along(IoAxis::block_cols, {16, 32, 4096});
+  question.problem.d = 128;
+  const auto points = curve(question);
+  EXPECT_TRUE(points[0].in_range);
+  EXPECT_FALSE(points[0].lower_bound_order_bytes.has_value());
+  EXPECT_DOUBLE_EQ(points[1].lower_bound_order_bytes.value(), 6.0 * 2 * 4096 * 4096);
+  EXPECT_FALSE(points[2].in_range);  // M = 4 x 128 x 4096 > 4096 x 128
+  EXPECT_FALSE(points[2].lower_bound_order_bytes.has_value());
 }
 
 TEST(IoCurve, LeavesABlockMaskTilesToChooseAmong) {
