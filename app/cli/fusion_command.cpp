@@ -73,6 +73,7 @@ std::string fusion_text(const FusionQuestion& question) {
       !why.empty()) {
     text += "\n" + why + "\n";
   }
+  if (problem == figure2_problem()) text += fmt::format("\n{}\n", kFigure2Note);
   if (const std::string words = left_out_of_fusion(problem); !words.empty()) text += words + "\n";
   for (const FusionStep& step : question.steps) {
     if (!step.refused.empty()) text += fmt::format("{}: {}\n", step.name, step.refused);
@@ -128,6 +129,7 @@ ordered_json fusion_json(const FusionQuestion& question) {
   if (!words.empty()) document["left_out"] = words;
   const std::string why = why_flash2_moves_more(question.steps, question.tiling);
   if (!why.empty()) document["flash2_moves_more"] = why;
+  if (question.problem == figure2_problem()) document["figure2_note"] = kFigure2Note;
   document["steps"] = steps;
   return document;
 }

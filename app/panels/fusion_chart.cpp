@@ -128,9 +128,7 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
       "bytes of HBM as the papers count them, forward and backward pass, all heads; mask {}{}, "
       "dropout {}\n{}the same as a table: attnscope-cli fusion",
       to_string(problem.mask), padding, problem.score.dropout.probability,
-      figure2 ? "the left part of Figure 2 of the FlashAttention paper, whose numbers stand beside "
-                "the bars\n"
-              : "");
+      figure2 ? fmt::format("{}\n", kFigure2Note) : "");
   if (const std::string why = why_flash2_moves_more(steps, key.tiling); !why.empty()) {
     shown.about += "\n" + why;
   }

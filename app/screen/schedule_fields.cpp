@@ -95,8 +95,8 @@ void draw_fusion_field(const Frame& frame, const Rect& box) {
   const std::pair<Fusion, const char*> all[] = {
       {Fusion::separate, "every elementwise operation is a launch, forward and backward"},
       {Fusion::figure2,
-       "what the paper's Figure 2 counts: the scale in the products, mask and "
-       "dropout apart"},
+       "one accounting that yields the 40.3 GB of the paper's Figure 2, which does not say how it "
+       "counts: the scale in the products, mask and dropout apart"},
       {Fusion::pairs, "two operations a launch: scale and mask, softmax and dropout"},
       {Fusion::rows, "one launch over whole rows does all of them"}};
   for (const auto& [fusion, help] : all) {

@@ -15,8 +15,9 @@ namespace attnscope {
 /// it runs apart; a launch that the problem has no use for (no mask, no dropout) is left out.
 enum class Fusion : std::uint8_t {
   separate,  ///< scale, mask, softmax, dropout: a launch each, forward and backward
-  figure2,   ///< the passes that make the 40.3 GB of arXiv 2205.14135, Figure 2: scale in the
-             ///< product, mask apart in the forward pass, dropout apart in both
+  figure2,   ///< one accounting that yields the 40.3 GB of arXiv 2205.14135, Figure 2, which the
+             ///< paper does not explain: scale in the product, mask apart in the forward pass,
+             ///< dropout apart in both
   pairs,     ///< scale and mask in one launch; softmax and dropout in another
   rows,      ///< all of it in one launch over whole rows
 };

@@ -25,8 +25,9 @@ constexpr StepPlan kSteps[] = {
      "standard",
      {.fusion = Fusion::separate}},
     {"figure2",
-     "standard, as Figure 2 counts",
-     "what the figure counts: the scale in the products, mask and dropout apart",
+     "standard, 40.3 GB accounting",
+     "one accounting that yields Figure 2's 40.3 GB: the scale in the products, mask and dropout "
+     "apart",
      "standard",
      {.fusion = Fusion::figure2}},
     {"pairs",
@@ -53,7 +54,7 @@ bool has_mask(const AttentionProblem& problem) {
 }
 
 /// Whether the step's launches are those of no other step: pairs have to have a second operation,
-/// and the figure counts a mask and dropout.
+/// and the accounting of Figure 2 has a mask and dropout.
 bool applies(const StepPlan& plan, const AttentionProblem& problem) {
   const bool masks = has_mask(problem);
   const bool drops = problem.score.has_dropout();

@@ -1,5 +1,6 @@
 /// Fusion, step by step: what each launch less saves, from every elementwise operation on its own
-/// to the tiled algorithms. arXiv 2205.14135, Figure 2 (left) stands at two of the steps.
+/// to the tiled algorithms. arXiv 2205.14135, Figure 2 (left) prints bytes to compare two of the
+/// steps with.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,7 @@ struct FusionStep {
   /// The paper's accounting of both passes.
   Index paper_bytes() const { return forward.paper.total() + backward.paper.total(); }
   Index requested_bytes() const { return forward.requested.total() + backward.requested.total(); }
-  /// Of paper_bytes(): one number a row (m, l, LSE, D), which the printed figures leave out.
+  /// Of paper_bytes(): one number a row (m, l, LSE, D), left out beside the printed figures.
   Index statistic_bytes() const;
   Index matrix_bytes() const { return paper_bytes() - statistic_bytes(); }
   Index launches() const {
@@ -32,9 +33,9 @@ struct FusionStep {
   }
 };
 
-/// The steps for one problem, the least fused first; "figure2" is no step of its own but what the
-/// figure counts, of a problem with a mask and dropout. A step that the problem makes the same as
-/// another, because it has no mask or no dropout, is left out: left_out_of_fusion(). Every
+/// The steps for one problem, the least fused first; "figure2" is no step of its own but one
+/// accounting of Figure 2, for a problem with a mask and dropout. A step that the problem makes the
+/// same as another, because it has no mask or no dropout, is left out: left_out_of_fusion(). Every
 /// algorithm runs in `tiling`; whether it fits the device is told in the reports and changes no
 /// bytes. A level of fusion that has no launch for a step of the score function is refused alone;
 /// invalid_request as simulate() for anything else. `go_on` hears the share that is done before
@@ -58,15 +59,21 @@ std::string left_out_of_fusion(const AttentionProblem& problem);
 /// One number a row (m, l, LSE, D), of these bytes by tensor.
 Bytes statistics_of(const BytesByTensor& by_tensor);
 
-/// Bc = 256, which the paper's 4.4 GB point to; Br = min(Bc, d).
+/// Bc = 256, whose count comes closest to the 4.4 GB of the figure; Br = min(Bc, d).
 inline constexpr Tiling kFigure2Tiling{64, 256};
 
-/// The problem of Figure 2 (left): B 64, H 16, N 1024, d 64, fp16, with dropout (0.1; the bytes are
-/// those of any other) and a key-padding mask, here of full length.
+/// The problem of Figure 2 (left): B 64, H 16, N 1024, d 64. Of AttnScope's accounting are fp16,
+/// dropout (0.1; the bytes are those of any other) and a key-padding mask, here of full length.
 AttentionProblem figure2_problem();
 
-/// The HBM reads and writes that Figure 2 (left) prints for a step, in bytes; nothing for the steps
-/// that it does not have.
+/// What the numbers of Figure 2 are beside these counts.
+inline constexpr std::string_view kFigure2Note =
+    "Figure 2 of arXiv 2205.14135 prints 40.3 and 4.4 GB (another version: 35.3 and 4.4 GB) and "
+    "does not say how they were counted; step figure2 is one accounting that yields 40.3 GB";
+
+/// The HBM reads and writes that Figure 2 (left) prints for standard attention and FlashAttention,
+/// in bytes, beside the step whose accounting yields the first and beside those of flash1; nothing
+/// for the others.
 std::optional<double> figure2_printed_bytes(const FusionStep& step);
 
 }  // namespace attnscope

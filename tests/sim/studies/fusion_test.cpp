@@ -1,4 +1,4 @@
-/// Fusion step by step: the bytes that arXiv 2205.14135, Figure 2 prints, from counts alone.
+/// Fusion step by step, beside the bytes that arXiv 2205.14135, Figure 2 prints.
 
 #include <gtest/gtest.h>
 
