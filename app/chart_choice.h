@@ -12,7 +12,7 @@ enum class ChartChoice : std::uint8_t {
   bytes,  ///< against N, like the two that follow
   time,
   memory,
-  error,       ///< against the reference, of every algorithm and carry
+  error,       ///< against the reference, of every algorithm
   io_seq_len,  ///< bytes and the IO theorems, against N, d, M, Bc and the density
   io_head_dim,
   io_sram,

@@ -163,6 +163,7 @@ void read_view(const JsonObject& root, ViewState& view) {
               "bytes, time, memory, error, io_seq_len, io_head_dim, io_sram, io_block_cols, "
               "io_density, fusion, fusion_figure2, model_training or model_inference");
     view.large_chart = looks.boolean_or("large_chart", false);
+    view.error_carry = named(looks, "error_carry", Carry::fp32, parse_carry, "problem or fp32");
   }
 }
 
@@ -259,6 +260,7 @@ std::string scene_text(const Scene& scene) {
                                {"ledger", to_string(view.ledger_scope)},
                                {"charts", to_string(view.chart)},
                                {"large_chart", view.large_chart},
+                               {"error_carry", to_string(view.error_carry)},
                                {"memory", to_string(view.memory_tab)},
                                {"softmax", to_string(view.softmax_tab)},
                                {"timeline", to_string(view.timeline_tab)}});

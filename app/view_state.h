@@ -113,6 +113,7 @@ struct ViewState {
   ExplainTab explain_tab = ExplainTab::pseudo_code;
   LedgerScope ledger_scope = LedgerScope::so_far;
   ChartChoice chart = ChartChoice::bytes;
+  Carry error_carry = Carry::fp32;  ///< the error chart's: precision of flash1's O in HBM
 
   // The looks
   ThemeName theme = ThemeName::dark;

@@ -176,8 +176,9 @@ struct Tiling {
 
 std::optional<std::string> validate(const Tiling& tiling);
 
-/// How flash1 carries O through HBM between passes over j: in the problem's precision (the paper's
-/// bytes) or in fp32 (full accuracy, more bytes).
+/// The precision in which flash1 keeps O (backward: dQ) in HBM between passes over j: the
+/// problem's, AttnScope's choice, which moves the bytes that the paper counts and rounds in every
+/// pass; or fp32, as the implementation of 2022 kept it, which moves more bytes and rounds once.
 enum class Carry : std::uint8_t { problem, fp32 };
 
 std::string_view to_string(Carry carry);

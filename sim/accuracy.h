@@ -12,11 +12,16 @@
 
 namespace attnscope {
 
+/// Why flash1's error grows with N where it rounds O, or dQ, between passes over j, and whose
+/// choice that is; empty where nothing is rounded so.
+std::string_view rounded_output_note(std::string_view algorithm, Carry carry, DType dtype);
+
 struct AccuracyRequest {
   AttentionProblem problem;    ///< its N, N_kv and dtype are replaced by those below
   std::vector<Index> lengths;  ///< N = N_kv of the error table
   std::vector<DType> dtypes;
-  PassKind pass = PassKind::backward;  ///< forward: O alone; backward: the gradients too
+  std::vector<Carry> carries = {Carry::fp32};  ///< flash1: precision of O (dQ) in HBM, each in turn
+  PassKind pass = PassKind::backward;          ///< forward: O alone; backward: the gradients too
   InputSpec inputs;
   Tiling tiling{64, 64};
   Index orders = 4;  ///< of thread blocks, at least 2
@@ -67,8 +72,8 @@ struct AccuracyReport {
 };
 
 /// The errors of the unfused computation and of every dense algorithm alone, a group a type and
-/// length. `progress` hears the share that is done and answers false to stop: then failed,
-/// "cancelled". invalid_request as below.
+/// length; flash1 in each of the request's precisions of O in HBM. `progress` hears the share that
+/// is done and answers false to stop: then failed, "cancelled". invalid_request as below.
 Result<std::vector<AccuracyCase>> accuracy_errors(const AccuracyRequest& request,
                                                   const std::function<bool(double)>& progress);
 

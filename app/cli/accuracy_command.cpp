@@ -39,6 +39,15 @@ std::optional<Error> read_lists(const GivenOptions& given, AccuracyRequest& requ
     }
     request.dtypes.push_back(*dtype);
   }
+  request.carries.clear();
+  for (const std::string& part : split(given.text("carry").value_or("fp32"))) {
+    const auto carry = parse_carry(part);
+    if (!carry) {
+      return invalid_request(fmt::format(
+          "--carry has '{}'; it must be fp32, problem or a list of both", printable(part)));
+    }
+    request.carries.push_back(*carry);
+  }
   return std::nullopt;
 }
 
@@ -116,18 +125,20 @@ CommandSpec accuracy_command() {
   return {.name = "accuracy",
           .summary = "Why the softmax is online, and how exact each algorithm is.",
           .operand = "",
-          .options = joined({{{"seq-len", "N1,N2,...", "queries and keys [128,512,1024]"},
-                              {"dtype", "T1,T2,...", "list of fp32, fp16, bf16 [fp16,bf16]"},
-                              {"pass", "PASS", "forward: O alone; or backward [backward]"},
-                              {"heads", "H", "heads [1]"},
-                              {"head-dim", "D", "head dimension [64]"},
-                              {"mask", "MASK", "as of simulate [none]"},
-                              {"inputs", "KIND", "gaussian, outlier or needle [gaussian]"},
-                              {"seed", "SEED", "whole number that the inputs are drawn from [0]"},
-                              {"block-rows", "BR", "rows of a tile [64]"},
-                              {"block-cols", "BC", "columns of a tile [64]"},
-                              {"orders", "R", "orders of the thread blocks, at least 2 [4]"}},
-                             output_options()}),
+          .options = joined(
+              {{{"seq-len", "N1,N2,...", "queries and keys [128,512,1024]"},
+                {"dtype", "T1,T2,...", "list of fp32, fp16, bf16 [fp16,bf16]"},
+                {"carry", "C1,C2", "list of fp32, problem: precision of flash1's O in HBM [fp32]"},
+                {"pass", "PASS", "forward: O alone; or backward [backward]"},
+                {"heads", "H", "heads [1]"},
+                {"head-dim", "D", "head dimension [64]"},
+                {"mask", "MASK", "as of simulate [none]"},
+                {"inputs", "KIND", "gaussian, outlier or needle [gaussian]"},
+                {"seed", "SEED", "whole number that the inputs are drawn from [0]"},
+                {"block-rows", "BR", "rows of a tile [64]"},
+                {"block-cols", "BC", "columns of a tile [64]"},
+                {"orders", "R", "orders of the thread blocks, at least 2 [4]"}},
+               output_options()}),
           .run = run_accuracy};
 }
 

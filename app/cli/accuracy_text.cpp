@@ -71,7 +71,7 @@ std::string softmax_table(const SoftmaxComparison& comparison) {
 }
 
 std::string errors_table(const AccuracyRequest& request, const std::vector<AccuracyCase>& errors) {
-  std::vector<std::vector<std::string>> lines = {{"algorithm", "carry", "type", "N", "O"}};
+  std::vector<std::vector<std::string>> lines = {{"algorithm", "O in HBM", "type", "N", "O"}};
   if (has_gradients(request)) lines[0].insert(lines[0].end(), {"dQ", "dK", "dV"});
   for (const AccuracyCase& entry : errors) {
     std::vector<std::string> line = {entry.algorithm, carry_text(entry),
@@ -95,6 +95,15 @@ std::string orders_table(const std::vector<OrderCase>& orders) {
                      entry.rest_is_identical ? "identical" : "DIFFERENT"});
   }
   return table_text(lines, 2);
+}
+
+/// Of the first case that rounds O in every pass; empty where none does.
+std::string_view note_of(const AccuracyReport& report) {
+  for (const AccuracyCase& entry : report.errors) {
+    const auto note = rounded_output_note(entry.algorithm, entry.carry, entry.dtype);
+    if (!note.empty()) return note;
+  }
+  return "";
 }
 
 }  // namespace
@@ -123,6 +132,9 @@ ordered_json accuracy_json(const AccuracyRequest& request, const AccuracyReport&
     row["seq_len"] = entry.N;
     for (const auto& [name, error] : outputs_of(request, entry)) row[name] = error_json(*error);
     document["errors"].push_back(std::move(row));
+  }
+  if (const auto note = note_of(report); !note.empty()) {
+    document["carry_note"] = note;
   }
   document["orders"] = ordered_json::array();
   for (const OrderCase& entry : report.orders) {
@@ -160,6 +172,9 @@ std::string accuracy_text(const AccuracyRequest& request, const AccuracyReport& 
       softmax.query, softmax.keys, softmax.largest_score, softmax_table(softmax));
   text += fmt::format("relative error against the reference ({} inputs)\n{}\n",
                       to_string(request.inputs.kind), errors_table(request, report.errors));
+  if (const auto note = note_of(report); !note.empty()) {
+    text += fmt::format("\"problem\": {}\n\n", note);
+  }
   text += "other orders of the thread blocks, against the ascending one\n";
   return text + orders_table(report.orders);
 }

@@ -15,6 +15,7 @@
 #include "app/report/number_text.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
+#include "sim/accuracy.h"
 
 namespace attnscope::cli {
 
@@ -205,9 +206,11 @@ std::string measurement_text(const Recording& recording, const RecordingRow& row
     }
     lines.push_back({"within tolerance", gradients.within_tolerance ? "yes" : "NO"});
   }
-  return fmt::format("{}\non {} (measured), driver {}, {} L2\n\n{}", run_title(row),
-                     one_line(recording.device.name), one_line(recording.device.driver),
-                     to_string(recording.protocol.cache), table_text(lines));
+  std::string text = fmt::format("{}\non {} (measured), driver {}, {} L2\n\n{}", run_title(row),
+                                 one_line(recording.device.name), one_line(recording.device.driver),
+                                 to_string(recording.protocol.cache), table_text(lines));
+  const auto note = rounded_output_note(row.algorithm, row.carry, row.problem.dtype);
+  return note.empty() ? text : fmt::format("{}\n{}\n", text, note);
 }
 
 std::optional<Error> measure(const GivenOptions& given) {

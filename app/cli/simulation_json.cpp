@@ -11,6 +11,7 @@
 #include "reference/block_mask.h"
 #include "reference/json/problem_json.h"
 #include "reference/one_line.h"
+#include "sim/accuracy.h"
 
 namespace attnscope::cli {
 
@@ -229,6 +230,13 @@ std::string traffic_text(const SimulationReport& report) {
   return table_text(lines);
 }
 
+/// What flash1's error contains that the paper's algorithm does not; empty for exact numbers.
+std::string_view note_of_numbers(const SimulationAnswer& answer) {
+  if (!answer.numbers || !answer.numbers->rounded_to_storage) return "";
+  const SimulationReport& report = answer.report;
+  return rounded_output_note(report.algorithm, report.carry, report.problem.dtype);
+}
+
 /// ", SRAM 200 kB as given, L2 1 MB as given".
 std::string capacities_text(const GivenCapacities& given) {
   std::string text;
@@ -321,7 +329,10 @@ std::string simulation_text(const SimulationAnswer& answer) {
   }
   text += table_text(lines, 2);
   const std::string_view where_P_is = answer.warps ? place_of_P(answer) : "";
-  return where_P_is.empty() ? text : fmt::format("{}\n{}\n", text, where_P_is);
+  if (!where_P_is.empty()) text += fmt::format("\n{}\n", where_P_is);
+  const auto note = note_of_numbers(answer);
+  if (!note.empty()) text += fmt::format("\n{}\n", note);
+  return text;
 }
 
 }  // namespace attnscope::cli

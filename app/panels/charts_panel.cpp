@@ -83,6 +83,15 @@ std::string csv_of(const ShownChart& shown) {
   return draw::bar_chart_csv(std::get<draw::BarChart>(shown.picture));
 }
 
+/// The precision of flash1's O in HBM, of the error chart; answers the button's left edge.
+float draw_carry_button(const PanelContext& context, ViewState& view, ImVec2 right) {
+  const bool rounded = view.error_carry == Carry::problem;
+  const TextButton button =
+      draw_text_button(context, "charts.error_carry", "flash1: O rounded in HBM", right, rounded);
+  if (button.pressed) view.error_carry = rounded ? Carry::fp32 : Carry::problem;
+  return button.left;
+}
+
 /// The legend at the right, between the charts of the topic and the buttons; answers its left edge.
 float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
                 const ShownChart& shown) {
@@ -105,11 +114,15 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
   at.x = save.left - canvas.px(2.0f);
   const TextButton copy = draw_text_button(context, "charts.copy", "copy CSV", at, false);
   if (copy.pressed) context.commands.push(CopyText{csv_of(shown), shown.title + " as CSV"});
+  float buttons_left = copy.left;
+  if (view.chart == ChartChoice::error) {
+    buttons_left = draw_carry_button(context, view, {copy.left - canvas.px(2.0f), at.y});
+  }
 
   // As wide as its widest line, or as its lines need, if that leaves the larger part to the chart
   const float most = 0.42f * rest.width();
   const float width = std::max(
-      {rest.max.x - tabs_left, rest.max.x - copy.left, draw::legend_width(canvas, entries)});
+      {rest.max.x - tabs_left, rest.max.x - buttons_left, draw::legend_width(canvas, entries)});
   Rect room{
       {rest.max.x - std::min(width, most), rest.min.y + draw::line_height(font) + canvas.px(5.0f)},
       {rest.max.x, rest.max.y - draw::line_height(font) - canvas.px(3.0f)}};
@@ -167,11 +180,11 @@ std::optional<ShownChart> ChartsPanel::shown_sizes(const Snapshot& snapshot, con
                     context.measurements, context.theme);
 }
 
-std::optional<ShownChart> ChartsPanel::shown_errors(const Snapshot& snapshot,
+std::optional<ShownChart> ChartsPanel::shown_errors(const Snapshot& snapshot, const ViewState& view,
                                                     const PanelContext& context,
                                                     Progress& progress) {
   const RunInfo& run = *snapshot.run;
-  const ErrorKey key = error_key(run.problem, run.totals.pass);
+  const ErrorKey key = error_key(run.problem, run.totals.pass, view.error_carry);
   ask(errors_, key,
       [key, gpu = run.gpu](WorkControl& control) { return count_errors(key, gpu, control); });
   const std::vector<AccuracyCase>* errors = errors_.latest();
@@ -187,7 +200,7 @@ std::optional<ShownChart> ChartsPanel::shown_chart(const Snapshot& snapshot, con
   const GpuDescription& gpu = run.gpu;
   switch (topic_of(view.chart)) {
     case ChartTopic::sizes:
-      if (view.chart == ChartChoice::error) return shown_errors(snapshot, context, progress);
+      if (view.chart == ChartChoice::error) return shown_errors(snapshot, view, context, progress);
       return shown_sizes(snapshot, view, context, progress);
     case ChartTopic::theorems: {
       const TheoremKey key =

@@ -36,8 +36,8 @@ class ChartsPanel final : public Panel {
                                         const PanelContext& context, Progress& progress);
   std::optional<ShownChart> shown_sizes(const Snapshot& snapshot, const ViewState& view,
                                         const PanelContext& context, Progress& progress);
-  std::optional<ShownChart> shown_errors(const Snapshot& snapshot, const PanelContext& context,
-                                         Progress& progress);
+  std::optional<ShownChart> shown_errors(const Snapshot& snapshot, const ViewState& view,
+                                         const PanelContext& context, Progress& progress);
   void draw_progress(const PanelContext& context, const Rect& plot, const Progress& progress);
   void give_up_or_try_again(bool again);
 

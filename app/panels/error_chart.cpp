@@ -15,23 +15,19 @@ constexpr Index kShortest = 64;
 constexpr Index kLongest = 512;
 constexpr Tiling kTiling{32, 32};
 
-/// "flash1, O carried in fp32".
-std::string name_of(const AccuracyCase& entry) {
+/// "flash1, O in HBM in fp32".
+std::string name_of(const AccuracyCase& entry, std::string_view output) {
   if (!entry.has_carry) return entry.algorithm;
-  return fmt::format("{}, O carried in {}", entry.algorithm,
-                     entry.carry == Carry::fp32 ? "fp32" : "the problem's type");
-}
-
-bool is_dashed(const AccuracyCase& entry) {
-  return entry.algorithm == "unfused" || (entry.has_carry && entry.carry == Carry::fp32);
+  return fmt::format("{}, {} in HBM in {}", entry.algorithm, output,
+                     to_string(entry.carry == Carry::fp32 ? DType::fp32 : entry.dtype));
 }
 
 }  // namespace
 
-ErrorKey error_key(const AttentionProblem& problem, PassKind pass) {
+ErrorKey error_key(const AttentionProblem& problem, PassKind pass, Carry carry) {
   return {problem.d, problem.dtype,
           pass == PassKind::backward ? PassKind::backward : PassKind::forward,
-          problem.mask.is_causal()};
+          problem.mask.is_causal(), carry};
 }
 
 Result<std::vector<AccuracyCase>> count_errors(const ErrorKey& key, const GpuDescription& gpu,
@@ -41,6 +37,7 @@ Result<std::vector<AccuracyCase>> count_errors(const ErrorKey& key, const GpuDes
   request.problem.mask = key.causal ? Mask::causal() : Mask::none();
   for (Index N = kShortest; N <= kLongest; N *= 2) request.lengths.push_back(N);
   request.dtypes = {key.dtype};
+  request.carries = {key.carry};
   request.pass = key.pass;
   request.tiling = kTiling;
   request.gpu = gpu;
@@ -61,13 +58,14 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
   shown.title = "ERROR AGAINST N";
   shown.subtitle = fmt::format("of {}: d {}, {}{}", output, key.d, to_string(key.dtype),
                                key.causal ? ", causal" : "");
-  shown.about =
+  const std::string_view note = rounded_output_note("flash1", key.carry, key.dtype);
+  shown.about = fmt::format(
       "relative error against the reference in double, values rounded where a kernel rounds them; "
       "one head, gaussian inputs, 32 x 32 tiles\n"
-      "flash1 carries O through HBM: in the problem's precision it loses accuracy with every "
-      "column "
-      "tile, in fp32 it does not\n"
-      "the same as a table: attnscope-cli accuracy";
+      "flash1 keeps O (backward: dQ) in HBM between column tiles, here in {}{}{}\n"
+      "the same as a table: attnscope-cli accuracy --carry {}",
+      to_string(note.empty() ? DType::fp32 : key.dtype), note.empty() ? "" : ":\n", note,
+      to_string(key.carry));
   draw::Chart chart;
   chart.x = {"N: queries and keys of a head", true, static_cast<double>(kShortest) / 1.2,
              static_cast<double>(kLongest) * 1.2};
@@ -76,11 +74,11 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
   }
   chart.y.name = fmt::format("relative error of {}", output);
   for (const AccuracyCase& entry : errors) {
-    const std::string name = name_of(entry);
+    const std::string name = name_of(entry, output);
     auto series = std::ranges::find(chart.series, name, &draw::Series::name);
     if (series == chart.series.end()) {
       const ImU32 color = algorithm_color(theme, entry.algorithm);
-      const bool dashed = is_dashed(entry);
+      const bool dashed = entry.algorithm == "unfused";
       chart.series.push_back({name, color, true, dashed, draw::Marker::none, {}});
       chart.legend.push_back(
           {name, color, dashed ? Sample::dashed : Sample::line, draw::Marker::none});
@@ -93,6 +91,7 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
          fmt::format("{}, N = {}: relative error of {} {}, largest {}\nmodelled", name, entry.N,
                      output, draw::format_error(error.rel_fro_error),
                      draw::format_error(error.max_abs_error))});
+    if (entry.has_carry && !note.empty()) series->points.back().about += fmt::format("\n{}", note);
   }
   chart.legend.push_back({"all modelled", 0, Sample::none, draw::Marker::none});
   double largest = 0.0;

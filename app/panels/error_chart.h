@@ -1,5 +1,4 @@
-/// How exact each algorithm is, as a chart: the error against the reference as N grows, for each
-/// carry.
+/// How exact each algorithm is, as a chart: the error against the reference as N grows.
 #pragma once
 
 #include <string>
@@ -17,16 +16,17 @@ struct ErrorKey {
   DType dtype = DType::bf16;
   PassKind pass = PassKind::forward;  ///< forward: errors of O; backward: of dQ
   bool causal = false;
+  Carry carry = Carry::fp32;  ///< precision of flash1's O (dQ) in HBM between passes
   bool operator==(const ErrorKey&) const = default;
 };
 
-ErrorKey error_key(const AttentionProblem& problem, PassKind pass);
+ErrorKey error_key(const AttentionProblem& problem, PassKind pass, Carry carry);
 
 /// accuracy_errors() of one head, N = 64 to 512, gaussian inputs, 32 x 32 tiles.
 Result<std::vector<AccuracyCase>> count_errors(const ErrorKey& key, const GpuDescription& gpu,
                                                WorkControl& control);
 
-/// A line for each algorithm and carry, and the unfused computation beside them.
+/// A line for each algorithm, and the unfused computation beside them.
 ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& errors,
                        const Theme& theme);
 

@@ -6,6 +6,7 @@
 
 #include "app/draw/format.h"
 #include "app/panels/snapshot_view.h"
+#include "sim/accuracy.h"
 
 namespace attnscope::app {
 
@@ -272,6 +273,8 @@ std::string about_run(const MeasuredRun& run) {
     about += fmt::format("\nlargest error {} over {} rows, {} tolerance",
                          draw::format_error(accuracy->max_abs_error), accuracy->rows_checked,
                          accuracy->within_tolerance ? "within" : "beyond");
+    const auto note = rounded_output_note(run.row.algorithm, run.row.carry, run.row.problem.dtype);
+    if (!note.empty()) about += fmt::format("\n{}", note);
   }
   return about;
 }

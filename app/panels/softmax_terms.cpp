@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "app/draw/format.h"
+#include "sim/accuracy.h"
 
 namespace attnscope::app {
 
@@ -174,8 +175,14 @@ std::string check_line(const Snapshot& snapshot, Index chosen) {
   if (!row.error && whole_rows) return "checked against the reference when O is complete";
   if (!row.error) return "checked against the reference when this tile is folded in";
   const bool normalized = whole_rows || row.undivided;
-  return fmt::format("{} against the reference of the {} keys seen so far: error {}",
-                     normalized ? "O" : "O / l", row.keys_seen, draw::format_error(*row.error));
+  std::string text =
+      fmt::format("{} against the reference of the {} keys seen so far: error {}",
+                  normalized ? "O" : "O / l", row.keys_seen, draw::format_error(*row.error));
+  const bool rounds =
+      run.rounds_to_storage &&
+      !rounded_output_note(run.algorithm->name, run.options.carry, run.problem.dtype).empty();
+  if (rounds) text += "; O is kept in 16 bits between passes, AttnScope's choice";
+  return text;
 }
 
 }  // namespace attnscope::app

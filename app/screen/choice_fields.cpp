@@ -114,7 +114,13 @@ void draw_carry_field(const Frame& frame, const Rect& box) {
   if (!combo.open()) return;
   for (const Carry carry : {Carry::problem, Carry::fp32}) {
     const std::string name(to_string(carry));
-    if (combo.option(name, carry == shown.carry, name)) {
+    const char* const help =
+        carry == Carry::fp32
+            ? "O (backward: dQ) is kept in fp32 between column tiles, as in the implementation of "
+              "2022"
+            : "O (backward: dQ) is rounded to the problem's type after every column tile: "
+              "AttnScope's choice, which moves the bytes that the paper counts";
+    if (combo.option(name, carry == shown.carry, name, help)) {
       choose(frame, "carry", [&](Choice& choice) { choice.carry = carry; });
     }
   }

@@ -104,7 +104,7 @@ std::vector<TopBar::Field> TopBar::schedule_fields(const Choice& choice) {
   };
   const Algorithm* algorithm = find_algorithm(choice.algorithm);
   if (algorithm == nullptr) return fields;
-  if (algorithm->carries_output) add("carry", "carry of O", draw_carry_field);
+  if (algorithm->carries_output) add("carry", "precision of O", draw_carry_field);
   if (algorithm->takes_block_mask) {
     fields.push_back(text_field("block_mask", "block mask", 150));
     add("unused_kv", "unused K, V", draw_unused_kv_field);

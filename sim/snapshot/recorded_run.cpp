@@ -74,6 +74,7 @@ void describe_run(const SteppedRequest& request, SimulationReport totals, RunInf
   info.first_backward = request.simulation.pass == PassKind::backward
                             ? 0
                             : info.algorithm->forward(info.options).launches.size();
+  info.rounds_to_storage = request.round_to_storage;
   info.batch = request.batch;
   info.head = request.head;
   for (const Launch& launch : info.pass.launches) {

@@ -141,6 +141,7 @@ TEST(Scene, KeepsSplitsVariantsSeedsFilesAndWhatThePanelsShow) {
   view.ledger_scope = LedgerScope::whole_pass;
   view.chart = ChartChoice::io_density;
   view.large_chart = true;
+  view.error_carry = Carry::problem;
   const Result<Scene> read = parse_scene(scene_text(scene), "/b/small.json");
   ASSERT_TRUE(read.ok()) << read.error().message;
   const ViewState& again = read.value().view;
@@ -156,6 +157,7 @@ TEST(Scene, KeepsSplitsVariantsSeedsFilesAndWhatThePanelsShow) {
   EXPECT_EQ(again.ledger_scope, LedgerScope::whole_pass);
   EXPECT_EQ(again.chart, ChartChoice::io_density);
   EXPECT_TRUE(again.large_chart);
+  EXPECT_EQ(again.error_carry, Carry::problem);
   // The second writing is the first one, to the letter
   EXPECT_EQ(scene_text(read.value()),
             scene_text(parse_scene(scene_text(read.value()), "x").value()));
@@ -237,6 +239,7 @@ TEST(Scene, OpensOnTheChartThatItNames) {
   EXPECT_EQ(view.chart, ChartChoice::io_density);
   EXPECT_TRUE(view.large_chart);
   EXPECT_EQ(load_scene("default").value().view.chart, ChartChoice::bytes);
+  EXPECT_EQ(load_scene("default").value().view.error_carry, Carry::fp32);
 }
 
 TEST(Scene, AFileOfAnotherKindIsOneLineAndIsNotReadWhole) {

@@ -34,19 +34,36 @@ TEST(Accuracy, DocumentHoldsTheThreeComparisons) {
     }
     EXPECT_EQ(row["nan_elems"].get<int>() > 0, naive) << row;
   }
-  ASSERT_EQ(document["errors"].size(), 10u);
+  ASSERT_EQ(document["errors"].size(), 8u);
   for (const ordered_json& row : document["errors"]) {
     for (const char* tensor : {"O", "dQ", "dK", "dV"}) {
       EXPECT_GT(row[tensor]["rel_fro_error"].get<double>(), 0.0) << row;
     }
     EXPECT_EQ(row.contains("carry"), row["algorithm"] == "flash1") << row;
+    EXPECT_EQ(row.value("carry", "fp32"), "fp32") << row;
   }
+  EXPECT_FALSE(document.contains("carry_note"));
   ASSERT_EQ(document["orders"].size(), 3u);
   for (const ordered_json& row : document["orders"]) {
     EXPECT_EQ(row["rest_is_identical"], true);
     EXPECT_EQ(row["orders"], 3);
     EXPECT_EQ(row["seq_len"], 96);
   }
+}
+
+TEST(Accuracy, SaysWhoseChoiceItIsToRoundOInEveryPass) {
+  const std::string words = std::string(kSmall) + "--carry problem,fp32 ";
+  const ordered_json document = ordered_json::parse(run_cli(words + "--json -").out);
+  EXPECT_EQ(document["errors"].size(), 10u);
+  EXPECT_NE(document["carry_note"].get<std::string>().find("AttnScope's choice"),
+            std::string::npos);
+  EXPECT_NE(run_cli(words).out.find("\"problem\": O (backward: dQ) is rounded to 16 bits"),
+            std::string::npos);
+  EXPECT_EQ(run_cli(kSmall).out.find("AttnScope's choice"), std::string::npos);
+
+  const std::string rounded = "simulate --algorithm flash1 --seq-len 64 --check --round-to-storage";
+  EXPECT_NE(run_cli(rounded).out.find("AttnScope's choice"), std::string::npos);
+  EXPECT_EQ(run_cli(rounded + " --carry fp32").out.find("AttnScope's choice"), std::string::npos);
 }
 
 TEST(Accuracy, TheForwardPassHasNoGradients) {
@@ -61,13 +78,13 @@ TEST(Accuracy, TablesAndCsvSayTheSame) {
   const CliOutcome table = run_cli(kSmall);
   ASSERT_EQ(table.status, 0) << table.err;
   EXPECT_EQ(table.out.rfind("modelled: ", 0), 0u);
-  for (const char* text : {"overflow", "flash1", "problem", "identical", "unfused",
+  for (const char* text : {"overflow", "flash1", "O in HBM", "identical", "unfused",
                            "error of P, given the rounded scores"}) {
     EXPECT_NE(table.out.find(text), std::string::npos) << text << "\n" << table.out;
   }
   const CliOutcome csv = run_cli(std::string(kSmall) + "--csv -");
   ASSERT_EQ(csv.status, 0) << csv.err;
-  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 1 + 9 + 10 + 3);
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 1 + 9 + 8 + 3);
 }
 
 }  // namespace

@@ -173,6 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"AccuracyOfOneOrder", "accuracy --orders 1", "at least 2"},
         BadRequest{"AccuracyLengthText", "accuracy --seq-len 64,many", "--seq-len is 'many'"},
         BadRequest{"AccuracyType", "accuracy --dtype fp16,fp8", "list of fp32, fp16 and bf16"},
+        BadRequest{"AccuracyCarry", "accuracy --carry fp32,bf16", "fp32, problem or a list"},
         BadRequest{"AccuracyOfBothPasses", "accuracy --pass both", "forward, or backward"},
         BadRequest{"AccuracyBeyondTheMemory", "accuracy --seq-len 100000", "GB of memory"},
         BadRequest{"WindowOfZero", kSimulate + "--mask window:0", "window:KEYS (at least 1)"},

@@ -14,6 +14,7 @@ AccuracyRequest small_request() {
   request.dtypes = {DType::bf16};
   request.tiling = {32, 32};
   request.orders = 3;
+  request.carries = {Carry::problem, Carry::fp32};
   request.gpu = load_gpu("h200").value();
   return request;
 }
@@ -91,6 +92,20 @@ TEST(Accuracy, CarryingOInBf16CostsMoreAsNGrowsAndFp32DoesNot) {
   EXPECT_GT(O(Carry::problem, 256), 1.3 * O(Carry::fp32, 256));
 }
 
+TEST(Accuracy, KeepsFlash1sOutputInFp32UnlessAskedOtherwise) {
+  AccuracyRequest request = small_request();
+  request.carries = AccuracyRequest{}.carries;
+  request.lengths = {64};
+  const auto errors = accuracy_errors(request, [](double) { return true; }).value();
+  EXPECT_EQ(errors.size(), 4u);  // unfused, standard, flash1, flash2
+  for (const AccuracyCase& entry : errors) {
+    EXPECT_EQ(entry.has_carry, entry.algorithm == "flash1");
+    if (entry.has_carry) {
+      EXPECT_EQ(entry.carry, Carry::fp32);
+    }
+  }
+}
+
 TEST(Accuracy, OrdersChangeOnlyTheRoundingOfDqAndOnlyWithAtomicAdds) {
   AccuracyRequest request = small_request();
   request.dtypes = {DType::fp32};  // dQ is stored as it was added up
@@ -114,6 +129,7 @@ TEST(Accuracy, RefusesWhatCannotBeCompared) {
   EXPECT_NE(refused([](auto& r) { r.orders = 1; }).find("at least 2"), std::string::npos);
   EXPECT_NE(refused([](auto& r) { r.lengths = {1 << 20}; }).find("GB of memory"),
             std::string::npos);
+  EXPECT_NE(refused([](auto& r) { r.carries.clear(); }).find("fp32 or problem"), std::string::npos);
   EXPECT_NE(refused([](auto& r) { r.lengths.clear(); }).find("at least one"), std::string::npos);
 }
 
