@@ -44,7 +44,7 @@ constexpr std::array kCatalog{
     KernelInfo{.name = "split_kv",
                .algorithm = "split_kv",
                .idea = "for few queries: the keys are cut into splits, each a thread block's; a "
-                       "second launch combines what they give",
+                       "second launch merges their outputs, weighted by their LSE",
                .source = "kernels/split_kv/split_kv_partial.cuh",
                .honours_carry = false,
                .has_backward = false},

@@ -12,9 +12,9 @@
 namespace attnscope {
 
 /// naive   p_k = exp(x_k); l = sum p_k                                   overflows
-/// safe    m = max x; p_k = exp(x_k - m); l = sum p_k                    two sweeps before P
+/// safe    m = max x; p_k = exp(x_k - m); l = sum p_k                    two sweeps for m and l
 /// online  m and l in one sweep: l = l exp(m_prev - m) + exp(x_k - m)    (arXiv 1805.02867)
-/// and P_k = p_k / l in each.
+/// and P_k = p_k / l in each: one more sweep, which attention avoids by rescaling O.
 enum class SoftmaxMethod : std::uint8_t { naive, safe, online };
 
 std::string_view to_string(SoftmaxMethod method);

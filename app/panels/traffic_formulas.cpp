@@ -75,7 +75,7 @@ std::vector<TrafficFormula> standard(const AttentionProblem& p, const Tiling& t,
   return all;
 }
 
-/// flash2's sweep for every split of the keys, and the launch that combines their parts.
+/// flash2's sweep for every split of the keys, and the launch that merges their parts.
 std::vector<TrafficFormula> split_kv(const AttentionProblem& p, const Tiling& t, const Visits& v,
                                      const ScheduleOptions& options) {
   std::vector<TrafficFormula> all = flash2(p, t, v);

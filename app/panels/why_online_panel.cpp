@@ -51,16 +51,15 @@ std::string sentence_of(const SoftmaxMethods& methods) {
     overflowing = overflowing.empty() ? to_string(each.dtype) : "both types";
   }
   const std::string score = draw::format_value(methods.largest_score);
+  constexpr std::string_view kSweeps =
+      "Online finds m and l in one sweep, safe in two; P takes one more, which rescaling O avoids.";
   if (overflowing.empty()) {
     return fmt::format(
-        "The largest score is {}, so even the naive sum holds; exp(x) overflows fp16 above 11.09 "
-        "and fp32 above 88.72. Online needs neither the bound nor a sweep for m before P.",
-        score);
+        "The largest score, {}, suits even the naive sum (fp16: up to 11.09, fp32: 88.72). {}",
+        score, kSweeps);
   }
-  return fmt::format(
-      "The largest score is {}: exp of it overflows in {}. Safe subtracts m, but needs a sweep for "
-      "it first; online finds m on the way and multiplies l by exp(m_prev - m).",
-      score, overflowing);
+  return fmt::format("The largest score is {}: exp of it overflows in {}. {}", score, overflowing,
+                     kSweeps);
 }
 
 /// Four columns of numbers: l and the error of P, in each type.

@@ -20,7 +20,7 @@ constexpr Entry kLaunches[] = {
     {"backward", "gradients"},
     {"sum_heads", "sum over query heads"},
     {"partial", "each split alone"},
-    {"combine", "combine the splits"},
+    {"combine", "merge the splits"},
 
     // Standard attention, forward
     {"scores", "scores S"},

@@ -135,7 +135,7 @@ std::span<const Algorithm> algorithms() {
        .skips_padded_keys = true},
       {.name = "split_kv",
        .title = "Split-KV decoding",
-       .summary = "For few queries: a thread block for each split of the keys, then their sum.",
+       .summary = "For few queries: a thread block for each split of the keys; the outputs of the splits are merged, weighted by their LSE.",
        .source = "Flash-Decoding; arXiv 2307.08691, Algorithm 1, for each split",
        .forward = split_kv_forward_pass,
        .backward = nullptr,

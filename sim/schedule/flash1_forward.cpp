@@ -53,7 +53,7 @@ enum ConvertLine : std::uint8_t { convert_rows, load_carry, round_o, write_round
 // clang-format on
 
 constexpr PseudoLine kConvertPseudoCode[] = {
-    {0, "for each row tile i, in parallel", "Row tiles share nothing.", true},
+    {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
     {1, "load O_i in fp32", "With the fp32 carry, O travelled in full precision."},
     {1, "round O_i to the problem's precision", "Rounded once, not once for every column tile."},
     {1, "store O_i", "The output that the caller asked for."},

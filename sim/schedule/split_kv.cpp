@@ -28,7 +28,7 @@ constexpr PseudoLine kCombinePseudoCode[] = {
      "The online softmax once more: LSE_i^s takes the place of a score."},
     {2, "l_i = alpha · l_i + beta", "The sum of exp(S) over the split is exp(LSE_i^s)."},
     {2, "load O_i^s", "The split's normalised output, in fp32."},
-    {2, "O_i = alpha · O_i + beta · O_i^s", "Each split's output, by its share of the sum."},
+    {2, "O_i = alpha · O_i + beta · O_i^s", "A merge, not a sum: each split's output is weighted by its share of l."},
     {1, "O_i = O_i / l_i", "One division at the end."},
     {1, "LSE_i = m_i + log l_i", "The log-sum-exp over all keys."},
     {1, "store O_i, LSE_i", "What the caller asked for."},
@@ -87,15 +87,16 @@ PseudoCode partial_pseudo_code() {
   replace_line(lines, "for each row tile i, in parallel",
                "for each row tile i and split s, in parallel",
                "With few queries there are few row tiles: the splits give every SM work.");
+  replace_line(lines, "load Q_i", "load Q_i", "Each split reads Q_i once: splits times in all.");
   replace_line(lines, "for each column tile j that row tile i sees",
                "for each column tile j of split s that row tile i sees",
                "A thread block sweeps over its part of the keys alone.");
   replace_line(lines, "load K_j, V_j", "load K_j, V_j",
-               "All splits of a row tile together read K and V once.");
+               "Each split reads its own keys: together the splits of a row tile read K and V once.");
   replace_line(lines, "LSE_i = m_i + log l_i", "LSE_i^s = m_i + log l_i",
-               "What the combining launch needs to weigh this part against the others.");
+               "The merging launch weighs this part against the others by it.");
   replace_line(lines, "store O_i, LSE_i", "store O_i^s, LSE_i^s in fp32",
-               "The part of the answer that these keys give.");
+               "The attention over the keys of this split alone.");
   return lines;
 }
 

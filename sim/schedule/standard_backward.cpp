@@ -35,9 +35,9 @@ constexpr PseudoLine kDvPseudoCode[] = {
      false, ScoreStep::no_dropout},
     {2, "load P~_ij, dO_i", "What dropout left of P comes back from HBM, beside the gradient of O.",
      false, ScoreStep::dropout},
-    {2, "dV_j = dV_j + P_ijᵀ dO_i", "O = P V, so the gradient of V sums P's columns.", false,
+    {2, "dV_j = dV_j + P_ijᵀ dO_i", "O = P V: row k of dV sums the rows of dO, weighted by column k of P.", false,
      ScoreStep::no_dropout},
-    {2, "dV_j = dV_j + P~_ijᵀ dO_i", "O = P~ V, so the gradient of V sums P~'s columns.", false,
+    {2, "dV_j = dV_j + P~_ijᵀ dO_i", "O = P~ V: row k of dV sums the rows of dO, weighted by column k of P~.", false,
      ScoreStep::dropout},
     {1, "store dV_j", "The first gradient."},
 };

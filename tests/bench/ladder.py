@@ -32,7 +32,7 @@ IDEAS = {
     "flash2 in fp32": "the idea of flash2 alone, on CUDA cores",
     "flash2": "loops swapped: O (dK, dV) stays on chip, a thread block a tile",
     "block_sparse2": "flash2 over a list of tiles, here a quarter of all",
-    "split_kv": "the keys of few queries cut into splits, which a second launch combines",
+    "split_kv": "the keys of few queries cut into splits, which a second launch merges by their LSE",
 }
 QUARTER = "uniform:0.25"  # exactly that where a row has a multiple of four tiles
 TOOLKIT = "/usr/local/cuda/bin"
