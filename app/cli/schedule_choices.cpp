@@ -14,7 +14,7 @@ std::vector<OptionSpec> schedule_choice_options() {
       {"block-mask", "MASK",
        "block_sparse: butterfly, local-global:W,G, random:DENSITY[,SEED], uniform:DENSITY[,SEED] "
        "or FILE.npy [Tr, Tc]"},
-      {"skip-unused-kv", "", "block_sparse: leave K and V of unused column tiles in HBM"},
+      {"skip-unused-kv", "", "block_sparse: do not load K and V of unused column tiles"},
       {"splits", "COUNT", "split_kv: parts into which the keys are cut [what fills the SMs]"},
       {"separate-heads", "", "split_kv: a thread block for each query head, not for its group"},
       {"warps", "COUNT", "warps of a thread block, up to 32 [4]"},
@@ -22,7 +22,7 @@ std::vector<OptionSpec> schedule_choice_options() {
       {"fusion", "LEVEL",
        "standard: separate, figure2, pairs or rows; how much a launch fuses [rows]"},
       {"checkpoint", "", "standard: keep Q, K, V alone; the backward pass runs the forward again"},
-      {"skip-first-reads", "", "flash1: O, m, l and dQ start on chip, not in HBM"},
+      {"skip-first-reads", "", "flash1: O, m, l and dQ start on chip, without a first read"},
       {"d-once", "", "flash1: D = rowsum(dO * O) in a launch of its own"},
   };
 }

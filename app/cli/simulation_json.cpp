@@ -282,7 +282,7 @@ std::string simulation_text(const SimulationAnswer& answer) {
     text.insert(text.find('\n') + 1,
                 fmt::format("block mask {}: {} of {} x {} tiles, density {:.3g}{}\n",
                             one_line(M.text()), M.nonzeros(), M.Tr(), M.Tc(), M.density(),
-                            report.skip_unused_kv ? ", unused K and V stay in HBM" : ""));
+                            report.skip_unused_kv ? ", unused K and V are not loaded" : ""));
   }
   text += traffic_text(report) + "\n";
 
@@ -315,7 +315,7 @@ std::string simulation_text(const SimulationAnswer& answer) {
   if (report.query_heads_per_tile > 1) {
     lines.push_back({"query heads in a tile", fmt::format("{}", report.query_heads_per_tile)});
   }
-  lines.push_back({"peak HBM memory", bytes(report.peak_hbm_bytes)});
+  lines.push_back({"peak memory", bytes(report.peak_hbm_bytes)});
   lines.push_back({"time, lower bound", seconds_text(report.bound_s)});
   lines.push_back({"bound by", std::string(to_string(report.bound_by))});
   if (answer.numbers) {

@@ -125,7 +125,8 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
   const std::string left_out = left_out_of_fusion(problem);
   if (!left_out.empty()) shown.subtitle += "; " + left_out;
   shown.about = fmt::format(
-      "bytes of HBM as the papers count them, forward and backward pass, all heads; mask {}{}, "
+      "bytes read and written as the papers count them, forward and backward pass, all heads; mask "
+      "{}{}, "
       "dropout {}\n{}the same as a table: attnscope-cli fusion",
       to_string(problem.mask), padding, problem.score.dropout.probability,
       figure2 ? fmt::format("{}\n", kFigure2Note) : "");
@@ -133,7 +134,7 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
     shown.about += "\n" + why;
   }
   draw::BarChart chart;
-  chart.axis.name = "HBM bytes, forward and backward";
+  chart.axis.name = "bytes as the papers count them, forward and backward";
   chart.mark_color = theme.error;
   chart.legend = {{"read", colors.read, draw::LegendEntry::Sample::surface, {}},
                   {"written", colors.written, draw::LegendEntry::Sample::surface, {}},

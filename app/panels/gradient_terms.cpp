@@ -60,7 +60,7 @@ SoftmaxTerm score_gradient(const GradientRow& row, const RunInfo& run, std::size
   const Value P = at(row.P, key);
   const Value dP = at(row.dP, key);
   SoftmaxTerm term{"dS", "dS", "P · (dP - D)", {}, at(row.dS, key), row.dS};
-  // The softmax's gradient alone has no slope yet; what comes back from HBM has it
+  // The softmax's gradient alone has no slope yet; what is loaded again has it
   const bool sloped = row.dS.empty() || row.dS_by != OpKind::softmax_gradient;
   if (run.problem.score.soft_cap && sloped) {
     term.formula = "P · (dP - D) · T";

@@ -75,16 +75,17 @@ void HbmBox::draw_title() const {
   const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
   const Fonts& fonts = context_.fonts;
+  const std::string title = dram_name(snapshot_.run->gpu);
   if (title_beside_) {
     return draw::vertical_text(
         canvas, fonts.ui_bold,
         {rect_.min.x + canvas.px(4.0f) + fonts.ui_bold.size * 0.6f, rect_.center().y},
-        theme.text_dim, "HBM");
+        theme.text_dim, title);
   }
   const float padding = canvas.px(10.0f);
   const ImVec2 at{rect_.min.x + padding, rect_.min.y + canvas.px(7.0f)};
   const Tiling& tiling = snapshot_.run->tiling;
-  const float title_width = fonts.ui_bold.measure("HBM").x;
+  const float title_width = fonts.ui_bold.measure(title).x;
   const std::string& full = head_words_.front();
   const std::string tiles = fmt::format("tiles of {} query and {} key rows", tiling.Br, tiling.Bc);
   const bool gradients = std::ranges::any_of(placed_, [](const Placed& placed) {
@@ -97,7 +98,7 @@ void HbmBox::draw_title() const {
                                head_words_.back() + hatched, head_words_.back()};
   const std::string note =
       draw::widest_that_fits(fonts.small, notes, rect_.width() - 3.0f * padding - title_width);
-  draw::text(canvas, fonts.ui_bold, at, theme.text_dim, "HBM");
+  draw::text(canvas, fonts.ui_bold, at, theme.text_dim, title);
   draw_over(fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)}, theme.text_faint, note,
             draw::Align::right);
 }
@@ -218,8 +219,9 @@ void HbmBox::point_at() const {
                    ? "\ninput: there from the start"
                    : fmt::format("\n{} of {} tiles written", written, tensor.written.size());
       if (!tensor.adds.empty()) {
-        lines += fmt::format("\nup to {} thread blocks add to a tile, in parallel: atomically",
-                             *std::ranges::max_element(tensor.adds_whole));
+        lines +=
+            fmt::format("\nup to {} thread blocks add to a tile, in parallel: atomically, in L2",
+                        *std::ranges::max_element(tensor.adds_whole));
       }
     }
     tooltip(context_, lines);

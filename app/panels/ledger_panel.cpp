@@ -362,11 +362,13 @@ void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
              context.theme.text_faint,
              draw::widest_that_fits(fonts.small, wordings, left - rect.min.x - canvas.px(6.0f)));
   if (hovered({rect.min, {left, rect.max.y}})) {
-    tooltip(context,
-            fmt::format("{}\nmodelled, whole pass, all heads: the paper counts each operand "
-                        "of a launch once; operations on floating-point numbers; inputs, "
-                        "outputs and workspace in HBM",
-                        wordings.front()));
+    tooltip(
+        context,
+        fmt::format("{}\nmodelled, whole pass, all heads: \"paper\" counts every load and store of "
+                    "the algorithm, of standard attention's products each operand once; "
+                    "operations on floating-point numbers; peak memory: inputs, outputs and "
+                    "workspace",
+                    wordings.front()));
   }
 }
 

@@ -287,7 +287,7 @@ std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
     return draw::format_si(static_cast<double>(amount), unit);
   };
   const std::string paper = "paper " + words(totals.paper.total(), "B");
-  const std::string peak = "peak HBM " + words(totals.peak_hbm_bytes, "B");
+  const std::string peak = "peak memory " + words(totals.peak_hbm_bytes, "B");
   if (!so_far) return {paper, words(totals.matmul_flops + totals.non_matmul_flops, "FLOP"), peak};
   const bool one_head = run.problem.batch * run.problem.heads == 1;
   const Index flops = snapshot.matmul_flops_so_far + snapshot.other_flops_so_far;

@@ -55,7 +55,7 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
                draw::fitted(font, label, flow.room() - swatch * 1.5f));
   };
   const ImU32 sample = draw::sequential_color(theme, 0.6f);
-  entry("in SRAM now", [&](const Rect& box) {
+  entry("on chip now", [&](const Rect& box) {
     draw::fill(canvas, box, sample);
     draw::outline(canvas, box, theme.highlight, canvas.px(2.0f), canvas.px(2.0f));
   });
@@ -63,7 +63,7 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   if (stores_scores(frame.snapshot)) {
     const ImU32 plain = mix(theme.untouched, color_of(theme, Tensor::S), 0.45f);
     const bool has_values = stored != StoredScores::unfinished;
-    entry(has_values ? "stored in HBM" : "stored, not final",
+    entry(has_values ? "stored" : "stored, not final",
           [&](const Rect& box) { draw::fill(canvas, box, has_values ? sample : plain); });
     if (stored == StoredScores::unmasked) {
       entry("mask to come", [&](const Rect& box) { draw::fill(canvas, box, plain); });

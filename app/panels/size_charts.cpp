@@ -211,7 +211,8 @@ std::string about_sweep(const SizeSweep& sweep) {
 
 std::string capacity_words(const GpuDescription& gpu) {
   const auto bytes = static_cast<double>(gpu.hbm_bytes);
-  return fmt::format("{} ({:.0f} GiB) of HBM", draw::format_si(bytes, "B"), bytes / 0x1p30);
+  return fmt::format("{} ({:.0f} GiB) of {}", draw::format_si(bytes, "B"), bytes / 0x1p30,
+                     dram_name(gpu));
 }
 
 SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass,

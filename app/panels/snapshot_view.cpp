@@ -199,11 +199,11 @@ std::string_view to_string(TileState state) {
     case TileState::left_out:
       return "left out: 0 in the block mask";
     case TileState::in_sram:
-      return "in SRAM now";
+      return "on chip now";
     case TileState::discarded:
       return "done and discarded";
     case TileState::stored:
-      return "stored in HBM";
+      return "stored in global memory";
   }
   return "";
 }

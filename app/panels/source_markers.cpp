@@ -112,7 +112,7 @@ constexpr Marker kFlash2Backward[] = {
     {"dP = dropout(dP)", "scores.gradient(p"},
     {"dS = P ∘ (dP - D_i)", "softmax_gradient_transposed<"},
     {"dS = dS ∘ T", "apply_slopes<"},
-    {"dQ_i = dQ_i + scale · dS K_j, atomically in HBM", "add_query_gradient<T"},
+    {"dQ_i = dQ_i + scale · dS K_j, atomically", "add_query_gradient<T"},
     {"dK_j = dK_j + scale · dSᵀ Q_i", "accumulate_key_gradient<T, kWarps, Br, Bc, d>(dK"},
     {"store dK_j, dV_j", "// store dKj, dVj"},
 };

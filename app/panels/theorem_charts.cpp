@@ -18,15 +18,17 @@ struct AxisWords {
 AxisWords words_of(IoAxis axis) {
   switch (axis) {
     case IoAxis::seq_len:
-      return {"HBM BYTES AGAINST N", "N: queries and keys of a head"};
+      return {"REQUESTED BYTES AGAINST N", "N: queries and keys of a head"};
     case IoAxis::head_dim:
-      return {"HBM BYTES AGAINST d", "d: elements of a query, key or value"};
+      return {"REQUESTED BYTES AGAINST d", "d: elements of a query, key or value"};
     case IoAxis::sram_bytes:
-      return {"HBM BYTES AGAINST SRAM", "shared memory of a thread block, bytes (M elements)"};
+      return {"REQUESTED BYTES AGAINST SRAM",
+              "shared memory of a thread block, bytes (M elements)"};
     case IoAxis::block_cols:
-      return {"HBM BYTES AGAINST BLOCK SIZE", "Bc: keys of a tile; Br = min(Bc, d), M = 4 d Bc"};
+      return {"REQUESTED BYTES AGAINST BLOCK SIZE",
+              "Bc: keys of a tile; Br = min(Bc, d), M = 4 d Bc"};
     case IoAxis::density:
-      return {"HBM BYTES AGAINST DENSITY", "s: share of the tiles that the block mask keeps"};
+      return {"REQUESTED BYTES AGAINST DENSITY", "s: share of the tiles that the block mask keeps"};
   }
   return {};
 }

@@ -133,7 +133,7 @@ void TimelinePanel::draw_axis(const PanelContext& context, const Rect& bars,
           ? fmt::format("lanes {}–{} of {} · ", lanes_.first(),
                         lanes_.first() + lanes_.lanes().size() - 1, lanes_.total())
           : std::string{};
-  const std::string name = more + "full height: HBM ↔ SRAM, lower: on chip · operation";
+  const std::string name = more + "full height: load or store, lower: on chip · operation";
   const float name_width = font.measure(name).x;
   const float right = bars.max.x;
   const bool named = name_width < bars.width() * 0.8f;

@@ -21,7 +21,7 @@ constexpr Row kRows[] = {
     {"bytes read", &WarpTraffic::shared_read_bytes, true,
      "Shared memory read by all warps together; a tile that every warp reads counts for each."},
     {"bytes written", &WarpTraffic::shared_write_bytes, true,
-     "Shared memory written: tiles from HBM, and what warps leave there for each other."},
+     "Shared memory written: tiles that are loaded, and what warps leave there for each other."},
     {"exchanged", nullptr, true,
      "Of these, read and written for each other: parts of sums, and tiles that other warps need."},
     {"barriers", &WarpTraffic::barriers, false,

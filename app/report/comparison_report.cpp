@@ -40,12 +40,13 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       one_line(recording.build.commit), recording.build.local_changes ? " with local changes" : "",
       recording.protocol.warm_ups, recording.protocol.repeats, to_string(recording.protocol.cache),
       gpu.display_name);
-  text +=
-      "- `paper`: the papers' accounting, each operand of a launch counted once. Its recorded "
-      "twin is the traffic at the SM's boundary.\n"
+  text += fmt::format(
+      "- `paper`: the papers' accounting: every load and store of a flash algorithm, K and V for "
+      "each row tile; of standard attention's products each operand once. It stands beside the "
+      "traffic recorded at the SM's boundary.\n"
       "- `requested`: what thread blocks ask of memory beyond their SRAM; recorded at the SM's "
       "boundary.\n"
-      "- `dram`: what reaches HBM. Modelled: operands of a launch once, without those that an "
+      "- `dram`: what reaches {}. Modelled: operands of a launch once, without those that an "
       "earlier launch of the pass touched and L2 holds whole; results once, without those that a "
       "later launch reads and L2 holds whole (the last lines may still be in L2 at the end).\n"
       "- `time`: modelled as a lower bound. Launch by launch, it is the longest of the times that "
@@ -53,7 +54,8 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "function units and the bytes of `dram` take at the datasheet's peak rates.\n\n"
       "A gap is (recorded - modelled) / modelled. It is shown only where GPU, problem, algorithm, "
       "tiling, variant, pass, switches and cache state are those of the measurement; otherwise the "
-      "recording stands alone.\n\n";
+      "recording stands alone.\n\n",
+      dram_name(gpu));
 }
 
 void write_overview(const std::vector<Comparison>& comparisons, std::string& text) {

@@ -36,9 +36,10 @@ std::string time_reason(const ComparisonLine& line, const SimulationReport& mode
   const auto read_bytes = measured.counter(counter::kDramReadBytes);
   const auto written_bytes = measured.counter(counter::kDramWriteBytes);
   if (read_bytes && written_bytes) {
-    const double hbm_s = (*read_bytes + *written_bytes) / gpu.dram_bytes_per_s;
-    if (hbm_s > 1.05 * *line.modelled) {
-      reason += fmt::format("; the bytes through HBM alone take {}", seconds_text(hbm_s));
+    const double dram_s = (*read_bytes + *written_bytes) / gpu.dram_bytes_per_s;
+    if (dram_s > 1.05 * *line.modelled) {
+      reason +=
+          fmt::format("; the bytes through {} alone take {}", dram_name(gpu), seconds_text(dram_s));
     }
   }
   const double exp_s = static_cast<double>(model.exponentials) / gpu.exponentials_per_s();

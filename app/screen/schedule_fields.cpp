@@ -67,15 +67,15 @@ void draw_rounding_field(const Frame& frame, const Rect& box) {
   draw_switch(frame, box, "rounding", shown_choice(frame).round_to_storage,
               {"double", "rounded",
                "the inputs are in the problem's type, all that follows in double precision",
-               "rounded to the type of the problem where a kernel rounds: stores to HBM and "
-               "operands of matrix products"},
+               "rounded to the type of the problem where a kernel rounds: stores and operands of "
+               "matrix products"},
               [](Choice& choice, bool on) { choice.round_to_storage = on; });
 }
 
 void draw_unused_kv_field(const Frame& frame, const Rect& box) {
   draw_switch(frame, box, "unused_kv", shown_choice(frame).skip_unused_kv,
               {"loaded", "skipped", "as the paper prints it: outside the guard",
-               "K and V of column tiles that no row computes stay in HBM"},
+               "K and V of column tiles that no row computes are not loaded"},
               [](Choice& choice, bool on) { choice.skip_unused_kv = on; });
 }
 
@@ -115,11 +115,10 @@ void draw_checkpoint_field(const Frame& frame, const Rect& box) {
 }
 
 void draw_first_reads_field(const Frame& frame, const Rect& box) {
-  draw_switch(
-      frame, box, "first_reads", shown_choice(frame).variant.skip_first_reads,
-      {"from HBM", "on chip", "as the paper prints it: O, m, l and dQ are read at first too",
-       "O, m, l and dQ start on chip: their first reads are skipped"},
-      [](Choice& choice, bool on) { choice.variant.skip_first_reads = on; });
+  draw_switch(frame, box, "first_reads", shown_choice(frame).variant.skip_first_reads,
+              {"loaded", "on chip", "as the paper prints it: O, m, l and dQ are read at first too",
+               "O, m, l and dQ start on chip: their first reads are skipped"},
+              [](Choice& choice, bool on) { choice.variant.skip_first_reads = on; });
 }
 
 void draw_d_field(const Frame& frame, const Rect& box) {

@@ -23,7 +23,7 @@ inline constexpr std::string_view kL2ReadSectors = "lts__t_sectors_srcunit_tex_o
 inline constexpr std::string_view kL2WriteSectors = "lts__t_sectors_srcunit_tex_op_write.sum";
 inline constexpr std::string_view kL2ReductionSectors = "lts__t_sectors_srcunit_tex_op_red.sum";
 inline constexpr std::string_view kL2HitSectors = "lts__t_sectors_srcunit_tex_lookup_hit.sum";
-/// Bytes between L2 and HBM. Written bytes count when a line leaves L2, not when it is stored.
+/// Bytes between L2 and DRAM. Written bytes count when a line leaves L2, not when it is stored.
 inline constexpr std::string_view kDramReadBytes = "dram__bytes_read.sum";
 inline constexpr std::string_view kDramWriteBytes = "dram__bytes_write.sum";
 /// Nanoseconds of a launch with the profiler around it, which adds tens of microseconds: weights,

@@ -163,13 +163,20 @@ TracedRow row_from(const json& value, const AttentionProblem& problem, std::stri
   return row;
 }
 
+/// Whether a file's name means the step; earlier programs wrote that dQ is added to "in HBM".
+bool names_step(const json& name, kernels::TraceStep step) {
+  constexpr std::string_view kEarlierAddDQi = "dQ_i + dS K_j, atomically in HBM";
+  return name == kernels::step_name(step) ||
+         (step == kernels::TraceStep::add_dQi && name == kEarlierAddDQi);
+}
+
 /// The file's number of each step to this program's, which may know more.
 std::vector<int> step_numbers(const JsonObject& object) {
   std::vector<int> numbers;
   for (const json& name : object.array("steps")) {
     int step = 0;
     while (step < kernels::kTraceStepCount &&
-           kernels::step_name(static_cast<kernels::TraceStep>(step)) != name) {
+           !names_step(name, static_cast<kernels::TraceStep>(step))) {
       ++step;
     }
     if (step == kernels::kTraceStepCount) {

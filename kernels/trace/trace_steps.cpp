@@ -43,7 +43,7 @@ constexpr std::array kSteps{
     StepWords{TraceStep::product_dQ, "dQ_i + dS K_j", StepClass::matrix, true, true},
     StepWords{TraceStep::load_dQi, "load dQ_i", StepClass::memory, true, false},
     StepWords{TraceStep::store_dQi, "store dQ_i", StepClass::memory, true, false},
-    StepWords{TraceStep::add_dQi, "dQ_i + dS K_j, atomically in HBM", StepClass::memory, true, true},
+    StepWords{TraceStep::add_dQi, "dQ_i + dS K_j, atomically", StepClass::memory, true, true},
     StepWords{TraceStep::store_dKj, "store dK_j", StepClass::memory, false, true},
     StepWords{TraceStep::store_dVj, "store dV_j", StepClass::memory, false, true},
 };

@@ -89,6 +89,7 @@ GpuDescription read_description(const JsonObject& root) {
   gpu.max_blocks_per_sm = read.whole("max_blocks_per_sm", kMostUnits);
   gpu.l2_bytes = read.whole("l2_bytes");
   gpu.hbm_bytes = read.whole("hbm_bytes");
+  if (root.has("dram_type")) gpu.dram_type = one_line(read.text("dram_type"));
   gpu.dram_bytes_per_s = read.rate("dram_bytes_per_s");
   gpu.boost_clock_hz = read.rate("boost_clock_hz");
   gpu.other_flops_per_s = read.rate("other_flops_per_s");
@@ -105,6 +106,11 @@ GpuDescription read_description(const JsonObject& root) {
 }
 
 }  // namespace
+
+std::string dram_name(const GpuDescription& gpu) {
+  if (gpu.dram_type.starts_with("HBM")) return "HBM";
+  return gpu.dram_type.empty() ? "DRAM" : gpu.dram_type;
+}
 
 GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,
                                std::string_view source) {

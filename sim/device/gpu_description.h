@@ -43,7 +43,8 @@ struct GpuDescription {
   Index max_threads_per_sm = 0;
   Index max_blocks_per_sm = 0;
   Index l2_bytes = 0;
-  Index hbm_bytes = 0;
+  Index hbm_bytes = 0;    ///< of DRAM, whatever its type
+  std::string dram_type;  ///< "HBM3e", "GDDR6X"; empty where the file does not say
 
   double dram_bytes_per_s = 0;
   double boost_clock_hz = 0;
@@ -67,6 +68,10 @@ struct GpuDescription {
   std::map<std::string, FieldSource, std::less<>> provenance;
   GivenCapacities given;  ///< which of the numbers above are the user's
 };
+
+/// What the DRAM is called in words: "HBM" for every generation of it, else its type, "GDDR6X"; of
+/// a type that is not known "DRAM".
+std::string dram_name(const GpuDescription& gpu);
 
 /// The GPU with those capacities in place of its own; `source` says where they come from.
 GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,

@@ -87,15 +87,16 @@ std::span<const Algorithm> algorithms() {
   static constexpr Algorithm kAlgorithms[] = {
       {.name = "standard",
        .title = "Standard attention",
-       .summary = "Three launches: S = Q Kᵀ, P = softmax S, O = P V; S and P are stored in HBM.",
+       .summary =
+           "Three launches: S = Q Kᵀ, P = softmax S, O = P V; S and P are stored in global memory.",
        .source = "arXiv 2205.14135, Algorithms 0 and 3",
        .forward = standard_forward_pass,
        .backward = standard_backward_pass,
        .softmax = SoftmaxForm::whole_rows},
       {.name = "flash1",
        .title = "FlashAttention-1",
-       .summary =
-           "Tiles of K and V outermost; O, m and l travel through HBM for every one of them.",
+       .summary = "Tiles of K and V outermost; O, m and l are read and written back for every one "
+                  "of them.",
        .source = "arXiv 2205.14135, Algorithms 1 and 4",
        .forward = flash1_forward_pass,
        .backward = flash1_backward_pass,
@@ -135,7 +136,8 @@ std::span<const Algorithm> algorithms() {
        .skips_padded_keys = true},
       {.name = "split_kv",
        .title = "Split-KV decoding",
-       .summary = "For few queries: a thread block for each split of the keys; the outputs of the splits are merged, weighted by their LSE.",
+       .summary = "For few queries: a thread block for each split of the keys; the outputs of the "
+                  "splits are merged, weighted by their LSE.",
        .source = "Flash-Decoding; arXiv 2307.08691, Algorithm 1, for each split",
        .forward = split_kv_forward_pass,
        .backward = nullptr,

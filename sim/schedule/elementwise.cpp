@@ -11,7 +11,7 @@ enum TwoStepLine : std::uint8_t { two_tiles, two_load, two_first, two_second, tw
 
 constexpr std::string_view kForTiles = "for each tile (i, j), in parallel";
 constexpr std::string_view kWhyTiles = "Every element stands for itself.";
-constexpr std::string_view kWhyLoad = "N × N values come from HBM for one operation each.";
+constexpr std::string_view kWhyLoad = "N × N values are read for one operation each.";
 constexpr std::string_view kWhyStore = "And go back.";
 constexpr std::string_view kWhyScale = "Without it the scores grow with √d.";
 constexpr std::string_view kWhyMask = "Hidden keys must not take part in the softmax.";
@@ -32,7 +32,7 @@ constexpr PseudoLine kMaskCode[] = {
 };
 constexpr PseudoLine kScaleMaskCode[] = {
     {0, kForTiles, kWhyTiles, true},
-    {1, "load S_ij", "N × N values come from HBM for two operations."},
+    {1, "load S_ij", "N × N values are read for two operations."},
     {1, "S_ij = scale · S_ij", kWhyScale},
     {1, "mask S_ij", kWhyMask},
     {1, "store S_ij", kWhyStore},
@@ -51,7 +51,7 @@ constexpr PseudoLine kScaleGradientCode[] = {
 };
 constexpr PseudoLine kMaskScaleGradientCode[] = {
     {0, kForTiles, kWhyTiles, true},
-    {1, "load dS_ij", "N × N values come from HBM for two operations."},
+    {1, "load dS_ij", "N × N values are read for two operations."},
     {1, "dS_ij = 0 where the mask hides the key", kWhyMaskGradient},
     {1, "dS_ij = scale · dS_ij", kWhyScaleGradient},
     {1, "store dS_ij", kWhyStore},

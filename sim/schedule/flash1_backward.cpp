@@ -29,9 +29,11 @@ constexpr PseudoLine kPseudoCode[] = {
     {2, "mask S", "Only tiles that the edge of the mask cuts."},
     {2, "P = exp(S - m_i) / l_i", "The normalised probabilities, from the two saved statistics."},
     drop_again_line(2),
-    {2, "dV_j = dV_j + Pᵀ dO_i", "O = P V: row k of dV sums the rows of dO, weighted by column k of P.", false,
+    {2, "dV_j = dV_j + Pᵀ dO_i",
+     "O = P V: row k of dV sums the rows of dO, weighted by column k of P.", false,
      ScoreStep::no_dropout},
-    {2, "dV_j = dV_j + P~ᵀ dO_i", "O = P~ V: row k of dV sums the rows of dO, weighted by column k of P~.", false,
+    {2, "dV_j = dV_j + P~ᵀ dO_i",
+     "O = P~ V: row k of dV sums the rows of dO, weighted by column k of P~.", false,
      ScoreStep::dropout},
     {2, "dP = dO_i V_jᵀ", "The gradient of the probabilities."},
     drop_gradient_line(2),
@@ -40,12 +42,12 @@ constexpr PseudoLine kPseudoCode[] = {
     {2, "dS = P ∘ (dP - D_i)", "The softmax's gradient."},
     cap_gradient_line(2),
     {2, "dQ_i = dQ_i + scale · dS K_j", "Added to what earlier column tiles left."},
-    {2, "store dQ_i", "The whole of dQ goes back to HBM for every column tile."},
+    {2, "store dQ_i", "The whole of dQ is written back for every column tile."},
     {2, "dK_j = dK_j + scale · dSᵀ Q_i", "Stays on chip."},
     {1, "store dK_j, dV_j", "Written once."},
 };
 
-constexpr PseudoLine kDFromHbm = {2, "(D_i came from HBM)",
+constexpr PseudoLine kDFromHbm = {2, "(D_i was loaded)",
                                   "A launch before this one computed it, once for each row.", true};
 constexpr auto kDOncePseudoCode =
     with_lines(kPseudoCode, {{load_row,

@@ -22,7 +22,7 @@ constexpr PseudoLine kPseudoCode[] = {
     {1, "for each row tile i that sees column tile j",
      "Q and O are the inner loop: they are streamed once for every column tile.", true},
     {2, "load Q_i, O_i, l_i, m_i",
-     "What earlier column tiles contributed to row tile i waits in HBM."},
+     "O, l and m hold what earlier column tiles contributed to row tile i."},
     {2, "S = scale · Q_i K_jᵀ",
      "The scores of one tile live on chip only; the N × N matrix is never stored."},
     soft_cap_line(2),
@@ -38,7 +38,7 @@ constexpr PseudoLine kPseudoCode[] = {
     drop_probabilities_line(2),
     {2, "O_i = (O_i + beta · P~ V_j) / l_i",
      "Normalised in every step; FlashAttention-2 leaves this division to the end."},
-    {2, "store O_i", "The whole of O goes back to HBM for every column tile."},
+    {2, "store O_i", "The whole of O is written back for every column tile."},
     {2, "store l_i, m_i", "The statistics travel with it."},
 };
 
@@ -46,7 +46,7 @@ constexpr auto kStartOnChipPseudoCode = with_lines(
     kPseudoCode,
     {{load_row,
       {2, "load Q_i, O_i, l_i, m_i; in the first visit of i, O_i = 0, l_i = 0, m_i = -inf",
-       "Nothing waits in HBM before the first visit, so nothing is read."}}});
+       "Nothing has been stored before the first visit, so nothing is read."}}});
 
 // clang-format off
 enum ConvertLine : std::uint8_t { convert_rows, load_carry, round_o, write_rounded };
@@ -54,7 +54,7 @@ enum ConvertLine : std::uint8_t { convert_rows, load_carry, round_o, write_round
 
 constexpr PseudoLine kConvertPseudoCode[] = {
     {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
-    {1, "load O_i in fp32", "With the fp32 carry, O travelled in full precision."},
+    {1, "load O_i in fp32", "Between the column tiles O was kept in fp32."},
     {1, "round O_i to the problem's precision", "Rounded once, not once for every column tile."},
     {1, "store O_i", "The output that the caller asked for."},
 };

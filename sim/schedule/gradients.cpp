@@ -20,7 +20,7 @@ constexpr PseudoLine kSumPseudoCode[] = {
     {0, "for each column tile j of a KV head, in parallel", "Keys are independent.", true},
     {1, "dK_j = 0; dV_j = 0", "The sums over the query heads start empty."},
     {1, "for each query head of the group", "They all read this KV head.", true},
-    {2, "load its dK_j, dV_j", "Each query head left its part in HBM."},
+    {2, "load its dK_j, dV_j", "Each query head has stored its part."},
     {2, "add them", "The gradient of a shared tensor is the sum over its uses."},
     {1, "store dK_j, dV_j", "The gradients that the caller asked for."},
 };

@@ -31,13 +31,15 @@ constexpr PseudoLine kDvPseudoCode[] = {
     {0, "for each column tile j, in parallel", "A tiled matrix product.", true},
     {1, "dV_j = 0", "The sum over the queries starts empty."},
     {1, "for each row tile i", "The sum over the queries.", true},
-    {2, "load P_ij, dO_i", "The stored probabilities come back from HBM, beside the gradient of O.",
+    {2, "load P_ij, dO_i", "The stored probabilities are read again, beside the gradient of O.",
      false, ScoreStep::no_dropout},
-    {2, "load P~_ij, dO_i", "What dropout left of P comes back from HBM, beside the gradient of O.",
+    {2, "load P~_ij, dO_i", "What dropout left of P is read again, beside the gradient of O.",
      false, ScoreStep::dropout},
-    {2, "dV_j = dV_j + P_ijᵀ dO_i", "O = P V: row k of dV sums the rows of dO, weighted by column k of P.", false,
+    {2, "dV_j = dV_j + P_ijᵀ dO_i",
+     "O = P V: row k of dV sums the rows of dO, weighted by column k of P.", false,
      ScoreStep::no_dropout},
-    {2, "dV_j = dV_j + P~_ijᵀ dO_i", "O = P~ V: row k of dV sums the rows of dO, weighted by column k of P~.", false,
+    {2, "dV_j = dV_j + P~_ijᵀ dO_i",
+     "O = P~ V: row k of dV sums the rows of dO, weighted by column k of P~.", false,
      ScoreStep::dropout},
     {1, "store dV_j", "The first gradient."},
 };
@@ -45,7 +47,7 @@ constexpr PseudoLine kDpPseudoCode[] = {
     {0, "for each tile (i, j), in parallel", "A tiled matrix product.", true},
     {1, "load dO_i, V_j", "Every tile reads its panels again; the paper counts them once."},
     {1, "dP_ij = dO_i V_jᵀ", "The gradient of the probabilities."},
-    {1, "store dP_ij", "N × N more values in HBM."},
+    {1, "store dP_ij", "N × N more values to store."},
 };
 constexpr PseudoLine load_scores_line(int indent) {
   return {indent, "load S", "The cap's derivative needs the N × N scores once more.", false,
@@ -59,14 +61,14 @@ constexpr PseudoLine fused(PseudoLine line) {
 
 constexpr PseudoLine kDsPseudoCode[] = {
     {0, "for each group of rows i, in parallel", "Rows are independent.", true},
-    {1, "load P_i, dP_i (whole rows)", "Two N × N matrices come back from HBM."},
+    {1, "load P_i, dP_i (whole rows)", "Two N × N matrices are read again."},
     fused(drop_gradient_line(1)),
     {1, "D = rowsum(P_i ∘ dP_i)", "What the whole row contributes to each of its elements."},
     {1, "dS_i = P_i ∘ (dP_i - D)", "The softmax's gradient."},
     load_scores_line(1),
     soft_cap_slope_line(1),
     cap_gradient_line(1),
-    {1, "store dS_i", "N × N values to HBM again."},
+    {1, "store dS_i", "N × N values to store again."},
 };
 constexpr PseudoLine kDsSweepPseudoCode[] = {
     {0, "for each group of rows i, in parallel", "Rows are independent.", true},
@@ -82,13 +84,13 @@ constexpr PseudoLine kDsSweepPseudoCode[] = {
     load_scores_line(2),
     soft_cap_slope_line(2),
     cap_gradient_line(2),
-    {2, "store dS_ij", "N × N values to HBM again."},
+    {2, "store dS_ij", "N × N values to store again."},
 };
 constexpr PseudoLine kDqPseudoCode[] = {
     {0, "for each row tile i, in parallel", "A tiled matrix product.", true},
     {1, "dQ_i = 0", "The sum over the keys starts empty."},
     {1, "for each column tile j", "The sum over the keys.", true},
-    {2, "load dS_ij, K_j", "N × N values come back from HBM."},
+    {2, "load dS_ij, K_j", "N × N values are read again."},
     {2, "dQ_i = dQ_i + scale · dS_ij K_j", "S = scale · Q Kᵀ, seen from Q."},
     {1, "store dQ_i", "The second gradient."},
 };

@@ -30,7 +30,7 @@ constexpr PseudoLine kScoresPseudoCode[] = {
      "A tiled matrix product: every thread block makes one tile.", true},
     {1, "load Q_i, K_j", "Every tile reads its panels again; the paper counts Q and K once."},
     {1, "S_ij = scale · Q_i K_jᵀ", "The first of two matrix products."},
-    {1, "store S_ij", "N × N scores go to HBM: the traffic that FlashAttention removes."},
+    {1, "store S_ij", "N × N scores are stored: the traffic that FlashAttention removes."},
 };
 
 constexpr PseudoLine dropped_line(int indent) {
@@ -45,7 +45,7 @@ constexpr auto kRawScoresPseudoCode = with_lines(
 
 constexpr PseudoLine kSoftmaxPseudoCode[] = {
     {0, "for each group of rows i, in parallel", "Rows are independent.", true},
-    {1, "load S_i (whole rows)", "All N × N scores come back from HBM."},
+    {1, "load S_i (whole rows)", "All N × N scores are read again."},
     soft_cap_line(1),
     alibi_line(1),
     {1, "mask S_i", kWhyMask, false, ScoreStep::fused_mask},
@@ -55,7 +55,7 @@ constexpr PseudoLine kSoftmaxPseudoCode[] = {
     {1, "P_i = P_i / l", "Every row of P sums to 1."},
     {1, "store LSE_i = m + log l", "Asked for by the caller; the paper's algorithm has no LSE.",
      false, ScoreStep::asked_lse},
-    {1, "store P_i", "N × N probabilities go to HBM."},
+    {1, "store P_i", "N × N probabilities are stored."},
     dropped_line(1),
 };
 
@@ -78,7 +78,7 @@ constexpr PseudoLine kTwoSweepPseudoCode[] = {
     {2, "mask S_ij", kWhyMask, false, ScoreStep::fused_mask},
     {2, "P_ij = exp(S_ij - m)", "The numerators, against the final maximum."},
     {2, "P_ij = P_ij / l", "Every row of P sums to 1."},
-    {2, "store P_ij", "N × N probabilities go to HBM."},
+    {2, "store P_ij", "N × N probabilities are stored."},
     dropped_line(2),
     {1, "store LSE_i = m + log l", "Asked for by the caller; the paper's algorithm has no LSE.",
      false, ScoreStep::asked_lse},

@@ -126,10 +126,10 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
   const std::string size = extent(dest, grid);
   switch (op.kind) {
     case OpKind::load:
-      return fmt::format("{} ({}) comes from HBM: {} bytes.", tile_name(a), size,
+      return fmt::format("{} ({}) is loaded: {} bytes requested.", tile_name(a), size,
                          moved_bytes(op, grid));
     case OpKind::store:
-      return fmt::format("{} ({}) goes to HBM: {} bytes.", to, size, moved_bytes(op, grid));
+      return fmt::format("{} ({}) is stored: {} bytes requested.", to, size, moved_bytes(op, grid));
     case OpKind::fill_zero:
       return fmt::format("{} ({}) starts at 0, on chip.", to, size);
     case OpKind::fill_minus_inf:
@@ -201,8 +201,8 @@ std::string describe_op(const TileOp& op, const TileGrid& grid) {
     case OpKind::add:
       return fmt::format("{} = {} + {}.", to, to, tile_name(a));
     case OpKind::atomic_add:
-      return fmt::format("{} is added to {} in HBM, atomically: {} bytes.", tile_name(a), to,
-                         moved_bytes(op, grid));
+      return fmt::format("{} is added to {} atomically, in L2: {} bytes requested.", tile_name(a),
+                         to, moved_bytes(op, grid));
     case OpKind::scale:
       return fmt::format("{} = scale · {} ({}).", to, to, size);
     case OpKind::dropout_factors:

@@ -94,6 +94,7 @@ TEST(SizeCharts, MarkWhereAGpuRanOutOfMemory) {
   ASSERT_NE(refused, nullptr);
   EXPECT_NE(refused->points[0].about.find("out of memory"), std::string::npos);
   EXPECT_NE(series_named(chart, "of HBM"), nullptr);
+  EXPECT_TRUE(capacity_words(load_gpu("rtx4090").value()).ends_with("of GDDR6X"));
 }
 
 TEST(SizeCharts, KeepTheProblemsSettingsWhereAGpuRanThem) {

@@ -192,6 +192,7 @@ TEST(TheoremChart, IsOfTheScreensProblemAndSaysSo) {
     EXPECT_EQ(static_cast<double>(point.counted.requested.total()), point.formula_bytes);
   }
   const ShownChart chart = theorem_chart(key, points, h200(), {}, theme(ThemeName::dark));
+  EXPECT_EQ(chart.title, "REQUESTED BYTES AGAINST SRAM");
   EXPECT_TRUE(chart.subtitle.starts_with(
       "forward, N 64, N_kv 96, d 32, B 2, H 4, bf16, NVIDIA H200 SXM 141 GB;"))
       << chart.subtitle;

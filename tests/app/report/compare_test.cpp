@@ -9,6 +9,7 @@
 
 #include "app/report/comparison_report.h"
 #include "app/report/output_tile.h"
+#include "app/report/reasons.h"
 #include "sim/device/assets.h"
 #include "tests/app/report/recorded_run.h"
 
@@ -224,7 +225,7 @@ TEST_F(Compare, ALastLaunchOfFewBlocksIsNotWhatLeavesSmsIdle) {
   EXPECT_EQ(decoded, 2);
 }
 
-TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughHbm) {
+TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughDram) {
   // flash1 has one thread block a head: two of them for 132 SMs
   RecordingRow row = agreeing_run("flash1", gpu_);
   row.measurement->time = {1e-3, 1e-3, 1e-3, 20};
@@ -233,6 +234,10 @@ TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughHbm) {
   const ComparisonLine* line = comparison.find(Level::time, "time");
   EXPECT_THAT(line->reason, HasSubstr("only 2 thread blocks for 132 SMs"));
   EXPECT_THAT(line->reason, HasSubstr("bytes through HBM alone take 208"));
+  GpuDescription graphics = gpu_;
+  graphics.dram_type = "GDDR6";
+  EXPECT_THAT(time_reason(*line, comparison.model, graphics, row),
+              HasSubstr("bytes through GDDR6 alone take 208"));
   EXPECT_THAT(line->reason, HasSubstr("exponentials alone take"));
 }
 

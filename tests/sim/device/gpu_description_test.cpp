@@ -52,7 +52,7 @@ TEST(GpuDescription, EveryFieldOfEveryGpuHasUnitSourceAndConfidence) {
   for (const std::string& name : list_gpus()) {
     const auto gpu = load_gpu(name);
     ASSERT_TRUE(gpu.ok());
-    EXPECT_EQ(gpu.value().provenance.size(), 17u) << name;
+    EXPECT_EQ(gpu.value().provenance.size(), 18u) << name;
     for (const auto& [field, provenance] : gpu.value().provenance) {
       EXPECT_FALSE(provenance.unit.empty()) << name << " " << field;
       EXPECT_FALSE(provenance.source.empty()) << name << " " << field;
@@ -73,6 +73,15 @@ TEST(GpuDescription, H200HasTheCapacitiesThatTheDeviceReports) {
   EXPECT_EQ(gpu.value().matrix_flops_per_s(DType::bf16), 989e12);
   EXPECT_NE(gpu.value().provenance.at("l2_bytes").note.find("datasheets say 50"),
             std::string::npos);
+}
+
+TEST(GpuDescription, DramIsCalledHbmOnlyWhereItIs) {
+  for (const std::string& name : list_gpus()) {
+    const bool graphics = name == "t4" || name == "l4" || name.starts_with("rtx");
+    EXPECT_EQ(dram_name(load_gpu(name).value()).starts_with("GDDR6"), graphics) << name;
+    EXPECT_EQ(dram_name(load_gpu(name).value()) == "HBM", !graphics) << name;
+  }
+  EXPECT_EQ(dram_name(load_gpu("rtx4090").value()), "GDDR6X");
 }
 
 TEST(GpuDescription, GpusBeforeAmpereHaveNoBf16Unit) {
@@ -125,11 +134,15 @@ TEST(GpuDescription, MalformedFilesAreRefusedWithTheirPlace) {
   expect_one_clear_line(load_text("{\"schema\": 1e999}"), "too large");
 }
 
-TEST(GpuDescription, EveryFieldIsRequired) {
+TEST(GpuDescription, EveryFieldButTheMemoryTypeIsRequired) {
   const json good = shipped("h200");
   for (const auto& [key, value] : good.items()) {
     json without = good;
     without.erase(key);
+    if (key == "dram_type") {
+      EXPECT_EQ(dram_name(load_text(without.dump()).value()), "DRAM");
+      continue;
+    }
     expect_one_clear_line(load_text(without.dump()), key);
   }
 }
