@@ -5,6 +5,7 @@
 #include "app/cli/measured_trace.h"
 #include "app/cli/outputs.h"
 #include "app/cli/problem_options.h"
+#include "app/cli/schedule_choices.h"
 #include "app/cli/simulate_command.h"
 #include "app/cli/table.h"
 #include "app/cli/text_stream.h"
@@ -65,7 +66,7 @@ std::optional<Error> run_trace(const GivenOptions& given) {
     show_progress(fmt::format("writing the trace: {} %", percent));
   };
   const auto summary = write_trace(
-      request.value(), order.value(),
+      request.value(), order.value(), parse_warp_choice(given).value().warps,
       [&stream](std::string_view piece) { return stream.value().write(piece); }, progress);
   clear_progress();
   // A file that could not be written says why: its own error comes first

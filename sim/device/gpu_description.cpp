@@ -33,6 +33,13 @@ class FieldReader {
     return value;
   }
 
+  Index whole_or_zero(std::string_view key) {
+    const JsonObject field = documented(root_, key, key);
+    const Index value = field.integer("value");
+    if (value != 0) check_positive(field, static_cast<double>(value));
+    return value;
+  }
+
   double rate(std::string_view key) {
     const JsonObject field = documented(root_, key, key);
     const double value = field.number("value");
@@ -84,6 +91,7 @@ GpuDescription read_description(const JsonObject& root) {
   gpu.l1_shared_bytes_per_sm = read.whole("l1_shared_bytes_per_sm");
   gpu.shared_bytes_per_sm = read.whole("shared_bytes_per_sm");
   gpu.shared_bytes_per_block = read.whole("shared_bytes_per_block");
+  gpu.reserved_shared_bytes_per_block = read.whole_or_zero("reserved_shared_bytes_per_block");
   gpu.register_bytes_per_sm = read.whole("register_bytes_per_sm");
   gpu.max_threads_per_sm = read.whole("max_threads_per_sm", kMostUnits);
   gpu.max_blocks_per_sm = read.whole("max_blocks_per_sm", kMostUnits);
@@ -98,9 +106,11 @@ GpuDescription read_description(const JsonObject& root) {
     gpu.matrix_flops_per_s_by_dtype[static_cast<std::size_t>(dtype)] = read.matrix_rate(dtype);
   }
 
-  if (gpu.shared_bytes_per_block > gpu.shared_bytes_per_sm) {
+  if (gpu.shared_bytes_per_block + gpu.reserved_shared_bytes_per_block > gpu.shared_bytes_per_sm) {
     throw JsonFieldError(
-        fmt::format("{}: shared_bytes_per_block exceeds shared_bytes_per_sm", root.path()));
+        fmt::format("{}: shared_bytes_per_block and reserved_shared_bytes_per_block exceed "
+                    "shared_bytes_per_sm",
+                    root.path()));
   }
   return gpu;
 }
@@ -121,7 +131,8 @@ GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,
   };
   put("shared_bytes_per_block", given.sram_bytes, gpu.shared_bytes_per_block);
   put("l2_bytes", given.l2_bytes, gpu.l2_bytes);
-  gpu.shared_bytes_per_sm = std::max(gpu.shared_bytes_per_sm, gpu.shared_bytes_per_block);
+  gpu.shared_bytes_per_sm = std::max(
+      gpu.shared_bytes_per_sm, gpu.shared_bytes_per_block + gpu.reserved_shared_bytes_per_block);
   gpu.given = given;
   return gpu;
 }

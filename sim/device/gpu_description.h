@@ -39,6 +39,8 @@ struct GpuDescription {
   Index l1_shared_bytes_per_sm = 0;  ///< L1 and shared memory are one array
   Index shared_bytes_per_sm = 0;     ///< the part of it that can be shared memory
   Index shared_bytes_per_block = 0;  ///< what one thread block may use (opt-in limit)
+  /// Shared memory that the system takes of each resident thread block, beside what it asks for.
+  Index reserved_shared_bytes_per_block = 0;
   Index register_bytes_per_sm = 0;
   Index max_threads_per_sm = 0;
   Index max_blocks_per_sm = 0;

@@ -28,6 +28,7 @@ struct WarpLayout {
 
 /// The warps of a thread block in the paper's figure.
 inline constexpr Index kPaperWarps = 4;
+inline constexpr Index kWarpThreads = 32;
 /// Most warps of a thread block: 1024 threads.
 inline constexpr Index kMaxWarps = 32;
 

@@ -14,14 +14,14 @@ GpuUnit unit_of(const TileOp& op, GpuUnit matrix_unit) {
   return op.kind == OpKind::exp ? GpuUnit::special_function_units : GpuUnit::cuda_cores;
 }
 
-Index resident_blocks(const LaunchOccupancy& launch, Index thread_blocks,
-                      const GpuDescription& gpu) {
+Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDescription& gpu) {
   Index blocks = std::min(gpu.max_blocks_per_sm, ceil_div(thread_blocks, gpu.sm_count));
   const auto limit = [&blocks](Index capacity, Index needed) {
     if (needed > 0) blocks = std::min(blocks, capacity / needed);
   };
-  limit(gpu.shared_bytes_per_sm, launch.bytes(OnChipSpace::shared));
-  limit(gpu.register_bytes_per_sm, launch.bytes(OnChipSpace::registers));
+  limit(gpu.shared_bytes_per_sm, block.shared_bytes + gpu.reserved_shared_bytes_per_block);
+  limit(gpu.register_bytes_per_sm, block.register_bytes);
+  limit(gpu.max_threads_per_sm, block.threads);
   return std::max<Index>(blocks, 1);
 }
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "sim/device/gpu_description.h"
-#include "sim/observers/occupancy.h"
 #include "sim/ops/observer.h"
 #include "sim/time_bound.h"
 
@@ -52,10 +51,17 @@ class TimelineSink {
   virtual void end_launch(std::string_view /*name*/, Picoseconds /*begin*/, Picoseconds /*end*/) {}
 };
 
-/// Thread blocks of a launch that one SM holds at once: as many as its shared memory, its registers
-/// and its limit of blocks allow and as the launch has for each SM, at least one.
-Index resident_blocks(const LaunchOccupancy& launch, Index thread_blocks,
-                      const GpuDescription& gpu);
+/// What the residency of a launch's thread blocks depends on.
+struct BlockDemand {
+  Index shared_bytes = 0;  ///< without what the system reserves
+  Index register_bytes = 0;
+  Index threads = 0;
+};
+
+/// Thread blocks of a launch that one SM holds at once: as many as its shared memory (of which the
+/// system reserves a part for each), its registers and its limits of threads and of blocks allow,
+/// and as the launch has for each SM; at least one.
+Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDescription& gpu);
 
 /// What the timeline needs to know of a launch.
 struct LaunchShare {

@@ -16,12 +16,16 @@ double ratio(Index part, Index whole) {
 }  // namespace
 
 Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationReport& report,
-                         const GpuDescription& gpu, TimelineSink& sink, Observer* beside) {
+                         const GpuDescription& gpu, TimelineSink& sink, Index warps_per_block,
+                         Observer* beside) {
   const std::vector<LaunchOccupancy> occupancy = occupancy_of(pass, run);
   std::vector<LaunchShare> shares;
   for (std::size_t launch = 0; launch < occupancy.size(); ++launch) {
     const LaunchReport& counted = report.launches[launch];
-    shares.push_back({resident_blocks(occupancy[launch], counted.thread_blocks, gpu),
+    const BlockDemand block{occupancy[launch].bytes(OnChipSpace::shared),
+                            occupancy[launch].bytes(OnChipSpace::registers),
+                            warps_per_block * kWarpThreads};
+    shares.push_back({resident_blocks(block, counted.thread_blocks, gpu),
                       ratio(counted.dram.read_bytes, counted.requested.read_bytes),
                       ratio(counted.dram.write_bytes, counted.requested.write_bytes)});
   }
@@ -33,7 +37,7 @@ Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationR
 }
 
 Result<TraceSummary> write_trace(const SimulationRequest& request, const BlockOrder& order,
-                                 const TextSink& sink,
+                                 Index warps_per_block, const TextSink& sink,
                                  const std::function<void(double)>& progress) {
   auto report = simulate(request);
   if (!report) return report.error();
@@ -58,7 +62,8 @@ Result<TraceSummary> write_trace(const SimulationRequest& request, const BlockOr
 
   ChromeTraceWriter writer(pass, description, sink);
   ProgressObserver teller(std::max<Index>(ops, 1), progress);
-  summary.end_ps = run_timeline(pass, run, summary.report, request.gpu, writer, &teller);
+  summary.end_ps =
+      run_timeline(pass, run, summary.report, request.gpu, writer, warps_per_block, &teller);
   if (!writer.finish()) return failed("the trace could not be written");
   summary.events = writer.event_count();
   return summary;

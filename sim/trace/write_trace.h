@@ -1,6 +1,7 @@
 /// A problem's modelled run as a Chrome trace.
 #pragma once
 
+#include "sim/ops/warp_partition.h"
 #include "sim/simulation.h"
 #include "sim/trace/chrome_trace.h"
 
@@ -16,15 +17,17 @@ struct TraceSummary {
   Picoseconds end_ps = 0;
 };
 
-/// Runs the pass over every head as a timeline on the GPU; `report` is of its simulation. `beside`
-/// (may be null) watches the same operations. Answers when the last block ends.
+/// Runs the pass over every head as a timeline on the GPU; `report` is of its simulation. Returns
+/// when the last block ends. `beside` (may be null) watches the same operations.
 Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationReport& report,
-                         const GpuDescription& gpu, TimelineSink& sink, Observer* beside = nullptr);
+                         const GpuDescription& gpu, TimelineSink& sink,
+                         Index warps_per_block = kPaperWarps, Observer* beside = nullptr);
 
 /// Runs the request's pass over every head and streams the trace to `sink`; `progress` (may be
 /// empty) is told the fraction done. invalid_request as simulate(), and for more operations than
 /// kMaxTraceOps, before anything is written. failed when the sink could not write.
 Result<TraceSummary> write_trace(const SimulationRequest& request, const BlockOrder& order,
-                                 const TextSink& sink, const std::function<void(double)>& progress);
+                                 Index warps_per_block, const TextSink& sink,
+                                 const std::function<void(double)>& progress);
 
 }  // namespace attnscope

@@ -9,7 +9,7 @@ shapes of their own, from 16k keys on: block_sparse2 at a quarter of the tiles, 
 recorded beside it, and split_kv, from the sweeps' recording, too; then flash1 and flash2 beside
 standard, where there are heads for the whole GPU. Times, bytes and shares are recorded; registers
 and the stack (spills live there) are read from the machine code by cuobjdump, shared memory follows
-from the tiles, and both give the warps that fit on a multiprocessor. The lower bound of the time is
+from the tiles, and both give the warps that fit on an SM (--gpu). The lower bound of the time is
 the program's (`attnscope-cli compare`); the recorded time is given as a multiple of it, too.
 """
 
@@ -104,11 +104,15 @@ def shared_bytes(row, is_hopper):
     return (Br + 4 * Bc) * d * 2
 
 
-def occupancy(registers, shared, warps):
-    """Warps that are resident on a multiprocessor of compute capability 9.0, of 64."""
-    register_blocks = 65536 // ((registers + 7) // 8 * 8 * 32 * warps)
-    blocks = min(228 * 1024 // (shared + 1024), register_blocks, 64 // warps)
-    return f"{blocks * warps} of 64"
+def resident_warps(registers, shared, warps, gpu):
+    """Warps that are resident on an SM, of those that it has room for."""
+    most_warps = gpu["max_threads_per_sm"]["value"] // 32
+    reserved = gpu["reserved_shared_bytes_per_block"]["value"]
+    register_bytes = (registers + 7) // 8 * 8 * 4 * 32 * warps
+    blocks = min(gpu["shared_bytes_per_sm"]["value"] // (shared + reserved),
+                 gpu["register_bytes_per_sm"]["value"] // register_bytes,
+                 most_warps // warps, gpu["max_blocks_per_sm"]["value"])
+    return f"{blocks * warps} of {most_warps}"
 
 
 def lower_bounds(cli, recording):
@@ -130,7 +134,7 @@ def without_casts(name):
     return re.sub(r"\((?:int|unsigned int)\)", "", name)
 
 
-def kernel_resources(table, row):
+def kernel_resources(table, row, gpu):
     """Registers, stack, shared memory and warps of the row's tile kernel; standard's products are
     cuBLAS's."""
     if row["kernel"] == "standard":
@@ -165,7 +169,7 @@ def kernel_resources(table, row):
                 warps = int(warps.group(1))
             shared = shared_bytes(row, is_hopper)
             return [str(registers), str(stack), f"{shared / 1024:.0f} KB",
-                    occupancy(registers, shared, warps)]
+                    resident_warps(registers, shared, warps, gpu)]
     return ["-"] * 4
 
 
@@ -174,7 +178,7 @@ def shape_text(problem):
             f"N_kv {problem['kv_len']}, d {problem['head_dim']}")
 
 
-def line(row, table, has_shape):
+def line(row, table, gpu, has_shape):
     counters, time_s, bound_s = row["counters"], row["time"]["median_s"], row["bound_s"]
     tiling = row.get("tiling")
     return [rung(row), row["pass"], shape_text(row["problem"]) if has_shape else IDEAS[rung(row)],
@@ -183,17 +187,17 @@ def line(row, table, has_shape):
             f"{bound_s * 1e3:.3g}", f"{time_s / bound_s:.1f}",
             gigabytes(counters[READ], counters[WRITTEN]),
             gigabytes(counters[DRAM_READ], counters[DRAM_WRITTEN]),
-            f"{counters[TENSOR]:.0f} %", *kernel_resources(table, row)]
+            f"{counters[TENSOR]:.0f} %", *kernel_resources(table, row, gpu)]
 
 
-def show(rows, table, has_shape):
+def show(rows, table, gpu, has_shape):
     header = ["rung", "pass", "problem" if has_shape else "idea", "tiles", "TFLOP/s", "lower bound ms",
               "time / bound", "requested GB", "DRAM GB", "tensor cores busy", "registers",
               "stack bytes", "shared memory", "warps"]
     print("| " + " | ".join(header) + " |")
     print("|" + " --- |" * len(header))
     for row in rows:
-        print("| " + " | ".join(line(row, table, has_shape)) + " |")
+        print("| " + " | ".join(line(row, table, gpu, has_shape)) + " |")
 
 
 def show_beside_standard(rows):
@@ -232,7 +236,10 @@ def main():
     parser.add_argument("library")
     parser.add_argument("program", help="attnscope-cli, whose lower bounds of the time are shown")
     parser.add_argument("--shape", default="4096,128,none", help="N,d,mask of the rows")
+    parser.add_argument("--gpu", default="assets/gpus/h200.json",
+                        help="description of the GPU, for what an SM holds")
     options = parser.parse_args()
+    gpu = read_json(options.gpu)
     recording = read_json(options.recording)
     recorded = read_rows(options.program, options.recording)
     sweeps_path = pathlib.Path(options.recording.removesuffix(".json") + "-sweeps.json")
@@ -259,14 +266,14 @@ def main():
         raise SystemExit(f"{options.recording} has no row of N {N}, d {d}, mask {mask}")
     print(f"{recording['device']['name']}, {recording['date']}; 16k tokens, hidden size 2048: "
           f"N {N}, d {d}, mask {mask}, bf16, cold L2\n")
-    show(rows, table, False)
+    show(rows, table, gpu, False)
     print("\nRungs with shapes of their own, no mask but the list of tiles:\n")
     for name in ("block_sparse2", "split_kv"):
         if not any(row["kernel"] == name for row in own_shape):
             print(f"{name}: no row was recorded\n")
     own_shape.sort(key=lambda row: (row["kernel"], row["pass"] != "forward",
                                     row["problem"]["head_dim"], row["problem"]["kv_len"]))
-    show(own_shape, table, True)
+    show(own_shape, table, gpu, True)
     print("\nA head for every multiprocessor or more: standard's time over theirs\n")
     show_beside_standard(recorded)
 

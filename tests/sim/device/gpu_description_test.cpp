@@ -84,6 +84,20 @@ TEST(GpuDescription, DramIsCalledHbmOnlyWhereItIs) {
   EXPECT_EQ(dram_name(load_gpu("rtx4090").value()), "GDDR6X");
 }
 
+TEST(GpuDescription, ABlockHasWhatTheSmHasLessWhatIsReserved) {
+  for (const std::string& name : list_gpus()) {
+    const GpuDescription gpu = load_gpu(name).value();
+    EXPECT_EQ(gpu.reserved_shared_bytes_per_block, name == "v100" || name == "t4" ? 0 : 1024)
+        << name;
+    EXPECT_EQ(gpu.shared_bytes_per_block + gpu.reserved_shared_bytes_per_block,
+              gpu.shared_bytes_per_sm)
+        << name;
+  }
+  const GpuDescription given =
+      with_capacities(load_gpu("h200").value(), {.sram_bytes = 256 * 1024, .l2_bytes = {}}, "test");
+  EXPECT_EQ(given.shared_bytes_per_sm, 257 * 1024);
+}
+
 TEST(GpuDescription, GpusBeforeAmpereHaveNoBf16Unit) {
   for (const std::string name : {"v100", "t4"}) {
     const auto gpu = load_gpu(name);
@@ -154,6 +168,9 @@ TEST(GpuDescription, ValuesThatNoGpuHasAreRefused) {
     bad["sm_count"]["value"] = value;
     expect_one_clear_line(load_text(bad.dump()), "sm_count");
   }
+  json negative = shipped("h200");
+  negative["reserved_shared_bytes_per_block"]["value"] = -1;
+  expect_one_clear_line(load_text(negative.dump()), "reserved_shared_bytes_per_block");
   json bad = shipped("h200");
   bad["dram_bytes_per_s"].erase("source");
   expect_one_clear_line(load_text(bad.dump()), "source");

@@ -45,7 +45,7 @@ Written write(const SimulationRequest& request, const BlockOrder& order = {}) {
     text += piece;
     return true;
   };
-  const auto summary = write_trace(request, order, sink, {});
+  const auto summary = write_trace(request, order, kPaperWarps, sink, {});
   EXPECT_TRUE(summary.ok()) << summary.error().message;
   return {summary.value(), json::parse(text)};
 }
@@ -220,7 +220,7 @@ TEST(Trace, RefusesMoreOperationsThanABrowserOpensBeforeWritingAnything) {
     written = true;
     return true;
   };
-  const auto summary = write_trace(request, {}, sink, {});
+  const auto summary = write_trace(request, {}, kPaperWarps, sink, {});
   ASSERT_FALSE(summary.ok());
   EXPECT_EQ(summary.error().kind, Error::Kind::invalid_request);
   EXPECT_NE(summary.error().message.find("at most 1000000"), std::string::npos);
@@ -229,7 +229,7 @@ TEST(Trace, RefusesMoreOperationsThanABrowserOpensBeforeWritingAnything) {
 
 TEST(Trace, SaysWhenItCouldNotBeWritten) {
   const auto sink = [](std::string_view) { return false; };
-  const auto summary = write_trace(request_for("flash2"), {}, sink, {});
+  const auto summary = write_trace(request_for("flash2"), {}, kPaperWarps, sink, {});
   ASSERT_FALSE(summary.ok());
   EXPECT_EQ(summary.error().kind, Error::Kind::failed);
 }
@@ -257,18 +257,40 @@ TEST(Timeline, AnExponentialIsOnTheTrackOfItsUnit) {
   EXPECT_EQ(unit_of(scores, GpuUnit::cuda_cores), GpuUnit::cuda_cores);
 }
 
-TEST(Timeline, AnSmHoldsAsManyBlocksAsItsMemoryAllows) {
+TEST(Timeline, AnSmHoldsAsManyBlocksAsItsMemoryAndItsLimitsAllow) {
   const GpuDescription gpu = load_gpu("h200").value();
-  const auto needing = [](Index shared_bytes, Index register_bytes) {
-    return LaunchOccupancy{{{Tensor::K, 1, OnChipSpace::shared, {}, shared_bytes},
-                            {Tensor::O, 1, OnChipSpace::registers, {}, register_bytes}}};
-  };
   constexpr Index kMany = 1'000'000;
-  EXPECT_EQ(resident_blocks(needing(gpu.shared_bytes_per_sm / 2, 16), kMany, gpu), 2);
-  EXPECT_EQ(resident_blocks(needing(16, gpu.register_bytes_per_sm / 3), kMany, gpu), 3);
-  EXPECT_EQ(resident_blocks(needing(16, 16), kMany, gpu), gpu.max_blocks_per_sm);
-  EXPECT_EQ(resident_blocks(needing(gpu.shared_bytes_per_sm * 2, 16), kMany, gpu), 1);
-  EXPECT_EQ(resident_blocks(needing(16, 16), gpu.sm_count + 1, gpu), 2) << "no more than there are";
+  const auto blocks = [&gpu](const BlockDemand& block) {
+    return resident_blocks(block, kMany, gpu);
+  };
+  // 228 KiB for each SM, of which each block takes 1 KiB more than it asks for
+  EXPECT_EQ(blocks({113 * 1024, 16, 128}), 2);
+  EXPECT_EQ(blocks({114 * 1024, 16, 128}), 1) << "two would fit without what is reserved";
+  EXPECT_EQ(blocks({16, gpu.register_bytes_per_sm / 3, 128}), 3);
+  EXPECT_EQ(blocks({16, 16, 1024}), 2) << "2048 threads";
+  EXPECT_EQ(blocks({16, 16, 96}), 21);
+  EXPECT_EQ(blocks({16, 16, 32}), gpu.max_blocks_per_sm);
+  EXPECT_EQ(blocks({gpu.shared_bytes_per_sm * 2, 16, 128}), 1);
+  EXPECT_EQ(resident_blocks({16, 16, 128}, gpu.sm_count + 1, gpu), 2) << "no more than there are";
+
+  const GpuDescription t4 = load_gpu("t4").value();
+  EXPECT_EQ(resident_blocks({32 * 1024, 16, 128}, kMany, t4), 2) << "nothing is reserved";
+  EXPECT_EQ(resident_blocks({16, 16, 512}, kMany, t4), 2) << "1024 threads";
+}
+
+TEST(Timeline, MoreWarpsLeaveRoomForFewerBlocks) {
+  const SimulationRequest request = request_for("flash2", PassKind::forward);
+  const auto placed = [&request](Index warps) {
+    Index slots = 0;
+    const auto sink = [&slots](std::string_view piece) {
+      while (piece.find(fmt::format("block slot {}:", slots)) != std::string_view::npos) ++slots;
+      return true;
+    };
+    EXPECT_TRUE(write_trace(request, {}, warps, sink, {}).ok());
+    return slots;
+  };
+  EXPECT_GT(placed(4), 2);
+  EXPECT_EQ(placed(32), 2) << "1024 threads each, of 2048";
 }
 
 }  // namespace
