@@ -89,6 +89,7 @@ ordered_json line_json(const ComparisonLine& line) {
   if (line.recorded) json["recorded"] = *line.recorded;
   if (!line.unavailable.empty()) json["unavailable"] = line.unavailable;
   if (line.gap_percent) json["gap_percent"] = *line.gap_percent;
+  if (!line.in_place_of_gap.empty()) json["in_place_of_gap"] = line.in_place_of_gap;
   if (!line.reason.empty()) json["reason"] = line.reason;
   return json;
 }

@@ -55,8 +55,7 @@ std::string comparison_table(const Comparison& comparison, std::string_view kind
       {"  level", "quantity", "modelled", std::string(kind), "gap", "reason"}};
   for (const ComparisonLine& line : comparison.lines) {
     lines.push_back({"  " + level_text(line), line.quantity, quantity_text(line, *line.modelled),
-                     recorded_text(line),
-                     line.gap_percent ? gap_percent_text(*line.gap_percent) : "-",
+                     recorded_text(line), gap_text(line),
                      line.recorded ? line.reason : line.unavailable});
   }
   return table_text(lines, 6);

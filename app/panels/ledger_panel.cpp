@@ -52,9 +52,19 @@ std::string in_words(const LedgerRow& row, bool so_far) {
   } else if (!row.seen.about.empty()) {
     lines += fmt::format("\n{}", row.seen.about);
   }
-  if (row.gap_percent) lines += fmt::format("\ngap {}", draw::format_percent(*row.gap_percent));
-  if (!row.gap_reason.empty()) lines += fmt::format(": {}", row.gap_reason);
+  if (row.gap_percent) {
+    lines += fmt::format("\ngap {}: {}", draw::format_percent(*row.gap_percent), row.gap_reason);
+  } else if (!row.gap_reason.empty()) {
+    lines += "\n" + row.gap_reason;
+  }
   return lines;
+}
+
+/// What stands in place of a gap: in full, then in fewer and fewer words.
+std::vector<std::string> brief_wordings(const LedgerRow& row) {
+  const std::string& words = row.in_place_of_gap;
+  return {row.gap_reason, words, words.substr(words.find(' ') + 1),
+          words.substr(words.find_last_of(' ') + 1)};
 }
 
 /// All notes in a line, then in fewer words, then fewer of them with a mark, never a part of one.
@@ -328,6 +338,11 @@ void LedgerPanel::draw_row(const Table& table, const Columns& columns, const Led
     put(fonts.mono_small, columns.gap,
         std::abs(*row.gap_percent) <= kAgreementPercent ? theme.text_dim : theme.warning, gap,
         draw::Align::right, columns.gap - columns.seen - canvas.px(4.0f));
+  } else if (!row.in_place_of_gap.empty()) {
+    const std::vector<std::string> wordings = brief_wordings(row);
+    const float gap_room = columns.gap - columns.seen - canvas.px(4.0f);
+    put(fonts.small, columns.gap, theme.text_dim,
+        draw::widest_that_fits(fonts.small, wordings, gap_room), draw::Align::right, gap_room);
   }
 
   if (hovered({{columns.label, y}, {columns.gap, y + table.layout.pitch}})) {
@@ -370,28 +385,6 @@ void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
                     "workspace",
                     wordings.front()));
   }
-}
-
-/// A field of a CSV file: in quotes where it has a comma ("l, m read").
-static std::string csv_field(std::string_view text) {
-  return text.find(',') == std::string_view::npos ? std::string(text) : fmt::format("\"{}\"", text);
-}
-
-std::string ledger_csv(const Ledger& ledger) {
-  std::string csv =
-      fmt::format("quantity,unit,modelled,whole_pass,formula,{}\n", csv_field(ledger.seen_heading));
-  const auto add = [&](const LedgerRow& row, std::string_view of) {
-    const std::string modelled =
-        row.modelled ? fmt::format("{:.9g},{:.9g}", *row.modelled, row.whole) : ",";
-    csv += fmt::format("{},{},{},{},{}\n", csv_field(row.label + std::string(of)), row.unit,
-                       modelled, row.formula ? fmt::format("{:.0f}", *row.formula) : "",
-                       row.seen.value ? fmt::format("{:.9g}", *row.seen.value)
-                                      : (row.seen.about.empty() ? "" : "unavailable"));
-  };
-  for (const LedgerRow& row : ledger.tensors) add(row, "");
-  for (const LedgerRow& row : ledger.totals) add(row, "");
-  for (const LedgerRow& row : ledger.apart) add(row, " " + ledger.apart_of);
-  return csv;
 }
 
 }  // namespace attnscope::app

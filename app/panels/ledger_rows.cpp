@@ -139,6 +139,7 @@ void add_seen(LedgerRow& row, const Total& total, const LedgerBasis& basis) {
   if (!total.counter_name.empty())
     row.seen.about += fmt::format("\ncounter {}", total.counter_name);
   row.gap_percent = line->gap_percent;
+  row.in_place_of_gap = line->in_place_of_gap;
   row.gap_reason = line->reason;
 }
 

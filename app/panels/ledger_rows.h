@@ -30,6 +30,7 @@ struct LedgerRow {
   std::string formula_text;
   SeenNumber seen;  ///< recorded or measured, whole pass of all heads
   std::optional<double> gap_percent;
+  std::string in_place_of_gap;  ///< "launch latency", where a ratio would mislead
   std::string gap_reason;
 };
 

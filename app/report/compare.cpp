@@ -43,6 +43,11 @@ std::string missing_reason(const Measurement& measurement, std::string_view coun
 
 /// Sets the gap of a line that has both numbers, and why there is one.
 void add_gap(ComparisonLine& line, const Comparison& comparison, const GpuDescription& gpu) {
+  if (auto words = small_run_words(line, comparison.model, gpu)) {
+    line.in_place_of_gap = std::move(words->brief);
+    line.reason = std::move(words->reason);
+    return;
+  }
   if (*line.modelled > 0) line.gap_percent = 100.0 * (*line.recorded / *line.modelled - 1.0);
   line.reason = gap_reason(line, comparison.model, gpu, comparison.run);
 }

@@ -27,7 +27,9 @@ struct ComparisonLine {
   std::optional<double> recorded;
   std::string unavailable;            ///< why nothing was recorded
   std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled
-  std::string reason;                 ///< one sentence, from the data
+  /// In a few words, where a ratio of so small numbers would mislead: "launch latency".
+  std::string in_place_of_gap;
+  std::string reason;  ///< one sentence, from the data
 };
 
 /// One run: the model of its problem and tiling beside what a GPU did.
@@ -47,6 +49,11 @@ struct Comparison {
 
 /// A gap at or below this counts as agreement for requested bytes.
 inline constexpr double kAgreementPercent = 0.5;
+
+/// Below these a ratio says nothing about an algorithm, and none is given: the time is the latency
+/// of launches and loads, the DRAM bytes are kernel code, constants and what L2 kept.
+inline constexpr double kLaunchLatencySeconds = 20e-6;
+inline constexpr double kSmallDramBytes = 1e6;
 
 /// `model` is simulate() on `gpu`. Where difference() finds one, the run stands alone.
 Comparison compare(const SimulationReport& model, const GpuDescription& gpu,

@@ -17,10 +17,6 @@ std::string recorded_text(const ComparisonLine& line) {
   return quantity_text(line, *line.recorded);
 }
 
-std::string gap_text(const ComparisonLine& line) {
-  return line.gap_percent ? gap_percent_text(*line.gap_percent) : "-";
-}
-
 /// One cell of the overview: the gap, or what there is instead.
 std::string gap_cell(const Comparison& comparison, Level level, std::string_view quantity) {
   const ComparisonLine* line = comparison.find(level, quantity);
@@ -54,7 +50,8 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "function units and the bytes of `dram` take at the datasheet's peak rates.\n\n"
       "A gap is (recorded - modelled) / modelled. It is shown only where GPU, problem, algorithm, "
       "tiling, variant, pass, switches and cache state are those of the measurement; otherwise the "
-      "recording stands alone.\n\n",
+      "recording stands alone. Times below 20 us and DRAM traffic below 1 MB have no gap but "
+      "the words for what they are.\n\n",
       dram_name(gpu));
 }
 
@@ -76,11 +73,12 @@ void write_overview(const std::vector<Comparison>& comparisons, std::string& tex
                           one_line(comparison.stands_alone), seconds_text(*time->recorded));
       continue;
     }
-    text += fmt::format("| {} | {} | {} | {} | {} | {:.4g} |\n", run_title(comparison.run),
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", run_title(comparison.run),
                         gap_cell(comparison, Level::requested, "read"),
                         gap_cell(comparison, Level::requested, "written"),
                         gap_cell(comparison, Level::dram, "read"), seconds_text(*time->recorded),
-                        *time->recorded / *time->modelled);
+                        time->gap_percent ? fmt::format("{:.4g}", *time->recorded / *time->modelled)
+                                          : gap_text(*time));
   }
   text += "\n";
 }
@@ -151,6 +149,11 @@ void write_run(const Comparison& comparison, std::string& text) {
 }
 
 }  // namespace
+
+std::string gap_text(const ComparisonLine& line) {
+  if (line.gap_percent) return gap_percent_text(*line.gap_percent);
+  return line.in_place_of_gap.empty() ? "-" : line.in_place_of_gap;
+}
 
 std::string level_text(const ComparisonLine& line) {
   std::string text(to_string(line.level));

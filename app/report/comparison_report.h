@@ -16,6 +16,9 @@ std::string comparison_report(const Recording& recording, const GpuDescription& 
 /// "dram", "requested, scores S": what a line is about.
 std::string level_text(const ComparisonLine& line);
 
+/// "+0.12 %", or what stands in its place; "-" where there is neither.
+std::string gap_text(const ComparisonLine& line);
+
 /// "17.31 GB", "12.34 us": a line's number with its unit.
 std::string quantity_text(const ComparisonLine& line, double value);
 

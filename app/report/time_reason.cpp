@@ -1,21 +1,9 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "app/report/number_text.h"
 #include "app/report/reasons.h"
 
 namespace attnscope {
-namespace {
-
-/// Thread blocks of the launch that asks for the most bytes; none: 0.
-Index thread_blocks_of_main_launch(const SimulationReport& model) {
-  const auto main = std::ranges::max_element(
-      model.launches, {}, [](const LaunchReport& launch) { return launch.requested.total(); });
-  return main == model.launches.end() ? 0 : main->thread_blocks;
-}
-
-}  // namespace
 
 std::string time_reason(const ComparisonLine& line, const SimulationReport& model,
                         const GpuDescription& gpu, const RecordingRow& run) {
@@ -23,13 +11,9 @@ std::string time_reason(const ComparisonLine& line, const SimulationReport& mode
   std::string reason =
       fmt::format("a lower bound, set by the {}: {:.3g} % of the recorded time",
                   words_of(model.bound_by), 100.0 * *line.modelled / *line.recorded);
-  constexpr double kLaunchBoundSeconds = 20e-6;
   if (const Index blocks = thread_blocks_of_main_launch(model); blocks < gpu.sm_count) {
     reason += fmt::format("; only {} thread block{} for {} SMs", blocks, blocks == 1 ? "" : "s",
                           gpu.sm_count);
-  }
-  if (*line.recorded < kLaunchBoundSeconds) {
-    return reason + "; so short a run is mostly the latency of launches and loads";
   }
 
   // What the bound leaves out, each from the data

@@ -195,6 +195,25 @@ TEST(Ledger, ARecordingOfAnotherGpuCapacityOrCacheStateStandsAlone) {
   expect_alone(with_gpu(h200));
 }
 
+TEST(Ledger, OfATinyRunNamesLaunchLatencyAndBytesInsteadOfARatio) {
+  const SampleRequest request;
+  const auto run = test::sample_run(request);
+  Measurements measurements;
+  measurements.recorded.push_back(seen_run(request, 18432.0, 2304.0));
+  Measurement& measured = *measurements.recorded[0].row.measurement;
+  measured.time.median_s = 6e-6;
+  measured.counters[std::string(counter::kDramReadBytes)] = 25600.0;
+  measured.counters[std::string(counter::kDramWriteBytes)] = 0.0;
+  const Ledger ledger =
+      ledger_of(test::sample_snapshot(*run, 0.5), LedgerScope::whole_pass, measurements);
+  const LedgerRow& time = row_named(ledger.totals, "time at least, whole GPU");
+  EXPECT_FALSE(time.gap_percent);
+  EXPECT_EQ(time.in_place_of_gap, "launch latency");
+  EXPECT_EQ(time.gap_reason, "launch latency; 4 of 132 SMs");
+  EXPECT_EQ(row_named(ledger.totals, "DRAM read").in_place_of_gap, "kernel code, constants");
+  EXPECT_EQ(row_named(ledger.totals, "DRAM written").in_place_of_gap, "output in L2");
+}
+
 TEST(Ledger, OfSeveralHeadsComparesTheWholePassOnly) {
   SampleRequest request;
   request.problem.heads = request.problem.kv_heads = 3;

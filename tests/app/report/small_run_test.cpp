@@ -1,0 +1,50 @@
+/// What is said where a ratio of small numbers would alarm.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/report/comparison_report.h"
+#include "tests/app/report/recorded_run.h"
+
+namespace attnscope {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(SmallRun, SmallDramTrafficSaysWhatItIsInsteadOfARatio) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  RecordingRow row = agreeing_run("flash2", gpu);
+  Counters& counters = row.measurement->counters;
+  counters[std::string(counter::kDramReadBytes)] += 30e3 + 100e3;
+  counters[std::string(counter::kDramWriteBytes)] = 0.0;
+  const Comparison tiny = compare(model_of(row, gpu), gpu, row, h200_device());
+  const ComparisonLine* read = tiny.find(Level::dram, "read");
+  EXPECT_FALSE(read->gap_percent);
+  EXPECT_EQ(read->in_place_of_gap, "kernel code, constants");
+  EXPECT_THAT(read->reason, HasSubstr("786.4 kB of operands; the other 130 kB are kernel code"));
+  const ComparisonLine* written = tiny.find(Level::dram, "written");
+  EXPECT_FALSE(written->gap_percent);
+  EXPECT_EQ(written->reason, "output that stays in L2: 270.3 kB of 270.3 kB");
+  counters[std::string(counter::kDramReadBytes)] = 1.5e6;
+  EXPECT_TRUE(
+      compare(model_of(row, gpu), gpu, row, h200_device()).find(Level::dram, "read")->gap_percent);
+}
+
+TEST(SmallRun, AShortTimeIsLaunchLatencyAndHasNoGap) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  RecordingRow row = agreeing_run("flash2", gpu);
+  for (const auto& [time_s, latency] : {std::pair{6e-6, true}, std::pair{21e-6, false}}) {
+    row.measurement->time = {time_s, time_s, time_s, 20};
+    const Comparison comparison = compare(model_of(row, gpu), gpu, row, h200_device());
+    const ComparisonLine* line = comparison.find(Level::time, "time");
+    EXPECT_EQ(!line->gap_percent, latency);
+    EXPECT_EQ(line->reason == "launch latency; 16 of 132 SMs", latency) << line->reason;
+    EXPECT_EQ(line->in_place_of_gap == "launch latency", latency);
+  }
+  row.measurement->time.median_s = 6e-6;
+  const std::string report =
+      comparison_report({}, gpu, {compare(model_of(row, gpu), gpu, row, h200_device())});
+  EXPECT_THAT(report, HasSubstr("| 6 us | launch latency |"));
+}
+
+}  // namespace
+}  // namespace attnscope
