@@ -17,6 +17,9 @@ constexpr Entry kCharts[] = {
     {ChartChoice::time, ChartTopic::sizes, "time", "time"},
     {ChartChoice::memory, ChartTopic::sizes, "memory", "memory"},
     {ChartChoice::error, ChartTopic::sizes, "error", "error"},
+    {ChartChoice::recorded_bytes, ChartTopic::recorded, "recorded_bytes", "bytes"},
+    {ChartChoice::recorded_time, ChartTopic::recorded, "recorded_time", "time"},
+    {ChartChoice::recorded_memory, ChartTopic::recorded, "recorded_memory", "memory"},
     {ChartChoice::io_seq_len, ChartTopic::theorems, "io_seq_len", "N"},
     {ChartChoice::io_head_dim, ChartTopic::theorems, "io_head_dim", "d"},
     {ChartChoice::io_sram, ChartTopic::theorems, "io_sram", "SRAM"},
@@ -50,7 +53,8 @@ std::optional<ChartChoice> parse_chart(std::string_view name) {
 }
 
 std::vector<ChartTopic> chart_topics() {
-  return {ChartTopic::sizes, ChartTopic::theorems, ChartTopic::fusion, ChartTopic::models};
+  return {ChartTopic::sizes, ChartTopic::recorded, ChartTopic::theorems, ChartTopic::fusion,
+          ChartTopic::models};
 }
 
 std::vector<ChartChoice> charts_of(ChartTopic topic) {
@@ -69,6 +73,8 @@ std::string_view tab_word(ChartTopic topic) {
   switch (topic) {
     case ChartTopic::sizes:
       return "sizes";
+    case ChartTopic::recorded:
+      return "recorded";
     case ChartTopic::theorems:
       return "theorems";
     case ChartTopic::fusion:

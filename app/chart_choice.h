@@ -12,7 +12,10 @@ enum class ChartChoice : std::uint8_t {
   bytes,  ///< against N, like the two that follow
   time,
   memory,
-  error,       ///< against the reference, of every algorithm
+  error,           ///< against the reference, of every algorithm
+  recorded_bytes,  ///< of the settings that were recorded, 16k tokens in all
+  recorded_time,
+  recorded_memory,
   io_seq_len,  ///< bytes and the IO theorems, against N, d, M, Bc and the density
   io_head_dim,
   io_sram,
@@ -24,7 +27,7 @@ enum class ChartChoice : std::uint8_t {
   model_inference,
 };
 
-enum class ChartTopic : std::uint8_t { sizes, theorems, fusion, models };
+enum class ChartTopic : std::uint8_t { sizes, recorded, theorems, fusion, models };
 
 /// In snake_case: "io_seq_len".
 std::string_view to_string(ChartChoice chart);

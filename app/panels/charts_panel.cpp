@@ -167,7 +167,10 @@ std::optional<ShownChart> ChartsPanel::shown_sizes(const Snapshot& snapshot, con
                                                    const PanelContext& context,
                                                    Progress& progress) {
   const RunInfo& run = *snapshot.run;
-  SweepKey key = charted_key(run.problem, run.gpu.name, run.totals.pass, context.measurements);
+  SweepKey key =
+      topic_of(view.chart) == ChartTopic::recorded
+          ? recorded_key(run.problem, run.gpu.name, run.totals.pass, context.measurements)
+          : charted_key(run.problem, run.gpu.name, run.totals.pass);
   const auto& pattern = view.choice.block_mask;
   if (pattern && pattern->kind != BlockPattern::Kind::file) key.block_mask = *pattern;
   ask(sizes_, key, [key, gpu = run.gpu](WorkControl& control) {
@@ -176,8 +179,7 @@ std::optional<ShownChart> ChartsPanel::shown_sizes(const Snapshot& snapshot, con
   const SizeSweep* sweep = sizes_.latest();
   read_progress(progress, sizes_, key);
   if (sweep == nullptr) return std::nullopt;
-  return size_chart(*sweep, view.chart, charts_own(sweep->key, run.problem), run.gpu,
-                    context.measurements, context.theme);
+  return size_chart(*sweep, view.chart, run.gpu, context.measurements, context.theme);
 }
 
 std::optional<ShownChart> ChartsPanel::shown_errors(const Snapshot& snapshot, const ViewState& view,
@@ -201,6 +203,8 @@ std::optional<ShownChart> ChartsPanel::shown_chart(const Snapshot& snapshot, con
   switch (topic_of(view.chart)) {
     case ChartTopic::sizes:
       if (view.chart == ChartChoice::error) return shown_errors(snapshot, view, context, progress);
+      return shown_sizes(snapshot, view, context, progress);
+    case ChartTopic::recorded:
       return shown_sizes(snapshot, view, context, progress);
     case ChartTopic::theorems: {
       const TheoremKey key =

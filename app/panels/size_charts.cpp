@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "app/draw/format.h"
@@ -15,7 +16,8 @@ namespace attnscope::app {
 namespace {
 
 std::string setting(const AttentionProblem& problem) {
-  return fmt::format("N = {}, {} heads in {} sequences", problem.N, problem.heads, problem.batch);
+  return fmt::format("N = {}, N_kv = {}, {} heads in {} sequences", problem.N, problem.N_kv,
+                     problem.heads, problem.batch);
 }
 
 /// What else a point of this algorithm depends on.
@@ -40,7 +42,7 @@ draw::Series modelled(const SizeSweep& sweep, std::string_view algorithm, std::s
   for (const SweepPoint& point : sweep.points) {
     if (point.algorithm != algorithm) continue;
     const double value = value_of(point.report);
-    series.points.push_back({static_cast<double>(point.N), value,
+    series.points.push_back({static_cast<double>(point.length), value,
                              fmt::format("{}: {} modelled\n{}\ntiles {} × {}{}", name, print(value),
                                          setting(point.report.problem), point.report.tiling.Br,
                                          point.report.tiling.Bc, about_algorithm(sweep, point))});
@@ -79,7 +81,7 @@ void add_seen(draw::Chart& chart, const SizeSweep& sweep, const Measurements& me
                                 run->provenance.gpu());
     }
     series.points.push_back(
-        {static_cast<double>(point.N), *value,
+        {static_cast<double>(point.length), *value,
          fmt::format("{} {}: {}\n{}\n{}", algorithm, what, print(*value),
                      setting(point.report.problem), run->provenance.describe())});
   }
@@ -141,7 +143,7 @@ void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDesc
   refused.line = false;
   refused.marker = draw::Marker::cross;
   refused.color = theme.error;
-  for (const Index N : sweep_lengths()) {
+  for (const Index N : sweep_lengths(sweep.key)) {
     capacity.points.push_back({static_cast<double>(N), static_cast<double>(gpu.hbm_bytes),
                                fmt::format("capacity of {} in its device file", gpu.display_name)});
   }
@@ -149,7 +151,7 @@ void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDesc
     const MeasuredRun* run = find_alike(measurements, point.report, gpu);
     if (run == nullptr || !run->row.error) continue;
     refused.name = "did not run";
-    refused.points.push_back({static_cast<double>(point.N),
+    refused.points.push_back({static_cast<double>(point.length),
                               static_cast<double>(point.report.peak_hbm_bytes),
                               fmt::format("{}: {}\n{}", point.algorithm, run->row.error->message,
                                           run->provenance.describe())});
@@ -160,6 +162,13 @@ void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDesc
   if (refused.points.empty()) return;
   chart.legend.push_back({refused.name, theme.error, Sample::marker, refused.marker});
   chart.series.push_back(std::move(refused));
+}
+
+bool is_time(ChartChoice chart) {
+  return chart == ChartChoice::time || chart == ChartChoice::recorded_time;
+}
+bool is_memory(ChartChoice chart) {
+  return chart == ChartChoice::memory || chart == ChartChoice::recorded_memory;
 }
 
 /// A colour for each algorithm, and what the kinds of line mean.
@@ -182,25 +191,47 @@ void add_legend(draw::Chart& chart, const SizeSweep& sweep, ChartChoice quantity
   const auto line = [&](const char* label, Sample sample) {
     chart.legend.push_back({label, theme.text_dim, sample, draw::Marker::none});
   };
-  if (quantity == ChartChoice::bytes) {
+  if (!is_time(quantity) && !is_memory(quantity)) {
     line("requested, modelled", Sample::line);
     line("DRAM, operands and results once, modelled", Sample::dashed);
   } else {
-    line(quantity == ChartChoice::time ? "at least, modelled" : "peak, modelled", Sample::line);
+    line(is_time(quantity) ? "at least, modelled" : "peak, modelled", Sample::line);
   }
 }
 
-std::string_view title_of(ChartChoice quantity) {
-  if (quantity == ChartChoice::time) return "TIME AGAINST N";
-  return quantity == ChartChoice::memory ? "MEMORY AGAINST N" : "BYTES AGAINST N";
+std::string title_of(ChartChoice chart, const SweepKey& key) {
+  const std::string_view quantity =
+      is_time(chart) ? "TIME" : (is_memory(chart) ? "MEMORY" : "BYTES");
+  if (key.fixed_tokens) return fmt::format("{}, 16k TOKENS", quantity);
+  return fmt::format("{} AGAINST {}", quantity, key.is_prefill() ? "N" : "N_kv");
+}
+
+/// What is the same at every length.
+std::string problem_words(const SweepKey& key) {
+  const AttentionProblem& problem = key.problem;
+  std::string words = fmt::format("d {}, {}", problem.d, to_string(problem.dtype));
+  if (!key.fixed_tokens) words += fmt::format(", B {}", problem.batch);
+  words += fmt::format(", H {}", problem.heads);
+  if (problem.kv_heads != problem.heads) words += fmt::format(" ({} KV)", problem.kv_heads);
+  if (!key.is_prefill()) words += fmt::format(", N {}", problem.N);
+  if (!problem.mask.is_none()) words += ", " + to_string(problem.mask);
+  return fmt::format("{}, {}", words, to_string(key.pass));
 }
 
 /// What the heading tells on hover.
 std::string about_sweep(const SizeSweep& sweep) {
-  std::string about = fmt::format(
-      "all heads of 16,384 tokens, {} numbers a token; each algorithm in its kernel's tiles, "
-      "where it has one; block mask {}",
-      kSweepHidden, to_string(sweep.key.block_mask));
+  const SweepKey& key = sweep.key;
+  std::string about =
+      key.fixed_tokens
+          ? fmt::format(
+                "the recorded settings: 16,384 tokens in all, so that the batch is "
+                "16,384 / N; {} numbers a token",
+                kSweepHidden)
+          : std::string(
+                "the problem on the screen, without lengths of single sequences; only the "
+                "length is swept");
+  about += fmt::format("\neach algorithm in its kernel's tiles, where it has one; block mask {}",
+                       to_string(key.block_mask));
   for (const LeftOut& left : sweep.left_out) {
     about += fmt::format("\nnot drawn: {}: {}", left.algorithm, left.reason);
   }
@@ -215,13 +246,33 @@ std::string capacity_words(const GpuDescription& gpu) {
                      dram_name(gpu));
 }
 
-SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass,
-                     const Measurements& measurements) {
-  SweepKey own{problem.d, problem.dtype, problem.mask, std::string(gpu), pass};
+SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass) {
+  SweepKey key{.problem = problem, .gpu = std::string(gpu), .pass = pass};
+  key.problem.block_mask = nullptr;
+  key.problem.key_lengths.clear();
+  key.problem.cu_seqlens_q.clear();
+  key.problem.cu_seqlens_k.clear();
+  return key;
+}
+
+SweepKey recorded_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass,
+                      const Measurements& measurements) {
+  const auto key_of = [&](Index d, DType dtype) {
+    SweepKey key{.gpu = std::string(gpu), .pass = pass, .fixed_tokens = true};
+    const Index heads = std::max<Index>(kSweepHidden / d, 1);
+    key.problem = {.heads = heads,
+                   .kv_heads = heads,
+                   .N = kSweepTokens,
+                   .N_kv = kSweepTokens,
+                   .d = d,
+                   .dtype = dtype,
+                   .mask = problem.mask};
+    return key;
+  };
   const Index near = problem.d > 64 ? 128 : 64;
   const Index far = near == 64 ? 128 : 64;
-  for (const SweepKey& key : {own, SweepKey{near, DType::bf16, own.mask, own.gpu, pass},
-                              SweepKey{far, DType::bf16, own.mask, own.gpu, pass}}) {
+  const SweepKey own = key_of(problem.d, problem.dtype);
+  for (const SweepKey& key : {own, key_of(near, DType::bf16), key_of(far, DType::bf16)}) {
     for (const auto* runs : {&measurements.measured, &measurements.recorded}) {
       for (const MeasuredRun& run : *runs) {
         if (run.row.pass != to_string(pass)) continue;
@@ -232,36 +283,35 @@ SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu, Pass
   return own;
 }
 
-bool charts_own(const SweepKey& key, const AttentionProblem& problem) {
-  return key.d == problem.d && key.dtype == problem.dtype;
-}
-
-ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, bool own,
-                      const GpuDescription& gpu, const Measurements& measurements,
-                      const Theme& theme) {
+ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, const GpuDescription& gpu,
+                      const Measurements& measurements, const Theme& theme) {
   const SweepKey& key = sweep.key;
   ShownChart shown;
-  shown.title = title_of(quantity);
-  shown.subtitle = fmt::format(
-      "{}{}, d {}, {}, {}16k tokens", own ? "" : "as recorded: ", to_string(key.pass), key.d,
-      to_string(key.dtype), key.mask.is_none() ? "" : to_string(key.mask) + ", ");
+  shown.title = title_of(quantity, key);
+  shown.subtitle =
+      fmt::format("{}{}, {}", key.fixed_tokens ? "16k tokens in all, B = 16k / N: " : "",
+                  problem_words(key), gpu.display_name);
   shown.about = about_sweep(sweep);
+  const std::vector<Index> lengths = sweep_lengths(key);
   draw::Chart chart;
-  chart.x = {"N: queries and keys of a head", true, 256.0 / 1.15, 16384.0 * 1.15};
-  for (const Index N : sweep_lengths()) {
+  chart.x = {key.is_prefill() ? "N: queries and keys of a head" : "N_kv: keys of a head", true,
+             static_cast<double>(lengths.front()) / 1.15,
+             static_cast<double>(lengths.back()) * 1.15};
+  for (const Index N : lengths) {
+    if (!std::has_single_bit(static_cast<std::uint64_t>(N))) continue;
     chart.x_ticks.push_back({static_cast<double>(N), draw::format_size(N)});
   }
   add_legend(chart, sweep, quantity, theme);
   for (const Algorithm& algorithm : algorithms()) {
     const std::string name(algorithm.name);
-    if (quantity == ChartChoice::time) {
+    if (is_time(quantity)) {
       chart.series.push_back(modelled(
           sweep, name, name + ", at least", theme, false,
           [](const SimulationReport& r) { return r.bound_s; }, draw::format_seconds));
       add_seen(
           chart, sweep, measurements, gpu, name, "time", draw::Marker::circle, theme,
           [](const MeasuredRun& run) { return run.time_s(); }, draw::format_seconds);
-    } else if (quantity == ChartChoice::memory) {
+    } else if (is_memory(quantity)) {
       chart.series.push_back(modelled(
           sweep, name, name + ", peak", theme, false,
           [](const SimulationReport& r) { return static_cast<double>(r.peak_hbm_bytes); },
@@ -270,10 +320,10 @@ ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, bool own,
       add_bytes(chart, sweep, measurements, gpu, name, theme);
     }
   }
-  if (quantity == ChartChoice::memory) {
+  if (is_memory(quantity)) {
     add_memory_limits(chart, sweep, gpu, measurements, theme);
   }
-  const bool time = quantity == ChartChoice::time;
+  const bool time = is_time(quantity);
   chart.y.name = time ? "seconds" : "bytes";
   std::erase_if(chart.series, [](const draw::Series& series) { return series.points.empty(); });
   draw::fit_decades(chart.y, chart.series);

@@ -8,16 +8,15 @@
 
 namespace attnscope::app {
 
-/// The settings to chart: those of the problem where a GPU ran them, else the nearest that one did
-/// (bf16, d = 64 or 128), else those of the problem.
-SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass,
-                     const Measurements& measurements);
-/// Whether these are the problem's own settings.
-bool charts_own(const SweepKey& key, const AttentionProblem& problem);
+/// The problem of the screen: everything but the length is its own.
+SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass);
+/// 16k tokens in all: in the problem's d and precision where a GPU ran them, else the nearest that
+/// one did (bf16, d = 64 or 128), else in the problem's.
+SweepKey recorded_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass,
+                      const Measurements& measurements);
 
 /// One of the charts of sizes. Every series names its kind in words.
-ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, bool own,
-                      const GpuDescription& gpu, const Measurements& measurements,
-                      const Theme& theme);
+ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, const GpuDescription& gpu,
+                      const Measurements& measurements, const Theme& theme);
 
 }  // namespace attnscope::app

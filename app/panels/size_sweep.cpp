@@ -1,6 +1,7 @@
 #include "app/panels/size_sweep.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "kernels/catalog.h"
 #include "kernels/compiled_tilings.h"
@@ -25,27 +26,33 @@ std::optional<Tiling> tiling_of_kernel(std::string_view algorithm, PassKind pass
 
 }  // namespace
 
-AttentionProblem sweep_problem(const SweepKey& key, Index N) {
-  AttentionProblem problem;
-  problem.d = key.d;
-  problem.dtype = key.dtype;
-  problem.mask = key.mask;
-  problem.N = problem.N_kv = N;
-  problem.heads = problem.kv_heads = std::max<Index>(kSweepHidden / key.d, 1);
-  problem.batch = std::max<Index>(kSweepTokens / N, 1);
+AttentionProblem sweep_problem(const SweepKey& key, Index length) {
+  AttentionProblem problem = key.problem;
+  problem.N_kv = length;
+  if (key.is_prefill()) problem.N = length;
+  if (key.fixed_tokens) problem.batch = std::max<Index>(kSweepTokens / length, 1);
   return problem;
 }
 
-std::vector<Index> sweep_lengths() {
-  return {256, 512, 1024, 2048, 4096, 8192, 16384};
+std::vector<Index> sweep_lengths(const SweepKey& key) {
+  constexpr Index kShortest = 256;
+  const Index own = key.fixed_tokens ? kSweepTokens : key.problem.N_kv;
+  const auto power = static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(own)));
+  std::vector<Index> lengths;
+  for (Index length = std::min(kShortest, power); length <= std::max(own, kSweepTokens);
+       length *= 2) {
+    lengths.push_back(length);
+  }
+  if (power != own) lengths.insert(std::ranges::upper_bound(lengths, own), own);
+  return lengths;
 }
 
 namespace {
 
-Result<SimulationReport> report_at(const SweepKey& key, Index N, const Algorithm& algorithm,
+Result<SimulationReport> report_at(const SweepKey& key, Index length, const Algorithm& algorithm,
                                    const GpuDescription& gpu, const std::atomic<bool>& cancel) {
   SimulationRequest request;
-  request.problem = sweep_problem(key, N);
+  request.problem = sweep_problem(key, length);
   request.algorithm = algorithm.name;
   request.pass = key.pass;
   request.tiling = tiling_of_kernel(algorithm.name, key.pass, request.problem);
@@ -63,20 +70,30 @@ Result<SimulationReport> report_at(const SweepKey& key, Index N, const Algorithm
 SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control) {
   SizeSweep sweep;
   sweep.key = key;
+  const std::vector<Index> lengths = sweep_lengths(key);
   std::size_t done = 0;
+  const auto add_done = [&](std::size_t points) {
+    done += points;
+    control.set_progress(static_cast<double>(done) /
+                         static_cast<double>(algorithms().size() * lengths.size()));
+  };
   for (const Algorithm& algorithm : algorithms()) {
     const std::string name(algorithm.name);
-    for (const Index N : sweep_lengths()) {
-      Result<SimulationReport> report = report_at(key, N, algorithm, gpu, control.cancel_flag());
+    if (algorithm.splits_keys && key.is_prefill()) {
+      sweep.left_out.push_back({name, "it is for decoding, with fewer queries than keys"});
+      add_done(lengths.size());
+      continue;
+    }
+    for (const Index length : lengths) {
+      Result<SimulationReport> report =
+          report_at(key, length, algorithm, gpu, control.cancel_flag());
       if (control.cancelled()) return sweep;
       if (report) {
-        sweep.points.push_back({N, name, std::move(report).value()});
+        sweep.points.push_back({length, name, std::move(report).value()});
       } else if (sweep.left_out.empty() || sweep.left_out.back().algorithm != name) {
         sweep.left_out.push_back({name, report.error().message});
       }
-      ++done;
-      control.set_progress(static_cast<double>(done) /
-                           static_cast<double>(algorithms().size() * sweep_lengths().size()));
+      add_done(1);
     }
   }
   return sweep;

@@ -1,4 +1,5 @@
-/// The model over sequence lengths, for the charts: every algorithm at 16k tokens.
+/// The model over sequence lengths, for the charts: every algorithm on the problem of the screen,
+/// or on the recorded problems of 16k tokens in all.
 #pragma once
 
 #include <string>
@@ -12,12 +13,15 @@ namespace attnscope::app {
 
 /// What the sweep depends on.
 struct SweepKey {
-  Index d = 64;
-  DType dtype = DType::bf16;
-  Mask mask;
+  AttentionProblem problem;  ///< without block mask and lengths of its own; N is one of the lengths
   std::string gpu;
   PassKind pass = PassKind::forward;
-  BlockPattern block_mask;  ///< of the block-sparse algorithms
+  BlockPattern block_mask;    ///< of the block-sparse algorithms
+  bool fixed_tokens = false;  ///< kSweepTokens in all: the batch shrinks as N grows
+
+  /// As many queries as keys: both are swept, and algorithms for decoding are left out. Otherwise
+  /// the keys alone are swept.
+  bool is_prefill() const { return problem.N == problem.N_kv; }
   bool operator==(const SweepKey&) const = default;
 };
 
@@ -25,13 +29,13 @@ struct SweepKey {
 inline constexpr Index kSweepTokens = 16384;
 inline constexpr Index kSweepHidden = 2048;
 
-/// The problem of the protocol at this length.
-AttentionProblem sweep_problem(const SweepKey& key, Index N);
-/// Lengths of the sweep, ascending.
-std::vector<Index> sweep_lengths();
+/// The key's problem at this length.
+AttentionProblem sweep_problem(const SweepKey& key, Index length);
+/// Lengths of the sweep, ascending; the key's own among them.
+std::vector<Index> sweep_lengths(const SweepKey& key);
 
 struct SweepPoint {
-  Index N = 0;
+  Index length = 0;  ///< N, or N_kv where the keys alone are swept
   std::string algorithm;
   SimulationReport report;
 };
@@ -44,7 +48,7 @@ struct LeftOut {
 
 struct SizeSweep {
   SweepKey key;
-  std::vector<SweepPoint> points;  ///< in order of algorithm, then of N
+  std::vector<SweepPoint> points;  ///< in order of algorithm, then of length
   std::vector<LeftOut> left_out;
 };
 

@@ -9,14 +9,15 @@
 namespace attnscope::app {
 namespace {
 
-SweepKey recorded_key() {
-  return {64, DType::bf16, Mask::none(), "h200"};
+/// 16k tokens of the default d and precision.
+SweepKey recorded_settings() {
+  return recorded_key({}, "h200", PassKind::forward, {});
 }
 
 const SizeSweep& sweep() {
   static const SizeSweep swept = [] {
     WorkControl control;
-    return run_size_sweep(recorded_key(), load_gpu("h200").value(), control);
+    return run_size_sweep(recorded_settings(), load_gpu("h200").value(), control);
   }();
   return swept;
 }
@@ -43,23 +44,23 @@ const draw::Series* series_named(const draw::Chart& chart, std::string_view part
 }
 
 draw::Chart chart_of(ChartChoice quantity, const Measurements& measurements) {
-  return std::get<draw::Chart>(size_chart(sweep(), quantity, true, load_gpu("h200").value(),
-                                          measurements, theme(ThemeName::dark))
-                                   .picture);
+  return std::get<draw::Chart>(
+      size_chart(sweep(), quantity, load_gpu("h200").value(), measurements, theme(ThemeName::dark))
+          .picture);
 }
 
 TEST(SizeCharts, DrawALineOfTheModelForEachAlgorithm) {
   const draw::Chart chart = chart_of(ChartChoice::bytes, {});
-  for (const char* name :
-       {"standard, requested", "flash1, requested", "flash2, requested", "split_kv, requested",
-        "block_sparse, requested", "block_sparse2, requested"}) {
+  for (const char* name : {"standard, requested", "flash1, requested", "flash2, requested",
+                           "block_sparse, requested", "block_sparse2, requested"}) {
     const draw::Series* series = series_named(chart, name);
     ASSERT_NE(series, nullptr) << name;
     EXPECT_TRUE(series->line);
-    ASSERT_EQ(series->points.size(), sweep_lengths().size());
+    ASSERT_EQ(series->points.size(), sweep_lengths(sweep().key).size());
     EXPECT_NE(series->points[0].about.find("modelled"), std::string::npos);
   }
   EXPECT_EQ(series_named(chart, "recorded"), nullptr);
+  EXPECT_EQ(series_named(chart, "split_kv"), nullptr);
 }
 
 TEST(SizeCharts, StandardMovesTheMostBytesAtEveryLength) {
@@ -97,16 +98,52 @@ TEST(SizeCharts, MarkWhereAGpuRanOutOfMemory) {
   EXPECT_TRUE(capacity_words(load_gpu("rtx4090").value()).ends_with("of GDDR6X"));
 }
 
-TEST(SizeCharts, KeepTheProblemsSettingsWhereAGpuRanThem) {
+TEST(SizeCharts, LeaveOutRecordingsOfAnotherGpuTilingOrCacheState) {
+  const auto points_beside = [](const MeasuredRun& run, const char* gpu) {
+    Measurements measurements;
+    measurements.recorded.push_back(run);
+    const ShownChart shown = size_chart(sweep(), ChartChoice::time, load_gpu(gpu).value(),
+                                        measurements, theme(ThemeName::dark));
+    return series_named(std::get<draw::Chart>(shown.picture), "recorded on") != nullptr;
+  };
+  const MeasuredRun alike = recorded(sweep().points[3]);
+  EXPECT_TRUE(points_beside(alike, "h200"));
+  EXPECT_FALSE(points_beside(alike, "t4"));
+  MeasuredRun tiles = alike;
+  tiles.row.tiling = Tiling{8, 8};
+  EXPECT_FALSE(points_beside(tiles, "h200"));
+  MeasuredRun warm = alike;
+  warm.provenance.on.cache = CacheState::warm;
+  EXPECT_FALSE(points_beside(warm, "h200"));
+}
+
+TEST(SizeCharts, AreOfTheProblemOnTheScreen) {
+  AttentionProblem problem{.batch = 2, .heads = 3, .kv_heads = 3, .d = 16, .dtype = DType::fp16};
+  problem.mask = Mask::causal();
+  const SweepKey key = charted_key(problem, "t4", PassKind::forward);
+  EXPECT_EQ(key.problem, problem);
+  EXPECT_EQ(key.gpu, "t4");
+  EXPECT_FALSE(key.fixed_tokens);
+  const GpuDescription t4 = load_gpu("t4").value();
+  const ShownChart shown = size_chart({.key = key, .points = {}, .left_out = {}},
+                                      ChartChoice::bytes, t4, {}, theme(ThemeName::dark));
+  EXPECT_EQ(shown.title, "BYTES AGAINST N");
+  EXPECT_EQ(shown.subtitle, "d 16, fp16, B 2, H 3, causal, forward, " + t4.display_name);
+}
+
+TEST(SizeCharts, OfTheRecordedSettingsSayThatTheTokensAreFixed) {
+  const ShownChart shown = size_chart(sweep(), ChartChoice::recorded_bytes,
+                                      load_gpu("h200").value(), {}, theme(ThemeName::dark));
+  EXPECT_EQ(shown.title, "BYTES, 16k TOKENS");
+  EXPECT_TRUE(shown.subtitle.starts_with("16k tokens in all, B = 16k / N: d 64, bf16, H 32"))
+      << shown.subtitle;
+
+  // In the problem's settings where a GPU ran them, else the nearest that one did
   Measurements measurements;
   measurements.recorded.push_back(recorded(sweep().points[3]));
-  AttentionProblem problem;
-  problem.d = 64;
-  EXPECT_EQ(charted_key(problem, "h200", PassKind::forward, measurements), recorded_key());
-  problem.d = 16;
-  problem.dtype = DType::fp16;
-  EXPECT_EQ(charted_key(problem, "h200", PassKind::forward, measurements), recorded_key());
-  EXPECT_EQ(charted_key(problem, "h200", PassKind::forward, {}).d, 16);
+  AttentionProblem problem{.d = 16, .dtype = DType::fp16};
+  EXPECT_EQ(recorded_key(problem, "h200", PassKind::forward, measurements), recorded_settings());
+  EXPECT_EQ(recorded_key(problem, "h200", PassKind::forward, {}).problem.d, 16);
 }
 
 }  // namespace
