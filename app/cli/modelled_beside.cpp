@@ -41,7 +41,7 @@ std::string recording_table(const Comparison& comparison, std::string_view kind)
   if (complete) {
     for (std::vector<std::string>& line : lines) line.pop_back();
   }
-  return fmt::format("  no gap: {}\n{}", one_line(comparison.stands_alone), table_text(lines));
+  return fmt::format("  no gap: {}\n{}", one_line(comparison.stands_alone), table_text(lines, 2));
 }
 
 }  // namespace
