@@ -144,11 +144,19 @@ TEST(Window, ARaceIsOpenedAndPlayedToItsEnd) {
   window.click_at(option);
   window.key("Right");
   window.key("End");
-  const auto state = window.final_state();
+  const auto dump = window.final_dump();
+  const auto& state = dump["state"];
   ASSERT_TRUE(state.contains("race"));
   EXPECT_EQ(state["race"]["against"], "standard");
   EXPECT_EQ(state["race"]["tick"], state["race"]["last_tick"]);
   EXPECT_EQ(state["shown_step"].get<int>(), state["step_count"].get<int>() - 1);
+
+  // Two models side by side: nothing recorded stands in a race, and no gap
+  for (const auto& [name, rect] : dump["rects"].items()) {
+    for (const char* panel : {"ledger.", "timeline.", "charts."}) {
+      EXPECT_FALSE(name.starts_with(panel)) << name;
+    }
+  }
 }
 
 TEST(Window, ATileThatDoesNotFitIsShownInRedAndNothingIsLost) {
