@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reference/capacity_text.h"
 #include "reference/head_dim.h"
 
 namespace attnscope {
@@ -62,10 +63,11 @@ OnChipFit on_chip_fit(const Pass& pass, const PassRun& run, const GpuDescription
                          std::string_view whose) {
     if (needed <= available || !fit.fits) return;
     fit.fits = false;
-    fit.overflow_reason =
-        fmt::format("Br = {}, Bc = {}, d = {}{} in {} needs {} bytes of {}; {} has {}",
-                    run.tiling.Br, run.tiling.Bc, run.problem.d, padding,
-                    to_string(run.problem.dtype), needed, what, whose, available);
+    const std::string needs = capacity_text(needed), has = capacity_text(available);
+    fit.overflow_reason = fmt::format("Br = {}, Bc = {}, d = {}{} in {} needs {} of {}; {} has {}",
+                                      run.tiling.Br, run.tiling.Bc, run.problem.d, padding,
+                                      to_string(run.problem.dtype), needs, what, whose, has);
+    if (needs == has) fit.overflow_reason += fmt::format(", {} bytes less", needed - available);
   };
   check(fit.padded ? fit.padded->sram_bytes_per_block : fit.sram_bytes_per_block,
         gpu.shared_bytes_per_block, "shared memory a thread block",

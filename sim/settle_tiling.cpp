@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reference/block_mask.h"
+#include "reference/capacity_text.h"
 #include "reference/key_splits.h"
 #include "reference/nearest_name.h"
 #include "sim/alike_entries.h"
@@ -168,7 +169,9 @@ Result<Tiling> settle_tiling(const SimulationRequest& request) {
     return invalid_request(fmt::format(
         "no tiling fits: with d = {} not even 16 x 16 does on {}{}; choose a smaller d{}",
         request.problem.d, request.gpu.name,
-        sram_bytes ? fmt::format(" with the SRAM given (--sram-bytes), {} bytes", *sram_bytes) : "",
+        sram_bytes
+            ? fmt::format(" with the SRAM given (--sram-bytes), {}", capacity_text(*sram_bytes))
+            : "",
         sram_bytes ? " or more SRAM" : ""));
   }
   if (auto error = validate(*tiling)) return invalid_request(*error);

@@ -10,6 +10,7 @@
 #include "app/report/number_text.h"
 #include "kernels/catalog.h"
 #include "kernels/recording/recording.h"
+#include "reference/capacity_text.h"
 #include "reference/head_dim.h"
 #include "reference/json/json_document.h"
 #include "reference/nearest_name.h"
@@ -158,7 +159,8 @@ std::string cell_text(const std::string& key, const ordered_json& value) {
   if (!value.is_number()) return value.dump();
   const auto names = [&](std::string_view part) { return key.find(part) != std::string::npos; };
   if (names("bytes_per_s") && !names("per_sm")) return bytes_text(value.get<double>()) + "/s";
-  if (names("bytes")) return bytes_text(value.get<double>());
+  if (names("hbm_bytes")) return bytes_text(value.get<double>());
+  if (names("bytes")) return capacity_text(value.get<Index>());
   if (names("flops_per_s")) return flops_text(value.get<double>()) + "/s";
   return value.dump();
 }

@@ -9,6 +9,7 @@
 #include "app/report/launch_words.h"
 #include "app/report/number_text.h"
 #include "reference/block_mask.h"
+#include "reference/capacity_text.h"
 #include "reference/json/problem_json.h"
 #include "reference/one_line.h"
 #include "sim/accuracy.h"
@@ -237,12 +238,12 @@ std::string_view note_of_numbers(const SimulationAnswer& answer) {
   return rounded_output_note(report.algorithm, report.carry, report.problem.dtype);
 }
 
-/// ", SRAM 200 kB as given, L2 1 MB as given".
+/// ", SRAM 200 KiB as given, L2 1 MiB as given".
 std::string capacities_text(const GivenCapacities& given) {
   std::string text;
   const auto add = [&text](std::string_view name, const std::optional<Index>& bytes) {
     if (!bytes) return;
-    text += fmt::format(", {} {} as given", name, bytes_text(static_cast<double>(*bytes)));
+    text += fmt::format(", {} {} as given", name, capacity_text(*bytes));
   };
   add("SRAM", given.sram_bytes);
   add("L2", given.l2_bytes);
@@ -292,12 +293,12 @@ std::string simulation_text(const SimulationAnswer& answer) {
   lines.push_back({"other operations", flops_text(static_cast<double>(report.non_matmul_flops))});
   lines.push_back(
       {"  of these, exponentials", flops_text(static_cast<double>(report.exponentials))});
-  lines.push_back({"shared memory of a block", bytes(report.sram_bytes_per_block)});
-  lines.push_back({"registers of a block", bytes(report.register_bytes_per_block)});
+  lines.push_back({"shared memory of a block", capacity_text(report.sram_bytes_per_block)});
+  lines.push_back({"registers of a block", capacity_text(report.register_bytes_per_block)});
   if (const auto& padded = report.padded) {
     lines.push_back({fmt::format("the same, d padded to {}", padded->d),
-                     fmt::format("{} + {}{}", bytes(padded->sram_bytes_per_block),
-                                 bytes(padded->register_bytes_per_block),
+                     fmt::format("{} + {}{}", capacity_text(padded->sram_bytes_per_block),
+                                 capacity_text(padded->register_bytes_per_block),
                                  padded->fits ? "" : ", does NOT fit")});
   }
   lines.push_back({"fits on the chip", report.fits ? "yes" : "NO: " + report.overflow_reason});

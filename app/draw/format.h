@@ -10,8 +10,9 @@ namespace attnscope::app::draw {
 /// 8,448: exact, with thousands separators.
 std::string format_count(Index value);
 
-/// Bytes: exact below 10 MB ("8,448 B"), else SI ("12.3 MB"). `unit` false leaves out " B" of an
-/// exact number, for columns whose heading names it.
+/// Bytes of traffic, tensors and HBM (on-chip memory and L2: capacity_text): exact below 10 MB
+/// ("8,448 B"), else SI ("12.3 MB"). `unit` false leaves out " B" of an exact number, for columns
+/// whose heading names it.
 std::string format_bytes(double bytes, bool unit = true);
 
 /// A value of a tensor, about four digits: "1.160", "0.3113", "1.1e-16", "-inf"; NaN is

@@ -13,6 +13,7 @@
 #include "app/panels/operation_label.h"
 #include "app/panels/slot_picture.h"
 #include "app/panels/snapshot_view.h"
+#include "reference/capacity_text.h"
 
 namespace attnscope::app {
 
@@ -47,7 +48,7 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
   }
   const float room = rect.max.x - left_edge();  // both capacity bars need some
   const FontRef& small = context.fonts.small;
-  const float words = small.measure("registers 1.02 kB of 262 kB").x + 48.0f * context.scale;
+  const float words = small.measure("registers 98.05 of 256 KiB").x + 48.0f * context.scale;
   const float least = std::min(std::max(0.33f * room, words), 0.5f * room);
   split_x_ = std::clamp(split_x_, left_edge() + least, rect.max.x - least);
 }
@@ -168,9 +169,7 @@ void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
   const Index used = used_bytes(snapshot_, space);
   const Index capacity = capacity_bytes(snapshot_.run->gpu, space);
   const bool overflow = used > capacity;
-  const std::string numbers =
-      fmt::format("{} of {}", draw::format_si(static_cast<double>(used), "B"),
-                  draw::format_si(static_cast<double>(capacity), "B"));
+  const std::string numbers = used_capacity_text(used, capacity);
   const float room = x1 - x0;
   const float numbers_width = font.measure(numbers).x;
   const bool shared = space == OnChipSpace::shared;
@@ -308,10 +307,10 @@ void SramBox::point_at() const {
   for (const Placed& placed : placed_) {
     if (!hovered(placed.cell)) continue;
     const SlotState& slot = *placed.slot;
-    std::string lines = fmt::format(
-        "{}: slot of {}, {} in {}", slot.valid ? name_of(slot.tile) : display_name(slot.tensor),
-        draw::format_shape(slot.capacity.rows, slot.capacity.cols),
-        draw::format_bytes(static_cast<double>(slot.capacity_bytes)), to_string(slot.space));
+    std::string lines = fmt::format("{}: slot of {}, {} in {}",
+                                    slot.valid ? name_of(slot.tile) : display_name(slot.tensor),
+                                    draw::format_shape(slot.capacity.rows, slot.capacity.cols),
+                                    capacity_text(slot.capacity_bytes), to_string(slot.space));
     if (const Tile* used = last_used_here(slot)) {
       lines += fmt::format("\n{}: this operation read it for the last time; poisoned from now on",
                            name_of(*used));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/draw/format.h"
+#include "reference/capacity_text.h"
 
 namespace attnscope::app {
 
@@ -41,7 +42,7 @@ double x_of(IoAxis axis, const IoPoint& point) {
 std::string tick_label(IoAxis axis, double value) {
   if (axis == IoAxis::density) return fmt::format("{:.3g} %", 100.0 * value);
   const auto size = static_cast<Index>(value);
-  return axis == IoAxis::sram_bytes ? fmt::format("{} KiB", size / 1024) : draw::format_size(size);
+  return axis == IoAxis::sram_bytes ? capacity_text(size) : draw::format_size(size);
 }
 
 /// What one line or row of points shows.

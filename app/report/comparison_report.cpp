@@ -7,6 +7,7 @@
 #include "app/report/launch_words.h"
 #include "app/report/number_text.h"
 #include "reference/block_mask.h"
+#include "reference/capacity_text.h"
 #include "reference/one_line.h"
 
 namespace attnscope {
@@ -31,7 +32,7 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "Recorded on {} ({} SMs, L2 {}), driver {}, CUDA {}, {}, commit {}{}.\n"
       "Protocol: {} warm-ups, up to {} timed passes (median shown), {} L2 cache.\n"
       "Modelled from the schedules and the description of {} (assets/gpus).\n\n",
-      one_line(device.name), device.sm_count, bytes_text(static_cast<double>(device.l2_bytes)),
+      one_line(device.name), device.sm_count, capacity_text(device.l2_bytes),
       one_line(device.driver), one_line(device.cuda), one_line(recording.date),
       one_line(recording.build.commit), recording.build.local_changes ? " with local changes" : "",
       recording.protocol.warm_ups, recording.protocol.repeats, to_string(recording.protocol.cache),

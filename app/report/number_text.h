@@ -5,7 +5,7 @@
 
 namespace attnscope {
 
-/// "17.31 GB": powers of 1000.
+/// "17.31 GB": traffic, tensors and HBM, in powers of 1000 (on-chip memory and L2: capacity_text).
 std::string bytes_text(double bytes);
 /// "68.72 GFLOP".
 std::string flops_text(double flops);

@@ -7,6 +7,7 @@
 
 #include "app/report/number_text.h"
 #include "app/report/output_tile.h"
+#include "reference/capacity_text.h"
 
 namespace attnscope {
 namespace {
@@ -174,13 +175,13 @@ std::string not_held_reason(const ComparisonLine& line, const SimulationReport& 
   if (difference < 0.01 * held || difference > held) return "";
   return fmt::format(
       "{} of the {} that the model expects to stay in L2 ({}) between launches left it",
-      bytes_text(difference), bytes_text(held), bytes_text(l2_bytes));
+      bytes_text(difference), bytes_text(held), capacity_text(gpu.l2_bytes));
 }
 
 std::string dram_read_reason(const ComparisonLine& line, const SimulationReport& model,
                              const GpuDescription& gpu) {
   const double gap = *line.gap_percent;
-  const std::string l2_text = fmt::format("L2 ({})", bytes_text(static_cast<double>(gpu.l2_bytes)));
+  const std::string l2_text = fmt::format("L2 ({})", capacity_text(gpu.l2_bytes));
   const double requested_ratio =
       static_cast<double>(requested_of(line, model).read_bytes) / std::max(1.0, *line.recorded);
   if (gap < -kDramAgreementPercent) {
@@ -211,7 +212,7 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   const double difference = *line.recorded - *line.modelled;
   if (*line.gap_percent < -kDramAgreementPercent) {
     return fmt::format("{} of dirty lines were still in L2 ({}) at the end",
-                       bytes_text(-difference), bytes_text(l2_bytes));
+                       bytes_text(-difference), capacity_text(gpu.l2_bytes));
   }
   if (*line.gap_percent <= kDramAgreementPercent) return "agrees";
   if (std::string reason = not_held_reason(line, model, gpu); !reason.empty()) return reason;

@@ -182,7 +182,7 @@ Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
   constexpr Index kMaxTiles = 65536;  // a step names its tile in 16 bits
   if (plan.bytes() > kMaxTraceBytes || Tr > kMaxTiles || Tc > kMaxTiles) {
     return invalid_request(fmt::format(
-        "this trace would take {} MB on the GPU; at most {} MB are taken: choose fewer heads, a "
+        "this trace would take {} MiB on the GPU; at most {} MiB are taken: choose fewer heads, a "
         "shorter sequence or fewer rows",
         plan.bytes() >> 20, kMaxTraceBytes >> 20));
   }

@@ -168,7 +168,7 @@ def kernel_resources(table, row, gpu):
             else:
                 warps = int(warps.group(1))
             shared = shared_bytes(row, is_hopper)
-            return [str(registers), str(stack), f"{shared / 1024:.0f} KB",
+            return [str(registers), str(stack), f"{shared / 1024:.0f} KiB",
                     resident_warps(registers, shared, warps, gpu)]
     return ["-"] * 4
 

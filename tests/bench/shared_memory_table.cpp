@@ -19,23 +19,23 @@ namespace {
 
 using SharedBytes = Index (*)(const KernelInfo&, DType, Index, const Tiling&);
 
-/// "128x256, 128 KB", or what the tiling that needs least would need.
+/// "128x256, 128 KiB", or what the tiling that needs least would need.
 std::string cell(const KernelInfo& kernel, DType dtype, Index d, const std::vector<Tiling>& tilings,
                  const std::optional<Tiling>& chosen, SharedBytes bytes, Index most_bytes) {
   if (!chosen) return "not compiled";
-  const auto kilobytes = [&](const Tiling& tiling) {
+  const auto kibibytes = [&](const Tiling& tiling) {
     return static_cast<double>(bytes(kernel, dtype, d, tiling)) / 1024.0;
   };
   if (bytes(kernel, dtype, d, *chosen) <= most_bytes) {
-    return fmt::format("{}x{}, {:.0f} KB", chosen->Br, chosen->Bc, kilobytes(*chosen));
+    return fmt::format("{}x{}, {:.0f} KiB", chosen->Br, chosen->Bc, kibibytes(*chosen));
   }
-  double least = kilobytes(tilings.front());
-  for (const Tiling& tiling : tilings) least = std::min(least, kilobytes(tiling));
-  return fmt::format("**no**: {:.0f} KB", least);
+  double least = kibibytes(tilings.front());
+  for (const Tiling& tiling : tilings) least = std::min(least, kibibytes(tiling));
+  return fmt::format("**no**: {:.0f} KiB", least);
 }
 
 constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};
-constexpr Index kGpuKilobytes[] = {99, 163, 227};
+constexpr Index kGpuKibibytes[] = {99, 163, 227};
 
 /// "16, 32, 64; not 96, 128": the widths that fit.
 std::string widths(const KernelInfo& kernel, DType dtype, bool backward, Index most_bytes) {
@@ -58,8 +58,8 @@ void print_widths(const KernelInfo& kernel, DType dtype, bool backward) {
   if (tilings.empty()) return;
   fmt::print("| {} | {} | {} |", kernel.name, backward ? "backward" : "forward",
              dtype == DType::fp32 ? "fp32" : "16 bits");
-  for (const Index kilobytes : kGpuKilobytes) {
-    fmt::print(" {} |", widths(kernel, dtype, backward, kilobytes * 1024));
+  for (const Index kibibytes : kGpuKibibytes) {
+    fmt::print(" {} |", widths(kernel, dtype, backward, kibibytes * 1024));
   }
   fmt::print("\n");
 }
@@ -71,8 +71,8 @@ void print_tilings(const KernelInfo& kernel, DType dtype, bool backward) {
     if (tilings.empty()) continue;
     fmt::print("| {} | {} | {} | {} |", kernel.name, backward ? "backward" : "forward",
                dtype == DType::fp32 ? "fp32" : "16 bits", d);
-    for (const Index kilobytes : kGpuKilobytes) {
-      const Index most_bytes = kilobytes * 1024;
+    for (const Index kibibytes : kGpuKibibytes) {
+      const Index most_bytes = kibibytes * 1024;
       const auto chosen = backward ? default_backward_tiling(kernel, dtype, d, most_bytes)
                                    : default_tiling(kernel, dtype, d, most_bytes);
       fmt::print(" {} |",
@@ -91,8 +91,8 @@ int main(int argc, char** argv) {
   using namespace attnscope::kernels;
   const bool with_tilings = argc > 1 && std::string_view(argv[1]) == "tiles";
   fmt::print(
-      "| kernel | pass | precision |{} 99 KB (8.6, 8.9, 12.0) | 163 KB (8.0) | 227 KB (9.0, 10.0) "
-      "|\n| --- | --- | --- | --- | --- | --- |{}\n",
+      "| kernel | pass | precision |{} 99 KiB (8.6, 8.9, 12.0) | 163 KiB (8.0) | 227 KiB (9.0, "
+      "10.0) |\n| --- | --- | --- | --- | --- | --- |{}\n",
       with_tilings ? " d |" : "", with_tilings ? " --- |" : "");
   for (const KernelInfo& kernel : catalog()) {
     if (kernel.name == "standard") continue;

@@ -168,7 +168,7 @@ TEST(Io, TabulatesTheTheoremBesideTheCount) {
   ASSERT_EQ(document.at("points").size(), 2u);
   for (const json& point : document.at("points")) {
     EXPECT_EQ(point.at("counted_bytes").get<double>(), point.at("formula_bytes").get<double>());
-    EXPECT_EQ(point.at("tiling"), (json{{"Br", 64}, {"Bc", 326}}));  // M: 163 KB in fp16
+    EXPECT_EQ(point.at("tiling"), (json{{"Br", 64}, {"Bc", 326}}));  // M: 163 KiB in fp16
   }
 }
 

@@ -88,7 +88,7 @@ TEST(Simulate, JudgesWhatAKernelThatPadsTheHeadDimensionTakes) {
   request.gpu.shared_bytes_per_block = Index{2} * (128 * 65 + 2 * 112 * 65 + 128 * 112);
   const auto refused = simulate(request);
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("d = 65 (padded to 96) in bf16 needs 96256 bytes"),
+  EXPECT_NE(refused.error().message.find("d = 65 (padded to 96) in bf16 needs 94 KiB"),
             std::string::npos)
       << refused.error().message;
   request.allow_overflow = true;

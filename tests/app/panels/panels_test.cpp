@@ -76,8 +76,8 @@ TEST(Panels, DrawAnEmptySnapshot) {
 TEST(Panels, DrawAnErrorInsteadOfARun) {
   Snapshot snapshot;
   snapshot.error = invalid_request(
-      "a tile of 512 x 512 does not fit: it needs 1.5 MB of shared memory, a thread block has 227 "
-      "KB; the largest that fits is 128 x 128");
+      "a tile of 512 x 512 does not fit: it needs 1.5 MiB of shared memory, a thread block has 227 "
+      "KiB; the largest that fits is 128 x 128");
   check_all(snapshot, "error");
 }
 

@@ -178,7 +178,7 @@ TEST_F(Compare, DramBeyondTheCompulsoryBytesSaysWhatL2Served) {
       0.5 * static_cast<double>(model_of(row, small).requested.read_bytes);
   const Comparison comparison = compare(model_of(row, small), small, row, device_of(small));
   EXPECT_THAT(comparison.find(Level::dram, "read")->reason,
-              HasSubstr("outgrew L2 (100 kB), which served 50 %"));
+              HasSubstr("outgrew L2 (97.66 KiB), which served 50 %"));
 }
 
 TEST_F(Compare, DramAtTheCompulsoryBytesCreditsL2WithTheReReads) {

@@ -1,0 +1,18 @@
+/// The size of an on-chip memory, of L2, or of what is kept there, for people: in powers of 1024,
+/// as hardware is made and NVIDIA's guides count it. Traffic, tensors and HBM are in powers of
+/// 1000, as bandwidths are (`bytes_text` of app/report/number_text.h, `format_bytes` of
+/// app/draw/format.h).
+#pragma once
+
+#include <string>
+
+#include "reference/attention_problem.h"
+
+namespace attnscope {
+
+/// "512 B", "227 KiB", "98.05 KiB", "60 MiB": four digits.
+std::string capacity_text(Index bytes);
+/// "98.05 of 256 KiB": what is used, in the unit of the capacity.
+std::string used_capacity_text(Index used_bytes, Index capacity_bytes);
+
+}  // namespace attnscope
