@@ -22,4 +22,11 @@ std::string FrameTimes::summary() const {
                      median_s * 1e3, 1.0 / median_s, quantile_s(0.95) * 1e3, seconds_.size());
 }
 
+std::string FrameTimes::slowest_summary() const {
+  if (seconds_.empty()) return "no frames";
+  return fmt::format("median {:.2f} ms, 99 % within {:.2f} ms, slowest {:.2f} ms, {} frames",
+                     quantile_s(0.5) * 1e3, quantile_s(0.99) * 1e3, quantile_s(1.0) * 1e3,
+                     seconds_.size());
+}
+
 }  // namespace attnscope::app

@@ -1,4 +1,4 @@
-/// Times of frames, for `attnscope --bench`.
+/// Times of frames, for `attnscope --bench` and `--bench-fields`.
 #pragma once
 
 #include <string>
@@ -14,6 +14,8 @@ class FrameTimes {
   double quantile_s(double share) const;
   /// "median 5.1 ms (196 frames/s), 95 % within 7.0 ms, 300 frames".
   std::string summary() const;
+  /// "median 2.10 ms, 99 % within 3.00 ms, slowest 9.40 ms, 300 frames".
+  std::string slowest_summary() const;
 
  private:
   std::vector<double> seconds_;

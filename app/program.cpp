@@ -2,6 +2,7 @@
 #include "reference/one_line.h"
 
 #include <fmt/core.h>
+#include <time.h>
 
 #include <chrono>
 #include <cstdio>
@@ -15,6 +16,12 @@ int report(const Error& error) {
 
 double steady_now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double thread_cpu_s() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 }  // namespace attnscope::app

@@ -24,4 +24,7 @@ int run_render(const Arguments& arguments, Scene scene);
 /// Seconds on the steady clock.
 double steady_now_s();
 
+/// CPU seconds that the calling thread has used.
+double thread_cpu_s();
+
 }  // namespace attnscope::app

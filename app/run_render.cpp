@@ -97,6 +97,7 @@ int run_render(const Arguments& arguments, Scene scene) {
     session.begin_frame();
     ImGui::NewFrame();
     screen.draw(app, session.fonts(), scales, 0.0);
+    session.end_frame();
     surface.bind();
     session.render(arguments.width, arguments.height, screen.surfaces());
     if (const auto error = settle(app)) return report(*error);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "app/app.h"
 #include "app/dump_ui.h"
+#include "app/field_bench.h"
 #include "app/frame_times.h"
 #include "app/platform/imgui_session.h"
 #include "app/platform/window.h"
@@ -17,9 +19,11 @@ namespace {
 
 constexpr double kFrameSeconds = 1.0 / 60.0;
 constexpr double kIdleSeconds = 0.1;
-constexpr int kDefaultFrames = 300;   // of --bench
-constexpr int kSettlingFrames = 5;    // of --dump-ui
-constexpr double kBenchSpeed = 16.0;  // nearly one operation a frame at 60 frames a second
+constexpr double kFieldFrameSeconds = 0.004;  // of --bench-fields: leaves the worker time
+constexpr int kDefaultFrames = 300;           // of --bench
+constexpr int kSettlingFrames = 5;            // of --dump-ui
+constexpr int kFieldRuns = 3;                 // of --bench-fields
+constexpr double kBenchSpeed = 16.0;          // nearly one operation a frame at 60 frames a second
 
 /// Everything that lives as long as the window.
 class WindowedApp {
@@ -35,6 +39,12 @@ class WindowedApp {
       app_.view.playing = true;
       app_.view.speed = kBenchSpeed;
     }
+    if (arguments_.bench_fields) {
+      window_.set_vsync(false);
+      app_.view.playing = false;
+      field_bench_.emplace(app_, kFieldRuns);
+    }
+    ui_began_s_ = thread_cpu_s();
   }
   ~WindowedApp() { window_.detach_imgui(); }
   WindowedApp(const WindowedApp&) = delete;
@@ -47,6 +57,9 @@ class WindowedApp {
   App& app() { return app_; }
   const Screen& screen() const { return screen_; }
   int frames_drawn() const { return frames_drawn_; }
+  const std::optional<FieldBench>& field_bench() const { return field_bench_; }
+  /// CPU time of this thread in the last frame, without rasterising and presenting.
+  double ui_cpu_s() const { return ui_cpu_s_; }
 
  private:
   int frame_limit() const;
@@ -57,6 +70,9 @@ class WindowedApp {
   ImGuiSession session_;
   App app_;
   Screen screen_;
+  std::optional<FieldBench> field_bench_;
+  double ui_began_s_ = 0.0;
+  double ui_cpu_s_ = 0.0;
   int frames_drawn_ = 0;
   int settled_frames_ = 0;
 };
@@ -70,11 +86,20 @@ void WindowedApp::draw_frame() {
   session_.set_looks(app_.view.theme, scales.layout, scales.font);
   session_.begin_frame();
   window_.begin_frame();
+  if (field_bench_) field_bench_->steer(app_, screen_.rects(), screen_.busy());
   ImGui::NewFrame();
   screen_.draw(app_, session_.fonts(), scales, steady_now_s());
-  session_.render(window_.width(), window_.height(), screen_.surfaces());
-  after_frame();
-  window_.present();
+  session_.end_frame();
+  ui_cpu_s_ = thread_cpu_s() - ui_began_s_;
+  if (field_bench_) field_bench_->add(ui_cpu_s_);
+
+  // Only the work before this line is measured while fields are changed
+  if (!field_bench_) {
+    session_.render(window_.width(), window_.height(), screen_.surfaces());
+    after_frame();
+    window_.present();
+  }
+  ui_began_s_ = thread_cpu_s();
   ++frames_drawn_;
   settled_frames_ = app_.settled() && !screen_.busy() ? settled_frames_ + 1 : 0;
 }
@@ -96,6 +121,7 @@ void WindowedApp::wait_for_next_frame(double frame_began_s) {
                       (arguments_.dump_ui && arguments_.frames == 0) || app_.notice.has_value();
   double wait_s = moving ? kFrameSeconds - (steady_now_s() - frame_began_s) : kIdleSeconds;
   if (arguments_.bench) wait_s = 0.0;
+  if (field_bench_) wait_s = kFieldFrameSeconds - (steady_now_s() - frame_began_s);
   window_.handle_events(std::max(wait_s, 0.0));
 }
 
@@ -106,8 +132,19 @@ int WindowedApp::frame_limit() const {
 
 bool WindowedApp::finished() const {
   if (window_.should_close() || app_.wants_to_quit()) return true;
+  if (field_bench_) return field_bench_->finished();
   if (frame_limit() > 0) return frames_drawn_ >= frame_limit();
   return arguments_.dump_ui && settled_frames_ >= kSettlingFrames;
+}
+
+/// Prints what the fields cost; the exit status.
+int report_fields(const FieldBench& bench) {
+  fmt::print(
+      "UI thread, CPU time of the slowest frame while a field is changed, without "
+      "rasterising and presenting:\n{}",
+      bench.report());
+  for (const std::string& problem : bench.problems()) fmt::print(stderr, "{}\n", problem);
+  return bench.problems().empty() ? kDone : kFailed;
 }
 
 }  // namespace
@@ -123,6 +160,7 @@ int run_window(const Arguments& arguments, Scene scene, double start_s) {
   WindowedApp windowed(window, std::move(scene), arguments);
 
   FrameTimes times;
+  FrameTimes ui_times;
   double first_frame_s = 0.0;
   double first_snapshot_s = 0.0;
   double previous_s = 0.0;
@@ -135,15 +173,21 @@ int run_window(const Arguments& arguments, Scene scene, double start_s) {
     windowed.wait_for_next_frame(began_s);
 
     // From one frame's end to the next's
-    if (first_snapshot_s > 0.0 && previous_s > 0.0) times.add(now_s - previous_s);
+    if (first_snapshot_s > 0.0 && previous_s > 0.0) {
+      times.add(now_s - previous_s);
+      ui_times.add(windowed.ui_cpu_s());
+    }
     previous_s = now_s;
   }
 
   if (arguments.bench) {
     fmt::print("frames at {}x{}: {}\n", window.width(), window.height(), times.summary());
+    fmt::print("UI thread, CPU time of a frame without rasterising and presenting: {}\n",
+               ui_times.slowest_summary());
     fmt::print("first frame after {:.3f} s, first picture of the problem after {:.3f} s\n",
                first_frame_s, first_snapshot_s);
   }
+  if (windowed.field_bench()) return report_fields(*windowed.field_bench());
   if (arguments.dump_ui) {
     fmt::print("{}\n", ui_as_json(windowed.app(), windowed.screen().rects(), window.width(),
                                   window.height()));

@@ -54,8 +54,11 @@ void ImGuiSession::begin_frame() {
   ImGui_ImplOpenGL3_NewFrame();
 }
 
-void ImGuiSession::render(int width, int height, std::span<const Surface> surfaces) {
+void ImGuiSession::end_frame() {
   ImGui::Render();
+}
+
+void ImGuiSession::render(int width, int height, std::span<const Surface> surfaces) {
   glViewport(0, 0, width, height);
   glDisable(GL_SCISSOR_TEST);
   clear_to(app::theme(theme_).background);

@@ -34,6 +34,8 @@ class ImGuiSession {
 
   /// Begins a frame of the backend; the window's or the offscreen's own part comes before.
   void begin_frame();
+  /// Ends the frame: its draw lists are complete.
+  void end_frame();
   /// Draws the surfaces and over them the frame, into the bound framebuffer of that size in pixels.
   void render(int width, int height, std::span<const Surface> surfaces);
 

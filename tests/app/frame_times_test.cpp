@@ -14,7 +14,15 @@ TEST(FrameTimes, TheMedianIsTheMiddleOne) {
   EXPECT_THAT(times.summary(), testing::HasSubstr("median 4.00 ms (250 frames/s)"));
 }
 
+TEST(FrameTimes, TheSlowestFrameIsPrinted) {
+  FrameTimes times;
+  for (int frame = 1; frame <= 200; ++frame) times.add(0.0001 * frame);
+  EXPECT_EQ(times.slowest_summary(),
+            "median 10.10 ms, 99 % within 19.80 ms, slowest 20.00 ms, 200 frames");
+}
+
 TEST(FrameTimes, NoFramesIsSaid) {
+  EXPECT_EQ(FrameTimes{}.slowest_summary(), "no frames");
   EXPECT_EQ(FrameTimes{}.summary(), "no frames");
 }
 
