@@ -175,18 +175,13 @@ std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
   }
   const std::string bound_text = bound ? seconds_text(bound.value().bound_s)
                                        : "unavailable: " + one_line(bound.error().message);
-  std::string text = fmt::format(
-      "{}
-on {} (measured), one {} pass {}; lower bound {} (modelled)
-
-{}", run_title(outcome.row),
-      one_line(device.name), outcome.row.pass, seconds_text(outcome.time_s), bound_text,
-      table_text(lines));
+  std::string text =
+      fmt::format("{}\non {} (measured), one {} pass {}; lower bound {} (modelled)\n\n{}",
+                  run_title(outcome.row), one_line(device.name), outcome.row.pass,
+                  seconds_text(outcome.time_s), bound_text, table_text(lines));
   const auto note =
       rounded_output_note(outcome.row.algorithm, outcome.row.carry, outcome.row.problem.dtype);
-  return note.empty() ? text : fmt::format("{}
-{}
-", text, note);
+  return note.empty() ? text : fmt::format("{}\n{}\n", text, note);
 }
 
 std::optional<Error> run(const GivenOptions& given) {

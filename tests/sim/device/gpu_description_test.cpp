@@ -52,7 +52,7 @@ TEST(GpuDescription, EveryFieldOfEveryGpuHasUnitSourceAndConfidence) {
   for (const std::string& name : list_gpus()) {
     const auto gpu = load_gpu(name);
     ASSERT_TRUE(gpu.ok());
-    EXPECT_EQ(gpu.value().provenance.size(), 18u) << name;
+    EXPECT_EQ(gpu.value().provenance.size(), 19u) << name;
     for (const auto& [field, provenance] : gpu.value().provenance) {
       EXPECT_FALSE(provenance.unit.empty()) << name << " " << field;
       EXPECT_FALSE(provenance.source.empty()) << name << " " << field;
