@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/scene_check.h"
+#include "app/refuse.h"
 #include "app/step_simulator.h"
 
 namespace attnscope::app {
@@ -21,7 +21,12 @@ struct Overloaded : Handlers... {
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-Request request_for(const Choice& choice, const ViewState& view) {
+/// The head of the problem that lies nearest to this one, which may be of another problem.
+Index nearest_head(const AttentionProblem& problem, Index head) {
+  return std::clamp<Index>(head, 0, std::max<Index>(problem.batch * problem.heads, 1) - 1);
+}
+
+Request request_for(const RunSpec& choice, const ViewState& view) {
   return {choice, view.head, view.step, view.query_row, view.O_column, view.race.has_value()};
 }
 
@@ -31,9 +36,15 @@ App::App(Scene opened, const std::function<void()>& wake)
     : view(opened.view),
       scene(std::move(opened)),
       gpu_(wake),
-      worker_(StepSimulator{}, wake),
-      rival_worker_(StepSimulator{}, wake) {
+      worker_(StepSimulator(gpus), wake,
+              [gpus = gpus](const RunSpec& refused_choice, const Error& error,
+                            const RunSpec& last_valid, const WorkControl& control) {
+                return refuse(refused_choice, error, last_valid, *gpus, control);
+              }),
+      rival_worker_(StepSimulator(gpus), wake) {
   if (view.race) opened_tick_ = view.race_tick;
+  pending_ = view.choice;
+  opening_ = scene;
   std::vector<std::string> unreadable;
   measurements.recorded = load_shipped_recordings(unreadable);
   measurements.traced = load_shipped_traces(unreadable);
@@ -42,8 +53,7 @@ App::App(Scene opened, const std::function<void()>& wake)
 
 bool App::settled() const {
   return !pending_ && !worker_.busy() && published_ == worker_.latest() &&
-         (first_error_ || (published_->snapshot && asked_ == request_for(view.choice, view))) &&
-         race_settled();
+         (first_error_ || (shown_->snapshot && asked_ == wanted())) && race_settled();
 }
 
 void App::show_notice(std::string text) {
@@ -59,7 +69,7 @@ void App::update(double now_s) {
 
   // Move the playhead
   run_race(elapsed_s);
-  const auto shown = published_->snapshot;
+  const auto shown = shown_->snapshot;
   if (shown && !view.race) {
     player_.advance(*shown->run, view, elapsed_s);
     if (!pending_) view.step = clamp_step(*shown->run, view.step);
@@ -84,83 +94,115 @@ void App::take_published() {
   if (latest == published_) return;
   const bool new_snapshot = latest->snapshot != published_->snapshot;
   published_ = latest;
+  const Request& answered = published_->request;
+  const bool wants_it = opening_ ? answered == wanted() : answered.choice == wanted_choice();
+  if (new_snapshot && wants_it) take_snapshot();
+  if (published_->refusal) take_refusal(*published_->refusal);
+}
 
-  // A good answer makes the choice under way the valid one
-  if (new_snapshot && pending_ && published_->request.choice == *pending_) {
-    view.choice = *pending_;
-    pending_.reset();
-    refused.reset();
-    const AttentionProblem& problem = view.choice.problem;
-    const Index rows = published_->snapshot->run->problem.N;  // of a group, where heads are packed
-    view.query_row = std::clamp<Index>(view.query_row, 0, rows - 1);
-    view.O_column = std::clamp<Index>(view.O_column, 0, problem.d - 1);
-    view.step = clamp_step(*published_->snapshot->run, view.step);
+/// A good answer makes the scene that is being opened the one that is shown, and the choice under
+/// way the valid one.
+void App::take_snapshot() {
+  const RunInfo& run = *published_->snapshot->run;
+  if (opening_) {
+    if (auto error = check_places(opening_->view, run)) return end_opening(std::move(*error));
+    // The looks are the user's, not the scene's, once the app is open
+    opening_->view.theme = view.theme;
+    opening_->view.presenter = view.presenter;
+    scene = *std::exchange(opening_, std::nullopt);
+    view = scene.view;
+    opened_tick_ = view.race ? view.race_tick : 0;
+    player_.restart();
+    scene_answer = SceneAnswer{};
   }
-  if (new_snapshot) first_error_.reset();
+  shown_ = published_;
+  first_error_.reset();
+  if (pending_) refused.reset();
+  if (pending_) view.choice = *std::exchange(pending_, std::nullopt);
+  view.head = nearest_head(view.choice.problem, view.head);
+  view.query_row = std::clamp<Index>(view.query_row, 0, run.problem().N - 1);
+  view.O_column = std::clamp<Index>(view.O_column, 0, run.problem().d - 1);
+}
 
-  // A refusal is shown where the choice was made; the last result stays
-  if (published_->error && pending_ && published_->failed_request.choice == *pending_) {
-    refused = RefusedChoice{*pending_, last_edited_field, published_->error->message, {}, {}, {}};
-    pending_.reset();
-  } else if (published_->error && !published_->snapshot) {
-    first_error_ = published_->error;
-  }
+/// A refusal is shown where the choice was made; the last result stays.
+void App::take_refusal(const Refusal& refusal) {
+  if (!pending_ || !(published_->refused_request.choice == *pending_)) return;
+  if (opening_) return end_opening(refusal.error);
+  refused = RefusedChoice{*std::exchange(pending_, std::nullopt),
+                          refusal.field,
+                          words(refusal.error, Reader::screen),
+                          refusal.nearest,
+                          refusal.nearest_label,
+                          {}};
+}
+
+Request App::wanted() const {
+  if (opening_) return request_for(opening_->view.choice, opening_->view);
+  Request request = request_for(wanted_choice(), view);
+  request.head = nearest_head(request.choice.problem, view.head);
+  return request;
 }
 
 void App::ask_worker() {
-  const Request wanted = request_for(wanted_choice(), view);
-  if (asked_ == wanted) return;
-  asked_ = wanted;
-  worker_.request(wanted);
+  if (first_error_ && !pending_) return;  // until there is another choice
+  const Request request = wanted();
+  if (asked_ == request) return;
+  asked_ = request;
+  worker_.request(request);
 }
 
-void App::choose(const Choice& choice) {
-  if (choice == wanted_choice()) {
-    refused.reset();
-    return;
-  }
-  const std::optional<RefusedChoice> before = refused;
-  refused = refuse(choice, last_edited_field, view.choice);
-  if (refused && before && refused->message == before->message) {
-    refused = refuse(choice, before->field, view.choice);  // the field before is still the reason
-  }
-  if (refused) return;
+void App::choose(const RunSpec& choice) {
+  refused.reset();
+  if (choice == wanted_choice()) return;
   player_.restart();
-  view.head = std::min(view.head, choice.problem.batch * choice.problem.heads - 1);
+  opening_.reset();
   pending_ = choice;
+  if (choice == view.choice) pending_.reset();
+}
+
+void App::run_on_gpu() {
+  const auto shown = snapshot();
+  const std::string why = gpu_.state() == GpuRunner::State::unavailable
+                              ? "no GPU to run on: " + gpu_.reason()
+                          : shown ? why_no_kernel(shown->run->totals, shown->run->gpu)
+                                  : "nothing to run yet";
+  if (why.empty()) gpu_.run(view.choice);
+  if (!why.empty()) show_notice(why);
 }
 
 void App::open_scene(const std::string& name_or_path) {
   Result<Scene> opened = load_scene(name_or_path);
-  std::optional<Error> error;
-  if (!opened) error = opened.error();
-  if (!error) {
-    error = check_choice(opened.value().view.choice);
-    if (error) error->message = opened.value().path + ": " + error->message;
-  }
-  if (!error) error = check_places(opened.value());
-  scene_answer = SceneAnswer{error ? error->message : ""};
-  if (error) {
-    show_notice(error->message);
+  if (!opened) {
+    scene_answer = SceneAnswer{words(opened.error(), Reader::screen)};
+    show_notice(scene_answer->error);
     return;
   }
-  // The looks are the user's, not the scene's, once the app is open
-  ViewState next = opened.value().view;
-  next.theme = view.theme;
-  next.presenter = view.presenter;
-  const Choice choice = next.choice;
-  next.choice = view.choice;
-  scene = std::move(opened.value());
-  view = next;
-  opened_tick_ = view.race ? view.race_tick : 0;
-  player_.restart();
+  opening_ = std::move(opened).value();
+  pending_ = opening_->view.choice;
   refused.reset();
-  last_edited_field.clear();
-  if (!(choice == view.choice)) choose(choice);
+}
+
+/// The scene cannot be shown: the last one stays.
+void App::end_opening(Error error) {
+  const std::string& file = opening_->path.empty() ? opening_->name : opening_->path;
+  error.message = fmt::format("{}: {}", file, error.message);
+  opening_.reset();
+  pending_.reset();
+  scene_answer = SceneAnswer{words(error, Reader::screen)};
+  if (shown_->snapshot) show_notice(scene_answer->error);
+  if (!shown_->snapshot) first_error_ = std::move(error);
+}
+
+void App::save_scene_as(const std::string& path) {
+  Scene saved = scene;
+  saved.view = view;
+  const auto error = save_scene(saved, path);
+  scene_answer = SceneAnswer{error ? words(*error, Reader::screen) : ""};
+  show_notice(error ? scene_answer->error : "saved " + path);
 }
 
 void App::execute(const Command& command) {
-  const auto run = published_->snapshot ? published_->snapshot->run : nullptr;
+  const auto run = shown_->snapshot ? shown_->snapshot->run : nullptr;
   if (course_ && view.race) step_race(command);
   std::visit(Overloaded{
                  [&](const SeekTo& seek) {
@@ -185,18 +227,17 @@ void App::execute(const Command& command) {
                  },
                  [&](const Choose& chosen) { choose(chosen.choice); },
                  [&](const RefuseText& text) {
-                   const Choice& shown = refused ? refused->choice : wanted_choice();
-                   refused = RefusedChoice{shown, text.field, text.message, {}, {}, text.typed};
+                   refused = RefusedChoice{
+                       shown_choice(),  text.error.field, words(text.error, Reader::screen), {}, {},
+                       text.error.value};
                  },
-                 [&](const RunOnGpu&) {
-                   const bool has_gpu = gpu_.state() != GpuRunner::State::unavailable;
-                   if (has_gpu) gpu_.run(view.choice);
-                   if (!has_gpu) show_notice("no GPU to run on: " + gpu_.reason());
-                 },
+                 [&](const RunOnGpu&) { run_on_gpu(); },
                  [&](const CancelWork&) {
                    worker_.cancel();
                    pending_.reset();
-                   asked_ = request_for(view.choice, view);
+                   opening_.reset();
+                   asked_ = wanted();
+                   if (!shown_->snapshot) first_error_ = cancelled();
                  },
                  [&](const CopyText& copy) {
                    clipboard_ = copy.text;
@@ -210,13 +251,7 @@ void App::execute(const Command& command) {
                  },
                  [&](const SavePicture& picture) { pictures_.push_back(picture); },
                  [&](const OpenScene& open) { open_scene(open.name_or_path); },
-                 [&](const SaveScene& save) {
-                   Scene saved = scene;
-                   saved.view = view;
-                   const auto error = save_scene(saved, save.path);
-                   scene_answer = SceneAnswer{error ? error->message : ""};
-                   show_notice(error ? error->message : "saved " + save.path);
-                 },
+                 [&](const SaveScene& save) { save_scene_as(save.path); },
                  [&](const Quit&) { quit_ = true; },
                  [&](const ShowNotice& show) { show_notice(show.text); },
              },

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/command.h"
+#include "app/gpu_catalog.h"
 #include "app/gpu_runner.h"
 #include "app/measurements.h"
 #include "app/playhead.h"
@@ -20,12 +21,18 @@ namespace attnscope::app {
 
 /// A choice that was refused, shown at the field where it was made.
 struct RefusedChoice {
-  Choice choice;
-  std::string field;              ///< of the top bar: "N", "Br", ...; empty: the whole choice
-  std::string message;            ///< one line: what, why, what would be accepted
-  std::optional<Choice> nearest;  ///< the nearest choice that can work
-  std::string nearest_label;      ///< "Br = 128"
-  std::string typed;              ///< the text itself, where it could not be understood
+  RunSpec choice;
+  std::string field;               ///< of the run: "seq_len", "Br", ...; empty: the whole choice
+  std::string message;             ///< one line: what, why, what would be accepted
+  std::optional<RunSpec> nearest;  ///< the nearest choice that can work
+  std::string nearest_label;       ///< "Br = 128"
+  std::string typed;               ///< the text itself, where it could not be understood
+};
+
+/// What the lists of the top bar offer beside the values of fields; read once.
+struct Shipped {
+  std::vector<ShippedScene> scenes = list_shipped_scenes();
+  std::vector<std::string> gpus = list_gpus();
 };
 
 /// What became of opening or saving a scene.
@@ -52,10 +59,11 @@ class App {
   std::optional<RefusedChoice> refused;
   std::optional<Notice> notice;
   std::optional<SceneAnswer> scene_answer;  ///< to the last OpenScene or SaveScene
-  std::string last_edited_field;            ///< where the choice under way was made
+  const Shipped shipped;
+  const std::shared_ptr<GpuCatalog> gpus = std::make_shared<GpuCatalog>();
 
   /// The newest good snapshot; nullptr before the first.
-  std::shared_ptr<const Snapshot> snapshot() const { return published_->snapshot; }
+  std::shared_ptr<const Snapshot> snapshot() const { return shown_->snapshot; }
   /// Why there is no snapshot at all.
   const std::optional<Error>& first_error() const { return first_error_; }
   /// The newest snapshot of a race's second algorithm; nullptr without a race.
@@ -65,8 +73,10 @@ class App {
   const Worker& worker() const { return worker_; }
   const GpuRunner& gpu() const { return gpu_; }
   const Player& player() const { return player_; }
-  /// The choice that was made last: under way, or the valid one.
-  const Choice& wanted_choice() const { return pending_ ? *pending_ : view.choice; }
+  /// What the fields show: the choice under way, else the refused one, else the valid one.
+  const RunSpec& shown_choice() const {
+    return refused && !pending_ ? refused->choice : wanted_choice();
+  }
   /// Nothing is under way, and the snapshot is the one that the view asks for.
   bool settled() const;
 
@@ -83,10 +93,19 @@ class App {
   void show_notice(std::string text);
 
  private:
+  /// The choice that was made last: under way, or the valid one.
+  const RunSpec& wanted_choice() const { return pending_ ? *pending_ : view.choice; }
+  /// The request that answers it.
+  Request wanted() const;
   void execute(const Command& command);
-  void choose(const Choice& choice);
+  void choose(const RunSpec& choice);
+  void run_on_gpu();
   void open_scene(const std::string& name_or_path);
+  void save_scene_as(const std::string& path);
   void take_published();
+  void take_snapshot();
+  void take_refusal(const Refusal& refusal);
+  void end_opening(Error error);
   void ask_worker();
   void run_race(double elapsed_s);
   void step_race(const Command& command);
@@ -94,9 +113,11 @@ class App {
 
   bool quit_ = false;
   double now_s_ = 0.0;
-  std::optional<Choice> pending_;  ///< asked for, not answered yet
+  std::optional<RunSpec> pending_;  ///< asked for, not answered yet
+  std::optional<Scene> opening_;    ///< becomes the scene once it can be shown; of pending_
   std::optional<Error> first_error_;
-  std::shared_ptr<const Published> published_ = std::make_shared<Published>();
+  std::shared_ptr<const Published> published_ = std::make_shared<Published>();  ///< the newest
+  std::shared_ptr<const Published> shown_ = published_;  ///< the newest that was wanted
   std::optional<Request> asked_;
   Player player_;
   Index opened_tick_ = 0;  ///< of a scene's race, until its clock is known
@@ -109,15 +130,7 @@ class App {
   std::optional<RaceCourse> course_;
   std::shared_ptr<const Published> rival_published_ = std::make_shared<Published>();
   std::optional<Request> rival_asked_;
-  Choice raced_;         ///< the choice that the one below was made for
-  Choice rival_choice_;  ///< of the second algorithm, by rival_of()
   Worker rival_worker_;
 };
-
-/// Why check_choice() refuses the choice, with the nearest one that it accepts, found by changing
-/// one field alone: the edited one, or the number that the reason names; nothing when the choice
-/// can work.
-std::optional<RefusedChoice> refuse(const Choice& choice, const std::string& edited,
-                                    const Choice& last_valid);
 
 }  // namespace attnscope::app

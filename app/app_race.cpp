@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "app/app.h"
-#include "app/choice_rules.h"
 
 namespace attnscope::app {
 
@@ -26,22 +25,18 @@ void App::run_race(double elapsed_s) {
 
   // The rival solves the same problem
   rival_published_ = rival_worker_.latest();
-  if (rival_choice_.algorithm != view.race->rival || !(raced_ == view.choice)) {
-    raced_ = view.choice;
-    rival_choice_ = rival_of(view.choice, view.race->rival);
-  }
-  const Choice& choice = rival_choice_;
-  if (rival_published_->error && rival_asked_ &&
-      rival_published_->failed_request == *rival_asked_) {
-    show_notice(view.race->rival + " cannot race: " + rival_published_->error->message);
+  const RunSpec choice = rival_of(view.choice, view.race->rival);
+  const auto& refusal = rival_published_->refusal;
+  if (refusal && rival_asked_ && rival_published_->refused_request == *rival_asked_) {
+    show_notice(view.race->rival + " cannot race: " + words(refusal->error, Reader::screen));
     view.race.reset();
     return;
   }
 
   // Both runs there: one clock, played by its ticks
-  const auto own = published_->snapshot;
+  const auto own = shown_->snapshot;
   const auto rival = rival_published_->snapshot;
-  const bool ready = own && rival && published_->request.choice == view.choice &&
+  const bool ready = own && rival && shown_->request.choice == view.choice &&
                      rival_published_->request.choice == choice;
   if (!ready) course_.reset();
   if (ready && (!course_ || !course_->is_of(own->run, rival->run, view.race->clock))) {
@@ -60,8 +55,8 @@ void App::run_race(double elapsed_s) {
     view.step = course_->step_of(RaceCourse::chosen, view.race_tick);
     rival_step = course_->step_of(RaceCourse::rival, view.race_tick);
   }
-  const Request wanted{choice,          view.head, rival_step, view.query_row, view.O_column,
-                       /*in_race=*/true};
+  const Request wanted{choice,        view.head,        rival_step,       view.query_row,
+                       view.O_column, /*in_race=*/true, /*is_rival=*/true};
   if (rival_asked_ == wanted) return;
   rival_asked_ = wanted;
   rival_worker_.request(wanted);

@@ -84,10 +84,10 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
     arguments.size_given = true;
   }
   if (raw.theme) {
-    arguments.theme = parse_theme(*raw.theme);
+    arguments.theme = parse_name<ThemeName>(*raw.theme);
     if (!arguments.theme) {
-      return invalid_request(fmt::format("--theme '{}': not a theme; use dark, light or contrast",
-                                         printable(*raw.theme)));
+      return invalid_request(fmt::format("--theme '{}': not a theme; use {}", printable(*raw.theme),
+                                         accepted_names<ThemeName>()));
     }
   }
   if (raw.step) {

@@ -13,7 +13,7 @@ namespace attnscope::app {
 struct Arguments {
   bool render = false;  ///< `attnscope render`: a picture without a window
   std::string scene = "default";
-  InputFiles files;           ///< a user's own tensors
+  InputPaths files;           ///< a user's own tensors
   std::optional<Index> step;  ///< operation under the playhead, from 0; nothing: the scene's
   int width = 1600;
   int height = 900;

@@ -7,28 +7,27 @@ namespace {
 struct Entry {
   ChartChoice chart;
   ChartTopic topic;
-  std::string_view name;
   std::string_view tab;
 };
 
 // clang-format off
 constexpr Entry kCharts[] = {
-    {ChartChoice::bytes, ChartTopic::sizes, "bytes", "bytes"},
-    {ChartChoice::time, ChartTopic::sizes, "time", "time"},
-    {ChartChoice::memory, ChartTopic::sizes, "memory", "memory"},
-    {ChartChoice::error, ChartTopic::sizes, "error", "error"},
-    {ChartChoice::recorded_bytes, ChartTopic::recorded, "recorded_bytes", "bytes"},
-    {ChartChoice::recorded_time, ChartTopic::recorded, "recorded_time", "time"},
-    {ChartChoice::recorded_memory, ChartTopic::recorded, "recorded_memory", "memory"},
-    {ChartChoice::io_seq_len, ChartTopic::theorems, "io_seq_len", "N"},
-    {ChartChoice::io_head_dim, ChartTopic::theorems, "io_head_dim", "d"},
-    {ChartChoice::io_sram, ChartTopic::theorems, "io_sram", "SRAM"},
-    {ChartChoice::io_block_cols, ChartTopic::theorems, "io_block_cols", "block"},
-    {ChartChoice::io_density, ChartTopic::theorems, "io_density", "density"},
-    {ChartChoice::fusion, ChartTopic::fusion, "fusion", "this problem"},
-    {ChartChoice::fusion_figure2, ChartTopic::fusion, "fusion_figure2", "the paper's Figure 2"},
-    {ChartChoice::model_training, ChartTopic::models, "model_training", "training"},
-    {ChartChoice::model_inference, ChartTopic::models, "model_inference", "inference"},
+    {ChartChoice::bytes, ChartTopic::sizes, "bytes"},
+    {ChartChoice::time, ChartTopic::sizes, "time"},
+    {ChartChoice::memory, ChartTopic::sizes, "memory"},
+    {ChartChoice::error, ChartTopic::sizes, "error"},
+    {ChartChoice::recorded_bytes, ChartTopic::recorded, "bytes"},
+    {ChartChoice::recorded_time, ChartTopic::recorded, "time"},
+    {ChartChoice::recorded_memory, ChartTopic::recorded, "memory"},
+    {ChartChoice::io_seq_len, ChartTopic::theorems, "N"},
+    {ChartChoice::io_head_dim, ChartTopic::theorems, "d"},
+    {ChartChoice::io_sram, ChartTopic::theorems, "SRAM"},
+    {ChartChoice::io_block_cols, ChartTopic::theorems, "block"},
+    {ChartChoice::io_density, ChartTopic::theorems, "density"},
+    {ChartChoice::fusion, ChartTopic::fusion, "this problem"},
+    {ChartChoice::fusion_figure2, ChartTopic::fusion, "the paper's Figure 2"},
+    {ChartChoice::model_training, ChartTopic::models, "training"},
+    {ChartChoice::model_inference, ChartTopic::models, "inference"},
 };
 // clang-format on
 
@@ -40,17 +39,6 @@ const Entry& entry(ChartChoice chart) {
 }
 
 }  // namespace
-
-std::string_view to_string(ChartChoice chart) {
-  return entry(chart).name;
-}
-
-std::optional<ChartChoice> parse_chart(std::string_view name) {
-  for (const Entry& each : kCharts) {
-    if (each.name == name) return each.chart;
-  }
-  return std::nullopt;
-}
 
 std::vector<ChartTopic> chart_topics() {
   return {ChartTopic::sizes, ChartTopic::recorded, ChartTopic::theorems, ChartTopic::fusion,
@@ -70,19 +58,8 @@ ChartTopic topic_of(ChartChoice chart) {
 }
 
 std::string_view tab_word(ChartTopic topic) {
-  switch (topic) {
-    case ChartTopic::sizes:
-      return "sizes";
-    case ChartTopic::recorded:
-      return "recorded";
-    case ChartTopic::theorems:
-      return "theorems";
-    case ChartTopic::fusion:
-      return "fusion";
-    case ChartTopic::models:
-      return "models";
-  }
-  return "";
+  constexpr std::string_view kWords[] = {"sizes", "recorded", "theorems", "fusion", "models"};
+  return kWords[static_cast<std::size_t>(topic)];
 }
 
 std::string_view tab_word(ChartChoice chart) {

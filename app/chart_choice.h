@@ -1,10 +1,12 @@
 /// The charts, by the names that scenes use. They are grouped by what they are about.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
+
+#include "app/enum_names.h"
 
 namespace attnscope::app {
 
@@ -27,11 +29,14 @@ enum class ChartChoice : std::uint8_t {
   model_inference,
 };
 
-enum class ChartTopic : std::uint8_t { sizes, recorded, theorems, fusion, models };
+template <>
+inline constexpr std::array<std::string_view, 16> kNames<ChartChoice>{
+    "bytes",          "time",           "memory",          "error",
+    "recorded_bytes", "recorded_time",  "recorded_memory", "io_seq_len",
+    "io_head_dim",    "io_sram",        "io_block_cols",   "io_density",
+    "fusion",         "fusion_figure2", "model_training",  "model_inference"};
 
-/// In snake_case: "io_seq_len".
-std::string_view to_string(ChartChoice chart);
-std::optional<ChartChoice> parse_chart(std::string_view name);
+enum class ChartTopic : std::uint8_t { sizes, recorded, theorems, fusion, models };
 
 std::vector<ChartTopic> chart_topics();
 /// In the order of the tabs; never empty.

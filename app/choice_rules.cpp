@@ -2,82 +2,46 @@
 
 #include <algorithm>
 
-#include "app/step_simulator.h"
-#include "sim/schedule/catalog.h"
-
 namespace attnscope::app {
+
+InputPaths from_folder(InputPaths files, const std::filesystem::path& folder) {
+  for (std::string* path : {&files.Q, &files.K, &files.V, &files.dO}) {
+    if (!path->empty()) *path = (folder / *path).lexically_normal().string();
+  }
+  return files;
+}
 
 namespace {
 
-/// The value on an axis of another length; at least 1.
-Index scaled(Index value, Index before, Index after) {
-  return std::clamp<Index>(value * after / std::max<Index>(before, 1), 1,
-                           std::max<Index>(after, 1));
-}
-
-void scale_key_lengths(const AttentionProblem& before, AttentionProblem& after) {
-  if (!after.has_key_lengths() || after.key_lengths != before.key_lengths) return;
-  const Index batch = std::clamp<Index>(after.batch, 1, kMaxHeads);
-  after.key_lengths.resize(static_cast<std::size_t>(batch), after.key_lengths.back());
-  for (Index& length : after.key_lengths) length = scaled(length, before.N_kv, after.N_kv);
-}
-
-void scale_sequences(const AttentionProblem& before, AttentionProblem& after) {
-  if (!after.is_packed() || after.cu_seqlens_q != before.cu_seqlens_q) return;
-  const auto scale = [](std::vector<Index>& ends, Index old_size, Index size) {
-    for (Index& end : ends) end = end == 0 ? 0 : scaled(end, old_size, size);
-    ends.back() = size;
-  };
-  scale(after.cu_seqlens_q, before.N, after.N);
-  scale(after.cu_seqlens_k, before.N_kv, after.N_kv);
+/// Packed queries bring their keys: the same ends where both are as many, else as many sequences.
+void follow_queries(AttentionProblem& problem) {
+  const std::vector<Index>& queries = problem.cu_seqlens_q;
+  std::vector<Index>& keys = problem.cu_seqlens_k;
+  if (queries.empty() || problem.N == problem.N_kv) {
+    keys = queries;
+  } else if (keys.size() != queries.size() && queries.size() > 1) {
+    keys = packed_ends(static_cast<Index>(queries.size()) - 1, problem.N_kv);
+  }
 }
 
 }  // namespace
 
-Choice with_consequences(const Choice& before, Choice after) {
-  const AttentionProblem& old = before.problem;
+Result<RunSpec> change_field(const RunSpec& before, std::string_view key, std::string_view text) {
+  RunSpec after = before;
+  if (auto error = set_field(run_field(key), text, after)) return *error;
   AttentionProblem& problem = after.problem;
-  const bool standard_slopes =
-      old.score.has_alibi() && old.score.alibi_slopes == standard_alibi_slopes(old.heads);
-  const bool sane_heads = problem.heads >= 1 && problem.heads <= kMaxHeads;
-  if (standard_slopes && sane_heads && problem.score.alibi_slopes == old.score.alibi_slopes) {
-    problem.score.alibi_slopes = standard_alibi_slopes(problem.heads);
+  if (key == "cu_seqlens_q") follow_queries(problem);
+  if (key == "key_lengths" && problem.key_lengths.size() == 1) {
+    const auto batch = static_cast<std::size_t>(std::clamp<Index>(problem.batch, 1, kMaxHeads));
+    problem.key_lengths.resize(batch, problem.key_lengths.front());
   }
-  scale_key_lengths(old, problem);
-  scale_sequences(old, problem);
-
-  const Algorithm* algorithm = find_algorithm(after.algorithm);
-  const bool sparse = algorithm != nullptr && algorithm->takes_block_mask;
-  if (sparse && !after.block_mask) after.block_mask = BlockPattern{};
-  if (!sparse) {
-    after.block_mask.reset();
-    after.skip_unused_kv = false;
+  std::error_code unknown;
+  const auto here = std::filesystem::current_path(unknown);
+  after.files = from_folder(after.files, here);
+  if (after.block_mask && !after.block_mask->path.empty()) {
+    after.block_mask->path = (here / after.block_mask->path).lexically_normal().string();
   }
-  if (algorithm == nullptr || !algorithm->splits_keys) {
-    after.splits = 0;
-    after.separate_heads = false;
-  }
-  if (before.algorithm != after.algorithm) {
-    if (after.algorithm != "standard") {
-      after.variant.fusion = Fusion::rows;
-      after.variant.checkpoint = false;
-    }
-    if (after.algorithm != "flash1") {
-      after.variant.skip_first_reads = false;
-      after.variant.d_once = false;
-    }
-  }
-  return after;
-}
-
-Choice rival_of(const Choice& choice, const std::string& rival) {
-  Choice other = choice;
-  other.algorithm = rival;
-  other = with_consequences(choice, std::move(other));
-  if (!check_choice(other)) return other;
-  Choice smaller = other;
-  if (const auto tiling = largest_tiling_of(other)) smaller.tiling = *tiling;
-  return check_choice(smaller) ? other : smaller;
+  return with_consequences(before, std::move(after));
 }
 
 std::vector<Index> nearest_ends(std::vector<Index> ends, Index size) {

@@ -1,20 +1,21 @@
-/// What follows from changing one part of a choice, so that the rest goes on meaning the same.
+/// What follows from changing one field of the choice on the screen.
 #pragma once
 
+#include <filesystem>
+#include <string_view>
 #include <vector>
 
-#include "app/view_state.h"
+#include "reference/run_fields.h"
 
 namespace attnscope::app {
 
-/// `after` with its standard ALiBi slopes made for its heads, key lengths and packed sequences in
-/// the proportions that they had, a block mask where the algorithm takes one and none elsewhere;
-/// splits and variants go with the algorithm that has them.
-Choice with_consequences(const Choice& before, Choice after);
+/// The choice with one field changed, as it was typed or clicked, and with what follows from it
+/// (with_consequences()). One key length is meant for every batch entry, packed queries bring their
+/// keys, paths become absolute. not_understood as set_field() gives it.
+Result<RunSpec> change_field(const RunSpec& before, std::string_view key, std::string_view text);
 
-/// The choice with the second algorithm of a race: in the same tiles, or in the largest that fit
-/// where those do not.
-Choice rival_of(const Choice& choice, const std::string& rival);
+/// Relative paths begin at `folder`.
+InputPaths from_folder(InputPaths files, const std::filesystem::path& folder);
 
 /// The ends of sequences nearest to these that fill `size`: 0, ascending, ..., size.
 std::vector<Index> nearest_ends(std::vector<Index> ends, Index size);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/view_state.h"
+#include "reference/result.h"
 
 namespace attnscope::app {
 
@@ -25,13 +26,11 @@ struct StepBy {
 struct TogglePlay {};
 /// Asks for another problem, algorithm, tiling or device; refused choices change nothing.
 struct Choose {
-  Choice choice;
+  RunSpec choice;
 };
 /// Shows at its field a text that cannot be understood; the last valid choice stays.
 struct RefuseText {
-  std::string field;
-  std::string typed;
-  std::string message;
+  Error error;
 };
 /// Runs the twin kernel on this machine's GPU, in the background.
 struct RunOnGpu {};

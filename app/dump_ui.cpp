@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reference/json/problem_json.h"
+#include "reference/json/run_json.h"
 
 namespace attnscope::app {
 
@@ -15,25 +15,17 @@ std::string ui_as_json(const App& app, const NamedRects& rects, int width, int h
     places[name] = {rect.min.x, rect.min.y, rect.max.x, rect.max.y};
   }
   const auto snapshot = app.snapshot();
-  json state{
-      {"problem", problem_to_json(view.choice.problem)},
-      {"tiling", tiling_to_json(view.choice.tiling)},
-      {"algorithm", view.choice.algorithm},
-      {"pass", view.choice.pass},
-      {"gpu", view.choice.gpu},
-      {"splits", view.choice.splits},
-      {"files",
-       {view.choice.files.Q, view.choice.files.K, view.choice.files.V, view.choice.files.dO}},
-      {"step", view.step},
-      {"playing", view.playing},
-      {"speed", view.speed},
-      {"granularity", to_string(view.granularity)},
-      {"theme", to_string(view.theme)},
-      {"presenter", view.presenter},
-      {"chart", to_string(view.chart)},
-      {"large_chart", view.large_chart},
-      {"show_keys", view.show_keys},
-      {"scene", app.scene.name}};
+  json state{{"step", view.step},
+             {"playing", view.playing},
+             {"speed", view.speed},
+             {"granularity", to_string(view.granularity)},
+             {"theme", to_string(view.theme)},
+             {"presenter", view.presenter},
+             {"chart", to_string(view.chart)},
+             {"large_chart", view.large_chart},
+             {"show_keys", view.show_keys},
+             {"scene", app.scene.name}};
+  store_run(view.choice, state);
   if (snapshot) {
     state["shown_step"] = snapshot->step;
     state["step_count"] = snapshot->run->step_count;

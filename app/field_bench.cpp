@@ -38,7 +38,7 @@ std::string write_tensor(const std::filesystem::path& path, const std::vector<In
 }
 
 /// Tensors of the problem's shapes in the folder.
-InputFiles write_tensors(const std::filesystem::path& folder, const AttentionProblem& problem) {
+InputPaths write_tensors(const std::filesystem::path& folder, const AttentionProblem& problem) {
   const std::vector<Index> queries{problem.batch, problem.heads, problem.N, problem.d};
   const std::vector<Index> keys{problem.batch, problem.kv_heads, problem.N_kv, problem.d};
   return {write_tensor(folder / "q.npy", queries), write_tensor(folder / "k.npy", keys),
@@ -47,7 +47,8 @@ InputFiles write_tensors(const std::filesystem::path& folder, const AttentionPro
 
 void set_look(ViewState& view, const FieldAction& action) {
   const bool on = action.value == "on";
-  if (action.place == "theme") view.theme = parse_theme(action.value).value_or(view.theme);
+  if (action.place == "theme")
+    view.theme = parse_name<ThemeName>(action.value).value_or(view.theme);
   if (action.place == "presenter") view.presenter = on;
   if (action.place == "large_chart") view.large_chart = on;
   if (action.place == "keys") view.show_keys = on;

@@ -34,6 +34,6 @@ struct FieldScript {
 
 /// Every field of the top bar and behind "...", the tabs and the looks. `files` are tensors of the
 /// scene's problem.
-std::vector<FieldScript> field_scripts(const InputFiles& files);
+std::vector<FieldScript> field_scripts(const InputPaths& files);
 
 }  // namespace attnscope::app

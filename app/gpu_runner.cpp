@@ -1,81 +1,49 @@
 #include "app/gpu_runner.h"
 
-#include <fmt/format.h>
-
 #include <exception>
 #include <memory>
 #include <utility>
 
-#include "app/own_inputs.h"
-#include "app/step_simulator.h"
-#include "kernels/catalog.h"
 #include "kernels/client/kernel_library.h"
+#include "kernels/resolve.h"
+#include "reference/inputs.h"
 
 namespace attnscope::app {
 
 namespace {
 
-/// The kernel that the choice asks for. cuBLAS chooses the tiles of standard's products itself.
-KernelChoice kernel_of(const Choice& choice) {
-  KernelChoice kernel{choice.algorithm, choice.tiling, choice.carry};
-  kernel.pass = parse_pass(choice.pass).value_or(PassKind::forward);
-  if (choice.algorithm == "standard") kernel.tiling.reset();
-  return kernel;
+/// The run of the choice's kernel. cuBLAS chooses the tiles of standard's products itself.
+Result<ResolvedRun> kernel_run(RunSpec choice) {
+  if (choice.algorithm == "standard") {
+    choice.Br.reset();
+    choice.Bc.reset();
+  }
+  return kernels::resolve(choice);
 }
 
-/// Why the kernel is not the twin of what the screen shows; nothing when it is.
-std::optional<Error> other_than_kernel(const Choice& choice) {
-  if (choice.pass == to_string(PassKind::both)) {
-    return invalid_request("a kernel is measured one pass at a time: forward or backward");
-  }
-  if (choice.splits > 0) {
-    return invalid_request(fmt::format(
-        "the kernel cuts the keys by its own rule, not into {} splits; choose splits: by rule",
-        choice.splits));
-  }
-  if (packs_groups(choice)) {
-    return invalid_request(
-        "the kernel gives every query head its own thread blocks; choose group: separate heads");
-  }
-  if (choice.skip_unused_kv && choice.pass == to_string(PassKind::backward)) {
-    return invalid_request(
-        "the kernel loads K and V of every column tile, used or not; choose unused K, V: loaded");
-  }
-  if (const std::string variant = to_string(choice.variant); !variant.empty()) {
-    return invalid_request(fmt::format("no kernel is {} with {}; choose the algorithm as it is",
-                                       choice.algorithm, variant));
-  }
-  return std::nullopt;
-}
-
-/// The problem with its block mask.
-Result<AttentionProblem> problem_of(const Choice& choice) {
-  if (!choice.block_mask) return choice.problem;
-  const Result<SimulationRequest> request = simulation_of(choice);
-  if (!request) return request.error();
-  return request.value().problem;
+RecordingRow refused(const RunSpec& choice, Error error) {
+  RecordingRow row;
+  row.run = {
+      .asked = choice, .problem = choice.problem, .tiling = choice.tiling().value_or(Tiling{0, 0})};
+  row.error = std::move(error);
+  return row;
 }
 
 /// The row that measuring the choice gives; an error is a row, too.
-MeasuredRun measure(KernelLibrary& library, const Choice& choice) {
+RecordingRow row_of(KernelLibrary& library, const RunSpec& choice, const Protocol& protocol) {
+  auto run = kernel_run(choice);
+  if (!run) return refused(choice, run.error());
+  if (!choice.files.any()) return library.record(run.value(), protocol);
+  const auto own = load_inputs(choice.problem, choice.files, choice.inputs);
+  if (!own) return refused(choice, own.error());
+  run.value().files_hash = hash_of_inputs(own.value());
+  return library.record_own(run.value(), own.value(), protocol);
+}
+
+MeasuredRun measure(KernelLibrary& library, const RunSpec& choice) {
   const Protocol protocol;
-  const KernelChoice kernel = kernel_of(choice);
   Recording recording = library.empty_recording(protocol);
-  const auto refused = [&](Error error) {
-    RecordingRow row = describe_run(choice.problem, kernel, choice.inputs);
-    row.error = std::move(error);
-    return row;
-  };
-  const auto row = [&]() -> RecordingRow {
-    if (auto error = other_than_kernel(choice)) return refused(std::move(*error));
-    const Result<std::optional<AttentionInputs>> own = read_own_inputs(choice);
-    if (!own) return refused(own.error());
-    const Result<AttentionProblem> problem = problem_of(choice);
-    if (!problem) return refused(problem.error());
-    if (own.value()) return library.record_own(problem.value(), kernel, *own.value(), protocol);
-    return library.record(problem.value(), kernel, choice.inputs, protocol);
-  };
-  recording.rows.push_back(row());
+  recording.rows.push_back(row_of(library, choice, protocol));
   return runs_of(recording, NumberKind::measured).front();
 }
 
@@ -117,7 +85,7 @@ std::string GpuRunner::reason() const {
   return reason_;
 }
 
-void GpuRunner::run(const Choice& choice) {
+void GpuRunner::run(const RunSpec& choice) {
   {
     const std::lock_guard lock(mutex_);
     if (state_ != State::idle) return;
@@ -138,7 +106,7 @@ void GpuRunner::work() {
     const std::lock_guard lock(mutex_);
     state_ = library ? State::idle : State::unavailable;
     if (library) gpu_name_ = library.value()->device().name;
-    if (!library) reason_ = library.error().message;
+    if (!library) reason_ = words(library.error(), Reader::screen);
   }
   if (on_news_) on_news_();
   if (!library) return;
@@ -147,16 +115,14 @@ void GpuRunner::work() {
     std::unique_lock lock(mutex_);
     wanted_.wait(lock, [this] { return stopping_ || waiting_.has_value(); });
     if (stopping_) return;
-    const Choice choice = *std::exchange(waiting_, std::nullopt);
+    const RunSpec choice = *std::exchange(waiting_, std::nullopt);
     lock.unlock();
 
     MeasuredRun run;
     try {
       run = measure(*library.value(), choice);
     } catch (const std::exception& error) {
-      run.row.problem = choice.problem;
-      run.row.algorithm = choice.algorithm;
-      run.row.error = failed(error.what());
+      run.row = refused(choice, failed(error.what()));
       run.provenance.kind = NumberKind::measured;
     }
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "app/measurements.h"
-#include "app/view_state.h"
 
 namespace attnscope::app {
 
@@ -30,8 +29,8 @@ class GpuRunner {
   /// Why no GPU is available, in one line.
   std::string reason() const;
 
-  /// Measures the twin kernel of the choice; ignored unless idle.
-  void run(const Choice& choice);
+  /// Measures the kernel of the choice; ignored unless idle.
+  void run(const RunSpec& choice);
   /// What was measured since the last call, errors included.
   std::vector<MeasuredRun> take_results();
 
@@ -44,7 +43,7 @@ class GpuRunner {
   State state_ = State::opening;
   std::string gpu_name_;
   std::string reason_;
-  std::optional<Choice> waiting_;
+  std::optional<RunSpec> waiting_;
   std::vector<MeasuredRun> results_;
   bool stopping_ = false;
   std::thread thread_;  // last: it uses all of the above

@@ -7,7 +7,6 @@
 
 #include "app/own_inputs.h"
 #include "app/program.h"
-#include "app/scene_check.h"
 
 namespace {
 
@@ -30,11 +29,8 @@ int run_program(int argc, char** argv) {
     if (!scene) return report(scene.error());
   }
   ViewState& view = scene.value().view;
-  if (const auto error = check_places(scene.value())) return report(*error);
   if (arguments.value().theme) view.theme = *arguments.value().theme;
   if (arguments.value().step) (view.race ? view.race_tick : view.step) = *arguments.value().step;
-  if (const auto reason = step_out_of_range(view))
-    return report(attnscope::invalid_request("--step " + *reason));
   view.presenter = arguments.value().presenter.value_or(view.presenter);
 
   if (arguments.value().render) return run_render(arguments.value(), std::move(scene.value()));

@@ -20,7 +20,7 @@ int suitability(const MeasuredRun& run, const SimulationReport& model, const Gpu
   const bool same_gpu = in != DifferenceIn::gpu;
   return 1 + (same_gpu && on.cache == CacheState::cold ? 8 : 0) +
          (run.provenance.kind == NumberKind::measured ? 4 : 0) + (run.row.measurement ? 2 : 0) +
-         (run.row.tiling == model.tiling ? 1 : 0);
+         (run.row.run.tiling == model.run.tiling ? 1 : 0);
 }
 
 MeasuredRun run_of(const KernelTrace& trace) {
@@ -64,7 +64,7 @@ std::optional<double> MeasuredRun::dram_write_bytes() const {
 }
 
 std::string MeasuredRun::why_unavailable(std::string_view counter_name) const {
-  if (row.error) return row.error->message;
+  if (row.error) return words(*row.error, Reader::screen);
   if (!row.measurement) return "not measured";
   const auto& reasons = row.measurement->unavailable_counters;
   for (const std::string_view name : {counter_name, std::string_view("*")}) {
@@ -119,7 +119,7 @@ std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& probl
     if (!path) continue;
     const Result<Recording> recording = read_recording(path.value());
     if (!recording) {
-      problems.push_back(recording.error().message);
+      problems.push_back(words(recording.error(), Reader::screen));
       continue;
     }
     const std::vector<MeasuredRun> read = runs_of(recording.value(), NumberKind::recorded);
@@ -138,7 +138,7 @@ std::vector<MeasuredRun> load_shipped_traces(std::vector<std::string>& problems)
     if (trace) {
       runs.push_back(run_of(trace.value()));
     } else {
-      problems.push_back(trace.error().message);
+      problems.push_back(words(trace.error(), Reader::screen));
     }
   }
   return runs;

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "app/choice_rules.h"
 #include "reference/npy.h"
@@ -15,109 +14,77 @@ namespace {
 
 constexpr Index kLongSequence = 512;
 
-/// Sizes of a tensor of four axes.
-Result<std::vector<Index>> shape_of(const std::string& path, std::string_view name,
-                                    std::string_view axes) {
-  Result<std::vector<Index>> shape = read_npy_shape(path);
-  if (!shape || shape.value().size() == 4) return shape;
-  return invalid_request(fmt::format("{}: {} axes; {} takes an array of shape {}", path,
-                                     shape.value().size(), name, axes));
-}
-
-constexpr std::string_view kQueryAxes = "[B, H, N, d]";
-constexpr std::string_view kKeyAxes = "[B, H_kv, N_kv, d]";
-
-/// A file of the choice, and what it stands for.
-struct NamedFile {
-  std::string_view name;
-  const std::string& path;
+/// A tensor that may come from a file.
+struct OwnTensor {
+  std::string_view field;  ///< of the run: its file
   bool of_keys = false;
 };
+constexpr OwnTensor kTensors[] = {{"q"}, {"k", true}, {"v", true}, {"do"}};
 
-std::array<NamedFile, 4> files_of(const Choice& choice) {
-  const InputFiles& files = choice.files;
-  return {{{"Q", files.Q}, {"K", files.K, true}, {"V", files.V, true}, {"dO", files.dO}}};
+Error wrong_file(const OwnTensor& tensor, std::string message) {
+  return invalid_field(ErrorCode::contradiction, tensor.field, std::move(message));
+}
+
+/// Sizes of the tensor's file, which has four axes; nothing where it is generated.
+Result<std::optional<std::vector<Index>>> shape_of(const RunSpec& choice, const OwnTensor& tensor) {
+  const RunField& field = run_field(tensor.field);
+  const std::string path = field.print(choice);
+  if (path.empty()) return std::optional<std::vector<Index>>();
+  Result<std::vector<Index>> shape = read_npy_shape(path);
+  if (!shape) return wrong_file(tensor, shape.error().message);
+  if (shape.value().size() == 4) return std::optional(std::move(shape).value());
+  return wrong_file(
+      tensor, fmt::format("{}: {} axes; {} takes an array of shape {}", path, shape.value().size(),
+                          field.label, tensor.of_keys ? "[B, H_kv, N_kv, d]" : "[B, H, N, d]"));
 }
 
 }  // namespace
 
-Result<Scene> scene_of_files(Scene base, const InputFiles& files) {
-  const std::pair<const char*, const std::string&> needed[] = {
-      {"q", files.Q}, {"k", files.K}, {"v", files.V}};
-  for (const auto& [name, path] : needed) {
-    if (!path.empty()) continue;
-    return invalid_request(
-        fmt::format("--{} is missing; a scene of your own needs --q, --k and --v", name));
+Result<Scene> scene_of_files(Scene base, const InputPaths& files) {
+  RunSpec& choice = base.view.choice;
+  choice.files = from_folder(files, std::filesystem::current_path());
+  for (const OwnTensor& tensor : kTensors) {
+    const auto shape = shape_of(choice, tensor);
+    if (!shape) return shape.error();
+    if (shape.value() || tensor.field == "do") continue;
+    return invalid_request(fmt::format("{} is missing; a scene of your own needs {}, {} and {}",
+                                       field_name(tensor.field), field_name("q"), field_name("k"),
+                                       field_name("v")));
   }
-  base.view.choice.files = from_folder(files, std::filesystem::current_path());
-  Result<Choice> choice = with_sizes_of_files(base.view.choice);
-  if (!choice) return choice.error();
-  base.view.choice = std::move(choice).value();
+  choice = with_sizes_of_files(choice);
   base.view.query_row = base.view.head = base.view.O_column = 0;
   base.view.step = base.view.race_tick = 0;
   base.name = "own";
+  base.path.clear();
   base.title = "Your own inputs";
   base.source.reset();
   return base;
 }
 
-Result<Choice> with_sizes_of_files(Choice choice) {
-  const Choice before = choice;
-  AttentionProblem& problem = choice.problem;
-  for (const NamedFile& file : files_of(choice)) {
-    if (file.path.empty()) continue;
-    const auto shape = shape_of(file.path, file.name, file.of_keys ? kKeyAxes : kQueryAxes);
-    if (!shape) return shape.error();
-    const std::vector<Index>& sizes = shape.value();
-    const bool told_already = (file.name == "V" && !choice.files.K.empty()) ||
-                              (file.name == "dO" && !choice.files.Q.empty());
-    if (told_already) continue;
-    // Heads without a file of their own go along with the others
-    const bool plain = problem.heads == problem.kv_heads;
-    const bool square = problem.N == problem.N_kv;
-    problem.batch = sizes[0];
-    (file.of_keys ? problem.kv_heads : problem.heads) = sizes[1];
-    (file.of_keys ? problem.N_kv : problem.N) = sizes[2];
-    problem.d = sizes[3];
-    if (!file.of_keys && plain && choice.files.K.empty()) problem.kv_heads = sizes[1];
-    if (!file.of_keys && square && choice.files.K.empty()) problem.N_kv = sizes[2];
-  }
-  if (problem == before.problem) return choice;
+RunSpec with_sizes_of_files(const RunSpec& choice) {
+  RunSpec sized = choice;
+  take_sizes_of_files(sized);
+  const AttentionProblem& problem = sized.problem;
+  if (problem == choice.problem) return choice;
   const bool is_long = std::max(problem.N, problem.N_kv) > kLongSequence;
-  choice.tiling = is_long ? Tiling{64, 64} : Tiling{16, 16};
-  return with_consequences(before, std::move(choice));
+  sized.set_tiling(is_long ? Tiling{64, 64} : Tiling{16, 16});
+  return with_consequences(choice, std::move(sized));
 }
 
-std::optional<Error> check_files(const Choice& choice) {
+std::optional<Error> check_files(const RunSpec& choice) {
   const AttentionProblem& p = choice.problem;
-  for (const NamedFile& file : files_of(choice)) {
-    if (file.path.empty()) continue;
-    const auto shape = shape_of(file.path, file.name, file.of_keys ? kKeyAxes : kQueryAxes);
+  for (const OwnTensor& tensor : kTensors) {
+    const auto shape = shape_of(choice, tensor);
     if (!shape) return shape.error();
-    const std::vector<Index> wanted = {p.batch, file.of_keys ? p.kv_heads : p.heads,
-                                       file.of_keys ? p.N_kv : p.N, p.d};
-    if (shape.value() == wanted) continue;
-    return invalid_request(fmt::format("{}: shape [{}]; {} of this problem is [{}]", file.path,
-                                       fmt::join(shape.value(), ", "), file.name,
-                                       fmt::join(wanted, ", ")));
+    const std::vector<Index> wanted = {p.batch, tensor.of_keys ? p.kv_heads : p.heads,
+                                       tensor.of_keys ? p.N_kv : p.N, p.d};
+    if (!shape.value() || *shape.value() == wanted) continue;
+    const RunField& field = run_field(tensor.field);
+    return wrong_file(
+        tensor, fmt::format("{}: shape [{}]; {} of this problem is [{}]", field.print(choice),
+                            fmt::join(*shape.value(), ", "), field.label, fmt::join(wanted, ", ")));
   }
   return std::nullopt;
-}
-
-Result<std::optional<AttentionInputs>> read_own_inputs(const Choice& choice) {
-  const InputFiles& files = choice.files;
-  if (!files.any()) return std::optional<AttentionInputs>();
-  Result<AttentionInputs> inputs =
-      load_inputs(choice.problem, {files.Q, files.K, files.V, files.dO}, choice.inputs);
-  if (!inputs) return inputs.error();
-  return std::optional(std::move(inputs).value());
-}
-
-InputFiles from_folder(InputFiles files, const std::filesystem::path& folder) {
-  for (std::string* path : {&files.Q, &files.K, &files.V, &files.dO}) {
-    if (!path->empty()) *path = (folder / *path).lexically_normal().string();
-  }
-  return files;
 }
 
 }  // namespace attnscope::app

@@ -10,7 +10,7 @@
 namespace attnscope::app {
 
 int report(const Error& error) {
-  fmt::print(stderr, "attnscope: {}\n", one_line(error.message));
+  fmt::print(stderr, "attnscope: {}\n", one_line(words(error, Reader::command_line)));
   return error.kind == Error::Kind::invalid_request ? kInvalidRequest : kFailed;
 }
 

@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "reference/run_fields.h"
+
 namespace attnscope::app {
+
+RunSpec rival_of(const RunSpec& choice, const std::string& rival) {
+  RunSpec other = choice;
+  other.algorithm = rival;
+  return with_consequences(choice, std::move(other));
+}
 
 RaceCourse::RaceCourse(const Run& chosen_run, const Run& rival_run, RaceClock clock)
     : runs_{chosen_run, rival_run}, clock_(clock) {

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "app/view_state.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
+
+/// The choice with the second algorithm of a race.
+RunSpec rival_of(const RunSpec& choice, const std::string& rival);
 
 /// The clock ticks whenever one of the two has done a tile; its reading is what each has spent at
 /// most, as the other may be in the midst of a tile or done: requested bytes of the shown head, or

@@ -1,219 +1,199 @@
+#include "app/refuse.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
 
-#include "app/app.h"
 #include "app/choice_rules.h"
-#include "app/choice_text.h"
 #include "app/own_inputs.h"
+#include "app/screen/text_presets.h"
 #include "app/step_simulator.h"
 
 namespace attnscope::app {
 
 namespace {
 
-/// The number that a field of the top bar stands for; nullptr for fields that are not numbers.
-Index* number_of(Choice& choice, const std::string& field) {
-  if (field == "N") return &choice.problem.N;
-  if (field == "N_kv") return &choice.problem.N_kv;
-  if (field == "d") return &choice.problem.d;
-  if (field == "Br") return &choice.tiling.Br;
-  if (field == "Bc") return &choice.tiling.Bc;
-  if (field == "batch") return &choice.problem.batch;
-  if (field == "heads") return &choice.problem.heads;
-  if (field == "kv_heads") return &choice.problem.kv_heads;
-  return nullptr;
-}
-
-/// The number that the message calls out of range, "N is 0; it must lie between ..."; else the one
-/// that was edited.
-std::string field_to_blame(const std::string& message, const std::string& edited, Choice choice) {
-  const std::string first = message.substr(0, message.find(' '));
-  const bool out_of_range = message.find("; it must lie between") != std::string::npos;
-  return out_of_range && number_of(choice, first) != nullptr ? first : edited;
-}
-
 /// Counts of heads divide each other: every number near the wanted one is tried. Other numbers fit
 /// or do not from some size on: a few are tried, and then the border is searched.
-bool tries_every_number(const std::string& field) {
-  return field == "heads" || field == "kv_heads";
+bool tries_every_number(const RunField& field) {
+  return field.key == "heads" || field.key == "kv_heads";
 }
 
-/// Numbers to try instead of `wanted`, the nearest first.
-std::vector<Index> candidates_for(const std::string& field, Index wanted, Index last_valid) {
+/// Numbers of the field to try instead of `wanted`, the nearest first.
+std::vector<Index> candidates_for(const RunField& field, Index wanted, Index last_valid) {
   constexpr Index kFarthest = 4096;
   std::vector<Index> candidates{last_valid};
-  for (Index value = 1; value <= kMaxSequenceLength; value *= 2) candidates.push_back(value);
+  for (Index value = 1; value < field.max; value *= 2) candidates.push_back(value);
+  candidates.push_back(field.max);
   if (tries_every_number(field)) {
-    const Index middle = std::clamp<Index>(wanted, 1, kMaxSequenceLength);
+    const Index middle = std::clamp(wanted, field.min, field.max);
     for (Index k = 1; k <= kFarthest; ++k) {
       candidates.push_back(middle + k);
-      if (middle > k) candidates.push_back(middle - k);
+      candidates.push_back(middle - k);
     }
   }
-  const auto distance = [&](Index value) {
-    return value < wanted ? wanted - value : value - wanted;
-  };
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](Index a, Index b) { return distance(a) < distance(b); });
+  std::erase_if(candidates, [&](Index value) { return value < field.min || value > field.max; });
+  const Index near = std::clamp<Index>(wanted, -(Index{1} << 62), Index{1} << 62);
+  std::ranges::stable_sort(candidates, {}, [&](Index value) { return std::abs(value - near); });
   return candidates;
 }
 
-/// The number nearest to `wrong` that works, where everything from it to `right` works.
-template <typename Works>
-Index border(Index right, Index wrong, const Works& works) {
-  while (std::abs(wrong - right) > 1) {
-    const Index middle = right + (wrong - right) / 2;
-    (works(middle) ? right : wrong) = middle;
-  }
-  return right;
-}
+/// Tries other choices until one can work.
+class Search {
+ public:
+  Search(const RunSpec& choice, const RunSpec& last_valid, GpuCatalog& gpus,
+         const WorkControl& control)
+      : choice_(choice), last_valid_(last_valid), gpus_(gpus), control_(control) {}
 
-/// Another choice that may work, and what it is called.
-struct Repair {
-  std::string label;
-  Choice choice;
+  bool works(const RunSpec& choice) const {
+    return !control_.cancelled() && !check_choice(choice, gpus_);
+  }
+  /// The choice with another value of one field, if it can work.
+  std::optional<RunSpec> with(const RunField& field, const std::string& text) const {
+    auto changed = change_field(choice_, field.key, text);
+    if (!changed || changed.value() == choice_ || !works(changed.value())) return std::nullopt;
+    return std::move(changed).value();
+  }
+
+  /// Each keeps the choice as the nearest if it can work.
+  bool take(const RunSpec& choice, std::string label) {
+    if (choice == choice_ || !works(choice)) return false;
+    nearest_ = choice;
+    label_ = std::move(label);
+    return true;
+  }
+  bool take(const RunField& field, const std::string& text) {
+    auto choice = with(field, text);
+    if (!choice) return false;
+    nearest_ = std::move(choice);
+    label_ = fmt::format("{} = {}", field.label, text.empty() ? unset_word(field) : text);
+    return true;
+  }
+  bool take_default(const RunField& field) {
+    const bool is_size = field.kind == FieldKind::whole && !can_be_unset(field);
+    return !is_size && take(field, field.print(RunSpec{}));
+  }
+  bool take_last_valid(const RunField& field) { return take(field, field.print(last_valid_)); }
+
+  bool take_number(const RunField& field);
+  bool take_own_repair(const RunField& field);
+  bool take_tiling();
+  bool take_any_default();
+
+  void put_into(Refusal& refusal) && {
+    refusal.nearest = std::move(nearest_);
+    refusal.nearest_label = std::move(label_);
+  }
+
+ private:
+  const RunSpec& choice_;
+  const RunSpec& last_valid_;
+  GpuCatalog& gpus_;
+  const WorkControl& control_;
+  std::optional<RunSpec> nearest_;
+  std::string label_;
 };
 
-/// The value of the field's own that lies nearest to what was asked for.
-void add_own_repairs(const Choice& choice, const std::string& field, std::vector<Repair>& repairs) {
-  const auto add = [&](std::string label, auto&& change) {
-    Repair repair{std::move(label), choice};
-    change(repair.choice);
-    if (!(repair.choice == choice)) repairs.push_back(std::move(repair));
-  };
-  const AttentionProblem& problem = choice.problem;
-  if (field == "splits") {
-    const Index most = ceil_div(problem.N_kv, std::max<Index>(choice.tiling.Bc, 1));
-    const Index splits = std::clamp<Index>(choice.splits, 1, most);
-    add(fmt::format("splits = {}", splits), [&](Choice& c) { c.splits = splits; });
+/// The nearest whole number that works.
+bool Search::take_number(const RunField& field) {
+  const std::string text = field.print(choice_);
+  if (field.kind != FieldKind::whole || text.empty()) return false;
+  const Index wanted = std::stoll(text);
+  const std::string before = field.print(last_valid_);
+  const auto text_of = [](Index value) { return fmt::format("{}", value); };
+  for (const Index candidate :
+       candidates_for(field, wanted, before.empty() ? 1 : std::stoll(before))) {
+    if (!with(field, text_of(candidate))) continue;
+    Index right = candidate;
+    for (Index wrong = wanted; !tries_every_number(field) && std::abs(wrong - right) > 1;) {
+      const Index middle = right + (wrong - right) / 2;
+      (with(field, text_of(middle)) ? right : wrong) = middle;
+    }
+    return take(field, text_of(right));
   }
-  if (field == "dropout") {
-    const double p = std::clamp(problem.score.dropout.probability, 0.0, 0.99);
-    add(fmt::format("dropout = {:g}", p),
-        [&](Choice& c) { c.problem.score.dropout.probability = p; });
-  }
-  if (field == "softcap") {
-    add("soft-capping off", [](Choice& c) { c.problem.score.soft_cap.reset(); });
-  }
-  if (field == "key_lengths") {
-    std::vector<Index> lengths = problem.key_lengths;
+  return false;
+}
+
+/// The value of a field with a grammar of its own that lies nearest to what was asked for.
+bool Search::take_own_repair(const RunField& field) {
+  const AttentionProblem& problem = choice_.problem;
+  RunSpec repaired = choice_;
+  if (field.key == "dropout") return take(field, "0.99");
+  if (field.key == "key_lengths") {
+    std::vector<Index>& lengths = repaired.problem.key_lengths;
     lengths.resize(static_cast<std::size_t>(std::clamp<Index>(problem.batch, 1, kMaxHeads)),
                    lengths.empty() ? problem.N_kv : lengths.back());
     for (Index& length : lengths) length = std::clamp<Index>(length, 0, problem.N_kv);
-    add("valid keys = " + list_text(lengths), [&](Choice& c) { c.problem.key_lengths = lengths; });
-  }
-  if (field == "sequences" || field == "key_sequences") {
-    add("nearest ends", [](Choice& c) {
-      c.problem.cu_seqlens_q = nearest_ends(c.problem.cu_seqlens_q, c.problem.N);
-      c.problem.cu_seqlens_k = nearest_ends(c.problem.cu_seqlens_k, c.problem.N_kv);
-      if (c.problem.cu_seqlens_k.size() != c.problem.cu_seqlens_q.size()) {
-        c.problem.cu_seqlens_k = packed_ends(c.problem.sequence_count(), c.problem.N_kv);
-      }
-    });
-    if (!repairs.empty()) {
-      const AttentionProblem& packed = repairs.back().choice.problem;
-      repairs.back().label = field == "sequences"
-                                 ? "sequences = " + list_text(packed.cu_seqlens_q)
-                                 : "key sequences = " + list_text(packed.cu_seqlens_k);
+  } else if (field.key.starts_with("cu_seqlens")) {
+    AttentionProblem& packed = repaired.problem;
+    packed.cu_seqlens_q = nearest_ends(packed.cu_seqlens_q, packed.N);
+    packed.cu_seqlens_k = nearest_ends(packed.cu_seqlens_k, packed.N_kv);
+    if (packed.cu_seqlens_k.size() != packed.cu_seqlens_q.size()) {
+      packed.cu_seqlens_k = packed_ends(packed.sequence_count(), packed.N_kv);
     }
+  } else {
+    return false;
   }
-  if (choice.files.any()) {
-    if (const Result<Choice> sized = with_sizes_of_files(choice)) {
-      add("the sizes of the files", [&](Choice& c) { c = sized.value(); });
-    }
-  }
-  for (const auto& [name, path] :
-       {std::pair{"q", &InputFiles::Q}, std::pair{"k", &InputFiles::K},
-        std::pair{"v", &InputFiles::V}, std::pair{"do", &InputFiles::dO}}) {
-    if (field != name) continue;
-    add(fmt::format("{} = generated", name), [file = path](Choice& c) { (c.files.*file).clear(); });
-  }
+  return take(repaired, fmt::format("{} = {}", field.label, field.print(repaired)));
 }
 
-/// What else may stand in the way of the choice, one at a time.
-std::vector<Repair> repairs_of(const Choice& choice, const std::string& field) {
-  std::vector<Repair> repairs;
-  add_own_repairs(choice, field, repairs);
-  const auto add = [&](std::string label, auto&& change) {
-    Repair repair{std::move(label), choice};
-    change(repair.choice);
-    if (!(repair.choice == choice)) repairs.push_back(std::move(repair));
-  };
-  if (field != "pass") add("pass = forward", [](Choice& c) { c.pass = "forward"; });
-  for (const std::string_view algorithm : {"flash2", "block_sparse2"}) {
-    if (field == "algorithm") break;
-    add(fmt::format("algorithm = {}", algorithm), [&](Choice& c) {
-      c.algorithm = algorithm;
-      c = with_consequences(choice, std::move(c));
-    });
-  }
-  if (const auto tiling = largest_tiling_of(choice)) {
-    add(fmt::format("Br = {}, Bc = {}", tiling->Br, tiling->Bc),
-        [&](Choice& c) { c.tiling = *tiling; });
-  }
-  add("fusion = rows", [](Choice& c) { c.variant.fusion = Fusion::rows; });
-  add("the algorithm as it is", [](Choice& c) { c.variant = {}; });
-  add("one sequence", [](Choice& c) {
-    c.problem.cu_seqlens_q.clear();
-    c.problem.cu_seqlens_k.clear();
-  });
-  add("all keys valid", [](Choice& c) { c.problem.key_lengths.clear(); });
-  add("mask = none", [](Choice& c) { c.problem.mask = Mask::none(); });
-  add("block mask = butterfly", [](Choice& c) {
-    if (c.block_mask) c.block_mask = BlockPattern{};
-  });
-  add("splits = by rule", [](Choice& c) { c.splits = 0; });
-  add("SRAM = the GPU's", [](Choice& c) { c.sram_bytes = 0; });
-  add("generated inputs", [](Choice& c) { c.files = {}; });
-  return repairs;
+bool Search::take_tiling() {
+  if (control_.cancelled()) return false;
+  const auto tiling = tiling_of_rule(choice_, TilingRule::largest, gpus_);
+  if (!tiling) return false;
+  RunSpec tiled = choice_;
+  tiled.set_tiling(*tiling);
+  return take(tiled, fmt::format("Br = {}, Bc = {}", tiling->Br, tiling->Bc));
 }
 
-/// The first repair after which the choice can work.
-void find_repair(RefusedChoice& refused) {
-  for (Repair& repair : repairs_of(refused.choice, refused.field)) {
-    if (check_choice(repair.choice)) continue;
-    refused.nearest = std::move(repair.choice);
-    refused.nearest_label = std::move(repair.label);
-    return;
+/// Whatever else may stand in the way, one at a time.
+bool Search::take_any_default() {
+  for (const RunField& field : run_fields()) {
+    if (field.key != "algorithm" && take_default(field)) return true;
   }
+  for (const char* algorithm : {"flash2", "block_sparse2"}) {
+    if (take(run_field("algorithm"), algorithm)) return true;
+  }
+  RunSpec generated = choice_;
+  generated.files = {};
+  return take(generated, "generated inputs");
+}
+
+/// Where taking one change back is enough, it was made there; else the error says where.
+const RunField* field_to_blame(const Search& search, const RunSpec& choice, const Error& error,
+                               const RunSpec& last_valid) {
+  const RunField* first_changed = nullptr;
+  for (const RunField& field : run_fields()) {
+    const std::string before = field.print(last_valid);
+    if (field.print(choice) == before) continue;
+    if (first_changed == nullptr) first_changed = &field;
+    if (search.with(field, before)) return &field;
+  }
+  const RunField* named = find_field(error.field);
+  return named != nullptr ? named : first_changed;
 }
 
 }  // namespace
 
-std::optional<RefusedChoice> refuse(const Choice& choice, const std::string& edited,
-                                    const Choice& last_valid) {
-  const auto error = check_choice(choice);
-  if (!error) return std::nullopt;
-  const std::string field = field_to_blame(error->message, edited, choice);
-  RefusedChoice refused{choice, field, error->message, std::nullopt, {}, {}};
+Refusal refuse(const RunSpec& choice, const Error& error, const RunSpec& last_valid,
+               GpuCatalog& gpus, const WorkControl& control) {
+  Refusal refusal{error};
+  Search search(choice, last_valid, gpus, control);
+  const RunField* blamed = field_to_blame(search, choice, error, last_valid);
+  if (blamed != nullptr) refusal.field = blamed->key;
+  const RunField* named = find_field(error.field);
 
-  Choice nearest = choice;
-  Choice before = last_valid;
-  Index* number = number_of(nearest, field);
-  if (number == nullptr) {
-    find_repair(refused);
-    return refused;
-  }
-  const Index wanted = *number;
-  const bool square = field == "N" && choice.problem.N == choice.problem.N_kv;
-  const auto works = [&](Index value) {
-    *number = value;
-    if (square) nearest.problem.N_kv = value;
-    return !check_choice(nearest);
-  };
-  for (const Index candidate : candidates_for(field, wanted, *number_of(before, field))) {
-    if (!works(candidate)) continue;
-    const Index best = tries_every_number(field) ? candidate : border(candidate, wanted, works);
-    works(best);
-    refused.nearest = nearest;
-    refused.nearest_label = fmt::format("{} = {}", field, best);
-    return refused;
-  }
-  find_repair(refused);
-  return refused;
+  const bool found =
+      (blamed != nullptr && (search.take_number(*blamed) || search.take_own_repair(*blamed))) ||
+      search.take(with_sizes_of_files(choice), "the sizes of the files") ||
+      (named != nullptr && named != blamed && search.take_default(*named)) ||
+      search.take_tiling() ||
+      (blamed != nullptr && (search.take_default(*blamed) || search.take_last_valid(*blamed))) ||
+      search.take_any_default();
+  if (found) std::move(search).put_into(refusal);
+  return refusal;
 }
 
 }  // namespace attnscope::app

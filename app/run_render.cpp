@@ -37,7 +37,6 @@ std::optional<Error> settle(App& app) {
   const auto waiting_for_gpu = [&] { return app.gpu().state() == GpuRunner::State::opening; };
   do {
     app.update(0.0);
-    if (app.refused) return invalid_request(app.refused->message);
     if (app.first_error()) return *app.first_error();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   } while (!app.settled() || waiting_for_gpu());
@@ -49,8 +48,11 @@ std::optional<Error> settle(App& app) {
 std::optional<Error> run_kernel(App& app) {
   if (app.gpu().state() == GpuRunner::State::unavailable) return unavailable(app.gpu().reason());
   const std::size_t before = app.measurements.measured.size();
+  app.notice.reset();
   app.commands.push(RunOnGpu{});
+  app.update(0.0);
   while (app.measurements.measured.size() == before) {
+    if (app.notice) return invalid_request(app.notice->text);  // no kernel runs what is shown
     app.update(0.0);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

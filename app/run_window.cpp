@@ -112,7 +112,7 @@ void WindowedApp::after_frame() {
                                static_cast<int>(picture.rect.y), static_cast<int>(picture.rect.z),
                                static_cast<int>(picture.rect.w));
     const auto error = write_png(path, part);
-    app_.show_notice(error ? error->message : "saved " + path);
+    app_.show_notice(error ? words(*error, Reader::screen) : "saved " + path);
   }
 }
 

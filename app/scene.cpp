@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/own_inputs.h"
+#include "app/choice_rules.h"
 #include "reference/json/json_document.h"
-#include "reference/json/problem_json.h"
+#include "reference/json/run_json.h"
 #include "reference/nearest_name.h"
 #include "sim/device/assets.h"
-#include "sim/schedule/catalog.h"
+#include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
 
@@ -20,24 +20,6 @@ namespace {
 
 constexpr std::string_view kSchema = "attnscope.scene";
 constexpr int kVersion = 1;
-
-/// A field that names one of a few things; the fallback when it is absent.
-template <typename T, typename Parse>
-T named(const JsonObject& object, std::string_view key, T fallback, const Parse& parse,
-        std::string_view accepted) {
-  if (!object.has(key)) return fallback;
-  const std::string name = object.string(key);
-  if (const auto value = parse(name)) return *value;
-  throw JsonFieldError(fmt::format("{}: \"{}\" is not known; use {}", object.path_of(key),
-                                   printable(name), accepted));
-}
-
-Index non_negative(const JsonObject& object, std::string_view key) {
-  const Index value = object.integer_or(key, 0);
-  if (value >= 0) return value;
-  throw JsonFieldError(
-      fmt::format("{}: {} is negative; use 0 or more", object.path_of(key), value));
-}
 
 /// A text of one line that a bar has room for.
 std::string short_text(const JsonObject& object, std::string_view key, std::string fallback) {
@@ -54,117 +36,115 @@ std::string short_text(const JsonObject& object, std::string_view key, std::stri
   return text;
 }
 
-/// Bytes of a memory; 0: the GPU's.
-Index memory_bytes(const JsonObject& object, std::string_view key) {
-  const Index bytes = non_negative(object, key);
-  if (bytes <= kMostMemoryBytes) return bytes;
-  throw JsonFieldError(fmt::format("{}: {} bytes are too many; use at most {}, or 0 for the GPU's",
-                                   object.path_of(key), bytes, kMostMemoryBytes));
+void read_value(const JsonObject& object, const char* key, bool& value) {
+  value = object.boolean_or(key, value);
 }
 
-ScheduleVariant variant_from(const JsonObject& object) {
-  ScheduleVariant variant;
-  variant.fusion =
-      named(object, "fusion", Fusion::rows, parse_fusion, "separate, figure2, pairs or rows");
-  variant.checkpoint = object.boolean_or("checkpoint", false);
-  variant.skip_first_reads = object.boolean_or("skip_first_reads", false);
-  variant.d_once = object.boolean_or("d_once", false);
-  return variant;
+/// A count or an index; `least` is 0, or -1 for a step.
+void read_value(const JsonObject& object, const char* key, Index& value, Index least = 0) {
+  value = object.integer_or(key, value);
+  if (value >= least) return;
+  throw JsonFieldError(
+      fmt::format("{}: {} is out of range; use {} or more", object.path_of(key), value, least));
 }
 
-json variant_to_json(const ScheduleVariant& variant) {
-  return {{"fusion", to_string(variant.fusion)},
-          {"checkpoint", variant.checkpoint},
-          {"skip_first_reads", variant.skip_first_reads},
-          {"d_once", variant.d_once}};
+void read_value(const JsonObject& object, const char* key, double& speed) {
+  speed = object.number_or(key, speed);
+  if (speed > 0.0 && speed <= kMaxSpeed) return;
+  throw JsonFieldError(fmt::format("{}: {} is out of range; use a number above 0 up to {}",
+                                   object.path_of(key), speed, kMaxSpeed));
 }
 
-/// Files are named relative to the scene's folder, or absolutely.
-void read_choice(const JsonObject& root, const std::filesystem::path& folder, Choice& choice) {
-  choice.problem = problem_from_json(root.object("problem"));
-  choice.algorithm = root.string("algorithm");
-  choice.pass =
-      to_string(named(root, "pass", PassKind::forward, parse_pass, "forward, backward or both"));
-  choice.tiling = tiling_from_json(root.object("tiling"));
-  choice.carry = named(root, "carry", Carry::problem, parse_carry, "problem or fp32");
-  choice.gpu = root.string_or("gpu", "h200");
-  if (root.has("block_mask")) {
-    const Result<BlockPattern> pattern = parse_block_pattern(root.string("block_mask"));
-    if (!pattern) throw JsonFieldError(root.path_of("block_mask") + ": " + pattern.error().message);
-    choice.block_mask = pattern.value();
+template <NamedEnum Enum>
+void read_value(const JsonObject& object, const char* key, Enum& value) {
+  if (!object.has(key)) return;
+  const std::string name = object.string(key);
+  const auto parsed = parse_name<Enum>(name);
+  if (!parsed) {
+    throw JsonFieldError(fmt::format("{}: \"{}\" is not known; use {}", object.path_of(key),
+                                     printable(name), accepted_names<Enum>()));
   }
-  choice.skip_unused_kv = root.boolean_or("skip_unused_kv", false);
-  choice.splits = non_negative(root, "splits");
-  choice.separate_heads = root.boolean_or("separate_heads", false);
-  choice.sram_bytes = memory_bytes(root, "sram_bytes");
-  choice.l2_bytes = memory_bytes(root, "l2_bytes");
-  choice.allow_overflow = root.boolean_or("allow_overflow", false);
-  choice.round_to_storage = root.boolean_or("round_to_storage", true);
-  if (root.has("variant")) choice.variant = variant_from(root.object("variant"));
-  if (root.has("inputs")) {
-    const JsonObject inputs = root.object("inputs");
-    choice.inputs.kind =
-        named(inputs, "kind", InputKind::gaussian, parse_input_kind, "gaussian, outlier or needle");
-    choice.inputs.seed = inputs.unsigned_or("seed", 0);
-    choice.files = from_folder({inputs.string_or("q", ""), inputs.string_or("k", ""),
-                                inputs.string_or("v", ""), inputs.string_or("do", "")},
-                               folder);
-  }
+  value = *parsed;
+}
+
+void read_value(const JsonObject& object, const char* key, Carry& value) {
+  if (!object.has(key)) return;
+  const auto parsed = parse_carry(object.string(key));
+  if (!parsed) throw JsonFieldError(object.path_of(key) + ": use problem or fp32");
+  value = *parsed;
+}
+
+/// A member of the view in a scene file.
+struct ViewField {
+  const char* object;
+  const char* key;
+  void (*read)(const JsonObject& object, const char* key, ViewState& view);
+  json (*store)(const ViewState& view);
+};
+
+template <auto member, auto... least>
+constexpr ViewField view_field(const char* object, const char* key) {
+  return {object, key,
+          [](const JsonObject& from, const char* name, ViewState& view) {
+            read_value(from, name, view.*member, least...);
+          },
+          [](const ViewState& view) {
+            const auto& value = view.*member;
+            if constexpr (requires { to_string(value); }) {
+              return json(to_string(value));
+            } else {
+              return json(value);
+            }
+          }};
+}
+
+constexpr ViewField kViewFields[] = {view_field<&ViewState::step, Index{-1}>("playhead", "step"),
+                                     view_field<&ViewState::granularity>("playhead", "granularity"),
+                                     view_field<&ViewState::speed>("playhead", "speed"),
+                                     view_field<&ViewState::query_row>("view", "query_row"),
+                                     view_field<&ViewState::O_column>("view", "O_column"),
+                                     view_field<&ViewState::head>("view", "head"),
+                                     view_field<&ViewState::theme>("view", "theme"),
+                                     view_field<&ViewState::presenter>("view", "presenter"),
+                                     view_field<&ViewState::explain_tab>("view", "explain"),
+                                     view_field<&ViewState::memory_tab>("view", "memory"),
+                                     view_field<&ViewState::softmax_tab>("view", "softmax"),
+                                     view_field<&ViewState::timeline_tab>("view", "timeline"),
+                                     view_field<&ViewState::ledger_scope>("view", "ledger"),
+                                     view_field<&ViewState::chart>("view", "charts"),
+                                     view_field<&ViewState::large_chart>("view", "large_chart"),
+                                     view_field<&ViewState::error_carry>("view", "error_carry")};
+
+/// Values are rounded as a kernel rounds them unless the scene says otherwise; files are named
+/// relative to the scene's folder, or absolutely.
+RunSpec read_choice(const JsonObject& root, const std::filesystem::path& folder) {
+  root.at("algorithm");
+  RunSpec defaults;
+  defaults.round_to_storage = true;
+  RunSpec choice = run_from_json(root, defaults);
+  choice.set_tiling(tiling_from_json(root.object("tiling")));
+  choice.files = from_folder(choice.files, folder);
+
+  // Older scenes keep choices that their algorithm or pass does not have
+  if (choice.pass == PassKind::forward) choice.files.dO.clear();
+  return with_consequences(choice, choice);
+}
+
+void read_race(const JsonObject& race, ViewState& view) {
+  view.race = Race{race.string("against")};
+  read_value(race, "clock", view.race->clock);
+  read_value(race, "tick", view.race_tick);
+  const std::string& rival = view.race->rival;
+  if (find_algorithm(rival) != nullptr) return;
+  throw JsonFieldError(fmt::format("{}: {}", race.path_of("against"),
+                                   unknown_name_message("algorithm", rival, algorithm_names())));
 }
 
 void read_view(const JsonObject& root, ViewState& view) {
-  if (root.has("playhead")) {
-    const JsonObject playhead = root.object("playhead");
-    view.step = playhead.integer_or("step", 0);
-    if (view.step < -1) {
-      throw JsonFieldError(
-          fmt::format("{}: {} is not a step; use -1, before the first operation, or more",
-                      playhead.path_of("step"), view.step));
-    }
-    view.granularity = named(playhead, "granularity", Granularity::op, parse_granularity,
-                             "op, tile or outer_loop");
-    view.speed = playhead.number_or("speed", 1.0);
-    if (!(view.speed > 0.0 && view.speed <= kMaxSpeed)) {
-      throw JsonFieldError(fmt::format("{}: {} is out of range; use a number above 0 up to {}",
-                                       playhead.path_of("speed"), view.speed, kMaxSpeed));
-    }
+  for (const ViewField& field : kViewFields) {
+    if (root.has(field.object)) field.read(root.object(field.object), field.key, view);
   }
-  if (root.has("race")) {
-    const JsonObject race = root.object("race");
-    view.race = Race{race.string("against"), named(race, "clock", RaceClock::requested_bytes,
-                                                   parse_race_clock, "requested_bytes or tiles")};
-    const std::string& rival = view.race->rival;
-    if (find_algorithm(rival) == nullptr) {
-      throw JsonFieldError(
-          fmt::format("{}: {}", race.path_of("against"),
-                      unknown_name_message("algorithm", rival, algorithm_names())));
-    }
-    view.race_tick = non_negative(race, "tick");
-  }
-  if (root.has("view")) {
-    const JsonObject looks = root.object("view");
-    view.query_row = non_negative(looks, "query_row");
-    view.head = non_negative(looks, "head");
-    view.O_column = non_negative(looks, "O_column");
-    view.theme = named(looks, "theme", ThemeName::dark, parse_theme, "dark, light or contrast");
-    view.presenter = looks.boolean_or("presenter", false);
-    view.explain_tab = named(looks, "explain", ExplainTab::pseudo_code, parse_explain_tab,
-                             "pseudo_code or cuda_source");
-    view.memory_tab =
-        named(looks, "memory", MemoryTab::memory, parse_memory_tab, "memory or warps");
-    view.softmax_tab =
-        named(looks, "softmax", SoftmaxTab::row, parse_softmax_tab, "row or why_online");
-    view.timeline_tab =
-        named(looks, "timeline", TimelineTab::operations, parse_timeline_tab, "operations or sms");
-    view.ledger_scope =
-        named(looks, "ledger", LedgerScope::so_far, parse_ledger_scope, "so_far or whole_pass");
-    view.chart =
-        named(looks, "charts", ChartChoice::bytes, parse_chart,
-              "bytes, time, memory, error, io_seq_len, io_head_dim, io_sram, io_block_cols, "
-              "io_density, fusion, fusion_figure2, model_training or model_inference");
-    view.large_chart = looks.boolean_or("large_chart", false);
-    view.error_carry = named(looks, "error_carry", Carry::fp32, parse_carry, "problem or fp32");
-  }
+  if (root.has("race")) read_race(root.object("race"), view);
 }
 
 Result<Scene> scene_from(Result<json> document, std::string_view name) {
@@ -178,18 +158,12 @@ Result<Scene> scene_from(Result<json> document, std::string_view name) {
   try {
     const JsonObject root(*scene.source, "");
     scene.title = short_text(root, "title", scene.name);
-    read_choice(root, std::filesystem::path(name).parent_path(), scene.view.choice);
+    scene.view.choice = read_choice(root, std::filesystem::path(name).parent_path());
     read_view(root, scene.view);
   } catch (const JsonFieldError& error) {
     return invalid_request(fmt::format("{}: {}", name, error.what()));
   }
   return scene;
-}
-
-/// Sets the field, or takes it away.
-void set_optional(json& document, const char* field, std::optional<json> value) {
-  if (document.is_object()) document.erase(field);
-  if (value) document[field] = std::move(*value);
 }
 
 }  // namespace
@@ -209,66 +183,51 @@ std::string scene_text(const Scene& scene) {
   json document = scene.source ? *scene.source : json::object();
   document["schema"] = fmt::format("{}/{}", kSchema, kVersion);
   document["title"] = scene.title;
-  for (const char* field :
-       {"softcap", "alibi", "dropout", "key_lengths", "cu_seqlens_q", "cu_seqlens_k"}) {
-    set_optional(document["problem"], field, std::nullopt);
+  RunSpec choice = view.choice;
+  choice.files = from_folder(choice.files, std::filesystem::current_path());
+  store_run(choice, document);
+  document["round_to_storage"] = choice.round_to_storage;  // its default is not a run's
+  for (const ViewField& field : kViewFields) {
+    document[field.object][field.key] = field.store(view);
   }
-  document["problem"].update(problem_to_json(view.choice.problem));
-  document["algorithm"] = view.choice.algorithm;
-  document["pass"] = view.choice.pass;
-  document["tiling"].update(tiling_to_json(view.choice.tiling));
-  document["carry"] = to_string(view.choice.carry);
-  set_optional(document, "block_mask",
-               view.choice.block_mask ? std::optional(json(to_string(*view.choice.block_mask)))
-                                      : std::nullopt);
-  const auto set_if = [&](const char* field, bool set, json value) {
-    set_optional(document, field, set ? std::optional(std::move(value)) : std::nullopt);
-  };
-  set_if("skip_unused_kv", view.choice.skip_unused_kv, true);
-  set_if("splits", view.choice.splits > 0, view.choice.splits);
-  set_if("separate_heads", view.choice.separate_heads, true);
-  set_if("sram_bytes", view.choice.sram_bytes > 0, view.choice.sram_bytes);
-  set_if("l2_bytes", view.choice.l2_bytes > 0, view.choice.l2_bytes);
-  set_if("allow_overflow", view.choice.allow_overflow, true);
-  set_if("round_to_storage", !view.choice.round_to_storage, false);
-  set_if("variant", !(view.choice.variant == ScheduleVariant{}),
-         variant_to_json(view.choice.variant));
-  set_optional(document, "race",
-               view.race ? std::optional(json{{"against", view.race->rival},
-                                              {"clock", to_string(view.race->clock)},
-                                              {"tick", view.race_tick}})
-                         : std::nullopt);
-  document["gpu"] = view.choice.gpu;
-  document["inputs"].update(
-      json{{"kind", to_string(view.choice.inputs.kind)}, {"seed", view.choice.inputs.seed}});
-  const InputFiles& files = view.choice.files;
-  const std::pair<const char*, const std::string*> paths[] = {
-      {"q", &files.Q}, {"k", &files.K}, {"v", &files.V}, {"do", &files.dO}};
-  for (const auto& [field, path] : paths) {
-    set_optional(document["inputs"], field,
-                 path->empty() ? std::nullopt
-                               : std::optional(json(std::filesystem::absolute(*path).string())));
+  document.erase("race");
+  if (view.race) {
+    document["race"] = {{"against", view.race->rival},
+                        {"clock", to_string(view.race->clock)},
+                        {"tick", view.race_tick}};
   }
-  document["playhead"].update(json{
-      {"step", view.step}, {"granularity", to_string(view.granularity)}, {"speed", view.speed}});
-  document["view"].update(json{{"query_row", view.query_row},
-                               {"O_column", view.O_column},
-                               {"head", view.head},
-                               {"theme", to_string(view.theme)},
-                               {"presenter", view.presenter},
-                               {"explain", to_string(view.explain_tab)},
-                               {"ledger", to_string(view.ledger_scope)},
-                               {"charts", to_string(view.chart)},
-                               {"large_chart", view.large_chart},
-                               {"error_carry", to_string(view.error_carry)},
-                               {"memory", to_string(view.memory_tab)},
-                               {"softmax", to_string(view.softmax_tab)},
-                               {"timeline", to_string(view.timeline_tab)}});
   return document.dump(2) + "\n";
 }
 
 std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path& path) {
   return write_file_atomically(path, scene_text(scene));
+}
+
+std::optional<Error> check_places(const ViewState& view, const RunInfo& run) {
+  const struct {
+    const char* field;
+    Index value, count;
+    const char* of;
+  } places[] = {{"query_row", view.query_row, run.problem().N, "query rows"},
+                {"O_column", view.O_column, run.problem().d, "columns of O"}};
+  for (const auto& place : places) {
+    if (place.value >= 0 && place.value < place.count) continue;
+    return invalid_request(fmt::format("view: {} is {}, but there are {} {}; use 0 to {}",
+                                       place.field, place.value, place.count, place.of,
+                                       place.count - 1));
+  }
+  if (view.step < run.step_count || view.step <= 0) return std::nullopt;
+  return invalid_request(
+      fmt::format("playhead: step {}: the last operation is {}", view.step, run.step_count - 1));
+}
+
+std::vector<ShippedScene> list_shipped_scenes() {
+  std::vector<ShippedScene> scenes;
+  for (const std::string& name : list_assets("scenes")) {
+    const Result<Scene> scene = load_scene(name);
+    if (scene) scenes.push_back({name, scene.value().title});
+  }
+  return scenes;
 }
 
 }  // namespace attnscope::app

@@ -7,9 +7,13 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/view_state.h"
-#include "reference/result.h"
+
+namespace attnscope {
+struct RunInfo;
+}
 
 namespace attnscope::app {
 
@@ -34,5 +38,17 @@ std::string scene_text(const Scene& scene);
 
 /// Replaces the file as a whole. Nothing on success.
 std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path& path);
+
+/// Nothing when the query row, column of O and playhead of the view lie within its run, else one
+/// line that names the field. The tick of a race is known once both have run.
+std::optional<Error> check_places(const ViewState& view, const RunInfo& run);
+
+/// A scene of assets/scenes.
+struct ShippedScene {
+  std::string name;
+  std::string title;
+};
+/// All that can be read, sorted by name.
+std::vector<ShippedScene> list_shipped_scenes();
 
 }  // namespace attnscope::app

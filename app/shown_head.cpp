@@ -9,10 +9,10 @@ namespace attnscope::app {
 ShownHead shown_head(const AttentionProblem& problem, const ViewState& view) {
   const AttentionProblem& chosen = view.choice.problem;
   ShownHead shown;
-  shown.heads = chosen.heads;
-  shown.kv_heads = chosen.kv_heads;
-  shown.batches = chosen.batch;
-  shown.batch = view.head / chosen.heads;
+  shown.head_count = chosen.heads;
+  shown.kv_head_count = chosen.kv_heads;
+  shown.entry_count = chosen.batch;
+  shown.entry = view.head / chosen.heads;
   shown.head = view.head % chosen.heads;
   shown.kv_head = chosen.kv_head_of(shown.head);
   shown.queries = chosen.N;
@@ -26,10 +26,10 @@ std::string among(std::string_view what, Index index, Index count) {
 }
 
 std::vector<std::string> in_words(const ShownHead& shown) {
-  if (shown.heads == 1) {
-    if (shown.batches == 1) return {"one head"};
-    const std::string entry = among("batch entry", shown.batch, shown.batches);
-    return {entry + ", one head each", entry, fmt::format("batch {}", shown.batch)};
+  if (shown.head_count == 1) {
+    if (shown.entry_count == 1) return {"one head"};
+    const std::string entry = among("batch entry", shown.entry, shown.entry_count);
+    return {entry + ", one head each", entry, fmt::format("batch {}", shown.entry)};
   }
 
   // Each part in full, in brief, and as short as can be
@@ -46,18 +46,18 @@ std::vector<std::string> in_words(const ShownHead& shown) {
     const std::string heads = fmt::format("heads {} to {}", first, first + shown.packed - 1);
     add(fmt::format("{} heads of a group × {} {}", shown.packed, shown.queries,
                     shown.queries == 1 ? "query" : "queries"),
-        fmt::format("{} (0-{})", heads, shown.heads - 1), heads);
+        fmt::format("{} (0-{})", heads, shown.head_count - 1), heads);
   } else {
-    const std::string head = among("head", shown.head, shown.heads);
+    const std::string head = among("head", shown.head, shown.head_count);
     add(head, head, fmt::format("head {}", shown.head));
   }
-  if (shown.heads > shown.kv_heads) {
-    add(among("KV head", shown.kv_head, shown.kv_heads), among("KV", shown.kv_head, shown.kv_heads),
-        fmt::format("KV {}", shown.kv_head));
+  if (shown.head_count > shown.kv_head_count) {
+    add(among("KV head", shown.kv_head, shown.kv_head_count),
+        among("KV", shown.kv_head, shown.kv_head_count), fmt::format("KV {}", shown.kv_head));
   }
-  if (shown.batches > 1) {
-    add(among("batch entry", shown.batch, shown.batches),
-        among("batch", shown.batch, shown.batches), fmt::format("batch {}", shown.batch));
+  if (shown.entry_count > 1) {
+    add(among("batch entry", shown.entry, shown.entry_count),
+        among("batch", shown.entry, shown.entry_count), fmt::format("batch {}", shown.entry));
   }
   return {words.begin(), words.end()};
 }

@@ -11,11 +11,11 @@
 namespace attnscope::app {
 
 struct ShownHead {
-  Index head = 0, heads = 1;        ///< within a batch entry
-  Index kv_head = 0, kv_heads = 1;  ///< that it reads
-  Index batch = 0, batches = 1;
-  Index packed = 1;   ///< heads that are rows of one tile
-  Index queries = 1;  ///< rows of each of them
+  Index head = 0, head_count = 1;        ///< within a batch entry
+  Index kv_head = 0, kv_head_count = 1;  ///< that it reads
+  Index entry = 0, entry_count = 1;      ///< of the batch
+  Index packed = 1;                      ///< heads that are rows of one tile
+  Index queries = 1;                     ///< rows of each of them
 };
 
 /// Of a run of `problem`, which is the view's own, or that with packed groups.

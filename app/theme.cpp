@@ -145,53 +145,8 @@ double luminance(ImU32 color) {
 
 }  // namespace
 
-std::string_view to_string(ThemeName name) {
-  switch (name) {
-    case ThemeName::dark:
-      return "dark";
-    case ThemeName::light:
-      return "light";
-    case ThemeName::contrast:
-      return "contrast";
-  }
-  return "dark";
-}
-
-std::optional<ThemeName> parse_theme(std::string_view name) {
-  for (ThemeName each : {ThemeName::dark, ThemeName::light, ThemeName::contrast}) {
-    if (to_string(each) == name) return each;
-  }
-  return std::nullopt;
-}
-
 ThemeName next_theme(ThemeName name) {
-  switch (name) {
-    case ThemeName::dark:
-      return ThemeName::light;
-    case ThemeName::light:
-      return ThemeName::contrast;
-    case ThemeName::contrast:
-      return ThemeName::dark;
-  }
-  return ThemeName::dark;
-}
-
-std::string_view to_string(NumberKind kind) {
-  switch (kind) {
-    case NumberKind::modelled:
-      return "modelled";
-    case NumberKind::measured:
-      return "measured";
-    case NumberKind::recorded:
-      return "recorded";
-    case NumberKind::datasheet:
-      return "datasheet";
-    case NumberKind::counted_in_kernel:
-      return "counted in kernel";
-    case NumberKind::unavailable:
-      return "unavailable";
-  }
-  return "unavailable";
+  return static_cast<ThemeName>((static_cast<std::size_t>(name) + 1) % kNames<ThemeName>.size());
 }
 
 const Theme& theme(ThemeName name) {

@@ -4,16 +4,18 @@
 
 #include <imgui.h>
 
+#include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
+
+#include "app/enum_names.h"
 
 namespace attnscope::app {
 
 enum class ThemeName : std::uint8_t { dark, light, contrast };
+template <>
+inline constexpr std::array<std::string_view, 3> kNames<ThemeName>{"dark", "light", "contrast"};
 
-std::string_view to_string(ThemeName name);
-std::optional<ThemeName> parse_theme(std::string_view name);
 /// dark -> light -> contrast -> dark.
 ThemeName next_theme(ThemeName name);
 
@@ -27,7 +29,9 @@ enum class NumberKind : std::uint8_t {
   unavailable
 };
 
-std::string_view to_string(NumberKind kind);
+template <>
+inline constexpr std::array<std::string_view, 6> kNames<NumberKind>{
+    "modelled", "measured", "recorded", "datasheet", "counted in kernel", "unavailable"};
 
 struct Theme {
   ThemeName name = ThemeName::dark;

@@ -1,80 +1,44 @@
-/// What the user has chosen, and nothing that is computed from it. A scene file stores the most of
-/// it (app/scene.h).
+/// What the user has chosen, and nothing that is computed from it. A scene file stores most of it
+/// (app/scene.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "app/chart_choice.h"
+#include "app/enum_names.h"
 #include "app/theme.h"
-#include "reference/block_pattern.h"
-#include "reference/inputs.h"
-#include "sim/ops/schedule_variant.h"
+#include "reference/run_spec.h"
 
 namespace attnscope::app {
 
 /// One press of a step button moves by this much.
 enum class Granularity : std::uint8_t { op, tile, outer_loop };
-
-std::string_view to_string(Granularity granularity);
-std::optional<Granularity> parse_granularity(std::string_view name);
-
-/// .npy files that stand instead of generated tensors; an empty path: generated.
-struct InputFiles {
-  std::string Q, K, V, dO;
-  bool any() const { return !Q.empty() || !K.empty() || !V.empty() || !dO.empty(); }
-  bool operator==(const InputFiles&) const = default;
-};
-
-/// Largest memory that may be chosen in place of a GPU's.
-inline constexpr Index kMostMemoryBytes = Index{1} << 40;
-
-/// What the simulator runs and the GPU is asked to run.
-struct Choice {
-  AttentionProblem problem;
-  std::string algorithm = "flash2";
-  std::string pass = "forward";
-  Tiling tiling;
-  Carry carry = Carry::problem;
-  std::string gpu = "h200";  ///< a name in assets/gpus
-  InputSpec inputs;
-  InputFiles files;
-  std::optional<BlockPattern> block_mask;  ///< where the algorithm takes one; over the tiling
-  bool skip_unused_kv = false;             ///< of block-sparse attention
-  Index splits = 0;                        ///< split_kv: parts of the keys; 0: what fills the SMs
-  bool separate_heads = false;             ///< split_kv: a query head, not its group, is a tile
-  ScheduleVariant variant;                 ///< of standard and flash1
-  Index sram_bytes = 0;                    ///< shared memory of a thread block; 0: what the GPU has
-  Index l2_bytes = 0;                      ///< 0: what the GPU has
-  bool allow_overflow = false;             ///< tiles that do not fit on chip are counted
-  bool round_to_storage = true;            ///< values are rounded where a kernel rounds them
-
-  bool operator==(const Choice&) const = default;
-};
+template <>
+inline constexpr std::array<std::string_view, 3> kNames<Granularity>{"op", "tile", "outer_loop"};
 
 /// Which panel of a slot that several share is shown.
 enum class MemoryTab : std::uint8_t { memory, warps };
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<MemoryTab>{"memory", "warps"};
 enum class SoftmaxTab : std::uint8_t { row, why_online };
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<SoftmaxTab>{"row", "why_online"};
 
 /// What the timeline shows: the order of operations, or SMs in time.
 enum class TimelineTab : std::uint8_t { operations, sms };
-
-std::string_view to_string(MemoryTab tab);
-std::optional<MemoryTab> parse_memory_tab(std::string_view name);
-std::string_view to_string(SoftmaxTab tab);
-std::optional<SoftmaxTab> parse_softmax_tab(std::string_view name);
-std::string_view to_string(TimelineTab tab);
-std::optional<TimelineTab> parse_timeline_tab(std::string_view name);
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<TimelineTab>{"operations", "sms"};
 
 enum class ExplainTab : std::uint8_t { pseudo_code, cuda_source };
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<ExplainTab>{"pseudo_code", "cuda_source"};
 enum class LedgerScope : std::uint8_t { so_far, whole_pass };
-
-std::string_view to_string(ExplainTab tab);
-std::string_view to_string(LedgerScope scope);
-std::optional<ExplainTab> parse_explain_tab(std::string_view name);
-std::optional<LedgerScope> parse_ledger_scope(std::string_view name);
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<LedgerScope>{"so_far", "whole_pass"};
 
 /// Fastest playing, as a multiple of the normal speed.
 inline constexpr double kMaxSpeed = 1024.0;
@@ -82,9 +46,8 @@ inline constexpr double kMaxSpeed = 1024.0;
 /// What two algorithms have in common while they race: the bytes that their thread blocks have
 /// requested, or their visits of tiles (app/race.h).
 enum class RaceClock : std::uint8_t { requested_bytes, tiles };
-
-std::string_view to_string(RaceClock clock);
-std::optional<RaceClock> parse_race_clock(std::string_view name);
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<RaceClock>{"requested_bytes", "tiles"};
 
 /// A second algorithm on the same problem, beside the chosen one.
 struct Race {
@@ -94,7 +57,9 @@ struct Race {
 };
 
 struct ViewState {
-  Choice choice;  ///< the last valid one
+  /// The last valid one: what the simulator runs and the GPU is asked to run. Both sides of its
+  /// tiles are set.
+  RunSpec choice;
   std::optional<Race> race;
   Index race_tick = 0;  ///< place on the clock that both share; see app/race.h
 

@@ -15,9 +15,10 @@ double now_s() {
 
 }  // namespace
 
-Worker::Worker(Simulate simulate, std::function<void()> on_published)
+Worker::Worker(Simulate simulate, std::function<void()> on_published, FindNearest find_nearest)
     : simulate_(std::move(simulate)),
       on_published_(std::move(on_published)),
+      find_nearest_(std::move(find_nearest)),
       thread_([this] { work(); }) {}
 
 Worker::~Worker() {
@@ -87,27 +88,45 @@ void Worker::work() {
   }
 }
 
+Refusal Worker::refuse(const Request& request, const Error& error,
+                       const WorkControl& control) const {
+  const bool can_help = find_nearest_ && error.kind == Error::Kind::invalid_request;
+  if (!can_help || control.cancelled()) return {error};
+  const auto shown = latest();
+  try {
+    return find_nearest_(request.choice, error, (shown->snapshot ? shown->request : request).choice,
+                         control);
+  } catch (const std::exception&) {
+    return {error};  // the reason counts more than a way out of it
+  }
+}
+
 void Worker::answer(const Request& request, WorkControl& control) {
   // The one place that catches: whatever goes wrong becomes an answer
-  Result<std::shared_ptr<const Snapshot>> result = failed("the simulation gave no answer");
+  std::shared_ptr<const Snapshot> snapshot;
+  std::optional<Refusal> refusal;
   try {
-    result = simulate_(request, control);
+    auto result = simulate_(request, control);
+    if (!result) {
+      refusal = refuse(request, result.error(), control);
+    } else {
+      snapshot = std::move(result).value();
+    }
   } catch (const std::bad_alloc&) {
-    result = failed("not enough memory for this problem; choose a smaller N");
+    refusal = Refusal{failed("not enough memory for this problem; choose a smaller N")};
   } catch (const std::exception& error) {
-    result = failed(error.what());
+    refusal = Refusal{failed(error.what())};
   }
 
   const std::lock_guard lock(mutex_);
-  auto next = std::make_shared<Published>(*published_);
-  if (result.ok()) {
-    *next = Published{std::move(result.value()), request, std::nullopt, {}};
-  } else if (control.cancelled() && waiting_.has_value()) {
-    return;  // replaced by a newer request: nothing to tell
-  } else {
-    next->error = control.cancelled() ? failed("cancelled") : result.error();
-    next->failed_request = request;
+  if (snapshot) {
+    published_ = std::make_shared<Published>(Published{std::move(snapshot), request, {}, {}});
+    return;
   }
+  if (control.cancelled() && waiting_.has_value()) return;  // replaced by a newer request
+  auto next = std::make_shared<Published>(*published_);
+  next->refusal = control.cancelled() ? Refusal{cancelled()} : std::move(refusal);
+  next->refused_request = request;
   published_ = std::move(next);
 }
 

@@ -1,5 +1,6 @@
-/// The thread that simulates: takes the newest request, publishes immutable snapshots. The user
-/// interface never waits for it.
+/// The thread that checks choices and simulates them: takes the newest request, publishes an
+/// immutable snapshot, or why there is none and what could be chosen instead. The user interface
+/// never waits for it.
 #pragma once
 
 #include <condition_variable>
@@ -9,9 +10,8 @@
 #include <optional>
 #include <thread>
 
-#include "app/view_state.h"
 #include "app/work_control.h"
-#include "reference/result.h"
+#include "reference/run_spec.h"
 
 namespace attnscope {
 struct Snapshot;
@@ -21,13 +21,28 @@ namespace attnscope::app {
 
 /// Which picture is wanted.
 struct Request {
-  Choice choice;
+  RunSpec choice;
   Index head = 0;  ///< batch * heads + head
   Index step = 0;
   Index query_row = 0;
   Index O_column = 0;
-  bool in_race = false;  ///< two runs share the memory that one may take
+  bool in_race = false;   ///< two runs share the memory that one may take
+  bool is_rival = false;  ///< a race's second algorithm: its tiles may be smaller than chosen
+
   bool operator==(const Request&) const = default;
+  /// Whether both are steps of the same run.
+  bool same_run(const Request& other) const {
+    return choice == other.choice && head == other.head && in_race == other.in_race &&
+           is_rival == other.is_rival;
+  }
+};
+
+/// Why a choice has no snapshot, and what could be chosen instead.
+struct Refusal {
+  Error error;
+  std::string field = {};               ///< where the change that is refused was made; may be empty
+  std::optional<RunSpec> nearest = {};  ///< the nearest choice that can work
+  std::string nearest_label = {};       ///< "Br = 128"
 };
 
 /// What the worker last made. Each part stays until a newer one replaces it.
@@ -35,18 +50,23 @@ struct Published {
   std::shared_ptr<const Snapshot> snapshot;  ///< nullptr before the first
   Request request;                           ///< that the snapshot answers
   /// Why a newer request has no snapshot, and which; the last good one is then still above.
-  std::optional<Error> error;
-  Request failed_request;
+  std::optional<Refusal> refusal;
+  Request refused_request;
 };
 
 /// Answers requests one at a time, on the worker's thread; keeps what it can between them.
 using Simulate =
     std::function<Result<std::shared_ptr<const Snapshot>>(const Request&, WorkControl&)>;
+/// Finds what could be chosen instead of `refused`, on the worker's thread, until it is cancelled.
+/// `last_valid` is the choice of the snapshot that is shown.
+using FindNearest = std::function<Refusal(const RunSpec& refused, const Error& error,
+                                          const RunSpec& last_valid, const WorkControl&)>;
 
 class Worker {
  public:
-  /// `on_published` is called on the worker's thread after every answer; may be empty.
-  Worker(Simulate simulate, std::function<void()> on_published);
+  /// `on_published` is called on the worker's thread after every answer. Both functions after
+  /// `simulate` may be empty.
+  Worker(Simulate simulate, std::function<void()> on_published, FindNearest find_nearest = {});
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -66,9 +86,11 @@ class Worker {
  private:
   void work();
   void answer(const Request& request, WorkControl& control);
+  Refusal refuse(const Request& request, const Error& error, const WorkControl& control) const;
 
   Simulate simulate_;
   std::function<void()> on_published_;
+  FindNearest find_nearest_;
 
   mutable std::mutex mutex_;
   std::condition_variable wanted_;

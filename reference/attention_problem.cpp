@@ -90,19 +90,23 @@ std::optional<Mask> parse_mask(std::string_view text) {
 
 namespace {
 
-std::optional<std::string> check_range(std::string_view name, Index value, Index max) {
+std::optional<Error> check_range(std::string_view key, Index value, Index max) {
   if (value >= 1 && value <= max) return std::nullopt;
-  return fmt::format("{} is {}; it must lie between 1 and {}", name, value, max);
+  return invalid_field(
+      ErrorCode::out_of_range, key,
+      fmt::format("{} is {}; it must lie between 1 and {}", field_name(key), value, max));
 }
 
-std::optional<std::string> validate_block_mask(const AttentionProblem& problem) {
+std::optional<Error> validate_block_mask(const AttentionProblem& problem) {
   if (problem.block_mask == nullptr) return std::nullopt;
   const BlockMask& M = *problem.block_mask;
   const Index Tr = ceil_div(problem.N, M.tiling().Br);
   const Index Tc = ceil_div(problem.N_kv, M.tiling().Bc);
   if (M.Tr() == Tr && M.Tc() == Tc) return std::nullopt;
-  return fmt::format("block mask {} has {} x {} tiles; this problem has {} x {} of {} x {}",
-                     M.text(), M.Tr(), M.Tc(), Tr, Tc, M.tiling().Br, M.tiling().Bc);
+  return invalid_field(
+      ErrorCode::contradiction, "block_mask",
+      fmt::format("block mask {} has {} x {} tiles; this problem has {} x {} of {} x {}", M.text(),
+                  M.Tr(), M.Tc(), Tr, Tc, M.tiling().Br, M.tiling().Bc));
 }
 
 }  // namespace
@@ -113,28 +117,34 @@ bool AttentionProblem::attends(Index query, Index key, Index b) const {
   return in_range && (block_mask == nullptr || block_mask->attends(query, key));
 }
 
-std::optional<std::string> validate(const AttentionProblem& problem) {
+std::optional<Error> validate(const AttentionProblem& problem) {
   if (auto error = check_range("batch", problem.batch, kMaxHeads)) return error;
   if (auto error = check_range("heads", problem.heads, kMaxHeads)) return error;
-  if (auto error = check_range("kv-heads", problem.kv_heads, kMaxHeads)) return error;
-  if (auto error = check_range("seq-len", problem.N, kMaxSequenceLength)) return error;
-  if (auto error = check_range("kv-len", problem.N_kv, kMaxSequenceLength)) return error;
-  if (auto error = check_range("head-dim", problem.d, kMaxHeadDim)) return error;
+  if (auto error = check_range("kv_heads", problem.kv_heads, kMaxHeads)) return error;
+  if (auto error = check_range("seq_len", problem.N, kMaxSequenceLength)) return error;
+  if (auto error = check_range("kv_len", problem.N_kv, kMaxSequenceLength)) return error;
+  if (auto error = check_range("head_dim", problem.d, kMaxHeadDim)) return error;
   if (problem.heads % problem.kv_heads != 0) {
-    return fmt::format("heads is {} and kv-heads is {}; kv-heads must divide heads", problem.heads,
-                       problem.kv_heads);
+    return invalid_field(
+        ErrorCode::contradiction, "kv_heads",
+        fmt::format("{0} is {1} and {2} is {3}; {2} must divide {0}", field_name("heads"),
+                    problem.heads, field_name("kv_heads"), problem.kv_heads));
   }
   const double multiply_adds = static_cast<double>(problem.batch) *
                                static_cast<double>(problem.heads) * static_cast<double>(problem.N) *
                                static_cast<double>(problem.N_kv) * static_cast<double>(problem.d);
   if (multiply_adds > kMaxMultiplyAdds) {
-    return fmt::format(
-        "batch x heads x seq-len x kv-len x head-dim is {:.3g}; it must be at most {:.3g}, so that "
-        "counts fit in 63 bits",
-        multiply_adds, kMaxMultiplyAdds);
+    return invalid_field(
+        ErrorCode::too_many, "seq_len",
+        fmt::format("{} x {} x {} x {} x {} is {:.3g}; it must be at most {:.3g}, so that counts "
+                    "fit in 63 bits",
+                    field_name("batch"), field_name("heads"), field_name("seq_len"),
+                    field_name("kv_len"), field_name("head_dim"), multiply_adds, kMaxMultiplyAdds));
   }
   if (problem.mask.left < Mask::kUnlimited || problem.mask.right < Mask::kUnlimited) {
-    return fmt::format("mask {} has a side below -1; -1 means unlimited", to_string(problem.mask));
+    return invalid_field(
+        ErrorCode::out_of_range, "mask",
+        fmt::format("mask {} has a side below -1; -1 means unlimited", to_string(problem.mask)));
   }
   if (auto error = validate(problem.score, problem.heads)) return error;
   if (auto error = validate_key_lengths(problem)) return error;
@@ -142,9 +152,9 @@ std::optional<std::string> validate(const AttentionProblem& problem) {
   return validate_packing(problem);
 }
 
-std::optional<std::string> validate(const Tiling& tiling) {
-  if (auto error = check_range("block-rows", tiling.Br, kMaxSequenceLength)) return error;
-  return check_range("block-cols", tiling.Bc, kMaxSequenceLength);
+std::optional<Error> validate(const Tiling& tiling) {
+  if (auto error = check_range("Br", tiling.Br, kMaxSequenceLength)) return error;
+  return check_range("Bc", tiling.Bc, kMaxSequenceLength);
 }
 
 }  // namespace attnscope

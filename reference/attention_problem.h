@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -20,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/result.h"
 #include "reference/score_function.h"
 
 namespace attnscope {
@@ -90,6 +92,19 @@ struct Sequence {
 
 class BlockMask;  // reference/block_mask.h
 
+/// A block mask that problems share; equal when it keeps the same tiles.
+class SharedBlockMask : public std::shared_ptr<const BlockMask> {
+ public:
+  using std::shared_ptr<const BlockMask>::shared_ptr;
+  SharedBlockMask(std::shared_ptr<const BlockMask> mask)  // NOLINT: implicit on purpose
+      : std::shared_ptr<const BlockMask>(std::move(mask)) {}
+  bool keeps_same_tiles_as(const SharedBlockMask& other) const;
+  template <std::same_as<SharedBlockMask> Mask>  // comparisons with nullptr stay the pointer's
+  friend bool operator==(const Mask& a, const Mask& b) {
+    return a.keeps_same_tiles_as(b);
+  }
+};
+
 /// One attention computation over a batch of heads.
 struct AttentionProblem {
   Index batch = 1;
@@ -113,8 +128,8 @@ struct AttentionProblem {
   std::vector<Index> cu_seqlens_k;
 
   /// Tiles of S that block-sparse attention computes, within what the mask shows, the same for
-  /// every head; null: all. Problems are equal when they share it.
-  std::shared_ptr<const BlockMask> block_mask = nullptr;
+  /// every head; null: all.
+  SharedBlockMask block_mask = nullptr;
 
   /// tau of the papers: 1 / sqrt(d).
   double softmax_scale() const { return 1.0 / std::sqrt(static_cast<double>(d)); }
@@ -159,8 +174,8 @@ inline constexpr Index kMaxHeads = Index{1} << 20;
 /// bits.
 inline constexpr double kMaxMultiplyAdds = 0x1p57;
 
-/// Nothing when the problem can be computed, else one line: what, why, what would be accepted.
-std::optional<std::string> validate(const AttentionProblem& problem);
+/// Nothing when the problem can be computed, else the first field that stands in the way.
+std::optional<Error> validate(const AttentionProblem& problem);
 
 /// What a problem has beside sizes, precision and mask, for people: "", or for example
 /// "softcap 30, key lengths 5,7" or "alibi, 3 packed sequences".
@@ -174,7 +189,7 @@ struct Tiling {
   bool operator==(const Tiling&) const = default;
 };
 
-std::optional<std::string> validate(const Tiling& tiling);
+std::optional<Error> validate(const Tiling& tiling);
 
 /// The precision in which flash1 keeps O (backward: dQ) in HBM between passes over j: the
 /// problem's, AttnScope's choice, which moves the bytes that the paper counts and rounds in every

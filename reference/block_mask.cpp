@@ -41,4 +41,13 @@ bool BlockMask::contains(Index i, Index j) const {
   return std::ranges::binary_search(columns_of(i), static_cast<std::int32_t>(j));
 }
 
+bool SharedBlockMask::keeps_same_tiles_as(const SharedBlockMask& other) const {
+  const BlockMask* a = get();
+  const BlockMask* b = other.get();
+  if (a == b || a == nullptr || b == nullptr) return a == b;
+  return a->tiling() == b->tiling() && a->Tc() == b->Tc() &&
+         std::ranges::equal(a->row_offsets(), b->row_offsets()) &&
+         std::ranges::equal(a->columns(), b->columns());
+}
+
 }  // namespace attnscope

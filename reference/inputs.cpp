@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <bit>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -179,6 +180,21 @@ Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const Input
     inputs.*part.member = std::move(loaded).value();
   }
   return inputs;
+}
+
+std::uint64_t hash_of_inputs(const AttentionInputs& inputs) {
+  constexpr std::uint64_t kOffsetBasis = 0xcbf29ce484222325;
+  constexpr std::uint64_t kPrime = 0x100000001b3;
+  std::uint64_t hash = kOffsetBasis;
+  for (const HeadTensor* tensor : {&inputs.Q, &inputs.K, &inputs.V, &inputs.dO}) {
+    for (const double value : tensor->data) {
+      const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+      for (int shift = 0; shift < 32; shift += 8) {
+        hash = (hash ^ (bits >> shift & 0xff)) * kPrime;
+      }
+    }
+  }
+  return hash;
 }
 
 }  // namespace attnscope

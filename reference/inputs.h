@@ -31,6 +31,10 @@ struct AttentionInputs {
   HeadTensor dO;
 };
 
+/// Of the values of all four tensors (FNV-1a over them in single precision, which holds every
+/// storage precision): identifies a user's own tensors.
+std::uint64_t hash_of_inputs(const AttentionInputs& inputs);
+
 /// Generates all four tensors. The problem must be valid.
 AttentionInputs make_inputs(const AttentionProblem& problem, const InputSpec& spec);
 
@@ -51,6 +55,9 @@ struct InputPaths {
   std::string K;
   std::string V;
   std::string dO;
+
+  bool any() const { return !Q.empty() || !K.empty() || !V.empty() || !dO.empty(); }
+  bool operator==(const InputPaths&) const = default;
 };
 
 /// Reads the named files, rounds them to the problem's precision, and generates the tensors that

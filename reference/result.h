@@ -2,13 +2,29 @@
 /// programmers' errors throw CheckFailure (check.h).
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 namespace attnscope {
 
-/// Why something could not be had. `message` is one line: what, why, what would be accepted.
+/// What is wrong with a request. Code asks for this and for Error::field, never for the words.
+enum class ErrorCode : std::uint8_t {
+  other,           ///< see the message: a file, a library, this machine
+  not_understood,  ///< the text is no value of the field
+  out_of_range,    ///< the number lies outside the field's limits
+  unknown_name,    ///< no such algorithm, GPU, scene, ...
+  missing,         ///< the field has to be given
+  not_applicable,  ///< the algorithm or kernel has no such choice
+  contradiction,   ///< fields that exclude one another, or do not agree
+  does_not_fit,    ///< on the chip, or in memory
+  too_many,        ///< more tiles than can be counted or shown
+  cancelled,       ///< the user cancelled the work
+};
+
+/// Why something could not be done or obtained.
 struct Error {
   enum class Kind {
     invalid_request,  ///< the user's choice cannot work; the command line exits with 2
@@ -16,11 +32,21 @@ struct Error {
     unavailable,      ///< this machine lacks what it needs (GPU, library, permission)
   };
   Kind kind = Kind::failed;
+  /// One line: what, why, what would be accepted. It names a field by field_name(), which
+  /// words() replaces with the reader's name for the field.
   std::string message;
+  ErrorCode code = ErrorCode::other;
+  std::string field = {};  ///< key of the field to change (run_fields.h); empty: none in particular
+  std::string value = {};  ///< what the field was given, in its own spelling
+  std::string accepted = {};  ///< what the field would accept
 };
 
 inline Error invalid_request(std::string message) {
   return {Error::Kind::invalid_request, std::move(message)};
+}
+/// A request that this field makes invalid.
+inline Error invalid_field(ErrorCode code, std::string_view field, std::string message) {
+  return {Error::Kind::invalid_request, std::move(message), code, std::string(field)};
 }
 inline Error failed(std::string message) {
   return {Error::Kind::failed, std::move(message)};
@@ -28,8 +54,24 @@ inline Error failed(std::string message) {
 inline Error unavailable(std::string reason) {
   return {Error::Kind::unavailable, std::move(reason)};
 }
+inline Error cancelled() {
+  return {Error::Kind::failed, "cancelled", ErrorCode::cancelled};
+}
 
-/// Holds a T or an Error. Ask ok() before value().
+/// Marks the place of a field's name in a message, until words() puts in the reader's.
+std::string field_name(std::string_view key);
+
+/// Who reads the words: fields are "--seq-len" on the command line, "N" on the screen, "seq_len" in
+/// files and in the C interface.
+enum class Reader : std::uint8_t { command_line, screen, file };
+
+/// The text with every field_name() replaced with the reader's name for the field.
+std::string words(std::string_view text, Reader reader);
+inline std::string words(const Error& error, Reader reader) {
+  return words(error.message, reader);
+}
+
+/// Holds a T or an Error. Check ok() before value().
 template <typename T>
 class Result {
  public:

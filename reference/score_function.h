@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "reference/result.h"
+
 namespace attnscope {
 
 /// Dropout of P. The bits are those of dropout.h.
@@ -45,7 +47,7 @@ std::vector<double> standard_alibi_slopes(std::int64_t heads);
 /// "none", or for example "softcap 30, alibi, dropout 0.1 (seed 7)".
 std::string to_string(const ScoreFunction& score);
 
-/// Nothing when the score function suits a problem of so many query heads, else one line.
-std::optional<std::string> validate(const ScoreFunction& score, std::int64_t heads);
+/// Nothing when the score function suits a problem of so many query heads.
+std::optional<Error> validate(const ScoreFunction& score, std::int64_t heads);
 
 }  // namespace attnscope

@@ -71,64 +71,76 @@ double AttentionProblem::dropout_factor(Index b, Index h, Index query, Index key
   return word < dropout_threshold(dropout.probability) ? 0.0 : dropout.scale();
 }
 
-std::optional<std::string> validate_key_lengths(const AttentionProblem& problem) {
+std::optional<Error> validate_key_lengths(const AttentionProblem& problem) {
   if (!problem.has_key_lengths()) return std::nullopt;
   const auto count = static_cast<Index>(problem.key_lengths.size());
   if (count != problem.batch) {
-    return fmt::format("key-lengths has {} numbers and batch is {}; it takes one for each entry",
-                       count, problem.batch);
+    return invalid_field(
+        ErrorCode::contradiction, "key_lengths",
+        fmt::format("{} has {} numbers and {} is {}; it takes one for each entry",
+                    field_name("key_lengths"), count, field_name("batch"), problem.batch));
   }
   for (const Index length : problem.key_lengths) {
     if (length >= 0 && length <= problem.N_kv) continue;
-    return fmt::format("key-lengths has {}; each must lie between 0 and kv-len, which is {}",
-                       length, problem.N_kv);
+    return invalid_field(
+        ErrorCode::out_of_range, "key_lengths",
+        fmt::format("{} has {}; each must lie between 0 and {}, which is {}",
+                    field_name("key_lengths"), length, field_name("kv_len"), problem.N_kv));
   }
   return std::nullopt;
 }
 
 namespace {
 
-std::optional<std::string> check_boundaries(std::string_view name, std::string_view length_name,
-                                            const std::vector<Index>& boundaries, Index length) {
+std::optional<Error> check_boundaries(std::string_view key, std::string_view length_key,
+                                      const std::vector<Index>& boundaries, Index length) {
+  const auto refuse = [&](ErrorCode code, const std::string& why) {
+    return invalid_field(code, key, fmt::format("{} {}", field_name(key), why));
+  };
   if (boundaries.size() < 2 || boundaries.front() != 0) {
-    return fmt::format("{} must begin with 0 and have at least two numbers, for example 0,{}", name,
-                       length);
+    return refuse(
+        ErrorCode::out_of_range,
+        fmt::format("must begin with 0 and have at least two numbers, for example 0,{}", length));
   }
   const auto fall = std::is_sorted_until(boundaries.begin(), boundaries.end());
   if (fall != boundaries.end()) {
-    return fmt::format("{} has {} after {}; its numbers must not descend", name, *fall,
-                       *(fall - 1));
+    return refuse(ErrorCode::out_of_range,
+                  fmt::format("has {} after {}; its numbers must not descend", *fall, *(fall - 1)));
   }
-  if (boundaries.back() != length) {
-    return fmt::format("{} ends with {}; it must end with {}, which is {}", name, boundaries.back(),
-                       length_name, length);
-  }
-  return std::nullopt;
+  if (boundaries.back() == length) return std::nullopt;
+  return refuse(ErrorCode::contradiction,
+                fmt::format("ends with {}; it must end with {}, which is {}", boundaries.back(),
+                            field_name(length_key), length));
 }
 
 }  // namespace
 
-std::optional<std::string> validate_packing(const AttentionProblem& problem) {
+std::optional<Error> validate_packing(const AttentionProblem& problem) {
   const auto& of_q = problem.cu_seqlens_q;
   const auto& of_k = problem.cu_seqlens_k;
   if (of_q.empty() && of_k.empty()) return std::nullopt;
   if (of_q.size() != of_k.size()) {
-    return fmt::format(
-        "cu-seqlens-q has {} numbers and cu-seqlens-k has {}; both need one more than there are "
-        "sequences",
-        of_q.size(), of_k.size());
+    return invalid_field(
+        ErrorCode::contradiction, "cu_seqlens_k",
+        fmt::format("{} has {} numbers and {} has {}; both need one more than there are sequences",
+                    field_name("cu_seqlens_q"), of_q.size(), field_name("cu_seqlens_k"),
+                    of_k.size()));
   }
   if (problem.batch != 1) {
-    return fmt::format(
-        "batch is {} with packed sequences; it must be 1, as they are packed into one entry",
-        problem.batch);
+    return invalid_field(
+        ErrorCode::contradiction, "batch",
+        fmt::format("{} is {} with packed sequences; it must be 1, as they are packed into one "
+                    "entry",
+                    field_name("batch"), problem.batch));
   }
   if (problem.has_key_lengths()) {
-    return "key-lengths and cu-seqlens-k are both given; packed sequences have their lengths in "
-           "cu-seqlens-k";
+    return invalid_field(
+        ErrorCode::contradiction, "key_lengths",
+        fmt::format("{0} and {1} are both given; packed sequences have their lengths in {1}",
+                    field_name("key_lengths"), field_name("cu_seqlens_k")));
   }
-  if (auto error = check_boundaries("cu-seqlens-q", "seq-len", of_q, problem.N)) return error;
-  return check_boundaries("cu-seqlens-k", "kv-len", of_k, problem.N_kv);
+  if (auto error = check_boundaries("cu_seqlens_q", "seq_len", of_q, problem.N)) return error;
+  return check_boundaries("cu_seqlens_k", "kv_len", of_k, problem.N_kv);
 }
 
 std::string extras_text(const AttentionProblem& problem) {

@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-std::optional<std::string> validate_key_lengths(const AttentionProblem& problem);
-std::optional<std::string> validate_packing(const AttentionProblem& problem);
+std::optional<Error> validate_key_lengths(const AttentionProblem& problem);
+std::optional<Error> validate_packing(const AttentionProblem& problem);
 
 }  // namespace attnscope

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "reference/eigen_view.h"
-#include "sim/schedule/catalog.h"
+#include "sim/resolve.h"
 
 namespace attnscope {
 
@@ -19,22 +19,21 @@ AttentionProblem problem_at(const AccuracyRequest& request, Index N, DType dtype
   return problem;
 }
 
-SimulationRequest simulation_of(const AccuracyRequest& request, const AttentionProblem& problem,
-                                std::string_view algorithm, Carry carry, PassKind pass) {
-  SimulationRequest simulation;
-  simulation.problem = problem;
-  simulation.algorithm = algorithm;
-  simulation.pass = pass;
-  simulation.tiling = request.tiling;
-  simulation.carry = carry;
-  simulation.gpu = request.gpu;
-  simulation.allow_overflow = true;
-  return simulation;
+Result<ResolvedRun> run_of(const AccuracyRequest& request, const AttentionProblem& problem,
+                           std::string_view algorithm, Carry carry, PassKind pass) {
+  RunSpec spec{.problem = problem,
+               .algorithm = std::string(algorithm),
+               .pass = pass,
+               .variant = {.carry = carry},
+               .round_to_storage = true,
+               .allow_overflow = true};
+  spec.set_tiling(request.tiling);
+  return resolve(spec, request.gpu);
 }
 
 /// Rounded as a kernel rounds.
 NumericOptions as_a_kernel(const BlockOrder& order = {}) {
-  return {.round_to_storage = true, .fp32_accumulators = true, .order = order};
+  return {.fp32_accumulators = true, .order = order};
 }
 
 /// Scores whose exponential no type of the comparison holds.
@@ -80,7 +79,7 @@ SoftmaxComparison compare_softmaxes(const AccuracyRequest& request) {
 /// Unfused attention's errors: the yardstick of the tolerance rule.
 AccuracyCase unfused_case(const AttentionProblem& problem, const AttentionInputs& inputs,
                           bool with_gradients) {
-  AccuracyCase entry{.algorithm = "unfused", .dtype = problem.dtype, .N = problem.N};
+  AccuracyCase entry{.run = {.problem = problem, .algorithm = "unfused"}};
   const ForwardResult reference = naive_forward(problem, inputs);
   entry.O = compare(unfused_forward(problem, inputs).O.data, reference.O.data);
   if (!with_gradients) return entry;
@@ -98,14 +97,13 @@ std::optional<Error> add_errors(const AccuracyRequest& request, const Algorithm&
                                 std::vector<AccuracyCase>& errors) {
   const std::vector<Carry> only = {Carry::problem};
   for (const Carry carry : algorithm.carries_output ? request.carries : only) {
-    const auto numbers =
-        simulate_numbers(simulation_of(request, problem, algorithm.name, carry, request.pass),
-                         inputs, as_a_kernel());
+    const auto run = run_of(request, problem, algorithm.name, carry, request.pass);
+    if (!run) return run.error();
+    const auto numbers = simulate_numbers(run.value(), request.gpu, inputs, as_a_kernel());
     if (!numbers) return numbers.error();
     const NumericResult& result = numbers.value();
-    errors.push_back({std::string(algorithm.name), carry, algorithm.carries_output, problem.dtype,
-                      problem.N, result.O_error, result.dQ_error, result.dK_error,
-                      result.dV_error});
+    errors.push_back({run.value().asked, algorithm.carries_output, result.O_error, result.dQ_error,
+                      result.dK_error, result.dV_error});
   }
   return std::nullopt;
 }
@@ -113,17 +111,16 @@ std::optional<Error> add_errors(const AccuracyRequest& request, const Algorithm&
 /// Runs the backward pass of one algorithm in several orders of the thread blocks.
 Result<OrderCase> compare_orders(const AccuracyRequest& request, const Algorithm& algorithm,
                                  const AttentionProblem& problem, const AttentionInputs& inputs) {
-  const SimulationRequest simulation = simulation_of(
-      request, problem, algorithm.name,
-      algorithm.carries_output ? request.carries.front() : Carry::problem, PassKind::backward);
-  OrderCase entry{.algorithm = std::string(algorithm.name), .dtype = problem.dtype, .N = problem.N};
-  entry.orders = request.orders;
-  const auto first = simulate_numbers(simulation, inputs, as_a_kernel());
+  const Carry carry = algorithm.carries_output ? request.carries.front() : Carry::problem;
+  const auto run = run_of(request, problem, algorithm.name, carry, PassKind::backward);
+  if (!run) return run.error();
+  OrderCase entry{.run = run.value().asked, .orders = request.orders};
+  const auto first = simulate_numbers(run.value(), request.gpu, inputs, as_a_kernel());
   if (!first) return first.error();
   const NumericResult& a = first.value();
   for (Index order = 1; order < request.orders; ++order) {
     const BlockOrder shuffled{BlockOrder::Kind::shuffled, static_cast<std::uint64_t>(order)};
-    const auto other = simulate_numbers(simulation, inputs, as_a_kernel(shuffled));
+    const auto other = simulate_numbers(run.value(), request.gpu, inputs, as_a_kernel(shuffled));
     if (!other) return other.error();
     const NumericResult& b = other.value();
     Index differing = 0;
@@ -144,7 +141,7 @@ Result<OrderCase> compare_orders(const AccuracyRequest& request, const Algorithm
 std::vector<const Algorithm*> dense_algorithms() {
   std::vector<const Algorithm*> dense;
   for (const Algorithm& algorithm : algorithms()) {
-    if (!algorithm.takes_block_mask && algorithm.has_backward()) dense.push_back(&algorithm);
+    if (!algorithm.takes_block_mask && algorithm.has_backward) dense.push_back(&algorithm);
   }
   return dense;
 }
@@ -160,13 +157,13 @@ std::optional<Error> check_request(const AccuracyRequest& request) {
     return invalid_request(
         fmt::format("orders is {}; at least 2 are needed to compare them", request.orders));
   }
-  if (auto error = validate(request.tiling)) return invalid_request(*error);
+  if (auto error = validate(request.tiling)) return error;
   for (const Index N : request.lengths) {
     const AttentionProblem problem = problem_at(request, N, DType::fp32);
-    if (auto error = validate(problem)) return invalid_request(*error);
-    const auto largest =
-        simulation_of(request, problem, "standard", Carry::problem, PassKind::backward);
-    if (auto error = check_numeric_memory(largest)) return error;
+    if (auto error = validate(problem)) return error;
+    const auto largest = run_of(request, problem, "standard", Carry::problem, PassKind::backward);
+    if (!largest) return largest.error();
+    if (auto error = check_numeric_memory(largest.value())) return error;
   }
   return std::nullopt;
 }
@@ -205,7 +202,7 @@ Result<std::vector<AccuracyCase>> accuracy_errors(const AccuracyRequest& request
   std::vector<AccuracyCase> errors;
   for (const DType dtype : request.dtypes) {
     for (const Index N : request.lengths) {
-      if (!progress(done / whole)) return failed("cancelled");
+      if (!progress(done / whole)) return cancelled();
       if (auto error = add_errors_at(request, N, dtype, errors)) return *error;
       done += static_cast<double>(N * N);
     }

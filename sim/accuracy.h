@@ -46,19 +46,14 @@ struct SoftmaxComparison {
 
 /// Errors of one algorithm against the reference.
 struct AccuracyCase {
-  std::string algorithm;  ///< "unfused": the yardstick, three stored steps
-  Carry carry = Carry::problem;
+  RunSpec run;             ///< algorithm "unfused": the yardstick, three stored steps
   bool has_carry = false;  ///< the algorithm keeps O, or dQ, in HBM between passes over j
-  DType dtype = DType::bf16;
-  Index N = 0;
   ErrorReport O, dQ, dK, dV;
 };
 
 /// What other orders of the thread blocks change.
 struct OrderCase {
-  std::string algorithm;
-  DType dtype = DType::bf16;
-  Index N = 0;
+  RunSpec run;
   Index orders = 0;
   double dQ_max_abs_difference = 0;  ///< largest over the orders, against the ascending one
   Index dQ_differing_elems = 0;      ///< most over the orders

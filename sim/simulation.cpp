@@ -8,7 +8,8 @@
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/hbm_footprint.h"
 #include "sim/observers/progress_observer.h"
-#include "sim/schedule/catalog.h"
+#include "sim/resolve.h"
+#include "sim/schedule/algorithm.h"
 
 namespace attnscope {
 
@@ -89,7 +90,7 @@ Bytes compulsory_bytes(std::span<const LaunchReport> launches, std::size_t index
 
 /// Sums the launches' bounds into the report, and names the unit that bounds the longest one.
 void add_time_bound(SimulationReport& report, const GpuDescription& gpu) {
-  const PeakRates rates(gpu, report.problem.dtype);
+  const PeakRates rates(gpu, report.run.problem.dtype);
   double longest_s = -1;
   for (const LaunchReport& launch : report.launches) {
     const double dram_bytes = static_cast<double>(launch.dram.total());
@@ -102,62 +103,60 @@ void add_time_bound(SimulationReport& report, const GpuDescription& gpu) {
   }
 }
 
+/// A tiling that does not fit, with the one that does.
+Error does_not_fit(const SimulationReport& report, const std::optional<Tiling>& nearest) {
+  const Tiling& tiling = report.run.tiling;
+  Error error = invalid_field(
+      ErrorCode::does_not_fit, "Br",
+      fmt::format("the tiling does not fit: {}; {}{} counts it all the same",
+                  report.overflow_reason,
+                  nearest ? fmt::format("{} x {} does; ", nearest->Br, nearest->Bc) : "",
+                  field_name("allow_overflow")));
+  error.value = fmt::format("{} x {}", tiling.Br, tiling.Bc);
+  if (nearest) error.accepted = fmt::format("{} x {}", nearest->Br, nearest->Bc);
+  return error;
+}
+
 /// simulate(), which ends with an exception when it is cancelled.
-Result<SimulationReport> counted(const SimulationRequest& request,
+Result<SimulationReport> counted(const ResolvedRun& run, const GpuDescription& gpu,
                                  const std::atomic<bool>* cancel) {
-  // Refuse what cannot be computed
-  const Result<Tiling> tiling = settle_tiling(request);
-  if (!tiling) return tiling.error();
-  const Algorithm* algorithm = find_algorithm(request.algorithm);
+  const AttentionProblem& problem = run.problem;
+  const Algorithm& algorithm = *find_algorithm(run.algorithm());
+  SimulationReport report;
+  report.run = run;
+  report.gpu = gpu.name;
 
   // Refuse a tiling that does not fit, before counting it
-  SimulationReport report;
-  report.problem = request.problem;
-  report.algorithm = algorithm->name;
-  report.pass = request.pass;
-  report.tiling = tiling.value();
-  report.carry = request.carry;
-  report.output_rows = request.output_rows;
-  report.skip_unused_kv = request.skip_unused_kv;
-  report.variant = request.variant;
-  report.gpu = request.gpu.name;
-  const ScheduleOptions options = schedule_options(request, tiling.value());
-  report.splits = options.splits;
-  const Pass pass = make_pass(*algorithm, request.pass, options);
-  const PassRun run{request.problem, tiling.value(), options, {}};
-  const OnChipFit fit = on_chip_fit(pass, run, request.gpu);
+  const ScheduleOptions options = schedule_options(run, gpu);
+  const Pass pass = make_pass(algorithm, run.pass(), options);
+  const PassRun pass_run{problem, run.tiling, options, {}};
+  const OnChipFit fit = on_chip_fit(pass, pass_run, gpu);
   report.sram_bytes_per_block = fit.sram_bytes_per_block;
   report.register_bytes_per_block = fit.register_bytes_per_block;
   report.fits = fit.fits;
   report.overflow_reason = fit.overflow_reason;
   report.padded = fit.padded;
-  if (!report.fits && !request.allow_overflow) {
-    const auto nearest = default_tiling(*algorithm, request.problem, request.carry, request.gpu,
-                                        request.pass, request.variant);
-    return invalid_request(fmt::format(
-        "the tiling does not fit: {}; {}", report.overflow_reason,
-        nearest ? fmt::format("{} x {} does (or pass --allow-overflow)", nearest->Br, nearest->Bc)
-                : "--allow-overflow counts it all the same"));
+  if (!report.fits && !run.asked.allow_overflow) {
+    return does_not_fit(report,
+                        default_tiling(algorithm, problem, run.asked.variant, gpu, run.pass()));
   }
 
   // Count one head of each kind of batch entry, and multiply by the heads that are alike
   for (const Launch& launch : pass.launches) {
     LaunchReport& entry = report.launches.emplace_back();
     entry.name = launch.name;
-    entry.thread_blocks =
-        request.problem.batch * heads_of(launch, request.problem) *
-        launch.blocks_per_head(launch.grid(request.problem, tiling.value(), options));
+    entry.thread_blocks = problem.batch * heads_of(launch, problem) *
+                          launch.blocks_per_head(launch.grid(problem, run.tiling, options));
   }
-  for (const AlikeEntries& alike : alike_entries(request.problem)) {
-    const HeadCounts counts = count_head(pass, run, alike.first, cancel);
-    report.peak_hbm_bytes =
-        std::max(report.peak_hbm_bytes, counts.footprint.peak_bytes(request.problem));
+  for (const AlikeEntries& alike : alike_entries(problem)) {
+    const HeadCounts counts = count_head(pass, pass_run, alike.first, cancel);
+    report.peak_hbm_bytes = std::max(report.peak_hbm_bytes, counts.footprint.peak_bytes(problem));
     for (std::size_t index = 0; index < pass.launches.size(); ++index) {
       const Launch& launch = pass.launches[index];
-      const Index heads = alike.count * heads_of(launch, request.problem);
+      const Index heads = alike.count * heads_of(launch, problem);
       const BytesByTensor& by_tensor = counts.traffic[index].by_tensor;
       LaunchReport& entry = report.launches[index];
-      entry.paper += paper_bytes(launch, by_tensor, request.problem) * heads;
+      entry.paper += paper_bytes(launch, by_tensor, problem) * heads;
       for (std::size_t t = 0; t < by_tensor.size(); ++t) {
         entry.by_tensor[t] += by_tensor[t] * heads;
       }
@@ -170,8 +169,8 @@ Result<SimulationReport> counted(const SimulationRequest& request,
   for (std::size_t index = 0; index < report.launches.size(); ++index) {
     LaunchReport& entry = report.launches[index];
     entry.requested = sum(entry.by_tensor);
-    entry.dram = compulsory_bytes(report.launches, index, pass, request.problem, options.splits,
-                                  request.gpu.l2_bytes);
+    entry.dram =
+        compulsory_bytes(report.launches, index, pass, problem, options.splits, gpu.l2_bytes);
     report.paper += entry.paper;
     report.requested += entry.requested;
     for (std::size_t t = 0; t < report.by_tensor.size(); ++t) {
@@ -182,19 +181,25 @@ Result<SimulationReport> counted(const SimulationRequest& request,
     report.non_matmul_flops += entry.flops.non_matmul;
     report.exponentials += entry.flops.exponentials;
   }
-  add_time_bound(report, request.gpu);
+  add_time_bound(report, gpu);
   return report;
 }
 
 }  // namespace
 
-Result<SimulationReport> simulate(const SimulationRequest& request,
+Result<SimulationReport> simulate(const ResolvedRun& run, const GpuDescription& gpu,
                                   const std::atomic<bool>* cancel) {
   try {
-    return counted(request, cancel);
+    return counted(run, gpu, cancel);
   } catch (const Cancelled&) {
-    return failed("cancelled");
+    return cancelled();
   }
+}
+
+Result<SimulationReport> resolve_and_simulate(const RunSpec& spec, const GpuDescription& gpu,
+                                              const std::atomic<bool>* cancel) {
+  const auto run = resolve(spec, gpu);
+  return run ? simulate(run.value(), gpu, cancel) : run.error();
 }
 
 }  // namespace attnscope

@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "reference/attention_problem.h"
-#include "reference/inputs.h"
 #include "reference/naive_attention.h"
-#include "reference/result.h"
+#include "reference/run_spec.h"
 #include "reference/tolerance.h"
 #include "sim/device/gpu_description.h"
 #include "sim/observers/traffic_counter.h"
@@ -19,21 +17,6 @@
 #include "sim/time_bound.h"
 
 namespace attnscope {
-
-/// What is asked.
-struct SimulationRequest {
-  AttentionProblem problem;
-  std::string algorithm = "flash2";
-  PassKind pass = PassKind::forward;
-  std::optional<Tiling> tiling;  ///< nothing: default_tiling()
-  Carry carry = Carry::problem;
-  Index output_rows = 0;  ///< standard: rows of O that a thread block of P V makes; 0: Br
-  ScheduleVariant variant;
-  GpuDescription gpu;
-  bool allow_overflow = false;  ///< count a tiling that does not fit on chip
-  bool skip_unused_kv = false;  ///< see ScheduleOptions
-  Index splits = 0;             ///< split_kv: parts of the keys; 0: what fills the SMs
-};
 
 /// One launch, summed over batch and heads.
 struct LaunchReport {
@@ -48,19 +31,8 @@ struct LaunchReport {
 
 /// Totals over batch and heads.
 struct SimulationReport {
-  AttentionProblem problem;
-  std::string algorithm;
-  PassKind pass = PassKind::forward;
-  Tiling tiling;
-  Carry carry = Carry::problem;
-  Index output_rows = 0;        ///< standard: of P V's tile; 0: Br
-  bool skip_unused_kv = false;  ///< see ScheduleOptions
-  ScheduleVariant variant;
-  Index splits = 1;  ///< split_kv: parts of the keys
-  /// Query heads whose rows share a tile: more than 1 where the groups were packed
-  /// (packed_groups.h).
-  Index query_heads_per_tile = 1;
-  std::string gpu;
+  ResolvedRun run;
+  std::string gpu;  ///< name of the description
 
   Bytes paper;
   Bytes requested;
@@ -92,41 +64,34 @@ struct SimulationReport {
   std::vector<LaunchReport> launches;
 };
 
-/// Most tiles of scores that a problem may be cut into, over all different key lengths.
-inline constexpr Index kMaxTilePairs = Index{1} << 30;
-
-/// The schedule's choices that follow from the problem and the device.
-ScheduleOptions schedule_options(const AttentionProblem& problem, Carry carry,
+/// The schedule's choices that follow from the problem, the variant and the device.
+ScheduleOptions schedule_options(const AttentionProblem& problem, const ScheduleVariant& variant,
                                  const GpuDescription& gpu);
-/// The same, with those of the request, for the tiling that it settled on.
-ScheduleOptions schedule_options(const SimulationRequest& request, const Tiling& tiling);
+/// Those of a run.
+ScheduleOptions schedule_options(const ResolvedRun& run, const GpuDescription& gpu);
 
-/// The request's tiling, else that of its block mask, else the default one. invalid_request for a
-/// problem that cannot be computed, an unknown algorithm, a tiling that does not suit the problem.
-Result<Tiling> settle_tiling(const SimulationRequest& request);
-
-/// Counts without numbers, at any size. invalid_request for a problem that cannot be computed, an
-/// unknown algorithm, or a tiling that does not fit on chip without allow_overflow. `cancel` set to
-/// true by another thread gives Error failed "cancelled" within microseconds.
-Result<SimulationReport> simulate(const SimulationRequest& request,
+/// Counts without numbers, at any size. does_not_fit for a tiling that does not fit on the chip
+/// where that is not allowed. `cancel` set to true by another thread gives ErrorCode::cancelled
+/// within microseconds.
+Result<SimulationReport> simulate(const ResolvedRun& run, const GpuDescription& gpu,
                                   const std::atomic<bool>* cancel = nullptr);
+/// resolve(), then simulate().
+Result<SimulationReport> resolve_and_simulate(const RunSpec& spec, const GpuDescription& gpu,
+                                              const std::atomic<bool>* cancel = nullptr);
 
 /// The largest square tiling, a multiple of 16, whose slots fit a thread block's shared memory and
 /// an SM's registers. Nothing when not even 16 x 16 fits.
 std::optional<Tiling> largest_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
-                                     Carry carry, const GpuDescription& gpu,
-                                     PassKind pass = PassKind::forward,
-                                     const ScheduleVariant& variant = {});
+                                     const ScheduleVariant& variant, const GpuDescription& gpu,
+                                     PassKind pass = PassKind::forward);
 
 /// The paper's rule where the algorithm has one (flash1) and its tiles fit, else largest_tiling().
 std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
-                                     Carry carry, const GpuDescription& gpu,
-                                     PassKind pass = PassKind::forward,
-                                     const ScheduleVariant& variant = {});
+                                     const ScheduleVariant& variant, const GpuDescription& gpu,
+                                     PassKind pass = PassKind::forward);
 
 /// How the numbers are computed.
 struct NumericOptions {
-  bool round_to_storage = false;   ///< round where a kernel rounds: stores and matrix operands
   bool fp32_accumulators = false;  ///< round accumulators to fp32 after every operation
   BlockOrder order;
 };
@@ -146,14 +111,13 @@ struct NumericResult {
 /// Most memory that numbers may take.
 inline constexpr double kMaxNumericBytes = 8e9;
 
-/// Refuses a problem whose numbers take too much memory: known before any work starts. A request
-/// without a tiling means one that fits on chip.
-std::optional<Error> check_numeric_memory(const SimulationRequest& request);
+/// Refuses a run whose numbers take too much memory: known before any work starts.
+std::optional<Error> check_numeric_memory(const ResolvedRun& run);
 
-/// Runs the numbers of every head and compares them with naive_forward(). Refuses what
-/// simulate() refuses, and problems whose numbers take too much memory.
-Result<NumericResult> simulate_numbers(const SimulationRequest& request,
+/// Runs the numbers of every head and compares them with naive_forward(); `inputs` are those of
+/// run.problem. Refuses what simulate() refuses, and runs whose numbers take too much memory.
+Result<NumericResult> simulate_numbers(const ResolvedRun& run, const GpuDescription& gpu,
                                        const AttentionInputs& inputs,
-                                       const NumericOptions& options);
+                                       const NumericOptions& options = {});
 
 }  // namespace attnscope

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sim/observers/numeric_executor.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "sim/simulation.h"
 
 namespace attnscope {
@@ -12,15 +12,15 @@ namespace attnscope {
 namespace {
 
 /// What inputs, results, executor and reference keep at once, as fp64.
-double numeric_bytes(const SimulationRequest& request) {
-  const AttentionProblem& problem = request.problem;
+double numeric_bytes(const ResolvedRun& run) {
+  const AttentionProblem& problem = run.problem;
   const auto number = [](Index count) { return static_cast<double>(count); };
   const double query_elems = number(problem.N) * number(problem.d);
   const double key_elems = number(problem.N_kv) * number(problem.d);
   const double scores = number(problem.N) * number(problem.N_kv);
   const double heads = number(problem.batch) * number(problem.heads);
   const double kv_heads = number(problem.batch) * number(problem.kv_heads);
-  const bool gradients = request.pass != PassKind::forward;
+  const bool gradients = run.pass() != PassKind::forward;
 
   // Q, dO, O and the reference's O, dQ twice; K, V, dK and dV twice
   double elems =
@@ -29,17 +29,14 @@ double numeric_bytes(const SimulationRequest& request) {
   elems += query_elems * (gradients ? 6 : 4) + key_elems * (gradients ? 4 : 2);
   const double group = number(problem.heads_per_kv_head());
   if (gradients && problem.heads_per_kv_head() > 1) elems += 2 * group * key_elems;
-  const Algorithm* algorithm = find_algorithm(request.algorithm);
-  const bool whole_rows = algorithm != nullptr && algorithm->softmax == SoftmaxForm::whole_rows;
+  const bool whole_rows = find_algorithm(run.algorithm())->softmax == SoftmaxForm::whole_rows;
   elems += scores * (gradients && whole_rows ? 4 : 2);
   if (whole_rows) elems += 2 * number(softmax_rows_per_block(problem.N_kv) * problem.N_kv);
   // The reference's block of scores, and the tiles on chip with the copies that products make
   elems += number(std::min<Index>(problem.N, 128)) * number(problem.N_kv) * (gradients ? 2 : 1);
-  if (request.tiling) {
-    const double rows = number(std::min(problem.N, request.tiling->Br));
-    const double cols = number(std::min(problem.N_kv, request.tiling->Bc));
-    elems += 6 * (rows * cols + (rows + cols) * number(problem.d));
-  }
+  const double rows = number(std::min(problem.N, run.tiling.Br));
+  const double cols = number(std::min(problem.N_kv, run.tiling.Bc));
+  elems += 6 * (rows * cols + (rows + cols) * number(problem.d));
   return elems * static_cast<double>(sizeof(double));
 }
 
@@ -51,31 +48,33 @@ RowMatrix log_sum_exp(const NumericExecutor& executor) {
 
 }  // namespace
 
-std::optional<Error> check_numeric_memory(const SimulationRequest& request) {
-  if (numeric_bytes(request) <= kMaxNumericBytes) return std::nullopt;
-  return invalid_request(
+std::optional<Error> check_numeric_memory(const ResolvedRun& run) {
+  const double bytes = numeric_bytes(run);
+  if (bytes <= kMaxNumericBytes) return std::nullopt;
+  return invalid_field(
+      ErrorCode::does_not_fit, "seq_len",
       fmt::format("numbers of this problem need {:.0f} GB of memory, the limit is {:.0f} GB; "
                   "choose a smaller problem, or count only",
-                  numeric_bytes(request) / 1e9, kMaxNumericBytes / 1e9));
+                  bytes / 1e9, kMaxNumericBytes / 1e9));
 }
 
-Result<NumericResult> simulate_numbers(const SimulationRequest& request,
+Result<NumericResult> simulate_numbers(const ResolvedRun& run, const GpuDescription& gpu,
                                        const AttentionInputs& inputs,
                                        const NumericOptions& options) {
-  const AttentionProblem& problem = request.problem;
-  if (auto error = check_numeric_memory(request)) return *error;
-  const Result<SimulationReport> report = simulate(request);
-  if (!report.ok()) return report.error();
+  const AttentionProblem& problem = run.problem;
+  if (auto error = check_numeric_memory(run)) return *error;
+  if (const auto report = simulate(run, gpu); !report) return report.error();
 
-  ScheduleOptions schedule = schedule_options(request, report.value().tiling);
+  ScheduleOptions schedule = schedule_options(run, gpu);
   schedule.standard_writes_lse = true;
-  const Algorithm& algorithm = *find_algorithm(request.algorithm);
-  const bool with_gradients = request.pass != PassKind::forward;
+  const Algorithm& algorithm = *find_algorithm(run.algorithm());
+  const bool with_gradients = run.pass() != PassKind::forward;
   const Pass forward = make_pass(algorithm, PassKind::forward, schedule);
   const Pass backward =
       with_gradients ? make_pass(algorithm, PassKind::backward, schedule) : Pass{};
-  const PassRun run{problem, report.value().tiling, schedule, options.order};
-  NumericExecutor executor(problem, inputs, {options.round_to_storage, options.fp32_accumulators});
+  const PassRun pass_run{problem, run.tiling, schedule, options.order};
+  NumericExecutor executor(problem, inputs,
+                           {run.asked.round_to_storage, options.fp32_accumulators});
   Observer* const observers[] = {&executor};
 
   NumericResult result;
@@ -88,14 +87,14 @@ Result<NumericResult> simulate_numbers(const SimulationRequest& request,
   for (Index b = 0; b < problem.batch; ++b) {
     for (Index h = 0; h < problem.heads; ++h) {
       executor.begin_head(b, h, forward.initial_values);
-      run_head(forward, run, b, h, observers);
+      run_head(forward, pass_run, b, h, observers);
       head_matrix(result.output.O, b, h) = executor.hbm(Tensor::O);
       head_matrix(result.output.LSE, b, h) = log_sum_exp(executor);
       if (!with_gradients) continue;
 
       // The backward pass starts from the HBM that the forward pass left
       executor.set_initial_values(backward.initial_values);
-      run_head(backward, run, b, h, observers);
+      run_head(backward, pass_run, b, h, observers);
       head_matrix(result.gradients->dQ, b, h) = executor.hbm(Tensor::dQ);
       if ((h + 1) % problem.heads_per_kv_head() != 0) continue;  // the group is not summed yet
       head_matrix(result.gradients->dK, b, problem.kv_head_of(h)) = executor.hbm(Tensor::dK);

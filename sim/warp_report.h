@@ -7,20 +7,13 @@
 
 namespace attnscope {
 
-/// How the warps of a thread block are taken.
-struct WarpChoice {
-  Index warps = 4;                         ///< of a thread block, at most kMaxWarps
-  std::optional<WarpPartition> partition;  ///< nothing: the algorithm's own
-};
-
 struct WarpReport {
   WarpLayout layout;
   WarpTraffic traffic;  ///< totals over thread blocks, batch and heads
 };
 
-/// Counts the pass of a request that simulate() accepted with this tiling; both passes are summed.
-/// Nothing for algorithms without a partition, of which no paper tells one.
-std::optional<WarpReport> count_warps(const SimulationRequest& request, const Tiling& tiling,
-                                      const WarpChoice& choice);
+/// Counts the pass of a run that simulate() accepted; both passes are summed. Nothing for
+/// algorithms without a partition, of which no paper tells one.
+std::optional<WarpReport> count_warps(const ResolvedRun& run, const GpuDescription& gpu);
 
 }  // namespace attnscope

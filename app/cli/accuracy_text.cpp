@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/table.h"
-#include "reference/json/problem_json.h"
+#include "reference/json/run_json.h"
 
 namespace attnscope::cli {
 
@@ -47,7 +47,7 @@ ordered_json softmax_json(const SoftmaxCase& entry) {
 }
 
 std::string carry_text(const AccuracyCase& entry) {
-  return entry.has_carry ? std::string(to_string(entry.carry)) : "-";
+  return entry.has_carry ? std::string(to_string(entry.run.variant.carry)) : "-";
 }
 
 std::string number_text(double value) {
@@ -55,9 +55,8 @@ std::string number_text(double value) {
 }
 
 std::string softmax_table(const SoftmaxComparison& comparison) {
-  std::vector<std::vector<std::string>> lines = {
-      {"softmax", "type", "l", "numerators that overflow", "NaN",
-       "error of P, given the rounded scores", "of the unrounded"}};
+  Lines lines = {{"softmax", "type", "l", "numerators that overflow", "NaN",
+                  "error of P, given the rounded scores", "of the unrounded"}};
   for (const SoftmaxCase& entry : comparison.cases) {
     const RowSoftmax& softmax = entry.softmax;
     const bool broken = softmax.nan_elems > 0 || softmax.overflowed_elems > 0;
@@ -71,11 +70,12 @@ std::string softmax_table(const SoftmaxComparison& comparison) {
 }
 
 std::string errors_table(const AccuracyRequest& request, const std::vector<AccuracyCase>& errors) {
-  std::vector<std::vector<std::string>> lines = {{"algorithm", "O in HBM", "type", "N", "O"}};
+  Lines lines = {{"algorithm", "O in HBM", "type", "N", "O"}};
   if (has_gradients(request)) lines[0].insert(lines[0].end(), {"dQ", "dK", "dV"});
   for (const AccuracyCase& entry : errors) {
-    std::vector<std::string> line = {entry.algorithm, carry_text(entry),
-                                     std::string(to_string(entry.dtype)), std::to_string(entry.N)};
+    std::vector<std::string> line = {entry.run.algorithm, carry_text(entry),
+                                     std::string(to_string(entry.run.problem.dtype)),
+                                     std::to_string(entry.run.problem.N)};
     for (const auto& [name, error] : outputs_of(request, entry)) {
       line.push_back(error->has_nan ? "NaN" : number_text(error->rel_fro_error));
     }
@@ -85,12 +85,12 @@ std::string errors_table(const AccuracyRequest& request, const std::vector<Accur
 }
 
 std::string orders_table(const std::vector<OrderCase>& orders) {
-  std::vector<std::vector<std::string>> lines = {{"algorithm", "type", "N", "orders",
-                                                  "elements of dQ that differ",
-                                                  "largest difference", "O, LSE, dK, dV"}};
+  Lines lines = {{"algorithm", "type", "N", "orders", "elements of dQ that differ",
+                  "largest difference", "O, LSE, dK, dV"}};
   for (const OrderCase& entry : orders) {
-    lines.push_back({entry.algorithm, std::string(to_string(entry.dtype)), std::to_string(entry.N),
-                     std::to_string(entry.orders), std::to_string(entry.dQ_differing_elems),
+    lines.push_back({entry.run.algorithm, std::string(to_string(entry.run.problem.dtype)),
+                     std::to_string(entry.run.problem.N), std::to_string(entry.orders),
+                     std::to_string(entry.dQ_differing_elems),
                      number_text(entry.dQ_max_abs_difference),
                      entry.rest_is_identical ? "identical" : "DIFFERENT"});
   }
@@ -100,7 +100,8 @@ std::string orders_table(const std::vector<OrderCase>& orders) {
 /// Of the first case that rounds O in every pass; empty where none does.
 std::string_view note_of(const AccuracyReport& report) {
   for (const AccuracyCase& entry : report.errors) {
-    const auto note = rounded_output_note(entry.algorithm, entry.carry, entry.dtype);
+    const auto note =
+        rounded_output_note(entry.run.algorithm, entry.run.variant.carry, entry.run.problem.dtype);
     if (!note.empty()) return note;
   }
   return "";
@@ -126,21 +127,19 @@ ordered_json accuracy_json(const AccuracyRequest& request, const AccuracyReport&
   }
   document["errors"] = ordered_json::array();
   for (const AccuracyCase& entry : report.errors) {
-    ordered_json row = {{"algorithm", entry.algorithm}};
-    if (entry.has_carry) row["carry"] = to_string(entry.carry);
-    row["dtype"] = to_string(entry.dtype);
-    row["seq_len"] = entry.N;
+    ordered_json row = {{"algorithm", entry.run.algorithm}};
+    if (entry.has_carry) row["carry"] = to_string(entry.run.variant.carry);
+    row["dtype"] = to_string(entry.run.problem.dtype);
+    row["seq_len"] = entry.run.problem.N;
     for (const auto& [name, error] : outputs_of(request, entry)) row[name] = error_json(*error);
     document["errors"].push_back(std::move(row));
   }
-  if (const auto note = note_of(report); !note.empty()) {
-    document["carry_note"] = note;
-  }
+  if (const auto note = note_of(report); !note.empty()) document["carry_note"] = note;
   document["orders"] = ordered_json::array();
   for (const OrderCase& entry : report.orders) {
-    document["orders"].push_back({{"algorithm", entry.algorithm},
-                                  {"dtype", to_string(entry.dtype)},
-                                  {"seq_len", entry.N},
+    document["orders"].push_back({{"algorithm", entry.run.algorithm},
+                                  {"dtype", to_string(entry.run.problem.dtype)},
+                                  {"seq_len", entry.run.problem.N},
                                   {"orders", entry.orders},
                                   {"dQ_differing_elems", entry.dQ_differing_elems},
                                   {"dQ_max_abs_difference", entry.dQ_max_abs_difference},

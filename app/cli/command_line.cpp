@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <limits>
 
 #include "reference/nearest_name.h"
 
@@ -15,6 +14,12 @@ std::optional<std::string> GivenOptions::text(std::string_view name) const {
   const auto found = values_.find(name);
   if (found == values_.end() || found->second.empty()) return std::nullopt;
   return found->second.front();
+}
+
+std::optional<std::string> GivenOptions::take(std::string_view name) {
+  auto value = text(name);
+  if (const auto found = values_.find(name); found != values_.end()) values_.erase(found);
+  return value;
 }
 
 std::vector<std::string> GivenOptions::all(std::string_view name) const {
@@ -172,36 +177,40 @@ std::string help_text(const CommandSpec& command) {
   return text;
 }
 
-namespace {
-
-/// The digits of `text` as a number from `min` to `max`.
-template <typename Whole>
-Result<Whole> whole_number(std::string_view option, std::string_view text, Whole min, Whole max) {
-  Whole value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  const bool is_whole = parsed.ec == std::errc{} && parsed.ptr == end;
-  if (is_whole && value >= min && value <= max) return value;
-  return invalid_request(fmt::format("--{} is '{}'; it must be a whole number from {} to {}",
-                                     option, printable(text), min, max));
+Error not_accepted(std::string_view option, std::string_view text, std::string_view accepted) {
+  return invalid_request(
+      fmt::format("--{} is '{}'; it must be {}", option, printable(text), accepted));
 }
 
-}  // namespace
-
-Result<std::int64_t> parse_whole(std::string_view option, std::string_view text, std::int64_t min,
-                                 std::int64_t max) {
-  return whole_number(option, text, min, max);
+std::optional<Error> read_whole(const GivenOptions& given, std::string_view option,
+                                std::int64_t min, std::int64_t max, std::int64_t& target) {
+  const auto parse = [&](const std::string& text) -> std::optional<std::int64_t> {
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, value);
+    const bool is_whole = parsed.ec == std::errc{} && parsed.ptr == end;
+    return is_whole && value >= min && value <= max ? std::optional(value) : std::nullopt;
+  };
+  return read_choice(given, option, parse, fmt::format("a whole number from {} to {}", min, max),
+                     target);
 }
 
-std::optional<Error> read_seed(const GivenOptions& given, std::string_view option,
-                               std::uint64_t& target) {
-  const auto text = given.text(option);
-  if (!text) return std::nullopt;
-  const auto seed =
-      whole_number<std::uint64_t>(option, *text, 0, std::numeric_limits<std::uint64_t>::max());
-  if (!seed) return seed.error();
-  target = seed.value();
-  return std::nullopt;
+std::optional<Error> read_whole(const GivenOptions& given, std::string_view option,
+                                std::int64_t min, std::int64_t max, int& target) {
+  std::int64_t value = target;
+  auto error = read_whole(given, option, min, max, value);
+  target = static_cast<int>(value);
+  return error;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + 1);
+  }
 }
 
 std::optional<double> parse_number(std::string_view text) {

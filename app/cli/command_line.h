@@ -19,7 +19,7 @@ namespace attnscope::cli {
 struct OptionSpec {
   std::string name;        ///< "seq-len", without dashes
   std::string value_name;  ///< "N"; empty for a switch
-  std::string help;
+  std::string help;        ///< what it is; its default in brackets, "[64]"
   bool repeatable = false;
 };
 
@@ -32,6 +32,8 @@ class GivenOptions {
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
   /// The option's value, or nothing when it was not given.
   std::optional<std::string> text(std::string_view name) const;
+  /// The same, and takes it away.
+  std::optional<std::string> take(std::string_view name);
   /// Every value of a repeatable option.
   std::vector<std::string> all(std::string_view name) const;
 
@@ -70,25 +72,29 @@ const CommandSpec* help_asked_of(const CommandSpec& command, std::span<const Com
 /// The text of `attnscope-cli COMMAND --help`.
 std::string help_text(const CommandSpec& command);
 
-/// A whole number from `min` to `max`, digits only; `option` names it in the message.
-Result<std::int64_t> parse_whole(std::string_view option, std::string_view text, std::int64_t min,
-                                 std::int64_t max);
+/// "--mode is 'x'; it must be training or inference".
+Error not_accepted(std::string_view option, std::string_view text, std::string_view accepted);
 
-/// Sets `target` from a whole number option, from 1 to `max`, when it was given.
-template <typename Target>
-std::optional<Error> read_whole(const GivenOptions& given, std::string_view option,
-                                std::int64_t max, Target& target) {
+/// Sets `target` to what `parse` makes of the option, when it was given.
+template <typename Target, typename Parse>
+std::optional<Error> read_choice(const GivenOptions& given, std::string_view option,
+                                 const Parse& parse, std::string_view accepted, Target& target) {
   const auto text = given.text(option);
   if (!text) return std::nullopt;
-  const auto value = parse_whole(option, *text, 1, max);
-  if (!value) return value.error();
-  target = value.value();
+  const auto value = parse(*text);
+  if (!value) return not_accepted(option, *text, accepted);
+  target = *value;
   return std::nullopt;
 }
 
-/// Sets `target` from a whole number of 64 bits without a sign, when it was given.
-std::optional<Error> read_seed(const GivenOptions& given, std::string_view option,
-                               std::uint64_t& target);
+/// Sets `target` from a whole number of digits, from `min` to `max`, when it was given.
+std::optional<Error> read_whole(const GivenOptions& given, std::string_view option,
+                                std::int64_t min, std::int64_t max, std::int64_t& target);
+std::optional<Error> read_whole(const GivenOptions& given, std::string_view option,
+                                std::int64_t min, std::int64_t max, int& target);
+
+/// The parts of a list.
+std::vector<std::string> split(std::string_view text, char separator = ',');
 
 /// A decimal number, or nothing.
 std::optional<double> parse_number(std::string_view text);

@@ -1,15 +1,15 @@
-#include "app/cli/fits_command.h"
+/// attnscope-cli fits: the largest batch or sequence of a model in a GPU's memory.
 
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/commands.h"
 #include "app/cli/outputs.h"
-#include "app/cli/problem_options.h"
+#include "app/cli/run_options.h"
 #include "app/cli/table.h"
-#include "app/report/number_text.h"
-#include "reference/json/problem_json.h"
-#include "reference/nearest_name.h"
+#include "reference/json/run_json.h"
+#include "sim/resolve.h"
 #include "sim/studies/model_memory.h"
 
 namespace attnscope::cli {
@@ -17,11 +17,6 @@ namespace attnscope::cli {
 using nlohmann::ordered_json;
 
 namespace {
-
-/// The attention of a layer.
-AttentionProblem default_problem() {
-  return usual_model(ModelMode::training).problem;
-}
 
 /// What is looked for: the largest batch at a length, or the largest length at a batch.
 enum class Sought : std::uint8_t { batch, length };
@@ -39,34 +34,31 @@ struct FitsRow {
   Index largest = 0;
 };
 
+/// The model whose attention the defaults are.
+ModelQuestion default_model() {
+  return usual_model(ModelMode::training);
+}
+
 Result<FitsQuestion> parse_question(const GivenOptions& given) {
-  const auto request = parse_shape(given, default_problem());
-  if (!request) return request.error();
-  const auto gpu = parse_gpu(given);
+  const auto spec = parse_run(given, {.problem = default_model().problem});
+  if (!spec) return spec.error();
+  const auto gpu = gpu_of(spec.value());
   if (!gpu) return gpu.error();
-  FitsQuestion question{
-      .model = {.problem = request.value().problem,
-                .layers = usual_model(ModelMode::training).layers},
-      .sought = given.has("batch") && !given.has("seq-len") ? Sought::length : Sought::batch,
-      .gpu = gpu.value().display_name};
-  ModelQuestion& model = question.model;
-  if (auto error = validate(model.problem)) return invalid_request(*error);
+  if (auto error = validate(spec.value().problem)) return *error;
   if (given.has("batch") && given.has("seq-len")) {
     return invalid_request(
         "--batch and --seq-len leave nothing to look for; give one of them, the other is found");
   }
-  if (const auto text = given.text("layers")) {
-    const auto layers = parse_whole("layers", *text, 1, 1'000'000);
-    if (!layers) return layers.error();
-    model.layers = layers.value();
-  }
-  if (const auto text = given.text("mode")) {
-    const auto mode = parse_model_mode(*text);
-    if (!mode) {
-      return invalid_request(
-          fmt::format("--mode is '{}'; it must be training or inference", printable(*text)));
-    }
-    model.mode = *mode;
+  FitsQuestion question{
+      .model = {.problem = spec.value().problem, .layers = default_model().layers},
+      .sought = given.has("batch") ? Sought::length : Sought::batch,
+      .gpu = gpu.value().display_name,
+      .weights_given = given.has("weights-bytes")};
+  ModelQuestion& model = question.model;
+  if (auto error = read_whole(given, "layers", 1, 1'000'000, model.layers)) return *error;
+  if (auto error =
+          read_choice(given, "mode", parse_model_mode, "training or inference", model.mode)) {
+    return *error;
   }
 
   // Memory: the device's, and what the weights leave of it
@@ -75,13 +67,8 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
   model.weights_bytes = estimated_weights_bytes(model);
   for (const auto& [option, target] :
        {std::pair{"hbm-bytes", &model.capacity_bytes}, {"weights-bytes", &model.weights_bytes}}) {
-    const auto text = given.text(option);
-    if (!text) continue;
-    const auto bytes = parse_whole(option, *text, 0, kMaxBytes);
-    if (!bytes) return bytes.error();
-    *target = bytes.value();
+    if (auto error = read_whole(given, option, 0, kMaxBytes, *target)) return *error;
   }
-  question.weights_given = given.has("weights-bytes");
   return question;
 }
 
@@ -97,36 +84,33 @@ Result<std::vector<FitsRow>> find_rows(const FitsQuestion& question) {
   return rows;
 }
 
-std::string bytes(Index count) {
-  return bytes_text(static_cast<double>(count));
-}
-
 std::string fits_text(const FitsQuestion& question, const std::vector<FitsRow>& rows) {
   const ModelQuestion& model = question.model;
   const AttentionProblem& problem = model.problem;
   const bool training = model.mode == ModelMode::training;
-  std::vector<std::vector<std::string>> lines = {
-      {"attention", "kept a layer", "forward", "backward",
-       question.sought == Sought::batch ? fmt::format("largest batch at N {}", problem.N)
-                                        : fmt::format("largest N at batch {}", problem.batch)}};
+  Lines lines = {{"attention", "kept a layer", "forward", "backward",
+                  question.sought == Sought::batch
+                      ? fmt::format("largest batch at N {}", problem.N)
+                      : fmt::format("largest N at batch {}", problem.batch)}};
   for (const FitsRow& row : rows) {
-    lines.push_back({row.choice.name, bytes(row.layer.kept_bytes), bytes(row.layer.forward_bytes),
-                     training ? bytes(row.layer.backward_bytes) : "",
+    lines.push_back({row.choice.name, bytes_cell(row.layer.kept_bytes),
+                     bytes_cell(row.layer.forward_bytes),
+                     training ? bytes_cell(row.layer.backward_bytes) : "",
                      row.largest == 0 ? "none" : std::to_string(row.largest)});
   }
   std::string text = fmt::format(
       "{} of {} layers, H {} ({} KV), d {}, {}, in {} ({:.1f} GiB) of {}\n"
       "modelled; one layer's attention at B {}, N {}\n\n{}\nassumptions\n",
       to_string(model.mode), model.layers, problem.heads, problem.kv_heads, problem.d,
-      to_string(problem.dtype), bytes(model.capacity_bytes),
+      to_string(problem.dtype), bytes_cell(model.capacity_bytes),
       static_cast<double>(model.capacity_bytes) / 0x1p30, question.gpu, problem.batch, problem.N,
       table_text(lines));
   text +=
       question.weights_given
           ? fmt::format("- {} are taken by weights and whatever else was given\n",
-                        bytes(model.weights_bytes))
+                        bytes_cell(model.weights_bytes))
           : fmt::format("- weights take {}: 12 (H d)^2 a layer, {} bytes each{}; no embeddings\n",
-                        bytes(model.weights_bytes), training ? 16 : size_bytes(problem.dtype),
+                        bytes_cell(model.weights_bytes), training ? 16 : size_bytes(problem.dtype),
                         training ? " (weight, gradient, fp32 copy, two moments)" : "");
   text += training ? "- every layer keeps what its backward pass reads, until that pass\n"
                    : "- every layer keeps K and V\n";
@@ -167,32 +151,27 @@ std::optional<Error> run_fits(const GivenOptions& given) {
   if (!rows) return rows.error();
   const ordered_json document = fits_json(question.value(), rows.value());
   const auto lines = document.at("choices").get<std::vector<ordered_json>>();
-  if (auto error = write_outputs(outputs.value(), document, lines)) return error;
-  if (outputs.value().owns_standard_output()) return std::nullopt;
-  return write_text("-", fits_text(question.value(), rows.value()));
+  return write_outputs(outputs.value(), document, lines, fits_text(question.value(), rows.value()));
 }
 
 }  // namespace
 
 CommandSpec fits_command() {
-  std::vector<OptionSpec> options = {
-      {"layers", "L",
-       fmt::format("layers of the model [{}]", usual_model(ModelMode::training).layers)},
-      {"mode", "MODE", "training or inference [training]"},
-      {"batch", "B", "find the largest N at this batch"},
-      {"seq-len", "N", "find the largest batch at this length [1024]"},
-      {"gpu", "NAME|FILE", "the GPU whose memory it is [h200]"},
-      {"hbm-bytes", "BYTES", "memory, in place of the GPU's"},
-      {"weights-bytes", "BYTES", "memory of weights, gradients, optimizer [estimated]"}};
-  for (const OptionSpec& option : shape_options(default_problem())) {
-    for (const char* name : {"heads", "kv-heads", "head-dim", "dtype"}) {
-      if (option.name == name) options.push_back(option);
-    }
-  }
+  auto fields = field_options({"batch", "heads", "kv_heads", "seq_len", "head_dim", "dtype", "gpu"},
+                              {.problem = default_model().problem});
+  fields = with_help(std::move(fields), "batch", "find the largest N at this batch");
+  fields = with_help(std::move(fields), "seq-len", "find the largest batch at this length [1024]");
+  fields = with_help(std::move(fields), "gpu", "the GPU whose memory it is [h200]");
   return {.name = "fits",
           .summary = "The largest batch or sequence of a model that a GPU's memory holds.",
           .operand = "",
-          .options = joined({options, output_options()}),
+          .options = joined(
+              {{{"layers", "L", fmt::format("layers of the model [{}]", default_model().layers)},
+                {"mode", "MODE", "training or inference [training]"},
+                {"hbm-bytes", "BYTES", "memory, in place of the GPU's"},
+                {"weights-bytes", "BYTES", "memory of weights, gradients, optimizer [estimated]"}},
+               fields,
+               output_options()}),
           .run = run_fits};
 }
 

@@ -1,14 +1,16 @@
-#include "app/cli/flops_command.h"
+/// attnscope-cli flops: matrix products and all other operations of each algorithm.
 
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/commands.h"
 #include "app/cli/outputs.h"
-#include "app/cli/problem_options.h"
+#include "app/cli/run_options.h"
+#include "app/cli/run_words.h"
 #include "app/cli/table.h"
-#include "app/report/number_text.h"
-#include "reference/json/problem_json.h"
+#include "reference/json/run_json.h"
+#include "sim/resolve.h"
 #include "sim/studies/operations.h"
 
 namespace attnscope::cli {
@@ -19,15 +21,16 @@ namespace {
 
 constexpr const char* kAlgorithms[] = {"standard", "flash1", "flash2"};
 
-AttentionProblem default_problem() {
-  return {.N = 4096, .N_kv = 4096, .d = 64, .dtype = DType::fp16};
+RunSpec default_run() {
+  return {.problem = {.N = 4096, .N_kv = 4096, .d = 64, .dtype = DType::fp16},
+          .Br = 128,
+          .Bc = 128,
+          .allow_overflow = true};
 }
 
-std::string flops_cell(Index flops) {
-  return flops == 0 ? "" : flops_text(static_cast<double>(flops));
+std::string flops_or_nothing(Index flops) {
+  return flops == 0 ? "" : flops_cell(flops);
 }
-
-using Lines = std::vector<std::vector<std::string>>;
 
 std::string flops_table(const std::vector<OperationCount>& counts, const GpuDescription& gpu) {
   Lines lines = {{"operations"}};
@@ -36,13 +39,13 @@ std::string flops_table(const std::vector<OperationCount>& counts, const GpuDesc
     line.push_back(std::move(name));
     for (const OperationCount& count : counts) line.push_back(cell(count));
   };
-  for (const OperationCount& count : counts) lines[0].push_back(count.report.algorithm);
+  for (const OperationCount& count : counts) lines[0].push_back(count.report.run.algorithm());
   row("matrix products, of 2 N N_kv d",
       [](const OperationCount& count) { return fmt::format("{:.4g}", count.products()); });
   row("matrix products",
-      [](const OperationCount& count) { return flops_cell(count.report.matmul_flops); });
+      [](const OperationCount& count) { return flops_or_nothing(count.report.matmul_flops); });
   row("all others",
-      [](const OperationCount& count) { return flops_cell(count.report.non_matmul_flops); });
+      [](const OperationCount& count) { return flops_or_nothing(count.report.non_matmul_flops); });
   for (int work = 0; work < kWorkCount; ++work) {
     const auto flops = [work](const OperationCount& count) {
       return count.other[static_cast<std::size_t>(work)];
@@ -52,10 +55,10 @@ std::string flops_table(const std::vector<OperationCount>& counts, const GpuDesc
                     [&](const OperationCount& count) { return flops(count) > 0; });
     if (!anywhere) continue;
     row(fmt::format("  {}", to_string(static_cast<Work>(work))),
-        [&](const OperationCount& count) { return flops_cell(flops(count)); });
+        [&](const OperationCount& count) { return flops_or_nothing(flops(count)); });
   }
   row("exponentials among the others",
-      [](const OperationCount& count) { return flops_cell(count.report.exponentials); });
+      [](const OperationCount& count) { return flops_or_nothing(count.report.exponentials); });
   const auto add_time_share = [&](std::string name, GpuUnit unit) {
     row(std::move(name), [&gpu, unit](const OperationCount& count) {
       return fmt::format("{:.1f} %", 100 * count.time_share(unit, gpu));
@@ -66,18 +69,14 @@ std::string flops_table(const std::vector<OperationCount>& counts, const GpuDesc
   return table_text(lines);
 }
 
-std::string flops_text_of(const std::vector<OperationCount>& counts, const GpuDescription& gpu) {
-  const SimulationReport& first = counts.front().report;
-  const AttentionProblem& problem = first.problem;
-  const std::string extras = extras_text(problem);
+std::string flops_text(const std::vector<OperationCount>& counts, const GpuDescription& gpu) {
+  const ResolvedRun& run = counts.front().report.run;
   return fmt::format(
-      "{}, B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}{}{}, {}x{} tiles\n"
+      "{}, {}, {}x{} tiles\n"
       "modelled; max, subtract, exp, multiply, add, divide and log are 1 each; times at the peak "
       "rates\nof {} (datasheet): {:g} exponentials a clock and SM\n\n{}",
-      to_string(first.pass), problem.batch, problem.heads, problem.N, problem.N_kv, problem.d,
-      to_string(problem.dtype), to_string(problem.mask), extras.empty() ? "" : ", ", extras,
-      first.tiling.Br, first.tiling.Bc, gpu.display_name, gpu.exp_per_clock_per_sm,
-      flops_table(counts, gpu));
+      to_string(run.pass()), problem_words(run.problem), run.tiling.Br, run.tiling.Bc,
+      gpu.display_name, gpu.exp_per_clock_per_sm, flops_table(counts, gpu));
 }
 
 ordered_json count_json(const OperationCount& count, const GpuDescription& gpu) {
@@ -86,7 +85,7 @@ ordered_json count_json(const OperationCount& count, const GpuDescription& gpu) 
     other[std::string(to_string(static_cast<Work>(work)))] =
         count.other[static_cast<std::size_t>(work)];
   }
-  return {{"algorithm", count.report.algorithm},
+  return {{"algorithm", count.report.run.algorithm()},
           {"products", count.products()},
           {"matmul", count.report.matmul_flops},
           {"non_matmul", count.report.non_matmul_flops},
@@ -99,41 +98,31 @@ ordered_json count_json(const OperationCount& count, const GpuDescription& gpu) 
 std::optional<Error> run_flops(const GivenOptions& given) {
   const auto outputs = parse_outputs(given);
   if (!outputs) return outputs.error();
-  const auto request = parse_shape(given, default_problem());
-  if (!request) return request.error();
-  const auto gpu = parse_gpu(given);
+  auto spec = parse_run(given, default_run());
+  if (!spec) return spec.error();
+  const auto gpu = gpu_of(spec.value());
   if (!gpu) return gpu.error();
 
-  constexpr Tiling kUsual{128, 128};
-  const Tiling tiling{request.value().Br.value_or(kUsual.Br),
-                      request.value().Bc.value_or(kUsual.Bc)};
   std::vector<OperationCount> counts;
+  std::vector<ordered_json> rows;
   for (const char* algorithm : kAlgorithms) {
     show_progress(fmt::format("counting {}", algorithm));
-    const auto count = count_operations({.problem = request.value().problem,
-                                         .algorithm = algorithm,
-                                         .pass = request.value().pass,
-                                         .tiling = tiling,
-                                         .gpu = gpu.value(),
-                                         .allow_overflow = true});
+    spec.value().algorithm = algorithm;
+    auto count = count_operations(spec.value(), gpu.value());
     clear_progress();
     if (!count) return count.error();
-    counts.push_back(count.value());
+    rows.push_back(count_json(count.value(), gpu.value()));
+    counts.push_back(std::move(count).value());
   }
-
-  std::vector<ordered_json> rows;
-  rows.reserve(counts.size());
-  for (const OperationCount& count : counts) rows.push_back(count_json(count, gpu.value()));
+  const ResolvedRun& run = counts.front().report.run;
   const ordered_json document = {{"schema", "attnscope.flops/1"},
                                  {"kind", "modelled"},
-                                 {"problem", problem_to_json(request.value().problem)},
-                                 {"pass", to_string(request.value().pass)},
-                                 {"tiling", tiling_to_json(tiling)},
+                                 {"problem", problem_to_json(run.problem)},
+                                 {"pass", to_string(run.pass())},
+                                 {"tiling", tiling_to_json(run.tiling)},
                                  {"gpu", gpu.value().name},
                                  {"algorithms", rows}};
-  if (auto error = write_outputs(outputs.value(), document, rows)) return error;
-  if (outputs.value().owns_standard_output()) return std::nullopt;
-  return write_text("-", flops_text_of(counts, gpu.value()));
+  return write_outputs(outputs.value(), document, rows, flops_text(counts, gpu.value()));
 }
 
 }  // namespace
@@ -143,10 +132,10 @@ CommandSpec flops_command() {
       .name = "flops",
       .summary = "Matrix products and other operations of each algorithm, by what they are for.",
       .operand = "",
-      .options = joined({shape_options(default_problem()),
-                         {{"pass", "PASS", "forward, backward or both [forward]"},
-                          {"gpu", "NAME|FILE", "the GPU whose rates count [h200]"}},
-                         output_options()}),
+      .options =
+          joined({shape_options(default_run()), field_options({"pass"}, default_run()),
+                  with_help(field_options({"gpu"}), "gpu", "the GPU whose rates count [h200]"),
+                  output_options()}),
       .run = run_flops};
 }
 

@@ -1,15 +1,18 @@
-#include "app/cli/io_command.h"
+/// attnscope-cli io: the papers' IO theorems beside the counts.
 
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/commands.h"
 #include "app/cli/outputs.h"
-#include "app/cli/problem_options.h"
+#include "app/cli/run_options.h"
+#include "app/cli/run_words.h"
 #include "app/cli/table.h"
 #include "app/report/number_text.h"
-#include "reference/json/problem_json.h"
+#include "reference/json/run_json.h"
 #include "reference/nearest_name.h"
+#include "sim/resolve.h"
 #include "sim/studies/io_theorems.h"
 
 namespace attnscope::cli {
@@ -34,27 +37,22 @@ std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
   if (equals == std::string::npos) return std::nullopt;
 
   question.values.clear();
-  std::string_view rest = std::string_view(text).substr(equals + 1);
-  while (true) {
-    const std::string_view word = rest.substr(0, rest.find(','));
+  for (const std::string& word : split(std::string_view(text).substr(equals + 1))) {
     const std::optional<double> value = parse_number(word);
     if (!value) {
       return invalid_request(
           fmt::format("--over {} has '{}', which is no number", to_string(*axis), printable(word)));
     }
     question.values.push_back(*value);
-    if (question.values.size() > kMaxValues) {
-      return invalid_request(fmt::format("--over takes at most {} values", kMaxValues));
-    }
-    if (word.size() == rest.size()) return std::nullopt;
-    rest.remove_prefix(word.size() + 1);
   }
+  if (question.values.size() <= kMaxValues) return std::nullopt;
+  return invalid_request(fmt::format("--over takes at most {} values", kMaxValues));
 }
 
 ordered_json point_json(const IoPoint& point) {
   ordered_json row = {{"value", point.value},
-                      {"algorithm", point.counted.algorithm},
-                      {"tiling", tiling_to_json(point.counted.tiling)},
+                      {"algorithm", point.counted.run.algorithm()},
+                      {"tiling", tiling_to_json(point.counted.run.tiling)},
                       {"sram_elems", point.sram_elems},
                       {"density", point.density},
                       {"in_range", point.in_range},
@@ -107,39 +105,32 @@ std::string footnotes(const IoQuestion& question, const std::string& leading,
 }
 
 std::string io_text(const IoQuestion& question, const std::vector<IoPoint>& points) {
-  const AttentionProblem& problem = question.problem;
-  const std::string order = question.axis == IoAxis::density ? "N^2 d^2 s/M" : "N^2 d^2/M";
+  const bool sparse = question.axis == IoAxis::density;
+  const std::string order = sparse ? "N^2 d^2 s/M" : "N^2 d^2/M";
   const std::string leading = (question.pass == PassKind::forward ? "12 " : "20 ") + order;
-  std::vector<std::vector<std::string>> lines = {{std::string(to_string(question.axis)), "M",
-                                                  "Br x Bc", "counted", "formula", leading, order,
-                                                  "inputs, outputs", "standard"}};
+  Lines lines = {{std::string(to_string(question.axis)), "M", "Br x Bc", "counted", "formula",
+                  leading, order, "inputs, outputs", "standard"}};
   bool all_in_range = true;
   for (const IoPoint& point : points) {
     all_in_range = all_in_range && point.in_range;
-    const Tiling& tiling = point.counted.tiling;
-    const bool drawn = question.axis == IoAxis::density && point.density != point.value;
+    const Tiling& tiling = point.counted.run.tiling;
+    const bool drawn = sparse && point.density != point.value;
     lines.push_back(
         {drawn ? fmt::format("{} ({:.4g} drawn)", point.value, point.density)
                : fmt::format("{}", point.value),
          std::to_string(point.sram_elems), fmt::format("{} x {}", tiling.Br, tiling.Bc),
-         bytes_text(static_cast<double>(point.counted.requested.total())),
-         bytes_text(point.formula_bytes),
+         bytes_cell(point.counted.requested.total()), bytes_text(point.formula_bytes),
          bytes_text(point.leading_term_bytes) + (point.in_range ? "" : " *"),
          point.lower_bound_order_bytes ? bytes_text(*point.lower_bound_order_bytes) : "-",
-         bytes_text(point.compulsory_bytes),
-         bytes_text(static_cast<double>(point.standard_bytes))});
+         bytes_text(point.compulsory_bytes), bytes_cell(point.standard_bytes)});
   }
   std::string text = fmt::format(
-      "{} {}, B {}, H {}, N {}, N_kv {}, d {}, {}, on {}; what lies on the axis varies\n"
-      "modelled; tiles by the paper's rule Bc = ceil(M/4d), Br = min(Bc, d){}\n\n{}\n",
-      question.axis == IoAxis::density ? "block_sparse" : "flash1", to_string(question.pass),
-      problem.batch, problem.heads, problem.N, problem.N_kv, problem.d, to_string(problem.dtype),
+      "{} {}, {}, on {}; what lies on the axis varies\n"
+      "modelled; tiles by the paper's rule Bc = ceil(M/4d), Br = min(Bc, d){}\n\n{}\n{}",
+      sparse ? "block_sparse" : "flash1", to_string(question.pass), problem_words(question.problem),
       question.gpu.display_name,
-      question.axis == IoAxis::density && !points.empty()
-          ? ";\n" + density_sram_words(points.front())
-          : "",
-      table_text(lines));
-  text += footnotes(question, leading, order);
+      sparse && !points.empty() ? ";\n" + density_sram_words(points.front()) : "",
+      table_text(lines), footnotes(question, leading, order));
   if (!all_in_range) text += "*: outside d <= M <= N d, where the theorems make no claim\n";
   return text;
 }
@@ -162,18 +153,18 @@ Result<std::vector<IoPoint>> count_points(const IoQuestion& question) {
 std::optional<Error> run_io(const GivenOptions& given) {
   const auto outputs = parse_outputs(given);
   if (!outputs) return outputs.error();
-  if (const auto pass = given.text("pass"); pass && *pass != "forward" && *pass != "backward") {
-    return invalid_request(fmt::format(
-        "--pass is '{}'; the theorems are about one pass: it must be forward or backward",
-        printable(*pass)));
+  IoQuestion question;
+  if (auto error =
+          read_choice(given, "pass", parse_one_pass,
+                      "forward or backward: the theorems are about one pass", question.pass)) {
+    return error;
   }
-  const auto request = parse_shape(given, usual_io_problem());
-  if (!request) return request.error();
-  auto gpu = parse_gpu(given);
+  const auto spec = parse_run(given, {.problem = usual_io_problem()});
+  if (!spec) return spec.error();
+  auto gpu = gpu_of(spec.value());
   if (!gpu) return gpu.error();
-  IoQuestion question{.problem = request.value().problem,
-                      .pass = request.value().pass,
-                      .gpu = std::move(gpu).value()};
+  question.problem = spec.value().problem;
+  question.gpu = std::move(gpu).value();
   if (auto error = read_axis(given.text("over").value_or("seq-len"), question)) return error;
 
   const auto points = count_points(question);
@@ -181,30 +172,24 @@ std::optional<Error> run_io(const GivenOptions& given) {
   if (!points) return points.error();
   const ordered_json document = io_json(question, points.value());
   const auto rows = document.at("points").get<std::vector<ordered_json>>();
-  if (auto error = write_outputs(outputs.value(), document, rows)) return error;
-  if (outputs.value().owns_standard_output()) return std::nullopt;
-  return write_text("-", io_text(question, points.value()));
+  return write_outputs(outputs.value(), document, rows, io_text(question, points.value()));
 }
 
 }  // namespace
 
 CommandSpec io_command() {
-  std::vector<OptionSpec> options = {
-      {"over", "KEY[=V1,V2,...]",
-       "seq-len, head-dim, sram-bytes, block-cols or density, and its values [seq-len]"},
-      {"pass", "PASS", "forward or backward [forward]"},
-      {"gpu", "NAME|FILE", "the GPU whose shared memory is M [h200]"},
-      {"sram-bytes", "BYTES", "shared memory of a thread block, in place of the GPU's"}};
   // The tiling follows from M; the theorems know no mask
-  for (const OptionSpec& option : shape_options(usual_io_problem())) {
-    for (const char* name : {"batch", "heads", "seq-len", "kv-len", "head-dim", "dtype"}) {
-      if (option.name == name) options.push_back(option);
-    }
-  }
+  const auto fields = field_options(
+      {"batch", "heads", "seq_len", "kv_len", "head_dim", "dtype", "pass", "gpu", "sram_bytes"},
+      {.problem = usual_io_problem()});
   return {.name = "io",
           .summary = "Bytes against N, d, M, block size or density: theorems and counts.",
           .operand = "",
-          .options = joined({options, output_options()}),
+          .options = joined({{{"over", "KEY[=V1,V2,...]",
+                               "seq-len, head-dim, sram-bytes, block-cols or density, and its "
+                               "values [seq-len]"}},
+                             with_help(fields, "pass", "forward or backward [forward]"),
+                             output_options()}),
           .run = run_io};
 }
 

@@ -1,11 +1,12 @@
-#include "app/cli/list_command.h"
+/// attnscope-cli list algorithms|kernels|gpus|recordings|scenes
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/commands.h"
 #include "app/cli/outputs.h"
-#include "app/cli/problem_options.h"
+#include "app/cli/run_options.h"
 #include "app/cli/table.h"
 #include "app/report/number_text.h"
 #include "kernels/catalog.h"
@@ -15,7 +16,6 @@
 #include "reference/json/json_document.h"
 #include "reference/nearest_name.h"
 #include "sim/device/assets.h"
-#include "sim/schedule/catalog.h"
 #include "sim/tiling_rules.h"
 
 namespace attnscope::cli {
@@ -25,6 +25,10 @@ using nlohmann::ordered_json;
 namespace {
 
 using Rows = std::vector<ordered_json>;
+
+ordered_json unreadable(const std::string& name, const Error& error) {
+  return {{"name", name}, {"error", words(error, Reader::command_line)}};
+}
 
 Rows list_algorithms() {
   Rows rows;
@@ -81,7 +85,7 @@ Rows list_gpu_descriptions() {
   for (const std::string& name : list_gpus()) {
     const auto loaded = load_gpu(name);
     if (!loaded) {
-      rows.push_back({{"name", name}, {"error", loaded.error().message}});
+      rows.push_back(unreadable(name, loaded.error()));
       continue;
     }
     const GpuDescription& gpu = loaded.value();
@@ -110,7 +114,7 @@ Rows list_recordings() {
     const auto path = find_asset("recordings", name);
     const auto recording = path ? read_recording(path.value()) : Result<Recording>(path.error());
     if (!recording) {
-      rows.push_back({{"name", name}, {"error", recording.error().message}});
+      rows.push_back(unreadable(name, recording.error()));
       continue;
     }
     rows.push_back({{"name", name},
@@ -129,7 +133,7 @@ Rows list_scenes() {
     const auto path = find_asset("scenes", name);
     const auto scene = path ? read_json_file(path.value()) : Result<nlohmann::json>(path.error());
     if (!scene || !scene.value().is_object()) {
-      rows.push_back({{"name", name}, {"error", scene ? "not a scene" : scene.error().message}});
+      rows.push_back(unreadable(name, scene ? failed("not a scene") : scene.error()));
       continue;
     }
     rows.push_back({{"name", name},
@@ -168,7 +172,7 @@ std::string cell_text(const std::string& key, const ordered_json& value) {
 /// One table of all rows: the keys of the longest row are its header.
 std::string rows_text(const Rows& rows) {
   if (rows.empty()) return "none\n";
-  std::vector<std::vector<std::string>> lines(1);
+  Lines lines(1);
   for (const auto& row : rows) {
     if (row.size() <= lines[0].size()) continue;
     lines[0].clear();
@@ -205,8 +209,7 @@ std::optional<Error> run_list(const GivenOptions& given) {
     if (!assets) return assets.error();
     const Rows rows = listing.rows();
     const ordered_json document = {{"schema", "attnscope.list/1"}, {listing.name, rows}};
-    if (auto error = write_outputs(outputs.value(), document, rows)) return error;
-    return outputs.value().owns_standard_output() ? std::nullopt : write_text("-", rows_text(rows));
+    return write_outputs(outputs.value(), document, rows, rows_text(rows));
   }
   return invalid_request(unknown_name_message("list", *wanted, names));
 }

@@ -1,3 +1,4 @@
+/// attnscope-cli measure: times the real kernel and reads its hardware counters.
 #include "app/cli/measure_command.h"
 
 #include <fmt/core.h>
@@ -5,17 +6,19 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/kernel_request.h"
+#include "app/cli/commands.h"
 #include "app/cli/memory_check.h"
 #include "app/cli/modelled_beside.h"
 #include "app/cli/outputs.h"
-#include "app/cli/recording_file.h"
+#include "app/cli/run_options.h"
+#include "app/cli/run_words.h"
 #include "app/cli/table.h"
 #include "app/report/comparison_report.h"
 #include "app/report/number_text.h"
+#include "kernels/resolve.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
-#include "sim/accuracy.h"
+#include "sim/resolve.h"
 
 namespace attnscope::cli {
 
@@ -35,80 +38,47 @@ std::vector<OptionSpec> protocol_options() {
   };
 }
 
-/// Sets `target` from a whole number option when it was given.
-std::optional<Error> read_count(const GivenOptions& given, std::string_view option, int min,
-                                int& target) {
-  const auto text = given.text(option);
-  if (!text) return std::nullopt;
-  const auto value = parse_whole(option, *text, min, 1'000'000);
-  if (!value) return value.error();
-  target = static_cast<int>(value.value());
-  return std::nullopt;
-}
-
 Result<Protocol> parse_protocol(const GivenOptions& given) {
   Protocol protocol;
-  if (auto error = read_count(given, "warm-ups", 0, protocol.warm_ups)) return *error;
-  if (auto error = read_count(given, "repeats", 1, protocol.repeats)) return *error;
-  if (auto error = read_count(given, "checked-rows", 0, protocol.checked_rows)) return *error;
+  constexpr int kMost = 1'000'000;
   auto time_budget_s = static_cast<int>(protocol.time_budget_s);
-  if (auto error = read_count(given, "time-budget", 0, time_budget_s)) return *error;
+  if (auto error = read_whole(given, "warm-ups", 0, kMost, protocol.warm_ups)) return *error;
+  if (auto error = read_whole(given, "repeats", 1, kMost, protocol.repeats)) return *error;
+  if (auto error = read_whole(given, "checked-rows", 0, kMost, protocol.checked_rows))
+    return *error;
+  if (auto error = read_whole(given, "time-budget", 0, kMost, time_budget_s)) return *error;
   protocol.time_budget_s = time_budget_s;
-  if (const auto text = given.text("cache")) {
-    const auto state = parse_cache_state(*text);
-    if (!state) {
-      return invalid_request(
-          fmt::format("--cache is '{}'; it must be cold or warm", printable(*text)));
-    }
-    protocol.cache = *state;
+  if (auto error = read_choice(given, "cache", parse_cache_state, "cold or warm", protocol.cache)) {
+    return *error;
   }
   protocol.counters = !given.has("no-counters");
-  if (given.has("check")) {
-    if (given.has("checked-rows")) {
-      return invalid_request("--check and --checked-rows contradict each other; give one of them");
-    }
-    protocol.checked_rows = std::numeric_limits<int>::max();
+  if (!given.has("check")) return protocol;
+  if (given.has("checked-rows")) {
+    return invalid_request("--check and --checked-rows contradict each other; give one of them");
   }
+  protocol.checked_rows = std::numeric_limits<int>::max();
   return protocol;
 }
 
-/// Whether a tensor comes from a file.
-bool has_own_tensors(const InputPaths& files) {
-  return !(files.Q.empty() && files.K.empty() && files.V.empty() && files.dO.empty());
-}
-
 /// The user's tensors, missing ones drawn; nothing when all are drawn, on the GPU.
-Result<std::optional<AttentionInputs>> read_own_tensors(const ProblemRequest& request) {
-  if (!has_own_tensors(request.input_files)) return std::optional<AttentionInputs>();
-  if (auto error = check_host_memory(request.problem)) return *error;
-  auto inputs = load_inputs(request.problem, request.input_files, request.inputs);
+Result<std::optional<AttentionInputs>> read_own_tensors(const RunSpec& spec) {
+  if (!spec.files.any()) return std::optional<AttentionInputs>();
+  if (auto error = check_host_memory(spec.problem)) return *error;
+  auto inputs = load_inputs(spec.problem, spec.files, spec.inputs);
   if (!inputs) return inputs.error();
   return std::optional(std::move(inputs).value());
 }
 
-/// One GPU session for all measurements of this process: opening it takes longer than most of them.
-Result<std::shared_ptr<KernelLibrary>> shared_library() {
-  static std::shared_ptr<KernelLibrary> opened;
-  if (opened) return opened;
-  auto library = KernelLibrary::load();
-  if (library) opened = library.value();
-  return library;
-}
-
 }  // namespace
 
-std::optional<Error> check_measure_options(const GivenOptions& given) {
-  const auto request = parse_kernel_problem(given);
-  if (!request) return request.error();
+std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringSession& session) {
+  const auto spec = parse_run_of(given, kernels::kernel_algorithms());
+  if (!spec) return spec.error();
   if (const auto protocol = parse_protocol(given); !protocol) return protocol.error();
-  if (const auto gpu = parse_gpu(given); !gpu) return gpu.error();
+  if (const auto gpu = gpu_of(spec.value()); !gpu) return gpu.error();
   const auto file = given.text("out");
   if (!file && given.has("resume")) {
     return invalid_request("--resume needs --out, the recording to go on with");
-  }
-  if (given.has("resume") && has_own_tensors(request.value().input_files)) {
-    return invalid_request(
-        "--resume is for drawn inputs; a recording does not tell one .npy file from another");
   }
   if (!file) return std::nullopt;
   constexpr std::string_view kAccepted =
@@ -121,42 +91,41 @@ std::optional<Error> check_measure_options(const GivenOptions& given) {
         fmt::format("--out is '{}', to which no measurement can be added later; give {}",
                     printable(*file), kAccepted));
   }
-
-  return check_recording_file(*file);
+  return session.check_recording(*file);
 }
 
-Result<Recording> measure_once(const GivenOptions& given) {
-  if (auto error = check_measure_options(given)) return *error;
-  const ProblemRequest request = parse_kernel_problem(given).value();
+Result<Recording> measure_once(const GivenOptions& given, MeasuringSession& session) {
+  if (auto error = check_measure_options(given, session)) return *error;
+  const RunSpec spec = parse_run_of(given, kernels::kernel_algorithms()).value();
   const Protocol protocol = parse_protocol(given).value();
-  const auto choices = choose_kernels(request, given.has("deterministic"));
-  if (!choices) return choices.error();
-  const auto own = read_own_tensors(request);
+  auto runs = kernels::resolve_passes(spec);
+  if (!runs) return runs.error();
+  const auto own = read_own_tensors(spec);
   if (!own) return own.error();
-  const auto library = shared_library();
+  const auto library = session.library();
   if (!library) return library.error();
 
   // Open the file first: a recording of another GPU or build is refused before any work
   Recording recording = library.value()->empty_recording(protocol);
-  const RecordingWriter* writer = nullptr;
-  if (const auto file = given.text("out")) {
-    const auto opened = open_recording_file(*file, recording);
+  const auto file = given.text("out");
+  RecordingWriter* writer = nullptr;
+  if (file) {
+    const auto opened = session.open_recording(*file, recording);
     if (!opened) return opened.error();
     writer = opened.value();
   }
-  for (const KernelChoice& choice : choices.value()) {
-    if (writer != nullptr && given.has("resume")) {
-      const RecordingRow run = describe_run(request.problem, choice, request.inputs);
-      if (const RecordingRow* measured = writer->find_measured(run)) {
+  for (ResolvedRun& run : runs.value()) {
+    if (own.value()) run.files_hash = hash_of_inputs(*own.value());
+    if (given.has("resume")) {
+      if (const RecordingRow* measured = writer->find_measured({.run = run})) {
         recording.rows.push_back(*measured);
         continue;
       }
     }
-    RecordingRow row =
-        own.value() ? library.value()->record_own(request.problem, choice, *own.value(), protocol)
-                    : library.value()->record(request.problem, choice, request.inputs, protocol);
+    RecordingRow row = own.value() ? library.value()->record_own(run, *own.value(), protocol)
+                                   : library.value()->record(run, protocol);
     if (writer != nullptr) {
-      if (auto error = add_to_recording_file(row)) return *error;
+      if (auto error = session.add(row)) return *error;
     }
     recording.rows.push_back(std::move(row));
   }
@@ -168,12 +137,13 @@ namespace {
 /// The model of the run beside its measurement, or why there is none.
 std::string modelled_text(const GivenOptions& given, const MeasuredOn& on,
                           const RecordingRow& row) {
-  const auto gpu = gpu_beside(given, on.device);
-  if (!gpu) return fmt::format("modelled: unavailable: {}\n", one_line(gpu.error().message));
+  const auto unavailable_text = [](const Error& error) {
+    return fmt::format("modelled: unavailable: {}\n", one_line(words(error, Reader::command_line)));
+  };
+  const auto gpu = gpu_beside(given, row.run.asked, on.device);
+  if (!gpu) return unavailable_text(gpu.error());
   const auto comparison = model_and_compare(row, on, gpu.value());
-  if (!comparison) {
-    return fmt::format("modelled: unavailable: {}\n", one_line(comparison.error().message));
-  }
+  if (!comparison) return unavailable_text(comparison.error());
   std::string text = comparison_table(comparison.value(), "measured");
   if (!comparison.value().stands_alone.empty()) return text;
   return fmt::format("modelled on {}\n{}", gpu.value().display_name, text);
@@ -181,7 +151,7 @@ std::string modelled_text(const GivenOptions& given, const MeasuredOn& on,
 
 std::string measurement_text(const Recording& recording, const RecordingRow& row) {
   const Measurement& measured = *row.measurement;
-  std::vector<std::vector<std::string>> lines = {{"quantity", "measured"}};
+  Lines lines = {{"quantity", "measured"}};
   lines.push_back({"time, median", seconds_text(measured.time.median_s)});
   lines.push_back({"time, min", seconds_text(measured.time.min_s)});
   lines.push_back({"time, max", seconds_text(measured.time.max_s)});
@@ -206,10 +176,11 @@ std::string measurement_text(const Recording& recording, const RecordingRow& row
     }
     lines.push_back({"within tolerance", gradients.within_tolerance ? "yes" : "NO"});
   }
-  std::string text = fmt::format("{}\non {} (measured), driver {}, {} L2\n\n{}", run_title(row),
-                                 one_line(recording.device.name), one_line(recording.device.driver),
-                                 to_string(recording.protocol.cache), table_text(lines));
-  const auto note = rounded_output_note(row.algorithm, row.carry, row.problem.dtype);
+  const std::string text =
+      fmt::format("{}\non {} (measured), driver {}, {} L2\n\n{}", run_title(row),
+                  one_line(recording.device.name), one_line(recording.device.driver),
+                  to_string(recording.protocol.cache), table_text(lines));
+  const auto note = rounding_note(row.run);
   return note.empty() ? text : fmt::format("{}\n{}\n", text, note);
 }
 
@@ -217,7 +188,8 @@ std::optional<Error> measure(const GivenOptions& given) {
   const auto outputs = parse_outputs(given);
   if (!outputs) return outputs.error();
   show_progress("measuring");
-  const auto recording = measure_once(given);
+  MeasuringSession session;
+  const auto recording = measure_once(given, session);
   clear_progress();
   if (!recording) return recording.error();
   // A pass that failed hides no other one
@@ -235,9 +207,8 @@ std::optional<Error> measure(const GivenOptions& given) {
   if (text.empty() && first_error) return first_error;
 
   const ordered_json document = ordered_json::parse(recording_text(recording.value()));
-  if (auto error = write_outputs(outputs.value(), document, document.at("rows"))) return error;
-  if (!outputs.value().owns_standard_output()) {
-    if (auto error = write_text("-", text)) return error;
+  if (auto error = write_outputs(outputs.value(), document, document.at("rows"), text)) {
+    return error;
   }
   return first_error;
 }
@@ -248,12 +219,9 @@ CommandSpec measure_command() {
   return {.name = "measure",
           .summary = "Times the real kernel and reads its hardware counters.",
           .operand = "",
-          .options = joined({problem_options(),
-                             block_mask_option(),
-                             model_options(),
-                             input_options(),
+          .options = joined({run_options(FieldTarget::kernel),
+                             modelled_gpu_options(),
                              {{"out", "FILE", "add the measurement to a recording (JSON)"},
-                              {"deterministic", "", "backward: add up dQ in a fixed order"},
                               {"resume", "", "leave out what the recording holds already"}},
                              protocol_options(),
                              output_options()}),

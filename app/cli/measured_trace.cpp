@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "app/cli/kernel_request.h"
 #include "app/cli/outputs.h"
-#include "app/cli/schedule_choices.h"
-#include "app/cli/simulate_command.h"
+#include "app/cli/run_options.h"
 #include "app/cli/table.h"
 #include "app/cli/text_stream.h"
-#include "app/cli/tiling_choice.h"
 #include "app/report/measured_trace.h"
 #include "app/report/number_text.h"
+#include "kernels/client/kernel_library.h"
+#include "kernels/resolve.h"
 #include "kernels/trace/trace_plan.h"
 #include "reference/nearest_name.h"
 #include "sim/device/assets.h"
@@ -21,38 +20,20 @@ namespace {
 
 constexpr std::string_view kTracesFolder = "recordings/traces";
 
-/// --rows STEP: m, l and alpha of every STEP-th row.
-Result<Index> parse_row_step(const GivenOptions& given) {
-  const auto text = given.text("rows");
-  if (!text) return Index{0};
-  constexpr std::int64_t kMost = 1'000'000'000;
-  const auto step = parse_whole("rows", *text, 0, kMost);
-  if (step) return Index{step.value()};
-  return invalid_request(
-      fmt::format("--rows is '{}'; it must be a number: 1 records every row, 64 every 64th, 0 none",
-                  printable(*text)));
-}
-
 /// Runs the instrumented kernel of the options. Whatever can be refused without a GPU is.
 Result<KernelTrace> trace_now(const GivenOptions& given) {
-  const auto request = parse_problem(given, kernel_algorithms());
-  if (!request) return request.error();
-  if (request.value().pass == PassKind::both) {
-    return invalid_request("--pass is both; a measured trace is of forward or backward");
-  }
-  const auto step = parse_row_step(given);
-  if (!step) return step.error();
-  const auto choices = choose_kernels(request.value());
-  if (!choices) return choices.error();
-  const KernelChoice& choice = choices.value().front();
-  const AttentionProblem& problem = request.value().problem;
-  const auto plan = kernels::plan_trace(*kernels::find_kernel(choice.kernel), choice.pass, problem,
-                                        choice.tiling, choice.carry, step.value());
-  if (!plan) return plan.error();
+  const auto spec = parse_run_of(given, kernels::kernel_algorithms());
+  if (!spec) return spec.error();
+  Index row_step = 0;
+  constexpr Index kMostRows = 1'000'000'000;
+  if (auto error = read_whole(given, "rows", 0, kMostRows, row_step)) return *error;
+  const auto run = kernels::resolve(spec.value());
+  if (!run) return run.error();
+  if (const auto plan = kernels::plan_trace(run.value(), row_step); !plan) return plan.error();
 
   const auto library = KernelLibrary::load();
   if (!library) return library.error();
-  return library.value()->trace(problem, choice, {}, step.value());
+  return library.value()->trace(run.value(), row_step);
 }
 
 Result<KernelTrace> saved_trace(const std::string& name) {
@@ -62,7 +43,7 @@ Result<KernelTrace> saved_trace(const std::string& name) {
 }
 
 std::string summary_text(const KernelTrace& trace, Index events, const std::string& path) {
-  const std::vector<std::vector<std::string>> lines = {
+  const Lines lines = {
       {"trace", "measured, recorded by the kernel"},
       {"run", describe(trace)},
       {"when", trace.header.date},
@@ -82,12 +63,13 @@ std::string summary_text(const KernelTrace& trace, Index events, const std::stri
                      table_text(lines), printable(path));
 }
 
-/// The first of the options that was given, as an error.
-std::optional<Error> refuse_any(const GivenOptions& given, const std::vector<OptionSpec>& options,
-                                std::string_view why) {
-  for (const OptionSpec& option : options) {
-    if (!given.has(option.name)) continue;
-    return invalid_request(fmt::format("--{} is of no use here: {}", option.name, why));
+/// The first field that was given, as an error: all of them, or those that the model alone has.
+std::optional<Error> refuse_fields(const GivenOptions& given, bool all, std::string_view why) {
+  for (const RunField& field : run_fields()) {
+    const bool of_kernel = field.target != FieldTarget::model && field.key != "block_mask";
+    if (!given.has(field.option) || (of_kernel && !all)) continue;
+    return invalid_field(ErrorCode::not_applicable, field.key,
+                         fmt::format("{} is of no use here: {}", field_name(field.key), why));
   }
   return std::nullopt;
 }
@@ -119,11 +101,10 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
         "--block-order is the model's; on a real GPU the hardware chooses the order");
   }
   if (given.has("recording")) {
-    return refuse_any(given, modelled_options(),
-                      "--recording names a run that has its own; leave it out");
+    return refuse_fields(given, true, "--recording names a run that has its own; leave it out");
   }
-  return refuse_any(given, joined({{tiling_option()}, schedule_choice_options(), model_options()}),
-                    "it is the model's, --measured traces the kernel as it is: leave it out");
+  return refuse_fields(given, false,
+                       "it is the model's, --measured traces the kernel as it is: leave it out");
 }
 
 std::optional<Error> run_measured_trace(const GivenOptions& given, const std::string& path) {

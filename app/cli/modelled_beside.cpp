@@ -8,17 +8,22 @@
 #include "app/report/comparison_report.h"
 #include "app/report/number_text.h"
 #include "reference/one_line.h"
+#include "sim/resolve.h"
 
 namespace attnscope::cli {
 
-Result<GpuDescription> gpu_beside(const GivenOptions& given, const DeviceInfo& device) {
-  if (given.has("gpu")) return parse_gpu(given);
-  const auto fitting = find_gpu_of(device);
-  if (!fitting) {
-    return unavailable(
-        fmt::format("no shipped description fits the GPU '{}'; name one with --gpu", device.name));
+Result<GpuDescription> gpu_beside(const GivenOptions& given, const RunSpec& spec,
+                                  const DeviceInfo& device) {
+  RunSpec beside = spec;
+  if (!given.has("gpu")) {
+    const auto fitting = find_gpu_of(device);
+    if (!fitting) {
+      return unavailable(fmt::format("no shipped description fits the GPU '{}'; name one with {}",
+                                     device.name, field_name("gpu")));
+    }
+    beside.gpu = *fitting;
   }
-  return parse_gpu(given, *fitting);
+  return gpu_of(beside);
 }
 
 namespace {
@@ -29,9 +34,9 @@ std::string recorded_text(const ComparisonLine& line) {
 
 /// A run that the model differs from, alone and under the name of its GPU.
 std::string recording_table(const Comparison& comparison, std::string_view kind) {
-  std::vector<std::vector<std::string>> lines = {
-      {"  level", "quantity", fmt::format("{} on {}", kind, one_line(comparison.on.device.name)),
-       "unavailable"}};
+  Lines lines = {{"  level", "quantity",
+                  fmt::format("{} on {}", kind, one_line(comparison.on.device.name)),
+                  "unavailable"}};
   for (const ComparisonLine& line : comparison.lines) {
     lines.push_back(
         {"  " + level_text(line), line.quantity, recorded_text(line), line.unavailable});
@@ -51,8 +56,7 @@ std::string comparison_table(const Comparison& comparison, std::string_view kind
     return fmt::format("  unavailable: {}\n", one_line(comparison.unavailable));
   }
   if (!comparison.stands_alone.empty()) return recording_table(comparison, kind);
-  std::vector<std::vector<std::string>> lines = {
-      {"  level", "quantity", "modelled", std::string(kind), "gap", "reason"}};
+  Lines lines = {{"  level", "quantity", "modelled", std::string(kind), "gap", "reason"}};
   for (const ComparisonLine& line : comparison.lines) {
     lines.push_back({"  " + level_text(line), line.quantity, quantity_text(line, *line.modelled),
                      recorded_text(line), gap_text(line),

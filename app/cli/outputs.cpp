@@ -162,12 +162,14 @@ std::string json_text(const ordered_json& document) {
 }
 
 std::optional<Error> write_outputs(const OutputFiles& files, const ordered_json& document,
-                                   const std::vector<ordered_json>& rows) {
+                                   const std::vector<ordered_json>& rows, std::string_view text) {
   if (!files.json.empty()) {
     if (auto error = write_text(files.json, json_text(document))) return error;
   }
-  if (!files.csv.empty()) return write_text(files.csv, csv_text(rows));
-  return std::nullopt;
+  if (!files.csv.empty()) {
+    if (auto error = write_text(files.csv, csv_text(rows))) return error;
+  }
+  return files.owns_standard_output() || text.empty() ? std::nullopt : write_text("-", text);
 }
 
 void show_progress(std::string_view line) {

@@ -48,9 +48,11 @@ std::optional<Error> write_text(const std::string& path, std::string_view text);
 /// The document as a JSON file has it.
 std::string json_text(const nlohmann::ordered_json& document);
 
-/// Writes the document as JSON and the flattened rows as CSV, as asked for.
+/// Writes the document as JSON and the flattened rows as CSV, as asked for, and the text to
+/// standard output where nothing else goes there.
 std::optional<Error> write_outputs(const OutputFiles& files, const nlohmann::ordered_json& document,
-                                   const std::vector<nlohmann::ordered_json>& rows);
+                                   const std::vector<nlohmann::ordered_json>& rows,
+                                   std::string_view text);
 
 /// One line on standard error that the next one replaces; nothing unless that is a terminal.
 void show_progress(std::string_view line);

@@ -1,24 +1,28 @@
-#include "app/cli/run_command.h"
+/// attnscope-cli run: the real kernel once, checked against the reference.
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/kernel_request.h"
+#include "app/cli/commands.h"
 #include "app/cli/memory_check.h"
 #include "app/cli/modelled_beside.h"
 #include "app/cli/outputs.h"
+#include "app/cli/run_options.h"
+#include "app/cli/run_words.h"
 #include "app/cli/simulation_json.h"
 #include "app/cli/table.h"
 #include "app/cli/tensor_files.h"
 #include "app/report/comparison_report.h"
 #include "app/report/number_text.h"
+#include "kernels/client/kernel_library.h"
+#include "kernels/resolve.h"
 #include "reference/naive_attention.h"
 #include "reference/one_line.h"
 #include "reference/tolerance.h"
 #include "reference/unfused_attention.h"
-#include "sim/accuracy.h"
+#include "sim/resolve.h"
 
 namespace attnscope::cli {
 
@@ -36,7 +40,7 @@ struct Check {
 
 /// What one pass gave.
 struct PassOutcome {
-  RecordingRow row;
+  ResolvedRun run;
   double time_s = 0.0;
   std::vector<Check> checks;
   bool passed() const { return std::ranges::all_of(checks, &Check::passed); }
@@ -82,15 +86,15 @@ class Reference {
   std::optional<ForwardResult> forward_;
 };
 
-/// Runs the choice's pass, writes its tensors to the folder, and checks them.
-Result<PassOutcome> run_pass(KernelLibrary& library, const ProblemRequest& request,
-                             const KernelChoice& choice, const AttentionInputs& inputs,
-                             Reference& reference, const std::optional<std::string>& folder) {
-  const AttentionProblem& problem = request.problem;
-  PassOutcome outcome{.row = describe_run(problem, choice, request.inputs)};
+/// Runs one pass, writes its tensors to the folder, and checks them.
+Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
+                             const AttentionInputs& inputs, Reference& reference,
+                             const std::optional<std::string>& folder) {
+  const AttentionProblem& problem = run.problem;
+  PassOutcome outcome{.run = run};
   show_progress("running the kernel");
-  if (choice.pass == PassKind::forward) {
-    const auto result = library.run_forward(problem, choice, inputs);
+  if (run.pass() == PassKind::forward) {
+    const auto result = library.run_forward(run, inputs);
     if (!result) return result.error();
     outcome.time_s = result.value().time_s;
     if (folder) {
@@ -100,7 +104,7 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ProblemRequest& reque
     }
     outcome.checks = check_outputs(problem, inputs, reference.forward(), result.value());
   } else {
-    const auto result = library.run_backward(problem, choice, inputs);
+    const auto result = library.run_backward(run, inputs);
     if (!result) return result.error();
     outcome.time_s = result.value().time_s;
     if (folder) {
@@ -113,21 +117,15 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ProblemRequest& reque
 }
 
 /// The lower bound of the run's time, or why there is none.
-Result<SimulationReport> bound_of(const GivenOptions& given, const RecordingRow& row,
+Result<SimulationReport> bound_of(const GivenOptions& given, const ResolvedRun& run,
                                   const DeviceInfo& device) {
-  const auto gpu = gpu_beside(given, device);
+  const auto gpu = gpu_beside(given, run.asked, device);
   if (!gpu) return gpu.error();
   if (!describes(gpu.value(), device)) {
     return unavailable(
         fmt::format("measured on {}, modelled for {}", device.name, gpu.value().display_name));
   }
-  return simulate({.problem = row.problem,
-                   .algorithm = row.algorithm,
-                   .pass = parse_pass(row.pass).value(),
-                   .tiling = row.tiling,
-                   .carry = row.carry,
-                   .gpu = gpu.value(),
-                   .allow_overflow = true});
+  return model_kernel_run(run, gpu.value());
 }
 
 /// O's errors stand first and unnamed, as they have since the first version; other tensors are
@@ -156,7 +154,7 @@ ordered_json accuracy_document(const PassOutcome& outcome) {
 ordered_json run_document(const PassOutcome& outcome, const DeviceInfo& device,
                           const Result<SimulationReport>& bound) {
   ordered_json document = {{"schema", "attnscope.run/1"}};
-  document.update(run_identity(outcome.row));
+  document.update(run_identity(outcome.run));
   document["device"] = {{"name", device.name}, {"driver", device.driver}, {"cuda", device.cuda}};
   document["time"] = {{"measured_s", outcome.time_s}};
   if (bound) document["time"].update(time_bound_json(bound.value()));
@@ -166,40 +164,39 @@ ordered_json run_document(const PassOutcome& outcome, const DeviceInfo& device,
 
 std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
                      const Result<SimulationReport>& bound) {
-  std::vector<std::vector<std::string>> lines = {
-      {"tensor", "max abs error", "tolerance", "within"}};
+  Lines lines = {{"tensor", "max abs error", "tolerance", "within"}};
   for (const Check& check : outcome.checks) {
     lines.push_back({check.name, fmt::format("{:.3g}", check.error.max_abs_error),
                      fmt::format("{:.3g}", check.tolerance.max_abs),
                      check.passed() ? "yes" : "NO"});
   }
-  const std::string bound_text = bound ? seconds_text(bound.value().bound_s)
-                                       : "unavailable: " + one_line(bound.error().message);
-  std::string text =
-      fmt::format("{}\non {} (measured), one {} pass {}; lower bound {} (modelled)\n\n{}",
-                  run_title(outcome.row), one_line(device.name), outcome.row.pass,
-                  seconds_text(outcome.time_s), bound_text, table_text(lines));
-  const auto note =
-      rounded_output_note(outcome.row.algorithm, outcome.row.carry, outcome.row.problem.dtype);
+  const std::string bound_text =
+      bound ? seconds_text(bound.value().bound_s)
+            : "unavailable: " + one_line(words(bound.error(), Reader::command_line));
+  const std::string text = fmt::format(
+      "{}\non {} (measured), one {} pass {}; lower bound {} (modelled)\n\n{}",
+      run_title({.run = outcome.run}), one_line(device.name), to_string(outcome.run.pass()),
+      seconds_text(outcome.time_s), bound_text, table_text(lines));
+  const auto note = rounding_note(outcome.run);
   return note.empty() ? text : fmt::format("{}\n{}\n", text, note);
 }
 
-std::optional<Error> run(const GivenOptions& given) {
+std::optional<Error> run_kernel(const GivenOptions& given) {
   // Everything that can be refused is refused before the GPU is touched
   const auto outputs = parse_outputs(given);
   if (!outputs) return outputs.error();
-  const auto request = parse_kernel_problem(given);
-  if (!request) return request.error();
-  const auto choices = choose_kernels(request.value(), given.has("deterministic"));
-  if (!choices) return choices.error();
-  if (const auto gpu = parse_gpu(given); !gpu) return gpu.error();
+  const auto spec = parse_run_of(given, kernels::kernel_algorithms());
+  if (!spec) return spec.error();
+  auto runs = kernels::resolve_passes(spec.value());
+  if (!runs) return runs.error();
+  if (const auto gpu = gpu_of(spec.value()); !gpu) return gpu.error();
   const auto folder = given.text("out");
   if (folder) {
     if (auto error = check_folder("out", *folder)) return error;
   }
-  const AttentionProblem& problem = request.value().problem;
+  const AttentionProblem& problem = runs.value().front().problem;
   if (auto error = check_host_memory(problem)) return error;
-  const auto inputs = load_inputs(problem, request.value().input_files, request.value().inputs);
+  const auto inputs = load_inputs(problem, spec.value().files, spec.value().inputs);
   if (!inputs) return inputs.error();
 
   const auto library = KernelLibrary::load();
@@ -209,12 +206,12 @@ std::optional<Error> run(const GivenOptions& given) {
   std::string text;
   bool passed = true;
   Reference reference(problem, inputs.value());
-  for (const KernelChoice& choice : choices.value()) {
-    const auto outcome =
-        run_pass(*library.value(), request.value(), choice, inputs.value(), reference, folder);
+  for (ResolvedRun& run : runs.value()) {
+    if (spec.value().files.any()) run.files_hash = hash_of_inputs(inputs.value());
+    const auto outcome = run_pass(*library.value(), run, inputs.value(), reference, folder);
     clear_progress();
     if (!outcome) return outcome.error();
-    const auto bound = bound_of(given, outcome.value().row, device);
+    const auto bound = bound_of(given, run, device);
     documents.push_back(run_document(outcome.value(), device, bound));
     text += (text.empty() ? "" : "\n") + run_text(outcome.value(), device, bound);
     passed = passed && outcome.value().passed();
@@ -222,10 +219,7 @@ std::optional<Error> run(const GivenOptions& given) {
 
   // One pass is an object, both are a list
   const ordered_json document = documents.size() == 1 ? documents[0] : documents;
-  if (auto error = write_outputs(outputs.value(), document, documents)) return error;
-  if (!outputs.value().owns_standard_output()) {
-    if (auto error = write_text("-", text)) return error;
-  }
+  if (auto error = write_outputs(outputs.value(), document, documents, text)) return error;
   if (passed) return std::nullopt;
   return failed("the kernel's result is outside the tolerance");
 }
@@ -236,15 +230,12 @@ CommandSpec run_command() {
   return {.name = "run",
           .summary = "Runs the real kernel once and checks it against the reference.",
           .operand = "",
-          .options = joined({problem_options(),
-                             block_mask_option(),
-                             model_options(),
-                             input_options(),
+          .options = joined({run_options(FieldTarget::kernel),
+                             modelled_gpu_options(),
                              {{"check", "", "always done by run"},
-                              {"deterministic", "", "backward: add up dQ in a fixed order"},
                               {"out", "DIR", "write o and lse, dq, dk and dv as fp64 .npy files"}},
                              output_options()}),
-          .run = run};
+          .run = run_kernel};
 }
 
 }  // namespace attnscope::cli

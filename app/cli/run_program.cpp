@@ -26,14 +26,15 @@ std::string overview(const std::vector<CommandSpec>& commands) {
   for (const CommandSpec& command : commands) {
     text += fmt::format("  {:<10} {}\n", command.name, command.summary);
   }
-  return text + "\nattnscope-cli COMMAND --help lists the options of a command.\n"
+  return text +
+         "\nattnscope-cli COMMAND --help lists the options of a command.\n"
          "Traffic, tensors and HBM are printed in powers of 1000 (kB, MB, GB), shared memory,\n"
          "registers and L2 in powers of 1024 (KiB, MiB).\n";
 }
 
 /// Prints the error as exactly one line; the exit status that it stands for.
 int report(const Error& error) {
-  std::string line = error.message;
+  std::string line = words(error, Reader::command_line);
   for (char& c : line) {
     if (c == '\n' || c == '\r') c = ' ';
   }

@@ -1,25 +1,23 @@
-/// attnscope-cli simulate: the model of one problem.
+/// What attnscope-cli simulate shares with trace and sweep: a run of the model, by options.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <string>
-#include <vector>
 
 #include "app/cli/command_line.h"
-#include "reference/result.h"
-#include "sim/simulation.h"
+#include "reference/run_spec.h"
+#include "sim/device/gpu_description.h"
 
 namespace attnscope::cli {
 
-CommandSpec simulate_command();
+struct ModelRun {
+  ResolvedRun run;
+  GpuDescription gpu;
+};
+/// The run that the options of the model's fields ask for; invalid_request for what cannot be
+/// understood or does not go together.
+Result<ModelRun> parse_model_run(const GivenOptions& given);
 
-/// The options that say what the model runs, and on what: all of simulate's but inputs and outputs.
-std::vector<OptionSpec> modelled_options();
-/// Those options as a request; invalid_request for what cannot be understood or does not go
-/// together.
-Result<SimulationRequest> modelled_request(const GivenOptions& given);
-
-/// Nothing when the options can be understood; what does not fit together comes later, as
+/// Nothing when simulate's options can be understood; what does not fit together comes later, as
 /// simulate_document()'s error.
 std::optional<Error> check_simulate_options(const GivenOptions& given);
 

@@ -9,20 +9,12 @@
 
 namespace attnscope::cli {
 
-/// The numbers of a run, and what went in.
-struct SimulatedNumbers {
-  NumericResult result;
-  InputSpec inputs;
-  InputPaths input_files;  ///< an empty path: drawn from `inputs`
-  bool rounded_to_storage = false;
-};
-
 /// What simulate answers; a part that was not asked for is absent.
 struct SimulationAnswer {
   SimulationReport report;
   GpuDescription gpu;
   std::optional<WarpReport> warps;
-  std::optional<SimulatedNumbers> numbers;
+  std::optional<NumericResult> numbers;
 };
 
 /// Whether an output of the pass holds a NaN.

@@ -39,17 +39,6 @@ std::vector<std::string> split_values(const std::string& text) {
   return values;
 }
 
-std::vector<std::string> split_at_plus(const std::string& text) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find('+', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 std::vector<std::string> sweepable_keys(const CommandSpec& swept) {
   std::vector<std::string> keys;
   for (const OptionSpec& option : swept.options) {
@@ -74,7 +63,7 @@ Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
           fmt::format("--over '{}' has no values; write --over KEY=V1,V2, as in seq-len=1024,2048",
                       printable(text)));
     }
-    SweepAxis axis{split_at_plus(text.substr(0, equals)), {}};
+    SweepAxis axis{split(text.substr(0, equals), '+'), {}};
     for (const std::string& key : axis.keys) {
       if (key.starts_with(kPackedLengths)) {
         return invalid_request(fmt::format(
@@ -91,7 +80,7 @@ Result<std::vector<SweepAxis>> parse_axes(const std::vector<std::string>& texts,
       seen.push_back(key);
     }
     for (const std::string& value : split_values(text.substr(equals + 1))) {
-      axis.values.push_back(axis.keys.size() == 1 ? std::vector{value} : split_at_plus(value));
+      axis.values.push_back(axis.keys.size() == 1 ? std::vector{value} : split(value, '+'));
       const std::vector<std::string>& parts = axis.values.back();
       if (std::find(parts.begin(), parts.end(), "") != parts.end()) {
         return invalid_request(fmt::format("--over '{}' has an empty value; write --over {}=V1,V2",

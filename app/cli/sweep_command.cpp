@@ -1,13 +1,14 @@
-#include "app/cli/sweep_command.h"
+/// attnscope-cli sweep --over KEY=V1,V2 [--over ...] -- simulate|measure ...
 
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/commands.h"
 #include "app/cli/measure_command.h"
 #include "app/cli/outputs.h"
-#include "app/cli/problem_options.h"
 #include "app/cli/row_files.h"
+#include "app/cli/run_options.h"
 #include "app/cli/simulate_command.h"
 #include "app/cli/sweep_axes.h"
 #include "app/cli/table.h"
@@ -28,23 +29,14 @@ struct PlannedPoint {
 
 /// What a swept command does with one point.
 struct SweptCommand {
-  const CommandSpec* spec = nullptr;
-  std::optional<Error> (*check)(const GivenOptions&) = nullptr;
-  Result<ordered_json> (*row)(const GivenOptions&) = nullptr;
+  CommandSpec spec;
+  std::function<std::optional<Error>(const GivenOptions&)> check;
+  std::function<Result<ordered_json>(const GivenOptions&)> row;
 };
 
-/// A point of a sweep is one row, so one pass.
-std::optional<Error> check_swept_measure(const GivenOptions& given) {
-  if (given.text("pass") == "both") {
-    return invalid_request(
-        "--pass is both; a sweep measures one pass at a point: --over pass=forward,backward");
-  }
-  return check_measure_options(given);
-}
-
 /// A measurement as JSON, or the reason why the GPU could not do it.
-Result<ordered_json> measurement_row(const GivenOptions& given) {
-  const auto recording = measure_once(given);
+Result<ordered_json> measurement_row(const GivenOptions& given, MeasuringSession& session) {
+  const auto recording = measure_once(given, session);
   if (!recording) return recording.error();
   if (const auto& error = recording.value().rows.front().error) return *error;
   const ordered_json document = ordered_json::parse(recording_text(recording.value()));
@@ -53,16 +45,29 @@ Result<ordered_json> measurement_row(const GivenOptions& given) {
   return row;
 }
 
+/// A point of a sweep is one row, so one pass.
+SweptCommand swept_measure(MeasuringSession& session) {
+  const auto check = [&session](const GivenOptions& given) -> std::optional<Error> {
+    if (given.text("pass") != "both") return check_measure_options(given, session);
+    return invalid_request(
+        "--pass is both; a sweep measures one pass at a point: --over pass=forward,backward");
+  };
+  const auto row = [&session](const GivenOptions& given) {
+    return measurement_row(given, session);
+  };
+  return {measure_command(), check, row};
+}
+
 /// Parses every point; whatever cannot be understood is refused before the first one runs.
 Result<std::vector<PlannedPoint>> plan(const SweptCommand& swept,
-                                       std::span<const CommandSpec> commands,
                                        const std::vector<SweepPoint>& points,
                                        const std::vector<std::string>& words) {
+  const std::vector<CommandSpec> commands = {simulate_command(), measure_command()};
   std::vector<PlannedPoint> planned;
   for (const SweepPoint& point : points) {
     std::vector<std::string> arguments = words;
     for (const auto& [key, value] : point) arguments.push_back(fmt::format("--{}={}", key, value));
-    const auto given = parse_arguments(*swept.spec, commands, arguments);
+    const auto given = parse_arguments(swept.spec, commands, arguments);
     if (!given) return given.error();
     for (const char* option : {"json", "csv"}) {
       if (given.value().has(option)) {
@@ -70,7 +75,7 @@ Result<std::vector<PlannedPoint>> plan(const SweptCommand& swept,
             fmt::format("--{} belongs before the --: a sweep writes one file", option));
       }
     }
-    if (swept.spec->name == "simulate" && given.value().has("out") && points.size() > 1) {
+    if (swept.spec.name == "simulate" && given.value().has("out") && points.size() > 1) {
       return invalid_request(
           "--out names one folder, and every point would write its files there over the last "
           "one's; run simulate alone for files");
@@ -93,7 +98,7 @@ ordered_json refused_row(const Error& error) {
   const char* key = error.kind == Error::Kind::invalid_request ? "refused"
                     : error.kind == Error::Kind::failed        ? "failed"
                                                                : "unavailable";
-  return {{key, error.message}};
+  return {{key, words(error, Reader::command_line)}};
 }
 
 /// Why a row has no result: "refused: ...", "failed: ...", "unavailable: ..."; empty when it has
@@ -134,7 +139,7 @@ std::vector<std::string> table_line(const ordered_json& row) {
 
 std::string sweep_text(const std::vector<SweepAxis>& axes, bool is_model,
                        const std::vector<ordered_json>& rows) {
-  std::vector<std::vector<std::string>> lines(1);
+  Lines lines(1);
   for (const SweepAxis& axis : axes) {
     lines[0].insert(lines[0].end(), axis.keys.begin(), axis.keys.end());
   }
@@ -196,8 +201,7 @@ std::optional<Error> tell_missing(const std::vector<ordered_json>& rows,
   return only_unavailable ? unavailable(message) : failed(message);
 }
 
-std::optional<Error> run_sweep(const GivenOptions& given, const CommandSpec& simulate,
-                               const CommandSpec& measure) {
+std::optional<Error> run_sweep(const GivenOptions& given) {
   const auto outputs = parse_outputs(given);
   if (!outputs) return outputs.error();
   std::vector<std::string> words = given.all(kSweptWords);
@@ -207,18 +211,18 @@ std::optional<Error> run_sweep(const GivenOptions& given, const CommandSpec& sim
   }
   const bool is_model = words[0] == "simulate";
   words.erase(words.begin());
+  MeasuringSession session;
   const SweptCommand swept =
-      is_model ? SweptCommand{&simulate, check_simulate_options, simulate_document}
-               : SweptCommand{&measure, check_swept_measure, measurement_row};
+      is_model ? SweptCommand{simulate_command(), check_simulate_options, simulate_document}
+               : swept_measure(session);
   if (!given.has("over")) {
     return invalid_request("--over is required: --over KEY=V1,V2, as in --over seq-len=1024,2048");
   }
-  const auto axes = parse_axes(given.all("over"), *swept.spec);
+  const auto axes = parse_axes(given.all("over"), swept.spec);
   if (!axes) return axes.error();
   const auto points = all_points(axes.value());
   if (!points) return points.error();
-  const std::vector<CommandSpec> commands = {simulate, measure};
-  const auto planned = plan(swept, commands, points.value(), words);
+  const auto planned = plan(swept, points.value(), words);
   if (!planned) return planned.error();
   for (const PlannedPoint& point : planned.value()) {
     GivenOptions all = point.given;
@@ -236,17 +240,14 @@ std::optional<Error> run_sweep(const GivenOptions& given, const CommandSpec& sim
   }
   const auto rows = run_points(swept, planned.value(), files);
   if (!rows) return rows.error();
-  if (auto error = write_outputs(streams, rows.value(), rows.value())) return error;
-  if (!outputs.value().owns_standard_output()) {
-    const std::string text = sweep_text(axes.value(), is_model, rows.value());
-    if (auto error = write_text("-", text)) return error;
-  }
+  const std::string text = sweep_text(axes.value(), is_model, rows.value());
+  if (auto error = write_outputs(streams, rows.value(), rows.value(), text)) return error;
   return tell_missing(rows.value(), planned.value());
 }
 
 }  // namespace
 
-CommandSpec sweep_command(const CommandSpec& simulate, const CommandSpec& measure) {
+CommandSpec sweep_command() {
   return {
       .name = "sweep",
       .summary = "Runs simulate or measure over lists: --over KEY=V1,V2 -- simulate ...",
@@ -256,8 +257,7 @@ CommandSpec sweep_command(const CommandSpec& simulate, const CommandSpec& measur
                            "KEY+KEY=V1+W1,V2+W2",
                            true}},
                          output_options()}),
-      .run = [simulate,
-              measure](const GivenOptions& given) { return run_sweep(given, simulate, measure); },
+      .run = run_sweep,
       .takes_command = true};
 }
 

@@ -1,16 +1,17 @@
 #include "app/cli/table.h"
-#include "reference/one_line.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
+#include "app/report/number_text.h"
+#include "reference/one_line.h"
+
 namespace attnscope::cli {
 
-std::string table_text(const std::vector<std::vector<std::string>>& lines,
-                       std::size_t left_columns) {
+std::string table_text(const Lines& lines, std::size_t left_columns) {
   // A cell may hold a file's text: a line break in it would forge a line
-  std::vector<std::vector<std::string>> cells;
+  Lines cells;
   std::vector<std::size_t> widths;
   for (const auto& line : lines) {
     auto& shown = cells.emplace_back();
@@ -33,6 +34,14 @@ std::string table_text(const std::vector<std::vector<std::string>>& lines,
     text += row + "\n";
   }
   return text;
+}
+
+std::string bytes_cell(Index count) {
+  return bytes_text(static_cast<double>(count));
+}
+
+std::string flops_cell(Index count) {
+  return flops_text(static_cast<double>(count));
 }
 
 }  // namespace attnscope::cli

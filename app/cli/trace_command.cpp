@@ -1,11 +1,11 @@
-#include "app/cli/trace_command.h"
+/// attnscope-cli trace: the modelled run as a Chrome trace that Perfetto opens.
 
 #include <fmt/core.h>
 
+#include "app/cli/commands.h"
 #include "app/cli/measured_trace.h"
 #include "app/cli/outputs.h"
-#include "app/cli/problem_options.h"
-#include "app/cli/schedule_choices.h"
+#include "app/cli/run_options.h"
 #include "app/cli/simulate_command.h"
 #include "app/cli/table.h"
 #include "app/cli/text_stream.h"
@@ -17,22 +17,20 @@ namespace attnscope::cli {
 
 namespace {
 
-Result<BlockOrder> parse_block_order(const GivenOptions& given) {
-  const std::string text = given.text("block-order").value_or("ascending");
+std::optional<BlockOrder> parse_block_order(std::string_view text) {
   if (text == "ascending") return BlockOrder{BlockOrder::Kind::ascending};
   if (text == "descending") return BlockOrder{BlockOrder::Kind::descending};
   if (text == "shuffled") return BlockOrder{BlockOrder::Kind::shuffled};
-  return invalid_request(fmt::format(
-      "--block-order is '{}'; it must be ascending, descending or shuffled", printable(text)));
+  return std::nullopt;
 }
 
 std::string summary_text(const TraceSummary& summary, const std::string& path) {
   const SimulationReport& report = summary.report;
-  const std::vector<std::vector<std::string>> lines = {
+  const Lines lines = {
       {"trace", "modelled"},
       {"operations", std::to_string(report.tile_ops)},
       {"events", std::to_string(summary.events)},
-      {"bytes requested", bytes_text(static_cast<double>(report.requested.total()))},
+      {"bytes requested", bytes_cell(report.requested.total())},
       {"end, lower bound", seconds_text(static_cast<double>(summary.end_ps) * 1e-12)},
   };
   return fmt::format(
@@ -51,10 +49,13 @@ std::optional<Error> run_trace(const GivenOptions& given) {
   if (auto error = check_apart(given)) return error;
   if (auto error = check_measured_options(given)) return error;
   if (asks_for_measured(given)) return run_measured_trace(given, *path);
-  const auto order = parse_block_order(given);
-  if (!order) return order.error();
-  const auto request = modelled_request(given);
-  if (!request) return request.error();
+  BlockOrder order;
+  if (auto error = read_choice(given, "block-order", parse_block_order,
+                               "ascending, descending or shuffled", order)) {
+    return error;
+  }
+  const auto model = parse_model_run(given);
+  if (!model) return model.error();
 
   auto stream = TextStream::open(*path);
   if (!stream) return stream.error();
@@ -66,7 +67,7 @@ std::optional<Error> run_trace(const GivenOptions& given) {
     show_progress(fmt::format("writing the trace: {} %", percent));
   };
   const auto summary = write_trace(
-      request.value(), order.value(), parse_warp_choice(given).value().warps,
+      model.value().run, model.value().gpu, order,
       [&stream](std::string_view piece) { return stream.value().write(piece); }, progress);
   clear_progress();
   // A file that could not be written says why: its own error comes first
@@ -89,7 +90,8 @@ CommandSpec trace_command() {
           joined({{{"out", "FILE", "required; the trace's file, - is standard output"},
                    {"block-order", "ORDER", "ascending, descending or shuffled [ascending]"}},
                   measured_trace_options(),
-                  modelled_options()}),
+                  run_options(FieldTarget::model,
+                              {"inputs", "seed", "q", "k", "v", "do", "round_to_storage"})}),
       .run = run_trace};
 }
 

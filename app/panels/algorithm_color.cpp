@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 
 namespace attnscope::app {
 

@@ -13,7 +13,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Work that takes longer than this is told of, and can be given up.
+/// Work that takes longer than this is reported, and can be cancelled.
 constexpr double kPatienceSeconds = 0.1;
 
 /// Draws the tabs so that they end at `right`; answers the index of the one pressed, and their left
@@ -160,19 +160,20 @@ static void read_progress(Progress& progress, const BackgroundJob<Key, Value>& j
   progress.given_up = job.given_up();
   progress.busy_for_s = job.busy_for_s();
   progress.share = job.progress();
-  if (job.error()) progress.error = job.error()->message;
+  if (job.error()) progress.error = words(*job.error(), Reader::screen);
 }
 
 std::optional<ShownChart> ChartsPanel::shown_sizes(const Snapshot& snapshot, const ViewState& view,
                                                    const PanelContext& context,
                                                    Progress& progress) {
   const RunInfo& run = *snapshot.run;
-  SweepKey key =
-      topic_of(view.chart) == ChartTopic::recorded
-          ? recorded_key(run.problem, run.gpu.name, run.totals.pass, context.measurements)
-          : charted_key(run.problem, run.gpu.name, run.totals.pass);
+  SweepKey key = topic_of(view.chart) == ChartTopic::recorded
+                     ? recorded_key(run.resolved(), run.gpu.name, context.measurements)
+                     : charted_key(run.resolved(), run.gpu.name);
   const auto& pattern = view.choice.block_mask;
-  if (pattern && pattern->kind != BlockPattern::Kind::file) key.block_mask = *pattern;
+  if (pattern && pattern->kind != BlockPattern::Kind::file) key.run.block_mask = *pattern;
+  key.run.sram_bytes = run.gpu.given.sram_bytes;
+  key.run.l2_bytes = run.gpu.given.l2_bytes;
   ask(sizes_, key, [key, gpu = run.gpu](WorkControl& control) {
     return Result<SizeSweep>(run_size_sweep(key, gpu, control));
   });
@@ -186,7 +187,7 @@ std::optional<ShownChart> ChartsPanel::shown_errors(const Snapshot& snapshot, co
                                                     const PanelContext& context,
                                                     Progress& progress) {
   const RunInfo& run = *snapshot.run;
-  const ErrorKey key = error_key(run.problem, run.totals.pass, view.error_carry);
+  const ErrorKey key = error_key(run.problem(), run.pass_kind(), view.error_carry);
   ask(errors_, key,
       [key, gpu = run.gpu](WorkControl& control) { return count_errors(key, gpu, control); });
   const std::vector<AccuracyCase>* errors = errors_.latest();
@@ -208,7 +209,7 @@ std::optional<ShownChart> ChartsPanel::shown_chart(const Snapshot& snapshot, con
       return shown_sizes(snapshot, view, context, progress);
     case ChartTopic::theorems: {
       const TheoremKey key =
-          theorem_key(*io_axis_of(view.chart), run.totals.pass, run.problem, gpu);
+          theorem_key(*io_axis_of(view.chart), run.pass_kind(), run.problem(), gpu);
       ask(theorems_, key,
           [key, gpu](WorkControl& control) { return count_theorems(key, gpu, control); });
       const TheoremPoints* points = theorems_.latest();
@@ -218,9 +219,10 @@ std::optional<ShownChart> ChartsPanel::shown_chart(const Snapshot& snapshot, con
                            context.theme);
     }
     case ChartTopic::fusion: {
-      const FusionKey key = view.chart == ChartChoice::fusion_figure2
-                                ? figure2_key(gpu.name)
-                                : fusion_key(run.problem, run.tiling, gpu.name);
+      FusionKey key = view.chart == ChartChoice::fusion_figure2
+                          ? figure2_key(gpu.name)
+                          : fusion_key(run.problem(), run.tiling(), gpu.name);
+      key.sram_bytes = gpu.given.sram_bytes;
       ask(fusion_, key,
           [key, gpu](WorkControl& control) { return count_fusion(key, gpu, control); });
       const std::vector<FusionStep>* steps = fusion_.latest();

@@ -17,27 +17,31 @@ constexpr Tiling kTiling{32, 32};
 
 /// "flash1, O in HBM in fp32".
 std::string name_of(const AccuracyCase& entry, std::string_view output) {
-  if (!entry.has_carry) return entry.algorithm;
-  return fmt::format("{}, {} in HBM in {}", entry.algorithm, output,
-                     to_string(entry.carry == Carry::fp32 ? DType::fp32 : entry.dtype));
+  if (!entry.has_carry) return entry.run.algorithm;
+  return fmt::format(
+      "{}, {} in HBM in {}", entry.run.algorithm, output,
+      to_string(entry.run.variant.carry == Carry::fp32 ? DType::fp32 : entry.run.problem.dtype));
 }
 
 }  // namespace
 
 ErrorKey error_key(const AttentionProblem& problem, PassKind pass, Carry carry) {
-  return {problem.d, problem.dtype,
-          pass == PassKind::backward ? PassKind::backward : PassKind::forward,
-          problem.mask.is_causal(), carry};
+  ErrorKey key;
+  key.problem.d = problem.d;
+  key.problem.dtype = problem.dtype;
+  if (problem.mask.is_causal()) key.problem.mask = Mask::causal();
+  if (pass == PassKind::backward) key.pass = pass;
+  key.variant.carry = carry;
+  return key;
 }
 
 Result<std::vector<AccuracyCase>> count_errors(const ErrorKey& key, const GpuDescription& gpu,
                                                WorkControl& control) {
   AccuracyRequest request;
-  request.problem.d = key.d;
-  request.problem.mask = key.causal ? Mask::causal() : Mask::none();
+  request.problem = key.problem;
   for (Index N = kShortest; N <= kLongest; N *= 2) request.lengths.push_back(N);
-  request.dtypes = {key.dtype};
-  request.carries = {key.carry};
+  request.dtypes = {key.problem.dtype};
+  request.carries = {key.variant.carry};
   request.pass = key.pass;
   request.tiling = kTiling;
   request.gpu = gpu;
@@ -56,16 +60,18 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
   const std::string_view output = backward ? "dQ" : "O";
   ShownChart shown;
   shown.title = "ERROR AGAINST N";
-  shown.subtitle = fmt::format("of {}: d {}, {}{}", output, key.d, to_string(key.dtype),
-                               key.causal ? ", causal" : "");
-  const std::string_view note = rounded_output_note("flash1", key.carry, key.dtype);
+  shown.subtitle =
+      fmt::format("of {}: d {}, {}{}", output, key.problem.d, to_string(key.problem.dtype),
+                  key.problem.mask.is_causal() ? ", causal" : "");
+  const Carry carry = key.variant.carry;
+  const std::string_view note = rounded_output_note("flash1", carry, key.problem.dtype);
   shown.about = fmt::format(
       "relative error against the reference in double, values rounded where a kernel rounds them; "
       "one head, gaussian inputs, 32 x 32 tiles\n"
       "flash1 keeps O (backward: dQ) in HBM between column tiles, here in {}{}{}\n"
       "the same as a table: attnscope-cli accuracy --carry {}",
-      to_string(note.empty() ? DType::fp32 : key.dtype), note.empty() ? "" : ":\n", note,
-      to_string(key.carry));
+      to_string(note.empty() ? DType::fp32 : key.problem.dtype), note.empty() ? "" : ":\n", note,
+      to_string(carry));
   draw::Chart chart;
   chart.x = {"N: queries and keys of a head", true, static_cast<double>(kShortest) / 1.2,
              static_cast<double>(kLongest) * 1.2};
@@ -77,8 +83,8 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
     const std::string name = name_of(entry, output);
     auto series = std::ranges::find(chart.series, name, &draw::Series::name);
     if (series == chart.series.end()) {
-      const ImU32 color = algorithm_color(theme, entry.algorithm);
-      const bool dashed = entry.algorithm == "unfused";
+      const ImU32 color = algorithm_color(theme, entry.run.algorithm);
+      const bool dashed = entry.run.algorithm == "unfused";
       chart.series.push_back({name, color, true, dashed, draw::Marker::none, {}});
       chart.legend.push_back(
           {name, color, dashed ? Sample::dashed : Sample::line, draw::Marker::none});
@@ -87,9 +93,9 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
     const ErrorReport& error = backward ? entry.dQ : entry.O;
     if (error.has_nan) continue;
     series->points.push_back(
-        {static_cast<double>(entry.N), error.rel_fro_error,
-         fmt::format("{}, N = {}: relative error of {} {}, largest {}\nmodelled", name, entry.N,
-                     output, draw::format_error(error.rel_fro_error),
+        {static_cast<double>(entry.run.problem.N), error.rel_fro_error,
+         fmt::format("{}, N = {}: relative error of {} {}, largest {}\nmodelled", name,
+                     entry.run.problem.N, output, draw::format_error(error.rel_fro_error),
                      draw::format_error(error.max_abs_error))});
     if (entry.has_carry && !note.empty()) series->points.back().about += fmt::format("\n{}", note);
   }

@@ -10,15 +10,9 @@
 
 namespace attnscope::app {
 
-/// What the errors depend on: sizes other than d, heads and the mask are the study's own.
-struct ErrorKey {
-  Index d = 64;
-  DType dtype = DType::bf16;
-  PassKind pass = PassKind::forward;  ///< forward: errors of O; backward: of dQ
-  bool causal = false;
-  Carry carry = Carry::fp32;  ///< precision of flash1's O (dQ) in HBM between passes
-  bool operator==(const ErrorKey&) const = default;
-};
+/// What the errors depend on: d, type, mask (causal or none), pass (forward: errors of O; backward:
+/// of dQ) and the precision of flash1's O (dQ) in HBM. All else is the study's own.
+using ErrorKey = RunSpec;
 
 ErrorKey error_key(const AttentionProblem& problem, PassKind pass, Carry carry);
 

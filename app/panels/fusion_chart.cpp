@@ -32,7 +32,8 @@ Bytes matrices_of(const LaunchReport& launch) {
 std::string list_launches(const FusionStep& step, const LaunchReport* pointed) {
   std::string lines;
   for (const SimulationReport* report : {&step.forward, &step.backward}) {
-    lines += fmt::format("\n{}: {}", to_string(report->pass), bytes_text(report->paper.total()));
+    lines +=
+        fmt::format("\n{}: {}", to_string(report->run.pass()), bytes_text(report->paper.total()));
     for (const LaunchReport& launch : report->launches) {
       lines += fmt::format("\n   {} {}: {} read, {} written", &launch == pointed ? "›" : "·",
                            launch_words(launch.name), bytes_text(launch.paper.read_bytes),
@@ -44,7 +45,7 @@ std::string list_launches(const FusionStep& step, const LaunchReport* pointed) {
 
 std::string about_step(const FusionStep& step, const LaunchReport* pointed) {
   const std::string unfit = overflow_words(step);
-  return fmt::format("{}: {} modelled, {} launches\n{}{}\nof it {} for m, l, LSE and D{}{}",
+  return fmt::format("{}: {} modelled, {} launches\n{}{}\n{} of these for m, l, LSE and D{}{}",
                      step.words, bytes_text(step.paper_bytes()), step.launches(), step.idea,
                      list_launches(step, pointed), bytes_text(step.statistic_bytes()),
                      unfit.empty() ? "" : "\n", unfit);
@@ -52,14 +53,14 @@ std::string about_step(const FusionStep& step, const LaunchReport* pointed) {
 
 void add_launches(draw::Bar& bar, const FusionStep& step, const SimulationReport& report,
                   const Colors& colors) {
-  const bool backward = report.pass == PassKind::backward;
+  const bool backward = report.run.pass() == PassKind::backward;
   for (const LaunchReport& launch : report.launches) {
     const Bytes bytes = matrices_of(launch);
     const std::string about = about_step(step, &launch);
     const auto part = [&](std::string_view direction, Index value, ImU32 color, bool begins) {
-      bar.segments.push_back(
-          {fmt::format("{} {} {}", to_string(report.pass), launch_words(launch.name), direction),
-           static_cast<double>(value), color, backward, begins, about});
+      bar.segments.push_back({fmt::format("{} {} {}", to_string(report.run.pass()),
+                                          launch_words(launch.name), direction),
+                              static_cast<double>(value), color, backward, begins, about});
     };
     part("read", bytes.read_bytes, colors.read, true);
     part("written", bytes.write_bytes, colors.written, false);
@@ -72,7 +73,7 @@ draw::Bar bar_of(const FusionStep& step, bool figure2, const Colors& colors) {
   if (!step.refused.empty()) {
     bar.refused = true;
     bar.label = "not counted: no launch for soft-capping or ALiBi";
-    bar.about = step.refused;
+    bar.about = words(step.refused, Reader::screen);
     return bar;
   }
   bar.about = about_step(step, nullptr);
@@ -93,12 +94,13 @@ draw::Bar bar_of(const FusionStep& step, bool figure2, const Colors& colors) {
 }  // namespace
 
 FusionKey figure2_key(std::string gpu) {
-  return {figure2_problem(), kFigure2Tiling, std::move(gpu)};
+  return fusion_key(figure2_problem(), kFigure2Tiling, std::move(gpu));
 }
 
 FusionKey fusion_key(const AttentionProblem& problem, const Tiling& tiling, std::string gpu) {
-  FusionKey key{problem, tiling, std::move(gpu)};
+  FusionKey key{.problem = problem, .gpu = std::move(gpu)};
   key.problem.block_mask = nullptr;
+  key.set_tiling(tiling);
   return key;
 }
 
@@ -108,20 +110,21 @@ Result<std::vector<FusionStep>> count_fusion(const FusionKey& key, const GpuDesc
     control.set_progress(done);
     return !control.cancelled();
   };
-  return fusion_steps(key.problem, key.tiling, gpu, go_on, &control.cancel_flag());
+  return fusion_steps(key.problem, *key.tiling(), gpu, go_on, &control.cancel_flag());
 }
 
 ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& steps,
                         const Theme& theme) {
   const AttentionProblem& problem = key.problem;
-  const bool figure2 = problem == figure2_problem() && key.tiling == kFigure2Tiling;
+  const Tiling tiling = *key.tiling();
+  const bool figure2 = problem == figure2_problem() && tiling == kFigure2Tiling;
   const Colors colors = colors_of(theme);
   ShownChart shown;
   shown.title = figure2 ? "FUSION, FIGURE 2" : "FUSION, STEP BY STEP";
   const std::string_view padding = problem.key_lengths.empty() ? "" : ", key padding mask";
-  shown.subtitle = fmt::format("B {}, H {}, N {}, d {}, {}{}, tiles {} × {}", problem.batch,
-                               problem.heads, problem.N, problem.d, to_string(problem.dtype),
-                               padding, key.tiling.Br, key.tiling.Bc);
+  shown.subtitle =
+      fmt::format("B {}, H {}, N {}, d {}, {}{}, tiles {} × {}", problem.batch, problem.heads,
+                  problem.N, problem.d, to_string(problem.dtype), padding, tiling.Br, tiling.Bc);
   const std::string left_out = left_out_of_fusion(problem);
   if (!left_out.empty()) shown.subtitle += "; " + left_out;
   shown.about = fmt::format(
@@ -130,7 +133,7 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
       "dropout {}\n{}the same as a table: attnscope-cli fusion",
       to_string(problem.mask), padding, problem.score.dropout.probability,
       figure2 ? fmt::format("{}\n", kFigure2Note) : "");
-  if (const std::string why = why_flash2_moves_more(steps, key.tiling); !why.empty()) {
+  if (const std::string why = why_flash2_moves_more(steps, tiling); !why.empty()) {
     shown.about += "\n" + why;
   }
   draw::BarChart chart;

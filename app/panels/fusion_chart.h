@@ -11,13 +11,8 @@
 
 namespace attnscope::app {
 
-/// What the steps depend on.
-struct FusionKey {
-  AttentionProblem problem;
-  Tiling tiling;
-  std::string gpu;
-  bool operator==(const FusionKey&) const = default;
-};
+/// What the steps depend on: problem, tiling and GPU.
+using FusionKey = RunSpec;
 
 /// Figure 2 (left) of arXiv 2205.14135, or the problem without its block mask, which the dense
 /// algorithms do not take.

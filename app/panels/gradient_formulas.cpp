@@ -12,7 +12,7 @@ constexpr Index kWideBytes = 4;  // dQ while it is added to
 
 /// dK and dV: written at once, or, where query heads share a KV head, for each of them first.
 void add_key_gradients(const FormulaRequest& request, std::vector<TrafficFormula>& all) {
-  const AttentionProblem& p = request.problem;
+  const AttentionProblem& p = request.run.problem;
   const Index bytes = p.N_kv * p.d * size_bytes(p.dtype);
   const std::string text = "N_kv · d · e";
   const Index group = request.options.heads_per_kv_head;
@@ -29,24 +29,24 @@ void add_key_gradients(const FormulaRequest& request, std::vector<TrafficFormula
 
 /// Rows that all column tiles visit together, in words.
 std::string sweeps_text(const FormulaRequest& request, const Visits& visits) {
-  const AttentionProblem& p = request.problem;
-  const bool all_tiles = visits.rows == ceil_div(p.N_kv, request.tiling.Bc) * p.N;
+  const AttentionProblem& p = request.run.problem;
+  const bool all_tiles = visits.rows == ceil_div(p.N_kv, request.run.tiling.Bc) * p.N;
   return all_tiles ? "Tc · N" : "Σ_j (rows that see j)";
 }
 
 /// K and V are loaded for every column tile that is not all padding, or only for those that are
 /// used.
 Index loaded_keys(const FormulaRequest& request, const Visits& visits) {
-  if (request.options.skip_unused_kv) return visits.keys_seen;
-  const AttentionProblem& p = request.problem;
+  if (request.options.variant.skip_unused_kv) return visits.keys_seen;
+  const AttentionProblem& p = request.run.problem;
   if (!p.has_key_lengths()) return p.N_kv;
   const Index length = p.key_lengths[static_cast<std::size_t>(request.b)];
   if (request.options.skips_padded_keys) return length;
-  return std::min(ceil_div(length, request.tiling.Bc) * request.tiling.Bc, p.N_kv);
+  return std::min(ceil_div(length, request.run.tiling.Bc) * request.run.tiling.Bc, p.N_kv);
 }
 
 std::vector<TrafficFormula> flash2(const FormulaRequest& request, const Visits& v) {
-  const AttentionProblem& p = request.problem;
+  const AttentionProblem& p = request.run.problem;
   const Index e = size_bytes(p.dtype);
   const Index Nd = p.N * p.d;
   const Index keys = loaded_keys(request, v) * p.d * e;
@@ -70,9 +70,9 @@ std::vector<TrafficFormula> flash2(const FormulaRequest& request, const Visits& 
 }
 
 std::vector<TrafficFormula> flash1(const FormulaRequest& request, const Visits& v) {
-  const AttentionProblem& p = request.problem;
+  const AttentionProblem& p = request.run.problem;
   const Index e = size_bytes(p.dtype);
-  const bool wide = request.options.carry == Carry::fp32;
+  const bool wide = request.options.variant.carry == Carry::fp32;
   const Index carried = wide ? kWideBytes : e;
   const Tensor dQ = wide ? Tensor::dQ_accum : Tensor::dQ;
   const Index keys = loaded_keys(request, v) * p.d * e;
@@ -99,11 +99,11 @@ std::vector<TrafficFormula> flash1(const FormulaRequest& request, const Visits& 
 }
 
 std::vector<TrafficFormula> standard(const FormulaRequest& request) {
-  const AttentionProblem& p = request.problem;
+  const AttentionProblem& p = request.run.problem;
   const Index e = size_bytes(p.dtype);
   const Index scores = p.N * p.N_kv * e;
-  const Index Tr = ceil_div(p.N, request.tiling.Br);
-  const Index Tc = ceil_div(p.N_kv, request.tiling.Bc);
+  const Index Tr = ceil_div(p.N, request.run.tiling.Br);
+  const Index Tc = ceil_div(p.N_kv, request.run.tiling.Bc);
   const Index rows = Tc * p.N * p.d * e;
   const Index keys = Tr * p.N_kv * p.d * e;
   const Index sweeps = request.options.gradient_panel_cols == 0 ? 1 : 2;
@@ -137,7 +137,7 @@ std::vector<TrafficFormula> standard(const FormulaRequest& request) {
 
 std::vector<TrafficFormula> gradient_formulas(const FormulaRequest& request,
                                               const Algorithm& algorithm, const Visits& visits) {
-  if (!algorithm.has_backward()) return {};
+  if (!algorithm.has_backward) return {};
   switch (algorithm.softmax) {
     case SoftmaxForm::whole_rows:
       return standard(request);

@@ -20,7 +20,7 @@ Value at(const std::vector<double>& row, std::size_t key) {
 SoftmaxTerm score(const GradientRow& row, const RunInfo& run, std::size_t key) {
   const OpKind last = row.S.empty() ? OpKind::mask : row.S_by;
   return {
-      "S",  "S", score_formula(run.problem, run.head, "scale · q · k", last), {}, at(row.S, key),
+      "S",  "S", score_formula(run.problem(), run.head, "scale · q · k", last), {}, at(row.S, key),
       row.S};
 }
 
@@ -52,7 +52,8 @@ SoftmaxTerm probability_gradient(const GradientRow& row, const RunInfo& run, std
   // Where dropping is a launch of its own, dP comes back dropped, beside P
   const bool came_dropped = row.dP_by == OpKind::load && drops_apart(run.options) && !row.P.empty();
   const bool plain = row.dP_by == OpKind::product_transposed || row.dP_by == OpKind::load;
-  const bool drops = run.problem.score.has_dropout() && (row.dP.empty() || came_dropped || !plain);
+  const bool drops =
+      run.problem().score.has_dropout() && (row.dP.empty() || came_dropped || !plain);
   return {"dP", "dP", drops ? "dropout(dO · v)" : "dO · v", {}, at(row.dP, key), row.dP};
 }
 
@@ -62,7 +63,7 @@ SoftmaxTerm score_gradient(const GradientRow& row, const RunInfo& run, std::size
   SoftmaxTerm term{"dS", "dS", "P · (dP - D)", {}, at(row.dS, key), row.dS};
   // The softmax's gradient alone has no slope yet; what is loaded again has it
   const bool sloped = row.dS.empty() || row.dS_by != OpKind::softmax_gradient;
-  if (run.problem.score.soft_cap && sloped) {
+  if (run.problem().score.soft_cap && sloped) {
     term.formula = "P · (dP - D) · T";
     term.numbers = with_numbers("{}·({} - {})·{}", P, dP, row.D, at(row.T, key));
   } else {

@@ -84,7 +84,7 @@ void HbmBox::draw_title() const {
   }
   const float padding = canvas.px(10.0f);
   const ImVec2 at{rect_.min.x + padding, rect_.min.y + canvas.px(7.0f)};
-  const Tiling& tiling = snapshot_.run->tiling;
+  const Tiling& tiling = snapshot_.run->tiling();
   const float title_width = fonts.ui_bold.measure(title).x;
   const std::string& full = head_words_.front();
   const std::string tiles = fmt::format("tiles of {} query and {} key rows", tiling.Br, tiling.Bc);

@@ -24,7 +24,7 @@ std::string HbmBox::size_of(const HbmTensorState& tensor, Sizes sizes) const {
   };
   const auto [rows, cols] = tensor.shape;
   if (tensor.tensor != Tensor::O_split) return fmt::format("{} × {}", size(rows), size(cols));
-  const Index d = snapshot_.run->problem.d;
+  const Index d = snapshot_.run->problem().d;
   return fmt::format("{} × {} × {}", size(rows), size(cols / d), size(d));
 }
 
@@ -36,7 +36,7 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const View
                const Rect& rect)
     : snapshot_(snapshot),
       context_(context),
-      head_words_(in_words(shown_head(snapshot.run->problem, view))),
+      head_words_(in_words(shown_head(snapshot.run->problem(), view))),
       rect_(rect) {
   // Two rows where the tensors of a backward pass would otherwise be too small
   std::vector<const HbmTensorState*> all;

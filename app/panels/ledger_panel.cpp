@@ -136,21 +136,23 @@ void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "LEDGER")) return;
   refresh(snapshot, view.ledger_scope, context.measurements);
-  const Index heads = snapshot.run->problem.batch * snapshot.run->problem.heads;
-  const ShownHead head = shown_head(snapshot.run->problem, view);
+  const Index heads = snapshot.run->problem().batch * snapshot.run->problem().heads;
+  const ShownHead head = shown_head(snapshot.run->problem(), view);
   std::string scope = head.packed > 1 ? fmt::format("bytes at the SM, {} heads as one", head.packed)
                                       : "bytes at the SM, this head";
   if (ledger_ && ledger_->all_heads) scope = fmt::format("bytes at the SM, all {} heads", heads);
   const bool stale = ledger_ && basis_.latest_key()->run != snapshot.run;
   if (stale && basis_.busy_for_s() > kPatienceSeconds) scope = "of the last settings; comparing…";
-  if (stale && basis_.error()) scope = "of the last settings: " + basis_.error()->message;
+  if (stale && basis_.error())
+    scope = "of the last settings: " + words(*basis_.error(), Reader::screen);
   const auto [chosen, rest] =
       draw_tabbed_header(context, "ledger", "LEDGER", scope, {"so far", "whole pass"},
                          static_cast<int>(view.ledger_scope));
   view.ledger_scope = static_cast<LedgerScope>(chosen);
   if (!ledger_) {
     draw::text(canvas_of(context), context.fonts.small, rest.min, context.theme.text_faint,
-               basis_.error() ? basis_.error()->message : "comparing with what GPUs showed…");
+               basis_.error() ? words(*basis_.error(), Reader::screen)
+                              : "comparing with GPU measurements…");
     return;
   }
   const Ledger& ledger = *ledger_;
@@ -380,7 +382,7 @@ void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
     tooltip(
         context,
         fmt::format("{}\nmodelled, whole pass, all heads: \"paper\" counts every load and store of "
-                    "the algorithm, of standard attention's products each operand once; "
+                    "the algorithm, and each operand of standard attention's products once; "
                     "operations on floating-point numbers; peak memory: inputs, outputs and "
                     "workspace",
                     wordings.front()));

@@ -13,7 +13,7 @@ namespace attnscope::app {
 namespace {
 
 constexpr std::string_view kNotApart =
-    "unavailable: hardware counters see all tensors together, not one by one";
+    "unavailable: hardware counters count all tensors together, not one by one";
 
 constexpr const char* kNotRecorded = "unavailable: no recording of this problem; run it on a GPU";
 
@@ -23,7 +23,7 @@ double bytes_of(const Bytes& bytes, bool write) {
 
 /// Sums the closed forms over all heads; batch entries may differ.
 std::vector<TrafficFormula> formulas_of_all_heads(FormulaRequest request) {
-  const AttentionProblem& problem = request.problem;
+  const AttentionProblem& problem = request.run.problem;
   request.options.heads_per_kv_head = problem.heads_per_kv_head();
   const Index entries = problem.has_key_lengths() ? problem.batch : 1;
   std::vector<TrafficFormula> whole;
@@ -95,7 +95,7 @@ void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_
       row.tensor = tensor;
       row.modelled = bytes_of(shown, write);
       row.whole = bytes_of(whole, write);
-      row.formula_text = run.totals.pass == PassKind::both
+      row.formula_text = run.pass_kind() == PassKind::both
                              ? "no closed form of both passes together"
                              : "no closed form of this variant";
       row.seen.about = kNotApart;
@@ -185,17 +185,16 @@ bool stands_alone(const LedgerBasis& basis) {
 bool has_other_tiles(const RunInfo& run, const LedgerBasis& basis) {
   if (!basis.comparison || stands_alone(basis)) return false;
   const SimulationReport& model = basis.comparison->model;
-  return !(model.tiling == run.tiling) || model.output_rows > 0;
+  return model.run.tiling != run.tiling() || model.run.asked.variant.output_rows > 0;
 }
 
 std::string about_kernel_rows(const RunInfo& run, const SimulationReport& model) {
   std::string about = fmt::format(
       "the kernel ran with tiles of {} × {}; the screen steps through tiles of {} × {}\nmodelled "
       "here: the whole pass at the kernel's tiles",
-      model.tiling.Br, model.tiling.Bc, run.tiling.Br, run.tiling.Bc);
-  if (model.output_rows > 0) {
-    about += fmt::format("\nP V reads V once for every {} rows of O, as its bytes tell",
-                         model.output_rows);
+      model.run.tiling.Br, model.run.tiling.Bc, run.tiling().Br, run.tiling().Bc);
+  if (const Index rows = model.run.asked.variant.output_rows; rows > 0) {
+    about += fmt::format("\nP V reads V once for every {} rows of O: derived from its bytes", rows);
   }
   return about;
 }
@@ -205,7 +204,7 @@ std::string about_kernel_rows(const RunInfo& run, const SimulationReport& model)
 std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const LedgerBasis& basis,
                                   bool other_tiles) {
   const RunInfo& run = *snapshot.run;
-  const bool part_of_heads = so_far && run.problem.batch * run.problem.heads > 1;
+  const bool part_of_heads = so_far && run.problem().batch * run.problem().heads > 1;
   const Bytes requested = part_of_heads ? sum(run.head_bytes) : run.totals.requested;
   std::vector<LedgerRow> rows;
   for (const Total& total : kTotals) {
@@ -234,8 +233,9 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
 /// The run beside the model at the kernel's tiles.
 void set_tiles_apart(const RunInfo& run, const LedgerBasis& basis, Ledger& ledger) {
   const SimulationReport& model = basis.comparison->model;
-  const std::string tile = fmt::format("kernel's tile {} × {}", model.tiling.Br, model.tiling.Bc);
-  ledger.apart_titles = {fmt::format("{}; above {} × {}", tile, run.tiling.Br, run.tiling.Bc),
+  const Tiling& tiling = model.run.tiling;
+  const std::string tile = fmt::format("kernel's tile {} × {}", tiling.Br, tiling.Bc);
+  ledger.apart_titles = {fmt::format("{}; above {} × {}", tile, run.tiling().Br, run.tiling().Bc),
                          tile};
   ledger.apart_about = about_kernel_rows(run, model);
   ledger.apart_of = "at the kernel's tiles";
@@ -250,8 +250,8 @@ void set_recording_apart(const LedgerBasis& basis, Ledger& ledger) {
       fmt::format("{} on {}, alone: no gap", to_string(ledger.seen_kind), ledger.seen_gpu),
       fmt::format("{}, alone", ledger.seen_gpu)};
   ledger.apart_about = fmt::format("no gap: {}\n{}", comparison.stands_alone, ledger.seen_about);
-  if (const std::optional<Tiling>& tiling = basis.seen->row.tiling) {
-    ledger.apart_about += fmt::format("\ntiles {} × {}", tiling->Br, tiling->Bc);
+  if (const Tiling& tiling = basis.seen->row.run.tiling; tiling.Br > 0) {
+    ledger.apart_about += fmt::format("\ntiles {} × {}", tiling.Br, tiling.Bc);
   }
   ledger.apart_of = fmt::format("{} on {}", to_string(ledger.seen_kind), comparison.on.device.name);
   ledger.apart = apart_rows(basis);
@@ -274,7 +274,9 @@ std::string about_run(const MeasuredRun& run) {
     about += fmt::format("\nlargest error {} over {} rows, {} tolerance",
                          draw::format_error(accuracy->max_abs_error), accuracy->rows_checked,
                          accuracy->within_tolerance ? "within" : "beyond");
-    const auto note = rounded_output_note(run.row.algorithm, run.row.carry, run.row.problem.dtype);
+    const ResolvedRun& ran = run.row.run;
+    const auto note =
+        rounded_output_note(ran.algorithm(), ran.asked.variant.carry, ran.problem.dtype);
     if (!note.empty()) about += fmt::format("\n{}", note);
   }
   return about;
@@ -290,7 +292,7 @@ std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
   const std::string paper = "paper " + words(totals.paper.total(), "B");
   const std::string peak = "peak memory " + words(totals.peak_hbm_bytes, "B");
   if (!so_far) return {paper, words(totals.matmul_flops + totals.non_matmul_flops, "FLOP"), peak};
-  const bool one_head = run.problem.batch * run.problem.heads == 1;
+  const bool one_head = run.problem().batch * run.problem().heads == 1;
   const Index flops = snapshot.matmul_flops_so_far + snapshot.other_flops_so_far;
   return {words(flops, "FLOP") + " so far",
           fmt::format("whole pass{}: {}", one_head ? "" : ", all heads", paper), peak};
@@ -311,8 +313,7 @@ std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements&
 
 LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> seen) {
   LedgerBasis basis;
-  const FormulaRequest request{run.algorithm->name, run.totals.pass, run.problem,
-                               run.tiling,          run.options,     run.batch};
+  const FormulaRequest request{run.resolved(), run.options, run.batch};
   basis.head_formulas = traffic_formulas(request);
   basis.whole_formulas = formulas_of_all_heads(request);
   const std::string no_kernel = why_no_kernel(run.totals, run.gpu);
@@ -328,7 +329,7 @@ LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> see
 Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasis& basis) {
   const RunInfo& run = *snapshot.run;
   const bool so_far = scope == LedgerScope::so_far;
-  const bool one_head = run.problem.batch * run.problem.heads == 1;
+  const bool one_head = run.problem().batch * run.problem().heads == 1;
   const bool whole = one_head || !so_far;  // as a GPU's numbers are
   const bool other_tiles = has_other_tiles(run, basis) && whole;
   Ledger ledger;

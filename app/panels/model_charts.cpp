@@ -51,7 +51,7 @@ Result<std::vector<ModelCurve>> count_models(const ModelKey& key, const GpuDescr
   for (const AttentionChoice& choice : attention_choices()) {
     // Without a backward pass checkpointing changes nothing
     if (key.mode == ModelMode::inference && choice.variant.checkpoint) continue;
-    if (control.cancelled()) return failed("given up");
+    if (control.cancelled()) return cancelled();
     ModelCurve curve{choice, {}, largest_length(choice, question)};
     for (Index N = kShortest; N <= kLongest; N *= 2) {
       question.problem.N = question.problem.N_kv = N;

@@ -62,14 +62,14 @@ struct RowView {
 
 RowView row_view(const Snapshot& snapshot, const ViewState& view) {
   const RunInfo& run = *snapshot.run;
-  const ShownHead head = shown_head(run.problem, view);
+  const ShownHead head = shown_head(run.problem(), view);
   if (snapshot.in_backward()) {
     return {note_of(snapshot.gradient_row, head, view.query_row),
             gradient_terms(snapshot.gradient_row, run), adders_line(snapshot)};
   }
   return {note_of(snapshot.softmax_row, head, view.query_row, folds_splits(snapshot)),
           softmax_terms(snapshot.softmax_row, run.algorithm->softmax, launch_of(snapshot).splits,
-                        run.problem.score.has_dropout()),
+                        run.problem().score.has_dropout()),
           check_line(snapshot, view.query_row)};
 }
 

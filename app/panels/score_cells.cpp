@@ -35,11 +35,11 @@ std::vector<CellSpan> cut_axis(Index size, Index tile_size, Index max_cells) {
 void ScoreCells::update(const std::shared_ptr<const RunInfo>& run) {
   if (run == run_) return;
   run_ = run;
-  rows_ = cut_axis(run->problem.N, run->tiling.Br, kMaxCells);
-  cols_ = cut_axis(run->problem.N_kv, run->tiling.Bc, kMaxCells);
+  rows_ = cut_axis(run->problem().N, run->tiling().Br, kMaxCells);
+  cols_ = cut_axis(run->problem().N_kv, run->tiling().Bc, kMaxCells);
   means_.assign(rows_.size() * cols_.size(), std::numeric_limits<double>::quiet_NaN());
-  exact_ = static_cast<Index>(rows_.size()) == run->problem.N &&
-           static_cast<Index>(cols_.size()) == run->problem.N_kv;
+  exact_ = static_cast<Index>(rows_.size()) == run->problem().N &&
+           static_cast<Index>(cols_.size()) == run->problem().N_kv;
   range_ = {};
   if (!run->reference_scores.values.empty()) fill_means(*run);
 }

@@ -62,13 +62,13 @@ StoredScores stored_scores(const Snapshot& snapshot) {
 
   // What the launches in between have done by now
   bool scaled = true;
-  bool masked = !hides_keys(run.problem);
+  bool masked = !hides_keys(run.problem());
   for (std::size_t k = scores + 1; k < softmax; ++k) {
     const bool over = snapshot.step + 1 >= run.launches[k].end;
     if (launches[k].name.find("scale") != std::string_view::npos) scaled = over;
     if (launches[k].name.ends_with("mask")) masked = over;
   }
-  const ScoreFunction& score = run.problem.score;
+  const ScoreFunction& score = run.problem().score;
   if (!scaled || score.soft_cap || score.has_alibi()) return StoredScores::unfinished;
   return masked ? StoredScores::final_values : StoredScores::unmasked;
 }
@@ -79,10 +79,11 @@ std::vector<std::string> scores_headline(const Snapshot& snapshot) {
   const bool whole_rows = run.algorithm->softmax == SoftmaxForm::whole_rows;
   const bool is_final = stored_scores(snapshot) == StoredScores::final_values;
   std::string S = is_final ? "S = " : "S becomes ";
-  S += score_formula(run.problem, run.head, "scale · Q Kᵀ");
+  S += score_formula(run.problem(), run.head, "scale · Q Kᵀ");
   std::string then;
-  if (run.problem.score.has_dropout()) {
-    then = fmt::format("O = dropout(softmax S) V, p = {:g}", run.problem.score.dropout.probability);
+  if (run.problem().score.has_dropout()) {
+    then =
+        fmt::format("O = dropout(softmax S) V, p = {:g}", run.problem().score.dropout.probability);
   }
   if (launch.splits == SplitRole::folded) {
     S += fmt::format(", of launch 1: {}", launch_words(run.pass.launches.front().name));

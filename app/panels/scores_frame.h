@@ -28,19 +28,19 @@ struct ScoresFrame {
   const RunInfo& run() const { return *snapshot.run; }
   float x_of(Index col) const {
     return grid.min.x +
-           grid.width() * static_cast<float>(col) / static_cast<float>(run().problem.N_kv);
+           grid.width() * static_cast<float>(col) / static_cast<float>(run().problem().N_kv);
   }
   float y_of(Index row) const {
     return grid.min.y +
-           grid.height() * static_cast<float>(row) / static_cast<float>(run().problem.N);
+           grid.height() * static_cast<float>(row) / static_cast<float>(run().problem().N);
   }
   Rect rect_of(const Extent& e) const {
     return {{x_of(e.col_begin), y_of(e.row_begin)}, {x_of(e.col_end), y_of(e.row_end)}};
   }
   /// Tile (i, j) of the plain grid.
   Rect tile_rect(Index i, Index j) const {
-    const Tiling& tiling = run().tiling;
-    const AttentionProblem& problem = run().problem;
+    const Tiling& tiling = run().tiling();
+    const AttentionProblem& problem = run().problem();
     return rect_of({i * tiling.Br, std::min((i + 1) * tiling.Br, problem.N), j * tiling.Bc,
                     std::min((j + 1) * tiling.Bc, problem.N_kv)});
   }

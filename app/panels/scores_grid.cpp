@@ -70,11 +70,11 @@ void draw_borders(const ScoresFrame& frame, float tile_px) {
   draw_skipped_tiles(frame, tile_px);
   const float gap = tile_px >= canvas.px(24.0f) ? canvas.px(3.0f) : 1.0f;
   for (Index i = 1; i < run.Tr; ++i) {
-    const float y = frame.y_of(i * run.tiling.Br);
+    const float y = frame.y_of(i * run.tiling().Br);
     canvas.list->AddLine({frame.grid.min.x, y}, {frame.grid.max.x, y}, theme.card, gap);
   }
   for (Index j = 1; j < run.Tc; ++j) {
-    const float x = frame.x_of(j * run.tiling.Bc);
+    const float x = frame.x_of(j * run.tiling().Bc);
     canvas.list->AddLine({x, frame.grid.min.y}, {x, frame.grid.max.y}, theme.card, gap);
   }
   if (tile_px < canvas.px(24.0f)) return draw::outline(canvas, frame.grid, theme.card_border);
@@ -140,14 +140,14 @@ void draw_axis_names(const ScoresFrame& frame) {
   const RunInfo& run = frame.run();
   const float name_y =
       frame.grid.min.y - draw::line_height(fonts.small) - draw::line_height(fonts.mono_small);
-  const Index N_kv = run.problem.N_kv;
+  const Index N_kv = run.problem().N_kv;
   const std::string columns[] = {fmt::format("j: key columns, N_kv = {}  →", N_kv),
                                  fmt::format("j, N_kv = {}  →", N_kv), "j  →"};
   const float left_edge = frame.context.rect.min.x + canvas.px(14.0f);
   draw::text(canvas, fonts.small, {std::max(frame.grid.min.x, left_edge), name_y}, theme.text_faint,
              draw::widest_that_fits(fonts.small, columns, frame.name_end - frame.grid.min.x));
   // Of few rows the name goes on below the grid
-  const Index N = run.problem.N;
+  const Index N = run.problem().N;
   const ShownHead& head = frame.head;
   const std::string what = head.packed > 1 ? fmt::format("{}, {} rows", in_words(head).front(), N)
                                            : fmt::format("query rows, N = {}", N);

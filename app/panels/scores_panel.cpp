@@ -22,10 +22,10 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
     const auto index = static_cast<Index>((at - begin) / size * static_cast<float>(count));
     return std::clamp<Index>(index, 0, count - 1);
   };
-  const Index row = element(mouse.y, frame.grid.min.y, frame.grid.height(), run.problem.N);
-  const Index col = element(mouse.x, frame.grid.min.x, frame.grid.width(), run.problem.N_kv);
-  const Index i = row / run.tiling.Br;
-  const Index j = col / run.tiling.Bc;
+  const Index row = element(mouse.y, frame.grid.min.y, frame.grid.height(), run.problem().N);
+  const Index col = element(mouse.x, frame.grid.min.x, frame.grid.width(), run.problem().N_kv);
+  const Index i = row / run.tiling().Br;
+  const Index j = col / run.tiling().Bc;
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) view.query_row = row;
 
   std::string lines =
@@ -60,7 +60,7 @@ void choose_rows_and_tile(ScoresFrame& frame, const ViewState& view) {
   const RunInfo& run = frame.run();
   const Snapshot& snapshot = frame.snapshot;
   const SoftmaxRow& followed = snapshot.softmax_row;
-  frame.chosen_row = std::clamp<Index>(view.query_row, 0, run.problem.N - 1);
+  frame.chosen_row = std::clamp<Index>(view.query_row, 0, run.problem().N - 1);
   frame.query_row = followed.known ? followed.query : frame.chosen_row;
   if (snapshot.in_backward() && snapshot.gradient_row.known) {
     frame.query_row = snapshot.gradient_row.query;
@@ -73,10 +73,10 @@ void choose_rows_and_tile(ScoresFrame& frame, const ViewState& view) {
   const auto launch = static_cast<std::size_t>(snapshot.launch);
   if (slot != nullptr) {
     const Extent extent = extent_of(snapshot, slot->tile);
-    frame.current_i = extent.row_begin / run.tiling.Br;
-    const bool one_column = extent.col_end - extent.col_begin <= run.tiling.Bc;
-    frame.current_j = one_column ? extent.col_begin / run.tiling.Bc : -1;
-  } else if (launch < run.grids.size() && run.grids[launch].tiling() == run.tiling) {
+    frame.current_i = extent.row_begin / run.tiling().Br;
+    const bool one_column = extent.col_end - extent.col_begin <= run.tiling().Bc;
+    frame.current_j = one_column ? extent.col_begin / run.tiling().Bc : -1;
+  } else if (launch < run.grids.size() && run.grids[launch].tiling() == run.tiling()) {
     frame.current_i = snapshot.i;
     frame.current_j = snapshot.j;
   }
@@ -99,7 +99,7 @@ Headline draw_headline(const Snapshot& snapshot, const PanelContext& context, st
   const float room = context.rect.width() - 40.0f * context.scale;
   const float title_width = title.measure(kTitle).x;
   // The mask by its name, where there is room for it
-  const Mask& mask = snapshot.run->problem.mask;
+  const Mask& mask = snapshot.run->problem().mask;
   const std::string named = fmt::format("mask {}  ·  {}", to_string(mask), note);
   const float formulas_width =
       title.measure(all).x <= room - title_width ? title.measure(all).x : 0;
@@ -133,7 +133,7 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const RunInfo& run = *snapshot.run;
   cells_.update(snapshot.run);
   const std::string note =
-      fmt::format("{} × {} tiles of {} × {}", run.Tr, run.Tc, run.tiling.Br, run.tiling.Bc);
+      fmt::format("{} × {} tiles of {} × {}", run.Tr, run.Tc, run.tiling().Br, run.tiling().Bc);
   const auto [rest, beside] = draw_headline(snapshot, context, note);
 
   // Leave room for the axes at the left and above, the legend at the right
@@ -146,14 +146,14 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   if (room.x < canvas.px(40.0f) || room.y < canvas.px(40.0f)) return;
 
   // To scale, unless one axis would be too thin to read
-  const auto rows = static_cast<float>(run.problem.N);
-  const auto cols = static_cast<float>(run.problem.N_kv);
+  const auto rows = static_cast<float>(run.problem().N);
+  const auto cols = static_cast<float>(run.problem().N_kv);
   const float unit = std::min(room.x / cols, room.y / rows);
   const ImVec2 size{std::max(cols * unit, canvas.px(40.0f)),
                     std::max(rows * unit, canvas.px(40.0f))};
   const ImVec2 corner{std::round(rest.min.x + left), std::round(rest.min.y + above)};
   ScoresFrame frame{snapshot, context, canvas, {corner, {corner.x + size.x, corner.y + size.y}}};
-  frame.head = shown_head(run.problem, view);
+  frame.head = shown_head(run.problem(), view);
   frame.name_end = beside.empty() ? rest.max.x : frame.grid.max.x;
   choose_rows_and_tile(frame, view);
   context.named_rects.add("scores.grid", frame.grid);

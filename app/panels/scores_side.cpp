@@ -83,7 +83,7 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
       draw::outline(canvas, box, color);
     });
   };
-  const AttentionProblem& problem = frame.run().problem;
+  const AttentionProblem& problem = frame.run().problem();
   const bool hides = !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
   if (hides && stored == StoredScores::final_values) {
     const bool faded = !stores_scores(frame.snapshot);

@@ -9,7 +9,8 @@
 #include "app/draw/format.h"
 #include "app/panels/algorithm_color.h"
 #include "reference/block_mask.h"
-#include "sim/schedule/catalog.h"
+#include "reference/run_fields.h"
+#include "sim/schedule/algorithm.h"
 
 namespace attnscope::app {
 
@@ -22,13 +23,14 @@ std::string setting(const AttentionProblem& problem) {
 
 /// What else a point of this algorithm depends on.
 std::string about_algorithm(const SizeSweep& sweep, const SweepPoint& point) {
-  if (point.report.problem.block_mask != nullptr) {
-    return fmt::format(", block mask {}: {:.3g} % of the tiles", to_string(sweep.key.block_mask),
-                       100.0 * point.report.problem.block_mask->density());
+  if (point.report.run.problem.block_mask != nullptr) {
+    return fmt::format(", block mask {}: {:.3g} % of the tiles",
+                       run_field("block_mask").print(sweep.key.run),
+                       100.0 * point.report.run.problem.block_mask->density());
   }
-  const Algorithm* algorithm = find_algorithm(point.algorithm);
+  const Algorithm* algorithm = find_algorithm(point.algorithm());
   if (algorithm == nullptr || !algorithm->splits_keys) return "";
-  return fmt::format(", {} splits", point.report.splits);
+  return fmt::format(", {} splits", point.report.run.splits);
 }
 
 /// A line of the model, one value a point.
@@ -40,12 +42,13 @@ draw::Series modelled(const SizeSweep& sweep, std::string_view algorithm, std::s
   series.color = algorithm_color(theme, algorithm);
   series.dashed = dashed;
   for (const SweepPoint& point : sweep.points) {
-    if (point.algorithm != algorithm) continue;
+    if (point.algorithm() != algorithm) continue;
     const double value = value_of(point.report);
-    series.points.push_back({static_cast<double>(point.length), value,
-                             fmt::format("{}: {} modelled\n{}\ntiles {} × {}{}", name, print(value),
-                                         setting(point.report.problem), point.report.tiling.Br,
-                                         point.report.tiling.Bc, about_algorithm(sweep, point))});
+    series.points.push_back(
+        {static_cast<double>(point.length), value,
+         fmt::format("{}: {} modelled\n{}\ntiles {} × {}{}", name, print(value),
+                     setting(point.report.run.problem), point.report.run.tiling.Br,
+                     point.report.run.tiling.Bc, about_algorithm(sweep, point))});
   }
   series.name = std::move(name);
   return series;
@@ -71,7 +74,7 @@ void add_seen(draw::Chart& chart, const SizeSweep& sweep, const Measurements& me
   series.marker = marker;
   series.color = algorithm_color(theme, algorithm);
   for (const SweepPoint& point : sweep.points) {
-    if (point.algorithm != algorithm) continue;
+    if (point.algorithm() != algorithm) continue;
     const MeasuredRun* run = find_alike(measurements, point.report, gpu);
     if (run == nullptr) continue;
     const std::optional<double> value = value_of(*run);
@@ -83,7 +86,7 @@ void add_seen(draw::Chart& chart, const SizeSweep& sweep, const Measurements& me
     series.points.push_back(
         {static_cast<double>(point.length), *value,
          fmt::format("{} {}: {}\n{}\n{}", algorithm, what, print(*value),
-                     setting(point.report.problem), run->provenance.describe())});
+                     setting(point.report.run.problem), run->provenance.describe())});
   }
   if (series.points.empty()) return;
   // Algorithms share a line of the legend: their colours repeat those of the modelled lines
@@ -151,10 +154,10 @@ void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDesc
     const MeasuredRun* run = find_alike(measurements, point.report, gpu);
     if (run == nullptr || !run->row.error) continue;
     refused.name = "did not run";
-    refused.points.push_back({static_cast<double>(point.length),
-                              static_cast<double>(point.report.peak_hbm_bytes),
-                              fmt::format("{}: {}\n{}", point.algorithm, run->row.error->message,
-                                          run->provenance.describe())});
+    refused.points.push_back(
+        {static_cast<double>(point.length), static_cast<double>(point.report.peak_hbm_bytes),
+         fmt::format("{}: {}\n{}", point.algorithm(), words(*run->row.error, Reader::screen),
+                     run->provenance.describe())});
   }
   using Sample = draw::LegendEntry::Sample;
   chart.legend.push_back({capacity.name, theme.error, Sample::dashed, draw::Marker::none});
@@ -177,14 +180,14 @@ void add_legend(draw::Chart& chart, const SizeSweep& sweep, ChartChoice quantity
   using Sample = draw::LegendEntry::Sample;
   std::string last;
   for (const SweepPoint& point : sweep.points) {
-    if (point.algorithm == last) continue;
-    last = point.algorithm;
+    if (point.algorithm() == last) continue;
+    last = point.algorithm();
     std::string label = last;
-    if (point.report.problem.block_mask != nullptr) {
-      label += fmt::format(", mask {}", to_string(sweep.key.block_mask));
+    if (point.report.run.problem.block_mask != nullptr) {
+      label += fmt::format(", mask {}", run_field("block_mask").print(sweep.key.run));
     }
     if (find_algorithm(last)->splits_keys) {  // low tiles, made for few queries, read K most often
-      label += fmt::format(", Br {}", point.report.tiling.Br);
+      label += fmt::format(", Br {}", point.report.run.tiling.Br);
     }
     chart.legend.push_back({label, algorithm_color(theme, last), Sample::line, {}});
   }
@@ -208,30 +211,30 @@ std::string title_of(ChartChoice chart, const SweepKey& key) {
 
 /// What is the same at every length.
 std::string problem_words(const SweepKey& key) {
-  const AttentionProblem& problem = key.problem;
+  const AttentionProblem& problem = key.run.problem;
   std::string words = fmt::format("d {}, {}", problem.d, to_string(problem.dtype));
   if (!key.fixed_tokens) words += fmt::format(", B {}", problem.batch);
   words += fmt::format(", H {}", problem.heads);
   if (problem.kv_heads != problem.heads) words += fmt::format(" ({} KV)", problem.kv_heads);
   if (!key.is_prefill()) words += fmt::format(", N {}", problem.N);
   if (!problem.mask.is_none()) words += ", " + to_string(problem.mask);
-  return fmt::format("{}, {}", words, to_string(key.pass));
+  return fmt::format("{}, {}", words, to_string(key.run.pass));
 }
 
-/// What the heading tells on hover.
+/// What the heading shows on hover.
 std::string about_sweep(const SizeSweep& sweep) {
   const SweepKey& key = sweep.key;
   std::string about =
       key.fixed_tokens
           ? fmt::format(
                 "the recorded settings: 16,384 tokens in all, so that the batch is "
-                "16,384 / N; {} numbers a token",
+                "16,384 / N; hidden size {}",
                 kSweepHidden)
           : std::string(
-                "the problem on the screen, without lengths of single sequences; only the "
+                "the problem on the screen, without individual sequence lengths; only the "
                 "length is swept");
   about += fmt::format("\neach algorithm in its kernel's tiles, where it has one; block mask {}",
-                       to_string(key.block_mask));
+                       run_field("block_mask").print(key.run));
   for (const LeftOut& left : sweep.left_out) {
     about += fmt::format("\nnot drawn: {}: {}", left.algorithm, left.reason);
   }
@@ -246,27 +249,33 @@ std::string capacity_words(const GpuDescription& gpu) {
                      dram_name(gpu));
 }
 
-SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass) {
-  SweepKey key{.problem = problem, .gpu = std::string(gpu), .pass = pass};
-  key.problem.block_mask = nullptr;
-  key.problem.key_lengths.clear();
-  key.problem.cu_seqlens_q.clear();
-  key.problem.cu_seqlens_k.clear();
+SweepKey charted_key(const ResolvedRun& run, std::string_view gpu) {
+  SweepKey key{.run = {.problem = run.asked.problem,
+                       .pass = run.pass(),
+                       .block_mask = BlockPattern{},
+                       .gpu = std::string(gpu)}};
+  AttentionProblem& problem = key.run.problem;
+  problem.block_mask = nullptr;
+  problem.key_lengths.clear();
+  problem.cu_seqlens_q.clear();
+  problem.cu_seqlens_k.clear();
   return key;
 }
 
-SweepKey recorded_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass,
+SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
                       const Measurements& measurements) {
+  const AttentionProblem& problem = run.asked.problem;
   const auto key_of = [&](Index d, DType dtype) {
-    SweepKey key{.gpu = std::string(gpu), .pass = pass, .fixed_tokens = true};
+    SweepKey key{.run = {.pass = run.pass(), .block_mask = BlockPattern{}, .gpu = std::string(gpu)},
+                 .fixed_tokens = true};
     const Index heads = std::max<Index>(kSweepHidden / d, 1);
-    key.problem = {.heads = heads,
-                   .kv_heads = heads,
-                   .N = kSweepTokens,
-                   .N_kv = kSweepTokens,
-                   .d = d,
-                   .dtype = dtype,
-                   .mask = problem.mask};
+    key.run.problem = {.heads = heads,
+                       .kv_heads = heads,
+                       .N = kSweepTokens,
+                       .N_kv = kSweepTokens,
+                       .d = d,
+                       .dtype = dtype,
+                       .mask = problem.mask};
     return key;
   };
   const Index near = problem.d > 64 ? 128 : 64;
@@ -274,9 +283,9 @@ SweepKey recorded_key(const AttentionProblem& problem, std::string_view gpu, Pas
   const SweepKey own = key_of(problem.d, problem.dtype);
   for (const SweepKey& key : {own, key_of(near, DType::bf16), key_of(far, DType::bf16)}) {
     for (const auto* runs : {&measurements.measured, &measurements.recorded}) {
-      for (const MeasuredRun& run : *runs) {
-        if (run.row.pass != to_string(pass)) continue;
-        if (run.row.problem == sweep_problem(key, run.row.problem.N)) return key;
+      for (const MeasuredRun& seen : *runs) {
+        if (seen.row.run.pass() != run.pass()) continue;
+        if (seen.row.run.problem == sweep_problem(key, seen.row.run.problem.N)) return key;
       }
     }
   }

@@ -9,10 +9,10 @@
 namespace attnscope::app {
 
 /// The problem of the screen: everything but the length is its own.
-SweepKey charted_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass);
+SweepKey charted_key(const ResolvedRun& run, std::string_view gpu);
 /// 16k tokens in all: in the problem's d and precision where a GPU ran them, else the nearest that
 /// one did (bf16, d = 64 or 128), else in the problem's.
-SweepKey recorded_key(const AttentionProblem& problem, std::string_view gpu, PassKind pass,
+SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
                       const Measurements& measurements);
 
 /// One of the charts of sizes. Every series names its kind in words.

@@ -3,31 +3,12 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/catalog.h"
-#include "kernels/compiled_tilings.h"
-#include "sim/block_mask_request.h"
-#include "sim/schedule/catalog.h"
+#include "kernels/resolve.h"
 
 namespace attnscope::app {
 
-namespace {
-
-std::optional<Tiling> tiling_of_kernel(std::string_view algorithm, PassKind pass,
-                                       const AttentionProblem& problem) {
-  for (const kernels::KernelInfo& kernel : kernels::catalog()) {
-    if (kernel.algorithm != algorithm) continue;
-    const std::vector<Tiling> tilings = pass == PassKind::forward
-                                            ? kernels::kernel_tilings(kernel, problem)
-                                            : kernels::backward_tilings(kernel, problem);
-    if (!tilings.empty()) return tilings.front();
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 AttentionProblem sweep_problem(const SweepKey& key, Index length) {
-  AttentionProblem problem = key.problem;
+  AttentionProblem problem = key.run.problem;
   problem.N_kv = length;
   if (key.is_prefill()) problem.N = length;
   if (key.fixed_tokens) problem.batch = std::max<Index>(kSweepTokens / length, 1);
@@ -36,7 +17,7 @@ AttentionProblem sweep_problem(const SweepKey& key, Index length) {
 
 std::vector<Index> sweep_lengths(const SweepKey& key) {
   constexpr Index kShortest = 256;
-  const Index own = key.fixed_tokens ? kSweepTokens : key.problem.N_kv;
+  const Index own = key.fixed_tokens ? kSweepTokens : key.run.problem.N_kv;
   const auto power = static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(own)));
   std::vector<Index> lengths;
   for (Index length = std::min(kShortest, power); length <= std::max(own, kSweepTokens);
@@ -51,18 +32,19 @@ namespace {
 
 Result<SimulationReport> report_at(const SweepKey& key, Index length, const Algorithm& algorithm,
                                    const GpuDescription& gpu, const std::atomic<bool>& cancel) {
-  SimulationRequest request;
-  request.problem = sweep_problem(key, length);
-  request.algorithm = algorithm.name;
-  request.pass = key.pass;
-  request.tiling = tiling_of_kernel(algorithm.name, key.pass, request.problem);
-  request.gpu = gpu;
-  request.allow_overflow = true;  // a kernel's tiling was compiled to fit its own GPU
-  if (!algorithm.takes_block_mask) return simulate(request, &cancel);
-  if (!request.tiling) request.tiling = tiling_of_kernel("flash2", key.pass, request.problem);
-  auto masked = with_block_mask(std::move(request), key.block_mask);
-  if (!masked) return masked.error();
-  return simulate(masked.value(), &cancel);
+  RunSpec spec = key.run;
+  spec.problem = sweep_problem(key, length);
+  spec.algorithm = algorithm.name;
+  spec.separate_heads = algorithm.splits_keys;  // as in its kernel
+  spec.allow_overflow = true;                   // a kernel's tiling was compiled to fit its own GPU
+  const PassKind kernel_pass =
+      spec.pass == PassKind::forward ? PassKind::forward : PassKind::backward;
+  auto tiling = kernels::own_tiling(algorithm.name, kernel_pass, spec.problem);
+  if (!tiling && algorithm.takes_block_mask)
+    tiling = kernels::own_tiling("flash2", kernel_pass, spec.problem);
+  if (tiling) spec.set_tiling(*tiling);
+  if (!algorithm.takes_block_mask) spec.block_mask.reset();
+  return resolve_and_simulate(spec, gpu, &cancel);
 }
 
 }  // namespace
@@ -89,9 +71,9 @@ SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkCon
           report_at(key, length, algorithm, gpu, control.cancel_flag());
       if (control.cancelled()) return sweep;
       if (report) {
-        sweep.points.push_back({length, name, std::move(report).value()});
+        sweep.points.push_back({length, std::move(report).value()});
       } else if (sweep.left_out.empty() || sweep.left_out.back().algorithm != name) {
-        sweep.left_out.push_back({name, report.error().message});
+        sweep.left_out.push_back({name, words(report.error(), Reader::screen)});
       }
       add_done(1);
     }

@@ -6,22 +6,20 @@
 #include <vector>
 
 #include "app/work_control.h"
-#include "reference/block_pattern.h"
 #include "sim/simulation.h"
 
 namespace attnscope::app {
 
 /// What the sweep depends on.
 struct SweepKey {
-  AttentionProblem problem;  ///< without block mask and lengths of its own; N is one of the lengths
-  std::string gpu;
-  PassKind pass = PassKind::forward;
-  BlockPattern block_mask;    ///< of the block-sparse algorithms
+  /// Its problem has no block mask and no lengths of its own, and N is one of the lengths;
+  /// `block_mask` is that of the block-sparse algorithms.
+  RunSpec run;
   bool fixed_tokens = false;  ///< kSweepTokens in all: the batch shrinks as N grows
 
   /// As many queries as keys: both are swept, and algorithms for decoding are left out. Otherwise
   /// the keys alone are swept.
-  bool is_prefill() const { return problem.N == problem.N_kv; }
+  bool is_prefill() const { return run.problem.N == run.problem.N_kv; }
   bool operator==(const SweepKey&) const = default;
 };
 
@@ -36,8 +34,8 @@ std::vector<Index> sweep_lengths(const SweepKey& key);
 
 struct SweepPoint {
   Index length = 0;  ///< N, or N_kv where the keys alone are swept
-  std::string algorithm;
   SimulationReport report;
+  const std::string& algorithm() const { return report.run.algorithm(); }
 };
 
 /// An algorithm that cannot be charted here.

@@ -10,8 +10,7 @@
 #include "app/report/measured_trace.h"
 #include "kernels/trace/trace_steps.h"
 #include "sim/device/assets.h"
-#include "sim/schedule/catalog.h"
-#include "sim/simulation.h"
+#include "sim/schedule/algorithm.h"
 #include "sim/snapshot/describe_op.h"
 #include "sim/trace/write_trace.h"
 
@@ -119,27 +118,28 @@ struct Suitability {
 
 Suitability suitability(const KernelTrace& trace, const SmRunKey& key) {
   const RunInfo& run = *key.run;
-  if (trace.algorithm != run.algorithm->name || trace.pass != key.pass) return {};
+  if (trace.run.algorithm() != run.algorithm->name || trace.run.pass() != key.pass) return {};
   SimulationReport model = run.totals;
-  model.pass = key.pass;  // of both passes, the one that is shown
+  model.run.asked.pass = key.pass;  // of both passes, the one that is shown
   RunDifference differs =
       difference(model, run.gpu, row_of(trace), {trace.header.device, CacheState::warm});
   // Every trace is of a warm cache: its label says so
   if (differs.none() || differs.in == DifferenceIn::cache) return {3, {}};
-  const bool same_problem = trace.problem == run.problem && trace.tiling == run.tiling;
+  const bool same_problem = trace.run.problem == run.problem() && trace.run.tiling == run.tiling();
   return {same_problem ? 2 : 1, std::move(differs)};
 }
 
 /// What a trace is of, the longest wording first.
 std::vector<std::string> offers(const KernelTrace& trace) {
-  const AttentionProblem& p = trace.problem;
+  const AttentionProblem& p = trace.run.problem;
+  const Tiling& tiling = trace.run.tiling;
   const std::string sizes =
       p.N == p.N_kv
           ? fmt::format("N = {}, d = {}", draw::format_count(p.N), p.d)
           : fmt::format("N = {}, N_kv = {}, d = {}", p.N, draw::format_count(p.N_kv), p.d);
   const std::string on = "on " + trace.header.device.name;
   return {fmt::format("{}, B {}, H {}, {}, mask {}, tiles {} × {}, {}", sizes, p.batch, p.heads,
-                      to_string(p.dtype), to_string(p.mask), trace.tiling.Br, trace.tiling.Bc, on),
+                      to_string(p.dtype), to_string(p.mask), tiling.Br, tiling.Bc, on),
           fmt::format("{}, {}", sizes, on), sizes};
 }
 
@@ -165,22 +165,16 @@ SmRun recorded_run(const KernelTrace& trace) {
 }
 
 Result<SmRun> modelled_run(const KernelTrace& trace, const GpuDescription& gpu) {
-  SimulationRequest request;
-  request.problem = trace.problem;
-  request.algorithm = trace.algorithm;
-  request.pass = trace.pass;
-  request.tiling = trace.tiling;
-  request.gpu = gpu;
-  request.allow_overflow = true;  // the kernel ran
-  const auto report = simulate(request);
+  const auto report = model_kernel_run(trace.run, gpu);
   if (!report) return report.error();
   if (report.value().tile_ops > kMaxTraceOps) {
     return unavailable("the model of this run has too many operations to lay out");
   }
-  const ScheduleOptions options = schedule_options(request, trace.tiling);
-  const Pass pass = make_pass(*find_algorithm(trace.algorithm), trace.pass, options);
+  const ResolvedRun& run = report.value().run;
+  const ScheduleOptions options = schedule_options(run, gpu);
+  const Pass pass = make_pass(*find_algorithm(run.algorithm()), run.pass(), options);
   BlockCollector collector(trace.launch);
-  run_timeline(pass, {trace.problem, trace.tiling, options, {}}, report.value(), gpu, collector);
+  run_timeline(pass, {run.problem, run.tiling, options, {}}, report.value(), gpu, collector);
   return std::move(collector.run);
 }
 
@@ -221,7 +215,7 @@ Result<FoundSmRun> find_sm_run(const SmRunKey& key) {
     const auto path = find_asset(kTracesFolder, name);
     auto trace = path ? read_kernel_trace(path.value()) : Result<KernelTrace>(path.error());
     if (!trace) {
-      unreadable = trace.error().message;
+      unreadable = words(trace.error(), Reader::screen);
       continue;
     }
     Suitability how_well = suitability(trace.value(), key);

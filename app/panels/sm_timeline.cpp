@@ -46,8 +46,8 @@ std::vector<std::string> headings(const SmRunPair& pair) {
 /// Why this bound is not the ledger's.
 constexpr std::string_view kAboutBounds =
     "Lower bound: each SM has an equal share of the datasheet's bandwidth and peak rates, which "
-    "its resident thread blocks divide among them.\nThe ledger's lower bound lets the whole GPU "
-    "work on the pass: it is shorter where SMs stay idle here.";
+    "its resident thread blocks divide among them.\nThe ledger's lower bound assumes that the "
+    "whole GPU works on the pass: it is shorter where SMs stay idle here.";
 
 /// The recorded block that stands for the one under the playhead; nullptr when another problem ran.
 const SmBlock* current_block(const Snapshot& snapshot, const SmRunPair& pair) {
@@ -114,7 +114,7 @@ void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, con
   }
   const bool fresh = runs_.latest() != nullptr && *runs_.latest_key() == key;
   if (!fresh) {
-    const std::string why = runs_.error() ? "unavailable: " + runs_.error()->message
+    const std::string why = runs_.error() ? "unavailable: " + words(*runs_.error(), Reader::screen)
                                           : std::string("reading recorded traces…");
     draw::wrapped_text(canvas_of(context), context.fonts.small, rect.min, context.theme.text_faint,
                        why, rect.width(), 3);

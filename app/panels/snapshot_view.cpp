@@ -41,7 +41,7 @@ bool has_run(const Snapshot& snapshot, const PanelContext& context, std::string_
   const draw::Canvas canvas = canvas_of(context);
   if (snapshot.error) {
     draw::wrapped_text(canvas, context.fonts.ui, rest.min, context.theme.error,
-                       snapshot.error->message, rest.width(), 4);
+                       words(*snapshot.error, Reader::screen), rest.width(), 4);
   } else {
     draw::text(canvas, context.fonts.ui, rest.min, context.theme.text_faint, "Nothing to show yet");
   }
@@ -214,12 +214,12 @@ TileState score_tile_state(const Snapshot& snapshot, Index i, Index j) {
   if (at >= run.score_tiles.size()) return TileState::untouched;
   const TileLife& life = run.score_tiles[at];
   if (life.first < 0) {
-    const auto& mask = run.problem.block_mask;
+    const auto& mask = run.problem().block_mask;
     return mask != nullptr && !mask->contains(i, j) ? TileState::left_out : TileState::skipped;
   }
   if (snapshot.step < life.first) return TileState::untouched;
-  const Index row = i * run.tiling.Br;
-  const Index col = j * run.tiling.Bc;
+  const Index row = i * run.tiling().Br;
+  const Index col = j * run.tiling().Bc;
   for (const SlotState& slot : snapshot.slots) {
     if (!slot.valid || !is_score_tile(slot.tensor)) continue;
     if (extent_of(snapshot, slot.tile).contains(row, col)) return TileState::in_sram;

@@ -179,8 +179,9 @@ std::string check_line(const Snapshot& snapshot, Index chosen) {
       fmt::format("{} against the reference of the {} keys seen so far: error {}",
                   normalized ? "O" : "O / l", row.keys_seen, draw::format_error(*row.error));
   const bool rounds =
-      run.rounds_to_storage &&
-      !rounded_output_note(run.algorithm->name, run.options.carry, run.problem.dtype).empty();
+      run.resolved().asked.round_to_storage &&
+      !rounded_output_note(run.algorithm->name, run.options.variant.carry, run.problem().dtype)
+           .empty();
   if (rounds) text += "; O is kept in 16 bits between passes, AttnScope's choice";
   return text;
 }

@@ -121,7 +121,7 @@ void SourceView::draw(const PanelContext& context, const Rect& rect, std::string
   const FontRef& font = context.fonts.mono_small;
   if (lines_.empty()) {
     draw::text(canvas_of(context), context.fonts.small, rect.min, theme.text_faint,
-               path.empty() ? "unavailable: no CUDA kernel is the twin of this launch"
+               path.empty() ? "unavailable: no CUDA kernel corresponds to this launch"
                             : "unavailable: this kernel's source was not embedded when AttnScope "
                               "was built");
     return;

@@ -137,7 +137,7 @@ void SramBox::draw() const {
     const std::string hatched = gradients ? " · hatched: gradients" : "";
     const bool used_last = std::ranges::any_of(
         placed_, [this](const Placed& placed) { return last_used_here(*placed.slot) != nullptr; });
-    const std::string dotted = "dotted: poisoned" + hatched;
+    const std::string dotted = "dotted: invalid" + hatched;
     const std::string marks = (used_last ? "dashed: used last here · " : "") + dotted;
     const std::string notes[] = {scale_note_ + " · " + marks, marks, dotted,
                                  gradients ? hatched.substr(4) : ""};
@@ -312,10 +312,10 @@ void SramBox::point_at() const {
                                     draw::format_shape(slot.capacity.rows, slot.capacity.cols),
                                     capacity_text(slot.capacity_bytes), to_string(slot.space));
     if (const Tile* used = last_used_here(slot)) {
-      lines += fmt::format("\n{}: this operation read it for the last time; poisoned from now on",
+      lines += fmt::format("\n{}: this operation read it for the last time; invalid from now on",
                            name_of(*used));
     } else if (!slot.valid) {
-      lines += "\npoisoned: holds nothing that may be read until it is loaded or set";
+      lines += "\ninvalid: holds nothing that may be read until it is loaded or set";
     } else if (!slot.values.values.empty() && placed.box.contains(ImGui::GetIO().MousePos)) {
       const ImVec2 mouse = ImGui::GetIO().MousePos;
       const auto row = static_cast<Index>((mouse.y - placed.box.min.y) / placed.box.height() *

@@ -78,7 +78,7 @@ draw::Series series_of(const Curve& curve, IoAxis axis, const TheoremPoints& poi
   for (const IoPoint& point : points) {
     const std::optional<double> value = curve.value_of(point);
     if (!value) continue;
-    const Tiling& tiling = point.counted.tiling;
+    const Tiling& tiling = point.counted.run.tiling;
     series.points.push_back(
         {x_of(axis, point), *value,
          fmt::format(
@@ -102,9 +102,9 @@ void add(draw::Chart& chart, draw::Series series, const std::string& legend,
 /// The leading term of the closed form: 3 or 5 matrices of N d elements a column tile.
 Curve leading_curve(const TheoremKey& key) {
   const bool sparse = key.axis == IoAxis::density;
-  const int factor = key.pass == PassKind::forward ? 12 : 20;
+  const int factor = key.run.pass == PassKind::forward ? 12 : 20;
   const std::string_view theorem =
-      sparse ? "Proposition 4" : (key.pass == PassKind::forward ? "Theorem 2" : "Theorem 5");
+      sparse ? "Proposition 4" : (key.run.pass == PassKind::forward ? "Theorem 2" : "Theorem 5");
   return {fmt::format("{} N²d²{}/M", factor, sparse ? " s" : ""), leading_term_bytes,
           fmt::format("formula: leading term of the closed form; {} comes from Bc = M/4d", factor),
           fmt::format("\n{} states only the order, Θ({})", theorem,
@@ -122,8 +122,8 @@ Curve bound_curve(const TheoremKey& key) {
   return {"N²d²/M", lower_bound_order_bytes,
           "theorem: order of the lower bound for M ≥ d²; its constant is open, here 1",
           fmt::format("\nSaha and Ye, arXiv 2402.07443{}",
-                      key.pass == PassKind::backward ? ": stated for the forward pass alone"
-                                                     : fmt::format("\n{}", proposition))};
+                      key.run.pass == PassKind::backward ? ": stated for the forward pass alone"
+                                                         : fmt::format("\n{}", proposition))};
 }
 
 void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& points,
@@ -163,7 +163,7 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
       sparse ? "N²d² s/M: dense order × s" : "N²d²/M: order of the lower bound", Sample::dashed);
 
   draw::Series compulsory =
-      series_of({"inputs and outputs once", compulsory_bytes, "formula: nothing moves less"},
+      series_of({"inputs and outputs once", compulsory_bytes, "formula: no algorithm moves less"},
                 key.axis, points);
   compulsory.color = theme.text_faint;
   add(chart, std::move(compulsory), "inputs and outputs once", Sample::line);
@@ -174,14 +174,15 @@ std::optional<double> x_of_run(const TheoremKey& key, const GpuDescription& gpu,
                                const MeasuredRun& run) {
   const MeasuredOn& on = run.provenance.on;
   if (!describes(gpu, on.device) || on.cache != CacheState::cold) return std::nullopt;
-  AttentionProblem alike = key.problem;
-  alike.batch = run.row.problem.batch;
-  alike.heads = alike.kv_heads = run.row.problem.heads;
-  const bool same = run.row.tiling && run.row.algorithm == "flash1" &&
-                    run.row.pass == to_string(key.pass) && run.row.carry == Carry::problem &&
-                    run.row.problem == alike;
+  const ResolvedRun& seen = run.row.run;
+  AttentionProblem alike = key.run.problem;
+  alike.batch = seen.problem.batch;
+  alike.heads = alike.kv_heads = seen.problem.heads;
+  const bool same = seen.tiling.Br > 0 && seen.algorithm() == "flash1" &&
+                    seen.pass() == key.run.pass && seen.asked.variant.carry == Carry::problem &&
+                    seen.problem == alike;
   if (!same) return std::nullopt;
-  const Index Bc = run.row.tiling->Bc;
+  const Index Bc = seen.tiling.Bc;
   if (key.axis == IoAxis::block_cols) return static_cast<double>(Bc);
   if (key.axis != IoAxis::sram_bytes) return std::nullopt;
   return static_cast<double>(4 * alike.d * Bc * size_bytes(alike.dtype));
@@ -199,8 +200,8 @@ void add_runs(draw::Chart& chart, const TheoremKey& key, const GpuDescription& g
       const auto read = run.requested_read_bytes();
       const auto written = run.requested_write_bytes();
       if (!x || !read || !written) continue;
-      const Index heads = run.row.problem.batch * run.row.problem.heads;
-      const Index shown_heads = key.problem.batch * key.problem.heads;
+      const Index heads = run.row.run.problem.batch * run.row.run.problem.heads;
+      const Index shown_heads = key.run.problem.batch * key.run.problem.heads;
       const double bytes =
           (*read + *written) * static_cast<double>(shown_heads) / static_cast<double>(heads);
       series.name =
@@ -208,8 +209,8 @@ void add_runs(draw::Chart& chart, const TheoremKey& key, const GpuDescription& g
       series.points.push_back(
           {*x, bytes,
            fmt::format("flash1: {}, requested\n{} of the run's {} heads, tiles {} × {}\n{}",
-                       draw::format_bytes(bytes), shown_heads, heads, run.row.tiling->Br,
-                       run.row.tiling->Bc, run.provenance.describe())});
+                       draw::format_bytes(bytes), shown_heads, heads, run.row.run.tiling.Br,
+                       run.row.run.tiling.Bc, run.provenance.describe())});
     }
   }
   const std::string name = series.name;
@@ -218,8 +219,8 @@ void add_runs(draw::Chart& chart, const TheoremKey& key, const GpuDescription& g
 
 /// The problem in one line, without what lies on the axis.
 std::string problem_words(const TheoremKey& key) {
-  const AttentionProblem& problem = key.problem;
-  std::string words(to_string(key.pass));
+  const AttentionProblem& problem = key.run.problem;
+  std::string words(to_string(key.run.pass));
   if (key.axis != IoAxis::seq_len) {
     words += fmt::format(", N {}", problem.N);
     if (problem.N_kv != problem.N) words += fmt::format(", N_kv {}", problem.N_kv);
@@ -232,12 +233,12 @@ std::string problem_words(const TheoremKey& key) {
 
 /// The command that prints the same numbers.
 std::string command_of(const TheoremKey& key) {
-  const AttentionProblem& problem = key.problem;
+  const AttentionProblem& problem = key.run.problem;
   return fmt::format(
       "attnscope-cli io --over {} --pass {} --seq-len {} --kv-len {} --head-dim {} --batch {} "
       "--heads {} --dtype {}",
-      to_string(key.axis), to_string(key.pass), problem.N, problem.N_kv, problem.d, problem.batch,
-      problem.heads, to_string(problem.dtype));
+      to_string(key.axis), to_string(key.run.pass), problem.N, problem.N_kv, problem.d,
+      problem.batch, problem.heads, to_string(problem.dtype));
 }
 
 }  // namespace
@@ -245,16 +246,16 @@ std::string command_of(const TheoremKey& key) {
 TheoremKey theorem_key(IoAxis axis, PassKind pass, const AttentionProblem& shown,
                        const GpuDescription& gpu) {
   return {.axis = axis,
-          .pass = pass == PassKind::backward ? PassKind::backward : PassKind::forward,
-          .problem = {.batch = shown.batch,
-                      .heads = shown.heads,
-                      .kv_heads = shown.heads,
-                      .N = shown.N,
-                      .N_kv = shown.N_kv,
-                      .d = shown.d,
-                      .dtype = shown.dtype},
-          .gpu = gpu.name,
-          .sram_bytes = gpu.shared_bytes_per_block};
+          .run = {.problem = {.batch = shown.batch,
+                              .heads = shown.heads,
+                              .kv_heads = shown.heads,
+                              .N = shown.N,
+                              .N_kv = shown.N_kv,
+                              .d = shown.d,
+                              .dtype = shown.dtype},
+                  .pass = pass == PassKind::backward ? PassKind::backward : PassKind::forward,
+                  .gpu = gpu.name,
+                  .sram_bytes = gpu.shared_bytes_per_block}};
 }
 
 std::optional<IoAxis> io_axis_of(ChartChoice chart) {
@@ -277,7 +278,7 @@ std::optional<IoAxis> io_axis_of(ChartChoice chart) {
 Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription& gpu,
                                      WorkControl& control) {
   IoQuestion question{
-      .problem = key.problem, .pass = key.pass, .gpu = gpu, .axis = key.axis, .values = {}};
+      .problem = key.run.problem, .pass = key.run.pass, .gpu = gpu, .axis = key.axis, .values = {}};
   const std::vector<double> values = usual_values(key.axis);
   TheoremPoints points;
   for (const double value : values) {
@@ -301,12 +302,12 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
     shown.subtitle += "; " + density_sram_words(points.front());
   }
   if (std::ranges::none_of(points, &IoPoint::in_range)) {
-    shown.subtitle += "; not d <= M <= N d: the theorems make no claim";
+    shown.subtitle += "; outside d <= M <= N d the theorems make no claim";
   } else if (!std::ranges::all_of(points, &IoPoint::in_range)) {
     shown.subtitle += "; leading term: only d <= M <= N d";
   }
   shown.about = fmt::format(
-      "the screen's problem without masks and score functions, every head with keys of its own, "
+      "the screen's problem without masks and score functions, every head with its own keys, "
       "all heads together; bytes as the paper counts them, HBM read and written; tiles by the "
       "paper's rule Bc = ceil(M/4d), Br = min(Bc, d), M elements of SRAM\nthe same as a table: {}",
       command_of(key));

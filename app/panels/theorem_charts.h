@@ -17,10 +17,7 @@ namespace attnscope::app {
 /// What a curve depends on.
 struct TheoremKey {
   IoAxis axis = IoAxis::seq_len;
-  PassKind pass = PassKind::forward;
-  AttentionProblem problem = usual_io_problem();  ///< what does not lie on the axis
-  std::string gpu;
-  Index sram_bytes = 0;  ///< of a thread block
+  RunSpec run;  ///< pass, GPU, SRAM of a thread block, and of the problem what is not on the axis
   bool operator==(const TheoremKey&) const = default;
 };
 

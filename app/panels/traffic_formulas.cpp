@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 
 namespace attnscope::app {
 
@@ -25,12 +25,12 @@ std::vector<TrafficFormula> flash2(const AttentionProblem& p, const Tiling& t, c
 std::vector<TrafficFormula> flash1(const AttentionProblem& p, const Tiling& t, const Visits& v,
                                    const ScheduleOptions& options) {
   const Index e = size_bytes(p.dtype);
-  const bool wide = options.carry == Carry::fp32;
+  const bool wide = options.variant.carry == Carry::fp32;
   const Index carried = wide ? 4 : e;
   const Tensor O = wide ? Tensor::O_carry : Tensor::O;
   const bool all_tiles = v.rows == ceil_div(p.N_kv, t.Bc) * p.N;
   const std::string sweeps = all_tiles ? "Tc · N" : "Σ_j (rows that see j)";
-  const Index keys = options.skip_unused_kv ? v.keys_seen : v.keys_in_band;
+  const Index keys = options.variant.skip_unused_kv ? v.keys_seen : v.keys_in_band;
   const std::string once = keys == p.N_kv ? "N_kv · d · e" : "(keys that are seen) · d · e";
   std::vector<TrafficFormula> all{
       {Tensor::Q, kRead, v.rows * p.d * e, sweeps + " · d · e"},
@@ -92,15 +92,15 @@ std::vector<TrafficFormula> split_kv(const AttentionProblem& p, const Tiling& t,
 
 std::vector<TrafficFormula> forward_formulas(const FormulaRequest& request,
                                              const Algorithm& algorithm, const Visits& visits) {
-  const AttentionProblem& problem = request.problem;
-  if (algorithm.splits_keys) return split_kv(problem, request.tiling, visits, request.options);
+  const AttentionProblem& problem = request.run.problem;
+  if (algorithm.splits_keys) return split_kv(problem, request.run.tiling, visits, request.options);
   switch (algorithm.softmax) {
     case SoftmaxForm::whole_rows:
-      return standard(problem, request.tiling, request.options);
+      return standard(problem, request.run.tiling, request.options);
     case SoftmaxForm::divided_often:
-      return flash1(problem, request.tiling, visits, request.options);
+      return flash1(problem, request.run.tiling, visits, request.options);
     case SoftmaxForm::divided_once:
-      return flash2(problem, request.tiling, visits);
+      return flash2(problem, request.run.tiling, visits);
   }
   return {};
 }
@@ -123,13 +123,14 @@ void add(std::vector<TrafficFormula>& all, const std::vector<TrafficFormula>& ot
 }  // namespace
 
 std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request) {
-  const Algorithm* algorithm = find_algorithm(request.algorithm);
-  if (algorithm == nullptr || !(request.options.variant == ScheduleVariant{})) return {};
-  const Visits visits =
-      count_visits(request.problem, request.tiling, request.b, request.options.skips_padded_keys);
+  const Algorithm* algorithm = find_algorithm(request.run.algorithm());
+  if (algorithm == nullptr || !to_string(request.options.variant).empty()) return {};
+  const Visits visits = count_visits(request.run.problem, request.run.tiling, request.b,
+                                     request.options.skips_padded_keys);
   std::vector<TrafficFormula> all;
-  if (request.pass != PassKind::backward) all = forward_formulas(request, *algorithm, visits);
-  if (request.pass != PassKind::forward) add(all, gradient_formulas(request, *algorithm, visits));
+  if (request.run.pass() != PassKind::backward) all = forward_formulas(request, *algorithm, visits);
+  if (request.run.pass() != PassKind::forward)
+    add(all, gradient_formulas(request, *algorithm, visits));
   return all;
 }
 

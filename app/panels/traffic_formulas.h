@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/panels/tile_visits.h"
+#include "reference/run_spec.h"
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope::app {
@@ -22,10 +23,7 @@ struct TrafficFormula {
 
 /// What the closed forms follow from.
 struct FormulaRequest {
-  std::string_view algorithm;
-  PassKind pass = PassKind::forward;
-  AttentionProblem problem;
-  Tiling tiling;
+  ResolvedRun run;
   ScheduleOptions options;
   Index b = 0;  ///< batch entry
 };

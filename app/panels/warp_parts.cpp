@@ -144,7 +144,7 @@ std::string_view warp_sentence(const TileOp& op) {
   }
   if (op.is_matrix_product()) {
     return "A sum over the keys. Under sliced-K each warp has a part of every element, and the "
-           "parts meet in shared memory; under split-Q each warp has whole sums.";
+           "parts are summed in shared memory; under split-Q each warp has whole sums.";
   }
   if (reduces && is_score(op.source_tiles[0])) {
     return "One number a query, over all keys. Under sliced-K the warps' parts have to be put "

@@ -55,7 +55,7 @@ std::string sentence_of(const SoftmaxMethods& methods) {
       "Online finds m and l in one sweep, safe in two; P takes one more, which rescaling O avoids.";
   if (overflowing.empty()) {
     return fmt::format(
-        "The largest score, {}, suits even the naive sum (fp16: up to 11.09, fp32: 88.72). {}",
+        "The largest score, {}, fits even the naive sum (fp16: up to 11.09, fp32: 88.72). {}",
         score, kSweeps);
   }
   return fmt::format("The largest score is {}: exp of it overflows in {}. {}", score, overflowing,
@@ -183,7 +183,7 @@ void WhyOnlinePanel::draw(const Snapshot& snapshot, ViewState& view, const Panel
   const std::string note =
       methods != nullptr
           ? fmt::format("{}, {} keys",
-                        row_in_words(shown_head(snapshot.run->problem, view), methods->query),
+                        row_in_words(shown_head(snapshot.run->problem(), view), methods->query),
                         methods->keys)
           : "";
   const Rect rest = draw_softmax_tabs(context, view, softmax_title(snapshot), note);

@@ -118,7 +118,8 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
   Comparison comparison{
       .run = run, .on = on, .model = model, .unavailable = "", .stands_alone = "", .lines = {}};
   if (!run.measurement) {
-    comparison.unavailable = run.error ? run.error->message : "the recording holds no measurement";
+    comparison.unavailable =
+        run.error ? words(*run.error, Reader::command_line) : "the recording holds no measurement";
     return comparison;
   }
   comparison.stands_alone = difference(model, gpu, run, on).words;
@@ -141,21 +142,21 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
   return comparison;
 }
 
+Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
+                                          Index output_rows) {
+  RunSpec spec = run.asked;
+  spec.problem = run.problem;
+  if (run.tiling.Br > 0) spec.set_tiling(run.tiling);
+  const Algorithm* algorithm = find_algorithm(run.algorithm());
+  spec.separate_heads = algorithm != nullptr && algorithm->splits_keys;
+  spec.variant.output_rows = output_rows;
+  spec.allow_overflow = true;
+  return resolve_and_simulate(spec, gpu);
+}
+
 Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
                                      const GpuDescription& gpu) {
-  const auto pass = parse_pass(run.pass);
-  if (!pass) {
-    return unavailable(fmt::format("the model has no pass '{}'", run.pass));
-  }
-  SimulationRequest request{.problem = run.problem,
-                            .algorithm = run.algorithm,
-                            .pass = *pass,
-                            .tiling = run.tiling,
-                            .carry = run.carry,
-                            .output_rows = fitted_output_rows(run).value_or(0),
-                            .gpu = gpu,
-                            .allow_overflow = true};
-  const auto model = simulate(request);
+  const auto model = model_kernel_run(run.run, gpu, fitted_output_rows(run).value_or(0));
   if (!model) return model.error();
   return compare(model.value(), gpu, run, on);
 }

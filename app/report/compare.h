@@ -59,7 +59,12 @@ inline constexpr double kSmallDramBytes = 1e6;
 Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
                    const RecordingRow& run, const MeasuredOn& on);
 
-/// Models the run on `gpu` (its own tiling, the kernel's being known to fit) and compares.
+/// The model of a kernel's run, in its tiles, which are known to fit, and without shared tiles of
+/// grouped heads. `output_rows` as in ScheduleVariant.
+Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
+                                          Index output_rows = 0);
+
+/// Models the run on `gpu` and compares.
 Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& on,
                                      const GpuDescription& gpu);
 

@@ -39,7 +39,7 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       gpu.display_name);
   text += fmt::format(
       "- `paper`: the papers' accounting: every load and store of a flash algorithm, K and V for "
-      "each row tile; of standard attention's products each operand once. It stands beside the "
+      "each row tile; each operand of standard attention's products once. It is compared with the "
       "traffic recorded at the SM's boundary.\n"
       "- `requested`: what thread blocks ask of memory beyond their SRAM; recorded at the SM's "
       "boundary.\n"
@@ -51,8 +51,8 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "function units and the bytes of `dram` take at the datasheet's peak rates.\n\n"
       "A gap is (recorded - modelled) / modelled. It is shown only where GPU, problem, algorithm, "
       "tiling, variant, pass, switches and cache state are those of the measurement; otherwise the "
-      "recording stands alone. Times below 20 us and DRAM traffic below 1 MB have no gap but "
-      "the words for what they are.\n\n",
+      "recording is shown alone. Times below 20 us and DRAM traffic below 1 MB are described in "
+      "words instead of a gap.\n\n",
       dram_name(gpu));
 }
 
@@ -93,8 +93,8 @@ std::optional<double> median_s(const Comparison& comparison) {
 const Comparison* same_problem(const std::vector<Comparison>& comparisons, const Comparison& run,
                                std::string_view algorithm) {
   const auto found = std::find_if(comparisons.begin(), comparisons.end(), [&](const auto& other) {
-    return other.run.algorithm == algorithm && other.run.problem == run.run.problem &&
-           other.run.pass == run.run.pass;
+    return other.run.run.algorithm() == algorithm && other.run.run.problem == run.run.run.problem &&
+           other.run.run.pass() == run.run.run.pass();
   });
   return found == comparisons.end() ? nullptr : &*found;
 }
@@ -102,7 +102,7 @@ const Comparison* same_problem(const std::vector<Comparison>& comparisons, const
 void write_speedups(const std::vector<Comparison>& comparisons, std::string& text) {
   std::string table;
   for (const Comparison& flash : comparisons) {
-    if (flash.run.algorithm == "standard") continue;
+    if (flash.run.run.algorithm() == "standard") continue;
     const Comparison* standard = same_problem(comparisons, flash, "standard");
     const auto flash_s = median_s(flash);
     if (standard == nullptr || !flash_s) continue;
@@ -166,10 +166,12 @@ std::string quantity_text(const ComparisonLine& line, double value) {
   return line.unit == "s" ? seconds_text(value) : bytes_text(value);
 }
 
-std::string run_title(const RecordingRow& run) {
+std::string run_title(const RecordingRow& row) {
+  const ResolvedRun& run = row.run;
   const AttentionProblem& problem = run.problem;
-  std::string title = run.algorithm;
-  if (run.pass != "forward") title += " " + run.pass;
+  const Carry carry = run.asked.variant.carry;
+  std::string title = run.algorithm();
+  if (run.pass() != PassKind::forward) title += fmt::format(" {}", to_string(run.pass()));
   title +=
       fmt::format(", N {}, d {}, B {}, H {}", problem.N, problem.d, problem.batch, problem.heads);
   if (problem.kv_heads != problem.heads) title += fmt::format(" ({} KV)", problem.kv_heads);
@@ -177,9 +179,9 @@ std::string run_title(const RecordingRow& run) {
   title += fmt::format(", {}", to_string(problem.dtype));
   if (!problem.mask.is_none()) title += ", " + to_string(problem.mask);
   if (problem.block_mask) title += ", block mask " + problem.block_mask->text();
-  if (run.carry != Carry::problem) title += fmt::format(", carry {}", to_string(run.carry));
-  if (run.deterministic) title += ", deterministic dQ";
-  if (run.tiling) title += fmt::format(", tiles {}x{}", run.tiling->Br, run.tiling->Bc);
+  if (carry != Carry::problem) title += fmt::format(", carry {}", to_string(carry));
+  if (run.asked.deterministic) title += ", deterministic dQ";
+  if (run.tiling.Br > 0) title += fmt::format(", tiles {}x{}", run.tiling.Br, run.tiling.Bc);
   return one_line(title);
 }
 

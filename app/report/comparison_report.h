@@ -23,6 +23,6 @@ std::string gap_text(const ComparisonLine& line);
 std::string quantity_text(const ComparisonLine& line, double value);
 
 /// "flash2, N 1024, d 64, B 16, H 32, bf16, causal"; a pass other than forward is named.
-std::string run_title(const RecordingRow& run);
+std::string run_title(const RecordingRow& row);
 
 }  // namespace attnscope

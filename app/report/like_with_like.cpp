@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "kernels/recording/recording_json.h"
 #include "reference/key_splits.h"
-#include "reference/same_problem.h"
-#include "sim/schedule/catalog.h"
+#include "reference/run_fields.h"
 
 namespace attnscope {
 
@@ -25,6 +25,25 @@ std::string gpu_words(const GpuDescription& gpu, const DeviceInfo& device) {
                      changed ? " with another SRAM or L2 size" : "");
 }
 
+/// Whether the field is a choice that changes what a kernel does: what it has beside the problem
+/// with its block mask, the tiles and the tensors, without what only the model has.
+bool is_choice(const RunField& field) {
+  return field.json.empty() && field.target != FieldTarget::model && field.key != "block_mask";
+}
+
+std::string choice_words(const RunField& field, const RunSpec& recorded) {
+  if (field.key == "algorithm") return "recorded with " + recorded.algorithm;
+  if (field.key == "pass") return fmt::format("recorded for the {} pass", to_string(recorded.pass));
+  if (field.key == "carry") {
+    return fmt::format("recorded with O in HBM in {}",
+                       recorded.variant.carry == Carry::fp32 ? "fp32" : "the problem's type");
+  }
+  if (field.key == "deterministic" && recorded.deterministic) {
+    return "recorded with dQ added in a fixed order, which is not modelled";
+  }
+  return fmt::format("recorded with another setting of {}", field.label);
+}
+
 }  // namespace
 
 bool describes(const GpuDescription& gpu, const DeviceInfo& device) {
@@ -38,55 +57,55 @@ bool describes(const GpuDescription& gpu, const DeviceInfo& device) {
 }
 
 std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu) {
-  if (model.pass == PassKind::both) {
+  const ResolvedRun& run = model.run;
+  const ScheduleVariant& variant = run.asked.variant;
+  if (run.pass() == PassKind::both) {
     return "a kernel is measured one pass at a time: forward or backward";
   }
-  if (const std::string variant = to_string(model.variant); !variant.empty()) {
-    return fmt::format("no kernel is {} with {}", model.algorithm, variant);
+  if (const std::string words = to_string(variant); !words.empty()) {
+    return fmt::format("no kernel runs {} with {}", run.algorithm(), words);
   }
-  if (model.skip_unused_kv && model.pass == PassKind::backward) {
+  if (variant.skip_unused_kv && run.pass() == PassKind::backward) {
     return "the kernel loads K and V of every column tile, used or not";
   }
-  if (model.query_heads_per_tile > 1) {
+  if (run.query_heads_per_tile > 1) {
     return "the kernel gives every query head its own thread blocks";
   }
-  if (find_algorithm(model.algorithm)->splits_keys &&
-      model.splits != split_count(model.problem, model.tiling, gpu.sm_count)) {
-    return fmt::format("the kernel cuts the keys by its own rule, not into {} splits",
-                       model.splits);
+  if (find_algorithm(run.algorithm())->splits_keys &&
+      run.splits != split_count(run.problem, run.tiling, gpu.sm_count)) {
+    return fmt::format("the kernel cuts the keys by its own rule, not into {} splits", run.splits);
   }
   return {};
 }
 
 RunDifference difference(const SimulationReport& model, const GpuDescription& gpu,
                          const RecordingRow& row, const MeasuredOn& on) {
+  const ResolvedRun& modelled = model.run;
+  const ResolvedRun& recorded = row.run;
   if (std::string why = why_no_kernel(model, gpu); !why.empty()) {
     return {DifferenceIn::kernel, std::move(why)};
   }
-  if (!same_problem(model.problem, row.problem)) {
-    return {DifferenceIn::problem, "recorded of another problem"};
+  if (modelled.problem != recorded.problem) {
+    return {DifferenceIn::problem, "recorded for another problem"};
   }
-  if (model.algorithm != row.algorithm) {
-    return {DifferenceIn::algorithm, "recorded of " + row.algorithm};
-  }
-  if (to_string(model.pass) != row.pass) {
-    return {DifferenceIn::pass, fmt::format("recorded of the {} pass", row.pass)};
-  }
-  if (model.carry != row.carry) {
-    return {DifferenceIn::switches,
-            fmt::format("recorded with O in HBM in {}",
-                        row.carry == Carry::fp32 ? "fp32" : "the problem's type")};
-  }
-  if (row.deterministic) {
-    return {DifferenceIn::switches,
-            "recorded with dQ added in a fixed order, which the model does not have"};
+  for (const RunField& field : run_fields()) {
+    if (!is_choice(field)) continue;
+    const bool kernels_alone =
+        field.target == FieldTarget::kernel && !is_default(field, recorded.asked);
+    if (!kernels_alone && field.print(modelled.asked) == field.print(recorded.asked)) continue;
+    return {DifferenceIn::choice, choice_words(field, recorded.asked)};
   }
   if (!describes(gpu, on.device)) return {DifferenceIn::gpu, gpu_words(gpu, on.device)};
-  if (!row.tiling) return {DifferenceIn::tiling, "the recording does not name its tiles"};
-  if (*row.tiling != model.tiling) {
+  if (recorded.tiling.Br == 0) {
+    return {DifferenceIn::tiling, "the recording does not name its tiles"};
+  }
+  if (recorded.tiling != modelled.tiling) {
     return {DifferenceIn::tiling,
             fmt::format("recorded with tiles of {}, modelled with tiles of {}",
-                        tiling_words(*row.tiling), tiling_words(model.tiling))};
+                        tiling_words(recorded.tiling), tiling_words(modelled.tiling))};
+  }
+  if (row.source && !knows_fields_of(*row.source)) {
+    return {DifferenceIn::choice, "recorded with settings that this version does not know"};
   }
   if (on.cache != CacheState::cold) {
     return {DifferenceIn::cache,

@@ -20,7 +20,7 @@ struct MeasuredOn {
 /// and size of memory, and no capacity that a user changed.
 bool describes(const GpuDescription& gpu, const DeviceInfo& device);
 
-/// Why no kernel runs what was modelled, as "no kernel is standard with fusion separate": a
+/// Why no kernel runs what was modelled, as "no kernel runs standard with fusion separate": a
 /// variant, splits or a pass that only the model has. Empty where a kernel does.
 std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu);
 
@@ -29,9 +29,7 @@ enum class DifferenceIn : std::uint8_t {
   nothing,
   kernel,  ///< why_no_kernel()
   problem,
-  algorithm,
-  pass,
-  switches,  ///< precision of O in HBM, deterministic dQ
+  choice,  ///< algorithm, pass, precision of O in HBM, deterministic dQ
   gpu,
   tiling,
   cache

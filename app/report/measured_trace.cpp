@@ -59,24 +59,18 @@ void write_block(const TracedBlock& block, Index slot, ChromeEvents& events) {
 }  // namespace
 
 std::string describe(const KernelTrace& trace) {
-  const AttentionProblem& problem = trace.problem;
+  const ResolvedRun& run = trace.run;
+  const AttentionProblem& problem = run.problem;
   const std::string extras = extras_text(problem);
   return fmt::format("{} {}, B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}{}{}, {}x{} tiles, on {}",
-                     one_line(trace.kernel), to_string(trace.pass), problem.batch, problem.heads,
-                     problem.N, problem.N_kv, problem.d, to_string(problem.dtype),
-                     to_string(problem.mask), extras.empty() ? "" : ", ", extras, trace.tiling.Br,
-                     trace.tiling.Bc, one_line(trace.header.device.name));
+                     one_line(run.asked.kernel), to_string(run.pass()), problem.batch,
+                     problem.heads, problem.N, problem.N_kv, problem.d, to_string(problem.dtype),
+                     to_string(problem.mask), extras.empty() ? "" : ", ", extras, run.tiling.Br,
+                     run.tiling.Bc, one_line(trace.header.device.name));
 }
 
 RecordingRow row_of(const KernelTrace& trace) {
-  RecordingRow row;
-  row.problem = trace.problem;
-  row.algorithm = trace.algorithm;
-  row.kernel = trace.kernel;
-  row.pass = to_string(trace.pass);
-  row.tiling = trace.tiling;
-  row.inputs = to_string(trace.inputs.kind);
-  row.seed = trace.inputs.seed;
+  RecordingRow row{.run = trace.run};
   row.measurement.emplace();
   row.measurement->time.median_s = trace.plain_time_s;
   row.measurement->unavailable_counters["*"] =

@@ -18,7 +18,7 @@ std::optional<double> launch_counter(const RecordingRow& run, std::string_view l
 std::optional<double> output_V_reads(const RecordingRow& run) {
   const auto output_read = launch_counter(run, "output", counter::kRequestedReadBytes);
   if (!output_read) return std::nullopt;
-  const AttentionProblem& problem = run.problem;
+  const AttentionProblem& problem = run.run.problem;
   const double heads = static_cast<double>(problem.batch * problem.heads);
   const double e = static_cast<double>(size_bytes(problem.dtype));
   const double P_bytes = heads * static_cast<double>(problem.N * problem.N_kv) * e;
@@ -34,7 +34,7 @@ std::optional<Index> fitted_output_rows(const RecordingRow& run) {
   if (!reads) return std::nullopt;
   const double whole = std::round(*reads);
   if (!(whole >= 1.0) || !(std::abs(*reads / whole - 1.0) <= kWholeWithin)) return std::nullopt;
-  const Index rows = ceil_div(run.problem.N, static_cast<Index>(whole));
+  const Index rows = ceil_div(run.run.problem.N, static_cast<Index>(whole));
   return rows >= kLeastRows ? std::optional(rows) : std::nullopt;
 }
 

@@ -22,7 +22,7 @@ double inverse_tile_sum(double read_bytes, const AttentionProblem& problem) {
                        static_cast<double>(problem.d * size_bytes(problem.dtype)));
 }
 
-/// ", as tiles of 128 x 256 have", or nothing when no usual tile fits within 2 %.
+/// ", as for tiles of 128 x 256", or nothing when no usual tile fits within 2 %.
 std::string tile_with(double inverse_sum) {
   constexpr std::array kPowers{64.0, 128.0, 256.0, 512.0, 32.0};
   constexpr std::array kOthers{96.0, 192.0, 384.0};
@@ -30,7 +30,7 @@ std::string tile_with(double inverse_sum) {
     for (double a : rows) {
       for (double b : columns) {
         if (std::abs(inverse_sum / (1.0 / a + 1.0 / b) - 1.0) > 0.02) continue;
-        return fmt::format(", as tiles of {:g} x {:g} have", std::min(a, b), std::max(a, b));
+        return fmt::format(", as for tiles of {:g} x {:g}", std::min(a, b), std::max(a, b));
       }
     }
     return "";
@@ -48,11 +48,12 @@ std::string tile_with(double inverse_sum) {
 std::string scores_tile_sentence(const SimulationReport& model, const RecordingRow& run) {
   const auto scores_read = launch_counter(run, "scores", counter::kRequestedReadBytes);
   if (!scores_read) return "";
-  const double recorded = inverse_tile_sum(*scores_read, model.problem);
+  const double recorded = inverse_tile_sum(*scores_read, model.run.problem);
+  const Tiling& tiling = model.run.tiling;
   const double assumed =
-      1.0 / static_cast<double>(model.tiling.Br) + 1.0 / static_cast<double>(model.tiling.Bc);
+      1.0 / static_cast<double>(tiling.Br) + 1.0 / static_cast<double>(tiling.Bc);
   return fmt::format("; the bytes of Q K^T fit 1/BM + 1/BN = {:.5f}{} (modelled: {} x {}, {:.5f})",
-                     recorded, tile_with(recorded), model.tiling.Br, model.tiling.Bc, assumed);
+                     recorded, tile_with(recorded), tiling.Br, tiling.Bc, assumed);
 }
 
 /// What the bytes of P V say: P is read once, V once for every row tile of O; empty without them.
@@ -60,10 +61,12 @@ std::string output_tile_sentence(const SimulationReport& model, const RecordingR
   if (!launch_counter(run, "output", counter::kRequestedReadBytes)) return "";
   const auto V_reads = output_V_reads(run);
   if (!V_reads) return "; P V read less than the whole of P";
-  const std::string text = fmt::format("; P V read V {:.4g} times, once for every {:.4g} rows of O",
-                                       *V_reads, static_cast<double>(model.problem.N) / *V_reads);
-  if (model.output_rows > 0) return text + " (the model takes this from its bytes)";
-  return text + fmt::format(" (modelled: {})", model.tiling.Br);
+  const std::string text =
+      fmt::format("; P V read V {:.4g} times, once for every {:.4g} rows of O", *V_reads,
+                  static_cast<double>(model.run.problem.N) / *V_reads);
+  const bool fitted = model.run.asked.variant.output_rows > 0;
+  if (fitted) return text + " (the model takes this from its bytes)";
+  return text + fmt::format(" (modelled: {})", model.run.tiling.Br);
 }
 
 /// Both products for the whole pass, else the launch's own.
@@ -78,7 +81,8 @@ std::string product_sentences(const ComparisonLine& line, const SimulationReport
 /// Why standard's products read more than each operand once, or otherwise than modelled.
 std::string product_reason(const ComparisonLine& line, const SimulationReport& model,
                            const RecordingRow& run, const char* what) {
-  const bool one_tile = model.problem.N <= model.tiling.Br && model.problem.N_kv <= model.tiling.Bc;
+  const bool one_tile =
+      model.run.problem.N <= model.run.tiling.Br && model.run.problem.N_kv <= model.run.tiling.Bc;
   if (one_tile && *line.gap_percent > 0) {
     return fmt::format(
         "the operands fit one tile, so no panel is read twice: {} are the library's "
@@ -92,24 +96,25 @@ std::string requested_reason(const ComparisonLine& line, const SimulationReport&
                              const RecordingRow& run) {
   const double gap = *line.gap_percent;
   const bool product =
-      model.algorithm == "standard" && line.quantity == "read" && line.launch != "softmax";
+      model.run.algorithm() == "standard" && line.quantity == "read" && line.launch != "softmax";
   if (std::abs(gap) <= kAgreementPercent) {
-    const bool fitted = product && model.output_rows > 0 && line.launch != "scores";
+    const bool fitted =
+        product && model.run.asked.variant.output_rows > 0 && line.launch != "scores";
     return fitted ? "agrees" + output_tile_sentence(model, run) : "agrees";
   }
   if (product) {
-    return product_reason(line, model, run, "cuBLAS read its panels otherwise than modelled");
+    return product_reason(line, model, run, "cuBLAS did not read its panels as modelled");
   }
   if (line.quantity == kAddedQuantity) {
     return "sectors that the L2 slices reduced are counted: adds that fill them in part, or that "
            "were merged on the way";
   }
   const double difference = *line.recorded - *line.modelled;
-  if (line.quantity == "written" && gap > 0 && model.algorithm == "split_kv" &&
-      model.problem.N == 1) {
+  if (line.quantity == "written" && gap > 0 && model.run.algorithm() == "split_kv" &&
+      model.run.problem.N == 1) {
     return fmt::format(
-        "{} more written than the algorithm stores: each LSE, 4 bytes by itself, takes a sector of "
-        "{} bytes",
+        "{} more written than the algorithm stores: each 4-byte LSE store occupies a {}-byte "
+        "sector",
         bytes_text(difference), kSectorBytes);
   }
   if (line.quantity == "written" && gap > 0) {
@@ -133,7 +138,7 @@ std::string paper_reason(const ComparisonLine& line, const SimulationReport& mod
   if (std::abs(*line.gap_percent) <= kAgreementPercent) {
     return "agrees: thread blocks ask for what the paper counts";
   }
-  if (model.algorithm == "standard" && line.quantity == "read" && *line.gap_percent > 0) {
+  if (model.run.algorithm() == "standard" && line.quantity == "read" && *line.gap_percent > 0) {
     return product_reason(
         line, model, run,
         "panel re-reads: each tile of a matrix product reads its panels of the operands again");
@@ -154,7 +159,7 @@ const Bytes& requested_of(const ComparisonLine& line, const SimulationReport& mo
 /// this name, or of all.
 double held_bytes(const ComparisonLine& line, const SimulationReport& model,
                   std::string_view launch_name) {
-  if (model.algorithm != "standard") return 0.0;
+  if (model.run.algorithm() != "standard") return 0.0;
   Index held = 0;
   for (const LaunchReport& launch : model.launches) {
     if (!launch_name.empty() && launch.name != launch_name) continue;
@@ -201,7 +206,7 @@ std::string dram_read_reason(const ComparisonLine& line, const SimulationReport&
   }
   const double served_percent = 100.0 * (1.0 - 1.0 / std::max(1.0, requested_ratio));
   return fmt::format(
-      "what is read again outgrew {}, which served {:.3g} % of the requested bytes; the model "
+      "re-read operands outgrew {}, which served {:.3g} % of the requested bytes; the model "
       "reads each operand of a launch once",
       l2_text, served_percent);
 }
@@ -220,7 +225,7 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   const bool stores_again = requested > 1.05 * *line.modelled;
   if (stores_again) {
     return fmt::format(
-        "what is stored again left L2 again: {:.3g} % of the requested bytes; the "
+        "results stored again left L2 again: {:.3g} % of the requested bytes; the "
         "model writes each result of a launch once",
         100.0 * *line.recorded / requested);
   }

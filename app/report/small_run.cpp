@@ -26,7 +26,7 @@ SmallRunWords dram_read_words(double modelled, double recorded) {
                         bytes_text(modelled), bytes_text(recorded - modelled))};
   }
   return {"operands in L2",
-          fmt::format("{} of {} of operands; the others stayed in L2 or were never read",
+          fmt::format("{} of {} of operands; the rest stayed in L2 or was never read",
                       bytes_text(recorded), bytes_text(modelled))};
 }
 

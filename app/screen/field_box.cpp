@@ -3,21 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "app/app.h"
 #include "app/ui/widgets.h"
 
 namespace attnscope::app {
-
-Index number_in(const std::string& text) {
-  Index value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range) return std::numeric_limits<Index>::max() / 4;
-  return error == std::errc{} && end == text.data() + text.size() ? value : 0;
-}
 
 DropList::~DropList() {
   if (open_) {

@@ -72,8 +72,4 @@ class TextBox : public DropList {
   std::optional<std::string> typed_;
 };
 
-/// The whole number that the text says; far out of any range when it has too many digits, 0 when
-/// it says none, so that the choice is refused with the range in its message.
-Index number_in(const std::string& text);
-
 }  // namespace attnscope::app

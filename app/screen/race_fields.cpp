@@ -1,7 +1,7 @@
 #include "app/screen/race_fields.h"
 
 #include "app/app.h"
-#include "sim/schedule/catalog.h"
+#include "reference/algorithm.h"
 
 namespace attnscope::app {
 
@@ -13,8 +13,7 @@ void draw_race_field(const Frame& frame, const Rect& box) {
   if (combo.option("off", !app.view.race, "off")) app.commands.push(ChooseRace{});
   for (const Algorithm& algorithm : algorithms()) {
     const std::string name(algorithm.name);
-    const bool has_pass =
-        app.view.choice.pass == to_string(PassKind::forward) || algorithm.has_backward();
+    const bool has_pass = app.view.choice.pass == PassKind::forward || algorithm.has_backward;
     const std::string text = has_pass ? name : name + " (no backward pass)";
     if (!combo.option(text, name == shown, name, std::string(algorithm.summary))) continue;
     if (!has_pass) {

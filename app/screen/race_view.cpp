@@ -46,8 +46,9 @@ void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snap
   const RunInfo& run = *snapshot.run;
   const Bytes so_far = sum(snapshot.bytes_so_far);
   const Bytes whole = sum(run.head_bytes);
-  const bool alike = !run.problem.has_key_lengths();  // else heads differ, and only all are counted
-  const Index heads = run.problem.batch * run.problem.heads;
+  const bool alike =
+      !run.problem().has_key_lengths();  // else heads differ, and only all are counted
+  const Index heads = run.problem().batch * run.problem().heads;
   struct Line {
     const char* label;
     std::string so_far, whole;
@@ -76,8 +77,8 @@ void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snap
   frame.fonts.title.draw(list, {left, y}, frame.theme.text, "TOTALS");
   const std::string tiles =
       fmt::format("modelled, {} in {} x {} tiles",
-                  run.totals.query_heads_per_tile > 1 ? "its group" : "this head", run.tiling.Br,
-                  run.tiling.Bc);
+                  run.resolved().query_heads_per_tile > 1 ? "its group" : "this head",
+                  run.tiling().Br, run.tiling().Bc);
   const float title_width = frame.fonts.title.measure("TOTALS").x + padding;
   const std::string about = ui::shortened(font, tiles, right - left - title_width);
   font.draw(list, {right - font.measure(about).x, y + frame.px(1.0f)}, frame.theme.text_dim, about);

@@ -7,8 +7,8 @@
 
 #include "app/app.h"
 #include "app/platform/keys.h"
+#include "app/screen/field_box.h"
 #include "app/ui/widgets.h"
-#include "sim/device/assets.h"
 
 namespace attnscope::app {
 
@@ -22,12 +22,11 @@ void SceneDialog::begin(bool saving) {
   waiting_ = false;
   error_.clear();
   if (path_[0] == 0) std::copy(kDefaultPath.begin(), kDefaultPath.end(), path_.begin());
-  list_scenes();
+  list_own();
   ImGui::OpenPopup(kPopup);
 }
 
-void SceneDialog::list_scenes() {
-  shipped_ = list_assets("scenes");
+void SceneDialog::list_own() {
   own_.clear();
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(".", error)) {
@@ -77,16 +76,16 @@ void SceneDialog::draw_contents(const Frame& frame) {
 
 void SceneDialog::draw_lists(const Frame& frame) {
   ImGui::SameLine();
-  if (ImGui::Button("Refresh")) list_scenes();
+  if (ImGui::Button("Refresh")) list_own();
   ImGui::Separator();
   ImGui::BeginChild("scenes", {frame.text_px(420.0f), frame.text_px(330.0f)}, false);
-  for (const auto& [title, names] :
-       {std::pair{"shipped", &shipped_}, std::pair{"files of the current folder", &own_}}) {
-    if (names->empty()) continue;
-    ImGui::TextDisabled("%s", title);
-    for (const std::string& name : *names) {
-      if (ImGui::Selectable(name.c_str())) open(frame, name);
-    }
+  ImGui::TextDisabled("shipped");
+  for (const ShippedScene& scene : frame.app.shipped.scenes) {
+    if (ImGui::Selectable(scene.name.c_str())) open(frame, scene.name);
+  }
+  if (!own_.empty()) ImGui::TextDisabled("files of the current folder");
+  for (const std::string& name : own_) {
+    if (ImGui::Selectable(name.c_str())) open(frame, name);
   }
   ImGui::EndChild();
 }
@@ -112,6 +111,22 @@ void SceneDialog::draw(const Frame& frame) {
     ImGui::EndPopup();
   }
   ImGui::PopStyleVar();
+}
+
+void draw_scene_field(const Frame& frame, const Rect& box) {
+  App& app = frame.app;
+  const bool unchanged = app.shown_choice() == app.scene.view.choice;
+  const std::string preview = unchanged ? app.scene.title : "Your own choice";
+  const ComboBox combo(frame, "scene", box, preview);
+  if (!combo.open()) return;
+  for (const ShippedScene& scene : app.shipped.scenes) {
+    if (combo.option(scene.title, unchanged && scene.title == app.scene.title, scene.name)) {
+      app.commands.push(OpenScene{scene.name});
+    }
+  }
+  ImGui::Separator();
+  if (combo.option("Open a file…", false, "open", "Ctrl+O")) app.view.scene_dialog = false;
+  if (combo.option("Save as…", false, "save", "Ctrl+S")) app.view.scene_dialog = true;
 }
 
 }  // namespace attnscope::app

@@ -16,8 +16,8 @@ class SceneDialog {
 
  private:
   void begin(bool saving);
-  /// Reads the folders: the shipped scenes, and the files of the current one.
-  void list_scenes();
+  /// Reads the names of the current folder's files.
+  void list_own();
   void draw_contents(const Frame& frame);
   void draw_lists(const Frame& frame);
   void open(const Frame& frame, const std::string& name_or_path);
@@ -26,7 +26,10 @@ class SceneDialog {
   bool waiting_ = false;  ///< for the app's answer
   std::string error_;     ///< why the last path could not be opened or saved
   std::array<char, 512> path_{};
-  std::vector<std::string> shipped_, own_;
+  std::vector<std::string> own_;
 };
+
+/// The box of the top bar: the shipped scenes, and the way to the dialog.
+void draw_scene_field(const Frame& frame, const Rect& box);
 
 }  // namespace attnscope::app

@@ -124,9 +124,9 @@ void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
 }
 
 bool Screen::busy() const {
-  return std::ranges::any_of(panels_, [this](const auto& panel) {
-    return shown_.contains(panel->slot()) && panel->busy();
-  });
+  return top_bar_.busy() || std::ranges::any_of(panels_, [this](const auto& panel) {
+           return shown_.contains(panel->slot()) && panel->busy();
+         });
 }
 
 void Screen::draw_panels(const Frame& frame, const Layout& layout) {
@@ -135,7 +135,8 @@ void Screen::draw_panels(const Frame& frame, const Layout& layout) {
   const auto snapshot = app.snapshot();
   if (!snapshot) {
     const ImVec2 display = ImGui::GetIO().DisplaySize;
-    const std::string text = app.first_error() ? app.first_error()->message : "simulating…";
+    const std::string text =
+        app.first_error() ? words(*app.first_error(), Reader::screen) : "simulating…";
     ui::draw_centered(ImGui::GetWindowDrawList(), frame.fonts.ui,
                       {display.x * 0.5f, display.y * 0.5f},
                       app.first_error() ? frame.theme.error : frame.theme.text_faint,

@@ -1,22 +1,29 @@
-/// What the list of a text field offers for the choice that is shown.
+/// What the box of a field offers for the choice that is shown.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "app/view_state.h"
+#include "reference/run_fields.h"
 
 namespace attnscope::app {
 
-/// A text of the list.
-struct TextPreset {
+/// A line of a box's list.
+struct FieldOption {
   std::string text;   ///< as it may be typed
-  std::string label;  ///< what the list shows; empty: the text
+  std::string label;  ///< what the list shows
   std::string help;
 };
 
-/// The usual values of a part of the choice (app/choice_text.h); files: those of the folder.
-std::vector<TextPreset> text_presets(std::string_view name, const Choice& choice);
+/// Whether the box may be empty: the field then follows a rule. The tiles of the screen are always
+/// given.
+bool can_be_unset(const RunField& field);
+/// What stands in the box of an unset field: "off", "generated", "the GPU's".
+std::string unset_word(const RunField& field);
+
+/// The values of a field that has names, else usual ones; for files those of the folder, which is
+/// listed.
+std::vector<FieldOption> options_of(const RunField& field, const RunSpec& choice);
 
 }  // namespace attnscope::app

@@ -8,16 +8,63 @@
 
 #include "app/app.h"
 #include "app/screen/badge.h"
-#include "app/screen/choice_fields.h"
-#include "app/screen/choose.h"
 #include "app/screen/race_fields.h"
-#include "app/screen/schedule_fields.h"
+#include "app/screen/scene_dialog.h"
 #include "app/ui/widgets.h"
-#include "sim/schedule/catalog.h"
 
 namespace attnscope::app {
 
 namespace {
+
+using Field = TopBar::Field;
+
+constexpr Field kBar[] = {{"scene", 180},      {"algorithm", 112}, {"pass", 98},  {"seq_len", 74},
+                          {"head_dim", 58, 1}, {"Br", 62, 3},      {"Bc", 62, 4}, {"mask", 84, 2},
+                          {"dtype", 66, 5},    {"gpu", 100, 6}};
+
+/// Fields behind the "more" button that belong together.
+struct Section {
+  std::string title;
+  std::size_t column = 0;
+  std::vector<Field> fields;
+};
+
+/// Those that the choice has.
+std::vector<Section> more_sections(const RunSpec& choice) {
+  const auto section = [](std::string title, std::size_t column, float width,
+                          std::initializer_list<std::string_view> keys) {
+    Section result{std::move(title), column, {}};
+    for (const std::string_view key : keys) result.fields.push_back({key, width});
+    return result;
+  };
+  std::vector<Section> sections = {
+      section("Problem", 0, 140,
+              {"kv_len", "batch", "heads", "kv_heads", "key_lengths", "cu_seqlens_q"}),
+      section("Scores", 1, 130, {"softcap", "alibi", "dropout"}),
+      section("Inputs: drawn, or files of your own", 1, 130,
+              {"inputs", "seed", "q", "k", "v", "do"}),
+      section("How " + choice.algorithm + " runs", 2, 150,
+              {"tiling_rule", "sram_bytes", "l2_bytes", "allow_overflow", "round_to_storage"}),
+      section("Race", 2, 150, {"race", "race_clock"})};
+  if (choice.problem.is_packed()) sections[0].fields.push_back({"cu_seqlens_k", 140});
+  if (choice.problem.score.has_dropout()) sections[1].fields.push_back({"dropout_seed", 130});
+
+  // The choices that the algorithm has; of warps the screen shows the paper's, in both partitions
+  const Algorithm* algorithm = find_algorithm(choice.algorithm);
+  for (const RunField& field : run_fields()) {
+    const bool is_its_own = algorithm != nullptr && field.applies != nullptr &&
+                            field.key != "pass" && !field.key.starts_with("warp");
+    if (is_its_own && field.applies(*algorithm)) sections[3].fields.push_back({field.key, 150});
+  }
+  return sections;
+}
+
+std::string_view label_of(const Field& field) {
+  if (field.key == "scene") return "Scene";
+  if (field.key == "race") return "against";
+  if (field.key == "race_clock") return "clock";
+  return run_field(field.key).label;
+}
 
 void draw_label(const Frame& frame, const Rect& box, std::string_view label, float x) {
   frame.fonts.ui.draw(ImGui::GetWindowDrawList(),
@@ -27,117 +74,16 @@ void draw_label(const Frame& frame, const Rect& box, std::string_view label, flo
 
 }  // namespace
 
-std::vector<TopBar::Field> TopBar::main_fields() {
-  using Draw = std::function<void(const Frame&, const Rect&)>;
-  return {
-      {"scene", "Scene", 180, 0, Draw(draw_scene_field)},
-      {"algorithm", "Algorithm", 112, 0, Draw(draw_algorithm_field)},
-      {"pass", "Pass", 86, 0, Draw(draw_pass_field)},
-      number_field("N", "N", 74, 0, [](Choice& c) { return &c.problem.N; },
-                   {16, 32, 64, 100, 128, 256, 512, 1024, 2048, 4096}),
-      number_field("d", "d", 58, 1, [](Choice& c) { return &c.problem.d; }, {16, 32, 64, 128}),
-      number_field("Br", "Br", 62, 3, [](Choice& c) { return &c.tiling.Br; },
-                   {16, 32, 64, 128, 256}),
-      number_field("Bc", "Bc", 62, 4, [](Choice& c) { return &c.tiling.Bc; },
-                   {16, 32, 64, 128, 256}),
-      text_field("mask", "Mask", 84, 2),
-      {"dtype", "Type", 66, 5, Draw(draw_dtype_field)},
-      {"gpu", "GPU", 100, 6, Draw(draw_gpu_field)},
-  };
-}
-
-std::vector<TopBar::Section> TopBar::more_sections(const Choice& choice) {
-  using Draw = std::function<void(const Frame&, const Rect&)>;
-  const AttentionProblem& problem = choice.problem;
-  const auto sizes = {1, 2, 4, 8, 16, 32};
-  const std::vector<Index> counts(sizes.begin(), sizes.end());
-  Section shape{"Problem", 0, {}};
-  shape.fields = {
-      number_field("N_kv", "keys, N_kv", 140, 0, [](Choice& c) { return &c.problem.N_kv; },
-                   {16, 32, 64, 128, 256, 512, 1024}),
-      number_field(
-          "batch", "batch", 140, 0, [](Choice& c) { return &c.problem.batch; }, counts),
-      number_field(
-          "heads", "heads", 140, 0, [](Choice& c) { return &c.problem.heads; }, counts),
-      number_field(
-          "kv_heads", "KV heads", 140, 0, [](Choice& c) { return &c.problem.kv_heads; }, counts),
-      text_field("key_lengths", "valid keys", 140),
-      text_field("sequences", "sequences", 140)};
-  if (problem.is_packed()) shape.fields.push_back(text_field("key_sequences", "their keys", 140));
-
-  Section scores{"Scores", 1, {}};
-  scores.fields = {text_field("softcap", "soft-capping", 130),
-                   {"alibi", "ALiBi", 130, 0, Draw(draw_alibi_field)},
-                   text_field("dropout", "dropout", 130)};
-  if (problem.score.has_dropout()) {
-    scores.fields.push_back(text_field("dropout_seed", "dropout seed", 130));
+void TopBar::draw_field(const Frame& frame, const Rect& box, const Field& field) {
+  if (field.key == "scene") {
+    draw_scene_field(frame, box);
+  } else if (field.key == "race") {
+    draw_race_field(frame, box);
+  } else if (field.key == "race_clock") {
+    draw_race_clock_field(frame, box);
+  } else {
+    boxes_.draw(frame, box, run_field(field.key));
   }
-  const Section inputs{"Inputs: drawn, or files of your own",
-                       1,
-                       {{"inputs", "drawn", 130, 0, Draw(draw_inputs_field)},
-                        text_field("seed", "seed", 130),
-                        text_field("q", "Q", 130),
-                        text_field("k", "K", 130),
-                        text_field("v", "V", 130),
-                        text_field("do", "dO", 130)}};
-  const Section race{"Race",
-                     2,
-                     {{"race", "against", 150, 0, Draw(draw_race_field)},
-                      {"race_clock", "clock", 150, 0, Draw(draw_race_clock_field)}}};
-  return {std::move(shape),
-          std::move(scores),
-          inputs,
-          {"How " + choice.algorithm + " runs", 2, schedule_fields(choice)},
-          race};
-}
-
-std::vector<TopBar::Field> TopBar::schedule_fields(const Choice& choice) {
-  using Draw = std::function<void(const Frame&, const Rect&)>;
-  std::vector<Field> fields = {
-      {"tiling_rule", "tiles by rule", 150, 0, Draw(draw_tiling_rule_field)},
-      text_field("sram", "SRAM, bytes", 150),
-      text_field("l2", "L2, bytes", 150),
-      {"overflow", "overflow", 150, 0, Draw(draw_overflow_field)},
-      {"rounding", "values", 150, 0, Draw(draw_rounding_field)}};
-  const auto add = [&](const char* name, const char* label, Draw draw) {
-    fields.push_back({name, label, 150, 0, std::move(draw)});
-  };
-  const Algorithm* algorithm = find_algorithm(choice.algorithm);
-  if (algorithm == nullptr) return fields;
-  if (algorithm->carries_output) add("carry", "precision of O", draw_carry_field);
-  if (algorithm->takes_block_mask) {
-    fields.push_back(text_field("block_mask", "block mask", 150));
-    add("unused_kv", "unused K, V", draw_unused_kv_field);
-  }
-  if (algorithm->splits_keys) {
-    fields.push_back(text_field("splits", "splits", 150));
-    add("group", "group of heads", draw_group_field);
-  }
-  if (algorithm->softmax == SoftmaxForm::whole_rows) {
-    add("fusion", "fusion", draw_fusion_field);
-    add("checkpoint", "P for backward", draw_checkpoint_field);
-  }
-  if (algorithm->name == "flash1") {
-    add("first_reads", "O, m, l begin", draw_first_reads_field);
-    add("d_once", "D", draw_d_field);
-  }
-  return fields;
-}
-
-TopBar::Field TopBar::text_field(const std::string& name, const std::string& label, float width,
-                                 int priority) {
-  return {name, label, width, priority, [this, name](const Frame& frame, const Rect& box) {
-            draw_text_field(frame, box, name, drafts_[name]);
-          }};
-}
-
-TopBar::Field TopBar::number_field(const std::string& name, const std::string& label, float width,
-                                   int priority, const std::function<Index*(Choice&)>& number,
-                                   std::vector<Index> presets) {
-  return {name, label, width, priority,
-          [this, name, number, presets = std::move(presets)](const Frame& frame, const Rect& box) {
-            draw_number_field(frame, box, name, drafts_[name], number, presets);
-          }};
 }
 
 void TopBar::draw(const Frame& frame, const Rect& rect) {
@@ -153,19 +99,19 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   constexpr float kNarrowest = 0.6f;
   float narrowed = 1.0f;
   const auto has_words = [](const Field& field) {
-    return field.name == "scene" || field.name == "algorithm" || field.name == "mask";
+    return field.key == "scene" || field.key == "algorithm" || field.key == "mask";
   };
   const auto box_width = [&](const Field& field) {
     // Of the algorithms' names the last letters tell most
-    const bool narrows = has_words(field) && field.name != "algorithm";
+    const bool narrows = has_words(field) && field.key != "algorithm";
     return frame.text_px(field.width) * (narrows ? narrowed : 1.0f);
   };
   const auto width_of = [&](const Field& field) {
-    return frame.fonts.ui.measure(field.label).x + label_gap + box_width(field) + field_gap;
+    return frame.fonts.ui.measure(label_of(field)).x + label_gap + box_width(field) + field_gap;
   };
 
   // The least important fields move behind the "more" button until the rest fits
-  std::vector<Field> shown = main_fields();
+  std::vector<Field> shown(std::begin(kBar), std::end(kBar));
   std::vector<Field> hidden;
   const auto total = [&] {
     float sum = frame.px(14.0f) + more_width;
@@ -193,13 +139,13 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   const float y = std::round(rect.center().y - height * 0.5f);
   float x = rect.min.x + frame.px(14.0f);
   for (const Field& field : shown) {
-    const float label_width = frame.fonts.ui.measure(field.label).x;
+    const float label_width = frame.fonts.ui.measure(label_of(field)).x;
     const float left = std::round(x + label_width + label_gap);
     const float width = box_width(field);
     const float extra = has_words(field) ? std::min(spare, 0.6f * width) : 0.0f;
     const Rect box{{left, y}, {left + std::round(width + extra), y + height}};
-    draw_label(frame, box, field.label, x);
-    field.draw(frame, box);
+    draw_label(frame, box, label_of(field), x);
+    draw_field(frame, box, field);
     x = box.max.x + field_gap;
   }
 
@@ -212,15 +158,15 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
       frame,
       "More choices: heads, sequences, what happens to the scores, inputs and files of your "
       "own, how the algorithm runs, a race");
-  draw_more(frame, more, std::move(hidden));
+  draw_more(frame, more, hidden);
   return more.max.x;
 }
 
-void TopBar::draw_more(const Frame& frame, const Rect& button, std::vector<Field> hidden) {
+void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector<Field>& hidden) {
   if (!ImGui::IsPopupOpen("more fields")) return;
-  std::vector<Section> sections = more_sections(shown_choice(frame));
+  std::vector<Section> sections = more_sections(frame.app.shown_choice());
   if (!hidden.empty()) {
-    sections.insert(sections.begin(), Section{"The bar goes on", 0, std::move(hidden)});
+    sections.insert(sections.begin(), Section{"More of the bar", 0, hidden});
   }
 
   // Each column is as wide as its labels and boxes
@@ -229,9 +175,9 @@ void TopBar::draw_more(const Frame& frame, const Rect& button, std::vector<Field
   const float gap = frame.px(14.0f);
   std::array<float, kColumns> labels{}, boxes{}, ends{};
   for (const Section& section : sections) {
-    const auto column = static_cast<std::size_t>(section.column);
+    const std::size_t column = section.column;
     for (const Field& field : section.fields) {
-      labels[column] = std::max(labels[column], font.measure(field.label).x);
+      labels[column] = std::max(labels[column], font.measure(label_of(field)).x);
       boxes[column] = std::max(boxes[column], frame.text_px(field.width));
     }
   }
@@ -251,7 +197,7 @@ void TopBar::draw_more(const Frame& frame, const Rect& button, std::vector<Field
   const FontRef& title = frame.fonts.small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   for (const Section& section : sections) {
-    const auto column = static_cast<std::size_t>(section.column);
+    const std::size_t column = section.column;
     float x = origin.x;
     for (std::size_t k = 0; k < column; ++k) x += labels[k] + boxes[k] + 3.0f * gap;
     float y = origin.y + ends[column];
@@ -260,8 +206,8 @@ void TopBar::draw_more(const Frame& frame, const Rect& button, std::vector<Field
     for (const Field& field : section.fields) {
       const Rect box{{x + labels[column] + gap, y},
                      {x + labels[column] + gap + boxes[column], y + height}};
-      draw_label(frame, box, field.label, x);
-      field.draw(frame, box);
+      draw_label(frame, box, label_of(field), x);
+      draw_field(frame, box, field);
       y += height + frame.px(7.0f);
     }
     ends[column] = y + frame.px(7.0f) - origin.y;

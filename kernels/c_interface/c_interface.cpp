@@ -82,43 +82,37 @@ attnscope_measurement lend(attnscope_session& session) {
   return to;
 }
 
-using MeasureFunction = Result<Measurement> (*)(Session&, const KernelRequest&,
-                                                const MeasuredInputs&, const Protocol&);
-/// The tiling that a request without one gets.
-using TilingFunction = Tiling (*)(const KernelRequest&);
-
-Tiling forward_tiling(const KernelRequest& r) {
-  return *default_tiling(*r.kernel, r.problem);
-}
-Tiling backward_tiling(const KernelRequest& r) {
-  return *default_backward_tiling(*r.kernel, r.problem);
+/// The tiling that a run has on the current GPU.
+Tiling tiling_of(const ResolvedRun& run) {
+  if (const auto asked = asked_tiling(run)) return *asked;
+  return run.pass() == PassKind::backward ? *default_backward_tiling(kernel_of(run), run.problem)
+                                          : *default_tiling(kernel_of(run), run.problem);
 }
 
 /// What all calls on the caller's tensors do first: `work` gets the struct that they are passed and
-/// its request.
+/// the run that it asks for.
 template <typename Struct, typename Work>
-attnscope_status with_request(attnscope_session* session, const Struct* given, const char* name,
-                              const Work& work) {
+attnscope_status with_request(attnscope_session* session, PassKind pass, const Struct* given,
+                              const char* name, const Work& work) {
   return guarded(session, [&]() -> std::optional<Error> {
     if (auto error = require_session(session)) return error;
     Struct known{};
     if (auto error = read_struct(given, known, name)) return error;
-    const auto request = read_request(known.problem, known.kernel);
-    if (!request) return request.error();
-    return work(known, request.value());
+    const auto run = read_request(pass, known.problem, known.kernel);
+    if (!run) return run.error();
+    return work(known, run.value());
   });
 }
 
 /// What all measuring calls do. The request is read first: it can be refused without a GPU.
 template <typename ReadInputs>
-attnscope_status measure_pass(attnscope_session* session, MeasureFunction measure,
-                              TilingFunction default_tiling, const attnscope_problem* problem,
-                              const attnscope_kernel* kernel, const ReadInputs& read,
-                              const attnscope_protocol* protocol,
+attnscope_status measure_pass(attnscope_session* session, PassKind pass,
+                              const attnscope_problem* problem, const attnscope_kernel* kernel,
+                              const ReadInputs& read, const attnscope_protocol* protocol,
                               attnscope_measurement* measurement) {
   return guarded(session, [&]() -> std::optional<Error> {
-    const auto request = read_request(problem, kernel);
-    if (!request) return request.error();
+    const auto run = read_request(pass, problem, kernel);
+    if (!run) return run.error();
     const Result<MeasuredInputs> inputs = read();
     if (!inputs) return inputs.error();
     const auto how = read_protocol(protocol);
@@ -128,11 +122,11 @@ attnscope_status measure_pass(attnscope_session* session, MeasureFunction measur
 
     // Measurements of several threads run one after the other, and so does what each lends
     return session->session->run([&]() -> std::optional<Error> {
-      auto measured = measure(*session->session, request.value(), inputs.value(), how.value());
+      const auto measure = pass == PassKind::backward ? measure_backward : measure_forward;
+      auto measured = measure(*session->session, run.value(), inputs.value(), how.value());
       if (!measured) return measured.error();
       session->measurement = std::move(measured).value();
-      const Tiling tiling =
-          request.value().tiling ? *request.value().tiling : default_tiling(request.value());
+      const Tiling tiling = tiling_of(run.value());
       attnscope_measurement filled = lend(*session);
       filled.block_rows = tiling.Br;
       filled.block_cols = tiling.Bc;
@@ -146,7 +140,7 @@ attnscope_status measure_pass(attnscope_session* session, MeasureFunction measur
 namespace attnscope::kernels {
 
 attnscope_status answer(const std::optional<Error>& error, const attnscope_session* session) {
-  last_message = error ? error->message : "";
+  last_message = error ? words(*error, Reader::file) : "";
   if (!error) return ATTNSCOPE_OK;
   if (session != nullptr && session->session->lost()) return ATTNSCOPE_LOST;
   switch (error->kind) {
@@ -223,11 +217,11 @@ attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,
                                              const attnscope_kernel* kernel, uint64_t* bytes) {
   return guarded(nullptr, [&]() -> std::optional<Error> {
     if (bytes == nullptr) return invalid_request("bytes is NULL; it receives the size");
-    const auto request = read_request(problem, kernel);
-    if (!request) return request.error();
-    const KernelRequest& r = request.value();
-    if (auto error = supports(*r.kernel, r.problem, r.tiling, r.carry)) return error;
-    *bytes = workspace_bytes(*r.kernel, r.problem, r.carry);
+    const auto run = read_request(PassKind::forward, problem, kernel);
+    if (!run) return run.error();
+    const ResolvedRun& r = run.value();
+    if (auto error = supports(r)) return error;
+    *bytes = workspace_bytes(kernel_of(r), r.problem, r.asked.variant.carry);
     return std::nullopt;
   });
 }
@@ -235,12 +229,12 @@ attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,
 attnscope_status attnscope_forward_launch(attnscope_session* session,
                                           const attnscope_forward* forward) {
   return with_request(
-      session, forward, "forward",
-      [&](const attnscope_forward& known, const KernelRequest& r) -> std::optional<Error> {
+      session, PassKind::forward, forward, "forward",
+      [&](const attnscope_forward& known, const ResolvedRun& r) -> std::optional<Error> {
         ForwardArguments arguments;
         arguments.problem = r.problem;
-        arguments.tiling = r.tiling;
-        arguments.carry = r.carry;
+        arguments.tiling = asked_tiling(r);
+        arguments.carry = r.asked.variant.carry;
         arguments.Q = view_of(known.q);
         arguments.K = view_of(known.k);
         arguments.V = view_of(known.v);
@@ -249,15 +243,15 @@ attnscope_status attnscope_forward_launch(attnscope_session* session,
         arguments.workspace_dev = known.workspace_dev;
         arguments.workspace_bytes = known.workspace_bytes;
         arguments.stream = known.stream;
-        return session->session->run([&] { return launch_forward(*r.kernel, arguments); });
+        return session->session->run([&] { return launch_forward(kernel_of(r), arguments); });
       });
 }
 
 attnscope_status attnscope_forward_run_host(attnscope_session* session,
                                             attnscope_forward_host* forward) {
   return with_request(
-      session, forward, "forward",
-      [&](const attnscope_forward_host& known, const KernelRequest& r) -> std::optional<Error> {
+      session, PassKind::forward, forward, "forward",
+      [&](const attnscope_forward_host& known, const ResolvedRun& r) -> std::optional<Error> {
         const bool complete = known.q && known.k && known.v && known.o && known.lse;
         if (!complete) return invalid_request("q, k, v, o and lse must not be NULL");
 
@@ -274,8 +268,8 @@ attnscope_status attnscope_forward_measure(attnscope_session* session,
                                            uint64_t seed, const attnscope_protocol* protocol,
                                            attnscope_measurement* measurement) {
   return measure_pass(
-      session, measure_forward, forward_tiling, problem, kernel,
-      [&] { return read_inputs(input_kind, seed); }, protocol, measurement);
+      session, PassKind::forward, problem, kernel, [&] { return read_inputs(input_kind, seed); },
+      protocol, measurement);
 }
 
 attnscope_status attnscope_forward_measure_host(attnscope_session* session,
@@ -285,7 +279,7 @@ attnscope_status attnscope_forward_measure_host(attnscope_session* session,
                                                 const attnscope_protocol* protocol,
                                                 attnscope_measurement* measurement) {
   return measure_pass(
-      session, measure_forward, forward_tiling, problem, kernel,
+      session, PassKind::forward, problem, kernel,
       [&] { return read_inputs(inputs, /*with_dO=*/false); }, protocol, measurement);
 }
 
@@ -293,12 +287,10 @@ attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
                                               const attnscope_kernel* kernel, uint64_t* bytes) {
   return guarded(nullptr, [&]() -> std::optional<Error> {
     if (bytes == nullptr) return invalid_request("bytes is NULL; it receives the size");
-    const auto request = read_request(problem, kernel);
-    if (!request) return request.error();
-    const KernelRequest& r = request.value();
-    if (auto error = supports_backward(*r.kernel, r.problem, r.tiling, r.carry, r.deterministic))
-      return error;
-    *bytes = backward_workspace_bytes(*r.kernel, r.problem);
+    const auto run = read_request(PassKind::backward, problem, kernel);
+    if (!run) return run.error();
+    if (auto error = supports(run.value())) return error;
+    *bytes = backward_workspace_bytes(kernel_of(run.value()), run.value().problem);
     return std::nullopt;
   });
 }
@@ -306,12 +298,12 @@ attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
 attnscope_status attnscope_backward_launch(attnscope_session* session,
                                            const attnscope_backward* backward) {
   return with_request(
-      session, backward, "backward",
-      [&](const attnscope_backward& known, const KernelRequest& r) -> std::optional<Error> {
+      session, PassKind::backward, backward, "backward",
+      [&](const attnscope_backward& known, const ResolvedRun& r) -> std::optional<Error> {
         BackwardArguments arguments;
         arguments.problem = r.problem;
-        arguments.tiling = r.tiling;
-        arguments.deterministic = r.deterministic;
+        arguments.tiling = asked_tiling(r);
+        arguments.deterministic = r.asked.deterministic;
         arguments.Q = view_of(known.q);
         arguments.K = view_of(known.k);
         arguments.V = view_of(known.v);
@@ -325,15 +317,15 @@ attnscope_status attnscope_backward_launch(attnscope_session* session,
         arguments.workspace_dev = known.workspace_dev;
         arguments.workspace_bytes = known.workspace_bytes;
         arguments.stream = known.stream;
-        return session->session->run([&] { return launch_backward(*r.kernel, arguments); });
+        return session->session->run([&] { return launch_backward(kernel_of(r), arguments); });
       });
 }
 
 attnscope_status attnscope_backward_run_host(attnscope_session* session,
                                              attnscope_backward_host* backward) {
   return with_request(
-      session, backward, "backward",
-      [&](const attnscope_backward_host& known, const KernelRequest& r) -> std::optional<Error> {
+      session, PassKind::backward, backward, "backward",
+      [&](const attnscope_backward_host& known, const ResolvedRun& r) -> std::optional<Error> {
         const bool complete =
             known.q && known.k && known.v && known.d_o && known.dq && known.dk && known.dv;
         if (!complete) return invalid_request("q, k, v, d_o, dq, dk and dv must not be NULL");
@@ -352,8 +344,8 @@ attnscope_status attnscope_backward_measure(attnscope_session* session,
                                             uint64_t seed, const attnscope_protocol* protocol,
                                             attnscope_measurement* measurement) {
   return measure_pass(
-      session, measure_backward, backward_tiling, problem, kernel,
-      [&] { return read_inputs(input_kind, seed); }, protocol, measurement);
+      session, PassKind::backward, problem, kernel, [&] { return read_inputs(input_kind, seed); },
+      protocol, measurement);
 }
 
 attnscope_status attnscope_backward_measure_host(attnscope_session* session,
@@ -363,6 +355,6 @@ attnscope_status attnscope_backward_measure_host(attnscope_session* session,
                                                  const attnscope_protocol* protocol,
                                                  attnscope_measurement* measurement) {
   return measure_pass(
-      session, measure_backward, backward_tiling, problem, kernel,
+      session, PassKind::backward, problem, kernel,
       [&] { return read_inputs(inputs, /*with_dO=*/true); }, protocol, measurement);
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/resolve.h"
 #include "reference/block_mask.h"
 
 namespace attnscope::kernels {
@@ -104,41 +105,47 @@ Result<AttentionProblem> read_problem(const attnscope_problem* given) {
                              problem.mask.alignment)) {
     return *error;
   }
-  if (const auto reason = validate(problem)) return invalid_request(*reason);
+  if (auto error = validate(problem)) return *error;
   if (auto error = read_extras(known, problem)) return *error;
-  if (const auto reason = validate(problem)) return invalid_request(*reason);
+  if (auto error = validate(problem)) return *error;
   return problem;
 }
 
 }  // namespace
 
-Result<KernelRequest> read_request(const attnscope_problem* problem,
-                                   const attnscope_kernel* kernel) {
+Result<ResolvedRun> read_request(PassKind pass, const attnscope_problem* problem,
+                                 const attnscope_kernel* kernel) {
   auto what = read_problem(problem);
   if (!what) return what.error();
-  KernelRequest request;
-  request.problem = what.value();
-
   attnscope_kernel known{};
   if (auto error = read_struct(kernel, known, "kernel")) return *error;
   if (known.name == nullptr) return invalid_request("kernel.name is NULL");
-  request.kernel = find_kernel(known.name);
-  if (request.kernel == nullptr) {
+  const KernelInfo* info = find_kernel(known.name);
+  if (info == nullptr) {
     std::string names;
-    for (const KernelInfo& info : catalog()) {
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
+    for (const KernelInfo& other : catalog()) {
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", other.name);
     }
     return invalid_request(
         fmt::format("no kernel is called \"{}\"; there are {}", known.name, names));
   }
-  if (auto error = read_enum(known.carry, Carry::fp32, "carry", request.carry)) return *error;
-  request.deterministic = known.deterministic != 0;
-  if (known.block_rows != 0 || known.block_cols != 0) {
-    request.tiling = Tiling{known.block_rows, known.block_cols};
-    if (const auto reason = validate(*request.tiling)) return invalid_request(*reason);
+
+  ResolvedRun run{.problem = std::move(what).value(), .tiling = {0, 0}};
+  run.asked.problem = run.problem;
+  run.asked.algorithm = info->algorithm;
+  run.asked.kernel = info->name;
+  run.asked.pass = pass;
+  if (auto error = read_enum(known.carry, Carry::fp32, "carry", run.asked.variant.carry)) {
+    return *error;
   }
-  request.tiling = asked_tiling(request.problem, request.tiling);
-  return request;
+  run.asked.deterministic = known.deterministic != 0;
+  if (known.block_rows != 0 || known.block_cols != 0) {
+    run.tiling = {known.block_rows, known.block_cols};
+    if (auto error = validate(run.tiling)) return *error;
+    run.asked.set_tiling(run.tiling);
+  }
+  run.tiling = asked_tiling(run).value_or(run.tiling);
+  return run;
 }
 
 Result<MeasuredInputs> read_inputs(int32_t input_kind, uint64_t seed) {

@@ -9,11 +9,9 @@
 #include <cstring>
 
 #include "kernels/attnscope_kernels.h"
-#include "kernels/measure/kernel_request.h"
 #include "kernels/measure/measured_inputs.h"
 #include "kernels/recording/measurement.h"
-#include "reference/inputs.h"
-#include "reference/result.h"
+#include "reference/run_spec.h"
 
 namespace attnscope::kernels {
 
@@ -69,8 +67,9 @@ std::optional<Error> write_struct(Struct filled, Struct* given, const char* name
   return std::nullopt;
 }
 
-Result<KernelRequest> read_request(const attnscope_problem* problem,
-                                   const attnscope_kernel* kernel);
+/// Its tiling is 0 x 0 where the caller leaves it to the kernel and there is no block mask.
+Result<ResolvedRun> read_request(PassKind pass, const attnscope_problem* problem,
+                                 const attnscope_kernel* kernel);
 Result<MeasuredInputs> read_inputs(int32_t input_kind, uint64_t seed);
 /// `with_dO`: a backward pass needs it.
 Result<MeasuredInputs> read_inputs(const attnscope_host_inputs* inputs, bool with_dO);

@@ -3,6 +3,7 @@
 #include "kernels/attnscope_kernels.h"
 #include "kernels/c_interface/c_session.h"
 #include "kernels/c_interface/c_structs.h"
+#include "kernels/resolve.h"
 #include "kernels/trace/trace_steps.h"
 
 using namespace attnscope;           // NOLINT: this file translates between the two worlds
@@ -46,24 +47,22 @@ attnscope_status trace_either(attnscope_session* session, PassKind pass,
                               int32_t input_kind, uint64_t seed, int64_t row_step,
                               attnscope_trace* trace) {
   return guarded(session, [&]() -> std::optional<Error> {
-    const auto request = read_request(problem, kernel);
-    if (!request) return request.error();
+    auto run = read_request(pass, problem, kernel);
+    if (!run) return run.error();
     const auto inputs = read_inputs(input_kind, seed);
     if (!inputs) return inputs.error();
     if (row_step < 0) {
       return invalid_request(fmt::format("row_step is {}; it must be at least 0", row_step));
     }
-    const KernelRequest& r = request.value();
-    auto refused = pass == PassKind::backward ? supports_backward(*r.kernel, r.problem, {})
-                                              : supports(*r.kernel, r.problem, {}, r.carry);
-    if (refused) return refused;
-    const auto plan = plan_trace(*r.kernel, pass, r.problem, r.tiling, r.carry, row_step);
+    run.value().asked.inputs = inputs.value().spec;
+    if (auto error = supports(run.value())) return error;
+    const auto plan = plan_trace(run.value(), row_step);
     if (!plan) return plan.error();
     if (auto error = check_output_struct(trace, "trace")) return error;
     if (auto error = require_session(session)) return error;
 
     return session->session->run([&]() -> std::optional<Error> {
-      auto traced = trace_pass(*session->session, r, pass, inputs.value().spec, plan.value());
+      auto traced = trace_pass(*session->session, run.value(), plan.value());
       if (!traced) return traced.error();
       session->trace = std::move(traced).value();
       return write_struct(lend(session->trace, trace->struct_size), trace, "trace");

@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "kernels/resolve.h"
 #include "reference/block_mask.h"
 
 namespace attnscope {
@@ -60,16 +61,16 @@ void CProblem::set_block_mask(const BlockMask& mask) {
   value_.block_mask_tile_cols = mask.tiling().Bc;
 }
 
-attnscope_kernel c_kernel(const KernelChoice& choice) {
+attnscope_kernel c_kernel(const ResolvedRun& run) {
   attnscope_kernel c{};
   c.struct_size = sizeof c;
-  c.carry = static_cast<std::int32_t>(choice.carry);
-  c.name = choice.kernel.c_str();
-  if (choice.tiling) {
-    c.block_rows = choice.tiling->Br;
-    c.block_cols = choice.tiling->Bc;
+  c.carry = static_cast<std::int32_t>(run.asked.variant.carry);
+  c.name = run.asked.kernel.c_str();
+  if (const auto tiling = kernels::asked_tiling(run)) {
+    c.block_rows = tiling->Br;
+    c.block_cols = tiling->Bc;
   }
-  c.deterministic = choice.deterministic ? 1 : 0;
+  c.deterministic = run.asked.deterministic ? 1 : 0;
   return c;
 }
 

@@ -26,9 +26,9 @@ class CProblem {
   std::vector<std::uint8_t> block_mask_;  ///< a byte a tile
 };
 
-/// Points into the choice.
-attnscope_kernel c_kernel(const KernelChoice& choice);
-attnscope_kernel c_kernel(KernelChoice&& choice) = delete;  // its name would not outlive the call
+/// The run's kernel and its choices. Points into the run.
+attnscope_kernel c_kernel(const ResolvedRun& run);
+attnscope_kernel c_kernel(ResolvedRun&& run) = delete;  // its name would not outlive the call
 attnscope_protocol c_protocol(const Protocol& protocol);
 
 }  // namespace attnscope

@@ -8,10 +8,8 @@
 #include <utility>
 
 #include "kernels/attnscope_kernels.h"
-#include "kernels/catalog.h"
 #include "kernels/client/c_requests.h"
 #include "kernels/client/trace_client.h"
-#include "kernels/compiled_tilings.h"
 #include "reference/check.h"
 
 namespace attnscope {
@@ -143,29 +141,6 @@ void check_sizes(const AttentionProblem& p, const AttentionInputs& inputs) {
 
 }  // namespace
 
-RecordingRow describe_run(const AttentionProblem& problem, const KernelChoice& choice,
-                          const InputSpec& inputs) {
-  RecordingRow row;
-  row.problem = problem;
-  row.kernel = choice.kernel;
-  row.algorithm = choice.kernel;
-  row.tiling = choice.tiling;
-  row.carry = choice.carry;
-  row.deterministic = choice.deterministic;
-  row.pass = to_string(choice.pass);
-  row.inputs = to_string(inputs.kind);
-  row.seed = inputs.seed;
-  if (const kernels::KernelInfo* kernel = kernels::find_kernel(choice.kernel)) {
-    row.algorithm = kernel->algorithm;
-    const auto tilings = choice.pass == PassKind::backward
-                             ? kernels::backward_tilings(*kernel, problem)
-                             : kernels::kernel_tilings(*kernel, problem);
-    row.tiling = kernels::asked_tiling(problem, choice.tiling);
-    if (!row.tiling && !tilings.empty()) row.tiling = tilings.front();
-  }
-  return row;
-}
-
 Result<std::shared_ptr<KernelLibrary>> KernelLibrary::load() {
   // Find and open the library
   const std::filesystem::path path = library_path();
@@ -230,15 +205,15 @@ KernelLibrary::~KernelLibrary() {
   if (session_ != nullptr) functions_->session_close(session_);
 }
 
-Result<RunResult> KernelLibrary::run_forward(const AttentionProblem& problem,
-                                             const KernelChoice& choice,
+Result<RunResult> KernelLibrary::run_forward(const ResolvedRun& run,
                                              const AttentionInputs& inputs) {
+  const AttentionProblem& problem = run.problem;
   const auto [B, H, N] = std::tuple(problem.batch, problem.heads, problem.N);
   check_sizes(problem, inputs);
   RunResult result{HeadTensor(B, H, N, problem.d), HeadTensor(B, H, N, 1)};
 
   const CProblem c_problem(problem);
-  const attnscope_kernel c_kernel_value = c_kernel(choice);
+  const attnscope_kernel c_kernel_value = c_kernel(run);
   attnscope_forward_host forward{};
   forward.struct_size = sizeof forward;
   forward.problem = &c_problem.value();
@@ -254,9 +229,9 @@ Result<RunResult> KernelLibrary::run_forward(const AttentionProblem& problem,
   return result;
 }
 
-Result<GradientRun> KernelLibrary::run_backward(const AttentionProblem& problem,
-                                                const KernelChoice& choice,
+Result<GradientRun> KernelLibrary::run_backward(const ResolvedRun& run,
                                                 const AttentionInputs& inputs) {
+  const AttentionProblem& problem = run.problem;
   check_sizes(problem, inputs);
   ATTNSCOPE_CHECK(inputs.dO.size(), ==, inputs.Q.size());
   const HeadTensor queries(problem.batch, problem.heads, problem.N, problem.d);
@@ -264,7 +239,7 @@ Result<GradientRun> KernelLibrary::run_backward(const AttentionProblem& problem,
   GradientRun result{.gradients = {queries, keys, keys}};
 
   const CProblem c_problem(problem);
-  const attnscope_kernel c_kernel_value = c_kernel(choice);
+  const attnscope_kernel c_kernel_value = c_kernel(run);
   attnscope_backward_host backward{};
   backward.struct_size = sizeof backward;
   backward.problem = &c_problem.value();
@@ -283,13 +258,12 @@ Result<GradientRun> KernelLibrary::run_backward(const AttentionProblem& problem,
 }
 
 template <typename CallPass>
-Result<std::pair<Measurement, Tiling>> KernelLibrary::measure(const AttentionProblem& problem,
-                                                              const KernelChoice& choice,
+Result<std::pair<Measurement, Tiling>> KernelLibrary::measure(const ResolvedRun& run,
                                                               const Protocol& protocol,
                                                               const CallPass& call_pass) {
-  ATTNSCOPE_CHECK(choice.pass == PassKind::both, ==, false);
-  const CProblem c_problem(problem);
-  const attnscope_kernel c_kernel_value = c_kernel(choice);
+  ATTNSCOPE_CHECK(run.pass() == PassKind::both, ==, false);
+  const CProblem c_problem(run.problem);
+  const attnscope_kernel c_kernel_value = c_kernel(run);
   const attnscope_protocol c_protocol_value = c_protocol(protocol);
   attnscope_measurement measurement{};
   measurement.struct_size = sizeof measurement;
@@ -303,9 +277,10 @@ Result<std::pair<Measurement, Tiling>> KernelLibrary::measure(const AttentionPro
 namespace {
 
 /// The row with what was measured; an error is a row as well.
-RecordingRow filled(RecordingRow row, Result<std::pair<Measurement, Tiling>> measured) {
+RecordingRow row_of(const ResolvedRun& run, Result<std::pair<Measurement, Tiling>> measured) {
+  RecordingRow row{.run = run};
   if (measured) {
-    row.tiling = measured.value().second;
+    row.run.tiling = measured.value().second;
     row.measurement = std::move(measured).value().first;
   } else {
     row.error = measured.error();
@@ -315,23 +290,23 @@ RecordingRow filled(RecordingRow row, Result<std::pair<Measurement, Tiling>> mea
 
 }  // namespace
 
-RecordingRow KernelLibrary::record(const AttentionProblem& problem, const KernelChoice& choice,
-                                   const InputSpec& inputs, const Protocol& protocol) {
+RecordingRow KernelLibrary::record(const ResolvedRun& run, const Protocol& protocol) {
+  const InputSpec& inputs = run.asked.inputs;
   const auto call_pass = [&](const auto* p, const auto* kernel, const auto* how,
                              auto* measurement) {
     const auto call =
-        choice.pass == PassKind::backward ? functions_->measure_backward : functions_->measure;
+        run.pass() == PassKind::backward ? functions_->measure_backward : functions_->measure;
     return call(session_, p, kernel, static_cast<std::int32_t>(inputs.kind), inputs.seed, how,
                 measurement);
   };
-  return filled(describe_run(problem, choice, inputs),
-                measure(problem, choice, protocol, call_pass));
+  return row_of(run, measure(run, protocol, call_pass));
 }
 
-RecordingRow KernelLibrary::record_own(const AttentionProblem& problem, const KernelChoice& choice,
-                                       const AttentionInputs& inputs, const Protocol& protocol) {
-  check_sizes(problem, inputs);
-  if (choice.pass == PassKind::backward) ATTNSCOPE_CHECK(inputs.dO.size(), ==, inputs.Q.size());
+RecordingRow KernelLibrary::record_own(const ResolvedRun& run, const AttentionInputs& inputs,
+                                       const Protocol& protocol) {
+  check_sizes(run.problem, inputs);
+  ATTNSCOPE_CHECK(run.files_hash, !=, 0u);
+  if (run.pass() == PassKind::backward) ATTNSCOPE_CHECK(inputs.dO.size(), ==, inputs.Q.size());
   attnscope_host_inputs host{};
   host.struct_size = sizeof host;
   host.q = inputs.Q.data.data();
@@ -340,41 +315,34 @@ RecordingRow KernelLibrary::record_own(const AttentionProblem& problem, const Ke
   host.d_o = inputs.dO.data.data();
   const auto call_pass = [&](const auto* p, const auto* kernel, const auto* how,
                              auto* measurement) {
-    const auto call = choice.pass == PassKind::backward ? functions_->measure_backward_host
-                                                        : functions_->measure_host;
+    const auto call = run.pass() == PassKind::backward ? functions_->measure_backward_host
+                                                       : functions_->measure_host;
     return call(session_, p, kernel, &host, how, measurement);
   };
-  RecordingRow row = describe_run(problem, choice, {});
-  row.inputs = kOwnInputs;
-  return filled(std::move(row), measure(problem, choice, protocol, call_pass));
+  return row_of(run, measure(run, protocol, call_pass));
 }
 
-Result<KernelTrace> KernelLibrary::trace(const AttentionProblem& problem,
-                                         const KernelChoice& choice, const InputSpec& inputs,
-                                         Index row_step) {
+Result<KernelTrace> KernelLibrary::trace(const ResolvedRun& run, Index row_step) {
   if (functions_->trace == nullptr || functions_->trace_backward == nullptr) {
     return unavailable(fmt::format("{} has no instrumented kernels; build it anew", kLibraryName));
   }
-  const CProblem c_problem(problem);
-  const attnscope_kernel c_kernel_value = c_kernel(choice);
-  const auto kind = static_cast<std::int32_t>(inputs.kind);
+  const CProblem c_problem(run.problem);
+  const attnscope_kernel c_kernel_value = c_kernel(run);
+  const auto kind = static_cast<std::int32_t>(run.asked.inputs.kind);
+  const std::uint64_t seed = run.asked.inputs.seed;
   attnscope_trace records{};
   records.struct_size = sizeof records;
   const attnscope_status status =
-      choice.pass == PassKind::backward
-          ? functions_->trace_backward(session_, &c_problem.value(), &c_kernel_value, kind,
-                                       inputs.seed, &records)
-          : functions_->trace(session_, &c_problem.value(), &c_kernel_value, kind, inputs.seed,
-                              row_step, &records);
+      run.pass() == PassKind::backward
+          ? functions_->trace_backward(session_, &c_problem.value(), &c_kernel_value, kind, seed,
+                                       &records)
+          : functions_->trace(session_, &c_problem.value(), &c_kernel_value, kind, seed, row_step,
+                              &records);
   if (status != ATTNSCOPE_OK) return error_of(status, functions_->last_message());
 
   KernelTrace trace;
   trace.header = empty_recording({});
-  trace.problem = problem;
-  trace.kernel = choice.kernel;
-  trace.algorithm = describe_run(problem, choice, inputs).algorithm;
-  trace.pass = choice.pass;
-  trace.inputs = inputs;
+  trace.run = run;
   if (auto error = add_records(records, trace)) return *error;
   return trace;
 }

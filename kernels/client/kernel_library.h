@@ -19,23 +19,6 @@ struct attnscope_session;  // of kernels/attnscope_kernels.h
 
 namespace attnscope {
 
-/// Which kernel runs, and how.
-struct KernelChoice {
-  std::string kernel;            ///< a name of kernels/catalog.h
-  std::optional<Tiling> tiling;  ///< nothing: the kernel's default
-  Carry carry = Carry::problem;
-  PassKind pass = PassKind::forward;  ///< forward or backward; the tiling is this pass's
-  bool deterministic = false;         ///< backward: dQ is the same to the bit on every run
-};
-
-/// The row of a run before it is measured: its algorithm and tiling are those of the catalog.
-/// Needs no library: RecordingWriter::find_measured() can be asked first.
-RecordingRow describe_run(const AttentionProblem& problem, const KernelChoice& choice,
-                          const InputSpec& inputs);
-
-/// The inputs of a row that was measured on a user's own tensors.
-inline constexpr const char* kOwnInputs = "files";
-
 /// What one run of a kernel gave.
 struct RunResult {
   HeadTensor O;         ///< [B, H, N, d]
@@ -62,30 +45,27 @@ class KernelLibrary {
 
   const DeviceInfo& device() const { return device_; }
 
-  /// Runs the kernel on Q, K, V of `inputs` (dO is not used), rounded to the problem's precision.
-  Result<RunResult> run_forward(const AttentionProblem& problem, const KernelChoice& choice,
-                                const AttentionInputs& inputs);
+  /// Runs the run's kernel on Q, K, V of `inputs` (dO is not used), rounded to the problem's
+  /// precision. Runs are those of kernels::resolve().
+  Result<RunResult> run_forward(const ResolvedRun& run, const AttentionInputs& inputs);
 
   /// Runs the kernel forward and then backward on all of `inputs`.
-  Result<GradientRun> run_backward(const AttentionProblem& problem, const KernelChoice& choice,
-                                   const AttentionInputs& inputs);
+  Result<GradientRun> run_backward(const ResolvedRun& run, const AttentionInputs& inputs);
 
-  /// Times the choice's pass on inputs generated on the GPU, reads its counters and checks rows of
-  /// its output against the reference: a recording's row, with the tiling that ran. An error is a
-  /// row as well.
-  RecordingRow record(const AttentionProblem& problem, const KernelChoice& choice,
-                      const InputSpec& inputs, const Protocol& protocol);
+  /// Times the run's pass on inputs generated on the GPU, reads its counters and checks rows of its
+  /// output against the reference: a recording's row, with the tiling that ran. An error is a row
+  /// as well.
+  RecordingRow record(const ResolvedRun& run, const Protocol& protocol);
 
   /// The same on tensors of the caller's own, rounded to the problem's precision; a backward pass
-  /// needs their dO. The row's inputs are kOwnInputs.
-  RecordingRow record_own(const AttentionProblem& problem, const KernelChoice& choice,
-                          const AttentionInputs& inputs, const Protocol& protocol);
+  /// needs their dO. run.files_hash identifies them.
+  RecordingRow record_own(const ResolvedRun& run, const AttentionInputs& inputs,
+                          const Protocol& protocol);
 
-  /// Runs the choice's pass on inputs generated on the GPU with the instrumented build of its main
+  /// Runs the run's pass on inputs generated on the GPU with the instrumented build of its main
   /// launch: what each thread block did when, on which SM, and of a forward pass m, l and alpha of
   /// every row_step-th row (0: of none). invalid_request where there is no such build.
-  Result<KernelTrace> trace(const AttentionProblem& problem, const KernelChoice& choice,
-                            const InputSpec& inputs, Index row_step);
+  Result<KernelTrace> trace(const ResolvedRun& run, Index row_step);
 
   /// A recording of this GPU and build without rows, dated now.
   Recording empty_recording(const Protocol& protocol) const;
@@ -96,9 +76,7 @@ class KernelLibrary {
 
   /// The measurement that `call_pass` takes, and the tiling that ran.
   template <typename CallPass>
-  Result<std::pair<Measurement, Tiling>> measure(const AttentionProblem& problem,
-                                                 const KernelChoice& choice,
-                                                 const Protocol& protocol,
+  Result<std::pair<Measurement, Tiling>> measure(const ResolvedRun& run, const Protocol& protocol,
                                                  const CallPass& call_pass);
 
   std::unique_ptr<const Functions> functions_;

@@ -5,11 +5,11 @@
 namespace attnscope {
 
 std::optional<Error> add_records(const attnscope_trace& records, KernelTrace& trace) {
-  trace.tiling = {records.block_rows, records.block_cols};
+  trace.run.tiling = {records.block_rows, records.block_cols};
   trace.launch = records.launch;
   trace.time_s = records.time_s;
   trace.plain_time_s = records.plain_time_s;
-  const auto heads = static_cast<std::size_t>(trace.problem.batch * trace.problem.heads);
+  const auto heads = static_cast<std::size_t>(trace.run.problem.batch * trace.run.problem.heads);
 
   // The C structs are the kernels' own, field by field (c_interface/trace_interface.cpp checks)
   TraceRecords given;

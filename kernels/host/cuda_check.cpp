@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "reference/result.h"
+
 namespace attnscope::kernels {
 
 CudaError::CudaError(cudaError_t code, const char* expression, const char* file, int line)
@@ -29,8 +31,8 @@ void check_shared_memory(int shared_bytes) {
   if (shared_bytes <= limit_bytes) return;
   throw GpuTooSmall(
       fmt::format("a thread block needs {} bytes of shared memory and this GPU gives "
-                  "it at most {}; choose a smaller tiling or head-dim",
-                  shared_bytes, limit_bytes));
+                  "it at most {}; choose a smaller tiling or {}",
+                  shared_bytes, limit_bytes, field_name("head_dim")));
 }
 
 void log_cuda_failure(cudaError_t code, const char* expression, const char* file,

@@ -5,14 +5,14 @@
 
 namespace attnscope::kernels {
 
-Result<BackwardTensors> BackwardTensors::allocate(const KernelRequest& request) {
-  const AttentionProblem& problem = request.problem;
-  if (auto error = supports_backward(*request.kernel, problem, request.tiling, request.carry,
-                                     request.deterministic))
-    return *error;
-  KernelRequest forward_request = request;
-  forward_request.tiling = std::nullopt;
-  auto forward = ForwardTensors::allocate(forward_request);
+Result<BackwardTensors> BackwardTensors::allocate(const ResolvedRun& run) {
+  const AttentionProblem& problem = run.problem;
+  if (auto error = supports(run)) return *error;
+  ResolvedRun forward_run = run;
+  forward_run.asked.pass = PassKind::forward;
+  forward_run.asked.Br.reset();
+  forward_run.asked.Bc.reset();
+  auto forward = ForwardTensors::allocate(forward_run);
   if (!forward) return forward.error();
 
   const auto bytes = [&](Index elements) {
@@ -20,11 +20,11 @@ Result<BackwardTensors> BackwardTensors::allocate(const KernelRequest& request) 
   };
   const std::size_t query_bytes = bytes(problem.batch * problem.heads * problem.N * problem.d);
   const std::size_t key_bytes = bytes(problem.batch * problem.kv_heads * problem.N_kv * problem.d);
-  const std::size_t scratch_bytes = backward_workspace_bytes(*request.kernel, problem);
+  const std::size_t scratch_bytes = backward_workspace_bytes(kernel_of(run), problem);
   const std::size_t needed_bytes = 2 * (query_bytes + key_bytes) + scratch_bytes;
   if (auto error = check_free_memory(needed_bytes, scratch_bytes)) return *error;
   try {
-    BackwardTensors tensors(request, std::move(forward).value());
+    BackwardTensors tensors(run, std::move(forward).value());
     tensors.dO_ = DeviceBuffer(query_bytes);
     tensors.dQ_ = DeviceBuffer(query_bytes);
     tensors.dK_ = DeviceBuffer(key_bytes);
@@ -37,7 +37,7 @@ Result<BackwardTensors> BackwardTensors::allocate(const KernelRequest& request) 
 }
 
 void BackwardTensors::generate_inputs(const Stream& stream, const InputSpec& spec) {
-  const AttentionProblem& p = request_.problem;
+  const AttentionProblem& p = run_.problem;
   forward_.generate_inputs(stream, spec);
   enqueue_inputs(stream, dO_.data_dev(), p.dtype, spec, InputTensor::dO, p.batch, p.heads, p.N,
                  p.d);
@@ -45,7 +45,7 @@ void BackwardTensors::generate_inputs(const Stream& stream, const InputSpec& spe
 
 void BackwardTensors::upload_inputs(const double* Q, const double* K, const double* V,
                                     const double* dO) {
-  const AttentionProblem& p = request_.problem;
+  const AttentionProblem& p = run_.problem;
   forward_.upload_inputs(Q, K, V);
   const auto count = static_cast<std::size_t>(p.batch * p.heads * p.N * p.d);
   dO_.copy_from_host(stored_bytes(p.dtype, {dO, count}).data());
@@ -61,12 +61,12 @@ std::optional<Error> BackwardTensors::run_forward(const Stream& stream) const {
 }
 
 Pass BackwardTensors::pass(const Stream& stream, const TraceBuffer* trace) const {
-  const AttentionProblem& p = request_.problem;
+  const AttentionProblem& p = run_.problem;
   const ForwardArguments forward = forward_.arguments(stream, /*with_lse=*/true);
   BackwardArguments arguments;
   arguments.problem = p;
-  arguments.tiling = request_.tiling;
-  arguments.deterministic = request_.deterministic;
+  arguments.tiling = asked_tiling(run_);
+  arguments.deterministic = run_.asked.deterministic;
   arguments.Q = forward.Q;
   arguments.K = forward.K;
   arguments.V = forward.V;
@@ -81,8 +81,8 @@ Pass BackwardTensors::pass(const Stream& stream, const TraceBuffer* trace) const
   arguments.workspace_bytes = workspace_.bytes();
   arguments.stream = stream.get();
   arguments.trace = trace;
-  arguments.workspace_is_prepared = !prepare_workspace(*request_.kernel, arguments);
-  return [arguments, kernel = request_.kernel](const LaunchMarks& marks) {
+  arguments.workspace_is_prepared = !prepare_workspace(kernel_of(run_), arguments);
+  return [arguments, kernel = &kernel_of(run_)](const LaunchMarks& marks) {
     BackwardArguments marked = arguments;
     marked.before_launch = marks.before;
     marked.after_launch = marks.after;
@@ -92,7 +92,7 @@ Pass BackwardTensors::pass(const Stream& stream, const TraceBuffer* trace) const
 
 std::vector<double> BackwardTensors::fetch(CheckedTensor tensor, Index b, Index h, Index begin,
                                            Index count) const {
-  const AttentionProblem& p = request_.problem;
+  const AttentionProblem& p = run_.problem;
   const auto rows_of = [&](const DeviceBuffer& buffer, Index heads, Index rows) {
     return fetch_values(buffer, p.dtype, ((b * heads + h) * rows + begin) * p.d, count * p.d);
   };

@@ -8,9 +8,9 @@ namespace attnscope::kernels {
 /// dO, dQ, dK, dV and a workspace beside the forward pass's tensors, contiguous.
 class BackwardTensors {
  public:
-  /// The request's tiling is the backward pass's; the forward pass takes its default. Fails as
+  /// The run's tiling is the backward pass's; the forward pass takes its default. Fails as
   /// ForwardTensors::allocate() does.
-  static Result<BackwardTensors> allocate(const KernelRequest& request);
+  static Result<BackwardTensors> allocate(const ResolvedRun& run);
 
   void generate_inputs(const Stream& stream, const InputSpec& spec);
   /// Rounds [B, H, N, d] and [B, H_kv, N_kv, d] values to the problem's precision.
@@ -28,10 +28,10 @@ class BackwardTensors {
   std::vector<double> fetch(CheckedTensor tensor, Index b, Index h, Index begin, Index count) const;
 
  private:
-  BackwardTensors(const KernelRequest& request, ForwardTensors forward)
-      : request_(request), forward_(std::move(forward)) {}
+  BackwardTensors(const ResolvedRun& run, ForwardTensors forward)
+      : run_(run), forward_(std::move(forward)) {}
 
-  KernelRequest request_;
+  ResolvedRun run_;
   ForwardTensors forward_;
   DeviceBuffer dO_;
   DeviceBuffer dQ_;

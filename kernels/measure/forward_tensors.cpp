@@ -57,9 +57,9 @@ Error no_single_piece(const CudaError& error, std::size_t needed_bytes,
                             gigabytes(needed_bytes), gigabytes(workspace_bytes)));
 }
 
-Result<ForwardTensors> ForwardTensors::allocate(const KernelRequest& request) {
-  const AttentionProblem& problem = request.problem;
-  if (auto error = supports(*request.kernel, problem, request.tiling, request.carry)) return *error;
+Result<ForwardTensors> ForwardTensors::allocate(const ResolvedRun& run) {
+  const AttentionProblem& problem = run.problem;
+  if (auto error = supports(run)) return *error;
 
   // Refuse before allocating: the whole demand against what is free
   const auto element_bytes = static_cast<std::size_t>(size_bytes(problem.dtype));
@@ -67,12 +67,13 @@ Result<ForwardTensors> ForwardTensors::allocate(const KernelRequest& request) {
   const auto key_bytes = static_cast<std::size_t>(key_elements(problem)) * element_bytes;
   const auto LSE_bytes =
       static_cast<std::size_t>(problem.batch * problem.heads * problem.N * kStatisticBytes);
-  const std::size_t scratch_bytes = workspace_bytes(*request.kernel, problem, request.carry);
+  const std::size_t scratch_bytes =
+      workspace_bytes(kernel_of(run), problem, run.asked.variant.carry);
   const std::size_t needed_bytes = 2 * query_bytes + 2 * key_bytes + LSE_bytes + scratch_bytes;
   if (auto error = check_free_memory(needed_bytes, scratch_bytes)) return *error;
 
   try {
-    ForwardTensors tensors(request);
+    ForwardTensors tensors(run);
     tensors.Q_ = DeviceBuffer(query_bytes);
     tensors.K_ = DeviceBuffer(key_bytes);
     tensors.V_ = DeviceBuffer(key_bytes);
@@ -86,7 +87,7 @@ Result<ForwardTensors> ForwardTensors::allocate(const KernelRequest& request) {
 }
 
 void ForwardTensors::generate_inputs(const Stream& stream, const InputSpec& spec) {
-  const AttentionProblem& p = request_.problem;
+  const AttentionProblem& p = run_.problem;
   enqueue_inputs(stream, Q_.data_dev(), p.dtype, spec, InputTensor::Q, p.batch, p.heads, p.N, p.d);
   enqueue_inputs(stream, K_.data_dev(), p.dtype, spec, InputTensor::K, p.batch, p.kv_heads, p.N_kv,
                  p.d);
@@ -95,7 +96,7 @@ void ForwardTensors::generate_inputs(const Stream& stream, const InputSpec& spec
 }
 
 void ForwardTensors::upload_inputs(const double* Q, const double* K, const double* V) {
-  const AttentionProblem& p = request_.problem;
+  const AttentionProblem& p = run_.problem;
   const auto upload = [&](DeviceBuffer& to, const double* values, Index count) {
     to.copy_from_host(stored_bytes(p.dtype, {values, static_cast<std::size_t>(count)}).data());
   };
@@ -111,16 +112,16 @@ void ForwardTensors::poison_outputs() {
 }
 
 ForwardArguments ForwardTensors::arguments(const Stream& stream, bool with_lse) const {
-  const AttentionProblem& p = request_.problem;
+  const AttentionProblem& p = run_.problem;
   ForwardArguments arguments;
   arguments.problem = p;
-  arguments.tiling = request_.tiling;
-  arguments.carry = request_.carry;
+  arguments.tiling = asked_tiling(run_);
+  arguments.carry = run_.asked.variant.carry;
   arguments.Q = contiguous_view(Q_, p.heads, p.N, p.d);
   arguments.K = contiguous_view(K_, p.kv_heads, p.N_kv, p.d);
   arguments.V = contiguous_view(V_, p.kv_heads, p.N_kv, p.d);
   arguments.O = contiguous_view(O_, p.heads, p.N, p.d);
-  if (with_lse || always_writes_lse(*request_.kernel)) {
+  if (with_lse || always_writes_lse(kernel_of(run_))) {
     arguments.LSE_dev = static_cast<float*>(LSE_.data_dev());
   }
   arguments.workspace_dev = workspace_.data_dev();
@@ -132,8 +133,8 @@ ForwardArguments ForwardTensors::arguments(const Stream& stream, bool with_lse) 
 Pass ForwardTensors::pass(const Stream& stream, bool with_lse, const TraceBuffer* trace) const {
   ForwardArguments prepared = arguments(stream, with_lse);
   prepared.trace = trace;
-  prepared.workspace_is_prepared = !prepare_workspace(*request_.kernel, prepared);
-  return [prepared, kernel = request_.kernel](const LaunchMarks& marks) {
+  prepared.workspace_is_prepared = !prepare_workspace(kernel_of(run_), prepared);
+  return [prepared, kernel = &kernel_of(run_)](const LaunchMarks& marks) {
     ForwardArguments marked = prepared;
     marked.before_launch = marks.before;
     marked.after_launch = marks.after;
@@ -158,7 +159,7 @@ const DeviceBuffer& ForwardTensors::buffer(CheckedTensor tensor) const {
 
 std::vector<double> ForwardTensors::fetch(CheckedTensor tensor, Index b, Index h, Index begin,
                                           Index count) const {
-  const AttentionProblem& p = request_.problem;
+  const AttentionProblem& p = run_.problem;
   const bool is_key_side = tensor == CheckedTensor::K || tensor == CheckedTensor::V;
   const Index heads = is_key_side ? p.kv_heads : p.heads;
   const Index rows = is_key_side ? p.N_kv : p.N;

@@ -7,10 +7,10 @@
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/device_buffer.h"
 #include "kernels/launch.h"
-#include "kernels/measure/kernel_request.h"
 #include "kernels/measure/pass.h"
 #include "kernels/measure/row_check.h"
 #include "kernels/measure/stream.h"
+#include "kernels/resolve.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {
@@ -31,9 +31,9 @@ Error no_single_piece(const CudaError& error, std::size_t needed_bytes,
 /// Q, K, V, O, LSE and the workspace, contiguous.
 class ForwardTensors {
  public:
-  /// invalid_request when the catalog refuses the request; failed when the GPU has too little
+  /// invalid_request when the catalog refuses the run; failed when the GPU has too little
   /// memory, with the bytes that are needed and free.
-  static Result<ForwardTensors> allocate(const KernelRequest& request);
+  static Result<ForwardTensors> allocate(const ResolvedRun& run);
 
   void generate_inputs(const Stream& stream, const InputSpec& spec);
   /// Rounds [B, H, N, d] and [B, H_kv, N_kv, d] values to the problem's precision.
@@ -52,11 +52,11 @@ class ForwardTensors {
   std::vector<double> fetch(CheckedTensor tensor, Index b, Index h, Index begin, Index count) const;
 
  private:
-  explicit ForwardTensors(const KernelRequest& request) : request_(request) {}
+  explicit ForwardTensors(const ResolvedRun& run) : run_(run) {}
 
   const DeviceBuffer& buffer(CheckedTensor tensor) const;
 
-  KernelRequest request_;
+  ResolvedRun run_;
   DeviceBuffer Q_;
   DeviceBuffer K_;
   DeviceBuffer V_;

@@ -20,15 +20,14 @@ std::optional<Error> run_once(Session& session, BackwardTensors& tensors) {
 
 }  // namespace
 
-std::optional<Error> run_backward(Session& session, const KernelRequest& request,
-                                  HostBackward& host) {
-  auto allocated = BackwardTensors::allocate(request);
+std::optional<Error> run_backward(Session& session, const ResolvedRun& run, HostBackward& host) {
+  auto allocated = BackwardTensors::allocate(run);
   if (!allocated) return allocated.error();
   BackwardTensors& tensors = allocated.value();
   tensors.upload_inputs(host.Q, host.K, host.V, host.dO);
   if (auto error = run_once(session, tensors)) return error;
 
-  const AttentionProblem& p = request.problem;
+  const AttentionProblem& p = run.problem;
   const auto download = [&](CheckedTensor tensor, Index heads, Index rows, double* to) {
     for (Index head = 0; head < p.batch * heads; ++head) {
       const auto values = tensors.fetch(tensor, head / heads, head % heads, 0, rows);
@@ -45,9 +44,9 @@ std::optional<Error> run_backward(Session& session, const KernelRequest& request
   return std::nullopt;
 }
 
-Result<Measurement> measure_backward(Session& session, const KernelRequest& request,
+Result<Measurement> measure_backward(Session& session, const ResolvedRun& run,
                                      const MeasuredInputs& inputs, const Protocol& protocol) {
-  auto allocated = BackwardTensors::allocate(request);
+  auto allocated = BackwardTensors::allocate(run);
   if (!allocated) return allocated.error();
   BackwardTensors& tensors = allocated.value();
   if (inputs.from_host()) tensors.upload_inputs(inputs.Q, inputs.K, inputs.V, inputs.dO);
@@ -57,7 +56,7 @@ Result<Measurement> measure_backward(Session& session, const KernelRequest& requ
   Measurement measurement;
   if (protocol.checked_rows > 0) {
     auto accuracy =
-        check_gradients(request.problem, protocol.checked_rows,
+        check_gradients(run.problem, protocol.checked_rows,
                         [&](CheckedTensor tensor, Index b, Index h, Index begin, Index count) {
                           return tensors.fetch(tensor, b, h, begin, count);
                         });

@@ -21,11 +21,10 @@ struct HostBackward {
 };
 
 /// The kernel's own forward pass, then its backward pass, then a few more of it for its time.
-std::optional<Error> run_backward(Session& session, const KernelRequest& request,
-                                  HostBackward& host);
+std::optional<Error> run_backward(Session& session, const ResolvedRun& run, HostBackward& host);
 
 /// Time, counters and accuracy of a backward pass on these inputs.
-Result<Measurement> measure_backward(Session& session, const KernelRequest& request,
+Result<Measurement> measure_backward(Session& session, const ResolvedRun& run,
                                      const MeasuredInputs& inputs, const Protocol& protocol);
 
 }  // namespace attnscope::kernels

@@ -6,10 +6,9 @@
 
 namespace attnscope::kernels {
 
-std::optional<Error> run_forward(Session& session, const KernelRequest& request,
-                                 HostForward& host) {
-  const AttentionProblem& problem = request.problem;
-  auto allocated = ForwardTensors::allocate(request);
+std::optional<Error> run_forward(Session& session, const ResolvedRun& run, HostForward& host) {
+  const AttentionProblem& problem = run.problem;
+  auto allocated = ForwardTensors::allocate(run);
   if (!allocated) return allocated.error();
   ForwardTensors& tensors = allocated.value();
   tensors.upload_inputs(host.Q, host.K, host.V);
@@ -36,12 +35,12 @@ std::optional<Error> run_forward(Session& session, const KernelRequest& request,
 namespace {
 
 /// Checks rows of one pass with LSE against the reference.
-Result<Accuracy> check_output(Session& session, const KernelRequest& request,
-                              ForwardTensors& tensors, int rows) {
+Result<Accuracy> check_output(Session& session, const ResolvedRun& run, ForwardTensors& tensors,
+                              int rows) {
   tensors.poison_outputs();
   if (auto error = tensors.pass(session.stream(), /*with_lse=*/true)({})) return *error;
   session.stream().wait();
-  return check_rows(request.problem, choose_rows(request.problem, rows),
+  return check_rows(run.problem, choose_rows(run.problem, rows),
                     [&](CheckedTensor tensor, Index b, Index h, Index begin, Index count) {
                       return tensors.fetch(tensor, b, h, begin, count);
                     });
@@ -49,9 +48,9 @@ Result<Accuracy> check_output(Session& session, const KernelRequest& request,
 
 }  // namespace
 
-Result<Measurement> measure_forward(Session& session, const KernelRequest& request,
+Result<Measurement> measure_forward(Session& session, const ResolvedRun& run,
                                     const MeasuredInputs& inputs, const Protocol& protocol) {
-  auto allocated = ForwardTensors::allocate(request);
+  auto allocated = ForwardTensors::allocate(run);
   if (!allocated) return allocated.error();
   ForwardTensors& tensors = allocated.value();
   if (inputs.from_host()) tensors.upload_inputs(inputs.Q, inputs.K, inputs.V);
@@ -59,7 +58,7 @@ Result<Measurement> measure_forward(Session& session, const KernelRequest& reque
 
   Measurement measurement;
   if (protocol.checked_rows > 0) {
-    const auto accuracy = check_output(session, request, tensors, protocol.checked_rows);
+    const auto accuracy = check_output(session, run, tensors, protocol.checked_rows);
     if (!accuracy) return accuracy.error();
     measurement.accuracy = accuracy.value();
   }

@@ -19,11 +19,11 @@ struct HostForward {
 };
 
 /// One pass on the host's inputs, then a few more for its time.
-std::optional<Error> run_forward(Session& session, const KernelRequest& request, HostForward& host);
+std::optional<Error> run_forward(Session& session, const ResolvedRun& run, HostForward& host);
 
 /// Time, counters and accuracy of a pass on these inputs. Counters that cannot be read leave a
 /// measurement without them.
-Result<Measurement> measure_forward(Session& session, const KernelRequest& request,
+Result<Measurement> measure_forward(Session& session, const ResolvedRun& run,
                                     const MeasuredInputs& inputs, const Protocol& protocol);
 
 }  // namespace attnscope::kernels

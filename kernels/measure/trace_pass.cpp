@@ -86,12 +86,13 @@ Result<RawTrace> record(Session& session, const TracePlan& plan, const TracedPas
 
 }  // namespace
 
-Result<RawTrace> trace_pass(Session& session, const KernelRequest& request, PassKind pass,
-                            const InputSpec& inputs, const TracePlan& plan) {
-  KernelRequest traced = request;
+Result<RawTrace> trace_pass(Session& session, const ResolvedRun& run, const TracePlan& plan) {
+  const InputSpec& inputs = run.asked.inputs;
+  ResolvedRun traced = run;
   traced.tiling = plan.tiling;
+  traced.asked.set_tiling(plan.tiling);
   if (auto error = check_free_memory(static_cast<std::size_t>(plan.bytes()), 0)) return *error;
-  if (pass == PassKind::forward) {
+  if (run.pass() == PassKind::forward) {
     auto tensors = ForwardTensors::allocate(traced);
     if (!tensors) return tensors.error();
     tensors.value().generate_inputs(session.stream(), inputs);

@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "kernels/host/device_buffer.h"
-#include "kernels/measure/kernel_request.h"
 #include "kernels/measure/session.h"
 #include "kernels/trace/trace_buffer.h"
 #include "kernels/trace/trace_plan.h"
-#include "reference/inputs.h"
+#include "reference/run_spec.h"
 
 namespace attnscope::kernels {
 
@@ -39,8 +38,8 @@ class TraceMemory {
   DeviceBuffer blocks_, events_, rows_;
 };
 
-/// The pass on generated inputs, once to warm up and once recorded. `plan` is of plan_trace().
-Result<RawTrace> trace_pass(Session& session, const KernelRequest& request, PassKind pass,
-                            const InputSpec& inputs, const TracePlan& plan);
+/// The run's pass on its inputs, generated, once to warm up and once recorded. `plan` is of
+/// plan_trace().
+Result<RawTrace> trace_pass(Session& session, const ResolvedRun& run, const TracePlan& plan);
 
 }  // namespace attnscope::kernels

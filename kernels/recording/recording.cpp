@@ -8,16 +8,19 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/recording/recording_json.h"
-#include "reference/same_problem.h"
 
 namespace attnscope {
 
 using nlohmann::json;
 
 bool same_run(const RecordingRow& a, const RecordingRow& b) {
-  return same_problem(a.problem, b.problem) && a.algorithm == b.algorithm && a.kernel == b.kernel &&
-         a.pass == b.pass && a.tiling == b.tiling && a.carry == b.carry &&
-         a.deterministic == b.deterministic && a.inputs == b.inputs && a.seed == b.seed;
+  const bool alike = a.run.problem == b.run.problem && a.run.tiling == b.run.tiling &&
+                     a.run.files_hash == b.run.files_hash && a.run.files_hash != kUnknownFiles;
+  if (!alike || identity_of(a.run) != identity_of(b.run)) return false;
+  const auto is_known = [](const RecordingRow& row) {
+    return !row.source || knows_fields_of(*row.source);
+  };
+  return is_known(a) && is_known(b);
 }
 
 std::string utc_date() {

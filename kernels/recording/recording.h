@@ -1,8 +1,8 @@
-/// Recordings: measurements of kernels with their provenance, schema "attnscope.recording/1".
-/// Plain C++: programs without CUDA read them.
+/// Recordings: measurements of kernels with their provenance, schema "attnscope.recording/1"; "/2"
+/// where a row has the hash of a user's own tensors. Plain C++: programs without CUDA read them.
 ///
-/// Fields are added within version 1; what a reader does not know is kept when it writes the
-/// recording again.
+/// What a reader does not know is kept when it writes the recording again. A row with an unknown
+/// field that may identify its run is the same as no other.
 #pragma once
 
 #include <filesystem>
@@ -16,29 +16,25 @@
 #include "kernels/recording/build_info.h"
 #include "kernels/recording/device_info.h"
 #include "kernels/recording/measurement.h"
-#include "reference/attention_problem.h"
-#include "reference/result.h"
+#include "reference/run_spec.h"
 
 namespace attnscope {
 
-/// One run: what was asked, and its measurement or the reason why there is none.
+/// One run: what ran, and its measurement or the reason why there is none.
 struct RecordingRow {
-  AttentionProblem problem;
-  std::string algorithm;
-  std::string kernel;
-  std::string pass = "forward";
-  std::optional<Tiling> tiling;  ///< of the kernel; absent when it could not be chosen
-  Carry carry = Carry::problem;
-  bool deterministic = false;       ///< backward: dQ was added up in the same order as on every run
-  std::string inputs = "gaussian";  ///< "gaussian", "outlier", "needle"; "files": a user's own
-  std::uint64_t seed = 0;
+  /// One pass of a kernel, run.asked.kernel. Its tiling is 0 x 0 when none could be chosen.
+  ResolvedRun run;
   std::optional<Measurement> measurement;
   std::optional<Error> error;  ///< set when there is no measurement: failed or unavailable
   std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive
 };
 
-/// Whether two rows are runs of the same thing (whatever came out).
+/// Whether two rows are runs of the same thing (whatever came out). A row of a user's own tensors
+/// whose contents the recording does not identify is the same as no other.
 bool same_run(const RecordingRow& a, const RecordingRow& b);
+
+/// ResolvedRun::files_hash of a row that was read without one.
+inline constexpr std::uint64_t kUnknownFiles = ~std::uint64_t{0};
 
 struct Recording {
   DeviceInfo device;

@@ -2,12 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-
-#include "reference/block_pattern.h"
-#include "reference/json/problem_json.h"
 
 namespace attnscope {
 
@@ -233,20 +231,34 @@ Measurement measurement_from_json(const JsonObject& row) {
   return measurement;
 }
 
-/// `known` over what was read, so that unknown fields survive at every depth.
+/// `known` over what was read, so that unknown fields survive at every depth but in `replaced`.
 json keep_unknown(const std::shared_ptr<const json>& source, const json& known,
-                  std::initializer_list<const char*> optional_keys) {
+                  const std::vector<const char*>& replaced) {
   if (!source) return known;
   json merged = *source;
-  for (const char* key : optional_keys) merged.erase(key);
+  for (const char* key : replaced) merged.erase(key);
   merged.update(known, /*merge_objects=*/true);
   return merged;
+}
+
+std::string schema_of(int version) {
+  return fmt::format("{}/{}", kRecordingSchema, version);
+}
+
+/// The oldest version whose readers take every row for what it is; a file's own is kept.
+int version_of(const Recording& recording) {
+  const auto& source = recording.source;
+  const bool was_newest = source && source->value("schema", "") == schema_of(kRecordingVersion);
+  const auto has_hash = [](const RecordingRow& row) {
+    return row.run.files_hash != 0 && row.run.files_hash != kUnknownFiles;
+  };
+  return was_newest || std::ranges::any_of(recording.rows, has_hash) ? kRecordingVersion : 1;
 }
 
 }  // namespace
 
 json header_to_json(const Recording& recording) {
-  const json known = {{"schema", fmt::format("{}/{}", kRecordingSchema, kRecordingVersion)},
+  const json known = {{"schema", schema_of(version_of(recording))},
                       {"device", device_json(recording.device)},
                       {"build",
                        {{"version", recording.build.version},
@@ -258,69 +270,24 @@ json header_to_json(const Recording& recording) {
 }
 
 json row_to_json(const RecordingRow& row) {
-  json known = {{"problem", problem_to_json(row.problem)},
-                {"algorithm", row.algorithm},
-                {"kernel", row.kernel},
-                {"pass", row.pass},
-                {"carry", to_string(row.carry)},
-                {"inputs", {{"kind", row.inputs}, {"seed", row.seed}}}};
-  if (row.tiling) known["tiling"] = tiling_to_json(*row.tiling);
-  if (row.deterministic) known["deterministic"] = true;
-  if (row.problem.block_mask) known["block_mask"] = row.problem.block_mask->text();
+  json known = run_to_json(row.run);
   if (row.measurement) add_measurement(known, *row.measurement);
   if (row.error) {
     const bool lacking = row.error->kind == Error::Kind::unavailable;
-    known[lacking ? "unavailable" : "failed"] = row.error->message;
+    known[lacking ? "unavailable" : "failed"] = words(*row.error, Reader::file);
   }
-  return keep_unknown(
-      row.source, known,
-      {"tiling", "deterministic", "block_mask", "time", "counters", "unavailable_counters",
-       "errors", "gradient_errors", "launches", "unavailable", "failed"});
+  std::vector<const char*> replaced = {"time",   "counters",        "unavailable_counters",
+                                       "errors", "gradient_errors", "launches",
+                                       "failed", "unavailable"};
+  for (const char* key : {"tiling", "deterministic", "block_mask"}) {
+    if (!known.contains(key)) replaced.push_back(key);
+  }
+  return keep_unknown(row.source, known, replaced);
 }
-
-namespace {
-
-/// The mask of a row, drawn anew over the row's tiles.
-std::shared_ptr<const BlockMask> block_mask_from_json(const JsonObject& row,
-                                                      const AttentionProblem& problem,
-                                                      const std::optional<Tiling>& tiling) {
-  const auto refuse = [&](const std::string& why) {
-    return JsonFieldError(fmt::format("{}: {}", row.path_of("block_mask"), why));
-  };
-  if (!tiling) throw refuse("the row has no tiling that the mask could be drawn over");
-  const auto pattern = parse_block_pattern(row.string("block_mask"));
-  if (!pattern) throw refuse(pattern.error().message);
-  const auto mask = make_block_mask(pattern.value(), problem.N, problem.N_kv, *tiling);
-  if (!mask) throw refuse(mask.error().message);
-  return mask.value();
-}
-
-}  // namespace
 
 RecordingRow row_from_json(const JsonObject& object) {
   RecordingRow row;
-  row.problem = problem_from_json(object.object("problem"));
-  row.algorithm = object.string("algorithm");
-  row.kernel = object.string_or("kernel", row.algorithm);
-  row.pass = object.string_or("pass", "forward");
-  if (object.has("tiling")) row.tiling = tiling_from_json(object.object("tiling"));
-  if (object.has("block_mask")) {
-    row.problem.block_mask = block_mask_from_json(object, row.problem, row.tiling);
-  }
-
-  const std::string carry_name = object.string_or("carry", "problem");
-  const auto carry = parse_carry(carry_name);
-  if (!carry) {
-    throw JsonFieldError(fmt::format("{}: \"{}\" is not a carry; use problem or fp32",
-                                     object.path_of("carry"), carry_name));
-  }
-  row.carry = *carry;
-  row.deterministic = object.has("deterministic") && object.boolean("deterministic");
-  if (object.has("inputs")) {
-    const JsonObject inputs = object.object("inputs");
-    row.inputs = inputs.string_or("kind", "gaussian");
-    row.seed = inputs.unsigned_or("seed", 0);
-  }
+  row.run = kernel_run_from_json(object);
 
   // A row holds a measurement or the reason why it has none
   if (object.has("unavailable")) {

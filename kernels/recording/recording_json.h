@@ -9,7 +9,20 @@
 namespace attnscope {
 
 inline constexpr std::string_view kRecordingSchema = "attnscope.recording";
-inline constexpr int kRecordingVersion = 1;
+/// The newest version; 2 has the hash of the contents of a user's own tensors.
+inline constexpr int kRecordingVersion = 2;
+
+/// All that identifies the run of a kernel but ResolvedRun::files_hash: the fields of kernels, with
+/// the tiling that ran and the block mask's tiles, whatever was asked for.
+RunSpec identity_of(const ResolvedRun& run);
+/// The same and the files' hash as members of a row: "problem", "algorithm", "kernel",
+/// "pass", "tiling", "carry", "inputs", and where the run has them "deterministic" and
+/// "block_mask".
+nlohmann::json run_to_json(const ResolvedRun& run);
+/// The run in a row or a trace. Throws JsonFieldError.
+ResolvedRun kernel_run_from_json(const JsonObject& object);
+/// Whether this version knows every member of the row that may identify its run.
+bool knows_fields_of(const nlohmann::json& row);
 
 nlohmann::json header_to_json(const Recording& recording);
 nlohmann::json row_to_json(const RecordingRow& row);

@@ -152,8 +152,8 @@ std::vector<kernels::TraceRow> merged_states(
 
 /// m of the kernel is the maximum before the scale.
 void add_rows(const TraceRecords& records, KernelTrace& trace) {
-  const double softmax_scale = 1.0 / std::sqrt(static_cast<double>(trace.problem.d));
-  const auto heads = static_cast<std::size_t>(trace.problem.heads);
+  const double softmax_scale = 1.0 / std::sqrt(static_cast<double>(trace.run.problem.d));
+  const auto heads = static_cast<std::size_t>(trace.run.problem.heads);
   const std::size_t Tc = records.column_tiles;
   const std::size_t rows = Tc == 0 ? 0 : records.rows.size() / Tc / records.row_parts;
   const auto states_from = [&](std::size_t first) {
@@ -229,8 +229,8 @@ std::optional<Error> decode_trace(const TraceRecords& records, KernelTrace& trac
     const TraceBlock& from = records.blocks[n];
     TracedBlock block;
     block.sm = from.sm;
-    block.batch = from.head_index / trace.problem.heads;
-    block.head = from.head_index % trace.problem.heads;
+    block.batch = from.head_index / trace.run.problem.heads;
+    block.head = from.head_index % trace.run.problem.heads;
     block.block = from.block;
     block.begin_ps = std::llround((time_ns(from, from.begin_cycles) - origin_ns) * 1e3);
     block.end_ps = std::llround((time_ns(from, from.end_cycles) - origin_ns) * 1e3);

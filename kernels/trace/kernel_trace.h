@@ -12,8 +12,6 @@
 
 #include "kernels/recording/recording.h"
 #include "kernels/trace/trace_buffer.h"
-#include "reference/inputs.h"
-#include "reference/pass_kind.h"
 
 namespace attnscope {
 
@@ -52,13 +50,8 @@ struct TracedRow {
 };
 
 struct KernelTrace {
-  Recording header;  ///< device, build, date; no rows
-  AttentionProblem problem;
-  std::string kernel;
-  std::string algorithm;
-  PassKind pass = PassKind::forward;
-  Tiling tiling;
-  InputSpec inputs;
+  Recording header;           ///< device, build, date; no rows
+  ResolvedRun run;            ///< one pass of a kernel on drawn inputs
   std::string launch;         ///< the traced launch of the pass
   double time_s = 0.0;        ///< one pass with the instrumented launch, by CUDA events
   double plain_time_s = 0.0;  ///< one pass without

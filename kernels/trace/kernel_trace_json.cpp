@@ -8,7 +8,6 @@
 #include "kernels/trace/trace_steps.h"
 #include "reference/check.h"
 #include "reference/json/json_document.h"
-#include "reference/json/problem_json.h"
 #include "reference/nearest_name.h"
 
 namespace attnscope {
@@ -16,6 +15,13 @@ namespace attnscope {
 using nlohmann::json;
 
 namespace {
+
+/// The step's name in files, which stays what the first of them have: the atomic add to dQ is said
+/// to be in HBM.
+std::string_view file_name(kernels::TraceStep step) {
+  if (step == kernels::TraceStep::add_dQi) return "dQ_i + dS K_j, atomically in HBM";
+  return kernels::step_name(step);
+}
 
 constexpr std::string_view kSchema = "attnscope.kernel_trace";
 constexpr int kVersion = 1;
@@ -73,12 +79,8 @@ json header_json(const KernelTrace& trace) {
   json header = header_to_json(trace.header);
   header.erase("protocol");
   header["schema"] = fmt::format("{}/{}", kSchema, kVersion);
-  header["problem"] = problem_to_json(trace.problem);
-  header["kernel"] = trace.kernel;
-  header["algorithm"] = trace.algorithm;
-  header["pass"] = to_string(trace.pass);
-  header["tiling"] = tiling_to_json(trace.tiling);
-  header["inputs"] = {{"kind", to_string(trace.inputs.kind)}, {"seed", trace.inputs.seed}};
+  header.update(run_to_json(trace.run));
+  for (const char* untraced : {"carry", "deterministic"}) header.erase(untraced);
   header["launch"] = trace.launch;
   header["time_s"] = trace.time_s;
   header["plain_time_s"] = trace.plain_time_s;
@@ -86,7 +88,7 @@ json header_json(const KernelTrace& trace) {
   if (trace.timer_step_ns) header["timer_step_ns"] = *trace.timer_step_ns;
   json steps = json::array();
   for (int step = 0; step < kernels::kTraceStepCount; ++step) {
-    steps.push_back(kernels::step_name(static_cast<kernels::TraceStep>(step)));
+    steps.push_back(file_name(static_cast<kernels::TraceStep>(step)));
   }
   header["steps"] = steps;
   return header;
@@ -163,20 +165,13 @@ TracedRow row_from(const json& value, const AttentionProblem& problem, std::stri
   return row;
 }
 
-/// Whether a file's name means the step; earlier programs wrote that dQ is added to "in HBM".
-bool names_step(const json& name, kernels::TraceStep step) {
-  constexpr std::string_view kEarlierAddDQi = "dQ_i + dS K_j, atomically in HBM";
-  return name == kernels::step_name(step) ||
-         (step == kernels::TraceStep::add_dQi && name == kEarlierAddDQi);
-}
-
 /// The file's number of each step to this program's, which may know more.
 std::vector<int> step_numbers(const JsonObject& object) {
   std::vector<int> numbers;
   for (const json& name : object.array("steps")) {
     int step = 0;
     while (step < kernels::kTraceStepCount &&
-           !names_step(name, static_cast<kernels::TraceStep>(step))) {
+           name != file_name(static_cast<kernels::TraceStep>(step))) {
       ++step;
     }
     if (step == kernels::kTraceStepCount) {
@@ -196,17 +191,7 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
     if (object.has(key)) header[key] = document.at(key);
   }
   trace.header = recording_from_json(header, name);
-  trace.problem = problem_from_json(object.object("problem"));
-  trace.kernel = object.string("kernel");
-  trace.algorithm = object.string_or("algorithm", trace.kernel);
-  const auto pass = parse_pass(object.string("pass"));
-  const JsonObject inputs = object.object("inputs");
-  const auto kind = parse_input_kind(inputs.string("kind"));
-  if (!pass || !kind) throw JsonFieldError(fmt::format("{}: unknown pass or inputs", name));
-  trace.pass = *pass;
-  trace.inputs.kind = *kind;
-  trace.inputs.seed = inputs.unsigned_or("seed", 0);
-  trace.tiling = tiling_from_json(object.object("tiling"));
+  trace.run = kernel_run_from_json(object);
   trace.launch = object.string("launch");
   trace.time_s = object.number("time_s");
   trace.plain_time_s = object.number("plain_time_s");
@@ -218,10 +203,10 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
   };
   for (const json& block : object.array("blocks")) {
     trace.blocks.push_back(
-        block_from_json(block, trace.problem, steps, place("blocks", trace.blocks)));
+        block_from_json(block, trace.run.problem, steps, place("blocks", trace.blocks)));
   }
   for (const json& row : object.array("rows")) {
-    trace.rows.push_back(row_from(row, trace.problem, place("rows", trace.rows)));
+    trace.rows.push_back(row_from(row, trace.run.problem, place("rows", trace.rows)));
   }
   return trace;
 }
@@ -242,7 +227,8 @@ Result<KernelTrace> checked_trace(const Result<json>& document, std::string_view
 }  // namespace
 
 std::string kernel_trace_text(const KernelTrace& trace) {
-  ATTNSCOPE_CHECK(trace.problem.block_mask == nullptr, ==, true);  // the file has no place for one
+  ATTNSCOPE_CHECK(trace.run.problem.block_mask == nullptr, ==,
+                  true);  // the file has no place for one
   std::string text = header_json(trace).dump();
   text.pop_back();  // the object goes on
   const auto add_lines = [&text](std::string_view key, const auto& items, const auto& to_json) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/compiled_tilings.h"
+#include "kernels/resolve.h"
 #include "kernels/split_kv/split_kv_shared.h"
 #include "kernels/trace/trace_buffer.h"
 #include "reference/key_splits.h"
@@ -89,40 +90,49 @@ BlockSize block_size(const KernelInfo& kernel, PassKind pass, const AttentionPro
   return {Tr * splits, kStepsAround + Tc * kStepsOfTile};
 }
 
-/// "head-dim 16 in 16x16 tiles, ...": the instances of a kernel's pass, scored or not.
+/// "head_dim 16 in 16x16 tiles, ...": the instances of a kernel's pass, scored or not.
 std::string instances_text(const KernelInfo& kernel, PassKind pass, bool scored) {
   std::string text;
   for (const TracedInstance& traced : kTraced) {
     if (traced.kernel != kernel.name || traced.pass != pass || traced.scored != scored) continue;
-    text += fmt::format("{}head-dim {} in {}x{} tiles", text.empty() ? "" : ", ", traced.d,
-                        traced.tiling.Br, traced.tiling.Bc);
+    text += fmt::format("{}{} {} in {}x{} tiles", text.empty() ? "" : ", ", field_name("head_dim"),
+                        traced.d, traced.tiling.Br, traced.tiling.Bc);
   }
   return text;
 }
 
-/// Why the problem has no instance in the tiling that is asked for.
-Error no_instance(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
-                  const std::optional<Tiling>& asked) {
+/// Why there is no instance of the run in the tiling that is asked for.
+Error no_instance(const ResolvedRun& run) {
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
+  const PassKind pass = run.pass();
+  const auto asked = asked_tiling(run);
   const bool scored = has_score_parameters(problem);
   const std::string have = instances_text(kernel, pass, scored);
   if (scored && have.empty() && !instances_text(kernel, pass, false).empty()) {
-    return invalid_request(fmt::format(
-        "the instrumented build of kernel {} takes plain softmax attention over whole sequences, "
-        "with mask none, causal or causal:top-left",
-        kernel.name));
+    return invalid_field(
+        ErrorCode::not_applicable, "mask",
+        fmt::format("the instrumented build of kernel {} takes plain softmax attention over whole "
+                    "sequences, with mask none, causal or causal:top-left",
+                    kernel.name));
   }
   std::string there_is = "flash1, flash2, block_sparse2 and split_kv have some";
   if (!have.empty() && scored) {
     there_is = fmt::format("with {} there is bf16 at {}", scores_text(problem), have);
   } else if (!have.empty()) {
-    there_is =
-        fmt::format("there is bf16, and {} at head-dim {}: {}",
-                    has_fp32(kernel.name, pass) ? "fp16 and fp32" : "fp16", kSmallHeadDim, have);
+    there_is = fmt::format("there is bf16, and {} at {} {}: {}",
+                           has_fp32(kernel.name, pass) ? "fp16 and fp32" : "fp16",
+                           field_name("head_dim"), kSmallHeadDim, have);
   }
-  return invalid_request(fmt::format(
-      "kernel {} has no instrumented build, {}, for {} at head-dim {}{}; {}", kernel.name,
-      to_string(pass), to_string(problem.dtype), problem.d,
-      asked ? fmt::format(" in {}x{} tiles", asked->Br, asked->Bc) : std::string(), there_is));
+  return invalid_field(
+      ErrorCode::not_applicable,
+      have.empty() ? "algorithm"
+      : asked      ? "Br"
+                   : "head_dim",
+      fmt::format("kernel {} has no instrumented build, {}, for {} at {} {}{}; {}", kernel.name,
+                  to_string(pass), to_string(problem.dtype), field_name("head_dim"), problem.d,
+                  asked ? fmt::format(" in {}x{} tiles", asked->Br, asked->Bc) : std::string(),
+                  there_is));
 }
 
 }  // namespace
@@ -144,22 +154,24 @@ Index TracePlan::bytes() const {
          rows() * static_cast<Index>(sizeof(TraceRow));
 }
 
-Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
-                             const AttentionProblem& problem, const std::optional<Tiling>& tiling,
-                             Carry carry, Index row_step) {
+Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step) {
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
+  const PassKind pass = run.pass();
+  const Carry carry = run.asked.variant.carry;
   if (carry != Carry::problem) {
-    return invalid_request(
-        fmt::format("carry is {}; the instrumented build of kernel {} has only problem",
-                    to_string(carry), kernel.name));
+    return invalid_field(ErrorCode::not_applicable, "carry",
+                         fmt::format("{} is {}; the instrumented build of kernel {} has only "
+                                     "problem",
+                                     field_name("carry"), to_string(carry), kernel.name));
   }
 
   // Find the instance
   const std::vector<Tiling> tilings =
       traced_tilings(kernel, pass, problem.dtype, problem.d, has_score_parameters(problem));
-  const auto asked = asked_tiling(problem, tiling);
-  const Tiling chosen = asked.value_or(tilings.empty() ? Tiling{} : tilings.front());
+  const Tiling chosen = asked_tiling(run).value_or(tilings.empty() ? Tiling{} : tilings.front());
   const bool exists = std::find(tilings.begin(), tilings.end(), chosen) != tilings.end();
-  if (!exists) return no_instance(kernel, pass, problem, asked);
+  if (!exists) return no_instance(run);
 
   // Size the buffers
   const Index Tr = ceil_div(problem.N, chosen.Br);
@@ -181,10 +193,11 @@ Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
   }
   constexpr Index kMaxTiles = 65536;  // a step names its tile in 16 bits
   if (plan.bytes() > kMaxTraceBytes || Tr > kMaxTiles || Tc > kMaxTiles) {
-    return invalid_request(fmt::format(
-        "this trace would take {} MiB on the GPU; at most {} MiB are taken: choose fewer heads, a "
-        "shorter sequence or fewer rows",
-        plan.bytes() >> 20, kMaxTraceBytes >> 20));
+    return invalid_field(
+        ErrorCode::too_many, "seq_len",
+        fmt::format("this trace would take {} MiB on the GPU; at most {} MiB are taken: choose fewer "
+                    "heads, a shorter sequence or fewer rows",
+                    plan.bytes() >> 20, kMaxTraceBytes >> 20));
   }
   return plan;
 }

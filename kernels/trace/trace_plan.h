@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "kernels/catalog.h"
-#include "reference/pass_kind.h"
+#include "reference/run_spec.h"
 
 namespace attnscope::kernels {
 
@@ -33,11 +33,9 @@ struct TracePlan {
 /// Largest trace that is taken.
 inline constexpr Index kMaxTraceBytes = Index{256} << 20;
 
-/// Nothing in `tiling` means that of the problem's block mask, else the first of traced_tilings().
-/// The problem is one that the kernel supports. invalid_request where no instrumented build exists,
-/// and for a trace of more than kMaxTraceBytes. Rows are recorded in forward passes alone.
-Result<TracePlan> plan_trace(const KernelInfo& kernel, PassKind pass,
-                             const AttentionProblem& problem, const std::optional<Tiling>& tiling,
-                             Carry carry, Index row_step);
+/// The tiling is asked_tiling() (kernels/resolve.h), else the first of traced_tilings(). The run is
+/// one that the kernel supports. invalid_request where no instrumented build exists, and for a
+/// trace of more than kMaxTraceBytes. Rows are recorded in forward passes alone.
+Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step);
 
 }  // namespace attnscope::kernels

@@ -26,8 +26,8 @@
 #include <array>
 #include <vector>
 
+#include "reference/warp_partition.h"
 #include "sim/ops/tile_grid.h"
-#include "sim/ops/warp_partition.h"
 
 namespace attnscope {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "reference/block_mask.h"
-#include "sim/ops/schedule_variant.h"
+#include "reference/schedule_variant.h"
 #include "sim/ops/tile_op.h"
 
 namespace attnscope {
@@ -21,7 +21,7 @@ ScoreStepFlags score_steps_of(const AttentionProblem& problem);
 
 /// Choices of a schedule beside its tiling.
 struct ScheduleOptions {
-  Carry carry = Carry::problem;  ///< flash1
+  ScheduleVariant variant;
   /// standard: also write LSE (the paper's algorithm does not; needed for LSE as an output).
   bool standard_writes_lse = false;
   /// standard: 0 when a row of S fits on chip, so that the softmax reads S once; else the columns
@@ -29,20 +29,14 @@ struct ScheduleOptions {
   Index softmax_panel_cols = 0;
   /// The same for the backward pass, which holds a row of P and one of dP.
   Index gradient_panel_cols = 0;
-  /// standard: rows of O that a thread block of P V makes, reading V once; 0 for Br.
-  Index output_rows = 0;
   /// Backward, grouped heads: dK and dV of a group's query heads are summed when more than 1.
   Index heads_per_kv_head = 1;
-  /// With a block mask, K_j and V_j of a column tile that no row tile computes stay in HBM; the
-  /// paper loads them all the same.
-  bool skip_unused_kv = false;
   /// Those of the problem: which lines the pseudo-code has.
   ScoreStepFlags score_steps;
   Index splits = 1;  ///< split_kv: parts into which the keys are cut
   /// Of a column tile that a key length cuts, rows of K and V from there on stay in HBM: on chip
   /// they are zeros.
   bool skips_padded_keys = false;
-  ScheduleVariant variant;
   /// The problem hides keys: a launch that applies the mask alone is there.
   bool masked = false;
 };

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "reference/algorithm.h"
 #include "reference/pass_kind.h"
 #include "sim/ops/program.h"
-#include "sim/ops/warp_partition.h"
 
 namespace attnscope {
 
@@ -101,38 +101,6 @@ struct Pass {
   std::vector<InitialValue> initial_values;
 };
 
-/// When a softmax sees its keys and divides by its sum l: what the passes keep follows from it.
-enum class SoftmaxForm : std::uint8_t {
-  whole_rows,     ///< all keys of a row at once; S and P are stored, and P comes back for gradients
-  divided_often,  ///< online; O is divided in every step; m and l are kept for the backward pass
-  divided_once,   ///< online; O is divided at the end; LSE is kept
-};
-
-struct Algorithm {
-  std::string_view name;     ///< "standard", "flash1", "flash2"
-  std::string_view title;    ///< for people: "FlashAttention-2"
-  std::string_view summary;  ///< one sentence
-  std::string_view source;   ///< paper and algorithm number
-  Pass (*forward)(const ScheduleOptions&);
-  /// Starts from the HBM that the forward pass left. Null where there is none.
-  Pass (*backward)(const ScheduleOptions&);
-  SoftmaxForm softmax = SoftmaxForm::divided_once;
-  /// Computes only the tiles that AttentionProblem::block_mask keeps; the others refuse one.
-  bool takes_block_mask = false;
-  /// O travels through HBM between passes over j, as ScheduleOptions::carry says.
-  bool carries_output = false;
-  /// Its first line sets Bc and Br from the size of the SRAM (tiling_rules.h).
-  bool sets_tiling_from_sram = false;
-  /// How its warps share a tile, as its paper has it; nothing where warps are not modelled.
-  std::optional<WarpPartition> warps;
-  /// Cuts the keys into ScheduleOptions::splits parts.
-  bool splits_keys = false;
-  /// As ScheduleOptions::skips_padded_keys.
-  bool skips_padded_keys = false;
-
-  bool has_backward() const { return backward != nullptr; }
-};
-
 /// The launches of a pass; of both passes, in order, for PassKind::both. The backward pass has to
 /// exist. Their pseudo-code has the lines of those steps of the score function that the options
 /// name.
@@ -151,7 +119,7 @@ TileGrid softmax_row_grid(const AttentionProblem& problem, const Tiling& tiling,
 /// The same for the backward pass.
 TileGrid gradient_row_grid(const AttentionProblem& problem, const Tiling& tiling,
                            const ScheduleOptions& options);
-/// The grid of standard's output product: row tiles of ScheduleOptions::output_rows.
+/// The grid of standard's output product: row tiles of ScheduleVariant::output_rows.
 TileGrid output_grid(const AttentionProblem& problem, const Tiling& tiling,
                      const ScheduleOptions& options);
 /// Whether row tile i of the launch's grid is a group of whole rows, not Br rows.

@@ -54,7 +54,7 @@ Pass guarded_by_columns(const ScheduleOptions& options) {
   static const PseudoCode load_all = guarded_rows(kDense({}).launch(), kWhyLoadAll);
   static const PseudoCode load_used = guarded_rows(kDense({}).launch(), kWhyLoadUsed);
   DensePass dense = kDense(options);
-  dense.launch().pseudo_code = options.skip_unused_kv ? load_used : load_all;
+  dense.launch().pseudo_code = options.variant.skip_unused_kv ? load_used : load_all;
   return dense.pass;
 }
 

@@ -5,7 +5,7 @@
 ///
 /// `block_sparse` is the paper's Algorithm 5 (arXiv 2205.14135) and its backward pass: the programs
 /// of FlashAttention-1 behind the guard M_ij = 1. K_j, V_j are loaded outside the guard, as
-/// printed; ScheduleOptions::skip_unused_kv leaves those in HBM that no row tile meets. With s the
+/// printed; ScheduleVariant::skip_unused_kv leaves those in HBM that no row tile meets. With s the
 /// density and even tiles, per head, reads and writes: 2 N_kv d + s Tc (3 N d + 4 N) elements
 /// forward, 4 N_kv d + s Tc (5 N d + 2 N) backward.
 ///

@@ -1,4 +1,3 @@
-#include "sim/schedule/catalog.h"
 
 #include <algorithm>
 
@@ -34,7 +33,7 @@ TileGrid gradient_row_grid(const AttentionProblem& problem, const Tiling& tiling
 
 TileGrid output_grid(const AttentionProblem& problem, const Tiling& tiling,
                      const ScheduleOptions& options) {
-  const Index rows = options.output_rows > 0 ? options.output_rows : tiling.Br;
+  const Index rows = options.variant.output_rows > 0 ? options.variant.output_rows : tiling.Br;
   return {problem, {rows, tiling.Bc}, options};
 }
 
@@ -57,12 +56,31 @@ Index block_per_tile(const TileGrid& grid) {
 
 namespace {
 
+/// What each algorithm's thread blocks do.
+struct Programs {
+  std::string_view algorithm;
+  Pass (*forward)(const ScheduleOptions&);
+  /// Starts from the HBM that the forward pass left.
+  Pass (*backward)(const ScheduleOptions&) = nullptr;
+};
+
+constexpr Programs kPrograms[] = {
+    {"standard", standard_forward_pass, standard_backward_pass},
+    {"flash1", flash1_forward_pass, flash1_backward_pass},
+    {"flash2", flash2_forward_pass, flash2_backward_pass},
+    {"block_sparse", block_sparse_forward_pass, block_sparse_backward_pass},
+    {"block_sparse2", block_sparse2_forward_pass, block_sparse2_backward_pass},
+    {"split_kv", split_kv_forward_pass},
+};
+
 Pass whole_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options) {
-  if (pass == PassKind::forward) return algorithm.forward(options);
-  ATTNSCOPE_CHECK(algorithm.has_backward(), ==, true);
-  if (pass == PassKind::backward) return algorithm.backward(options);
-  Pass both = algorithm.forward(options);
-  const Pass backward = algorithm.backward(options);
+  const auto* programs = std::ranges::find(kPrograms, algorithm.name, &Programs::algorithm);
+  ATTNSCOPE_CHECK(programs != std::end(kPrograms), ==, true);
+  if (pass == PassKind::forward) return programs->forward(options);
+  ATTNSCOPE_CHECK(programs->backward != nullptr, ==, true);
+  if (pass == PassKind::backward) return programs->backward(options);
+  Pass both = programs->forward(options);
+  const Pass backward = programs->backward(options);
   both.launches.insert(both.launches.end(), backward.launches.begin(), backward.launches.end());
   both.initial_values.insert(both.initial_values.end(), backward.initial_values.begin(),
                              backward.initial_values.end());
@@ -81,83 +99,6 @@ Pass make_head_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOpt
   Pass made = make_pass(algorithm, pass, options);
   for (Launch& launch : made.launches) launch.once_per_kv_head = false;
   return made;
-}
-
-std::span<const Algorithm> algorithms() {
-  static constexpr Algorithm kAlgorithms[] = {
-      {.name = "standard",
-       .title = "Standard attention",
-       .summary =
-           "Three launches: S = Q Kᵀ, P = softmax S, O = P V; S and P are stored in global memory.",
-       .source = "arXiv 2205.14135, Algorithms 0 and 3",
-       .forward = standard_forward_pass,
-       .backward = standard_backward_pass,
-       .softmax = SoftmaxForm::whole_rows},
-      {.name = "flash1",
-       .title = "FlashAttention-1",
-       .summary = "Tiles of K and V outermost; O, m and l are read and written back for every one "
-                  "of them.",
-       .source = "arXiv 2205.14135, Algorithms 1 and 4",
-       .forward = flash1_forward_pass,
-       .backward = flash1_backward_pass,
-       .softmax = SoftmaxForm::divided_often,
-       .carries_output = true,
-       .sets_tiling_from_sram = true,
-       .warps = WarpPartition::sliced_k,
-       .skips_padded_keys = true},
-      {.name = "flash2",
-       .title = "FlashAttention-2",
-       .summary = "Tiles of Q outermost and in parallel; O, m and l stay on chip, divided once at "
-                  "the end.",
-       .source = "arXiv 2307.08691, Algorithms 1 and 2",
-       .forward = flash2_forward_pass,
-       .backward = flash2_backward_pass,
-       .warps = WarpPartition::split_q,
-       .skips_padded_keys = true},
-      {.name = "block_sparse",
-       .title = "Block-sparse FlashAttention",
-       .summary = "FlashAttention-1's loops; tile (i, j) is computed where the block mask has a 1.",
-       .source = "arXiv 2205.14135, Algorithm 5",
-       .forward = block_sparse_forward_pass,
-       .backward = block_sparse_backward_pass,
-       .softmax = SoftmaxForm::divided_often,
-       .takes_block_mask = true,
-       .carries_output = true,
-       .warps = WarpPartition::sliced_k},
-      {.name = "block_sparse2",
-       .title = "Block-sparse FlashAttention-2",
-       .summary =
-           "FlashAttention-2's loops; a row tile visits the tiles that its block mask lists.",
-       .source = "arXiv 2205.14135, section 3.3, in the loop order of 2307.08691",
-       .forward = block_sparse2_forward_pass,
-       .backward = block_sparse2_backward_pass,
-       .takes_block_mask = true,
-       .warps = WarpPartition::split_q,
-       .skips_padded_keys = true},
-      {.name = "split_kv",
-       .title = "Split-KV decoding",
-       .summary = "For few queries: a thread block for each split of the keys; the outputs of the "
-                  "splits are merged, weighted by their LSE.",
-       .source = "Flash-Decoding; arXiv 2307.08691, Algorithm 1, for each split",
-       .forward = split_kv_forward_pass,
-       .backward = nullptr,
-       .warps = WarpPartition::split_q,
-       .splits_keys = true,
-       .skips_padded_keys = true},
-  };
-  return kAlgorithms;
-}
-
-std::vector<std::string> algorithm_names() {
-  std::vector<std::string> names;
-  for (const Algorithm& algorithm : algorithms()) names.emplace_back(algorithm.name);
-  return names;
-}
-
-const Algorithm* find_algorithm(std::string_view name) {
-  const auto all = algorithms();
-  const auto found = std::ranges::find(all, name, &Algorithm::name);
-  return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace attnscope

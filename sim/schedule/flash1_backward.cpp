@@ -94,7 +94,7 @@ void row_dots(const TileGrid& g, Index block, Program& program) {
 }
 
 Tensor carried_gradient(const ScheduleOptions& options) {
-  return options.carry == Carry::fp32 ? Tensor::dQ_accum : Tensor::dQ;
+  return options.variant.carry == Carry::fp32 ? Tensor::dQ_accum : Tensor::dQ;
 }
 
 /// One step of the inner loop: row tile i meets column tile j.
@@ -174,7 +174,7 @@ Pass flash1_backward_pass(const ScheduleOptions& options) {
                                                  .program = row_dots,
                                                  .pseudo_code = kRowDotPseudoCode});
   }
-  if (options.carry == Carry::fp32) pass.launches.push_back(convert_dq_launch());
+  if (options.variant.carry == Carry::fp32) pass.launches.push_back(convert_dq_launch());
   add_head_sum_launch(options, pass);
   return pass;
 }

@@ -71,7 +71,7 @@ void convert_carry(const TileGrid& g, Index block, Program& program) {
 }
 
 Tensor carried_tensor(const ScheduleOptions& options) {
-  return options.carry == Carry::fp32 ? Tensor::O_carry : Tensor::O;
+  return options.variant.carry == Carry::fp32 ? Tensor::O_carry : Tensor::O;
 }
 
 /// One step of the inner loop: row tile i meets column tile j.
@@ -130,7 +130,7 @@ void flash1_forward(const TileGrid& g, Index /*block*/, Program& program) {
   for (const std::int32_t j : g.column_tiles()) {
     const TileRange row_tiles = g.row_tiles_for(j);
     const bool unused =
-        g.options().skip_unused_kv ? row_tiles.empty() : g.row_tiles_in_band(j).empty();
+        g.options().variant.skip_unused_kv ? row_tiles.empty() : g.row_tiles_in_band(j).empty();
     if (unused) continue;  // no query sees these keys
     program.at(load_kv);
     program.load(g.K(j));
@@ -151,7 +151,7 @@ Pass flash1_forward_pass(const ScheduleOptions& options) {
                                {Tensor::l, 0.0},
                                {Tensor::m, -std::numeric_limits<double>::infinity()}}};
   if (options.variant.skip_first_reads) pass.launches[0].pseudo_code = kStartOnChipPseudoCode;
-  if (options.carry == Carry::fp32) {
+  if (options.variant.carry == Carry::fp32) {
     pass.launches.push_back({.name = "convert",
                              .grid = plain_grid,
                              .blocks_per_head = block_per_row_tile,

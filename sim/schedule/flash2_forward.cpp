@@ -14,8 +14,8 @@ enum Line : std::uint8_t {
 // clang-format on
 
 constexpr PseudoLine kPseudoCode[] = {
-    {0, "for each row tile i, in parallel", "No row tile needs another's result, so each gets a thread block; they share K and V.",
-     true},
+    {0, "for each row tile i, in parallel",
+     "No row tile needs another's result, so each gets a thread block; they share K and V.", true},
     {1, "load Q_i", "Q_i is read once and stays in SRAM for the whole sweep over the keys."},
     {1, "O_i = 0; l_i = 0; m_i = -inf",
      "Nothing has been seen yet: the sum is empty and the maximum is below every score."},

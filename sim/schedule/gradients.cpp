@@ -65,7 +65,7 @@ void sum_heads(const TileGrid& g, Index block, Program& program) {
 
 void load_keys(const TileGrid& g, std::int32_t j, Program& program) {
   if (g.is_padding(j)) return;
-  if (g.options().skip_unused_kv && g.row_tiles_for(j).empty()) return;
+  if (g.options().variant.skip_unused_kv && g.row_tiles_for(j).empty()) return;
   program.load(g.K(j));
   program.load(g.V(j));
 }

@@ -7,7 +7,7 @@
 namespace attnscope {
 
 /// Loads K_j and V_j, for a whole sweep over the rows; not where all of them are padding, or where
-/// the sweep is empty and ScheduleOptions::skip_unused_kv asks for that.
+/// the sweep is empty and ScheduleVariant::skip_unused_kv asks for that.
 void load_keys(const TileGrid& g, std::int32_t j, Program& program);
 
 /// Stores dK_j and dV_j: to their tensors, or, where several query heads share a KV head, to the

@@ -28,7 +28,8 @@ constexpr PseudoLine kCombinePseudoCode[] = {
      "The online softmax once more: LSE_i^s takes the place of a score."},
     {2, "l_i = alpha · l_i + beta", "The sum of exp(S) over the split is exp(LSE_i^s)."},
     {2, "load O_i^s", "The split's normalised output, in fp32."},
-    {2, "O_i = alpha · O_i + beta · O_i^s", "A merge, not a sum: each split's output is weighted by its share of l."},
+    {2, "O_i = alpha · O_i + beta · O_i^s",
+     "A merge, not a sum: each split's output is weighted by its share of l."},
     {1, "O_i = O_i / l_i", "One division at the end."},
     {1, "LSE_i = m_i + log l_i", "The log-sum-exp over all keys."},
     {1, "store O_i, LSE_i", "What the caller asked for."},
@@ -91,8 +92,9 @@ PseudoCode partial_pseudo_code() {
   replace_line(lines, "for each column tile j that row tile i sees",
                "for each column tile j of split s that row tile i sees",
                "A thread block sweeps over its part of the keys alone.");
-  replace_line(lines, "load K_j, V_j", "load K_j, V_j",
-               "Each split reads its own keys: together the splits of a row tile read K and V once.");
+  replace_line(
+      lines, "load K_j, V_j", "load K_j, V_j",
+      "Each split reads its own keys: together the splits of a row tile read K and V once.");
   replace_line(lines, "LSE_i = m_i + log l_i", "LSE_i^s = m_i + log l_i",
                "The merging launch weighs this part against the others by it.");
   replace_line(lines, "store O_i, LSE_i", "store O_i^s, LSE_i^s in fp32",

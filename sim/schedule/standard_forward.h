@@ -17,7 +17,7 @@ void standard_softmax(const TileGrid& g, Index block, Program& program);
 void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& program);
 
 /// "output": row tile i of O = P V, one thread block each. V is read once for every row tile, whose
-/// rows a library chooses apart from those of S (ScheduleOptions::output_rows).
+/// rows a library chooses apart from those of S (ScheduleVariant::output_rows).
 void standard_output(const TileGrid& g, Index block, Program& program);
 
 Pass standard_forward_pass(const ScheduleOptions& options);

@@ -12,18 +12,18 @@ enum class Origin { input, stored_by_pass, never_stored };
 HbmTensorState tiled(Tensor tensor, const RunInfo& info, const StoreHistory& history) {
   HbmTensorState state;
   state.tensor = tensor;
-  state.shape = tensor_shape(tensor, info.problem, info.options.splits);
-  state.bytes = state.shape.elems() * element_bytes(tensor, info.problem.dtype);
+  state.shape = tensor_shape(tensor, info.problem(), info.options.splits);
+  state.bytes = state.shape.elems() * element_bytes(tensor, info.problem().dtype);
   if (history.tile_rows > 0) {
     state.tile_rows = history.tile_rows;
     state.tile_cols = history.tile_cols;
     return state;
   }
   const TensorLayout layout = layout_of(tensor);
-  const Index rows = layout == TensorLayout::key_by_d ? info.tiling.Bc : info.tiling.Br;
+  const Index rows = layout == TensorLayout::key_by_d ? info.tiling().Bc : info.tiling().Br;
   state.tile_rows = std::min(state.shape.rows, rows);
   state.tile_cols = layout == TensorLayout::query_by_key
-                        ? std::min(state.shape.cols, info.tiling.Bc)
+                        ? std::min(state.shape.cols, info.tiling().Bc)
                         : state.shape.cols;
   return state;
 }

@@ -10,7 +10,7 @@
 #include "reference/row_blocks.h"
 #include "reference/score_steps.h"
 #include "sim/observers/progress_observer.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 
 namespace attnscope {
 
@@ -40,16 +40,17 @@ ValueTile masked_scores(const AttentionProblem& problem, const AttentionInputs& 
 
 /// Tensors of one head of the shown batch entry.
 AttentionInputs inputs_of(const SteppedRequest& request, Index head) {
-  const AttentionProblem& problem = request.simulation.problem;
-  return request.given_inputs ? head_of(problem, *request.given_inputs, request.batch, head)
-                              : make_head_inputs(problem, request.inputs, request.batch, head);
+  const AttentionProblem& problem = request.run.problem;
+  return request.given_inputs
+             ? head_of(problem, *request.given_inputs, request.batch, head)
+             : make_head_inputs(problem, request.run.asked.inputs, request.batch, head);
 }
 
 /// The counts of the whole pass; an error where it cannot work or be walked.
 Result<SimulationReport> counted(const SteppedRequest& request, const std::atomic<bool>* cancel) {
-  Result<SimulationReport> report = simulate(request.simulation, cancel);
+  Result<SimulationReport> report = simulate(request.run, request.gpu, cancel);
   if (!report.ok()) return report;
-  const AttentionProblem& problem = request.simulation.problem;
+  const AttentionProblem& problem = request.run.problem;
   const Index heads = problem.batch * problem.heads;
   const Index steps = report.value().tile_ops / heads;
   if (steps > kMaxSteps) {
@@ -63,25 +64,23 @@ Result<SimulationReport> counted(const SteppedRequest& request, const std::atomi
 
 /// What the screen says of the run before its first step.
 void describe_run(const SteppedRequest& request, SimulationReport totals, RunInfo& info) {
-  const AttentionProblem& problem = request.simulation.problem;
-  info.problem = problem;
-  info.algorithm = find_algorithm(request.simulation.algorithm);
+  const AttentionProblem& problem = request.run.problem;
+  info.algorithm = find_algorithm(request.run.algorithm());
   info.totals = std::move(totals);
-  info.tiling = info.totals.tiling;
-  info.gpu = request.simulation.gpu;
-  info.options = schedule_options(request.simulation, info.tiling);
-  info.pass = make_head_pass(*info.algorithm, request.simulation.pass, info.options);
-  info.first_backward = request.simulation.pass == PassKind::backward
-                            ? 0
-                            : info.algorithm->forward(info.options).launches.size();
-  info.rounds_to_storage = request.round_to_storage;
+  info.gpu = request.gpu;
+  info.options = schedule_options(request.run, request.gpu);
+  info.pass = make_head_pass(*info.algorithm, request.run.pass(), info.options);
+  info.first_backward =
+      request.run.pass() == PassKind::backward
+          ? 0
+          : make_pass(*info.algorithm, PassKind::forward, info.options).launches.size();
   info.batch = request.batch;
   info.head = request.head;
   for (const Launch& launch : info.pass.launches) {
-    info.grids.push_back(launch.grid(problem, info.tiling, info.options));
+    info.grids.push_back(launch.grid(problem, info.tiling(), info.options));
     info.grids.back().set_batch(request.batch);
   }
-  const TileGrid plain = plain_grid(problem, info.tiling, info.options);
+  const TileGrid plain = plain_grid(problem, info.tiling(), info.options);
   info.Tr = plain.Tr();
   info.Tc = plain.Tc();
   info.score_tiles.resize(static_cast<std::size_t>(info.Tr * info.Tc));
@@ -91,11 +90,11 @@ void describe_run(const SteppedRequest& request, SimulationReport totals, RunInf
 void begin_values(const SteppedRequest& request, const RunInfo& info,
                   const AttentionProblem& one_head, NumericExecutor& executor) {
   executor.begin_head(0, 0, info.pass.initial_values);
-  if (request.simulation.pass != PassKind::backward) return;
+  if (request.run.pass() != PassKind::backward) return;
   const Pass forward = make_pass(*info.algorithm, PassKind::forward, info.options);
   executor.set_initial_values(forward.initial_values);
   Observer* const observers[] = {&executor};
-  run_head(forward, {one_head, info.tiling, info.options, {}}, 0, 0, observers);
+  run_head(forward, {one_head, info.tiling(), info.options, {}}, 0, 0, observers);
 }
 
 /// Runs the other heads of the shown head's group, and leaves their parts of dK and dV in its HBM:
@@ -103,7 +102,7 @@ void begin_values(const SteppedRequest& request, const RunInfo& info,
 void run_rest_of_group(const SteppedRequest& request, const std::atomic<bool>* cancel,
                        RecordedRun& run) {
   const RunInfo& info = *run.info;
-  const AttentionProblem& problem = info.problem;
+  const AttentionProblem& problem = info.problem();
   const Index group = problem.heads_per_kv_head();
   Pass parts = info.pass;
   const auto summed =
@@ -119,11 +118,12 @@ void run_rest_of_group(const SteppedRequest& request, const std::atomic<bool>* c
     if (head == request.head) continue;
     const AttentionProblem one_head = one_head_of(problem, request.batch, head);
     const AttentionInputs inputs = inputs_of(request, head);
-    NumericExecutor executor(one_head, inputs, {.round_to_storage = request.round_to_storage});
+    NumericExecutor executor(one_head, inputs,
+                             {.round_to_storage = request.run.asked.round_to_storage});
     begin_values(request, info, one_head, executor);
     CancelObserver canceller(cancel);
     Observer* const observers[] = {&executor, &canceller};
-    run_head(parts, {problem, info.tiling, info.options, {}}, request.batch, head, observers);
+    run_head(parts, {problem, info.tiling(), info.options, {}}, request.batch, head, observers);
     for (const Tensor tensor : {Tensor::dK_heads, Tensor::dV_heads}) {
       const Index row = (head - first) * problem.N_kv;
       run.executor->hbm(tensor).middleRows(row, problem.N_kv) =
@@ -147,7 +147,7 @@ void note_rest_of_group(const RunInfo& info, StoreHistory& history) {
 
 /// Prepares true values, where the problem is small enough to show them.
 void prepare_values(const SteppedRequest& request, RecordedRun& run) {
-  const AttentionProblem& problem = request.simulation.problem;
+  const AttentionProblem& problem = request.run.problem;
   RunInfo& info = *run.info;
   const auto heads = static_cast<double>(problem.batch * problem.heads);
   const double stored_values = static_cast<double>(info.totals.requested.write_bytes) / heads /
@@ -160,7 +160,7 @@ void prepare_values(const SteppedRequest& request, RecordedRun& run) {
   run.inputs = inputs_of(request, request.head);
   run.executor = std::make_unique<NumericExecutor>(
       run.shown_problem, run.inputs,
-      NumericPrecision{.round_to_storage = request.round_to_storage});
+      NumericPrecision{.round_to_storage = request.run.asked.round_to_storage});
   begin_values(request, info, run.shown_problem, *run.executor);
   info.reference_scores = masked_scores(run.shown_problem, run.inputs);
   info.reference_O = value_tile(head_matrix(naive_forward(run.shown_problem, run.inputs).O, 0, 0));
@@ -184,7 +184,7 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
   prepare_values(request, *run);
 
   // Run the head once
-  const AttentionProblem& problem = info.problem;
+  const AttentionProblem& problem = info.problem();
   const Index heads = problem.batch * problem.heads;
   const Index steps = info.totals.tile_ops / heads;
   const double on_chip_bytes = 2.0 * static_cast<double>(info.totals.sram_bytes_per_block * 4 +
@@ -203,10 +203,10 @@ Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
   Observer* const observers[] = {&recorder, &slots, &ticker, &canceller};
   try {
     run_rest_of_group(request, cancel, *run);
-    run_head(info.pass, {problem, info.tiling, info.options, {}}, request.batch, request.head,
+    run_head(info.pass, {problem, info.tiling(), info.options, {}}, request.batch, request.head,
              observers);
   } catch (const Cancelled&) {
-    return failed("cancelled");
+    return cancelled();
   }
   if (info.step_count == 0) {
     return invalid_request("the masks hide every tile, so that this pass has no step to walk");

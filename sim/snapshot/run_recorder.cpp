@@ -86,7 +86,7 @@ void RunRecorder::note_score_tile(const Tile& tile) {
   // Tiles of other grids (whole rows of a softmax launch) touch every tile that they overlap
   const Shape origin = grid_->origin(tile);
   const Shape shape = grid_->shape(tile);
-  const Tiling& tiling = info_.tiling;
+  const Tiling& tiling = info_.tiling();
   for (Index i = origin.rows / tiling.Br; i * tiling.Br < origin.rows + shape.rows; ++i) {
     for (Index j = origin.cols / tiling.Bc; j * tiling.Bc < origin.cols + shape.cols; ++j) {
       TileLife& life = info_.score_tiles[static_cast<std::size_t>(i * info_.Tc + j)];
@@ -98,7 +98,7 @@ void RunRecorder::note_score_tile(const Tile& tile) {
 
 void RunRecorder::note_store(const TileOp& op) {
   const Tile& tile = op.dest_tiles[0];
-  const Shape whole = tensor_shape(tile.tensor, info_.problem, info_.options.splits);
+  const Shape whole = tensor_shape(tile.tensor, info_.problem(), info_.options.splits);
   StoreHistory& history = stores[static_cast<std::size_t>(tile.tensor)];
   if (history.tile_rows == 0) {
     const Shape slot = grid_->slot_shape(tile);

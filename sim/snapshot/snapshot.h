@@ -115,9 +115,12 @@ struct GradientRow {
 
 /// What does not change from step to step: shared by all snapshots of one run.
 struct RunInfo {
-  AttentionProblem problem;
+  const ResolvedRun& resolved() const { return totals.run; }
+  const AttentionProblem& problem() const { return totals.run.problem; }
+  const Tiling& tiling() const { return totals.run.tiling; }
+  PassKind pass_kind() const { return totals.run.pass(); }
+
   const Algorithm* algorithm = nullptr;
-  Tiling tiling;
   ScheduleOptions options;
   GpuDescription gpu;
   Pass pass;
@@ -140,7 +143,6 @@ struct RunInfo {
   ValueTile reference_scores;
   ValueTile reference_O;  ///< [N, d]
   bool has_values = false;
-  bool rounds_to_storage = false;  ///< values are rounded where a kernel rounds them
   SimulationReport totals;         ///< whole pass, all heads
   BytesByTensor head_bytes{};      ///< requested, whole pass, this head
   /// Of kPaperWarps warps, whole pass, this head; zero for an algorithm without a partition.

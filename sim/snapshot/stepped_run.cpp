@@ -225,7 +225,7 @@ void SteppedRun::Impl::fill_softmax_methods(Snapshot& snapshot, Index query) {
     const std::span<const double> all(scores.values);
     const auto first = static_cast<std::size_t>(query * scores.cols);
     methods = std::make_shared<const SoftmaxMethods>(softmax_methods(
-        query, all.subspan(first, static_cast<std::size_t>(scores.cols)), info().tiling.Bc));
+        query, all.subspan(first, static_cast<std::size_t>(scores.cols)), info().tiling().Bc));
   }
   snapshot.softmax_methods = methods;
 }
@@ -255,7 +255,7 @@ void SteppedRun::Impl::fill_softmax_row(Snapshot& snapshot, const SoftmaxTracker
       partial_forward(recorded->shown_problem, recorded->inputs, 0, 0, row.query, seen);
   const double divisor = tracker.normalized() || *row.l == 0.0 ? 1.0 : *row.l;
   double error = 0;
-  for (Index c = 0; c < info().problem.d; ++c) {
+  for (Index c = 0; c < info().problem().d; ++c) {
     error = std::max(error, std::abs(O.values(row.row_in_tile, c) / divisor -
                                      reference.O[static_cast<std::size_t>(c)]));
   }
@@ -290,7 +290,7 @@ Snapshot SteppedRun::at(Index step, Index query, Index O_column) {
   const TileGrid& grid = run.grid(block.launch);
   snapshot.launch = block.launch;
   snapshot.block = block.block;
-  const Index column = std::clamp<Index>(O_column, 0, run.info().problem.d - 1);
+  const Index column = std::clamp<Index>(O_column, 0, run.info().problem().d - 1);
   GradientTracker gradients(std::max<Index>(query, 0), column);
   SoftmaxTracker tracker(std::max<Index>(query, 0), column);
   HeadCounters counters;

@@ -14,11 +14,10 @@ namespace attnscope {
 
 /// What to step through.
 struct SteppedRequest {
-  SimulationRequest simulation;
-  InputSpec inputs;
-  std::optional<AttentionInputs> given_inputs;  ///< instead of `inputs`
+  ResolvedRun run;
+  GpuDescription gpu;
+  std::optional<AttentionInputs> given_inputs;  ///< instead of those that the run draws
   Index batch = 0, head = 0;                    ///< the head to show
-  bool round_to_storage = true;                 ///< values as a kernel would round them
   double memory_share = 1.0;  ///< of what one run may keep, where several are kept
 };
 

@@ -124,25 +124,24 @@ Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, co
   std::vector<FusionStep> steps;
   for (const StepPlan& plan : plans) {
     const double done = static_cast<double>(steps.size()) / static_cast<double>(plans.size());
-    if (go_on && !go_on(done)) return failed("given up");
+    if (go_on && !go_on(done)) return cancelled();
     FusionStep step{.name = std::string(plan.name),
                     .words = std::string(plan.words),
                     .idea = idea_of(plan, problem)};
-    if (const auto reason = validate(plan.variant, plan.algorithm, problem.score)) {
-      step.refused = *reason;
+    RunSpec spec{.problem = problem,
+                 .algorithm = std::string(plan.algorithm),
+                 .variant = plan.variant,
+                 .allow_overflow = true};
+    spec.set_tiling(tiling);
+    auto forward = resolve_and_simulate(spec, gpu, cancel);
+    if (!forward && forward.error().field == "fusion") {
+      step.refused = forward.error().message;
       steps.push_back(std::move(step));
       continue;
     }
-    SimulationRequest request{.problem = problem,
-                              .algorithm = std::string(plan.algorithm),
-                              .tiling = tiling,
-                              .variant = plan.variant,
-                              .gpu = gpu,
-                              .allow_overflow = true};
-    auto forward = simulate(request, cancel);
     if (!forward) return forward.error();
-    request.pass = PassKind::backward;
-    auto backward = simulate(request, cancel);
+    spec.pass = PassKind::backward;
+    auto backward = resolve_and_simulate(spec, gpu, cancel);
     if (!backward) return backward.error();
     step.forward = std::move(forward).value();
     step.backward = std::move(backward).value();
@@ -166,7 +165,7 @@ AttentionProblem figure2_problem() {
 
 std::optional<double> figure2_printed_bytes(const FusionStep& step) {
   if (step.name == "figure2") return 40.3e9;
-  if (step.forward.algorithm == "flash1") return 4.4e9;
+  if (step.forward.run.algorithm() == "flash1") return 4.4e9;
   return std::nullopt;
 }
 

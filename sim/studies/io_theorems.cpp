@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "sim/block_mask_request.h"
+#include "sim/resolve.h"
 #include "sim/tiling_rules.h"
 
 namespace attnscope {
@@ -36,48 +36,50 @@ Index sparse_block_cols(Index N_kv, Index paper_Bc) {
   return Bc;
 }
 
-/// The question's request at one value; `point` gets what follows from the value.
-Result<SimulationRequest> request_at(const IoQuestion& question, double value, IoPoint& point) {
-  SimulationRequest request{.problem = question.problem,
-                            .algorithm = "flash1",
-                            .pass = question.pass,
-                            .gpu = question.gpu,
-                            .allow_overflow = true};
-  AttentionProblem& problem = request.problem;
+/// The question's run at one value, on `gpu`; `point` gets what follows from the value.
+Result<RunSpec> spec_at(const IoQuestion& question, double value, GpuDescription& gpu,
+                        IoPoint& point) {
+  RunSpec spec{.problem = question.problem,
+               .algorithm = "flash1",
+               .pass = question.pass,
+               .allow_overflow = true};
+  AttentionProblem& problem = spec.problem;
   const auto size = static_cast<Index>(value);
   if (question.axis == IoAxis::seq_len) problem.N = problem.N_kv = size;
   if (question.axis == IoAxis::head_dim) problem.d = size;
-  if (question.axis == IoAxis::sram_bytes) request.gpu.shared_bytes_per_block = size;
-  if (auto error = validate(problem)) return invalid_request(*error);
+  if (question.axis == IoAxis::sram_bytes) gpu.shared_bytes_per_block = size;
+  if (auto error = validate(problem)) return *error;
 
-  point.sram_elems = sram_elems(request.gpu, problem.dtype);
+  point.sram_elems = sram_elems(gpu, problem.dtype);
   if (point.sram_elems < 1) {
-    return invalid_request(fmt::format("sram-bytes {} holds no element of {}; give at least {}",
-                                       request.gpu.shared_bytes_per_block, to_string(problem.dtype),
-                                       size_bytes(problem.dtype)));
+    return invalid_field(ErrorCode::out_of_range, "sram_bytes",
+                         fmt::format("{} {} holds no element of {}; give at least {}",
+                                     field_name("sram_bytes"), gpu.shared_bytes_per_block,
+                                     to_string(problem.dtype), size_bytes(problem.dtype)));
   }
   if (question.axis == IoAxis::block_cols) point.sram_elems = 4 * problem.d * size;
   if (question.axis == IoAxis::density) {
     const Index paper_Bc = paper_tiling(point.sram_elems, problem.d).Bc;
     point.sram_elems = 4 * problem.d * sparse_block_cols(problem.N_kv, paper_Bc);
+    spec.algorithm = "block_sparse";
+    spec.block_mask = BlockPattern{.kind = BlockPattern::Kind::uniform, .density = value};
   }
-  request.tiling = paper_tiling(point.sram_elems, problem.d);
-  if (question.axis != IoAxis::density) return request;
-  request.algorithm = "block_sparse";
-  return with_block_mask(request, {.kind = BlockPattern::Kind::uniform, .density = value});
+  spec.set_tiling(paper_tiling(point.sram_elems, problem.d));
+  return spec;
 }
 
 /// The closed forms of Algorithms 1, 4 and 5, per head in elements of the problem's type, and the
 /// row statistics, 4 bytes each.
-void add_formulas(const SimulationRequest& request, IoPoint& point) {
-  const AttentionProblem& problem = request.problem;
+void add_formulas(IoPoint& point) {
+  const ResolvedRun& run = point.counted.run;
+  const AttentionProblem& problem = run.problem;
   const auto number = [](Index count) { return static_cast<double>(count); };
   const double e = number(size_bytes(problem.dtype));
   const double heads = number(problem.batch * problem.heads);
   const double Nd = number(problem.N) * number(problem.d);
   const double Nd_kv = number(problem.N_kv) * number(problem.d);
-  const double visits = number(ceil_div(problem.N_kv, request.tiling->Bc)) * point.density;
-  const bool forward = request.pass == PassKind::forward;
+  const double visits = number(ceil_div(problem.N_kv, run.tiling.Bc)) * point.density;
+  const bool forward = run.pass() == PassKind::forward;
 
   // Forward: K, V once; Q, O, O of every visit; l and m read and written. Backward: K, V, dK, dV
   // once; Q, O, dO, dQ, dQ of every visit; l and m read
@@ -100,19 +102,20 @@ Result<IoPoint> point_at(const IoQuestion& question, double value,
   if (auto error = check_value(question.axis, value)) return *error;
   IoPoint point;
   point.value = value;
-  auto request = request_at(question, value, point);
-  if (!request) return request.error();
-  if (const auto& mask = request.value().problem.block_mask) point.density = mask->density();
-  auto counted = simulate(request.value(), cancel);
+  GpuDescription gpu = question.gpu;
+  auto spec = spec_at(question, value, gpu, point);
+  if (!spec) return spec.error();
+  auto counted = resolve_and_simulate(spec.value(), gpu, cancel);
   if (!counted) return counted.error();
-  add_formulas(request.value(), point);
   point.counted = std::move(counted).value();
+  if (const auto& mask = point.counted.run.problem.block_mask) point.density = mask->density();
+  add_formulas(point);
 
-  SimulationRequest standard = request.value();
-  standard.problem.block_mask = nullptr;
+  RunSpec standard = spec.value();
+  standard.block_mask.reset();
   standard.algorithm = "standard";
-  standard.tiling = Tiling{128, 128};  // the paper counts each operand once, whatever the tiles
-  const auto unfused = simulate(standard, cancel);
+  standard.set_tiling({128, 128});  // the paper counts each operand once, whatever the tiles
+  const auto unfused = resolve_and_simulate(standard, gpu, cancel);
   if (!unfused) return unfused.error();
   point.standard_bytes = unfused.value().paper.total();
   return point;
@@ -164,8 +167,8 @@ std::vector<double> usual_values(IoAxis axis) {
 }
 
 std::string density_sram_words(const IoPoint& point) {
-  const AttentionProblem& problem = point.counted.problem;
-  const Index Bc = point.counted.tiling.Bc;
+  const AttentionProblem& problem = point.counted.run.problem;
+  const Index Bc = point.counted.run.tiling.Bc;
   return fmt::format(
       "M = 4 d Bc = 4 x {} x {} = {} elements: {} tiles of keys for the mask to choose among",
       problem.d, Bc, point.sram_elems, ceil_div(problem.N_kv, Bc));

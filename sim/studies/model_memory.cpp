@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sim/observers/hbm_footprint.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"
 
 namespace attnscope {
@@ -84,7 +84,7 @@ std::vector<AttentionChoice> attention_choices() {
 
 Result<LayerMemory> layer_memory(const AttentionChoice& choice, const AttentionProblem& problem,
                                  ModelMode mode) {
-  if (auto error = validate(problem)) return invalid_request(*error);
+  if (auto error = validate(problem)) return *error;
   Pass pass;
   const HbmFootprint forward = footprint_of(choice, problem, PassKind::forward, pass);
   LayerMemory memory;

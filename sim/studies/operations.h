@@ -23,7 +23,7 @@ struct OperationCount {
   double time_share(GpuUnit unit, const GpuDescription& gpu) const;
 };
 
-/// invalid_request as simulate().
-Result<OperationCount> count_operations(const SimulationRequest& request);
+/// Errors as resolve_and_simulate() gives them.
+Result<OperationCount> count_operations(const RunSpec& spec, const GpuDescription& gpu);
 
 }  // namespace attnscope

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/observers/progress_observer.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 
 namespace attnscope {
 
@@ -36,10 +36,10 @@ Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationR
   return timeline.end_ps();
 }
 
-Result<TraceSummary> write_trace(const SimulationRequest& request, const BlockOrder& order,
-                                 Index warps_per_block, const TextSink& sink,
+Result<TraceSummary> write_trace(const ResolvedRun& run, const GpuDescription& gpu,
+                                 const BlockOrder& order, const TextSink& sink,
                                  const std::function<void(double)>& progress) {
-  auto report = simulate(request);
+  auto report = simulate(run, gpu);
   if (!report) return report.error();
   TraceSummary summary{.report = std::move(report).value()};
   const Index ops = summary.report.tile_ops;
@@ -50,20 +50,20 @@ Result<TraceSummary> write_trace(const SimulationRequest& request, const BlockOr
                     ops, kMaxTraceOps));
   }
 
-  const ScheduleOptions options = schedule_options(request, summary.report.tiling);
-  const Pass pass = make_pass(*find_algorithm(request.algorithm), request.pass, options);
-  const PassRun run{request.problem, summary.report.tiling, options, order};
-  const AttentionProblem& problem = request.problem;
+  const ScheduleOptions options = schedule_options(run, gpu);
+  const Pass pass = make_pass(*find_algorithm(run.algorithm()), run.pass(), options);
+  const AttentionProblem& problem = run.problem;
+  const PassRun pass_run{problem, run.tiling, options, order};
   const std::string description =
       fmt::format("{} {}, B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}, {}x{} tiles, on {}",
-                  request.algorithm, to_string(request.pass), problem.batch, problem.heads,
-                  problem.N, problem.N_kv, problem.d, to_string(problem.dtype),
-                  to_string(problem.mask), run.tiling.Br, run.tiling.Bc, request.gpu.display_name);
+                  run.algorithm(), to_string(run.pass()), problem.batch, problem.heads, problem.N,
+                  problem.N_kv, problem.d, to_string(problem.dtype), to_string(problem.mask),
+                  run.tiling.Br, run.tiling.Bc, gpu.display_name);
 
   ChromeTraceWriter writer(pass, description, sink);
   ProgressObserver teller(std::max<Index>(ops, 1), progress);
-  summary.end_ps =
-      run_timeline(pass, run, summary.report, request.gpu, writer, warps_per_block, &teller);
+  summary.end_ps = run_timeline(pass, pass_run, summary.report, gpu, writer,
+                                run.asked.warps.value_or(kPaperWarps), &teller);
   if (!writer.finish()) return failed("the trace could not be written");
   summary.events = writer.event_count();
   return summary;

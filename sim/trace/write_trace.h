@@ -1,7 +1,7 @@
 /// A problem's modelled run as a Chrome trace.
 #pragma once
 
-#include "sim/ops/warp_partition.h"
+#include "reference/warp_partition.h"
 #include "sim/simulation.h"
 #include "sim/trace/chrome_trace.h"
 
@@ -23,11 +23,11 @@ Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationR
                          const GpuDescription& gpu, TimelineSink& sink,
                          Index warps_per_block = kPaperWarps, Observer* beside = nullptr);
 
-/// Runs the request's pass over every head and streams the trace to `sink`; `progress` (may be
+/// Runs the run's pass over every head and streams the trace to `sink`; `progress` (may be
 /// empty) is told the fraction done. invalid_request as simulate(), and for more operations than
 /// kMaxTraceOps, before anything is written. failed when the sink could not write.
-Result<TraceSummary> write_trace(const SimulationRequest& request, const BlockOrder& order,
-                                 Index warps_per_block, const TextSink& sink,
+Result<TraceSummary> write_trace(const ResolvedRun& run, const GpuDescription& gpu,
+                                 const BlockOrder& order, const TextSink& sink,
                                  const std::function<void(double)>& progress);
 
 }  // namespace attnscope

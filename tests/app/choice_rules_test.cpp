@@ -1,42 +1,46 @@
 #include "app/choice_rules.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "app/screen/text_presets.h"
 
 namespace attnscope::app {
 namespace {
 
-Choice choice_of(Index N) {
-  Choice choice;
+using testing::HasSubstr;
+
+RunSpec choice_of(Index N) {
+  RunSpec choice;
   choice.problem.N = choice.problem.N_kv = N;
-  choice.tiling = {16, 16};
+  choice.problem.d = 16;
+  choice.set_tiling({16, 16});
   return choice;
 }
 
+RunSpec changed(const RunSpec& before, std::string_view key, std::string_view text) {
+  const auto after = change_field(before, key, text);
+  EXPECT_TRUE(after) << key << ": " << after.error().message;
+  return after ? after.value() : before;
+}
+
 TEST(ChoiceRules, StandardSlopesFollowTheHeads) {
-  Choice before = choice_of(64);
-  before.problem.score.alibi_slopes = standard_alibi_slopes(1);
-  Choice after = before;
-  after.problem.heads = after.problem.kv_heads = 4;
-  EXPECT_EQ(with_consequences(before, after).problem.score.alibi_slopes, standard_alibi_slopes(4));
-  before.problem.score.alibi_slopes = {0.3};
-  after = before;
-  after.problem.heads = 4;
-  EXPECT_EQ(with_consequences(before, after).problem.score.alibi_slopes, std::vector<double>{0.3});
+  RunSpec choice = changed(choice_of(64), "alibi", "standard");
+  choice = changed(choice, "heads", "4");
+  EXPECT_EQ(choice.problem.score.alibi_slopes, standard_alibi_slopes(4));
+  EXPECT_EQ(choice.problem.kv_heads, 4);
+  choice = changed(changed(choice_of(64), "alibi", "0.3"), "heads", "4");
+  EXPECT_EQ(choice.problem.score.alibi_slopes, std::vector<double>{0.3});
 }
 
 TEST(ChoiceRules, KeyLengthsAndSequencesKeepTheirProportions) {
-  Choice before = choice_of(64);
-  before.problem.key_lengths = {48};
-  Choice after = before;
-  after.problem.N = after.problem.N_kv = 128;
-  after.problem.batch = 2;
-  EXPECT_EQ(with_consequences(before, after).problem.key_lengths, (std::vector<Index>{96, 96}));
+  RunSpec choice = changed(choice_of(64), "key_lengths", "48");
+  choice = changed(changed(choice, "seq_len", "128"), "batch", "2");
+  EXPECT_EQ(choice.problem.key_lengths, (std::vector<Index>{96, 96}));
 
-  before = choice_of(60);
-  before.problem.cu_seqlens_q = before.problem.cu_seqlens_k = packed_ends(3, 60);
-  after = before;
-  after.problem.N = after.problem.N_kv = 120;
-  const AttentionProblem problem = with_consequences(before, after).problem;
+  choice = choice_of(60);
+  choice.problem.cu_seqlens_q = choice.problem.cu_seqlens_k = packed_ends(3, 60);
+  const AttentionProblem problem = changed(choice, "seq_len", "120").problem;
   EXPECT_EQ(problem.cu_seqlens_q, (std::vector<Index>{0, 20, 60, 120}));
   EXPECT_FALSE(validate(problem));
 }
@@ -46,37 +50,109 @@ TEST(ChoiceRules, PackedSequencesGrowAndFillTheAxis) {
   EXPECT_EQ(packed_ends(2, 64), (std::vector<Index>{0, 21, 64}));
 }
 
-TEST(ChoiceRules, SplitsAndVariantsGoWithTheirAlgorithm) {
-  Choice before = choice_of(64);
-  before.algorithm = "split_kv";
-  before.splits = 3;
-  before.separate_heads = true;
-  Choice after = before;
-  after.algorithm = "standard";
-  after = with_consequences(before, after);
-  EXPECT_EQ(after.splits, 0);
-  EXPECT_FALSE(after.separate_heads);
-  after.variant.checkpoint = true;
-  Choice flash = after;
-  flash.algorithm = "flash1";
-  flash = with_consequences(after, flash);
-  EXPECT_EQ(flash.variant, ScheduleVariant{});
-  flash.variant.d_once = true;
-  Choice back = flash;
-  back.algorithm = "flash2";
-  EXPECT_EQ(with_consequences(flash, back).variant, ScheduleVariant{});
+TEST(ChoiceRules, PackedQueriesBringTheirKeys) {
+  RunSpec choice = changed(choice_of(64), "cu_seqlens_q", "0,20,64");
+  EXPECT_EQ(choice.problem.cu_seqlens_k, (std::vector<Index>{0, 20, 64}));
+  EXPECT_FALSE(validate(choice.problem));
+  choice = changed(changed(choice_of(64), "kv_len", "32"), "cu_seqlens_q", "0,5,20,64");
+  EXPECT_FALSE(validate(choice.problem));
+  EXPECT_FALSE(changed(choice, "cu_seqlens_q", "").problem.is_packed());
+}
+
+TEST(ChoiceRules, OneKeyLengthIsThatOfEveryBatchEntry) {
+  const RunSpec choice = changed(choice_of(64), "batch", "3");
+  EXPECT_EQ(changed(choice, "key_lengths", "40").problem.key_lengths,
+            (std::vector<Index>{40, 40, 40}));
+}
+
+TEST(ChoiceRules, FieldsThatTheNewAlgorithmDoesNotHaveGoBackToTheirDefaults) {
+  RunSpec choice = changed(choice_of(64), "algorithm", "split_kv");
+  choice = changed(changed(choice, "splits", "3"), "separate_heads", "true");
+  choice = changed(choice, "algorithm", "standard");
+  EXPECT_FALSE(choice.splits);
+  EXPECT_FALSE(choice.separate_heads);
+  choice = changed(changed(choice, "checkpoint", "true"), "algorithm", "flash1");
+  EXPECT_EQ(choice.variant, ScheduleVariant{});
+  choice = changed(changed(choice, "d_once", "true"), "carry", "fp32");
+  EXPECT_EQ(changed(choice, "algorithm", "flash2").variant, ScheduleVariant{});
 }
 
 TEST(ChoiceRules, ABlockMaskComesAndGoesWithTheAlgorithm) {
-  const Choice dense = choice_of(64);
-  Choice sparse = dense;
-  sparse.algorithm = "block_sparse";
-  sparse = with_consequences(dense, sparse);
+  const RunSpec sparse = changed(choice_of(64), "algorithm", "block_sparse");
   ASSERT_TRUE(sparse.block_mask);
   EXPECT_EQ(to_string(*sparse.block_mask), "butterfly");
-  Choice back = sparse;
-  back.algorithm = "flash2";
-  EXPECT_FALSE(with_consequences(sparse, back).block_mask);
+  EXPECT_FALSE(changed(sparse, "algorithm", "flash2").block_mask);
+  EXPECT_FALSE(changed(sparse, "block_mask", "").block_mask) << "all tiles";
+}
+
+TEST(ChoiceRules, TheSeedOfDropoutGoesWithDropoutAndDOWithTheBackwardPass) {
+  RunSpec choice = changed(changed(choice_of(64), "dropout", "0.25"), "dropout_seed", "7");
+  EXPECT_FALSE(validate(changed(choice, "dropout", "0")));
+  choice = changed(changed(choice_of(64), "pass", "backward"), "do", "/a/do.npy");
+  EXPECT_TRUE(changed(choice, "pass", "both").files.dO == "/a/do.npy");
+  EXPECT_FALSE(validate(changed(choice, "pass", "forward")));
+}
+
+TEST(ChoiceRules, PathsBecomeAbsolute) {
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(changed(choice_of(64), "q", "a/q.npy").files.Q, here + "/a/q.npy");
+  const RunSpec sparse = changed(choice_of(64), "algorithm", "block_sparse");
+  EXPECT_EQ(changed(sparse, "block_mask", "m.npy").block_mask->path, here + "/m.npy");
+}
+
+TEST(ChoiceRules, WhatIsTypedIsWhatIsShown) {
+  const std::pair<const char*, const char*> cases[] = {{"mask", "window:15,0:top-left"},
+                                                       {"mask", "causal:top-left"},
+                                                       {"softcap", "30"},
+                                                       {"dropout", "0.25"},
+                                                       {"seed", "18446744073709551615"},
+                                                       {"key_lengths", "48"},
+                                                       {"cu_seqlens_q", "0,20,64"},
+                                                       {"sram_bytes", "49152"},
+                                                       {"q", "/a/q.npy"}};
+  for (const auto& [key, typed] : cases) {
+    EXPECT_EQ(run_field(key).print(changed(choice_of(64), key, typed)), typed) << key;
+  }
+}
+
+TEST(ChoiceRules, WhatCannotBeUnderstoodNamesTheFieldTheTextAndWhatIsAccepted) {
+  for (const RunField& field : run_fields()) {
+    const bool takes_any_text =
+        field.kind == FieldKind::text && field.parse("nonsense", *std::make_unique<RunSpec>());
+    if (takes_any_text) continue;
+    const auto after = change_field(choice_of(64), field.key, "nonsense");
+    ASSERT_FALSE(after) << field.key;
+    EXPECT_EQ(after.error().code, ErrorCode::not_understood) << field.key;
+    EXPECT_EQ(after.error().field, field.key);
+    EXPECT_EQ(after.error().value, "nonsense");
+    const std::string message = words(after.error(), Reader::screen);
+    EXPECT_THAT(message, HasSubstr("nonsense")) << field.key;
+    EXPECT_EQ(message.find('\n'), std::string::npos);
+  }
+}
+
+TEST(FieldOptions, EveryTextOfAListIsUnderstood) {
+  RunSpec choice = choice_of(64);
+  choice.problem.batch = 2;
+  for (const RunField& field : run_fields()) {
+    if (field.kind == FieldKind::slopes) continue;
+    for (const FieldOption& option : options_of(field, choice)) {
+      EXPECT_TRUE(change_field(choice, field.key, option.text)) << field.key << " " << option.text;
+      EXPECT_FALSE(option.label.empty()) << field.key;
+    }
+  }
+}
+
+TEST(FieldOptions, AFieldThatCanBeUnsetOffersThatFirst) {
+  const RunSpec choice = choice_of(64);
+  for (const char* key : {"softcap", "splits", "sram_bytes", "q", "key_lengths", "cu_seqlens_q"}) {
+    const std::vector<FieldOption> options = options_of(run_field(key), choice);
+    ASSERT_FALSE(options.empty()) << key;
+    EXPECT_EQ(options.front().text, "") << key;
+    EXPECT_EQ(options.front().label, unset_word(run_field(key))) << key;
+  }
+  EXPECT_FALSE(can_be_unset(run_field("seq_len")));
+  EXPECT_FALSE(can_be_unset(run_field("Br"))) << "the screen's tiles are always given";
 }
 
 }  // namespace

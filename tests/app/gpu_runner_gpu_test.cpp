@@ -49,7 +49,7 @@ TEST(RunOnGpu, MeasuresTheTwinKernelOfEveryShippedSceneAndItIsRight) {
     EXPECT_GT(run.time_s().value_or(0.0), 0.0) << name;
 
     // The ledger shows this run, and its bytes are the model's
-    const Choice& choice = app.view.choice;
+    const RunSpec& choice = app.view.choice;
     const RunInfo& modelled = *app.snapshot()->run;
     const MeasuredRun* shown = app.measurements.find(modelled.totals, modelled.gpu);
     ASSERT_NE(shown, nullptr) << name;

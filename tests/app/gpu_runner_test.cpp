@@ -27,7 +27,7 @@ class GpuRunnerTest : public testing::Test {
   }
   void TearDown() override { unsetenv("ATTNSCOPE_KERNELS_LIBRARY"); }
 
-  RecordingRow measured(const Choice& choice) {
+  RecordingRow measured(const RunSpec& choice) {
     runner_->run(choice);
     std::vector<MeasuredRun> results;
     EXPECT_TRUE(wait([&] {
@@ -52,7 +52,7 @@ class GpuRunnerTest : public testing::Test {
 
 TEST_F(GpuRunnerTest, RunsOnTheFilesOfTheScene) {
   const test::TempDir folder;
-  Choice choice = load_scene("default").value().view.choice;
+  RunSpec choice = load_scene("default").value().view.choice;
   const Index shape[] = {1, 1, choice.problem.N, choice.problem.d};
   const std::string path = folder.file("q.npy");
   std::vector<double> Q(static_cast<std::size_t>(choice.problem.N * choice.problem.d), 0.25);
@@ -60,7 +60,7 @@ TEST_F(GpuRunnerTest, RunsOnTheFilesOfTheScene) {
   choice.files.Q = path;
   const RecordingRow row = measured(choice);
   ASSERT_FALSE(row.error) << row.error->message;
-  EXPECT_EQ(row.inputs, "files");
+  EXPECT_NE(row.run.files_hash, 0u);
   EXPECT_EQ(row.measurement->time.min_s, 0.25);  // the echo: Q's first value
 
   choice.files.Q = folder.file("gone.npy");
@@ -68,30 +68,31 @@ TEST_F(GpuRunnerTest, RunsOnTheFilesOfTheScene) {
   EXPECT_THAT(measured(choice).error->message, HasSubstr("gone.npy"));
 }
 
-TEST_F(GpuRunnerTest, RefusesWhatNoKernelIsTheTwinOf) {
-  const auto refusal = [&](const Choice& choice) {
+TEST_F(GpuRunnerTest, RefusesWhatNoKernelRunsAndNamesTheField) {
+  const auto refused_field = [&](const RunSpec& choice) {
     const RecordingRow row = measured(choice);
     EXPECT_TRUE(row.error);
-    return row.error ? row.error->message : "";
+    EXPECT_EQ(row.run.asked, choice);
+    return row.error ? row.error->field : "";
   };
-  const Choice plain = load_scene("default").value().view.choice;
+  const RunSpec plain = load_scene("default").value().view.choice;
   EXPECT_FALSE(measured(plain).error);
-  Choice choice = plain;
-  choice.pass = "both";
-  EXPECT_THAT(refusal(choice), HasSubstr("one pass at a time"));
+  RunSpec choice = plain;
+  choice.pass = PassKind::both;
+  EXPECT_EQ(refused_field(choice), "pass");
   choice = plain;
   choice.algorithm = "split_kv";
   choice.splits = 3;
-  EXPECT_THAT(refusal(choice), HasSubstr("not into 3 splits"));
-  choice.splits = 0;
-  choice.problem.heads = 4;
-  EXPECT_THAT(refusal(choice), HasSubstr("separate heads"));
-  choice.separate_heads = true;
-  EXPECT_FALSE(measured(choice).error);
+  EXPECT_EQ(refused_field(choice), "splits");
+  choice.splits.reset();
+  EXPECT_EQ(refused_field(choice), "Br") << "it was not compiled for 16 x 16";
+  choice.set_tiling({16, 128});
+  const RecordingRow decoding = measured(choice);
+  EXPECT_FALSE(decoding.error) << decoding.error->message;
   choice = plain;
   choice.algorithm = "standard";
   choice.variant.fusion = Fusion::pairs;
-  EXPECT_THAT(refusal(choice), HasSubstr("fusion pairs"));
+  EXPECT_EQ(refused_field(choice), "fusion");
 }
 
 }  // namespace

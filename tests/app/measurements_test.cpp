@@ -10,8 +10,8 @@ namespace {
 
 MeasuredRun run_of(const std::string& algorithm, Tiling tiling, NumberKind kind, double time_s) {
   MeasuredRun run;
-  run.row.algorithm = algorithm;
-  run.row.tiling = tiling;
+  run.row.run.asked.algorithm = algorithm;
+  run.row.run.tiling = tiling;
   run.row.measurement = Measurement{};
   run.row.measurement->time.median_s = time_s;
   run.provenance.kind = kind;
@@ -26,8 +26,8 @@ GpuDescription h200() {
 /// A modelled run of the default problem.
 SimulationReport model_of(const std::string& algorithm = "flash2", Tiling tiling = {64, 64}) {
   SimulationReport model;
-  model.algorithm = algorithm;
-  model.tiling = tiling;
+  model.run.asked.algorithm = algorithm;
+  model.run.tiling = tiling;
   return model;
 }
 
@@ -60,7 +60,7 @@ TEST(Measurements, ADeterministicPassIsNotShownForThePlainOne) {
   Measurements measurements;
   measurements.recorded = {run_of("flash2", {64, 64}, NumberKind::recorded, 1.0)};
   measurements.measured = {run_of("flash2", {64, 64}, NumberKind::measured, 2.0)};
-  measurements.measured[0].row.deterministic = true;
+  measurements.measured[0].row.run.asked.deterministic = true;
   EXPECT_EQ(measurements.find(model_of(), h200())->time_s(), 1.0);
 }
 
@@ -72,10 +72,10 @@ TEST(Measurements, TheSameTilingIsPreferredAndAnotherProblemIsNeverTaken) {
   SimulationReport model = model_of();
   EXPECT_EQ(measurements.find(model, h200())->time_s(), 2.0);
   EXPECT_EQ(measurements.find(model_of("flash1"), h200()), nullptr);
-  model.carry = Carry::fp32;
+  model.run.asked.variant.carry = Carry::fp32;
   EXPECT_EQ(measurements.find(model, h200()), nullptr);
   model = model_of();
-  model.problem.N = 2048;
+  model.run.problem.N = 2048;
   EXPECT_EQ(measurements.find(model, h200()), nullptr);
 }
 
@@ -107,9 +107,8 @@ TEST(Measurements, ATraceTellsTheTimeOfItsProblemAndWhyThereAreNoCounters) {
   EXPECT_THAT(problems, testing::IsEmpty());
   ASSERT_FALSE(measurements.traced.empty());
   const RecordingRow& row = measurements.traced.front().row;
-  SimulationReport model = model_of(row.algorithm, *row.tiling);
-  model.problem = row.problem;
-  model.pass = parse_pass(row.pass).value();
+  SimulationReport model;
+  model.run = row.run;
   const MeasuredRun* found = measurements.find_traced(model, h200());
   ASSERT_NE(found, nullptr);
   EXPECT_GT(found->time_s().value_or(0.0), 0.0);
@@ -120,7 +119,7 @@ TEST(Measurements, ATraceTellsTheTimeOfItsProblemAndWhyThereAreNoCounters) {
   // Neither the charts' points nor another tiling's or another GPU's
   EXPECT_EQ(measurements.find(model, h200()), nullptr);
   EXPECT_EQ(measurements.find_traced(model, load_gpu("t4").value()), nullptr);
-  model.tiling = {8, 8};
+  model.run.tiling = {8, 8};
   EXPECT_EQ(measurements.find_traced(model, h200()), nullptr);
 }
 

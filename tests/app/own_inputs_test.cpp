@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/app.h"
+#include "app/refuse.h"
 #include "app/step_simulator.h"
 #include "reference/npy.h"
 #include "sim/snapshot/snapshot.h"
@@ -34,14 +34,21 @@ class OwnInputs : public testing::Test {
     ASSERT_FALSE(write_npy(path(name), shape, data));
   }
   std::string path(const std::string& name) const { return (folder_ / (name + ".npy")).string(); }
-  InputFiles files() const { return {path("q"), path("k"), path("v"), ""}; }
+  InputPaths files() const { return {path("q"), path("k"), path("v"), ""}; }
   const std::filesystem::path& folder() const { return folder_; }
+  std::optional<Error> check(const RunSpec& choice) { return check_choice(choice, gpus_); }
+  Refusal refused(const RunSpec& choice, const RunSpec& valid) {
+    const auto error = check(choice);
+    EXPECT_TRUE(error);
+    return refuse(choice, error.value_or(Error{}), valid, gpus_, WorkControl());
+  }
 
  private:
   std::filesystem::path folder_ =
       std::filesystem::path(testing::TempDir()) /
       ("attnscope-own-" +
        std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+  GpuCatalog gpus_;
 };
 
 TEST_F(OwnInputs, MakeASceneOfTheirSizes) {
@@ -53,13 +60,13 @@ TEST_F(OwnInputs, MakeASceneOfTheirSizes) {
   EXPECT_EQ(problem.N, 20);
   EXPECT_EQ(problem.N_kv, 24);
   EXPECT_EQ(problem.d, 8);
-  EXPECT_FALSE(check_choice(scene.value().view.choice));
+  EXPECT_FALSE(check(scene.value().view.choice));
 }
 
 TEST_F(OwnInputs, AreWhatTheModelComputesWith) {
   const Scene scene = scene_of_files(load_scene("default").value(), files()).value();
   WorkControl control;
-  StepSimulator simulate;
+  StepSimulator simulate(std::make_shared<GpuCatalog>());
   Request request{scene.view.choice, 3, 0, 0, 0};  // head 3, after its first load, of Q
   const auto snapshot = simulate(request, control);
   ASSERT_TRUE(snapshot) << snapshot.error().message;
@@ -87,10 +94,10 @@ TEST_F(OwnInputs, StandInASceneFileRelativeToItsFolder) {
 
 TEST_F(OwnInputs, ThatDoNotFitAreOneLine) {
   const Scene base = load_scene("default").value();
-  const auto message = [&](const InputFiles& given) {
+  const auto message = [&](const InputPaths& given) {
     const auto scene = scene_of_files(base, given);
     EXPECT_FALSE(scene);
-    return scene ? std::string() : scene.error().message;
+    return scene ? std::string() : words(scene.error(), Reader::command_line);
   };
   EXPECT_THAT(message({path("q"), "", path("v"), ""}), HasSubstr("--k is missing"));
   EXPECT_THAT(message({path("none"), path("k"), path("v"), ""}), HasSubstr("none.npy"));
@@ -100,39 +107,39 @@ TEST_F(OwnInputs, ThatDoNotFitAreOneLine) {
   // Sizes that do not go together
   write("short", {1, 2, 23, 8});
   Scene scene = scene_of_files(base, {path("q"), path("k"), path("short"), ""}).value();
-  const auto inputs = read_own_inputs(scene.view.choice);
-  ASSERT_FALSE(inputs);
-  EXPECT_THAT(inputs.error().message, HasSubstr("short.npy"));
-  const auto error = check_choice(scene.view.choice);
+  const auto error = check(scene.view.choice);
   ASSERT_TRUE(error);
+  EXPECT_EQ(error->field, "v");
   EXPECT_THAT(error->message, HasSubstr("short.npy: shape [1, 2, 23, 8]; V of this problem is"));
 }
 
 TEST_F(OwnInputs, AFileOfOtherSizesIsAnsweredByItsSizes) {
-  const Choice valid = load_scene("default").value().view.choice;
-  Choice choice = valid;
+  const RunSpec valid = load_scene("default").value().view.choice;
+  RunSpec choice = valid;
   choice.files.Q = path("q");
-  auto refused = refuse(choice, "q", valid);
-  ASSERT_TRUE(refused && refused->nearest) << refused->message;
-  EXPECT_EQ(refused->nearest_label, "the sizes of the files");
-  EXPECT_EQ(refused->nearest->problem.heads, 4);
-  EXPECT_EQ(refused->nearest->problem.N_kv, 20);
-  EXPECT_EQ(refused->nearest->files.Q, path("q"));
+  Refusal refusal = refused(choice, valid);
+  EXPECT_EQ(refusal.field, "q");
+  EXPECT_EQ(refusal.nearest_label, "the sizes of the files");
+  ASSERT_TRUE(refusal.nearest) << refusal.error.message;
+  EXPECT_EQ(refusal.nearest->problem.heads, 4);
+  EXPECT_EQ(refusal.nearest->problem.N_kv, 20);
+  EXPECT_EQ(refusal.nearest->files.Q, path("q"));
 
-  choice = *refused->nearest;
+  const RunSpec of_q = *refusal.nearest;
+  choice = of_q;
   choice.files.K = path("k");
-  refused = refuse(choice, "k", *refused->nearest);
-  ASSERT_TRUE(refused && refused->nearest) << refused->message;
-  EXPECT_EQ(refused->nearest->problem.kv_heads, 2);
-  EXPECT_EQ(refused->nearest->problem.N_kv, 24);
-  EXPECT_EQ(refused->nearest->problem.N, 20);
+  refusal = refused(choice, of_q);
+  ASSERT_TRUE(refusal.nearest) << refusal.error.message;
+  EXPECT_EQ(refusal.nearest->problem.kv_heads, 2);
+  EXPECT_EQ(refusal.nearest->problem.N_kv, 24);
+  EXPECT_EQ(refusal.nearest->problem.N, 20);
 
   // No size helps a file that is not there
   choice = valid;
   choice.files.V = path("none");
-  refused = refuse(choice, "v", valid);
-  ASSERT_TRUE(refused && refused->nearest);
-  EXPECT_EQ(refused->nearest_label, "v = generated");
+  refusal = refused(choice, valid);
+  EXPECT_EQ(refusal.field, "v");
+  EXPECT_EQ(refusal.nearest_label, "V = generated");
 }
 
 }  // namespace

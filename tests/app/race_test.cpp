@@ -2,22 +2,22 @@
 
 #include <gtest/gtest.h>
 
-#include "app/choice_rules.h"
 #include "app/scene.h"
 #include "app/step_simulator.h"
-#include "sim/schedule/catalog.h"
+#include "reference/run_fields.h"
+#include "sim/resolve.h"
 #include "sim/snapshot/stepped_run.h"
 
 namespace attnscope::app {
 namespace {
 
 std::shared_ptr<const RunInfo> run_of(std::string_view algorithm) {
-  SteppedRequest request;
-  request.simulation.problem = {.N = 64, .N_kv = 64, .d = 16, .dtype = DType::fp16, .mask = {}};
-  request.simulation.algorithm = algorithm;
-  request.simulation.tiling = Tiling{16, 16};
-  request.simulation.gpu = load_gpu("h200").value();
-  return SteppedRun::create(request).value()->info();
+  RunSpec spec;
+  spec.problem = {.N = 64, .N_kv = 64, .d = 16, .dtype = DType::fp16, .mask = {}};
+  spec.algorithm = algorithm;
+  spec.set_tiling({16, 16});
+  const GpuDescription gpu = load_gpu("h200").value();
+  return SteppedRun::create({.run = resolve(spec, gpu).value(), .gpu = gpu}).value()->info();
 }
 
 TEST(Race, BothBeginBeforeTheirFirstOperationAndEndAfterTheirLast) {
@@ -34,12 +34,13 @@ TEST(Race, BothBeginBeforeTheirFirstOperationAndEndAfterTheirLast) {
 }
 
 TEST(Race, EveryPairOfAlgorithmsRacesThroughEveryPassThatBothHave) {
-  Choice choice = load_scene("default").value().view.choice;
+  RunSpec choice = load_scene("default").value().view.choice;
   choice.problem.heads = 2;
   WorkControl control;
-  const auto run = [&](const Choice& chosen) -> std::shared_ptr<const RunInfo> {
-    StepSimulator simulator;
-    const auto snapshot = simulator({chosen, 1, 0, 0, 0, /*in_race=*/true}, control);
+  const auto gpus = std::make_shared<GpuCatalog>();
+  const auto run = [&](const RunSpec& chosen, bool is_rival) -> std::shared_ptr<const RunInfo> {
+    StepSimulator simulator(gpus);
+    const auto snapshot = simulator({chosen, 1, 0, 0, 0, /*in_race=*/true, is_rival}, control);
     EXPECT_TRUE(snapshot.ok()) << chosen.algorithm << ": " << snapshot.error().message;
     return snapshot ? snapshot.value()->run : nullptr;
   };
@@ -47,13 +48,13 @@ TEST(Race, EveryPairOfAlgorithmsRacesThroughEveryPassThatBothHave) {
   for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
     for (const Algorithm& first : algorithms()) {
       for (const Algorithm& second : algorithms()) {
-        if (pass != PassKind::forward && !(first.has_backward() && second.has_backward())) continue;
-        Choice chosen = choice;
+        if (pass != PassKind::forward && !(first.has_backward && second.has_backward)) continue;
+        RunSpec chosen = choice;
         chosen.algorithm = first.name;
-        chosen.pass = to_string(pass);
+        chosen.pass = pass;
         chosen = with_consequences(choice, chosen);
-        const auto one = run(chosen);
-        const auto other = run(rival_of(chosen, std::string(second.name)));
+        const auto one = run(chosen, false);
+        const auto other = run(rival_of(chosen, std::string(second.name)), true);
         ASSERT_TRUE(one && other) << first.name << " and " << second.name;
         for (const RaceClock clock : {RaceClock::requested_bytes, RaceClock::tiles}) {
           const RaceCourse course(one, other, clock);
@@ -68,19 +69,23 @@ TEST(Race, EveryPairOfAlgorithmsRacesThroughEveryPassThatBothHave) {
 }
 
 TEST(Race, ARivalWhoseTilesDoNotFitRunsInTheLargestThatDo) {
-  Choice choice = load_scene("default").value().view.choice;
+  RunSpec choice = load_scene("default").value().view.choice;
   choice.problem.N = choice.problem.N_kv = 512;
   choice.problem.d = 128;
-  choice.tiling = {256, 128};
-  choice.pass = "backward";
+  choice.set_tiling({256, 128});
+  choice.pass = PassKind::backward;
   choice.algorithm = "standard";
-  ASSERT_FALSE(check_choice(choice));
-  Choice same_tiles = choice;
-  same_tiles.algorithm = "flash2";
-  ASSERT_TRUE(check_choice(same_tiles));
-  const Choice rival = rival_of(choice, "flash2");
-  EXPECT_FALSE(check_choice(rival));
-  EXPECT_LT(rival.tiling.Br, 256);
+  const auto gpus = std::make_shared<GpuCatalog>();
+  ASSERT_FALSE(check_choice(choice, *gpus));
+  Request request{rival_of(choice, "flash2")};
+  ASSERT_TRUE(check_choice(request.choice, *gpus));
+  WorkControl control;
+  StepSimulator simulator(gpus);
+  EXPECT_FALSE(simulator(request, control));
+  request.is_rival = true;
+  const auto snapshot = simulator(request, control);
+  ASSERT_TRUE(snapshot) << snapshot.error().message;
+  EXPECT_LT(snapshot.value()->run->tiling().Br, 256);
 }
 
 TEST(Race, OnTheClockOfBytesNeitherIsAheadOfWhatBothHaveSpent) {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "app/scene_check.h"
 #include "app/step_simulator.h"
+#include "reference/run_fields.h"
 #include "sim/device/assets.h"
 
 namespace attnscope::app {
@@ -47,7 +47,8 @@ TEST(Scene, ReadsTheChoiceAndTheView) {
   EXPECT_EQ(view.choice.problem.N_kv, 32);
   EXPECT_TRUE(view.choice.problem.mask.is_causal());
   EXPECT_EQ(view.choice.algorithm, "flash1");
-  EXPECT_EQ(view.choice.tiling, (Tiling{16, 8}));
+  EXPECT_EQ(view.choice.tiling(), (Tiling{16, 8}));
+  EXPECT_TRUE(view.choice.round_to_storage);
   EXPECT_EQ(view.step, 7);
   EXPECT_EQ(view.granularity, Granularity::tile);
   EXPECT_DOUBLE_EQ(view.speed, 2.5);
@@ -64,7 +65,7 @@ TEST(Scene, SavingKeepsTheViewAndEveryUnknownField) {
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again.value().view.step, 9);
   EXPECT_EQ(again.value().view.choice.problem.N, 48);
-  EXPECT_EQ(again.value().view.choice.tiling, scene.view.choice.tiling);
+  EXPECT_EQ(again.value().view.choice.tiling(), scene.view.choice.tiling());
   const auto document = nlohmann::json::parse(text);
   EXPECT_EQ(document["written by"], "a newer program");
   EXPECT_EQ(document["view"]["later field"], nlohmann::json({1, 2}));
@@ -92,10 +93,10 @@ TEST(Scene, RemembersWhichPanelsAreShown) {
 
 TEST(Scene, KeepsABlockMaskScoreFunctionsAndARace) {
   Scene scene = parse_scene(kSmall, "small.json").value();
-  Choice& choice = scene.view.choice;
+  RunSpec& choice = scene.view.choice;
   choice.algorithm = "block_sparse";
   choice.block_mask = parse_block_pattern("local-global:1,1").value();
-  choice.skip_unused_kv = true;
+  choice.variant.skip_unused_kv = true;
   choice.problem.score.soft_cap = 5.0;
   choice.problem.key_lengths = {choice.problem.N_kv - 3};
   choice.problem.key_lengths.resize(static_cast<std::size_t>(choice.problem.batch),
@@ -111,7 +112,7 @@ TEST(Scene, KeepsABlockMaskScoreFunctionsAndARace) {
   Scene plain = again;
   plain.view.race.reset();
   plain.view.choice.block_mask.reset();
-  plain.view.choice.skip_unused_kv = false;
+  plain.view.choice.variant.skip_unused_kv = false;
   plain.view.choice.problem.score = {};
   plain.view.choice.problem.key_lengths.clear();
   const Scene third = parse_scene(scene_text(plain), "small.json").value();
@@ -119,16 +120,44 @@ TEST(Scene, KeepsABlockMaskScoreFunctionsAndARace) {
   EXPECT_FALSE(third.view.race);
 }
 
-TEST(Scene, KeepsSplitsVariantsSeedsFilesAndWhatThePanelsShow) {
+TEST(Scene, KeepsEveryChoiceThatAnAlgorithmHas) {
+  const std::pair<const char*, std::vector<std::pair<const char*, const char*>>> kChoices[] = {
+      {"split_kv", {{"splits", "3"}, {"separate_heads", "true"}}},
+      {"standard", {{"fusion", "pairs"}, {"checkpoint", "true"}}},
+      {"flash1", {{"skip_first_reads", "true"}, {"d_once", "true"}, {"carry", "fp32"}}},
+      {"flash2", {{"round_to_storage", "true"}, {"deterministic", "true"}}}};
+  for (const auto& [algorithm, fields] : kChoices) {
+    Scene scene = parse_scene(kSmall, "small.json").value();
+    RunSpec& choice = scene.view.choice;
+    choice.round_to_storage = false;
+    choice.algorithm = algorithm;
+    for (const auto& [key, text] : fields) ASSERT_FALSE(set_field(run_field(key), text, choice));
+    EXPECT_EQ(parse_scene(scene_text(scene), "small.json").value().view.choice, choice)
+        << algorithm;
+  }
+}
+
+TEST(Scene, LeavesOutWhatItsAlgorithmOrPassDoesNotHave) {
+  const std::string old = R"("carry": "fp32", "splits": 0, "variant": {"fusion": "pairs"},
+      "inputs": {"do": "/a/do.npy"}, "algorithm": "flash2")";
+  const Result<Scene> scene =
+      parse_scene(replaced(kSmall, "\"algorithm\": \"flash1\"", old), "x.json");
+  ASSERT_TRUE(scene) << scene.error().message;
+  const RunSpec& choice = scene.value().view.choice;
+  EXPECT_EQ(choice.variant, ScheduleVariant{});
+  EXPECT_FALSE(choice.splits);
+  EXPECT_FALSE(choice.files.any());
+  EXPECT_FALSE(validate(choice));
+}
+
+TEST(Scene, KeepsMemoriesSeedsFilesAndWhatThePanelsShow) {
   Scene scene = parse_scene(kSmall, "small.json").value();
   ViewState& view = scene.view;
-  view.choice.splits = 3;
-  view.choice.separate_heads = true;
+  view.choice.pass = PassKind::backward;
   view.choice.sram_bytes = 49152;
   view.choice.l2_bytes = 1 << 20;
   view.choice.allow_overflow = true;
   view.choice.round_to_storage = false;
-  view.choice.variant = {Fusion::pairs, true, true, true};
   view.choice.inputs = {InputKind::needle, ~std::uint64_t{0}};
   view.choice.files = {"/a/q.npy", "/a/k.npy", "/a/v.npy", "/a/do.npy"};
   view.choice.problem.score.dropout = {0.25, ~std::uint64_t{0}};
@@ -175,7 +204,7 @@ TEST(Scene, RefusesWhatItCannotRead) {
   EXPECT_THAT(message_of(replaced(small, "2.5", "-1")), HasSubstr("speed"));
   EXPECT_THAT(message_of(replaced(small, "\"step\": 7", "\"step\": -7")), HasSubstr("step"));
   EXPECT_THAT(message_of(replaced(small, "\"view\"", "\"splits\": -1, \"view\"")),
-              HasSubstr("splits: -1 is negative"));
+              HasSubstr("splits: '-1' is not accepted; use a whole number from 1"));
   EXPECT_THAT(message_of(replaced(small, "\"view\"", "\"variant\": {\"fusion\": 1}, \"view\"")),
               HasSubstr("variant: fusion"));
   EXPECT_THAT(message_of(replaced(small, "\"view\"", "\"inputs\": {\"seed\": -1}, \"view\"")),
@@ -197,41 +226,43 @@ TEST(Scene, RefusesTextsThatNoBarHasRoomForRivalsAndMemoriesThatAreNone) {
   EXPECT_THAT(with(R"("pass": "sideways")"), HasSubstr("forward, backward or both"));
   EXPECT_THAT(with(R"("race": {"against": "flash3"})"), HasSubstr("did you mean 'flash"));
   EXPECT_THAT(with(R"("sram_bytes": 9223372036854775807)"), HasSubstr("sram_bytes"));
-  EXPECT_THAT(with(R"("l2_bytes": -1)"), HasSubstr("l2_bytes: -1 is negative"));
+  EXPECT_THAT(with(R"("l2_bytes": -1)"), HasSubstr("l2_bytes: '-1' is not accepted"));
   EXPECT_THAT(with(R"("allow_overflow": 1)"), HasSubstr("true or false"));
 }
 
-TEST(Scene, RefusesAHeadARowAColumnAndAStepThatAreNotThere) {
-  const std::string small = kSmall;
-  const auto checked = [&](const std::string& text) {
-    const auto error = check_places(parse_scene(text, "x.json").value());
+TEST(Scene, RefusesARowAColumnAndAStepThatAreNotThere) {
+  ViewState view = parse_scene(kSmall, "x.json").value().view;
+  WorkControl control;
+  StepSimulator simulator(std::make_shared<GpuCatalog>());
+  const auto run = simulator({view.choice}, control).value()->run;
+  const auto checked = [&] {
+    const auto error = check_places(view, *run);
     return error ? error->message : "";
   };
-  const auto with = [&](const std::string& field) {
-    return checked(replaced(small, "\"query_row\": 3", field));
-  };
-  EXPECT_EQ(checked(small), "");
-  EXPECT_EQ(with(R"("query_row": 31)"), "");
-  EXPECT_EQ(with(R"("query_row": 32)"),
-            "x.json: view: query_row is 32, but there are 32 query rows; use 0 to 31");
-  EXPECT_THAT(with(R"("head": 1)"), HasSubstr("head is 1"));
-  EXPECT_EQ(with(R"("O_column": 7)"), "");
-  EXPECT_THAT(with(R"("O_column": 8)"), HasSubstr("use 0 to 7"));
+  EXPECT_EQ(checked(), "");
+  view.query_row = 32;
+  EXPECT_EQ(checked(), "view: query_row is 32, but there are 32 query rows; use 0 to 31");
+  view.query_row = 31;
+  view.O_column = 8;
+  EXPECT_THAT(checked(), HasSubstr("use 0 to 7"));
+  view.O_column = 7;
 
   // The last operation is the one that the run itself ends with
-  const Scene scene = parse_scene(small, "x.json").value();
-  WorkControl control;
-  const Request request{scene.view.choice, 0, 0, 0, 0};
-  const Index count = StepSimulator{}(request, control).value()->run->step_count;
-  const auto at = [&](Index step) {
-    return checked(replaced(small, "\"step\": 7", fmt::format("\"step\": {}", step)));
-  };
-  EXPECT_EQ(at(-1), "");
-  EXPECT_EQ(at(count - 1), "");
-  EXPECT_EQ(at(count),
-            fmt::format("x.json: playhead: step {}: the last operation is {}", count, count - 1));
-  EXPECT_THAT(at(9'000'000'000'000'000'000), HasSubstr("the last operation"));
-  EXPECT_THAT(message_of(replaced(small, "\"step\": 7", "\"step\": -2")), HasSubstr("use -1"));
+  const Index count = run->step_count;
+  for (const Index step : {Index{-1}, Index{0}, count - 1}) {
+    view.step = step;
+    EXPECT_EQ(checked(), "");
+  }
+  view.step = count;
+  EXPECT_EQ(checked(),
+            fmt::format("playhead: step {}: the last operation is {}", count, count - 1));
+  view.step = 9'000'000'000'000'000'000;
+  EXPECT_THAT(checked(), HasSubstr("the last operation"));
+  EXPECT_THAT(message_of(replaced(kSmall, "\"step\": 7", "\"step\": -2")), HasSubstr("use -1"));
+
+  const auto wrong_head = simulator({view.choice, /*head=*/1}, control);
+  ASSERT_FALSE(wrong_head);
+  EXPECT_THAT(wrong_head.error().message, HasSubstr("head is 1"));
 }
 
 TEST(Scene, OpensOnTheChartThatItNames) {
@@ -266,21 +297,21 @@ TEST(Scene, AnUnknownNameGetsTheListOfShippedOnes) {
 TEST(Scene, EveryShippedSceneCanBeSimulated) {
   const std::vector<std::string> names = list_assets("scenes");
   EXPECT_GE(names.size(), 5u);
+  GpuCatalog gpus;
   for (const std::string& name : names) {
     const Result<Scene> scene = load_scene(name);
     ASSERT_TRUE(scene.ok()) << scene.error().message;
-    const auto error = check_choice(scene.value().view.choice);
+    const auto error = check_choice(scene.value().view.choice, gpus);
     EXPECT_FALSE(error) << name << ": " << error->message;
-    EXPECT_FALSE(check_places(scene.value())) << name;
   }
 }
 
 TEST(Scene, TheDefaultIsTheSmallFlash2Problem) {
-  const Choice choice = load_scene("default").value().view.choice;
+  const RunSpec choice = load_scene("default").value().view.choice;
   EXPECT_EQ(choice.algorithm, "flash2");
   EXPECT_EQ(choice.problem.N, 64);
   EXPECT_EQ(choice.problem.d, 16);
-  EXPECT_EQ(choice.tiling, (Tiling{16, 16}));
+  EXPECT_EQ(choice.tiling(), (Tiling{16, 16}));
   EXPECT_EQ(choice.problem.dtype, DType::fp16);
 }
 

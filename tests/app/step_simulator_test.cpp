@@ -3,23 +3,31 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "app/scene.h"
+#include "sim/device/assets.h"
 
 namespace attnscope::app {
 namespace {
 
 /// A step of the choice's run, else its last one, of head `head`.
-std::shared_ptr<const Snapshot> step_of(const Choice& choice, Index head,
+std::shared_ptr<const Snapshot> step_of(const RunSpec& choice, Index head,
                                         Index step = Index{1} << 30) {
-  StepSimulator simulator;
+  StepSimulator simulator(std::make_shared<GpuCatalog>());
   WorkControl control;
   const auto snapshot = simulator({choice, head, step, 0, 0}, control);
   EXPECT_TRUE(snapshot.ok()) << snapshot.error().message;
   return snapshot ? snapshot.value() : nullptr;
 }
 
-Choice grouped_decoding() {
-  Choice choice = load_scene("split-kv").value().view.choice;
+std::optional<Error> check(const RunSpec& choice) {
+  GpuCatalog gpus;
+  return check_choice(choice, gpus);
+}
+
+RunSpec grouped_decoding() {
+  RunSpec choice = load_scene("split-kv").value().view.choice;
   choice.problem.heads = 4;
   choice.problem.kv_heads = 2;
   choice.problem.N = 3;
@@ -27,15 +35,15 @@ Choice grouped_decoding() {
 }
 
 TEST(StepSimulator, AGroupOfQueryHeadsIsOneTileWithTheSameRows) {
-  Choice choice = grouped_decoding();
+  RunSpec choice = grouped_decoding();
   const auto packed = step_of(choice, 3);
   choice.separate_heads = true;
   const auto second = step_of(choice, 2);
   const auto third = step_of(choice, 3);
   ASSERT_TRUE(packed && second && third);
-  EXPECT_EQ(packed->run->problem.N, 6);
+  EXPECT_EQ(packed->run->problem().N, 6);
   EXPECT_EQ(packed->run->head, 1);
-  EXPECT_EQ(third->run->problem.N, 3);
+  EXPECT_EQ(third->run->problem().N, 3);
   std::vector<double> apart = second->run->reference_O.values;
   apart.insert(apart.end(), third->run->reference_O.values.begin(),
                third->run->reference_O.values.end());
@@ -44,18 +52,18 @@ TEST(StepSimulator, AGroupOfQueryHeadsIsOneTileWithTheSameRows) {
 }
 
 TEST(StepSimulator, RunsTheSplitsThatWereChosen) {
-  Choice choice = grouped_decoding();
+  RunSpec choice = grouped_decoding();
   for (const Index splits : {1, 3, 16}) {
     choice.splits = splits;
-    EXPECT_EQ(step_of(choice, 0)->run->totals.splits, splits);
+    EXPECT_EQ(step_of(choice, 0)->run->resolved().splits, splits);
   }
   choice.splits = 17;
-  ASSERT_TRUE(check_choice(choice));
-  EXPECT_THAT(check_choice(choice)->message, testing::HasSubstr("at most 16 splits"));
+  ASSERT_TRUE(check(choice));
+  EXPECT_THAT(check(choice)->message, testing::HasSubstr("at most 16 splits"));
 }
 
 TEST(StepSimulator, VariantsMoveTheirBytes) {
-  Choice choice = load_scene("standard-64").value().view.choice;
+  RunSpec choice = load_scene("standard-64").value().view.choice;
   const auto requested = [&] { return step_of(choice, 0)->run->totals.requested.total(); };
   const Index rows = requested();
   choice.variant.fusion = Fusion::separate;
@@ -65,22 +73,22 @@ TEST(StepSimulator, VariantsMoveTheirBytes) {
   choice.variant.skip_first_reads = true;
   EXPECT_LT(requested(), paper);
   choice.variant.checkpoint = true;
-  EXPECT_TRUE(check_choice(choice));
+  EXPECT_TRUE(check(choice));
 }
 
 TEST(StepSimulator, ASmallerSharedMemoryRefusesWhatNoLongerFits) {
-  Choice choice = load_scene("default").value().view.choice;
-  EXPECT_FALSE(check_choice(choice));
+  RunSpec choice = load_scene("default").value().view.choice;
+  EXPECT_FALSE(check(choice));
   choice.sram_bytes = 1024;
-  ASSERT_TRUE(check_choice(choice));
-  EXPECT_THAT(check_choice(choice)->message, testing::HasSubstr("does not fit"));
+  ASSERT_TRUE(check(choice));
+  EXPECT_THAT(check(choice)->message, testing::HasSubstr("does not fit"));
 }
 
 TEST(StepSimulator, CountsAnOverflowWhereThatWasChosen) {
-  Choice choice = load_scene("default").value().view.choice;
+  RunSpec choice = load_scene("default").value().view.choice;
   choice.sram_bytes = 1024;
   choice.allow_overflow = true;
-  EXPECT_FALSE(check_choice(choice));
+  EXPECT_FALSE(check(choice));
   const auto snapshot = step_of(choice, 0);
   const auto& totals = snapshot->run->totals;
   EXPECT_FALSE(totals.fits);
@@ -88,15 +96,49 @@ TEST(StepSimulator, CountsAnOverflowWhereThatWasChosen) {
 }
 
 TEST(StepSimulator, ASmallerL2SendsMoreToDram) {
-  Choice choice = load_scene("standard-64").value().view.choice;
+  RunSpec choice = load_scene("standard-64").value().view.choice;
   const auto dram = [&] { return step_of(choice, 0)->run->totals.dram.read_bytes; };
   const Index kept = dram();
   choice.l2_bytes = 1;
   EXPECT_GT(dram(), kept);
 }
 
+TEST(StepSimulator, ReadsTheDescriptionOfAGpuOnce) {
+  const std::filesystem::path file = testing::TempDir() + "attnscope_once.json";
+  std::filesystem::copy_file(std::filesystem::path(find_asset("gpus", "t4").value()), file,
+                             std::filesystem::copy_options::overwrite_existing);
+  GpuCatalog gpus;
+  RunSpec choice = load_scene("default").value().view.choice;
+  choice.gpu = file.string();
+  choice.sram_bytes = 49152;
+  const Result<GpuDescription> first = gpus.gpu_of(choice);
+  ASSERT_TRUE(first) << first.error().message;
+  std::filesystem::remove(file);
+  choice.sram_bytes.reset();
+  const Result<GpuDescription> again = gpus.gpu_of(choice);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(first.value().shared_bytes_per_block, 49152);
+  EXPECT_EQ(again.value().shared_bytes_per_block, load_gpu("t4").value().shared_bytes_per_block);
+  choice.gpu = "no-such-gpu";
+  EXPECT_EQ(gpus.gpu_of(choice).error().field, "gpu");
+}
+
+TEST(StepSimulator, TilesOfARuleAreThoseThatTheRunHas) {
+  GpuCatalog gpus;
+  RunSpec choice = load_scene("default").value().view.choice;
+  const auto largest = tiling_of_rule(choice, TilingRule::largest, gpus);
+  ASSERT_TRUE(largest);
+  choice.set_tiling({largest->Br + 16, largest->Bc + 16});
+  EXPECT_TRUE(check_choice(choice, gpus));
+  choice.set_tiling(*largest);
+  EXPECT_FALSE(check_choice(choice, gpus));
+  EXPECT_TRUE(tiling_of_rule(choice, TilingRule::kernel, gpus));
+  choice.variant.fusion = Fusion::pairs;
+  EXPECT_FALSE(tiling_of_rule(choice, TilingRule::kernel, gpus));
+}
+
 TEST(StepSimulator, RoundsWhereAKernelRoundsUnlessThatIsGivenUp) {
-  Choice choice = load_scene("default").value().view.choice;
+  RunSpec choice = load_scene("default").value().view.choice;
   constexpr Index kFirstRowsAreDivided = 40;
   const auto error = [&] {
     return step_of(choice, 0, kFirstRowsAreDivided)->softmax_row.error.value();

@@ -53,8 +53,8 @@ TEST(Theme, LettersInATensorsColourCanBeReadOnACard) {
 }
 
 TEST(Theme, NamesAreReadBack) {
-  for (const ThemeName name : kThemes) EXPECT_EQ(parse_theme(to_string(name)), name);
-  EXPECT_FALSE(parse_theme("pink"));
+  for (const ThemeName name : kThemes) EXPECT_EQ(parse_name<ThemeName>(to_string(name)), name);
+  EXPECT_FALSE(parse_name<ThemeName>("pink"));
 }
 
 }  // namespace

@@ -60,10 +60,49 @@ TEST(Worker, AnErrorLeavesTheLastSnapshotInPlace) {
   worker.request(request_for(64, 5));
   ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
   worker.request(request_for(0, 5));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->error.has_value(); }));
-  EXPECT_EQ(worker.latest()->error->message, "N is 0");
+  ASSERT_TRUE(eventually([&] { return worker.latest()->refusal.has_value(); }));
+  EXPECT_EQ(worker.latest()->refusal->error.message, "N is 0");
   EXPECT_EQ(worker.latest()->snapshot->step, 5);
-  EXPECT_EQ(worker.latest()->failed_request.choice.problem.N, 0);
+  EXPECT_EQ(worker.latest()->refused_request.choice.problem.N, 0);
+}
+
+TEST(Worker, ARefusalComesWithTheNearestChoiceToTheLastValidOne) {
+  Worker worker(
+      [](const Request& request, WorkControl&) -> Result<std::shared_ptr<const Snapshot>> {
+        if (request.choice.problem.N == 0) return invalid_request("N is 0");
+        return snapshot_at(request.step);
+      },
+      {},
+      [](const RunSpec&, const Error& error, const RunSpec& last_valid, const WorkControl&) {
+        return Refusal{error, "seq_len", last_valid, "the last one"};
+      });
+  worker.request(request_for(64, 5));
+  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
+  worker.request(request_for(0, 5));
+  ASSERT_TRUE(eventually([&] { return worker.latest()->refusal.has_value(); }));
+  EXPECT_EQ(worker.latest()->refusal->error.message, "N is 0");
+  EXPECT_EQ(worker.latest()->refusal->nearest->problem.N, 64);
+  EXPECT_EQ(worker.latest()->refusal->nearest_label, "the last one");
+}
+
+TEST(Worker, ANewerRequestEndsTheSearchForTheNearestChoice) {
+  std::atomic<bool> searching{false};
+  Worker worker(
+      [](const Request& request, WorkControl&) -> Result<std::shared_ptr<const Snapshot>> {
+        if (request.choice.problem.N == 0) return invalid_request("N is 0");
+        return snapshot_at(request.step);
+      },
+      {},
+      [&](const RunSpec&, const Error& error, const RunSpec&, const WorkControl& control) {
+        searching = true;
+        while (!control.cancelled()) std::this_thread::sleep_for(1ms);
+        return Refusal{error};
+      });
+  worker.request(request_for(0, 0));
+  ASSERT_TRUE(eventually([&] { return searching.load(); }));
+  worker.request(request_for(64, 3));
+  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
+  EXPECT_FALSE(worker.latest()->refusal);
 }
 
 TEST(Worker, AnExceptionBecomesAnAnswer) {
@@ -73,8 +112,8 @@ TEST(Worker, AnExceptionBecomesAnAnswer) {
       },
       {});
   worker.request(request_for(64, 0));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->error.has_value(); }));
-  EXPECT_EQ(worker.latest()->error->message, "it broke");
+  ASSERT_TRUE(eventually([&] { return worker.latest()->refusal.has_value(); }));
+  EXPECT_EQ(worker.latest()->refusal->error.message, "it broke");
 }
 
 TEST(Worker, AnotherChoiceCancelsTheWorkUnderWay) {
@@ -93,7 +132,7 @@ TEST(Worker, AnotherChoiceCancelsTheWorkUnderWay) {
   ASSERT_TRUE(eventually([&] { return began.load(); }));
   worker.request(request_for(64, 3));
   ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
-  EXPECT_FALSE(worker.latest()->error);
+  EXPECT_FALSE(worker.latest()->refusal);
 }
 
 TEST(Worker, CancellingIsAnsweredAndTheWorkerGoesOn) {
@@ -112,8 +151,8 @@ TEST(Worker, CancellingIsAnsweredAndTheWorkerGoesOn) {
   worker.request(request_for(1, 0));
   ASSERT_TRUE(eventually([&] { return began.load() && worker.progress() == 0.5; }));
   worker.cancel();
-  ASSERT_TRUE(eventually([&] { return worker.latest()->error.has_value(); }));
-  EXPECT_EQ(worker.latest()->error->message, "cancelled");
+  ASSERT_TRUE(eventually([&] { return worker.latest()->refusal.has_value(); }));
+  EXPECT_EQ(worker.latest()->refusal->error.message, "cancelled");
   worker.request(request_for(64, 1));
   EXPECT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
 }

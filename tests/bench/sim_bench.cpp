@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <random>
 
-#include "sim/block_mask_request.h"
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/traffic_counter.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"
 #include "sim/snapshot/stepped_run.h"
+#include "tests/support/model_request.h"
 
 namespace attnscope {
 namespace {
@@ -40,7 +40,7 @@ bool bench_counting(std::string_view algorithm) {
   FlopCounter flops;
   Observer* const counters[] = {&traffic};
   Observer* const op_counter[] = {&flops};
-  const Pass pass = find_algorithm(algorithm)->forward({});
+  const Pass pass = make_pass(*find_algorithm(algorithm), PassKind::forward, {});
   const PassRun run{problem, {64, 64}, {}, {}};
   run_head(pass, run, 0, 0, op_counter);
   double best = 1e9;
@@ -55,12 +55,12 @@ bool bench_counting(std::string_view algorithm) {
 }
 
 bool bench_long_head(std::string_view algorithm, PassKind pass) {
-  SimulationRequest request;
+  test::ModelRequest request;
   request.problem = {.N = 131072, .N_kv = 131072, .d = 64};
   request.algorithm = algorithm;
   request.pass = pass;
-  request.tiling = Tiling{128, 128};
-  request.gpu = load_gpu("h200").value();
+  request.set_tiling({128, 128});
+  request.gpu_description = load_gpu("h200").value();
   request.allow_overflow = true;  // flash1's backward pass needs a little more than the registers
   const double start = now_s();
   const bool ok = simulate(request).ok();
@@ -72,7 +72,7 @@ bool bench_long_head(std::string_view algorithm, PassKind pass) {
 
 /// Both passes of one head of packed sequences, with every step of the score function.
 bool bench_packed(std::string_view algorithm) {
-  SimulationRequest request;
+  test::ModelRequest request;
   request.problem = {.N = 131072, .N_kv = 131072, .d = 64, .mask = Mask::causal()};
   request.problem.score = {30.0, standard_alibi_slopes(1), {0.1, 1}};
   for (Index begin = 0; begin <= request.problem.N; begin += request.problem.N / 4) {
@@ -81,8 +81,8 @@ bool bench_packed(std::string_view algorithm) {
   request.problem.cu_seqlens_k = request.problem.cu_seqlens_q;
   request.algorithm = algorithm;
   request.pass = PassKind::both;
-  request.tiling = Tiling{128, 128};
-  request.gpu = load_gpu("h200").value();
+  request.set_tiling({128, 128});
+  request.gpu_description = load_gpu("h200").value();
   request.allow_overflow = true;  // P~ and the cap's derivative take their place, too
   const double start = now_s();
   const bool ok = simulate(request).ok();
@@ -93,15 +93,15 @@ bool bench_packed(std::string_view algorithm) {
 
 /// A random block mask over a long sequence, drawn and counted.
 bool bench_block_sparse(std::string_view algorithm) {
-  SimulationRequest request;
+  test::ModelRequest request;
   request.problem = {.N = 65536, .N_kv = 65536, .d = 64};
   request.algorithm = algorithm;
   request.pass = PassKind::both;
-  request.tiling = Tiling{64, 64};
-  request.gpu = load_gpu("h200").value();
+  request.set_tiling({64, 64});
+  request.gpu_description = load_gpu("h200").value();
+  request.block_mask = parse_block_pattern("random:0.05").value();
   const double start = now_s();
-  const auto masked = with_block_mask(request, parse_block_pattern("random:0.05").value());
-  const bool ok = masked.ok() && simulate(masked.value()).ok();
+  const bool ok = simulate(request).ok();
   const double seconds = now_s() - start;
   return report(fmt::format("{}: both passes, N = 65,536, 5 % of 64 x 64 tiles", algorithm),
                 seconds, "s", ok && seconds < 1, "< 1 s");
@@ -109,13 +109,15 @@ bool bench_block_sparse(std::string_view algorithm) {
 
 /// Seeks to random steps; the slowest has to come within a frame.
 bool bench_seek(std::string_view algorithm) {
-  SteppedRequest request;
-  request.simulation.problem = {.N = 1024, .N_kv = 1024, .d = 64, .dtype = DType::fp16};
-  request.simulation.algorithm = algorithm;
-  request.simulation.tiling = Tiling{32, 32};
-  request.simulation.gpu = load_gpu("h200").value();
+  test::ModelRequest request;
+  request.problem = {.N = 1024, .N_kv = 1024, .d = 64, .dtype = DType::fp16};
+  request.algorithm = algorithm;
+  request.set_tiling({32, 32});
+  request.round_to_storage = true;
+  request.gpu_description = load_gpu("h200").value();
   const double begin = now_s();
-  auto run = SteppedRun::create(request);
+  auto run =
+      SteppedRun::create({.run = test::resolve(request).value(), .gpu = request.gpu_description});
   if (!run.ok()) return false;
   const double create_s = now_s() - begin;
   std::mt19937_64 random(1);
@@ -144,10 +146,10 @@ int main() {
   bool met = true;
   for (const attnscope::Algorithm& algorithm : attnscope::algorithms()) {
     met &= attnscope::bench_counting(algorithm.name);
-    met &= attnscope::bench_long_head(algorithm.name, algorithm.has_backward()
+    met &= attnscope::bench_long_head(algorithm.name, algorithm.has_backward
                                                           ? attnscope::PassKind::both
                                                           : attnscope::PassKind::forward);
-    if (algorithm.has_backward()) met &= attnscope::bench_packed(algorithm.name);
+    if (algorithm.has_backward) met &= attnscope::bench_packed(algorithm.name);
     met &= attnscope::bench_seek(algorithm.name);
     if (algorithm.takes_block_mask) met &= attnscope::bench_block_sparse(algorithm.name);
   }

@@ -26,8 +26,8 @@ class CompareCommand : public ::testing::Test {
     recording.device.memory_bytes = gpu.hbm_bytes;
     recording.date = "2026-01-31T12:34:56Z";
     RecordingRow lost = recorded_run("standard");
-    lost.problem.N = 4096;
-    lost.problem.N_kv = 4096;
+    lost.run.problem.N = 4096;
+    lost.run.problem.N_kv = 4096;
     lost.error = failed("out of memory");
     recording.rows = {agreeing_run("standard", gpu), agreeing_run("flash1", gpu),
                       agreeing_run("flash2", gpu), lost};
@@ -100,12 +100,20 @@ TEST_F(CompareCommand, AnOptionThatChoosesRowsHasNoDefault) {
 TEST_F(CompareCommand, ARowThatCannotBeModelledStaysWithItsReason) {
   json document = json::parse(read_text(file_));
   document["rows"][0]["algorithm"] = "flash9";
-  document["rows"][1]["pass"] = "sideways";
   scratch_.write("recorded.json", document.dump());
   const json runs = compared("")["runs"];
   EXPECT_THAT(runs[0]["unavailable"].get<std::string>(), HasSubstr("flash9"));
-  EXPECT_THAT(runs[1]["unavailable"].get<std::string>(), HasSubstr("sideways"));
   EXPECT_TRUE(runs[2].contains("lines"));
+}
+
+TEST_F(CompareCommand, ARowThatCannotBeUnderstoodIsNamed) {
+  json document = json::parse(read_text(file_));
+  document["rows"][1]["pass"] = "sideways";
+  scratch_.write("recorded.json", document.dump());
+  const CliOutcome outcome = run_cli("compare --recording " + file_);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.error_lines(), 1);
+  EXPECT_THAT(outcome.err, HasSubstr("rows[1]: pass: 'sideways' is not accepted"));
 }
 
 TEST_F(CompareCommand, NoRowAsAskedIsAnInvalidRequest) {
@@ -170,7 +178,7 @@ TEST_F(CompareCommand, ARecordingsTextNeitherForgesLinesNorReachesTheTerminalAsE
     row["counters"].erase(std::string(counter::kDramReadBytes));
     row["unavailable_counters"][std::string(counter::kDramReadBytes)] = "no permission";
   }
-  document["rows"][0]["pass"] = "sideways";
+  document["rows"][0]["algorithm"] = "flash9";
   const auto write = [&](const json& recording) {
     std::filesystem::create_directories(scratch_.path() / "recordings");
     scratch_.write("recordings/foreign.json", recording.dump());
@@ -194,8 +202,7 @@ TEST_F(CompareCommand, ARecordingsTextNeitherForgesLinesNorReachesTheTerminalAsE
   }
   document["date"] = document["date"].get<std::string>() + foreign;
   document["build"]["commit"] = document["build"].value("commit", "") + foreign;
-  document["rows"][0]["pass"] = "sideways" + foreign;
-  document["rows"][0]["algorithm"] = "standard" + foreign;
+  document["rows"][0]["algorithm"] = "flash9" + foreign;
   document["rows"][3]["failed"] = "out of memory" + foreign;
   for (json& row : document["rows"]) {
     if (!row.contains("counters")) continue;

@@ -86,7 +86,7 @@ TEST(RowFiles, HoldEveryRowAsSoonAsItWasAddedAndAreNotReplaced) {
   for (int r = 0; r < 20; ++r) {
     rows.push_back(row_of(r));
     ASSERT_FALSE(growing.add(rows.back()));
-    ASSERT_FALSE(write_outputs(whole, rows, rows));
+    ASSERT_FALSE(write_outputs(whole, rows, rows, ""));
     ASSERT_EQ(read_text(files.json), read_text(whole.json)) << r;
     ASSERT_EQ(read_text(files.csv), read_text(whole.csv)) << r;
     if (r == 0) json_file = inode_of(files.json);

@@ -66,6 +66,16 @@ TEST(Sweep, ARefusedPointIsARowAndTheSweepGoesOn) {
   EXPECT_TRUE(rows[2].contains("traffic"));
 }
 
+TEST(Sweep, AnAlgorithmWithoutTheChoiceIsARefusedPoint) {
+  const CliOutcome outcome =
+      run_cli("sweep --json - --over algorithm=flash2,split_kv -- simulate --splits 2");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const json rows = json::parse(outcome.out);
+  EXPECT_EQ(rows[0]["refused"].get<std::string>().rfind("--splits is for split_kv", 0), 0u)
+      << rows[0];
+  EXPECT_EQ(rows[1]["splits"], 2);
+}
+
 TEST(Sweep, WindowsKeepTheirCommas) {
   const json rows =
       swept("--over mask=none,window:3,4,causal -- simulate --algorithm flash2 --seq-len 64");

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "app/choice_rules.h"
 #include "app/panels/warp_picture.h"
 #include "app/race.h"
 #include "app/scene.h"
@@ -34,11 +33,10 @@ Picture render(const std::string& scene, Index step, const std::string& size,
   return read_picture(out);
 }
 
-std::shared_ptr<const RunInfo> run_of(const Choice& choice) {
-  SteppedRequest request;
-  request.simulation = simulation_of(choice).value();
-  request.inputs = choice.inputs;
-  return SteppedRun::create(request).value()->info();
+std::shared_ptr<const RunInfo> run_of(const RunSpec& choice) {
+  StepSimulator simulator(std::make_shared<GpuCatalog>());
+  WorkControl control;
+  return simulator({choice}, control).value()->run;
 }
 
 /// The last value that --step takes: an operation, in a race a tick.
@@ -46,10 +44,8 @@ Index last_step_of(const std::string& scene) {
   const ViewState view = load_scene(scene).value().view;
   const auto run = run_of(view.choice);
   if (!view.race) return run->step_count - 1;
-  Choice rival = view.choice;
-  rival.algorithm = view.race->rival;
-  return RaceCourse(run, run_of(with_consequences(view.choice, rival)), view.race->clock)
-      .last_tick();
+  const auto rival = run_of(rival_of(view.choice, view.race->rival));
+  return RaceCourse(run, rival, view.race->clock).last_tick();
 }
 
 TEST(Render, ThePictureHasTheSizeThatWasAskedFor) {
@@ -135,7 +131,7 @@ TEST(Render, BadRequestsGetOneLineAndStatusTwo) {
   lost.view.race_tick = 100000;
   const std::string no_such_tick = folder / "tick.json";
   ASSERT_FALSE(save_scene(lost, no_such_tick));
-  lost.view.choice.pass = "backward";
+  lost.view.choice.pass = PassKind::backward;
   lost.view.race = Race{"split_kv"};
   const std::string no_such_race = folder / "race.json";
   ASSERT_FALSE(save_scene(lost, no_such_race));

@@ -84,7 +84,7 @@ TEST(Window, TheScrubBarSeeksByMouse) {
 
 TEST(Window, NChangesByKeyboard) {
   WindowSession window(kWidth, kHeight);
-  window.click("field.N");
+  window.click("field.seq_len");
   window.key("ctrl+a");
   window.type("100");
   window.key("Return");
@@ -96,9 +96,9 @@ TEST(Window, NChangesByKeyboard) {
 }
 
 TEST(Window, NChangesByMouse) {
-  const Rect option = rect_behind("field.N.list", "option.N.128");
+  const Rect option = rect_behind("field.seq_len.list", "option.seq_len.128");
   WindowSession window(kWidth, kHeight);
-  window.click("field.N.list");
+  window.click("field.seq_len.list");
   window.click_at(option);
   const auto state = window.final_state();
   EXPECT_EQ(state["problem"]["seq_len"], 128);
@@ -225,8 +225,8 @@ TEST(Window, AFileThatIsNotThereIsToldWhereItsNameWasTyped) {
   const auto state = window.final_state();
   EXPECT_EQ(state["refused"]["field"], "q");
   EXPECT_THAT(state["refused"]["message"].get<std::string>(), testing::HasSubstr("no such file"));
-  EXPECT_EQ(state["refused"]["nearest"], "q = generated");
-  EXPECT_EQ(state["files"][0], "");
+  EXPECT_EQ(state["refused"]["nearest"], "Q = generated");
+  EXPECT_FALSE(state["inputs"].contains("q"));
 }
 
 TEST(Window, ASceneThatCannotBeOpenedIsToldInTheDialog) {

@@ -36,7 +36,7 @@ inline std::string refusal(const KernelInfo& kernel, const AttentionProblem& pro
   if (!error) return "accepted";
   EXPECT_EQ(error->kind, Error::Kind::invalid_request);
   EXPECT_EQ(error->message.find('\n'), std::string::npos) << "one line: " << error->message;
-  return error->message;
+  return words(*error, Reader::file);
 }
 
 inline std::string backward_refusal(const KernelInfo& kernel, const AttentionProblem& problem,
@@ -45,7 +45,7 @@ inline std::string backward_refusal(const KernelInfo& kernel, const AttentionPro
   if (!error) return "accepted";
   EXPECT_EQ(error->kind, Error::Kind::invalid_request);
   EXPECT_EQ(error->message.find('\n'), std::string::npos) << "one line: " << error->message;
-  return error->message;
+  return words(*error, Reader::file);
 }
 
 inline bool is_16_bit_only(const KernelInfo& kernel) {

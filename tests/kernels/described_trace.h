@@ -10,13 +10,13 @@ inline KernelTrace described() {
   KernelTrace trace;
   trace.header.device = {.name = "a GPU", .compute_capability = "9.0", .sm_count = 2};
   trace.header.date = "2026-01-31T12:34:56Z";
-  trace.problem.N = 16;
-  trace.problem.N_kv = 32;
-  trace.problem.d = 16;
-  trace.problem.dtype = DType::bf16;
-  trace.kernel = trace.algorithm = "flash2";
+  trace.run.problem.N = 16;
+  trace.run.problem.N_kv = 32;
+  trace.run.problem.d = 16;
+  trace.run.problem.dtype = DType::bf16;
+  trace.run.asked.kernel = trace.run.asked.algorithm = "flash2";
   trace.launch = "forward";
-  trace.tiling = {16, 16};
+  trace.run.tiling = {16, 16};
   return trace;
 }
 

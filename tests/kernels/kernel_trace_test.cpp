@@ -71,8 +71,8 @@ Records two_blocks() {
 
 TEST(KernelTrace, ClocksOfTheSmsBecomeOneTime) {
   KernelTrace trace = described();
-  trace.problem.heads = trace.problem.kv_heads = 2;
-  trace.problem.batch = 2;
+  trace.run.problem.heads = trace.run.problem.kv_heads = 2;
+  trace.run.problem.batch = 2;
   ASSERT_FALSE(decode_trace(two_blocks().view(), trace));
   EXPECT_NEAR(trace.sm_clock_mhz, 2000.0, 1e-9);
   EXPECT_EQ(trace.timer_step_ns, 500);
@@ -145,7 +145,7 @@ KernelTrace row_of_two_warps() {
   view.column_tiles = 4;
   view.row_parts = 2;
   KernelTrace trace = described();
-  trace.problem.heads = trace.problem.kv_heads = 4;
+  trace.run.problem.heads = trace.run.problem.kv_heads = 4;
   EXPECT_FALSE(decode_trace(view, trace));
   return trace;
 }
@@ -213,18 +213,18 @@ TEST(KernelTrace, ItsFileGivesItBack) {
   const float inf = std::numeric_limits<float>::infinity();
   records.rows = {{.m = 1.25f, .l = 2.5f, .alpha = 1.0f}, {.m = -inf, .l = NAN, .alpha = NAN}};
   KernelTrace trace = described();
-  trace.problem.heads = trace.problem.kv_heads = 4;
-  trace.problem.mask = Mask::window(20, 0);
-  trace.problem.key_lengths = {30};
-  trace.problem.score.soft_cap = 30.0;
-  trace.problem.score.dropout = {.probability = 0.1, .seed = 7};
+  trace.run.problem.heads = trace.run.problem.kv_heads = 4;
+  trace.run.problem.mask = Mask::window(20, 0);
+  trace.run.problem.key_lengths = {30};
+  trace.run.problem.score.soft_cap = 30.0;
+  trace.run.problem.score.dropout = {.probability = 0.1, .seed = 7};
   trace.time_s = 1e-5;
   ASSERT_FALSE(decode_trace(records.view(), trace));
   const auto read = parse_kernel_trace(kernel_trace_text(trace), "a file");
   ASSERT_TRUE(read.ok()) << read.error().message;
   const KernelTrace& again = read.value();
-  EXPECT_EQ(again.problem, trace.problem);
-  EXPECT_EQ(again.tiling, trace.tiling);
+  EXPECT_EQ(again.run.problem, trace.run.problem);
+  EXPECT_EQ(again.run.tiling, trace.run.tiling);
   EXPECT_EQ(again.header.device, trace.header.device);
   EXPECT_EQ(again.header.date, trace.header.date);
   EXPECT_EQ(again.time_s, trace.time_s);
@@ -253,7 +253,7 @@ TEST(KernelTrace, NumbersThatNoBlockOrRowCanHaveAreRefusedWithTheirPlace) {
   KernelTrace trace = described();
   Records records = two_blocks();
   records.rows = {{.m = 1.0f, .l = 2.0f, .alpha = 1.0f}, {.m = 1.0f, .l = 2.0f, .alpha = 1.0f}};
-  trace.problem.heads = trace.problem.kv_heads = 4;
+  trace.run.problem.heads = trace.run.problem.kv_heads = 4;
   ASSERT_FALSE(decode_trace(records.view(), trace));
   const auto refusal = [&trace](const auto& change) {
     KernelTrace changed = trace;
@@ -262,7 +262,8 @@ TEST(KernelTrace, NumbersThatNoBlockOrRowCanHaveAreRefusedWithTheirPlace) {
     return read.ok() ? std::string("accepted") : read.error().message;
   };
   EXPECT_EQ(refusal([](KernelTrace&) {}), "accepted");
-  EXPECT_EQ(refusal([](KernelTrace& t) { t.inputs.seed = ~std::uint64_t{0}; }), "accepted");
+  EXPECT_EQ(refusal([](KernelTrace& t) { t.run.asked.inputs.seed = ~std::uint64_t{0}; }),
+            "accepted");
   EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[0].sm = -1; }),
               HasSubstr("x.json: blocks[0]: -1 is no whole number"));
   EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[1].batch = 1; }), HasSubstr("from 0 to 0"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reference/check.h"
+#include "sim/resolve.h"
 #include "sim/simulation.h"
 
 namespace attnscope::kernels {
@@ -17,15 +18,19 @@ namespace {
 NumericResult simulate_rounded(const KernelInfo& kernel, PassKind pass,
                                const std::optional<Tiling>& tiling, Carry carry,
                                const AttentionProblem& problem, const AttentionInputs& inputs) {
-  SimulationRequest request;
-  request.problem = problem;
-  request.algorithm = kernel.algorithm;
-  request.pass = pass;
-  request.tiling = tiling;
-  request.carry = carry;
-  request.allow_overflow = true;  // the numbers do not depend on a chip
-  auto numbers =
-      simulate_numbers(request, inputs, {.round_to_storage = true, .fp32_accumulators = true});
+  RunSpec spec;
+  spec.problem = problem;
+  spec.algorithm = kernel.algorithm;
+  spec.pass = pass;
+  if (tiling) spec.set_tiling(*tiling);
+  spec.variant.carry = carry;
+  spec.round_to_storage = true;
+  spec.allow_overflow = true;  // the numbers do not depend on a chip
+  const auto gpu = gpu_of(spec);
+  ATTNSCOPE_CHECK(gpu.ok(), ==, true);
+  const auto run = resolve(spec, gpu.value());
+  ATTNSCOPE_CHECK(run.ok(), ==, true);
+  auto numbers = simulate_numbers(run.value(), gpu.value(), inputs, {.fp32_accumulators = true});
   ATTNSCOPE_CHECK(numbers.ok(), ==, true);
   return std::move(numbers).value();
 }

@@ -16,6 +16,7 @@
 #include "tests/kernels/online_states.h"
 #include "tests/kernels/traced_problems.h"
 #include "tests/kernels/traced_twin.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -38,20 +39,16 @@ class InstrumentedKernels : public ::testing::Test {
   /// The kernel's first traced tiling, every row_step-th row; fails the test on an error.
   static KernelTrace trace(std::string_view kernel_name, PassKind pass,
                            const AttentionProblem& problem, Index row_step) {
-    const KernelInfo& kernel = *find_kernel(kernel_name);
     KernelTrace trace;
-    trace.problem = problem;
-    trace.kernel = trace.algorithm = kernel_name;
-    trace.pass = pass;
+    trace.run = test::kernel_run(kernel_name, problem, pass);
     trace.header.device = session_->device();
     const auto error = session_->run([&]() -> std::optional<Error> {
-      const auto plan = plan_trace(kernel, pass, problem, std::nullopt, Carry::problem, row_step);
+      const auto plan = plan_trace(trace.run, row_step);
       if (!plan) return plan.error();
-      const auto raw =
-          trace_pass(*session_, {.problem = problem, .kernel = &kernel}, pass, {}, plan.value());
+      const auto raw = trace_pass(*session_, trace.run, plan.value());
       if (!raw) return raw.error();
       const RawTrace& from = raw.value();
-      trace.tiling = from.plan.tiling;
+      trace.run.tiling = from.plan.tiling;
       trace.launch = from.plan.launch;
       trace.time_s = from.time_s;
       trace.plain_time_s = from.plain_time_s;
@@ -89,13 +86,11 @@ class InstrumentedKernels : public ::testing::Test {
                                 const std::vector<CheckedTensor>& outputs, Index rows,
                                 const Run& run) {
     SCOPED_TRACE(std::string(name) + ", " + described(problem));
-    const KernelInfo& kernel = *find_kernel(name);
     std::vector<std::vector<double>> plain, traced;
     const auto error = session_->run([&]() -> std::optional<Error> {
-      const auto plan = plan_trace(kernel, pass, problem, {}, Carry::problem, 1);
+      const auto plan = plan_trace(test::kernel_run(name, problem, pass), 1);
       if (!plan) return plan.error();
-      auto tensors =
-          Tensors::allocate({.problem = problem, .kernel = &kernel, .tiling = plan.value().tiling});
+      auto tensors = Tensors::allocate(test::kernel_run(name, problem, pass, plan.value().tiling));
       if (!tensors) return tensors.error();
       tensors.value().generate_inputs(session_->stream(), {});
       const TraceMemory memory(plan.value());
@@ -171,7 +166,7 @@ class InstrumentedKernels : public ::testing::Test {
     ASSERT_EQ(std::ssize(traced.rows), rows);
     for (const TracedRow& row : traced.rows) {
       const auto expected = [&](const test::Sweep& sweep) {
-        return test::online_states(problem, inputs, row, traced.tiling, sweep);
+        return test::online_states(problem, inputs, row, traced.run.tiling, sweep);
       };
       expect_algorithms(row.states, expected({.splits = splits}));
       ASSERT_EQ(std::ssize(row.parts), parts > 1 ? parts : 0);
@@ -335,7 +330,7 @@ TEST_F(InstrumentedKernels, LeaveARescaleOutOnlyWhereAlphaIsOne) {
       ASSERT_EQ(step.step, TraceStep::rescale);
       for (const TracedRow& row : traced.rows) {
         const bool of_tile = row.batch == block.batch && row.head == block.head &&
-                             row.row / traced.tiling.Br == step.i;
+                             row.row / traced.run.tiling.Br == step.i;
         if (!of_tile) continue;
         EXPECT_EQ(row.states[static_cast<std::size_t>(step.j)].alpha, 1.0f);
       }

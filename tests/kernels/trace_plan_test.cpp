@@ -9,11 +9,13 @@
 
 #include "kernels/compiled_tilings.h"
 #include "kernels/trace/trace_steps.h"
+#include "tests/support/kernel_run.h"
 #include "tests/support/listed_block_mask.h"
 
 namespace attnscope {
 namespace {
 
+using test::kernel_run;
 using ::testing::HasSubstr;
 
 TEST(TracePlan, NamesTheBuildsThatThereAre) {
@@ -21,19 +23,16 @@ TEST(TracePlan, NamesTheBuildsThatThereAre) {
   problem.N = problem.N_kv = 100;
   problem.d = 64;
   problem.dtype = DType::fp16;
-  const kernels::KernelInfo& flash1 = *kernels::find_kernel("flash1");
-  const auto refused =
-      kernels::plan_trace(flash1, PassKind::forward, problem, std::nullopt, Carry::problem, 0);
+  const auto refused = kernels::plan_trace(kernel_run("flash1", problem), 0);
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message, HasSubstr("head-dim 16 in 16x16 tiles"));
+  EXPECT_THAT(words(refused.error(), Reader::file), HasSubstr("head_dim 16 in 16x16 tiles"));
   EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
 
   problem.d = 16;
   problem.dtype = DType::fp32;
   for (const char* name : {"flash1", "flash2"}) {
     const kernels::KernelInfo& kernel = *kernels::find_kernel(name);
-    const auto in_fp32 =
-        kernels::plan_trace(kernel, PassKind::forward, problem, std::nullopt, Carry::problem, 32);
+    const auto in_fp32 = kernels::plan_trace(kernel_run(name, problem), 32);
     ASSERT_TRUE(in_fp32.ok()) << in_fp32.error().message;
     EXPECT_EQ(in_fp32.value().rows_per_head, 4);
     const std::vector<Tiling> in_32 = kernels::kernel_tilings(kernel, DType::fp32, 16);
@@ -42,17 +41,14 @@ TEST(TracePlan, NamesTheBuildsThatThereAre) {
 
   problem.d = 64;
   problem.dtype = DType::bf16;
-  const auto plan =
-      kernels::plan_trace(flash1, PassKind::forward, problem, std::nullopt, Carry::problem, 32);
+  const auto plan = kernels::plan_trace(kernel_run("flash1", problem), 32);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan.value().tiling, (Tiling{128, 256}));
   EXPECT_EQ(plan.value().blocks, 1);
   EXPECT_EQ(plan.value().rows_per_head, 4);
   problem.heads = problem.kv_heads = 64;
   problem.N = problem.N_kv = 65536;
-  EXPECT_FALSE(
-      kernels::plan_trace(flash1, PassKind::forward, problem, std::nullopt, Carry::problem, 0)
-          .ok());
+  EXPECT_FALSE(kernels::plan_trace(kernel_run("flash1", problem), 0).ok());
 }
 
 TEST(TracePlan, TakesABlockMaskInTheTilesOfItsBuild) {
@@ -61,27 +57,24 @@ TEST(TracePlan, TakesABlockMaskInTheTilesOfItsBuild) {
   problem.d = 16;
   problem.dtype = DType::bf16;
   problem.block_mask = test::listed_block_mask({16, 16}, 4, {{0, 2}, {}, {2}, {3}});
-  const kernels::KernelInfo& kernel = *kernels::find_kernel("block_sparse2");
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-    const auto plan = kernels::plan_trace(kernel, pass, problem, {}, Carry::problem, 0);
+    const auto plan = kernels::plan_trace(kernel_run("block_sparse2", problem, pass), 0);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan.value().tiling, (Tiling{16, 16}));
     EXPECT_EQ(plan.value().blocks, 4);
   }
   problem.block_mask = test::listed_block_mask({32, 32}, 2, {{0}, {1}});
-  const auto refused =
-      kernels::plan_trace(kernel, PassKind::forward, problem, {}, Carry::problem, 0);
+  const auto refused = kernels::plan_trace(kernel_run("block_sparse2", problem), 0);
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message, HasSubstr("at head-dim 16 in 32x32 tiles"));
+  EXPECT_THAT(words(refused.error(), Reader::file), HasSubstr("at head_dim 16 in 32x32 tiles"));
 }
 
 TEST(TracePlan, TakesBlockMasksInFlash2sTilesToo) {
   AttentionProblem problem;
   problem.N = problem.N_kv = 256;
   problem.dtype = DType::bf16;
-  const kernels::KernelInfo& kernel = *kernels::find_kernel("block_sparse2");
   const auto plan = [&](PassKind pass) {
-    return kernels::plan_trace(kernel, pass, problem, {}, Carry::problem, 64);
+    return kernels::plan_trace(kernel_run("block_sparse2", problem, pass), 64);
   };
   problem.d = 64;
   problem.block_mask = test::listed_block_mask({128, 128}, 2, {{0, 1}, {1}});
@@ -106,12 +99,11 @@ TEST(TracePlan, KeepsEachWarpsRowsWhereWarpsShareARowsKeys) {
   problem.d = 64;
   problem.heads = problem.kv_heads = 2;
   problem.dtype = DType::bf16;
-  const kernels::KernelInfo& kernel = *kernels::find_kernel("split_kv");
-  const auto plan = kernels::plan_trace(kernel, PassKind::forward, problem, {}, Carry::problem, 7);
+  const auto plan = kernels::plan_trace(kernel_run("split_kv", problem), 7);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan.value().row_parts, 4);
   EXPECT_EQ(plan.value().rows(), 4 * 2 * 3 * 8);  // warps, heads, rows 0, 7, 14, tiles of 128 keys
-  const auto none = kernels::plan_trace(kernel, PassKind::forward, problem, {}, Carry::problem, 0);
+  const auto none = kernels::plan_trace(kernel_run("split_kv", problem), 0);
   EXPECT_EQ(none.value().rows(), 0);
 }
 
@@ -122,16 +114,15 @@ TEST(TracePlan, HasScoreFunctionsAtOneHeadDimension) {
   problem.dtype = DType::bf16;
   problem.mask = Mask::window(100, 0);
   const auto message = [&](std::string_view name, PassKind pass) {
-    const auto plan = kernels::plan_trace(*kernels::find_kernel(name), pass, problem, std::nullopt,
-                                          Carry::problem, 0);
-    return plan ? std::string("accepted") : plan.error().message;
+    const auto plan = kernels::plan_trace(kernel_run(name, problem, pass), 0);
+    return plan ? std::string("accepted") : words(plan.error(), Reader::file);
   };
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
     for (const char* name : {"flash1", "flash2", "block_sparse2"}) {
       problem.d = 64;
       EXPECT_EQ(message(name, pass), "accepted");
       problem.d = 16;
-      EXPECT_THAT(message(name, pass), HasSubstr("with mask window:100,0 there is bf16 at head-dim "
+      EXPECT_THAT(message(name, pass), HasSubstr("with mask window:100,0 there is bf16 at head_dim "
                                                  "64 in"));
     }
   }

@@ -10,7 +10,7 @@
 #include "kernels/catalog.h"
 #include "kernels/trace/trace_steps.h"
 #include "reference/check.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"
 
 namespace attnscope {
@@ -191,18 +191,18 @@ struct TracedLaunch {
 };
 
 TracedLaunch launch_of(const KernelTrace& trace, Index splits) {
-  const Algorithm* algorithm = find_algorithm(trace.algorithm);
+  const Algorithm* algorithm = find_algorithm(trace.run.algorithm());
   ATTNSCOPE_CHECK(algorithm != nullptr, ==, true);
   ScheduleOptions options;
-  options.score_steps = score_steps_of(trace.problem);
+  options.score_steps = score_steps_of(trace.run.problem);
   options.skips_padded_keys = algorithm->skips_padded_keys;
-  options.heads_per_kv_head = trace.problem.heads / trace.problem.kv_heads;
+  options.heads_per_kv_head = trace.run.problem.heads / trace.run.problem.kv_heads;
   options.splits = splits;
-  options.masked = !trace.problem.mask.is_none();
-  const Pass pass = make_pass(*algorithm, trace.pass, options);
+  options.masked = !trace.run.problem.mask.is_none();
+  const Pass pass = make_pass(*algorithm, trace.run.pass(), options);
   const auto found = std::ranges::find(pass.launches, trace.launch, &Launch::name);
   ATTNSCOPE_CHECK(found != pass.launches.end(), ==, true);
-  return {*found, found->grid(trace.problem, trace.tiling, options)};
+  return {*found, found->grid(trace.run.problem, trace.run.tiling, options)};
 }
 
 TwinSteps steps_of_block(TracedLaunch& traced, const BlockId& block) {
@@ -236,13 +236,13 @@ std::vector<Visit> tiles_in_order(const std::vector<Visit>& steps) {
 /// tile does, has a key that is hidden from one of its rows.
 bool first_warp_masks(const KernelTrace& trace, const TileGrid& grid, Index batch,
                       const Visit& at) {
-  const bool forward = trace.pass == PassKind::forward;  // else eight warps, two side by side
-  const Index part_rows = forward ? 16 : trace.tiling.Br / 2;
-  const Index part_keys = forward ? trace.tiling.Bc : 32;
+  const bool forward = trace.run.pass() == PassKind::forward;  // else eight warps, two side by side
+  const Index part_rows = forward ? 16 : trace.run.tiling.Br / 2;
+  const Index part_keys = forward ? trace.run.tiling.Bc : 32;
   const Index first_key = grid.col_begin(at.j);
   const Index rows = std::min(part_rows, grid.rows_of(at.i));
   for (Index row = grid.row_begin(at.i); row < grid.row_begin(at.i) + rows; ++row) {
-    const KeyRange seen = trace.problem.keys_of(row, batch);
+    const KeyRange seen = trace.run.problem.keys_of(row, batch);
     if (seen.begin > first_key || seen.end < first_key + part_keys) return true;
   }
   return false;
@@ -253,7 +253,7 @@ std::vector<Visit> scheduled_steps(const KernelTrace& trace, TracedLaunch& trace
                                    const TracedBlock& block) {
   std::vector<Visit> scheduled =
       steps_of_block(traced, {block.batch, block.head, block.block}).steps;
-  if (!kernels::has_score_parameters(trace.problem)) return scheduled;
+  if (!kernels::has_score_parameters(trace.run.problem)) return scheduled;
   std::erase_if(scheduled, [&](const Visit& step) {
     return step.step == TraceStep::mask && !first_warp_masks(trace, traced.grid, block.batch, step);
   });
@@ -304,8 +304,8 @@ std::optional<std::string> parting(std::string_view what, const std::vector<Visi
 std::vector<std::string> differences_from_schedule(const KernelTrace& trace, Index splits) {
   TracedLaunch traced = launch_of(trace, splits);
   std::vector<std::string> differences;
-  const Index blocks =
-      trace.problem.batch * trace.problem.heads * traced.launch.blocks_per_head(traced.grid);
+  const Index blocks = trace.run.problem.batch * trace.run.problem.heads *
+                       traced.launch.blocks_per_head(traced.grid);
   if (static_cast<Index>(trace.blocks.size()) != blocks) {
     differences.push_back(
         fmt::format("{} thread blocks recorded, {} in the schedule", trace.blocks.size(), blocks));

@@ -65,8 +65,8 @@ TEST(TracedTwin, ADifferentOrderShows) {
 
 TEST(TracedTwin, ATileThatTheBlockMaskLeavesOutShows) {
   KernelTrace trace = faithful();
-  trace.algorithm = trace.kernel = "block_sparse2";
-  trace.problem.block_mask = test::listed_block_mask({16, 16}, 2, {{1}});
+  trace.run.asked.algorithm = trace.run.asked.kernel = "block_sparse2";
+  trace.run.problem.block_mask = test::listed_block_mask({16, 16}, 2, {{1}});
   EXPECT_THAT(differences_from_schedule(trace), ::testing::Contains(HasSubstr("tiles in order")));
   std::erase_if(trace.blocks[0].steps, [](const TracedStep& step) {
     return step.j == 0 && step.step != TraceStep::load_Qi && step.step != TraceStep::normalize &&
@@ -80,15 +80,15 @@ TEST(TracedTwin, AMaskShowsUnlessItHidesPaddingAlone) {
   const TracedStep mask{TraceStep::mask, 0, 1};
   masked.blocks[0].steps.push_back(mask);
   EXPECT_THAT(differences_from_schedule(masked), ::testing::ElementsAre(HasSubstr("mask S")));
-  masked.problem.N_kv = 20;
+  masked.run.problem.N_kv = 20;
   EXPECT_THAT(differences_from_schedule(masked), ::testing::IsEmpty());
 }
 
 /// flash2 on one tile of 128x128, of which a key length or a window hides keys.
 KernelTrace one_tile(const AttentionProblem& problem, bool masks) {
   KernelTrace trace = described();
-  trace.problem = problem;
-  trace.tiling = {128, 128};
+  trace.run.problem = problem;
+  trace.run.tiling = {128, 128};
   TracedBlock block;
   for (const TraceStep step :
        {TraceStep::load_Qi, TraceStep::load_Kj, TraceStep::load_Vj, TraceStep::scores,
@@ -101,7 +101,7 @@ KernelTrace one_tile(const AttentionProblem& problem, bool masks) {
 }
 
 TEST(TracedTwin, WithScoreFunctionsTheFirstWarpMasksWhereOneOfItsRowsHasAHiddenKey) {
-  AttentionProblem problem = described().problem;
+  AttentionProblem problem = described().run.problem;
   problem.N = problem.N_kv = 128;
   problem.key_lengths = {100};
   EXPECT_THAT(differences_from_schedule(one_tile(problem, true)), ::testing::IsEmpty());
@@ -116,7 +116,7 @@ TEST(TracedTwin, WithScoreFunctionsTheFirstWarpMasksWhereOneOfItsRowsHasAHiddenK
 }
 
 TEST(TracedTwin, StepsOfTheScoreFunctionArePartsOfOthers) {
-  AttentionProblem problem = described().problem;
+  AttentionProblem problem = described().run.problem;
   problem.N = problem.N_kv = 128;
   const Index plain = scheduled_operations(one_tile(problem, false));
   problem.score.soft_cap = 30.0;
@@ -128,8 +128,8 @@ TEST(TracedTwin, StepsOfTheScoreFunctionArePartsOfOthers) {
 
 TEST(TracedTwin, AColumnTileOfPaddingIsLoadedByNameAlone) {
   KernelTrace trace = described();
-  trace.problem.key_lengths = {16};
-  trace.pass = PassKind::backward;
+  trace.run.problem.key_lengths = {16};
+  trace.run.asked.pass = PassKind::backward;
   trace.launch = "backward";
   TracedBlock block{.block = 1};
   for (const TraceStep step :
@@ -139,7 +139,7 @@ TEST(TracedTwin, AColumnTileOfPaddingIsLoadedByNameAlone) {
   trace.blocks = {block};
   EXPECT_THAT(differences_from_schedule(trace),
               ::testing::ElementsAre(HasSubstr("1 thread blocks recorded, 2 in the schedule")));
-  trace.problem.key_lengths = {17};
+  trace.run.problem.key_lengths = {17};
   EXPECT_GT(differences_from_schedule(trace).size(), 1u);
 }
 

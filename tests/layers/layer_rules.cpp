@@ -1,9 +1,12 @@
 #include "tests/layers/layer_rules.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <initializer_list>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -164,6 +167,89 @@ Violations unguarded_headers(const SourceTree& tree) {
     const std::size_t guard = file.text.find("#pragma once");
     if (guard == std::string::npos || guard > file.text.find("#include")) {
       violations.push_back(fmt::format("{}: no #pragma once before its first include", path));
+    }
+  }
+  return violations;
+}
+
+namespace {
+
+/// Names of members that say what a run is.
+const std::set<std::string> kRunFields = {"batch",
+                                          "heads",
+                                          "kv_heads",
+                                          "N",
+                                          "N_kv",
+                                          "d",
+                                          "dtype",
+                                          "mask",
+                                          "algorithm",
+                                          "pass",
+                                          "tiling",
+                                          "Br",
+                                          "Bc",
+                                          "carry",
+                                          "variant",
+                                          "splits",
+                                          "block_mask",
+                                          "skip_unused_kv",
+                                          "separate_heads",
+                                          "deterministic",
+                                          "sram_bytes",
+                                          "l2_bytes",
+                                          "allow_overflow"};
+
+/// Where a run is defined, and what other programs and kernels are given of it.
+bool may_repeat_run_fields(std::string_view path) {
+  return path == "reference/attention_problem.h" || path == "reference/run_spec.h" ||
+         path == "reference/schedule_variant.h" || path == "kernels/attnscope_kernels.h" ||
+         path == "kernels/forward_shape.h" || path == "kernels/trace/trace_plan.cpp" ||
+         path.ends_with(".cuh") || path.ends_with(".cu");
+}
+
+/// The text without comments and without what stands in inner braces: declarations of members.
+std::string members_of(std::string_view text, std::size_t body) {
+  std::string members;
+  int depth = 1;
+  for (std::size_t at = body; at < text.size() && depth > 0; ++at) {
+    const char c = text[at];
+    if (c == '{') ++depth;
+    if (c == '}') --depth;
+    if (depth == 1 && c != '}') members += c;
+    if (depth == 2 && c == '{') members += '=';
+  }
+  return members;
+}
+
+}  // namespace
+
+Violations repeated_run_fields(const SourceTree& tree) {
+  static const std::regex kComment(R"(//[^\n]*)");
+  static const std::regex kStruct(R"(\b(struct|class)\s+(\w+)[^;{()]*\{)");
+  static const std::regex kMember(R"(\b(\w+)\s*(?=[=,]|$))");
+  Violations violations;
+  for (const auto& [path, file] : tree) {
+    const bool of_product = lies_in_any(path, {"reference", "sim", "kernels", "app"});
+    if (!of_product || !is_code(path) || may_repeat_run_fields(path)) continue;
+    const std::string text = std::regex_replace(file.text, kComment, "");
+    for (std::sregex_iterator found(text.begin(), text.end(), kStruct), end; found != end;
+         ++found) {
+      std::set<std::string> repeated;
+      std::istringstream members(
+          members_of(text, static_cast<std::size_t>(found->position() + found->length())));
+      for (std::string member; std::getline(members, member, ';');) {
+        if (member.find('(') != member.npos) continue;
+        member.erase(member.find_last_not_of(" \n") + 1);
+        for (std::sregex_iterator name(member.begin(), member.end(), kMember); name != end;
+             ++name) {
+          if (kRunFields.contains((*name)[1])) repeated.insert((*name)[1]);
+        }
+      }
+      if (repeated.size() < 3) continue;
+      violations.push_back(
+          fmt::format("{}: {} repeats {} of a run: it holds a RunSpec or a "
+                      "ResolvedRun instead",
+                      path, (*found)[2].str(), fmt::join(repeated, ", ")));
     }
   }
   return violations;

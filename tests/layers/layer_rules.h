@@ -28,6 +28,11 @@ Violations heavy_header_violations(const SourceTree& tree);
 /// Every header opens with #pragma once before its first include.
 Violations unguarded_headers(const SourceTree& tree);
 
+/// One question, one struct: no struct of the product repeats three or more fields of a run (sizes,
+/// type, mask, algorithm, pass, tiles, ...). Those that define them, the C interface and kernel
+/// parameters do.
+Violations repeated_run_fields(const SourceTree& tree);
+
 /// Words that mark unfinished work, or name the machine or the way that a change was made on.
 Violations forbidden_words(const SourceTree& tree);
 

@@ -39,7 +39,7 @@ TEST(LayerRules, UpwardAndSidewaysIncludesAreSeen) {
   const std::pair<const char*, const char*> crossings[] = {
       {"reference/a.h", "sim/a.h"},       {"reference/a.cpp", "kernels/catalog.h"},
       {"reference/a.cpp", "app/a.h"},     {"sim/a.cpp", "kernels/catalog.h"},
-      {"sim/a.cpp", "app/a.h"},           {"kernels/catalog.cpp", "sim/schedule/catalog.h"},
+      {"sim/a.cpp", "app/a.h"},           {"kernels/catalog.cpp", "sim/schedule/algorithm.h"},
       {"kernels/flash2/a.cu", "app/a.h"}, {"kernels/flash2/a.cu", "kernels/measure/timing.h"},
       {"sim/a.cpp", "tests/support/a.h"}, {"app/a.cpp", "tests/support/a.h"},
       {"sim/a.cpp", "simulation.h"},      {"elsewhere/a.cpp", "reference/a.h"}};
@@ -100,6 +100,21 @@ TEST(LayerRules, HeadersWithoutAGuardAreSeen) {
                                          {"sim/b.h", "int x;\n"},
                                          {"sim/c.h", "#include <a>\n#pragma once\n"}})),
               ElementsAre(HasSubstr("sim/b.h"), HasSubstr("sim/c.h")));
+}
+
+TEST(LayerRules, StructsThatRepeatARunAreSeen) {
+  const SourceTree tree = {
+      {"app/choice.h", parse_source("struct Choice {\n  Index batch = 1, heads = 1;\n"
+                                    "  std::string algorithm;  // and more\n};\n")},
+      {"app/key.h", parse_source("struct Key {\n  RunSpec run;\n  Index heads() const;\n"
+                                 "  bool fixed = false;\n};\n")},
+      {"reference/run_spec.h",
+       parse_source("struct RunSpec {\n  Index Br, Bc;\n  int pass;\n};\n")},
+  };
+  const Violations violations = repeated_run_fields(tree);
+  ASSERT_EQ(violations.size(), 1U);
+  EXPECT_THAT(violations[0],
+              HasSubstr("app/choice.h: Choice repeats algorithm, batch, heads"));
 }
 
 TEST(LayerRules, ForbiddenWordsAreSeenWithTheirLine) {

@@ -45,6 +45,10 @@ TEST(Repository, HeadersAreGuarded) {
   EXPECT_THAT(unguarded_headers(repository()), IsEmpty());
 }
 
+TEST(Repository, OneStructHoldsWhatARunIs) {
+  EXPECT_THAT(repeated_run_fields(repository()), IsEmpty());
+}
+
 TEST(Repository, HoldsNoMarksOfUnfinishedWork) {
   EXPECT_THAT(forbidden_words(repository()), IsEmpty());
 }

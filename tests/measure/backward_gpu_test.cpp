@@ -6,6 +6,7 @@
 #include "reference/tolerance.h"
 #include "reference/unfused_attention.h"
 #include "tests/measure/gpu_session.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -16,10 +17,11 @@ TEST_F(BackwardTest, EveryBackwardPassIsMeasuredWithTimesCountersAndErrors) {
   for (const KernelInfo& kernel : catalog()) {
     if (!kernel.has_backward) continue;
     for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-      const KernelRequest request{grouped_problem(1024, DType::bf16, mask), &kernel, {}, {}};
+      const ResolvedRun run = test::kernel_run(
+          kernel.name, grouped_problem(1024, DType::bf16, mask), PassKind::backward);
       Measurement measurement;
       const auto error = session().run([&]() -> std::optional<Error> {
-        auto measured = measure_backward(session(), request, {}, Protocol{});
+        auto measured = measure_backward(session(), run, {}, Protocol{});
         if (!measured) return measured.error();
         measurement = std::move(measured).value();
         return std::nullopt;
@@ -49,7 +51,7 @@ TEST_F(BackwardTest, TheLibrarysGradientsObeyTheRule) {
   for (const KernelInfo& kernel : catalog()) {
     if (!kernel.has_backward) continue;
     const auto run = library.value()->run_backward(
-        problem, {std::string(kernel.name), {}, {}, PassKind::backward}, inputs);
+        test::kernel_run(kernel.name, problem, PassKind::backward), inputs);
     ASSERT_TRUE(run.ok()) << run.error().message;
     EXPECT_GT(run.value().time_s, 0.0);
     for (HeadTensor Gradients::*tensor : {&Gradients::dQ, &Gradients::dK, &Gradients::dV}) {
@@ -70,12 +72,14 @@ TEST_F(BackwardTest, TheUsersOwnTensorsAreMeasuredAsTheSameGeneratedOnesAre) {
   const InputSpec spec{InputKind::outlier, 3};
   const AttentionInputs inputs = make_inputs(problem, spec);
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-    const KernelChoice choice{"flash2", {}, {}, pass};
-    const RecordingRow own = library.value()->record_own(problem, choice, inputs, Protocol{});
-    const RecordingRow drawn = library.value()->record(problem, choice, spec, Protocol{});
+    ResolvedRun run = test::kernel_run("flash2", problem, pass);
+    run.asked.inputs = spec;
+    const RecordingRow drawn = library.value()->record(run, Protocol{});
+    run.files_hash = hash_of_inputs(inputs);
+    const RecordingRow own = library.value()->record_own(run, inputs, Protocol{});
     ASSERT_FALSE(own.error) << own.error->message;
     ASSERT_FALSE(drawn.error) << drawn.error->message;
-    EXPECT_EQ(own.inputs, "files");
+    EXPECT_EQ(own.run.files_hash, run.files_hash);
     EXPECT_GT(own.measurement->time.median_s, 0.0);
     EXPECT_EQ(own.measurement->counter(counter::kRequestedReadBytes),
               drawn.measurement->counter(counter::kRequestedReadBytes));
@@ -110,7 +114,7 @@ TEST_F(BackwardTest, ScoreFunctionsAndSequencesGetThroughTheLibraryAndObeyTheRul
   for (const AttentionProblem& problem : {padded, packed}) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
       const RecordingRow row =
-          library.value()->record(problem, {"flash2", {}, {}, pass}, {}, Protocol{});
+          library.value()->record(test::kernel_run("flash2", problem, pass), Protocol{});
       ASSERT_FALSE(row.error) << row.error->message;
       const Measurement& measured = *row.measurement;
       EXPECT_TRUE(pass == PassKind::forward ? measured.accuracy->within_tolerance

@@ -98,7 +98,7 @@ TEST(CInterface, RefusesNullPointersAndUnknownValues) {
   EXPECT_THAT(refusal(&problem, &kernel), HasSubstr("dtype is 7"));
   problem = valid_problem();
   problem.seq_len = 0;
-  EXPECT_THAT(refusal(&problem, &kernel), HasSubstr("seq-len is 0"));
+  EXPECT_THAT(refusal(&problem, &kernel), HasSubstr("seq_len is 0"));
   problem = valid_problem();
   problem.head_dim = 300;
   EXPECT_THAT(refusal(&problem, &kernel), HasSubstr("300"));
@@ -110,7 +110,7 @@ TEST(CInterface, RefusesNullPointersAndUnknownValues) {
   EXPECT_THAT(refusal(&problem, &nameless), HasSubstr("name is NULL"));
   attnscope_kernel tiled = valid_kernel("flash2");
   tiled.block_rows = 64;
-  EXPECT_THAT(refusal(&problem, &tiled), HasSubstr("block-cols is 0"));
+  EXPECT_THAT(refusal(&problem, &tiled), HasSubstr("Bc is 0"));
   attnscope_kernel carried = valid_kernel("flash1");
   carried.carry = -1;
   EXPECT_THAT(refusal(&problem, &carried), HasSubstr("carry is -1"));

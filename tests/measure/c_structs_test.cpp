@@ -5,19 +5,20 @@
 
 #include "kernels/client/c_requests.h"
 #include "reference/block_mask.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
 
+using test::kernel_run;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-/// The problem as it arrives on the other side of the C interface.
-Result<KernelRequest> there(const AttentionProblem& problem,
-                            const KernelChoice& choice = {"flash2"}) {
-  const CProblem c(problem);
-  const attnscope_kernel kernel = c_kernel(choice);
-  return read_request(&c.value(), &kernel);
+/// The run as it arrives on the other side of the C interface.
+Result<ResolvedRun> there(const ResolvedRun& run) {
+  const CProblem c(run.problem);
+  const attnscope_kernel kernel = c_kernel(run);
+  return read_request(run.pass(), &c.value(), &kernel);
 }
 
 AttentionProblem scored_problem() {
@@ -38,7 +39,7 @@ AttentionProblem scored_problem() {
 
 TEST(CStructs, EveryPartOfAProblemArrives) {
   const AttentionProblem problem = scored_problem();
-  const auto request = there(problem);
+  const auto request = there(kernel_run("flash2", problem));
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request.value().problem, problem);
 }
@@ -49,7 +50,7 @@ TEST(CStructs, PackedSequencesArrive) {
   problem.N_kv = 12;
   problem.cu_seqlens_q = {0, 3, 3, 10};
   problem.cu_seqlens_k = {0, 5, 6, 12};
-  const auto request = there(problem);
+  const auto request = there(kernel_run("flash2", problem));
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request.value().problem, problem);
 }
@@ -61,7 +62,7 @@ TEST(CStructs, ABlockMaskArrivesTileByTile) {
   problem.block_mask =
       std::make_shared<const BlockMask>(Tiling{64, 32}, 5, std::vector<Index>{0, 2, 5},
                                         std::vector<std::int32_t>{0, 3, 1, 2, 4}, "by hand");
-  const auto request = there(problem);
+  const auto request = there(kernel_run("flash2", problem));
   ASSERT_TRUE(request) << request.error().message;
   const BlockMask& mask = *request.value().problem.block_mask;
   EXPECT_EQ(mask.tiling(), problem.block_mask->tiling());
@@ -71,14 +72,11 @@ TEST(CStructs, ABlockMaskArrivesTileByTile) {
 }
 
 TEST(CStructs, TheKernelsChoicesArrive) {
-  const KernelChoice choice{
-      .kernel = "flash1", .tiling = Tiling{32, 64}, .carry = Carry::fp32, .deterministic = true};
-  const auto request = there(AttentionProblem{}, choice);
+  ResolvedRun run = kernel_run("flash1", {}, PassKind::backward, Tiling{32, 64}, Carry::fp32);
+  run.asked.deterministic = true;
+  const auto request = there(run);
   ASSERT_TRUE(request) << request.error().message;
-  EXPECT_EQ(request.value().kernel->name, "flash1");
-  EXPECT_EQ(request.value().tiling, (Tiling{32, 64}));
-  EXPECT_EQ(request.value().carry, Carry::fp32);
-  EXPECT_TRUE(request.value().deterministic);
+  EXPECT_EQ(request.value(), run);
 }
 
 TEST(CStructs, AnOlderCallersShorterStructsUseNothingNew) {
@@ -86,21 +84,22 @@ TEST(CStructs, AnOlderCallersShorterStructsUseNothingNew) {
   const CProblem c(scored);
   attnscope_problem problem = c.value();
   problem.struct_size = offsetof(attnscope_problem, soft_cap);
-  const KernelChoice choice{.kernel = "flash2", .deterministic = true};
-  attnscope_kernel kernel = c_kernel(choice);
+  ResolvedRun run = kernel_run("flash2", scored, PassKind::backward);
+  run.asked.deterministic = true;
+  attnscope_kernel kernel = c_kernel(run);
   kernel.struct_size = offsetof(attnscope_kernel, deterministic);
-  const auto request = read_request(&problem, &kernel);
+  const auto request = read_request(PassKind::backward, &problem, &kernel);
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_TRUE(request.value().problem.score.is_plain());
   EXPECT_FALSE(request.value().problem.has_key_lengths());
-  EXPECT_FALSE(request.value().deterministic);
+  EXPECT_FALSE(request.value().asked.deterministic);
 }
 
 std::string refusal(const attnscope_problem& problem) {
-  const KernelChoice choice{.kernel = "flash2"};
-  const attnscope_kernel kernel = c_kernel(choice);
-  const auto request = read_request(&problem, &kernel);
-  return request ? "accepted" : request.error().message;
+  const ResolvedRun run = kernel_run("flash2", {});
+  const attnscope_kernel kernel = c_kernel(run);
+  const auto request = read_request(PassKind::forward, &problem, &kernel);
+  return request ? "accepted" : words(request.error(), Reader::file);
 }
 
 TEST(CStructs, BadPartsOfAProblemAreRefusedInOneLine) {
@@ -115,7 +114,7 @@ TEST(CStructs, BadPartsOfAProblemAreRefusedInOneLine) {
   problem = c.value();
   const std::int64_t lengths[] = {5, 121};
   problem.key_lengths = lengths;
-  EXPECT_THAT(refusal(problem), HasSubstr("key-lengths has 121"));
+  EXPECT_THAT(refusal(problem), HasSubstr("key_lengths has 121"));
   problem = c.value();
   problem.cu_seqlens_q = lengths;
   EXPECT_THAT(refusal(problem), HasSubstr("sequences is 0"));

@@ -11,6 +11,7 @@
 #include "reference/tolerance.h"
 #include "reference/unfused_attention.h"
 #include "tests/measure/gpu_session.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -26,7 +27,7 @@ TEST_F(ForwardTest, GeneratedInputsEqualTheCpusToTheBit) {
       const InputSpec spec{kind, 77};
       const AttentionInputs inputs = make_inputs(problem, spec);
       on_gpu([&] {
-        auto tensors = ForwardTensors::allocate({problem, find_kernel("flash2"), {}, {}});
+        auto tensors = ForwardTensors::allocate(test::kernel_run("flash2", problem));
         ASSERT_TRUE(tensors.ok()) << tensors.error().message;
         tensors.value().generate_inputs(session().stream(), spec);
         session().stream().wait();
@@ -52,11 +53,11 @@ TEST_F(ForwardTest, EveryKernelIsMeasuredWithTimesCountersAndErrors) {
   for (const KernelInfo& kernel : catalog()) {
     for (DType dtype : {DType::fp32, DType::bf16}) {
       if (kernel_tilings(kernel, dtype, 64).empty()) continue;
-      KernelRequest request{grouped_problem(1024, dtype, Mask::causal()), &kernel, {}, Carry::fp32};
-      if (!kernel.honours_carry) request.carry = Carry::problem;
+      ResolvedRun run = test::kernel_run(kernel.name, grouped_problem(1024, dtype, Mask::causal()));
+      if (kernel.honours_carry) run.asked.variant.carry = Carry::fp32;
       Measurement measurement;
       const auto error = session().run([&]() -> std::optional<Error> {
-        auto measured = measure_forward(session(), request, {}, Protocol{});
+        auto measured = measure_forward(session(), run, {}, Protocol{});
         if (!measured) return measured.error();
         measurement = std::move(measured).value();
         return std::nullopt;
@@ -86,7 +87,7 @@ TEST_F(ForwardTest, EveryKernelIsMeasuredWithTimesCountersAndErrors) {
 TEST_F(ForwardTest, OutOfMemorySaysWhatIsNeededAndFree) {
   AttentionProblem problem = grouped_problem(1 << 20, DType::bf16, Mask::none());
   const auto error = session().run([&]() -> std::optional<Error> {
-    auto measured = measure_forward(session(), {problem, find_kernel("standard"), {}, {}}, {}, {});
+    auto measured = measure_forward(session(), test::kernel_run("standard", problem), {}, {});
     return measured.ok() ? std::nullopt : std::optional(measured.error());
   });
   ASSERT_TRUE(error);
@@ -107,8 +108,8 @@ TEST_F(ForwardTest, TheClientRunsAKernelOnTheHostsData) {
   const Tolerance LSE_tolerance = tolerance_from(unfused.LSE.data, reference.LSE.data, DType::fp32);
   for (const KernelInfo& kernel : catalog()) {
     const Carry carry = kernel.honours_carry ? Carry::fp32 : Carry::problem;
-    const auto result =
-        library.value()->run_forward(problem, {std::string(kernel.name), {}, carry}, inputs);
+    const auto result = library.value()->run_forward(
+        test::kernel_run(kernel.name, problem, PassKind::forward, {}, carry), inputs);
     ASSERT_TRUE(result.ok()) << kernel.name << ": " << result.error().message;
     const RunResult& run = result.value();
     EXPECT_TRUE(within(compare(run.O.data, reference.O.data), O_tolerance)) << kernel.name;
@@ -119,9 +120,9 @@ TEST_F(ForwardTest, TheClientRunsAKernelOnTheHostsData) {
   // A refusal leaves the library usable, and a measurement becomes a recording's row
   AttentionProblem odd = problem;
   odd.d = 300;
-  const RecordingRow refused = library.value()->record(odd, {"flash2", {}, {}}, {}, {});
+  const RecordingRow refused = library.value()->record(test::kernel_run("flash2", odd), {});
   ASSERT_TRUE(refused.error);
-  const RecordingRow row = library.value()->record(problem, {"flash2", {}, {}}, {}, {});
+  const RecordingRow row = library.value()->record(test::kernel_run("flash2", problem), {});
   ASSERT_TRUE(row.measurement) << row.error->message;
   EXPECT_EQ(row.measurement->launches.size(), 1u);
   EXPECT_EQ(row.measurement->launches[0].name, "forward");

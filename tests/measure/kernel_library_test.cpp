@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "tests/support/kernel_run.h"
+
 namespace attnscope {
 namespace {
 
@@ -69,39 +71,39 @@ TEST(KernelLibrary, MeasuresOnTheCallersOwnTensors) {
   EXPECT_EQ(library.value()->device().name, "Echo");
   AttentionProblem problem;
   problem.N = problem.N_kv = 8;
-  KernelChoice choice{"flash2", Tiling{64, 32}, Carry::problem};
   const AttentionInputs inputs = marked_inputs(problem);
+  ResolvedRun run = test::kernel_run("flash2", problem, PassKind::forward, Tiling{64, 32});
+  run.files_hash = hash_of_inputs(inputs);
 
-  const RecordingRow forward = library.value()->record_own(problem, choice, inputs, Protocol{});
+  const RecordingRow forward = library.value()->record_own(run, inputs, Protocol{});
   ASSERT_FALSE(forward.error) << forward.error->message;
-  EXPECT_EQ(forward.inputs, kOwnInputs);
-  EXPECT_EQ(forward.tiling, (Tiling{64, 32}));
+  EXPECT_EQ(forward.run, run);
   EXPECT_EQ(forward.measurement->time.min_s, 1.5);
   EXPECT_EQ(forward.measurement->time.median_s, 2.5);
   EXPECT_EQ(forward.measurement->time.max_s, 3.5);
   EXPECT_EQ(forward.measurement->time.n, 8);
   EXPECT_FALSE(forward.measurement->gradients);
 
-  choice.pass = PassKind::backward;
-  const RecordingRow backward = library.value()->record_own(problem, choice, inputs, Protocol{});
+  run.asked.pass = PassKind::backward;
+  const RecordingRow backward = library.value()->record_own(run, inputs, Protocol{});
   ASSERT_TRUE(backward.measurement && backward.measurement->gradients);
   EXPECT_EQ(backward.measurement->gradients->dQ.max_abs_error, 4.5);
-  EXPECT_EQ(backward.pass, "backward");
+  EXPECT_EQ(backward.run.pass(), PassKind::backward);
 }
 
 TEST(KernelLibrary, MeasuresOnGeneratedTensorsByKindAndSeed) {
   const LibraryVariable variable(ATTNSCOPE_ECHO_LIBRARY_FILE);
   const auto library = KernelLibrary::load();
   ASSERT_TRUE(library.ok()) << library.error().message;
-  KernelChoice choice{"flash2", {}, Carry::problem};
-  const InputSpec spec{InputKind::needle, 7};
-  const RecordingRow forward = library.value()->record({}, choice, spec, Protocol{});
+  ResolvedRun run = test::kernel_run("flash2", {});
+  run.asked.inputs = {InputKind::needle, 7};
+  const RecordingRow forward = library.value()->record(run, Protocol{});
   ASSERT_TRUE(forward.measurement);
-  EXPECT_EQ(forward.inputs, "needle");
+  EXPECT_EQ(forward.run.asked.inputs, run.asked.inputs);
   EXPECT_EQ(forward.measurement->time.min_s, 2.0);
   EXPECT_EQ(forward.measurement->time.median_s, 7.0);
-  choice.pass = PassKind::backward;
-  EXPECT_EQ(library.value()->record({}, choice, spec, Protocol{}).measurement->time.max_s, -1.0);
+  run.asked.pass = PassKind::backward;
+  EXPECT_EQ(library.value()->record(run, Protocol{}).measurement->time.max_s, -1.0);
 }
 
 #ifdef ATTNSCOPE_KERNELS_FILE
@@ -118,27 +120,6 @@ TEST(KernelLibrary, TheBuiltLibraryOpensOrSaysWhatThisMachineLacks) {
                     HasSubstr("update the driver"), HasSubstr("compute capability")));
 }
 #endif
-
-TEST(DescribeRun, FillsInTheCatalogsAlgorithmAndDefaultTiling) {
-  AttentionProblem problem;
-  const RecordingRow row = describe_run(problem, {"flash2", {}, Carry::problem}, {});
-  EXPECT_EQ(row.algorithm, "flash2");
-  ASSERT_TRUE(row.tiling.has_value());
-  EXPECT_GT(row.tiling->Br, 0);
-  EXPECT_EQ(row.inputs, "gaussian");
-  const RecordingRow tiled =
-      describe_run(problem, {"flash2", Tiling{32, 32}, Carry::problem}, {InputKind::needle, 5});
-  EXPECT_EQ(tiled.tiling, (Tiling{32, 32}));
-  EXPECT_EQ(tiled.inputs, "needle");
-  EXPECT_EQ(tiled.seed, 5u);
-  EXPECT_FALSE(same_run(row, tiled));
-}
-
-TEST(DescribeRun, AnUnknownKernelStaysNamed) {
-  const RecordingRow row = describe_run({}, {"flash9", {}, Carry::problem}, {});
-  EXPECT_EQ(row.kernel, "flash9");
-  EXPECT_FALSE(row.tiling.has_value());
-}
 
 }  // namespace
 }  // namespace attnscope

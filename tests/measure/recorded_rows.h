@@ -20,19 +20,19 @@ inline Recording read_shipped(const std::string& name) {
 
 /// "flash2 backward N 4096 d 64 causal".
 inline std::string describe(const RecordingRow& row) {
-  const AttentionProblem& p = row.problem;
-  return row.kernel + " " + row.pass + " N " + std::to_string(p.N) + " d " + std::to_string(p.d) +
-         " " + to_string(p.mask);
+  const AttentionProblem& p = row.run.problem;
+  return row.run.asked.kernel + " " + std::string(to_string(row.run.pass())) + " N " +
+         std::to_string(p.N) + " d " + std::to_string(p.d) + " " + to_string(p.mask);
 }
 
 /// Query rows that the column tiles of a head visit, under no mask or a causal one: of each tile
 /// those from the first row tile that sees it on.
 inline double rows_visited(const RecordingRow& row) {
-  const AttentionProblem& p = row.problem;
+  const AttentionProblem& p = row.run.problem;
   Index rows = 0;
-  for (Index key = 0; key < p.N_kv; key += row.tiling->Bc) {
+  for (Index key = 0; key < p.N_kv; key += row.run.tiling.Bc) {
     const Index first = p.mask.is_none() ? 0 : std::clamp<Index>(key - p.diagonal(0), 0, p.N);
-    if (first < p.N) rows += p.N - first / row.tiling->Br * row.tiling->Br;
+    if (first < p.N) rows += p.N - first / row.run.tiling.Br * row.run.tiling.Br;
   }
   return static_cast<double>(rows);
 }
@@ -40,14 +40,14 @@ inline double rows_visited(const RecordingRow& row) {
 /// Tiles of the row's block mask of which its mask, none or a causal one, leaves something: over
 /// all row tiles of a head.
 inline Index tiles_visited(const RecordingRow& row) {
-  const AttentionProblem& p = row.problem;
+  const AttentionProblem& p = row.run.problem;
   const BlockMask& M = *p.block_mask;
   Index tiles = 0;
   for (Index i = 0; i < M.Tr(); ++i) {
-    const Index last = std::min((i + 1) * row.tiling->Br, p.N) - 1;
+    const Index last = std::min((i + 1) * row.run.tiling.Br, p.N) - 1;
     const Index end = p.keys_of(last).end;
-    tiles +=
-        std::ranges::count_if(M.columns_of(i), [&](Index j) { return j * row.tiling->Bc < end; });
+    tiles += std::ranges::count_if(M.columns_of(i),
+                                   [&](Index j) { return j * row.run.tiling.Bc < end; });
   }
   return tiles;
 }

@@ -20,20 +20,21 @@ using ::testing::Not;
 
 RecordingRow measured_row(Index N) {
   RecordingRow row;
-  row.problem.batch = 2;
-  row.problem.heads = 8;
-  row.problem.kv_heads = 4;
-  row.problem.N = N;
-  row.problem.N_kv = N + 3;
-  row.problem.mask = Mask::causal(Mask::Alignment::top_left);
-  row.problem.dtype = DType::fp16;
-  row.algorithm = "flash2";
-  row.kernel = "flash2";
-  row.tiling = Tiling{128, 64};
-  row.carry = Carry::fp32;
-  row.deterministic = N == 1024;
-  row.inputs = "needle";
-  row.seed = 7;
+  AttentionProblem& problem = row.run.problem;
+  problem.batch = 2;
+  problem.heads = 8;
+  problem.kv_heads = 4;
+  problem.N = N;
+  problem.N_kv = N + 3;
+  problem.mask = Mask::causal(Mask::Alignment::top_left);
+  problem.dtype = DType::fp16;
+  row.run.tiling = Tiling{128, 64};
+  RunSpec& asked = row.run.asked;
+  asked.algorithm = "flash2";
+  asked.kernel = "flash2";
+  asked.variant.carry = Carry::fp32;
+  asked.deterministic = N == 1024;
+  asked.inputs = {InputKind::needle, 7};
   Measurement measurement;
   measurement.time = {1.25e-4, 1.5e-4, 3.0e-4, 20};
   measurement.counters[std::string(counter::kRequestedReadBytes)] = 1073741824.0;
@@ -98,7 +99,7 @@ TEST(Recording, RoundTripKeepsEveryField) {
   ASSERT_EQ(after.rows.size(), 2u);
   EXPECT_TRUE(same_run(after.rows[0], before.rows[0]));
   RecordingRow of_chance = before.rows[0];
-  of_chance.deterministic = false;
+  of_chance.run.asked.deterministic = false;
   EXPECT_FALSE(same_run(after.rows[0], of_chance));
   EXPECT_EQ(after.rows[0].measurement, before.rows[0].measurement);
   EXPECT_FALSE(after.rows[1].measurement);
@@ -111,9 +112,10 @@ TEST(Recording, RoundTripKeepsEveryField) {
 TEST(Recording, ABlockMaskIsKeptByItsSpellingAndDrawnAnew) {
   Recording recording = sample();
   RecordingRow& row = recording.rows[0];
-  row.tiling = Tiling{64, 64};
-  row.problem.block_mask =
-      make_block_mask(parse_block_pattern("random:0.5,3").value(), 1024, 1027, *row.tiling).value();
+  row.run.tiling = Tiling{64, 64};
+  row.run.problem.block_mask =
+      make_block_mask(parse_block_pattern("random:0.5,3").value(), 1024, 1027, row.run.tiling)
+          .value();
   const std::string text = recording_text(recording);
   const auto read = parse_recording(text, "a.json");
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -122,8 +124,9 @@ TEST(Recording, ABlockMaskIsKeptByItsSpellingAndDrawnAnew) {
   EXPECT_FALSE(same_run(recording.rows[0], sample().rows[0]));
   EXPECT_EQ(recording_text(read.value()), text);
   RecordingRow other = again;
-  other.problem.block_mask =
-      make_block_mask(parse_block_pattern("random:0.5,4").value(), 1024, 1027, *row.tiling).value();
+  other.run.problem.block_mask =
+      make_block_mask(parse_block_pattern("random:0.5,4").value(), 1024, 1027, row.run.tiling)
+          .value();
   EXPECT_FALSE(same_run(row, other));
 
   nlohmann::json document = nlohmann::json::parse(text);
@@ -197,8 +200,8 @@ TEST(Recording, AnOlderFileWithFewFieldsIsRead) {
                                          "r.json");
   ASSERT_TRUE(recording.ok()) << recording.error().message;
   const RecordingRow& row = recording.value().rows.at(0);
-  EXPECT_EQ(row.kernel, "flash1");
-  EXPECT_EQ(row.problem.N_kv, 64);
+  EXPECT_EQ(row.run.asked.kernel, "flash1");
+  EXPECT_EQ(row.run.problem.N_kv, 64);
   EXPECT_EQ(row.measurement->time.median_s, 2.0);
   EXPECT_FALSE(row.measurement->counter(counter::kDramReadBytes));
 }
@@ -221,8 +224,8 @@ TEST(Recording, OtherAndNewerSchemasAreRefused) {
   const auto with_schema = [](const nlohmann::json& schema) {
     return edited([&](auto& document) { document["schema"] = schema; });
   };
-  EXPECT_THAT(refusal_of(with_schema("attnscope.recording/2")), HasSubstr("newer"));
-  EXPECT_THAT(refusal_of(with_schema("attnscope.scene/1")), HasSubstr("attnscope.recording/1"));
+  EXPECT_THAT(refusal_of(with_schema("attnscope.recording/3")), HasSubstr("newer"));
+  EXPECT_THAT(refusal_of(with_schema("attnscope.scene/1")), HasSubstr("attnscope.recording/2"));
   for (const nlohmann::json& bad :
        {nlohmann::json("attnscope.recording/"), nlohmann::json("attnscope.recording/0"),
         nlohmann::json("attnscope.recording/1x"), nlohmann::json(1), nlohmann::json()}) {
@@ -241,11 +244,11 @@ TEST(Recording, FieldsOfTheWrongTypeAreNamed) {
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["problem"]["seq_len"] = 1.5; }),
               HasSubstr("expected an integer"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["problem"]["seq_len"] = -4; }),
-              HasSubstr("seq-len is -4"));
+              HasSubstr("seq_len: '-4' is not accepted"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["problem"]["seq_len"] = 18446744073709551615u; }),
               HasSubstr("too large"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["problem"]["dtype"] = "fp8"; }),
-              HasSubstr("not a precision"));
+              HasSubstr("dtype: 'fp8' is not accepted; use fp16, bf16 or fp32"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["time"]["median_s"] = nullptr; }),
               HasSubstr("time: median_s: expected a number"));
   for (const double seconds : {0.0, -1e-3}) {
@@ -256,7 +259,8 @@ TEST(Recording, FieldsOfTheWrongTypeAreNamed) {
               HasSubstr("counters: dram__bytes_read.sum: -5 is no count"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["counters"]["dram__bytes_read.sum"] = "x"; }),
               HasSubstr("counters: dram__bytes_read.sum"));
-  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["tiling"]["Br"] = 0; }), HasSubstr("block-rows"));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["tiling"]["Br"] = 0; }),
+              HasSubstr("tiling: Br is 0"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["carry"] = "fp8"; }), HasSubstr("carry"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["launches"][0] = 3; }), HasSubstr("launches"));
   EXPECT_THAT(refusal([](auto& d) { d["device"] = 3; }), HasSubstr("device"));
@@ -296,7 +300,7 @@ TEST(RecordingWriter, AddsRowsOneByOneAndGoesOnInAnExistingFile) {
   const auto rows = read_recording(path).value().rows;
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].measurement->time.median_s, 9.0);
-  EXPECT_EQ(rows[1].problem.N, 512);
+  EXPECT_EQ(rows[1].run.problem.N, 512);
 }
 
 TEST(RecordingWriter, AFailedRunIsNotTakenForMeasured) {

@@ -41,10 +41,10 @@ TEST(ShippedRecordings, Flash1sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalf
   int checked = 0;
   for (const char* const name : {"h200.json", "h200-sweeps.json"}) {
     for (const RecordingRow& row : read_shipped(name).rows) {
-      if (row.kernel != "flash1" || row.pass != "backward") continue;
+      if (row.run.asked.kernel != "flash1" || row.run.pass() != PassKind::backward) continue;
       const Counters* const launch = counters_of(row, "backward");
       if (launch == nullptr) continue;
-      const AttentionProblem& p = row.problem;
+      const AttentionProblem& p = row.run.problem;
       const double rows_seen = rows_visited(row);
       const auto heads = static_cast<double>(p.batch * p.heads);
       const auto row_bytes = static_cast<double>(p.d * size_bytes(p.dtype));
@@ -65,11 +65,13 @@ TEST(ShippedRecordings, Flash1sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalf
 TEST(ShippedRecordings, BlockSparse2sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalfAPercent) {
   int checked = 0;
   for (const RecordingRow& row : read_shipped("h200-sweeps.json").rows) {
-    if (row.kernel != "block_sparse2" || row.pass != "backward" || row.problem.N < 512) continue;
+    if (row.run.asked.kernel != "block_sparse2" || row.run.pass() != PassKind::backward ||
+        row.run.problem.N < 512)
+      continue;
     const Counters* const launch = counters_of(row, "backward");
     if (launch == nullptr) continue;
-    const AttentionProblem& p = row.problem;
-    const auto rows_seen = static_cast<double>(tiles_visited(row) * row.tiling->Br);
+    const AttentionProblem& p = row.run.problem;
+    const auto rows_seen = static_cast<double>(tiles_visited(row) * row.run.tiling.Br);
     const auto heads = static_cast<double>(p.batch * p.heads);
     const auto row_bytes = static_cast<double>(p.d * size_bytes(p.dtype));
     expect_within_half_a_percent(row, *launch, counter::kRequestedReadBytes,
@@ -90,12 +92,14 @@ TEST(ShippedRecordings, Flash1IsAsFastAsStandardWithAHeadForEveryMultiprocessor)
   const Recording recording = read_shipped("h200.json");
   int compared = 0;
   for (const RecordingRow& flash1 : recording.rows) {
-    const AttentionProblem& p = flash1.problem;
-    if (flash1.kernel != "flash1" || p.batch * p.heads % 132 != 0 || !flash1.measurement) continue;
-    if (flash1.carry != Carry::problem) continue;
+    const AttentionProblem& p = flash1.run.problem;
+    if (flash1.run.asked.kernel != "flash1" || p.batch * p.heads % 132 != 0 || !flash1.measurement)
+      continue;
+    if (flash1.run.asked.variant.carry != Carry::problem) continue;
     for (const RecordingRow& standard : recording.rows) {
-      const bool same = standard.kernel == "standard" && standard.pass == flash1.pass &&
-                        standard.problem == p && standard.measurement;
+      const bool same = standard.run.asked.kernel == "standard" &&
+                        standard.run.pass() == flash1.run.pass() && standard.run.problem == p &&
+                        standard.measurement;
       if (!same) continue;
       EXPECT_LE(flash1.measurement->time.median_s, standard.measurement->time.median_s)
           << describe(flash1);
@@ -111,25 +115,25 @@ TEST(ShippedRecordings, BlockSparse2sTimeIsProportionalToItsDensity) {
   const Recording recording = read_shipped("h200-sweeps.json");
   int compared = 0;
   for (const RecordingRow& sparse : recording.rows) {
-    if (sparse.kernel != "block_sparse2" || sparse.problem.N < 16384 || !sparse.measurement ||
-        !sparse.problem.mask.is_none()) {
+    if (sparse.run.asked.kernel != "block_sparse2" || sparse.run.problem.N < 16384 ||
+        !sparse.measurement || !sparse.run.problem.mask.is_none()) {
       continue;
     }
-    const BlockMask& mask = *sparse.problem.block_mask;
+    const BlockMask& mask = *sparse.run.problem.block_mask;
     Index tiles = 0;
     for (Index i = 0; i < mask.Tr(); ++i) tiles += static_cast<Index>(mask.columns_of(i).size());
     const double density = static_cast<double>(tiles) / static_cast<double>(mask.Tr() * mask.Tc());
     if (density < 0.095) continue;
-    AttentionProblem dense = sparse.problem;
+    AttentionProblem dense = sparse.run.problem;
     dense.block_mask = nullptr;
     const auto flash2 = std::ranges::find_if(recording.rows, [&](const RecordingRow& row) {
-      return row.kernel == "flash2" && row.pass == sparse.pass && row.problem == dense &&
-             row.tiling == sparse.tiling && row.measurement;
+      return row.run.asked.kernel == "flash2" && row.run.pass() == sparse.run.pass() &&
+             row.run.problem == dense && row.run.tiling == sparse.run.tiling && row.measurement;
     });
     if (flash2 == recording.rows.end()) continue;  // recorded for its bytes
     // What the launch takes of the pass, by the profiler, of what the pass takes without it
     const auto launch_s = [](const RecordingRow& row) {
-      const Counters& launch = *counters_of(row, row.pass);
+      const Counters& launch = *counters_of(row, to_string(row.run.pass()));
       const double pass_ns = row.measurement->counter(counter::kTimeNs).value();
       return row.measurement->time.median_s * launch.at(std::string(counter::kTimeNs)) / pass_ns;
     };

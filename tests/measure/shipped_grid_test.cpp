@@ -18,20 +18,22 @@ constexpr std::array<Index, 3> kHeadDims = {64, 128, 256};
 
 /// One point of the grid; N is that of the keys.
 struct Point {
-  std::string kernel, pass;
+  std::string kernel;
+  PassKind pass;
   DType dtype;
   Index N, d;
   Mask mask;
 };
 
 std::string describe(const Point& point) {
-  return point.kernel + " in " + std::string(to_string(point.dtype)) + ", " + point.pass + ", N " +
-         std::to_string(point.N) + ", d " + std::to_string(point.d) + ", " + to_string(point.mask);
+  return point.kernel + " in " + std::string(to_string(point.dtype)) + ", " +
+         std::string(to_string(point.pass)) + ", N " + std::to_string(point.N) + ", d " +
+         std::to_string(point.d) + ", " + to_string(point.mask);
 }
 
 std::vector<Point> grid_of(const std::string& kernel, DType dtype) {
   std::vector<Point> points;
-  for (const char* const pass : {"forward", "backward"}) {
+  for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
     for (const Index N : kLengths) {
       for (const Index d : kHeadDims) {
         for (const Mask& mask : {Mask::none(), Mask::causal()}) {
@@ -55,10 +57,10 @@ const std::vector<RecordingRow>& recorded_rows() {
 
 bool is_recorded(const Point& point) {
   return std::ranges::any_of(recorded_rows(), [&](const RecordingRow& row) {
-    const AttentionProblem& p = row.problem;
-    return row.kernel == point.kernel && row.pass == point.pass && p.dtype == point.dtype &&
-           p.N_kv == point.N && p.d == point.d && p.mask == point.mask && row.measurement &&
-           !row.measurement->launches.empty();
+    const AttentionProblem& p = row.run.problem;
+    return row.run.asked.kernel == point.kernel && row.run.pass() == point.pass &&
+           p.dtype == point.dtype && p.N_kv == point.N && p.d == point.d && p.mask == point.mask &&
+           row.measurement && !row.measurement->launches.empty();
   });
 }
 
@@ -80,14 +82,15 @@ TEST(RecordedGrid, HasStandardFlash1Flash2AndBlockSparse2AtEveryPoint) {
 }
 
 TEST(RecordedGrid, HasFlash2OnCudaCoresAtEveryPointThatItTakes) {
-  expect_grid("flash2", DType::fp32,
-              [](const Point& point) { return point.d == 256 && point.pass == "backward"; });
+  expect_grid("flash2", DType::fp32, [](const Point& point) {
+    return point.d == 256 && point.pass == PassKind::backward;
+  });
 }
 
 /// One query sees all keys, causal or not.
 TEST(RecordedGrid, HasDecodingAtEveryLength) {
   expect_grid("split_kv", DType::bf16, [](const Point& point) {
-    return point.pass == "backward" || point.mask.is_causal();
+    return point.pass == PassKind::backward || point.mask.is_causal();
   });
 }
 

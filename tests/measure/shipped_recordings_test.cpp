@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 
 #include "kernels/recording/recording.h"
+#include "kernels/trace/kernel_trace.h"
 #include "reference/block_mask.h"
 #include "reference/key_splits.h"
 #include "tests/measure/recorded_rows.h"
@@ -17,12 +19,18 @@ using test::describe;
 using test::rows_visited;
 using test::tiles_visited;
 
+std::vector<std::filesystem::path> shipped_files(const char* folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".json") paths.push_back(entry.path());
+  }
+  return paths;
+}
+
 std::vector<Recording> shipped() {
   std::vector<Recording> recordings;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(ATTNSCOPE_SOURCE_DIR "/assets/recordings")) {
-    if (entry.path().extension() != ".json") continue;
-    auto recording = read_recording(entry.path());
+  for (const auto& path : shipped_files(ATTNSCOPE_SOURCE_DIR "/assets/recordings")) {
+    auto recording = read_recording(path);
     EXPECT_TRUE(recording.ok()) << recording.error().message;
     if (recording) recordings.push_back(std::move(recording).value());
   }
@@ -54,6 +62,28 @@ TEST(ShippedRecordings, ComeFromCleanBuildsOnNamedGpus) {
   }
 }
 
+std::string text_in(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(ShippedRecordings, AreWrittenAsTheyWereToTheByte) {
+  for (const auto& path : shipped_files(ATTNSCOPE_SOURCE_DIR "/assets/recordings")) {
+    Recording recording = read_recording(path).value();
+    for (RecordingRow& row : recording.rows)
+      row.source = nullptr;  // from what was understood alone
+    EXPECT_EQ(recording_text(recording) == text_in(path), true) << path;
+  }
+}
+
+TEST(ShippedTraces, AreWrittenAsTheyWereToTheByte) {
+  for (const auto& path : shipped_files(ATTNSCOPE_SOURCE_DIR "/assets/recordings/traces")) {
+    KernelTrace trace = read_kernel_trace(path).value();
+    trace.header.source = nullptr;
+    EXPECT_EQ(kernel_trace_text(trace) == text_in(path), true) << path;
+  }
+}
+
 TEST(ShippedRecordings, EveryRowHasNumbersOrAReason) {
   for (const Recording& recording : shipped()) {
     for (const RecordingRow& row : recording.rows) {
@@ -73,9 +103,11 @@ TEST(ShippedRecordings, Flash2ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent
   int checked = 0;
   for (const Recording& recording : shipped()) {
     for (const RecordingRow& row : recording.rows) {
-      if (row.kernel != "flash2" || row.pass != "forward" || !row.measurement) continue;
-      const AttentionProblem& p = row.problem;
-      const double reads = flash2_requested_read_bytes(p, row.tiling.value());
+      if (row.run.asked.kernel != "flash2" || row.run.pass() != PassKind::forward ||
+          !row.measurement)
+        continue;
+      const AttentionProblem& p = row.run.problem;
+      const double reads = flash2_requested_read_bytes(p, row.run.tiling);
       const double writes = static_cast<double>(p.batch * p.heads * p.N) *
                             static_cast<double>(p.d * size_bytes(p.dtype) + kStatisticBytes);
       const double read_gap =
@@ -105,14 +137,17 @@ TEST(ShippedRecordings, Flash1ReadsAndWritesWhatTheFormulaSaysWithinHalfAPercent
   int checked = 0;
   for (const Recording& recording : shipped()) {
     for (const RecordingRow& row : recording.rows) {
-      if (row.kernel != "flash1" || row.pass != "forward" || !row.measurement) continue;
-      const AttentionProblem& p = row.problem;
+      if (row.run.asked.kernel != "flash1" || row.run.pass() != PassKind::forward ||
+          !row.measurement)
+        continue;
+      const AttentionProblem& p = row.run.problem;
       const double rows_seen = rows_visited(row);
       const auto heads = static_cast<double>(p.batch * p.heads);
       const auto d = static_cast<double>(p.d);
       const auto e = static_cast<double>(size_bytes(p.dtype));
-      const double wide = row.carry == Carry::fp32 ? static_cast<double>(p.N) * d : 0.0;
-      const double carried = row.carry == Carry::fp32 ? 4.0 : e;
+      const double wide =
+          row.run.asked.variant.carry == Carry::fp32 ? static_cast<double>(p.N) * d : 0.0;
+      const double carried = row.run.asked.variant.carry == Carry::fp32 ? 4.0 : e;
       expect_requested(row,
                        heads * (2.0 * static_cast<double>(p.N_kv) * d * e +
                                 rows_seen * (d * (e + carried) + 8.0) + 4.0 * wide),
@@ -129,14 +164,16 @@ TEST(ShippedRecordings, BlockSparse2ReadsAndWritesWhatTheFormulaSaysWithinHalfAP
   int checked = 0;
   for (const Recording& recording : shipped()) {
     for (const RecordingRow& row : recording.rows) {
-      const AttentionProblem& p = row.problem;
-      if (row.kernel != "block_sparse2" || row.pass != "forward" || !row.measurement) continue;
+      const AttentionProblem& p = row.run.problem;
+      if (row.run.asked.kernel != "block_sparse2" || row.run.pass() != PassKind::forward ||
+          !row.measurement)
+        continue;
       if (p.N < 512) continue;
       const auto heads = static_cast<double>(p.batch * p.heads);
       const auto row_bytes = static_cast<double>(p.d * size_bytes(p.dtype));
       expect_requested(
           row,
-          heads * row_bytes * static_cast<double>(p.N + 2 * tiles_visited(row) * row.tiling->Bc),
+          heads * row_bytes * static_cast<double>(p.N + 2 * tiles_visited(row) * row.run.tiling.Bc),
           heads * static_cast<double>(p.N) * (row_bytes + kStatisticBytes));
       ++checked;
     }
@@ -181,9 +218,9 @@ TEST(ShippedRecordings, SplitKvReadsAndWritesWhatTheFormulaSaysWithinHalfAPercen
   int checked = 0;
   for (const Recording& recording : shipped()) {
     for (const RecordingRow& row : recording.rows) {
-      const AttentionProblem& p = row.problem;
-      if (row.kernel != "split_kv" || !row.measurement || p.N > 1) continue;
-      const Index splits = split_count(p, *row.tiling, recording.device.sm_count);
+      const AttentionProblem& p = row.run.problem;
+      if (row.run.asked.kernel != "split_kv" || !row.measurement || p.N > 1) continue;
+      const Index splits = split_count(p, row.run.tiling, recording.device.sm_count);
       ASSERT_LE(splits, 32) << "the statistics of a row are one warp's read";
       const Index heads = p.batch * p.heads;
       const Index row_bytes = p.d * size_bytes(p.dtype);
@@ -221,8 +258,10 @@ TEST(ShippedRecordings, Flash2sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalf
   int deterministic = 0;
   for (const Recording& recording : shipped()) {
     for (const RecordingRow& row : recording.rows) {
-      if (row.kernel != "flash2" || row.pass != "backward" || !row.measurement) continue;
-      const AttentionProblem& p = row.problem;
+      if (row.run.asked.kernel != "flash2" || row.run.pass() != PassKind::backward ||
+          !row.measurement)
+        continue;
+      const AttentionProblem& p = row.run.problem;
       if (!p.mask.is_none() && !p.mask.is_causal()) continue;
       const double rows_seen = rows_visited(row);
       const auto heads = static_cast<double>(p.batch * p.heads);
@@ -231,8 +270,8 @@ TEST(ShippedRecordings, Flash2sBackwardLaunchAsksForWhatTheFormulaSaysWithinHalf
       const double columns = 2 * static_cast<double>(p.N_kv) * d * e;
       const double reads = heads * (columns + rows_seen * (2 * d * e + 8));
       double adds = heads * rows_seen * d * 4;
-      if (row.deterministic) {
-        const double tiles = rows_seen / static_cast<double>(row.tiling->Br);
+      if (row.run.asked.deterministic) {
+        const double tiles = rows_seen / static_cast<double>(row.run.tiling.Br);
         adds += heads * tiles * static_cast<double>(kSectorBytes);
         const double waits = counted(row, "backward", counter::kRequestedReadBytes) / reads - 1.0;
         EXPECT_GE(waits, 0.0) << describe(row);
@@ -258,14 +297,14 @@ TEST(ShippedRecordings, Flash2sForwardPassIsFasterThanStandardsFrom1024OnUpToD12
   int compared = 0;
   for (const Recording& recording : shipped()) {
     for (const RecordingRow& standard : recording.rows) {
-      if (standard.kernel != "standard" || !standard.measurement) continue;
-      if (standard.pass != "forward") continue;
-      if (standard.problem.N < 1024 || standard.problem.heads < 16) continue;
-      if (standard.problem.d > 128) continue;
+      if (standard.run.asked.kernel != "standard" || !standard.measurement) continue;
+      if (standard.run.pass() != PassKind::forward) continue;
+      if (standard.run.problem.N < 1024 || standard.run.problem.heads < 16) continue;
+      if (standard.run.problem.d > 128) continue;
       for (const RecordingRow& flash2 : recording.rows) {
-        const bool same = flash2.kernel == "flash2" && flash2.measurement &&
-                          flash2.problem == standard.problem && flash2.pass == standard.pass &&
-                          flash2.tiling->Br >= 64;
+        const bool same = flash2.run.asked.kernel == "flash2" && flash2.measurement &&
+                          flash2.run.problem == standard.run.problem &&
+                          flash2.run.pass() == standard.run.pass() && flash2.run.tiling.Br >= 64;
         if (!same) continue;
         EXPECT_LT(flash2.measurement->time.median_s, standard.measurement->time.median_s)
             << describe(flash2);

@@ -24,16 +24,18 @@ TEST(AttentionProblem, DefaultIsValid) {
 TEST(AttentionProblem, SizesBelowOneOrHugeAreRefusedByName) {
   const std::pair<const char*, Index AttentionProblem::*> axes[] = {
       {"batch", &AttentionProblem::batch},       {"heads", &AttentionProblem::heads},
-      {"kv-heads", &AttentionProblem::kv_heads}, {"seq-len", &AttentionProblem::N},
-      {"kv-len", &AttentionProblem::N_kv},       {"head-dim", &AttentionProblem::d}};
+      {"kv_heads", &AttentionProblem::kv_heads}, {"seq_len", &AttentionProblem::N},
+      {"kv_len", &AttentionProblem::N_kv},       {"head_dim", &AttentionProblem::d}};
   for (const auto& [name, axis] : axes) {
     for (const Index value : {Index{0}, Index{-1}, -kHuge, kHuge}) {
       AttentionProblem problem;
       problem.*axis = value;
       const auto error = validate(problem);
       ASSERT_TRUE(error.has_value()) << name << " = " << value;
-      EXPECT_TRUE(error->starts_with(name)) << *error;
-      EXPECT_EQ(error->find('\n'), std::string::npos) << *error;
+      EXPECT_EQ(error->code, ErrorCode::out_of_range);
+      EXPECT_EQ(error->field, name);
+      EXPECT_TRUE(words(*error, Reader::file).starts_with(name)) << error->message;
+      EXPECT_EQ(error->message.find('\n'), std::string::npos) << error->message;
     }
   }
 }
@@ -41,7 +43,9 @@ TEST(AttentionProblem, SizesBelowOneOrHugeAreRefusedByName) {
 TEST(AttentionProblem, HeadsThatKvHeadsDoNotDivideAreRefused) {
   const auto error = validate(problem_with([](auto& p) { p.heads = 6, p.kv_heads = 4; }));
   ASSERT_TRUE(error.has_value());
-  EXPECT_EQ(*error, "heads is 6 and kv-heads is 4; kv-heads must divide heads");
+  EXPECT_EQ(error->field, "kv_heads");
+  EXPECT_EQ(words(*error, Reader::file),
+            "heads is 6 and kv_heads is 4; kv_heads must divide heads");
   EXPECT_TRUE(validate(problem_with([](auto& p) { p.heads = 2, p.kv_heads = 4; })).has_value());
   EXPECT_FALSE(validate(problem_with([](auto& p) { p.heads = 6, p.kv_heads = 3; })).has_value());
 }
@@ -54,7 +58,8 @@ TEST(AttentionProblem, WorkWhoseCountsWouldOverflowIsRefused) {
   auto beyond = largest(kMaxSequenceLength);
   beyond.batch = 2;
   ASSERT_TRUE(validate(beyond).has_value());
-  EXPECT_NE(validate(beyond)->find("at most"), std::string::npos);
+  EXPECT_EQ(validate(beyond)->code, ErrorCode::too_many);
+  EXPECT_NE(validate(beyond)->message.find("at most"), std::string::npos);
   auto all_largest = problem_with([](auto& p) {
     p.batch = p.heads = p.kv_heads = kMaxHeads, p.N = p.N_kv = kMaxSequenceLength,
     p.d = kMaxHeadDim;
@@ -68,8 +73,9 @@ TEST(AttentionProblem, MaskSidesBelowMinusOneAreRefused) {
 }
 
 TEST(Tiling, SizesBelowOneOrHugeAreRefusedByName) {
-  EXPECT_EQ(validate(Tiling{0, 64})->substr(0, 10), "block-rows");
-  EXPECT_EQ(validate(Tiling{64, -3})->substr(0, 10), "block-cols");
+  EXPECT_EQ(validate(Tiling{0, 64})->field, "Br");
+  EXPECT_EQ(validate(Tiling{64, -3})->field, "Bc");
+  EXPECT_EQ(words(*validate(Tiling{64, -3}), Reader::command_line).substr(0, 12), "--block-cols");
   EXPECT_TRUE(validate(Tiling{kHuge, 64}).has_value());
 }
 

@@ -106,9 +106,10 @@ TEST(BlockMask, AnEmptyPrefixOfARowHasSeenNothing) {
 TEST(BlockMask, OfAnotherGridIsRefused) {
   AttentionProblem problem = masked_problem(Mask::none());
   problem.N = 13;  // a fourth row of tiles
-  const auto message = validate(problem);
-  ASSERT_TRUE(message);
-  EXPECT_EQ(*message, "block mask listed has 3 x 4 tiles; this problem has 4 x 4 of 4 x 3");
+  const auto error = validate(problem);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->field, "block_mask");
+  EXPECT_EQ(error->message, "block mask listed has 3 x 4 tiles; this problem has 4 x 4 of 4 x 3");
 }
 
 }  // namespace

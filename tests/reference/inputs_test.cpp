@@ -176,6 +176,25 @@ TEST(MakeInputs, NeedleTakesAlmostAllOfTheWeightHalfwayBack) {
   }
 }
 
+TEST(HashOfInputs, DependsOnEveryValueOfEveryTensor) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 4;
+  problem.d = 2;
+  AttentionInputs inputs = make_inputs(problem, {});
+  const std::uint64_t hash = hash_of_inputs(inputs);
+  EXPECT_EQ(hash_of_inputs(make_inputs(problem, {})), hash);
+  EXPECT_NE(hash_of_inputs(make_inputs(problem, {.seed = 1})), hash);
+  for (HeadTensor AttentionInputs::*tensor :
+       {&AttentionInputs::Q, &AttentionInputs::K, &AttentionInputs::V, &AttentionInputs::dO}) {
+    for (double& value : (inputs.*tensor).data) {
+      value = -value;
+      EXPECT_NE(hash_of_inputs(inputs), hash);
+      value = -value;
+    }
+  }
+  EXPECT_EQ(hash_of_inputs(inputs), hash);
+}
+
 TEST(InputKindNames, RoundTripAndRefuseOthers) {
   for (const InputKind kind : {InputKind::gaussian, InputKind::outlier, InputKind::needle}) {
     EXPECT_EQ(parse_input_kind(to_string(kind)), kind);

@@ -23,7 +23,8 @@ TEST(ScoreFunction, SoftCapsThatAreNotAboveZeroAreRefused) {
     problem.score.soft_cap = cap;
     const auto error = validate(problem);
     ASSERT_TRUE(error.has_value()) << cap;
-    EXPECT_TRUE(error->starts_with("softcap is")) << *error;
+    EXPECT_EQ(error->field, "softcap");
+    EXPECT_TRUE(words(*error, Reader::file).starts_with("softcap is")) << error->message;
   }
 }
 
@@ -31,7 +32,9 @@ TEST(ScoreFunction, DropoutOutsideZeroToOneIsRefused) {
   for (const double p : {-0.1, 1.0, 1.5, std::nan("")}) {
     const auto error = validate(with_dropout(p));
     ASSERT_TRUE(error.has_value()) << p;
-    EXPECT_NE(error->find("at least 0 and less than 1"), std::string::npos) << *error;
+    EXPECT_EQ(error->field, "dropout");
+    EXPECT_NE(error->message.find("at least 0 and less than 1"), std::string::npos)
+        << error->message;
   }
   EXPECT_EQ(validate(with_dropout(0.0)), std::nullopt);
   EXPECT_EQ(validate(with_dropout(0.999)), std::nullopt);
@@ -41,7 +44,8 @@ TEST(ScoreFunction, SlopesHaveToBeOneForEachHead) {
   AttentionProblem problem;
   problem.heads = problem.kv_heads = 3;
   problem.score.alibi_slopes = standard_alibi_slopes(4);
-  EXPECT_TRUE(validate(problem)->starts_with("alibi has 4 slopes for 3 heads"));
+  EXPECT_TRUE(
+      words(*validate(problem), Reader::file).starts_with("alibi has 4 slopes for 3 heads"));
   problem.score.alibi_slopes = standard_alibi_slopes(3);
   EXPECT_EQ(validate(problem), std::nullopt);
   problem.score.alibi_slopes[1] = std::nan("");

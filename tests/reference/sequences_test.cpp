@@ -73,24 +73,24 @@ std::string refusal(Change change) {
   change(problem);
   const auto error = validate(problem);
   if (!error) return "accepted";
-  EXPECT_EQ(error->find('\n'), std::string::npos) << *error;
-  return *error;
+  EXPECT_EQ(error->message.find('\n'), std::string::npos) << error->message;
+  return words(*error, Reader::file);
 }
 
 TEST(PackedSequences, BoundariesThatCannotBeAreRefused) {
   EXPECT_EQ(refusal([](auto&) {}), "accepted");
   EXPECT_EQ(refusal([](auto& p) { p.cu_seqlens_q[2] = 2; }),
-            "cu-seqlens-q has 2 after 4; its numbers must not descend");
+            "cu_seqlens_q has 2 after 4; its numbers must not descend");
   EXPECT_EQ(refusal([](auto& p) { p.cu_seqlens_k[0] = 1; }),
-            "cu-seqlens-k must begin with 0 and have at least two numbers, for example 0,12");
+            "cu_seqlens_k must begin with 0 and have at least two numbers, for example 0,12");
   EXPECT_EQ(refusal([](auto& p) { p.cu_seqlens_k.back() = 13; }),
-            "cu-seqlens-k ends with 13; it must end with kv-len, which is 12");
+            "cu_seqlens_k ends with 13; it must end with kv_len, which is 12");
   EXPECT_TRUE(refusal([](auto& p) {
                 p.cu_seqlens_q.pop_back();
-              }).starts_with("cu-seqlens-q has 4 numbers and cu-seqlens-k has 5"));
-  EXPECT_TRUE(refusal([](auto& p) { p.cu_seqlens_k.clear(); }).starts_with("cu-seqlens-q has 5"));
+              }).starts_with("cu_seqlens_q has 4 numbers and cu_seqlens_k has 5"));
+  EXPECT_TRUE(refusal([](auto& p) { p.cu_seqlens_k.clear(); }).starts_with("cu_seqlens_q has 5"));
   EXPECT_TRUE(refusal([](auto& p) { p.batch = 2; }).starts_with("batch is 2 with packed"));
-  EXPECT_TRUE(refusal([](auto& p) { p.key_lengths = {3}; }).starts_with("key-lengths and cu-"));
+  EXPECT_TRUE(refusal([](auto& p) { p.key_lengths = {3}; }).starts_with("key_lengths and cu_"));
 }
 
 TEST(KeyLengths, WrongCountsAndLengthsAreRefused) {
@@ -98,11 +98,11 @@ TEST(KeyLengths, WrongCountsAndLengthsAreRefused) {
   problem.batch = 2;
   problem.N_kv = 8;
   problem.key_lengths = {4};
-  EXPECT_EQ(*validate(problem),
-            "key-lengths has 1 numbers and batch is 2; it takes one for each entry");
+  EXPECT_EQ(words(*validate(problem), Reader::file),
+            "key_lengths has 1 numbers and batch is 2; it takes one for each entry");
   problem.key_lengths = {4, 9};
-  EXPECT_EQ(*validate(problem),
-            "key-lengths has 9; each must lie between 0 and kv-len, which is 8");
+  EXPECT_EQ(words(*validate(problem), Reader::file),
+            "key_lengths has 9; each must lie between 0 and kv_len, which is 8");
   problem.key_lengths = {-1, 8};
   EXPECT_TRUE(validate(problem).has_value());
 }

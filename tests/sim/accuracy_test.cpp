@@ -28,7 +28,8 @@ const AccuracyReport& report_of_small() {
 const AccuracyCase& error_of(std::string_view algorithm, Carry carry, Index N) {
   const auto& errors = report_of_small().errors;
   const auto found = std::ranges::find_if(errors, [&](const AccuracyCase& entry) {
-    return entry.algorithm == algorithm && entry.carry == carry && entry.N == N;
+    return entry.run.algorithm == algorithm && entry.run.variant.carry == carry &&
+           entry.run.problem.N == N;
   });
   EXPECT_NE(found, errors.end()) << algorithm;
   return *found;
@@ -59,9 +60,9 @@ TEST(Accuracy, EveryAlgorithmAndCarryHasItsErrors) {
   EXPECT_EQ(report_of_small().errors.size(), 2u * 5u);  // unfused, standard, flash1 twice, flash2
   for (const AccuracyCase& entry : report_of_small().errors) {
     for (const ErrorReport* error : {&entry.O, &entry.dQ, &entry.dK, &entry.dV}) {
-      EXPECT_FALSE(error->has_nan) << entry.algorithm;
-      EXPECT_GT(error->rel_fro_error, 1e-4) << entry.algorithm << ": nothing was rounded";
-      EXPECT_LE(error->rel_fro_error, 0.02) << entry.algorithm;
+      EXPECT_FALSE(error->has_nan) << entry.run.algorithm;
+      EXPECT_GT(error->rel_fro_error, 1e-4) << entry.run.algorithm << ": nothing was rounded";
+      EXPECT_LE(error->rel_fro_error, 0.02) << entry.run.algorithm;
     }
   }
 }
@@ -77,7 +78,7 @@ TEST(Accuracy, ErrorsAloneAreThoseOfTheWholeReportAndCanBeStopped) {
   const auto& expected = report_of_small().errors;
   ASSERT_EQ(errors.value().size(), expected.size());
   for (std::size_t k = 0; k < expected.size(); ++k) {
-    EXPECT_EQ(errors.value()[k].algorithm, expected[k].algorithm);
+    EXPECT_EQ(errors.value()[k].run.algorithm, expected[k].run.algorithm);
     EXPECT_EQ(errors.value()[k].dQ.rel_fro_error, expected[k].dQ.rel_fro_error);
   }
   const auto stopped = accuracy_errors(small_request(), [](double) { return false; });
@@ -99,9 +100,9 @@ TEST(Accuracy, KeepsFlash1sOutputInFp32UnlessAskedOtherwise) {
   const auto errors = accuracy_errors(request, [](double) { return true; }).value();
   EXPECT_EQ(errors.size(), 4u);  // unfused, standard, flash1, flash2
   for (const AccuracyCase& entry : errors) {
-    EXPECT_EQ(entry.has_carry, entry.algorithm == "flash1");
+    EXPECT_EQ(entry.has_carry, entry.run.algorithm == "flash1");
     if (entry.has_carry) {
-      EXPECT_EQ(entry.carry, Carry::fp32);
+      EXPECT_EQ(entry.run.variant.carry, Carry::fp32);
     }
   }
 }
@@ -112,10 +113,10 @@ TEST(Accuracy, OrdersChangeOnlyTheRoundingOfDqAndOnlyWithAtomicAdds) {
   const AccuracyReport report = compare_accuracy(request, [](const auto&) {}).value();
   ASSERT_GE(report.orders.size(), 3u);
   for (const OrderCase& entry : report.orders) {
-    EXPECT_TRUE(entry.rest_is_identical) << entry.algorithm;
-    EXPECT_EQ(entry.N, 256);
-    EXPECT_EQ(entry.dQ_differing_elems > 0, entry.algorithm == "flash2") << entry.algorithm;
-    EXPECT_LE(entry.dQ_max_abs_difference, 1e-5) << entry.algorithm;
+    EXPECT_TRUE(entry.rest_is_identical) << entry.run.algorithm;
+    EXPECT_EQ(entry.run.problem.N, 256);
+    EXPECT_EQ(entry.dQ_differing_elems > 0, entry.run.algorithm == "flash2") << entry.run.algorithm;
+    EXPECT_LE(entry.dQ_max_abs_difference, 1e-5) << entry.run.algorithm;
   }
 }
 

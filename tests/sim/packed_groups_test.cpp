@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/model_request.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
@@ -25,12 +26,12 @@ TEST(PackedGroups, AreTheSameAttention) {
        {decoding(1, Mask::none()), decoding(1, Mask::causal()), decoding(3, Mask::none())}) {
     ASSERT_TRUE(can_pack_groups(problem));
     const AttentionInputs inputs = make_inputs(problem, {InputKind::gaussian, 3});
-    SimulationRequest request;
+    test::ModelRequest request;
     request.problem = with_packed_groups(problem);
     request.algorithm = "split_kv";
-    request.tiling = Tiling{16, 32};
+    request.set_tiling({16, 32});
     request.splits = 3;
-    request.gpu = load_gpu("h200").value();
+    request.gpu_description = load_gpu("h200").value();
     EXPECT_EQ(request.problem.N, 4 * problem.N);
     const auto numbers = simulate_numbers(request, with_packed_groups(problem, inputs), {});
     ASSERT_TRUE(numbers.ok()) << numbers.error().message;
@@ -42,12 +43,12 @@ TEST(PackedGroups, AreTheSameAttention) {
 }
 
 TEST(PackedGroups, ReadKeysOnceForTheWholeGroup) {
-  SimulationRequest request;
+  test::ModelRequest request;
   request.problem = decoding(1, Mask::causal());
   request.algorithm = "split_kv";
-  request.tiling = Tiling{16, 32};
+  request.set_tiling({16, 32});
   request.splits = 3;
-  request.gpu = load_gpu("h200").value();
+  request.gpu_description = load_gpu("h200").value();
   const SimulationReport separate = simulate(request).value();
   request.problem = with_packed_groups(request.problem);
   const SimulationReport packed = simulate(request).value();

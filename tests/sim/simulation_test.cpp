@@ -10,21 +10,22 @@
 #include <ctime>
 
 #include "sim/observers/occupancy.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "sim/simulation.h"
 #include "sim/tiling_rules.h"
+#include "tests/support/model_request.h"
 
 namespace attnscope {
 namespace {
 
-SimulationRequest base_request() {
-  SimulationRequest request;
-  request.gpu = load_gpu("h200").value();
+test::ModelRequest base_request() {
+  test::ModelRequest request;
+  request.gpu_description = load_gpu("h200").value();
   return request;
 }
 
 TEST(Simulate, RefusesAnUnknownAlgorithmAndNamesTheKnownOnes) {
-  SimulationRequest request = base_request();
+  test::ModelRequest request = base_request();
   request.algorithm = "flash3";
   const auto report = simulate(request);
   ASSERT_FALSE(report.ok());
@@ -33,8 +34,8 @@ TEST(Simulate, RefusesAnUnknownAlgorithmAndNamesTheKnownOnes) {
 }
 
 TEST(Simulate, RefusesATilingThatDoesNotFitUnlessAskedToCountIt) {
-  SimulationRequest request = base_request();
-  request.tiling = Tiling{1024, 1024};
+  test::ModelRequest request = base_request();
+  request.set_tiling({1024, 1024});
   const auto refused = simulate(request);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("does not fit"), std::string::npos);
@@ -46,7 +47,7 @@ TEST(Simulate, RefusesATilingThatDoesNotFitUnlessAskedToCountIt) {
 }
 
 TEST(Simulate, RefusesCountsThatWouldOverflow) {
-  SimulationRequest request = base_request();
+  test::ModelRequest request = base_request();
   request.problem = {.batch = 1 << 20,
                      .heads = 1 << 20,
                      .kv_heads = 1,
@@ -59,10 +60,10 @@ TEST(Simulate, RefusesCountsThatWouldOverflow) {
 }
 
 TEST(Simulate, RefusesTooManyTilesOfDifferentKeyLengthsTogether) {
-  SimulationRequest request = base_request();
+  test::ModelRequest request = base_request();
   constexpr Index kTiles = Index{1} << 14;  // a row of them: 2^28 pairs an entry
   request.problem.N = request.problem.N_kv = 16 * kTiles;
-  request.tiling = Tiling{16, 16};
+  request.set_tiling({16, 16});
   request.problem.batch = 8;
   for (Index b = 0; b < 8; ++b) request.problem.key_lengths.push_back(16 * kTiles - b * 16);
   const auto refused = simulate(request);
@@ -74,18 +75,18 @@ TEST(Simulate, RefusesTooManyTilesOfDifferentKeyLengthsTogether) {
 
   // The entries of one length are counted once, however many they are
   request.problem.N = 16;
-  EXPECT_TRUE(settle_tiling(request).ok());
+  EXPECT_TRUE(test::resolve(request).ok());
   request.problem.N = 16 * kTiles;
   request.problem.key_lengths.assign(8, 16 * kTiles);
-  EXPECT_TRUE(settle_tiling(request).ok());
+  EXPECT_TRUE(test::resolve(request).ok());
 }
 
 TEST(Simulate, JudgesWhatAKernelThatPadsTheHeadDimensionTakes) {
-  SimulationRequest request = base_request();
+  test::ModelRequest request = base_request();
   request.problem.d = 65;  // 96 in a kernel's tiles
-  request.tiling = Tiling{128, 112};
+  request.set_tiling({128, 112});
   // Q, K, V and P of valid elements would fit; padded, they have to fit as well
-  request.gpu.shared_bytes_per_block = Index{2} * (128 * 65 + 2 * 112 * 65 + 128 * 112);
+  request.gpu_description.shared_bytes_per_block = Index{2} * (128 * 65 + 2 * 112 * 65 + 128 * 112);
   const auto refused = simulate(request);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("d = 65 (padded to 96) in bf16 needs 94 KiB"),
@@ -93,12 +94,12 @@ TEST(Simulate, JudgesWhatAKernelThatPadsTheHeadDimensionTakes) {
       << refused.error().message;
   request.allow_overflow = true;
   const SimulationReport report = simulate(request).value();
-  EXPECT_EQ(report.sram_bytes_per_block, request.gpu.shared_bytes_per_block);
+  EXPECT_EQ(report.sram_bytes_per_block, request.gpu_description.shared_bytes_per_block);
   EXPECT_FALSE(report.fits);
   ASSERT_TRUE(report.padded);
   EXPECT_EQ(report.padded->sram_bytes_per_block, 2 * (128 * 96 + 2 * 112 * 96 + 128 * 112));
   EXPECT_FALSE(report.padded->fits);
-  request.gpu.shared_bytes_per_block = report.padded->sram_bytes_per_block;
+  request.gpu_description.shared_bytes_per_block = report.padded->sram_bytes_per_block;
   EXPECT_TRUE(simulate(request).value().fits);
 }
 
@@ -125,11 +126,11 @@ constexpr double kSlowdown = 1;
 /// what that leaves, so that a busy machine passes and a slow sweep does not.
 TEST(Simulate, CountsBothPassesOfALongHeadWithinItsTimeAndWithoutMemoryThatGrowsWithItsTiles) {
   for (const Algorithm& algorithm : algorithms()) {
-    SimulationRequest request = base_request();
+    test::ModelRequest request = base_request();
     request.problem.N = request.problem.N_kv = 65536;
     request.algorithm = algorithm.name;
-    request.pass = algorithm.has_backward() ? PassKind::both : PassKind::forward;
-    request.tiling = Tiling{128, 128};
+    request.pass = algorithm.has_backward ? PassKind::both : PassKind::forward;
+    request.set_tiling({128, 128});
     request.allow_overflow = true;
     const long before_kb = peak_memory_kb();
     const double start = processor_s();
@@ -145,15 +146,14 @@ TEST(DefaultTiling, OfFlash1IsThePapersRuleOnEveryGpuAndTheLargestWhereThatDoesN
     const GpuDescription gpu = load_gpu(name).value();
     for (const Index d : {16, 32, 64, 128}) {
       const AttentionProblem problem{.d = d, .dtype = DType::fp16};
-      EXPECT_EQ(default_tiling(flash1, problem, Carry::problem, gpu),
-                paper_tiling(gpu, DType::fp16, d))
+      EXPECT_EQ(default_tiling(flash1, problem, {}, gpu), paper_tiling(gpu, DType::fp16, d))
           << name << " d = " << d;
     }
   }
   // Backward, dK_j and dV_j of so many columns overflow the registers
   const GpuDescription h200 = load_gpu("h200").value();
-  const auto backward = default_tiling(flash1, {.d = 64, .dtype = DType::fp16}, Carry::problem,
-                                       h200, PassKind::backward);
+  const auto backward =
+      default_tiling(flash1, {.d = 64, .dtype = DType::fp16}, {}, h200, PassKind::backward);
   ASSERT_TRUE(backward);
   EXPECT_EQ(backward->Br, backward->Bc);
   EXPECT_EQ(backward->Br % 16, 0);
@@ -164,17 +164,17 @@ TEST(DefaultTiling, IsTheLargestMultipleOfSixteenThatFits) {
     for (const Algorithm& algorithm : algorithms()) {
       if (algorithm.sets_tiling_from_sram) continue;
       for (const Index d : {16, 64, 128, 256}) {
-        SimulationRequest request = base_request();
-        request.gpu = load_gpu(gpu).value();
+        test::ModelRequest request = base_request();
+        request.gpu_description = load_gpu(gpu).value();
         request.problem.d = d;
         request.problem.dtype = DType::fp16;
         request.algorithm = algorithm.name;
-        const auto tiling = default_tiling(algorithm, request.problem, Carry::problem, request.gpu);
+        const auto tiling = default_tiling(algorithm, request.problem, {}, request.gpu_description);
         ASSERT_TRUE(tiling) << gpu << " " << algorithm.name << " d = " << d;
         EXPECT_EQ(tiling->Br % 16, 0);
-        request.tiling = *tiling;
+        request.set_tiling(*tiling);
         EXPECT_TRUE(simulate(request).ok());
-        request.tiling = Tiling{tiling->Br + 16, tiling->Bc + 16};
+        request.set_tiling({tiling->Br + 16, tiling->Bc + 16});
         EXPECT_FALSE(simulate(request).ok()) << gpu << " " << algorithm.name << " d = " << d;
       }
     }
@@ -184,15 +184,16 @@ TEST(DefaultTiling, IsTheLargestMultipleOfSixteenThatFits) {
 TEST(DefaultTiling, ExistsForEveryLengthOfRow) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-      if (pass == PassKind::backward && !algorithm.has_backward()) continue;
+      if (pass == PassKind::backward && !algorithm.has_backward) continue;
       for (const Index N : {1, 1024, 1025, 32768, 32769, 131072, 1048576}) {
-        SimulationRequest request = base_request();
+        test::ModelRequest request = base_request();
         request.algorithm = algorithm.name;
         request.pass = pass;
         request.problem.N = request.problem.N_kv = N;
-        request.tiling =
-            default_tiling(algorithm, request.problem, Carry::problem, request.gpu, pass);
-        ASSERT_TRUE(request.tiling) << algorithm.name << " N = " << N;
+        const auto tiling =
+            default_tiling(algorithm, request.problem, {}, request.gpu_description, pass);
+        ASSERT_TRUE(tiling) << algorithm.name << " N = " << N;
+        request.set_tiling(*tiling);
         request.problem.N = 1;
         const auto report = simulate(request);
         EXPECT_TRUE(report.ok()) << algorithm.name << " N_kv = " << N;
@@ -202,9 +203,9 @@ TEST(DefaultTiling, ExistsForEveryLengthOfRow) {
 }
 
 TEST(Occupancy, Flash2CountsOperandsInSharedMemoryAndAccumulatorsInRegisters) {
-  SimulationRequest request = base_request();
+  test::ModelRequest request = base_request();
   request.problem.d = 128;
-  request.tiling = Tiling{128, 64};
+  request.set_tiling({128, 64});
   const SimulationReport report = simulate(request).value();
   EXPECT_EQ(report.sram_bytes_per_block, 2 * (128 * 128 + 2 * 64 * 128 + 128 * 64));
   // O, S, and m, l, alpha, LSE
@@ -213,11 +214,11 @@ TEST(Occupancy, Flash2CountsOperandsInSharedMemoryAndAccumulatorsInRegisters) {
 
 /// Four batch entries of 16 heads at N = 4096 on an H200.
 SimulationReport flash2_at(Index d, DType dtype = DType::bf16) {
-  SimulationRequest request;
+  test::ModelRequest request;
   request.problem = {
       .batch = 4, .heads = 16, .kv_heads = 16, .N = 4096, .N_kv = 4096, .d = d, .dtype = dtype};
-  request.tiling = Tiling{64, 64};
-  request.gpu = load_gpu("h200").value();
+  request.set_tiling({64, 64});
+  request.gpu_description = load_gpu("h200").value();
   return simulate(request).value();
 }
 
@@ -235,7 +236,7 @@ TEST(TimeBound, IsTheTimeOfTheUnitThatNeedsLongest) {
   EXPECT_EQ(wide.bound_by, GpuUnit::tensor_cores);
   EXPECT_DOUBLE_EQ(wide.bound_s, 4 * 128 * scores / *gpu.matrix_flops_per_s(DType::bf16));
 
-  SimulationRequest standard = base_request();
+  test::ModelRequest standard = base_request();
   standard.problem.N = standard.problem.N_kv = 16384;
   standard.algorithm = "standard";
   EXPECT_EQ(simulate(standard).value().bound_by, GpuUnit::dram);
@@ -250,10 +251,10 @@ TEST(TimeBound, CudaCoresDoTheProductsOfFp32BesideAllElse) {
 }
 
 TEST(TimeBound, IsTheSumOverLaunches) {
-  SimulationRequest request = base_request();
+  test::ModelRequest request = base_request();
   request.algorithm = "standard";
   const SimulationReport report = simulate(request).value();
-  const PeakRates rates(request.gpu, request.problem.dtype);
+  const PeakRates rates(request.gpu_description, request.problem.dtype);
   double sum_s = 0;
   for (const LaunchReport& launch : report.launches) {
     const double dram_bytes = static_cast<double>(launch.dram.total());
@@ -268,7 +269,7 @@ TEST(Exponentials, AreOneForEachScoreAndFewForEachRow) {
   // alpha once for each column tile, the logarithm of LSE once
   EXPECT_EQ(flash2_at(64).exponentials, kHeads * (N * N + N * Tc + N));
 
-  SimulationRequest request = base_request();
+  test::ModelRequest request = base_request();
   const Index plain = simulate(request).value().exponentials;
   request.problem.score.soft_cap = 30;
   const Index scores =
@@ -277,7 +278,7 @@ TEST(Exponentials, AreOneForEachScoreAndFewForEachRow) {
 }
 
 TEST(Dram, FlashMovesTheCompulsoryBytesAndStandardTheScores) {
-  SimulationRequest request = base_request();
+  test::ModelRequest request = base_request();
   request.problem = {.batch = 4, .heads = 32, .kv_heads = 32, .N = 4096, .N_kv = 4096};
   const Index nd = Index{4} * 32 * 4096 * 64 * 2;
   EXPECT_EQ(simulate(request).value().dram.read_bytes, 3 * nd);
@@ -286,17 +287,17 @@ TEST(Dram, FlashMovesTheCompulsoryBytesAndStandardTheScores) {
 }
 
 TEST(Dram, WhatAnEarlierLaunchTouchedIsReadAgainOnlyWhereL2IsTooSmall) {
-  SimulationRequest request = base_request();
+  test::ModelRequest request = base_request();
   request.problem = {.batch = 1, .heads = 16, .kv_heads = 16, .N = 512, .N_kv = 512, .d = 64};
   const Index nd = Index{16} * 512 * 64 * 2;
   const Index rows = Index{16} * 512 * 4;  // LSE, D, m or l
   const auto bytes = [&](std::string_view algorithm, PassKind pass, Index l2_bytes) {
     request.algorithm = algorithm;
     request.pass = pass;
-    request.gpu.l2_bytes = l2_bytes;
+    request.gpu_description.l2_bytes = l2_bytes;
     return simulate(request).value().dram;
   };
-  const Index large = request.gpu.l2_bytes;
+  const Index large = request.gpu_description.l2_bytes;
 
   // Algorithm 1 sets O, m and l before its launch
   EXPECT_EQ(bytes("flash1", PassKind::forward, large).read_bytes, 3 * nd);
@@ -314,9 +315,9 @@ TEST(Dram, WhatAnEarlierLaunchTouchedIsReadAgainOnlyWhereL2IsTooSmall) {
 }
 
 TEST(Cancelling, EndsACountInItsMiddle) {
-  SimulationRequest request = base_request();
+  test::ModelRequest request = base_request();
   request.problem.N = request.problem.N_kv = 131072;
-  request.tiling = Tiling{16, 16};
+  request.set_tiling({16, 16});
   request.pass = PassKind::both;
   std::atomic<bool> cancel = false;
   auto counting = std::async(std::launch::async, [&] { return simulate(request, &cancel); });

@@ -17,9 +17,7 @@ using test::SampleRequest;
 /// A run of the sample problem with these bytes at the SM.
 MeasuredRun seen_run(const SampleRequest& request, double read, double written) {
   MeasuredRun run;
-  run.row.problem = request.problem;
-  run.row.algorithm = request.algorithm;
-  run.row.tiling = request.tiling;
+  run.row.run = {.asked = request, .problem = request.problem, .tiling = *request.tiling()};
   Measurement measurement;
   measurement.counters[std::string(counter::kRequestedReadBytes)] = read;
   measurement.counters[std::string(counter::kRequestedWriteBytes)] = written;
@@ -95,7 +93,7 @@ TEST(Ledger, OfAVariantHasNoRecordingOfThePlainAlgorithmBesideIt) {
   EXPECT_FALSE(find_seen_run(*run->info(), measurements));
   const Ledger ledger =
       ledger_of(test::sample_snapshot(*run, 0.5), LedgerScope::whole_pass, measurements);
-  EXPECT_EQ(ledger.seen_about, "unavailable: no kernel is standard with fusion separate");
+  EXPECT_EQ(ledger.seen_about, "unavailable: no kernel runs standard with fusion separate");
   for (const LedgerRow& row : ledger.totals) {
     EXPECT_FALSE(row.seen.value) << row.label;
     EXPECT_EQ(row.seen.about, ledger.seen_about);
@@ -111,21 +109,21 @@ TEST(Ledger, SaysWhatHasNoKernel) {
   request.pass = PassKind::backward;
   EXPECT_EQ(why(*test::sample_run(request)->info()), "");
   request.variant.d_once = true;
-  EXPECT_EQ(why(*test::sample_run(request)->info()), "no kernel is flash1 with D once");
+  EXPECT_EQ(why(*test::sample_run(request)->info()), "no kernel runs flash1 with D once");
 
   // By rule, and otherwise
-  request = {.algorithm = "split_kv"};
+  request = {"split_kv"};
   const auto split = test::sample_run(request);
   RunInfo info = *split->info();
   EXPECT_EQ(why(info), "");
-  ++info.totals.splits;
+  ++info.totals.run.splits;
   EXPECT_NE(why(info).find("by its own rule"), std::string::npos);
 }
 
 TEST(Ledger, ComparesAKernelOfOtherTilesWithTheModelAtThoseTiles) {
   SampleRequest request;
   const auto run = test::sample_run(request);
-  request.tiling = {64, 64};
+  request.set_tiling({64, 64});
   const double at_64 = 2048.0 + 2 * 2048.0;  // Q, K and V once each
   Measurements measurements;
   measurements.recorded.push_back(seen_run(request, at_64 * 1.01, 2304.0));
@@ -206,7 +204,7 @@ TEST(Ledger, OfATinyRunNamesLaunchLatencyAndBytesInsteadOfARatio) {
   measured.counters[std::string(counter::kDramWriteBytes)] = 0.0;
   const Ledger ledger =
       ledger_of(test::sample_snapshot(*run, 0.5), LedgerScope::whole_pass, measurements);
-  const LedgerRow& time = row_named(ledger.totals, "time at least, whole GPU");
+  const LedgerRow& time = row_named(ledger.totals, "time, lower bound");
   EXPECT_FALSE(time.gap_percent);
   EXPECT_EQ(time.in_place_of_gap, "launch latency");
   EXPECT_EQ(time.gap_reason, "launch latency; 4 of 132 SMs");

@@ -29,7 +29,8 @@ std::vector<SampleRequest> requests_of_large_tensors() {
   decoding.problem.heads = 32;
   decoding.problem.kv_heads = 8;
   decoding.problem.d = 128;
-  decoding.tiling = {16, 128};
+  decoding.set_tiling({16, 128});
+  decoding.separate_heads = true;
   SampleRequest middle = test::huge_request();
   middle.problem.N = middle.problem.N_kv = 1024;
   SampleRequest backward = middle;

@@ -35,7 +35,7 @@ std::string copied_ledger(HeadlessImGui& imgui, Panel& panel, const Snapshot& sn
 
 TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
   const auto first = test::sample_run({});
-  const auto second = test::sample_run({.algorithm = "flash1"});
+  const auto second = test::sample_run({"flash1"});
   const Snapshot before = test::sample_snapshot(*first, 1.0);
   const Snapshot after = test::sample_snapshot(*second, 1.0);
 
@@ -64,11 +64,31 @@ TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
   EXPECT_EQ(on_this_thread, 0);
 }
 
+TEST(ChartsPanel, ModelsAgainWhenACapacityOfTheGpuChanges) {
+  const auto sample = test::sample_run({});
+  Snapshot snapshot = test::sample_snapshot(*sample, 0.5);
+  HeadlessImGui imgui(1600, 900);
+  const Rect rect{{0, 0}, {700, 300}};
+  const Scales scales = scales_for(1600, 900, 1.0f, false);
+  auto changed = std::make_shared<RunInfo>(*snapshot.run);
+  changed->gpu = with_capacities(changed->gpu, {.sram_bytes = 65'536}, "given");
+  for (const ChartChoice chart : {ChartChoice::bytes, ChartChoice::fusion}) {
+    ChartsPanel panel;
+    Surroundings around;
+    around.view.chart = chart;
+    snapshot.run = sample->info();
+    draw_panel(imgui, panel, snapshot, rect, scales, false, around);
+    snapshot.run = changed;
+    draw_frame(imgui, panel, snapshot, rect, scales, false, around);
+    EXPECT_TRUE(panel.busy()) << to_string(chart);
+  }
+}
+
 TEST(ChartsPanel, LongWorkShowsHowFarItIsAndIsGivenUp) {
   const auto sample = test::sample_run({});
   Snapshot snapshot = test::sample_snapshot(*sample, 0.5);
   auto large = std::make_shared<RunInfo>(*snapshot.run);
-  large->problem.N = large->problem.N_kv = 8192;
+  large->totals.run.problem.N = large->totals.run.problem.N_kv = 8192;
   snapshot.run = large;
   ChartsPanel panel;
   HeadlessImGui imgui(1600, 900);

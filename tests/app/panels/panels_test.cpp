@@ -89,7 +89,7 @@ TEST(Panels, DrawFlash1FromTheFirstStepToTheLast) {
   SampleRequest request;
   request.algorithm = "flash1";
   check_run(request, {0.0, 0.3, 0.51, 1.0});
-  request.carry = Carry::fp32;
+  request.variant.carry = Carry::fp32;
   check_run(request, {0.5, 1.0});
 }
 
@@ -153,7 +153,7 @@ TEST(Panels, DrawACausalMaskAndRaggedTiles) {
   request.problem.N = 100;
   request.problem.N_kv = 75;
   request.problem.mask = Mask::causal();
-  request.tiling = {32, 16};
+  request.set_tiling({32, 16});
   for (const char* algorithm : {"flash2", "flash1", "standard"}) {
     request.algorithm = algorithm;
     check_run(request, {0.1, 0.55, 0.95});
@@ -184,7 +184,7 @@ TEST(Panels, DrawATilingThatDoesNotFit) {
   SampleRequest request;
   request.problem.N = request.problem.N_kv = 1024;
   request.problem.d = 256;
-  request.tiling = {512, 512};
+  request.set_tiling({512, 512});
   request.allow_overflow = true;
   check_run(request, {0.5});
 }
@@ -236,7 +236,7 @@ TEST(Panels, DrawEveryChartInItsPlaceAndInLarge) {
 TEST(Panels, StayWithinAFewThousandTrianglesAt64x64Tiles) {
   SampleRequest request;
   request.problem.N = request.problem.N_kv = 1024;
-  request.tiling = {16, 16};
+  request.set_tiling({16, 16});
   request.problem.mask = Mask::causal();
   const auto run = test::sample_run(request);
   const Snapshot snapshot = test::sample_snapshot(*run, 0.9);

@@ -8,7 +8,7 @@
 #include "app/panels/snapshot_view.h"
 #include "app/panels/softmax_terms.h"
 #include "app/panels/timeline_lanes.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "tests/app/panels/sample_snapshot.h"
 
 namespace attnscope::app {
@@ -225,31 +225,32 @@ TEST(TimelineLanes, HoldTheOperationsOfTheRun) {
 }
 
 TEST(SizeSweep, SweepsTheLengthAndNothingElse) {
-  SweepKey key{.problem = {.batch = 3, .heads = 4, .kv_heads = 2, .N = 100, .N_kv = 100, .d = 16},
-               .gpu = "h200"};
-  AttentionProblem expected = key.problem;
+  SweepKey key;
+  key.run.problem = {.batch = 3, .heads = 4, .kv_heads = 2, .N = 100, .N_kv = 100, .d = 16};
+  AttentionProblem expected = key.run.problem;
   expected.N = expected.N_kv = 4096;
   EXPECT_EQ(sweep_problem(key, 4096), expected);
   EXPECT_EQ(sweep_lengths(key).front(), 64);
   EXPECT_TRUE(std::ranges::binary_search(sweep_lengths(key), Index{100}));
 
   // The keys alone where there are fewer queries
-  key.problem.N = 4;
+  key.run.problem.N = 4;
   expected.N = 4;
   EXPECT_EQ(sweep_problem(key, 4096), expected);
 
   // The recorded settings keep the tokens: the batch shrinks
-  key.problem.N = 100;
+  key.run.problem.N = 100;
   key.fixed_tokens = true;
   EXPECT_EQ(sweep_problem(key, 4096).batch * 4096, 16384);
-  key.problem.N_kv = key.problem.N = 131072;
+  key.run.problem.N_kv = key.run.problem.N = 131072;
   key.fixed_tokens = false;
   EXPECT_EQ(sweep_lengths(key).back(), 131072);
 }
 
 TEST(SizeSweep, ModelsEveryAlgorithmAtEveryLength) {
   WorkControl control;
-  SweepKey key{.gpu = "h200"};
+  SweepKey key;
+  key.run.block_mask = BlockPattern{};
   const SizeSweep sweep = run_size_sweep(key, load_gpu("h200").value(), control);
   EXPECT_EQ(sweep.points.size(), (algorithms().size() - 1) * sweep_lengths(key).size());
   EXPECT_DOUBLE_EQ(control.progress(), 1.0);
@@ -257,12 +258,12 @@ TEST(SizeSweep, ModelsEveryAlgorithmAtEveryLength) {
   // Decoding is not among the algorithms of prefill
   ASSERT_EQ(sweep.left_out.size(), 1U);
   EXPECT_EQ(sweep.left_out[0].algorithm, "split_kv");
-  key.problem.N = 1;
+  key.run.problem.N = 1;
   const SizeSweep decoding = run_size_sweep(key, load_gpu("h200").value(), control);
   EXPECT_TRUE(decoding.left_out.empty());
-  key.problem.N = key.problem.N_kv;
+  key.run.problem.N = key.run.problem.N_kv;
 
-  key.pass = PassKind::backward;
+  key.run.pass = PassKind::backward;
   const SizeSweep backward = run_size_sweep(key, load_gpu("h200").value(), control);
   ASSERT_EQ(backward.left_out.size(), 1U);
   EXPECT_EQ(backward.left_out[0].algorithm, "split_kv");

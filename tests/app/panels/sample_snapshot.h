@@ -1,20 +1,18 @@
 /// Snapshots of real runs of the model, for tests of what draws them.
 #pragma once
 
-#include "reference/block_pattern.h"
 #include "sim/snapshot/stepped_run.h"
 
 namespace attnscope::test {
 
-struct SampleRequest {
-  std::string algorithm = "flash2";
-  AttentionProblem problem{.N = 64, .N_kv = 64, .d = 16, .dtype = DType::fp16, .mask = {}};
-  Tiling tiling{16, 16};
-  Carry carry = Carry::problem;
-  bool allow_overflow = false;
-  PassKind pass = PassKind::forward;
-  std::optional<BlockPattern> block_mask;
-  ScheduleVariant variant;
+/// A run of a small problem, with values as a kernel rounds them.
+struct SampleRequest : RunSpec {
+  SampleRequest(std::string name = "flash2") {  // NOLINT: implicit on purpose
+    algorithm = std::move(name);
+    problem = {.N = 64, .N_kv = 64, .d = 16, .dtype = DType::fp16};
+    set_tiling({16, 16});
+    round_to_storage = true;
+  }
 };
 
 /// The run of a head; throws when the request is refused.

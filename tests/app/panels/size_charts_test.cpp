@@ -11,7 +11,7 @@ namespace {
 
 /// 16k tokens of the default d and precision.
 SweepKey recorded_settings() {
-  return recorded_key({}, "h200", PassKind::forward, {});
+  return recorded_key({}, "h200", {});
 }
 
 const SizeSweep& sweep() {
@@ -24,9 +24,7 @@ const SizeSweep& sweep() {
 
 MeasuredRun recorded(const SweepPoint& point) {
   MeasuredRun run;
-  run.row.problem = point.report.problem;
-  run.row.algorithm = point.algorithm;
-  run.row.tiling = point.report.tiling;
+  run.row.run = point.report.run;
   Measurement measurement;
   measurement.time = {1e-3, 2e-3, 3e-3, 20};
   measurement.counters[std::string(counter::kRequestedReadBytes)] = 1e9;
@@ -110,7 +108,7 @@ TEST(SizeCharts, LeaveOutRecordingsOfAnotherGpuTilingOrCacheState) {
   EXPECT_TRUE(points_beside(alike, "h200"));
   EXPECT_FALSE(points_beside(alike, "t4"));
   MeasuredRun tiles = alike;
-  tiles.row.tiling = Tiling{8, 8};
+  tiles.row.run.tiling = {8, 8};
   EXPECT_FALSE(points_beside(tiles, "h200"));
   MeasuredRun warm = alike;
   warm.provenance.on.cache = CacheState::warm;
@@ -120,9 +118,11 @@ TEST(SizeCharts, LeaveOutRecordingsOfAnotherGpuTilingOrCacheState) {
 TEST(SizeCharts, AreOfTheProblemOnTheScreen) {
   AttentionProblem problem{.batch = 2, .heads = 3, .kv_heads = 3, .d = 16, .dtype = DType::fp16};
   problem.mask = Mask::causal();
-  const SweepKey key = charted_key(problem, "t4", PassKind::forward);
-  EXPECT_EQ(key.problem, problem);
-  EXPECT_EQ(key.gpu, "t4");
+  ResolvedRun run;
+  run.asked.problem = problem;
+  const SweepKey key = charted_key(run, "t4");
+  EXPECT_EQ(key.run.problem, problem);
+  EXPECT_EQ(key.run.gpu, "t4");
   EXPECT_FALSE(key.fixed_tokens);
   const GpuDescription t4 = load_gpu("t4").value();
   const ShownChart shown = size_chart({.key = key, .points = {}, .left_out = {}},
@@ -141,9 +141,10 @@ TEST(SizeCharts, OfTheRecordedSettingsSayThatTheTokensAreFixed) {
   // In the problem's settings where a GPU ran them, else the nearest that one did
   Measurements measurements;
   measurements.recorded.push_back(recorded(sweep().points[3]));
-  AttentionProblem problem{.d = 16, .dtype = DType::fp16};
-  EXPECT_EQ(recorded_key(problem, "h200", PassKind::forward, measurements), recorded_settings());
-  EXPECT_EQ(recorded_key(problem, "h200", PassKind::forward, {}).problem.d, 16);
+  ResolvedRun run;
+  run.asked.problem = {.d = 16, .dtype = DType::fp16};
+  EXPECT_EQ(recorded_key(run, "h200", measurements), recorded_settings());
+  EXPECT_EQ(recorded_key(run, "h200", {}).run.problem.d, 16);
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ TEST(SmRun, OfAnotherProblemIsShownOnlyWhenAskedAndSaysWhatItIsOf) {
   ASSERT_TRUE(asked.value().pair);
   const SmRunPair& other = *asked.value().pair;
   EXPECT_FALSE(other.same_run);
-  EXPECT_EQ(other.trace.algorithm, "flash2");
-  EXPECT_EQ(other.trace.pass, PassKind::forward);
+  EXPECT_EQ(other.trace.run.algorithm(), "flash2");
+  EXPECT_EQ(other.trace.run.pass(), PassKind::forward);
   for (const char* part : {"Not the run on the screen", "N 1024", "d 64", "NVIDIA H200"}) {
     EXPECT_NE(other_label(other).find(part), std::string::npos) << part;
   }
@@ -80,7 +80,7 @@ TEST(SmRun, OfAVariantAnotherGpuOrOtherTilesIsNotShownUnasked) {
             std::string::npos);
 
   test::SampleRequest tiles;
-  tiles.tiling = {32, 32};
+  tiles.set_tiling({32, 32});
   EXPECT_FALSE(find_sm_run(key_of(tiles)).value().pair);
 }
 

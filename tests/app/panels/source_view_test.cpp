@@ -6,7 +6,7 @@
 #include <set>
 
 #include "app/panels/source_markers.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "tests/app/panels/sample_snapshot.h"
 
 namespace attnscope::app {
@@ -94,7 +94,7 @@ TEST(SourceView, FindsThePlaceOfEveryLineThatAKernelsTwinRuns) {
       }
       expect_markers(kernel, request);
       if (kernel.honours_carry) {
-        request.carry = Carry::fp32;
+        request.variant.carry = Carry::fp32;
         expect_markers(kernel, request);
       }
     }

@@ -13,7 +13,7 @@
 #include "app/panels/theorem_charts.h"
 #include "app/report/launch_words.h"
 #include "app/view_state.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "tests/app/report/recorded_run.h"
 
 namespace attnscope::app {
@@ -146,12 +146,9 @@ TEST(TheoremChart, SetsARecordedRunOfTheKernelWhereItsTileLies) {
   shown.dtype = DType::bf16;
   TheoremKey key = theorem_key(IoAxis::block_cols, PassKind::forward, shown, h200());
   MeasuredRun run;
-  run.row.problem = shown;
-  run.row.problem.batch = 2;
-  run.row.problem.heads = run.row.problem.kv_heads = 32;
-  run.row.algorithm = "flash1";
-  run.row.pass = "forward";
-  run.row.tiling = {128, 256};
+  run.row.run = {.asked = {.algorithm = "flash1"}, .problem = shown, .tiling = {128, 256}};
+  run.row.run.problem.batch = 2;
+  run.row.run.problem.heads = run.row.run.problem.kv_heads = 32;
   Measurement measurement;
   measurement.counters[std::string(counter::kRequestedReadBytes)] = 64 * 7e7;
   measurement.counters[std::string(counter::kRequestedWriteBytes)] = 64 * 3e7;
@@ -172,7 +169,7 @@ TEST(TheoremChart, SetsARecordedRunOfTheKernelWhereItsTileLies) {
   EXPECT_EQ(series_named(points_along(IoAxis::sram_bytes), "flash1, recorded").points[0].x,
             131072.0);
   EXPECT_THROW(series_named(points_along(IoAxis::seq_len), "flash1, recorded"), std::runtime_error);
-  key.problem.dtype = DType::fp16;
+  key.run.problem.dtype = DType::fp16;
   EXPECT_THROW(series_named(points_along(IoAxis::block_cols), "flash1, recorded"),
                std::runtime_error);
 }
@@ -185,7 +182,7 @@ TEST(TheoremChart, IsOfTheScreensProblemAndSaysSo) {
   WorkControl control;
   const TheoremPoints points = count_theorems(key, h200(), control).value();
   for (const IoPoint& point : points) {
-    const AttentionProblem& counted = point.counted.problem;
+    const AttentionProblem& counted = point.counted.run.problem;
     EXPECT_EQ(counted.batch * counted.heads * counted.kv_heads, 2 * 4 * 4);
     EXPECT_EQ(counted.N * counted.N_kv * counted.d, 64 * 96 * 32);
     EXPECT_TRUE(counted.mask.is_none());
@@ -218,7 +215,7 @@ TEST(TheoremChart, CallsTheLeadingTermNoTheoremAndTheOrderNoBoundAtAGivenM) {
 TEST(TheoremChart, IsNotFinishedWhenGivenUp) {
   WorkControl control;
   control.cancel();
-  EXPECT_FALSE(count_theorems({.gpu = "h200"}, h200(), control).ok());
+  EXPECT_FALSE(count_theorems({.run = {.problem = usual_io_problem()}}, h200(), control).ok());
   EXPECT_FALSE(count_fusion(figure2_key("h200"), h200(), control).ok());
   EXPECT_FALSE(count_models({ModelMode::training, "h200"}, h200(), control).ok());
 }
@@ -330,11 +327,11 @@ TEST(ModelChart, DrawsThePeakOfTheStudyAndWhereItEnds) {
 TEST(ChartChoices, HaveNamesThatAreReadBack) {
   for (const ChartTopic topic : chart_topics()) {
     for (const ChartChoice chart : charts_of(topic)) {
-      EXPECT_EQ(parse_chart(to_string(chart)), chart);
+      EXPECT_EQ(parse_name<ChartChoice>(to_string(chart)), chart);
       EXPECT_EQ(topic_of(chart), topic);
     }
   }
-  EXPECT_FALSE(parse_chart("pie"));
+  EXPECT_FALSE(parse_name<ChartChoice>("pie"));
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ TEST(Slots, HaveNamesOfTheirOwnInEveryLaunch) {
         SampleRequest request;
         request.algorithm = algorithm;
         request.pass = pass;
-        request.carry = algorithm == std::string_view("flash1") ? carry : Carry::problem;
+        request.variant.carry = algorithm == std::string_view("flash1") ? carry : Carry::problem;
         const auto run = test::sample_run(request);
         for (const StepSpan& launch : run->info()->launches) {
           const Snapshot snapshot = run->at(launch.begin, 37, 3);

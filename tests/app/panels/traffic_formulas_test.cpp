@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "tests/app/panels/sample_snapshot.h"
 
 namespace attnscope::app {
@@ -16,8 +16,7 @@ void expect_equal(const SampleRequest& request) {
   const auto run = test::sample_run(request);
   const RunInfo& info = *run->info();
   BytesByTensor closed{};
-  for (const TrafficFormula& formula : traffic_formulas(
-           {request.algorithm, request.pass, info.problem, info.tiling, info.options})) {
+  for (const TrafficFormula& formula : traffic_formulas({info.resolved(), info.options})) {
     EXPECT_FALSE(formula.text.empty());
     Bytes& bytes = of(closed, formula.tensor);
     (formula.write ? bytes.write_bytes : bytes.read_bytes) += formula.bytes;
@@ -46,7 +45,7 @@ TEST(TrafficFormulas, EqualTheSchedulesOverShapesAndMasks) {
           request.problem.N = N;
           request.problem.N_kv = N_kv;
           request.problem.mask = mask;
-          request.tiling = {16, 32};
+          request.set_tiling({16, 32});
           request.pass = pass;
           expect_equal(request);
         }
@@ -95,7 +94,7 @@ TEST(TrafficFormulas, EqualTheScheduleOfSplitKeys) {
     request.problem.N = 20;
     request.problem.N_kv = 300;
     request.problem.mask = mask;
-    request.tiling = {16, 32};
+    request.set_tiling({16, 32});
     expect_equal(request);
     request.problem.key_lengths = {205};
     expect_equal(request);
@@ -112,7 +111,7 @@ TEST(TrafficFormulas, EqualTheSchedulesUnderBlockMasks) {
           request.problem.N = 100;
           request.problem.N_kv = 75;
           request.problem.mask = mask;
-          request.tiling = {16, 8};
+          request.set_tiling({16, 8});
           request.pass = pass;
           request.block_mask = parse_block_pattern(pattern).value();
           expect_equal(request);
@@ -125,7 +124,7 @@ TEST(TrafficFormulas, EqualTheSchedulesUnderBlockMasks) {
 TEST(TrafficFormulas, KnowTheFp32CarryOfFlash1) {
   SampleRequest request;
   request.algorithm = "flash1";
-  request.carry = Carry::fp32;
+  request.variant.carry = Carry::fp32;
   for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
     request.pass = pass;
     request.problem.mask = Mask::none();
@@ -138,11 +137,11 @@ TEST(TrafficFormulas, KnowTheFp32CarryOfFlash1) {
 TEST(TrafficFormulas, EqualTheSchedulesOfEveryAlgorithmOfTheCatalog) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-      if (pass == PassKind::backward && !algorithm.has_backward()) continue;
+      if (pass == PassKind::backward && !algorithm.has_backward) continue;
       SampleRequest request;
       request.algorithm = algorithm.name;
       request.pass = pass;
-      request.tiling = {16, 16};
+      request.set_tiling({16, 16});
       if (algorithm.takes_block_mask) request.block_mask = parse_block_pattern("butterfly").value();
       expect_equal(request);
     }
@@ -150,7 +149,7 @@ TEST(TrafficFormulas, EqualTheSchedulesOfEveryAlgorithmOfTheCatalog) {
 }
 
 TEST(TrafficFormulas, AreNoneForAnUnknownAlgorithm) {
-  EXPECT_TRUE(traffic_formulas({.algorithm = "another"}).empty());
+  EXPECT_TRUE(traffic_formulas({.run = {.asked = {.algorithm = "another"}}}).empty());
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "app/panels/warp_parts.h"
 #include "app/panels/warp_picture.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "tests/app/panels/sample_snapshot.h"
 
 namespace attnscope::app {
@@ -110,7 +110,7 @@ TEST(WarpParts, ThePartsOfATransposedProductFitItsPicture) {
   SampleRequest request;
   request.pass = PassKind::backward;
   request.problem.N_kv = 24;
-  request.tiling = {16, 24};
+  request.set_tiling({16, 24});
   const auto run = test::sample_run(request);
   for (const WarpPartition partition : kPartitions) {
     const WarpParts parts = parts_of(first_of(*run, OpKind::accumulate_transposed), partition);

@@ -64,12 +64,12 @@ TEST_F(Compare, StandardsPaperGapIsNamedPanelReReadsWithItsTile) {
   ASSERT_NE(line, nullptr);
   EXPECT_GT(*line->gap_percent, 10.0);
   EXPECT_THAT(line->reason, HasSubstr("panel re-reads"));
-  EXPECT_THAT(line->reason, HasSubstr("1/BM + 1/BN = 0.02344, as tiles of 64 x 128 have"));
+  EXPECT_THAT(line->reason, HasSubstr("1/BM + 1/BN = 0.02344, as for tiles of 64 x 128"));
 }
 
 TEST_F(Compare, AnotherTileOfTheLibraryIsRecognisedFromItsBytes) {
   RecordingRow row = agreeing_run("standard", gpu_);
-  const double heads = static_cast<double>(row.problem.batch * row.problem.heads);
+  const double heads = static_cast<double>(row.run.problem.batch * row.run.problem.heads);
   const double scores_read = heads * 1024.0 * 1024.0 * 64.0 * 2.0 * (1.0 / 256.0 + 1.0 / 128.0);
   for (LaunchCounters& launch : row.measurement->launches) {
     if (launch.name != "scores") continue;
@@ -79,7 +79,7 @@ TEST_F(Compare, AnotherTileOfTheLibraryIsRecognisedFromItsBytes) {
   }
   const Comparison comparison = compared(row);
   EXPECT_THAT(comparison.find(Level::requested, "read")->reason,
-              HasSubstr("as tiles of 128 x 256 have"));
+              HasSubstr("as for tiles of 128 x 256"));
 }
 
 TEST_F(Compare, RowsOfTheOutputTileAreReadFromTheBytesOfV) {
@@ -134,7 +134,7 @@ TEST_F(Compare, BytesThatFitNoTileOfTheOutputLeaveTheModelAlone) {
   EXPECT_EQ(fitted_output_rows(recorded_run("standard")), std::nullopt);
   const auto comparison = model_and_compare(row, h200_device(), gpu_);
   ASSERT_TRUE(comparison);
-  EXPECT_EQ(comparison.value().model.output_rows, 0);
+  EXPECT_EQ(comparison.value().model.run.asked.variant.output_rows, 0);
 }
 
 TEST_F(Compare, ShippedForwardRunsOfStandardCloseLaunchByLaunch) {
@@ -142,14 +142,16 @@ TEST_F(Compare, ShippedForwardRunsOfStandardCloseLaunchByLaunch) {
   ASSERT_TRUE(recording);
   int runs = 0;
   for (const RecordingRow& row : recording.value().rows) {
-    if (row.algorithm != "standard" || !row.measurement) continue;
-    if (row.pass != "forward" || row.problem.N < 1024 || row.problem.heads == 1) continue;
+    if (row.run.algorithm() != "standard" || !row.measurement) continue;
+    if (row.run.pass() != PassKind::forward || row.run.problem.N < 1024 ||
+        row.run.problem.heads == 1)
+      continue;
     const auto comparison = model_and_compare(row, h200_device(), gpu_);
     ASSERT_TRUE(comparison);
     for (const ComparisonLine& line : comparison.value().lines) {
       if (line.level != Level::requested) continue;
       EXPECT_LE(std::abs(*line.gap_percent), kAgreementPercent)
-          << "N " << row.problem.N << " d " << row.problem.d << " " << line.launch << " "
+          << "N " << row.run.problem.N << " d " << row.run.problem.d << " " << line.launch << " "
           << line.quantity;
     }
     ++runs;
@@ -158,7 +160,7 @@ TEST_F(Compare, ShippedForwardRunsOfStandardCloseLaunchByLaunch) {
 }
 
 TEST_F(Compare, ALaunchsDramIsHeldAgainstTheLaunchsOwnRequests) {
-  const RecordingRow row = agreeing_run("standard", gpu_, "forward", 16);
+  const RecordingRow row = agreeing_run("standard", gpu_, PassKind::forward, 16);
   const SimulationReport model = model_of(row, gpu_);
   const double times = static_cast<double>(model.launches[0].requested.read_bytes) /
                        static_cast<double>(model.launches[0].dram.read_bytes);
@@ -182,12 +184,12 @@ TEST_F(Compare, DramBeyondTheCompulsoryBytesSaysWhatL2Served) {
 }
 
 TEST_F(Compare, DramAtTheCompulsoryBytesCreditsL2WithTheReReads) {
-  const Comparison comparison = compared(agreeing_run("flash2", gpu_, "forward", 16));
+  const Comparison comparison = compared(agreeing_run("flash2", gpu_, PassKind::forward, 16));
   EXPECT_THAT(comparison.find(Level::dram, "read")->reason, HasSubstr("served the re-reads"));
 }
 
 TEST_F(Compare, MissingDramWritesAreDirtyLinesInL2) {
-  RecordingRow row = agreeing_run("flash2", gpu_, "forward", 64);
+  RecordingRow row = agreeing_run("flash2", gpu_, PassKind::forward, 64);
   counter_of(row, counter::kDramWriteBytes) *= 0.5;
   const Comparison comparison = compared(row);
   EXPECT_NEAR(*comparison.find(Level::dram, "written")->gap_percent, -50.0, 1e-9);
@@ -205,7 +207,7 @@ TEST_F(Compare, ExtraWritesAreNotCalledAgreement) {
 }
 
 TEST_F(Compare, TimeIsComparedWithItsLowerBound) {
-  const Comparison comparison = compared(agreeing_run("flash2", gpu_, "forward", 256));
+  const Comparison comparison = compared(agreeing_run("flash2", gpu_, PassKind::forward, 256));
   const ComparisonLine* line = comparison.find(Level::time, "time");
   EXPECT_NEAR(*line->gap_percent, 100.0, 1e-9);
   EXPECT_THAT(line->reason,
@@ -217,7 +219,7 @@ TEST_F(Compare, ALastLaunchOfFewBlocksIsNotWhatLeavesSmsIdle) {
   ASSERT_TRUE(shipped.ok()) << shipped.error().message;
   int decoded = 0;
   for (const RecordingRow& row : shipped.value().rows) {
-    if (row.kernel != "split_kv" || !row.measurement) continue;
+    if (row.run.asked.kernel != "split_kv" || !row.measurement) continue;
     ++decoded;  // eight heads: eight blocks combine what 120 computed
     EXPECT_THAT(compared(row).find(Level::time, "time")->reason,
                 HasSubstr("only 120 thread blocks for 132 SMs"));
@@ -243,9 +245,9 @@ TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughDram) {
 
 TEST_F(Compare, ReadsOfASmallRunAreNotCalledPanelsOrCacheMisses) {
   RecordingRow row = recorded_run("standard");
-  row.problem.N = row.problem.N_kv = 64;
-  row.problem.d = 16;
-  row.tiling = Tiling{128, 256};
+  row.run.problem.N = row.run.problem.N_kv = 64;
+  row.run.problem.d = 16;
+  row.run.tiling = {128, 256};
   const SimulationReport model = model_of(row, gpu_);
   row.measurement = Measurement{};
   row.measurement->time = {1e-5, 1e-5, 1e-5, 20};
@@ -320,7 +322,7 @@ TEST_F(Compare, LaunchesAreComparedApartWhereThereAreSeveral) {
 }
 
 TEST_F(Compare, AtomicAddsStandInALineOfTheirOwn) {
-  RecordingRow row = agreeing_run("flash2", gpu_, "backward");
+  RecordingRow row = agreeing_run("flash2", gpu_, PassKind::backward);
   const Comparison comparison = compared(row);
   const ComparisonLine* added = comparison.find(Level::requested, kAddedQuantity);
   ASSERT_NE(added, nullptr);
@@ -340,13 +342,13 @@ TEST_F(Compare, TheLseOfASingleQueryTakesASector) {
   ASSERT_TRUE(recording);
   int runs = 0;
   for (const RecordingRow& row : recording.value().rows) {
-    if (row.kernel != "split_kv") continue;
+    if (row.run.asked.kernel != "split_kv") continue;
     const auto comparison = model_and_compare(row, h200_device(), gpu_);
     ASSERT_TRUE(comparison);
     const ComparisonLine* line = comparison.value().find(Level::requested, "written");
     ASSERT_NE(line, nullptr);
     EXPECT_GT(*line->gap_percent, 1.0);
-    EXPECT_THAT(line->reason, HasSubstr("takes a sector of 32 bytes"));
+    EXPECT_THAT(line->reason, HasSubstr("each 4-byte LSE store occupies a 32-byte sector"));
     ++runs;
   }
   EXPECT_EQ(runs, 2);
@@ -373,7 +375,7 @@ TEST_F(Compare, TheReportHoldsProvenanceRunsAndSpeedups) {
   recording.device.driver = "580.1";
   recording.date = "2026-01-31T12:34:56Z";
   RecordingRow lost = recorded_run("standard");
-  lost.problem.N = 65536;
+  lost.run.problem.N = 65536;
   lost.error = failed("out of memory");
   recording.rows = {agreeing_run("standard", gpu_), agreeing_run("flash2", gpu_), lost};
   std::vector<Comparison> comparisons;

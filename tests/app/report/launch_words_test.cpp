@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 
 namespace attnscope {
 namespace {
@@ -17,13 +17,15 @@ std::set<std::string_view> launches_of(const Algorithm& algorithm) {
   for (const Fusion fusion : {Fusion::separate, Fusion::figure2, Fusion::pairs, Fusion::rows}) {
     for (const bool other : {false, true}) {
       ScheduleOptions options;
-      options.carry = other ? Carry::fp32 : Carry::problem;
       options.heads_per_kv_head = other ? 2 : 1;
-      options.variant = {.fusion = fusion, .checkpoint = other, .d_once = other};
+      options.variant = {.carry = other ? Carry::fp32 : Carry::problem,
+                         .fusion = fusion,
+                         .checkpoint = other,
+                         .d_once = other};
       options.masked = true;
       options.score_steps.dropout = true;
       for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-        if (pass == PassKind::backward && !algorithm.has_backward()) continue;
+        if (pass == PassKind::backward && !algorithm.has_backward) continue;
         for (const Launch& launch : make_pass(algorithm, pass, options).launches) {
           names.insert(launch.name);
         }

@@ -26,8 +26,8 @@ void expect_alone(const Comparison& comparison, std::string_view why) {
 
 TEST(LikeWithLike, ADeterministicPassStandsAloneForTheModelHasNone) {
   const GpuDescription gpu = load_gpu("h200").value();
-  RecordingRow row = agreeing_run("flash2", gpu, "backward");
-  row.deterministic = true;
+  RecordingRow row = agreeing_run("flash2", gpu, PassKind::backward);
+  row.run.asked.deterministic = true;
   EXPECT_THAT(run_title(row), HasSubstr(", deterministic dQ"));
   expect_alone(compare(model_of(row, gpu), gpu, row, h200_device()), "dQ added in a fixed order");
 }
@@ -42,13 +42,19 @@ TEST(LikeWithLike, AGapIsShownOnlyWhereEverythingIsThatOfTheMeasurement) {
     return compare(changed, gpu, row, h200_device());
   };
   EXPECT_EQ(with([](SimulationReport&) {}).stands_alone, "");
-  expect_alone(with([](SimulationReport& m) { m.problem.N = 512; }), "another problem");
-  expect_alone(with([](SimulationReport& m) { m.algorithm = "flash2"; }), "recorded of flash1");
-  expect_alone(with([](SimulationReport& m) { m.tiling = {64, 64}; }), "tiles of 128 x 64");
-  expect_alone(with([](SimulationReport& m) { m.variant.d_once = true; }), "no kernel is flash1");
-  expect_alone(with([](SimulationReport& m) { m.pass = PassKind::backward; }), "forward pass");
-  expect_alone(with([](SimulationReport& m) { m.carry = Carry::fp32; }), "the problem's type");
-  expect_alone(with([](SimulationReport& m) { m.query_heads_per_tile = 2; }), "query head");
+  expect_alone(with([](SimulationReport& m) { m.run.problem.N = 512; }), "another problem");
+  expect_alone(with([](SimulationReport& m) { m.run.asked.algorithm = "flash2"; }),
+               "recorded with flash1");
+  expect_alone(with([](SimulationReport& m) { m.run.tiling = {64, 64}; }), "tiles of 128 x 64");
+  expect_alone(with([](SimulationReport& m) { m.run.asked.variant.d_once = true; }),
+               "no kernel runs flash1");
+  expect_alone(with([](SimulationReport& m) { m.run.asked.pass = PassKind::backward; }),
+               "forward pass");
+  expect_alone(with([](SimulationReport& m) { m.run.asked.variant.carry = Carry::fp32; }),
+               "the problem's type");
+  expect_alone(with([](SimulationReport& m) { m.run.asked.deterministic = true; }),
+               "another setting of dQ");
+  expect_alone(with([](SimulationReport& m) { m.run.query_heads_per_tile = 2; }), "query head");
 
   const GpuDescription t4 = load_gpu("t4").value();
   expect_alone(compare(model, t4, row, h200_device()),
@@ -60,7 +66,7 @@ TEST(LikeWithLike, AGapIsShownOnlyWhereEverythingIsThatOfTheMeasurement) {
   warm.cache = CacheState::warm;
   expect_alone(compare(model, gpu, row, warm), "warm L2 cache");
   RecordingRow without_tiles = row;
-  without_tiles.tiling.reset();
+  without_tiles.run.tiling = {0, 0};
   expect_alone(compare(model, gpu, without_tiles, h200_device()), "does not name its tiles");
 }
 

@@ -20,27 +20,14 @@ inline MeasuredOn h200_device() {
 /// A small problem with several row tiles; with 16 heads it reads more than 1 MB of DRAM.
 inline RecordingRow recorded_run(const std::string& algorithm, Index heads = 2) {
   RecordingRow row;
-  row.problem.heads = heads;
-  row.problem.kv_heads = heads;
-  row.problem.N = 1024;
-  row.problem.N_kv = 1024;
-  row.problem.d = 64;
-  row.algorithm = algorithm;
-  row.kernel = algorithm;
-  row.tiling = Tiling{128, 64};
+  row.run.asked.algorithm = row.run.asked.kernel = algorithm;
+  row.run.problem = {.heads = heads, .kv_heads = heads};
+  row.run.tiling = {128, 64};
   return row;
 }
 
 inline SimulationReport model_of(const RecordingRow& row, const GpuDescription& gpu) {
-  SimulationRequest request;
-  request.problem = row.problem;
-  request.algorithm = row.algorithm;
-  request.pass = parse_pass(row.pass).value();
-  request.tiling = row.tiling;
-  request.carry = row.carry;
-  request.gpu = gpu;
-  request.allow_overflow = true;
-  return simulate(request).value();
+  return model_kernel_run(row.run, gpu).value();
 }
 
 /// The counters that a GPU would show if the model were exact, times `factor`.
@@ -59,9 +46,9 @@ inline Counters counters_of(const Bytes& requested, const Bytes& dram, double fa
 
 /// The run with a measurement that agrees with the model; its time is twice the lower bound.
 inline RecordingRow agreeing_run(const std::string& algorithm, const GpuDescription& gpu,
-                                 const std::string& pass = "forward", Index heads = 2) {
+                                 PassKind pass = PassKind::forward, Index heads = 2) {
   RecordingRow row = recorded_run(algorithm, heads);
-  row.pass = pass;
+  row.run.asked.pass = pass;
   const SimulationReport model = model_of(row, gpu);
   Measurement measurement;
   const double time_s = 2.0 * model.bound_s;

@@ -1,4 +1,4 @@
-#include "reference/json/problem_json.h"
+#include "reference/json/run_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,6 +50,18 @@ TEST(ProblemJson, RoundTripsScoreFunctionsAndSequences) {
   EXPECT_FALSE(problem_to_json(AttentionProblem{}).contains("softcap"));
 }
 
+TEST(ProblemJson, DropoutIsWrittenWholeOrNotAtAll) {
+  AttentionProblem problem{.N = 8, .N_kv = 8, .d = 16};
+  EXPECT_FALSE(problem_to_json(problem).contains("dropout"));
+  problem.score.dropout.probability = 0.5;
+  problem.score.soft_cap = 10;
+  const nlohmann::json written = problem_to_json(problem);
+  EXPECT_EQ(
+      written["dropout"],
+      (nlohmann::json{{"probability", 0.5}, {"seed", 0}, {"first_batch", 0}, {"first_head", 0}}));
+  EXPECT_EQ(written["softcap"].dump(), "10.0") << "a number, though it is whole";
+}
+
 TEST(ProblemJson, LeftOutFieldsTakeTheCommandLinesDefaults) {
   const AttentionProblem problem = read({{"seq_len", 64}, {"head_dim", 16}, {"heads", 4}});
   EXPECT_EQ(problem.kv_heads, 4);
@@ -77,7 +89,7 @@ TEST(ProblemJson, NamesThePathOfWhatIsWrong) {
       [] {
         read({{"seq_len", 64}, {"head_dim", 16}, {"mask", "sideways"}});
       },
-      message("\"sideways\" is not a mask"));
+      message("mask: 'sideways' is not accepted; use none, causal"));
   EXPECT_THAT(
       [] {
         read({{"seq_len", 64}, {"head_dim", 16}, {"heads", 4}, {"kv_heads", 3}});
@@ -97,7 +109,7 @@ TEST(ProblemJson, NamesThePathOfWhatIsWrong) {
       [] {
         read({{"seq_len", 64}, {"head_dim", 16}, {"alibi", "steep"}});
       },
-      message("\"steep\" is neither"));
+      message("alibi: 'steep' is not accepted; use standard, or a slope"));
   EXPECT_THAT([] { read(nlohmann::json::array()); }, message("expected an object, found array"));
 }
 

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "sim/observers/occupancy.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"
 
 namespace attnscope {

@@ -5,11 +5,11 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "sim/block_mask_request.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "tests/sim/schedule/schedule_cases.h"
 #include "tests/support/finite_differences.h"
 #include "tests/support/listed_block_mask.h"
+#include "tests/support/model_request.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
@@ -30,13 +30,15 @@ void PrintTo(const Case& c, std::ostream* out) {
                       c.tiling.Bc, to_string(c.mask), c.heads, c.kv_heads);
 }
 
-SimulationRequest request_for(const Case& c, std::string_view algorithm) {
-  SimulationRequest request =
+test::ModelRequest request_for(const Case& c, std::string_view algorithm) {
+  test::ModelRequest request =
       test::request_for({c.N, c.N_kv, 8, c.tiling, c.mask, c.heads, c.kv_heads}, algorithm);
   request.pass = PassKind::both;
-  const auto masked = with_block_mask(request, parse_block_pattern(c.pattern).value());
-  EXPECT_TRUE(masked.ok());
-  return masked.value();
+  request.block_mask = parse_block_pattern(c.pattern).value();
+  const auto run = test::resolve(request);
+  EXPECT_TRUE(run.ok());
+  request.problem.block_mask = run.value().problem.block_mask;
+  return request;
 }
 
 constexpr std::string_view kNames[] = {"block_sparse", "block_sparse2"};
@@ -47,9 +49,10 @@ TEST_P(BlockSparse, EqualsTheReference) {
   for (const std::string_view name : kNames) {
     for (const bool skip_unused_kv : {false, true}) {
       for (const Carry carry : {Carry::problem, Carry::fp32}) {
-        SimulationRequest request = request_for(GetParam(), name);
-        request.skip_unused_kv = skip_unused_kv;
-        request.carry = carry;
+        if (carry == Carry::fp32 && !find_algorithm(name)->carries_output) continue;
+        test::ModelRequest request = request_for(GetParam(), name);
+        request.variant.skip_unused_kv = skip_unused_kv;
+        request.variant.carry = carry;
         const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
         const auto result = simulate_numbers(request, inputs, {});
         ASSERT_TRUE(result.ok()) << result.error().message;
@@ -67,7 +70,7 @@ TEST_P(BlockSparse, EqualsTheReference) {
 
 TEST_P(BlockSparse, ChangesOnlyTheRoundingOfDqWithTheOrderOfThreadBlocks) {
   for (const std::string_view name : kNames) {
-    const SimulationRequest request = request_for(GetParam(), name);
+    const test::ModelRequest request = request_for(GetParam(), name);
     const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
     const auto ascending = simulate_numbers(request, inputs, {});
     const auto shuffled =
@@ -101,10 +104,11 @@ INSTANTIATE_TEST_SUITE_P(PatternsRaggedAndMasked, BlockSparse, testing::ValuesIn
 TEST(BlockSparse, EqualsFlashAttentionWhereEveryTileIsKept) {
   for (const auto& [sparse, dense] : {std::pair<std::string, std::string>{"block_sparse", "flash1"},
                                       {"block_sparse2", "flash2"}}) {
-    const SimulationRequest request =
+    const test::ModelRequest request =
         request_for({"random:1", 100, 90, {16, 32}, Mask::causal()}, sparse);
-    SimulationRequest other = request;
+    test::ModelRequest other = request;
     other.problem.block_mask = nullptr;
+    other.block_mask.reset();
     other.algorithm = dense;
     EXPECT_EQ(simulate(request).value().by_tensor, simulate(other).value().by_tensor);
     EXPECT_EQ(simulate(request).value().matmul_flops, simulate(other).value().matmul_flops);
@@ -113,7 +117,7 @@ TEST(BlockSparse, EqualsFlashAttentionWhereEveryTileIsKept) {
 
 TEST(BlockSparse, GradientsEqualFiniteDifferences) {
   for (const std::string_view name : kNames) {
-    const SimulationRequest request =
+    const test::ModelRequest request =
         request_for({"random:0.4,2", 7, 6, {2, 2}, Mask::none(), 2, 1}, name);
     const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
     const auto result = simulate_numbers(request, inputs, {});
@@ -162,18 +166,18 @@ const Case kLarge[] = {
 };
 
 SimulationReport counted(const Case& c, std::string_view name, PassKind pass, bool skip = false) {
-  SimulationRequest request = request_for(c, name);
+  test::ModelRequest request = request_for(c, name);
   request.problem.dtype = DType::bf16;
   request.pass = pass;
-  request.skip_unused_kv = skip;
+  request.variant.skip_unused_kv = skip;
   return simulate(request).value();
 }
 
 TEST(BlockSparseTraffic, ForwardIsAlgorithm5ToTheByte) {
   for (const Case& c : kLarge) {
     const SimulationReport report = counted(c, "block_sparse", PassKind::forward);
-    const Ones ones = count_ones(report.problem);
-    const Index d = report.problem.d;
+    const Ones ones = count_ones(report.run.problem);
+    const Index d = report.run.problem.d;
     // K, V once, whatever the mask keeps; Q, O, l, m for every one
     EXPECT_EQ(report.requested, (Bytes{c.heads * (2 * c.N_kv * d * 2 + ones.rows * (2 * d * 2 + 8)),
                                        c.heads * ones.rows * (d * 2 + 8), 0}));
@@ -186,7 +190,7 @@ TEST(BlockSparseTraffic, OfEvenTilesFollowsTheDensity) {
   // 2 N d + 3 N d Tc s + 4 N Tc s, in elements and row statistics
   const Case c{"uniform:0.25", 1024, 1024, {64, 64}, Mask::none()};
   const SimulationReport report = counted(c, "block_sparse", PassKind::forward);
-  const Index d = report.problem.d;
+  const Index d = report.run.problem.d;
   const Index Tc_s = 4;  // 16 column tiles, a quarter of them
   EXPECT_EQ(report.requested.total(),
             2 * (Index{2} * 1024 * d + Index{3} * 1024 * d * Tc_s) + 4 * (Index{4} * 1024 * Tc_s));
@@ -197,9 +201,9 @@ TEST(BlockSparseTraffic, SkippingUnusedKeysSavesTheirBytesAlone) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
       const SimulationReport all = counted(c, "block_sparse", pass);
       const SimulationReport used = counted(c, "block_sparse", pass, true);
-      const Index unused_keys = c.N_kv - count_ones(all.problem).used_keys;
+      const Index unused_keys = c.N_kv - count_ones(all.run.problem).used_keys;
       EXPECT_EQ(all.requested.read_bytes - used.requested.read_bytes,
-                c.heads * 2 * unused_keys * all.problem.d * 2);
+                c.heads * 2 * unused_keys * all.run.problem.d * 2);
       EXPECT_EQ(all.requested.write_bytes, used.requested.write_bytes);
       EXPECT_EQ(all.matmul_flops, used.matmul_flops);
     }
@@ -211,8 +215,8 @@ TEST(BlockSparseTraffic, SkippingUnusedKeysSavesTheirBytesAlone) {
 TEST(BlockSparseTraffic, BackwardStreamsFourRowTensorsForEachOne) {
   for (const Case& c : kLarge) {
     const SimulationReport report = counted(c, "block_sparse", PassKind::backward);
-    const Ones ones = count_ones(report.problem);
-    const Index d = report.problem.d;
+    const Ones ones = count_ones(report.run.problem);
+    const Index d = report.run.problem.d;
     EXPECT_EQ(report.requested.read_bytes,
               c.heads * (2 * c.N_kv * d * 2 + ones.rows * (4 * d * 2 + 8)));
     EXPECT_EQ(report.requested.write_bytes, c.heads * (ones.rows * d * 2 + 2 * c.N_kv * d * 2));
@@ -223,8 +227,8 @@ TEST(BlockSparseTraffic, BackwardStreamsFourRowTensorsForEachOne) {
 TEST(BlockSparseTraffic, InFlashAttention2sLoopsFollowsTheListsOfTheRows) {
   for (const Case& c : kLarge) {
     const SimulationReport forward = counted(c, "block_sparse2", PassKind::forward);
-    const Ones ones = count_ones(forward.problem);
-    const Index d = forward.problem.d;
+    const Ones ones = count_ones(forward.run.problem);
+    const Index d = forward.run.problem.d;
     const Index Nd = c.N * d;
     EXPECT_EQ(forward.requested,
               (Bytes{c.heads * (Nd * 2 + 2 * ones.keys * d * 2), c.heads * (Nd * 2 + 4 * c.N), 0}));
@@ -240,26 +244,31 @@ TEST(BlockSparseTraffic, InFlashAttention2sLoopsFollowsTheListsOfTheRows) {
 }
 
 TEST(BlockSparseRequest, TakesTheDefaultTilingWhereNoneIsGiven) {
-  SimulationRequest request;
+  test::ModelRequest request;
   request.problem = {.N = 4096, .N_kv = 4096};
   request.algorithm = "block_sparse2";
-  request.gpu = load_gpu("h200").value();
-  const Tiling tiling = settle_tiling(request).value();
-  const auto masked = with_block_mask(request, parse_block_pattern("butterfly").value());
+  request.gpu_description = load_gpu("h200").value();
+  const Tiling tiling = test::resolve(request).value().tiling;
+  request.block_mask = parse_block_pattern("butterfly").value();
+  const auto masked = test::resolve(request);
   ASSERT_TRUE(masked.ok());
   EXPECT_EQ(masked.value().tiling, tiling);
   EXPECT_EQ(masked.value().problem.block_mask->tiling(), tiling);
-  EXPECT_TRUE(simulate(masked.value()).ok());
+  EXPECT_TRUE(simulate(request).ok());
 }
 
 TEST(BlockSparseRequest, IsRefusedForDenseAlgorithmsAndForOtherTilings) {
-  SimulationRequest request = request_for({"butterfly", 64, 64, {16, 16}, Mask::none()}, "flash2");
+  test::ModelRequest request =
+      request_for({"butterfly", 64, 64, {16, 16}, Mask::none()}, "block_sparse");
+  request.algorithm = "flash2";
   Result<SimulationReport> report = simulate(request);
   ASSERT_FALSE(report.ok());
-  EXPECT_EQ(report.error().message,
-            "flash2 takes no block mask; block_sparse and block_sparse2 do");
+  EXPECT_EQ(report.error().code, ErrorCode::not_applicable);
+  EXPECT_EQ(report.error().field, "block_mask");
+  request.block_mask.reset();  // one that was drawn is refused as well
+  EXPECT_EQ(simulate(request).error().field, "block_mask");
   request.algorithm = "block_sparse";
-  request.tiling = Tiling{32, 16};
+  request.set_tiling({32, 16});
   report = simulate(request);
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().message,

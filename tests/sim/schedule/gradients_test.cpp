@@ -5,8 +5,9 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "tests/sim/schedule/schedule_cases.h"
+#include "tests/support/model_request.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
@@ -26,8 +27,8 @@ std::vector<Case> cases() {
   return all;
 }
 
-SimulationRequest backward_request(const Case& c, std::string_view algorithm, DType dtype) {
-  SimulationRequest request = test::request_for(c, algorithm, dtype, /*batch=*/2);
+test::ModelRequest backward_request(const Case& c, std::string_view algorithm, DType dtype) {
+  test::ModelRequest request = test::request_for(c, algorithm, dtype, /*batch=*/2);
   request.pass = PassKind::backward;
   return request;
 }
@@ -37,15 +38,16 @@ class EveryBackwardSchedule : public testing::TestWithParam<Case> {};
 /// The algorithms of the catalog that have a backward pass.
 std::vector<Algorithm> algorithms_with_backward() {
   std::vector<Algorithm> all(algorithms().begin(), algorithms().end());
-  std::erase_if(all, [](const Algorithm& algorithm) { return !algorithm.has_backward(); });
+  std::erase_if(all, [](const Algorithm& algorithm) { return !algorithm.has_backward; });
   return all;
 }
 
 TEST_P(EveryBackwardSchedule, EqualsTheReference) {
   for (const Algorithm& algorithm : algorithms_with_backward()) {
     for (const Carry carry : {Carry::problem, Carry::fp32}) {
-      SimulationRequest request = backward_request(GetParam(), algorithm.name, DType::fp32);
-      request.carry = carry;
+      if (carry == Carry::fp32 && !algorithm.carries_output) continue;
+      test::ModelRequest request = backward_request(GetParam(), algorithm.name, DType::fp32);
+      request.variant.carry = carry;
       const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
       const auto result = simulate_numbers(request, inputs, {});
       ASSERT_TRUE(result.ok()) << result.error().message;
@@ -61,7 +63,7 @@ TEST_P(EveryBackwardSchedule, EqualsTheReference) {
 
 TEST_P(EveryBackwardSchedule, ChangesOnlyTheRoundingOfDqWithTheOrderOfThreadBlocks) {
   for (const Algorithm& algorithm : algorithms_with_backward()) {
-    const SimulationRequest request = backward_request(GetParam(), algorithm.name, DType::fp32);
+    const test::ModelRequest request = backward_request(GetParam(), algorithm.name, DType::fp32);
     const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
     const auto ascending = simulate_numbers(request, inputs, {});
     const auto shuffled =
@@ -76,11 +78,13 @@ TEST_P(EveryBackwardSchedule, ChangesOnlyTheRoundingOfDqWithTheOrderOfThreadBloc
 INSTANTIATE_TEST_SUITE_P(RaggedAndMasked, EveryBackwardSchedule, testing::ValuesIn(cases()));
 
 TEST(TwoSweepGradient, EqualsTheReferenceWhenTwoRowsDoNotFit) {
-  SimulationRequest request =
+  test::ModelRequest request =
       backward_request({40, 300, 8, {16, 32}, Mask::causal()}, "standard", DType::fp32);
-  request.gpu.shared_bytes_per_block = 2048;
-  request.gpu.register_bytes_per_sm = 4096;
-  ASSERT_GT(schedule_options(request.problem, Carry::problem, request.gpu).gradient_panel_cols, 0);
+  request.gpu_description.shared_bytes_per_block = 2048;
+  request.gpu_description.register_bytes_per_sm = 4096;
+  ASSERT_GT(schedule_options(request.problem, ScheduleVariant{}, request.gpu_description)
+                .gradient_panel_cols,
+            0);
   const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
   const auto result = simulate_numbers(request, inputs, {});
   ASSERT_TRUE(result.ok()) << result.error().message;
@@ -159,8 +163,8 @@ INSTANTIATE_TEST_SUITE_P(EveryType, BackwardTraffic,
 
 TEST(Passes, BothIsTheSumOfForwardAndBackward) {
   for (const Algorithm& algorithm : algorithms_with_backward()) {
-    SimulationRequest request = backward_request({100, 70, 16, {16, 16}, Mask::causal(), 4, 2},
-                                                 algorithm.name, DType::bf16);
+    test::ModelRequest request = backward_request({100, 70, 16, {16, 16}, Mask::causal(), 4, 2},
+                                                  algorithm.name, DType::bf16);
     request.pass = PassKind::forward;
     const SimulationReport forward = simulate(request).value();
     request.pass = PassKind::backward;

@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"
 #include "sim/snapshot/describe_op.h"
 #include "tests/support/listed_block_mask.h"
@@ -148,15 +148,16 @@ TEST(PseudoCode, HasNoLineWithoutAnOperationAndNoOperationWithoutALine) {
         problem.score.soft_cap.reset();
         problem.score.alibi_slopes.clear();
       }
-      const ScheduleOptions options{.carry = Carry::fp32,
+      ScheduleVariant wide = variant;
+      wide.carry = Carry::fp32;
+      const ScheduleOptions options{.variant = wide,
                                     .standard_writes_lse = kind == Kind::steps,
                                     .softmax_panel_cols = panel_cols,
                                     .gradient_panel_cols = panel_cols,
                                     .heads_per_kv_head = 1,
                                     .score_steps = score_steps_of(problem),
-                                    .variant = variant,
                                     .masked = true};
-      const PassKind pass = algorithm.has_backward() ? PassKind::both : PassKind::forward;
+      const PassKind pass = algorithm.has_backward ? PassKind::both : PassKind::forward;
       Lister lister;
       run(algorithm, pass, options, problem, lister);
       for (const Launch& launch : make_pass(algorithm, pass, options).launches) {

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "sim/observers/numeric_executor.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"
 #include "sim/snapshot/describe_op.h"
 #include "tests/support/listed_block_mask.h"
@@ -192,13 +192,13 @@ TEST_P(OpDeletion, EveryOperationMattersButForTheListedNoOps) {
   const AttentionProblem problem = problem_of(GetParam());
   const AttentionInputs inputs = rising_and_falling_inputs(problem);
   const ForwardResult reference = naive_forward(problem, inputs);
-  const ScheduleOptions options{.standard_writes_lse = true,
+  const ScheduleOptions options{.variant = GetParam().variant,
+                                .standard_writes_lse = true,
                                 .score_steps = score_steps_of(problem),
                                 .splits = 2,
-                                .variant = GetParam().variant,
                                 .masked = hides_keys(problem)};
   const Gradients gradients = naive_backward(problem, inputs, reference);
-  const bool both = algorithm.has_backward();
+  const bool both = algorithm.has_backward;
   const Pass pass = make_pass(algorithm, both ? PassKind::both : PassKind::forward, options);
   const PassRun run{problem, tiling, options, {}};
   const TileGrid plain = plain_grid(problem, tiling, options);

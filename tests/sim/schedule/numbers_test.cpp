@@ -4,8 +4,9 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "tests/sim/schedule/schedule_cases.h"
+#include "tests/support/model_request.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
@@ -31,8 +32,9 @@ class EverySchedule : public testing::TestWithParam<Case> {};
 void expect_equals_reference(const Case& c, InputKind kind, double tolerance) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const Carry carry : {Carry::problem, Carry::fp32}) {
-      SimulationRequest request = request_for(c, algorithm.name);
-      request.carry = carry;
+      if (carry == Carry::fp32 && !algorithm.carries_output) continue;
+      test::ModelRequest request = request_for(c, algorithm.name);
+      request.variant.carry = carry;
       const AttentionInputs inputs = make_inputs(request.problem, {kind, 7});
       const auto result = simulate_numbers(request, inputs, {});
       ASSERT_TRUE(result.ok()) << result.error().message;
@@ -53,7 +55,7 @@ TEST_P(EverySchedule, EqualsTheReferenceOnOutlierInputs) {
 
 TEST_P(EverySchedule, DoesNotDependOnTheOrderOfThreadBlocks) {
   for (const Algorithm& algorithm : algorithms()) {
-    const SimulationRequest request = request_for(GetParam(), algorithm.name);
+    const test::ModelRequest request = request_for(GetParam(), algorithm.name);
     const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
     const auto ascending = simulate_numbers(request, inputs, {});
     ASSERT_TRUE(ascending.ok());
@@ -71,10 +73,12 @@ INSTANTIATE_TEST_SUITE_P(RaggedAndMasked, EverySchedule, testing::ValuesIn(cases
 
 TEST(TwoSweepSoftmax, EqualsTheReferenceWhenARowDoesNotFit) {
   Case c{40, 300, 8, {16, 32}, Mask::causal()};
-  SimulationRequest request = request_for(c, "standard");
-  request.gpu.shared_bytes_per_block = 1024;  // a row of 300 fp32 scores does not fit
-  request.gpu.register_bytes_per_sm = 4096;   // panels of 128 columns
-  ASSERT_EQ(schedule_options(request.problem, Carry::problem, request.gpu).softmax_panel_cols, 128);
+  test::ModelRequest request = request_for(c, "standard");
+  request.gpu_description.shared_bytes_per_block = 1024;  // a row of 300 fp32 scores does not fit
+  request.gpu_description.register_bytes_per_sm = 4096;   // panels of 128 columns
+  ASSERT_EQ(schedule_options(request.problem, ScheduleVariant{}, request.gpu_description)
+                .softmax_panel_cols,
+            128);
   const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
   const auto result = simulate_numbers(request, inputs, {});
   ASSERT_TRUE(result.ok());
@@ -85,12 +89,12 @@ TEST(TwoSweepSoftmax, EqualsTheReferenceWhenARowDoesNotFit) {
 
 TEST(StoragePrecision, RoundingToBf16StaysWithinTheToleranceRule) {
   for (const Algorithm& algorithm : algorithms()) {
-    SimulationRequest request =
+    test::ModelRequest request =
         request_for({200, 200, 64, {64, 32}, Mask::causal()}, algorithm.name);
     request.problem.dtype = DType::bf16;
-    request.carry = Carry::fp32;
+    if (algorithm.carries_output) request.variant.carry = Carry::fp32;
     const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 11});
-    const auto rounded = simulate_numbers(request, inputs, {.round_to_storage = true});
+    const auto rounded = simulate_numbers(with_rounding(request), inputs);
     ASSERT_TRUE(rounded.ok());
     const ForwardResult reference = naive_forward(request.problem, inputs);
     const Tolerance tolerance = forward_tolerance(request.problem, inputs, reference);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/simulation.h"
+#include "tests/support/model_request.h"
 
 namespace attnscope::test {
 
@@ -36,9 +37,9 @@ inline std::vector<ScheduleCase> all_cases(std::span<const Mask> masks,
 }
 
 /// The case's forward pass on the H200, whether its tiles fit or not.
-inline SimulationRequest request_for(const ScheduleCase& c, std::string_view algorithm,
-                                     DType dtype = DType::fp32, Index batch = 1) {
-  SimulationRequest request;
+inline test::ModelRequest request_for(const ScheduleCase& c, std::string_view algorithm,
+                                      DType dtype = DType::fp32, Index batch = 1) {
+  test::ModelRequest request;
   request.problem = {.batch = batch,
                      .heads = c.heads,
                      .kv_heads = c.kv_heads,
@@ -48,8 +49,8 @@ inline SimulationRequest request_for(const ScheduleCase& c, std::string_view alg
                      .dtype = dtype,
                      .mask = c.mask};
   request.algorithm = algorithm;
-  request.tiling = c.tiling;
-  request.gpu = load_gpu("h200").value();
+  request.set_tiling(c.tiling);
+  request.gpu_description = load_gpu("h200").value();
   request.allow_overflow = true;
   return request;
 }

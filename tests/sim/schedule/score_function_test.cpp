@@ -8,10 +8,11 @@
 
 #include <map>
 
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "sim/simulation.h"
 #include "tests/support/finite_differences.h"
 #include "tests/support/listed_block_mask.h"
+#include "tests/support/model_request.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
@@ -111,13 +112,13 @@ AttentionProblem problem_of(const Case& c) {
   return problem;
 }
 
-SimulationRequest request_for(const Case& c, std::string_view algorithm) {
-  SimulationRequest request;
+test::ModelRequest request_for(const Case& c, std::string_view algorithm) {
+  test::ModelRequest request;
   request.problem = problem_of(c);
   request.algorithm = algorithm;
-  request.tiling = c.tiling;
-  request.pass = find_algorithm(algorithm)->has_backward() ? PassKind::backward : PassKind::forward;
-  request.gpu = load_gpu("h200").value();
+  request.set_tiling(c.tiling);
+  request.pass = find_algorithm(algorithm)->has_backward ? PassKind::backward : PassKind::forward;
+  request.gpu_description = load_gpu("h200").value();
   request.allow_overflow = true;
   return request;
 }
@@ -133,7 +134,7 @@ TEST_P(EveryScheduleWithSteps, EqualsTheReferenceInBothPassesAndAnyOrder) {
   for (const Algorithm& algorithm : algorithms()) {
     if (GetParam().sparse && !algorithm.takes_block_mask) continue;
     SCOPED_TRACE(algorithm.name);
-    const SimulationRequest request = request_for(GetParam(), algorithm.name);
+    const test::ModelRequest request = request_for(GetParam(), algorithm.name);
     const auto result = simulate_numbers(request, inputs, {});
     ASSERT_TRUE(result.ok()) << result.error().message;
     const NumericResult& numbers = result.value();
@@ -143,7 +144,7 @@ TEST_P(EveryScheduleWithSteps, EqualsTheReferenceInBothPassesAndAnyOrder) {
         simulate_numbers(request, inputs, {.order = {BlockOrder::Kind::shuffled, 3}});
     ASSERT_TRUE(shuffled.ok());
     EXPECT_EQ(shuffled.value().output.O, numbers.output.O);
-    if (!algorithm.has_backward()) continue;
+    if (!algorithm.has_backward) continue;
 
     EXPECT_TRUE(is_near(numbers.gradients->dQ, gradients.dQ, 1e-11));
     EXPECT_TRUE(is_near(numbers.gradients->dK, gradients.dK, 1e-11));
@@ -228,7 +229,7 @@ TEST(ScheduleGradients, EqualFiniteDifferencesUnderEveryStepMaskAndShape) {
       const HeadTensor dK = test::finite_differences(problem, inputs, &AttentionInputs::K);
       const HeadTensor dV = test::finite_differences(problem, inputs, &AttentionInputs::V);
       for (const Algorithm& algorithm : algorithms()) {
-        if (!algorithm.has_backward()) continue;
+        if (!algorithm.has_backward) continue;
         const auto result = simulate_numbers(request_for(c, algorithm.name), inputs, {});
         ASSERT_TRUE(result.ok()) << result.error().message;
         const std::string name = fmt::format("{} {}", algorithm.name, feature.name);
@@ -242,12 +243,13 @@ TEST(ScheduleGradients, EqualFiniteDifferencesUnderEveryStepMaskAndShape) {
 
 TEST(TwoSweepSoftmax, EqualsTheReferenceUnderEveryStep) {
   Case c{features()[5], {16, 32}, Mask::causal(), {}};
-  SimulationRequest request = request_for(c, "standard");
+  test::ModelRequest request = request_for(c, "standard");
   request.problem.N_kv = 300;
   request.problem.key_lengths = {300, 129, 0};
-  request.gpu.shared_bytes_per_block = 1024;
-  request.gpu.register_bytes_per_sm = 4096;
-  const ScheduleOptions options = schedule_options(request.problem, Carry::problem, request.gpu);
+  request.gpu_description.shared_bytes_per_block = 1024;
+  request.gpu_description.register_bytes_per_sm = 4096;
+  const ScheduleOptions options =
+      schedule_options(request.problem, ScheduleVariant{}, request.gpu_description);
   ASSERT_GT(options.softmax_panel_cols, 0);
   ASSERT_GT(options.gradient_panel_cols, 0);
   const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 7});
@@ -262,12 +264,12 @@ TEST(TwoSweepSoftmax, EqualsTheReferenceUnderEveryStep) {
 TEST(StoragePrecision, StepsRoundedToBf16StayNearTheReference) {
   for (const Algorithm& algorithm : algorithms()) {
     Case c{features()[3], {16, 16}, Mask::causal(), {}};
-    SimulationRequest request = request_for(c, algorithm.name);
+    test::ModelRequest request = request_for(c, algorithm.name);
     request.problem.dtype = DType::bf16;
     request.pass = PassKind::forward;
-    request.carry = Carry::fp32;
+    if (algorithm.carries_output) request.variant.carry = Carry::fp32;
     const AttentionInputs inputs = make_inputs(request.problem, {InputKind::gaussian, 11});
-    const auto rounded = simulate_numbers(request, inputs, {.round_to_storage = true});
+    const auto rounded = simulate_numbers(with_rounding(request), inputs);
     ASSERT_TRUE(rounded.ok());
     const ForwardResult reference = naive_forward(request.problem, inputs);
     const Tolerance tolerance = forward_tolerance(request.problem, inputs, reference);

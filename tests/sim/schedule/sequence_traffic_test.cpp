@@ -3,22 +3,23 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "sim/simulation.h"
+#include "tests/support/model_request.h"
 
 namespace attnscope {
 namespace {
 
 SimulationReport counted(const AttentionProblem& problem, std::string_view algorithm,
                          PassKind pass = PassKind::both) {
-  SimulationRequest request;
+  test::ModelRequest request;
   request.problem = problem;
   request.algorithm = algorithm;
   const Algorithm& chosen = *find_algorithm(algorithm);
-  request.pass = chosen.has_backward() ? pass : PassKind::forward;
-  request.splits = chosen.splits_keys ? 2 : 0;  // the default follows the batch
-  request.tiling = Tiling{32, 48};
-  request.gpu = load_gpu("h200").value();
+  request.pass = chosen.has_backward ? pass : PassKind::forward;
+  if (chosen.splits_keys) request.splits = 2;  // the default follows the batch
+  request.set_tiling({32, 48});
+  request.gpu_description = load_gpu("h200").value();
   request.allow_overflow = true;
   Result<SimulationReport> report = simulate(request);
   EXPECT_TRUE(report.ok()) << report.error().message;

@@ -7,8 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "reference/key_splits.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "tests/sim/schedule/schedule_cases.h"
+#include "tests/support/model_request.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
@@ -29,18 +30,18 @@ void PrintTo(const Case& c, std::ostream* out) {
                       c.tiling.Bc, c.splits, to_string(c.mask), c.heads, c.kv_heads);
 }
 
-SimulationRequest request_for(const Case& c) {
-  SimulationRequest request =
+test::ModelRequest request_for(const Case& c) {
+  test::ModelRequest request =
       test::request_for({c.N, c.N_kv, 8, c.tiling, c.mask, c.heads, c.kv_heads}, "split_kv",
                         DType::fp32, /*batch=*/2);
-  request.splits = c.splits;
+  if (c.splits > 0) request.splits = c.splits;
   return request;
 }
 
 class SplitKv : public testing::TestWithParam<Case> {};
 
 TEST_P(SplitKv, EqualsTheReferenceInAnyOrderOfThreadBlocks) {
-  const SimulationRequest request = request_for(GetParam());
+  const test::ModelRequest request = request_for(GetParam());
   for (const InputKind kind : {InputKind::gaussian, InputKind::needle}) {
     const AttentionInputs inputs = make_inputs(request.problem, {kind, 7});
     const auto result = simulate_numbers(request, inputs, {});
@@ -75,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(RaggedAndMasked, SplitKv, testing::ValuesIn(cases()));
 TEST(SplitKvTraffic, AddsThePartsOfEachSplit) {
   for (const Case& c : {Case{1, 65536, {16, 128}, 16, Mask::none(), 8, 8},
                         Case{100, 1000, {32, 48}, 5, Mask::none(), 3, 1}}) {
-    SimulationRequest request = request_for(c);
+    test::ModelRequest request = request_for(c);
     request.problem.dtype = DType::bf16;
     const SimulationReport report = simulate(request).value();
     const Index d = request.problem.d;
@@ -96,19 +97,19 @@ TEST(SplitKvTraffic, AddsThePartsOfEachSplit) {
 }
 
 TEST(SplitKvDefault, IsTheRuleThatTheKernelFollows) {
-  SimulationRequest request = request_for({1, 65536, {16, 128}, 0, Mask::none(), 8, 8});
+  test::ModelRequest request = request_for({1, 65536, {16, 128}, 0, Mask::none(), 8, 8});
   request.problem.batch = 1;
-  EXPECT_EQ(simulate(request).value().splits,
-            split_count(request.problem, {16, 128}, request.gpu.sm_count));
+  EXPECT_EQ(simulate(request).value().run.splits,
+            split_count(request.problem, {16, 128}, request.gpu_description.sm_count));
 }
 
-std::string refusal(const SimulationRequest& request) {
+std::string refusal(const test::ModelRequest& request) {
   const auto report = simulate(request);
   return report.ok() ? "accepted" : report.error().message;
 }
 
 TEST(SplitKvRequest, RefusesABackwardPassAndMoreSplitsThanTiles) {
-  SimulationRequest request = request_for({1, 100, {16, 16}, 8, Mask::none()});
+  test::ModelRequest request = request_for({1, 100, {16, 16}, 8, Mask::none()});
   EXPECT_EQ(refusal(request),
             "8 splits of 7 column tiles of 16 keys; at most 7 splits, or smaller "
             "tiles");
@@ -116,12 +117,13 @@ TEST(SplitKvRequest, RefusesABackwardPassAndMoreSplitsThanTiles) {
   EXPECT_EQ(refusal(request), "accepted");
   for (const PassKind pass : {PassKind::backward, PassKind::both}) {
     request.pass = pass;
-    EXPECT_EQ(refusal(request),
-              "split_kv is for decoding and has no backward pass; flash2 has one");
+    EXPECT_EQ(test::resolve(request).error().code, ErrorCode::not_applicable);
+    EXPECT_EQ(test::resolve(request).error().field, "pass");
   }
   request.pass = PassKind::forward;
   request.algorithm = "flash2";
-  EXPECT_EQ(refusal(request), "7 splits are for split_kv, at least 1 of them; this is flash2");
+  EXPECT_EQ(test::resolve(request).error().code, ErrorCode::not_applicable);
+  EXPECT_EQ(test::resolve(request).error().field, "splits");
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "tests/sim/schedule/schedule_cases.h"
+#include "tests/support/model_request.h"
 
 namespace attnscope {
 namespace {
@@ -25,16 +26,16 @@ const Shape4 kShapes[] = {
     {16, 16, 16, 1024, 1024, 64, {64, 256}, DType::fp16},
 };
 
-SimulationRequest request_for(const Shape4& s, std::string_view algorithm) {
+test::ModelRequest request_for(const Shape4& s, std::string_view algorithm) {
   return test::request_for({s.N, s.N_kv, s.d, s.tiling, Mask::none(), s.heads, s.kv_heads},
                            algorithm, s.dtype, s.batch);
 }
 
 SimulationReport simulate_shape(const Shape4& s, std::string_view algorithm,
                                 const Mask& mask = Mask::none(), Carry carry = Carry::problem) {
-  SimulationRequest request = request_for(s, algorithm);
+  test::ModelRequest request = request_for(s, algorithm);
   request.problem.mask = mask;
-  request.carry = carry;
+  request.variant.carry = carry;
   Result<SimulationReport> report = simulate(request);
   EXPECT_TRUE(report.ok()) << report.error().message;
   return std::move(report).value();
@@ -94,9 +95,9 @@ TEST(Traffic, Flash1WithTheFp32CarryMovesOInFourBytesAndConvertsItOnce) {
 
 TEST(Traffic, StandardReadsVOnceForEachTileOfItsOutputProduct) {
   for (const Shape4& s : kShapes) {
-    SimulationRequest request = request_for(s, "standard");
+    test::ModelRequest request = request_for(s, "standard");
     const SimulationReport as_scores = simulate(request).value();
-    request.output_rows = 4 * s.tiling.Br;
+    request.variant.output_rows = 4 * s.tiling.Br;
     const SimulationReport own = simulate(request).value();
     const Index V_bytes = s.batch * s.heads * s.N_kv * s.d * size_bytes(s.dtype);
     EXPECT_EQ(of(as_scores.by_tensor, Tensor::V).read_bytes, ceil_div(s.N, s.tiling.Br) * V_bytes);
@@ -142,12 +143,12 @@ TEST(Traffic, PaperBytesAreNeverMoreThanTheRequestedOnes) {
   int counted = 0;
   for (const Algorithm& algorithm : algorithms()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
-      if (pass != PassKind::forward && !algorithm.has_backward()) continue;
+      if (pass != PassKind::forward && !algorithm.has_backward) continue;
       for (const Index kv_heads : {4, 2, 1}) {
         for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::window(20, 5)}) {
           for (const ScoreFunction& score : scores) {
-            SimulationRequest request = test::request_for({50, 70, 16, {16, 16}, mask, 4, kv_heads},
-                                                          algorithm.name, DType::fp16);
+            test::ModelRequest request = test::request_for(
+                {50, 70, 16, {16, 16}, mask, 4, kv_heads}, algorithm.name, DType::fp16);
             request.pass = pass;
             request.problem.score = score;
             const auto report = simulate(request);

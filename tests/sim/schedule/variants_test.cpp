@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/simulation.h"
+#include "tests/support/model_request.h"
 #include "tests/support/tensor_assertions.h"
 
 namespace attnscope {
@@ -32,15 +33,16 @@ std::vector<Variant> variants() {
   return all;
 }
 
-SimulationRequest request_for(const Variant& variant, const AttentionProblem& problem,
-                              PassKind pass) {
-  return {.problem = problem,
-          .algorithm = std::string(variant.algorithm),
-          .pass = pass,
-          .tiling = Tiling{16, 24},
-          .variant = variant.variant,
-          .gpu = load_gpu("h200").value(),
-          .allow_overflow = true};
+test::ModelRequest request_for(const Variant& variant, const AttentionProblem& problem,
+                               PassKind pass) {
+  return {{.problem = problem,
+           .algorithm = std::string(variant.algorithm),
+           .pass = pass,
+           .Br = 16,
+           .Bc = 24,
+           .variant = variant.variant,
+           .allow_overflow = true},
+          load_gpu("h200").value()};
 }
 
 class EveryVariant : public testing::TestWithParam<Variant> {};

@@ -16,13 +16,13 @@ using test::make_run;
 using test::request_for;
 
 TEST(SteppedRun, EndsWithTheGradientsOfTheReferenceOnChip) {
-  SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
-  request.simulation.pass = PassKind::backward;
+  test::WalkRequest request = request_for("flash2", 64, 16, {16, 16});
+  request.pass = PassKind::backward;
   request.round_to_storage = false;
   const auto run = make_run(request);
-  const AttentionInputs inputs = make_head_inputs(request.simulation.problem, request.inputs, 0, 0);
-  const Gradients gradients = naive_backward(request.simulation.problem, inputs,
-                                             naive_forward(request.simulation.problem, inputs));
+  const AttentionInputs inputs = make_head_inputs(request.problem, request.inputs, 0, 0);
+  const Gradients gradients =
+      naive_backward(request.problem, inputs, naive_forward(request.problem, inputs));
   // The last block of "backward" holds dK_3 and dV_3 before it stores them
   const StepSpan& backward = run->info()->launches[1];
   ASSERT_EQ(backward.label, "backward");
@@ -43,7 +43,7 @@ TEST(SteppedRun, EndsWithTheGradientsOfTheReferenceOnChip) {
 }
 
 TEST(SteppedRun, EndsWithTheReferenceOnChipWhenValuesAreNotRounded) {
-  SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
+  test::WalkRequest request = request_for("flash2", 64, 16, {16, 16});
   request.round_to_storage = false;
   const auto run = make_run(request);
   const RunInfo& info = *run->info();
@@ -78,9 +78,9 @@ TEST(SteppedRun, StandardsRowStandsInEveryLaunchWhereTheChosenOneStandsInItsTile
   EXPECT_TRUE(run->at(info.step_count - 2, 21, 0).softmax_row.error.has_value());
 }
 
-SteppedRequest backward_request(std::string_view algorithm, Mask mask) {
-  SteppedRequest request = request_for(algorithm, 48, 8, {16, 8}, mask);
-  request.simulation.pass = PassKind::backward;
+test::WalkRequest backward_request(std::string_view algorithm, Mask mask) {
+  test::WalkRequest request = request_for(algorithm, 48, 8, {16, 8}, mask);
+  request.pass = PassKind::backward;
   request.round_to_storage = false;
   return request;
 }
@@ -109,10 +109,10 @@ TEST(SteppedRun, TheGradientRowFollowsTheFormulasInEveryTile) {
 }
 
 TEST(SteppedRun, TheLastAddToDqGivesTheReference) {
-  const SteppedRequest request = backward_request("flash2", Mask::causal());
+  const test::WalkRequest request = backward_request("flash2", Mask::causal());
   const auto run = make_run(request);
-  const AttentionInputs inputs = make_head_inputs(request.simulation.problem, request.inputs, 0, 0);
-  const AttentionProblem& problem = request.simulation.problem;
+  const AttentionInputs inputs = make_head_inputs(request.problem, request.inputs, 0, 0);
+  const AttentionProblem& problem = request.problem;
   const Gradients reference = naive_backward(problem, inputs, naive_forward(problem, inputs));
   const Index query = 21;  // of row tile 1, which sees the keys of column tiles 0 to 3
   double dQ = 0.0;
@@ -134,9 +134,9 @@ TEST(SteppedRun, TheLastAddToDqGivesTheReference) {
 }
 
 TEST(SteppedRun, ASplitIsComparedWithAttentionOverItsOwnKeys) {
-  SteppedRequest request = request_for("split_kv", 4, 16, {16, 16});
-  request.simulation.problem.N_kv = 128;
-  request.simulation.splits = 4;
+  test::WalkRequest request = request_for("split_kv", 4, 16, {16, 16});
+  request.problem.N_kv = 128;
+  request.splits = 4;
   request.round_to_storage = false;
   const auto run = make_run(request);
   int checked = 0;
@@ -152,7 +152,7 @@ TEST(SteppedRun, ASplitIsComparedWithAttentionOverItsOwnKeys) {
 }
 
 TEST(SteppedRun, SoftmaxRowFollowsTheFormulas) {
-  SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
+  test::WalkRequest request = request_for("flash2", 64, 16, {16, 16});
   request.round_to_storage = false;
   const auto run = make_run(request);
   int checked = 0;

@@ -36,8 +36,8 @@ TEST(SteppedRun, ThePositionIsTheTileThatTheOperationWorksOn) {
 }
 
 TEST(SteppedRun, ThePositionNamesNoColumnTileWhereTheLaunchHasNone) {
-  SteppedRequest request = request_for("flash2", 64, 16, {16, 16});
-  request.simulation.pass = PassKind::backward;
+  test::WalkRequest request = request_for("flash2", 64, 16, {16, 16});
+  request.pass = PassKind::backward;
   const auto backward = make_run(request);
   for (const StepSpan& launch : backward->info()->launches) {
     for (Index step = launch.begin; step < launch.end; ++step) {
@@ -47,8 +47,8 @@ TEST(SteppedRun, ThePositionNamesNoColumnTileWhereTheLaunchHasNone) {
 }
 
 TEST(SteppedRun, ThePositionNamesTheSplitInBothLaunchesOfSplitKv) {
-  SteppedRequest request = request_for("split_kv", 64, 16, {16, 16});
-  request.simulation.splits = 4;
+  test::WalkRequest request = request_for("split_kv", 64, 16, {16, 16});
+  request.splits = 4;
   const auto run = make_run(request);
   const RunInfo& info = *run->info();
   for (Index step = 0; step < info.step_count; ++step) {
@@ -73,9 +73,9 @@ TEST(SteppedRun, WhatStandardMakesInPlaceHasItsOwnNameInTheSlot) {
     }
     return Tensor::Q;
   };
-  SteppedRequest request = request_for("standard", 64, 16, {16, 16});
-  request.simulation.pass = PassKind::both;
-  request.simulation.problem.score.dropout.probability = 0.25;
+  test::WalkRequest request = request_for("standard", 64, 16, {16, 16});
+  request.pass = PassKind::both;
+  request.problem.score.dropout.probability = 0.25;
   const auto run = make_run(request);
   std::array<int, kOpKindCount> seen{};
   for (Index step = 0; step < run->info()->step_count; ++step) {
@@ -104,8 +104,8 @@ TEST(SteppedRun, KnowsWhatSlotsHoldWithoutValues) {
   // The same 4 x 4 tiles, once too large for values: slots hold the same tiles at every step
   for (const char* algorithm : {"flash1", "flash2"}) {
     const auto with_values = make_run(request_for(algorithm, 64, 4, {16, 16}, Mask::causal()));
-    SteppedRequest large = request_for(algorithm, 4096, 4, {1024, 1024}, Mask::causal());
-    large.simulation.allow_overflow = true;
+    test::WalkRequest large = request_for(algorithm, 4096, 4, {1024, 1024}, Mask::causal());
+    large.allow_overflow = true;
     const auto without = make_run(large);
     ASSERT_FALSE(without->info()->has_values);
     ASSERT_EQ(without->info()->step_count, with_values->info()->step_count);

@@ -4,21 +4,43 @@
 #include <gtest/gtest.h>
 
 #include "sim/snapshot/stepped_run.h"
+#include "tests/support/model_request.h"
 
 namespace attnscope::test {
 
-inline SteppedRequest request_for(std::string_view algorithm, Index N, Index d, Tiling tiling,
-                                  Mask mask = Mask::none()) {
-  SteppedRequest request;
-  request.simulation.problem = {.N = N, .N_kv = N, .d = d, .dtype = DType::fp16, .mask = mask};
-  request.simulation.algorithm = algorithm;
-  request.simulation.tiling = tiling;
-  request.simulation.gpu = load_gpu("h200").value();
+/// What to walk through: see SteppedRequest.
+struct WalkRequest : ModelRequest {
+  std::optional<AttentionInputs> given_inputs = std::nullopt;
+  Index batch = 0, head = 0;
+};
+
+inline WalkRequest request_for(std::string_view algorithm, Index N, Index d, Tiling tiling,
+                               Mask mask = Mask::none()) {
+  WalkRequest request;
+  request.problem = {.N = N, .N_kv = N, .d = d, .dtype = DType::fp16, .mask = mask};
+  request.algorithm = algorithm;
+  request.set_tiling(tiling);
+  request.separate_heads = true;
+  request.round_to_storage = true;
+  request.gpu_description = load_gpu("h200").value();
   return request;
 }
 
-inline std::unique_ptr<SteppedRun> make_run(const SteppedRequest& request) {
-  auto run = SteppedRun::create(request);
+inline Result<std::unique_ptr<SteppedRun>> create_run(
+    const WalkRequest& request, const std::function<void(double)>& progress = {},
+    const std::atomic<bool>* cancel = nullptr) {
+  const auto run = resolve(request);
+  if (!run) return run.error();
+  return SteppedRun::create({.run = run.value(),
+                             .gpu = request.gpu_description,
+                             .given_inputs = request.given_inputs,
+                             .batch = request.batch,
+                             .head = request.head},
+                            progress, cancel);
+}
+
+inline std::unique_ptr<SteppedRun> make_run(const WalkRequest& request) {
+  auto run = create_run(request);
   EXPECT_TRUE(run.ok()) << run.error().message;
   return std::move(run).value();
 }

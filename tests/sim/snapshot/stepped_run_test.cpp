@@ -8,7 +8,7 @@
 #include <random>
 
 #include "reference/naive_attention.h"
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "tests/sim/snapshot/stepped_run_helpers.h"
 #include "tests/support/listed_block_mask.h"
 
@@ -65,8 +65,8 @@ class EveryAlgorithm : public testing::TestWithParam<Walked> {};
 
 TEST_P(EveryAlgorithm, AStepIsTheSameWhicheverWayItIsReached) {
   for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-    SteppedRequest request = request_for(GetParam().algorithm, 40, 8, {16, 8}, mask);
-    request.simulation.pass = GetParam().pass;
+    test::WalkRequest request = request_for(GetParam().algorithm, 40, 8, {16, 8}, mask);
+    request.pass = GetParam().pass;
     const auto forwards = make_run(request);
     const Index count = forwards->info()->step_count;
     std::vector<std::vector<double>> expected;
@@ -84,8 +84,8 @@ TEST_P(EveryAlgorithm, AStepIsTheSameWhicheverWayItIsReached) {
 }
 
 TEST_P(EveryAlgorithm, TheLastStepHasTheTotalsOfTheWholePass) {
-  SteppedRequest request = request_for(GetParam().algorithm, 100, 16, {32, 16});
-  request.simulation.pass = GetParam().pass;
+  test::WalkRequest request = request_for(GetParam().algorithm, 100, 16, {32, 16});
+  request.pass = GetParam().pass;
   const auto run = make_run(request);
   const RunInfo& info = *run->info();
   const Snapshot last = run->at(info.step_count - 1);
@@ -97,12 +97,12 @@ TEST_P(EveryAlgorithm, TheLastStepHasTheTotalsOfTheWholePass) {
 
 TEST_P(EveryAlgorithm, GroupedHeadsEndWithTheGradientsOfTheirKvHead) {
   if (GetParam().pass == PassKind::forward) return;
-  SteppedRequest request = request_for(GetParam().algorithm, 40, 8, {16, 8});
-  AttentionProblem& problem = request.simulation.problem;
+  test::WalkRequest request = request_for(GetParam().algorithm, 40, 8, {16, 8});
+  AttentionProblem& problem = request.problem;
   problem.heads = 6;
   problem.kv_heads = 2;
   problem.batch = 2;
-  request.simulation.pass = GetParam().pass;
+  request.pass = GetParam().pass;
   request.round_to_storage = false;
   request.batch = 1;
   request.head = 4;  // not the last of its group
@@ -137,8 +137,8 @@ TEST_P(EveryAlgorithm, GroupedHeadsEndWithTheGradientsOfTheirKvHead) {
 }
 
 TEST_P(EveryAlgorithm, WarpsOfAllStepsAddUpToThoseOfThePass) {
-  SteppedRequest request = request_for(GetParam().algorithm, 40, 8, {16, 8});
-  request.simulation.pass = GetParam().pass;
+  test::WalkRequest request = request_for(GetParam().algorithm, 40, 8, {16, 8});
+  request.pass = GetParam().pass;
   const auto run = make_run(request);
   const RunInfo& info = *run->info();
   WarpsByPartition sum{};
@@ -155,8 +155,8 @@ TEST_P(EveryAlgorithm, WarpsOfAllStepsAddUpToThoseOfThePass) {
 }
 
 TEST_P(EveryAlgorithm, OuterSpansAndLaunchesCoverAllSteps) {
-  SteppedRequest request = request_for(GetParam().algorithm, 64, 16, {16, 16});
-  request.simulation.pass = GetParam().pass;
+  test::WalkRequest request = request_for(GetParam().algorithm, 64, 16, {16, 16});
+  request.pass = GetParam().pass;
   const auto run = make_run(request);
   const RunInfo& info = *run->info();
   Index launch_end = 0;
@@ -176,8 +176,8 @@ TEST_P(EveryAlgorithm, OuterSpansAndLaunchesCoverAllSteps) {
 }
 
 TEST_P(EveryAlgorithm, OneTileHasASpanInEveryLaunch) {
-  SteppedRequest request = request_for(GetParam().algorithm, 16, 16, {16, 16});
-  request.simulation.pass = GetParam().pass;
+  test::WalkRequest request = request_for(GetParam().algorithm, 16, 16, {16, 16});
+  request.pass = GetParam().pass;
   const auto run = make_run(request);
   const RunInfo& info = *run->info();
   ASSERT_FALSE(info.outer.empty());
@@ -190,7 +190,7 @@ std::vector<Walked> walked() {
   std::vector<Walked> all;
   for (const Algorithm& algorithm : algorithms()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::both}) {
-      if (pass != PassKind::forward && !algorithm.has_backward()) continue;
+      if (pass != PassKind::forward && !algorithm.has_backward) continue;
       all.push_back({algorithm.name, pass});
     }
   }
@@ -204,8 +204,8 @@ INSTANTIATE_TEST_SUITE_P(EveryPass, EveryAlgorithm, testing::ValuesIn(walked()),
                          });
 
 TEST(SteppedRun, GroupsOfWholeRowsAreNotCalledAsTilesAre) {
-  SteppedRequest request = request_for("standard", 60, 16, {16, 16});
-  request.simulation.pass = PassKind::both;
+  test::WalkRequest request = request_for("standard", 60, 16, {16, 16});
+  request.pass = PassKind::both;
   const auto run = make_run(request);
   const RunInfo& info = *run->info();
   std::size_t row_launches = 0;
@@ -252,16 +252,16 @@ TEST(SteppedRun, ALargeProblemIsWalkedWithoutValues) {
 }
 
 TEST(SteppedRun, RefusesWhatSimulateRefuses) {
-  const auto run = SteppedRun::create(request_for("flash2", 4096, 128, {2048, 2048}));
+  const auto run = test::create_run(request_for("flash2", 4096, 128, {2048, 2048}));
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().kind, Error::Kind::invalid_request);
   EXPECT_NE(run.error().message.find("does not fit"), std::string::npos) << run.error().message;
 }
 
 TEST(SteppedRun, PaddingHasItsPlaceInTheOuterLoop) {
-  SteppedRequest request = request_for("flash1", 32, 16, {16, 16});
-  request.simulation.problem.key_lengths = {0};
-  request.simulation.pass = PassKind::backward;
+  test::WalkRequest request = request_for("flash1", 32, 16, {16, 16});
+  request.problem.key_lengths = {0};
+  request.pass = PassKind::backward;
   const auto run = make_run(request);
   ASSERT_EQ(run->info()->outer.size(), 2U);
   EXPECT_EQ(run->info()->outer[0].begin, 0);
@@ -269,10 +269,10 @@ TEST(SteppedRun, PaddingHasItsPlaceInTheOuterLoop) {
 }
 
 TEST(SteppedRun, RefusesAPassWithoutAnyStep) {
-  SteppedRequest request = request_for("block_sparse", 32, 16, {16, 16});
-  request.simulation.problem.block_mask = test::listed_block_mask({16, 16}, 2, {{}, {}});
-  request.simulation.skip_unused_kv = true;
-  const auto run = SteppedRun::create(request);
+  test::WalkRequest request = request_for("block_sparse", 32, 16, {16, 16});
+  request.problem.block_mask = test::listed_block_mask({16, 16}, 2, {{}, {}});
+  request.variant.skip_unused_kv = true;
+  const auto run = test::create_run(request);
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().kind, Error::Kind::invalid_request);
   EXPECT_NE(run.error().message.find("no step to walk"), std::string::npos) << run.error().message;
@@ -280,7 +280,7 @@ TEST(SteppedRun, RefusesAPassWithoutAnyStep) {
 
 TEST(SteppedRun, CanBeCancelled) {
   const std::atomic<bool> cancel = true;
-  const auto run = SteppedRun::create(request_for("flash1", 1024, 64, {32, 32}), {}, &cancel);
+  const auto run = test::create_run(request_for("flash1", 1024, 64, {32, 32}), {}, &cancel);
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().message, "cancelled");
 }

@@ -69,7 +69,7 @@ TEST(FusionSteps, LeaveOutWhatTheProblemMakesTheSameAsAnotherStep) {
     Names of_standard;
     Index bytes_before = 0;
     for (const FusionStep& step : steps_of(problem)) {
-      if (step.forward.algorithm != "standard") continue;
+      if (step.forward.run.algorithm() != "standard") continue;
       of_standard.push_back(step.name);
       if (step.name == "pairs") {
         EXPECT_EQ(step.idea, each.pairs);

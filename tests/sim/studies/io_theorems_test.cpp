@@ -56,7 +56,7 @@ TEST_P(BothPasses, CountsAreTheClosedFormToTheByteAlongEveryAxis) {
 TEST_P(BothPasses, SparseCountsAreTheClosedFormWhereTheTilesDivideTheSequence) {
   for (const IoPoint& point :
        curve(question_along(IoAxis::density, {1.0 / 64, 0.125, 0.5, 1}, GetParam()))) {
-    EXPECT_EQ(point.counted.tiling, (Tiling{64, 64}));
+    EXPECT_EQ(point.counted.run.tiling, (Tiling{64, 64}));
     EXPECT_EQ(point.sram_elems, 4 * 64 * 64);
     EXPECT_NEAR(point.density, point.value, 1e-12);
     EXPECT_NEAR(counted(point), point.formula_bytes, 0.5) << point.value;
@@ -128,12 +128,12 @@ TEST(IoCurve, HasALowerBoundOnlyWhereMIsAtLeastDSquared) {
 TEST(IoCurve, LeavesABlockMaskTilesToChooseAmong) {
   IoQuestion question = question_along(IoAxis::density, {0.0625});
   question.problem = usual_io_problem();
-  EXPECT_EQ(curve(question)[0].counted.tiling, (Tiling{64, 128}));
+  EXPECT_EQ(curve(question)[0].counted.run.tiling, (Tiling{64, 128}));
   EXPECT_DOUBLE_EQ(curve(question)[0].density, 0.0625);
   question.gpu.shared_bytes_per_block = Index{16} * 1024;  // the paper's rule is finer
-  EXPECT_EQ(curve(question)[0].counted.tiling, (Tiling{32, 32}));
+  EXPECT_EQ(curve(question)[0].counted.run.tiling, (Tiling{32, 32}));
   question.problem.N = question.problem.N_kv = 100;
-  EXPECT_EQ(curve(question)[0].counted.tiling, (Tiling{1, 1}));
+  EXPECT_EQ(curve(question)[0].counted.run.tiling, (Tiling{1, 1}));
 }
 
 TEST(IoCurve, RefusesWhatHasNoCurve) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/studies/model_memory.h"
+#include "tests/support/model_request.h"
 
 namespace attnscope {
 namespace {
@@ -53,12 +54,13 @@ TEST(LayerMemory, InferenceKeepsKAndV) {
 
 TEST(LayerMemory, IsTheSimulatorsPeak) {
   for (const AttentionChoice& choice : attention_choices()) {
-    SimulationRequest request{.problem = kLayer,
-                              .algorithm = choice.algorithm,
-                              .pass = PassKind::backward,
-                              .tiling = Tiling{32, 32},
-                              .variant = choice.variant,
-                              .gpu = load_gpu("h200").value()};
+    test::ModelRequest request{{.problem = kLayer,
+                                .algorithm = choice.algorithm,
+                                .pass = PassKind::backward,
+                                .Br = 32,
+                                .Bc = 32,
+                                .variant = choice.variant},
+                               load_gpu("h200").value()};
     const LayerMemory memory = layer_memory(choice, kLayer, ModelMode::training).value();
     EXPECT_EQ(memory.backward_bytes, simulate(request).value().peak_hbm_bytes) << choice.name;
     request.pass = PassKind::forward;

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "sim/schedule/catalog.h"
+#include "sim/schedule/algorithm.h"
 #include "sim/studies/operations.h"
 
 namespace attnscope {
@@ -25,9 +25,10 @@ OperationCount count_of(std::string_view algorithm, PassKind pass) {
                                                    .dtype = DType::fp16},
                                        .algorithm = std::string(algorithm),
                                        .pass = pass,
-                                       .tiling = kTiling,
-                                       .gpu = load_gpu("a100-40gb").value(),
-                                       .allow_overflow = true});
+                                       .Br = kTiling.Br,
+                                       .Bc = kTiling.Bc,
+                                       .allow_overflow = true},
+                                      load_gpu("a100-40gb").value());
   EXPECT_TRUE(count.ok()) << count.error().message;
   return count.value();
 }

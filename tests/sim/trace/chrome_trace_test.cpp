@@ -10,14 +10,15 @@
 #include <set>
 
 #include "sim/trace/write_trace.h"
+#include "tests/support/model_request.h"
 
 namespace attnscope {
 namespace {
 
 using nlohmann::json;
 
-SimulationRequest request_for(std::string_view algorithm, PassKind pass = PassKind::both) {
-  SimulationRequest request;
+test::ModelRequest request_for(std::string_view algorithm, PassKind pass = PassKind::both) {
+  test::ModelRequest request;
   request.problem = {.batch = 2,
                      .heads = 4,
                      .kv_heads = 2,
@@ -28,9 +29,9 @@ SimulationRequest request_for(std::string_view algorithm, PassKind pass = PassKi
                      .mask = Mask::causal()};
   request.algorithm = algorithm;
   request.pass = pass;
-  request.tiling = Tiling{32, 16};
-  request.gpu = load_gpu("h200").value();
-  request.gpu.sm_count = 3;  // few, so that thread blocks follow each other
+  request.set_tiling({32, 16});
+  request.gpu_description = load_gpu("h200").value();
+  request.gpu_description.sm_count = 3;  // few, so that thread blocks follow each other
   return request;
 }
 
@@ -39,13 +40,18 @@ struct Written {
   json document;
 };
 
-Written write(const SimulationRequest& request, const BlockOrder& order = {}) {
+Result<TraceSummary> write_trace_of(const test::ModelRequest& request, const TextSink& sink,
+                                    const BlockOrder& order = {}) {
+  return write_trace(test::resolve(request).value(), request.gpu_description, order, sink, {});
+}
+
+Written write(const test::ModelRequest& request, const BlockOrder& order = {}) {
   std::string text;
   const auto sink = [&text](std::string_view piece) {
     text += piece;
     return true;
   };
-  const auto summary = write_trace(request, order, kPaperWarps, sink, {});
+  const auto summary = write_trace_of(request, sink, order);
   EXPECT_TRUE(summary.ok()) << summary.error().message;
   return {summary.value(), json::parse(text)};
 }
@@ -183,7 +189,7 @@ TEST_P(EveryAlgorithmsTrace, CountersRiseToTheRequestedBytes) {
 }
 
 TEST_P(EveryAlgorithmsTrace, NoUnitBeatsTheDatasheet) {
-  const SimulationRequest request = request_for(GetParam());
+  const test::ModelRequest request = request_for(GetParam());
   const TraceSummary summary = write(request).summary;
   const double end_s = static_cast<double>(summary.end_ps) * 1e-12;
   EXPECT_GE(end_s, summary.report.bound_s);
@@ -205,7 +211,7 @@ TEST(Trace, ALaunchBeginsWhenTheOneBeforeHasEnded) {
 }
 
 TEST(Trace, BlockOrderChangesWhereBlocksRunAndNoBytes) {
-  const SimulationRequest request = request_for("flash2", PassKind::forward);
+  const test::ModelRequest request = request_for("flash2", PassKind::forward);
   const Written ascending = write(request);
   const Written shuffled = write(request, {BlockOrder::Kind::shuffled, 3});
   EXPECT_NE(ascending.document, shuffled.document);
@@ -213,14 +219,14 @@ TEST(Trace, BlockOrderChangesWhereBlocksRunAndNoBytes) {
 }
 
 TEST(Trace, RefusesMoreOperationsThanABrowserOpensBeforeWritingAnything) {
-  SimulationRequest request = request_for("flash2");
+  test::ModelRequest request = request_for("flash2");
   request.problem.N = request.problem.N_kv = 1 << 13;
   bool written = false;
   const auto sink = [&written](std::string_view) {
     written = true;
     return true;
   };
-  const auto summary = write_trace(request, {}, kPaperWarps, sink, {});
+  const auto summary = write_trace_of(request, sink);
   ASSERT_FALSE(summary.ok());
   EXPECT_EQ(summary.error().kind, Error::Kind::invalid_request);
   EXPECT_NE(summary.error().message.find("at most 1000000"), std::string::npos);
@@ -229,17 +235,17 @@ TEST(Trace, RefusesMoreOperationsThanABrowserOpensBeforeWritingAnything) {
 
 TEST(Trace, SaysWhenItCouldNotBeWritten) {
   const auto sink = [](std::string_view) { return false; };
-  const auto summary = write_trace(request_for("flash2"), {}, kPaperWarps, sink, {});
+  const auto summary = write_trace_of(request_for("flash2"), sink);
   ASSERT_FALSE(summary.ok());
   EXPECT_EQ(summary.error().kind, Error::Kind::failed);
 }
 
 TEST(Timeline, LoadsShareTheCompulsoryBytesBecauseL2ServesTheOthers) {
-  SimulationRequest request = request_for("flash2", PassKind::forward);
+  test::ModelRequest request = request_for("flash2", PassKind::forward);
   request.problem.heads = 6;  // thread blocks that fill their places on three SMs
   request.problem.N = request.problem.N_kv = 256;
   request.problem.mask = Mask::none();
-  request.gpu.dram_bytes_per_s = 1e9;  // slow: nothing else matters
+  request.gpu_description.dram_bytes_per_s = 1e9;  // slow: nothing else matters
   const TraceSummary summary = write(request).summary;
   const SimulationReport& report = summary.report;
   const double end_s = static_cast<double>(summary.end_ps) * 1e-12;
@@ -279,14 +285,15 @@ TEST(Timeline, AnSmHoldsAsManyBlocksAsItsMemoryAndItsLimitsAllow) {
 }
 
 TEST(Timeline, MoreWarpsLeaveRoomForFewerBlocks) {
-  const SimulationRequest request = request_for("flash2", PassKind::forward);
+  test::ModelRequest request = request_for("flash2", PassKind::forward);
   const auto placed = [&request](Index warps) {
+    request.warps = warps;
     Index slots = 0;
     const auto sink = [&slots](std::string_view piece) {
       while (piece.find(fmt::format("block slot {}:", slots)) != std::string_view::npos) ++slots;
       return true;
     };
-    EXPECT_TRUE(write_trace(request, {}, warps, sink, {}).ok());
+    EXPECT_TRUE(write_trace_of(request, sink).ok());
     return slots;
   };
   EXPECT_GT(placed(4), 2);

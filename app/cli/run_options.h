@@ -1,0 +1,48 @@
+/// Options and the values of a run, from the table of fields (reference/run_fields.h).
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "app/cli/command_line.h"
+#include "reference/run_fields.h"
+
+namespace attnscope::cli {
+
+/// A field's value where it is not given, or the rule that sets it then.
+std::string default_text(const RunField& field, const RunSpec& defaults = {});
+
+/// Options of the fields with these keys, in the table's order; `defaults` stand in their help.
+std::vector<OptionSpec> field_options(std::initializer_list<std::string_view> keys,
+                                      const RunSpec& defaults = {});
+/// Options of every field of the model (FieldTarget::kernel: of a kernel) and of both, but for
+/// those that are left out; --algorithm is required.
+std::vector<OptionSpec> run_options(FieldTarget target,
+                                    std::initializer_list<std::string_view> without = {});
+/// The options, one of them with another help.
+std::vector<OptionSpec> with_help(std::vector<OptionSpec> options, std::string_view name,
+                                  std::string_view help, std::string_view value_name = "");
+
+/// What is computed and in which tiles, for studies that choose the algorithms themselves.
+std::vector<OptionSpec> shape_options(const RunSpec& defaults);
+/// The model beside a kernel: --gpu, its capacities, --allow-overflow.
+std::vector<OptionSpec> modelled_gpu_options();
+/// --json, --csv.
+std::vector<OptionSpec> output_options();
+/// Several lists as one.
+std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> lists);
+
+/// The given options over the defaults. Sizes that were not given are those of the input files, of
+/// packed sequences, of the defaults. Text that cannot be understood or a number out of range is an
+/// error here; whether the fields go together is resolve()'s question.
+Result<RunSpec> parse_run(const GivenOptions& given, const RunSpec& defaults = {});
+/// The same where --algorithm has to be given, one of `algorithms`.
+Result<RunSpec> parse_run_of(const GivenOptions& given, const std::vector<std::string>& algorithms);
+/// A pass, but not both at once.
+std::optional<PassKind> parse_one_pass(std::string_view name);
+/// The spec with each value of a list in the field, for commands that take lists.
+Result<std::vector<RunSpec>> parse_list(std::string_view key, std::string_view list,
+                                        const RunSpec& spec);
+
+}  // namespace attnscope::cli

@@ -1,0 +1,20 @@
+#include "app/gpu_catalog.h"
+
+namespace attnscope::app {
+
+Result<GpuDescription> GpuCatalog::gpu_of(const RunSpec& spec) {
+  const std::lock_guard lock(mutex_);
+  auto found = read_.find(spec.gpu);
+  if (found == read_.end()) {
+    Result<GpuDescription> gpu = load_gpu(spec.gpu);
+    if (!gpu) {
+      Error error = gpu.error();
+      error.field = "gpu";
+      return error;
+    }
+    found = read_.emplace(spec.gpu, std::move(gpu).value()).first;
+  }
+  return with_capacities(found->second, {spec.sram_bytes, spec.l2_bytes}, "given");
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,143 @@
+#include "app/screen/run_field_boxes.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "app/app.h"
+#include "app/choice_rules.h"
+#include "app/step_simulator.h"
+
+namespace attnscope::app {
+
+namespace {
+
+/// Asks for the shown choice with another value of the field; a text that cannot be understood is
+/// shown there.
+void change(const Frame& frame, const RunField& field, const std::string& text) {
+  CommandSink& commands = frame.app.commands;
+  const auto changed = field.kind != FieldKind::flag && text.empty() && !can_be_unset(field)
+                           ? not_understood(field, text)
+                           : change_field(frame.app.shown_choice(), field.key, text);
+  if (changed) commands.push(Choose{changed.value()});
+  if (!changed) commands.push(RefuseText{changed.error()});
+}
+
+/// What stands in the box: the label of a value that has one, the name of a file without its
+/// folder.
+std::string preview_of(const RunField& field, const std::string& value) {
+  for (const FieldValue& each : field.values) {
+    if (each.name == value && !each.label.empty()) return std::string(each.label);
+  }
+  if (value.empty()) return unset_word(field);
+  return value.find('/') == value.npos ? value : std::filesystem::path(value).filename().string();
+}
+
+/// A value of the user's own, with algorithms and GPUs as names to choose from.
+std::vector<FieldOption> all_options_of(const App& app, const RunField& field) {
+  std::vector<FieldOption> options = options_of(field, app.shown_choice());
+  if (field.key == "algorithm") {
+    for (const Algorithm& algorithm : algorithms()) {
+      const std::string name(algorithm.name);
+      options.push_back({name, name, std::string(algorithm.summary)});
+    }
+  }
+  if (field.key == "gpu") {
+    for (const std::string& name : app.shipped.gpus) options.push_back({name, name, ""});
+  }
+  return options;
+}
+
+}  // namespace
+
+void RunFieldBoxes::draw(const Frame& frame, const Rect& box, const RunField& field) {
+  const bool has_names = !field.values.empty() || field.key == "algorithm" || field.key == "gpu";
+  if (field.key == "tiling_rule") {
+    draw_tilings(frame, box, field);
+  } else if (has_names) {
+    draw_combo(frame, box, field);
+  } else {
+    draw_text(frame, box, field);
+  }
+}
+
+std::optional<std::string> RunFieldBoxes::clicked_option(const Frame& frame, const DropList& list,
+                                                         const RunField& field) {
+  std::optional<std::string> clicked;
+  if (!list.open()) return clicked;
+  std::vector<FieldOption>& options = states_[field.key].options;
+  if (ImGui::IsWindowAppearing()) options = all_options_of(frame.app, field);
+  const std::string value = field.print(frame.app.shown_choice());
+  for (const FieldOption& option : options) {
+    const std::string& name = option.text.empty() ? option.label : option.text;
+    if (list.option(option.label, option.text == value, name, option.help)) clicked = option.text;
+  }
+  return clicked;
+}
+
+void RunFieldBoxes::draw_combo(const Frame& frame, const Rect& box, const RunField& field) {
+  const std::string value = field.print(frame.app.shown_choice());
+  const ComboBox combo(frame, std::string(field.key), box, preview_of(field, value));
+  if (const auto clicked = clicked_option(frame, combo, field)) change(frame, field, *clicked);
+}
+
+void RunFieldBoxes::draw_text(const Frame& frame, const Rect& box, const RunField& field) {
+  const auto& refused = frame.app.refused;
+  const bool wrong = refused && refused->field == field.key;
+  const bool is_text = wrong && !refused->typed.empty();
+  const std::string value = is_text ? refused->typed : field.print(frame.app.shown_choice());
+  const std::string preview = is_text ? value : preview_of(field, value);
+  const std::string path = preview == value || value.empty() ? "" : value + "\n\n";
+  const bool only_numbers = field.kind == FieldKind::whole && !can_be_unset(field);
+  const std::string help =
+      wrong ? "" : fmt::format("{}{}", path, field.help);  // not over the reason
+  const TextBox text(frame, std::string(field.key), box, states_[field.key].draft,
+                     {value, preview, help, only_numbers});
+  if (const auto& typed = text.typed()) {
+    const bool is_unset = can_be_unset(field) && *typed == unset_word(field);
+    change(frame, field, is_unset ? "" : *typed);
+  }
+  if (const auto clicked = clicked_option(frame, text, field)) change(frame, field, *clicked);
+}
+
+void RunFieldBoxes::draw_tilings(const Frame& frame, const Rect& box, const RunField& field) {
+  RunSpec choice = frame.app.shown_choice();
+  const auto shown = choice.tiling();
+  const auto words = [](const std::optional<Tiling>& tiling) {
+    return tiling ? fmt::format("{} x {}", tiling->Br, tiling->Bc) : "none";
+  };
+  const ComboBox combo(frame, std::string(field.key), box, words(shown));
+  if (!combo.open()) return;
+
+  // Tiles of its own do not change those of a rule
+  RunSpec key = choice;
+  key.Br.reset();
+  key.Bc.reset();
+  if (tilings_.wants(key)) {
+    tilings_.start(key, [key, &field, gpus = frame.app.gpus](WorkControl&) {
+      std::vector<std::optional<Tiling>> tilings;
+      for (const FieldValue& value : field.values) {
+        tilings.push_back(tiling_of_rule(key, *parse_tiling_rule(value.name), *gpus));
+      }
+      return Result(std::move(tilings));
+    });
+  }
+  const auto* tilings = tilings_.latest();
+  if (tilings == nullptr || !(*tilings_.latest_key() == key)) {
+    ImGui::TextDisabled("…");
+    return;
+  }
+  for (std::size_t k = 0; k < tilings->size(); ++k) {
+    const FieldValue& value = field.values[k];
+    const std::optional<Tiling>& tiling = (*tilings)[k];
+    const bool clicked =
+        combo.option(fmt::format("{}: {}", value.name, words(tiling)), tiling == shown,
+                     std::string(value.name), std::string(value.help));
+    if (!clicked || !tiling) continue;
+    choice.set_tiling(*tiling);
+    frame.app.commands.push(Choose{choice});
+  }
+}
+
+}  // namespace attnscope::app

@@ -1,0 +1,41 @@
+/// The boxes of the run's fields (reference/run_fields.h): each shows the field's value in the
+/// choice, takes another one, and offers usual ones.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "app/background_job.h"
+#include "app/screen/field_box.h"
+#include "app/screen/text_presets.h"
+
+namespace attnscope::app {
+
+class RunFieldBoxes {
+ public:
+  void draw(const Frame& frame, const Rect& box, const RunField& field);
+  /// A list that is open is still being worked out.
+  bool busy() const { return tilings_.busy(); }
+
+ private:
+  /// What a box keeps between frames.
+  struct State {
+    TextDraft draft;
+    std::vector<FieldOption> options;  ///< of its list, made when it opens
+  };
+
+  void draw_combo(const Frame& frame, const Rect& box, const RunField& field);
+  void draw_text(const Frame& frame, const Rect& box, const RunField& field);
+  void draw_tilings(const Frame& frame, const Rect& box, const RunField& field);
+  /// The options of an open list; answers the text of the one that was clicked.
+  std::optional<std::string> clicked_option(const Frame& frame, const DropList& list,
+                                            const RunField& field);
+
+  std::map<std::string_view, State> states_;
+  /// The tiles of every value of tiling_rule for a choice.
+  BackgroundJob<RunSpec, std::vector<std::optional<Tiling>>> tilings_;
+};
+
+}  // namespace attnscope::app

@@ -1,0 +1,168 @@
+#include "kernels/resolve.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "kernels/compiled_tilings.h"
+#include "reference/check.h"
+#include "reference/nearest_name.h"
+#include "reference/run_fields.h"
+
+namespace attnscope::kernels {
+
+std::vector<std::string> kernel_algorithms() {
+  std::vector<std::string> names;
+  for (const KernelInfo& kernel : catalog()) names.emplace_back(kernel.algorithm);
+  return names;
+}
+
+const KernelInfo& kernel_of(const ResolvedRun& run) {
+  const KernelInfo* kernel = find_kernel(run.asked.kernel);
+  ATTNSCOPE_CHECK(kernel != nullptr, ==, true);
+  return *kernel;
+}
+
+std::optional<Tiling> asked_tiling(const ResolvedRun& run) {
+  const bool asked = run.asked.Br || run.asked.Bc;
+  return asked_tiling(run.problem, asked ? std::optional(run.tiling) : std::nullopt);
+}
+
+std::optional<Error> supports(const ResolvedRun& run) {
+  const RunSpec& asked = run.asked;
+  if (run.pass() == PassKind::backward) {
+    return supports_backward(kernel_of(run), run.problem, asked_tiling(run), asked.variant.carry,
+                             asked.deterministic);
+  }
+  return supports(kernel_of(run), run.problem, asked_tiling(run), asked.variant.carry);
+}
+
+namespace {
+
+Result<const KernelInfo*> choose_kernel(const RunSpec& spec) {
+  if (!spec.kernel.empty()) {
+    const KernelInfo* named = find_kernel(spec.kernel);
+    if (named == nullptr) {
+      std::vector<std::string> names;
+      for (const KernelInfo& kernel : catalog()) names.emplace_back(kernel.name);
+      return invalid_field(ErrorCode::unknown_name, "kernel",
+                           unknown_name_message("kernel", spec.kernel, names));
+    }
+    if (named->algorithm == spec.algorithm) return named;
+    return invalid_field(ErrorCode::contradiction, "kernel",
+                         fmt::format("kernel {} computes {}; {} is {}", named->name,
+                                     named->algorithm, field_name("algorithm"), spec.algorithm));
+  }
+  const auto found = std::ranges::find(catalog(), spec.algorithm, &KernelInfo::algorithm);
+  if (found != catalog().end()) return &*found;
+  return invalid_field(ErrorCode::not_applicable, "algorithm",
+                       fmt::format("{} has no kernel; these have: {}", spec.algorithm,
+                                   fmt::join(kernel_algorithms(), ", ")));
+}
+
+/// Whether the field gives the model another order of tiles than the algorithm has by itself, and
+/// not another GPU or another way to count.
+bool changes_schedule(const RunField& field, const RunSpec& spec) {
+  RunSpec plain = spec;
+  field.parse(field.print(RunSpec{}), plain);
+  return plain.variant != spec.variant || plain.splits != spec.splits;
+}
+
+/// A kernel has the choices of its own alone.
+std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel) {
+  if (!spec.switches.empty()) {
+    return invalid_field(ErrorCode::not_applicable, "switches",
+                         fmt::format("kernel {} has no switch '{}'", kernel.name,
+                                     printable(spec.switches.begin()->first)));
+  }
+  for (const RunField& field : run_fields()) {
+    if (field.target != FieldTarget::model || !changes_schedule(field, spec)) continue;
+    const std::string value = field.print(spec);
+    Error error = invalid_field(
+        ErrorCode::not_applicable, field.key,
+        fmt::format("{} is {}; kernel {} has no such choice: leave {} at its default",
+                    field_name(field.key), value, kernel.name, field_name(field.key)));
+    error.value = value;
+    return error;
+  }
+  return std::nullopt;
+}
+
+std::vector<Tiling> tilings_of(const KernelInfo& kernel, const RunSpec& spec) {
+  return spec.pass == PassKind::backward ? backward_tilings(kernel, spec.problem)
+                                         : kernel_tilings(kernel, spec.problem);
+}
+
+/// The first of the tilings that has the sides that were asked for.
+Tiling with_asked_sides(const std::vector<Tiling>& tilings, const RunSpec& spec) {
+  const Tiling own = tilings.empty() ? Tiling{} : tilings.front();
+  const auto agrees = [&](const Tiling& tiling) {
+    return spec.Br.value_or(tiling.Br) == tiling.Br && spec.Bc.value_or(tiling.Bc) == tiling.Bc;
+  };
+  const auto found = std::ranges::find_if(tilings, agrees);
+  if (found != tilings.end()) return *found;
+  return {spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)};
+}
+
+}  // namespace
+
+std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
+                                 const AttentionProblem& problem) {
+  for (const KernelInfo& kernel : catalog()) {
+    if (kernel.algorithm != algorithm) continue;
+    const std::vector<Tiling> tilings = pass == PassKind::backward
+                                            ? backward_tilings(kernel, problem)
+                                            : kernel_tilings(kernel, problem);
+    if (!tilings.empty()) return tilings.front();
+  }
+  return std::nullopt;
+}
+
+Result<ResolvedRun> resolve(const RunSpec& spec) {
+  if (auto error = validate(spec)) return *error;
+  const auto kernel = choose_kernel(spec);
+  if (!kernel) return kernel.error();
+  if (spec.pass == PassKind::both) {
+    return invalid_field(ErrorCode::not_applicable, "pass",
+                         fmt::format("a kernel runs one pass at a time; {} must be forward or "
+                                     "backward",
+                                     field_name("pass")));
+  }
+  ResolvedRun run{.asked = spec, .problem = spec.problem};
+  run.asked.kernel = kernel.value()->name;
+  if (spec.pass == PassKind::forward) {
+    run.asked.deterministic = false;
+    run.asked.variant.skip_unused_kv = false;  // each row tile loads what it computes alone
+  }
+  if (auto error = check_choices(run.asked, *kernel.value())) return *error;
+
+  run.tiling = with_asked_sides(tilings_of(*kernel.value(), spec), spec);
+  SharedBlockMask& mask = run.problem.block_mask;
+  if (spec.block_mask && !mask) {
+    auto drawn = make_block_mask(*spec.block_mask, run.problem.N, run.problem.N_kv, run.tiling);
+    if (!drawn) return drawn.error();
+    mask = std::move(drawn).value();
+  }
+  if (auto error = supports(run)) return *error;
+  run.tiling = asked_tiling(run).value_or(run.tiling);
+  return run;
+}
+
+Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec) {
+  RunSpec last = spec;
+  if (spec.pass == PassKind::both) last.pass = PassKind::backward;
+  auto run = resolve(last);
+  if (!run) return run.error();
+  if (spec.pass != PassKind::both) return std::vector{std::move(run).value()};
+
+  RunSpec first = spec;
+  first.pass = PassKind::forward;
+  first.files.dO.clear();
+  first.problem.block_mask = run.value().problem.block_mask;
+  auto forward = resolve(first);
+  if (!forward) return forward.error();
+  return std::vector{std::move(forward).value(), std::move(run).value()};
+}
+
+}  // namespace attnscope::kernels

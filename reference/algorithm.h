@@ -1,0 +1,50 @@
+/// Which attention algorithms there are, and which choices each of them has. Their loops are in
+/// sim/schedule/, their kernels in kernels/.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/warp_partition.h"
+
+namespace attnscope {
+
+/// When a softmax sees its keys and divides by its sum l: what the passes keep follows from it.
+enum class SoftmaxForm : std::uint8_t {
+  whole_rows,     ///< all keys of a row at once; S and P are stored, and P comes back for gradients
+  divided_often,  ///< online; O is divided in every step; m and l are kept for the backward pass
+  divided_once,   ///< online; O is divided at the end; LSE is kept
+};
+
+struct Algorithm {
+  std::string_view name;     ///< "standard", "flash1", "flash2"
+  std::string_view title;    ///< for people: "FlashAttention-2"
+  std::string_view summary;  ///< one sentence
+  std::string_view source;   ///< paper and algorithm number
+  SoftmaxForm softmax = SoftmaxForm::divided_once;
+  bool has_backward = true;
+  /// Computes only the tiles that a block mask keeps; the others refuse one.
+  bool takes_block_mask = false;
+  /// O travels through HBM between passes over j, in ScheduleVariant::carry's precision.
+  bool carries_output = false;
+  /// Its first line sets Bc and Br from the size of the SRAM (sim/tiling_rules.h), and its variants
+  /// of line 2 and of D are those of ScheduleVariant.
+  bool sets_tiling_from_sram = false;
+  /// How its warps share a tile, as its paper has it; nothing where warps are not modelled.
+  std::optional<WarpPartition> warps;
+  /// Cuts the keys into RunSpec::splits parts.
+  bool splits_keys = false;
+  /// Of a column tile that a key length cuts, rows of K and V from there on stay in HBM.
+  bool skips_padded_keys = false;
+};
+
+/// Every algorithm, simplest first.
+std::span<const Algorithm> algorithms();
+std::vector<std::string> algorithm_names();
+/// Null when no algorithm has this name.
+const Algorithm* find_algorithm(std::string_view name);
+
+}  // namespace attnscope

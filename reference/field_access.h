@@ -1,0 +1,110 @@
+/// How a field's member is printed and parsed, by its type. Internal to run_fields.cpp.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "reference/run_spec.h"
+
+namespace attnscope::field_access {
+
+/// The whole text as a number; nothing for any other text.
+template <typename Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// Numbers with commas between them; nothing for any other text.
+template <typename Number>
+std::optional<std::vector<Number>> numbers_in(std::string_view text) {
+  std::vector<Number> numbers;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const auto value = number_in<Number>(text.substr(0, comma));
+    if (!value) return std::nullopt;
+    numbers.push_back(*value);
+    if (comma == std::string_view::npos) return numbers;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+template <typename Value>
+struct IsOptional : std::false_type {};
+template <typename Value>
+struct IsOptional<std::optional<Value>> : std::true_type {};
+
+/// "" for what is unset, a switch that is off, an empty list.
+template <typename Value>
+std::string text_of(const Value& value) {
+  if constexpr (IsOptional<Value>::value) {
+    return value ? text_of(*value) : "";
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    return value ? "true" : "";
+  } else if constexpr (std::is_same_v<Value, std::string>) {
+    return value;
+  } else if constexpr (std::is_same_v<Value, std::vector<Index>>) {
+    return fmt::format("{}", fmt::join(value, ","));
+  } else if constexpr (std::is_arithmetic_v<Value>) {
+    return fmt::format("{}", value);
+  } else {
+    return std::string(to_string(value));
+  }
+}
+
+/// The inverse of text_of() for types without a grammar of their own; false: not understood.
+template <typename Value>
+bool read(std::string_view text, Value& value) {
+  if constexpr (IsOptional<Value>::value) {
+    typename Value::value_type one{};
+    if (!text.empty() && !read(text, one)) return false;
+    value = text.empty() ? Value() : Value(one);
+    return true;
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    if (!text.empty() && text != "true" && text != "false") return false;
+    value = text == "true";
+    return true;
+  } else if constexpr (std::is_same_v<Value, std::string>) {
+    value = text;
+    return true;
+  } else if constexpr (std::is_same_v<Value, std::vector<Index>>) {
+    auto numbers = text.empty() ? Value() : numbers_in<Index>(text).value_or(Value());
+    if (numbers.empty() != text.empty()) return false;
+    value = std::move(numbers);
+    return true;
+  } else {
+    const auto number = number_in<Value>(text);
+    if (number) value = *number;
+    return number.has_value();
+  }
+}
+
+/// Prints and parses what `member`, a function of a RunSpec, gives a reference to.
+template <auto member>
+std::string print(const RunSpec& spec) {
+  return text_of(member(spec));
+}
+
+template <auto member>
+bool parse(std::string_view text, RunSpec& spec) {
+  return read(text, member(spec));
+}
+
+/// The same for a type that has a parser of its own.
+template <auto member, auto parser>
+bool parse_with(std::string_view text, RunSpec& spec) {
+  const auto value = parser(text);
+  if (value) member(spec) = *value;
+  return value.has_value();
+}
+
+}  // namespace attnscope::field_access

@@ -1,0 +1,262 @@
+/// What holds between fields: which follow which, which exclude one another.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "reference/check.h"
+#include "reference/nearest_name.h"
+#include "reference/npy.h"
+#include "reference/run_fields.h"
+
+namespace attnscope {
+
+const RunField* find_field(std::string_view key) {
+  const auto found = std::ranges::find(run_fields(), key, &RunField::key);
+  return found == run_fields().end() ? nullptr : &*found;
+}
+
+const RunField& run_field(std::string_view key) {
+  const RunField* field = find_field(key);
+  ATTNSCOPE_CHECK(field != nullptr, ==, true);
+  return *field;
+}
+
+std::string accepted_text(const RunField& field) {
+  if (!field.accepted.empty()) return std::string(field.accepted);
+  if (field.kind == FieldKind::seed) {
+    return fmt::format("a whole number from 0 to {}", std::numeric_limits<std::uint64_t>::max());
+  }
+  if (field.kind == FieldKind::whole) {
+    return fmt::format("a whole number from {} to {}", field.min, field.max);
+  }
+  std::string names;
+  for (const FieldValue& value : field.values) {
+    const bool last = &value == &field.values.back();
+    names += fmt::format("{}{}", names.empty() ? "" : last ? " or " : ", ", value.name);
+  }
+  return names;
+}
+
+bool is_default(const RunField& field, const RunSpec& spec) {
+  static const RunSpec defaults;
+  return field.print(spec) == field.print(defaults);
+}
+
+namespace {
+
+/// "did you mean 'paper'? ", of a field that takes one of a few names; else nothing.
+std::string nearest_value(const RunField& field, std::string_view text) {
+  std::vector<std::string> names;
+  for (const FieldValue& value : field.values) names.emplace_back(value.name);
+  const auto nearest = field.kind == FieldKind::name ? nearest_name(text, names) : std::nullopt;
+  return nearest ? fmt::format("did you mean '{}'? ", *nearest) : "";
+}
+
+}  // namespace
+
+Error not_understood(const RunField& field, std::string_view text) {
+  const std::string accepted = accepted_text(field);
+  return {.kind = Error::Kind::invalid_request,
+          .message = fmt::format("{} is '{}'; {}it must be {}", field_name(field.key),
+                                 printable(text), nearest_value(field, text), accepted),
+          .code = ErrorCode::not_understood,
+          .field = std::string(field.key),
+          .value = std::string(text),
+          .accepted = accepted};
+}
+
+std::optional<Error> set_field(const RunField& field, std::string_view text, RunSpec& spec) {
+  const AttentionProblem before = spec.problem;
+  if (!field.parse(text, spec)) return not_understood(field, text);
+
+  // What was equal stays equal
+  AttentionProblem& problem = spec.problem;
+  if (field.key == "seq_len" && before.N == before.N_kv) problem.N_kv = problem.N;
+  if (field.key != "heads") return std::nullopt;
+  if (before.heads == before.kv_heads) problem.kv_heads = problem.heads;
+  const auto& slopes = before.score.alibi_slopes;
+  const bool sane_heads = problem.heads >= 1 && problem.heads <= kMaxHeads;
+  if (sane_heads && !slopes.empty() && slopes == standard_alibi_slopes(before.heads)) {
+    problem.score.alibi_slopes = standard_alibi_slopes(problem.heads);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> check_range(const RunField& field, const RunSpec& spec) {
+  if (field.kind != FieldKind::whole) return std::nullopt;
+  const std::string text = field.print(spec);
+  if (text.empty()) return std::nullopt;
+  const Index value = std::stoll(text);
+  if (value >= field.min && value <= field.max) return std::nullopt;
+  Error error = not_understood(field, text);
+  error.code = ErrorCode::out_of_range;
+  return error;
+}
+
+std::optional<Error> check_applies(const RunSpec& spec) {
+  const Algorithm* algorithm = find_algorithm(spec.algorithm);
+  ATTNSCOPE_CHECK(algorithm != nullptr, ==, true);
+  for (const RunField& field : run_fields()) {
+    if (field.applies == nullptr || field.applies(*algorithm) || is_default(field, spec)) continue;
+    const std::string value =
+        field.kind == FieldKind::name ? fmt::format(" {}", field.print(spec)) : "";
+    return invalid_field(ErrorCode::not_applicable, field.key,
+                         fmt::format("{}{} is for {}; the algorithm is {}", field_name(field.key),
+                                     value, field.applies_to, spec.algorithm));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> validate(const RunSpec& spec) {
+  if (find_algorithm(spec.algorithm) == nullptr) {
+    return invalid_field(ErrorCode::unknown_name, "algorithm",
+                         unknown_name_message("algorithm", spec.algorithm, algorithm_names()));
+  }
+  for (const RunField& field : run_fields()) {
+    if (auto error = check_range(field, spec)) return error;
+  }
+  if (auto error = validate(spec.problem)) return error;
+  if (auto error = check_applies(spec)) return error;
+  const ScoreFunction& score = spec.problem.score;
+  if (spec.variant.fusion != Fusion::rows && (score.soft_cap || score.has_alibi())) {
+    return invalid_field(
+        ErrorCode::contradiction, "fusion",
+        fmt::format("{} {} has launches for scale, mask and dropout, none for soft-capping and "
+                    "ALiBi; {} rows does both",
+                    field_name("fusion"), to_string(spec.variant.fusion), field_name("fusion")));
+  }
+  if (spec.pass == PassKind::forward && !spec.files.dO.empty()) {
+    return invalid_field(ErrorCode::contradiction, "do",
+                         fmt::format("{} is for {} backward or both; the forward pass takes no dO",
+                                     field_name("do"), field_name("pass")));
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+/// The value on an axis of another length; at least 1.
+Index scaled(Index value, Index before, Index after) {
+  const auto size = [](Index any) { return std::clamp<Index>(any, 1, kMaxSequenceLength); };
+  return std::clamp<Index>(
+      std::clamp<Index>(value, 0, kMaxSequenceLength) * size(after) / size(before), 1, size(after));
+}
+
+void scale_key_lengths(const AttentionProblem& before, AttentionProblem& after) {
+  if (!after.has_key_lengths() || after.key_lengths != before.key_lengths) return;
+  const Index batch = std::clamp<Index>(after.batch, 1, kMaxHeads);
+  after.key_lengths.resize(static_cast<std::size_t>(batch), after.key_lengths.back());
+  for (Index& length : after.key_lengths) length = scaled(length, before.N_kv, after.N_kv);
+}
+
+void scale_sequences(const AttentionProblem& before, AttentionProblem& after) {
+  if (!after.is_packed() || after.cu_seqlens_q != before.cu_seqlens_q) return;
+  const auto scale = [](std::vector<Index>& ends, Index old_size, Index size) {
+    for (Index& end : ends) end = end == 0 ? 0 : scaled(end, old_size, size);
+    ends.back() = size;
+  };
+  scale(after.cu_seqlens_q, before.N, after.N);
+  scale(after.cu_seqlens_k, before.N_kv, after.N_kv);
+}
+
+}  // namespace
+
+RunSpec with_consequences(const RunSpec& before, RunSpec after) {
+  scale_key_lengths(before.problem, after.problem);
+  scale_sequences(before.problem, after.problem);
+  if (!after.problem.score.has_dropout()) after.problem.score.dropout.seed = 0;
+  if (after.pass == PassKind::forward && before.pass != after.pass) after.files.dO.clear();
+  const Algorithm* algorithm = find_algorithm(after.algorithm);
+  if (algorithm == nullptr) return after;
+  const bool is_new = before.algorithm != after.algorithm;
+  if (is_new && algorithm->takes_block_mask && !after.block_mask) after.block_mask = BlockPattern{};
+  for (const RunField& field : run_fields()) {
+    const bool has_it = field.applies == nullptr || field.applies(*algorithm);
+    if (has_it || field.key == "pass") continue;  // a pass that is missing is refused
+    field.parse(field.print(RunSpec{}), after);
+  }
+  return after;
+}
+
+namespace {
+
+/// Whether these are [B, H, N, d] of some problem.
+bool is_problem(const std::vector<Index>& shape) {
+  constexpr Index kMost[] = {kMaxHeads, kMaxHeads, kMaxSequenceLength, kMaxHeadDim};
+  return std::ranges::equal(shape, kMost,
+                            [](Index size, Index most) { return size >= 1 && size <= most; });
+}
+
+/// The sizes in the first of these files that has usable ones; nothing where none has.
+std::optional<std::vector<Index>> sizes_of(std::initializer_list<const std::string*> files) {
+  for (const std::string* path : files) {
+    if (path->empty()) continue;
+    auto shape = read_npy_shape(*path);
+    if (shape && is_problem(shape.value())) return std::move(shape).value();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void take_sizes_of_files(RunSpec& spec) {
+  AttentionProblem& problem = spec.problem;
+  const auto queries = sizes_of({&spec.files.Q, &spec.files.dO});
+  const auto keys = sizes_of({&spec.files.K, &spec.files.V});
+  if (const auto& any = queries ? queries : keys) {
+    problem.batch = (*any)[0];
+    problem.heads = problem.kv_heads = (*any)[1];
+    problem.N = problem.N_kv = (*any)[2];
+    problem.d = (*any)[3];
+  }
+  if (keys) {
+    problem.kv_heads = (*keys)[1];
+    problem.N_kv = (*keys)[2];
+  }
+  if (!problem.cu_seqlens_q.empty()) {
+    if (problem.N == problem.N_kv) problem.N_kv = problem.cu_seqlens_q.back();
+    problem.N = problem.cu_seqlens_q.back();
+  }
+  if (!problem.cu_seqlens_k.empty()) problem.N_kv = problem.cu_seqlens_k.back();
+}
+
+std::string_view to_string(TilingRule rule) {
+  constexpr std::string_view kNames[] = {"", "paper", "largest", "kernel"};
+  return kNames[static_cast<std::size_t>(rule)];
+}
+
+std::optional<TilingRule> parse_tiling_rule(std::string_view name) {
+  for (const TilingRule rule :
+       {TilingRule::by_default, TilingRule::paper, TilingRule::largest, TilingRule::kernel}) {
+    if (name == to_string(rule)) return rule;
+  }
+  return std::nullopt;
+}
+
+std::string field_name(std::string_view key) {
+  return fmt::format("\x1f{}\x1f", key);
+}
+
+std::string words(std::string_view text, Reader reader) {
+  std::string result;
+  while (true) {
+    const std::size_t begin = text.find('\x1f');
+    const std::size_t end = begin == text.npos ? text.npos : text.find('\x1f', begin + 1);
+    result += text.substr(0, begin);
+    if (end == text.npos) return result;
+    const std::string_view key = text.substr(begin + 1, end - begin - 1);
+    const RunField* field = find_field(key);
+    if (field == nullptr || reader == Reader::file) {
+      result += key;
+    } else if (reader == Reader::screen) {
+      result += field->label;
+    } else {
+      result += field->option.empty() ? std::string(key) : fmt::format("--{}", field->option);
+    }
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace attnscope

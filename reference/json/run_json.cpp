@@ -1,0 +1,196 @@
+#include "reference/json/run_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "reference/nearest_name.h"
+
+namespace attnscope {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kProblem = "problem";
+
+/// Whole numbers without a point, other numbers as they are, as text with commas between them.
+std::string list_text(const JsonObject& object, const RunField& field) {
+  std::string text;
+  for (const json& element : object.array(field.json_key)) {
+    const bool whole = field.kind == FieldKind::list;
+    if (whole ? !element.is_number_integer() : !element.is_number()) {
+      throw JsonFieldError(fmt::format("{}: expected {}, found {}", object.path_of(field.json_key),
+                                       whole ? "integers" : "numbers", element.type_name()));
+    }
+    text += text.empty() ? "" : ",";
+    text +=
+        whole ? fmt::format("{}", element.get<Index>()) : fmt::format("{}", element.get<double>());
+  }
+  return text;
+}
+
+/// What the object holds of the field, in the command line's spelling.
+std::string text_in(const JsonObject& object, const RunField& field) {
+  const std::string_view key = field.json_key;
+  switch (field.kind) {
+    case FieldKind::whole: {
+      const Index value = object.integer(key);
+      // Older files say 0 where a rule decides
+      const bool by_rule = value == 0 && field.min > 0 && field.print(RunSpec{}).empty();
+      return by_rule ? "" : fmt::format("{}", value);
+    }
+    case FieldKind::seed:
+      return fmt::format("{}", object.unsigned_or(key, 0));
+    case FieldKind::decimal:
+      return fmt::format("{}", object.number(key));
+    case FieldKind::flag:
+      return object.boolean(key) ? "true" : "";
+    case FieldKind::list:
+      return list_text(object, field);
+    case FieldKind::slopes:
+      if (object.at(key).is_array()) return list_text(object, field);
+      break;
+    case FieldKind::name:
+    case FieldKind::text:
+      break;
+  }
+  return object.string(key);
+}
+
+/// A field's text as JSON.
+json to_json(const RunField& field, const std::string& text) {
+  switch (field.kind) {
+    case FieldKind::flag:
+      return text == "true";
+    case FieldKind::list:
+      return json::parse("[" + text + "]");
+    case FieldKind::slopes:
+      if (text.find(',') != text.npos || text.find_first_of("0123456789") == 0) {
+        return json::parse("[" + text + "]");
+      }
+      return text;
+    case FieldKind::name:
+    case FieldKind::text:
+      return text;
+    case FieldKind::decimal:
+      return json::parse(text).get<double>();
+    case FieldKind::whole:
+    case FieldKind::seed:
+      break;
+  }
+  return json::parse(text);
+}
+
+/// The object that holds the field; nothing when the document has none.
+std::optional<JsonObject> find_object(JsonObject object, std::string_view path) {
+  while (!path.empty()) {
+    const std::string_view name = path.substr(0, path.find('/'));
+    if (!object.has(name)) return std::nullopt;
+    object = object.object(name);
+    path.remove_prefix(std::min(path.size(), name.size() + 1));
+  }
+  return object;
+}
+
+void read_field(const JsonObject& object, const RunField& field, RunSpec& spec) {
+  const std::string text = text_in(object, field);
+  std::optional<Error> error = set_field(field, text, spec);
+  if (!error) error = check_range(field, spec);
+  if (!error) return;
+  throw JsonFieldError(fmt::format("{}: '{}' is not accepted; use {}",
+                                   object.path_of(field.json_key), printable(text),
+                                   accepted_text(field)));
+}
+
+/// Reads the fields below `prefix`, whose object is `root`.
+void read_fields(const JsonObject& root, std::string_view prefix, RunSpec& spec) {
+  for (const RunField& field : run_fields()) {
+    if (field.json_key.empty() || !field.json.starts_with(prefix)) continue;
+    std::string_view path = field.json.substr(prefix.size());
+    if (path.starts_with('/')) path.remove_prefix(1);
+    const auto object = find_object(root, path);
+    if (object && object->has(field.json_key)) read_field(*object, field, spec);
+  }
+}
+
+void check_problem(const JsonObject& object, const AttentionProblem& problem) {
+  for (const char* required : {"seq_len", "head_dim"}) object.at(required);
+  if (const auto error = validate(problem)) {
+    throw JsonFieldError(fmt::format("{}: {}", object.path(), words(*error, Reader::file)));
+  }
+}
+
+json::json_pointer place_of(const RunField& field) {
+  return json::json_pointer(
+      fmt::format("{}{}/{}", field.json.empty() ? "" : "/", field.json, field.json_key));
+}
+
+/// Whether a field is written although it has its default. An object of its own within another is
+/// left out as a whole where all of its fields are at their defaults.
+bool is_stored_at_default(const RunField& field, const RunSpec& spec) {
+  const bool nested = field.json.find('/') != field.json.npos;
+  return field.always_stored &&
+         (!nested || std::ranges::any_of(run_fields(), [&](const auto& other) {
+           return other.json == field.json && !is_default(other, spec);
+         }));
+}
+
+void store_fields(const RunSpec& spec, std::string_view below, json& document) {
+  for (const RunField& field : run_fields()) {
+    if (field.json_key.empty() || !field.json.starts_with(below)) continue;
+    const std::string text = field.print(spec);
+    if (!text.empty() && (!is_default(field, spec) || is_stored_at_default(field, spec))) {
+      document[place_of(field)] = to_json(field, text);
+      continue;
+    }
+    const auto parent = place_of(field).parent_pointer();
+    if (!document.contains(parent)) continue;
+    document[parent].erase(std::string(field.json_key));
+    if (document[parent].empty() && !parent.empty()) {
+      document[parent.parent_pointer()].erase(parent.back());
+    }
+  }
+}
+
+}  // namespace
+
+void store_run(const RunSpec& spec, json& document) {
+  if (document.is_null()) document = json::object();
+  store_fields(spec, "", document);
+}
+
+RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults) {
+  RunSpec spec = defaults;
+  read_fields(root, "", spec);
+  check_problem(root.object(kProblem), spec.problem);
+  return spec;
+}
+
+json problem_to_json(const AttentionProblem& problem) {
+  json document = json::object();
+  store_fields({.problem = problem}, kProblem, document);
+  return document.at(kProblem);
+}
+
+AttentionProblem problem_from_json(const JsonObject& object) {
+  RunSpec spec;
+  read_fields(object, kProblem, spec);
+  check_problem(object, spec.problem);
+  return spec.problem;
+}
+
+nlohmann::ordered_json tiling_to_json(const Tiling& tiling) {
+  return {{"Br", tiling.Br}, {"Bc", tiling.Bc}};
+}
+
+Tiling tiling_from_json(const JsonObject& object) {
+  const Tiling tiling{object.integer("Br"), object.integer("Bc")};
+  if (const auto error = validate(tiling)) {
+    throw JsonFieldError(fmt::format("{}: {}", object.path(), words(*error, Reader::file)));
+  }
+  return tiling;
+}
+
+}  // namespace attnscope

@@ -1,0 +1,95 @@
+/// One question, one struct: which attention runs, on which data, in which tiles, on which GPU.
+///
+/// A RunSpec holds what was asked; what is unset follows by rule. It is made from options, a scene,
+/// a recording or the screen by one table of fields (run_fields.h). resolve() (sim/resolve.h,
+/// kernels/resolve.h) makes a ResolvedRun of it, the identity that caches, comparisons and
+/// recordings use. How a run is measured (repeats, cache state) and where the user looks are not
+/// part of either.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reference/algorithm.h"
+#include "reference/attention_problem.h"
+#include "reference/block_pattern.h"
+#include "reference/inputs.h"
+#include "reference/pass_kind.h"
+#include "reference/result.h"
+#include "reference/schedule_variant.h"
+
+namespace attnscope {
+
+/// Which rule sets the sides of a tile that are not given.
+enum class TilingRule : std::uint8_t {
+  by_default,  ///< flash1: `paper` where it fits, else `largest`; kernels: their own
+  paper,       ///< Bc = ceil(M / 4d), Br = min(Bc, d) (arXiv 2205.14135, Algorithm 1, line 1)
+  largest,     ///< the largest square tile that fits on the chip
+  kernel,      ///< the GPU kernel's
+};
+
+std::string_view to_string(TilingRule rule);
+std::optional<TilingRule> parse_tiling_rule(std::string_view name);
+
+struct RunSpec {
+  /// Its block mask is drawn by resolve(), from `block_mask` below; one that is already set is
+  /// kept.
+  AttentionProblem problem;
+  std::string algorithm = "flash2";
+  PassKind pass = PassKind::forward;
+  std::optional<Index> Br;
+  std::optional<Index> Bc;
+  TilingRule tiling_rule = TilingRule::by_default;
+  ScheduleVariant variant;
+  std::optional<BlockPattern> block_mask;  ///< block-sparse attention; over the tiling
+  std::optional<Index> splits;  ///< split_kv: parts of the keys; unset: what fills the SMs
+  bool separate_heads = false;  ///< split_kv: a query head, not its group, has a tile
+  std::optional<Index> warps;   ///< of a thread block; unset: kPaperWarps
+  std::optional<WarpPartition> warp_partition;  ///< unset: the algorithm's
+  bool round_to_storage = false;  ///< the model's values are rounded where a kernel rounds them
+  bool deterministic = false;     ///< backward: dQ is the same to the bit on every run
+  bool allow_overflow = false;    ///< a tiling that does not fit on the chip is counted
+  InputSpec inputs;
+  InputPaths files;                 ///< in place of drawn tensors
+  std::string gpu = "h200";         ///< a name in assets/gpus, or a file
+  std::optional<Index> sram_bytes;  ///< shared memory of a thread block, in place of the GPU's
+  std::optional<Index> l2_bytes;    ///< in place of the GPU's
+  std::string kernel;               ///< unset: the algorithm's
+  std::map<std::string, std::string> switches;  ///< of the kernel, which checks them
+
+  /// Both sides, where both are given.
+  std::optional<Tiling> tiling() const {
+    return Br && Bc ? std::optional(Tiling{*Br, *Bc}) : std::nullopt;
+  }
+  void set_tiling(const Tiling& tiling) {
+    Br = tiling.Br;
+    Bc = tiling.Bc;
+  }
+  bool operator==(const RunSpec&) const = default;
+};
+
+/// What runs: every rule applied.
+struct ResolvedRun {
+  RunSpec asked;
+  /// With its block mask, and the query heads of a group as rows of one tile where they share it.
+  AttentionProblem problem;
+  Tiling tiling;
+  Index splits = 1;
+  Index query_heads_per_tile = 1;  ///< more than 1 where the heads of a group share a tile
+  /// Of the contents of the files that the run reads; 0 where it reads none.
+  std::uint64_t files_hash = 0;
+
+  const std::string& algorithm() const { return asked.algorithm; }
+  PassKind pass() const { return asked.pass; }
+
+  bool operator==(const ResolvedRun&) const = default;
+};
+
+/// Nothing when the fields are in range and agree, whatever the device; else an error about the
+/// first field that does not.
+std::optional<Error> validate(const RunSpec& spec);
+
+}  // namespace attnscope

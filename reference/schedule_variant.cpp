@@ -1,0 +1,34 @@
+#include "reference/schedule_variant.h"
+
+#include <fmt/core.h>
+
+#include <iterator>
+
+namespace attnscope {
+
+std::string_view to_string(Fusion fusion) {
+  constexpr std::string_view kNames[] = {"separate", "figure2", "pairs", "rows"};
+  return kNames[static_cast<std::size_t>(fusion)];
+}
+
+std::optional<Fusion> parse_fusion(std::string_view name) {
+  for (const Fusion fusion : {Fusion::separate, Fusion::figure2, Fusion::pairs, Fusion::rows}) {
+    if (name == to_string(fusion)) return fusion;
+  }
+  return std::nullopt;
+}
+
+std::string to_string(const ScheduleVariant& variant) {
+  std::string text;
+  const auto add = [&text](std::string_view part) {
+    text += text.empty() ? "" : ", ";
+    text += part;
+  };
+  if (variant.fusion != Fusion::rows) add(fmt::format("fusion {}", to_string(variant.fusion)));
+  if (variant.checkpoint) add("checkpointed");
+  if (variant.skip_first_reads) add("first reads skipped");
+  if (variant.d_once) add("D once");
+  return text;
+}
+
+}  // namespace attnscope

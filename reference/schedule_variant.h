@@ -1,0 +1,53 @@
+/// Variants of an algorithm: what a framework or a kernel does differently from its paper, so that
+/// the difference can be counted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "reference/attention_problem.h"
+
+namespace attnscope {
+
+/// How much of standard attention's elementwise work a launch holds. Each level is named by what
+/// it runs apart; a launch that the problem has no use for (no mask, no dropout) is left out.
+enum class Fusion : std::uint8_t {
+  separate,  ///< scale, mask, softmax, dropout: a launch each, forward and backward
+  figure2,   ///< one accounting that yields the 40.3 GB of arXiv 2205.14135, Figure 2, which the
+             ///< paper does not explain: scale in the product, mask apart in the forward pass,
+             ///< dropout apart in both
+  pairs,     ///< scale and mask in one launch; softmax and dropout in another
+  rows,      ///< all of it in one launch over whole rows
+};
+
+std::string_view to_string(Fusion fusion);
+std::optional<Fusion> parse_fusion(std::string_view name);
+
+/// What an algorithm leaves to the run beside its tiles. The default is the algorithm as its paper
+/// has it.
+struct ScheduleVariant {
+  Carry carry = Carry::problem;  ///< precision of O in HBM between passes: flash1, block_sparse
+  Fusion fusion = Fusion::rows;  ///< standard
+  /// standard: the backward pass keeps only Q, K and V and repeats the forward pass (activation
+  /// checkpointing).
+  bool checkpoint = false;
+  /// standard: rows of O that a thread block of P V makes, reading V once; 0: Br.
+  Index output_rows = 0;
+  /// flash1: what line 2 initialises starts on chip; the first visit of a row tile reads nothing
+  /// of O, m, l and dQ.
+  bool skip_first_reads = false;
+  /// flash1: D = rowsum(dO o O) once, in a launch of its own, and not for every column tile.
+  bool d_once = false;
+  /// With a block mask, K_j and V_j of a column tile that no row tile computes stay in HBM; the
+  /// paper loads them all the same.
+  bool skip_unused_kv = false;
+  bool operator==(const ScheduleVariant&) const = default;
+};
+
+/// What differs from the paper in the order of operations, for people: "", or for example
+/// "fusion separate", "D once".
+std::string to_string(const ScheduleVariant& variant);
+
+}  // namespace attnscope

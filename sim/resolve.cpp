@@ -1,0 +1,214 @@
+#include "sim/resolve.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "reference/block_mask.h"
+#include "reference/capacity_text.h"
+#include "reference/key_splits.h"
+#include "sim/alike_entries.h"
+#include "sim/on_chip_fit.h"
+#include "sim/packed_groups.h"
+#include "sim/simulation.h"
+#include "sim/tiling_rules.h"
+
+namespace attnscope {
+
+ScheduleOptions schedule_options(const AttentionProblem& problem, const ScheduleVariant& variant,
+                                 const GpuDescription& gpu) {
+  const Index rows = softmax_rows_per_block(problem.N_kv);
+  // The rows of a block take at most half of the registers, in fp32
+  const Index panel_cols =
+      std::max<Index>(16, gpu.register_bytes_per_sm / (2 * rows * size_bytes(DType::fp32)));
+  // Backward, P and dP are held, and with a soft cap S and its derivative
+  const Index held = problem.score.soft_cap ? 4 : 2;
+  return {.variant = variant,
+          .softmax_panel_cols = problem.N_kv > panel_cols ? panel_cols : 0,
+          .gradient_panel_cols = held * problem.N_kv > panel_cols ? panel_cols / held : 0,
+          .heads_per_kv_head = problem.heads_per_kv_head(),
+          .score_steps = score_steps_of(problem),
+          .masked = !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed()};
+}
+
+namespace {
+
+/// Enough keys for the row launches to choose the rows of a block as for any longer row.
+constexpr Index kLongRowKeys = 2048;
+
+/// Whether a tiling's slots fit; `launches` and `options` are those of a pass.
+bool tiling_fits(const Tiling& tiling, const Pass& launches, const ScheduleOptions& options,
+                 const AttentionProblem& problem, const GpuDescription& gpu) {
+  // One row tile uses every slot; a softmax block of long rows holds fewer of them
+  AttentionProblem one_tile = problem;
+  one_tile.N = tiling.Br;
+  one_tile.N_kv = std::max(tiling.Bc, std::min(problem.N_kv, kLongRowKeys));
+  return on_chip_fit(launches, {one_tile, tiling, options, {}}, gpu).fits;
+}
+
+}  // namespace
+
+std::optional<Tiling> largest_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
+                                     const ScheduleVariant& variant, const GpuDescription& gpu,
+                                     PassKind pass) {
+  const ScheduleOptions options = schedule_options(problem, variant, gpu);
+  const Pass launches = make_pass(algorithm, pass, options);
+  std::optional<Tiling> best;
+  for (Tiling next{16, 16}; tiling_fits(next, launches, options, problem, gpu);) {
+    best = next;
+    next = {next.Br + 16, next.Bc + 16};
+  }
+  return best;
+}
+
+std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
+                                     const ScheduleVariant& variant, const GpuDescription& gpu,
+                                     PassKind pass) {
+  if (algorithm.sets_tiling_from_sram) {
+    const ScheduleOptions options = schedule_options(problem, variant, gpu);
+    const Tiling by_rule = paper_tiling(gpu, problem.dtype, problem.d);
+    const Pass launches = make_pass(algorithm, pass, options);
+    if (tiling_fits(by_rule, launches, options, problem, gpu)) return by_rule;
+  }
+  return largest_tiling(algorithm, problem, variant, gpu, pass);
+}
+
+ScheduleOptions schedule_options(const ResolvedRun& run, const GpuDescription& gpu) {
+  ScheduleOptions options = schedule_options(run.problem, run.asked.variant, gpu);
+  options.skips_padded_keys = find_algorithm(run.algorithm())->skips_padded_keys;
+  options.splits = run.splits;
+  return options;
+}
+
+Result<GpuDescription> gpu_of(const RunSpec& spec) {
+  auto gpu = load_gpu(spec.gpu);
+  if (!gpu) return gpu;
+  return with_capacities(std::move(gpu).value(), {spec.sram_bytes, spec.l2_bytes}, "given");
+}
+
+std::optional<Tiling> tiling_by_rule(const RunSpec& spec, TilingRule rule,
+                                     const GpuDescription& gpu) {
+  const Algorithm& algorithm = *find_algorithm(spec.algorithm);
+  const AttentionProblem& problem = spec.problem;
+  switch (rule) {
+    case TilingRule::paper:
+      return paper_tiling(gpu, problem.dtype, problem.d);
+    case TilingRule::largest:
+      return largest_tiling(algorithm, problem, spec.variant, gpu, spec.pass);
+    case TilingRule::by_default:
+    case TilingRule::kernel:
+      break;
+  }
+  return default_tiling(algorithm, problem, spec.variant, gpu, spec.pass);
+}
+
+namespace {
+
+/// The sides that are given, else those of the rule, of the block mask, of the default tiling.
+std::optional<Tiling> choose_tiling(const RunSpec& spec, const GpuDescription& gpu) {
+  if (spec.Br && spec.Bc) return spec.tiling();
+  std::optional<Tiling> tiling;
+  const SharedBlockMask& mask = spec.problem.block_mask;
+  if (mask && spec.tiling_rule == TilingRule::by_default) tiling = mask->tiling();
+  if (!tiling) tiling = tiling_by_rule(spec, spec.tiling_rule, gpu);
+  if (!tiling && (spec.Br || spec.Bc)) tiling = Tiling{16, 16};
+  if (!tiling) return std::nullopt;
+  return Tiling{spec.Br.value_or(tiling->Br), spec.Bc.value_or(tiling->Bc)};
+}
+
+Error no_tiling_fits(const RunSpec& spec, const GpuDescription& gpu) {
+  const auto& sram_bytes = gpu.given.sram_bytes;
+  Error error = invalid_field(
+      ErrorCode::does_not_fit, "head_dim",
+      fmt::format("no tiling fits: with d = {} not even 16 x 16 does on {}{}; choose a smaller d{}",
+                  spec.problem.d, gpu.name,
+                  sram_bytes ? fmt::format(" with the SRAM given ({}), {}",
+                                           field_name("sram_bytes"), capacity_text(*sram_bytes))
+                             : "",
+                  sram_bytes ? " or more SRAM" : ""));
+  error.value = fmt::format("{}", spec.problem.d);
+  return error;
+}
+
+/// The block mask lies over the run's tiles: it is drawn there, or was.
+std::optional<Error> put_block_mask(ResolvedRun& run) {
+  AttentionProblem& problem = run.problem;
+  if (run.asked.block_mask && !problem.block_mask) {
+    const auto drawn = make_block_mask(*run.asked.block_mask, problem.N, problem.N_kv, run.tiling);
+    if (!drawn) return drawn.error();
+    problem.block_mask = drawn.value();
+  }
+  if (!problem.block_mask) return std::nullopt;
+  const BlockMask& M = *problem.block_mask;
+  if (!find_algorithm(run.algorithm())->takes_block_mask) {
+    return invalid_field(
+        ErrorCode::not_applicable, "block_mask",
+        fmt::format("{} takes no block mask; block_sparse and block_sparse2 do", run.algorithm()));
+  }
+  if (M.tiling() == run.tiling) return std::nullopt;
+  return invalid_field(
+      ErrorCode::contradiction, "block_mask",
+      fmt::format("block mask {} lies over tiles of {} x {}, the tiling is {} x {}; both must be "
+                  "the same",
+                  M.text(), M.tiling().Br, M.tiling().Bc, run.tiling.Br, run.tiling.Bc));
+}
+
+/// Every split has a column tile.
+std::optional<Error> check_split_count(const ResolvedRun& run) {
+  const Index Tc = ceil_div(run.problem.N_kv, run.tiling.Bc);
+  if (run.splits <= Tc) return std::nullopt;
+  return invalid_field(ErrorCode::out_of_range, "splits",
+                       fmt::format("{} splits of {} column tiles of {} keys; at most {} splits, or "
+                                   "smaller tiles",
+                                   run.splits, Tc, run.tiling.Bc, Tc));
+}
+
+/// Heads of each different key length are counted apart: their tiles are few enough together.
+std::optional<Error> check_tile_count(const AttentionProblem& problem, const Tiling& tiling) {
+  const Index Tr = ceil_div(problem.N, tiling.Br);
+  Index tile_pairs = 0;
+  const std::vector<AlikeEntries> kinds = alike_entries(problem);
+  for (const AlikeEntries& alike : kinds) {
+    tile_pairs += Tr * std::max<Index>(1, ceil_div(alike.key_count, tiling.Bc));
+    if (tile_pairs > kMaxTilePairs) break;
+  }
+  if (tile_pairs <= kMaxTilePairs) return std::nullopt;
+  const bool many = kinds.size() > 1;
+  return invalid_field(
+      ErrorCode::too_many, "Br",
+      fmt::format("Br = {}, Bc = {} cuts the scores{} into {}{} tiles; at most {} can be counted: "
+                  "use larger tiles{}",
+                  tiling.Br, tiling.Bc,
+                  many ? fmt::format(" of {} different key lengths", kinds.size()) : "",
+                  many ? "more than " : "", many ? kMaxTilePairs : tile_pairs, kMaxTilePairs,
+                  many ? " or fewer different lengths" : ""));
+}
+
+}  // namespace
+
+Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu) {
+  if (auto error = validate(spec)) return *error;
+  const Algorithm& algorithm = *find_algorithm(spec.algorithm);
+  ResolvedRun run{.asked = spec, .problem = spec.problem};
+  const bool packs = algorithm.splits_keys && !spec.separate_heads && can_pack_groups(spec.problem);
+  if (packs) {
+    run.problem = with_packed_groups(spec.problem);
+    run.query_heads_per_tile = spec.problem.heads_per_kv_head();
+  }
+
+  RunSpec counted = spec;  // the rules look at the problem that is counted
+  counted.problem = run.problem;
+  const auto tiling = choose_tiling(counted, gpu);
+  if (!tiling) return no_tiling_fits(spec, gpu);
+  if (auto error = validate(*tiling)) return *error;
+  run.tiling = *tiling;
+  if (auto error = put_block_mask(run)) return *error;
+  if (algorithm.splits_keys) {
+    run.splits = spec.splits ? *spec.splits : split_count(run.problem, *tiling, gpu.sm_count);
+  }
+  if (auto error = check_split_count(run)) return *error;
+  if (auto error = check_tile_count(run.problem, *tiling)) return *error;
+  return run;
+}
+
+}  // namespace attnscope

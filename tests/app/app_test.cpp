@@ -1,0 +1,179 @@
+/// The state of the app between frames: choices, refusals and scenes travel through the worker, and
+/// update() never waits for it.
+#include "app/app.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "app/choice_rules.h"
+#include "tests/support/temp_dir.h"
+
+namespace attnscope::app {
+namespace {
+
+using testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class AppTest : public testing::Test {
+ protected:
+  AppTest() : app_(load_scene("default").value(), {}) { settle(); }
+
+  /// Updates, as frames do, until nothing is under way. Answers the longest update.
+  double settle() {
+    double longest_s = 0.0;
+    const auto begin = Clock::now();
+    do {
+      const auto start = Clock::now();
+      app_.update(0.0);
+      longest_s = std::max(longest_s, seconds_since(start));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    } while (!app_.settled() && seconds_since(begin) < 60.0);
+    EXPECT_TRUE(app_.settled());
+    return longest_s;
+  }
+  double choose(std::string_view key, std::string_view text) {
+    app_.commands.push(Choose{change_field(app_.shown_choice(), key, text).value()});
+    return settle();
+  }
+
+  App app_;
+};
+
+TEST_F(AppTest, AGoodChoiceBecomesTheValidOne) {
+  choose("seq_len", "100");
+  EXPECT_FALSE(app_.refused);
+  EXPECT_EQ(app_.view.choice.problem.N, 100);
+  EXPECT_EQ(app_.snapshot()->run->problem().N, 100);
+}
+
+TEST_F(AppTest, ARefusedChoiceIsShownAtItsFieldAndTheLastValidOneStays) {
+  const auto shown = app_.snapshot()->run;
+  choose("Bc", "100000");
+  ASSERT_TRUE(app_.refused);
+  EXPECT_EQ(app_.refused->field, "Bc");
+  EXPECT_THAT(app_.refused->message, HasSubstr("does not fit"));
+  EXPECT_EQ(app_.shown_choice().Bc, 100000);
+  EXPECT_EQ(app_.view.choice.Bc, 16);
+  EXPECT_EQ(app_.snapshot()->run, shown);
+
+  ASSERT_TRUE(app_.refused->nearest);
+  app_.commands.push(Choose{*app_.refused->nearest});
+  settle();
+  EXPECT_FALSE(app_.refused);
+  EXPECT_GT(app_.view.choice.Bc, 16);
+}
+
+TEST_F(AppTest, TheShownHeadStaysWhereItIsWhenAChoiceIsRefused) {
+  choose("heads", "4");
+  app_.view.head = 3;
+  settle();
+  choose("batch", "0");
+  ASSERT_TRUE(app_.refused);
+  EXPECT_EQ(app_.refused->field, "batch");
+  EXPECT_EQ(app_.view.head, 3);
+  app_.commands.push(Choose{app_.view.choice});
+  settle();
+  choose("heads", "2");
+  EXPECT_FALSE(app_.refused);
+  EXPECT_EQ(app_.view.head, 1);
+}
+
+TEST_F(AppTest, KeepingTheLastValidChoiceTakesTheRefusalAway) {
+  choose("Bc", "100000");
+  app_.commands.push(Choose{app_.view.choice});
+  settle();
+  EXPECT_FALSE(app_.refused);
+  EXPECT_EQ(app_.shown_choice(), app_.view.choice);
+}
+
+TEST_F(AppTest, ATextThatCannotBeUnderstoodIsShownAsItWasTyped) {
+  const auto wrong = change_field(app_.view.choice, "mask", "sideways");
+  app_.commands.push(RefuseText{wrong.error()});
+  settle();
+  ASSERT_TRUE(app_.refused);
+  EXPECT_EQ(app_.refused->field, "mask");
+  EXPECT_EQ(app_.refused->typed, "sideways");
+  EXPECT_THAT(app_.refused->message, testing::StartsWith("Mask is 'sideways'"));
+}
+
+TEST_F(AppTest, NoUpdateWaitsWhileThousandsOfChoicesAreChecked) {
+  // Heads that do not divide: every number near 4095 is tried
+  app_.commands.push(Choose{change_field(app_.view.choice, "heads", "4096").value()});
+  settle();
+  const double longest_s = choose("kv_heads", "4095");
+  ASSERT_TRUE(app_.refused);
+  EXPECT_EQ(app_.refused->nearest_label, "KV heads = 4096");
+  EXPECT_LT(longest_s, 0.1);
+}
+
+TEST_F(AppTest, ANewerChoiceReplacesTheOneThatIsBeingChecked) {
+  app_.commands.push(Choose{change_field(app_.view.choice, "Bc", "100000").value()});
+  app_.update(0.0);
+  choose("Bc", "32");
+  EXPECT_FALSE(app_.refused);
+  EXPECT_EQ(app_.view.choice.Bc, 32);
+}
+
+TEST_F(AppTest, AnotherSceneIsOpenedOnceItCanBeShown) {
+  app_.commands.push(OpenScene{"flash1-64"});
+  app_.update(0.0);
+  EXPECT_EQ(app_.scene.name, "default");
+  EXPECT_EQ(app_.shown_choice().algorithm, "flash1");
+  settle();
+  EXPECT_EQ(app_.scene.name, "flash1-64");
+  EXPECT_EQ(app_.view.choice.algorithm, "flash1");
+  ASSERT_TRUE(app_.scene_answer);
+  EXPECT_EQ(app_.scene_answer->error, "");
+}
+
+TEST_F(AppTest, ASceneThatCannotBeShownChangesNothing) {
+  const test::TempDir folder;
+  const std::pair<const char*, std::function<void(ViewState&)>> wrong[] = {
+      {"query_row is 64", [](ViewState& view) { view.query_row = 64; }},
+      {"head is 3", [](ViewState& view) { view.head = 3; }},
+      {"the last operation is", [](ViewState& view) { view.step = 100000; }},
+      {"does not fit", [](ViewState& view) { view.choice.Br = 60000; }}};
+  const ViewState before = app_.view;
+  for (const auto& [part, change] : wrong) {
+    Scene lost = load_scene("default").value();
+    change(lost.view);
+    const std::string path = folder.file("lost.json");
+    ASSERT_FALSE(save_scene(lost, path));
+    app_.commands.push(OpenScene{path});
+    settle();
+    ASSERT_TRUE(app_.scene_answer) << part;
+    EXPECT_THAT(app_.scene_answer->error, HasSubstr(part));
+    EXPECT_THAT(app_.scene_answer->error, testing::StartsWith(path));
+    EXPECT_EQ(app_.scene.name, "default");
+    EXPECT_EQ(app_.view.choice, before.choice);
+    EXPECT_EQ(app_.view.query_row, before.query_row);
+    EXPECT_FALSE(app_.refused);
+
+    // At the start there is nothing else to show
+    App app(lost, {});
+    while (!app.settled()) app.update(0.0);
+    ASSERT_TRUE(app.first_error()) << part;
+    EXPECT_THAT(app.first_error()->message, HasSubstr(part));
+    EXPECT_EQ(app.snapshot(), nullptr);
+  }
+}
+
+TEST_F(AppTest, NothingRunsOnAGpuThatNoKernelRuns) {
+  choose("pass", "both");
+  if (app_.gpu().state() == GpuRunner::State::idle) {
+    app_.commands.push(RunOnGpu{});
+    app_.update(0.0);
+    ASSERT_TRUE(app_.notice);
+    EXPECT_THAT(app_.notice->text, HasSubstr("one pass at a time"));
+  }
+}
+
+}  // namespace
+}  // namespace attnscope::app

@@ -1,0 +1,25 @@
+/// A run of a kernel as a test asks for it, whether the kernel takes it or not.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "reference/run_spec.h"
+
+namespace attnscope::test {
+
+/// Without a tiling it is the kernel's to choose.
+inline ResolvedRun kernel_run(std::string_view kernel, const AttentionProblem& problem,
+                              PassKind pass = PassKind::forward,
+                              const std::optional<Tiling>& tiling = std::nullopt,
+                              Carry carry = Carry::problem) {
+  ResolvedRun run{.problem = problem, .tiling = tiling.value_or(Tiling{0, 0})};
+  run.asked.problem = problem;
+  run.asked.algorithm = run.asked.kernel = kernel;
+  run.asked.pass = pass;
+  run.asked.variant.carry = carry;
+  if (tiling) run.asked.set_tiling(*tiling);
+  return run;
+}
+
+}  // namespace attnscope::test
