@@ -39,6 +39,7 @@ constexpr auto kCheckpoint = [](auto& s) -> auto& { return s.variant.checkpoint;
 constexpr auto kSkipFirstReads = [](auto& s) -> auto& { return s.variant.skip_first_reads; };
 constexpr auto kDOnce = [](auto& s) -> auto& { return s.variant.d_once; };
 constexpr auto kSkipUnusedKv = [](auto& s) -> auto& { return s.variant.skip_unused_kv; };
+constexpr auto kStages = [](auto& s) -> auto& { return s.variant.stages; };
 constexpr auto kSplits = [](auto& s) -> auto& { return s.splits; };
 constexpr auto kSeparateHeads = [](auto& s) -> auto& { return s.separate_heads; };
 constexpr auto kWarps = [](auto& s) -> auto& { return s.warps; };
@@ -161,6 +162,8 @@ constexpr std::string_view kOfSparse =
     "block_sparse and block_sparse2; the others compute every tile that the mask leaves visible";
 constexpr std::string_view kOfSplits =
     "split_kv; the others sweep over all keys in one thread block";
+constexpr std::string_view kOfStages =
+    "flash2, block_sparse2 and split_kv, whose inner loop loads K and V";
 constexpr std::string_view kOfWarps =
     "the flash algorithms; no paper says how the warps of standard attention share a tile";
 
@@ -171,6 +174,7 @@ constexpr auto kTakesBlockMask = [](const Algorithm& a) { return a.takes_block_m
 constexpr auto kSplitsKeys = [](const Algorithm& a) { return a.splits_keys; };
 constexpr auto kHasWarps = [](const Algorithm& a) { return a.warps.has_value(); };
 constexpr auto kKeepsScores = [](const Algorithm& a) { return a.softmax == SoftmaxForm::whole_rows; };
+constexpr auto kLoadsKvInside = [](const Algorithm& a) { return a.softmax == SoftmaxForm::divided_once; };
 constexpr auto kIsFlash1 = [](const Algorithm& a) { return a.sets_tiling_from_sram; };
 
 const RunField kFields[] = {
@@ -330,6 +334,12 @@ const RunField kFields[] = {
      .help = "flash1: D = rowsum(dO * O) in a launch of its own", .kind = FieldKind::flag,
      .target = FieldTarget::model, .values = kDs, .print = print<kDOnce>, .parse = parse<kDOnce>,
      .applies = kIsFlash1, .applies_to = kOfFlash1},
+    {.key = "stages", .json = "variant", .json_key = "stages", .option = "stages",
+     .value_name = "COUNT", .label = "stages of K, V",
+     .help = "forward: buffers of K and V in shared memory; with 2, the next tile is loaded early",
+     .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMaxStages,
+     .print = print<kStages>, .parse = parse<kStages>, .applies = kLoadsKvInside,
+     .applies_to = kOfStages},
     {.key = "deterministic", .json_key = "deterministic", .option = "deterministic", .label = "dQ",
      .help = "backward: add up dQ in a fixed order", .kind = FieldKind::flag,
      .target = FieldTarget::kernel, .values = kOrders, .print = print<kDeterministic>,

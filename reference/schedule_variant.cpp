@@ -28,6 +28,7 @@ std::string to_string(const ScheduleVariant& variant) {
   if (variant.checkpoint) add("checkpointed");
   if (variant.skip_first_reads) add("first reads skipped");
   if (variant.d_once) add("D once");
+  if (variant.stages > 1) add(fmt::format("{} stages of K and V", variant.stages));
   return text;
 }
 

@@ -25,6 +25,9 @@ enum class Fusion : std::uint8_t {
 std::string_view to_string(Fusion fusion);
 std::optional<Fusion> parse_fusion(std::string_view name);
 
+/// Most buffers of K_j and V_j: a tensor has two slots on chip.
+inline constexpr Index kMaxStages = 2;
+
 /// What an algorithm leaves to the run beside its tiles. The default is the algorithm as its paper
 /// has it.
 struct ScheduleVariant {
@@ -43,6 +46,9 @@ struct ScheduleVariant {
   /// With a block mask, K_j and V_j of a column tile that no row tile computes stay in HBM; the
   /// paper loads them all the same.
   bool skip_unused_kv = false;
+  /// flash2, block_sparse2, split_kv, forward: buffers of K_j and V_j in shared memory. With more
+  /// than 1, tile j + stages - 1 is loaded while tile j is computed on.
+  Index stages = 1;
   bool operator==(const ScheduleVariant&) const = default;
 };
 

@@ -44,6 +44,42 @@ constexpr PseudoLine kPseudoCode[] = {
     {1, "store O_i, LSE_i", "The only writes of the whole sweep."},
 };
 
+/// The ring of buffers for K_j and V_j: loads run ahead of the computation by stages - 1 tiles.
+class KvStages {
+ public:
+  KvStages(const TileGrid& g, std::int32_t i, const TileRange& visited)
+      : g_(g), i_(i), next_(visited.begin()), end_(visited.end()) {}
+
+  /// Loads the next tile that row tile i sees, if there is one, into its buffer: what was in it is
+  /// invalid from then on.
+  void load_next(Program& program) {
+    while (next_ != end_ && g_.empty(i_, *next_)) ++next_;
+    if (!(next_ != end_)) return;
+    program.at(load_kv);
+    program.load(in_stage(g_.K(*next_), loaded_));
+    program.load(in_stage(g_.V(*next_), loaded_));
+    ++next_;
+    ++loaded_;
+  }
+
+  /// K_j and V_j, the next ones to be computed on.
+  std::pair<Tile, Tile> take(std::int32_t j) {
+    const Index stage = taken_++;
+    return {in_stage(g_.K(j), stage), in_stage(g_.V(j), stage)};
+  }
+
+ private:
+  Tile in_stage(Tile tile, Index count) const {
+    tile.slot = static_cast<std::uint8_t>(1 + count % g_.options().variant.stages);
+    return tile;
+  }
+
+  const TileGrid& g_;
+  std::int32_t i_;
+  TileRange::Iterator next_, end_;
+  Index loaded_ = 0, taken_ = 0;
+};
+
 }  // namespace
 
 void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, Program& program) {
@@ -54,13 +90,15 @@ void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, P
   program.fill_zero(g.l(i));
   program.fill_minus_inf(g.m(i));
 
-  for (const std::int32_t j : g.column_tiles_for(i).within(columns)) {
+  const TileRange visited = g.column_tiles_for(i).within(columns);
+  KvStages stages(g, i, visited);
+  for (Index ahead = 1; ahead < g.options().variant.stages; ++ahead) stages.load_next(program);
+  for (const std::int32_t j : visited) {
     if (g.empty(i, j)) continue;
-    program.at(load_kv);
-    program.load(g.K(j));  // into its slot: the tile before it is poisoned
-    program.load(g.V(j));
+    stages.load_next(program);
+    const auto [K, V] = stages.take(j);
     program.at(compute_scores);
-    program.scores(g.S(i, j), g.Q(i), g.K(j));
+    program.scores(g.S(i, j), g.Q(i), K);
     shape_scores(g, g.S(i, j), g.edge(i, j), {cap_s, bias_s, apply_mask}, program);
 
     // Fold the new scores into the running softmax
@@ -74,7 +112,7 @@ void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, P
     drop(g, g.P(i, j), drop_p, program);
     program.at(update_o);
     program.rescale(g.O(i), last_use(g.alpha(i)));
-    program.accumulate(g.O(i), last_use(g.P(i, j)), g.V(j));
+    program.accumulate(g.O(i), last_use(g.P(i, j)), V);
   }
 
   program.at(finish_o);

@@ -136,6 +136,9 @@ std::vector<std::pair<Algorithm, ScheduleVariant>> algorithms_in_their_variants(
   all.push_back({flash1, {.skip_first_reads = true}});
   all.push_back({flash1, {.d_once = true}});
   all.push_back({flash1, {.skip_first_reads = true, .d_once = true}});
+  for (const char* name : {"flash2", "block_sparse2", "split_kv"}) {
+    all.push_back({*find_algorithm(name), {.stages = 2}});
+  }
   return all;
 }
 

@@ -256,6 +256,8 @@ std::vector<Deletion> deletions() {
     all.push_back({"standard", 12, 14, {4, 4}, Mask::none(), "padded", {.fusion = fusion}});
     all.push_back({"standard", 12, 14, {4, 4}, Mask::none(), "packed", {.fusion = fusion}});
   }
+  all.push_back({"flash2", 11, 15, {4, 5}, Mask::none(), "", {.stages = 2}});
+  all.push_back({"flash2", 12, 14, {4, 4}, Mask::causal(), "", {.stages = 2}});
   const ScheduleVariant refined{.skip_first_reads = true, .d_once = true};
   all.push_back({"flash1", 11, 15, {4, 5}, Mask::none(), "", refined});
   all.push_back({"flash1", 12, 14, {4, 4}, Mask::causal(), "dropout", refined});
@@ -266,10 +268,11 @@ std::vector<Deletion> deletions() {
 INSTANTIATE_TEST_SUITE_P(BothPasses, OpDeletion, testing::ValuesIn(deletions()),
                          [](const auto& test) {
                            const auto& variant = test.param.variant;
-                           std::string name = fmt::format(
-                               "{}_{}_{}{}{}{}", test.param.algorithm, to_string(test.param.mask),
-                               to_string(variant.fusion), variant.d_once ? "_refined" : "",
-                               test.param.extra.empty() ? "" : "_", test.param.extra);
+                           std::string name =
+                               fmt::format("{}_{}_{}_{}{}{}{}", test.param.algorithm,
+                                           to_string(test.param.mask), to_string(variant.fusion),
+                                           variant.stages, variant.d_once ? "_refined" : "",
+                                           test.param.extra.empty() ? "" : "_", test.param.extra);
                            std::ranges::replace_if(
                                name, [](char c) { return c == ':' || c == ','; }, '_');
                            return name;

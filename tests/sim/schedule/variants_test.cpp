@@ -30,6 +30,7 @@ std::vector<Variant> variants() {
       all.push_back({"flash1", {.skip_first_reads = skip, .d_once = d_once}});
     }
   }
+  all.push_back({"flash2", {.stages = 2}});
   return all;
 }
 
@@ -86,10 +87,25 @@ TEST_P(EveryVariant, KeepsTheMatrixProductsButWhatCheckpointingRunsAgain) {
 
 INSTANTIATE_TEST_SUITE_P(Both, EveryVariant, testing::ValuesIn(variants()), [](const auto& test) {
   const ScheduleVariant& variant = test.param.variant;
-  return fmt::format("{}_{}{}{}{}", test.param.algorithm, to_string(variant.fusion),
-                     variant.checkpoint ? "_checkpoint" : "",
+  return fmt::format("{}_{}_{}{}{}{}", test.param.algorithm, to_string(variant.fusion),
+                     variant.stages, variant.checkpoint ? "_checkpoint" : "",
                      variant.skip_first_reads ? "_skip" : "", variant.d_once ? "_d_once" : "");
 });
+
+TEST(Stages, TakeSharedMemoryAndMoveNoBytes) {
+  const AttentionProblem problem{.N = 100, .N_kv = 200, .d = 16, .mask = Mask::causal()};
+  const auto report = [&](Index stages) {
+    const Variant variant{"flash2", {.stages = stages}};
+    return simulate(request_for(variant, problem, PassKind::forward)).value();
+  };
+  const SimulationReport one = report(1);
+  const SimulationReport two = report(2);
+  EXPECT_EQ(two.by_tensor, one.by_tensor);
+  EXPECT_EQ(two.tile_ops, one.tile_ops);
+  EXPECT_EQ(two.register_bytes_per_block, one.register_bytes_per_block);
+  // K_j and V_j of 24 keys, 16 columns and 2 bytes
+  EXPECT_EQ(two.sram_bytes_per_block - one.sram_bytes_per_block, 2 * 24 * 16 * 2);
+}
 
 /// Passes over the N x N_kv scores that the paper's accounting has, in halves of a pass.
 struct Passes {
