@@ -59,8 +59,8 @@ TEST(List, EachListHasItsEntries) {
       {"algorithms", {"standard", "flash1", "flash2", "block_sparse", "block_sparse2", "split_kv"}},
       {"kernels", {"standard", "flash1", "flash2", "block_sparse2", "split_kv"}},
       {"gpus",
-       {"a100-40gb", "a100-80gb", "b200", "h100-sxm", "h200", "l4", "rtx3090", "rtx4090", "t4",
-        "v100"}}};
+       {"a100-40gb", "a100-80gb", "b200", "h100-sxm", "h200", "l4", "l40s", "rtx3090", "rtx4090",
+        "t4", "v100"}}};
   for (const auto& [list, names] : expected) {
     const CliOutcome outcome = run_cli("list " + list + " --json -");
     EXPECT_EQ(outcome.status, 0) << outcome.err;

@@ -37,9 +37,9 @@ void expect_one_clear_line(const Result<GpuDescription>& result, const std::stri
 }
 
 TEST(GpuDescription, EveryShippedGpuLoadsUnderItsOwnName) {
-  const std::vector<std::string> expected = {"a100-40gb", "a100-80gb", "b200",    "h100-sxm",
-                                             "h200",      "l4",        "rtx3090", "rtx4090",
-                                             "t4",        "v100"};
+  const std::vector<std::string> expected = {"a100-40gb", "a100-80gb", "b200", "h100-sxm",
+                                             "h200",      "l4",        "l40s", "rtx3090",
+                                             "rtx4090",   "t4",        "v100"};
   EXPECT_EQ(list_gpus(), expected);
   for (const std::string& name : expected) {
     const auto gpu = load_gpu(name);
@@ -77,7 +77,7 @@ TEST(GpuDescription, H200HasTheCapacitiesThatTheDeviceReports) {
 
 TEST(GpuDescription, DramIsCalledHbmOnlyWhereItIs) {
   for (const std::string& name : list_gpus()) {
-    const bool graphics = name == "t4" || name == "l4" || name.starts_with("rtx");
+    const bool graphics = name == "t4" || name.starts_with("l4") || name.starts_with("rtx");
     EXPECT_EQ(dram_name(load_gpu(name).value()).starts_with("GDDR6"), graphics) << name;
     EXPECT_EQ(dram_name(load_gpu(name).value()) == "HBM", !graphics) << name;
   }
