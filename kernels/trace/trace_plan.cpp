@@ -195,9 +195,10 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step) {
   if (plan.bytes() > kMaxTraceBytes || Tr > kMaxTiles || Tc > kMaxTiles) {
     return invalid_field(
         ErrorCode::too_many, "seq_len",
-        fmt::format("this trace would take {} MiB on the GPU; at most {} MiB are taken: choose fewer "
-                    "heads, a shorter sequence or fewer rows",
-                    plan.bytes() >> 20, kMaxTraceBytes >> 20));
+        fmt::format(
+            "this trace would take {} MiB on the GPU; at most {} MiB are taken: choose fewer "
+            "heads, a shorter sequence or fewer rows",
+            plan.bytes() >> 20, kMaxTraceBytes >> 20));
   }
   return plan;
 }

@@ -143,8 +143,8 @@ struct RunInfo {
   ValueTile reference_scores;
   ValueTile reference_O;  ///< [N, d]
   bool has_values = false;
-  SimulationReport totals;         ///< whole pass, all heads
-  BytesByTensor head_bytes{};      ///< requested, whole pass, this head
+  SimulationReport totals;     ///< whole pass, all heads
+  BytesByTensor head_bytes{};  ///< requested, whole pass, this head
   /// Of kPaperWarps warps, whole pass, this head; zero for an algorithm without a partition.
   WarpsByPartition head_warps{};
 };

@@ -113,8 +113,7 @@ TEST(LayerRules, StructsThatRepeatARunAreSeen) {
   };
   const Violations violations = repeated_run_fields(tree);
   ASSERT_EQ(violations.size(), 1U);
-  EXPECT_THAT(violations[0],
-              HasSubstr("app/choice.h: Choice repeats algorithm, batch, heads"));
+  EXPECT_THAT(violations[0], HasSubstr("app/choice.h: Choice repeats algorithm, batch, heads"));
 }
 
 TEST(LayerRules, ForbiddenWordsAreSeenWithTheirLine) {
