@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <utility>
 
 #include "app/platform/window.h"
 #include "kernels/recording/build_info.h"
 #include "reference/nearest_name.h"
+#include "reference/parse_number.h"
 
 namespace attnscope::app {
 
@@ -18,16 +18,14 @@ constexpr int kMaxSize = 16384;
 
 /// "1600x900" as two numbers in range, or nothing.
 std::optional<std::pair<int, int>> parse_size(const std::string& text) {
-  int width = 0;
-  int height = 0;
-  const char* end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, width);
-  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != 'x') return std::nullopt;
-  const auto second = std::from_chars(first.ptr + 1, end, height);
-  if (second.ec != std::errc{} || second.ptr != end) return std::nullopt;
+  const std::size_t cross = text.find('x');
+  if (cross == std::string::npos) return std::nullopt;
+  const auto width = parse_number<int>(std::string_view(text).substr(0, cross));
+  const auto height = parse_number<int>(std::string_view(text).substr(cross + 1));
+  if (!width || !height) return std::nullopt;
   const auto in_range = [](int size, int least) { return size >= least && size <= kMaxSize; };
-  if (!in_range(width, kLeastWidth) || !in_range(height, kLeastHeight)) return std::nullopt;
-  return std::pair{width, height};
+  if (!in_range(*width, kLeastWidth) || !in_range(*height, kLeastHeight)) return std::nullopt;
+  return std::pair{*width, *height};
 }
 
 /// What CLI11 fills in before it is checked.
@@ -43,11 +41,8 @@ void add_flag_once(CLI::App& app, const std::string& name, bool& value, const st
 }
 
 std::optional<Index> parse_step(const std::string& text) {
-  Index step = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, step);
-  if (parsed.ec != std::errc{} || parsed.ptr != end || step < 0) return std::nullopt;
-  return step;
+  const auto step = parse_number<Index>(text);
+  return step && *step >= 0 ? step : std::nullopt;
 }
 
 void add_common_options(CLI::App& app, Arguments& arguments, Raw& raw) {

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "reference/block_mask.h"
+#include "reference/parse_number.h"
 #include "reference/sequences.h"
 
 namespace attnscope {
@@ -53,12 +53,8 @@ namespace {
 
 /// A whole decimal number of at least -1, or nothing.
 std::optional<Index> parse_window_side(std::string_view text) {
-  Index value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < Mask::kUnlimited) {
-    return std::nullopt;
-  }
-  return value;
+  const auto side = parse_number<Index>(text);
+  return side && *side >= Mask::kUnlimited ? side : std::nullopt;
 }
 
 }  // namespace

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "reference/npy.h"
+#include "reference/parse_number.h"
 #include "reference/philox.h"
 
 namespace attnscope {
@@ -35,15 +35,6 @@ std::string to_string(const BlockPattern& pattern) {
 }
 
 namespace {
-
-/// A whole number, or one between 0 and 1, with nothing after it.
-template <typename Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 /// The two numbers of "W,G".
 bool parse_local_global(std::string_view text, BlockPattern& pattern) {

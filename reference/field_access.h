@@ -4,39 +4,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "reference/parse_number.h"
 #include "reference/run_spec.h"
 
 namespace attnscope::field_access {
-
-/// The whole text as a number; nothing for any other text.
-template <typename Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-/// Numbers with commas between them; nothing for any other text.
-template <typename Number>
-std::optional<std::vector<Number>> numbers_in(std::string_view text) {
-  std::vector<Number> numbers;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    const auto value = number_in<Number>(text.substr(0, comma));
-    if (!value) return std::nullopt;
-    numbers.push_back(*value);
-    if (comma == std::string_view::npos) return numbers;
-    text.remove_prefix(comma + 1);
-  }
-}
 
 template <typename Value>
 struct IsOptional : std::false_type {};
@@ -77,12 +54,12 @@ bool read(std::string_view text, Value& value) {
     value = text;
     return true;
   } else if constexpr (std::is_same_v<Value, std::vector<Index>>) {
-    auto numbers = text.empty() ? Value() : numbers_in<Index>(text).value_or(Value());
+    auto numbers = text.empty() ? Value() : parse_numbers<Index>(text).value_or(Value());
     if (numbers.empty() != text.empty()) return false;
     value = std::move(numbers);
     return true;
   } else {
-    const auto number = number_in<Value>(text);
+    const auto number = parse_number<Value>(text);
     if (number) value = *number;
     return number.has_value();
   }

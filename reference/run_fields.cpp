@@ -88,7 +88,7 @@ bool parse_slopes(std::string_view text, RunSpec& spec) {
   const bool standard = text == kStandardSlopes || text == "true";
   if (standard && (spec.problem.heads < 1 || spec.problem.heads > kMaxHeads)) return false;
   if (standard) slopes = standard_alibi_slopes(spec.problem.heads);
-  if (!standard && !text.empty()) slopes = field_access::numbers_in<double>(text);
+  if (!standard && !text.empty()) slopes = parse_numbers<double>(text);
   if (slopes) spec.problem.score.alibi_slopes = std::move(*slopes);
   return slopes.has_value();
 }

@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 
 #include "reference/nearest_name.h"
+#include "reference/parse_number.h"
 
 namespace attnscope::cli {
 
@@ -185,11 +185,8 @@ Error not_accepted(std::string_view option, std::string_view text, std::string_v
 std::optional<Error> read_whole(const GivenOptions& given, std::string_view option,
                                 std::int64_t min, std::int64_t max, std::int64_t& target) {
   const auto parse = [&](const std::string& text) -> std::optional<std::int64_t> {
-    std::int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, value);
-    const bool is_whole = parsed.ec == std::errc{} && parsed.ptr == end;
-    return is_whole && value >= min && value <= max ? std::optional(value) : std::nullopt;
+    const auto value = parse_number<std::int64_t>(text);
+    return value && *value >= min && *value <= max ? value : std::nullopt;
   };
   return read_choice(given, option, parse, fmt::format("a whole number from {} to {}", min, max),
                      target);
@@ -211,13 +208,6 @@ std::vector<std::string> split(std::string_view text, char separator) {
     if (end == text.npos) return parts;
     text.remove_prefix(end + 1);
   }
-}
-
-std::optional<double> parse_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 }  // namespace attnscope::cli

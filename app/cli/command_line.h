@@ -96,7 +96,4 @@ std::optional<Error> read_whole(const GivenOptions& given, std::string_view opti
 /// The parts of a list.
 std::vector<std::string> split(std::string_view text, char separator = ',');
 
-/// A decimal number, or nothing.
-std::optional<double> parse_number(std::string_view text);
-
 }  // namespace attnscope::cli

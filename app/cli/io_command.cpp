@@ -12,6 +12,7 @@
 #include "app/report/number_text.h"
 #include "reference/json/run_json.h"
 #include "reference/nearest_name.h"
+#include "reference/parse_number.h"
 #include "sim/resolve.h"
 #include "sim/studies/io_theorems.h"
 
@@ -38,7 +39,7 @@ std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
 
   question.values.clear();
   for (const std::string& word : split(std::string_view(text).substr(equals + 1))) {
-    const std::optional<double> value = parse_number(word);
+    const std::optional<double> value = parse_number<double>(word);
     if (!value) {
       return invalid_request(
           fmt::format("--over {} has '{}', which is no number", to_string(*axis), printable(word)));

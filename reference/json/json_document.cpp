@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "reference/nearest_name.h"
+#include "reference/parse_number.h"
 
 namespace attnscope {
 
@@ -90,16 +90,14 @@ std::optional<Error> check_schema(const json& document, std::string_view name, i
   // Split NAME/VERSION
   const auto& schema = document["schema"].get_ref<const std::string&>();
   const std::string prefix = std::string(name) + "/";
-  int version = 0;
-  const char* end = schema.data() + schema.size();
-  const bool named = schema.starts_with(prefix);
-  const auto parsed = named ? std::from_chars(schema.data() + prefix.size(), end, version)
-                            : std::from_chars_result{};
-  if (!named || parsed.ec != std::errc{} || parsed.ptr != end || version < 1) {
+  const auto version = schema.starts_with(prefix)
+                           ? parse_number<int>(std::string_view(schema).substr(prefix.size()))
+                           : std::nullopt;
+  if (!version || *version < 1) {
     return invalid_request(fmt::format("{}: schema is \"{}\"; expected \"{}/{}\"", source,
                                        printable(schema), name, newest_version));
   }
-  if (version > newest_version) {
+  if (*version > newest_version) {
     return invalid_request(
         fmt::format("{}: schema \"{}\" is newer than this program, which reads up to \"{}/{}\"; "
                     "use a newer AttnScope",
