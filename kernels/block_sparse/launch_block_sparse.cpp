@@ -47,8 +47,9 @@ void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling
                                .column_tiles = static_cast<const int*>(arguments.workspace_dev)};
   const bool is_fp16 = problem.dtype == DType::fp16;
   auto start = is_fp16 ? start_block_sparse_fp16 : start_block_sparse_bf16;
+  LaunchTables tables;
   if (has_score_parameters(problem)) {  // as flash2 walks the lists of packed sequences
-    parameters.scores = device_scores(problem);
+    parameters.scores = tables.scores(problem);
     start = is_fp16 ? start_flash2_scored_fp16 : start_flash2_scored_bf16;
   }
   named_launch(arguments, "forward", [&] {
@@ -72,8 +73,9 @@ void launch_block_sparse_backward(const BackwardArguments& arguments, const Tili
   const bool is_fp16 = arguments.problem.dtype == DType::fp16;
   StartBackward start =
       is_fp16 ? start_block_sparse_backward_fp16 : start_block_sparse_backward_bf16;
+  LaunchTables tables;
   if (has_score_parameters(arguments.problem)) {
-    parameters.scores = device_scores(arguments.problem);
+    parameters.scores = tables.scores(arguments.problem);
     start = is_fp16 ? start_flash2_backward_scored_fp16 : start_flash2_backward_scored_bf16;
   }
   launch_flash2_backward(arguments, tiling, parameters, start);

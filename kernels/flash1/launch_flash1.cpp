@@ -24,8 +24,9 @@ bool start_forward(const Flash1Parameters& parameters, const ForwardArguments& a
   const bool carries_fp32 = arguments.carry == Carry::fp32;
   const bool is_fp16 = problem.dtype == DType::fp16;
   if (has_score_parameters(problem)) {
-    ScoredFlash1Parameters scored{parameters, device_scores(problem)};
-    if (problem.is_packed()) scored.row_tiles = device_lists(packed_row_tiles(problem, tiling));
+    LaunchTables tables;
+    ScoredFlash1Parameters scored{parameters, tables.scores(problem)};
+    if (problem.is_packed()) scored.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
     if (arguments.trace != nullptr) {
       return start_flash1_scored_traced(scored, *arguments.trace, problem.dtype, batch, problem.d,
                                         tiling, arguments.stream);

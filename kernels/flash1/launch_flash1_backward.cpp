@@ -19,9 +19,10 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
       .m = reinterpret_cast<const float*>(forward + forward_layout.m_offset),
       .l = reinterpret_cast<const float*>(forward + forward_layout.l_offset)};
   const bool has_scores = has_score_parameters(problem);
-  if (has_scores) parameters.shared.scores = device_scores(problem);
+  LaunchTables tables;
+  if (has_scores) parameters.shared.scores = tables.scores(problem);
   if (problem.is_packed()) {
-    parameters.shared.row_tiles = device_lists(packed_row_tiles(problem, tiling));
+    parameters.shared.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
   }
 
   named_launch(arguments, "initialise", [&] {

@@ -27,9 +27,10 @@ void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
   ForwardParameters parameters{
       forward_shape(problem), arguments.Q, arguments.K, arguments.V, arguments.O,
       arguments.LSE_dev};
-  if (has_score_parameters(problem)) parameters.scores = device_scores(problem);
+  LaunchTables tables;
+  if (has_score_parameters(problem)) parameters.scores = tables.scores(problem);
   if (problem.is_packed()) {
-    parameters.column_tiles = device_lists(packed_column_tiles(problem, tiling));
+    parameters.column_tiles = tables.lists(packed_column_tiles(problem, tiling));
   }
   named_launch(arguments, "forward", [&] {
     if (arguments.trace != nullptr) {

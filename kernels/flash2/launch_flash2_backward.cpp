@@ -66,11 +66,12 @@ void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& ti
   BackwardParameters parameters = flash2_backward_parameters(arguments);
   StartBackward start = is_fp16 ? start_flash2_backward_fp16 : start_flash2_backward_bf16;
   if (problem.dtype == DType::fp32) start = start_flash2_backward_fp32;
+  LaunchTables tables;
   if (has_score_parameters(problem)) {
-    parameters.scores = device_scores(problem);
+    parameters.scores = tables.scores(problem);
     start = is_fp16 ? start_flash2_backward_scored_fp16 : start_flash2_backward_scored_bf16;
   }
-  if (problem.is_packed()) parameters.row_tiles = device_lists(packed_row_tiles(problem, tiling));
+  if (problem.is_packed()) parameters.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
   launch_flash2_backward(arguments, tiling, parameters, start);
 }
 

@@ -6,8 +6,6 @@
 #include <mutex>
 #include <vector>
 
-#include "kernels/host/device_buffer.h"
-
 namespace attnscope::kernels {
 
 namespace {
@@ -17,7 +15,7 @@ constexpr std::size_t kMostTables = 64;
 struct Table {
   int device = 0;
   std::vector<std::byte> content;
-  DeviceBuffer buffer;
+  std::shared_ptr<const DeviceBuffer> buffer;
 
   bool holds(int other_device, const void* data, std::size_t bytes) const {
     return device == other_device && content.size() == bytes &&
@@ -27,7 +25,7 @@ struct Table {
 
 }  // namespace
 
-const void* device_table(const void* data, std::size_t bytes) {
+std::shared_ptr<const DeviceBuffer> device_table(const void* data, std::size_t bytes) {
   // Most recent first. Never destroyed: at the end of the process CUDA may be gone already
   static std::mutex mutex;
   static auto& tables = *new std::list<Table>;
@@ -39,15 +37,15 @@ const void* device_table(const void* data, std::size_t bytes) {
   });
   if (found != tables.end()) {
     tables.splice(tables.begin(), tables, found);
-    return tables.front().buffer.data_dev();
+    return tables.front().buffer;
   }
 
-  Table table{device, std::vector<std::byte>(bytes), DeviceBuffer(bytes)};
-  std::memcpy(table.content.data(), data, bytes);
-  table.buffer.copy_from_host(data);
-  tables.push_front(std::move(table));
+  const auto* const begin = static_cast<const std::byte*>(data);
+  auto buffer = std::make_shared<DeviceBuffer>(bytes);
+  buffer->copy_from_host(data);
+  tables.push_front({device, {begin, begin + bytes}, buffer});
   if (tables.size() > kMostTables) tables.pop_back();
-  return tables.front().buffer.data_dev();
+  return buffer;
 }
 
 }  // namespace attnscope::kernels

@@ -4,27 +4,25 @@
 
 namespace attnscope::kernels {
 
-namespace {
-
 template <typename Element>
-const Element* uploaded(const std::vector<Element>& elements) {
-  return device_table(std::span<const Element>(elements));
+const Element* LaunchTables::upload(const std::vector<Element>& elements) {
+  if (elements.empty()) return nullptr;
+  held_.push_back(device_table(elements.data(), elements.size() * sizeof(Element)));
+  return static_cast<const Element*>(held_.back()->data_dev());
 }
 
-}  // namespace
-
-ScoreParameters device_scores(const AttentionProblem& problem, ScoreUnit unit) {
+ScoreParameters LaunchTables::scores(const AttentionProblem& problem, ScoreUnit unit) {
   const ScoreArrays arrays = score_arrays(problem, unit);
   ScoreParameters parameters = score_parameters(problem, unit);
-  parameters.cu_seqlens_q = uploaded(arrays.cu_seqlens_q);
-  parameters.cu_seqlens_k = uploaded(arrays.cu_seqlens_k);
-  parameters.key_lengths = uploaded(arrays.key_lengths);
-  parameters.alibi_slopes = uploaded(arrays.alibi_slopes);
+  parameters.cu_seqlens_q = upload(arrays.cu_seqlens_q);
+  parameters.cu_seqlens_k = upload(arrays.cu_seqlens_k);
+  parameters.key_lengths = upload(arrays.key_lengths);
+  parameters.alibi_slopes = upload(arrays.alibi_slopes);
   return parameters;
 }
 
-const int* device_lists(const std::vector<int>& lists) {
-  return uploaded(lists);
+const int* LaunchTables::lists(const std::vector<int>& lists) {
+  return upload(lists);
 }
 
 }  // namespace attnscope::kernels

@@ -1,15 +1,29 @@
 /// A problem's score parameters and lists of tiles, with the arrays in device memory. Internal.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "kernels/forward_parameters.h"
+#include "kernels/host/device_buffer.h"
 
 namespace attnscope::kernels {
 
-/// score_parameters() with score_arrays() on the current device. Throws CudaError.
-ScoreParameters device_scores(const AttentionProblem& problem,
-                              ScoreUnit unit = ScoreUnit::before_scale);
+/// The arrays of one launch. Keep it until the launch is enqueued.
+class LaunchTables {
+ public:
+  /// score_parameters() with score_arrays() on the current device. Throws CudaError.
+  ScoreParameters scores(const AttentionProblem& problem,
+                         ScoreUnit unit = ScoreUnit::before_scale);
 
-/// Lists of tiles on the current device.
-const int* device_lists(const std::vector<int>& lists);
+  /// Lists of tiles on the current device; null where there are none. Throws CudaError.
+  const int* lists(const std::vector<int>& lists);
+
+ private:
+  template <typename Element>
+  const Element* upload(const std::vector<Element>& elements);
+
+  std::vector<std::shared_ptr<const DeviceBuffer>> held_;
+};
 
 }  // namespace attnscope::kernels

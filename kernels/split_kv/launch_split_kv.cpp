@@ -36,7 +36,8 @@ void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
       .LSE_split = reinterpret_cast<float*>(workspace + layout.LSE_split_offset)};
 
   ScoredSplitKvParameters scored{parameters};
-  if (has_score_parameters(problem)) scored.scores = device_scores(problem);
+  LaunchTables tables;
+  if (has_score_parameters(problem)) scored.scores = tables.scores(problem);
 
   named_launch(arguments, "partial", [&] {
     if (arguments.trace != nullptr) {

@@ -26,8 +26,9 @@ std::optional<Error> launch_standard(const ForwardArguments& arguments) {
                                   .P = P,
                                   .LSE = arguments.LSE_dev};
   ScoredSoftmaxParameters scored{softmax};
+  LaunchTables tables;
   if (has_score_parameters(problem)) {
-    scored.scores = device_scores(problem, ScoreUnit::scaled);
+    scored.scores = tables.scores(problem, ScoreUnit::scaled);
     scored.P_dropped = P_dropped;
   }
 

@@ -37,8 +37,9 @@ std::optional<Error> launch_standard_backward(const BackwardArguments& arguments
                                            .P = forward + stored.P_offset,
                                            .dP = dP};
   ScoredGradientParameters scored{gradient};
+  LaunchTables tables;
   if (has_score_parameters(problem)) {
-    scored.scores = device_scores(problem, ScoreUnit::scaled);
+    scored.scores = tables.scores(problem, ScoreUnit::scaled);
     scored.S = forward + stored.S_offset;
   }
 
