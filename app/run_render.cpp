@@ -94,7 +94,7 @@ int run_render(const Arguments& arguments, Scene scene) {
     const Scales scales =
         scales_for(static_cast<float>(arguments.width), static_cast<float>(arguments.height), 1.0f,
                    app.view.presenter);
-    session.set_looks(app.view.theme, scales.layout, scales.font);
+    session.set_looks(app.view.theme, scales.layout, scales.font, {scales.font});
     surface.begin_frame();
     session.begin_frame();
     ImGui::NewFrame();

@@ -82,8 +82,11 @@ void WindowedApp::draw_frame() {
   if (arguments_.bench && !app_.view.playing) app_.commands.push(TogglePlay{});
   const auto width = static_cast<float>(window_.width());
   const auto height = static_cast<float>(window_.height());
-  const Scales scales = scales_for(width, height, window_.content_scale(), app_.view.presenter);
-  session_.set_looks(app_.view.theme, scales.layout, scales.font);
+  const float content_scale = window_.content_scale();
+  const Scales desk = scales_for(width, height, content_scale, false);
+  const Scales presenter = scales_for(width, height, content_scale, true);
+  const Scales& scales = app_.view.presenter ? presenter : desk;
+  session_.set_looks(app_.view.theme, scales.layout, scales.font, {desk.font, presenter.font});
   session_.begin_frame();
   window_.begin_frame();
   if (field_bench_) field_bench_->steer(app_, screen_.rects(), screen_.busy());

@@ -69,7 +69,7 @@ FontRef add_font(const std::string& path, const std::string& fallback, float siz
 
 }  // namespace
 
-Fonts load_fonts(float scale) {
+std::vector<Fonts> load_fonts(const std::vector<float>& scales) {
   static const std::string regular =
       find_font({"Inter-Regular.otf", "Inter-Regular.ttf", "DejaVuSans.ttf"});
   static const std::string semi_bold =
@@ -78,14 +78,17 @@ Fonts load_fonts(float scale) {
   static const std::string fallback = find_font({"DejaVuSans.ttf"});
 
   ImGui::GetIO().Fonts->Clear();
-  Fonts fonts;
-  fonts.ui = add_font(regular, fallback, 15.0f * scale);
-  fonts.ui_bold = add_font(semi_bold, fallback, 15.0f * scale);
-  fonts.title = add_font(semi_bold, fallback, 14.0f * scale);
-  fonts.small = add_font(regular, fallback, 12.5f * scale);
-  fonts.mono = add_font(mono, fallback, 13.5f * scale);
-  fonts.mono_small = add_font(mono, fallback, 12.0f * scale);
-  return fonts;
+  std::vector<Fonts> loaded;
+  for (const float scale : scales) {
+    Fonts& fonts = loaded.emplace_back();
+    fonts.ui = add_font(regular, fallback, 15.0f * scale);
+    fonts.ui_bold = add_font(semi_bold, fallback, 15.0f * scale);
+    fonts.title = add_font(semi_bold, fallback, 14.0f * scale);
+    fonts.small = add_font(regular, fallback, 12.5f * scale);
+    fonts.mono = add_font(mono, fallback, 13.5f * scale);
+    fonts.mono_small = add_font(mono, fallback, 12.0f * scale);
+  }
+  return loaded;
 }
 
 }  // namespace attnscope::app

@@ -1,13 +1,16 @@
 /// Finds Debian's Inter and DejaVu fonts and puts them into Dear ImGui's atlas.
 #pragma once
 
+#include <vector>
+
 #include "app/fonts.h"
 
 namespace attnscope::app {
 
-/// Fills the atlas of the current ImGui context with every role at `scale` (1 = the 1600 x 900
-/// design). A font that is not installed is replaced by the next best, at last by ImGui's own, so
-/// this cannot fail. The texture must be uploaded again afterwards.
-Fonts load_fonts(float scale);
+/// Fills the atlas of the current ImGui context with every role at each of the scales (1 = the
+/// 1600 x 900 design); the fonts of each scale, in the order of the scales. A font that is not
+/// installed is replaced by the next best, at last by ImGui's own, so this cannot fail. The texture
+/// must be uploaded again afterwards.
+std::vector<Fonts> load_fonts(const std::vector<float>& scales);
 
 }  // namespace attnscope::app

@@ -6,7 +6,11 @@
 #include <imgui.h>
 #include <imgui_impl_opengl3.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "app/platform/font_loader.h"
+#include "reference/check.h"
 
 namespace attnscope::app {
 
@@ -34,9 +38,11 @@ ImGuiSession::~ImGuiSession() {
   ImGui::DestroyContext();
 }
 
-void ImGuiSession::set_looks(ThemeName name, float layout_scale, float font_scale) {
-  if (font_scale != font_scale_) {
-    fonts_ = load_fonts(font_scale);
+void ImGuiSession::set_looks(ThemeName name, float layout_scale, float font_scale,
+                             std::vector<float> font_scales) {
+  if (font_scales != font_scales_) {
+    loaded_ = load_fonts(font_scales);
+    font_scales_ = std::move(font_scales);
 #if IMGUI_VERSION_NUM < 19200
     ImGui_ImplOpenGL3_DestroyFontsTexture();
     ImGui_ImplOpenGL3_CreateFontsTexture();
@@ -45,9 +51,11 @@ void ImGuiSession::set_looks(ThemeName name, float layout_scale, float font_scal
   if (name != theme_ || layout_scale != layout_scale_) {
     apply_to_imgui(app::theme(name), layout_scale);
   }
+  const auto scale = std::ranges::find(font_scales_, font_scale);
+  ATTNSCOPE_CHECK(scale != font_scales_.end(), ==, true);
+  fonts_ = &loaded_[static_cast<std::size_t>(scale - font_scales_.begin())];
   theme_ = name;
   layout_scale_ = layout_scale;
-  font_scale_ = font_scale;
 }
 
 void ImGuiSession::begin_frame() {

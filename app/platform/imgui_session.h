@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "app/fonts.h"
 #include "app/theme.h"
@@ -25,12 +26,13 @@ class ImGuiSession {
   ImGuiSession(const ImGuiSession&) = delete;
   ImGuiSession& operator=(const ImGuiSession&) = delete;
 
-  /// Rebuilds fonts and style when the theme, or the scale by more than a rounding, has changed.
-  /// `layout_scale` scales lengths, `font_scale` text (larger in presenter mode). Call between
-  /// two frames.
-  void set_looks(ThemeName theme, float layout_scale, float font_scale);
+  /// Sets the theme and the scales: `layout_scale` of lengths, `font_scale` of text. A new font
+  /// scale costs tens of milliseconds, so those of `font_scales` are loaded together: the one of
+  /// the desk and the one of presenter mode. `font_scale` is one of them. Call between two frames.
+  void set_looks(ThemeName theme, float layout_scale, float font_scale,
+                 std::vector<float> font_scales);
 
-  const Fonts& fonts() const { return fonts_; }
+  const Fonts& fonts() const { return *fonts_; }
 
   /// Begins a frame of the backend; the window's or the offscreen's own part comes before.
   void begin_frame();
@@ -40,10 +42,11 @@ class ImGuiSession {
   void render(int width, int height, std::span<const Surface> surfaces);
 
  private:
-  Fonts fonts_;
+  std::vector<float> font_scales_;  ///< of loaded_
+  std::vector<Fonts> loaded_;
+  const Fonts* fonts_ = nullptr;  ///< of loaded_
   ThemeName theme_ = ThemeName::dark;
   float layout_scale_ = 0.0f;
-  float font_scale_ = 0.0f;
 };
 
 }  // namespace attnscope::app
