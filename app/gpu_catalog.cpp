@@ -7,11 +7,7 @@ Result<GpuDescription> GpuCatalog::gpu_of(const RunSpec& spec) {
   auto found = read_.find(spec.gpu);
   if (found == read_.end()) {
     Result<GpuDescription> gpu = load_gpu(spec.gpu);
-    if (!gpu) {
-      Error error = gpu.error();
-      error.field = "gpu";
-      return error;
-    }
+    if (!gpu) return gpu;
     found = read_.emplace(spec.gpu, std::move(gpu).value()).first;
   }
   return with_capacities(found->second, {spec.sram_bytes, spec.l2_bytes}, "given");

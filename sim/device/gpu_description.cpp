@@ -141,7 +141,9 @@ std::vector<std::string> list_gpus() {
   return list_assets("gpus");
 }
 
-Result<GpuDescription> load_gpu(std::string_view name_or_path) {
+namespace {
+
+Result<GpuDescription> read_gpu(std::string_view name_or_path) {
   // A plain name must be a shipped one: say which are, and which was meant
   const bool is_path =
       name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
@@ -163,6 +165,17 @@ Result<GpuDescription> load_gpu(std::string_view name_or_path) {
   } catch (const JsonFieldError& error) {
     return invalid_request(error.what());
   }
+}
+
+}  // namespace
+
+Result<GpuDescription> load_gpu(std::string_view name_or_path) {
+  auto gpu = read_gpu(name_or_path);
+  if (gpu) return gpu;
+  Error error = gpu.error();
+  error.field = "gpu";
+  error.value = name_or_path;
+  return error;
 }
 
 }  // namespace attnscope
