@@ -82,7 +82,7 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
     arguments.theme = parse_name<ThemeName>(*raw.theme);
     if (!arguments.theme) {
       return invalid_request(fmt::format("--theme '{}': not a theme; use {}", printable(*raw.theme),
-                                         accepted_names<ThemeName>()));
+                                         alternatives(enum_names(ThemeName{}))));
     }
   }
   if (raw.step) {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/enum_names.h"
+#include "reference/enum_names.h"
 
 namespace attnscope::app {
 
@@ -29,12 +29,12 @@ enum class ChartChoice : std::uint8_t {
   model_inference,
 };
 
-template <>
-inline constexpr std::array<std::string_view, 16> kNames<ChartChoice>{
-    "bytes",          "time",           "memory",          "error",
-    "recorded_bytes", "recorded_time",  "recorded_memory", "io_seq_len",
-    "io_head_dim",    "io_sram",        "io_block_cols",   "io_density",
-    "fusion",         "fusion_figure2", "model_training",  "model_inference"};
+constexpr std::array<std::string_view, 16> enum_names(ChartChoice) {
+  return {"bytes",          "time",           "memory",          "error",
+          "recorded_bytes", "recorded_time",  "recorded_memory", "io_seq_len",
+          "io_head_dim",    "io_sram",        "io_block_cols",   "io_density",
+          "fusion",         "fusion_figure2", "model_training",  "model_inference"};
+}
 
 enum class ChartTopic : std::uint8_t { sizes, recorded, theorems, fusion, models };
 

@@ -62,15 +62,8 @@ void read_value(const JsonObject& object, const char* key, Enum& value) {
   const auto parsed = parse_name<Enum>(name);
   if (!parsed) {
     throw JsonFieldError(fmt::format("{}: \"{}\" is not known; use {}", object.path_of(key),
-                                     printable(name), accepted_names<Enum>()));
+                                     printable(name), alternatives(enum_names(Enum{}))));
   }
-  value = *parsed;
-}
-
-void read_value(const JsonObject& object, const char* key, Carry& value) {
-  if (!object.has(key)) return;
-  const auto parsed = parse_carry(object.string(key));
-  if (!parsed) throw JsonFieldError(object.path_of(key) + ": use problem or fp32");
   value = *parsed;
 }
 

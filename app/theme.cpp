@@ -146,7 +146,7 @@ double luminance(ImU32 color) {
 }  // namespace
 
 ThemeName next_theme(ThemeName name) {
-  return static_cast<ThemeName>((static_cast<std::size_t>(name) + 1) % kNames<ThemeName>.size());
+  return static_cast<ThemeName>((static_cast<std::size_t>(name) + 1) % enum_names(name).size());
 }
 
 const Theme& theme(ThemeName name) {

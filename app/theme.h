@@ -8,13 +8,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include "app/enum_names.h"
+#include "reference/enum_names.h"
 
 namespace attnscope::app {
 
 enum class ThemeName : std::uint8_t { dark, light, contrast };
-template <>
-inline constexpr std::array<std::string_view, 3> kNames<ThemeName>{"dark", "light", "contrast"};
+constexpr std::array<std::string_view, 3> enum_names(ThemeName) {
+  return {"dark", "light", "contrast"};
+}
 
 /// dark -> light -> contrast -> dark.
 ThemeName next_theme(ThemeName name);
@@ -29,9 +30,9 @@ enum class NumberKind : std::uint8_t {
   unavailable
 };
 
-template <>
-inline constexpr std::array<std::string_view, 6> kNames<NumberKind>{
-    "modelled", "measured", "recorded", "datasheet", "counted in kernel", "unavailable"};
+constexpr std::array<std::string_view, 6> enum_names(NumberKind) {
+  return {"modelled", "measured", "recorded", "datasheet", "counted in kernel", "unavailable"};
+}
 
 struct Theme {
   ThemeName name = ThemeName::dark;

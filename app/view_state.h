@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "app/chart_choice.h"
-#include "app/enum_names.h"
 #include "app/theme.h"
 #include "reference/run_spec.h"
 
@@ -17,28 +16,34 @@ namespace attnscope::app {
 
 /// One press of a step button moves by this much.
 enum class Granularity : std::uint8_t { op, tile, outer_loop };
-template <>
-inline constexpr std::array<std::string_view, 3> kNames<Granularity>{"op", "tile", "outer_loop"};
+constexpr std::array<std::string_view, 3> enum_names(Granularity) {
+  return {"op", "tile", "outer_loop"};
+}
 
 /// Which panel of a slot that several share is shown.
 enum class MemoryTab : std::uint8_t { memory, warps };
-template <>
-inline constexpr std::array<std::string_view, 2> kNames<MemoryTab>{"memory", "warps"};
+constexpr std::array<std::string_view, 2> enum_names(MemoryTab) {
+  return {"memory", "warps"};
+}
 enum class SoftmaxTab : std::uint8_t { row, why_online };
-template <>
-inline constexpr std::array<std::string_view, 2> kNames<SoftmaxTab>{"row", "why_online"};
+constexpr std::array<std::string_view, 2> enum_names(SoftmaxTab) {
+  return {"row", "why_online"};
+}
 
 /// What the timeline shows: the order of operations, or SMs in time.
 enum class TimelineTab : std::uint8_t { operations, sms };
-template <>
-inline constexpr std::array<std::string_view, 2> kNames<TimelineTab>{"operations", "sms"};
+constexpr std::array<std::string_view, 2> enum_names(TimelineTab) {
+  return {"operations", "sms"};
+}
 
 enum class ExplainTab : std::uint8_t { pseudo_code, cuda_source };
-template <>
-inline constexpr std::array<std::string_view, 2> kNames<ExplainTab>{"pseudo_code", "cuda_source"};
+constexpr std::array<std::string_view, 2> enum_names(ExplainTab) {
+  return {"pseudo_code", "cuda_source"};
+}
 enum class LedgerScope : std::uint8_t { so_far, whole_pass };
-template <>
-inline constexpr std::array<std::string_view, 2> kNames<LedgerScope>{"so_far", "whole_pass"};
+constexpr std::array<std::string_view, 2> enum_names(LedgerScope) {
+  return {"so_far", "whole_pass"};
+}
 
 /// Fastest playing, as a multiple of the normal speed.
 inline constexpr double kMaxSpeed = 1024.0;
@@ -46,8 +51,9 @@ inline constexpr double kMaxSpeed = 1024.0;
 /// What two algorithms have in common while they race: the bytes that their thread blocks have
 /// requested, or their visits of tiles (app/race.h).
 enum class RaceClock : std::uint8_t { requested_bytes, tiles };
-template <>
-inline constexpr std::array<std::string_view, 2> kNames<RaceClock>{"requested_bytes", "tiles"};
+constexpr std::array<std::string_view, 2> enum_names(RaceClock) {
+  return {"requested_bytes", "tiles"};
+}
 
 /// A second algorithm on the same problem, beside the chosen one.
 struct Race {

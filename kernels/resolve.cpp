@@ -69,7 +69,7 @@ bool changes_schedule(const RunField& field, const RunSpec& spec) {
   return plain.variant != spec.variant || plain.splits != spec.splits;
 }
 
-/// A kernel has the choices of its own alone.
+/// A kernel refuses the model's choices and the switches of other kernels.
 std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel) {
   if (!spec.switches.empty()) {
     return invalid_field(ErrorCode::not_applicable, "switches",
@@ -89,9 +89,10 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
   return std::nullopt;
 }
 
-std::vector<Tiling> tilings_of(const KernelInfo& kernel, const RunSpec& spec) {
-  return spec.pass == PassKind::backward ? backward_tilings(kernel, spec.problem)
-                                         : kernel_tilings(kernel, spec.problem);
+std::vector<Tiling> tilings_of(const KernelInfo& kernel, PassKind pass,
+                               const AttentionProblem& problem) {
+  return pass == PassKind::backward ? backward_tilings(kernel, problem)
+                                    : kernel_tilings(kernel, problem);
 }
 
 /// The first of the tilings that has the sides that were asked for.
@@ -111,9 +112,7 @@ std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
                                  const AttentionProblem& problem) {
   for (const KernelInfo& kernel : catalog()) {
     if (kernel.algorithm != algorithm) continue;
-    const std::vector<Tiling> tilings = pass == PassKind::backward
-                                            ? backward_tilings(kernel, problem)
-                                            : kernel_tilings(kernel, problem);
+    const std::vector<Tiling> tilings = tilings_of(kernel, pass, problem);
     if (!tilings.empty()) return tilings.front();
   }
   return std::nullopt;
@@ -133,17 +132,12 @@ Result<ResolvedRun> resolve(const RunSpec& spec) {
   run.asked.kernel = kernel.value()->name;
   if (spec.pass == PassKind::forward) {
     run.asked.deterministic = false;
-    run.asked.variant.skip_unused_kv = false;  // each row tile loads what it computes alone
+    run.asked.variant.skip_unused_kv = false;  // a row tile loads only what it computes with
   }
   if (auto error = check_choices(run.asked, *kernel.value())) return *error;
 
-  run.tiling = with_asked_sides(tilings_of(*kernel.value(), spec), spec);
-  SharedBlockMask& mask = run.problem.block_mask;
-  if (spec.block_mask && !mask) {
-    auto drawn = make_block_mask(*spec.block_mask, run.problem.N, run.problem.N_kv, run.tiling);
-    if (!drawn) return drawn.error();
-    mask = std::move(drawn).value();
-  }
+  run.tiling = with_asked_sides(tilings_of(*kernel.value(), spec.pass, spec.problem), spec);
+  if (auto error = draw_block_mask(run)) return *error;
   if (auto error = supports(run)) return *error;
   run.tiling = asked_tiling(run).value_or(run.tiling);
   return run;

@@ -10,36 +10,6 @@
 
 namespace attnscope {
 
-std::string_view to_string(DType dtype) {
-  switch (dtype) {
-    case DType::fp32:
-      return "fp32";
-    case DType::fp16:
-      return "fp16";
-    case DType::bf16:
-      return "bf16";
-  }
-  return "?";
-}
-
-std::optional<DType> parse_dtype(std::string_view name) {
-  for (DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
-    if (name == to_string(dtype)) return dtype;
-  }
-  return std::nullopt;
-}
-
-std::string_view to_string(Carry carry) {
-  return carry == Carry::fp32 ? "fp32" : "problem";
-}
-
-std::optional<Carry> parse_carry(std::string_view name) {
-  for (Carry carry : {Carry::problem, Carry::fp32}) {
-    if (name == to_string(carry)) return carry;
-  }
-  return std::nullopt;
-}
-
 std::string to_string(const Mask& mask) {
   if (mask.is_none()) return "none";
   if (mask.is_causal()) {

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/enum_names.h"
 #include "reference/result.h"
 #include "reference/score_function.h"
 
@@ -28,6 +29,13 @@ namespace attnscope {
 
 /// Counts and sizes. Signed, so that differences are safe.
 using Index = std::int64_t;
+
+/// Which direction of attention is computed: `both` is the forward pass, then the backward pass.
+enum class PassKind : std::uint8_t { forward, backward, both };
+
+constexpr std::array<std::string_view, 3> enum_names(PassKind) {
+  return {"forward", "backward", "both"};
+}
 
 /// Storage precision of Q, K, V, O (and of S and P where they are stored).
 enum class DType : std::uint8_t { fp32, fp16, bf16 };
@@ -40,8 +48,9 @@ constexpr Index size_bytes(DType dtype) {
 /// Bytes of one row statistic (m, l, LSE, D): always fp32.
 inline constexpr Index kStatisticBytes = 4;
 
-std::string_view to_string(DType dtype);
-std::optional<DType> parse_dtype(std::string_view name);
+constexpr std::array<std::string_view, 3> enum_names(DType) {
+  return {"fp32", "fp16", "bf16"};
+}
 
 /// Which keys a query may attend to: a band around the diagonal.
 ///
@@ -196,8 +205,9 @@ std::optional<Error> validate(const Tiling& tiling);
 /// pass; or fp32, as the implementation of 2022 kept it, which moves more bytes and rounds once.
 enum class Carry : std::uint8_t { problem, fp32 };
 
-std::string_view to_string(Carry carry);
-std::optional<Carry> parse_carry(std::string_view name);
+constexpr std::array<std::string_view, 2> enum_names(Carry) {
+  return {"problem", "fp32"};
+}
 
 constexpr Index ceil_div(Index a, Index b) {
   return (a + b - 1) / b;

@@ -59,9 +59,14 @@ bool read(std::string_view text, Value& value) {
     value = std::move(numbers);
     return true;
   } else {
-    const auto number = parse_number<Value>(text);
-    if (number) value = *number;
-    return number.has_value();
+    std::optional<Value> parsed;
+    if constexpr (NamedEnum<Value>) {
+      parsed = parse_name<Value>(text);
+    } else {
+      parsed = parse_number<Value>(text);
+    }
+    if (parsed) value = *parsed;
+    return parsed.has_value();
   }
 }
 

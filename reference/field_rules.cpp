@@ -31,12 +31,9 @@ std::string accepted_text(const RunField& field) {
   if (field.kind == FieldKind::whole) {
     return fmt::format("a whole number from {} to {}", field.min, field.max);
   }
-  std::string names;
-  for (const FieldValue& value : field.values) {
-    const bool last = &value == &field.values.back();
-    names += fmt::format("{}{}", names.empty() ? "" : last ? " or " : ", ", value.name);
-  }
-  return names;
+  std::vector<std::string_view> names;
+  for (const FieldValue& value : field.values) names.push_back(value.name);
+  return alternatives(names);
 }
 
 bool is_default(const RunField& field, const RunSpec& spec) {
@@ -222,16 +219,12 @@ void take_sizes_of_files(RunSpec& spec) {
   if (!problem.cu_seqlens_k.empty()) problem.N_kv = problem.cu_seqlens_k.back();
 }
 
-std::string_view to_string(TilingRule rule) {
-  constexpr std::string_view kNames[] = {"", "paper", "largest", "kernel"};
-  return kNames[static_cast<std::size_t>(rule)];
-}
-
-std::optional<TilingRule> parse_tiling_rule(std::string_view name) {
-  for (const TilingRule rule :
-       {TilingRule::by_default, TilingRule::paper, TilingRule::largest, TilingRule::kernel}) {
-    if (name == to_string(rule)) return rule;
-  }
+std::optional<Error> draw_block_mask(ResolvedRun& run) {
+  AttentionProblem& problem = run.problem;
+  if (!run.asked.block_mask || problem.block_mask) return std::nullopt;
+  auto drawn = make_block_mask(*run.asked.block_mask, problem.N, problem.N_kv, run.tiling);
+  if (!drawn) return drawn.error();
+  problem.block_mask = std::move(drawn).value();
   return std::nullopt;
 }
 

@@ -13,25 +13,6 @@
 
 namespace attnscope {
 
-std::string_view to_string(InputKind kind) {
-  switch (kind) {
-    case InputKind::gaussian:
-      return "gaussian";
-    case InputKind::outlier:
-      return "outlier";
-    case InputKind::needle:
-      return "needle";
-  }
-  return "?";
-}
-
-std::optional<InputKind> parse_input_kind(std::string_view name) {
-  for (InputKind kind : {InputKind::gaussian, InputKind::outlier, InputKind::needle}) {
-    if (name == to_string(kind)) return kind;
-  }
-  return std::nullopt;
-}
-
 namespace {
 
 bool is_key_side(InputTensor tensor) {

@@ -6,14 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "reference/enum_names.h"
 #include "reference/head_tensor.h"
 #include "reference/input_element.h"
 #include "reference/result.h"
 
 namespace attnscope {
 
-std::string_view to_string(InputKind kind);
-std::optional<InputKind> parse_input_kind(std::string_view name);
+constexpr std::array<std::string_view, 3> enum_names(InputKind) {
+  return {"gaussian", "outlier", "needle"};
+}
 
 /// Which data a computation runs on (input_element.h says what each kind is).
 struct InputSpec {

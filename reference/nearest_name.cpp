@@ -60,6 +60,16 @@ std::string unknown_name_message(std::string_view kind, std::string_view name,
   return message + fmt::format("known: {}", fmt::join(candidates, ", "));
 }
 
+std::string alternatives(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view& name : names) {
+    const bool last = &name == &names.back();
+    text += text.empty() ? "" : last ? " or " : ", ";
+    text += name;
+  }
+  return text;
+}
+
 std::string printable(std::string_view text) {
   constexpr std::size_t kMaxLength = 80;
   if (text.size() <= kMaxLength) return one_line(text);

@@ -17,6 +17,9 @@ std::optional<std::string> nearest_name(std::string_view name,
 std::string unknown_name_message(std::string_view kind, std::string_view name,
                                  std::span<const std::string> candidates);
 
+/// "dark, light or contrast".
+std::string alternatives(std::span<const std::string_view> names);
+
 /// The text for use inside a one-line message: control characters become '?', and what is longer
 /// than 80 characters is cut.
 std::string printable(std::string_view text);

@@ -56,18 +56,6 @@ std::vector<double> exact_softmax(std::span<const double> x) {
 
 }  // namespace
 
-std::string_view to_string(SoftmaxMethod method) {
-  switch (method) {
-    case SoftmaxMethod::naive:
-      return "naive";
-    case SoftmaxMethod::safe:
-      return "safe";
-    case SoftmaxMethod::online:
-      return "online";
-  }
-  return "?";
-}
-
 std::vector<OnlineState> online_states(DType precision, std::span<const double> x) {
   const Rounded rounded(precision);
   std::vector<OnlineState> states;

@@ -17,7 +17,9 @@ namespace attnscope {
 /// and P_k = p_k / l in each: one more sweep, which attention avoids by rescaling O.
 enum class SoftmaxMethod : std::uint8_t { naive, safe, online };
 
-std::string_view to_string(SoftmaxMethod method);
+constexpr std::array<std::string_view, 3> enum_names(SoftmaxMethod) {
+  return {"naive", "safe", "online"};
+}
 
 struct RowSoftmax {
   std::vector<double> P;

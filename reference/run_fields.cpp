@@ -67,13 +67,6 @@ bool parse_pattern(std::string_view text, RunSpec& spec) {
   return true;
 }
 
-bool parse_partition(std::string_view text, RunSpec& spec) {
-  const auto partition = parse_warp_partition(text);
-  if (!partition && !text.empty()) return false;
-  spec.warp_partition = partition;
-  return true;
-}
-
 constexpr std::string_view kStandardSlopes = "standard";
 
 std::string print_slopes(const RunSpec& spec) {
@@ -184,7 +177,7 @@ const RunField kFields[] = {
      .print = print<kAlgorithm>, .parse = parse<kAlgorithm>},
     {.key = "pass", .json_key = "pass", .option = "pass", .value_name = "PASS", .label = "Pass",
      .help = "forward, backward or both", .kind = FieldKind::name, .always_stored = true,
-     .values = kPasses, .print = print<kPass>, .parse = parse_with<kPass, parse_pass>,
+     .values = kPasses, .print = print<kPass>, .parse = parse<kPass>,
      .applies = kHasBackward,
      .applies_to = kOfTrained},
     {.key = "batch", .json = "problem", .json_key = "batch", .option = "batch", .value_name = "B",
@@ -212,7 +205,7 @@ const RunField kFields[] = {
     {.key = "dtype", .json = "problem", .json_key = "dtype", .option = "dtype",
      .value_name = "TYPE", .label = "Type", .help = "fp32, fp16 or bf16", .kind = FieldKind::name,
      .always_stored = true, .values = kDTypes, .print = print<kDType>,
-     .parse = parse_with<kDType, parse_dtype>},
+     .parse = parse<kDType>},
     {.key = "mask", .json = "problem", .json_key = "mask", .option = "mask", .value_name = "MASK",
      .label = "Mask", .help = "none, causal, causal:top-left, window:KEYS or window:LEFT,RIGHT",
      .accepted = "none, causal, causal:top-left, window:KEYS (at least 1) or window:LEFT,RIGHT "
@@ -273,12 +266,12 @@ const RunField kFields[] = {
          "kernel's",
      .by_rule = "flash1: paper where it fits, else largest", .kind = FieldKind::name,
      .target = FieldTarget::model, .values = kRules, .print = print<kTilingRule>,
-     .parse = parse_with<kTilingRule, parse_tiling_rule>},
+     .parse = parse<kTilingRule>},
     {.key = "carry", .json_key = "carry", .option = "carry", .value_name = "CARRY",
      .label = "precision of O",
      .help = "problem or fp32: precision of flash1's and block_sparse's O in HBM between passes",
      .kind = FieldKind::name, .always_stored = true, .values = kCarries, .print = print<kCarry>,
-     .parse = parse_with<kCarry, parse_carry>, .applies = kCarriesOutput,
+     .parse = parse<kCarry>, .applies = kCarriesOutput,
      .applies_to = kOfCarriers},
     {.key = "block_mask", .json_key = "block_mask", .option = "block-mask", .value_name = "MASK",
      .label = "block mask",
@@ -312,12 +305,12 @@ const RunField kFields[] = {
      .value_name = "KIND", .label = "warps share", .help = "split-q or sliced-k",
      .by_rule = "as in the algorithm's paper", .kind = FieldKind::name,
      .target = FieldTarget::model, .values = kPartitions, .print = print<kWarpPartition>,
-     .parse = parse_partition, .applies = kHasWarps, .applies_to = kOfWarps},
+     .parse = parse<kWarpPartition>, .applies = kHasWarps, .applies_to = kOfWarps},
     {.key = "fusion", .json = "variant", .json_key = "fusion", .option = "fusion",
      .value_name = "LEVEL", .label = "fusion",
      .help = "standard: separate, figure2, pairs or rows; how much a launch fuses",
      .kind = FieldKind::name, .target = FieldTarget::model, .values = kFusions,
-     .print = print<kFusion>, .parse = parse_with<kFusion, parse_fusion>, .applies = kKeepsScores,
+     .print = print<kFusion>, .parse = parse<kFusion>, .applies = kKeepsScores,
      .applies_to = kOfKeepers},
     {.key = "checkpoint", .json = "variant", .json_key = "checkpoint", .option = "checkpoint",
      .label = "P for backward",
@@ -367,7 +360,7 @@ const RunField kFields[] = {
     {.key = "inputs", .json = "inputs", .json_key = "kind", .option = "inputs",
      .value_name = "KIND", .label = "drawn", .help = "gaussian, outlier or needle",
      .kind = FieldKind::name, .always_stored = true, .values = kInputKinds, .print = print<kInputs>,
-     .parse = parse_with<kInputs, parse_input_kind>},
+     .parse = parse<kInputs>},
     {.key = "seed", .json = "inputs", .json_key = "seed", .option = "seed", .value_name = "SEED",
      .label = "seed", .help = "whole number that seeds the drawn inputs",
      .kind = FieldKind::seed, .always_stored = true, .print = print<kSeed>, .parse = parse<kSeed>},

@@ -26,6 +26,9 @@ enum class FieldKind : std::uint8_t {
 
 /// What a field is of.
 enum class FieldTarget : std::uint8_t { both, model, kernel };
+constexpr std::array<std::string_view, 3> enum_names(FieldTarget) {
+  return {"both", "model", "kernel"};
+}
 
 /// One value of a field that takes a few names.
 struct FieldValue {

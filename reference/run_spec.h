@@ -17,7 +17,6 @@
 #include "reference/attention_problem.h"
 #include "reference/block_pattern.h"
 #include "reference/inputs.h"
-#include "reference/pass_kind.h"
 #include "reference/result.h"
 #include "reference/schedule_variant.h"
 
@@ -31,8 +30,9 @@ enum class TilingRule : std::uint8_t {
   kernel,      ///< the GPU kernel's
 };
 
-std::string_view to_string(TilingRule rule);
-std::optional<TilingRule> parse_tiling_rule(std::string_view name);
+constexpr std::array<std::string_view, 4> enum_names(TilingRule) {
+  return {"", "paper", "largest", "kernel"};
+}
 
 struct RunSpec {
   /// Its block mask is drawn by resolve(), from `block_mask` below; one that is already set is
@@ -87,6 +87,9 @@ struct ResolvedRun {
 
   bool operator==(const ResolvedRun&) const = default;
 };
+
+/// Draws the block mask that was asked for over the run's tiles, unless the problem has one.
+std::optional<Error> draw_block_mask(ResolvedRun& run);
 
 /// Nothing when the fields are in range and agree, whatever the device; else an error about the
 /// first field that does not.

@@ -2,21 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <iterator>
-
 namespace attnscope {
-
-std::string_view to_string(Fusion fusion) {
-  constexpr std::string_view kNames[] = {"separate", "figure2", "pairs", "rows"};
-  return kNames[static_cast<std::size_t>(fusion)];
-}
-
-std::optional<Fusion> parse_fusion(std::string_view name) {
-  for (const Fusion fusion : {Fusion::separate, Fusion::figure2, Fusion::pairs, Fusion::rows}) {
-    if (name == to_string(fusion)) return fusion;
-  }
-  return std::nullopt;
-}
 
 std::string to_string(const ScheduleVariant& variant) {
   std::string text;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,8 +21,9 @@ enum class Fusion : std::uint8_t {
   rows,      ///< all of it in one launch over whole rows
 };
 
-std::string_view to_string(Fusion fusion);
-std::optional<Fusion> parse_fusion(std::string_view name);
+constexpr std::array<std::string_view, 4> enum_names(Fusion) {
+  return {"separate", "figure2", "pairs", "rows"};
+}
 
 /// Most buffers of K_j and V_j: a tensor has two slots on chip.
 inline constexpr Index kMaxStages = 2;

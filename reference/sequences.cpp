@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "reference/dropout.h"
 
@@ -69,6 +70,19 @@ double AttentionProblem::dropout_factor(Index b, Index h, Index query, Index key
                    static_cast<std::uint32_t>(dropout.first_head + h),
                    static_cast<std::uint32_t>(query), static_cast<std::uint32_t>(key));
   return word < dropout_threshold(dropout.probability) ? 0.0 : dropout.scale();
+}
+
+std::vector<KeyLengthGroup> group_batch_by_key_length(const AttentionProblem& problem) {
+  if (!problem.has_key_lengths()) return {{0, problem.batch, problem.N_kv}};
+  std::map<Index, KeyLengthGroup> by_length;
+  for (Index b = 0; b < problem.batch; ++b) {
+    const Index length = at(problem.key_lengths, b);
+    KeyLengthGroup& group = by_length[length];
+    if (group.count++ == 0) group = {b, 1, length};
+  }
+  std::vector<KeyLengthGroup> groups;
+  for (const auto& [length, group] : by_length) groups.push_back(group);
+  return groups;
 }
 
 std::optional<Error> validate_key_lengths(const AttentionProblem& problem) {

@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string_view>
 
 #include "reference/attention_problem.h"
 
@@ -16,9 +14,9 @@ namespace attnscope {
 enum class WarpPartition : std::uint8_t { split_q, sliced_k };
 inline constexpr std::size_t kWarpPartitions = 2;
 
-/// "split-q", "sliced-k".
-std::string_view to_string(WarpPartition partition);
-std::optional<WarpPartition> parse_warp_partition(std::string_view name);
+constexpr std::array<std::string_view, kWarpPartitions> enum_names(WarpPartition) {
+  return {"split-q", "sliced-k"};
+}
 
 struct WarpLayout {
   WarpPartition partition = WarpPartition::split_q;

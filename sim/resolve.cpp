@@ -7,8 +7,7 @@
 #include "reference/block_mask.h"
 #include "reference/capacity_text.h"
 #include "reference/key_splits.h"
-#include "sim/alike_entries.h"
-#include "sim/on_chip_fit.h"
+#include "reference/sequences.h"
 #include "sim/packed_groups.h"
 #include "sim/simulation.h"
 #include "sim/tiling_rules.h"
@@ -31,48 +30,6 @@ ScheduleOptions schedule_options(const AttentionProblem& problem, const Schedule
           .masked = !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed()};
 }
 
-namespace {
-
-/// Enough keys for the row launches to choose the rows of a block as for any longer row.
-constexpr Index kLongRowKeys = 2048;
-
-/// Whether a tiling's slots fit; `launches` and `options` are those of a pass.
-bool tiling_fits(const Tiling& tiling, const Pass& launches, const ScheduleOptions& options,
-                 const AttentionProblem& problem, const GpuDescription& gpu) {
-  // One row tile uses every slot; a softmax block of long rows holds fewer of them
-  AttentionProblem one_tile = problem;
-  one_tile.N = tiling.Br;
-  one_tile.N_kv = std::max(tiling.Bc, std::min(problem.N_kv, kLongRowKeys));
-  return on_chip_fit(launches, {one_tile, tiling, options, {}}, gpu).fits;
-}
-
-}  // namespace
-
-std::optional<Tiling> largest_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
-                                     const ScheduleVariant& variant, const GpuDescription& gpu,
-                                     PassKind pass) {
-  const ScheduleOptions options = schedule_options(problem, variant, gpu);
-  const Pass launches = make_pass(algorithm, pass, options);
-  std::optional<Tiling> best;
-  for (Tiling next{16, 16}; tiling_fits(next, launches, options, problem, gpu);) {
-    best = next;
-    next = {next.Br + 16, next.Bc + 16};
-  }
-  return best;
-}
-
-std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
-                                     const ScheduleVariant& variant, const GpuDescription& gpu,
-                                     PassKind pass) {
-  if (algorithm.sets_tiling_from_sram) {
-    const ScheduleOptions options = schedule_options(problem, variant, gpu);
-    const Tiling by_rule = paper_tiling(gpu, problem.dtype, problem.d);
-    const Pass launches = make_pass(algorithm, pass, options);
-    if (tiling_fits(by_rule, launches, options, problem, gpu)) return by_rule;
-  }
-  return largest_tiling(algorithm, problem, variant, gpu, pass);
-}
-
 ScheduleOptions schedule_options(const ResolvedRun& run, const GpuDescription& gpu) {
   ScheduleOptions options = schedule_options(run.problem, run.asked.variant, gpu);
   options.skips_padded_keys = find_algorithm(run.algorithm())->skips_padded_keys;
@@ -84,22 +41,6 @@ Result<GpuDescription> gpu_of(const RunSpec& spec) {
   auto gpu = load_gpu(spec.gpu);
   if (!gpu) return gpu;
   return with_capacities(std::move(gpu).value(), {spec.sram_bytes, spec.l2_bytes}, "given");
-}
-
-std::optional<Tiling> tiling_by_rule(const RunSpec& spec, TilingRule rule,
-                                     const GpuDescription& gpu) {
-  const Algorithm& algorithm = *find_algorithm(spec.algorithm);
-  const AttentionProblem& problem = spec.problem;
-  switch (rule) {
-    case TilingRule::paper:
-      return paper_tiling(gpu, problem.dtype, problem.d);
-    case TilingRule::largest:
-      return largest_tiling(algorithm, problem, spec.variant, gpu, spec.pass);
-    case TilingRule::by_default:
-    case TilingRule::kernel:
-      break;
-  }
-  return default_tiling(algorithm, problem, spec.variant, gpu, spec.pass);
 }
 
 namespace {
@@ -130,16 +71,10 @@ Error no_tiling_fits(const RunSpec& spec, const GpuDescription& gpu) {
   return error;
 }
 
-/// The block mask lies over the run's tiles: it is drawn there, or was.
-std::optional<Error> put_block_mask(ResolvedRun& run) {
-  AttentionProblem& problem = run.problem;
-  if (run.asked.block_mask && !problem.block_mask) {
-    const auto drawn = make_block_mask(*run.asked.block_mask, problem.N, problem.N_kv, run.tiling);
-    if (!drawn) return drawn.error();
-    problem.block_mask = drawn.value();
-  }
-  if (!problem.block_mask) return std::nullopt;
-  const BlockMask& M = *problem.block_mask;
+/// The algorithm takes a block mask, and it has the run's tiles.
+std::optional<Error> check_block_mask(const ResolvedRun& run) {
+  if (!run.problem.block_mask) return std::nullopt;
+  const BlockMask& M = *run.problem.block_mask;
   if (!find_algorithm(run.algorithm())->takes_block_mask) {
     return invalid_field(
         ErrorCode::not_applicable, "block_mask",
@@ -167,19 +102,19 @@ std::optional<Error> check_split_count(const ResolvedRun& run) {
 std::optional<Error> check_tile_count(const AttentionProblem& problem, const Tiling& tiling) {
   const Index Tr = ceil_div(problem.N, tiling.Br);
   Index tile_pairs = 0;
-  const std::vector<AlikeEntries> kinds = alike_entries(problem);
-  for (const AlikeEntries& alike : kinds) {
-    tile_pairs += Tr * std::max<Index>(1, ceil_div(alike.key_count, tiling.Bc));
+  const std::vector<KeyLengthGroup> groups = group_batch_by_key_length(problem);
+  for (const KeyLengthGroup& group : groups) {
+    tile_pairs += Tr * std::max<Index>(1, ceil_div(group.key_count, tiling.Bc));
     if (tile_pairs > kMaxTilePairs) break;
   }
   if (tile_pairs <= kMaxTilePairs) return std::nullopt;
-  const bool many = kinds.size() > 1;
+  const bool many = groups.size() > 1;
   return invalid_field(
       ErrorCode::too_many, "Br",
       fmt::format("Br = {}, Bc = {} cuts the scores{} into {}{} tiles; at most {} can be counted: "
                   "use larger tiles{}",
                   tiling.Br, tiling.Bc,
-                  many ? fmt::format(" of {} different key lengths", kinds.size()) : "",
+                  many ? fmt::format(" of {} different key lengths", groups.size()) : "",
                   many ? "more than " : "", many ? kMaxTilePairs : tile_pairs, kMaxTilePairs,
                   many ? " or fewer different lengths" : ""));
 }
@@ -202,7 +137,8 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu) {
   if (!tiling) return no_tiling_fits(spec, gpu);
   if (auto error = validate(*tiling)) return *error;
   run.tiling = *tiling;
-  if (auto error = put_block_mask(run)) return *error;
+  if (auto error = draw_block_mask(run)) return *error;
+  if (auto error = check_block_mask(run)) return *error;
   if (algorithm.splits_keys) {
     run.splits = spec.splits ? *spec.splits : split_count(run.problem, *tiling, gpu.sm_count);
   }

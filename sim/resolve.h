@@ -1,9 +1,6 @@
 /// From what was asked to what the model runs.
 #pragma once
 
-#include <optional>
-#include <string_view>
-
 #include "reference/run_spec.h"
 #include "sim/device/gpu_description.h"
 
@@ -20,9 +17,5 @@ Result<GpuDescription> gpu_of(const RunSpec& spec);
 /// invalid_request, with the field to change, where the model cannot run it. TilingRule::kernel is
 /// the caller's to replace: the model knows no kernels.
 Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu);
-
-/// The tiling of a rule for both sides; nothing when no tile fits.
-std::optional<Tiling> tiling_by_rule(const RunSpec& spec, TilingRule rule,
-                                     const GpuDescription& gpu);
 
 }  // namespace attnscope

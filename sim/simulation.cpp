@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
-#include "sim/alike_entries.h"
+#include "reference/sequences.h"
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/hbm_footprint.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/resolve.h"
 #include "sim/schedule/algorithm.h"
+#include "sim/tiling_rules.h"
 
 namespace attnscope {
 
@@ -141,19 +142,19 @@ Result<SimulationReport> counted(const ResolvedRun& run, const GpuDescription& g
                         default_tiling(algorithm, problem, run.asked.variant, gpu, run.pass()));
   }
 
-  // Count one head of each kind of batch entry, and multiply by the heads that are alike
+  // Count one head of each group of batch entries, and multiply by the heads in it
   for (const Launch& launch : pass.launches) {
     LaunchReport& entry = report.launches.emplace_back();
     entry.name = launch.name;
     entry.thread_blocks = problem.batch * heads_of(launch, problem) *
                           launch.blocks_per_head(launch.grid(problem, run.tiling, options));
   }
-  for (const AlikeEntries& alike : alike_entries(problem)) {
-    const HeadCounts counts = count_head(pass, pass_run, alike.first, cancel);
+  for (const KeyLengthGroup& group : group_batch_by_key_length(problem)) {
+    const HeadCounts counts = count_head(pass, pass_run, group.first, cancel);
     report.peak_hbm_bytes = std::max(report.peak_hbm_bytes, counts.footprint.peak_bytes(problem));
     for (std::size_t index = 0; index < pass.launches.size(); ++index) {
       const Launch& launch = pass.launches[index];
-      const Index heads = alike.count * heads_of(launch, problem);
+      const Index heads = group.count * heads_of(launch, problem);
       const BytesByTensor& by_tensor = counts.traffic[index].by_tensor;
       LaunchReport& entry = report.launches[index];
       entry.paper += paper_bytes(launch, by_tensor, problem) * heads;
@@ -200,6 +201,26 @@ Result<SimulationReport> resolve_and_simulate(const RunSpec& spec, const GpuDesc
                                               const std::atomic<bool>* cancel) {
   const auto run = resolve(spec, gpu);
   return run ? simulate(run.value(), gpu, cancel) : run.error();
+}
+
+std::optional<WarpReport> count_warps(const ResolvedRun& run, const GpuDescription& gpu) {
+  const Algorithm& algorithm = *find_algorithm(run.algorithm());
+  if (!algorithm.warps) return std::nullopt;
+
+  // Count one head of each group of batch entries
+  const AttentionProblem& problem = run.problem;
+  WarpReport report{
+      {run.asked.warp_partition.value_or(*algorithm.warps), run.asked.warps.value_or(kPaperWarps)},
+      {}};
+  const ScheduleOptions options = schedule_options(run, gpu);
+  const Pass pass = make_pass(algorithm, run.pass(), options);
+  for (const KeyLengthGroup& group : group_batch_by_key_length(problem)) {
+    WarpCounter counter(report.layout);
+    Observer* const observers[] = {&counter};
+    run_head(pass, {problem, run.tiling, options, {}}, group.first, 0, observers);
+    report.traffic += counter.total() * (problem.heads * group.count);
+  }
+  return report;
 }
 
 }  // namespace attnscope

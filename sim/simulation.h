@@ -11,6 +11,7 @@
 #include "reference/tolerance.h"
 #include "sim/device/gpu_description.h"
 #include "sim/observers/traffic_counter.h"
+#include "sim/observers/warp_counter.h"
 #include "sim/on_chip_fit.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/schedule/run_pass.h"
@@ -79,16 +80,15 @@ Result<SimulationReport> simulate(const ResolvedRun& run, const GpuDescription& 
 Result<SimulationReport> resolve_and_simulate(const RunSpec& spec, const GpuDescription& gpu,
                                               const std::atomic<bool>* cancel = nullptr);
 
-/// The largest square tiling, a multiple of 16, whose slots fit a thread block's shared memory and
-/// an SM's registers. Nothing when not even 16 x 16 fits.
-std::optional<Tiling> largest_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
-                                     const ScheduleVariant& variant, const GpuDescription& gpu,
-                                     PassKind pass = PassKind::forward);
+/// The warps of a whole problem's pass.
+struct WarpReport {
+  WarpLayout layout;
+  WarpTraffic traffic;  ///< totals over thread blocks, batch and heads
+};
 
-/// The paper's rule where the algorithm has one (flash1) and its tiles fit, else largest_tiling().
-std::optional<Tiling> default_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
-                                     const ScheduleVariant& variant, const GpuDescription& gpu,
-                                     PassKind pass = PassKind::forward);
+/// Counts the pass of a run that simulate() accepted; both passes are summed. Nothing for
+/// algorithms whose paper gives no partition of the warps.
+std::optional<WarpReport> count_warps(const ResolvedRun& run, const GpuDescription& gpu);
 
 /// How the numbers are computed.
 struct NumericOptions {

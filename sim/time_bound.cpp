@@ -4,12 +4,6 @@
 
 namespace attnscope {
 
-std::string_view to_string(GpuUnit unit) {
-  constexpr std::array<std::string_view, kGpuUnits> kNames = {"tensor_cores", "cuda_cores",
-                                                              "special_function_units", "dram"};
-  return kNames[static_cast<std::size_t>(unit)];
-}
-
 std::string_view words_of(GpuUnit unit) {
   constexpr std::array<std::string_view, kGpuUnits> kWords = {"tensor cores", "CUDA cores",
                                                               "special function units", "DRAM"};

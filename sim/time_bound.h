@@ -26,7 +26,9 @@ enum class GpuUnit : std::uint8_t { tensor_cores, cuda_cores, special_function_u
 inline constexpr std::size_t kGpuUnits = 4;
 
 /// "tensor_cores": the spelling of files and tables.
-std::string_view to_string(GpuUnit unit);
+constexpr std::array<std::string_view, kGpuUnits> enum_names(GpuUnit) {
+  return {"tensor_cores", "cuda_cores", "special_function_units", "dram"};
+}
 /// "tensor cores": the spelling of sentences.
 std::string_view words_of(GpuUnit unit);
 

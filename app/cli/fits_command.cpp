@@ -57,7 +57,7 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
   ModelQuestion& model = question.model;
   if (auto error = read_whole(given, "layers", 1, 1'000'000, model.layers)) return *error;
   if (auto error =
-          read_choice(given, "mode", parse_model_mode, "training or inference", model.mode)) {
+          read_choice(given, "mode", parse_name<ModelMode>, "training or inference", model.mode)) {
     return *error;
   }
 

@@ -13,11 +13,6 @@ using nlohmann::ordered_json;
 
 namespace {
 
-std::string_view to_string(FieldTarget target) {
-  constexpr std::string_view kNames[] = {"both", "model", "kernel"};
-  return kNames[static_cast<std::size_t>(target)];
-}
-
 ordered_json field_json(const RunField& field) {
   ordered_json row = {{"option", ""}, {"screen", field.label}, {"json", ""}};
   if (!field.option.empty()) {

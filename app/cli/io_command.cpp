@@ -27,7 +27,7 @@ constexpr std::size_t kMaxValues = 1000;
 /// "KEY" or "KEY=V1,V2,...".
 std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
   const std::size_t equals = text.find('=');
-  const auto axis = parse_io_axis(text.substr(0, equals));
+  const auto axis = parse_name<IoAxis>(text.substr(0, equals));
   if (!axis) {
     const std::vector<std::string> known = {"seq-len", "head-dim", "sram-bytes", "block-cols",
                                             "density"};

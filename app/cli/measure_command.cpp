@@ -48,7 +48,8 @@ Result<Protocol> parse_protocol(const GivenOptions& given) {
     return *error;
   if (auto error = read_whole(given, "time-budget", 0, kMost, time_budget_s)) return *error;
   protocol.time_budget_s = time_budget_s;
-  if (auto error = read_choice(given, "cache", parse_cache_state, "cold or warm", protocol.cache)) {
+  if (auto error =
+          read_choice(given, "cache", parse_name<CacheState>, "cold or warm", protocol.cache)) {
     return *error;
   }
   protocol.counters = !given.has("no-counters");

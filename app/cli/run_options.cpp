@@ -149,7 +149,7 @@ Result<RunSpec> parse_run_of(const GivenOptions& given,
 }
 
 std::optional<PassKind> parse_one_pass(std::string_view name) {
-  const auto pass = parse_pass(name);
+  const auto pass = parse_name<PassKind>(name);
   return pass == PassKind::both ? std::nullopt : pass;
 }
 

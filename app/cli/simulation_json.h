@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/warp_report.h"
+#include "sim/simulation.h"
 
 namespace attnscope::cli {
 

@@ -190,24 +190,6 @@ const HbmTensorState* find_hbm(const Snapshot& snapshot, Tensor tensor) {
   return nullptr;
 }
 
-std::string_view to_string(TileState state) {
-  switch (state) {
-    case TileState::untouched:
-      return "not yet computed";
-    case TileState::skipped:
-      return "skipped: the mask hides all of it";
-    case TileState::left_out:
-      return "left out: 0 in the block mask";
-    case TileState::in_sram:
-      return "on chip now";
-    case TileState::discarded:
-      return "done and discarded";
-    case TileState::stored:
-      return "stored in global memory";
-  }
-  return "";
-}
-
 TileState score_tile_state(const Snapshot& snapshot, Index i, Index j) {
   const RunInfo& run = *snapshot.run;
   const auto at = static_cast<std::size_t>(i * run.Tc + j);

@@ -52,7 +52,14 @@ const HbmTensorState* find_hbm(const Snapshot& snapshot, Tensor tensor);
 
 /// What became of a tile of scores.
 enum class TileState : std::uint8_t { untouched, skipped, left_out, in_sram, discarded, stored };
-std::string_view to_string(TileState state);
+constexpr std::array<std::string_view, 6> enum_names(TileState) {
+  return {"not yet computed",
+          "skipped: the mask hides all of it",
+          "left out: 0 in the block mask",
+          "on chip now",
+          "done and discarded",
+          "stored in global memory"};
+}
 /// Of tile (i, j) on the plain grid.
 TileState score_tile_state(const Snapshot& snapshot, Index i, Index j);
 

@@ -29,10 +29,6 @@ Index capacity_bytes(const GpuDescription& gpu, OnChipSpace space) {
   return space == OnChipSpace::shared ? gpu.shared_bytes_per_block : gpu.register_bytes_per_sm;
 }
 
-std::string_view to_string(OnChipSpace space) {
-  return space == OnChipSpace::shared ? "shared memory" : "registers";
-}
-
 SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
     : snapshot_(snapshot), context_(context), rect_(rect) {
   const Heights heights = choose_heights();

@@ -66,6 +66,5 @@ class SramBox {
 /// Bytes that the slots of a space take together, and what the device has of it.
 Index used_bytes(const Snapshot& snapshot, OnChipSpace space);
 Index capacity_bytes(const GpuDescription& gpu, OnChipSpace space);
-std::string_view to_string(OnChipSpace space);
 
 }  // namespace attnscope::app

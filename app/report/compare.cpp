@@ -9,20 +9,6 @@
 
 namespace attnscope {
 
-std::string_view to_string(Level level) {
-  switch (level) {
-    case Level::paper:
-      return "paper";
-    case Level::requested:
-      return "requested";
-    case Level::dram:
-      return "dram";
-    case Level::time:
-      return "time";
-  }
-  return "?";
-}
-
 const ComparisonLine* Comparison::find(Level level, std::string_view quantity) const {
   const auto found = std::find_if(lines.begin(), lines.end(), [&](const ComparisonLine& line) {
     return line.launch.empty() && line.level == level && line.quantity == quantity;

@@ -12,7 +12,9 @@ namespace attnscope {
 
 /// Which traffic or time a line is about (never mixed).
 enum class Level : std::uint8_t { paper, requested, dram, time };
-std::string_view to_string(Level level);
+constexpr std::array<std::string_view, 4> enum_names(Level) {
+  return {"paper", "requested", "dram", "time"};
+}
 
 /// Of the requested bytes written: those added atomically. Recorded where the L2 slices reduce.
 inline constexpr std::string_view kAddedQuantity = "of it added";

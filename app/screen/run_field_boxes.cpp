@@ -118,7 +118,7 @@ void RunFieldBoxes::draw_tilings(const Frame& frame, const Rect& box, const RunF
     tilings_.start(key, [key, &field, gpus = frame.app.gpus](WorkControl&) {
       std::vector<std::optional<Tiling>> tilings;
       for (const FieldValue& value : field.values) {
-        tilings.push_back(tiling_of_rule(key, *parse_tiling_rule(value.name), *gpus));
+        tilings.push_back(tiling_of_rule(key, *parse_name<TilingRule>(value.name), *gpus));
       }
       return Result(std::move(tilings));
     });

@@ -9,10 +9,10 @@
 #include "kernels/recording/device_info.h"
 #include "kernels/recording/recording.h"
 #include "kernels/trace/kernel_trace.h"
+#include "reference/attention_problem.h"
 #include "reference/head_tensor.h"
 #include "reference/inputs.h"
 #include "reference/naive_attention.h"
-#include "reference/pass_kind.h"
 #include "reference/result.h"
 
 struct attnscope_session;  // of kernels/attnscope_kernels.h

@@ -42,8 +42,9 @@ enum class CacheState : std::uint8_t {
   warm,  ///< the pass ran just before
 };
 
-std::string_view to_string(CacheState state);
-std::optional<CacheState> parse_cache_state(std::string_view name);
+constexpr std::array<std::string_view, 2> enum_names(CacheState) {
+  return {"cold", "warm"};
+}
 
 /// How measurements are taken.
 struct Protocol {

@@ -124,7 +124,7 @@ Protocol protocol_from_json(const JsonObject& object) {
   protocol.warm_ups = static_cast<int>(object.integer_or("warm_ups", 0));
   protocol.repeats = static_cast<int>(object.integer_or("repeats", 0));
   const std::string cache = object.string_or("cache", "cold");
-  const auto state = parse_cache_state(cache);
+  const auto state = parse_name<CacheState>(cache);
   if (!state) {
     throw JsonFieldError(fmt::format("{}: \"{}\" is not a cache state; use cold or warm",
                                      object.path_of("cache"), cache));

@@ -11,6 +11,9 @@ namespace attnscope {
 
 /// Which memory of the SM a slot counts against.
 enum class OnChipSpace : std::uint8_t { shared, registers };
+constexpr std::array<std::string_view, 2> enum_names(OnChipSpace) {
+  return {"shared memory", "registers"};
+}
 
 /// Q, K, V, P, P_drop, dO and dS are operands (but not whole rows of P or dS, which no product
 /// reads); everything else is an accumulator or statistic.

@@ -55,24 +55,6 @@ Work work_of(const TileOp& op) {
 
 }  // namespace
 
-std::string_view to_string(Work work) {
-  constexpr std::array<std::string_view, kWorkCount> kNames = {"scale S",
-                                                               "scale gradients",
-                                                               "score function",
-                                                               "row maxima",
-                                                               "exp",
-                                                               "row sums",
-                                                               "rescale P~",
-                                                               "P / l",
-                                                               "rescale O",
-                                                               "O / l",
-                                                               "one number a row",
-                                                               "D: row dot",
-                                                               "softmax gradient",
-                                                               "adding gradients"};
-  return kNames[static_cast<std::size_t>(work)];
-}
-
 void WorkCounter::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
   grid_ = &grid;
   launches_.emplace_back();

@@ -4,10 +4,10 @@
 /// the launch's TileGrid, values are the numeric executor's, time is the timeline's.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
-#include <string_view>
+
+#include "reference/enum_names.h"
 
 namespace attnscope {
 
@@ -27,7 +27,12 @@ enum class Tensor : std::uint8_t {
 // clang-format on
 inline constexpr int kTensorCount = 29;
 
-std::string_view to_string(Tensor tensor);
+constexpr std::array<std::string_view, kTensorCount> enum_names(Tensor) {
+  return {"Q",      "K",     "V",       "O",         "LSE",  "S",        "P",        "m",
+          "l",      "alpha", "m_tile",  "l_tile",    "beta", "O_carry",  "dO",       "dQ",
+          "dK",     "dV",    "dP",      "dS",        "D",    "dQ_accum", "dK_heads", "dV_heads",
+          "P_drop", "T",     "O_split", "LSE_split", "Z"};
+}
 
 /// As the column index of a tile: it spans all keys.
 inline constexpr std::int32_t kAllColumns = -1;
@@ -92,7 +97,41 @@ enum class OpKind : std::uint8_t {
 };
 inline constexpr int kOpKindCount = 33;
 
-std::string_view to_string(OpKind kind);
+constexpr std::array<std::string_view, kOpKindCount> enum_names(OpKind) {
+  return {"load",
+          "store",
+          "fill_zero",
+          "fill_minus_inf",
+          "scores",
+          "mask",
+          "row_max",
+          "running_max",
+          "exp",
+          "row_sum",
+          "add_row_sum",
+          "rescale",
+          "accumulate",
+          "normalize",
+          "log_sum_exp",
+          "convert",
+          "product_transposed",
+          "accumulate_transposed",
+          "gradient_product",
+          "gradient_product_transposed",
+          "row_dot",
+          "add_row_dot",
+          "softmax_gradient",
+          "add",
+          "atomic_add",
+          "soft_cap",
+          "soft_cap_slope",
+          "alibi",
+          "dropout",
+          "multiply",
+          "scale",
+          "mask_gradient",
+          "dropout_factors"};
+}
 
 /// One operation of one thread block.
 struct TileOp {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "reference/algorithm.h"
-#include "reference/pass_kind.h"
+#include "reference/attention_problem.h"
 #include "sim/ops/program.h"
 
 namespace attnscope {
@@ -124,6 +124,15 @@ TileGrid output_grid(const AttentionProblem& problem, const Tiling& tiling,
                      const ScheduleOptions& options);
 /// Whether row tile i of the launch's grid is a group of whole rows, not Br rows.
 bool works_on_row_groups(const Launch& launch);
+
+/// Pseudo-code that one algorithm takes from another, except for some lines.
+using PseudoCode = std::vector<PseudoLine>;
+inline PseudoCode copy_of(std::span<const PseudoLine> lines) {
+  return {lines.begin(), lines.end()};
+}
+/// Rewrites the line with the text `from`, which must be there.
+void replace_line(PseudoCode& lines, std::string_view from, std::string_view to,
+                  std::string_view why);
 
 /// One thread block in all: its program has the outer loop.
 Index block_per_head(const TileGrid& grid);

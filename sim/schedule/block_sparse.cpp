@@ -4,7 +4,6 @@
 #include "sim/schedule/flash1_forward.h"
 #include "sim/schedule/flash2_backward.h"
 #include "sim/schedule/flash2_forward.h"
-#include "sim/schedule/pseudo_code.h"
 
 namespace attnscope {
 

@@ -41,6 +41,14 @@ bool works_on_row_groups(const Launch& launch) {
   return launch.grid == softmax_row_grid || launch.grid == gradient_row_grid;
 }
 
+void replace_line(PseudoCode& lines, std::string_view from, std::string_view to,
+                  std::string_view why) {
+  const auto line = std::ranges::find(lines, from, &PseudoLine::text);
+  ATTNSCOPE_CHECK(line - lines.begin(), <, std::ssize(lines));
+  line->text = to;
+  line->why = why;
+}
+
 Index block_per_head(const TileGrid& /*grid*/) {
   return 1;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "sim/schedule/flash2_forward.h"
-#include "sim/schedule/pseudo_code.h"
 
 namespace attnscope {
 

@@ -11,9 +11,6 @@ namespace attnscope {
 
 namespace {
 
-constexpr IoAxis kAxes[] = {IoAxis::seq_len, IoAxis::head_dim, IoAxis::sram_bytes,
-                            IoAxis::block_cols, IoAxis::density};
-
 /// Nothing when the axis takes the value.
 std::optional<Error> check_value(IoAxis axis, double value) {
   if (axis == IoAxis::density) {
@@ -122,29 +119,6 @@ Result<IoPoint> point_at(const IoQuestion& question, double value,
 }
 
 }  // namespace
-
-std::string_view to_string(IoAxis axis) {
-  switch (axis) {
-    case IoAxis::seq_len:
-      return "seq-len";
-    case IoAxis::head_dim:
-      return "head-dim";
-    case IoAxis::sram_bytes:
-      return "sram-bytes";
-    case IoAxis::block_cols:
-      return "block-cols";
-    case IoAxis::density:
-      return "density";
-  }
-  return "?";
-}
-
-std::optional<IoAxis> parse_io_axis(std::string_view name) {
-  for (const IoAxis axis : kAxes) {
-    if (name == to_string(axis)) return axis;
-  }
-  return std::nullopt;
-}
 
 AttentionProblem usual_io_problem() {
   return {.N = 8192, .N_kv = 8192, .d = 64, .dtype = DType::fp16};

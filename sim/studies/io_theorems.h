@@ -23,8 +23,9 @@ namespace attnscope {
 
 /// What the curve runs along.
 enum class IoAxis : std::uint8_t { seq_len, head_dim, sram_bytes, block_cols, density };
-std::string_view to_string(IoAxis axis);  ///< as the command line spells it: "seq-len"
-std::optional<IoAxis> parse_io_axis(std::string_view name);
+constexpr std::array<std::string_view, 5> enum_names(IoAxis) {
+  return {"seq-len", "head-dim", "sram-bytes", "block-cols", "density"};
+}
 
 /// Values that show the axis's law, for a problem of common size.
 std::vector<double> usual_values(IoAxis axis);

@@ -64,17 +64,6 @@ bool fits(const AttentionChoice& choice, const ModelQuestion& question) {
 
 }  // namespace
 
-std::string_view to_string(ModelMode mode) {
-  return mode == ModelMode::training ? "training" : "inference";
-}
-
-std::optional<ModelMode> parse_model_mode(std::string_view name) {
-  for (const ModelMode mode : {ModelMode::training, ModelMode::inference}) {
-    if (name == to_string(mode)) return mode;
-  }
-  return std::nullopt;
-}
-
 std::vector<AttentionChoice> attention_choices() {
   return {{"standard", "standard", {}},
           {"standard, checkpointed", "standard", {.checkpoint = true}},

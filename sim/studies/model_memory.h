@@ -12,8 +12,9 @@ namespace attnscope {
 
 /// Training keeps, in every layer, what that layer's backward pass needs; inference keeps K and V.
 enum class ModelMode : std::uint8_t { training, inference };
-std::string_view to_string(ModelMode mode);
-std::optional<ModelMode> parse_model_mode(std::string_view name);
+constexpr std::array<std::string_view, 2> enum_names(ModelMode) {
+  return {"training", "inference"};
+}
 
 /// How attention is computed in every layer.
 struct AttentionChoice {

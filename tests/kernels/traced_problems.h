@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "reference/attention_problem.h"
 #include "reference/block_pattern.h"
-#include "reference/pass_kind.h"
 #include "tests/support/listed_block_mask.h"
 
 namespace attnscope::kernels {

@@ -123,10 +123,10 @@ TEST(Mask, MalformedSpellingsAreRefused) {
 
 TEST(DTypeNames, RoundTripAndRefuseOthers) {
   for (DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
-    EXPECT_EQ(parse_dtype(to_string(dtype)), dtype);
+    EXPECT_EQ(parse_name<DType>(to_string(dtype)), dtype);
   }
   for (const char* name : {"", "FP16", "half", "fp64", "bf16 "}) {
-    EXPECT_FALSE(parse_dtype(name).has_value()) << name;
+    EXPECT_FALSE(parse_name<DType>(name).has_value()) << name;
   }
 }
 

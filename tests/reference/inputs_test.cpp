@@ -197,10 +197,10 @@ TEST(HashOfInputs, DependsOnEveryValueOfEveryTensor) {
 
 TEST(InputKindNames, RoundTripAndRefuseOthers) {
   for (const InputKind kind : {InputKind::gaussian, InputKind::outlier, InputKind::needle}) {
-    EXPECT_EQ(parse_input_kind(to_string(kind)), kind);
+    EXPECT_EQ(parse_name<InputKind>(to_string(kind)), kind);
   }
   for (const char* name : {"", "Gaussian", "normal", "needle "}) {
-    EXPECT_FALSE(parse_input_kind(name).has_value()) << name;
+    EXPECT_FALSE(parse_name<InputKind>(name).has_value()) << name;
   }
 }
 

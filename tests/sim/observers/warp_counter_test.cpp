@@ -304,9 +304,9 @@ TEST(WarpShares, CutEveryTileOfBothPassesCompletely) {
 }
 
 TEST(WarpPartition, NamesRoundTrip) {
-  EXPECT_EQ(parse_warp_partition("split-q"), WarpPartition::split_q);
-  EXPECT_EQ(parse_warp_partition("sliced-k"), WarpPartition::sliced_k);
-  EXPECT_EQ(parse_warp_partition("split-k"), std::nullopt);
+  EXPECT_EQ(parse_name<WarpPartition>("split-q"), WarpPartition::split_q);
+  EXPECT_EQ(parse_name<WarpPartition>("sliced-k"), WarpPartition::sliced_k);
+  EXPECT_EQ(parse_name<WarpPartition>("split-k"), std::nullopt);
 }
 
 }  // namespace

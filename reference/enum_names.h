@@ -1,0 +1,34 @@
+/// Enums whose values have names: on the command line, in files and in tables.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace attnscope {
+
+/// An enum with a function `enum_names(Enum)` beside it: an array of the names of its values, in
+/// their order.
+template <typename Enum>
+concept NamedEnum = requires(Enum value) {
+  enum_names(value).size();
+};
+
+template <NamedEnum Enum>
+std::string_view to_string(Enum value) {
+  static constexpr auto kNames = enum_names(Enum{});
+  return kNames[static_cast<std::size_t>(value)];
+}
+
+/// The value of this name; nothing when there is none.
+template <NamedEnum Enum>
+std::optional<Enum> parse_name(std::string_view name) {
+  static constexpr auto kNames = enum_names(Enum{});
+  for (std::size_t k = 0; k < kNames.size(); ++k) {
+    if (kNames[k] == name) return static_cast<Enum>(k);
+  }
+  return std::nullopt;
+}
+
+}  // namespace attnscope
