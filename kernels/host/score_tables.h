@@ -13,8 +13,7 @@ namespace attnscope::kernels {
 class LaunchTables {
  public:
   /// score_parameters() with score_arrays() on the current device. Throws CudaError.
-  ScoreParameters scores(const AttentionProblem& problem,
-                         ScoreUnit unit = ScoreUnit::before_scale);
+  ScoreParameters scores(const AttentionProblem& problem, ScoreUnit unit = ScoreUnit::before_scale);
 
   /// Lists of tiles on the current device; null where there are none. Throws CudaError.
   const int* lists(const std::vector<int>& lists);
