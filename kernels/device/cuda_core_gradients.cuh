@@ -85,7 +85,7 @@ __device__ inline void atomic_add_1(float* destination, float value) {
                : "memory");
 }
 
-/// Adds the thread's piece to four rows in HBM, atomically: sixteen lanes cover 64 bytes of a row.
+/// Adds the thread's piece to four rows atomically, in L2: sixteen lanes cover 64 bytes of a row.
 template <int d>
 __device__ inline void atomic_add_rows(float* destination, Index stride_row,
                                        const LanePiece<d>& values, int rows, int columns, int x) {

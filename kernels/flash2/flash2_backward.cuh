@@ -3,7 +3,7 @@
 ///
 /// A thread block owns column tile j of one head and sweeps the row tiles i that see it, ascending.
 /// dKj and dVj never leave the chip. Every row tile's dQ is a sum over the blocks of all column
-/// tiles: each adds its part to dQ_accum in HBM, atomically, so dQ depends on their order in its
+/// tiles: each adds its part to dQ_accum atomically, in L2, so dQ depends on their order in its
 /// last bits; dK and dV do not. With dQ_turns the blocks add to a row tile in the order of j: the
 /// same bytes, and the same bits on every run, at the price of waiting.
 ///
@@ -140,7 +140,7 @@ class Flash2RowTiles {
   float statistic_ = 0.0f;
 };
 
-/// dQi += dS Kj atomically in HBM, without the scale: a warp's part of row tile i. `head_piece`
+/// dQi += dS Kj atomically, in L2, without the scale: a warp's part of row tile i. `head_piece`
 /// counts the row pieces of dQ_accum before the head.
 template <typename T, int kWarps, device::Columns kColumns, device::Visits kVisits, int Br, int Bc,
           int d>

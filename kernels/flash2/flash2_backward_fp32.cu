@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kFrameThreads)
 template <int d>
 constexpr int columns_at_a_time = d <= 32 ? d : (d % 64 == 0 ? 64 : 32);
 
-/// dQi += dS Kj atomically in HBM, without the scale: the thread's four rows from `first_row` on.
+/// dQi += dS Kj atomically, in L2, without the scale: the thread's four rows from `first_row` on.
 /// In turns where the order of the adds is to be the same on every run.
 template <int d, int Br, int Bc>
 __device__ void add_query_gradient(const BackwardParameters& parameters, int i,

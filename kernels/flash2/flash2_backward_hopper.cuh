@@ -90,7 +90,7 @@ __device__ inline void load_statistics(const Flash2HopperBlock<Br, Bc, d, kVisit
   }
 }
 
-/// dQi += dQ_part atomically in HBM, without the scale: a warp's 16 rows of a panel of columns.
+/// dQi += dQ_part atomically, in L2, without the scale: a warp's 16 rows of a panel of columns.
 template <int Br, int Bc, int d, device::Visits kVisits>
 __device__ inline void add_query_gradient_panel(
     const Flash2HopperBlock<Br, Bc, d, kVisits>& block, int i, int panel,
