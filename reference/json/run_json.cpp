@@ -104,17 +104,6 @@ void read_field(const JsonObject& object, const RunField& field, RunSpec& spec) 
                                    accepted_text(field)));
 }
 
-/// Reads the fields below `prefix`, whose object is `root`.
-void read_fields(const JsonObject& root, std::string_view prefix, RunSpec& spec) {
-  for (const RunField& field : run_fields()) {
-    if (field.json_key.empty() || !field.json.starts_with(prefix)) continue;
-    std::string_view path = field.json.substr(prefix.size());
-    if (path.starts_with('/')) path.remove_prefix(1);
-    const auto object = find_object(root, path);
-    if (object && object->has(field.json_key)) read_field(*object, field, spec);
-  }
-}
-
 void check_problem(const JsonObject& object, const AttentionProblem& problem) {
   for (const char* required : {"seq_len", "head_dim"}) object.at(required);
   if (const auto error = validate(problem)) {
@@ -137,9 +126,12 @@ bool is_stored_at_default(const RunField& field, const RunSpec& spec) {
          }));
 }
 
-void store_fields(const RunSpec& spec, std::string_view below, json& document) {
+}  // namespace
+
+void store_run(const RunSpec& spec, json& document) {
+  if (document.is_null()) document = json::object();
   for (const RunField& field : run_fields()) {
-    if (field.json_key.empty() || !field.json.starts_with(below)) continue;
+    if (field.json_key.empty()) continue;
     const std::string text = field.print(spec);
     if (!text.empty() && (!is_default(field, spec) || is_stored_at_default(field, spec))) {
       document[place_of(field)] = to_json(field, text);
@@ -154,31 +146,21 @@ void store_fields(const RunSpec& spec, std::string_view below, json& document) {
   }
 }
 
-}  // namespace
-
-void store_run(const RunSpec& spec, json& document) {
-  if (document.is_null()) document = json::object();
-  store_fields(spec, "", document);
-}
-
 RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults) {
   RunSpec spec = defaults;
-  read_fields(root, "", spec);
+  for (const RunField& field : run_fields()) {
+    if (field.json_key.empty()) continue;
+    const auto object = find_object(root, field.json);
+    if (object && object->has(field.json_key)) read_field(*object, field, spec);
+  }
   check_problem(root.object(kProblem), spec.problem);
   return spec;
 }
 
 json problem_to_json(const AttentionProblem& problem) {
-  json document = json::object();
-  store_fields({.problem = problem}, kProblem, document);
+  json document;
+  store_run({.problem = problem}, document);
   return document.at(kProblem);
-}
-
-AttentionProblem problem_from_json(const JsonObject& object) {
-  RunSpec spec;
-  read_fields(object, kProblem, spec);
-  check_problem(object, spec.problem);
-  return spec.problem;
 }
 
 nlohmann::ordered_json tiling_to_json(const Tiling& tiling) {

@@ -21,9 +21,8 @@ void store_run(const RunSpec& spec, nlohmann::json& document);
 /// "problem".
 RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults = {});
 
-/// The "problem" object alone.
+/// Only the "problem" object.
 nlohmann::json problem_to_json(const AttentionProblem& problem);
-AttentionProblem problem_from_json(const JsonObject& object);
 /// Br first, in documents that keep their order.
 nlohmann::ordered_json tiling_to_json(const Tiling& tiling);
 Tiling tiling_from_json(const JsonObject& object);

@@ -15,7 +15,8 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 AttentionProblem read(const nlohmann::json& object) {
-  return problem_from_json(JsonObject(object, "scene.json: problem"));
+  const nlohmann::json document = {{"problem", object}};
+  return run_from_json(JsonObject(document, "scene.json"), {}).problem;
 }
 
 TEST(ProblemJson, RoundTripsEveryMaskAndPrecision) {
