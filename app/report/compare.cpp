@@ -1,10 +1,7 @@
 #include "app/report/compare.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
-#include "app/report/output_tile.h"
 #include "app/report/reasons.h"
 
 namespace attnscope {
@@ -27,82 +24,46 @@ std::string missing_reason(const Measurement& measurement, std::string_view coun
   return "the recording lacks this counter";
 }
 
-/// Sets the gap of a line that has both numbers, and why there is one.
-void add_gap(ComparisonLine& line, const Comparison& comparison, const GpuDescription& gpu) {
-  if (auto words = small_run_words(line, comparison.model, gpu)) {
-    line.in_place_of_gap = std::move(words->brief);
-    line.reason = std::move(words->reason);
-    return;
-  }
-  if (*line.modelled > 0) line.gap_percent = 100.0 * (*line.recorded / *line.modelled - 1.0);
-  line.reason = gap_reason(line, comparison.model, gpu, comparison.run);
+/// Adds the line, with its gap unless the run stands alone.
+void add_line(Comparison& comparison, const GpuDescription& gpu, ComparisonLine line) {
+  if (!comparison.stands_alone.empty()) line.modelled.reset();
+  if (line.modelled && line.recorded) add_gap(line, comparison.model, gpu, comparison.run);
+  comparison.lines.push_back(std::move(line));
 }
 
-ComparisonLine line_of(Level level, std::string_view quantity, std::string launch,
-                       std::string unit) {
-  ComparisonLine line;
-  line.level = level;
-  line.quantity = quantity;
-  line.launch = std::move(launch);
-  line.unit = std::move(unit);
-  return line;
-}
-
-/// The traffic lines of one launch, or of the pass.
-class TrafficLines {
- public:
-  TrafficLines(Comparison& comparison, const GpuDescription& gpu)
-      : comparison_(comparison), gpu_(gpu) {}
-
-  void add(Level level, const std::string& launch, const Bytes& modelled,
-           const Counters& counters) {
-    const bool is_dram = level == Level::dram;
-    add_line(level, "read", launch, modelled.read_bytes, counters,
-             is_dram ? counter::kDramReadBytes : counter::kRequestedReadBytes);
-    add_line(level, "written", launch, modelled.write_bytes, counters,
-             is_dram ? counter::kDramWriteBytes : counter::kRequestedWriteBytes);
-    if (level == Level::requested && modelled.atomic_bytes > 0) {
-      add_line(level, kAddedQuantity, launch, modelled.atomic_bytes, counters,
-               counter::kL2ReductionSectors, kSectorBytes);
-    }
-  }
-
- private:
-  void add_line(Level level, std::string_view quantity, const std::string& launch, Index modelled,
-                const Counters& counters, std::string_view counter_name, Index unit_bytes = 1) {
-    ComparisonLine line = line_of(level, quantity, launch, "bytes");
-    const bool alone = !comparison_.stands_alone.empty();
-    if (!alone) line.modelled = static_cast<double>(modelled);
+/// Adds the traffic lines of one launch, or of the pass.
+void add_traffic(Comparison& comparison, const GpuDescription& gpu, Level level,
+                 const std::string& launch, const Bytes& modelled, const Counters& counters) {
+  const auto add = [&](std::string_view quantity, Index bytes, std::string_view counter_name,
+                       Index unit_bytes = 1) {
+    ComparisonLine line{.level = level,
+                        .quantity = std::string(quantity),
+                        .launch = launch,
+                        .unit = "bytes",
+                        .modelled = static_cast<double>(bytes)};
     const auto found = counters.find(counter_name);
     if (found == counters.end()) {
-      line.unavailable = missing_reason(*comparison_.run.measurement, counter_name);
+      line.unavailable = missing_reason(*comparison.run.measurement, counter_name);
     } else {
       line.recorded = found->second * static_cast<double>(unit_bytes);
-      if (!alone) add_gap(line, comparison_, gpu_);
     }
-    comparison_.lines.push_back(std::move(line));
+    add_line(comparison, gpu, std::move(line));
+  };
+  const bool is_dram = level == Level::dram;
+  add("read", modelled.read_bytes,
+      is_dram ? counter::kDramReadBytes : counter::kRequestedReadBytes);
+  add("written", modelled.write_bytes,
+      is_dram ? counter::kDramWriteBytes : counter::kRequestedWriteBytes);
+  if (level == Level::requested && modelled.atomic_bytes > 0) {
+    add(kAddedQuantity, modelled.atomic_bytes, counter::kL2ReductionSectors, kSectorBytes);
   }
-
-  Comparison& comparison_;
-  const GpuDescription& gpu_;
-};
-
-void add_time_line(Comparison& comparison, const GpuDescription& gpu) {
-  ComparisonLine line = line_of(Level::time, "time", "", "s");
-  line.recorded = comparison.run.measurement->time.median_s;
-  if (comparison.stands_alone.empty()) {
-    line.modelled = comparison.model.bound_s;
-    add_gap(line, comparison, gpu);
-  }
-  comparison.lines.push_back(std::move(line));
 }
 
 }  // namespace
 
 Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
                    const RecordingRow& run, const MeasuredOn& on) {
-  Comparison comparison{
-      .run = run, .on = on, .model = model, .unavailable = "", .stands_alone = "", .lines = {}};
+  Comparison comparison{.run = run, .on = on, .model = model};
   if (!run.measurement) {
     comparison.unavailable =
         run.error ? words(*run.error, Reader::command_line) : "the recording holds no measurement";
@@ -111,18 +72,26 @@ Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
   comparison.stands_alone = difference(model, gpu, run, on).words;
 
   // The whole pass first, then launch by launch where there are several
-  TrafficLines traffic(comparison, gpu);
+  const auto add = [&](Level level, const std::string& launch, const Bytes& modelled,
+                       const Counters& counters) {
+    add_traffic(comparison, gpu, level, launch, modelled, counters);
+  };
   const Counters& totals = run.measurement->counters;
-  if (comparison.stands_alone.empty()) traffic.add(Level::paper, "", model.paper, totals);
-  traffic.add(Level::requested, "", model.requested, totals);
-  traffic.add(Level::dram, "", model.dram, totals);
-  add_time_line(comparison, gpu);
+  if (comparison.stands_alone.empty()) add(Level::paper, "", model.paper, totals);
+  add(Level::requested, "", model.requested, totals);
+  add(Level::dram, "", model.dram, totals);
+  add_line(comparison, gpu,
+           {.level = Level::time,
+            .quantity = "time",
+            .unit = "s",
+            .modelled = model.bound_s,
+            .recorded = run.measurement->time.median_s});
   if (model.launches.size() < 2) return comparison;
   for (const LaunchReport& launch : model.launches) {
     for (const LaunchCounters& recorded : run.measurement->launches) {
       if (recorded.name != launch.name) continue;
-      traffic.add(Level::requested, launch.name, launch.requested, recorded.counters);
-      traffic.add(Level::dram, launch.name, launch.dram, recorded.counters);
+      add(Level::requested, launch.name, launch.requested, recorded.counters);
+      add(Level::dram, launch.name, launch.dram, recorded.counters);
     }
   }
   return comparison;

@@ -19,10 +19,8 @@ std::string tiling_words(const Tiling& tiling) {
   return fmt::format("{} x {}", tiling.Br, tiling.Bc);
 }
 
-std::string gpu_words(const GpuDescription& gpu, const DeviceInfo& device) {
-  const bool changed = gpu.given.sram_bytes || gpu.given.l2_bytes;
-  return fmt::format("recorded on {}, modelled for {}{}", device.name, gpu.display_name,
-                     changed ? " with another SRAM or L2 size" : "");
+bool has_given_capacity(const GpuDescription& gpu) {
+  return gpu.given.sram_bytes || gpu.given.l2_bytes;
 }
 
 /// Whether the field is a choice that changes what a kernel does: what it has beside the problem
@@ -47,7 +45,7 @@ std::string choice_words(const RunField& field, const RunSpec& recorded) {
 }  // namespace
 
 bool describes(const GpuDescription& gpu, const DeviceInfo& device) {
-  if (gpu.given.sram_bytes || gpu.given.l2_bytes) return false;
+  if (has_given_capacity(gpu)) return false;
   if (gpu.compute_capability != device.compute_capability) return false;
   if (gpu.sm_count != device.sm_count) return false;
   if (device.l2_bytes != 0 && gpu.l2_bytes != device.l2_bytes) return false;
@@ -95,7 +93,11 @@ RunDifference difference(const SimulationReport& model, const GpuDescription& gp
     if (!kernels_alone && field.print(modelled.asked) == field.print(recorded.asked)) continue;
     return {DifferenceIn::choice, choice_words(field, recorded.asked)};
   }
-  if (!describes(gpu, on.device)) return {DifferenceIn::gpu, gpu_words(gpu, on.device)};
+  if (!describes(gpu, on.device)) {
+    return {DifferenceIn::gpu,
+            fmt::format("recorded on {}, modelled for {}{}", on.device.name, gpu.display_name,
+                        has_given_capacity(gpu) ? " with another SRAM or L2 size" : "")};
+  }
   if (recorded.tiling.Br == 0) {
     return {DifferenceIn::tiling, "the recording does not name its tiles"};
   }

@@ -14,17 +14,9 @@ using kernels::StepClass;
 constexpr int kTracksPerSlot = 2;  // the block, its steps
 
 std::string_view category(StepClass kind) {
-  switch (kind) {
-    case StepClass::waiting:
-      return "waiting";
-    case StepClass::memory:
-      return "memory";
-    case StepClass::matrix:
-      return "matrix products";
-    case StepClass::other:
-      return "other operations";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"waiting", "memory", "matrix products",
+                                         "other operations"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 /// "load K_j (j = 2)", "S = Q_i K_j^T (0, 2)".

@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "app/report/number_text.h"
-#include "app/report/output_tile.h"
 #include "reference/capacity_text.h"
 
 namespace attnscope {
@@ -15,11 +15,30 @@ namespace {
 /// DRAM counters see the whole device and the edges of the range: less exact than the SM port.
 constexpr double kDramAgreementPercent = 5.0;
 
-/// What the bytes of the scores product say about its tile: reads are B H N N_kv d e (1/BM + 1/BN).
-double inverse_tile_sum(double read_bytes, const AttentionProblem& problem) {
-  return read_bytes / (static_cast<double>(problem.batch * problem.heads) *
-                       static_cast<double>(problem.N) * static_cast<double>(problem.N_kv) *
-                       static_cast<double>(problem.d * size_bytes(problem.dtype)));
+/// The recorded bytes of a counter in a launch of the run.
+std::optional<double> launch_counter(const RecordingRow& run, std::string_view launch,
+                                     std::string_view counter_name) {
+  if (!run.measurement) return std::nullopt;
+  for (const LaunchCounters& recorded : run.measurement->launches) {
+    if (recorded.name != launch) continue;
+    const auto found = recorded.counters.find(counter_name);
+    if (found != recorded.counters.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+/// How often the launch "output" read V, when P was read once; nothing without its bytes, or when
+/// they are fewer than those of P.
+std::optional<double> output_V_reads(const RecordingRow& run) {
+  const auto output_read = launch_counter(run, "output", counter::kRequestedReadBytes);
+  if (!output_read) return std::nullopt;
+  const AttentionProblem& problem = run.run.problem;
+  const double heads = static_cast<double>(problem.batch * problem.heads);
+  const double e = static_cast<double>(size_bytes(problem.dtype));
+  const double P_bytes = heads * static_cast<double>(problem.N * problem.N_kv) * e;
+  const double V_bytes = heads * static_cast<double>(problem.N_kv * problem.d) * e;
+  if (*output_read <= P_bytes) return std::nullopt;
+  return (*output_read - P_bytes) / V_bytes;
 }
 
 /// ", as for tiles of 128 x 256", or nothing when no usual tile fits within 2 %.
@@ -44,11 +63,16 @@ std::string tile_with(double inverse_sum) {
   return "";
 }
 
-/// What the bytes of Q K^T say about the tile that was used; empty without them.
+/// What the bytes of Q K^T, B H N N_kv d e (1/BM + 1/BN), say about the tile that was used; empty
+/// without them.
 std::string scores_tile_sentence(const SimulationReport& model, const RecordingRow& run) {
   const auto scores_read = launch_counter(run, "scores", counter::kRequestedReadBytes);
   if (!scores_read) return "";
-  const double recorded = inverse_tile_sum(*scores_read, model.run.problem);
+  const AttentionProblem& problem = model.run.problem;
+  const double recorded =
+      *scores_read / (static_cast<double>(problem.batch * problem.heads) *
+                      static_cast<double>(problem.N) * static_cast<double>(problem.N_kv) *
+                      static_cast<double>(problem.d * size_bytes(problem.dtype)));
   const Tiling& tiling = model.run.tiling;
   const double assumed =
       1.0 / static_cast<double>(tiling.Br) + 1.0 / static_cast<double>(tiling.Bc);
@@ -69,16 +93,8 @@ std::string output_tile_sentence(const SimulationReport& model, const RecordingR
   return text + fmt::format(" (modelled: {})", model.run.tiling.Br);
 }
 
-/// Both products for the whole pass, else the launch's own.
-std::string product_sentences(const ComparisonLine& line, const SimulationReport& model,
-                              const RecordingRow& run) {
-  std::string text;
-  if (line.launch != "output") text += scores_tile_sentence(model, run);
-  if (line.launch != "scores") text += output_tile_sentence(model, run);
-  return text;
-}
-
-/// Why standard's products read more than each operand once, or otherwise than modelled.
+/// Why standard's products read more than each operand once, or otherwise than modelled: for both
+/// products of the whole pass, else for the launch's own.
 std::string product_reason(const ComparisonLine& line, const SimulationReport& model,
                            const RecordingRow& run, const char* what) {
   const bool one_tile =
@@ -89,7 +105,10 @@ std::string product_reason(const ComparisonLine& line, const SimulationReport& m
         "own reads",
         bytes_text(*line.recorded - *line.modelled));
   }
-  return what + product_sentences(line, model, run);
+  std::string reason = what;
+  if (line.launch != "output") reason += scores_tile_sentence(model, run);
+  if (line.launch != "scores") reason += output_tile_sentence(model, run);
+  return reason;
 }
 
 std::string requested_reason(const ComparisonLine& line, const SimulationReport& model,
@@ -109,25 +128,18 @@ std::string requested_reason(const ComparisonLine& line, const SimulationReport&
     return "sectors that the L2 slices reduced are counted: adds that fill them in part, or that "
            "were merged on the way";
   }
-  const double difference = *line.recorded - *line.modelled;
-  if (line.quantity == "written" && gap > 0 && model.run.algorithm() == "split_kv" &&
-      model.run.problem.N == 1) {
-    return fmt::format(
-        "{} more written than the algorithm stores: each 4-byte LSE store occupies a {}-byte "
-        "sector",
-        bytes_text(difference), kSectorBytes);
-  }
+  const std::string difference = bytes_text(*line.recorded - *line.modelled);
   if (line.quantity == "written" && gap > 0) {
-    return fmt::format(
-        "{} more written than the algorithm stores: register spills, or stores that "
-        "do not fill their sectors",
-        bytes_text(difference));
+    const bool single_rows = model.run.algorithm() == "split_kv" && model.run.problem.N == 1;
+    return difference + " more written than the algorithm stores: " +
+           (single_rows
+                ? fmt::format("each 4-byte LSE store occupies a {}-byte sector", kSectorBytes)
+                : "register spills, or stores that do not fill their sectors");
   }
   if (gap > 0) {
-    return fmt::format(
-        "{} more read than the tiles hold: sectors read in part, spills read back, "
-        "or instructions and constants in a small run",
-        bytes_text(difference));
+    return difference +
+           " more read than the tiles hold: sectors read in part, spills read back, or "
+           "instructions and constants in a small run";
   }
   return line.quantity == "read" ? "L1 served a part: blocks of one SM read the same lines"
                                  : "stores were merged before they left the SM";
@@ -238,7 +250,100 @@ std::string dram_write_reason(const ComparisonLine& line, const SimulationReport
   return "lines left L2 before they were full, or other work wrote as well";
 }
 
-}  // namespace
+/// Thread blocks of the launch that requests the most bytes; none: 0.
+Index thread_blocks_of_main_launch(const SimulationReport& model) {
+  const auto main = std::ranges::max_element(
+      model.launches, {}, [](const LaunchReport& launch) { return launch.requested.total(); });
+  return main == model.launches.end() ? 0 : main->thread_blocks;
+}
+
+/// How far the time is from its lower bound, and what the bound leaves out: idle SMs, exponentials
+/// that wait for other units, the bytes that did reach DRAM.
+std::string time_reason(const ComparisonLine& line, const SimulationReport& model,
+                        const GpuDescription& gpu, const RecordingRow& run) {
+  const Measurement& measured = *run.measurement;
+  std::string reason =
+      fmt::format("a lower bound, set by the {}: {:.3g} % of the recorded time",
+                  words_of(model.bound_by), 100.0 * *line.modelled / *line.recorded);
+  if (const Index blocks = thread_blocks_of_main_launch(model); blocks < gpu.sm_count) {
+    reason += fmt::format("; only {} thread block{} for {} SMs", blocks, blocks == 1 ? "" : "s",
+                          gpu.sm_count);
+  }
+
+  // What the bound leaves out, each from the data
+  const auto read_bytes = measured.counter(counter::kDramReadBytes);
+  const auto written_bytes = measured.counter(counter::kDramWriteBytes);
+  if (read_bytes && written_bytes) {
+    const double dram_s = (*read_bytes + *written_bytes) / gpu.dram_bytes_per_s;
+    if (dram_s > 1.05 * *line.modelled) {
+      reason +=
+          fmt::format("; the bytes through {} alone take {}", dram_name(gpu), seconds_text(dram_s));
+    }
+  }
+  const double exp_s = static_cast<double>(model.exponentials) / gpu.exponentials_per_s();
+  if (model.bound_by != GpuUnit::special_function_units && exp_s > 0.1 * *line.modelled) {
+    reason += fmt::format("; the exponentials alone take {}", seconds_text(exp_s));
+  }
+  if (const auto busy = measured.counter(counter::kTensorActivePercent)) {
+    reason += fmt::format("; the tensor cores were busy {:.3g} % of the time", *busy);
+  }
+  return reason;
+}
+
+/// What is said instead of a ratio.
+struct SmallRunWords {
+  std::string brief;   ///< "launch latency", "output in L2"
+  std::string reason;  ///< "launch latency; 4 of 132 SMs"
+};
+
+/// A difference up to this part of the modelled bytes is agreement, as of larger DRAM traffic.
+constexpr double kAgreement = 0.05;
+
+SmallRunWords dram_read_words(double modelled, double recorded) {
+  if (modelled == 0.0) {
+    return {"kernel code, constants",
+            bytes_text(recorded) + " of kernel code, constants and parameters"};
+  }
+  if (std::abs(recorded - modelled) <= kAgreement * modelled) {
+    return {"agrees", fmt::format("{} of operands, read once", bytes_text(modelled))};
+  }
+  if (recorded > modelled) {
+    return {"kernel code, constants",
+            fmt::format("{} of operands; the other {} are kernel code, constants and parameters",
+                        bytes_text(modelled), bytes_text(recorded - modelled))};
+  }
+  return {"operands in L2",
+          fmt::format("{} of {} of operands; the rest stayed in L2 or was never read",
+                      bytes_text(recorded), bytes_text(modelled))};
+}
+
+SmallRunWords dram_write_words(double modelled, double recorded) {
+  if (recorded < (1.0 - kAgreement) * modelled) {
+    return {"output in L2", fmt::format("output that stays in L2: {} of {}",
+                                        bytes_text(modelled - recorded), bytes_text(modelled))};
+  }
+  if (recorded <= (1.0 + kAgreement) * modelled) {
+    return {"agrees", fmt::format("{} of output, written once", bytes_text(modelled))};
+  }
+  return {"older L2 lines",
+          fmt::format("{} more than the output: lines that earlier work left in L2",
+                      bytes_text(recorded - modelled))};
+}
+
+/// The words for a time below kLaunchLatencySeconds or DRAM bytes below kSmallDramBytes; nothing
+/// for other lines.
+std::optional<SmallRunWords> small_run_words(const ComparisonLine& line,
+                                             const SimulationReport& model,
+                                             const GpuDescription& gpu) {
+  if (line.level == Level::time && *line.recorded < kLaunchLatencySeconds) {
+    const Index busy_sms = std::min(thread_blocks_of_main_launch(model), gpu.sm_count);
+    return SmallRunWords{"launch latency",
+                         fmt::format("launch latency; {} of {} SMs", busy_sms, gpu.sm_count)};
+  }
+  if (line.level != Level::dram || *line.recorded >= kSmallDramBytes) return std::nullopt;
+  return line.quantity == "read" ? dram_read_words(*line.modelled, *line.recorded)
+                                 : dram_write_words(*line.modelled, *line.recorded);
+}
 
 std::string gap_reason(const ComparisonLine& line, const SimulationReport& model,
                        const GpuDescription& gpu, const RecordingRow& run) {
@@ -259,6 +364,30 @@ std::string gap_reason(const ComparisonLine& line, const SimulationReport& model
       return time_reason(line, model, gpu, run);
   }
   return "";
+}
+
+}  // namespace
+
+std::optional<Index> fitted_output_rows(const RecordingRow& run) {
+  constexpr double kWholeWithin = 0.01;
+  constexpr Index kLeastRows = 16;
+  const auto reads = output_V_reads(run);
+  if (!reads) return std::nullopt;
+  const double whole = std::round(*reads);
+  if (!(whole >= 1.0) || !(std::abs(*reads / whole - 1.0) <= kWholeWithin)) return std::nullopt;
+  const Index rows = ceil_div(run.run.problem.N, static_cast<Index>(whole));
+  return rows >= kLeastRows ? std::optional(rows) : std::nullopt;
+}
+
+void add_gap(ComparisonLine& line, const SimulationReport& model, const GpuDescription& gpu,
+             const RecordingRow& run) {
+  if (auto words = small_run_words(line, model, gpu)) {
+    line.in_place_of_gap = std::move(words->brief);
+    line.reason = std::move(words->reason);
+    return;
+  }
+  if (*line.modelled > 0) line.gap_percent = 100.0 * (*line.recorded / *line.modelled - 1.0);
+  line.reason = gap_reason(line, model, gpu, run);
 }
 
 }  // namespace attnscope
