@@ -1,6 +1,6 @@
 /// The size of an on-chip memory, of L2, or of what is kept there, for people: in powers of 1024,
 /// as hardware is made and NVIDIA's guides count it. Traffic, tensors and HBM are in powers of
-/// 1000, as bandwidths are (`bytes_text` of app/report/number_text.h, `format_bytes` of
+/// 1000, as bandwidths are (`bytes_text` of app/report/table.h, `format_bytes` of
 /// app/draw/format.h).
 #pragma once
 

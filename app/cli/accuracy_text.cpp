@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/cli/table.h"
+#include "app/report/table.h"
 #include "reference/json/run_json.h"
 
 namespace attnscope::cli {

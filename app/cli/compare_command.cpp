@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/modelled_beside.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
-#include "app/cli/run_words.h"
+#include "app/cli/simulation_json.h"
 #include "app/report/comparison_report.h"
+#include "app/report/run_words.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
 #include "sim/device/assets.h"
@@ -98,7 +98,7 @@ std::vector<Comparison> compare_rows(const GivenOptions& given, const RunSpec& a
   std::vector<Comparison> comparisons;
   for (const RecordingRow& row : recording.rows) {
     if (!matches(given, asked, row)) continue;
-    show_progress(fmt::format("comparing {}", run_title(row)));
+    show_progress(fmt::format("comparing {}", run_title(row.run)));
     auto comparison = model_and_compare(row, on, gpu);
     comparisons.push_back(
         comparison ? std::move(comparison).value()
@@ -154,7 +154,7 @@ std::optional<Error> run_compare(const GivenOptions& given) {
     text = fmt::format("modelled: {}; recorded: {}, {}\n\n", gpu.value().display_name,
                        one_line(recording.value().device.name), one_line(recording.value().date));
     for (const Comparison& comparison : comparisons) {
-      text += fmt::format("{}\n{}\n", run_title(comparison.run),
+      text += fmt::format("{}\n{}\n", run_title(comparison.run.run),
                           comparison_table(comparison, "recorded"));
     }
   }

@@ -7,7 +7,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
-#include "app/cli/table.h"
+#include "app/report/table.h"
 #include "reference/json/run_json.h"
 #include "sim/resolve.h"
 #include "sim/studies/model_memory.h"
@@ -93,24 +93,24 @@ std::string fits_text(const FitsQuestion& question, const std::vector<FitsRow>& 
                       ? fmt::format("largest batch at N {}", problem.N)
                       : fmt::format("largest N at batch {}", problem.batch)}};
   for (const FitsRow& row : rows) {
-    lines.push_back({row.choice.name, bytes_cell(row.layer.kept_bytes),
-                     bytes_cell(row.layer.forward_bytes),
-                     training ? bytes_cell(row.layer.backward_bytes) : "",
+    lines.push_back({row.choice.name, bytes_text(row.layer.kept_bytes),
+                     bytes_text(row.layer.forward_bytes),
+                     training ? bytes_text(row.layer.backward_bytes) : "",
                      row.largest == 0 ? "none" : std::to_string(row.largest)});
   }
   std::string text = fmt::format(
       "{} of {} layers, H {} ({} KV), d {}, {}, in {} ({:.1f} GiB) of {}\n"
       "modelled; one layer's attention at B {}, N {}\n\n{}\nassumptions\n",
       to_string(model.mode), model.layers, problem.heads, problem.kv_heads, problem.d,
-      to_string(problem.dtype), bytes_cell(model.capacity_bytes),
+      to_string(problem.dtype), bytes_text(model.capacity_bytes),
       static_cast<double>(model.capacity_bytes) / 0x1p30, question.gpu, problem.batch, problem.N,
       table_text(lines));
   text +=
       question.weights_given
           ? fmt::format("- {} are taken by weights and whatever else was given\n",
-                        bytes_cell(model.weights_bytes))
+                        bytes_text(model.weights_bytes))
           : fmt::format("- weights take {}: 12 (H d)^2 a layer, {} bytes each{}; no embeddings\n",
-                        bytes_cell(model.weights_bytes), training ? 16 : size_bytes(problem.dtype),
+                        bytes_text(model.weights_bytes), training ? 16 : size_bytes(problem.dtype),
                         training ? " (weight, gradient, fp32 copy, two moments)" : "");
   text += training ? "- every layer keeps what its backward pass reads, until that pass\n"
                    : "- every layer keeps K and V\n";

@@ -7,8 +7,8 @@
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
-#include "app/cli/run_words.h"
-#include "app/cli/table.h"
+#include "app/report/run_words.h"
+#include "app/report/table.h"
 #include "reference/json/run_json.h"
 #include "sim/resolve.h"
 #include "sim/studies/operations.h"
@@ -29,7 +29,7 @@ RunSpec default_run() {
 }
 
 std::string flops_or_nothing(Index flops) {
-  return flops == 0 ? "" : flops_cell(flops);
+  return flops == 0 ? "" : flops_text(flops);
 }
 
 std::string flops_table(const std::vector<OperationCount>& counts, const GpuDescription& gpu) {
@@ -69,7 +69,7 @@ std::string flops_table(const std::vector<OperationCount>& counts, const GpuDesc
   return table_text(lines);
 }
 
-std::string flops_text(const std::vector<OperationCount>& counts, const GpuDescription& gpu) {
+std::string answer_text(const std::vector<OperationCount>& counts, const GpuDescription& gpu) {
   const ResolvedRun& run = counts.front().report.run;
   return fmt::format(
       "{}, {}, {}x{} tiles\n"
@@ -122,7 +122,7 @@ std::optional<Error> run_flops(const GivenOptions& given) {
                                  {"tiling", tiling_to_json(run.tiling)},
                                  {"gpu", gpu.value().name},
                                  {"algorithms", rows}};
-  return write_outputs(outputs.value(), document, rows, flops_text(counts, gpu.value()));
+  return write_outputs(outputs.value(), document, rows, answer_text(counts, gpu.value()));
 }
 
 }  // namespace

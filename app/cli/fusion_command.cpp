@@ -7,9 +7,8 @@
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
-#include "app/cli/run_words.h"
-#include "app/cli/table.h"
-#include "app/report/number_text.h"
+#include "app/report/run_words.h"
+#include "app/report/table.h"
 #include "reference/json/run_json.h"
 #include "sim/resolve.h"
 #include "sim/studies/fusion.h"
@@ -50,9 +49,9 @@ std::string fusion_text(const FusionQuestion& question) {
     const auto printed = printed_bytes(question, step);
     const std::string unfit = overflow_words(step);
     lines.push_back({step.name, std::to_string(step.launches()),
-                     bytes_cell(step.forward.paper.total()),
-                     bytes_cell(step.backward.paper.total()), bytes_cell(step.matrix_bytes()),
-                     bytes_cell(step.statistic_bytes()), bytes_cell(step.requested_bytes()),
+                     bytes_text(step.forward.paper.total()),
+                     bytes_text(step.backward.paper.total()), bytes_text(step.matrix_bytes()),
+                     bytes_text(step.statistic_bytes()), bytes_text(step.requested_bytes()),
                      printed ? bytes_text(*printed) : "", unfit.empty() ? "fits" : unfit});
   }
   std::string text = fmt::format(

@@ -7,9 +7,8 @@
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
-#include "app/cli/run_words.h"
-#include "app/cli/table.h"
-#include "app/report/number_text.h"
+#include "app/report/run_words.h"
+#include "app/report/table.h"
 #include "reference/json/run_json.h"
 #include "reference/nearest_name.h"
 #include "reference/parse_number.h"
@@ -120,10 +119,10 @@ std::string io_text(const IoQuestion& question, const std::vector<IoPoint>& poin
         {drawn ? fmt::format("{} ({:.4g} drawn)", point.value, point.density)
                : fmt::format("{}", point.value),
          std::to_string(point.sram_elems), fmt::format("{} x {}", tiling.Br, tiling.Bc),
-         bytes_cell(point.counted.requested.total()), bytes_text(point.formula_bytes),
+         bytes_text(point.counted.requested.total()), bytes_text(point.formula_bytes),
          bytes_text(point.leading_term_bytes) + (point.in_range ? "" : " *"),
          point.lower_bound_order_bytes ? bytes_text(*point.lower_bound_order_bytes) : "-",
-         bytes_text(point.compulsory_bytes), bytes_cell(point.standard_bytes)});
+         bytes_text(point.compulsory_bytes), bytes_text(point.standard_bytes)});
   }
   std::string text = fmt::format(
       "{} {}, {}, on {}; what lies on the axis varies\n"

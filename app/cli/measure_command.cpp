@@ -8,13 +8,11 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/memory_check.h"
-#include "app/cli/modelled_beside.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
-#include "app/cli/run_words.h"
-#include "app/cli/table.h"
 #include "app/report/comparison_report.h"
-#include "app/report/number_text.h"
+#include "app/report/run_words.h"
+#include "app/report/table.h"
 #include "kernels/resolve.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
@@ -178,7 +176,7 @@ std::string measurement_text(const Recording& recording, const RecordingRow& row
     lines.push_back({"within tolerance", gradients.within_tolerance ? "yes" : "NO"});
   }
   const std::string text =
-      fmt::format("{}\non {} (measured), driver {}, {} L2\n\n{}", run_title(row),
+      fmt::format("{}\non {} (measured), driver {}, {} L2\n\n{}", run_title(row.run),
                   one_line(recording.device.name), one_line(recording.device.driver),
                   to_string(recording.protocol.cache), table_text(lines));
   const auto note = rounding_note(row.run);

@@ -4,10 +4,9 @@
 
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
-#include "app/cli/table.h"
 #include "app/cli/text_stream.h"
 #include "app/report/measured_trace.h"
-#include "app/report/number_text.h"
+#include "app/report/table.h"
 #include "kernels/client/kernel_library.h"
 #include "kernels/resolve.h"
 #include "kernels/trace/trace_plan.h"

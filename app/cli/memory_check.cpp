@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "app/report/number_text.h"
+#include "app/report/table.h"
 
 namespace attnscope::cli {
 

@@ -7,15 +7,13 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/memory_check.h"
-#include "app/cli/modelled_beside.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
-#include "app/cli/run_words.h"
 #include "app/cli/simulation_json.h"
-#include "app/cli/table.h"
 #include "app/cli/tensor_files.h"
-#include "app/report/comparison_report.h"
-#include "app/report/number_text.h"
+#include "app/report/compare.h"
+#include "app/report/run_words.h"
+#include "app/report/table.h"
 #include "kernels/client/kernel_library.h"
 #include "kernels/resolve.h"
 #include "reference/naive_attention.h"
@@ -173,10 +171,10 @@ std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
   const std::string bound_text =
       bound ? seconds_text(bound.value().bound_s)
             : "unavailable: " + one_line(words(bound.error(), Reader::command_line));
-  const std::string text = fmt::format(
-      "{}\non {} (measured), one {} pass {}; lower bound {} (modelled)\n\n{}",
-      run_title({.run = outcome.run}), one_line(device.name), to_string(outcome.run.pass()),
-      seconds_text(outcome.time_s), bound_text, table_text(lines));
+  const std::string text =
+      fmt::format("{}\non {} (measured), one {} pass {}; lower bound {} (modelled)\n\n{}",
+                  run_title(outcome.run), one_line(device.name), to_string(outcome.run.pass()),
+                  seconds_text(outcome.time_s), bound_text, table_text(lines));
   const auto note = rounding_note(outcome.run);
   return note.empty() ? text : fmt::format("{}\n{}\n", text, note);
 }

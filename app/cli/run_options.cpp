@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "app/report/compare.h"
 #include "reference/nearest_name.h"
+#include "sim/resolve.h"
 
 namespace attnscope::cli {
 
@@ -146,6 +148,20 @@ Result<RunSpec> parse_run_of(const GivenOptions& given,
                          unknown_name_message("algorithm", *name, algorithms));
   }
   return parse_run(given);
+}
+
+Result<GpuDescription> gpu_beside(const GivenOptions& given, const RunSpec& spec,
+                                  const DeviceInfo& device) {
+  RunSpec beside = spec;
+  if (!given.has("gpu")) {
+    const auto fitting = find_gpu_of(device);
+    if (!fitting) {
+      return unavailable(fmt::format("no shipped description fits the GPU '{}'; name one with {}",
+                                     device.name, field_name("gpu")));
+    }
+    beside.gpu = *fitting;
+  }
+  return gpu_of(beside);
 }
 
 std::optional<PassKind> parse_one_pass(std::string_view name) {

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "app/cli/command_line.h"
+#include "kernels/recording/device_info.h"
 #include "reference/run_fields.h"
+#include "sim/device/gpu_description.h"
 
 namespace attnscope::cli {
 
@@ -39,6 +41,10 @@ std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> li
 Result<RunSpec> parse_run(const GivenOptions& given, const RunSpec& defaults = {});
 /// The same where --algorithm has to be given, one of `algorithms`.
 Result<RunSpec> parse_run_of(const GivenOptions& given, const std::vector<std::string>& algorithms);
+/// The model beside a kernel: the spec's GPU where --gpu was given, else the shipped description
+/// that fits the device; unavailable when none does.
+Result<GpuDescription> gpu_beside(const GivenOptions& given, const RunSpec& spec,
+                                  const DeviceInfo& device);
 /// A pass, but not both at once.
 std::optional<PassKind> parse_one_pass(std::string_view name);
 /// The spec with each value of a list in the field, for commands that take lists.

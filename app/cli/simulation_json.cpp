@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/run_words.h"
-#include "app/cli/table.h"
 #include "app/report/launch_words.h"
-#include "app/report/number_text.h"
+#include "app/report/run_words.h"
+#include "app/report/table.h"
 #include "reference/block_mask.h"
 #include "reference/capacity_text.h"
 #include "reference/json/run_json.h"
@@ -171,6 +170,22 @@ ordered_json time_bound_json(const SimulationReport& report) {
           {"bound_by", to_string(report.bound_by)}};
 }
 
+ordered_json run_identity(const ResolvedRun& run) {
+  const RunSpec& asked = run.asked;
+  ordered_json identity = {{"problem", problem_to_json(run.problem)},
+                           {"algorithm", asked.algorithm},
+                           {"kernel", asked.kernel},
+                           {"pass", to_string(asked.pass)}};
+  if (run.tiling != Tiling{0, 0}) identity["tiling"] = tiling_to_json(run.tiling);
+  if (run.problem.block_mask) identity["block_mask"] = run.problem.block_mask->text();
+  identity["carry"] = to_string(asked.variant.carry);
+  if (asked.deterministic) identity["deterministic"] = true;
+  const bool own = run.files_hash != 0;
+  identity["inputs"] = {{"kind", own ? "files" : to_string(asked.inputs.kind)},
+                        {"seed", asked.inputs.seed}};
+  return identity;
+}
+
 ordered_json simulation_json(const SimulationAnswer& answer) {
   const SimulationReport& report = answer.report;
   const ResolvedRun& run = report.run;
@@ -207,8 +222,8 @@ namespace {
 std::string traffic_text(const SimulationReport& report) {
   Lines lines = {{"traffic", "read", "written", "total"}};
   const auto add = [&lines](const std::string& name, const Bytes& bytes) {
-    lines.push_back({name, bytes_cell(bytes.read_bytes), bytes_cell(bytes.write_bytes),
-                     bytes_cell(bytes.total())});
+    lines.push_back({name, bytes_text(bytes.read_bytes), bytes_text(bytes.write_bytes),
+                     bytes_text(bytes.total())});
   };
   add("paper", report.paper);
   add("requested", report.requested);
@@ -267,19 +282,19 @@ void add_warps(const WarpReport& warps, Lines& lines) {
   lines.insert(lines.end(),
                {{"warps of a block",
                  fmt::format("{}, {}", warps.layout.warps, to_string(warps.layout.partition))},
-                {"shared memory read by warps", bytes_cell(traffic.shared_read_bytes)},
-                {"shared memory written", bytes_cell(traffic.shared_write_bytes)},
+                {"shared memory read by warps", bytes_text(traffic.shared_read_bytes)},
+                {"shared memory written", bytes_text(traffic.shared_write_bytes)},
                 {"  of both, exchanged by warps",
-                 bytes_cell(traffic.exchange_read_bytes + traffic.exchange_write_bytes)},
+                 bytes_text(traffic.exchange_read_bytes + traffic.exchange_write_bytes)},
                 {"barriers of all blocks", fmt::format("{}", traffic.barriers)}});
 }
 
 Lines quantities(const SimulationAnswer& answer) {
   const SimulationReport& report = answer.report;
   Lines lines = {{"quantity", "modelled"},
-                 {"matrix products", flops_cell(report.matmul_flops)},
-                 {"other operations", flops_cell(report.non_matmul_flops)},
-                 {"  of these, exponentials", flops_cell(report.exponentials)},
+                 {"matrix products", flops_text(report.matmul_flops)},
+                 {"other operations", flops_text(report.non_matmul_flops)},
+                 {"  of these, exponentials", flops_text(report.exponentials)},
                  {"shared memory of a block", capacity_text(report.sram_bytes_per_block)},
                  {"registers of a block", capacity_text(report.register_bytes_per_block)}};
   if (const auto& padded = report.padded) {
@@ -295,7 +310,7 @@ Lines quantities(const SimulationAnswer& answer) {
   if (run.query_heads_per_tile > 1) {
     lines.push_back({"query heads in a tile", fmt::format("{}", run.query_heads_per_tile)});
   }
-  lines.push_back({"peak memory", bytes_cell(report.peak_hbm_bytes)});
+  lines.push_back({"peak memory", bytes_text(report.peak_hbm_bytes)});
   lines.push_back({"time, lower bound", seconds_text(report.bound_s)});
   lines.push_back({"bound by", std::string(to_string(report.bound_by))});
   if (!answer.numbers) return lines;

@@ -1,4 +1,5 @@
-/// A simulation's answer as JSON (schema attnscope.simulation/1) and as text.
+/// A simulation's answer as JSON (schema attnscope.simulation/1) and as text, and what documents of
+/// kernels' runs have of it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -25,6 +26,10 @@ bool has_nan(const NumericResult& numbers, PassKind pass);
 /// "variant" unless they are not the default. The errors of "accuracy" are the largest of those of
 /// its "tensors", the pass's outputs: O forward; dQ, dK, dV backward; all of both.
 nlohmann::ordered_json simulation_json(const SimulationAnswer& answer);
+
+/// {"problem", "algorithm", "kernel", "pass", "tiling", "carry", "inputs"} of a kernel's run, as a
+/// recording has them.
+nlohmann::ordered_json run_identity(const ResolvedRun& run);
 
 /// "bound_s", the lower bound of the time, with its kind, its basis and the unit that sets it.
 nlohmann::ordered_json time_bound_json(const SimulationReport& report);

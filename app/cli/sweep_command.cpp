@@ -11,8 +11,7 @@
 #include "app/cli/run_options.h"
 #include "app/cli/simulate_command.h"
 #include "app/cli/sweep_axes.h"
-#include "app/cli/table.h"
-#include "app/report/number_text.h"
+#include "app/report/table.h"
 #include "reference/one_line.h"
 
 namespace attnscope::cli {

@@ -7,9 +7,8 @@
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulate_command.h"
-#include "app/cli/table.h"
 #include "app/cli/text_stream.h"
-#include "app/report/number_text.h"
+#include "app/report/table.h"
 #include "reference/nearest_name.h"
 #include "sim/trace/write_trace.h"
 
@@ -30,7 +29,7 @@ std::string summary_text(const TraceSummary& summary, const std::string& path) {
       {"trace", "modelled"},
       {"operations", std::to_string(report.tile_ops)},
       {"events", std::to_string(summary.events)},
-      {"bytes requested", bytes_cell(report.requested.total())},
+      {"bytes requested", bytes_text(report.requested.total())},
       {"end, lower bound", seconds_text(static_cast<double>(summary.end_ps) * 1e-12)},
   };
   return fmt::format(

@@ -5,17 +5,42 @@
 #include <algorithm>
 
 #include "app/report/launch_words.h"
-#include "app/report/number_text.h"
-#include "reference/block_mask.h"
+#include "app/report/run_words.h"
+#include "app/report/table.h"
 #include "reference/capacity_text.h"
 #include "reference/one_line.h"
 
 namespace attnscope {
 namespace {
 
+/// "+0.12 %", of ten times and more "65.45 x", or what stands in its place; "-" where there is
+/// neither.
+std::string gap_text(const ComparisonLine& line) {
+  if (!line.gap_percent) return line.in_place_of_gap.empty() ? "-" : line.in_place_of_gap;
+  const double percent = *line.gap_percent;
+  if (percent >= 900.0) return fmt::format("{:.4g} x", 1.0 + percent / 100.0);
+  return fmt::format("{:+.2f} %", percent);
+}
+
+/// "dram", "requested, scores S": what a line is about.
+std::string level_text(const ComparisonLine& line) {
+  std::string text(to_string(line.level));
+  if (!line.launch.empty()) text += fmt::format(", {}", launch_words(line.launch));
+  return text;
+}
+
+/// "17.31 GB", "12.34 us": a line's number with its unit.
+std::string quantity_text(const ComparisonLine& line, double value) {
+  return line.unit == "s" ? seconds_text(value) : bytes_text(value);
+}
+
+std::string recorded_cell(const ComparisonLine& line) {
+  return line.recorded ? quantity_text(line, *line.recorded) : "unavailable";
+}
+
+/// The same with its reason, in tables that have no column for one.
 std::string recorded_text(const ComparisonLine& line) {
-  if (!line.recorded) return "unavailable: " + one_line(line.unavailable);
-  return quantity_text(line, *line.recorded);
+  return recorded_cell(line) + (line.recorded ? "" : ": " + one_line(line.unavailable));
 }
 
 /// One cell of the overview: the gap, or what there is instead.
@@ -64,17 +89,17 @@ void write_overview(const std::vector<Comparison>& comparisons, std::string& tex
       "| --- | ---: | ---: | ---: | ---: | ---: |\n";
   for (const Comparison& comparison : comparisons) {
     if (!comparison.unavailable.empty()) {
-      text += fmt::format("| {} | unavailable: {} | | | | |\n", run_title(comparison.run),
+      text += fmt::format("| {} | unavailable: {} | | | | |\n", run_title(comparison.run.run),
                           one_line(comparison.unavailable));
       continue;
     }
     const ComparisonLine* time = comparison.find(Level::time, "time");
     if (!comparison.stands_alone.empty()) {
-      text += fmt::format("| {} | no gap: {} | | | {} | |\n", run_title(comparison.run),
+      text += fmt::format("| {} | no gap: {} | | | {} | |\n", run_title(comparison.run.run),
                           one_line(comparison.stands_alone), seconds_text(*time->recorded));
       continue;
     }
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", run_title(comparison.run),
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", run_title(comparison.run.run),
                         gap_cell(comparison, Level::requested, "read"),
                         gap_cell(comparison, Level::requested, "written"),
                         gap_cell(comparison, Level::dram, "read"), seconds_text(*time->recorded),
@@ -82,11 +107,6 @@ void write_overview(const std::vector<Comparison>& comparisons, std::string& tex
                                           : gap_text(*time));
   }
   text += "\n";
-}
-
-std::optional<double> median_s(const Comparison& comparison) {
-  if (!comparison.run.measurement) return std::nullopt;
-  return comparison.run.measurement->time.median_s;
 }
 
 /// The run of another algorithm on the same problem, or nullptr.
@@ -104,12 +124,13 @@ void write_speedups(const std::vector<Comparison>& comparisons, std::string& tex
   for (const Comparison& flash : comparisons) {
     if (flash.run.run.algorithm() == "standard") continue;
     const Comparison* standard = same_problem(comparisons, flash, "standard");
-    const auto flash_s = median_s(flash);
-    if (standard == nullptr || !flash_s) continue;
-    const auto standard_s = median_s(*standard);
-    table += fmt::format("| {} | {} | {} | {} |\n", run_title(flash.run), seconds_text(*flash_s),
-                         standard_s ? seconds_text(*standard_s) : one_line(standard->unavailable),
-                         standard_s ? fmt::format("{:.3g} x", *standard_s / *flash_s) : "-");
+    if (standard == nullptr || !flash.run.measurement) continue;
+    const double flash_s = flash.run.measurement->time.median_s;
+    const auto& measured = standard->run.measurement;
+    table += fmt::format(
+        "| {} | {} | {} | {} |\n", run_title(flash.run.run), seconds_text(flash_s),
+        measured ? seconds_text(measured->time.median_s) : one_line(standard->unavailable),
+        measured ? fmt::format("{:.3g} x", measured->time.median_s / flash_s) : "-");
   }
   if (table.empty()) return;
   text +=
@@ -118,71 +139,58 @@ void write_speedups(const std::vector<Comparison>& comparisons, std::string& tex
       table + "\n";
 }
 
-/// A run that the model differs from, under the name of its GPU.
-void write_recording_alone(const Comparison& comparison, std::string& text) {
-  text += fmt::format(
-      "No gap: {}.\n\n"
-      "| level | quantity | recorded on {} |\n"
-      "| --- | --- | ---: |\n",
-      one_line(comparison.stands_alone), one_line(comparison.on.device.name));
-  for (const ComparisonLine& line : comparison.lines) {
-    text += fmt::format("| {} | {} | {} |\n", level_text(line), line.quantity, recorded_text(line));
-  }
-  text += "\n";
-}
-
+/// Of a run that the model differs from the recording alone, under the name of its GPU.
 void write_run(const Comparison& comparison, std::string& text) {
-  text += fmt::format("### {}\n\n", run_title(comparison.run));
+  text += fmt::format("### {}\n\n", run_title(comparison.run.run));
   if (!comparison.unavailable.empty()) {
     text += fmt::format("unavailable: {}\n\n", one_line(comparison.unavailable));
     return;
   }
-  if (!comparison.stands_alone.empty()) return write_recording_alone(comparison, text);
-  text +=
-      "| level | quantity | modelled | recorded | gap | reason |\n"
-      "| --- | --- | ---: | ---: | ---: | --- |\n";
+  const bool alone = !comparison.stands_alone.empty();
+  text += alone ? fmt::format(
+                      "No gap: {}.\n\n"
+                      "| level | quantity | recorded on {} |\n"
+                      "| --- | --- | ---: |\n",
+                      one_line(comparison.stands_alone), one_line(comparison.on.device.name))
+                : "| level | quantity | modelled | recorded | gap | reason |\n"
+                  "| --- | --- | ---: | ---: | ---: | --- |\n";
   for (const ComparisonLine& line : comparison.lines) {
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", level_text(line), line.quantity,
-                        quantity_text(line, *line.modelled), recorded_text(line), gap_text(line),
-                        one_line(line.reason));
+    text += fmt::format("| {} | {} |", level_text(line), line.quantity);
+    text += alone ? fmt::format(" {} |\n", recorded_text(line))
+                  : fmt::format(" {} | {} | {} | {} |\n", quantity_text(line, *line.modelled),
+                                recorded_text(line), gap_text(line), one_line(line.reason));
   }
   text += "\n";
 }
 
+/// A run that the model differs from, alone and under the name of its GPU.
+std::string recording_table(const Comparison& comparison, std::string_view kind) {
+  const bool complete = std::ranges::all_of(
+      comparison.lines, [](const ComparisonLine& line) { return line.unavailable.empty(); });
+  Lines lines = {{"  level", "quantity",
+                  fmt::format("{} on {}", kind, one_line(comparison.on.device.name)),
+                  complete ? "" : "unavailable"}};
+  for (const ComparisonLine& line : comparison.lines) {
+    lines.push_back(
+        {"  " + level_text(line), line.quantity, recorded_cell(line), line.unavailable});
+  }
+  return fmt::format("  no gap: {}\n{}", one_line(comparison.stands_alone), table_text(lines, 2));
+}
+
 }  // namespace
 
-std::string gap_text(const ComparisonLine& line) {
-  if (line.gap_percent) return gap_percent_text(*line.gap_percent);
-  return line.in_place_of_gap.empty() ? "-" : line.in_place_of_gap;
-}
-
-std::string level_text(const ComparisonLine& line) {
-  std::string text(to_string(line.level));
-  if (!line.launch.empty()) text += fmt::format(", {}", launch_words(line.launch));
-  return text;
-}
-
-std::string quantity_text(const ComparisonLine& line, double value) {
-  return line.unit == "s" ? seconds_text(value) : bytes_text(value);
-}
-
-std::string run_title(const RecordingRow& row) {
-  const ResolvedRun& run = row.run;
-  const AttentionProblem& problem = run.problem;
-  const Carry carry = run.asked.variant.carry;
-  std::string title = run.algorithm();
-  if (run.pass() != PassKind::forward) title += fmt::format(" {}", to_string(run.pass()));
-  title +=
-      fmt::format(", N {}, d {}, B {}, H {}", problem.N, problem.d, problem.batch, problem.heads);
-  if (problem.kv_heads != problem.heads) title += fmt::format(" ({} KV)", problem.kv_heads);
-  if (problem.N_kv != problem.N) title += fmt::format(", N_kv {}", problem.N_kv);
-  title += fmt::format(", {}", to_string(problem.dtype));
-  if (!problem.mask.is_none()) title += ", " + to_string(problem.mask);
-  if (problem.block_mask) title += ", block mask " + problem.block_mask->text();
-  if (carry != Carry::problem) title += fmt::format(", carry {}", to_string(carry));
-  if (run.asked.deterministic) title += ", deterministic dQ";
-  if (run.tiling.Br > 0) title += fmt::format(", tiles {}x{}", run.tiling.Br, run.tiling.Bc);
-  return one_line(title);
+std::string comparison_table(const Comparison& comparison, std::string_view kind) {
+  if (!comparison.unavailable.empty()) {
+    return fmt::format("  unavailable: {}\n", one_line(comparison.unavailable));
+  }
+  if (!comparison.stands_alone.empty()) return recording_table(comparison, kind);
+  Lines lines = {{"  level", "quantity", "modelled", std::string(kind), "gap", "reason"}};
+  for (const ComparisonLine& line : comparison.lines) {
+    lines.push_back({"  " + level_text(line), line.quantity, quantity_text(line, *line.modelled),
+                     recorded_cell(line), gap_text(line),
+                     line.recorded ? line.reason : line.unavailable});
+  }
+  return table_text(lines, 6);
 }
 
 std::string comparison_report(const Recording& recording, const GpuDescription& gpu,

@@ -1,4 +1,4 @@
-/// Comparisons as a Markdown document for people.
+/// Comparisons for people: one run as a table, many as a Markdown document.
 #pragma once
 
 #include <string>
@@ -13,16 +13,8 @@ namespace attnscope {
 std::string comparison_report(const Recording& recording, const GpuDescription& gpu,
                               const std::vector<Comparison>& comparisons);
 
-/// "dram", "requested, scores S": what a line is about.
-std::string level_text(const ComparisonLine& line);
-
-/// "+0.12 %", or what stands in its place; "-" where there is neither.
-std::string gap_text(const ComparisonLine& line);
-
-/// "17.31 GB", "12.34 us": a line's number with its unit.
-std::string quantity_text(const ComparisonLine& line, double value);
-
-/// "flash2, N 1024, d 64, B 16, H 32, bf16, causal"; a pass other than forward is named.
-std::string run_title(const RecordingRow& row);
+/// The run's lines as an aligned table, of the GPU alone where it stands alone; `kind` heads the
+/// GPU's column: "recorded", "measured".
+std::string comparison_table(const Comparison& comparison, std::string_view kind);
 
 }  // namespace attnscope

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "app/report/number_text.h"
+#include "app/report/table.h"
 #include "reference/capacity_text.h"
 
 namespace attnscope {

@@ -5,7 +5,7 @@
 
 #include "app/cli/csv.h"
 #include "app/cli/row_files.h"
-#include "app/cli/table.h"
+#include "app/report/table.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
 #include "sim/device/assets.h"

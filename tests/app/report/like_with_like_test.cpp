@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "app/report/comparison_report.h"
+#include "app/report/run_words.h"
 #include "tests/app/report/recorded_run.h"
 
 namespace attnscope {
@@ -28,7 +29,7 @@ TEST(LikeWithLike, ADeterministicPassStandsAloneForTheModelHasNone) {
   const GpuDescription gpu = load_gpu("h200").value();
   RecordingRow row = agreeing_run("flash2", gpu, PassKind::backward);
   row.run.asked.deterministic = true;
-  EXPECT_THAT(run_title(row), HasSubstr(", deterministic dQ"));
+  EXPECT_THAT(run_title(row.run), HasSubstr(", deterministic dQ"));
   expect_alone(compare(model_of(row, gpu), gpu, row, h200_device()), "dQ added in a fixed order");
 }
 

@@ -1,13 +1,41 @@
-#include "app/cli/table.h"
+#include "app/report/table.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
-#include "app/report/number_text.h"
 #include "reference/one_line.h"
 
-namespace attnscope::cli {
+namespace attnscope {
+namespace {
+
+/// The value in the largest power of 1000 that leaves at least 1 before the point.
+std::string scaled(double value, std::string_view unit) {
+  constexpr std::array kPrefixes{"", "k", "M", "G", "T", "P", "E"};
+  std::size_t power = 0;
+  while (std::abs(value) >= 999.95 && power + 1 < kPrefixes.size()) {
+    value /= 1000.0;
+    ++power;
+  }
+  return fmt::format("{:.4g} {}{}", value, kPrefixes[power], unit);
+}
+
+}  // namespace
+
+std::string bytes_text(double bytes) {
+  return scaled(bytes, "B");
+}
+std::string flops_text(double flops) {
+  return scaled(flops, "FLOP");
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 1.0) return fmt::format("{:.4g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.4g} ms", seconds * 1e3);
+  return fmt::format("{:.4g} us", seconds * 1e6);
+}
 
 std::string table_text(const Lines& lines, std::size_t left_columns) {
   // A cell may hold a file's text: a line break in it would forge a line
@@ -36,12 +64,4 @@ std::string table_text(const Lines& lines, std::size_t left_columns) {
   return text;
 }
 
-std::string bytes_cell(Index count) {
-  return bytes_text(static_cast<double>(count));
-}
-
-std::string flops_cell(Index count) {
-  return flops_text(static_cast<double>(count));
-}
-
-}  // namespace attnscope::cli
+}  // namespace attnscope

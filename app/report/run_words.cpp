@@ -1,0 +1,48 @@
+#include "app/report/run_words.h"
+
+#include <fmt/core.h>
+
+#include "reference/block_mask.h"
+#include "reference/one_line.h"
+#include "sim/accuracy.h"
+
+namespace attnscope {
+
+std::string problem_words(const AttentionProblem& problem) {
+  const std::string extras = extras_text(problem);
+  return fmt::format("B {}, H {} ({} KV), N {}, N_kv {}, d {}, {}, mask {}{}{}", problem.batch,
+                     problem.heads, problem.kv_heads, problem.N, problem.N_kv, problem.d,
+                     to_string(problem.dtype), to_string(problem.mask), extras.empty() ? "" : ", ",
+                     extras);
+}
+
+std::string run_words(const ResolvedRun& run) {
+  const std::string variant = to_string(run.asked.variant);
+  return fmt::format("{} {}{}, {}, {}x{} tiles", run.algorithm(), to_string(run.pass()),
+                     variant.empty() ? "" : fmt::format(" ({})", variant),
+                     problem_words(run.asked.problem), run.tiling.Br, run.tiling.Bc);
+}
+
+std::string_view rounding_note(const ResolvedRun& run) {
+  return rounded_output_note(run.algorithm(), run.asked.variant.carry, run.problem.dtype);
+}
+
+std::string run_title(const ResolvedRun& run) {
+  const AttentionProblem& problem = run.problem;
+  const Carry carry = run.asked.variant.carry;
+  std::string title = run.algorithm();
+  if (run.pass() != PassKind::forward) title += fmt::format(" {}", to_string(run.pass()));
+  title +=
+      fmt::format(", N {}, d {}, B {}, H {}", problem.N, problem.d, problem.batch, problem.heads);
+  if (problem.kv_heads != problem.heads) title += fmt::format(" ({} KV)", problem.kv_heads);
+  if (problem.N_kv != problem.N) title += fmt::format(", N_kv {}", problem.N_kv);
+  title += fmt::format(", {}", to_string(problem.dtype));
+  if (!problem.mask.is_none()) title += ", " + to_string(problem.mask);
+  if (problem.block_mask) title += ", block mask " + problem.block_mask->text();
+  if (carry != Carry::problem) title += fmt::format(", carry {}", to_string(carry));
+  if (run.asked.deterministic) title += ", deterministic dQ";
+  if (run.tiling.Br > 0) title += fmt::format(", tiles {}x{}", run.tiling.Br, run.tiling.Bc);
+  return one_line(title);
+}
+
+}  // namespace attnscope
