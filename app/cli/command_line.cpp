@@ -29,27 +29,21 @@ std::vector<std::string> GivenOptions::all(std::string_view name) const {
 
 namespace {
 
-using Values = std::map<std::string, std::vector<std::string>>;
-
-/// A CLI11 parser of the command. The values land in `values`, which must outlive it.
-void define_options(CLI::App& app, const CommandSpec& command, Values& values) {
+/// A CLI11 parser of the command.
+void define_options(CLI::App& app, const CommandSpec& command) {
   app.allow_extras();
   for (const OptionSpec& spec : command.options) {
-    const std::string flag = "--" + spec.name;
     if (spec.value_name.empty()) {
-      app.add_flag(flag, spec.help);
+      app.add_flag("--" + spec.name);
     } else {
-      app.add_option(flag, values[spec.name], spec.help)
-          ->type_name(spec.value_name)
+      app.add_option("--" + spec.name)
           ->expected(1)
           ->allow_extra_args(false)
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
   }
   if (!command.operand.empty()) {
-    app.add_option(command.operand, values[std::string(kOperand)], "")
-        ->expected(1)
-        ->allow_extra_args(false);
+    app.add_option(command.operand)->expected(1)->allow_extra_args(false);
   }
 }
 
@@ -101,22 +95,17 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
   std::vector<std::string> reversed(arguments.begin(), own_end);
   std::reverse(reversed.begin(), reversed.end());  // as CLI11 wants them
 
-  Values values;
   CLI::App app;
-  define_options(app, command, values);
+  define_options(app, command);
   try {
     app.parse(std::move(reversed));
-  } catch (const CLI::ArgumentMismatch& error) {
-    const std::string_view what = error.what();
-    if (what.find(" required ") == what.npos) {
-      return invalid_request(
-          fmt::format("{}; see attnscope-cli {} --help", printable(what), command.name));
-    }
-    return invalid_request(fmt::format("{} needs a value; see attnscope-cli {} --help",
-                                       printable(what.substr(0, what.find(':'))), command.name));
   } catch (const CLI::ParseError& error) {
-    return invalid_request(
-        fmt::format("{}; see attnscope-cli {} --help", printable(error.what()), command.name));
+    const std::string_view what = error.what();
+    const bool lacks_value = what.find(" required ") != what.npos;
+    const std::string problem = lacks_value
+                                    ? printable(what.substr(0, what.find(':'))) + " needs a value"
+                                    : printable(what);
+    return invalid_request(fmt::format("{}; see attnscope-cli {} --help", problem, command.name));
   }
   if (const auto extras = app.remaining(); !extras.empty()) {
     return unexpected(command, commands, extras.front());
@@ -127,26 +116,26 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
     given.add(std::string(kSweptWords), {own_end + 1, arguments.end()});
   }
   for (const OptionSpec& spec : command.options) {
-    const std::size_t count = app.get_option("--" + spec.name)->count();
-    if (count == 0) continue;
-    if (count > 1 && !spec.repeatable) {
+    const std::vector<std::string>& values = app.get_option("--" + spec.name)->results();
+    if (values.empty()) continue;
+    if (values.size() > 1 && !spec.repeatable) {
       return invalid_request(
-          fmt::format("--{} was given {} times; give it once", spec.name, count));
+          fmt::format("--{} was given {} times; give it once", spec.name, values.size()));
     }
-    if (spec.value_name.empty() && app.get_option("--" + spec.name)->results().front() != "true") {
+    if (spec.value_name.empty() && values.front() != "true") {
       return invalid_request(fmt::format("--{} is a switch and takes no value", spec.name));
     }
-    for (const std::string& value : values[spec.name]) {
+    for (const std::string& value : values) {
       if (!is_option_of(command, value)) continue;
       return invalid_request(
           fmt::format("--{} needs a value, and {} is an option; see "
                       "attnscope-cli {} --help",
                       spec.name, value, command.name));
     }
-    given.add(spec.name, values[spec.name]);
+    given.add(spec.name, values);
   }
   if (!command.operand.empty() && app.get_option(command.operand)->count() > 0) {
-    given.add(std::string(kOperand), values[std::string(kOperand)]);
+    given.add(std::string(kOperand), app.get_option(command.operand)->results());
   }
   return given;
 }
