@@ -25,16 +25,13 @@ bool takes_next(const std::string& piece, const std::string& next) {
 /// Splits at the commas between values.
 std::vector<std::string> split_values(const std::string& text) {
   std::vector<std::string> values;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end < text.size()) {
-      const std::size_t next_end = std::min(text.find(',', end + 1), text.size());
-      const std::string next = text.substr(end + 1, next_end - end - 1);
-      if (takes_next(text.substr(begin, end - begin), next)) end = next_end;
+  for (const std::string& piece : split(text)) {
+    const bool is_alone = values.empty() || values.back().find(',') != std::string::npos;
+    if (is_alone || !takes_next(values.back(), piece)) {
+      values.push_back(piece);
+    } else {
+      values.back() += "," + piece;
     }
-    values.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
   }
   return values;
 }
