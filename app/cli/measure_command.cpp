@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/memory_check.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
+#include "app/cli/tensor_files.h"
 #include "app/report/comparison_report.h"
 #include "app/report/run_words.h"
 #include "app/report/table.h"

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/memory_check.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
@@ -96,9 +95,8 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
     if (!result) return result.error();
     outcome.time_s = result.value().time_s;
     if (folder) {
-      if (auto error = write_forward_files(*folder, result.value().O, result.value().LSE)) {
-        return *error;
-      }
+      const auto& [O, LSE, time_s] = result.value();
+      if (auto error = write_tensor_files(*folder, {{"o", O}, {"lse", LSE}})) return *error;
     }
     outcome.checks = check_outputs(problem, inputs, reference.forward(), result.value());
   } else {
@@ -106,7 +104,10 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
     if (!result) return result.error();
     outcome.time_s = result.value().time_s;
     if (folder) {
-      if (auto error = write_gradient_files(*folder, result.value().gradients)) return *error;
+      const auto& [dQ, dK, dV] = result.value().gradients;
+      if (auto error = write_tensor_files(*folder, {{"dq", dQ}, {"dk", dK}, {"dv", dV}})) {
+        return *error;
+      }
     }
     outcome.checks =
         check_gradients(problem, inputs, reference.forward(), result.value().gradients);

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/memory_check.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
@@ -56,9 +55,13 @@ Result<NumericResult> run_numbers(const GivenOptions& given, const ModelRun& mod
   if (has_nan(result, spec.pass)) return failed("the modelled numbers hold a NaN");
   const auto folder = given.text("out");
   if (!folder) return numbers;
-  if (auto error = write_forward_files(*folder, result.output.O, result.output.LSE)) return *error;
+  const auto& [O, LSE] = result.output;
+  if (auto error = write_tensor_files(*folder, {{"o", O}, {"lse", LSE}})) return *error;
   if (!result.gradients) return numbers;
-  if (auto error = write_gradient_files(*folder, *result.gradients)) return *error;
+  const auto& [dQ, dK, dV] = *result.gradients;
+  if (auto error = write_tensor_files(*folder, {{"dq", dQ}, {"dk", dK}, {"dv", dV}})) {
+    return *error;
+  }
   return numbers;
 }
 

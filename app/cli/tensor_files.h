@@ -1,22 +1,25 @@
-/// Results as .npy files: fp64, one file a tensor.
+/// Whole tensors: whether this machine can hold them, and results as .npy files, fp64, one file a
+/// tensor.
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
-#include <string>
+#include <string_view>
+#include <utility>
 
 #include "reference/head_tensor.h"
-#include "reference/naive_attention.h"
 #include "reference/result.h"
 
 namespace attnscope::cli {
 
-/// Creates the folder and writes o.npy [B, H, N, d] and lse.npy [B, H, N].
-std::optional<Error> write_forward_files(const std::filesystem::path& folder, const HeadTensor& O,
-                                         const HeadTensor& LSE);
+/// Nothing when inputs, outputs and reference of the problem fit in the machine's memory as fp64,
+/// else invalid_request. Counting needs no numbers and is not limited.
+std::optional<Error> check_host_memory(const AttentionProblem& problem);
 
-/// Writes dq.npy [B, H, N, d], dk.npy and dv.npy [B, H_kv, N_kv, d] into the existing folder.
-std::optional<Error> write_gradient_files(const std::filesystem::path& folder,
-                                          const Gradients& gradients);
+/// Creates the folder and writes NAME.npy of every tensor, [B, H, N, d]; of "lse" [B, H, N].
+std::optional<Error> write_tensor_files(
+    const std::filesystem::path& folder,
+    std::initializer_list<std::pair<std::string_view, const HeadTensor&>> tensors);
 
 }  // namespace attnscope::cli
