@@ -1,10 +1,14 @@
-/// Every command of attnscope-cli: COMMAND_command() is in COMMAND_command.cpp, which the build
-/// finds by its name.
+/// Every command of attnscope-cli, what some of them share, and the program that runs them.
+/// COMMAND_command() is in COMMAND_command.cpp, which the build finds by its name.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "app/cli/command_line.h"
+#include "app/cli/measuring_session.h"
+#include "reference/run_spec.h"
+#include "sim/device/gpu_description.h"
 
 namespace attnscope::cli {
 
@@ -29,5 +33,31 @@ inline std::vector<CommandSpec> all_commands() {
           flops_command(),    fits_command(),     trace_command(),   list_command(),
           guide_command()};
 }
+
+/// Carries out the command line, given without the program's name: results go to standard output,
+/// an error is one line on standard error. Returns the exit status: 0 done, 1 the work failed or
+/// something is unavailable, 2 the request was invalid. Does not throw.
+int run_program(std::vector<std::string> arguments);
+
+struct ModelRun {
+  ResolvedRun run;
+  GpuDescription gpu;
+};
+/// The run that the options of the model's fields ask for (simulate, trace); invalid_request for
+/// what cannot be understood or does not go together.
+Result<ModelRun> parse_model_run(const GivenOptions& given);
+
+/// Nothing when simulate's options can be understood; what does not fit together comes later, as
+/// simulate_document()'s error.
+std::optional<Error> check_simulate_options(const GivenOptions& given);
+/// The document of schema attnscope.simulation/1; with --out the numbers are written as well.
+Result<nlohmann::ordered_json> simulate_document(const GivenOptions& given);
+
+/// Nothing when measure's options can be understood; sizes that do not fit together come later, as
+/// measure_once()'s error.
+std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringSession& session);
+/// A recording of one row, of two for --pass both: the measurement, or the error of a run that the
+/// GPU could not do. With --out the rows are in that file as well.
+Result<Recording> measure_once(const GivenOptions& given, MeasuringSession& session);
 
 }  // namespace attnscope::cli

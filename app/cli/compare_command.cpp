@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/outputs.h"
+#include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
 #include "app/report/comparison_report.h"
@@ -44,50 +44,41 @@ ordered_json line_json(const ComparisonLine& line) {
   return json;
 }
 
-ordered_json comparison_json(const Comparison& comparison) {
-  ordered_json json = run_identity(comparison.run.run);
-  if (!comparison.unavailable.empty()) {
-    json["unavailable"] = comparison.unavailable;
-    return json;
-  }
-  if (!comparison.stands_alone.empty()) json["no_gap"] = comparison.stands_alone;
-  json["lines"] = ordered_json::array();
-  for (const ComparisonLine& line : comparison.lines) json["lines"].push_back(line_json(line));
-  return json;
-}
-
-ordered_json comparisons_json(const Recording& recording, const GpuDescription& gpu,
-                              const std::vector<Comparison>& comparisons) {
-  ordered_json document = {{"schema", "attnscope.comparison/1"},
-                           {"recorded",
-                            {{"device", recording.device.name},
-                             {"driver", recording.device.driver},
-                             {"date", recording.date},
-                             {"commit", recording.build.commit}}},
-                           {"gpu", gpu.name},
-                           {"runs", ordered_json::array()}};
-  for (const Comparison& comparison : comparisons) {
-    document["runs"].push_back(comparison_json(comparison));
-  }
-  return document;
-}
-
-/// One CSV row a line of a comparison, each with its run in front.
-std::vector<ordered_json> comparison_rows(const std::vector<Comparison>& comparisons) {
-  std::vector<ordered_json> rows;
+/// A run of the document, and a row of CSV for each of its lines, with the run in front.
+Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
+                          const std::vector<Comparison>& comparisons) {
+  ordered_json runs = ordered_json::array();
+  ordered_json rows = ordered_json::array();
+  std::string text = fmt::format("modelled: {}; recorded: {}, {}\n\n", gpu.display_name,
+                                 one_line(recording.device.name), one_line(recording.date));
   for (const Comparison& comparison : comparisons) {
     const ordered_json identity = run_identity(comparison.run.run);
+    ordered_json& run = runs.emplace_back(identity);
     if (!comparison.unavailable.empty()) {
-      rows.push_back(identity);
-      rows.back()["unavailable"] = comparison.unavailable;
+      run["unavailable"] = comparison.unavailable;
+      rows.push_back(run);
+    } else {
+      if (!comparison.stands_alone.empty()) run["no_gap"] = comparison.stands_alone;
+      run["lines"] = ordered_json::array();
     }
     for (const ComparisonLine& line : comparison.lines) {
+      run["lines"].push_back(line_json(line));
       rows.push_back(identity);
       rows.back().update(line_json(line));
       if (!comparison.stands_alone.empty()) rows.back()["no_gap"] = comparison.stands_alone;
     }
+    text += fmt::format("{}\n{}\n", run_title(comparison.run.run),
+                        comparison_table(comparison, "recorded"));
   }
-  return rows;
+  const ordered_json document = {{"schema", "attnscope.comparison/1"},
+                                 {"recorded",
+                                  {{"device", recording.device.name},
+                                   {"driver", recording.device.driver},
+                                   {"date", recording.date},
+                                   {"commit", recording.build.commit}}},
+                                 {"gpu", gpu.name},
+                                 {"runs", runs}};
+  return {json_text(document), csv_text(rows), text};
 }
 
 /// Every row that the options choose, modelled and compared. A row that this version cannot
@@ -106,17 +97,11 @@ std::vector<Comparison> compare_rows(const GivenOptions& given, const RunSpec& a
                                 .on = on,
                                 .unavailable = words(comparison.error(), Reader::command_line)});
   }
-  clear_progress();
   return comparisons;
 }
 
-std::optional<Error> run_compare(const GivenOptions& given) {
-  const auto outputs = parse_outputs(given);
-  if (!outputs) return outputs.error();
-  const auto report_file = given.text("report");
-  if (report_file && *report_file != "-") {
-    if (auto error = check_writable("report", *report_file)) return error;
-  }
+Result<Answer> answer_compare(const GivenOptions& given) {
+  if (auto error = check_writable(given, "report")) return *error;
   const auto asked =
       given.has("algorithm") ? parse_run_of(given, algorithm_names()) : parse_run(given);
   if (!asked) return asked.error();
@@ -145,22 +130,13 @@ std::optional<Error> run_compare(const GivenOptions& given) {
                     printable(*file), recording.value().rows.size()));
   }
 
-  if (report_file) {
+  Answer answer = comparisons_answer(recording.value(), gpu.value(), comparisons);
+  if (const auto report_file = given.text("report")) {
     const std::string report = comparison_report(recording.value(), gpu.value(), comparisons);
-    if (auto error = write_text(*report_file, report)) return error;
+    if (auto error = write_text(*report_file, report)) return *error;
+    if (*report_file == "-") answer.text.clear();
   }
-  std::string text;
-  if (report_file != "-") {
-    text = fmt::format("modelled: {}; recorded: {}, {}\n\n", gpu.value().display_name,
-                       one_line(recording.value().device.name), one_line(recording.value().date));
-    for (const Comparison& comparison : comparisons) {
-      text += fmt::format("{}\n{}\n", run_title(comparison.run.run),
-                          comparison_table(comparison, "recorded"));
-    }
-  }
-  return write_outputs(outputs.value(),
-                       comparisons_json(recording.value(), gpu.value(), comparisons),
-                       comparison_rows(comparisons), text);
+  return answer;
 }
 
 /// The fields of a run, which choose rows here: one that is not given lets all through, so none has
@@ -171,25 +147,26 @@ std::vector<OptionSpec> row_filters() {
   for (OptionSpec& option : filters) {
     if (option.help.ends_with(']')) option.help.erase(option.help.rfind(" ["));
   }
-  return with_help(std::move(filters), "algorithm",
-                   "only rows of this algorithm; the options below choose rows likewise");
+  return with_help(
+      std::move(filters),
+      {{"algorithm", "", "only rows of this algorithm; the options below choose rows likewise"}});
 }
 
 }  // namespace
 
 CommandSpec compare_command() {
-  return {.name = "compare",
-          .summary = "Shows modelled numbers beside recorded ones, with each gap and its reason.",
-          .operand = "",
-          .options = joined(
-              {{{"recording", "NAME|FILE", "required; the recording to compare with"},
-                {"report", "FILE", "write a Markdown report; - is standard output"}},
-               with_help(field_options({"gpu", "sram_bytes", "l2_bytes"}), "gpu",
-                         "the modelled GPU; no gap with another than the recording's [that of the "
-                         "recording]"),
-               row_filters(),
-               output_options()}),
-          .run = run_compare};
+  return answering(
+      {.name = "compare",
+       .summary = "Shows modelled numbers beside recorded ones, with each gap and its reason.",
+       .options = joined(
+           {{{"recording", "NAME|FILE", "required; the recording to compare with"},
+             {"report", "FILE", "write a Markdown report; - is standard output"}},
+            with_help(field_options({"gpu", "sram_bytes", "l2_bytes"}),
+                      {{"gpu", "",
+                        "the modelled GPU; no gap with another than the recording's [that of the "
+                        "recording]"}}),
+            row_filters()})},
+      answer_compare);
 }
 
 }  // namespace attnscope::cli

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/outputs.h"
+#include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/report/table.h"
 #include "reference/json/run_json.h"
@@ -26,12 +26,6 @@ struct FitsQuestion {
   Sought sought = Sought::batch;
   std::string gpu;
   bool weights_given = false;
-};
-
-struct FitsRow {
-  AttentionChoice choice;
-  LayerMemory layer;  ///< at the question's own batch and length
-  Index largest = 0;
 };
 
 /// The model whose attention the defaults are.
@@ -72,32 +66,10 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
   return question;
 }
 
-Result<std::vector<FitsRow>> find_rows(const FitsQuestion& question) {
-  std::vector<FitsRow> rows;
-  for (const AttentionChoice& choice : attention_choices()) {
-    const auto layer = layer_memory(choice, question.model.problem, question.model.mode);
-    if (!layer) return layer.error();
-    const Index largest = question.sought == Sought::batch ? largest_batch(choice, question.model)
-                                                           : largest_length(choice, question.model);
-    rows.push_back({choice, layer.value(), largest});
-  }
-  return rows;
-}
-
-std::string fits_text(const FitsQuestion& question, const std::vector<FitsRow>& rows) {
+std::string fits_text(const FitsQuestion& question, const Lines& lines) {
   const ModelQuestion& model = question.model;
   const AttentionProblem& problem = model.problem;
   const bool training = model.mode == ModelMode::training;
-  Lines lines = {{"attention", "kept a layer", "forward", "backward",
-                  question.sought == Sought::batch
-                      ? fmt::format("largest batch at N {}", problem.N)
-                      : fmt::format("largest N at batch {}", problem.batch)}};
-  for (const FitsRow& row : rows) {
-    lines.push_back({row.choice.name, bytes_text(row.layer.kept_bytes),
-                     bytes_text(row.layer.forward_bytes),
-                     training ? bytes_text(row.layer.backward_bytes) : "",
-                     row.largest == 0 ? "none" : std::to_string(row.largest)});
-  }
   std::string text = fmt::format(
       "{} of {} layers, H {} ({} KV), d {}, {}, in {} ({:.1f} GiB) of {}\n"
       "modelled; one layer's attention at B {}, N {}\n\n{}\nassumptions\n",
@@ -121,58 +93,61 @@ std::string fits_text(const FitsQuestion& question, const std::vector<FitsRow>& 
   return text;
 }
 
-ordered_json fits_json(const FitsQuestion& question, const std::vector<FitsRow>& rows) {
-  const ModelQuestion& model = question.model;
-  const bool batch = question.sought == Sought::batch;
-  ordered_json choices = ordered_json::array();
-  for (const FitsRow& row : rows) {
-    choices.push_back({{"attention", row.choice.name},
-                       {"kept_bytes_per_layer", row.layer.kept_bytes},
-                       {"forward_bytes", row.layer.forward_bytes},
-                       {"backward_bytes", row.layer.backward_bytes},
-                       {batch ? "largest_batch" : "largest_seq_len", row.largest}});
-  }
-  return {{"schema", "attnscope.fits/1"},
-          {"kind", "modelled"},
-          {"problem", problem_to_json(model.problem)},
-          {"mode", to_string(model.mode)},
-          {"layers", model.layers},
-          {"capacity_bytes", model.capacity_bytes},
-          {"weights_bytes", model.weights_bytes},
-          {"choices", choices}};
-}
-
-std::optional<Error> run_fits(const GivenOptions& given) {
-  const auto outputs = parse_outputs(given);
-  if (!outputs) return outputs.error();
+Result<Answer> answer_fits(const GivenOptions& given) {
   const auto question = parse_question(given);
   if (!question) return question.error();
-  const auto rows = find_rows(question.value());
-  if (!rows) return rows.error();
-  const ordered_json document = fits_json(question.value(), rows.value());
-  const auto lines = document.at("choices").get<std::vector<ordered_json>>();
-  return write_outputs(outputs.value(), document, lines, fits_text(question.value(), rows.value()));
+  const ModelQuestion& model = question.value().model;
+  const bool batch = question.value().sought == Sought::batch;
+  const bool training = model.mode == ModelMode::training;
+  Lines lines = {{"attention", "kept a layer", "forward", "backward",
+                  batch ? fmt::format("largest batch at N {}", model.problem.N)
+                        : fmt::format("largest N at batch {}", model.problem.batch)}};
+  ordered_json rows = ordered_json::array();
+  for (const AttentionChoice& choice : attention_choices()) {
+    // Memory at the question's own batch and length
+    const auto layer = layer_memory(choice, model.problem, model.mode);
+    if (!layer) return layer.error();
+    const auto& [kept_bytes, forward_bytes, backward_bytes] = layer.value();
+    const Index largest = batch ? largest_batch(choice, model) : largest_length(choice, model);
+    lines.push_back({choice.name, bytes_text(kept_bytes), bytes_text(forward_bytes),
+                     training ? bytes_text(backward_bytes) : "",
+                     largest == 0 ? "none" : std::to_string(largest)});
+    rows.push_back({{"attention", choice.name},
+                    {"kept_bytes_per_layer", kept_bytes},
+                    {"forward_bytes", forward_bytes},
+                    {"backward_bytes", backward_bytes},
+                    {batch ? "largest_batch" : "largest_seq_len", largest}});
+  }
+  const ordered_json document = {{"schema", "attnscope.fits/1"},
+                                 {"kind", "modelled"},
+                                 {"problem", problem_to_json(model.problem)},
+                                 {"mode", to_string(model.mode)},
+                                 {"layers", model.layers},
+                                 {"capacity_bytes", model.capacity_bytes},
+                                 {"weights_bytes", model.weights_bytes},
+                                 {"choices", rows}};
+  return Answer{json_text(document), csv_text(rows), fits_text(question.value(), lines)};
 }
 
 }  // namespace
 
 CommandSpec fits_command() {
-  auto fields = field_options({"batch", "heads", "kv_heads", "seq_len", "head_dim", "dtype", "gpu"},
-                              {.problem = default_model().problem});
-  fields = with_help(std::move(fields), "batch", "find the largest N at this batch");
-  fields = with_help(std::move(fields), "seq-len", "find the largest batch at this length [1024]");
-  fields = with_help(std::move(fields), "gpu", "the GPU whose memory it is [h200]");
-  return {.name = "fits",
-          .summary = "The largest batch or sequence of a model that a GPU's memory holds.",
-          .operand = "",
-          .options = joined(
-              {{{"layers", "L", fmt::format("layers of the model [{}]", default_model().layers)},
-                {"mode", "MODE", "training or inference [training]"},
-                {"hbm-bytes", "BYTES", "memory, in place of the GPU's"},
-                {"weights-bytes", "BYTES", "memory of weights, gradients, optimizer [estimated]"}},
-               fields,
-               output_options()}),
-          .run = run_fits};
+  const auto fields =
+      with_help(field_options({"batch", "heads", "kv_heads", "seq_len", "head_dim", "dtype", "gpu"},
+                              {.problem = default_model().problem}),
+                {{"batch", "", "find the largest N at this batch"},
+                 {"seq-len", "", "find the largest batch at this length [1024]"},
+                 {"gpu", "", "the GPU whose memory it is [h200]"}});
+  return answering(
+      {.name = "fits",
+       .summary = "The largest batch or sequence of a model that a GPU's memory holds.",
+       .options = joined(
+           {{{"layers", "L", fmt::format("layers of the model [{}]", default_model().layers)},
+             {"mode", "MODE", "training or inference [training]"},
+             {"hbm-bytes", "BYTES", "memory, in place of the GPU's"},
+             {"weights-bytes", "BYTES", "memory of weights, gradients, optimizer [estimated]"}},
+            fields})},
+      answer_fits);
 }
 
 }  // namespace attnscope::cli

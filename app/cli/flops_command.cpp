@@ -2,10 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/outputs.h"
+#include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/report/run_words.h"
 #include "app/report/table.h"
@@ -28,57 +29,6 @@ RunSpec default_run() {
           .allow_overflow = true};
 }
 
-std::string flops_or_nothing(Index flops) {
-  return flops == 0 ? "" : flops_text(flops);
-}
-
-std::string flops_table(const std::vector<OperationCount>& counts, const GpuDescription& gpu) {
-  Lines lines = {{"operations"}};
-  const auto row = [&](std::string name, auto cell) {
-    std::vector<std::string>& line = lines.emplace_back();
-    line.push_back(std::move(name));
-    for (const OperationCount& count : counts) line.push_back(cell(count));
-  };
-  for (const OperationCount& count : counts) lines[0].push_back(count.report.run.algorithm());
-  row("matrix products, of 2 N N_kv d",
-      [](const OperationCount& count) { return fmt::format("{:.4g}", count.products()); });
-  row("matrix products",
-      [](const OperationCount& count) { return flops_or_nothing(count.report.matmul_flops); });
-  row("all others",
-      [](const OperationCount& count) { return flops_or_nothing(count.report.non_matmul_flops); });
-  for (int work = 0; work < kWorkCount; ++work) {
-    const auto flops = [work](const OperationCount& count) {
-      return count.other[static_cast<std::size_t>(work)];
-    };
-    const bool anywhere =
-        std::any_of(counts.begin(), counts.end(),
-                    [&](const OperationCount& count) { return flops(count) > 0; });
-    if (!anywhere) continue;
-    row(fmt::format("  {}", to_string(static_cast<Work>(work))),
-        [&](const OperationCount& count) { return flops_or_nothing(flops(count)); });
-  }
-  row("exponentials among the others",
-      [](const OperationCount& count) { return flops_or_nothing(count.report.exponentials); });
-  const auto add_time_share = [&](std::string name, GpuUnit unit) {
-    row(std::move(name), [&gpu, unit](const OperationCount& count) {
-      return fmt::format("{:.1f} %", 100 * count.time_share(unit, gpu));
-    });
-  };
-  add_time_share("time on CUDA cores, of products'", GpuUnit::cuda_cores);
-  add_time_share("time of exponentials, of products'", GpuUnit::special_function_units);
-  return table_text(lines);
-}
-
-std::string answer_text(const std::vector<OperationCount>& counts, const GpuDescription& gpu) {
-  const ResolvedRun& run = counts.front().report.run;
-  return fmt::format(
-      "{}, {}, {}x{} tiles\n"
-      "modelled; max, subtract, exp, multiply, add, divide and log are 1 each; times at the peak "
-      "rates\nof {} (datasheet): {:g} exponentials a clock and SM\n\n{}",
-      to_string(run.pass()), problem_words(run.problem), run.tiling.Br, run.tiling.Bc,
-      gpu.display_name, gpu.exp_per_clock_per_sm, flops_table(counts, gpu));
-}
-
 ordered_json count_json(const OperationCount& count, const GpuDescription& gpu) {
   ordered_json other = ordered_json::object();
   for (int work = 0; work < kWorkCount; ++work) {
@@ -95,26 +45,50 @@ ordered_json count_json(const OperationCount& count, const GpuDescription& gpu) 
           {"exponential_time_share", count.time_share(GpuUnit::special_function_units, gpu)}};
 }
 
-std::optional<Error> run_flops(const GivenOptions& given) {
-  const auto outputs = parse_outputs(given);
-  if (!outputs) return outputs.error();
+/// The rows as columns, one for each algorithm.
+std::string flops_table(const ordered_json& rows) {
+  using Place = ordered_json::json_pointer;
+  Lines lines = {{"operations"}};
+  for (const ordered_json& row : rows) lines[0].push_back(row.at("algorithm").get<std::string>());
+  const auto add = [&](const std::string& name, const Place& place, const auto& text) {
+    std::vector<std::string>& line = lines.emplace_back();
+    line.push_back(name);
+    for (const ordered_json& row : rows) line.push_back(text(row.at(place).get<double>()));
+  };
+  const auto flops = [](double count) { return count == 0 ? "" : flops_text(count); };
+  const auto share = [](double part) { return fmt::format("{:.1f} %", 100 * part); };
+  add("matrix products, of 2 N N_kv d", Place("/products"),
+      [](double products) { return fmt::format("{:.4g}", products); });
+  add("matrix products", Place("/matmul"), flops);
+  add("all others", Place("/non_matmul"), flops);
+  for (const auto& [work, count] : rows.front().at("other").items()) {
+    const Place place = Place("/other") / work;
+    const bool anywhere = std::ranges::any_of(
+        rows, [&](const ordered_json& row) { return row.at(place).get<Index>() > 0; });
+    if (anywhere) add("  " + work, place, flops);
+  }
+  add("exponentials among the others", Place("/exponentials"), flops);
+  add("time on CUDA cores, of products'", Place("/cuda_core_time_share"), share);
+  add("time of exponentials, of products'", Place("/exponential_time_share"), share);
+  return table_text(lines);
+}
+
+Result<Answer> answer_flops(const GivenOptions& given) {
   auto spec = parse_run(given, default_run());
   if (!spec) return spec.error();
   const auto gpu = gpu_of(spec.value());
   if (!gpu) return gpu.error();
 
-  std::vector<OperationCount> counts;
-  std::vector<ordered_json> rows;
+  ResolvedRun run;
+  ordered_json rows = ordered_json::array();
   for (const char* algorithm : kAlgorithms) {
     show_progress(fmt::format("counting {}", algorithm));
     spec.value().algorithm = algorithm;
-    auto count = count_operations(spec.value(), gpu.value());
-    clear_progress();
+    const auto count = count_operations(spec.value(), gpu.value());
     if (!count) return count.error();
     rows.push_back(count_json(count.value(), gpu.value()));
-    counts.push_back(std::move(count).value());
+    if (rows.size() == 1) run = count.value().report.run;
   }
-  const ResolvedRun& run = counts.front().report.run;
   const ordered_json document = {{"schema", "attnscope.flops/1"},
                                  {"kind", "modelled"},
                                  {"problem", problem_to_json(run.problem)},
@@ -122,21 +96,25 @@ std::optional<Error> run_flops(const GivenOptions& given) {
                                  {"tiling", tiling_to_json(run.tiling)},
                                  {"gpu", gpu.value().name},
                                  {"algorithms", rows}};
-  return write_outputs(outputs.value(), document, rows, answer_text(counts, gpu.value()));
+  const std::string text = fmt::format(
+      "{}, {}, {}x{} tiles\n"
+      "modelled; max, subtract, exp, multiply, add, divide and log are 1 each; times at the peak "
+      "rates\nof {} (datasheet): {:g} exponentials a clock and SM\n\n{}",
+      to_string(run.pass()), problem_words(run.problem), run.tiling.Br, run.tiling.Bc,
+      gpu.value().display_name, gpu.value().exp_per_clock_per_sm, flops_table(rows));
+  return Answer{json_text(document), csv_text(rows), text};
 }
 
 }  // namespace
 
 CommandSpec flops_command() {
-  return {
-      .name = "flops",
-      .summary = "Matrix products and other operations of each algorithm, by what they are for.",
-      .operand = "",
-      .options =
-          joined({shape_options(default_run()), field_options({"pass"}, default_run()),
-                  with_help(field_options({"gpu"}), "gpu", "the GPU whose rates count [h200]"),
-                  output_options()}),
-      .run = run_flops};
+  return answering(
+      {.name = "flops",
+       .summary = "Matrix products and other operations of each algorithm, by what they are for.",
+       .options = joined(
+           {shape_options(default_run()), field_options({"pass"}, default_run()),
+            with_help(field_options({"gpu"}), {{"gpu", "", "the GPU whose rates count [h200]"}})})},
+      answer_flops);
 }
 
 }  // namespace attnscope::cli

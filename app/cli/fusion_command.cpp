@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/outputs.h"
+#include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/report/run_words.h"
 #include "app/report/table.h"
@@ -27,57 +27,10 @@ struct FusionQuestion {
   std::vector<FusionStep> steps;
 };
 
-std::string refusal_words(const FusionStep& step) {
-  return words(step.refused, Reader::command_line);
-}
-
 /// Figure 2's numbers belong to its problem alone.
 std::optional<double> printed_bytes(const FusionQuestion& question, const FusionStep& step) {
   if (question.problem != figure2_problem()) return std::nullopt;
   return figure2_printed_bytes(step);
-}
-
-std::string fusion_text(const FusionQuestion& question) {
-  const AttentionProblem& problem = question.problem;
-  Lines lines = {{"step", "launches", "forward", "backward", "matrices", "m, l, LSE, D",
-                  "requested", "Figure 2 prints", "on the chip"}};
-  for (const FusionStep& step : question.steps) {
-    if (!step.refused.empty()) {
-      lines.push_back({step.name, "-", "-", "-", "-", "-", "-", "", ""});
-      continue;
-    }
-    const auto printed = printed_bytes(question, step);
-    const std::string unfit = overflow_words(step);
-    lines.push_back({step.name, std::to_string(step.launches()),
-                     bytes_text(step.forward.paper.total()),
-                     bytes_text(step.backward.paper.total()), bytes_text(step.matrix_bytes()),
-                     bytes_text(step.statistic_bytes()), bytes_text(step.requested_bytes()),
-                     printed ? bytes_text(*printed) : "", unfit.empty() ? "fits" : unfit});
-  }
-  std::string text = fmt::format(
-      "{}{}, {}x{} tiles\n"
-      "modelled; bytes as the papers count them (requested: by tiles of this size)\n\n{}\n",
-      problem_words(problem), problem == figure2_problem() ? " (key padding mask)" : "",
-      question.tiling.Br, question.tiling.Bc, table_text(lines));
-  Lines ideas;
-  for (const FusionStep& step : question.steps) ideas.push_back({step.name, step.idea});
-  text += table_text(ideas, 2);
-  if (const std::string why = why_flash2_moves_more(question.steps, question.tiling);
-      !why.empty()) {
-    text += "\n" + why + "\n";
-  }
-  if (problem == figure2_problem()) text += fmt::format("\n{}\n", kFigure2Note);
-  const std::string left_out = left_out_of_fusion(problem);
-  if (!left_out.empty()) text += left_out + "\n";
-  for (const FusionStep& step : question.steps) {
-    if (!step.refused.empty()) text += fmt::format("{}: {}\n", step.name, refusal_words(step));
-    for (const SimulationReport* report : {&step.forward, &step.backward}) {
-      if (report->fits) continue;
-      text += fmt::format("{} {} does not fit: {}\n", step.name, to_string(report->run.pass()),
-                          report->overflow_reason);
-    }
-  }
-  return text;
 }
 
 ordered_json pass_json(const SimulationReport& report) {
@@ -93,39 +46,83 @@ ordered_json pass_json(const SimulationReport& report) {
           {"launches", launches}};
 }
 
-ordered_json step_json(const FusionQuestion& question, const FusionStep& step) {
+/// Adds the step to the document and to the table.
+void add_step(const FusionQuestion& question, const FusionStep& step, ordered_json& steps,
+              Lines& lines) {
+  ordered_json& row = steps.emplace_back();
+  row = {{"name", step.name}, {"idea", step.idea}};
   if (!step.refused.empty()) {
-    return {{"name", step.name}, {"idea", step.idea}, {"refused", refusal_words(step)}};
+    row["refused"] = words(step.refused, Reader::command_line);
+    lines.push_back({step.name, "-", "-", "-", "-", "-", "-", "", ""});
+    return;
   }
-  ordered_json row = {{"name", step.name},
-                      {"idea", step.idea},
-                      {"algorithm", step.forward.run.algorithm()},
-                      {"paper_bytes", step.paper_bytes()},
-                      {"matrix_bytes", step.matrix_bytes()},
-                      {"statistic_bytes", step.statistic_bytes()},
-                      {"requested_bytes", step.requested_bytes()},
-                      {"fits", step.forward.fits && step.backward.fits},
-                      {"forward", pass_json(step.forward)},
-                      {"backward", pass_json(step.backward)}};
-  if (const auto printed = printed_bytes(question, step)) row["figure2_printed_bytes"] = *printed;
-  return row;
+  row.update({{"algorithm", step.forward.run.algorithm()},
+              {"paper_bytes", step.paper_bytes()},
+              {"matrix_bytes", step.matrix_bytes()},
+              {"statistic_bytes", step.statistic_bytes()},
+              {"requested_bytes", step.requested_bytes()},
+              {"fits", step.forward.fits && step.backward.fits},
+              {"forward", pass_json(step.forward)},
+              {"backward", pass_json(step.backward)}});
+  const auto printed = printed_bytes(question, step);
+  if (printed) row["figure2_printed_bytes"] = *printed;
+  const std::string unfit = overflow_words(step);
+  lines.push_back({step.name, std::to_string(step.launches()),
+                   bytes_text(step.forward.paper.total()), bytes_text(step.backward.paper.total()),
+                   bytes_text(step.matrix_bytes()), bytes_text(step.statistic_bytes()),
+                   bytes_text(step.requested_bytes()), printed ? bytes_text(*printed) : "",
+                   unfit.empty() ? "fits" : unfit});
 }
 
-ordered_json fusion_json(const FusionQuestion& question) {
+/// Steps that are not counted, and passes that do not fit.
+std::string exceptions_text(const std::vector<FusionStep>& steps) {
+  std::string text;
+  for (const FusionStep& step : steps) {
+    if (!step.refused.empty()) {
+      text += fmt::format("{}: {}\n", step.name, words(step.refused, Reader::command_line));
+    }
+    for (const SimulationReport* report : {&step.forward, &step.backward}) {
+      if (report->fits) continue;
+      text += fmt::format("{} {} does not fit: {}\n", step.name, to_string(report->run.pass()),
+                          report->overflow_reason);
+    }
+  }
+  return text;
+}
+
+Answer fusion_answer(const FusionQuestion& question) {
+  const AttentionProblem& problem = question.problem;
+  const bool is_figure2 = problem == figure2_problem();
+  const std::string left_out = left_out_of_fusion(problem);
+  const std::string why = why_flash2_moves_more(question.steps, question.tiling);
+  Lines lines = {{"step", "launches", "forward", "backward", "matrices", "m, l, LSE, D",
+                  "requested", "Figure 2 prints", "on the chip"}};
+  Lines ideas;
   ordered_json steps = ordered_json::array();
-  for (const FusionStep& step : question.steps) steps.push_back(step_json(question, step));
+  for (const FusionStep& step : question.steps) {
+    add_step(question, step, steps, lines);
+    ideas.push_back({step.name, step.idea});
+  }
+
   ordered_json document = {{"schema", "attnscope.fusion/1"},
                            {"kind", "modelled"},
-                           {"problem", problem_to_json(question.problem)},
+                           {"problem", problem_to_json(problem)},
                            {"tiling", tiling_to_json(question.tiling)},
                            {"gpu", question.gpu.name}};
-  const std::string left_out = left_out_of_fusion(question.problem);
   if (!left_out.empty()) document["left_out"] = left_out;
-  const std::string why = why_flash2_moves_more(question.steps, question.tiling);
   if (!why.empty()) document["flash2_moves_more"] = why;
-  if (question.problem == figure2_problem()) document["figure2_note"] = kFigure2Note;
+  if (is_figure2) document["figure2_note"] = kFigure2Note;
   document["steps"] = steps;
-  return document;
+
+  std::string text = fmt::format(
+      "{}{}, {}x{} tiles\n"
+      "modelled; bytes as the papers count them (requested: by tiles of this size)\n\n{}\n{}",
+      problem_words(problem), is_figure2 ? " (key padding mask)" : "", question.tiling.Br,
+      question.tiling.Bc, table_text(lines), table_text(ideas, 2));
+  if (!why.empty()) text += fmt::format("\n{}\n", why);
+  if (is_figure2) text += fmt::format("\n{}\n", kFigure2Note);
+  if (!left_out.empty()) text += left_out + "\n";
+  return {json_text(document), csv_text(steps), text + exceptions_text(question.steps)};
 }
 
 /// Figure 2's but for its key padding, which belongs to that problem alone. Br follows Bc and d.
@@ -135,9 +132,7 @@ RunSpec default_run() {
   return spec;
 }
 
-std::optional<Error> run_fusion(const GivenOptions& given) {
-  const auto outputs = parse_outputs(given);
-  if (!outputs) return outputs.error();
+Result<Answer> answer_fusion(const GivenOptions& given) {
   const auto spec = parse_run(given, default_run());
   if (!spec) return spec.error();
   auto gpu = gpu_of(spec.value());
@@ -152,24 +147,20 @@ std::optional<Error> run_fusion(const GivenOptions& given) {
                           .steps = {}};
   show_progress("counting each step");
   auto steps = fusion_steps(question.problem, question.tiling, question.gpu);
-  clear_progress();
   if (!steps) return steps.error();
   question.steps = std::move(steps).value();
 
-  const ordered_json document = fusion_json(question);
-  const auto rows = document.at("steps").get<std::vector<ordered_json>>();
-  return write_outputs(outputs.value(), document, rows, fusion_text(question));
+  return fusion_answer(question);
 }
 
 }  // namespace
 
 CommandSpec fusion_command() {
-  return {
-      .name = "fusion",
-      .summary = "Bytes after each step from unfused launches to tiles: Figure 2's problem.",
-      .operand = "",
-      .options = joined({shape_options(default_run()), field_options({"gpu"}), output_options()}),
-      .run = run_fusion};
+  return answering(
+      {.name = "fusion",
+       .summary = "Bytes after each step from unfused launches to tiles: Figure 2's problem.",
+       .options = joined({shape_options(default_run()), field_options({"gpu"})})},
+      answer_fusion);
 }
 
 }  // namespace attnscope::cli

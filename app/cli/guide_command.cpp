@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/outputs.h"
+#include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 
 namespace attnscope::cli {
@@ -14,20 +14,18 @@ using nlohmann::ordered_json;
 namespace {
 
 ordered_json field_json(const RunField& field) {
-  ordered_json row = {{"option", ""}, {"screen", field.label}, {"json", ""}};
-  if (!field.option.empty()) {
-    const bool has_value = !field.value_name.empty();
-    row["option"] = fmt::format("--{}{}{}", field.option, has_value ? " " : "", field.value_name);
-  }
-  if (!field.json_key.empty()) {
-    row["json"] = fmt::format("{}{}{}", field.json, field.json.empty() ? "" : "/", field.json_key);
-  }
-  row["help"] = field.help;
   const bool is_flag = field.kind == FieldKind::flag;
-  row["accepts"] = is_flag ? "on or off" : accepted_text(field);
-  row["default"] = is_flag ? "off" : default_text(field);
-  row["of"] = to_string(field.target);
-  return row;
+  const std::string_view before_value = field.value_name.empty() ? "" : " ";
+  const std::string_view before_key = field.json.empty() ? "" : "/";
+  const std::string option = fmt::format("--{}{}{}", field.option, before_value, field.value_name);
+  const std::string json = fmt::format("{}{}{}", field.json, before_key, field.json_key);
+  return {{"option", field.option.empty() ? "" : option},
+          {"screen", field.label},
+          {"json", field.json_key.empty() ? "" : json},
+          {"help", field.help},
+          {"accepts", is_flag ? "on or off" : accepted_text(field)},
+          {"default", is_flag ? "off" : default_text(field)},
+          {"of", to_string(field.target)}};
 }
 
 /// A cell of Markdown: a bar in it would end it.
@@ -37,7 +35,7 @@ std::string cell_text(const ordered_json& cell) {
   return text;
 }
 
-std::string guide_text(const std::vector<ordered_json>& rows) {
+std::string guide_text(const ordered_json& rows) {
   std::string text =
       "# Fields of a run\n\n"
       "A command takes those that it has a use for; `attnscope-cli COMMAND --help` lists them.\n\n"
@@ -54,23 +52,19 @@ std::string guide_text(const std::vector<ordered_json>& rows) {
   return text;
 }
 
-std::optional<Error> run_guide(const GivenOptions& given) {
-  const auto outputs = parse_outputs(given);
-  if (!outputs) return outputs.error();
-  std::vector<ordered_json> rows;
+Result<Answer> answer_guide(const GivenOptions&) {
+  ordered_json rows = ordered_json::array();
   for (const RunField& field : run_fields()) rows.push_back(field_json(field));
   const ordered_json document = {{"schema", "attnscope.guide/1"}, {"fields", rows}};
-  return write_outputs(outputs.value(), document, rows, guide_text(rows));
+  return Answer{json_text(document), csv_text(rows), guide_text(rows)};
 }
 
 }  // namespace
 
 CommandSpec guide_command() {
-  return {.name = "guide",
-          .summary = "The reference of all fields of a run, as Markdown.",
-          .operand = "",
-          .options = output_options(),
-          .run = run_guide};
+  return answering(
+      {.name = "guide", .summary = "The reference of all fields of a run, as Markdown."},
+      answer_guide);
 }
 
 }  // namespace attnscope::cli

@@ -2,10 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/outputs.h"
+#include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/report/run_words.h"
 #include "app/report/table.h"
@@ -49,36 +50,6 @@ std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
   return invalid_request(fmt::format("--over takes at most {} values", kMaxValues));
 }
 
-ordered_json point_json(const IoPoint& point) {
-  ordered_json row = {{"value", point.value},
-                      {"algorithm", point.counted.run.algorithm()},
-                      {"tiling", tiling_to_json(point.counted.run.tiling)},
-                      {"sram_elems", point.sram_elems},
-                      {"density", point.density},
-                      {"in_range", point.in_range},
-                      {"counted_bytes", point.counted.requested.total()},
-                      {"formula_bytes", point.formula_bytes},
-                      {"leading_term_bytes", point.leading_term_bytes},
-                      {"standard_bytes", point.standard_bytes},
-                      {"compulsory_bytes", point.compulsory_bytes}};
-  if (point.lower_bound_order_bytes) {
-    row["lower_bound_order_bytes"] = *point.lower_bound_order_bytes;
-  }
-  return row;
-}
-
-ordered_json io_json(const IoQuestion& question, const std::vector<IoPoint>& points) {
-  ordered_json rows = ordered_json::array();
-  for (const IoPoint& point : points) rows.push_back(point_json(point));
-  return {{"schema", "attnscope.io/1"},
-          {"kind", "modelled"},
-          {"problem", problem_to_json(question.problem)},
-          {"pass", to_string(question.pass)},
-          {"gpu", question.gpu.name},
-          {"axis", to_string(question.axis)},
-          {"points", rows}};
-}
-
 /// What the columns of the leading term and of N^2 d^2 / M claim.
 std::string footnotes(const IoQuestion& question, const std::string& leading,
                       const std::string& order) {
@@ -104,35 +75,58 @@ std::string footnotes(const IoQuestion& question, const std::string& leading,
   return text;
 }
 
-std::string io_text(const IoQuestion& question, const std::vector<IoPoint>& points) {
+Answer io_answer(const IoQuestion& question, const std::vector<IoPoint>& points) {
   const bool sparse = question.axis == IoAxis::density;
   const std::string order = sparse ? "N^2 d^2 s/M" : "N^2 d^2/M";
   const std::string leading = (question.pass == PassKind::forward ? "12 " : "20 ") + order;
   Lines lines = {{std::string(to_string(question.axis)), "M", "Br x Bc", "counted", "formula",
                   leading, order, "inputs, outputs", "standard"}};
-  bool all_in_range = true;
+  ordered_json rows = ordered_json::array();
   for (const IoPoint& point : points) {
-    all_in_range = all_in_range && point.in_range;
     const Tiling& tiling = point.counted.run.tiling;
+    const Index counted_bytes = point.counted.requested.total();
     const bool drawn = sparse && point.density != point.value;
     lines.push_back(
         {drawn ? fmt::format("{} ({:.4g} drawn)", point.value, point.density)
                : fmt::format("{}", point.value),
          std::to_string(point.sram_elems), fmt::format("{} x {}", tiling.Br, tiling.Bc),
-         bytes_text(point.counted.requested.total()), bytes_text(point.formula_bytes),
+         bytes_text(counted_bytes), bytes_text(point.formula_bytes),
          bytes_text(point.leading_term_bytes) + (point.in_range ? "" : " *"),
          point.lower_bound_order_bytes ? bytes_text(*point.lower_bound_order_bytes) : "-",
          bytes_text(point.compulsory_bytes), bytes_text(point.standard_bytes)});
+    rows.push_back({{"value", point.value},
+                    {"algorithm", point.counted.run.algorithm()},
+                    {"tiling", tiling_to_json(tiling)},
+                    {"sram_elems", point.sram_elems},
+                    {"density", point.density},
+                    {"in_range", point.in_range},
+                    {"counted_bytes", counted_bytes},
+                    {"formula_bytes", point.formula_bytes},
+                    {"leading_term_bytes", point.leading_term_bytes},
+                    {"standard_bytes", point.standard_bytes},
+                    {"compulsory_bytes", point.compulsory_bytes}});
+    if (point.lower_bound_order_bytes) {
+      rows.back()["lower_bound_order_bytes"] = *point.lower_bound_order_bytes;
+    }
   }
-  std::string text = fmt::format(
+  const ordered_json document = {{"schema", "attnscope.io/1"},
+                                 {"kind", "modelled"},
+                                 {"problem", problem_to_json(question.problem)},
+                                 {"pass", to_string(question.pass)},
+                                 {"gpu", question.gpu.name},
+                                 {"axis", to_string(question.axis)},
+                                 {"points", rows}};
+  const std::string text = fmt::format(
       "{} {}, {}, on {}; what lies on the axis varies\n"
-      "modelled; tiles by the paper's rule Bc = ceil(M/4d), Br = min(Bc, d){}\n\n{}\n{}",
+      "modelled; tiles by the paper's rule Bc = ceil(M/4d), Br = min(Bc, d){}\n\n{}\n{}{}",
       sparse ? "block_sparse" : "flash1", to_string(question.pass), problem_words(question.problem),
       question.gpu.display_name,
       sparse && !points.empty() ? ";\n" + density_sram_words(points.front()) : "",
-      table_text(lines), footnotes(question, leading, order));
-  if (!all_in_range) text += "*: outside d <= M <= N d, where the theorems make no claim\n";
-  return text;
+      table_text(lines), footnotes(question, leading, order),
+      std::ranges::all_of(points, &IoPoint::in_range)
+          ? ""
+          : "*: outside d <= M <= N d, where the theorems make no claim\n");
+  return {json_text(document), csv_text(rows), text};
 }
 
 /// io_curve(), a value at a time: one of many small tiles takes minutes.
@@ -150,14 +144,12 @@ Result<std::vector<IoPoint>> count_points(const IoQuestion& question) {
   return points;
 }
 
-std::optional<Error> run_io(const GivenOptions& given) {
-  const auto outputs = parse_outputs(given);
-  if (!outputs) return outputs.error();
+Result<Answer> answer_io(const GivenOptions& given) {
   IoQuestion question;
   if (auto error =
           read_choice(given, "pass", parse_one_pass,
                       "forward or backward: the theorems are about one pass", question.pass)) {
-    return error;
+    return *error;
   }
   const auto spec = parse_run(given, {.problem = usual_io_problem()});
   if (!spec) return spec.error();
@@ -165,14 +157,11 @@ std::optional<Error> run_io(const GivenOptions& given) {
   if (!gpu) return gpu.error();
   question.problem = spec.value().problem;
   question.gpu = std::move(gpu).value();
-  if (auto error = read_axis(given.text("over").value_or("seq-len"), question)) return error;
+  if (auto error = read_axis(given.text("over").value_or("seq-len"), question)) return *error;
 
   const auto points = count_points(question);
-  clear_progress();
   if (!points) return points.error();
-  const ordered_json document = io_json(question, points.value());
-  const auto rows = document.at("points").get<std::vector<ordered_json>>();
-  return write_outputs(outputs.value(), document, rows, io_text(question, points.value()));
+  return io_answer(question, points.value());
 }
 
 }  // namespace
@@ -182,15 +171,14 @@ CommandSpec io_command() {
   const auto fields = field_options(
       {"batch", "heads", "seq_len", "kv_len", "head_dim", "dtype", "pass", "gpu", "sram_bytes"},
       {.problem = usual_io_problem()});
-  return {.name = "io",
-          .summary = "Bytes against N, d, M, block size or density: theorems and counts.",
-          .operand = "",
-          .options = joined({{{"over", "KEY[=V1,V2,...]",
-                               "seq-len, head-dim, sram-bytes, block-cols or density, and its "
-                               "values [seq-len]"}},
-                             with_help(fields, "pass", "forward or backward [forward]"),
-                             output_options()}),
-          .run = run_io};
+  return answering(
+      {.name = "io",
+       .summary = "Bytes against N, d, M, block size or density: theorems and counts.",
+       .options = joined({{{"over", "KEY[=V1,V2,...]",
+                            "seq-len, head-dim, sram-bytes, block-cols or density, and its "
+                            "values [seq-len]"}},
+                          with_help(fields, {{"pass", "", "forward or backward [forward]"}})})},
+      answer_io);
 }
 
 }  // namespace attnscope::cli

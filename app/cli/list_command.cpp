@@ -5,8 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/outputs.h"
-#include "app/cli/run_options.h"
+#include "app/cli/row_files.h"
 #include "app/report/table.h"
 #include "kernels/catalog.h"
 #include "kernels/recording/recording.h"
@@ -23,14 +22,8 @@ using nlohmann::ordered_json;
 
 namespace {
 
-using Rows = std::vector<ordered_json>;
-
-ordered_json unreadable(const std::string& name, const Error& error) {
-  return {{"name", name}, {"error", words(error, Reader::command_line)}};
-}
-
-Rows list_algorithms() {
-  Rows rows;
+ordered_json list_algorithms() {
+  ordered_json rows = ordered_json::array();
   for (const Algorithm& algorithm : algorithms()) {
     rows.push_back({{"name", algorithm.name},
                     {"title", algorithm.title},
@@ -60,8 +53,8 @@ std::string tilings_text(const kernels::KernelInfo& kernel, DType dtype) {
   return text;
 }
 
-Rows list_kernels() {
-  Rows rows;
+ordered_json list_kernels() {
+  ordered_json rows = ordered_json::array();
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     rows.push_back({{"name", kernel.name},
                     {"algorithm", kernel.algorithm},
@@ -79,80 +72,76 @@ std::string tiling_text(const GpuDescription& gpu, Index d) {
   return fmt::format("{}x{}", tiling.Br, tiling.Bc);
 }
 
-Rows list_gpu_descriptions() {
-  Rows rows;
-  for (const std::string& name : list_gpus()) {
-    const auto loaded = load_gpu(name);
-    if (!loaded) {
-      rows.push_back(unreadable(name, loaded.error()));
-      continue;
-    }
-    const GpuDescription& gpu = loaded.value();
-    ordered_json row = {{"name", gpu.name},
-                        {"display_name", gpu.display_name},
-                        {"sm_count", gpu.sm_count},
-                        {"shared_bytes_per_block", gpu.shared_bytes_per_block},
-                        {"register_bytes_per_sm", gpu.register_bytes_per_sm},
-                        {"paper_tiling_fp16_d64", tiling_text(gpu, 64)},
-                        {"paper_tiling_fp16_d128", tiling_text(gpu, 128)},
-                        {"l2_bytes", gpu.l2_bytes},
-                        {"hbm_bytes", gpu.hbm_bytes},
-                        {"dram_bytes_per_s", gpu.dram_bytes_per_s}};
-    for (DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
-      const auto rate = gpu.matrix_flops_per_s(dtype);
-      if (rate) row[fmt::format("matrix_flops_per_s_{}", to_string(dtype))] = *rate;
-    }
-    rows.push_back(row);
+/// The rows of files; one that cannot be read has its error.
+ordered_json list_files(const std::vector<std::string>& names,
+                        Result<ordered_json> (*row_of)(const std::string& name)) {
+  ordered_json rows = ordered_json::array();
+  for (const std::string& name : names) {
+    const auto row = row_of(name);
+    rows.push_back(
+        row ? row.value()
+            : ordered_json{{"name", name}, {"error", words(row.error(), Reader::command_line)}});
   }
   return rows;
 }
 
-Rows list_recordings() {
-  Rows rows;
-  for (const std::string& name : list_assets("recordings")) {
-    const auto path = find_asset("recordings", name);
-    const auto recording = path ? read_recording(path.value()) : Result<Recording>(path.error());
-    if (!recording) {
-      rows.push_back(unreadable(name, recording.error()));
-      continue;
-    }
-    rows.push_back({{"name", name},
-                    {"device", recording.value().device.name},
-                    {"driver", recording.value().device.driver},
-                    {"date", recording.value().date},
-                    {"commit", recording.value().build.commit},
-                    {"rows", recording.value().rows.size()}});
+Result<ordered_json> gpu_row(const std::string& name) {
+  const auto loaded = load_gpu(name);
+  if (!loaded) return loaded.error();
+  const GpuDescription& gpu = loaded.value();
+  ordered_json row = {{"name", gpu.name},
+                      {"display_name", gpu.display_name},
+                      {"sm_count", gpu.sm_count},
+                      {"shared_bytes_per_block", gpu.shared_bytes_per_block},
+                      {"register_bytes_per_sm", gpu.register_bytes_per_sm},
+                      {"paper_tiling_fp16_d64", tiling_text(gpu, 64)},
+                      {"paper_tiling_fp16_d128", tiling_text(gpu, 128)},
+                      {"l2_bytes", gpu.l2_bytes},
+                      {"hbm_bytes", gpu.hbm_bytes},
+                      {"dram_bytes_per_s", gpu.dram_bytes_per_s}};
+  for (DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+    const auto rate = gpu.matrix_flops_per_s(dtype);
+    if (rate) row[fmt::format("matrix_flops_per_s_{}", to_string(dtype))] = *rate;
   }
-  return rows;
+  return row;
 }
 
-Rows list_scenes() {
-  Rows rows;
-  for (const std::string& name : list_assets("scenes")) {
-    const auto path = find_asset("scenes", name);
-    const auto scene = path ? read_json_file(path.value()) : Result<nlohmann::json>(path.error());
-    if (!scene || !scene.value().is_object()) {
-      rows.push_back(unreadable(name, scene ? failed("not a scene") : scene.error()));
-      continue;
-    }
-    rows.push_back({{"name", name},
-                    {"title", scene.value().value("title", name)},
-                    {"algorithm", scene.value().value("algorithm", "")}});
-  }
-  return rows;
+Result<ordered_json> recording_row(const std::string& name) {
+  const auto path = find_asset("recordings", name);
+  if (!path) return path.error();
+  const auto recording = read_recording(path.value());
+  if (!recording) return recording.error();
+  return ordered_json{{"name", name},
+                      {"device", recording.value().device.name},
+                      {"driver", recording.value().device.driver},
+                      {"date", recording.value().date},
+                      {"commit", recording.value().build.commit},
+                      {"rows", recording.value().rows.size()}};
+}
+
+Result<ordered_json> scene_row(const std::string& name) {
+  const auto path = find_asset("scenes", name);
+  if (!path) return path.error();
+  const auto scene = read_json_file(path.value());
+  if (!scene) return scene.error();
+  if (!scene.value().is_object()) return failed("not a scene");
+  return ordered_json{{"name", name},
+                      {"title", scene.value().value("title", name)},
+                      {"algorithm", scene.value().value("algorithm", "")}};
 }
 
 struct Listing {
   std::string name;
-  Rows (*rows)();
+  ordered_json (*rows)();
 };
 
 const std::vector<Listing>& listings() {
-  static const std::vector<Listing> all = {{"algorithms", list_algorithms},
-                                           {"kernels", list_kernels},
-                                           {"gpus", list_gpu_descriptions},
-                                           {"recordings", list_recordings},
-                                           {"scenes", list_scenes}};
+  static const std::vector<Listing> all = {
+      {"algorithms", list_algorithms},
+      {"kernels", list_kernels},
+      {"gpus", [] { return list_files(list_gpus(), gpu_row); }},
+      {"recordings", [] { return list_files(list_assets("recordings"), recording_row); }},
+      {"scenes", [] { return list_files(list_assets("scenes"), scene_row); }}};
   return all;
 }
 
@@ -169,7 +158,7 @@ std::string cell_text(const std::string& key, const ordered_json& value) {
 }
 
 /// One table of all rows: the keys of the longest row are its header.
-std::string rows_text(const Rows& rows) {
+std::string rows_text(const ordered_json& rows) {
   if (rows.empty()) return "none\n";
   Lines lines(1);
   for (const auto& row : rows) {
@@ -192,7 +181,7 @@ std::string rows_text(const Rows& rows) {
   return table_text(lines, lines[0].size());
 }
 
-std::optional<Error> run_list(const GivenOptions& given) {
+Result<Answer> answer_list(const GivenOptions& given) {
   std::vector<std::string> names;
   for (const Listing& listing : listings()) names.push_back(listing.name);
   const auto wanted = given.text(kOperand);
@@ -200,27 +189,24 @@ std::optional<Error> run_list(const GivenOptions& given) {
     return invalid_request(
         fmt::format("list needs to know what; known: {}", fmt::join(names, ", ")));
   }
-  const auto outputs = parse_outputs(given);
-  if (!outputs) return outputs.error();
-  for (const Listing& listing : listings()) {
-    if (listing.name != *wanted) continue;
-    const auto assets = find_assets_dir();
-    if (!assets) return assets.error();
-    const Rows rows = listing.rows();
-    const ordered_json document = {{"schema", "attnscope.list/1"}, {listing.name, rows}};
-    return write_outputs(outputs.value(), document, rows, rows_text(rows));
+  const auto listing = std::ranges::find(listings(), *wanted, &Listing::name);
+  if (listing == listings().end()) {
+    return invalid_request(unknown_name_message("list", *wanted, names));
   }
-  return invalid_request(unknown_name_message("list", *wanted, names));
+  const auto assets = find_assets_dir();
+  if (!assets) return assets.error();
+  const ordered_json rows = listing->rows();
+  return Answer{json_text({{"schema", "attnscope.list/1"}, {listing->name, rows}}), csv_text(rows),
+                rows_text(rows)};
 }
 
 }  // namespace
 
 CommandSpec list_command() {
-  return {.name = "list",
-          .summary = "Lists algorithms, kernels, gpus, recordings or scenes.",
-          .operand = "algorithms|kernels|gpus|recordings|scenes",
-          .options = output_options(),
-          .run = run_list};
+  return answering({.name = "list",
+                    .summary = "Lists algorithms, kernels, gpus, recordings or scenes.",
+                    .operand = "algorithms|kernels|gpus|recordings|scenes"},
+                   answer_list);
 }
 
 }  // namespace attnscope::cli

@@ -1,5 +1,4 @@
 /// attnscope-cli measure: times the real kernel and reads its hardware counters.
-#include "app/cli/measure_command.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/outputs.h"
+#include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/tensor_files.h"
 #include "app/report/comparison_report.h"
@@ -82,9 +81,7 @@ std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringS
   if (!file) return std::nullopt;
   constexpr std::string_view kAccepted =
       "a file in a writable folder, or --json - for standard output";
-  if (*file != "-") {
-    if (auto error = check_writable("out", *file, kAccepted)) return error;
-  }
+  if (auto error = check_writable(given, "out", kAccepted)) return error;
   if (is_stream(*file)) {
     return invalid_request(
         fmt::format("--out is '{}', to which no measurement can be added later; give {}",
@@ -183,48 +180,43 @@ std::string measurement_text(const Recording& recording, const RecordingRow& row
   return note.empty() ? text : fmt::format("{}\n{}\n", text, note);
 }
 
-std::optional<Error> measure(const GivenOptions& given) {
-  const auto outputs = parse_outputs(given);
-  if (!outputs) return outputs.error();
+Result<Answer> answer_measure(const GivenOptions& given) {
   show_progress("measuring");
   MeasuringSession session;
   const auto recording = measure_once(given, session);
-  clear_progress();
   if (!recording) return recording.error();
   // A pass that failed hides no other one
   const MeasuredOn on{recording.value().device, recording.value().protocol.cache};
-  std::string text;
-  std::optional<Error> first_error;
+  Answer answer;
   for (const RecordingRow& row : recording.value().rows) {
     if (row.error) {
-      if (!first_error) first_error = row.error;
+      if (!answer.failure) answer.failure = row.error;
       continue;
     }
-    text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n",
-                        measurement_text(recording.value(), row), modelled_text(given, on, row));
+    answer.text +=
+        fmt::format("{}{}\n{}", answer.text.empty() ? "" : "\n",
+                    measurement_text(recording.value(), row), modelled_text(given, on, row));
   }
-  if (text.empty() && first_error) return first_error;
+  if (answer.text.empty() && answer.failure) return *answer.failure;
 
   const ordered_json document = ordered_json::parse(recording_text(recording.value()));
-  if (auto error = write_outputs(outputs.value(), document, document.at("rows"), text)) {
-    return error;
-  }
-  return first_error;
+  answer.json = json_text(document);
+  answer.csv = csv_text(document.at("rows"));
+  return answer;
 }
 
 }  // namespace
 
 CommandSpec measure_command() {
-  return {.name = "measure",
-          .summary = "Times the real kernel and reads its hardware counters.",
-          .operand = "",
-          .options = joined({run_options(FieldTarget::kernel),
-                             modelled_gpu_options(),
-                             {{"out", "FILE", "add the measurement to a recording (JSON)"},
-                              {"resume", "", "leave out what the recording holds already"}},
-                             protocol_options(),
-                             output_options()}),
-          .run = measure};
+  return answering(
+      {.name = "measure",
+       .summary = "Times the real kernel and reads its hardware counters.",
+       .options = joined({run_options(FieldTarget::kernel),
+                          modelled_gpu_options(),
+                          {{"out", "FILE", "add the measurement to a recording (JSON)"},
+                           {"resume", "", "leave out what the recording holds already"}},
+                          protocol_options()})},
+      answer_measure);
 }
 
 }  // namespace attnscope::cli

@@ -1,15 +1,38 @@
-/// The files of a sweep, which grow with it: a row is in them when add() returns, so that an
-/// interrupted sweep keeps its rows.
+/// Documents as lines of CSV, and the files of a sweep, which grow with it: a row is in them when
+/// add() returns, so that an interrupted sweep keeps its rows.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "app/cli/csv.h"
 #include "app/cli/outputs.h"
 
 namespace attnscope::cli {
+
+/// A document per line, its keys joined by dots into column names. Columns stand in the order in
+/// which they first occur; a key that a row lacks is an empty cell. Arrays are left out.
+class CsvTable {
+ public:
+  /// True when the row brought columns that the lines before it lack.
+  bool add(const nlohmann::ordered_json& row);
+  /// The columns' names and all rows.
+  std::string text() const;
+  /// The row that was added last.
+  std::string last_line() const { return line_of(rows_.back()); }
+
+ private:
+  using Cells = std::map<std::string, std::string>;
+  std::string line_of(const Cells& cells) const;
+
+  std::vector<std::string> columns_;
+  std::vector<Cells> rows_;
+};
+
+/// The table of a list's documents.
+std::string csv_text(const nlohmann::ordered_json& rows);
 
 /// A file whose end changes: what stands before it is written once.
 class GrowingFile {
@@ -18,7 +41,6 @@ class GrowingFile {
   explicit GrowingFile(std::string path) : path_(std::move(path)) {}
   /// Replaces what stands from `begin` on. `begin` is 0, or at most the size.
   std::optional<Error> write(std::size_t begin, std::string_view text);
-  bool empty() const { return text_.empty(); }
   std::size_t size() const { return text_.size(); }
 
  private:
@@ -36,9 +58,6 @@ class RowFiles {
   std::optional<Error> add(const nlohmann::ordered_json& row);
 
  private:
-  std::optional<Error> add_to_json(const nlohmann::ordered_json& row);
-  std::optional<Error> add_to_csv(const nlohmann::ordered_json& row);
-
   GrowingFile json_, csv_;
   CsvTable table_;
 };

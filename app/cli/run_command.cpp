@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/outputs.h"
+#include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
 #include "app/cli/tensor_files.h"
@@ -64,31 +64,20 @@ std::vector<Check> check_gradients(const AttentionProblem& problem, const Attent
   return {check("dQ", &Gradients::dQ), check("dK", &Gradients::dK), check("dV", &Gradients::dV)};
 }
 
-/// What both passes are checked with, computed when the first of them has run.
-class Reference {
- public:
-  Reference(const AttentionProblem& problem, const AttentionInputs& inputs)
-      : problem_(problem), inputs_(inputs) {}
-  const ForwardResult& forward() {
-    if (!forward_) {
-      show_progress("computing the reference");
-      forward_ = naive_forward(problem_, inputs_);
-    }
-    return *forward_;
-  }
-
- private:
-  const AttentionProblem& problem_;
-  const AttentionInputs& inputs_;
-  std::optional<ForwardResult> forward_;
-};
-
-/// Runs one pass, writes its tensors to the folder, and checks them.
+/// Runs one pass, writes its tensors to the folder, and checks them. The first pass that gets there
+/// computes the `reference` of both.
 Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
-                             const AttentionInputs& inputs, Reference& reference,
+                             const AttentionInputs& inputs, std::optional<ForwardResult>& reference,
                              const std::optional<std::string>& folder) {
   const AttentionProblem& problem = run.problem;
   PassOutcome outcome{.run = run};
+  const auto forward_reference = [&]() -> const ForwardResult& {
+    if (!reference) {
+      show_progress("computing the reference");
+      reference = naive_forward(problem, inputs);
+    }
+    return *reference;
+  };
   show_progress("running the kernel");
   if (run.pass() == PassKind::forward) {
     const auto result = library.run_forward(run, inputs);
@@ -98,7 +87,7 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
       const auto& [O, LSE, time_s] = result.value();
       if (auto error = write_tensor_files(*folder, {{"o", O}, {"lse", LSE}})) return *error;
     }
-    outcome.checks = check_outputs(problem, inputs, reference.forward(), result.value());
+    outcome.checks = check_outputs(problem, inputs, forward_reference(), result.value());
   } else {
     const auto result = library.run_backward(run, inputs);
     if (!result) return result.error();
@@ -110,7 +99,7 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
       }
     }
     outcome.checks =
-        check_gradients(problem, inputs, reference.forward(), result.value().gradients);
+        check_gradients(problem, inputs, forward_reference(), result.value().gradients);
   }
   return outcome;
 }
@@ -180,21 +169,16 @@ std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
   return note.empty() ? text : fmt::format("{}\n{}\n", text, note);
 }
 
-std::optional<Error> run_kernel(const GivenOptions& given) {
+Result<Answer> answer_run(const GivenOptions& given) {
   // Everything that can be refused is refused before the GPU is touched
-  const auto outputs = parse_outputs(given);
-  if (!outputs) return outputs.error();
   const auto spec = parse_run_of(given, kernels::kernel_algorithms());
   if (!spec) return spec.error();
   auto runs = kernels::resolve_passes(spec.value());
   if (!runs) return runs.error();
   if (const auto gpu = gpu_of(spec.value()); !gpu) return gpu.error();
-  const auto folder = given.text("out");
-  if (folder) {
-    if (auto error = check_folder("out", *folder)) return error;
-  }
+  if (auto error = check_folder(given, "out")) return *error;
   const AttentionProblem& problem = runs.value().front().problem;
-  if (auto error = check_host_memory(problem)) return error;
+  if (auto error = check_host_memory(problem)) return *error;
   const auto inputs = load_inputs(problem, spec.value().files, spec.value().inputs);
   if (!inputs) return inputs.error();
 
@@ -202,39 +186,37 @@ std::optional<Error> run_kernel(const GivenOptions& given) {
   if (!library) return library.error();
   const DeviceInfo& device = library.value()->device();
   ordered_json documents = ordered_json::array();
-  std::string text;
-  bool passed = true;
-  Reference reference(problem, inputs.value());
+  Answer answer;
+  std::optional<ForwardResult> reference;
   for (ResolvedRun& run : runs.value()) {
     if (spec.value().files.any()) run.files_hash = hash_of_inputs(inputs.value());
-    const auto outcome = run_pass(*library.value(), run, inputs.value(), reference, folder);
-    clear_progress();
+    const auto outcome =
+        run_pass(*library.value(), run, inputs.value(), reference, given.text("out"));
     if (!outcome) return outcome.error();
     const auto bound = bound_of(given, run, device);
     documents.push_back(run_document(outcome.value(), device, bound));
-    text += (text.empty() ? "" : "\n") + run_text(outcome.value(), device, bound);
-    passed = passed && outcome.value().passed();
+    answer.text += (answer.text.empty() ? "" : "\n") + run_text(outcome.value(), device, bound);
+    if (outcome.value().passed()) continue;
+    answer.failure = failed("the kernel's result is outside the tolerance");
   }
 
   // One pass is an object, both are a list
-  const ordered_json document = documents.size() == 1 ? documents[0] : documents;
-  if (auto error = write_outputs(outputs.value(), document, documents, text)) return error;
-  if (passed) return std::nullopt;
-  return failed("the kernel's result is outside the tolerance");
+  answer.json = json_text(documents.size() == 1 ? documents[0] : documents);
+  answer.csv = csv_text(documents);
+  return answer;
 }
 
 }  // namespace
 
 CommandSpec run_command() {
-  return {.name = "run",
-          .summary = "Runs the real kernel once and checks it against the reference.",
-          .operand = "",
-          .options = joined({run_options(FieldTarget::kernel),
-                             modelled_gpu_options(),
-                             {{"check", "", "always done by run"},
-                              {"out", "DIR", "write o and lse, dq, dk and dv as fp64 .npy files"}},
-                             output_options()}),
-          .run = run_kernel};
+  return answering(
+      {.name = "run",
+       .summary = "Runs the real kernel once and checks it against the reference.",
+       .options = joined({run_options(FieldTarget::kernel),
+                          modelled_gpu_options(),
+                          {{"check", "", "always done by run"},
+                           {"out", "DIR", "write o and lse, dq, dk and dv as fp64 .npy files"}}})},
+      answer_run);
 }
 
 }  // namespace attnscope::cli

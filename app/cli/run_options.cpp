@@ -74,16 +74,16 @@ std::vector<OptionSpec> run_options(FieldTarget target,
     const bool left_out = std::ranges::find(without, field.key) != without.end();
     if (wanted && !left_out && !field.option.empty()) options.push_back(option_of(field, {}));
   }
-  return with_help(std::move(options), "algorithm",
-                   fmt::format("required; {}", run_field("algorithm").help));
+  return with_help(std::move(options),
+                   {{"algorithm", "", fmt::format("required; {}", run_field("algorithm").help)}});
 }
 
-std::vector<OptionSpec> with_help(std::vector<OptionSpec> options, std::string_view name,
-                                  std::string_view help, std::string_view value_name) {
-  for (OptionSpec& option : options) {
-    if (option.name != name) continue;
-    option.help = help;
-    if (!value_name.empty()) option.value_name = value_name;
+std::vector<OptionSpec> with_help(std::vector<OptionSpec> options,
+                                  std::initializer_list<OptionSpec> changes) {
+  for (const auto& [name, value_name, help, repeatable] : changes) {
+    const auto option = std::ranges::find(options, name, &OptionSpec::name);
+    option->help = help;
+    if (!value_name.empty()) option->value_name = value_name;
   }
   return options;
 }
@@ -96,15 +96,9 @@ std::vector<OptionSpec> shape_options(const RunSpec& defaults) {
 }
 
 std::vector<OptionSpec> modelled_gpu_options() {
-  return with_help(field_options({"allow_overflow", "gpu", "sram_bytes", "l2_bytes"}), "gpu",
-                   "the modelled GPU; see attnscope-cli list gpus [the one that is present]");
-}
-
-std::vector<OptionSpec> output_options() {
-  return {
-      {"json", "FILE", "write JSON; - is standard output, which then holds nothing else"},
-      {"csv", "FILE", "write CSV; - is standard output, which then holds nothing else"},
-  };
+  return with_help(
+      field_options({"allow_overflow", "gpu", "sram_bytes", "l2_bytes"}),
+      {{"gpu", "", "the modelled GPU; see attnscope-cli list gpus [the one that is present]"}});
 }
 
 std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> lists) {

@@ -22,16 +22,14 @@ std::vector<OptionSpec> field_options(std::initializer_list<std::string_view> ke
 /// those that are left out; --algorithm is required.
 std::vector<OptionSpec> run_options(FieldTarget target,
                                     std::initializer_list<std::string_view> without = {});
-/// The options, one of them with another help.
-std::vector<OptionSpec> with_help(std::vector<OptionSpec> options, std::string_view name,
-                                  std::string_view help, std::string_view value_name = "");
+/// The options, those that `changes` names with its help and, where it has one, its value name.
+std::vector<OptionSpec> with_help(std::vector<OptionSpec> options,
+                                  std::initializer_list<OptionSpec> changes);
 
 /// What is computed and in which tiles, for studies that choose the algorithms themselves.
 std::vector<OptionSpec> shape_options(const RunSpec& defaults);
 /// The model beside a kernel: --gpu, its capacities, --allow-overflow.
 std::vector<OptionSpec> modelled_gpu_options();
-/// --json, --csv.
-std::vector<OptionSpec> output_options();
 /// Several lists as one.
 std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> lists);
 

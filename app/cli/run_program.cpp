@@ -1,4 +1,4 @@
-#include "app/cli/run_program.h"
+#include "app/cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/cli/command_line.h"
-#include "app/cli/commands.h"
 #include "app/cli/outputs.h"
 #include "kernels/recording/build_info.h"
 #include "reference/nearest_name.h"

@@ -1,12 +1,11 @@
 /// attnscope-cli simulate: the model of one problem.
-#include "app/cli/simulate_command.h"
 
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/outputs.h"
+#include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
 #include "app/cli/tensor_files.h"
@@ -65,7 +64,7 @@ Result<NumericResult> run_numbers(const GivenOptions& given, const ModelRun& mod
   return numbers;
 }
 
-Result<SimulationAnswer> answer(const GivenOptions& given) {
+Result<SimulationAnswer> simulated(const GivenOptions& given) {
   if (auto error = check_simulate_options(given)) return *error;
   const auto model = parse_model_run(given);
   if (!model) return model.error();
@@ -85,15 +84,13 @@ Result<SimulationAnswer> answer(const GivenOptions& given) {
   return result;
 }
 
-std::optional<Error> run_simulate(const GivenOptions& given) {
-  const auto outputs = parse_outputs(given);
-  if (!outputs) return outputs.error();
+Result<Answer> answer_simulate(const GivenOptions& given) {
   show_progress("simulating");
-  const auto result = answer(given);
-  clear_progress();
+  const auto result = simulated(given);
   if (!result) return result.error();
   const ordered_json document = simulation_json(result.value());
-  return write_outputs(outputs.value(), document, {document}, simulation_text(result.value()));
+  return Answer{json_text(document), csv_text(ordered_json::array({document})),
+                simulation_text(result.value())};
 }
 
 }  // namespace
@@ -113,26 +110,24 @@ std::optional<Error> check_simulate_options(const GivenOptions& given) {
   const auto spec = parse_run_of(given, algorithm_names());
   if (!spec) return spec.error();
   if (const auto gpu = gpu_of(spec.value()); !gpu) return gpu.error();
-  const auto folder = given.text("out");
-  return folder ? check_folder("out", *folder) : std::nullopt;
+  return check_folder(given, "out");
 }
 
 Result<ordered_json> simulate_document(const GivenOptions& given) {
-  const auto result = answer(given);
+  const auto result = simulated(given);
   if (!result) return result.error();
   return simulation_json(result.value());
 }
 
 CommandSpec simulate_command() {
-  return {.name = "simulate",
-          .summary = "Runs the model: traffic, operations, memory, time; numbers on request.",
-          .operand = "",
-          .options = joined(
-              {run_options(FieldTarget::model),
-               {{"check", "", "run the numbers and report the error against the reference"},
-                {"out", "DIR", "run the numbers and write o, lse, dq, dk, dv as fp64 .npy files"}},
-               output_options()}),
-          .run = run_simulate};
+  return answering(
+      {.name = "simulate",
+       .summary = "Runs the model: traffic, operations, memory, time; numbers on request.",
+       .options = joined(
+           {run_options(FieldTarget::model),
+            {{"check", "", "run the numbers and report the error against the reference"},
+             {"out", "DIR", "run the numbers and write o, lse, dq, dk, dv as fp64 .npy files"}}})},
+      answer_simulate);
 }
 
 }  // namespace attnscope::cli

@@ -254,14 +254,14 @@ std::string capacities_text(const GivenCapacities& given) {
 
 /// Why the memory of a block has room for P although warps exchange none of it
 /// (sim/observers/warp_shares.h).
-std::string_view place_of_P(const SimulationAnswer& answer) {
+std::string place_of_P(const SimulationAnswer& answer) {
   const bool by_rows = answer.warps->layout.partition == WarpPartition::split_q;
-  if (by_rows && answer.report.run.pass() == PassKind::backward) return "";
-  return by_rows && answer.report.run.pass() == PassKind::both
-             ? "P has a place in the block's shared memory, as every operand of a product; in the "
-               "forward pass warps keep it in registers"
-             : "P has a place in the block's shared memory, as every operand of a product; warps "
-               "keep it in registers";
+  const PassKind pass = answer.report.run.pass();
+  if (by_rows && pass == PassKind::backward) return "";
+  return fmt::format(
+      "P has a place in the block's shared memory, as every operand of a product; {}warps keep it "
+      "in registers",
+      by_rows && pass == PassKind::both ? "in the forward pass " : "");
 }
 
 std::string title_text(const SimulationAnswer& answer) {
@@ -330,8 +330,8 @@ std::string simulation_text(const SimulationAnswer& answer) {
   std::string text = fmt::format("{}{}\n{}", title_text(answer), traffic_text(answer.report),
                                  table_text(quantities(answer), 2));
   const bool rounded = answer.numbers && run.asked.round_to_storage;
-  for (const std::string_view note : {answer.warps ? place_of_P(answer) : std::string_view(),
-                                      rounded ? rounding_note(run) : std::string_view()}) {
+  for (const std::string& note :
+       {answer.warps ? place_of_P(answer) : "", std::string(rounded ? rounding_note(run) : "")}) {
     if (!note.empty()) text += fmt::format("\n{}\n", note);
   }
   return text;

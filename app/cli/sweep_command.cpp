@@ -5,11 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/measure_command.h"
 #include "app/cli/outputs.h"
 #include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
-#include "app/cli/simulate_command.h"
 #include "app/cli/sweep_axes.h"
 #include "app/report/table.h"
 #include "reference/one_line.h"
@@ -26,47 +24,40 @@ struct PlannedPoint {
   GivenOptions given;
 };
 
-/// What a swept command does with one point.
-struct SweptCommand {
-  CommandSpec spec;
-  std::function<std::optional<Error>(const GivenOptions&)> check;
-  std::function<Result<ordered_json>(const GivenOptions&)> row;
+struct Sweep {
+  bool is_model = true;  ///< simulate is swept, else measure
+  CommandSpec swept;
+  MeasuringSession session;  ///< of all measurements
 };
 
-/// A measurement as JSON, or the reason why the GPU could not do it.
-Result<ordered_json> measurement_row(const GivenOptions& given, MeasuringSession& session) {
-  const auto recording = measure_once(given, session);
+/// Nothing when the swept command understands the options. A point is one row, so one pass.
+std::optional<Error> check_point(Sweep& sweep, const GivenOptions& given) {
+  if (sweep.is_model) return check_simulate_options(given);
+  if (given.text("pass") != "both") return check_measure_options(given, sweep.session);
+  return invalid_request(
+      "--pass is both; a sweep measures one pass at a point: --over pass=forward,backward");
+}
+
+/// A point's result as JSON, or the reason why there is none.
+Result<ordered_json> point_result(Sweep& sweep, const GivenOptions& given) {
+  if (sweep.is_model) return simulate_document(given);
+  const auto recording = measure_once(given, sweep.session);
   if (!recording) return recording.error();
   if (const auto& error = recording.value().rows.front().error) return *error;
-  const ordered_json document = ordered_json::parse(recording_text(recording.value()));
-  ordered_json row = document.at("rows").at(0);
+  ordered_json row = ordered_json::parse(recording_text(recording.value())).at("rows").at(0);
   row["device"] = recording.value().device.name;
   return row;
 }
 
-/// A point of a sweep is one row, so one pass.
-SweptCommand swept_measure(MeasuringSession& session) {
-  const auto check = [&session](const GivenOptions& given) -> std::optional<Error> {
-    if (given.text("pass") != "both") return check_measure_options(given, session);
-    return invalid_request(
-        "--pass is both; a sweep measures one pass at a point: --over pass=forward,backward");
-  };
-  const auto row = [&session](const GivenOptions& given) {
-    return measurement_row(given, session);
-  };
-  return {measure_command(), check, row};
-}
-
 /// Parses every point; whatever cannot be understood is refused before the first one runs.
-Result<std::vector<PlannedPoint>> plan(const SweptCommand& swept,
-                                       const std::vector<SweepPoint>& points,
+Result<std::vector<PlannedPoint>> plan(Sweep& sweep, const std::vector<SweepPoint>& points,
                                        const std::vector<std::string>& words) {
   const std::vector<CommandSpec> commands = {simulate_command(), measure_command()};
   std::vector<PlannedPoint> planned;
   for (const SweepPoint& point : points) {
     std::vector<std::string> arguments = words;
     for (const auto& [key, value] : point) arguments.push_back(fmt::format("--{}={}", key, value));
-    const auto given = parse_arguments(swept.spec, commands, arguments);
+    const auto given = parse_arguments(sweep.swept, commands, arguments);
     if (!given) return given.error();
     for (const char* option : {"json", "csv"}) {
       if (given.value().has(option)) {
@@ -74,12 +65,12 @@ Result<std::vector<PlannedPoint>> plan(const SweptCommand& swept,
             fmt::format("--{} belongs before the --: a sweep writes one file", option));
       }
     }
-    if (swept.spec.name == "simulate" && given.value().has("out") && points.size() > 1) {
+    if (sweep.is_model && given.value().has("out") && points.size() > 1) {
       return invalid_request(
           "--out names one folder, and every point would write its files there over the last "
           "one's; run simulate alone for files");
     }
-    if (auto error = swept.check(given.value())) return *error;
+    if (auto error = check_point(sweep, given.value())) return *error;
     planned.push_back({point, given.value()});
   }
   return planned;
@@ -153,8 +144,7 @@ std::string sweep_text(const std::vector<SweepAxis>& axes, bool is_model,
 }
 
 /// Runs the points; each row is in the files before the next point runs.
-Result<std::vector<ordered_json>> run_points(const SweptCommand& swept,
-                                             const std::vector<PlannedPoint>& planned,
+Result<std::vector<ordered_json>> run_points(Sweep& sweep, const std::vector<PlannedPoint>& planned,
                                              const OutputFiles& files) {
   RowFiles row_files(files);
   std::vector<ordered_json> rows;
@@ -163,15 +153,11 @@ Result<std::vector<ordered_json>> run_points(const SweptCommand& swept,
                               point_text(planned_point.point)));
     ordered_json row = {{"point", ordered_json::object()}};
     for (const auto& [key, value] : planned_point.point) row["point"][key] = value;
-    const auto result = swept.row(planned_point.given);
+    const auto result = point_result(sweep, planned_point.given);
     row.update(result ? result.value() : refused_row(result.error()));
     rows.push_back(std::move(row));
-    if (auto error = row_files.add(rows.back())) {
-      clear_progress();
-      return *error;
-    }
+    if (auto error = row_files.add(rows.back())) return *error;
   }
-  clear_progress();
   return rows;
 }
 
@@ -210,18 +196,15 @@ std::optional<Error> run_sweep(const GivenOptions& given) {
   }
   const bool is_model = words[0] == "simulate";
   words.erase(words.begin());
-  MeasuringSession session;
-  const SweptCommand swept =
-      is_model ? SweptCommand{simulate_command(), check_simulate_options, simulate_document}
-               : swept_measure(session);
+  Sweep sweep{.is_model = is_model, .swept = is_model ? simulate_command() : measure_command()};
   if (!given.has("over")) {
     return invalid_request("--over is required: --over KEY=V1,V2, as in --over seq-len=1024,2048");
   }
-  const auto axes = parse_axes(given.all("over"), swept.spec);
+  const auto axes = parse_axes(given.all("over"), sweep.swept);
   if (!axes) return axes.error();
   const auto points = all_points(axes.value());
   if (!points) return points.error();
-  const auto planned = plan(swept, points.value(), words);
+  const auto planned = plan(sweep, points.value(), words);
   if (!planned) return planned.error();
   for (const PlannedPoint& point : planned.value()) {
     GivenOptions all = point.given;
@@ -237,10 +220,13 @@ std::optional<Error> run_sweep(const GivenOptions& given) {
     const std::string& path = outputs.value().*name;
     (is_stream(path) ? streams : files).*name = path;
   }
-  const auto rows = run_points(swept, planned.value(), files);
+  const auto rows = run_points(sweep, planned.value(), files);
+  clear_progress();
   if (!rows) return rows.error();
   const std::string text = sweep_text(axes.value(), is_model, rows.value());
-  if (auto error = write_outputs(streams, rows.value(), rows.value(), text)) return error;
+  const Answer answer{streams.json.empty() ? "" : json_text(rows.value()),
+                      streams.csv.empty() ? "" : csv_text(rows.value()), text};
+  if (auto error = write_outputs(streams, answer)) return error;
   return tell_missing(rows.value(), planned.value());
 }
 
@@ -250,7 +236,6 @@ CommandSpec sweep_command() {
   return {
       .name = "sweep",
       .summary = "Runs simulate or measure over lists: --over KEY=V1,V2 -- simulate ...",
-      .operand = "",
       .options = joined({{{"over", "KEY=V1,V2",
                            "an option and its values; give it once a key; keys that move together: "
                            "KEY+KEY=V1+W1,V2+W2",

@@ -17,7 +17,7 @@
 #include <sstream>
 #include <utility>
 
-#include "app/cli/run_program.h"
+#include "app/cli/commands.h"
 #include "reference/npy.h"
 #include "sim/device/assets.h"
 #include "tests/cli/cli_process.h"

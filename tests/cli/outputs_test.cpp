@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/cli/csv.h"
 #include "app/cli/row_files.h"
 #include "app/report/table.h"
 #include "reference/nearest_name.h"
@@ -17,17 +16,17 @@ namespace {
 using nlohmann::ordered_json;
 
 TEST(CsvText, ColumnsAreTheUnionInOrderOfFirstUse) {
-  const std::vector<ordered_json> rows = {{{"a", 1}, {"b", {{"c", "x"}}}}, {{"d", true}, {"a", 2}}};
+  const ordered_json rows = {{{"a", 1}, {"b", {{"c", "x"}}}}, {{"d", true}, {"a", 2}}};
   EXPECT_EQ(csv_text(rows), "a,b.c,d\n1,x,\n2,,true\n");
 }
 
 TEST(CsvText, CommasQuotesAndLineBreaksAreQuoted) {
-  const std::vector<ordered_json> rows = {{{"mask", "window:1,2"}, {"why", "say \"no\"\nnow"}}};
+  const auto rows = ordered_json::array({{{"mask", "window:1,2"}, {"why", "say \"no\"\nnow"}}});
   EXPECT_EQ(csv_text(rows), "mask,why\n\"window:1,2\",\"say \"\"no\"\"\nnow\"\n");
 }
 
 TEST(CsvText, MissingNumbersAreEmptyNotZero) {
-  EXPECT_EQ(csv_text({{{"a", nullptr}, {"b", 0}}}), "a,b\n,0\n");
+  EXPECT_EQ(csv_text(ordered_json::array({{{"a", nullptr}, {"b", 0}}})), "a,b\n,0\n");
 }
 
 TEST(TableText, ControlCharactersOfACellAreReplacedBeforeItsWidthIsTaken) {
@@ -86,7 +85,7 @@ TEST(RowFiles, HoldEveryRowAsSoonAsItWasAddedAndAreNotReplaced) {
   for (int r = 0; r < 20; ++r) {
     rows.push_back(row_of(r));
     ASSERT_FALSE(growing.add(rows.back()));
-    ASSERT_FALSE(write_outputs(whole, rows, rows, ""));
+    ASSERT_FALSE(write_outputs(whole, {json_text(rows), csv_text(rows), ""}));
     ASSERT_EQ(read_text(files.json), read_text(whole.json)) << r;
     ASSERT_EQ(read_text(files.csv), read_text(whole.csv)) << r;
     if (r == 0) json_file = inode_of(files.json);
