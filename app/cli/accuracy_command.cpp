@@ -13,8 +13,6 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 constexpr std::string_view kDefaultLengths = "128,512,1024";

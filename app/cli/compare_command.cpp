@@ -17,8 +17,6 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 /// Whether the row is a run of what the options say; those that were not given let all through.

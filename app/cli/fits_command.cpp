@@ -14,8 +14,6 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 /// What is looked for: the largest batch at a length, or the largest length at a batch.

@@ -16,8 +16,6 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 constexpr const char* kAlgorithms[] = {"standard", "flash1", "flash2"};

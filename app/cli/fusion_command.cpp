@@ -15,8 +15,6 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 /// What fusion was asked.

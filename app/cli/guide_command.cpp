@@ -9,8 +9,6 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 ordered_json field_json(const RunField& field) {

@@ -18,8 +18,6 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 constexpr std::size_t kMaxValues = 1000;

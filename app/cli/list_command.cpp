@@ -18,8 +18,6 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 ordered_json list_algorithms() {

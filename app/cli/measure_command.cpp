@@ -19,21 +19,7 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
-
-std::vector<OptionSpec> protocol_options() {
-  return {
-      {"warm-ups", "COUNT", "passes before the timed ones [3]"},
-      {"repeats", "COUNT", "timed passes [20]"},
-      {"time-budget", "SECONDS", "end the timed passes after this long, but not before three [2]"},
-      {"cache", "STATE", "cold or warm: the L2 cache when a pass begins [cold]"},
-      {"no-counters", "", "only time it: no hardware counters"},
-      {"checked-rows", "COUNT", "rows compared with the reference, 0 for none [64]"},
-      {"check", "", "compare every row with the reference"},
-  };
-}
 
 Result<Protocol> parse_protocol(const GivenOptions& given) {
   Protocol protocol;
@@ -211,11 +197,19 @@ CommandSpec measure_command() {
   return answering(
       {.name = "measure",
        .summary = "Times the real kernel and reads its hardware counters.",
-       .options = joined({run_options(FieldTarget::kernel),
-                          modelled_gpu_options(),
-                          {{"out", "FILE", "add the measurement to a recording (JSON)"},
-                           {"resume", "", "leave out what the recording holds already"}},
-                          protocol_options()})},
+       .options =
+           joined({run_options(FieldTarget::kernel),
+                   modelled_gpu_options(),
+                   {{"out", "FILE", "add the measurement to a recording (JSON)"},
+                    {"resume", "", "leave out what the recording holds already"},
+                    {"warm-ups", "COUNT", "passes before the timed ones [3]"},
+                    {"repeats", "COUNT", "timed passes [20]"},
+                    {"time-budget", "SECONDS",
+                     "end the timed passes after this long, but not before three [2]"},
+                    {"cache", "STATE", "cold or warm: the L2 cache when a pass begins [cold]"},
+                    {"no-counters", "", "only time it: no hardware counters"},
+                    {"checked-rows", "COUNT", "rows compared with the reference, 0 for none [64]"},
+                    {"check", "", "compare every row with the reference"}}})},
       answer_measure);
 }
 

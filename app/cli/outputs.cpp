@@ -16,7 +16,6 @@
 namespace attnscope::cli {
 
 namespace fs = std::filesystem;
-using nlohmann::ordered_json;
 
 namespace {
 

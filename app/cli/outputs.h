@@ -13,6 +13,8 @@
 
 namespace attnscope::cli {
 
+using nlohmann::ordered_json;  ///< of every document: its fields keep their order
+
 /// --json and --csv; empty when not asked for, "-" is standard output.
 struct OutputFiles {
   std::string json;
@@ -75,7 +77,7 @@ class TextStream {
 std::optional<Error> write_text(const std::string& path, std::string_view text);
 
 /// The document as a JSON file has it.
-std::string json_text(const nlohmann::ordered_json& document);
+std::string json_text(const ordered_json& document);
 
 /// What a command answers.
 struct Answer {

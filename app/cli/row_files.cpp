@@ -12,8 +12,6 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 std::string csv_cell(const std::string& text) {

@@ -17,7 +17,7 @@ namespace attnscope::cli {
 class CsvTable {
  public:
   /// True when the row brought columns that the lines before it lack.
-  bool add(const nlohmann::ordered_json& row);
+  bool add(const ordered_json& row);
   /// The columns' names and all rows.
   std::string text() const;
   /// The row that was added last.
@@ -32,7 +32,7 @@ class CsvTable {
 };
 
 /// The table of a list's documents.
-std::string csv_text(const nlohmann::ordered_json& rows);
+std::string csv_text(const ordered_json& rows);
 
 /// A file whose end changes: what stands before it is written once.
 class GrowingFile {
@@ -55,7 +55,7 @@ class RowFiles {
   /// end, from write_outputs().
   explicit RowFiles(const OutputFiles& files) : json_(files.json), csv_(files.csv) {}
   /// Failed when a file cannot be written.
-  std::optional<Error> add(const nlohmann::ordered_json& row);
+  std::optional<Error> add(const ordered_json& row);
 
  private:
   GrowingFile json_, csv_;

@@ -23,8 +23,6 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 /// A tensor of the kernel beside the reference's.

@@ -15,8 +15,6 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 /// The model knows no kernels: --tiling kernel becomes the tiles that the kernel has.
@@ -34,10 +32,6 @@ Result<RunSpec> with_kernel_tiling(RunSpec spec) {
   spec.set_tiling(
       {spec.Br.value_or(run.value().tiling.Br), spec.Bc.value_or(run.value().tiling.Bc)});
   return spec;
-}
-
-bool asks_for_numbers(const GivenOptions& given, const RunSpec& spec) {
-  return given.has("check") || given.has("out") || spec.files.any();
 }
 
 /// Runs every head with true values and writes the outputs where --out says.
@@ -69,7 +63,7 @@ Result<SimulationAnswer> simulated(const GivenOptions& given) {
   const auto model = parse_model_run(given);
   if (!model) return model.error();
   const auto& [run, gpu] = model.value();
-  const bool with_numbers = asks_for_numbers(given, run.asked);
+  const bool with_numbers = given.has("check") || given.has("out") || run.asked.files.any();
   if (with_numbers) {
     if (auto error = check_host_memory(run.asked.problem)) return *error;
     if (auto error = check_numeric_memory(run)) return *error;

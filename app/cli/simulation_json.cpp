@@ -277,18 +277,6 @@ std::string title_text(const SimulationAnswer& answer) {
                             capacities_text(answer.gpu.given));
 }
 
-void add_warps(const WarpReport& warps, Lines& lines) {
-  const WarpTraffic& traffic = warps.traffic;
-  lines.insert(lines.end(),
-               {{"warps of a block",
-                 fmt::format("{}, {}", warps.layout.warps, to_string(warps.layout.partition))},
-                {"shared memory read by warps", bytes_text(traffic.shared_read_bytes)},
-                {"shared memory written", bytes_text(traffic.shared_write_bytes)},
-                {"  of both, exchanged by warps",
-                 bytes_text(traffic.exchange_read_bytes + traffic.exchange_write_bytes)},
-                {"barriers of all blocks", fmt::format("{}", traffic.barriers)}});
-}
-
 Lines quantities(const SimulationAnswer& answer) {
   const SimulationReport& report = answer.report;
   Lines lines = {{"quantity", "modelled"},
@@ -304,7 +292,17 @@ Lines quantities(const SimulationAnswer& answer) {
                                  padded->fits ? "" : ", does NOT fit")});
   }
   lines.push_back({"fits on the chip", report.fits ? "yes" : "NO: " + report.overflow_reason});
-  if (answer.warps) add_warps(*answer.warps, lines);
+  if (answer.warps) {
+    const auto& [layout, traffic] = *answer.warps;
+    lines.insert(
+        lines.end(),
+        {{"warps of a block", fmt::format("{}, {}", layout.warps, to_string(layout.partition))},
+         {"shared memory read by warps", bytes_text(traffic.shared_read_bytes)},
+         {"shared memory written", bytes_text(traffic.shared_write_bytes)},
+         {"  of both, exchanged by warps",
+          bytes_text(traffic.exchange_read_bytes + traffic.exchange_write_bytes)},
+         {"barriers of all blocks", fmt::format("{}", traffic.barriers)}});
+  }
   const ResolvedRun& run = report.run;
   if (run.splits > 1) lines.push_back({"splits of the keys", fmt::format("{}", run.splits)});
   if (run.query_heads_per_tile > 1) {

@@ -14,8 +14,6 @@
 
 namespace attnscope::cli {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 /// One point's options, ready for the swept command.

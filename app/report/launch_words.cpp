@@ -1,15 +1,12 @@
 #include "app/report/launch_words.h"
 
+#include <utility>
+
 namespace attnscope {
 
 namespace {
 
-struct Entry {
-  std::string_view name;
-  std::string_view words;
-};
-
-constexpr Entry kLaunches[] = {
+constexpr std::pair<std::string_view, std::string_view> kLaunches[] = {
     // Tiled algorithms
     {"initialise", "initial values"},
     {"forward", "tiled attention"},
@@ -55,8 +52,8 @@ constexpr Entry kLaunches[] = {
 }  // namespace
 
 std::string_view launch_words(std::string_view name) {
-  for (const Entry& entry : kLaunches) {
-    if (entry.name == name) return entry.words;
+  for (const auto& [launch, words] : kLaunches) {
+    if (launch == name) return words;
   }
   return name;
 }
