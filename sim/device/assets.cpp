@@ -1,6 +1,7 @@
 #include "sim/device/assets.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,20 +16,6 @@ namespace {
 bool folder_exists(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
-}
-
-bool file_exists(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    if (!text.empty()) text += ", ";
-    text += name;
-  }
-  return text;
 }
 
 }  // namespace
@@ -76,21 +63,22 @@ Result<fs::path> find_asset(std::string_view folder, std::string_view name_or_pa
   const fs::path given(name_or_path);
   const bool looks_like_path = given.has_parent_path() || given.extension() == ".json";
   if (looks_like_path) {
-    if (file_exists(given)) return given;
     std::error_code error;
+    if (fs::is_regular_file(given, error)) return given;
     const bool exists = fs::exists(given, error);
     return invalid_request(fmt::format("{}: {}; shipped {}: {}", given.string(),
                                        exists ? "not a regular file" : "no such file", folder,
-                                       joined(list_assets(folder))));
+                                       fmt::join(list_assets(folder), ", ")));
   }
 
   const Result<fs::path> assets = find_assets_dir();
   if (!assets) return assets.error();
   const fs::path shipped = assets.value() / folder / (given.string() + ".json");
-  if (!given.empty() && file_exists(shipped)) return shipped;
+  std::error_code error;
+  if (!given.empty() && fs::is_regular_file(shipped, error)) return shipped;
   return invalid_request(
       fmt::format("'{}' is not one of the {}: {}; or give a path ending in .json", name_or_path,
-                  folder, joined(list_assets(folder))));
+                  folder, fmt::join(list_assets(folder), ", ")));
 }
 
 }  // namespace attnscope
