@@ -12,10 +12,8 @@
 #include <vector>
 
 #include "app/command.h"
-#include "app/fonts.h"
+#include "app/draw/canvas.h"
 #include "app/measurements.h"
-#include "app/theme.h"
-#include "app/ui/named_rects.h"
 #include "app/view_state.h"
 
 namespace attnscope {
@@ -36,15 +34,11 @@ enum class Slot : std::uint8_t {
 };
 
 /// What a panel may use while it draws.
-struct PanelContext {
+struct PanelContext : draw::Canvas {
   Rect rect;  ///< where to draw, in pixels; the card and its border are already there
-  const Theme& theme;
-  const Fonts& fonts;
-  float scale = 1.0f;  ///< pixels per unit of the 1600 x 900 design: multiply every length by it
   CommandSink& commands;
   const Measurements& measurements;
   NamedRects& named_rects;
-  double time_s = 0.0;  ///< steady clock, for animation while playing
   /// How far the animation of the operation under the playhead has come, 0 to 1; 0 when paused.
   float op_fraction = 0.0f;
   bool presenter = false;

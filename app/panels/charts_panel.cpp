@@ -64,7 +64,7 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
     for (const ChartChoice each : charts_of(topic_of(view.chart))) {
       tabs += font.measure(tab_word(each)).x + 14.0f * context.scale;
     }
-    draw::text(canvas_of(context), font, rest.min, context.theme.text_dim,
+    draw::text(context, font, rest.min, context.theme.text_dim,
                draw::fitted(font, shown.subtitle, rest.width() - tabs));
     below.plot_top += draw::line_height(font) + 2.0f * context.scale;
   }
@@ -95,42 +95,41 @@ float draw_carry_button(const PanelContext& context, ViewState& view, ImVec2 rig
 /// The legend at the right, between the charts of the topic and the buttons; answers its left edge.
 float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
                 const ShownChart& shown) {
-  const draw::Canvas canvas = canvas_of(context);
   const FontRef& font = context.fonts.small;
   const std::vector<draw::LegendEntry> entries = legend_of(shown);
 
-  ImVec2 at{rest.max.x + canvas.px(6.0f), rest.min.y};
+  ImVec2 at{rest.max.x + context.px(6.0f), rest.min.y};
   const auto chosen = draw_tabs(context, at, charts_of(topic_of(view.chart)), view.chart);
   if (chosen) view.chart = *chosen;
   const float tabs_left = at.x;
 
-  at = {rest.max.x + canvas.px(6.0f), rest.max.y - font.size};
+  at = {rest.max.x + context.px(6.0f), rest.max.y - font.size};
   const TextButton save = draw_text_button(context, "charts.save", "save PNG", at, false);
   if (save.pressed) {
     const Rect& all = context.rect;
     context.commands.push(SavePicture{{all.min.x, all.min.y, all.max.x, all.max.y},
                                       fmt::format("attnscope-{}", to_string(view.chart))});
   }
-  at.x = save.left - canvas.px(2.0f);
+  at.x = save.left - context.px(2.0f);
   const TextButton copy = draw_text_button(context, "charts.copy", "copy CSV", at, false);
   if (copy.pressed) context.commands.push(CopyText{csv_of(shown), shown.title + " as CSV"});
   float buttons_left = copy.left;
   if (view.chart == ChartChoice::error) {
-    buttons_left = draw_carry_button(context, view, {copy.left - canvas.px(2.0f), at.y});
+    buttons_left = draw_carry_button(context, view, {copy.left - context.px(2.0f), at.y});
   }
 
   // As wide as its widest line, or as its lines need, if that leaves the larger part to the chart
   const float most = 0.42f * rest.width();
   const float width = std::max(
-      {rest.max.x - tabs_left, rest.max.x - buttons_left, draw::legend_width(canvas, entries)});
+      {rest.max.x - tabs_left, rest.max.x - buttons_left, draw::legend_width(context, entries)});
   Rect room{
-      {rest.max.x - std::min(width, most), rest.min.y + draw::line_height(font) + canvas.px(5.0f)},
-      {rest.max.x, rest.max.y - draw::line_height(font) - canvas.px(3.0f)}};
-  if (draw::legend_height(canvas, entries, room.width()) > room.height()) {
+      {rest.max.x - std::min(width, most), rest.min.y + draw::line_height(font) + context.px(5.0f)},
+      {rest.max.x, rest.max.y - draw::line_height(font) - context.px(3.0f)}};
+  if (draw::legend_height(context, entries, room.width()) > room.height()) {
     room.min.x = rest.max.x - most;
   }
   context.named_rects.add("charts.legend", room);
-  const bool whole = draw::draw_legend(canvas, room, entries);
+  const bool whole = draw::draw_legend(context, room, entries);
   if (whole) context.named_rects.add("charts.legend.whole", room);
   if (!whole && hovered(room)) {
     std::string all;
@@ -276,7 +275,7 @@ void ChartsPanel::draw_progress(const PanelContext& context, const Rect& plot,
     if (button.pressed) give_up_or_try_again(progress.given_up);
     at.x = button.left - 8.0f * context.scale;
   }
-  draw::text(canvas_of(context), context.fonts.small, at, context.theme.warning,
+  draw::text(context, context.fonts.small, at, context.theme.warning,
              draw::fitted(context.fonts.small, words, at.x - plot.min.x), draw::Align::right);
 }
 
@@ -284,30 +283,28 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   if (!has_run(snapshot, place, "CHARTS")) return;
   Fonts fonts = place.fonts;
   if (view.large_chart) fonts.small = fonts.ui;  // there is room for larger letters
-  const PanelContext context{.rect = place.rect,
-                             .theme = place.theme,
-                             .fonts = fonts,
-                             .scale = place.scale * (view.large_chart ? 1.25f : 1.0f),
-                             .commands = place.commands,
-                             .measurements = place.measurements,
-                             .named_rects = place.named_rects,
-                             .time_s = place.time_s,
-                             .presenter = place.presenter};
+  const float scale = place.scale * (view.large_chart ? 1.25f : 1.0f);
+  const PanelContext context{{place.list, place.theme, fonts, scale},
+                             place.rect,
+                             place.commands,
+                             place.measurements,
+                             place.named_rects,
+                             place.op_fraction,
+                             place.presenter};
   Progress progress;
   const std::optional<ShownChart> made = shown_chart(snapshot, view, context, progress);
   const ShownChart shown = made.value_or(ShownChart{.title = "CHARTS", .picture = draw::Chart{}});
   const auto [rest, plot_top] = draw_heading(context, view, shown);
-  const draw::Canvas canvas = canvas_of(context);
-  Rect plot{{rest.min.x, plot_top}, {rest.max.x, rest.max.y + canvas.px(4.0f)}};
-  plot.max.x = draw_side(context, rest, view, shown) - canvas.px(10.0f);
+  Rect plot{{rest.min.x, plot_top}, {rest.max.x, rest.max.y + context.px(4.0f)}};
+  plot.max.x = draw_side(context, rest, view, shown) - context.px(10.0f);
   if (!made) {
-    draw::text(canvas, context.fonts.small, rest.min, context.theme.text_faint, "modelling…");
+    draw::text(context, context.fonts.small, rest.min, context.theme.text_faint, "modelling…");
   } else if (const auto* chart = std::get_if<draw::Chart>(&shown.picture)) {
-    const draw::ChartPoint* near = draw::draw_chart(canvas, plot, *chart);
+    const draw::ChartPoint* near = draw::draw_chart(context, plot, *chart);
     if (near != nullptr) tooltip(context, near->about);
   } else {
     const std::string* about =
-        draw::draw_bar_chart(canvas, plot, std::get<draw::BarChart>(shown.picture));
+        draw::draw_bar_chart(context, plot, std::get<draw::BarChart>(shown.picture));
     if (about != nullptr) tooltip(context, *about);
   }
   draw_progress(context, plot, progress);

@@ -45,7 +45,6 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   if (!has_run(snapshot, context, "WHAT AND WHY")) return;
   const Fonts& fonts = context.fonts;
   const Theme& theme = context.theme;
-  const draw::Canvas canvas = canvas_of(context);
   const RunInfo& run = *snapshot.run;
   const auto launch = static_cast<std::size_t>(snapshot.launch);
   const bool several = run.pass.launches.size() > 1;
@@ -64,22 +63,22 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   const ImU32 color = op_color(theme, op);
   const std::string_view what =
       started ? std::string_view(snapshot.what) : "Nothing has run yet; HBM holds the inputs.";
-  const float width = rest.width() - sentence_indent(canvas);
+  const float width = rest.width() - sentence_indent(context);
   const std::size_t lines_when_large = draw::wrapped(fonts.ui, what, width).size() +
                                        draw::wrapped(fonts.ui, snapshot.why, width).size();
   const FontRef& font = lines_when_large <= 3 ? fonts.ui : fonts.small;
-  const float sentences = 3.0f * draw::line_height(fonts.ui) + canvas.px(8.0f);
+  const float sentences = 3.0f * draw::line_height(fonts.ui) + context.px(8.0f);
   const Rect code{{rest.min.x, rest.min.y}, {rest.max.x, rest.max.y - sentences}};
   const auto& lines = run.pass.launches[launch].pseudo_code;
   if (view.explain_tab == ExplainTab::pseudo_code) {
-    draw_pseudo_code(canvas, code, lines, started ? op.line : -1, color);
+    draw_pseudo_code(context, code, lines, started ? op.line : -1, color);
   } else {
     draw_source(snapshot, context, code);
   }
   const ImU32 label = mix(color, theme.text, 0.25f);
-  ImVec2 at{rest.min.x, code.max.y + canvas.px(6.0f)};
-  at.y += draw_sentence(canvas, font, at, rest.width(), label, "What", what);
-  if (started) draw_sentence(canvas, font, at, rest.width(), label, "Why", snapshot.why);
+  ImVec2 at{rest.min.x, code.max.y + context.px(6.0f)};
+  at.y += draw_sentence(context, font, at, rest.width(), label, "What", what);
+  if (started) draw_sentence(context, font, at, rest.width(), label, "Why", snapshot.why);
 }
 
 void ExplainPanel::draw_source(const Snapshot& snapshot, const PanelContext& context,

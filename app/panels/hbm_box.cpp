@@ -24,10 +24,9 @@ bool is_copy_of(Tensor slot, Tensor tensor) {
 }  // namespace
 
 void HbmBox::draw() const {
-  const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
-  draw::fill(canvas, rect_, theme.inset, canvas.px(5.0f));
-  draw::outline(canvas, rect_, theme.inset_border, 1.0f, canvas.px(5.0f));
+  draw::fill(context_, rect_, theme.inset, context_.px(5.0f));
+  draw::outline(context_, rect_, theme.inset_border, 1.0f, context_.px(5.0f));
   for (const Placed& placed : placed_) {
     const std::string name = name_of(*placed.tensor);
     context_.named_rects.add("memory.tensor." + name, placed.box);
@@ -46,7 +45,7 @@ void HbmBox::draw_words() const {
   const Theme& theme = context_.theme;
   draw_title();
   for (const Placed& placed : placed_) {
-    ImVec2 at{placed.cell.center().x, placed.box.max.y + canvas_of(context_).px(2.0f)};
+    ImVec2 at{placed.cell.center().x, placed.box.max.y + context_.px(2.0f)};
     draw_over(name_font(), at, theme.text, name_of(*placed.tensor), draw::Align::center);
     if (sizes_ == Sizes::none) continue;
     at.y += draw::line_height(name_font());
@@ -62,28 +61,26 @@ void HbmBox::draw_words() const {
 /// Text on a ground of its own: what runs beneath it does not strike it through.
 void HbmBox::draw_over(const FontRef& font, ImVec2 at, ImU32 color, std::string_view text,
                        draw::Align align) const {
-  const draw::Canvas canvas = canvas_of(context_);
   const float width = font.measure(text).x;
   const float left = align == draw::Align::center ? at.x - 0.5f * width : at.x - width;
   if (!text.empty()) {
-    draw::fill(canvas, {{left, at.y}, {left + width, at.y + font.size}}, context_.theme.inset);
+    draw::fill(context_, {{left, at.y}, {left + width, at.y + font.size}}, context_.theme.inset);
   }
-  draw::text(canvas, font, at, color, text, align);
+  draw::text(context_, font, at, color, text, align);
 }
 
 void HbmBox::draw_title() const {
-  const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
   const Fonts& fonts = context_.fonts;
   const std::string title = dram_name(snapshot_.run->gpu);
   if (title_beside_) {
     return draw::vertical_text(
-        canvas, fonts.ui_bold,
-        {rect_.min.x + canvas.px(4.0f) + fonts.ui_bold.size * 0.6f, rect_.center().y},
+        context_, fonts.ui_bold,
+        {rect_.min.x + context_.px(4.0f) + fonts.ui_bold.size * 0.6f, rect_.center().y},
         theme.text_dim, title);
   }
-  const float padding = canvas.px(10.0f);
-  const ImVec2 at{rect_.min.x + padding, rect_.min.y + canvas.px(7.0f)};
+  const float padding = context_.px(10.0f);
+  const ImVec2 at{rect_.min.x + padding, rect_.min.y + context_.px(7.0f)};
   const Tiling& tiling = snapshot_.run->tiling();
   const float title_width = fonts.ui_bold.measure(title).x;
   const std::string& full = head_words_.front();
@@ -98,8 +95,8 @@ void HbmBox::draw_title() const {
                                head_words_.back() + hatched, head_words_.back()};
   const std::string note =
       draw::widest_that_fits(fonts.small, notes, rect_.width() - 3.0f * padding - title_width);
-  draw::text(canvas, fonts.ui_bold, at, theme.text_dim, title);
-  draw_over(fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)}, theme.text_faint, note,
+  draw::text(context_, fonts.ui_bold, at, theme.text_dim, title);
+  draw_over(fonts.small, {rect_.max.x - padding, at.y + context_.px(2.0f)}, theme.text_faint, note,
             draw::Align::right);
 }
 
@@ -111,7 +108,6 @@ HbmGhost HbmBox::ghost_of(const Placed& placed) const {
 }
 
 void HbmBox::draw_tiles(const Placed& placed) const {
-  const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
   const HbmTensorState& tensor = *placed.tensor;
   const ImU32 color = color_of(theme, tensor.tensor);
@@ -125,7 +121,7 @@ void HbmBox::draw_tiles(const Placed& placed) const {
   const Index rows = bins(tile_rows, placed.box.height());
   const Index cols = bins(tile_cols, placed.box.width());
   const float gap = rows == tile_rows && placed.box.height() / static_cast<float>(rows) > 7.0f
-                        ? canvas.px(1.0f)
+                        ? context_.px(1.0f)
                         : 0.0f;
   for (Index r = 0; r < rows; ++r) {
     const Index row = r * tile_rows / rows;
@@ -141,20 +137,19 @@ void HbmBox::draw_tiles(const Placed& placed) const {
       const float share = written_share(tensor, row, past_row, col, past_col);
       if (share > 0.0f) {
         const float strength = (tensor.input ? 0.5f : 0.8f) * share;
-        draw::fill(canvas, part, mix(theme.inset, color, strength));
-        if (is_gradient(tensor.tensor)) hatch_gradient(canvas, part);
+        draw::fill(context_, part, mix(theme.inset, color, strength));
+        if (is_gradient(tensor.tensor)) hatch_gradient(context_, part);
       }
-      if (share < 1.0f && gap > 0.0f) draw::outline(canvas, part, line);
+      if (share < 1.0f && gap > 0.0f) draw::outline(context_, part, line);
     }
   }
-  if (gap == 0.0f) draw::outline(canvas, placed.box, line);
+  if (gap == 0.0f) draw::outline(context_, placed.box, line);
 }
 
 void HbmBox::draw_adds(const Placed& placed) const {
   // "2/4" in each tile that thread blocks add to: so far, and in the whole pass
   const HbmTensorState& tensor = *placed.tensor;
   if (tensor.adds.empty()) return;
-  const draw::Canvas canvas = canvas_of(context_);
   const FontRef& font = context_.fonts.mono_small;
   const auto part_of = [&](Index row) {
     const Extent extent{row * tensor.tile_rows,
@@ -170,17 +165,16 @@ void HbmBox::draw_adds(const Placed& placed) const {
     const Rect part = part_of(row);
     if (all && part.height() < least) continue;  // the rest of a length that tiles do not divide
     const std::string count = fmt::format("{}/{}", tensor.adds[tile], tensor.adds_whole[tile]);
-    const float x = part.max.x + canvas.px(3.0f);
+    const float x = part.max.x + context_.px(3.0f);
     const bool drawn =
-        draw::text_if_fits(canvas, font, {x, part.center().y - font.size * 0.5f},
-                           context_.theme.text_dim, count, placed.free_x - x - canvas.px(2.0f));
+        draw::text_if_fits(context_, font, {x, part.center().y - font.size * 0.5f},
+                           context_.theme.text_dim, count, placed.free_x - x - context_.px(2.0f));
     if (drawn) context_.named_rects.add(fmt::format("memory.adds.{}", row), part);
   }
 }
 
 void HbmBox::draw_in_use(const Placed& placed) const {
   // Tiles of which a copy is on chip now
-  const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
   const HbmTensorState& tensor = *placed.tensor;
   for (const SlotState& slot : snapshot_.slots) {
@@ -192,9 +186,9 @@ void HbmBox::draw_in_use(const Placed& placed) const {
     const bool written = at < tensor.written.size() && tensor.written[at] != 0;
     if (!written) continue;
     Rect part = part_rect(tensor.tensor, extent).value_or(placed.box);
-    if (part.height() < canvas.px(3.0f)) part.max.y = part.min.y + canvas.px(3.0f);
-    draw::fill(canvas, part, color_of(theme, tensor.tensor));
-    draw::outline(canvas, part, theme.highlight, canvas.px(1.5f));
+    if (part.height() < context_.px(3.0f)) part.max.y = part.min.y + context_.px(3.0f);
+    draw::fill(context_, part, color_of(theme, tensor.tensor));
+    draw::outline(context_, part, theme.highlight, context_.px(1.5f));
   }
 }
 

@@ -88,7 +88,7 @@ void HbmBox::choose_labels(const Rows& rows) {
   // Give up the sizes where the tensors would become too low, then the line of the title
   sizes_ = rows.size() > 1 || one_row_has_sizes_ ? Sizes::exact : Sizes::none;
   title_beside_ = false;
-  const float enough = canvas_of(context_).px(rows.size() > 1 ? 40.0f : 56.0f);
+  const float enough = context_.px(rows.size() > 1 ? 40.0f : 56.0f);
   if (heights_of(rows.size()).boxes < enough) sizes_ = Sizes::none;
   const float words = 2.3f * draw::line_height(context_.fonts.small);  // of "never stored"
   title_beside_ = heights_of(rows.size()).boxes < words;
@@ -106,16 +106,15 @@ void HbmBox::choose_labels(const Rows& rows) {
 }
 
 HbmBox::Heights HbmBox::heights_of(std::size_t rows) const {
-  const draw::Canvas canvas = canvas_of(context_);
   const Fonts& fonts = context_.fonts;
   Heights heights;
-  heights.title = draw::line_height(fonts.ui_bold) + canvas.px(4.0f);
+  heights.title = draw::line_height(fonts.ui_bold) + context_.px(4.0f);
   heights.names = draw::line_height(name_font());
   heights.sizes = draw::line_height(fonts.small);
-  const float between = rows > 1 ? canvas.px(3.0f) : 0.0f;
+  const float between = rows > 1 ? context_.px(3.0f) : 0.0f;
   const float labels = heights.names + (sizes_ != Sizes::none ? heights.sizes + between : 0.0f);
-  const float all = rect_.height() - canvas.px(16.0f) - (title_beside_ ? 0.0f : heights.title);
-  heights.boxes = std::max(all / static_cast<float>(rows) - labels, canvas.px(14.0f));
+  const float all = rect_.height() - context_.px(16.0f) - (title_beside_ ? 0.0f : heights.title);
+  heights.boxes = std::max(all / static_cast<float>(rows) - labels, context_.px(14.0f));
   return heights;
 }
 
@@ -138,7 +137,7 @@ float HbmBox::width_of_adds(const HbmTensorState& tensor) const {
 }
 
 float HbmBox::left_padding() const {
-  const float padding = canvas_of(context_).px(12.0f);
+  const float padding = context_.px(12.0f);
   return title_beside_ ? padding * 0.5f + draw::line_height(context_.fonts.ui_bold) : padding;
 }
 
@@ -148,30 +147,29 @@ void HbmBox::place_rows(const Rows& rows) {
 }
 
 float HbmBox::row_width() const {
-  return rect_.width() - left_padding() - canvas_of(context_).px(12.0f);
+  return rect_.width() - left_padding() - context_.px(12.0f);
 }
 
 float HbmBox::min_size() const {
-  return canvas_of(context_).px(7.0f);
+  return context_.px(7.0f);
 }
 
 /// All rows at the scale of the one that has the least room.
 RowScale HbmBox::scale_of(const Rows& rows) const {
   std::vector<std::vector<RowItem>> items;
   for (const auto& row : rows) items.push_back(items_of(row));
-  return choose_scale(items, row_width(), heights_of(rows.size()).boxes,
-                      canvas_of(context_).px(8.0f), min_size());
+  return choose_scale(items, row_width(), heights_of(rows.size()).boxes, context_.px(8.0f),
+                      min_size());
 }
 
 void HbmBox::lay_out_rows(const Rows& rows) {
-  const draw::Canvas canvas = canvas_of(context_);
   const Heights heights = heights_of(rows.size());
   several_rows_ = rows.size() > 1;
   const float labels = heights.names + (sizes_ != Sizes::none ? heights.sizes : 0.0f);
   const RowScale scale = scale_of(rows);
   overflows_ = !scale.fits;
   const float left = rect_.min.x + left_padding();
-  float top = rect_.min.y + canvas.px(7.0f) + (title_beside_ ? 0.0f : heights.title);
+  float top = rect_.min.y + context_.px(7.0f) + (title_beside_ ? 0.0f : heights.title);
   slack_ = several_rows_ ? 0.0f : heights.boxes;
   placed_.clear();
   RowLayout all;
@@ -193,7 +191,7 @@ void HbmBox::lay_out_rows(const Rows& rows) {
            k + 1 < row.size() ? left + layout.places[k + 1].x : rect_.max.x,
            top});
     }
-    top += heights.boxes + labels + (several_rows_ ? canvas.px(3.0f) : 0.0f);
+    top += heights.boxes + labels + (several_rows_ ? context_.px(3.0f) : 0.0f);
   }
   scale_note_ = all.scale_note();
 }

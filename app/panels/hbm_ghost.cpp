@@ -48,9 +48,8 @@ std::string_view about(const HbmGhost& ghost) {
 }
 
 void draw_ghost(const PanelContext& context, const HbmGhost& ghost) {
-  const draw::Canvas canvas = canvas_of(context);
   const ImU32 color = text_color_of(context.theme, ghost.tensor);
-  draw::dashed_outline(canvas, ghost.box, color, canvas.px(1.5f), canvas.px(5.0f));
+  draw::dashed_outline(context, ghost.box, color, context.px(1.5f), context.px(5.0f));
   const Lines lines = words_of(context, ghost);
   if (lines.empty()) return;  // the outline alone tells
 
@@ -58,16 +57,16 @@ void draw_ghost(const PanelContext& context, const HbmGhost& ghost) {
   const float line = draw::line_height(font);
   const std::string bytes = draw::format_bytes(static_cast<double>(ghost.bytes));
   const float height = static_cast<float>(lines.size()) * line;
-  const float room = ghost.box.width() - canvas.px(6.0f);
+  const float room = ghost.box.width() - context.px(6.0f);
   float y =
       is_flat(context, ghost) ? ghost.box.min.y - height : ghost.box.center().y - 0.5f * height;
   if (height + 1.2f * line <= ghost.box.height() && font.measure(bytes).x <= room) {
     y += 0.5f * line;
-    draw::text(canvas, font, {ghost.box.center().x, y - line}, context.theme.text_faint, bytes,
+    draw::text(context, font, {ghost.box.center().x, y - line}, context.theme.text_faint, bytes,
                draw::Align::center);
   }
   for (const std::string& words : lines) {
-    draw::text(canvas, font, {ghost.box.center().x, y}, color, words, draw::Align::center);
+    draw::text(context, font, {ghost.box.center().x, y}, color, words, draw::Align::center);
     y += line;
   }
   context.named_rects.add(fmt::format("memory.ghost.{}", display_name(ghost.tensor)), ghost.box);

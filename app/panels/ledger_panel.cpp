@@ -107,14 +107,13 @@ struct LedgerPanel::Columns {
 /// What the parts of the table share in one frame.
 struct LedgerPanel::Table {
   const PanelContext& context;
-  draw::Canvas canvas;
   Rect rect;
   bool so_far = false;
   LedgerLayout layout = {};
 
   Columns half(bool right) const {
-    const float number = context.fonts.mono_small.measure("99.9 MB").x + canvas.px(6.0f);
-    return Columns::of_half(rect, right, canvas.px(8.0f), number);
+    const float number = context.fonts.mono_small.measure("99.9 MB").x + context.px(6.0f);
+    return Columns::of_half(rect, right, context.px(8.0f), number);
   }
 };
 
@@ -150,7 +149,7 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
                          static_cast<int>(view.ledger_scope));
   view.ledger_scope = static_cast<LedgerScope>(chosen);
   if (!ledger_) {
-    draw::text(canvas_of(context), context.fonts.small, rest.min, context.theme.text_faint,
+    draw::text(context, context.fonts.small, rest.min, context.theme.text_faint,
                basis_.error() ? words(*basis_.error(), Reader::screen)
                               : "comparing with GPU measurements…");
     return;
@@ -158,29 +157,29 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const Ledger& ledger = *ledger_;
 
   // Heading, tensors, totals and the footer share the height; many tensors stand side by side
-  Table table{context, canvas_of(context), rest};
+  Table table{context, rest};
   table.so_far = so_far_;
   table.layout = lay_out_ledger(
       {ledger.tensors.size(), ledger.totals.size() + ledger.apart.size(), !ledger.apart.empty()},
-      rest.height() - table.canvas.px(10.0f), context.fonts.small.size);
+      rest.height() - table.context.px(10.0f), context.fonts.small.size);
   float y = rest.min.y;
   draw_headings(table, ledger, y);
   y += table.layout.pitch;
   draw_tensors(table, ledger, y);
   draw_totals(table, ledger, y);
-  const float bottom = rest.max.y - table.layout.pitch + table.canvas.px(4.0f);
+  const float bottom = rest.max.y - table.layout.pitch + table.context.px(4.0f);
   draw_footer(context, ledger, {{rest.min.x, bottom}, {rest.max.x, bottom + table.layout.pitch}});
 }
 
 void LedgerPanel::draw_headings(const Table& table, const Ledger& ledger, float y) const {
   const FontRef& font = table.context.fonts.small;
   const auto heading = [&](float x, std::string_view text, draw::Align align, float room) {
-    draw::text(table.canvas, font, {x, y}, table.context.theme.text_faint,
+    draw::text(table.context, font, {x, y}, table.context.theme.text_faint,
                draw::fitted(font, text, room), align);
   };
   const auto of_tensors = [&](const Columns& columns, std::string_view modelled,
                               std::string_view formula) {
-    const float room = columns.formula - columns.modelled - table.canvas.px(6.0f);
+    const float room = columns.formula - columns.modelled - table.context.px(6.0f);
     heading(columns.label, "tensor", draw::Align::left, columns.modelled - columns.label);
     heading(columns.modelled, modelled, draw::Align::right, 2 * room);
     heading(columns.formula, formula, draw::Align::right, room);
@@ -208,10 +207,10 @@ void LedgerPanel::draw_seen_headings(const Table& table, const Ledger& ledger, f
     }
     seen.push_back(ledger.seen_gpu);
   }
-  draw::text(table.canvas, font, {columns.seen, y}, table.context.theme.text_faint,
+  draw::text(table.context, font, {columns.seen, y}, table.context.theme.text_faint,
              draw::label_that_fits(font, seen, columns.seen - columns.formula), draw::Align::right);
   if (!ledger.stands_alone) {
-    draw::text(table.canvas, font, {columns.gap, y}, table.context.theme.text_faint,
+    draw::text(table.context, font, {columns.gap, y}, table.context.theme.text_faint,
                draw::fitted(font, "gap", columns.gap - columns.seen), draw::Align::right);
   }
   if (hovered({{columns.formula, y}, {columns.seen, y + table.layout.pitch}})) {
@@ -246,7 +245,7 @@ void LedgerPanel::draw_hidden(const Table& table, const Columns& columns, const 
                               float y) const {
   const FontRef& font = table.context.fonts.small;
   const float top = y + (table.layout.pitch - font.size) * 0.5f;
-  draw::text(table.canvas, font, {columns.label, top}, table.context.theme.accent,
+  draw::text(table.context, font, {columns.label, top}, table.context.theme.accent,
              draw::fitted(font, fmt::format("and {} more: hover", table.layout.hidden),
                           columns.gap - columns.label));
   if (!hovered({{columns.label, y}, {columns.gap, y + table.layout.pitch}})) return;
@@ -262,7 +261,7 @@ void LedgerPanel::draw_hidden(const Table& table, const Columns& columns, const 
 
 void LedgerPanel::draw_totals(const Table& table, const Ledger& ledger, float& y) const {
   const Columns columns = Columns::of_all(table.rect);
-  const draw::Canvas& canvas = table.canvas;
+  const draw::Canvas& canvas = table.context;
   const FontRef& font = table.context.fonts.small;
   const auto rule = [&] {
     y += canvas.px(2.0f);
@@ -297,7 +296,7 @@ void LedgerPanel::draw_row(const Table& table, const Columns& columns, const Led
                            const Ledger& ledger, float y) const {
   const Theme& theme = table.context.theme;
   const Fonts& fonts = table.context.fonts;
-  const draw::Canvas& canvas = table.canvas;
+  const draw::Canvas& canvas = table.context;
   const bool total = !row.tensor;
   const float middle = y + table.layout.pitch * 0.5f;
   float x = columns.label;
@@ -355,15 +354,14 @@ void LedgerPanel::draw_row(const Table& table, const Columns& columns, const Led
 void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
                               const Rect& rect) const {
   const Fonts& fonts = context.fonts;
-  const draw::Canvas canvas = canvas_of(context);
   const Measurements& measurements = context.measurements;
-  ImVec2 at{rect.max.x + canvas.px(6.0f), rect.center().y - fonts.small.size * 0.5f};
+  ImVec2 at{rect.max.x + context.px(6.0f), rect.center().y - fonts.small.size * 0.5f};
   const TextButton copy = draw_text_button(context, "ledger.copy", "copy CSV", at, false);
   if (copy.pressed) context.commands.push(CopyText{ledger_csv(ledger), "the ledger as CSV"});
   float left = copy.left;
   if (!measurements.live_gpu.empty()) {
     const bool running = measurements.running;
-    at.x = copy.left - canvas.px(4.0f);
+    at.x = copy.left - context.px(4.0f);
     const TextButton run =
         draw_text_button(context, "ledger.run", running ? "running…" : "Run on GPU", at, !running);
     if (run.pressed && !running) context.commands.push(RunOnGpu{});
@@ -375,9 +373,9 @@ void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
   }
 
   const std::vector<std::string> wordings = note_wordings(ledger.notes);
-  draw::text(canvas, fonts.small, {rect.min.x, rect.center().y - fonts.small.size * 0.5f},
+  draw::text(context, fonts.small, {rect.min.x, rect.center().y - fonts.small.size * 0.5f},
              context.theme.text_faint,
-             draw::widest_that_fits(fonts.small, wordings, left - rect.min.x - canvas.px(6.0f)));
+             draw::widest_that_fits(fonts.small, wordings, left - rect.min.x - context.px(6.0f)));
   if (hovered({rect.min, {left, rect.max.y}})) {
     tooltip(
         context,

@@ -13,14 +13,13 @@ void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const RunInfo& run = *snapshot.run;
   const std::string& gpu = run.gpu.display_name.empty() ? run.gpu.name : run.gpu.display_name;
   const Rect rest = draw_memory_tabs(context, view, "modelled · " + gpu);
-  const draw::Canvas canvas = canvas_of(context);
 
   // SRAM above, HBM below, room for the arrows' labels between them
-  const float gap = context.fonts.mono_small.size + canvas.px(context.presenter ? 22.0f : 30.0f);
+  const float gap = context.fonts.mono_small.size + context.px(context.presenter ? 22.0f : 30.0f);
   const float boxes = rest.height() - gap;
-  if (boxes < canvas.px(80.0f)) return;
+  if (boxes < context.px(80.0f)) return;
   const float border = rest.min.y + boxes * (context.presenter ? 0.52f : 0.46f);
-  const float outset = canvas.px(2.0f);
+  const float outset = context.px(2.0f);
   const Rect upper{{rest.min.x - outset, rest.min.y}, {rest.max.x + outset, border}};
   const SramBox sram(snapshot, context, upper);
   const HbmBox hbm(snapshot, context, view,
@@ -33,7 +32,7 @@ void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   sram.draw_operation();
   draw_transfers(
       snapshot, context, sram, hbm,
-      {{rest.min.x, border + canvas.px(4.0f)}, {rest.max.x, lower.min.y - canvas.px(4.0f)}});
+      {{rest.min.x, border + context.px(4.0f)}, {rest.max.x, lower.min.y - context.px(4.0f)}});
   sram.point_at();
   hbm.point_at();
 }

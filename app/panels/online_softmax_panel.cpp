@@ -120,33 +120,32 @@ void draw_strip(const draw::Canvas& canvas, const SoftmaxTerm& term, const Rect&
 
 void draw_term(const PanelContext& context, const SoftmaxTerm& term, const Columns& columns,
                const Rect& line, std::size_t key) {
-  const draw::Canvas canvas = canvas_of(context);
   const Theme& theme = context.theme;
   const Fonts& fonts = context.fonts;
-  const float gap = canvas.px(10.0f);
+  const float gap = context.px(10.0f);
   const auto top = [&](const FontRef& font) { return line.center().y - font.size * 0.5f; };
   const bool known = term.result.has_value();
   const ImU32 color = known ? tensor_text_color(theme, term.tensor) : theme.text_faint;
-  draw::text(canvas, fonts.ui_bold, {line.min.x, top(fonts.ui_bold)}, color, term.symbol);
+  draw::text(context, fonts.ui_bold, {line.min.x, top(fonts.ui_bold)}, color, term.symbol);
   const float numbers_width = fonts.mono_small.measure(term.numbers).x;
   const float formula_room =
       (columns.strip_end > columns.strip ? columns.strip : columns.numbers - numbers_width) - gap -
       columns.formula;
-  draw::text(canvas, fonts.mono_small, {columns.formula, top(fonts.mono_small)},
+  draw::text(context, fonts.mono_small, {columns.formula, top(fonts.mono_small)},
              known ? theme.text_dim : theme.text_faint,
              draw::fitted(fonts.mono_small, "= " + term.formula, formula_room));
   if (!term.strip.empty() && columns.strip_end > columns.strip) {
-    const float half = std::min(line.height() * 0.36f, canvas.px(9.0f));
+    const float half = std::min(line.height() * 0.36f, context.px(9.0f));
     draw_strip(
-        canvas, term,
+        context, term,
         {{columns.strip, line.center().y - half}, {columns.strip_end, line.center().y + half}},
         key);
   }
-  draw::text(canvas, fonts.mono_small, {columns.numbers, top(fonts.mono_small)},
+  draw::text(context, fonts.mono_small, {columns.numbers, top(fonts.mono_small)},
              known ? theme.text : theme.text_faint,
              draw::fitted(fonts.mono_small, term.numbers, columns.numbers - columns.formula),
              draw::Align::right);
-  draw::text(canvas, fonts.mono, {columns.result, top(fonts.mono)}, color,
+  draw::text(context, fonts.mono, {columns.result, top(fonts.mono)}, color,
              known ? draw::format_value(*term.result) : "–", draw::Align::right);
   if (hovered(line)) {
     tooltip(context, fmt::format("{} = {}\n= {}{}\nmodelled, with the values on chip", term.symbol,
@@ -162,11 +161,10 @@ void OnlineSoftmaxPanel::draw(const Snapshot& snapshot, ViewState& view,
                               const PanelContext& context) {
   if (!has_run(snapshot, context, "ONLINE SOFTMAX")) return;
   const Fonts& fonts = context.fonts;
-  const draw::Canvas canvas = canvas_of(context);
   const RowView row = row_view(snapshot, view);
   const Rect rest = draw_softmax_tabs(context, view, softmax_title(snapshot), row.note);
   if (!snapshot.run->has_values) {
-    draw::wrapped_text(canvas, fonts.small, rest.min, context.theme.text_faint,
+    draw::wrapped_text(context, fonts.small, rest.min, context.theme.text_faint,
                        "Values are left out: the problem is too large to show them.", rest.width(),
                        2);
     return;
@@ -176,16 +174,16 @@ void OnlineSoftmaxPanel::draw(const Snapshot& snapshot, ViewState& view,
   const float footer = draw::line_height(fonts.small);
   const float room = (rest.height() - footer) / static_cast<float>(row.terms.size());
   const float pitch = std::clamp(room, fonts.mono.size * 1.02f, fonts.mono.size * 2.0f);
-  const Columns columns = place_columns(row.terms, canvas, rest);
+  const Columns columns = place_columns(row.terms, context, rest);
   const std::size_t key = snapshot.in_backward() ? shown_key(snapshot.gradient_row) : 0;
   float y = rest.min.y;
   for (const SoftmaxTerm& term : row.terms) {
-    if (y + pitch > rest.max.y + canvas.px(4.0f)) break;
+    if (y + pitch > rest.max.y + context.px(4.0f)) break;
     draw_term(context, term, columns, {{rest.min.x, y}, {rest.max.x, y + pitch}}, key);
     y += pitch;
   }
-  if (y + footer <= rest.max.y + canvas.px(6.0f)) {
-    draw::text(canvas, fonts.small, {rest.min.x, y + canvas.px(1.0f)}, context.theme.text_faint,
+  if (y + footer <= rest.max.y + context.px(6.0f)) {
+    draw::text(context, fonts.small, {rest.min.x, y + context.px(1.0f)}, context.theme.text_faint,
                draw::fitted(fonts.small, row.footer, rest.width()));
   }
 }

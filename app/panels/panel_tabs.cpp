@@ -12,22 +12,22 @@ namespace attnscope::app {
 
 TextButton draw_text_button(const PanelContext& context, std::string_view name,
                             std::string_view label, ImVec2 upper_right, bool lit) {
-  const draw::Canvas canvas = canvas_of(context);
   const FontRef& font = context.fonts.small;
   const Theme& theme = context.theme;
-  const float padding = canvas.px(6.0f);
-  const ImVec2 size{font.measure(label).x + 2.0f * padding, font.size + canvas.px(6.0f)};
-  const Rect rect{{upper_right.x - size.x, upper_right.y - canvas.px(3.0f)},
-                  {upper_right.x, upper_right.y - canvas.px(3.0f) + size.y}};
+  const float padding = context.px(6.0f);
+  const ImVec2 size{font.measure(label).x + 2.0f * padding, font.size + context.px(6.0f)};
+  const Rect rect{{upper_right.x - size.x, upper_right.y - context.px(3.0f)},
+                  {upper_right.x, upper_right.y - context.px(3.0f) + size.y}};
   ImGui::SetCursorScreenPos(rect.min);
   const std::string id = fmt::format("##{}", name);
   const bool pressed = ImGui::InvisibleButton(id.c_str(), size);
   const bool over = ImGui::IsItemHovered();
   ui::named_rect(context.named_rects, name, rect);
   if (lit || over) {
-    draw::fill(canvas, rect, lit ? theme.button : with_alpha(theme.button, 0.5f), canvas.px(4.0f));
+    draw::fill(context, rect, lit ? theme.button : with_alpha(theme.button, 0.5f),
+               context.px(4.0f));
   }
-  draw::text(canvas, font, {rect.min.x + padding, upper_right.y},
+  draw::text(context, font, {rect.min.x + padding, upper_right.y},
              lit || over ? theme.text : theme.text_faint, label);
   return {rect.min.x, pressed};
 }
@@ -36,35 +36,34 @@ TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
                           std::initializer_list<std::string_view> titles, int chosen,
                           std::string_view note) {
   const Rect rest = draw_panel_header(context, {}, {}, {});
-  const draw::Canvas canvas = canvas_of(context);
   const FontRef& font = context.fonts.title;
   const Theme& theme = context.theme;
-  const float y = context.rect.min.y + canvas.px(10.0f);
+  const float y = context.rect.min.y + context.px(10.0f);
   float x = rest.min.x;
   int index = 0;
   int now = chosen;
   for (const std::string_view title : titles) {
     const float width = font.measure(title).x;
-    const Rect rect{{x, y - canvas.px(4.0f)}, {x + width, y + font.size + canvas.px(5.0f)}};
+    const Rect rect{{x, y - context.px(4.0f)}, {x + width, y + font.size + context.px(5.0f)}};
     const std::string name = fmt::format("{}.tab.{}", panel, title);
     ImGui::SetCursorScreenPos(rect.min);
     if (ImGui::InvisibleButton(name.c_str(), {rect.width(), rect.height()})) now = index;
     const bool lit = index == chosen;
     const bool over = ImGui::IsItemHovered();
     ui::named_rect(context.named_rects, name, rect);
-    draw::text(canvas, font, {x, y}, lit || over ? theme.text_dim : theme.text_faint, title);
+    draw::text(context, font, {x, y}, lit || over ? theme.text_dim : theme.text_faint, title);
     if (lit) {
-      canvas.list->AddLine({x, y + font.size + canvas.px(3.0f)},
-                           {x + width, y + font.size + canvas.px(3.0f)}, theme.accent,
-                           canvas.px(2.0f));
+      context.list->AddLine({x, y + font.size + context.px(3.0f)},
+                            {x + width, y + font.size + context.px(3.0f)}, theme.accent,
+                            context.px(2.0f));
     }
-    x += width + canvas.px(18.0f);
+    x += width + context.px(18.0f);
     ++index;
   }
 
   // The note gives way when it would run into the titles
   const FontRef& small = context.fonts.small;
-  draw::text_if_fits(canvas, small, {rest.max.x, y + (font.size - small.size) * 0.8f},
+  draw::text_if_fits(context, small, {rest.max.x, y + (font.size - small.size) * 0.8f},
                      theme.text_faint, note, rest.max.x - x, draw::Align::right);
   return {now, rest};
 }

@@ -16,7 +16,6 @@ namespace attnscope::app {
 struct ScoresFrame {
   const Snapshot& snapshot;
   const PanelContext& context;
-  draw::Canvas canvas;
   Rect grid;             ///< of all N x N_kv scores
   Index chosen_row = 0;  ///< that was clicked on
   Index query_row =

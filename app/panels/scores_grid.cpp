@@ -17,7 +17,7 @@ namespace {
 void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
   const Theme& theme = frame.context.theme;
   const StoredScores stored = stored_scores(frame.snapshot);
-  const draw::Canvas& canvas = frame.canvas;
+  const draw::Canvas& canvas = frame.context;
   draw::fill(canvas, frame.grid, theme.untouched);
 
   // States of tiles are looked up once for each pair of cell stretches that differ
@@ -48,7 +48,7 @@ void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
 }
 
 void draw_skipped_tiles(const ScoresFrame& frame, float tile_px) {
-  const draw::Canvas& canvas = frame.canvas;
+  const draw::Canvas& canvas = frame.context;
   for (Index i = 0; i < frame.run().Tr; ++i) {
     for (Index j = 0; j < frame.run().Tc; ++j) {
       const TileState state = score_tile_state(frame.snapshot, i, j);
@@ -64,7 +64,7 @@ void draw_skipped_tiles(const ScoresFrame& frame, float tile_px) {
 void draw_borders(const ScoresFrame& frame, float tile_px) {
   // A gap between tiles, and where there is room an outline of each
   const Theme& theme = frame.context.theme;
-  const draw::Canvas& canvas = frame.canvas;
+  const draw::Canvas& canvas = frame.context;
   const RunInfo& run = frame.run();
   if (tile_px < canvas.px(5.0f)) return draw::outline(canvas, frame.grid, theme.grid);
   draw_skipped_tiles(frame, tile_px);
@@ -96,19 +96,20 @@ void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
     const Rect rect = frame.rect_of(extent_of(frame.snapshot, slot->tile));
 
     // Probabilities have a scale of their own, 0 to 1; gradients that of their tile
-    if (!slot->values.values.empty() && rect.width() >= frame.canvas.px(8.0f)) {
+    if (!slot->values.values.empty() && rect.width() >= frame.context.px(8.0f)) {
       const Tensor held = slot->tile.tensor;
       const draw::ValueRange range = held == Tensor::P ? draw::ValueRange{0.0, 1.0}
                                      : held == Tensor::S && cells.exact() && settled
                                          ? cells.range()
                                          : draw::range_of(slot->values);
-      draw::heat_map(frame.canvas, rect, draw::aggregated(slot->values, kTileCells, 2 * kTileCells),
+      draw::heat_map(frame.context, rect,
+                     draw::aggregated(slot->values, kTileCells, 2 * kTileCells),
                      [&](double value) { return score_color(theme, range, value); });
     }
-    const float border = frame.canvas.px(2.0f);
+    const float border = frame.context.px(2.0f);
     const Rect around{{rect.min.x - border * 0.5f, rect.min.y - border * 0.5f},
                       {rect.max.x + border * 0.5f, rect.max.y + border * 0.5f}};
-    draw::outline(frame.canvas, around, theme.highlight, border, frame.canvas.px(2.0f));
+    draw::outline(frame.context, around, theme.highlight, border, frame.context.px(2.0f));
   }
 }
 
@@ -116,10 +117,11 @@ void draw_query_row(const ScoresFrame& frame) {
   // A bracket around the row within the tile that is being worked on, a mark at the left
   const Theme& theme = frame.context.theme;
   const float top = frame.y_of(frame.query_row);
-  const float bottom = std::max(frame.y_of(frame.query_row + 1), top + frame.canvas.px(3.0f));
+  const float bottom = std::max(frame.y_of(frame.query_row + 1), top + frame.context.px(3.0f));
   const ImU32 color = color_of(theme, Tensor::m);
   const float middle = (frame.y_of(frame.query_row) + frame.y_of(frame.query_row + 1)) * 0.5f;
-  draw::marker_right(frame.canvas, {frame.grid.min.x - 1.0f, middle}, frame.canvas.px(7.0f), color);
+  draw::marker_right(frame.context, {frame.grid.min.x - 1.0f, middle}, frame.context.px(7.0f),
+                     color);
   Rect row{{frame.grid.min.x, top}, {frame.grid.max.x, bottom}};
   frame.context.named_rects.add("scores.query_row", row);
   const SlotState* slot = score_slot(frame.snapshot);
@@ -127,16 +129,16 @@ void draw_query_row(const ScoresFrame& frame) {
   if (frame.query_row >= extent.row_begin && frame.query_row < extent.row_end) {
     row.min.x = frame.x_of(extent.col_begin);
     row.max.x = frame.x_of(extent.col_end);
-    draw::outline(frame.canvas, row, color, frame.canvas.px(1.5f));
+    draw::outline(frame.context, row, color, frame.context.px(1.5f));
   } else {
-    draw::outline(frame.canvas, row, with_alpha(color, 0.5f), 1.0f);
+    draw::outline(frame.context, row, with_alpha(color, 0.5f), 1.0f);
   }
 }
 
 void draw_axis_names(const ScoresFrame& frame) {
   const Fonts& fonts = frame.context.fonts;
   const Theme& theme = frame.context.theme;
-  const draw::Canvas& canvas = frame.canvas;
+  const draw::Canvas& canvas = frame.context;
   const RunInfo& run = frame.run();
   const float name_y =
       frame.grid.min.y - draw::line_height(fonts.small) - draw::line_height(fonts.mono_small);
@@ -168,7 +170,7 @@ void draw_axis_names(const ScoresFrame& frame) {
 /// Indices of tiles, thinned out where they would touch; the current one always.
 void draw_axis_indices(const ScoresFrame& frame) {
   const Theme& theme = frame.context.theme;
-  const draw::Canvas& canvas = frame.canvas;
+  const draw::Canvas& canvas = frame.context;
   const RunInfo& run = frame.run();
   const FontRef& font = frame.context.fonts.mono_small;
   const auto draw_indices = [&](Index count, Index current, float room, float tile_px,

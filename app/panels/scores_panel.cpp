@@ -118,7 +118,7 @@ Headline draw_headline(const Snapshot& snapshot, const PanelContext& context, st
   }
   Rect rest = draw_panel_header(context, kTitle, {}, note);
   for (const std::string& formula : formulas) {
-    draw::text(canvas_of(context), small, rest.min, context.theme.text_dim,
+    draw::text(context, small, rest.min, context.theme.text_dim,
                draw::fitted(small, formula, rest.width()));
     rest.min.y += draw::line_height(small);
   }
@@ -138,33 +138,33 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
 
   // Leave room for the axes at the left and above, the legend at the right
   const Fonts& fonts = context.fonts;
-  const draw::Canvas canvas = canvas_of(context);
-  const float left = fonts.small.size * 1.4f + fonts.mono_small.measure("0000").x + canvas.px(6.0f);
+  const float left =
+      fonts.small.size * 1.4f + fonts.mono_small.measure("0000").x + context.px(6.0f);
   const float above = draw::line_height(fonts.small) + draw::line_height(fonts.mono_small);
   const float legend = fonts.small.measure("done, discarded").x + fonts.small.size * 2.2f;
-  const ImVec2 room{rest.width() - left - legend - canvas.px(12.0f), rest.height() - above};
-  if (room.x < canvas.px(40.0f) || room.y < canvas.px(40.0f)) return;
+  const ImVec2 room{rest.width() - left - legend - context.px(12.0f), rest.height() - above};
+  if (room.x < context.px(40.0f) || room.y < context.px(40.0f)) return;
 
   // To scale, unless one axis would be too thin to read
   const auto rows = static_cast<float>(run.problem().N);
   const auto cols = static_cast<float>(run.problem().N_kv);
   const float unit = std::min(room.x / cols, room.y / rows);
-  const ImVec2 size{std::max(cols * unit, canvas.px(40.0f)),
-                    std::max(rows * unit, canvas.px(40.0f))};
+  const ImVec2 size{std::max(cols * unit, context.px(40.0f)),
+                    std::max(rows * unit, context.px(40.0f))};
   const ImVec2 corner{std::round(rest.min.x + left), std::round(rest.min.y + above)};
-  ScoresFrame frame{snapshot, context, canvas, {corner, {corner.x + size.x, corner.y + size.y}}};
+  ScoresFrame frame{snapshot, context, {corner, {corner.x + size.x, corner.y + size.y}}};
   frame.head = shown_head(run.problem(), view);
   frame.name_end = beside.empty() ? rest.max.x : frame.grid.max.x;
   choose_rows_and_tile(frame, view);
   context.named_rects.add("scores.grid", frame.grid);
 
   draw_score_grid(frame, cells_);
-  Rect side{{frame.grid.max.x + canvas.px(14.0f), frame.grid.min.y}, rest.max};
+  Rect side{{frame.grid.max.x + context.px(14.0f), frame.grid.min.y}, rest.max};
   if (!beside.empty()) side.min.y = rest.min.y;
   for (const std::string& formula : beside) {
-    draw::text(canvas, fonts.small, side.min, context.theme.text_dim,
+    draw::text(context, fonts.small, side.min, context.theme.text_dim,
                draw::fitted(fonts.small, formula, side.width()));
-    side.min.y += draw::line_height(fonts.small) + canvas.px(2.0f);
+    side.min.y += draw::line_height(fonts.small) + context.px(2.0f);
   }
   side.min.y += draw_score_legend(frame, cells_, side);
   draw_score_inset(frame, side);

@@ -43,7 +43,7 @@ struct Flow {
 
 void draw_states(const ScoresFrame& frame, Flow& flow) {
   const Theme& theme = frame.context.theme;
-  const draw::Canvas& canvas = frame.canvas;
+  const draw::Canvas& canvas = frame.context;
   const FontRef& font = frame.context.fonts.small;
   const float swatch = font.size;
   const float line = draw::line_height(font) + canvas.px(4.0f);
@@ -115,7 +115,7 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
 /// The scale of the values, or why there are none.
 void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   const Theme& theme = frame.context.theme;
-  const draw::Canvas& canvas = frame.canvas;
+  const draw::Canvas& canvas = frame.context;
   const FontRef& font = frame.context.fonts.small;
   const float line = draw::line_height(font);
   if (!frame.run().has_values) {
@@ -165,14 +165,14 @@ void draw_score_inset(const ScoresFrame& frame, const Rect& area) {
   const SlotState* slot = score_slot(frame.snapshot);
   const float tile_px = frame.grid.width() / static_cast<float>(frame.run().Tc);
   if (slot == nullptr || slot->values.values.empty()) return;
-  if (tile_px >= frame.canvas.px(kInsetBelow)) return;
+  if (tile_px >= frame.context.px(kInsetBelow)) return;
 
   // A square of the room that is left, under the tile's name
   const Theme& theme = frame.context.theme;
   const FontRef& font = frame.context.fonts.ui_bold;
   const float side = std::min(area.width(), area.height() - draw::line_height(font));
-  if (side < frame.canvas.px(48.0f)) return;
-  draw::draw_symbol(frame.canvas, font, area.min, text_color_of(theme, slot->tile.tensor),
+  if (side < frame.context.px(48.0f)) return;
+  draw::draw_symbol(frame.context, font, area.min, text_color_of(theme, slot->tile.tensor),
                     symbol_of(slot->tile));
   const ImVec2 corner{area.min.x, area.min.y + draw::line_height(font)};
   const ValueTile cells = draw::aggregated(slot->values, kTileCells, kTileCells);
@@ -182,17 +182,17 @@ void draw_score_inset(const ScoresFrame& frame, const Rect& area) {
                   corner.y + std::max(unit * static_cast<float>(cells.rows), 4.0f)}};
   const draw::ValueRange range =
       slot->tile.tensor == Tensor::P ? draw::ValueRange{0.0, 1.0} : draw::range_of(cells);
-  draw::heat_map(frame.canvas, box, cells,
+  draw::heat_map(frame.context, box, cells,
                  [&](double value) { return score_color(theme, range, value); });
-  draw::outline(frame.canvas, box, theme.highlight, frame.canvas.px(1.5f));
+  draw::outline(frame.context, box, theme.highlight, frame.context.px(1.5f));
 
   // The chosen row within it
   const Extent extent = extent_of(frame.snapshot, slot->tile);
   if (frame.query_row < extent.row_begin || frame.query_row >= extent.row_end) return;
   const float step = box.height() / static_cast<float>(extent.row_end - extent.row_begin);
   const float y = box.min.y + step * static_cast<float>(frame.query_row - extent.row_begin);
-  draw::outline(frame.canvas, {{box.min.x, y}, {box.max.x, y + std::max(step, 3.0f)}},
-                color_of(theme, Tensor::m), frame.canvas.px(1.5f));
+  draw::outline(frame.context, {{box.min.x, y}, {box.max.x, y + std::max(step, 3.0f)}},
+                color_of(theme, Tensor::m), frame.context.px(1.5f));
 }
 
 }  // namespace attnscope::app

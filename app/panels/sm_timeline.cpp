@@ -66,7 +66,6 @@ const SmBlock* current_block(const Snapshot& snapshot, const SmRunPair& pair) {
 struct SmTimeline::Frame {
   const Snapshot& snapshot;
   const PanelContext& context;
-  draw::Canvas canvas;
   Rect bars;  ///< the lanes, without their labels
   Index end_ps = 1;
   const SmBlock* current = nullptr;  ///< recorded
@@ -116,8 +115,8 @@ void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, con
   if (!fresh) {
     const std::string why = runs_.error() ? "unavailable: " + words(*runs_.error(), Reader::screen)
                                           : std::string("reading recorded traces…");
-    draw::wrapped_text(canvas_of(context), context.fonts.small, rect.min, context.theme.text_faint,
-                       why, rect.width(), 3);
+    draw::wrapped_text(context, context.fonts.small, rect.min, context.theme.text_faint, why,
+                       rect.width(), 3);
     return;
   }
   const FoundSmRun& found = *runs_.latest();
@@ -128,18 +127,17 @@ void SmTimeline::draw(const Snapshot& snapshot, const PanelContext& context, con
 
 void SmTimeline::draw_offer(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
                             const FoundSmRun& found) {
-  const draw::Canvas canvas = canvas_of(context);
   const FontRef& font = context.fonts.small;
-  const float used = draw::wrapped_text(canvas, font, rect.min, context.theme.text_dim,
+  const float used = draw::wrapped_text(context, font, rect.min, context.theme.text_dim,
                                         found.why_none, rect.width(), 3);
   std::vector<std::string> labels;
   for (const std::string& offer : found.offers) {
     labels.push_back("Show the recorded trace of " + offer);
   }
-  const float padding = canvas.px(12.0f);
+  const float padding = context.px(12.0f);
   const std::string label = draw::label_that_fits(font, labels, rect.width() - padding);
   const ImVec2 at{rect.min.x + font.measure(label).x + padding,
-                  rect.min.y + used + canvas.px(8.0f)};
+                  rect.min.y + used + context.px(8.0f)};
   if (draw_text_button(context, "timeline.other", label, at, true).pressed) {
     asked_for_ = snapshot.run;
   }
@@ -147,28 +145,26 @@ void SmTimeline::draw_offer(const Snapshot& snapshot, const PanelContext& contex
 
 float SmTimeline::draw_other_label(const PanelContext& context, const Rect& rect,
                                    const SmRunPair& pair) {
-  const draw::Canvas canvas = canvas_of(context);
   const FontRef& font = context.fonts.small;
   const TextButton hide = draw_text_button(context, "timeline.hide", "hide",
-                                           {rect.max.x + canvas.px(6.0f), rect.min.y}, false);
+                                           {rect.max.x + context.px(6.0f), rect.min.y}, false);
   if (hide.pressed) asked_for_ = nullptr;
-  const float width = hide.left - rect.min.x - canvas.px(8.0f);
+  const float width = hide.left - rect.min.x - context.px(8.0f);
   const std::string label = other_label(pair);
   const std::size_t lines = draw::wrapped(font, label, width).size();
   const Rect room{rect.min, {rect.min.x + width, rect.max.y}};
   context.named_rects.add("timeline.other_label", room);
-  return draw::wrapped_text(canvas, font, rect.min, context.theme.warning, label, width,
+  return draw::wrapped_text(context, font, rect.min, context.theme.warning, label, width,
                             static_cast<int>(lines));
 }
 
 void SmTimeline::draw_pair(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
                            const SmRunPair& pair) const {
   // A line about both runs, the lanes, the axis, a line about the row
-  const draw::Canvas canvas = canvas_of(context);
   const FontRef& font = context.fonts.small;
   const float line = draw::line_height(font);
   const std::vector<std::string> about = headings(pair);
-  draw::text(canvas, font, rect.min, context.theme.text_dim,
+  draw::text(context, font, rect.min, context.theme.text_dim,
              draw::label_that_fits(font, about, rect.width()));
   if (hovered({rect.min, {rect.max.x, rect.min.y + line}})) {
     tooltip(context, fmt::format("{}\n{}", about.front(), kAboutBounds));
@@ -176,16 +172,15 @@ void SmTimeline::draw_pair(const Snapshot& snapshot, const PanelContext& context
   const std::string row = compare_row(snapshot, pair);
   float bottom = rect.max.y - line;
   if (!row.empty()) {
-    draw::text(canvas, font, {rect.min.x, bottom}, context.theme.text,
+    draw::text(context, font, {rect.min.x, bottom}, context.theme.text,
                draw::fitted(font, row, rect.width()));
     bottom -= line;
   }
-  const float label_width = font.measure("SM 888").x + canvas.px(8.0f);
+  const float label_width = font.measure("SM 888").x + context.px(8.0f);
   const Frame frame{
       snapshot,
       context,
-      canvas,
-      {{rect.min.x + label_width, rect.min.y + line + canvas.px(2.0f)}, {rect.max.x, bottom}},
+      {{rect.min.x + label_width, rect.min.y + line + context.px(2.0f)}, {rect.max.x, bottom}},
       std::max<Index>({pair.modelled.end_ps, pair.recorded.end_ps, 1}),
       current_block(snapshot, pair)};
   draw_lanes(frame, pair);
@@ -211,8 +206,8 @@ void SmTimeline::draw_lanes(const Frame& frame, const SmRunPair& pair) const {
   for (std::size_t n = first; n < first + count; ++n, y += pitch) {
     const Index sm = pair.sms[n];
     const bool current = frame.current != nullptr && frame.current->sm == sm;
-    draw::text(frame.canvas, font,
-               {frame.context.rect.min.x + frame.canvas.px(14.0f), y + (pitch - font.size) * 0.5f},
+    draw::text(frame.context, font,
+               {frame.context.rect.min.x + frame.context.px(14.0f), y + (pitch - font.size) * 0.5f},
                current ? frame.context.theme.text : frame.context.theme.text_faint,
                fmt::format("SM {}", sm));
     const float margin = std::max(pitch * 0.06f, 1.0f);
@@ -227,7 +222,7 @@ void SmTimeline::draw_lanes(const Frame& frame, const SmRunPair& pair) const {
 void SmTimeline::draw_run(const Frame& frame, const SmRun& run, std::string_view kind, Index sm,
                           const Rect& bar) const {
   const Theme& theme = frame.context.theme;
-  draw::fill(frame.canvas, bar, mix(theme.card, theme.track, 0.5f));
+  draw::fill(frame.context, bar, mix(theme.card, theme.track, 0.5f));
   const float height = bar.height() / static_cast<float>(run.slots);
   for (const SmBlock& block : run.blocks) {
     if (block.sm != sm) continue;
@@ -245,18 +240,18 @@ void SmTimeline::draw_block(const Frame& frame, const SmBlock& block, const Rect
   const float step_width =
       rect.width() / static_cast<float>(std::max<std::size_t>(block.steps.size(), 1));
   if (step_width < kLeastStepPixels) {
-    draw::fill(frame.canvas, rect, mix(theme.card, theme.accent, strength * 0.6f));
+    draw::fill(frame.context, rect, mix(theme.card, theme.accent, strength * 0.6f));
   } else {
     for (const SmStep& step : block.steps) {
       if (step.waiting) continue;  // the lane's own colour: nothing is done
       const bool here = current && step.i == frame.snapshot.i && step.j == frame.snapshot.j;
-      draw::fill(frame.canvas,
+      draw::fill(frame.context,
                  {{frame.x_of(step.begin_ps), rect.min.y}, {frame.x_of(step.end_ps), rect.max.y}},
                  mix(theme.card, color_of(theme, step.tensor), here ? 1.0f : strength));
     }
   }
-  draw::outline(frame.canvas, rect, current ? theme.highlight : theme.card_border,
-                current ? frame.canvas.px(1.5f) : 1.0f);
+  draw::outline(frame.context, rect, current ? theme.highlight : theme.card_border,
+                current ? frame.context.px(1.5f) : 1.0f);
 }
 
 void SmTimeline::point_at(const Frame& frame, const SmBlock& block, std::string_view kind,
@@ -289,7 +284,7 @@ void SmTimeline::draw_axis(const Frame& frame, float y) const {
                               : tick == kTicks ? draw::Align::right
                                                : draw::Align::center;
     draw::text(
-        frame.canvas, font, {frame.x_of(ps), y}, theme.text_faint,
+        frame.context, font, {frame.x_of(ps), y}, theme.text_faint,
         tick == 0 ? std::string("time 0") : draw::format_seconds(static_cast<double>(ps) * 1e-12),
         align);
   }

@@ -31,19 +31,15 @@ bool is_stored(const Snapshot& snapshot, Index row, Index col) {
 
 }  // namespace
 
-draw::Canvas canvas_of(const PanelContext& context) {
-  return {ImGui::GetWindowDrawList(), context.theme, context.fonts, context.scale};
-}
-
 bool has_run(const Snapshot& snapshot, const PanelContext& context, std::string_view title) {
   if (snapshot.run != nullptr && snapshot.run->algorithm != nullptr) return true;
   const Rect rest = draw_panel_header(context, title, {}, {});
-  const draw::Canvas canvas = canvas_of(context);
   if (snapshot.error) {
-    draw::wrapped_text(canvas, context.fonts.ui, rest.min, context.theme.error,
+    draw::wrapped_text(context, context.fonts.ui, rest.min, context.theme.error,
                        words(*snapshot.error, Reader::screen), rest.width(), 4);
   } else {
-    draw::text(canvas, context.fonts.ui, rest.min, context.theme.text_faint, "Nothing to show yet");
+    draw::text(context, context.fonts.ui, rest.min, context.theme.text_faint,
+               "Nothing to show yet");
   }
   return false;
 }

@@ -11,8 +11,6 @@
 
 namespace attnscope::app {
 
-draw::Canvas canvas_of(const PanelContext& context);
-
 /// False when there is nothing to draw: then says why in the panel's rectangle.
 bool has_run(const Snapshot& snapshot, const PanelContext& context, std::string_view title);
 

@@ -120,7 +120,7 @@ void SourceView::draw(const PanelContext& context, const Rect& rect, std::string
   const Theme& theme = context.theme;
   const FontRef& font = context.fonts.mono_small;
   if (lines_.empty()) {
-    draw::text(canvas_of(context), context.fonts.small, rect.min, theme.text_faint,
+    draw::text(context, context.fonts.small, rect.min, theme.text_faint,
                path.empty() ? "unavailable: no CUDA kernel corresponds to this launch"
                             : "unavailable: this kernel's source was not embedded when AttnScope "
                               "was built");
@@ -139,7 +139,8 @@ void SourceView::draw(const PanelContext& context, const Rect& rect, std::string
     const int above = static_cast<int>(rect.height() / pitch * 0.35f);
     ImGui::SetScrollY(pitch * static_cast<float>(std::max(marker_ - above, 0)));
   }
-  const draw::Canvas canvas = canvas_of(context);
+  draw::Canvas canvas = context;
+  canvas.list = ImGui::GetWindowDrawList();
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const auto first = static_cast<std::size_t>(std::max(ImGui::GetScrollY() / pitch, 0.0f));
   const auto shown = static_cast<std::size_t>(rect.height() / pitch) + 2;

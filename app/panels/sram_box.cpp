@@ -51,17 +51,16 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
 
 SramBox::Heights SramBox::choose_heights() {
   // Give up the sizes, then the title, then room for arcs where the slots would become too low
-  const draw::Canvas canvas = canvas_of(context_);
   const Fonts& fonts = context_.fonts;
   const float title = draw::line_height(fonts.ui_bold);
   const float sizes = draw::line_height(fonts.small);
-  float arcs = fonts.mono_small.size + canvas.px(22.0f);
+  float arcs = fonts.mono_small.size + context_.px(22.0f);
   Heights heights;
-  heights.bars = draw::line_height(fonts.small) + canvas.px(12.0f);
+  heights.bars = draw::line_height(fonts.small) + context_.px(12.0f);
   heights.names = draw::line_height(fonts.ui_bold);
   heights.slots =
-      rect_.height() - canvas.px(16.0f) - title - heights.bars - arcs - heights.names - sizes;
-  const float enough = canvas.px(54.0f);
+      rect_.height() - context_.px(16.0f) - title - heights.bars - arcs - heights.names - sizes;
+  const float enough = context_.px(54.0f);
   if (heights.slots < enough) {
     show_sizes_ = false;
     heights.slots += sizes;
@@ -71,26 +70,25 @@ SramBox::Heights SramBox::choose_heights() {
     heights.slots += title;
   }
   if (heights.slots < enough) {
-    const float lower = fonts.mono_small.size + canvas.px(8.0f);
+    const float lower = fonts.mono_small.size + context_.px(8.0f);
     heights.slots += arcs - lower;
     arcs = lower;
   }
-  arc_rise_ = arcs - fonts.mono_small.size + canvas.px(8.0f);
+  arc_rise_ = arcs - fonts.mono_small.size + context_.px(8.0f);
   heights.arcs = arcs;
-  heights.slots = std::max(heights.slots, canvas.px(12.0f));
+  heights.slots = std::max(heights.slots, context_.px(12.0f));
   if (show_sizes_) heights.names += sizes;
-  capacity_y_ = rect_.min.y + canvas.px(7.0f) + (show_title_ ? title : 0.0f);
+  capacity_y_ = rect_.min.y + context_.px(7.0f) + (show_title_ ? title : 0.0f);
   return heights;
 }
 
 float SramBox::left_edge() const {
-  const float edge = rect_.min.x + canvas_of(context_).px(10.0f);
+  const float edge = rect_.min.x + context_.px(10.0f);
   return show_title_ ? edge : edge + context_.fonts.ui_bold.size * 1.1f;
 }
 
 void SramBox::place_slots(const Heights& heights) {
   // Shared memory at the left, registers at the right, each in order of first use
-  const draw::Canvas canvas = canvas_of(context_);
   std::vector<const SlotState*> ordered;
   std::vector<RowItem> items;
   for (const OnChipSpace space : {OnChipSpace::shared, OnChipSpace::registers}) {
@@ -102,9 +100,9 @@ void SramBox::place_slots(const Heights& heights) {
     }
   }
   const float left = left_edge();
-  const float right = rect_.max.x - canvas.px(10.0f);
+  const float right = rect_.max.x - context_.px(10.0f);
   const RowLayout row =
-      lay_out_row(items, right - left, heights.slots, canvas.px(10.0f), canvas.px(5.0f));
+      lay_out_row(items, right - left, heights.slots, context_.px(10.0f), context_.px(5.0f));
   scale_note_ = row.scale_note();
   const float bottom = capacity_y_ + heights.bars + heights.arcs + heights.slots;
   for (std::size_t k = 0; k < ordered.size(); ++k) {
@@ -118,16 +116,15 @@ void SramBox::place_slots(const Heights& heights) {
 }
 
 void SramBox::draw() const {
-  const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
   const Fonts& fonts = context_.fonts;
-  draw::fill(canvas, rect_, theme.inset, canvas.px(5.0f));
-  draw::outline(canvas, rect_, theme.inset_border, 1.0f, canvas.px(5.0f));
-  const float padding = canvas.px(10.0f);
+  draw::fill(context_, rect_, theme.inset, context_.px(5.0f));
+  draw::outline(context_, rect_, theme.inset_border, 1.0f, context_.px(5.0f));
+  const float padding = context_.px(10.0f);
   if (show_title_) {
-    const ImVec2 at{rect_.min.x + padding, rect_.min.y + canvas.px(7.0f)};
+    const ImVec2 at{rect_.min.x + padding, rect_.min.y + context_.px(7.0f)};
     const std::string title = "SRAM of one thread block";
-    draw::text(canvas, fonts.ui_bold, at, theme.text_dim, title);
+    draw::text(context_, fonts.ui_bold, at, theme.text_dim, title);
     const bool gradients = std::ranges::any_of(
         placed_, [](const Placed& placed) { return is_gradient(placed.slot->tensor); });
     const std::string hatched = gradients ? " · hatched: gradients" : "";
@@ -138,28 +135,28 @@ void SramBox::draw() const {
     const std::string notes[] = {scale_note_ + " · " + marks, marks, dotted,
                                  gradients ? hatched.substr(4) : ""};
     draw::text(
-        canvas, fonts.small, {rect_.max.x - padding, at.y + canvas.px(2.0f)}, theme.text_faint,
+        context_, fonts.small, {rect_.max.x - padding, at.y + context_.px(2.0f)}, theme.text_faint,
         draw::widest_that_fits(fonts.small, notes,
                                rect_.width() - 3.0f * padding - fonts.ui_bold.measure(title).x),
         draw::Align::right);
   } else {
     draw::vertical_text(
-        canvas, fonts.ui_bold,
-        {rect_.min.x + canvas.px(4.0f) + fonts.ui_bold.size * 0.6f, rect_.center().y},
+        context_, fonts.ui_bold,
+        {rect_.min.x + context_.px(4.0f) + fonts.ui_bold.size * 0.6f, rect_.center().y},
         theme.text_dim, "SRAM");
   }
   draw_capacity(OnChipSpace::shared, left_edge(), split_x_ - padding);
   draw_capacity(OnChipSpace::registers, split_x_ + padding, rect_.max.x - padding);
   if (has_both_spaces_) {
-    const float below_bars = capacity_y_ + draw::line_height(fonts.small) + canvas.px(10.0f);
-    draw::dashed_line(canvas, {border_x_, below_bars}, {border_x_, rect_.max.y - canvas.px(8.0f)},
-                      theme.inset_border, 1.0f, canvas.px(4.0f));
+    const float below_bars = capacity_y_ + draw::line_height(fonts.small) + context_.px(10.0f);
+    draw::dashed_line(context_, {border_x_, below_bars},
+                      {border_x_, rect_.max.y - context_.px(8.0f)}, theme.inset_border, 1.0f,
+                      context_.px(4.0f));
   }
   for (const Placed& placed : placed_) draw_slot(placed);
 }
 
 void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
-  const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
   const FontRef& font = context_.fonts.small;
   const Index used = used_bytes(snapshot_, space);
@@ -171,27 +168,27 @@ void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
   const bool shared = space == OnChipSpace::shared;
   const std::string names[] = {std::string(to_string(space)), shared ? "shared" : "regs"};
   const std::string name =
-      draw::widest_that_fits(font, names, room - numbers_width - canvas.px(8.0f));
-  draw::text(canvas, font, {x0, capacity_y_}, theme.text_faint, name);
-  draw::text(canvas, font, {x1, capacity_y_}, overflow ? theme.error : theme.text_dim,
+      draw::widest_that_fits(font, names, room - numbers_width - context_.px(8.0f));
+  draw::text(context_, font, {x0, capacity_y_}, theme.text_faint, name);
+  draw::text(context_, font, {x1, capacity_y_}, overflow ? theme.error : theme.text_dim,
              draw::fitted(font, numbers, room), draw::Align::right);
 
   // The bar; what does not fit stands in red beyond the capacity's mark
   const float y = capacity_y_ + draw::line_height(font);
-  const Rect bar{{x0, y}, {x1, y + canvas.px(6.0f)}};
-  const float rounding = canvas.px(3.0f);
-  draw::fill(canvas, bar, theme.track, rounding);
+  const Rect bar{{x0, y}, {x1, y + context_.px(6.0f)}};
+  const float rounding = context_.px(3.0f);
+  draw::fill(context_, bar, theme.track, rounding);
   const double whole = static_cast<double>(std::max(used, capacity));
   const auto x_of = [&](Index bytes) {
     return x0 + room * static_cast<float>(static_cast<double>(bytes) / whole);
   };
-  const float filled = std::max(x_of(std::min(used, capacity)), x0 + canvas.px(5.0f));
-  draw::fill(canvas, {bar.min, {filled, bar.max.y}}, theme.warning, rounding);
+  const float filled = std::max(x_of(std::min(used, capacity)), x0 + context_.px(5.0f));
+  draw::fill(context_, {bar.min, {filled, bar.max.y}}, theme.warning, rounding);
   if (overflow) {
-    draw::fill(canvas, {{x_of(capacity), bar.min.y}, bar.max}, theme.error, rounding);
-    canvas.list->AddLine({x_of(capacity), bar.min.y - canvas.px(3.0f)},
-                         {x_of(capacity), bar.max.y + canvas.px(3.0f)}, theme.text,
-                         canvas.px(2.0f));
+    draw::fill(context_, {{x_of(capacity), bar.min.y}, bar.max}, theme.error, rounding);
+    context_.list->AddLine({x_of(capacity), bar.min.y - context_.px(3.0f)},
+                           {x_of(capacity), bar.max.y + context_.px(3.0f)}, theme.text,
+                           context_.px(2.0f));
   }
 }
 
@@ -212,35 +209,34 @@ const Tile* SramBox::last_used_here(const SlotState& slot) const {
 }
 
 void SramBox::draw_slot(const Placed& placed) const {
-  const draw::Canvas canvas = canvas_of(context_);
   const Theme& theme = context_.theme;
   const SlotState& slot = *placed.slot;
   const Tile* used = last_used_here(slot);
   if (used != nullptr) {
-    draw_last_used(canvas, slot.tensor, placed.box);
+    draw_last_used(context_, slot.tensor, placed.box);
     context_.named_rects.add(fmt::format("memory.last_used.{}", to_string(slot.tensor)),
                              placed.box);
   } else {
-    draw_slot_contents(canvas, slot, placed.box,
+    draw_slot_contents(context_, slot, placed.box,
                        slot.valid ? extent_of(snapshot_, slot.tile) : Extent{});
   }
   if (is_result(slot)) {
-    draw::outline(canvas, placed.box, theme.highlight, canvas.px(2.0f), canvas.px(1.0f));
+    draw::outline(context_, placed.box, theme.highlight, context_.px(2.0f), context_.px(1.0f));
   }
 
   // Name and size
   const Fonts& fonts = context_.fonts;
   const float x = placed.cell.center().x;
-  const float y = placed.box.max.y + canvas.px(2.0f);
+  const float y = placed.box.max.y + context_.px(2.0f);
   const Tile* const named = slot.valid ? &slot.tile : used;
-  draw::draw_symbol(canvas, fonts.ui_bold, {x, y},
+  draw::draw_symbol(context_, fonts.ui_bold, {x, y},
                     named != nullptr ? text_color_of(theme, named->tensor) : theme.text_faint,
                     named != nullptr ? symbol_of(*named) : empty_symbol_of(slot.tensor),
                     draw::Align::center);
   if (show_sizes_) {
-    draw::text_if_fits(canvas, fonts.small, {x, y + draw::line_height(fonts.ui_bold)},
+    draw::text_if_fits(context_, fonts.small, {x, y + draw::line_height(fonts.ui_bold)},
                        theme.text_faint, draw::format_shape(slot.capacity.rows, slot.capacity.cols),
-                       placed.cell.width() + canvas.px(4.0f), draw::Align::center);
+                       placed.cell.width() + context_.px(4.0f), draw::Align::center);
   }
 }
 
@@ -251,7 +247,6 @@ void SramBox::draw_operation() const {
   const Tile& dest_tile = op.dests()[0];
   const Placed* dest = find(dest_tile.tensor, dest_tile.slot);
   if (dest == nullptr) return;
-  const draw::Canvas canvas = canvas_of(context_);
   const ImU32 color = text_color_of(context_.theme, dest_tile.tensor);
   const FontRef& font = context_.fonts.mono_small;
   ImVec2 label_at{};
@@ -261,18 +256,18 @@ void SramBox::draw_operation() const {
   const auto add_end = [&](const Placed& at) {
     const float x = at.box.center().x;
     arcs = {std::min(arcs.low, x), std::max(arcs.high, x)};
-    ends.push_back({x - canvas.px(10.0f), x + canvas.px(10.0f)});
+    ends.push_back({x - context_.px(10.0f), x + context_.px(10.0f)});
   };
   add_end(*dest);
   for (const Tile& source_tile : op.sources()) {
     const Placed* source = find(source_tile.tensor, source_tile.slot);
     if (source == nullptr || source == dest) continue;
     const float span = std::abs(source->box.center().x - dest->box.center().x);
-    const float top = std::min(source->box.min.y, dest->box.min.y) - canvas.px(3.0f);
+    const float top = std::min(source->box.min.y, dest->box.min.y) - context_.px(3.0f);
     const draw::Curve arc =
         draw::arc_over({source->box.center().x, top},
-                       {dest->box.center().x, dest->box.min.y - canvas.px(2.0f)}, arc_rise_);
-    draw::draw_arrow(canvas, arc, color, canvas.px(2.0f), false);
+                       {dest->box.center().x, dest->box.min.y - context_.px(2.0f)}, arc_rise_);
+    draw::draw_arrow(context_, arc, color, context_.px(2.0f), false);
     add_end(*source);
     if (span < longest) continue;
     longest = span;
@@ -282,13 +277,13 @@ void SramBox::draw_operation() const {
 
   // The label stands beside the arcs, at the result, above the slots; else it covers no end
   const std::string_view label = operation_label(op);
-  const float width = font.measure(label).x + canvas.px(14.0f);
-  const draw::Range room{left_edge(), rect_.max.x - canvas.px(6.0f)};
-  const draw::Range taken{arcs.low - canvas.px(8.0f), arcs.high + canvas.px(8.0f)};
+  const float width = font.measure(label).x + context_.px(14.0f);
+  const draw::Range room{left_edge(), rect_.max.x - context_.px(6.0f)};
+  const draw::Range taken{arcs.low - context_.px(8.0f), arcs.high + context_.px(8.0f)};
   const auto beside = draw::free_center(dest->box.center().x, width, room, {&taken, 1});
   const auto between = draw::free_center(label_at.x, width, room, ends);  // on the longest arc
   label_at.x = beside.value_or(between.value_or(label_at.x));
-  const float half_height = 0.5f * font.size + canvas.px(5.0f);
+  const float half_height = 0.5f * font.size + context_.px(5.0f);
   for (const Placed& placed : placed_) {
     if (std::abs(placed.box.center().x - label_at.x) > 0.5f * (placed.box.width() + width))
       continue;
@@ -296,7 +291,7 @@ void SramBox::draw_operation() const {
   }
   context_.named_rects.add("memory.arcs", {{arcs.low, label_at.y}, {arcs.high, label_at.y + 1.0f}});
   context_.named_rects.add("memory.label.operation",
-                           draw::badge(canvas, font, label_at, rect_, color, label));
+                           draw::badge(context_, font, label_at, rect_, color, label));
 }
 
 void SramBox::point_at() const {

@@ -49,10 +49,9 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
   view.timeline_tab = static_cast<TimelineTab>(chosen);
   if (view.timeline_tab == TimelineTab::sms) return sm_timeline_.draw(snapshot, context, rest);
   const Fonts& fonts = context.fonts;
-  const draw::Canvas canvas = canvas_of(context);
 
   // As many lanes as fit, around the one under the playhead
-  const float axis = draw::line_height(fonts.small) + canvas.px(3.0f);
+  const float axis = draw::line_height(fonts.small) + context.px(3.0f);
   const float least = fonts.small.size * 1.25f;
   const auto fit = static_cast<std::size_t>(std::max((rest.height() - axis) / least, 1.0f));
   lanes_.update(snapshot, std::min(fit, kMostLanes));
@@ -64,7 +63,7 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
   for (const Lane& lane : lanes) {
     label_width = std::max(label_width, fonts.small.measure(lane.label).x);
   }
-  const float left = rest.min.x + label_width + canvas.px(10.0f);
+  const float left = rest.min.x + label_width + context.px(10.0f);
 
   Window window;
   window.count = std::min(lanes_.longest(), kMostShown);
@@ -80,7 +79,7 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
     const float margin = std::max(pitch * 0.12f, 1.0f);
     const Rect bar{{left, y + margin}, {rest.max.x, y + pitch - margin}};
     const bool current = snapshot.step >= lane.begin && snapshot.step < lane.end;
-    draw::text(canvas, fonts.small, {rest.min.x, y + (pitch - fonts.small.size) * 0.5f},
+    draw::text(context, fonts.small, {rest.min.x, y + (pitch - fonts.small.size) * 0.5f},
                current ? context.theme.text : context.theme.text_faint, lane.label);
     draw_lane(snapshot, context, lane, bar, window);
     point_at(snapshot, context, lane, bar, window);
@@ -91,12 +90,12 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
 
 void TimelinePanel::draw_lane(const Snapshot& snapshot, const PanelContext& context,
                               const Lane& lane, const Rect& bar, const Window& window) const {
-  const draw::Canvas canvas = canvas_of(context);
   const Theme& theme = context.theme;
-  draw::fill(canvas, bar, mix(theme.card, theme.track, 0.5f), canvas.px(2.0f));
+  draw::fill(context, bar, mix(theme.card, theme.track, 0.5f), context.px(2.0f));
   const Index length = lane.end - lane.begin;
   if (lane.ops.empty() && length > 0) {
-    draw::text_in(canvas, context.fonts.small, bar.shrunk(canvas.px(6.0f), 0.0f), theme.text_faint,
+    draw::text_in(context, context.fonts.small, bar.shrunk(context.px(6.0f), 0.0f),
+                  theme.text_faint,
                   fmt::format("{} operations, too many to lay out", draw::format_count(length)));
     return;
   }
@@ -114,20 +113,19 @@ void TimelinePanel::draw_lane(const Snapshot& snapshot, const PanelContext& cont
     const float inset = op.moves_bytes() ? 0.0f : bar.height() * 0.22f;
     const Rect box{{window.x_of(bar, local), bar.min.y + inset},
                    {window.x_of(bar, local + 1) - gap, bar.max.y - inset}};
-    draw::fill(canvas, box, mix(theme.card, color, strength));
+    draw::fill(context, box, mix(theme.card, color, strength));
     if (step == snapshot.step) {
-      draw::outline(canvas, {{box.min.x - 1, bar.min.y - 2}, {box.max.x + 1, bar.max.y + 2}},
-                    theme.highlight, canvas.px(1.5f));
+      draw::outline(context, {{box.min.x - 1, bar.min.y - 2}, {box.max.x + 1, bar.max.y + 2}},
+                    theme.highlight, context.px(1.5f));
     }
   }
 }
 
 void TimelinePanel::draw_axis(const PanelContext& context, const Rect& bars,
                               const Window& window) const {
-  const draw::Canvas canvas = canvas_of(context);
   const Theme& theme = context.theme;
   const FontRef& font = context.fonts.small;
-  const float y = bars.max.y + canvas.px(3.0f);
+  const float y = bars.max.y + context.px(3.0f);
   const std::string more =
       lanes_.total() > lanes_.lanes().size()
           ? fmt::format("lanes {}–{} of {} · ", lanes_.first(),
@@ -137,18 +135,18 @@ void TimelinePanel::draw_axis(const PanelContext& context, const Rect& bars,
   const float name_width = font.measure(name).x;
   const float right = bars.max.x;
   const bool named = name_width < bars.width() * 0.8f;
-  if (named) draw::text(canvas, font, {right, y}, theme.text_faint, name, draw::Align::right);
+  if (named) draw::text(context, font, {right, y}, theme.text_faint, name, draw::Align::right);
 
   // Numbers of operations, as far as the name leaves room
-  const float limit = named ? right - name_width - canvas.px(12.0f) : right;
+  const float limit = named ? right - name_width - context.px(12.0f) : right;
   const Index step = window.count > 60 ? 20 : (window.count > 24 ? 10 : 4);
   for (Index local = (window.first + step - 1) / step * step; local < window.first + window.count;
        local += step) {
     const float x = window.x_of(bars, local);
     const std::string label = std::to_string(local);
-    canvas.list->AddLine({x, bars.max.y}, {x, bars.max.y + canvas.px(3.0f)}, theme.text_faint);
+    context.list->AddLine({x, bars.max.y}, {x, bars.max.y + context.px(3.0f)}, theme.text_faint);
     if (x + font.measure(label).x > limit) break;
-    draw::text(canvas, font, {x + canvas.px(2.0f), y}, theme.text_faint, label);
+    draw::text(context, font, {x + context.px(2.0f), y}, theme.text_faint, label);
   }
 }
 

@@ -55,7 +55,6 @@ std::size_t launch_of_next(const Snapshot& snapshot) {
 
 void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const SramBox& sram,
                     const HbmBox& hbm, const Rect& gap) {
-  const draw::Canvas canvas = canvas_of(context);
   const FontRef& font = context.fonts.mono_small;
 
   // What the last operation moved, and what the next one will move, or is moving while playing
@@ -75,22 +74,22 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
   };
 
   // Both arrows
-  if (last) draw::draw_arrow(canvas, last->curve, color_of_arrow(*last), canvas.px(2.5f), false);
-  if (next) draw::draw_arrow(canvas, next->curve, color_of_arrow(*next), canvas.px(2.0f), true);
+  if (last) draw::draw_arrow(context, last->curve, color_of_arrow(*last), context.px(2.5f), false);
+  if (next) draw::draw_arrow(context, next->curve, color_of_arrow(*next), context.px(2.0f), true);
   hbm.draw_words();
   if (playing && next) {
     const ImVec2 at = next->curve.at(context.op_fraction);
-    const float half = canvas.px(7.0f);
+    const float half = context.px(7.0f);
     const Rect packet{{at.x - half, at.y - half}, {at.x + half, at.y + half}};
-    draw::fill(canvas, packet, color_of_arrow(*next), canvas.px(2.0f));
-    draw::outline(canvas, packet, context.theme.highlight, canvas.px(1.5f), canvas.px(2.0f));
+    draw::fill(context, packet, color_of_arrow(*next), context.px(2.0f));
+    draw::outline(context, packet, context.theme.highlight, context.px(1.5f), context.px(2.0f));
   }
 
   // Their labels beside them, or beside each other alone where the room is short
   std::vector<draw::Range> arrows;
   std::vector<draw::Range> labels;
   const auto reserve = [&](const Transfer& each, std::string_view name) {
-    const float margin = canvas.px(9.0f);
+    const float margin = context.px(9.0f);
     const draw::Range over = draw::crossing(each.curve, {gap.min.y, gap.max.y});
     arrows.push_back({over.low - margin, over.high + margin});
     context.named_rects.add(name, {{over.low, gap.min.y}, {over.high, gap.max.y}});
@@ -99,7 +98,7 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
     const draw::Range room{gap.min.x, gap.max.x};
     const float wish = each.curve.at(0.5f).x;
     const auto center_of = [&](const std::string& label, std::span<const draw::Range> taken) {
-      return draw::free_center(wish, font.measure(label).x + canvas.px(14.0f), room, taken);
+      return draw::free_center(wish, font.measure(label).x + context.px(14.0f), room, taken);
     };
     std::vector<draw::Range> taken = arrows;
     taken.insert(taken.end(), labels.begin(), labels.end());
@@ -108,8 +107,8 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
     if (!center && (center = center_of(when + each.bytes, taken))) label = when + each.bytes;
     if (!center) center = center_of(label, labels);
     const ImVec2 at{center.value_or(wish), gap.center().y};
-    const Rect box = draw::badge(canvas, font, at, gap, color_of_arrow(each), label);
-    labels.push_back({box.min.x - canvas.px(6.0f), box.max.x + canvas.px(6.0f)});
+    const Rect box = draw::badge(context, font, at, gap, color_of_arrow(each), label);
+    labels.push_back({box.min.x - context.px(6.0f), box.max.x + context.px(6.0f)});
     context.named_rects.add(name, box);
   };
   if (last) reserve(*last, "memory.arrow.last");

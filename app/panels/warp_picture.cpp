@@ -32,15 +32,15 @@ constexpr float kMostStretch = 2.0f;
 class Painter {
  public:
   Painter(const PanelContext& context, const TileGrid& grid, const WarpParts& parts)
-      : context_(context), grid_(grid), parts_(parts), canvas_(canvas_of(context)) {}
+      : context_(context), grid_(grid), parts_(parts) {}
 
   void draw_product(const Rect& rect) const;
   bool draw_product_in_a_row(const Rect& rect, float other_area) const;
   void draw_row(const Rect& rect) const;
 
  private:
-  float deck() const { return canvas_.px(4.0f); }
-  float label_height() const { return draw::line_height(canvas_.fonts.ui_bold); }
+  float deck() const { return context_.px(4.0f); }
+  float label_height() const { return draw::line_height(context_.fonts.ui_bold); }
   void draw_tile(const WarpTile& tile, const Rect& rect) const;
   void draw_share(const WarpTile& tile, const WarpShare& share, const Rect& rect) const;
   Rect share_rect(const WarpTile& tile, const WarpShare& share, const Rect& rect) const;
@@ -50,7 +50,6 @@ class Painter {
   const PanelContext& context_;
   const TileGrid& grid_;
   const WarpParts& parts_;
-  draw::Canvas canvas_;
 };
 
 Rect Painter::share_rect(const WarpTile& tile, const WarpShare& share, const Rect& rect) const {
@@ -68,13 +67,13 @@ void Painter::draw_share(const WarpTile& tile, const WarpShare& share, const Rec
   const Theme& theme = context_.theme;
   const Index warps = parts_.layout.warps;
   const Rect part = share_rect(tile, share, rect);
-  draw::fill(canvas_, part, warp_color(theme, share.warp, warps));
-  draw::outline(canvas_, part, theme.card, 1.0f);
-  const FontRef& font = canvas_.fonts.small;
+  draw::fill(context_, part, warp_color(theme, share.warp, warps));
+  draw::outline(context_, part, theme.card, 1.0f);
+  const FontRef& font = context_.fonts.small;
   const std::string number = std::to_string(share.warp);
   if (part.height() >= 1.1f * font.size &&
-      part.width() >= font.measure(number).x + canvas_.px(2.0f)) {
-    draw::text(canvas_, font, {part.center().x, part.center().y - font.size * 0.5f},
+      part.width() >= font.measure(number).x + context_.px(2.0f)) {
+    draw::text(context_, font, {part.center().x, part.center().y - font.size * 0.5f},
                text_on_warp(theme, share.warp, warps), number, draw::Align::center);
   }
 }
@@ -88,30 +87,30 @@ void Painter::draw_tile(const WarpTile& tile, const Rect& rect) const {
       const float shift = deck() * static_cast<float>(warp);
       const Rect behind{{rect.min.x + shift, rect.min.y - shift},
                         {rect.max.x + shift, rect.max.y - shift}};
-      draw::fill(canvas_, behind, warp_color(theme, warp, parts_.layout.warps));
-      draw::outline(canvas_, behind, theme.card, 1.0f);
+      draw::fill(context_, behind, warp_color(theme, warp, parts_.layout.warps));
+      draw::outline(context_, behind, theme.card, 1.0f);
     }
   }
   if (whole) {
-    draw::fill(canvas_, rect, theme.field);
-    draw::hatch(canvas_, rect, theme.inset_border, canvas_.px(6.0f));
-    const FontRef& font = canvas_.fonts.small;
+    draw::fill(context_, rect, theme.field);
+    draw::hatch(context_, rect, theme.inset_border, context_.px(6.0f));
+    const FontRef& font = context_.fonts.small;
     for (const std::string_view words : {"every warp", "all"}) {
-      const float width = font.measure(words).x + canvas_.px(6.0f);
+      const float width = font.measure(words).x + context_.px(6.0f);
       if (width > rect.width() || font.size > rect.height()) continue;
       const ImVec2 center = rect.center();
-      draw::fill(canvas_,
+      draw::fill(context_,
                  {{center.x - width * 0.5f, center.y - font.size * 0.6f},
                   {center.x + width * 0.5f, center.y + font.size * 0.6f}},
                  theme.field);
-      draw::text(canvas_, font, {center.x, center.y - font.size * 0.5f}, theme.text, words,
+      draw::text(context_, font, {center.x, center.y - font.size * 0.5f}, theme.text, words,
                  draw::Align::center);
       break;
     }
   } else {
     for (const WarpShare& share : tile.shares) draw_share(tile, share, rect);
   }
-  draw::outline(canvas_, rect, color_of(theme, tile.tile.tensor), canvas_.px(1.5f));
+  draw::outline(context_, rect, color_of(theme, tile.tile.tensor), context_.px(1.5f));
   context_.named_rects.add(
       fmt::format("warps.{}.{}", to_string(parts_.layout.partition), to_string(tile.tile.tensor)),
       rect);
@@ -121,7 +120,7 @@ void Painter::draw_tile(const WarpTile& tile, const Rect& rect) const {
 void Painter::label(const WarpTile& tile, ImVec2 at, draw::Align align) const {
   draw::Symbol symbol = symbol_of(tile.tile);
   if (tile.transposed) symbol.base += "ᵀ";
-  draw::draw_symbol(canvas_, canvas_.fonts.ui_bold, at,
+  draw::draw_symbol(context_, context_.fonts.ui_bold, at,
                     text_color_of(context_.theme, tile.tile.tensor), symbol, align);
 }
 
@@ -156,9 +155,9 @@ void Painter::point_at(const WarpTile& tile, const Rect& rect) const {
 /// pixels than `other_area`: in a low rectangle. Answers whether it was drawn.
 bool Painter::draw_product_in_a_row(const Rect& rect, float other_area) const {
   constexpr float kClearlyMore = 1.4f;
-  const FontRef& font = canvas_.fonts.ui_bold;
+  const FontRef& font = context_.fonts.ui_bold;
   const float lift = parts_.tiles[2].partial ? 3.0f * deck() : 0.0f;
-  const float sign_room = font.measure("→").x + canvas_.px(12.0f);
+  const float sign_room = font.measure("→").x + context_.px(12.0f);
   const float room_x = rect.width() - 2.0f * sign_room - lift;
   const float room_y = rect.height() - label_height() - lift;
   float rows = 1.0f;
@@ -181,10 +180,10 @@ bool Painter::draw_product_in_a_row(const Rect& rect, float other_area) const {
     const float own = static_cast<float>(tile.shape.rows) * unit_y;
     const float y = top + (height - own) * 0.5f;
     draw_tile(tile, {{x, y}, {x + width, y + own}});
-    label(tile, {x + width * 0.5f, top + height + canvas_.px(2.0f)}, draw::Align::center);
+    label(tile, {x + width * 0.5f, top + height + context_.px(2.0f)}, draw::Align::center);
     x += width;
     if (k == 2) break;
-    draw::text(canvas_, font, {x + sign_room * 0.5f, top + (height - font.size) * 0.5f},
+    draw::text(context_, font, {x + sign_room * 0.5f, top + (height - font.size) * 0.5f},
                context_.theme.text_dim, k == 0 ? "·" : "→", draw::Align::center);
     x += sign_room;
   }
@@ -197,7 +196,7 @@ void Painter::draw_product(const Rect& rect) const {
   const WarpTile& left = parts_.tiles[0];
   const WarpTile& upper = parts_.tiles[1];
   const WarpTile& result = parts_.tiles[2];
-  const float gap = canvas_.px(10.0f) + (result.partial ? 3.0f * deck() : 0.0f);
+  const float gap = context_.px(10.0f) + (result.partial ? 3.0f * deck() : 0.0f);
   const float room_x = rect.width() - gap - (result.partial ? 3.0f * deck() : 0.0f);
   const float room_y = rect.height() - gap - label_height();
   const auto inner = static_cast<float>(left.shape.cols);
@@ -224,20 +223,20 @@ void Painter::draw_product(const Rect& rect) const {
   draw_tile(left, left_rect);
   draw_tile(upper, upper_rect);
   draw_tile(result, result_rect);
-  const float below = result_rect.max.y + canvas_.px(2.0f);
+  const float below = result_rect.max.y + context_.px(2.0f);
   label(left, {left_rect.center().x, below}, draw::Align::center);
   label(result, {result_rect.center().x, below}, draw::Align::center);
   label(upper,
-        {upper_rect.min.x - canvas_.px(6.0f),
-         upper_rect.center().y - canvas_.fonts.ui_bold.size * 0.5f},
+        {upper_rect.min.x - context_.px(6.0f),
+         upper_rect.center().y - context_.fonts.ui_bold.size * 0.5f},
         draw::Align::right);
 }
 
 void Painter::draw_row(const Rect& rect) const {
   // Widths by columns, all at one height but vectors at least as wide as a label
   const auto count = static_cast<float>(parts_.tiles.size());
-  const float gap = canvas_.px(18.0f);
-  const float least = canvas_.fonts.ui_bold.size * 1.6f;
+  const float gap = context_.px(18.0f);
+  const float least = context_.fonts.ui_bold.size * 1.6f;
   float cols = 0.0f;
   float rows = 1.0f;
   for (const WarpTile& tile : parts_.tiles) {
@@ -256,10 +255,10 @@ void Painter::draw_row(const Rect& rect) const {
   float x = rect.min.x + (rect.width() - total) * 0.5f;
   const float top = rect.min.y + 3.0f * deck() + (room_y - rows * unit) * 0.5f;
   for (const WarpTile& tile : parts_.tiles) {
-    const float height = std::max(static_cast<float>(tile.shape.rows) * unit, canvas_.px(10.0f));
+    const float height = std::max(static_cast<float>(tile.shape.rows) * unit, context_.px(10.0f));
     const Rect place{{x, top}, {x + width_of(tile), top + height}};
     draw_tile(tile, place);
-    label(tile, {place.center().x, top + rows * unit + canvas_.px(2.0f)}, draw::Align::center);
+    label(tile, {place.center().x, top + rows * unit + context_.px(2.0f)}, draw::Align::center);
     x = place.max.x + gap;
   }
 }

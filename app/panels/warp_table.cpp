@@ -54,44 +54,43 @@ float warp_table_height(const PanelContext& context) {
 }
 
 void draw_warp_table(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
-  const draw::Canvas canvas = canvas_of(context);
   const Theme& theme = context.theme;
   const FontRef& small = context.fonts.small;
   const FontRef& mono = context.fonts.mono_small;
   const float pitch = pitch_of(context);
-  const float labels = small.measure("bytes written").x + canvas.px(6.0f);
+  const float labels = small.measure("bytes written").x + context.px(6.0f);
   const float column = (rect.width() - labels) / 4.0f;
   const auto right = [&](int k) {
     return rect.min.x + labels + column * static_cast<float>(k + 1);
   };
 
   // Two headings: what is counted, and under which partition
-  draw::text(canvas, small, {right(1), rect.min.y}, theme.text_dim,
+  draw::text(context, small, {right(1), rect.min.y}, theme.text_dim,
              draw::fitted(small, snapshot.step >= 0 ? "this operation" : "before the first",
                           2.0f * column),
              draw::Align::right);
-  draw::text(canvas, small, {right(3), rect.min.y}, theme.text_dim,
+  draw::text(context, small, {right(3), rect.min.y}, theme.text_dim,
              draw::fitted(small, "whole pass, this head", 2.0f * column), draw::Align::right);
   const WarpPartition own = *snapshot.run->algorithm->warps;
   for (int k = 0; k < 4; ++k) {
     const WarpPartition partition = kShownPartitions[k % 2];
-    draw::text(canvas, small, {right(k), rect.min.y + pitch},
+    draw::text(context, small, {right(k), rect.min.y + pitch},
                partition == own ? theme.text : theme.text_faint, partition_title(partition),
                draw::Align::right);
   }
-  canvas.list->AddLine({rect.min.x, rect.min.y + 2.0f * pitch - canvas.px(1.0f)},
-                       {rect.max.x, rect.min.y + 2.0f * pitch - canvas.px(1.0f)}, theme.grid);
+  context.list->AddLine({rect.min.x, rect.min.y + 2.0f * pitch - context.px(1.0f)},
+                        {rect.max.x, rect.min.y + 2.0f * pitch - context.px(1.0f)}, theme.grid);
 
   float y = rect.min.y + 2.0f * pitch;
   for (const Row& row : kRows) {
-    draw::text(canvas, small, {rect.min.x, y}, theme.text_dim, row.label);
+    draw::text(context, small, {rect.min.x, y}, theme.text_dim, row.label);
     for (int k = 0; k < 4; ++k) {
       const WarpPartition partition = kShownPartitions[k % 2];
       const auto& counted = k < 2 ? snapshot.op_warps : snapshot.run->head_warps;
       const std::string text = cell(counted[static_cast<std::size_t>(partition)], row);
-      draw::text(canvas, mono, {right(k), y + (small.size - mono.size) * 0.5f},
+      draw::text(context, mono, {right(k), y + (small.size - mono.size) * 0.5f},
                  partition == own ? theme.text : theme.text_dim,
-                 draw::fitted(mono, text, column - canvas.px(4.0f)), draw::Align::right);
+                 draw::fitted(mono, text, column - context.px(4.0f)), draw::Align::right);
     }
     if (hovered({{rect.min.x, y}, {rect.max.x, y + pitch}})) tooltip(context, row.hint);
     y += pitch;

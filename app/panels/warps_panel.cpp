@@ -44,21 +44,20 @@ std::string hint_of(WarpPartition partition, bool backward) {
 /// The line of pseudo-code of the operation, and at the right the colours of the warps.
 void draw_operation(const Snapshot& snapshot, const TileOp& op, const PanelContext& context,
                     const Rect& line) {
-  const draw::Canvas canvas = canvas_of(context);
   const FontRef& small = context.fonts.small;
   const float box = small.size * 1.25f;
   float x = line.max.x - box * static_cast<float>(kPaperWarps);
   for (Index warp = 0; warp < kPaperWarps; ++warp) {
     const Rect swatch{{x + box * static_cast<float>(warp), line.min.y},
                       {x + box * static_cast<float>(warp + 1), line.min.y + box}};
-    draw::fill(canvas, swatch, warp_color(context.theme, warp, kPaperWarps));
-    draw::outline(canvas, swatch, context.theme.card);
-    draw::text(canvas, small, {swatch.center().x, swatch.center().y - small.size * 0.5f},
+    draw::fill(context, swatch, warp_color(context.theme, warp, kPaperWarps));
+    draw::outline(context, swatch, context.theme.card);
+    draw::text(context, small, {swatch.center().x, swatch.center().y - small.size * 0.5f},
                text_on_warp(context.theme, warp, kPaperWarps), std::to_string(warp),
                draw::Align::center);
   }
-  x -= canvas.px(6.0f) + small.measure("warp").x;
-  draw::text(canvas, small, {x, line.min.y + (box - small.size) * 0.5f}, context.theme.text_dim,
+  x -= context.px(6.0f) + small.measure("warp").x;
+  draw::text(context, small, {x, line.min.y + (box - small.size) * 0.5f}, context.theme.text_dim,
              "warp");
 
   const auto& code =
@@ -66,20 +65,19 @@ void draw_operation(const Snapshot& snapshot, const TileOp& op, const PanelConte
   std::string words = op.line < code.size() ? std::string(code[op.line].text) : std::string();
   if (snapshot.step < 0) words = "next: " + words;
   const FontRef& font = context.fonts.ui;
-  const float room = x - line.min.x - canvas.px(10.0f);
+  const float room = x - line.min.x - context.px(10.0f);
   std::vector<std::string> wordings{words};  // a whole line, or its first statements
   for (std::size_t end = words.rfind(';'); end != std::string::npos && end > 0;
        end = words.rfind(';', end - 1)) {
     wordings.push_back(words.substr(0, end) + "; …");
   }
   const std::string shown = draw::widest_that_fits(font, wordings, room);
-  draw::text(canvas, font, {line.min.x, line.min.y + (box - font.size) * 0.5f}, context.theme.text,
+  draw::text(context, font, {line.min.x, line.min.y + (box - font.size) * 0.5f}, context.theme.text,
              shown.empty() ? draw::fitted(font, words, room) : shown);
 }
 
 /// What each warp does, a line a use, with the bytes of all warps.
 void draw_lines(const PanelContext& context, const WarpParts& parts, const Rect& rect) {
-  const draw::Canvas canvas = canvas_of(context);
   const FontRef& small = context.fonts.small;
   const FontRef& mono = context.fonts.mono_small;
   const float pitch = draw::line_height(small);
@@ -90,14 +88,14 @@ void draw_lines(const PanelContext& context, const WarpParts& parts, const Rect&
     const std::string bytes =
         moves ? draw::format_bytes(static_cast<double>(line.bytes)) : std::string();
     const std::string whole = line.formula + " = " + bytes;
-    const float words = small.measure(line.words).x + canvas.px(10.0f);
+    const float words = small.measure(line.words).x + context.px(10.0f);
     const bool fits = words + mono.measure(whole).x <= rect.width();
     const std::string& shown = fits && moves ? whole : bytes;
-    const float room = rect.width() - mono.measure(shown).x - canvas.px(6.0f);
-    draw::text(canvas, small, {rect.min.x, y},
+    const float room = rect.width() - mono.measure(shown).x - context.px(6.0f);
+    draw::text(context, small, {rect.min.x, y},
                moves ? context.theme.text : context.theme.text_faint,
                draw::fitted(small, line.words, room));
-    draw::text(canvas, mono, {rect.max.x, y + (small.size - mono.size) * 0.5f}, context.theme.text,
+    draw::text(context, mono, {rect.max.x, y + (small.size - mono.size) * 0.5f}, context.theme.text,
                shown, draw::Align::right);
     if (hovered({{rect.min.x, y}, {rect.max.x, y + pitch}})) {
       tooltip(context,
@@ -115,14 +113,13 @@ struct Heights {
 
 Heights choose_heights(const PanelContext& context, std::size_t line_count, int sentence_lines,
                        float room) {
-  const draw::Canvas canvas = canvas_of(context);
   const float pitch = draw::line_height(context.fonts.small);
-  const float picture = canvas.px(context.presenter ? 100.0f : 120.0f);
+  const float picture = context.px(context.presenter ? 100.0f : 120.0f);
   Heights heights;
   heights.table = warp_table_height(context);
   room -= picture + heights.table;
-  const float lines = pitch * static_cast<float>(line_count) + canvas.px(4.0f);
-  const float sentence = pitch * static_cast<float>(sentence_lines) + canvas.px(4.0f);
+  const float lines = pitch * static_cast<float>(line_count) + context.px(4.0f);
+  const float sentence = pitch * static_cast<float>(sentence_lines) + context.px(4.0f);
   if (context.presenter && room < lines + sentence) {
     // The sentence says what the lines count, and the table has their bytes
     if (room >= sentence) heights.sentence = sentence;
@@ -142,9 +139,8 @@ void WarpsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCont
   if (!has_run(snapshot, context, "WARPS")) return;
   const RunInfo& run = *snapshot.run;
   Rect rest = draw_memory_tabs(context, view, "modelled · a thread block of 4 warps");
-  const draw::Canvas canvas = canvas_of(context);
   if (!run.algorithm->warps) {
-    draw::wrapped_text(canvas, context.fonts.ui, rest.min, context.theme.text_faint,
+    draw::wrapped_text(context, context.fonts.ui, rest.min, context.theme.text_faint,
                        "No paper says how the warps of standard attention share a tile: its "
                        "products are a library's. Choose a flash algorithm.",
                        rest.width(), 4);
@@ -156,7 +152,7 @@ void WarpsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCont
   const TileGrid& grid = run.grids[static_cast<std::size_t>(snapshot.launch)];
   draw_operation(snapshot, op, context, rest);
   rest.min.y += std::max(draw::line_height(context.fonts.ui), context.fonts.small.size * 1.25f) +
-                canvas.px(6.0f);
+                context.px(6.0f);
   const std::array<WarpParts, kWarpPartitions> parts = {
       warp_parts(op, grid, {kShownPartitions[0], kPaperWarps}),
       warp_parts(op, grid, {kShownPartitions[1], kPaperWarps})};
@@ -170,27 +166,27 @@ void WarpsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCont
   const float table_top = rest.max.y - heights.table;
   const float sentence_top = table_top - heights.sentence;
   const float lines_top = sentence_top - heights.lines;
-  const float gap = canvas.px(24.0f);
+  const float gap = context.px(24.0f);
   const float width = (rest.width() - gap) * 0.5f;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const float x = rest.min.x + (width + gap) * static_cast<float>(k);
     const WarpPartition partition = kShownPartitions[k];
     const Rect title{{x, rest.min.y}, {x + width, rest.min.y + heading}};
     const bool own = partition == *run.algorithm->warps;
-    draw::text(canvas, context.fonts.ui_bold, title.min,
+    draw::text(context, context.fonts.ui_bold, title.min,
                own ? context.theme.text : context.theme.text_dim,
                draw::fitted(context.fonts.ui_bold,
                             fmt::format("{} · {}", partition_title(partition), paper_of(partition)),
                             width));
     if (hovered(title)) tooltip(context, hint_of(partition, snapshot.in_backward()));
     draw_warp_picture(context, grid, parts[k],
-                      {{x, title.max.y + canvas.px(4.0f)}, {x + width, lines_top}});
+                      {{x, title.max.y + context.px(4.0f)}, {x + width, lines_top}});
     if (heights.lines > 0.0f) {
-      draw_lines(context, parts[k], {{x, lines_top + canvas.px(4.0f)}, {x + width, sentence_top}});
+      draw_lines(context, parts[k], {{x, lines_top + context.px(4.0f)}, {x + width, sentence_top}});
     }
   }
   if (heights.sentence > 0.0f) {
-    draw::wrapped_text(canvas, context.fonts.small, {rest.min.x, sentence_top + canvas.px(2.0f)},
+    draw::wrapped_text(context, context.fonts.small, {rest.min.x, sentence_top + context.px(2.0f)},
                        context.theme.accent, sentence, rest.width(), sentence_lines);
   }
   draw_warp_table(snapshot, context, {{rest.min.x, table_top}, rest.max});

@@ -64,29 +64,28 @@ std::string sentence_of(const SoftmaxMethods& methods) {
 
 /// Four columns of numbers: l and the error of P, in each type.
 void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, const Rect& rect) {
-  const draw::Canvas canvas = canvas_of(context);
   const Theme& theme = context.theme;
   const FontRef& small = context.fonts.small;
   const FontRef& mono = context.fonts.mono_small;
   const float pitch = draw::line_height(small);
-  const float labels = context.fonts.ui_bold.measure("online").x + canvas.px(14.0f);
+  const float labels = context.fonts.ui_bold.measure("online").x + context.px(14.0f);
   const float column = (rect.width() - labels) / 4.0f;
   const auto right = [&](std::size_t k) {
     return rect.min.x + labels + column * static_cast<float>(k + 1);
   };
   for (std::size_t type = 0; type < std::size(kShownTypes); ++type) {
     const std::string name(to_string(kShownTypes[type]));
-    draw::text(canvas, small, {right(2 * type), rect.min.y}, theme.text_dim,
+    draw::text(context, small, {right(2 * type), rect.min.y}, theme.text_dim,
                draw::fitted(small, name + ": l", column), draw::Align::right);
-    draw::text(canvas, small, {right(2 * type + 1), rect.min.y}, theme.text_dim,
-               draw::fitted(small, "error of P", column - canvas.px(6.0f)), draw::Align::right);
+    draw::text(context, small, {right(2 * type + 1), rect.min.y}, theme.text_dim,
+               draw::fitted(small, "error of P", column - context.px(6.0f)), draw::Align::right);
   }
   float y = rect.min.y + pitch;
-  canvas.list->AddLine({rect.min.x, y - canvas.px(1.0f)}, {rect.max.x, y - canvas.px(1.0f)},
-                       theme.grid);
+  context.list->AddLine({rect.min.x, y - context.px(1.0f)}, {rect.max.x, y - context.px(1.0f)},
+                        theme.grid);
   for (const auto method : {SoftmaxMethod::naive, SoftmaxMethod::safe, SoftmaxMethod::online}) {
     const ImU32 color = method == SoftmaxMethod::online ? theme.text : theme.text_dim;
-    draw::text(canvas, context.fonts.ui_bold,
+    draw::text(context, context.fonts.ui_bold,
                {rect.min.x, y + (small.size - context.fonts.ui_bold.size) * 0.5f}, color,
                to_string(method));
     std::string hint(formula_of(method));
@@ -96,9 +95,9 @@ void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, co
       const bool broken = is_broken(each.softmax);
       const ImU32 ink = broken ? theme.error : color;
       const float top = y + (small.size - mono.size) * 0.5f;
-      draw::text(canvas, mono, {right(k), top}, ink, number(each.softmax.l), draw::Align::right);
-      draw::text(canvas, mono, {right(k + 1), top}, ink,
-                 draw::fitted(mono, error_text(each.softmax), column - canvas.px(4.0f)),
+      draw::text(context, mono, {right(k), top}, ink, number(each.softmax.l), draw::Align::right);
+      draw::text(context, mono, {right(k + 1), top}, ink,
+                 draw::fitted(mono, error_text(each.softmax), column - context.px(4.0f)),
                  draw::Align::right);
       hint += fmt::format("\n{}: largest p = {}, {} of {} overflow, l = {}, {}",
                           to_string(each.dtype), number(each.largest_numerator),
@@ -131,7 +130,6 @@ StepColumns step_columns(const PanelContext& context) {
 
 /// m and l of the online softmax after three column tiles, the playhead's among them.
 void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
-  const draw::Canvas canvas = canvas_of(context);
   const Theme& theme = context.theme;
   const FontRef& small = context.fonts.small;
   const FontRef& mono = context.fonts.mono_small;
@@ -146,26 +144,28 @@ void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rec
   const std::size_t first = std::min(current > 0 ? current - 1 : 0, steps.size() - count);
   const auto at = [&](float column) { return rect.min.x + column; };
 
-  draw::text(canvas, small, {at(columns.j), rect.min.y}, theme.text_dim, "after j",
+  draw::text(context, small, {at(columns.j), rect.min.y}, theme.text_dim, "after j",
              draw::Align::right);
-  draw::text(canvas, small, {at(columns.m), rect.min.y}, text_color_of(theme, Tensor::m), "m",
+  draw::text(context, small, {at(columns.m), rect.min.y}, text_color_of(theme, Tensor::m), "m",
              draw::Align::right);
-  draw::text(canvas, small, {at(columns.l), rect.min.y}, text_color_of(theme, Tensor::l), "l",
+  draw::text(context, small, {at(columns.l), rect.min.y}, text_color_of(theme, Tensor::l), "l",
              draw::Align::right);
   float y = rect.min.y + pitch;
-  canvas.list->AddLine({rect.min.x, y - canvas.px(1.0f)}, {rect.max.x, y - canvas.px(1.0f)},
-                       theme.grid);
+  context.list->AddLine({rect.min.x, y - context.px(1.0f)}, {rect.max.x, y - context.px(1.0f)},
+                        theme.grid);
   for (std::size_t k = first; k < first + count; ++k) {
     const OnlineStep& step = steps[k];
     const bool here = k == current && snapshot.step >= 0 && !snapshot.in_backward();
     const Rect line{{rect.min.x, y}, {rect.max.x, y + pitch}};
-    if (here) draw::fill(canvas, line, theme.field, canvas.px(3.0f));
+    if (here) draw::fill(context, line, theme.field, context.px(3.0f));
     const ImU32 color = here ? theme.text : theme.text_dim;
     const float top = y + (small.size - mono.size) * 0.5f;
-    draw::text(canvas, mono, {at(columns.j), top}, color, std::to_string(step.j),
+    draw::text(context, mono, {at(columns.j), top}, color, std::to_string(step.j),
                draw::Align::right);
-    draw::text(canvas, mono, {at(columns.m), top}, color, number(step.state.m), draw::Align::right);
-    draw::text(canvas, mono, {at(columns.l), top}, color, number(step.state.l), draw::Align::right);
+    draw::text(context, mono, {at(columns.m), top}, color, number(step.state.m),
+               draw::Align::right);
+    draw::text(context, mono, {at(columns.l), top}, color, number(step.state.l),
+               draw::Align::right);
     if (hovered(line)) {
       tooltip(context, fmt::format("online, after {} keys, those of column tile {} among them\n"
                                    "m = {:.9g}\nl = {:.9g}\nmodelled, in fp32",
@@ -187,32 +187,31 @@ void WhyOnlinePanel::draw(const Snapshot& snapshot, ViewState& view, const Panel
                         methods->keys)
           : "";
   const Rect rest = draw_softmax_tabs(context, view, softmax_title(snapshot), note);
-  const draw::Canvas canvas = canvas_of(context);
   const FontRef& small = context.fonts.small;
   if (methods == nullptr || methods->keys == 0) {
     const std::string_view reason =
         methods != nullptr ? "This query sees no key: there is nothing to take a softmax of."
                            : "Values are left out: the problem is too large to show them.";
-    draw::wrapped_text(canvas, small, rest.min, context.theme.text_faint, reason, rest.width(), 2);
+    draw::wrapped_text(context, small, rest.min, context.theme.text_faint, reason, rest.width(), 2);
     return;
   }
 
   // The methods at the left, the way of the online one at the right, the sentence below
   const float pitch = draw::line_height(small);
   const float table_end = rest.min.y + 4.0f * pitch;
-  const float steps_left = rest.max.x - step_columns(context).l - canvas.px(4.0f);
-  const Rect table{rest.min, {steps_left - canvas.px(16.0f), table_end}};
+  const float steps_left = rest.max.x - step_columns(context).l - context.px(4.0f);
+  const Rect table{rest.min, {steps_left - context.px(16.0f), table_end}};
   context.named_rects.add("why_online.methods", table);
   draw_methods(context, *methods, table);
   draw_steps(snapshot, context, {{steps_left, rest.min.y}, {rest.max.x, table_end}});
-  const float top = table_end + canvas.px(5.0f);
-  const auto room = static_cast<int>((rest.max.y - top + canvas.px(5.0f)) / pitch);
+  const float top = table_end + context.px(5.0f);
+  const auto room = static_cast<int>((rest.max.y - top + context.px(5.0f)) / pitch);
   const int lines = std::clamp(room, 0, 4);
   std::string sentence = sentence_of(*methods);
   const std::string longer = sentence + " The error of P is given the rounded scores.";
   if (std::ssize(draw::wrapped(small, longer, rest.width())) <= lines) sentence = longer;
-  draw::wrapped_text(canvas, small, {rest.min.x, top}, context.theme.accent, sentence, rest.width(),
-                     lines);
+  draw::wrapped_text(context, small, {rest.min.x, top}, context.theme.accent, sentence,
+                     rest.width(), lines);
 }
 
 }  // namespace attnscope::app

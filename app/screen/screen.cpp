@@ -95,17 +95,13 @@ void draw_panel(const Frame& frame, Panel& panel, const Rect& rect, const Snapsh
       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
   const bool by_operation = app.view.playing && !app.view.race;
   const PanelContext context{
-      .rect = rect,
-      .theme = frame.theme,
-      .fonts = frame.fonts,
-      .scale = frame.scales.layout,
-      .commands = app.commands,
-      .measurements = app.measurements,
-      .named_rects = rects,
-      .time_s = frame.time_s,
-      .op_fraction = by_operation ? static_cast<float>(app.player().fraction()) : 0.0f,
-      .presenter = app.view.presenter,
-  };
+      {ImGui::GetWindowDrawList(), frame.theme, frame.fonts, frame.scales.layout},
+      rect,
+      app.commands,
+      app.measurements,
+      rects,
+      by_operation ? static_cast<float>(app.player().fraction()) : 0.0f,
+      app.view.presenter};
   ui::named_rect(rects, "panel." + name, rect);
   panel.draw(snapshot, app.view, context);
   ImGui::EndChild();

@@ -47,14 +47,14 @@ inline void draw_frame(HeadlessImGui& imgui, app::Panel& panel, const Snapshot& 
                        const app::Rect& rect, const app::Scales& scales, bool presenter,
                        Surroundings& around) {
   imgui.frame(rect, [&] {
-    const app::PanelContext context{.rect = rect,
-                                    .theme = app::theme(around.view.theme),
-                                    .fonts = imgui.fonts(),
-                                    .scale = scales.layout,
-                                    .commands = around.commands,
-                                    .measurements = around.measurements,
-                                    .named_rects = around.rects,
-                                    .presenter = presenter};
+    const app::PanelContext context{
+        {ImGui::GetWindowDrawList(), app::theme(around.view.theme), imgui.fonts(), scales.layout},
+        rect,
+        around.commands,
+        around.measurements,
+        around.rects,
+        0.0f,
+        presenter};
     panel.draw(snapshot, around.view, context);
   });
 }
