@@ -151,9 +151,4 @@ void marker_right(const Canvas& canvas, ImVec2 tip, float size, ImU32 color) {
                                  {tip.x - size, tip.y + size * 0.6f}, color);
 }
 
-void marker_down(const Canvas& canvas, ImVec2 tip, float size, ImU32 color) {
-  canvas.list->AddTriangleFilled(tip, {tip.x - size * 0.6f, tip.y - size},
-                                 {tip.x + size * 0.6f, tip.y - size}, color);
-}
-
 }  // namespace attnscope::app::draw

@@ -44,8 +44,7 @@ void draw_arrow(const Canvas& canvas, const Curve& curve, ImU32 color, float thi
 Rect badge(const Canvas& canvas, const FontRef& font, ImVec2 center, const Rect& bounds,
            ImU32 color, std::string_view text);
 
-/// A triangle that points right or down: marks of rows and columns.
+/// A triangle that points right: the mark of a row.
 void marker_right(const Canvas& canvas, ImVec2 tip, float size, ImU32 color);
-void marker_down(const Canvas& canvas, ImVec2 tip, float size, ImU32 color);
 
 }  // namespace attnscope::app::draw

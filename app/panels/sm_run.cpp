@@ -24,46 +24,32 @@ constexpr std::string_view kTracesFolder = "recordings/traces";
 
 /// The tensor whose colour a step takes, as the model's operations do: what it writes.
 Tensor tensor_of(TraceStep step) {
-  switch (step) {
-    case TraceStep::load_Qi:
-      return Tensor::Q;
-    case TraceStep::load_Kj:
-      return Tensor::K;
-    case TraceStep::load_Vj:
-      return Tensor::V;
-    case TraceStep::load_dOi:
-      return Tensor::dO;
-    case TraceStep::load_statistics:
-    case TraceStep::store_LSEi:
-      return Tensor::LSE;
-    case TraceStep::store_statistics:
-    case TraceStep::update_max:
-      return Tensor::m;
-    case TraceStep::scores:
-    case TraceStep::mask:
-      return Tensor::S;
-    case TraceStep::exponentiate:
-      return Tensor::P;
-    case TraceStep::product_dP:
-      return Tensor::dP;
-    case TraceStep::softmax_gradient:
-      return Tensor::dS;
-    case TraceStep::accumulate_dV:
-    case TraceStep::store_dVj:
-      return Tensor::dV;
-    case TraceStep::accumulate_dK:
-    case TraceStep::store_dKj:
-      return Tensor::dK;
-    case TraceStep::row_dot:
-      return Tensor::D;
-    case TraceStep::product_dQ:
-    case TraceStep::load_dQi:
-    case TraceStep::store_dQi:
-    case TraceStep::add_dQi:
-      return Tensor::dQ;
-    default:
-      return Tensor::O;
-  }
+  constexpr std::pair<TraceStep, Tensor> kTensors[] = {
+      {TraceStep::load_Qi, Tensor::Q},
+      {TraceStep::load_Kj, Tensor::K},
+      {TraceStep::load_Vj, Tensor::V},
+      {TraceStep::load_dOi, Tensor::dO},
+      {TraceStep::load_statistics, Tensor::LSE},
+      {TraceStep::store_LSEi, Tensor::LSE},
+      {TraceStep::store_statistics, Tensor::m},
+      {TraceStep::update_max, Tensor::m},
+      {TraceStep::scores, Tensor::S},
+      {TraceStep::mask, Tensor::S},
+      {TraceStep::exponentiate, Tensor::P},
+      {TraceStep::product_dP, Tensor::dP},
+      {TraceStep::softmax_gradient, Tensor::dS},
+      {TraceStep::accumulate_dV, Tensor::dV},
+      {TraceStep::store_dVj, Tensor::dV},
+      {TraceStep::accumulate_dK, Tensor::dK},
+      {TraceStep::store_dKj, Tensor::dK},
+      {TraceStep::row_dot, Tensor::D},
+      {TraceStep::product_dQ, Tensor::dQ},
+      {TraceStep::load_dQi, Tensor::dQ},
+      {TraceStep::store_dQi, Tensor::dQ},
+      {TraceStep::add_dQi, Tensor::dQ},
+  };
+  const auto* found = std::ranges::find(kTensors, step, &std::pair<TraceStep, Tensor>::first);
+  return found != std::end(kTensors) ? found->second : Tensor::O;
 }
 
 /// Keeps the blocks of one launch of a timeline, from that launch's begin on.

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "app/draw/shapes.h"
 #include "reference/block_mask.h"
 #include "sim/snapshot/describe_op.h"
@@ -9,6 +11,33 @@
 namespace attnscope::app {
 
 namespace {
+
+/// A tensor that takes the colour of another one, flash1's m~ that of m, or has another name than
+/// in the schedules.
+struct Look {
+  Tensor tensor;
+  std::string_view color;
+  std::string_view name;
+};
+
+constexpr Look kLooks[] = {
+    {Tensor::m_tile, "m", "m~"},         {Tensor::l_tile, "l", "l~"},
+    {Tensor::beta, "alpha", "beta"},     {Tensor::T, "alpha", "T"},
+    {Tensor::P_drop, "P", "P~"},         {Tensor::O_carry, "O", "O fp32"},
+    {Tensor::O_split, "O", "O parts"},   {Tensor::LSE_split, "LSE", "LSE parts"},
+    {Tensor::dQ_accum, "dQ", "dQ fp32"}, {Tensor::dK_heads, "dK", "dK/head"},
+    {Tensor::dV_heads, "dV", "dV/head"},
+};
+
+const Look* look_of(Tensor tensor) {
+  const auto found = std::ranges::find(kLooks, tensor, &Look::tensor);
+  return found != std::end(kLooks) ? found : nullptr;
+}
+
+std::string_view color_name(Tensor tensor) {
+  const Look* look = look_of(tensor);
+  return look != nullptr ? look->color : to_string(tensor);
+}
 
 bool is_key_tile(Tensor tensor) {
   const TensorLayout layout = layout_of(tensor);
@@ -44,34 +73,6 @@ bool has_run(const Snapshot& snapshot, const PanelContext& context, std::string_
   return false;
 }
 
-std::string_view color_name(Tensor tensor) {
-  switch (tensor) {
-    case Tensor::m_tile:
-      return "m";
-    case Tensor::l_tile:
-      return "l";
-    case Tensor::beta:
-      return "alpha";
-    case Tensor::O_carry:
-    case Tensor::O_split:
-      return "O";
-    case Tensor::LSE_split:
-      return "LSE";
-    case Tensor::dQ_accum:
-      return "dQ";
-    case Tensor::dK_heads:
-      return "dK";
-    case Tensor::dV_heads:
-      return "dV";
-    case Tensor::P_drop:
-      return "P";
-    case Tensor::T:
-      return "alpha";
-    default:
-      return to_string(tensor);
-  }
-}
-
 ImU32 color_of(const Theme& theme, Tensor tensor) {
   return tensor_color(theme, color_name(tensor));
 }
@@ -95,28 +96,8 @@ void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor) {
 }
 
 std::string_view display_name(Tensor tensor) {
-  switch (tensor) {
-    case Tensor::m_tile:
-      return "m~";
-    case Tensor::l_tile:
-      return "l~";
-    case Tensor::O_carry:
-      return "O fp32";
-    case Tensor::dQ_accum:
-      return "dQ fp32";
-    case Tensor::dK_heads:
-      return "dK/head";
-    case Tensor::dV_heads:
-      return "dV/head";
-    case Tensor::P_drop:
-      return "P~";
-    case Tensor::O_split:
-      return "O parts";
-    case Tensor::LSE_split:
-      return "LSE parts";
-    default:
-      return to_string(tensor);
-  }
+  const Look* look = look_of(tensor);
+  return look != nullptr ? look->name : to_string(tensor);
 }
 
 /// The letters of a slot's name; what tells it from one of the same letters stands above them.
@@ -175,13 +156,6 @@ Extent extent_of(const Snapshot& snapshot, const Tile& tile, std::size_t launch)
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor) {
   for (const SlotState& slot : snapshot.slots) {
     if (slot.tensor == tensor) return &slot;
-  }
-  return nullptr;
-}
-
-const HbmTensorState* find_hbm(const Snapshot& snapshot, Tensor tensor) {
-  for (const HbmTensorState& state : snapshot.hbm) {
-    if (state.tensor == tensor) return &state;
   }
   return nullptr;
 }

@@ -14,8 +14,8 @@ namespace attnscope::app {
 /// False when there is nothing to draw: then says why in the panel's rectangle.
 bool has_run(const Snapshot& snapshot, const PanelContext& context, std::string_view title);
 
-/// The tensor whose colour this one takes: flash1's m~, l~ and beta look like m, l and alpha.
-std::string_view color_name(Tensor tensor);
+/// The tensor's colour, or that of the one that it looks like: flash1's m~, l~ and beta look like
+/// m, l and alpha.
 ImU32 color_of(const Theme& theme, Tensor tensor);
 ImU32 text_color_of(const Theme& theme, Tensor tensor);
 
@@ -46,7 +46,6 @@ Extent extent_of(const Snapshot& snapshot, const Tile& tile, std::size_t launch)
 Extent extent_of(const Snapshot& snapshot, const Tile& tile);
 
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor);
-const HbmTensorState* find_hbm(const Snapshot& snapshot, Tensor tensor);
 
 /// What became of a tile of scores.
 enum class TileState : std::uint8_t { untouched, skipped, left_out, in_sram, discarded, stored };

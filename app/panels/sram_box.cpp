@@ -10,24 +10,76 @@
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/memory_layout.h"
-#include "app/panels/operation_label.h"
 #include "app/panels/slot_picture.h"
 #include "app/panels/snapshot_view.h"
 #include "reference/capacity_text.h"
+#include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
 
-Index used_bytes(const Snapshot& snapshot, OnChipSpace space) {
-  Index bytes = 0;
-  for (const SlotState& slot : snapshot.slots) {
-    if (slot.space == space) bytes += slot.capacity_bytes;
+namespace {
+
+/// What the first source of an operation is, where that changes its label.
+enum class Source : std::uint8_t { any, one_a_row, dropped, factors };
+
+Source source_of(const TileOp& op) {
+  const Tensor tensor = op.source_count > 0 ? op.sources()[0].tensor : Tensor::S;
+  if (tensor == Tensor::m_tile || tensor == Tensor::l_tile || is_of_split(tensor)) {
+    return Source::one_a_row;
   }
-  return bytes;
+  if (tensor == Tensor::P_drop) return Source::dropped;
+  return tensor == Tensor::Z ? Source::factors : Source::any;
 }
 
-Index capacity_bytes(const GpuDescription& gpu, OnChipSpace space) {
-  return space == OnChipSpace::shared ? gpu.shared_bytes_per_block : gpu.register_bytes_per_sm;
+/// The first line with the operation's kind and source counts.
+struct Label {
+  OpKind kind;
+  std::string_view label;
+  Source source = Source::any;
+};
+
+constexpr Label kLabels[] = {
+    {OpKind::scores, "Q Kᵀ"},
+    {OpKind::accumulate, "P~ V", Source::dropped},
+    {OpKind::accumulate, "P V"},
+    {OpKind::running_max, "max", Source::one_a_row},
+    {OpKind::running_max, "rowmax"},
+    {OpKind::row_max, "max", Source::one_a_row},
+    {OpKind::row_max, "rowmax"},
+    {OpKind::exp, "exp"},
+    {OpKind::add_row_sum, "+", Source::one_a_row},
+    {OpKind::add_row_sum, "rowsum"},
+    {OpKind::row_sum, "+", Source::one_a_row},
+    {OpKind::row_sum, "rowsum"},
+    {OpKind::rescale, "rescale"},
+    {OpKind::normalize, "divide"},
+    {OpKind::log_sum_exp, "m + log l"},
+    {OpKind::convert, "round"},
+    {OpKind::product_transposed, "dO Vᵀ"},
+    {OpKind::accumulate_transposed, "P~ᵀ dO", Source::dropped},
+    {OpKind::accumulate_transposed, "Pᵀ dO"},
+    {OpKind::gradient_product, "dS K"},
+    {OpKind::gradient_product_transposed, "dSᵀ Q"},
+    {OpKind::row_dot, "rowsum ∘"},
+    {OpKind::add_row_dot, "rowsum ∘"},
+    {OpKind::softmax_gradient, "P ∘ (dP - D)"},
+    {OpKind::add, "+"},
+    {OpKind::soft_cap_slope, "1 - (S / cap)²"},
+    {OpKind::dropout, "dropout"},
+    {OpKind::multiply, "∘ Z", Source::factors},
+    {OpKind::multiply, "∘ T"},
+};
+
+/// What an operation does, in the few letters that fit beside its arcs; empty where the tiles say
+/// enough.
+std::string_view operation_label(const TileOp& op) {
+  const auto found = std::ranges::find_if(kLabels, [&](const Label& each) {
+    return each.kind == op.kind && (each.source == Source::any || each.source == source_of(op));
+  });
+  return found != std::end(kLabels) ? found->label : "";
 }
+
+}  // namespace
 
 SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
     : snapshot_(snapshot), context_(context), rect_(rect) {
@@ -159,13 +211,17 @@ void SramBox::draw() const {
 void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
   const Theme& theme = context_.theme;
   const FontRef& font = context_.fonts.small;
-  const Index used = used_bytes(snapshot_, space);
-  const Index capacity = capacity_bytes(snapshot_.run->gpu, space);
+  const GpuDescription& gpu = snapshot_.run->gpu;
+  const bool shared = space == OnChipSpace::shared;
+  const Index capacity = shared ? gpu.shared_bytes_per_block : gpu.register_bytes_per_sm;
+  Index used = 0;
+  for (const SlotState& slot : snapshot_.slots) {
+    if (slot.space == space) used += slot.capacity_bytes;
+  }
   const bool overflow = used > capacity;
   const std::string numbers = used_capacity_text(used, capacity);
   const float room = x1 - x0;
   const float numbers_width = font.measure(numbers).x;
-  const bool shared = space == OnChipSpace::shared;
   const std::string names[] = {std::string(to_string(space)), shared ? "shared" : "regs"};
   const std::string name =
       draw::widest_that_fits(font, names, room - numbers_width - context_.px(8.0f));
@@ -330,11 +386,6 @@ const SramBox::Placed* SramBox::find(Tensor tensor, std::uint8_t slot) const {
     if (placed.slot->tensor == tensor && placed.slot->slot == slot) return &placed;
   }
   return nullptr;
-}
-
-std::optional<Rect> SramBox::slot_rect(Tensor tensor, std::uint8_t slot) const {
-  const Placed* placed = find(tensor, slot);
-  return placed != nullptr ? std::optional(placed->box) : std::nullopt;
 }
 
 std::optional<ImVec2> SramBox::port(Tensor tensor, std::uint8_t slot) const {

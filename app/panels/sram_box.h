@@ -20,8 +20,6 @@ class SramBox {
   void draw_operation() const;
   void point_at() const;
 
-  /// The drawn box of a slot.
-  std::optional<Rect> slot_rect(Tensor tensor, std::uint8_t slot) const;
   /// Where arrows from below end: under the slot's label.
   std::optional<ImVec2> port(Tensor tensor, std::uint8_t slot) const;
 
@@ -62,9 +60,5 @@ class SramBox {
   bool show_title_ = true;
   bool show_sizes_ = true;
 };
-
-/// Bytes that the slots of a space take together, and what the device has of it.
-Index used_bytes(const Snapshot& snapshot, OnChipSpace space);
-Index capacity_bytes(const GpuDescription& gpu, OnChipSpace space);
 
 }  // namespace attnscope::app

@@ -11,28 +11,26 @@ namespace attnscope::app {
 
 namespace {
 
-struct AxisWords {
+/// A chart of the theorems: what lies on its axis, and its words.
+struct AxisEntry {
+  ChartChoice chart;
+  IoAxis axis;
   std::string_view title;
-  std::string_view axis;
+  std::string_view name;
 };
 
-AxisWords words_of(IoAxis axis) {
-  switch (axis) {
-    case IoAxis::seq_len:
-      return {"REQUESTED BYTES AGAINST N", "N: queries and keys of a head"};
-    case IoAxis::head_dim:
-      return {"REQUESTED BYTES AGAINST d", "d: elements of a query, key or value"};
-    case IoAxis::sram_bytes:
-      return {"REQUESTED BYTES AGAINST SRAM",
-              "shared memory of a thread block, bytes (M elements)"};
-    case IoAxis::block_cols:
-      return {"REQUESTED BYTES AGAINST BLOCK SIZE",
-              "Bc: keys of a tile; Br = min(Bc, d), M = 4 d Bc"};
-    case IoAxis::density:
-      return {"REQUESTED BYTES AGAINST DENSITY", "s: share of the tiles that the block mask keeps"};
-  }
-  return {};
-}
+constexpr AxisEntry kAxes[] = {
+    {ChartChoice::io_seq_len, IoAxis::seq_len, "REQUESTED BYTES AGAINST N",
+     "N: queries and keys of a head"},
+    {ChartChoice::io_head_dim, IoAxis::head_dim, "REQUESTED BYTES AGAINST d",
+     "d: elements of a query, key or value"},
+    {ChartChoice::io_sram, IoAxis::sram_bytes, "REQUESTED BYTES AGAINST SRAM",
+     "shared memory of a thread block, bytes (M elements)"},
+    {ChartChoice::io_block_cols, IoAxis::block_cols, "REQUESTED BYTES AGAINST BLOCK SIZE",
+     "Bc: keys of a tile; Br = min(Bc, d), M = 4 d Bc"},
+    {ChartChoice::io_density, IoAxis::density, "REQUESTED BYTES AGAINST DENSITY",
+     "s: share of the tiles that the block mask keeps"},
+};
 
 /// On the axis: the value that was drawn, where that differs from the one asked.
 double x_of(IoAxis axis, const IoPoint& point) {
@@ -259,20 +257,8 @@ TheoremKey theorem_key(IoAxis axis, PassKind pass, const AttentionProblem& shown
 }
 
 std::optional<IoAxis> io_axis_of(ChartChoice chart) {
-  switch (chart) {
-    case ChartChoice::io_seq_len:
-      return IoAxis::seq_len;
-    case ChartChoice::io_head_dim:
-      return IoAxis::head_dim;
-    case ChartChoice::io_sram:
-      return IoAxis::sram_bytes;
-    case ChartChoice::io_block_cols:
-      return IoAxis::block_cols;
-    case ChartChoice::io_density:
-      return IoAxis::density;
-    default:
-      return std::nullopt;
-  }
+  const auto* found = std::ranges::find(kAxes, chart, &AxisEntry::chart);
+  return found != std::end(kAxes) ? std::optional(found->axis) : std::nullopt;
 }
 
 Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription& gpu,
@@ -294,9 +280,9 @@ Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription
 ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
                          const GpuDescription& gpu, const Measurements& measurements,
                          const Theme& theme) {
-  const AxisWords words = words_of(key.axis);
+  const AxisEntry& axis = *std::ranges::find(kAxes, key.axis, &AxisEntry::axis);
   ShownChart shown;
-  shown.title = words.title;
+  shown.title = axis.title;
   shown.subtitle = fmt::format("{}, {}", problem_words(key), gpu.display_name);
   if (key.axis == IoAxis::density && !points.empty()) {
     shown.subtitle += "; " + density_sram_words(points.front());
@@ -312,7 +298,7 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
       "paper's rule Bc = ceil(M/4d), Br = min(Bc, d), M elements of SRAM\nthe same as a table: {}",
       command_of(key));
   draw::Chart chart;
-  chart.x = {std::string(words.axis), true, 1.0, 10.0};
+  chart.x = {std::string(axis.name), true, 1.0, 10.0};
   chart.y.name = "bytes";
   if (!points.empty()) {
     const auto [low, high] = std::ranges::minmax(
