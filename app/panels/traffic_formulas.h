@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "app/panels/tile_visits.h"
 #include "reference/run_spec.h"
 #include "sim/schedule/algorithm.h"
 
@@ -32,9 +31,5 @@ struct FormulaRequest {
 /// from the algorithm's SoftmaxForm and splits_keys. Empty for an algorithm that the catalog does
 /// not have, and for a variant. Both passes: their sums.
 std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request);
-
-/// Of the backward pass alone (arXiv 2205.14135, Algorithms 3 and 4; 2307.08691, Algorithm 2).
-std::vector<TrafficFormula> gradient_formulas(const FormulaRequest& request,
-                                              const Algorithm& algorithm, const Visits& visits);
 
 }  // namespace attnscope::app
