@@ -74,8 +74,8 @@ void draw_axis(const Canvas& canvas, const Rect& rect, const Bars& bars, const B
   }
   canvas.list->AddLine({area.min.x, area.min.y}, {area.min.x, area.max.y}, theme.text_faint);
   if (!bars.axis_name) return;
-  text(canvas, font, {area.center().x, rect.max.y - font.size}, theme.text_faint,
-       fitted(font, chart.axis.name, area.width()), Align::center);
+  fitted_text(canvas, font, {area.center().x, rect.max.y - font.size}, theme.text_faint,
+              chart.axis.name, area.width(), Align::center);
 }
 
 /// Draws the segments; answers the one under the mouse and where the bar ends.
@@ -127,8 +127,8 @@ const std::string* draw_bar_chart(const Canvas& canvas, const Rect& rect, const 
     const Rect row{{bars.names, middle - thickness * 0.5f},
                    {rect.max.x, middle + thickness * 0.5f}};
     const float text_y = middle - font.size * 0.5f;
-    text(canvas, font, {bars.area.min.x - canvas.px(8.0f), text_y}, canvas.theme.text_dim,
-         fitted(font, bar.name, bars.area.min.x - bars.names - canvas.px(8.0f)), Align::right);
+    fitted_text(canvas, font, {bars.area.min.x - canvas.px(8.0f), text_y}, canvas.theme.text_dim,
+                bar.name, bars.area.min.x - bars.names - canvas.px(8.0f), Align::right);
     float end_x = bars.area.min.x;
     const BarSegment* segment = draw_segments(canvas, bars, chart, bar, row, end_x);
     if (row.contains(mouse)) about = segment != nullptr ? &segment->about : &bar.about;
@@ -138,9 +138,9 @@ const std::string* draw_bar_chart(const Canvas& canvas, const Rect& rect, const 
                            chart.mark_color, canvas.px(2.5f));
       end_x = std::max(end_x, x);
     }
-    text(canvas, font, {end_x + canvas.px(7.0f), text_y},
-         bar.refused ? canvas.theme.error : canvas.theme.text,
-         fitted(font, bar.label, rect.max.x - end_x - canvas.px(7.0f)));
+    fitted_text(canvas, font, {end_x + canvas.px(7.0f), text_y},
+                bar.refused ? canvas.theme.error : canvas.theme.text, bar.label,
+                rect.max.x - end_x - canvas.px(7.0f));
     middle += bars.pitch;
   }
   return ImGui::IsWindowHovered() ? about : nullptr;

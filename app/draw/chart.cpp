@@ -52,8 +52,8 @@ void draw_axes(const Canvas& canvas, const Rect& rect, const Plot& plot) {
     free_x = x + half + canvas.px(6.0f);
   }
   canvas.list->AddLine({area.min.x, area.max.y}, {area.max.x, area.max.y}, theme.text_faint);
-  text(canvas, font, {area.center().x, rect.max.y - font.size}, theme.text_faint,
-       fitted(font, plot.chart.x.name, area.width()), Align::center);
+  fitted_text(canvas, font, {area.center().x, rect.max.y - font.size}, theme.text_faint,
+              plot.chart.x.name, area.width(), Align::center);
 }
 
 void add_pieces(const Plot& plot, std::size_t which, std::vector<LinePiece>& pieces) {

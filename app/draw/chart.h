@@ -1,7 +1,6 @@
 /// Line charts: axes with names, ticks, series, the nearest point. Does only what the panels need.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

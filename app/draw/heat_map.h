@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "app/draw/canvas.h"
 #include "sim/snapshot/snapshot.h"

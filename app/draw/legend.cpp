@@ -124,8 +124,8 @@ bool draw_legend(const Canvas& canvas, const Rect& rect, const std::vector<Legen
     }
     draw_sample(canvas, entry, {at.x, at.y + font.size * 0.55f});
     const float sample = sample_width(canvas, entry);
-    text(canvas, font, {at.x + sample, at.y}, canvas.theme.text_dim,
-         fitted(font, entry.label, rect.max.x - at.x - sample));
+    fitted_text(canvas, font, {at.x + sample, at.y}, canvas.theme.text_dim, entry.label,
+                rect.max.x - at.x - sample);
     at.x += width + gap;
   }
   return true;

@@ -79,6 +79,11 @@ std::string label_that_fits(const FontRef& font, std::span<const std::string> wo
   return fits.empty() && !wordings.empty() ? wordings.back() : fits;
 }
 
+void fitted_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
+                 std::string_view words, float width, Align align) {
+  text(canvas, font, at, color, fitted(font, words, width), align);
+}
+
 void text_in(const Canvas& canvas, const FontRef& font, const Rect& rect, ImU32 color,
              std::string_view words, Align align) {
   const std::string shown = fitted(font, words, rect.width());
@@ -129,7 +134,7 @@ float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 c
   }
   float y = at.y;
   for (const std::string& line : lines) {
-    text(canvas, font, {at.x, y}, color, fitted(font, line, width));
+    fitted_text(canvas, font, {at.x, y}, color, line, width);
     y += line_height(font);
   }
   return y - at.y;

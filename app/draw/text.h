@@ -32,6 +32,10 @@ std::string widest_that_fits(const FontRef& font, std::span<const std::string> w
 std::string label_that_fits(const FontRef& font, std::span<const std::string> wordings,
                             float width);
 
+/// One line, fitted.
+void fitted_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
+                 std::string_view text, float width, Align align = Align::left);
+
 /// One line, fitted and vertically centred in a rectangle.
 void text_in(const Canvas& canvas, const FontRef& font, const Rect& rect, ImU32 color,
              std::string_view text, Align align = Align::left);
