@@ -9,7 +9,6 @@
 #include "app/draw/heat_map.h"
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
-#include "app/panels/gradient_terms.h"
 #include "app/panels/panel_tabs.h"
 #include "app/panels/scores_frame.h"
 #include "app/panels/snapshot_view.h"

@@ -75,7 +75,7 @@ StoredScores stored_scores(const Snapshot& snapshot) {
 
 std::vector<std::string> scores_headline(const Snapshot& snapshot) {
   const RunInfo& run = *snapshot.run;
-  const Launch& launch = run.pass.launches[static_cast<std::size_t>(snapshot.launch)];
+  const Launch& launch = launch_of(snapshot);
   const bool whole_rows = run.algorithm->softmax == SoftmaxForm::whole_rows;
   const bool is_final = stored_scores(snapshot) == StoredScores::final_values;
   std::string S = is_final ? "S = " : "S becomes ";

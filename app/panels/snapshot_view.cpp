@@ -49,13 +49,10 @@ bool is_score_tile(Tensor tensor) {
 
 /// A stored S or P of this element.
 bool is_stored(const Snapshot& snapshot, Index row, Index col) {
-  for (const HbmTensorState& tensor : snapshot.hbm) {
-    if (!is_score_tile(tensor.tensor) || tensor.never_stored) continue;
-    const Index tile = row / tensor.tile_rows * tensor.tile_col_count() + col / tensor.tile_cols;
-    const auto at = static_cast<std::size_t>(tile);
-    if (at < tensor.written.size() && tensor.written[at] != 0) return true;
-  }
-  return false;
+  return std::ranges::any_of(snapshot.hbm, [&](const HbmTensorState& tensor) {
+    return is_score_tile(tensor.tensor) && !tensor.never_stored &&
+           is_written(tensor, row / tensor.tile_rows, col / tensor.tile_cols);
+  });
 }
 
 }  // namespace
@@ -71,6 +68,10 @@ bool has_run(const Snapshot& snapshot, const PanelContext& context, std::string_
                "Nothing to show yet");
   }
   return false;
+}
+
+const Launch& launch_of(const Snapshot& snapshot) {
+  return snapshot.run->pass.launches[static_cast<std::size_t>(snapshot.launch)];
 }
 
 ImU32 color_of(const Theme& theme, Tensor tensor) {
@@ -154,10 +155,8 @@ Extent extent_of(const Snapshot& snapshot, const Tile& tile, std::size_t launch)
 }
 
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor) {
-  for (const SlotState& slot : snapshot.slots) {
-    if (slot.tensor == tensor) return &slot;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(snapshot.slots, tensor, &SlotState::tensor);
+  return found != snapshot.slots.end() ? &*found : nullptr;
 }
 
 TileState score_tile_state(const Snapshot& snapshot, Index i, Index j) {
@@ -180,10 +179,9 @@ TileState score_tile_state(const Snapshot& snapshot, Index i, Index j) {
 }
 
 bool stores_scores(const Snapshot& snapshot) {
-  for (const HbmTensorState& tensor : snapshot.hbm) {
-    if (is_score_tile(tensor.tensor) && !tensor.never_stored) return true;
-  }
-  return false;
+  return std::ranges::any_of(snapshot.hbm, [](const HbmTensorState& tensor) {
+    return is_score_tile(tensor.tensor) && !tensor.never_stored;
+  });
 }
 
 void tooltip(const PanelContext& context, std::string_view text) {
@@ -205,15 +203,16 @@ bool hovered(const Rect& rect) {
          rect.contains(ImGui::GetIO().MousePos);
 }
 
+bool is_written(const HbmTensorState& tensor, Index tile_row, Index tile_col) {
+  const auto at = static_cast<std::size_t>(tile_row * tensor.tile_col_count() + tile_col);
+  return at < tensor.written.size() && tensor.written[at] != 0;
+}
+
 float written_share(const HbmTensorState& tensor, Index row, Index past_row, Index col,
                     Index past_col) {
   Index written = 0;
-  const Index columns = tensor.tile_col_count();
   for (Index r = row; r < past_row; ++r) {
-    for (Index c = col; c < past_col; ++c) {
-      const auto at = static_cast<std::size_t>(r * columns + c);
-      if (at < tensor.written.size() && tensor.written[at] != 0) ++written;
-    }
+    for (Index c = col; c < past_col; ++c) written += is_written(tensor, r, c) ? 1 : 0;
   }
   const Index count = (past_row - row) * (past_col - col);
   return count > 0 ? static_cast<float>(written) / static_cast<float>(count) : 0.0f;

@@ -14,6 +14,9 @@ namespace attnscope::app {
 /// False when there is nothing to draw: then says why in the panel's rectangle.
 bool has_run(const Snapshot& snapshot, const PanelContext& context, std::string_view title);
 
+/// The launch of the snapshot's operation.
+const Launch& launch_of(const Snapshot& snapshot);
+
 /// The tensor's colour, or that of the one that it looks like: flash1's m~, l~ and beta look like
 /// m, l and alpha.
 ImU32 color_of(const Theme& theme, Tensor tensor);
@@ -68,6 +71,8 @@ void tooltip(const PanelContext& context, std::string_view text);
 /// The mouse is over this rectangle and over this panel.
 bool hovered(const Rect& rect);
 
+/// Whether this tile of the tensor holds its values.
+bool is_written(const HbmTensorState& tensor, Index tile_row, Index tile_col);
 /// Share of the tiles in [row, past_row) x [col, past_col) that hold their values.
 float written_share(const HbmTensorState& tensor, Index row, Index past_row, Index col,
                     Index past_col);

@@ -6,7 +6,10 @@
 #include <limits>
 
 #include "app/draw/format.h"
+#include "app/panels/score_formula.h"
+#include "app/panels/snapshot_view.h"
 #include "sim/accuracy.h"
+#include "sim/schedule/elementwise.h"
 
 namespace attnscope::app {
 
@@ -44,61 +47,42 @@ std::string quotient(const Value& a, const Value& l) {
 }
 
 SoftmaxTerm max_term(const SoftmaxRow& row, std::string formula) {
-  return {"m",
-          "m",
-          std::move(formula),
-          with_numbers("max({}, {})", row.m_prev, row.row_max),
-          row.m_prev ? row.m : std::nullopt,
-          {}};
+  return {"m", "m", std::move(formula), with_numbers("max({}, {})", row.m_prev, row.row_max),
+          row.m_prev ? row.m : std::nullopt};
 }
 
 SoftmaxTerm alpha_term(const SoftmaxRow& row) {
-  return {"alpha", "alpha", "exp(m_prev - m)", exponential(row.m_prev, row.m), row.alpha, {}};
+  return {"alpha", "alpha", "exp(m_prev - m)", exponential(row.m_prev, row.m), row.alpha};
 }
 
 std::vector<SoftmaxTerm> divided_often_terms(const SoftmaxRow& row, const std::string& O) {
-  return {max_term(row, "max(m_prev, m~)"),
-          alpha_term(row),
-          {"beta", "alpha", "exp(m~ - m)", exponential(row.row_max, row.m), row.beta, {}},
-          {"l",
-           "l",
-           "alpha·l + beta·l~",
-           with_numbers("{}·{} + {}·{}", row.alpha, row.l_prev, row.beta, row.row_sum),
-           row.l,
-           {}},
-          {"l·" + O,
-           "O",
-           "alpha·l_prev·O + beta·P~ V",
-           with_numbers("{}·{}·{} + {}", row.alpha, row.l_prev, row.O_prev, row.PV),
-           row.undivided ? row.undivided : row.O,
-           {}},
-          {O,
-           "O",
-           "l·O / l",
-           quotient(row.undivided, row.l),
-           row.undivided ? row.O : std::nullopt,
-           {}}};
+  return {
+      max_term(row, "max(m_prev, m~)"),
+      alpha_term(row),
+      {"beta", "alpha", "exp(m~ - m)", exponential(row.row_max, row.m), row.beta},
+      {"l", "l", "alpha·l + beta·l~",
+       with_numbers("{}·{} + {}·{}", row.alpha, row.l_prev, row.beta, row.row_sum), row.l},
+      {"l·" + O, "O", "alpha·l_prev·O + beta·P~ V",
+       with_numbers("{}·{}·{} + {}", row.alpha, row.l_prev, row.O_prev, row.PV),
+       row.undivided ? row.undivided : row.O},
+      {O, "O", "l·O / l", quotient(row.undivided, row.l), row.undivided ? row.O : std::nullopt}};
 }
 
 /// O, and once all keys are folded in, its division by l.
 SoftmaxTerm output_term(const SoftmaxRow& row, const std::string& O, std::string formula) {
   if (row.undivided) {
-    return {O, "O", "O / l", quotient(row.undivided, row.l), row.O, {}};
+    return {O, "O", "O / l", quotient(row.undivided, row.l), row.O};
   }
-  return {O,     "O", std::move(formula), with_numbers("{}·{} + {}", row.alpha, row.O_prev, row.PV),
-          row.O, {}};
+  return {O, "O", std::move(formula), with_numbers("{}·{} + {}", row.alpha, row.O_prev, row.PV),
+          row.O};
 }
 
 std::vector<SoftmaxTerm> divided_once_terms(const SoftmaxRow& row, const std::string& O,
                                             bool drops) {
   return {max_term(row, "max(m_prev, rowmax S)"),
           alpha_term(row),
-          {"l",
-           "l",
-           "alpha·l + rowsum P",
-           with_numbers("{}·{} + {}", row.alpha, row.l_prev, row.row_sum),
-           row.l,
-           {}},
+          {"l", "l", "alpha·l + rowsum P",
+           with_numbers("{}·{} + {}", row.alpha, row.l_prev, row.row_sum), row.l},
           output_term(row, O, drops ? "alpha·O + dropout(P) V" : "alpha·O + P V")};
 }
 
@@ -106,26 +90,79 @@ std::vector<SoftmaxTerm> divided_once_terms(const SoftmaxRow& row, const std::st
 std::vector<SoftmaxTerm> combine_terms(const SoftmaxRow& row, const std::string& O) {
   return {max_term(row, "max(m_prev, LSE^s)"),
           alpha_term(row),
-          {"beta", "alpha", "exp(LSE^s - m)", exponential(row.row_max, row.m), row.beta, {}},
-          {"l",
-           "l",
-           "alpha·l + beta",
-           with_numbers("{}·{} + {}", row.alpha, row.l_prev, row.beta),
-           row.l,
-           {}},
+          {"beta", "alpha", "exp(LSE^s - m)", exponential(row.row_max, row.m), row.beta},
+          {"l", "l", "alpha·l + beta", with_numbers("{}·{} + {}", row.alpha, row.l_prev, row.beta),
+           row.l},
           output_term(row, O, "alpha·O + beta·O^s")};
 }
 
 /// Whole rows at once: nothing to bring from one maximum to another.
 std::vector<SoftmaxTerm> whole_row_terms(const SoftmaxRow& row, const std::string& O, bool drops) {
-  return {{"m", "m", "rowmax S", row.m ? "the whole row" : "", row.m, {}},
-          {"l", "l", "rowsum exp(S - m)", row.l ? "the whole row" : "", row.l, {}},
-          {O,
-           "O",
-           drops ? "O + dropout(P) V" : "O + P V",
-           with_numbers("{} + {}", difference(row.O, row.PV), row.PV),
-           row.O,
-           {}}};
+  return {{"m", "m", "rowmax S", row.m ? "the whole row" : "", row.m},
+          {"l", "l", "rowsum exp(S - m)", row.l ? "the whole row" : "", row.l},
+          {O, "O", drops ? "O + dropout(P) V" : "O + P V",
+           with_numbers("{} + {}", difference(row.O, row.PV), row.PV), row.O}};
+}
+
+// Of the backward pass, the numbers of one key
+
+Value at(const std::vector<double>& row, std::size_t key) {
+  return key < row.size() ? Value(row[key]) : std::nullopt;
+}
+
+SoftmaxTerm score(const GradientRow& row, const RunInfo& run, std::size_t key) {
+  const OpKind last = row.S.empty() ? OpKind::mask : row.S_by;
+  return {
+      "S",  "S", score_formula(run.problem(), run.head, "scale · q · k", last), {}, at(row.S, key),
+      row.S};
+}
+
+SoftmaxTerm probability(const GradientRow& row, const RunInfo& run, std::size_t key) {
+  SoftmaxTerm term{"P", "P", {}, {}, at(row.P, key), row.P};
+  switch (run.algorithm->softmax) {
+    case SoftmaxForm::whole_rows:
+      term.formula = run.options.variant.checkpoint ? "softmax of S, run again"
+                                                    : "as the forward pass stored it";
+      break;
+    case SoftmaxForm::divided_often:
+      if (!row.P.empty() && row.P_by == OpKind::exp) {
+        term.formula = "exp(S - m)";
+        term.numbers = with_numbers("exp({} - {})", at(row.S, key), row.m);
+      } else {
+        term.formula = "exp(S - m) / l";
+        term.numbers = with_numbers("exp({} - {}) / {}", at(row.S, key), row.m, row.l);
+      }
+      break;
+    case SoftmaxForm::divided_once:
+      term.formula = "exp(S - LSE)";
+      term.numbers = with_numbers("exp({} - {})", at(row.S, key), row.LSE);
+      break;
+  }
+  return term;
+}
+
+SoftmaxTerm probability_gradient(const GradientRow& row, const RunInfo& run, std::size_t key) {
+  // Where dropping is a launch of its own, dP comes back dropped, beside P
+  const bool came_dropped = row.dP_by == OpKind::load && drops_apart(run.options) && !row.P.empty();
+  const bool plain = row.dP_by == OpKind::product_transposed || row.dP_by == OpKind::load;
+  const bool drops =
+      run.problem().score.has_dropout() && (row.dP.empty() || came_dropped || !plain);
+  return {"dP", "dP", drops ? "dropout(dO · v)" : "dO · v", {}, at(row.dP, key), row.dP};
+}
+
+SoftmaxTerm score_gradient(const GradientRow& row, const RunInfo& run, std::size_t key) {
+  const Value P = at(row.P, key);
+  const Value dP = at(row.dP, key);
+  SoftmaxTerm term{"dS", "dS", "P · (dP - D)", {}, at(row.dS, key), row.dS};
+  // The softmax's gradient alone has no slope yet; what is loaded again has it
+  const bool sloped = row.dS.empty() || row.dS_by != OpKind::softmax_gradient;
+  if (run.problem().score.soft_cap && sloped) {
+    term.formula = "P · (dP - D) · T";
+    term.numbers = with_numbers("{}·({} - {})·{}", P, dP, row.D, at(row.T, key));
+  } else {
+    term.numbers = with_numbers("{}·({} - {})", P, dP, row.D);
+  }
+  return term;
 }
 
 }  // namespace
@@ -150,10 +187,6 @@ std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form, 
   // Whole rows may be swept in panels, and then online, too
   const bool at_once = form == SoftmaxForm::whole_rows && !row.alpha && !row.m_prev;
   return at_once ? whole_row_terms(row, O, drops) : divided_once_terms(row, O, drops);
-}
-
-const Launch& launch_of(const Snapshot& snapshot) {
-  return snapshot.run->pass.launches[static_cast<std::size_t>(snapshot.launch)];
 }
 
 bool folds_splits(const Snapshot& snapshot) {
@@ -184,6 +217,30 @@ std::string check_line(const Snapshot& snapshot, Index chosen) {
            .empty();
   if (rounds) text += "; O is kept in 16 bits between passes, AttnScope's choice";
   return text;
+}
+
+std::size_t shown_key(const GradientRow& row) {
+  const std::vector<double>& values = row.P.empty() ? row.S : row.P;
+  return static_cast<std::size_t>(std::ranges::max_element(values) - values.begin()) %
+         std::max<std::size_t>(values.size(), 1);
+}
+
+std::vector<SoftmaxTerm> gradient_terms(const GradientRow& row, const RunInfo& run) {
+  const bool whole_rows = run.algorithm->softmax == SoftmaxForm::whole_rows;
+  const std::size_t key = shown_key(row);
+  const std::string dQ = fmt::format("dQ[{}]", row.column);
+  std::vector<SoftmaxTerm> terms;
+  if (!whole_rows) terms.push_back(score(row, run, key));
+  terms.push_back(probability(row, run, key));
+  terms.push_back(probability_gradient(row, run, key));
+  // Both are the same number: rowsum(dO ∘ O) needs no whole row of P
+  terms.push_back({"D", "D", whole_rows ? "rowsum(P ∘ dP)" : "rowsum(dO ∘ O)", {}, row.D});
+  terms.push_back(score_gradient(row, run, key));
+  terms.push_back({dQ, "dQ", "dQ + scale · dS K",
+                   row.dQ_prev ? with_numbers("{} + {}", row.dQ_prev, row.dQ_part)
+                               : with_numbers("… + {}", row.dQ_part),
+                   row.dQ});
+  return terms;
 }
 
 }  // namespace attnscope::app

@@ -18,7 +18,8 @@ struct SoftmaxTerm {
   std::string formula;  ///< "exp(m_prev - m)"
   std::string numbers;  ///< "exp(-1.167)"; empty while an operand is missing
   std::optional<double> result;
-  std::vector<double> strip;  ///< the values of the whole row in this tile, where there are several
+  std::vector<double> strip =
+      {};  ///< the values of the whole row in this tile, where there are several
 };
 
 /// The pattern with every {} replaced by a value; empty when one is missing.
@@ -33,12 +34,21 @@ std::string with_numbers(std::string_view pattern, const Values&... values) {
 std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form,
                                        SplitRole splits = SplitRole::none, bool drops = false);
 
-/// The launch of the snapshot's operation.
-const Launch& launch_of(const Snapshot& snapshot);
 bool folds_splits(const Snapshot& snapshot);
 
 /// How the followed row, or `chosen` before there is one, stands against the reference, or that it
 /// sees no key.
 std::string check_line(const Snapshot& snapshot, Index chosen);
+
+// The backward pass: scores and probabilities, recomputed or read back, and their gradients, each
+// with its formula and the numbers of one key.
+
+/// Position in the row of the key whose numbers are shown: the one with the largest probability,
+/// or score; 0 before there are any.
+std::size_t shown_key(const GradientRow& row);
+
+/// S, P, dP, D, dS and the element of dQ, in the order in which they are computed. A formula goes
+/// as far as the value has come: with the cap, the bias, the mask and dropout once they were taken.
+std::vector<SoftmaxTerm> gradient_terms(const GradientRow& row, const RunInfo& run);
 
 }  // namespace attnscope::app
