@@ -6,7 +6,6 @@
 
 #include "app/draw/format.h"
 #include "app/draw/shapes.h"
-#include "app/draw/text.h"
 
 namespace attnscope::app {
 
@@ -28,11 +27,11 @@ void HbmBox::draw() const {
   draw::fill(context_, rect_, theme.inset, context_.px(5.0f));
   draw::outline(context_, rect_, theme.inset_border, 1.0f, context_.px(5.0f));
   for (const Placed& placed : placed_) {
-    const std::string name = name_of(*placed.tensor);
+    const std::string name(display_name(placed.tensor->tensor));
     context_.named_rects.add("memory.tensor." + name, placed.box);
     context_.named_rects.add("memory.cell." + name, placed.cell);
     if (placed.tensor->never_stored) {
-      draw_ghost(context_, ghost_of(placed));
+      draw_ghost(placed);
     } else {
       draw_tiles(placed);
       draw_in_use(placed);
@@ -46,7 +45,8 @@ void HbmBox::draw_words() const {
   draw_title();
   for (const Placed& placed : placed_) {
     ImVec2 at{placed.cell.center().x, placed.box.max.y + context_.px(2.0f)};
-    draw_over(name_font(), at, theme.text, name_of(*placed.tensor), draw::Align::center);
+    draw_over(name_font(), at, theme.text, display_name(placed.tensor->tensor),
+              draw::Align::center);
     if (sizes_ == Sizes::none) continue;
     at.y += draw::line_height(name_font());
     const FontRef& font = context_.fonts.small;
@@ -100,11 +100,61 @@ void HbmBox::draw_title() const {
             draw::Align::right);
 }
 
-HbmGhost HbmBox::ghost_of(const Placed& placed) const {
+bool HbmBox::stored_elsewhere() const {
   // Standard attention's forward pass stores what its backward pass has no use for
-  const bool stored_elsewhere = snapshot_.run->algorithm->softmax == SoftmaxForm::whole_rows;
-  const HbmTensorState& tensor = *placed.tensor;
-  return {tensor.tensor, tensor.bytes, placed.box, placed.cell, placed.top, stored_elsewhere};
+  return snapshot_.run->algorithm->softmax == SoftmaxForm::whole_rows;
+}
+
+std::vector<std::string> HbmBox::ghost_words(const Placed& placed) const {
+  // The same in fewer words a line, the widest first
+  using Wordings = std::vector<std::vector<std::string>>;
+  const Wordings wordings =
+      stored_elsewhere()
+          ? Wordings{{"not read here"}, {"not", "read here"}, {"not", "read", "here"}}
+          : Wordings{{"never stored"}, {"never", "stored"}};
+  const FontRef& font = context_.fonts.small;
+  const bool flat = is_flat(placed);
+  const float width =
+      flat ? placed.cell.width() + context_.px(7.0f) : placed.box.width() - context_.px(6.0f);
+  const float height =
+      flat ? placed.box.min.y - placed.top : placed.box.height() - context_.px(2.0f);
+  const auto found = std::ranges::find_if(wordings, [&](const std::vector<std::string>& lines) {
+    return static_cast<float>(lines.size()) * draw::line_height(font) <= height &&
+           std::ranges::all_of(
+               lines, [&](const std::string& words) { return font.measure(words).x <= width; });
+  });
+  return found != wordings.end() ? *found : std::vector<std::string>();
+}
+
+bool HbmBox::is_flat(const Placed& placed) const {
+  return placed.box.height() < draw::line_height(context_.fonts.small);
+}
+
+void HbmBox::draw_ghost(const Placed& placed) const {
+  const Rect& box = placed.box;
+  const ImU32 color = text_color_of(context_.theme, placed.tensor->tensor);
+  draw::dashed_outline(context_, box, color, context_.px(1.5f), context_.px(5.0f));
+  const std::vector<std::string> lines = ghost_words(placed);
+  if (lines.empty()) return;  // the outline alone tells
+
+  // Its bytes stand above the words where there is room
+  const FontRef& font = context_.fonts.small;
+  const float line = draw::line_height(font);
+  const std::string bytes = draw::format_bytes(static_cast<double>(placed.tensor->bytes));
+  const float height = static_cast<float>(lines.size()) * line;
+  float y = is_flat(placed) ? box.min.y - height : box.center().y - 0.5f * height;
+  if (height + 1.2f * line <= box.height() &&
+      font.measure(bytes).x <= box.width() - context_.px(6.0f)) {
+    y += 0.5f * line;
+    draw::text(context_, font, {box.center().x, y - line}, context_.theme.text_faint, bytes,
+               draw::Align::center);
+  }
+  for (const std::string& words : lines) {
+    draw::text(context_, font, {box.center().x, y}, color, words, draw::Align::center);
+    y += line;
+  }
+  context_.named_rects.add(fmt::format("memory.ghost.{}", display_name(placed.tensor->tensor)),
+                           box);
 }
 
 void HbmBox::draw_tiles(const Placed& placed) const {
@@ -180,11 +230,10 @@ void HbmBox::draw_in_use(const Placed& placed) const {
   for (const SlotState& slot : snapshot_.slots) {
     if (!slot.valid || !is_copy_of(slot.tile.tensor, tensor.tensor)) continue;
     const Extent extent = extent_of(snapshot_, slot.tile);
-    const Index tile = extent.row_begin / tensor.tile_rows * tensor.tile_col_count() +
-                       extent.col_begin / tensor.tile_cols;
-    const auto at = static_cast<std::size_t>(tile);
-    const bool written = at < tensor.written.size() && tensor.written[at] != 0;
-    if (!written) continue;
+    if (!is_written(tensor, extent.row_begin / tensor.tile_rows,
+                    extent.col_begin / tensor.tile_cols)) {
+      continue;
+    }
     Rect part = part_rect(tensor.tensor, extent).value_or(placed.box);
     if (part.height() < context_.px(3.0f)) part.max.y = part.min.y + context_.px(3.0f);
     draw::fill(context_, part, color_of(theme, tensor.tensor));
@@ -205,10 +254,12 @@ void HbmBox::point_at() const {
                                     size_of(tensor, Sizes::exact), rows,
                                     draw::format_bytes(static_cast<double>(tensor.bytes)));
     if (tensor.never_stored) {
-      lines += fmt::format("\n{}", about(ghost_of(placed)));
+      lines += stored_elsewhere()
+                   ? "\nnot read in this pass; the forward pass stored it"
+                   : "\nnever stored: only tiles of it exist, on chip, one at a time";
     } else {
-      Index written = 0;
-      for (const std::uint8_t each : tensor.written) written += each != 0 ? 1 : 0;
+      const auto written =
+          std::ranges::count_if(tensor.written, [](auto each) { return each != 0; });
       lines += tensor.input
                    ? "\ninput: there from the start"
                    : fmt::format("\n{} of {} tiles written", written, tensor.written.size());

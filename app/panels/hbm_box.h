@@ -8,7 +8,6 @@
 
 #include "app/draw/text.h"
 #include "app/panel.h"
-#include "app/panels/hbm_ghost.h"
 #include "app/panels/memory_layout.h"
 #include "app/panels/snapshot_view.h"
 #include "sim/snapshot/snapshot.h"
@@ -54,14 +53,19 @@ class HbmBox {
   RowScale scale_of(const Rows& rows) const;
   Heights heights_of(std::size_t rows) const;
   std::string size_of(const HbmTensorState& tensor, Sizes sizes) const;
-  std::string name_of(const HbmTensorState& tensor) const;
   const FontRef& name_font() const;
   std::vector<RowItem> items_of(const std::vector<const HbmTensorState*>& row) const;
   void place_rows(const Rows& rows);
   void lay_out_rows(const Rows& rows);
   /// Ghosts, and counts of adds, that there is room to tell of; none when labels have no room.
   int told() const;
-  HbmGhost ghost_of(const Placed& placed) const;
+  /// Of a tensor that is not in HBM in this pass: whether the forward pass stored it, for nothing
+  /// in this one.
+  bool stored_elsewhere() const;
+  /// "never stored" or "not read here", in lines that fit in its outline, or above it where it is
+  /// too flat for words; none where nothing fits.
+  std::vector<std::string> ghost_words(const Placed& placed) const;
+  bool is_flat(const Placed& placed) const;
   /// Least height of a tile that a count stands beside.
   float adds_height() const;
   float width_of_adds(const HbmTensorState& tensor) const;
@@ -73,6 +77,9 @@ class HbmBox {
                  draw::Align align) const;
   void draw_adds(const Placed& placed) const;
   void draw_tiles(const Placed& placed) const;
+  /// The outline of the place that it would take. Named rectangle: "memory.ghost.TENSOR", where it
+  /// has words.
+  void draw_ghost(const Placed& placed) const;
   void draw_in_use(const Placed& placed) const;
 
   const Snapshot& snapshot_;
@@ -84,7 +91,6 @@ class HbmBox {
   float slack_ = 0.0f;
   bool title_beside_ = false;  ///< where a line of its own would take the tensors' room
   Sizes sizes_ = Sizes::exact;
-  bool several_rows_ = false;
   bool overflows_ = false;  ///< labels are wider than the box
   bool small_names_ = false;
   bool one_row_has_sizes_ = true;

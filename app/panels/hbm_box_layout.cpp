@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "app/draw/format.h"
-#include "app/draw/text.h"
 #include "app/panels/hbm_box.h"
 #include "app/shown_head.h"
 
@@ -26,10 +25,6 @@ std::string HbmBox::size_of(const HbmTensorState& tensor, Sizes sizes) const {
   if (tensor.tensor != Tensor::O_split) return fmt::format("{} × {}", size(rows), size(cols));
   const Index d = snapshot_.run->problem().d;
   return fmt::format("{} × {} × {}", size(rows), size(cols / d), size(d));
-}
-
-std::string HbmBox::name_of(const HbmTensorState& tensor) const {
-  return std::string(display_name(tensor.tensor));
 }
 
 HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const ViewState& view,
@@ -73,7 +68,7 @@ int HbmBox::told() const {
   int told = 0;
   for (const Placed& placed : placed_) {
     const HbmTensorState& tensor = *placed.tensor;
-    if (tensor.never_stored && !words_of(context_, ghost_of(placed)).empty()) ++told;
+    if (tensor.never_stored && !ghost_words(placed).empty()) ++told;
     const auto tiles = static_cast<float>(std::max<Index>(tensor.tile_row_count(), 1));
     if (!tensor.adds.empty() && placed.box.height() / tiles >= adds_height()) ++told;
   }
@@ -123,7 +118,8 @@ std::vector<RowItem> HbmBox::items_of(const std::vector<const HbmTensorState*>& 
   for (const HbmTensorState* tensor : row) {
     const bool all = sizes_ == Sizes::exact || sizes_ == Sizes::brief;
     const float size = all ? context_.fonts.small.measure(size_of(*tensor, sizes_)).x : 0.0f;
-    items.push_back({tensor->shape, std::max(name_font().measure(name_of(*tensor)).x, size),
+    items.push_back({tensor->shape,
+                     std::max(name_font().measure(display_name(tensor->tensor)).x, size),
                      width_of_adds(*tensor)});
   }
   return items;
@@ -164,13 +160,13 @@ RowScale HbmBox::scale_of(const Rows& rows) const {
 
 void HbmBox::lay_out_rows(const Rows& rows) {
   const Heights heights = heights_of(rows.size());
-  several_rows_ = rows.size() > 1;
+  const bool several_rows = rows.size() > 1;
   const float labels = heights.names + (sizes_ != Sizes::none ? heights.sizes : 0.0f);
   const RowScale scale = scale_of(rows);
   overflows_ = !scale.fits;
   const float left = rect_.min.x + left_padding();
   float top = rect_.min.y + context_.px(7.0f) + (title_beside_ ? 0.0f : heights.title);
-  slack_ = several_rows_ ? 0.0f : heights.boxes;
+  slack_ = several_rows ? 0.0f : heights.boxes;
   placed_.clear();
   RowLayout all;
   for (const auto& row : rows) {
@@ -180,7 +176,7 @@ void HbmBox::lay_out_rows(const Rows& rows) {
     all.any_heightened |= layout.any_heightened;
     for (std::size_t k = 0; k < row.size(); ++k) {
       const RowPlace& place = layout.places[k];
-      if (!several_rows_) slack_ = std::min(slack_, heights.boxes - place.height);
+      if (!several_rows) slack_ = std::min(slack_, heights.boxes - place.height);
       const float x = left + place.x;
       const float cell_x = left + place.cell_x;
       const float bottom = top + heights.boxes;
@@ -191,7 +187,7 @@ void HbmBox::lay_out_rows(const Rows& rows) {
            k + 1 < row.size() ? left + layout.places[k + 1].x : rect_.max.x,
            top});
     }
-    top += heights.boxes + labels + (several_rows_ ? context_.px(3.0f) : 0.0f);
+    top += heights.boxes + labels + (several_rows ? context_.px(3.0f) : 0.0f);
   }
   scale_note_ = all.scale_note();
 }

@@ -13,73 +13,8 @@
 #include "app/panels/slot_picture.h"
 #include "app/panels/snapshot_view.h"
 #include "reference/capacity_text.h"
-#include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
-
-namespace {
-
-/// What the first source of an operation is, where that changes its label.
-enum class Source : std::uint8_t { any, one_a_row, dropped, factors };
-
-Source source_of(const TileOp& op) {
-  const Tensor tensor = op.source_count > 0 ? op.sources()[0].tensor : Tensor::S;
-  if (tensor == Tensor::m_tile || tensor == Tensor::l_tile || is_of_split(tensor)) {
-    return Source::one_a_row;
-  }
-  if (tensor == Tensor::P_drop) return Source::dropped;
-  return tensor == Tensor::Z ? Source::factors : Source::any;
-}
-
-/// The first line with the operation's kind and source counts.
-struct Label {
-  OpKind kind;
-  std::string_view label;
-  Source source = Source::any;
-};
-
-constexpr Label kLabels[] = {
-    {OpKind::scores, "Q Kᵀ"},
-    {OpKind::accumulate, "P~ V", Source::dropped},
-    {OpKind::accumulate, "P V"},
-    {OpKind::running_max, "max", Source::one_a_row},
-    {OpKind::running_max, "rowmax"},
-    {OpKind::row_max, "max", Source::one_a_row},
-    {OpKind::row_max, "rowmax"},
-    {OpKind::exp, "exp"},
-    {OpKind::add_row_sum, "+", Source::one_a_row},
-    {OpKind::add_row_sum, "rowsum"},
-    {OpKind::row_sum, "+", Source::one_a_row},
-    {OpKind::row_sum, "rowsum"},
-    {OpKind::rescale, "rescale"},
-    {OpKind::normalize, "divide"},
-    {OpKind::log_sum_exp, "m + log l"},
-    {OpKind::convert, "round"},
-    {OpKind::product_transposed, "dO Vᵀ"},
-    {OpKind::accumulate_transposed, "P~ᵀ dO", Source::dropped},
-    {OpKind::accumulate_transposed, "Pᵀ dO"},
-    {OpKind::gradient_product, "dS K"},
-    {OpKind::gradient_product_transposed, "dSᵀ Q"},
-    {OpKind::row_dot, "rowsum ∘"},
-    {OpKind::add_row_dot, "rowsum ∘"},
-    {OpKind::softmax_gradient, "P ∘ (dP - D)"},
-    {OpKind::add, "+"},
-    {OpKind::soft_cap_slope, "1 - (S / cap)²"},
-    {OpKind::dropout, "dropout"},
-    {OpKind::multiply, "∘ Z", Source::factors},
-    {OpKind::multiply, "∘ T"},
-};
-
-/// What an operation does, in the few letters that fit beside its arcs; empty where the tiles say
-/// enough.
-std::string_view operation_label(const TileOp& op) {
-  const auto found = std::ranges::find_if(kLabels, [&](const Label& each) {
-    return each.kind == op.kind && (each.source == Source::any || each.source == source_of(op));
-  });
-  return found != std::end(kLabels) ? found->label : "";
-}
-
-}  // namespace
 
 SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Rect& rect)
     : snapshot_(snapshot), context_(context), rect_(rect) {
@@ -95,8 +30,8 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
     has_both_spaces_ = true;
   }
   const float room = rect.max.x - left_edge();  // both capacity bars need some
-  const FontRef& small = context.fonts.small;
-  const float words = small.measure("registers 98.05 of 256 KiB").x + 48.0f * context.scale;
+  const float words =
+      context.fonts.small.measure("registers 98.05 of 256 KiB").x + 48.0f * context.scale;
   const float least = std::min(std::max(0.33f * room, words), 0.5f * room);
   split_x_ = std::clamp(split_x_, left_edge() + least, rect.max.x - least);
 }
@@ -226,8 +161,8 @@ void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
   const std::string name =
       draw::widest_that_fits(font, names, room - numbers_width - context_.px(8.0f));
   draw::text(context_, font, {x0, capacity_y_}, theme.text_faint, name);
-  draw::text(context_, font, {x1, capacity_y_}, overflow ? theme.error : theme.text_dim,
-             draw::fitted(font, numbers, room), draw::Align::right);
+  draw::fitted_text(context_, font, {x1, capacity_y_}, overflow ? theme.error : theme.text_dim,
+                    numbers, room, draw::Align::right);
 
   // The bar; what does not fit stands in red beyond the capacity's mark
   const float y = capacity_y_ + draw::line_height(font);
@@ -249,11 +184,9 @@ void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
 }
 
 bool SramBox::is_result(const SlotState& slot) const {
-  if (snapshot_.step < 0) return false;
-  for (const Tile& dest : snapshot_.op.dests()) {
-    if (dest.tensor == slot.tensor && dest.slot == slot.slot) return true;
-  }
-  return false;
+  return snapshot_.step >= 0 && std::ranges::any_of(snapshot_.op.dests(), [&](const Tile& dest) {
+           return dest.tensor == slot.tensor && dest.slot == slot.slot;
+         });
 }
 
 const Tile* SramBox::last_used_here(const SlotState& slot) const {
@@ -301,7 +234,7 @@ void SramBox::draw_operation() const {
   const TileOp& op = snapshot_.op;
   if (op.dest_count == 0) return;
   const Tile& dest_tile = op.dests()[0];
-  const Placed* dest = find(dest_tile.tensor, dest_tile.slot);
+  const Placed* dest = find(dest_tile);
   if (dest == nullptr) return;
   const ImU32 color = text_color_of(context_.theme, dest_tile.tensor);
   const FontRef& font = context_.fonts.mono_small;
@@ -316,7 +249,7 @@ void SramBox::draw_operation() const {
   };
   add_end(*dest);
   for (const Tile& source_tile : op.sources()) {
-    const Placed* source = find(source_tile.tensor, source_tile.slot);
+    const Placed* source = find(source_tile);
     if (source == nullptr || source == dest) continue;
     const float span = std::abs(source->box.center().x - dest->box.center().x);
     const float top = std::min(source->box.min.y, dest->box.min.y) - context_.px(3.0f);
@@ -381,15 +314,15 @@ void SramBox::point_at() const {
   }
 }
 
-const SramBox::Placed* SramBox::find(Tensor tensor, std::uint8_t slot) const {
-  for (const Placed& placed : placed_) {
-    if (placed.slot->tensor == tensor && placed.slot->slot == slot) return &placed;
-  }
-  return nullptr;
+const SramBox::Placed* SramBox::find(const Tile& tile) const {
+  const auto found = std::ranges::find_if(placed_, [&](const Placed& placed) {
+    return placed.slot->tensor == tile.tensor && placed.slot->slot == tile.slot;
+  });
+  return found != placed_.end() ? &*found : nullptr;
 }
 
-std::optional<ImVec2> SramBox::port(Tensor tensor, std::uint8_t slot) const {
-  const Placed* placed = find(tensor, slot);
+std::optional<ImVec2> SramBox::port(const Tile& tile) const {
+  const Placed* placed = find(tile);
   if (placed == nullptr) return std::nullopt;
   return ImVec2{placed->cell.center().x, placed->cell.max.y + 2.0f * context_.scale};
 }

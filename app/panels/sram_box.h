@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "app/draw/canvas.h"
 #include "app/panel.h"
 #include "sim/snapshot/snapshot.h"
 
@@ -21,7 +20,7 @@ class SramBox {
   void point_at() const;
 
   /// Where arrows from below end: under the slot's label.
-  std::optional<ImVec2> port(Tensor tensor, std::uint8_t slot) const;
+  std::optional<ImVec2> port(const Tile& tile) const;
 
  private:
   struct Placed {
@@ -41,7 +40,7 @@ class SramBox {
   void place_slots(const Heights& heights);
   void draw_slot(const Placed& placed) const;
   void draw_capacity(OnChipSpace space, float x0, float x1) const;
-  const Placed* find(Tensor tensor, std::uint8_t slot) const;
+  const Placed* find(const Tile& tile) const;
   bool is_result(const SlotState& slot) const;
   /// What a slot that is poisoned now held until the last operation, which read it for the last
   /// time; nullptr for all others.

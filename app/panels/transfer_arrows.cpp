@@ -27,7 +27,7 @@ std::optional<Transfer> transfer_of(const Snapshot& snapshot, const TileOp& op, 
   const bool load = op.kind == OpKind::load;
   const Tile& on_chip = load ? op.dests()[0] : op.sources()[0];
   const Tile& in_hbm = load ? op.sources()[0] : op.dests()[0];
-  const std::optional<ImVec2> port = sram.port(on_chip.tensor, on_chip.slot);
+  const std::optional<ImVec2> port = sram.port(on_chip);
   const std::optional<Rect> part =
       hbm.part_rect(in_hbm.tensor, extent_of(snapshot, in_hbm, launch));
   if (!port || !part) return std::nullopt;
