@@ -1,12 +1,12 @@
-#include "app/panels/charts_panel.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "app/draw/shapes.h"
+#include "app/background_job.h"
 #include "app/draw/text.h"
+#include "app/panels/charts.h"
 #include "app/panels/panel_tabs.h"
+#include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 
 namespace attnscope::app {
@@ -64,8 +64,8 @@ BelowHeading draw_heading(const PanelContext& context, ViewState& view, const Sh
     for (const ChartChoice each : charts_of(topic_of(view.chart))) {
       tabs += font.measure(tab_word(each)).x + 14.0f * context.scale;
     }
-    draw::text(context, font, rest.min, context.theme.text_dim,
-               draw::fitted(font, shown.subtitle, rest.width() - tabs));
+    draw::fitted_text(context, font, rest.min, context.theme.text_dim, shown.subtitle,
+                      rest.width() - tabs);
     below.plot_top += draw::line_height(font) + 2.0f * context.scale;
   }
   if (!shown.about.empty() && hovered({rect.min, {at.x, rest.min.y}})) {
@@ -139,128 +139,117 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
   return std::min(room.min.x, tabs_left);
 }
 
-/// Hands the key to the job, and the work with it where it is new.
-template <typename Key, typename Value, typename Work>
-void ask(BackgroundJob<Key, Value>& job, const Key& key, const Work& work) {
-  if (job.wants(key)) job.start(key, work);
-}
+/// How far the chart that is wanted is.
+struct Progress {
+  bool stale = false;  ///< what is shown is of other settings
+  bool given_up = false;
+  double busy_for_s = 0.0;
+  double share = 0.0;
+  std::string error;
+};
 
-}  // namespace
-
-bool ChartsPanel::busy() const {
-  return sizes_.busy() || errors_.busy() || theorems_.busy() || fusion_.busy() || models_.busy();
-}
-
-/// What a job tells of itself.
-template <typename Progress, typename Key, typename Value>
-static void read_progress(Progress& progress, const BackgroundJob<Key, Value>& job,
-                          const Key& wanted) {
-  progress.stale = job.latest_key() != nullptr && !(*job.latest_key() == wanted);
+/// Asks the job for the key, to be counted by `count` on the GPU; answers the newest result,
+/// nullptr before the first, and how far the job is.
+template <typename Key, typename Value, typename Count>
+const Value* ask(BackgroundJob<Key, Value>& job, const Key& key, const GpuDescription& gpu,
+                 const Count& count, Progress& progress) {
+  if (job.wants(key)) {
+    job.start(key, [key, gpu, count](WorkControl& control) { return count(key, gpu, control); });
+  }
+  const Value* latest = job.latest();
+  progress.stale = latest != nullptr && !(*job.latest_key() == key);
   progress.given_up = job.given_up();
   progress.busy_for_s = job.busy_for_s();
   progress.share = job.progress();
   if (job.error()) progress.error = words(*job.error(), Reader::screen);
+  return latest;
 }
 
-std::optional<ShownChart> ChartsPanel::shown_sizes(const Snapshot& snapshot, const ViewState& view,
-                                                   const PanelContext& context,
-                                                   Progress& progress) {
-  const RunInfo& run = *snapshot.run;
+SweepKey sweep_key(const RunInfo& run, const ViewState& view, const Measurements& measurements) {
   SweepKey key = topic_of(view.chart) == ChartTopic::recorded
-                     ? recorded_key(run.resolved(), run.gpu.name, context.measurements)
+                     ? recorded_key(run.resolved(), run.gpu.name, measurements)
                      : charted_key(run.resolved(), run.gpu.name);
   const auto& pattern = view.choice.block_mask;
   if (pattern && pattern->kind != BlockPattern::Kind::file) key.run.block_mask = *pattern;
   key.run.sram_bytes = run.gpu.given.sram_bytes;
   key.run.l2_bytes = run.gpu.given.l2_bytes;
-  ask(sizes_, key, [key, gpu = run.gpu](WorkControl& control) {
-    return Result<SizeSweep>(run_size_sweep(key, gpu, control));
-  });
-  const SizeSweep* sweep = sizes_.latest();
-  read_progress(progress, sizes_, key);
-  if (sweep == nullptr) return std::nullopt;
-  return size_chart(*sweep, view.chart, run.gpu, context.measurements, context.theme);
+  return key;
 }
 
-std::optional<ShownChart> ChartsPanel::shown_errors(const Snapshot& snapshot, const ViewState& view,
-                                                    const PanelContext& context,
-                                                    Progress& progress) {
-  const RunInfo& run = *snapshot.run;
-  const ErrorKey key = error_key(run.problem(), run.pass_kind(), view.error_carry);
-  ask(errors_, key,
-      [key, gpu = run.gpu](WorkControl& control) { return count_errors(key, gpu, control); });
-  const std::vector<AccuracyCase>* errors = errors_.latest();
-  read_progress(progress, errors_, key);
-  if (errors == nullptr) return std::nullopt;
-  return error_chart(*errors_.latest_key(), *errors, context.theme);
-}
+/// What is counted for the charts, one job a topic.
+class ChartJobs {
+ public:
+  bool busy() const {
+    return sizes_.busy() || errors_.busy() || theorems_.busy() || fusion_.busy() || models_.busy();
+  }
+  void give_up() {
+    for_each([](auto& job) { job.give_up(); });
+  }
+  void again() {
+    for_each([](auto& job) { job.again(); });
+  }
 
-std::optional<ShownChart> ChartsPanel::shown_chart(const Snapshot& snapshot, const ViewState& view,
-                                                   const PanelContext& context,
-                                                   Progress& progress) {
-  const RunInfo& run = *snapshot.run;
+  /// Asks for what the view wants; answers the newest chart of its topic, nothing before the first.
+  std::optional<ShownChart> newest_chart(const RunInfo& run, const ViewState& view,
+                                         const PanelContext& context, Progress& progress);
+
+ private:
+  template <typename Tell>
+  void for_each(const Tell& tell) {
+    tell(sizes_);
+    tell(errors_);
+    tell(theorems_);
+    tell(fusion_);
+    tell(models_);
+  }
+
+  BackgroundJob<SweepKey, SizeSweep> sizes_;
+  BackgroundJob<ErrorKey, std::vector<AccuracyCase>> errors_;
+  BackgroundJob<TheoremKey, TheoremPoints> theorems_;
+  BackgroundJob<FusionKey, std::vector<FusionStep>> fusion_;
+  BackgroundJob<ModelKey, std::vector<ModelCurve>> models_;
+};
+
+std::optional<ShownChart> ChartJobs::newest_chart(const RunInfo& run, const ViewState& view,
+                                                  const PanelContext& context, Progress& progress) {
   const GpuDescription& gpu = run.gpu;
-  switch (topic_of(view.chart)) {
-    case ChartTopic::sizes:
-      if (view.chart == ChartChoice::error) return shown_errors(snapshot, view, context, progress);
-      return shown_sizes(snapshot, view, context, progress);
-    case ChartTopic::recorded:
-      return shown_sizes(snapshot, view, context, progress);
-    case ChartTopic::theorems: {
-      const TheoremKey key =
-          theorem_key(*io_axis_of(view.chart), run.pass_kind(), run.problem(), gpu);
-      ask(theorems_, key,
-          [key, gpu](WorkControl& control) { return count_theorems(key, gpu, control); });
-      const TheoremPoints* points = theorems_.latest();
-      read_progress(progress, theorems_, key);
-      if (points == nullptr) return std::nullopt;
-      return theorem_chart(*theorems_.latest_key(), *points, gpu, context.measurements,
-                           context.theme);
+  const Theme& theme = context.theme;
+  const ChartTopic topic = topic_of(view.chart);
+  if (view.chart == ChartChoice::error) {
+    const ErrorKey key = error_key(run.problem(), run.pass_kind(), view.error_carry);
+    const auto* errors = ask(errors_, key, gpu, count_errors, progress);
+    if (errors != nullptr) return error_chart(*errors_.latest_key(), *errors, theme);
+  } else if (topic == ChartTopic::sizes || topic == ChartTopic::recorded) {
+    const SweepKey key = sweep_key(run, view, context.measurements);
+    const auto* sweep = ask(sizes_, key, gpu, run_size_sweep, progress);
+    if (sweep != nullptr) return size_chart(*sweep, view.chart, gpu, context.measurements, theme);
+  } else if (topic == ChartTopic::theorems) {
+    const IoAxis axis = *io_axis_of(view.chart);
+    const TheoremKey key = theorem_key(axis, run.pass_kind(), run.problem(), gpu);
+    const auto* points = ask(theorems_, key, gpu, count_theorems, progress);
+    if (points != nullptr) {
+      return theorem_chart(*theorems_.latest_key(), *points, gpu, context.measurements, theme);
     }
-    case ChartTopic::fusion: {
-      FusionKey key = view.chart == ChartChoice::fusion_figure2
-                          ? figure2_key(gpu.name)
-                          : fusion_key(run.problem(), run.tiling(), gpu.name);
-      key.sram_bytes = gpu.given.sram_bytes;
-      ask(fusion_, key,
-          [key, gpu](WorkControl& control) { return count_fusion(key, gpu, control); });
-      const std::vector<FusionStep>* steps = fusion_.latest();
-      read_progress(progress, fusion_, key);
-      if (steps == nullptr) return std::nullopt;
-      return fusion_chart(*fusion_.latest_key(), *steps, context.theme);
-    }
-    case ChartTopic::models: {
-      const ModelKey key{
-          view.chart == ChartChoice::model_inference ? ModelMode::inference : ModelMode::training,
-          gpu.name};
-      ask(models_, key,
-          [key, gpu](WorkControl& control) { return count_models(key, gpu, control); });
-      const std::vector<ModelCurve>* curves = models_.latest();
-      read_progress(progress, models_, key);
-      if (curves == nullptr) return std::nullopt;
-      return model_chart(*models_.latest_key(), *curves, gpu, context.theme);
-    }
+  } else if (topic == ChartTopic::fusion) {
+    FusionKey key = view.chart == ChartChoice::fusion_figure2
+                        ? figure2_key(gpu.name)
+                        : fusion_key(run.problem(), run.tiling(), gpu.name);
+    key.sram_bytes = gpu.given.sram_bytes;
+    const auto* steps = ask(fusion_, key, gpu, count_fusion, progress);
+    if (steps != nullptr) return fusion_chart(*fusion_.latest_key(), *steps, theme);
+  } else {
+    const bool inference = view.chart == ChartChoice::model_inference;
+    const ModelKey key{inference ? ModelMode::inference : ModelMode::training, gpu.name};
+    const auto* curves = ask(models_, key, gpu, count_models, progress);
+    if (curves != nullptr) return model_chart(*models_.latest_key(), *curves, gpu, theme);
   }
   return std::nullopt;
 }
 
-void ChartsPanel::give_up_or_try_again(bool again) {
-  const auto tell = [again](auto& job) {
-    if (again) {
-      job.again();
-    } else {
-      job.give_up();
-    }
-  };
-  tell(sizes_);
-  tell(errors_);
-  tell(theorems_);
-  tell(fusion_);
-  tell(models_);
-}
-
-void ChartsPanel::draw_progress(const PanelContext& context, const Rect& plot,
-                                const Progress& progress) {
+/// Says that counting goes on, was given up or failed, with a button that gives it up or tries
+/// again.
+void draw_progress(const PanelContext& context, const Rect& plot, const Progress& progress,
+                   ChartJobs& jobs) {
   const bool slow = progress.busy_for_s > kPatienceSeconds;
   const bool failed = !progress.error.empty();
   if (!slow && !progress.given_up && !failed) return;
@@ -272,12 +261,24 @@ void ChartsPanel::draw_progress(const PanelContext& context, const Rect& plot,
   if (slow || progress.given_up) {
     const char* const label = progress.given_up ? "model again" : "cancel";
     const TextButton button = draw_text_button(context, "charts.cancel", label, at, true);
-    if (button.pressed) give_up_or_try_again(progress.given_up);
+    if (button.pressed && progress.given_up) jobs.again();
+    if (button.pressed && !progress.given_up) jobs.give_up();
     at.x = button.left - 8.0f * context.scale;
   }
-  draw::text(context, context.fonts.small, at, context.theme.warning,
-             draw::fitted(context.fonts.small, words, at.x - plot.min.x), draw::Align::right);
+  draw::fitted_text(context, context.fonts.small, at, context.theme.warning, words,
+                    at.x - plot.min.x, draw::Align::right);
 }
+
+class ChartsPanel final : public Panel {
+ public:
+  std::string_view name() const override { return "charts"; }
+  Slot slot() const override { return Slot::charts; }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+  bool busy() const override { return jobs_.busy(); }
+
+ private:
+  ChartJobs jobs_;
+};
 
 void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& place) {
   if (!has_run(snapshot, place, "CHARTS")) return;
@@ -292,7 +293,7 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
                              place.op_fraction,
                              place.presenter};
   Progress progress;
-  const std::optional<ShownChart> made = shown_chart(snapshot, view, context, progress);
+  const std::optional<ShownChart> made = jobs_.newest_chart(*snapshot.run, view, context, progress);
   const ShownChart shown = made.value_or(ShownChart{.title = "CHARTS", .picture = draw::Chart{}});
   const auto [rest, plot_top] = draw_heading(context, view, shown);
   Rect plot{{rest.min.x, plot_top}, {rest.max.x, rest.max.y + context.px(4.0f)}};
@@ -307,7 +308,13 @@ void ChartsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
         draw::draw_bar_chart(context, plot, std::get<draw::BarChart>(shown.picture));
     if (about != nullptr) tooltip(context, *about);
   }
-  draw_progress(context, plot, progress);
+  draw_progress(context, plot, progress, jobs_);
+}
+
+}  // namespace
+
+std::unique_ptr<Panel> make_charts_panel() {
+  return std::make_unique<ChartsPanel>();
 }
 
 }  // namespace attnscope::app

@@ -1,11 +1,10 @@
-#include "app/panels/error_chart.h"
+#include "app/panels/charts.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "app/draw/format.h"
-#include "app/panels/algorithm_color.h"
 
 namespace attnscope::app {
 
@@ -55,7 +54,6 @@ Result<std::vector<AccuracyCase>> count_errors(const ErrorKey& key, const GpuDes
 
 ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& errors,
                        const Theme& theme) {
-  using Sample = draw::LegendEntry::Sample;
   const bool backward = key.pass == PassKind::backward;
   const std::string_view output = backward ? "dQ" : "O";
   ShownChart shown;
@@ -79,19 +77,21 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
     chart.x_ticks.push_back({static_cast<double>(N), draw::format_size(N)});
   }
   chart.y.name = fmt::format("relative error of {}", output);
+  double largest = 0.0;
   for (const AccuracyCase& entry : errors) {
     const std::string name = name_of(entry, output);
     auto series = std::ranges::find(chart.series, name, &draw::Series::name);
     if (series == chart.series.end()) {
-      const ImU32 color = algorithm_color(theme, entry.run.algorithm);
-      const bool dashed = entry.run.algorithm == "unfused";
-      chart.series.push_back({name, color, true, dashed, draw::Marker::none, {}});
-      chart.legend.push_back(
-          {name, color, dashed ? Sample::dashed : Sample::line, draw::Marker::none});
+      add_series(chart,
+                 {.name = name,
+                  .color = algorithm_color(theme, entry.run.algorithm),
+                  .dashed = entry.run.algorithm == "unfused"},
+                 name);
       series = chart.series.end() - 1;
     }
     const ErrorReport& error = backward ? entry.dQ : entry.O;
     if (error.has_nan) continue;
+    largest = std::max(largest, error.rel_fro_error);
     series->points.push_back(
         {static_cast<double>(entry.run.problem.N), error.rel_fro_error,
          fmt::format("{}, N = {}: relative error of {} {}, largest {}\nmodelled", name,
@@ -99,11 +99,7 @@ ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& err
                      draw::format_error(error.max_abs_error))});
     if (entry.has_carry && !note.empty()) series->points.back().about += fmt::format("\n{}", note);
   }
-  chart.legend.push_back({"all modelled", 0, Sample::none, draw::Marker::none});
-  double largest = 0.0;
-  for (const draw::Series& series : chart.series) {
-    for (const draw::ChartPoint& point : series.points) largest = std::max(largest, point.y);
-  }
+  chart.legend.push_back({"all modelled", 0, draw::LegendEntry::Sample::none, {}});
   chart.y.logarithmic = false;
   chart.y.low = 0.0;
   chart.y.high = largest > 0.0 ? 1.1 * largest : 1.0;

@@ -1,4 +1,4 @@
-#include "app/panels/fusion_chart.h"
+#include "app/panels/charts.h"
 
 #include <fmt/format.h>
 
@@ -152,8 +152,7 @@ ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& ste
   chart.legend.push_back({"all modelled", 0, draw::LegendEntry::Sample::none, {}});
   for (const FusionStep& step : steps) chart.bars.push_back(bar_of(step, figure2, colors));
   draw::fit_from_zero(chart.axis, chart.bars);
-  chart.ticks =
-      draw::ticks(chart.axis, 5, [](double value) { return draw::format_tick(value, "B"); });
+  chart.ticks = draw::ticks(chart.axis, 5, bytes_tick);
   shown.picture = std::move(chart);
   return shown;
 }

@@ -1,9 +1,9 @@
 #include "app/panel.h"
-#include "app/panels/charts_panel.h"
 #include "app/panels/explain_panel.h"
 #include "app/panels/ledger_panel.h"
 #include "app/panels/memory_panel.h"
 #include "app/panels/online_softmax_panel.h"
+#include "app/panels/panels.h"
 #include "app/panels/scores_panel.h"
 #include "app/panels/timeline_panel.h"
 #include "app/panels/warps_panel.h"
@@ -21,7 +21,7 @@ Panels make_panels() {
   panels.push_back(std::make_unique<ExplainPanel>());
   panels.push_back(std::make_unique<LedgerPanel>());
   panels.push_back(std::make_unique<TimelinePanel>());
-  panels.push_back(std::make_unique<ChartsPanel>());
+  panels.push_back(make_charts_panel());
   return panels;
 }
 

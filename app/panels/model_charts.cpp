@@ -1,9 +1,8 @@
-#include "app/panels/model_charts.h"
+#include "app/panels/charts.h"
 
 #include <fmt/format.h>
 
 #include "app/draw/format.h"
-#include "app/panels/algorithm_color.h"
 
 namespace attnscope::app {
 
@@ -34,10 +33,10 @@ draw::Series series_of(const ModelCurve& curve, const Theme& theme) {
   for (const auto& [N, bytes] : curve.peak_bytes) {
     series.points.push_back(
         {static_cast<double>(N), bytes,
-         fmt::format("{}: {} modelled at N = {}\nthe longest that fits: {}", curve.choice.name,
-                     draw::format_bytes(bytes), draw::format_count(N),
-                     curve.largest_length > 0 ? draw::format_count(curve.largest_length)
-                                              : std::string("none"))});
+         fmt::format(
+             "{}: {} modelled at N = {}\nthe longest that fits: {}", curve.choice.name,
+             draw::format_bytes(bytes), draw::format_count(N),
+             curve.largest_length > 0 ? draw::format_count(curve.largest_length) : "none")});
   }
   return series;
 }
@@ -67,7 +66,6 @@ Result<std::vector<ModelCurve>> count_models(const ModelKey& key, const GpuDescr
 
 ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curves,
                        const GpuDescription& gpu, const Theme& theme) {
-  using Sample = draw::LegendEntry::Sample;
   const ModelQuestion question = question_of(key, gpu);
   const AttentionProblem& problem = question.problem;
   ShownChart shown;
@@ -84,30 +82,16 @@ ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curve
   for (Index N = 2 * kShortest; N <= kLongest; N *= 4) {
     chart.x_ticks.push_back({static_cast<double>(N), draw::format_size(N)});
   }
-  chart.y.name = "bytes";
   for (const ModelCurve& curve : curves) {
-    draw::Series series = series_of(curve, theme);
-    chart.legend.push_back({fmt::format("{}: {}", curve.choice.name,
-                                        curve.largest_length > 0
-                                            ? "N up to " + draw::format_count(curve.largest_length)
-                                            : std::string("none fits")),
-                            series.color, Sample::line, draw::Marker::none});
-    chart.series.push_back(std::move(series));
+    add_series(
+        chart, series_of(curve, theme),
+        fmt::format("{}: {}", curve.choice.name,
+                    curve.largest_length > 0 ? "N up to " + draw::format_count(curve.largest_length)
+                                             : "none fits"));
   }
-  draw::Series capacity;
-  capacity.name = capacity_words(gpu);
-  capacity.color = theme.error;
-  capacity.dashed = true;
-  for (const Index N : {kShortest, kLongest}) {
-    capacity.points.push_back({static_cast<double>(N), static_cast<double>(gpu.hbm_bytes),
-                               fmt::format("capacity of {} in its device file", gpu.display_name)});
-  }
-  chart.legend.push_back({capacity.name, capacity.color, Sample::dashed, draw::Marker::none});
-  chart.legend.push_back({"lines modelled", 0, Sample::none, draw::Marker::none});
-  chart.series.push_back(std::move(capacity));
-  draw::fit_decades(chart.y, chart.series);
-  chart.y_ticks =
-      draw::ticks(chart.y, 6, [](double value) { return draw::format_tick(value, "B"); });
+  add_capacity(chart, {kShortest, kLongest}, gpu, theme);
+  chart.legend.push_back({"lines modelled", 0, draw::LegendEntry::Sample::none, {}});
+  fit_y(chart, "bytes", 6, bytes_tick);
   shown.picture = std::move(chart);
   return shown;
 }

@@ -1,13 +1,11 @@
-#include "app/panels/size_charts.h"
+#include "app/panels/charts.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>
-#include <string>
 
 #include "app/draw/format.h"
-#include "app/panels/algorithm_color.h"
 #include "reference/block_mask.h"
 #include "reference/run_fields.h"
 #include "sim/schedule/algorithm.h"
@@ -33,140 +31,6 @@ std::string about_algorithm(const SizeSweep& sweep, const SweepPoint& point) {
   return fmt::format(", {} splits", point.report.run.splits);
 }
 
-/// A line of the model, one value a point.
-template <typename ValueOf, typename Print>
-draw::Series modelled(const SizeSweep& sweep, std::string_view algorithm, std::string name,
-                      const Theme& theme, bool dashed, const ValueOf& value_of,
-                      const Print& print) {
-  draw::Series series;
-  series.color = algorithm_color(theme, algorithm);
-  series.dashed = dashed;
-  for (const SweepPoint& point : sweep.points) {
-    if (point.algorithm() != algorithm) continue;
-    const double value = value_of(point.report);
-    series.points.push_back(
-        {static_cast<double>(point.length), value,
-         fmt::format("{}: {} modelled\n{}\ntiles {} × {}{}", name, print(value),
-                     setting(point.report.run.problem), point.report.run.tiling.Br,
-                     point.report.run.tiling.Bc, about_algorithm(sweep, point))});
-  }
-  series.name = std::move(name);
-  return series;
-}
-
-/// The run that may stand beside the modelled point: of the same GPU, problem, tiling and cache
-/// state. nullptr when there is none.
-const MeasuredRun* find_alike(const Measurements& measurements, const SimulationReport& model,
-                              const GpuDescription& gpu) {
-  const MeasuredRun* run = measurements.find(model, gpu);
-  if (run == nullptr) return nullptr;
-  return difference(model, gpu, run->row, run->provenance.on).none() ? run : nullptr;
-}
-
-/// Points that a GPU gave, or nothing.
-template <typename ValueOf, typename Print>
-void add_seen(draw::Chart& chart, const SizeSweep& sweep, const Measurements& measurements,
-              const GpuDescription& gpu, std::string_view algorithm, std::string_view what,
-              draw::Marker marker, const Theme& theme, const ValueOf& value_of,
-              const Print& print) {
-  draw::Series series;
-  series.line = false;
-  series.marker = marker;
-  series.color = algorithm_color(theme, algorithm);
-  for (const SweepPoint& point : sweep.points) {
-    if (point.algorithm() != algorithm) continue;
-    const MeasuredRun* run = find_alike(measurements, point.report, gpu);
-    if (run == nullptr) continue;
-    const std::optional<double> value = value_of(*run);
-    if (!value) continue;
-    if (series.name.empty()) {
-      series.name = fmt::format("{} {}, {} on {}", algorithm, what, to_string(run->provenance.kind),
-                                run->provenance.gpu());
-    }
-    series.points.push_back(
-        {static_cast<double>(point.length), *value,
-         fmt::format("{} {}: {}\n{}\n{}", algorithm, what, print(*value),
-                     setting(point.report.run.problem), run->provenance.describe())});
-  }
-  if (series.points.empty()) return;
-  // Algorithms share a line of the legend: their colours repeat those of the modelled lines
-  const std::string label = series.name.substr(series.name.find(' ') + 1);
-  const bool listed = std::ranges::any_of(
-      chart.legend, [&](const draw::LegendEntry& entry) { return entry.label == label; });
-  if (!listed) {
-    chart.legend.push_back({label, theme.text_dim, draw::LegendEntry::Sample::marker, marker});
-  }
-  chart.series.push_back(std::move(series));
-}
-
-std::string bytes_text(double value) {
-  return draw::format_bytes(value);
-}
-std::string bytes_tick(double value) {
-  return draw::format_tick(value, "B");
-}
-std::string time_tick(double value) {
-  return draw::format_tick(value, "s");
-}
-
-std::optional<double> total(std::optional<double> a, std::optional<double> b) {
-  if (!a || !b) return std::nullopt;
-  return *a + *b;
-}
-
-void add_bytes(draw::Chart& chart, const SizeSweep& sweep, const Measurements& measurements,
-               const GpuDescription& gpu, std::string_view algorithm, const Theme& theme) {
-  chart.series.push_back(modelled(
-      sweep, algorithm, fmt::format("{}, requested", algorithm), theme, false,
-      [](const SimulationReport& r) { return static_cast<double>(r.requested.total()); },
-      bytes_text));
-  chart.series.push_back(modelled(
-      sweep, algorithm, fmt::format("{}, DRAM: operands and results once", algorithm), theme, true,
-      [](const SimulationReport& r) { return static_cast<double>(r.dram.total()); }, bytes_text));
-  add_seen(
-      chart, sweep, measurements, gpu, algorithm, "requested", draw::Marker::circle, theme,
-      [](const MeasuredRun& run) {
-        return total(run.requested_read_bytes(), run.requested_write_bytes());
-      },
-      bytes_text);
-  add_seen(
-      chart, sweep, measurements, gpu, algorithm, "DRAM", draw::Marker::square, theme,
-      [](const MeasuredRun& run) { return total(run.dram_read_bytes(), run.dram_write_bytes()); },
-      bytes_text);
-}
-
-/// The device's capacity, and where a GPU ran out of memory.
-void add_memory_limits(draw::Chart& chart, const SizeSweep& sweep, const GpuDescription& gpu,
-                       const Measurements& measurements, const Theme& theme) {
-  draw::Series capacity;
-  capacity.name = capacity_words(gpu);
-  capacity.color = theme.error;
-  capacity.dashed = true;
-  draw::Series refused;
-  refused.line = false;
-  refused.marker = draw::Marker::cross;
-  refused.color = theme.error;
-  for (const Index N : sweep_lengths(sweep.key)) {
-    capacity.points.push_back({static_cast<double>(N), static_cast<double>(gpu.hbm_bytes),
-                               fmt::format("capacity of {} in its device file", gpu.display_name)});
-  }
-  for (const SweepPoint& point : sweep.points) {
-    const MeasuredRun* run = find_alike(measurements, point.report, gpu);
-    if (run == nullptr || !run->row.error) continue;
-    refused.name = "did not run";
-    refused.points.push_back(
-        {static_cast<double>(point.length), static_cast<double>(point.report.peak_hbm_bytes),
-         fmt::format("{}: {}\n{}", point.algorithm(), words(*run->row.error, Reader::screen),
-                     run->provenance.describe())});
-  }
-  using Sample = draw::LegendEntry::Sample;
-  chart.legend.push_back({capacity.name, theme.error, Sample::dashed, draw::Marker::none});
-  chart.series.push_back(std::move(capacity));
-  if (refused.points.empty()) return;
-  chart.legend.push_back({refused.name, theme.error, Sample::marker, refused.marker});
-  chart.series.push_back(std::move(refused));
-}
-
 bool is_time(ChartChoice chart) {
   return chart == ChartChoice::time || chart == ChartChoice::recorded_time;
 }
@@ -174,33 +38,136 @@ bool is_memory(ChartChoice chart) {
   return chart == ChartChoice::memory || chart == ChartChoice::recorded_memory;
 }
 
-/// A colour for each algorithm, and what the kinds of line mean.
-void add_legend(draw::Chart& chart, const SizeSweep& sweep, ChartChoice quantity,
-                const Theme& theme) {
-  using Sample = draw::LegendEntry::Sample;
-  std::string last;
-  for (const SweepPoint& point : sweep.points) {
-    if (point.algorithm() == last) continue;
-    last = point.algorithm();
-    std::string label = last;
-    if (point.report.run.problem.block_mask != nullptr) {
-      label += fmt::format(", mask {}", run_field("block_mask").print(sweep.key.run));
-    }
-    if (find_algorithm(last)->splits_keys) {  // low tiles, made for few queries, read K most often
-      label += fmt::format(", Br {}", point.report.run.tiling.Br);
-    }
-    chart.legend.push_back({label, algorithm_color(theme, last), Sample::line, {}});
-  }
-  const auto line = [&](const char* label, Sample sample) {
-    chart.legend.push_back({label, theme.text_dim, sample, draw::Marker::none});
-  };
-  if (!is_time(quantity) && !is_memory(quantity)) {
-    line("requested, modelled", Sample::line);
-    line("DRAM, operands and results once, modelled", Sample::dashed);
-  } else {
-    line(is_time(quantity) ? "at least, modelled" : "peak, modelled", Sample::line);
-  }
+std::optional<double> total(std::optional<double> a, std::optional<double> b) {
+  if (!a || !b) return std::nullopt;
+  return *a + *b;
 }
+
+/// A chart that is being made, and what it is made of.
+struct Making {
+  const SizeSweep& sweep;
+  ChartChoice quantity;
+  const GpuDescription& gpu;
+  const Measurements& measurements;
+  const Theme& theme;
+  draw::Chart chart = {};
+
+  std::string print(double value) const {
+    return is_time(quantity) ? draw::format_seconds(value) : draw::format_bytes(value);
+  }
+
+  /// The run that may stand beside the modelled point: of the same GPU, problem, tiling and cache
+  /// state. nullptr when there is none.
+  const MeasuredRun* find_alike(const SimulationReport& model) const {
+    const MeasuredRun* run = measurements.find(model, gpu);
+    if (run == nullptr) return nullptr;
+    return difference(model, gpu, run->row, run->provenance.on).none() ? run : nullptr;
+  }
+
+  /// A line of the model, one value a point.
+  template <typename ValueOf>
+  void add_modelled(std::string_view algorithm, std::string_view what, bool dashed,
+                    const ValueOf& value_of) {
+    draw::Series series{.name = fmt::format("{}, {}", algorithm, what),
+                        .color = algorithm_color(theme, algorithm),
+                        .dashed = dashed};
+    for (const SweepPoint& point : sweep.points) {
+      if (point.algorithm() != algorithm) continue;
+      const auto value = static_cast<double>(value_of(point.report));
+      series.points.push_back(
+          {static_cast<double>(point.length), value,
+           fmt::format("{}: {} modelled\n{}\ntiles {} × {}{}", series.name, print(value),
+                       setting(point.report.run.problem), point.report.run.tiling.Br,
+                       point.report.run.tiling.Bc, about_algorithm(sweep, point))});
+    }
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  }
+
+  /// Points that a GPU gave, or nothing.
+  template <typename ValueOf>
+  void add_seen(std::string_view algorithm, std::string_view what, draw::Marker marker,
+                const ValueOf& value_of) {
+    draw::Series series{
+        .color = algorithm_color(theme, algorithm), .line = false, .marker = marker};
+    std::string label;
+    for (const SweepPoint& point : sweep.points) {
+      if (point.algorithm() != algorithm) continue;
+      const MeasuredRun* run = find_alike(point.report);
+      const std::optional<double> value = run != nullptr ? value_of(*run) : std::nullopt;
+      if (!value) continue;
+      const RunProvenance& from = run->provenance;
+      if (label.empty())
+        label = fmt::format("{}, {} on {}", what, to_string(from.kind), from.gpu());
+      series.points.push_back({static_cast<double>(point.length), *value,
+                               fmt::format("{} {}: {}\n{}\n{}", algorithm, what, print(*value),
+                                           setting(point.report.run.problem), from.describe())});
+    }
+    if (series.points.empty()) return;
+    series.name = fmt::format("{} {}", algorithm, label);
+    chart.series.push_back(std::move(series));
+    // Algorithms share a line of the legend: their colours repeat those of the modelled lines
+    const auto listed = std::ranges::find(chart.legend, label, &draw::LegendEntry::label);
+    if (listed != chart.legend.end()) return;
+    chart.legend.push_back({label, theme.text_dim, draw::LegendEntry::Sample::marker, marker});
+  }
+
+  void add_bytes(std::string_view algorithm) {
+    add_modelled(algorithm, "requested", false,
+                 [](const SimulationReport& model) { return model.requested.total(); });
+    add_modelled(algorithm, "DRAM: operands and results once", true,
+                 [](const SimulationReport& model) { return model.dram.total(); });
+    add_seen(algorithm, "requested", draw::Marker::circle, [](const MeasuredRun& run) {
+      return total(run.requested_read_bytes(), run.requested_write_bytes());
+    });
+    add_seen(algorithm, "DRAM", draw::Marker::square, [](const MeasuredRun& run) {
+      return total(run.dram_read_bytes(), run.dram_write_bytes());
+    });
+  }
+
+  /// The device's capacity, and where a GPU ran out of memory.
+  void add_memory_limits() {
+    add_capacity(chart, sweep_lengths(sweep.key), gpu, theme);
+    draw::Series refused{
+        .name = "did not run", .color = theme.error, .line = false, .marker = draw::Marker::cross};
+    for (const SweepPoint& point : sweep.points) {
+      const MeasuredRun* run = find_alike(point.report);
+      if (run == nullptr || !run->row.error) continue;
+      refused.points.push_back(
+          {static_cast<double>(point.length), static_cast<double>(point.report.peak_hbm_bytes),
+           fmt::format("{}: {}\n{}", point.algorithm(), words(*run->row.error, Reader::screen),
+                       run->provenance.describe())});
+    }
+    if (!refused.points.empty()) add_series(chart, std::move(refused), "did not run");
+  }
+
+  /// A colour for each algorithm, and what the kinds of line mean.
+  void add_legend() {
+    using Sample = draw::LegendEntry::Sample;
+    std::string last;
+    for (const SweepPoint& point : sweep.points) {
+      if (point.algorithm() == last) continue;
+      last = point.algorithm();
+      std::string label = last;
+      if (point.report.run.problem.block_mask != nullptr) {
+        label += fmt::format(", mask {}", run_field("block_mask").print(sweep.key.run));
+      }
+      if (find_algorithm(last)
+              ->splits_keys) {  // low tiles, made for few queries, read K most often
+        label += fmt::format(", Br {}", point.report.run.tiling.Br);
+      }
+      chart.legend.push_back({label, algorithm_color(theme, last), Sample::line, {}});
+    }
+    const auto line = [&](const char* label, Sample sample) {
+      chart.legend.push_back({label, theme.text_dim, sample, draw::Marker::none});
+    };
+    if (!is_time(quantity) && !is_memory(quantity)) {
+      line("requested, modelled", Sample::line);
+      line("DRAM, operands and results once, modelled", Sample::dashed);
+    } else {
+      line(is_time(quantity) ? "at least, modelled" : "peak, modelled", Sample::line);
+    }
+  }
+};
 
 std::string title_of(ChartChoice chart, const SweepKey& key) {
   const std::string_view quantity =
@@ -243,12 +210,6 @@ std::string about_sweep(const SizeSweep& sweep) {
 
 }  // namespace
 
-std::string capacity_words(const GpuDescription& gpu) {
-  const auto bytes = static_cast<double>(gpu.hbm_bytes);
-  return fmt::format("{} ({:.0f} GiB) of {}", draw::format_si(bytes, "B"), bytes / 0x1p30,
-                     dram_name(gpu));
-}
-
 SweepKey charted_key(const ResolvedRun& run, std::string_view gpu) {
   SweepKey key{.run = {.problem = run.asked.problem,
                        .pass = run.pass(),
@@ -280,7 +241,7 @@ SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
   };
   const Index near = problem.d > 64 ? 128 : 64;
   const Index far = near == 64 ? 128 : 64;
-  const SweepKey own = key_of(problem.d, problem.dtype);
+  SweepKey own = key_of(problem.d, problem.dtype);
   for (const SweepKey& key : {own, key_of(near, DType::bf16), key_of(far, DType::bf16)}) {
     for (const auto* runs : {&measurements.measured, &measurements.recorded}) {
       for (const MeasuredRun& seen : *runs) {
@@ -302,7 +263,8 @@ ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, const GpuDes
                   problem_words(key), gpu.display_name);
   shown.about = about_sweep(sweep);
   const std::vector<Index> lengths = sweep_lengths(key);
-  draw::Chart chart;
+  Making making{sweep, quantity, gpu, measurements, theme};
+  draw::Chart& chart = making.chart;
   chart.x = {key.is_prefill() ? "N: queries and keys of a head" : "N_kv: keys of a head", true,
              static_cast<double>(lengths.front()) / 1.15,
              static_cast<double>(lengths.back()) * 1.15};
@@ -310,33 +272,26 @@ ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, const GpuDes
     if (!std::has_single_bit(static_cast<std::uint64_t>(N))) continue;
     chart.x_ticks.push_back({static_cast<double>(N), draw::format_size(N)});
   }
-  add_legend(chart, sweep, quantity, theme);
+  making.add_legend();
   for (const Algorithm& algorithm : algorithms()) {
-    const std::string name(algorithm.name);
     if (is_time(quantity)) {
-      chart.series.push_back(modelled(
-          sweep, name, name + ", at least", theme, false,
-          [](const SimulationReport& r) { return r.bound_s; }, draw::format_seconds));
-      add_seen(
-          chart, sweep, measurements, gpu, name, "time", draw::Marker::circle, theme,
-          [](const MeasuredRun& run) { return run.time_s(); }, draw::format_seconds);
+      making.add_modelled(algorithm.name, "at least", false,
+                          [](const SimulationReport& model) { return model.bound_s; });
+      making.add_seen(algorithm.name, "time", draw::Marker::circle,
+                      [](const MeasuredRun& run) { return run.time_s(); });
     } else if (is_memory(quantity)) {
-      chart.series.push_back(modelled(
-          sweep, name, name + ", peak", theme, false,
-          [](const SimulationReport& r) { return static_cast<double>(r.peak_hbm_bytes); },
-          bytes_text));
+      making.add_modelled(algorithm.name, "peak", false,
+                          [](const SimulationReport& model) { return model.peak_hbm_bytes; });
     } else {
-      add_bytes(chart, sweep, measurements, gpu, name, theme);
+      making.add_bytes(algorithm.name);
     }
   }
-  if (is_memory(quantity)) {
-    add_memory_limits(chart, sweep, gpu, measurements, theme);
+  if (is_memory(quantity)) making.add_memory_limits();
+  if (is_time(quantity)) {
+    fit_y(chart, "seconds", 5, [](double value) { return draw::format_tick(value, "s"); });
+  } else {
+    fit_y(chart, "bytes", 5, bytes_tick);
   }
-  const bool time = is_time(quantity);
-  chart.y.name = time ? "seconds" : "bytes";
-  std::erase_if(chart.series, [](const draw::Series& series) { return series.points.empty(); });
-  draw::fit_decades(chart.y, chart.series);
-  chart.y_ticks = draw::ticks(chart.y, 5, time ? time_tick : bytes_tick);
   shown.picture = std::move(chart);
   return shown;
 }

@@ -1,4 +1,4 @@
-#include "app/panels/size_sweep.h"
+#include "app/panels/charts.h"
 
 #include <algorithm>
 #include <bit>

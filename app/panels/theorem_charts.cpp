@@ -1,4 +1,4 @@
-#include "app/panels/theorem_charts.h"
+#include "app/panels/charts.h"
 
 #include <fmt/format.h>
 
@@ -46,55 +46,19 @@ std::string tick_label(IoAxis axis, double value) {
 /// What one line or row of points shows.
 struct Curve {
   std::string name;
-  std::optional<double> (*value_of)(const IoPoint& point);  ///< nothing where it is not drawn
   std::string kind;       ///< "modelled: counted from the schedule"
   std::string note = {};  ///< a line more of its points
 };
 
-std::optional<double> counted_bytes(const IoPoint& point) {
-  return static_cast<double>(point.counted.requested.total());
-}
-std::optional<double> standard_bytes(const IoPoint& point) {
-  return static_cast<double>(point.standard_bytes);
-}
-std::optional<double> formula_bytes(const IoPoint& point) {
-  return point.formula_bytes;
-}
-std::optional<double> leading_term_bytes(const IoPoint& point) {
-  return point.in_range ? std::optional(point.leading_term_bytes) : std::nullopt;
-}
-std::optional<double> lower_bound_order_bytes(const IoPoint& point) {
-  return point.lower_bound_order_bytes;
-}
-std::optional<double> compulsory_bytes(const IoPoint& point) {
-  return point.compulsory_bytes;
-}
-
-draw::Series series_of(const Curve& curve, IoAxis axis, const TheoremPoints& points) {
-  draw::Series series;
-  series.name = fmt::format("{} ({})", curve.name, curve.kind);
-  for (const IoPoint& point : points) {
-    const std::optional<double> value = curve.value_of(point);
-    if (!value) continue;
-    const Tiling& tiling = point.counted.run.tiling;
-    series.points.push_back(
-        {x_of(axis, point), *value,
-         fmt::format(
-             "{}: {}\n{}{}\n{}, M = {} elements, tiles {} × {}, s = {:.4g}{}", curve.name,
-             draw::format_bytes(*value), curve.kind, curve.note,
-             tick_label(axis, x_of(axis, point)), point.sram_elems, tiling.Br, tiling.Bc,
-             point.density,
-             point.in_range ? "" : "\noutside d <= M <= N d, where the theorems make no claim")});
-  }
-  return series;
-}
-
-/// A series without a point is left out, of the legend as well.
-void add(draw::Chart& chart, draw::Series series, const std::string& legend,
-         draw::LegendEntry::Sample sample) {
-  if (series.points.empty()) return;
-  chart.legend.push_back({legend, series.color, sample, series.marker});
-  chart.series.push_back(std::move(series));
+draw::ChartPoint chart_point(IoAxis axis, const Curve& curve, const IoPoint& point, double bytes) {
+  const Tiling& tiling = point.counted.run.tiling;
+  const double x = x_of(axis, point);
+  return {x, bytes,
+          fmt::format(
+              "{}: {}\n{}{}\n{}, M = {} elements, tiles {} × {}, s = {:.4g}{}", curve.name,
+              draw::format_bytes(bytes), curve.kind, curve.note, tick_label(axis, x),
+              point.sram_elems, tiling.Br, tiling.Bc, point.density,
+              point.in_range ? "" : "\noutside d <= M <= N d, where the theorems make no claim")};
 }
 
 /// The leading term of the closed form: 3 or 5 matrices of N d elements a column tile.
@@ -103,7 +67,7 @@ Curve leading_curve(const TheoremKey& key) {
   const int factor = key.run.pass == PassKind::forward ? 12 : 20;
   const std::string_view theorem =
       sparse ? "Proposition 4" : (key.run.pass == PassKind::forward ? "Theorem 2" : "Theorem 5");
-  return {fmt::format("{} N²d²{}/M", factor, sparse ? " s" : ""), leading_term_bytes,
+  return {fmt::format("{} N²d²{}/M", factor, sparse ? " s" : ""),
           fmt::format("formula: leading term of the closed form; {} comes from Bc = M/4d", factor),
           fmt::format("\n{} states only the order, Θ({})", theorem,
                       sparse ? "N d + N²d² s/M" : "N²d²/M")};
@@ -112,13 +76,11 @@ Curve leading_curve(const TheoremKey& key) {
 /// N^2 d^2 / M, and what is proven of it.
 Curve bound_curve(const TheoremKey& key) {
   if (key.axis == IoAxis::density) {
-    return {"N²d² s/M", lower_bound_order_bytes,
-            "order of the dense lower bound times s: not a proven bound"};
+    return {"N²d² s/M", "order of the dense lower bound times s: not a proven bound"};
   }
   const std::string_view proposition =
       "Proposition 3 of FlashAttention excludes only o(N²d²/M) for all M in [d, N d] at once";
-  return {"N²d²/M", lower_bound_order_bytes,
-          "theorem: order of the lower bound for M ≥ d²; its constant is open, here 1",
+  return {"N²d²/M", "theorem: order of the lower bound for M ≥ d²; its constant is open, here 1",
           fmt::format("\nSaha and Ye, arXiv 2402.07443{}",
                       key.run.pass == PassKind::backward ? ": stated for the forward pass alone"
                                                          : fmt::format("\n{}", proposition))};
@@ -126,45 +88,39 @@ Curve bound_curve(const TheoremKey& key) {
 
 void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& points,
                 const Theme& theme) {
-  using Sample = draw::LegendEntry::Sample;
   const bool sparse = key.axis == IoAxis::density;
-  const std::string_view algorithm = sparse ? "block_sparse" : "flash1";
-  const std::string counted_words = "modelled: counted from the schedule";
-
-  draw::Series standard = series_of({"standard", standard_bytes, counted_words}, key.axis, points);
-  standard.color = tensor_text_color(theme, "alpha");
-  standard.marker = draw::Marker::square;
-  add(chart, std::move(standard), "standard, counted", Sample::marker);
-
-  draw::Series formula =
-      series_of({"closed form, every term", formula_bytes, "formula of Algorithm 1, 4 or 5"},
-                key.axis, points);
-  formula.color = tensor_text_color(theme, "m");
-  draw::Series counted =
-      series_of({std::string(algorithm), counted_bytes, counted_words}, key.axis, points);
-  counted.color = tensor_text_color(theme, "m");
-  counted.line = false;
-  counted.marker = draw::Marker::circle;
-  add(chart, std::move(formula), fmt::format("{}, closed form", algorithm), Sample::line);
-  add(chart, std::move(counted), fmt::format("{}, counted", algorithm), Sample::marker);
-
+  const std::string algorithm = sparse ? "block_sparse" : "flash1";
+  const std::string counted = "modelled: counted from the schedule";
+  const ImU32 flash_color = tensor_text_color(theme, "m");
+  // With the looks of `series`; a curve without a point is left out, of the legend as well
+  const auto add = [&](const Curve& curve, const std::string& legend, draw::Series series,
+                       const auto& value_of) {
+    for (const IoPoint& point : points) {
+      const std::optional<double> value = value_of(point);
+      if (value) series.points.push_back(chart_point(key.axis, curve, point, *value));
+    }
+    if (series.points.empty()) return;
+    series.name = fmt::format("{} ({})", curve.name, curve.kind);
+    add_series(chart, std::move(series), legend);
+  };
+  add({"standard", counted}, "standard, counted",
+      {.color = tensor_text_color(theme, "alpha"), .marker = draw::Marker::square},
+      [](const IoPoint& point) { return static_cast<double>(point.standard_bytes); });
+  add({"closed form, every term", "formula of Algorithm 1, 4 or 5"}, algorithm + ", closed form",
+      {.color = flash_color}, [](const IoPoint& point) { return point.formula_bytes; });
+  add({algorithm, counted}, algorithm + ", counted",
+      {.color = flash_color, .line = false, .marker = draw::Marker::circle},
+      [](const IoPoint& point) { return static_cast<double>(point.counted.requested.total()); });
   const Curve leading = leading_curve(key);
-  draw::Series leading_term = series_of(leading, key.axis, points);
-  leading_term.color = theme.accent;
-  leading_term.dashed = true;
-  add(chart, std::move(leading_term), leading.name + ": leading term", Sample::dashed);
-
-  draw::Series bound = series_of(bound_curve(key), key.axis, points);
-  bound.color = theme.error;
-  bound.dashed = true;
-  add(chart, std::move(bound),
-      sparse ? "N²d² s/M: dense order × s" : "N²d²/M: order of the lower bound", Sample::dashed);
-
-  draw::Series compulsory =
-      series_of({"inputs and outputs once", compulsory_bytes, "formula: no algorithm moves less"},
-                key.axis, points);
-  compulsory.color = theme.text_faint;
-  add(chart, std::move(compulsory), "inputs and outputs once", Sample::line);
+  add(leading, leading.name + ": leading term", {.color = theme.accent, .dashed = true},
+      [](const IoPoint& point) {
+        return point.in_range ? std::optional(point.leading_term_bytes) : std::nullopt;
+      });
+  add(bound_curve(key), sparse ? "N²d² s/M: dense order × s" : "N²d²/M: order of the lower bound",
+      {.color = theme.error, .dashed = true},
+      [](const IoPoint& point) { return point.lower_bound_order_bytes; });
+  add({"inputs and outputs once", "formula: no algorithm moves less"}, "inputs and outputs once",
+      {.color = theme.text_faint}, [](const IoPoint& point) { return point.compulsory_bytes; });
 }
 
 /// Where a kernel's run lies on the axis; nothing where the axis is not about its tiles.
@@ -188,10 +144,7 @@ std::optional<double> x_of_run(const TheoremKey& key, const GpuDescription& gpu,
 
 void add_runs(draw::Chart& chart, const TheoremKey& key, const GpuDescription& gpu,
               const Measurements& measurements, const Theme& theme) {
-  draw::Series series;
-  series.color = theme.good;
-  series.line = false;
-  series.marker = draw::Marker::cross;
+  draw::Series series{.color = theme.good, .line = false, .marker = draw::Marker::cross};
   for (const auto* runs : {&measurements.recorded, &measurements.measured}) {
     for (const MeasuredRun& run : *runs) {
       const std::optional<double> x = x_of_run(key, gpu, run);
@@ -212,7 +165,7 @@ void add_runs(draw::Chart& chart, const TheoremKey& key, const GpuDescription& g
     }
   }
   const std::string name = series.name;
-  add(chart, std::move(series), name, draw::LegendEntry::Sample::marker);
+  if (!series.points.empty()) add_series(chart, std::move(series), name);
 }
 
 /// The problem in one line, without what lies on the axis.
@@ -299,7 +252,6 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
       command_of(key));
   draw::Chart chart;
   chart.x = {std::string(axis.name), true, 1.0, 10.0};
-  chart.y.name = "bytes";
   if (!points.empty()) {
     const auto [low, high] = std::ranges::minmax(
         points, {}, [&](const IoPoint& point) { return x_of(key.axis, point); });
@@ -312,9 +264,7 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
   }
   add_curves(chart, key, points, theme);
   add_runs(chart, key, gpu, measurements, theme);
-  draw::fit_decades(chart.y, chart.series);
-  chart.y_ticks =
-      draw::ticks(chart.y, 6, [](double value) { return draw::format_tick(value, "B"); });
+  fit_y(chart, "bytes", 6, bytes_tick);
   shown.picture = std::move(chart);
   return shown;
 }

@@ -5,8 +5,8 @@
 #include <future>
 #include <thread>
 
-#include "app/panels/charts_panel.h"
 #include "app/panels/ledger_panel.h"
+#include "app/panels/panels.h"
 #include "tests/app/panels/panel_helpers.h"
 
 namespace attnscope::app {
@@ -73,14 +73,14 @@ TEST(ChartsPanel, ModelsAgainWhenACapacityOfTheGpuChanges) {
   auto changed = std::make_shared<RunInfo>(*snapshot.run);
   changed->gpu = with_capacities(changed->gpu, {.sram_bytes = 65'536}, "given");
   for (const ChartChoice chart : {ChartChoice::bytes, ChartChoice::fusion}) {
-    ChartsPanel panel;
+    const auto panel = make_charts_panel();
     Surroundings around;
     around.view.chart = chart;
     snapshot.run = sample->info();
-    draw_panel(imgui, panel, snapshot, rect, scales, false, around);
+    draw_panel(imgui, *panel, snapshot, rect, scales, false, around);
     snapshot.run = changed;
-    draw_frame(imgui, panel, snapshot, rect, scales, false, around);
-    EXPECT_TRUE(panel.busy()) << to_string(chart);
+    draw_frame(imgui, *panel, snapshot, rect, scales, false, around);
+    EXPECT_TRUE(panel->busy()) << to_string(chart);
   }
 }
 
@@ -90,7 +90,7 @@ TEST(ChartsPanel, LongWorkShowsHowFarItIsAndIsGivenUp) {
   auto large = std::make_shared<RunInfo>(*snapshot.run);
   large->totals.run.problem.N = large->totals.run.problem.N_kv = 8192;
   snapshot.run = large;
-  ChartsPanel panel;
+  const auto panel = make_charts_panel();
   HeadlessImGui imgui(1600, 900);
   Surroundings around;
   around.view.chart = ChartChoice::fusion;
@@ -98,21 +98,21 @@ TEST(ChartsPanel, LongWorkShowsHowFarItIsAndIsGivenUp) {
   const Scales scales = scales_for(1600, 900, 1.0f, false);
   const auto draw_once = [&] {
     around.rects.clear();
-    draw_frame(imgui, panel, snapshot, rect, scales, false, around);
+    draw_frame(imgui, *panel, snapshot, rect, scales, false, around);
   };
   const auto press = [&] { click(imgui, around.rects.find("charts.cancel")->center(), draw_once); };
   do {
     draw_once();
-    ASSERT_TRUE(panel.busy()) << "the work was done before it could be given up";
+    ASSERT_TRUE(panel->busy()) << "the work was done before it could be given up";
   } while (!around.rects.find("charts.cancel"));
   press();
-  while (panel.busy()) draw_once();
+  while (panel->busy()) draw_once();
   for (int frame = 0; frame < 3; ++frame) draw_once();
-  EXPECT_FALSE(panel.busy());
+  EXPECT_FALSE(panel->busy());
   ASSERT_TRUE(around.rects.find("charts.cancel"));  // which is "model again" now
   press();
   draw_once();
-  EXPECT_TRUE(panel.busy());
+  EXPECT_TRUE(panel->busy());
 }
 
 }  // namespace

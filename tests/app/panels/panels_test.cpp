@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "app/panels/charts_panel.h"
+#include "app/panels/panels.h"
 #include "app/panels/timeline_panel.h"
 #include "tests/app/panels/panel_helpers.h"
 
@@ -215,7 +215,7 @@ TEST(Panels, DrawEveryChartInItsPlaceAndInLarge) {
           large ? layout_alone(screen.width, screen.height, scales, Slot::charts)
                 : layout_screen(screen.width, screen.height, scales, kEverySlot, false);
       const Rect& rect = layout.panels.at(Slot::charts);
-      ChartsPanel panel;
+      const auto panel = make_charts_panel();
       for (const ChartTopic topic : chart_topics()) {
         for (const ChartChoice chart : charts_of(topic)) {
           SCOPED_TRACE(
@@ -223,7 +223,7 @@ TEST(Panels, DrawEveryChartInItsPlaceAndInLarge) {
           Surroundings around;
           around.view.chart = chart;
           around.view.large_chart = large;
-          draw_panel(imgui, panel, snapshot, rect, scales, screen.presenter, around);
+          draw_panel(imgui, *panel, snapshot, rect, scales, screen.presenter, around);
           EXPECT_GT(imgui.letters().size(), 100U);
           EXPECT_EQ(imgui.letters_outside(rect), 0);
           EXPECT_LE(imgui.letters_on_letters(), 0);

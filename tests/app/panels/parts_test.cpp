@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "app/panels/charts.h"
 #include "app/panels/memory_layout.h"
 #include "app/panels/score_cells.h"
-#include "app/panels/size_sweep.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/softmax_terms.h"
 #include "app/panels/timeline_lanes.h"

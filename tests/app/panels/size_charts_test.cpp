@@ -1,4 +1,4 @@
-#include "app/panels/size_charts.h"
+#include "app/panels/charts.h"
 
 #include <gtest/gtest.h>
 

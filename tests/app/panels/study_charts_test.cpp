@@ -6,11 +6,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "app/panels/algorithm_color.h"
-#include "app/panels/error_chart.h"
-#include "app/panels/fusion_chart.h"
-#include "app/panels/model_charts.h"
-#include "app/panels/theorem_charts.h"
+#include "app/panels/charts.h"
 #include "app/report/launch_words.h"
 #include "app/view_state.h"
 #include "sim/schedule/algorithm.h"

@@ -1,0 +1,188 @@
+/// The charts of the charts panel. Each has a key, what it depends on; a function that counts, for
+/// the background, which ends soon when it is cancelled; and one that draws the counts' chart.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/chart_choice.h"
+#include "app/draw/bar_chart.h"
+#include "app/measurements.h"
+#include "app/work_control.h"
+#include "sim/accuracy.h"
+#include "sim/studies/fusion.h"
+#include "sim/studies/io_theorems.h"
+#include "sim/studies/model_memory.h"
+
+namespace attnscope::app {
+
+/// A chart as the charts panel shows it, with the words around it.
+struct ShownChart {
+  std::string title;     ///< "BYTES AGAINST N"
+  std::string subtitle;  ///< of what: sizes, type, device
+  std::string about;     ///< hover on the heading: what the chart assumes
+  std::variant<draw::Chart, draw::BarChart> picture;
+};
+
+/// A colour by the algorithm's place in the catalog, so that each has one of its own; faint for
+/// what is no algorithm of the catalog.
+ImU32 algorithm_color(const Theme& theme, std::string_view algorithm);
+
+/// Adds the series, and to the legend a sample of what it draws.
+void add_series(draw::Chart& chart, draw::Series series, std::string label);
+
+/// "151 GB (140 GiB) of HBM": products are named in GiB, charts count in GB.
+std::string capacity_words(const GpuDescription& gpu);
+/// The memory of the device as a line across the lengths.
+void add_capacity(draw::Chart& chart, const std::vector<Index>& lengths, const GpuDescription& gpu,
+                  const Theme& theme);
+
+/// "1 kB", "10 GB".
+std::string bytes_tick(double value);
+
+/// Names the y axis and fits it to the series: decades, at most `most_ticks` of them with a label.
+void fit_y(draw::Chart& chart, std::string name, int most_ticks, draw::TickLabel label);
+
+// Bytes, time and memory against N: every algorithm on the problem of the screen, or on the
+// recorded problems of 16k tokens in all.
+
+struct SweepKey {
+  /// Its problem has no block mask and no lengths of its own, and N is one of the lengths;
+  /// `block_mask` is that of the block-sparse algorithms.
+  RunSpec run;
+  bool fixed_tokens = false;  ///< kSweepTokens in all: the batch shrinks as N grows
+
+  /// As many queries as keys: both are swept, and algorithms for decoding are left out. Otherwise
+  /// the keys alone are swept.
+  bool is_prefill() const { return run.problem.N == run.problem.N_kv; }
+  bool operator==(const SweepKey&) const = default;
+};
+
+/// Tokens of a batch, and the width of all heads together: the protocol of the recordings.
+inline constexpr Index kSweepTokens = 16384;
+inline constexpr Index kSweepHidden = 2048;
+
+/// The problem of the screen: everything but the length is its own.
+SweepKey charted_key(const ResolvedRun& run, std::string_view gpu);
+/// 16k tokens in all: in the problem's d and precision where a GPU ran them, else the nearest that
+/// one did (bf16, d = 64 or 128), else in the problem's.
+SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
+                      const Measurements& measurements);
+
+/// The key's problem at this length.
+AttentionProblem sweep_problem(const SweepKey& key, Index length);
+/// Lengths of the sweep, ascending; the key's own among them.
+std::vector<Index> sweep_lengths(const SweepKey& key);
+
+struct SweepPoint {
+  Index length = 0;  ///< N, or N_kv where the keys alone are swept
+  SimulationReport report;
+  const std::string& algorithm() const { return report.run.algorithm(); }
+};
+
+/// An algorithm that cannot be charted here.
+struct LeftOut {
+  std::string algorithm;
+  std::string reason;
+};
+
+struct SizeSweep {
+  SweepKey key;
+  std::vector<SweepPoint> points;  ///< in order of algorithm, then of length
+  std::vector<LeftOut> left_out;
+};
+
+/// Uses each kernel's own tiling where it has one; the others run in flash2's. Ends early, with
+/// what it has, when cancelled.
+SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control);
+
+/// One of the charts of sizes: modelled lines, recorded or measured points. Every series names its
+/// kind in words.
+ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, const GpuDescription& gpu,
+                      const Measurements& measurements, const Theme& theme);
+
+// How exact each algorithm is: the error against the reference as N grows.
+
+/// d, type, mask (causal or none), pass (forward: errors of O; backward: of dQ) and the precision
+/// of flash1's O (dQ) in HBM. All else is the study's own.
+using ErrorKey = RunSpec;
+ErrorKey error_key(const AttentionProblem& problem, PassKind pass, Carry carry);
+
+/// accuracy_errors() of one head, N = 64 to 512, gaussian inputs, 32 x 32 tiles.
+Result<std::vector<AccuracyCase>> count_errors(const ErrorKey& key, const GpuDescription& gpu,
+                                               WorkControl& control);
+
+/// A line for each algorithm, and the unfused computation beside them.
+ShownChart error_chart(const ErrorKey& key, const std::vector<AccuracyCase>& errors,
+                       const Theme& theme);
+
+// The IO theorems beside the counts: bytes against N, d, M, block size or density.
+
+struct TheoremKey {
+  IoAxis axis = IoAxis::seq_len;
+  RunSpec run;  ///< pass, GPU, SRAM of a thread block, and of the problem what is not on the axis
+  bool operator==(const TheoremKey&) const = default;
+};
+
+/// The key of the screen's problem as the theorems have it: dense, every head with keys of its own.
+TheoremKey theorem_key(IoAxis axis, PassKind pass, const AttentionProblem& shown,
+                       const GpuDescription& gpu);
+
+/// The axis of a chart of theorems; nothing for the other charts.
+std::optional<IoAxis> io_axis_of(ChartChoice chart);
+
+using TheoremPoints = std::vector<IoPoint>;
+/// The study's points at its usual values.
+Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription& gpu,
+                                     WorkControl& control);
+
+/// Counted points, the closed form, its leading term, drawn for d <= M <= N d, and the order of the
+/// lower bound, drawn for d^2 <= M <= N d. Along Bc and the SRAM: what this GPU showed of flash1's
+/// kernel, for as many heads; its bytes depend on Bc alone, so that another Br changes nothing.
+ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
+                         const GpuDescription& gpu, const Measurements& measurements,
+                         const Theme& theme);
+
+// Fusion, step by step, as bars: bytes of every launch of every step.
+
+/// Problem, tiling and GPU.
+using FusionKey = RunSpec;
+/// Figure 2 (left) of arXiv 2205.14135, or the problem without its block mask, which the dense
+/// algorithms do not take.
+FusionKey figure2_key(std::string gpu);
+FusionKey fusion_key(const AttentionProblem& problem, const Tiling& tiling, std::string gpu);
+
+/// fusion_steps(), with progress.
+Result<std::vector<FusionStep>> count_fusion(const FusionKey& key, const GpuDescription& gpu,
+                                             WorkControl& control);
+
+/// A bar a step, of launches that are cut into read and written; beside it what the figure prints,
+/// for its own problem. What one number a row takes (m, l, LSE, D) stands at the end, as the
+/// figure leaves it out.
+ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& steps,
+                        const Theme& theme);
+
+// Memory of a whole model, usual_model(), against N: where each algorithm runs out.
+
+struct ModelKey {
+  ModelMode mode = ModelMode::training;
+  std::string gpu;
+  bool operator==(const ModelKey&) const = default;
+};
+
+/// Peak memory of one algorithm at ascending lengths.
+struct ModelCurve {
+  AttentionChoice choice;
+  std::vector<std::pair<Index, double>> peak_bytes;  ///< N, bytes
+  Index largest_length = 0;                          ///< that fits; 0: none
+};
+
+Result<std::vector<ModelCurve>> count_models(const ModelKey& key, const GpuDescription& gpu,
+                                             WorkControl& control);
+
+ShownChart model_chart(const ModelKey& key, const std::vector<ModelCurve>& curves,
+                       const GpuDescription& gpu, const Theme& theme);
+
+}  // namespace attnscope::app
