@@ -1,4 +1,4 @@
-#include "app/panels/ledger_layout.h"
+#include "app/panels/ledger_rows.h"
 
 #include <algorithm>
 

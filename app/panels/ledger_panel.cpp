@@ -1,15 +1,14 @@
-#include "app/panels/ledger_panel.h"
-
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "app/background_job.h"
 #include "app/draw/format.h"
-#include "app/draw/shapes.h"
 #include "app/draw/text.h"
-#include "app/panels/ledger_layout.h"
+#include "app/panels/ledger_rows.h"
 #include "app/panels/panel_tabs.h"
+#include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 #include "app/report/compare.h"
 #include "app/shown_head.h"
@@ -67,54 +66,275 @@ std::vector<std::string> brief_wordings(const LedgerRow& row) {
           words.substr(words.find_last_of(' ') + 1)};
 }
 
-/// All notes in a line, then in fewer words, then fewer of them with a mark, never a part of one.
-std::vector<std::string> note_wordings(const std::vector<std::string>& notes) {
-  std::vector<std::string> wordings = {fmt::format("{}", fmt::join(notes, " · "))};
-  constexpr std::string_view kLong = "whole pass, all heads";
-  for (const std::string_view brief : {"whole of all heads", "all heads"}) {
-    const std::size_t at = wordings.front().find(kLong);
-    if (at == std::string::npos) break;
-    wordings.push_back(std::string(wordings.front()).replace(at, kLong.size(), brief));
-  }
-  for (std::size_t kept = notes.size(); kept-- > 1;) {
-    const auto end = notes.begin() + static_cast<std::ptrdiff_t>(kept);
-    wordings.push_back(fmt::format("{} · …", fmt::join(notes.begin(), end, " · ")));
-  }
-  return wordings;
-}
-
-}  // namespace
-
 /// Right edges of the columns of numbers; the labels stand at the left.
-struct LedgerPanel::Columns {
+struct Columns {
   float label = 0.0f, modelled = 0.0f, formula = 0.0f, seen = 0.0f, gap = 0.0f;
-
-  static Columns of_all(const Rect& rect) {
-    const auto at = [&](float share) { return rect.min.x + rect.width() * share; };
-    return {rect.min.x, at(0.45f), at(0.645f), at(0.855f), rect.max.x};
-  }
-  /// Tensors alone, two side by side: no GPU tells them apart. `number` is the least width of the
-  /// right column.
-  static Columns of_half(const Rect& rect, bool right, float gap, float number) {
-    const float middle = rect.center().x;
-    const float left = right ? middle + gap : rect.min.x;
-    const float end = right ? rect.max.x : middle - gap;
-    const float modelled = end - std::max((end - left) * 0.3f, number);
-    return {left, modelled, end, end, end};
-  }
 };
 
 /// What the parts of the table share in one frame.
-struct LedgerPanel::Table {
+struct Table {
   const PanelContext& context;
+  const Ledger& ledger;
   Rect rect;
   bool so_far = false;
   LedgerLayout layout = {};
 
-  Columns half(bool right) const {
-    const float number = context.fonts.mono_small.measure("99.9 MB").x + context.px(6.0f);
-    return Columns::of_half(rect, right, context.px(8.0f), number);
+  Columns columns() const {
+    const auto at = [&](float share) { return rect.min.x + rect.width() * share; };
+    return {rect.min.x, at(0.45f), at(0.645f), at(0.855f), rect.max.x};
   }
+  /// Of the k-th tensor. Two side by side have no columns of a GPU, which does not count them one
+  /// by one.
+  Columns columns_of(std::size_t k) const {
+    if (!layout.two_columns) return columns();
+    const bool right = k >= layout.tensor_lines;
+    const float gap = context.px(8.0f);
+    const float left = right ? rect.center().x + gap : rect.min.x;
+    const float end = right ? rect.max.x : rect.center().x - gap;
+    const float number = context.fonts.mono_small.measure("99.9 MB").x + context.px(6.0f);
+    return {left, end - std::max((end - left) * 0.3f, number), end, end, end};
+  }
+};
+
+/// Over the columns of what/// Over the columns of what a GPU showed.
+void draw_seen_headings(const Table& table, float y) {
+  const Ledger& ledger = table.ledger;
+  const FontRef& font = table.context.fonts.small;
+  const Columns columns = table.columns();
+  std::vector<std::string> seen = {ledger.seen_heading};
+  if (!ledger.seen_gpu.empty()) {
+    if (table.so_far) {
+      seen = {fmt::format("{}, whole", ledger.seen_heading),
+              fmt::format("{}, whole", ledger.seen_gpu)};
+    }
+    seen.push_back(ledger.seen_gpu);
+  }
+  draw::text(table.context, font, {columns.seen, y}, table.context.theme.text_faint,
+             draw::label_that_fits(font, seen, columns.seen - columns.formula), draw::Align::right);
+  if (!ledger.stands_alone) {
+    draw::fitted_text(table.context, font, {columns.gap, y}, table.context.theme.text_faint, "gap",
+                      columns.gap - columns.seen, draw::Align::right);
+  }
+  if (hovered({{columns.formula, y}, {columns.seen, y + table.layout.pitch}})) {
+    tooltip(table.context, ledger.seen_about);
+  }
+}
+
+void draw_headings(const Table& table, float y) {
+  const auto heading = [&](float x, std::string_view text, draw::Align align, float room) {
+    draw::fitted_text(table.context, table.context.fonts.small, {x, y},
+                      table.context.theme.text_faint, text, room, align);
+  };
+  const auto of_tensors = [&](const Columns& columns, std::string_view modelled,
+                              std::string_view formula) {
+    const float room = columns.formula - columns.modelled - table.context.px(6.0f);
+    heading(columns.label, "tensor", draw::Align::left, columns.modelled - columns.label);
+    heading(columns.modelled, modelled, draw::Align::right, 2 * room);
+    heading(columns.formula, formula, draw::Align::right, room);
+  };
+  if (table.layout.two_columns) {
+    for (const std::size_t k : {std::size_t{0}, table.layout.tensor_lines}) {
+      of_tensors(table.columns_of(k), table.so_far ? "so far" : "modelled", "formula");
+    }
+    return;
+  }
+  of_tensors(table.columns(), table.so_far ? "modelled so far" : "modelled",
+             table.so_far ? "formula, whole" : "formula");
+  draw_seen_headings(table, y);
+}
+
+void draw_row(const Table& table, const Columns& columns, const LedgerRow& row, float y) {
+  const PanelContext& context = table.context;
+  const Theme& theme = context.theme;
+  const FontRef& small = context.fonts.small;
+  const FontRef& mono = context.fonts.mono_small;
+  const float middle = y + table.layout.pitch * 0.5f;
+  float x = columns.label;
+  if (row.tensor) {
+    const float half = small.size * 0.36f;
+    draw_swatch(context, {{x, middle - half}, {x + 2 * half, middle + half}}, *row.tensor);
+    x += small.size * 1.2f;
+  }
+
+  // The label and the modelled number share the first column
+  const float margin = context.px(4.0f);
+  const float label_room = columns.modelled - x - margin;
+  const std::string modelled =
+      row.modelled
+          ? number_that_fits(row, *row.modelled, mono, label_room - small.measure(row.label).x)
+          : "";
+  draw::fitted_text(context, small, {x, middle - small.size * 0.5f},
+                    row.tensor ? theme.text_dim : theme.text, row.label,
+                    label_room - mono.measure(modelled).x);
+  const auto put = [&](const FontRef& font, ImU32 color, std::string_view text, float left,
+                       float right) {
+    draw::fitted_text(context, font, {right, middle - font.size * 0.5f}, color, text, right - left,
+                      draw::Align::right);
+  };
+  put(mono, theme.text, modelled, columns.label, columns.modelled);
+  const auto put_number = [&](double value, ImU32 color, float left, float right) {
+    put(mono, color, number_that_fits(row, value, mono, right - left), left, right);
+  };
+
+  const float formula_left = columns.modelled + margin;
+  if (row.formula) {
+    const bool agrees = *row.formula == row.whole;
+    put_number(*row.formula, agrees ? theme.text_faint : theme.error, formula_left,
+               columns.formula);
+  } else if (row.tensor) {
+    put(small, theme.text_faint, "none", formula_left, columns.formula);
+  }
+  const float seen_left = columns.formula + margin;
+  if (row.seen.value) {
+    put_number(*row.seen.value, number_color(theme, table.ledger.seen_kind), seen_left,
+               columns.seen);
+  } else if (!row.tensor && !row.seen.about.empty()) {
+    put(small, theme.text_faint, "unavailable", seen_left, columns.seen);
+  }
+  const float gap_left = columns.seen + margin;
+  if (row.gap_percent) {
+    const bool agrees = std::abs(*row.gap_percent) <= kAgreementPercent;
+    put(mono, agrees ? theme.text_dim : theme.warning, draw::format_percent(*row.gap_percent),
+        gap_left, columns.gap);
+  } else if (!row.in_place_of_gap.empty()) {
+    const std::vector<std::string> wordings = brief_wordings(row);
+    put(small, theme.text_dim, draw::widest_that_fits(small, wordings, columns.gap - gap_left),
+        gap_left, columns.gap);
+  }
+  if (hovered({{columns.label, y}, {columns.gap, y + table.layout.pitch}})) {
+    tooltip(context, in_words(row, table.so_far));
+  }
+}
+
+/// In place of the tensors that have no line.
+void draw_hidden(const Table& table, const Columns& columns, float y) {
+  const Ledger& ledger = table.ledger;
+  const FontRef& font = table.context.fonts.small;
+  const float top = y + (table.layout.pitch - font.size) * 0.5f;
+  draw::fitted_text(table.context, font, {columns.label, top}, table.context.theme.accent,
+                    fmt::format("and {} more: hover", table.layout.hidden),
+                    columns.gap - columns.label);
+  if (!hovered({{columns.label, y}, {columns.gap, y + table.layout.pitch}})) return;
+  std::string lines;
+  for (std::size_t k = table.layout.shown; k < ledger.tensors.size(); ++k) {
+    const LedgerRow& row = ledger.tensors[k];
+    lines += fmt::format("{}{}: {} modelled", lines.empty() ? "" : "\n", row.label,
+                         number_text(row, *row.modelled, true));
+    if (row.formula) lines += fmt::format(", {} by formula", draw::format_bytes(*row.formula));
+  }
+  tooltip(table.context, lines);
+}
+
+void draw_rows(const Table& table, const std::vector<LedgerRow>& rows, float& y) {
+  for (const LedgerRow& row : rows) {
+    draw_row(table, table.columns(), row, y);
+    y += table.layout.pitch;
+  }
+}
+
+void draw_tensors(const Table& table, float& y) {
+  const LedgerLayout& layout = table.layout;
+  if (!layout.two_columns) return draw_rows(table, table.ledger.tensors, y);
+  const auto y_of = [&](std::size_t k) {
+    return y + layout.pitch * static_cast<float>(k % layout.tensor_lines);
+  };
+  for (std::size_t k = 0; k < layout.shown; ++k) {
+    draw_row(table, table.columns_of(k), table.ledger.tensors[k], y_of(k));
+  }
+  if (layout.hidden > 0) {
+    draw_hidden(table, table.columns_of(layout.shown), y_of(layout.shown));
+  }
+  y += layout.pitch * static_cast<float>(layout.tensor_lines);
+}
+
+void draw_totals(const Table& table, float& y) {
+  const Ledger& ledger = table.ledger;
+  const Columns columns = table.columns();
+  const draw::Canvas& canvas = table.context;
+  const FontRef& font = table.context.fonts.small;
+  const auto rule = [&] {
+    y += canvas.px(2.0f);
+    canvas.list->AddLine({table.rect.min.x, y}, {table.rect.max.x, y}, table.context.theme.grid);
+    y += canvas.px(3.0f);
+  };
+  const auto title = [&](const std::vector<std::string>& wordings, std::string_view about) {
+    const float top = y + (table.layout.pitch - font.size) * 0.5f;
+    const Rect line{{table.rect.min.x, y}, {columns.formula, y + table.layout.pitch}};
+    draw::text(canvas, font, {line.min.x, top}, table.context.theme.text_dim,
+               draw::label_that_fits(font, wordings, line.width()));
+    draw_seen_headings(table, top);
+    if (!about.empty() && hovered(line)) tooltip(table.context, about);
+    y += table.layout.pitch;
+  };
+  rule();
+  const bool apart = !ledger.apart.empty();
+  if (table.layout.two_columns && !apart) title({"all tensors"}, {});
+  draw_rows(table, ledger.totals, y);
+  if (!apart) return;
+  title(ledger.apart_titles, ledger.apart_about);
+  draw_rows(table, ledger.apart, y);
+}
+
+void draw_footer(const Table& table, const Rect& rect) {
+  const PanelContext& context = table.context;
+  const Fonts& fonts = context.fonts;
+  const Measurements& measurements = context.measurements;
+  ImVec2 at{rect.max.x + context.px(6.0f), rect.center().y - fonts.small.size * 0.5f};
+  const TextButton copy = draw_text_button(context, "ledger.copy", "copy CSV", at, false);
+  if (copy.pressed) context.commands.push(CopyText{ledger_csv(table.ledger), "the ledger as CSV"});
+  float left = copy.left;
+  if (!measurements.live_gpu.empty()) {
+    const bool running = measurements.running;
+    at.x = copy.left - context.px(4.0f);
+    const TextButton run =
+        draw_text_button(context, "ledger.run", running ? "running…" : "Run on GPU", at, !running);
+    if (run.pressed && !running) context.commands.push(RunOnGpu{});
+    if (hovered({{run.left, rect.min.y}, {at.x, rect.max.y}})) {
+      tooltip(context, "runs this problem's kernel on " + measurements.live_gpu +
+                           ", checks it against the reference and fills this column");
+    }
+    left = run.left;
+  }
+
+  const std::vector<std::string>& wordings = table.ledger.notes;
+  draw::text(context, fonts.small, {rect.min.x, rect.center().y - fonts.small.size * 0.5f},
+             context.theme.text_faint,
+             draw::widest_that_fits(fonts.small, wordings, left - rect.min.x - context.px(6.0f)));
+  if (hovered({rect.min, {left, rect.max.y}})) {
+    tooltip(
+        context,
+        fmt::format("{}\nmodelled, whole pass, all heads: \"paper\" counts every load and store of "
+                    "the algorithm, and each operand of standard attention's products once; "
+                    "operations on floating-point numbers; peak memory: inputs, outputs and "
+                    "workspace",
+                    wordings.front()));
+  }
+}
+
+class LedgerPanel final : public Panel {
+ public:
+  explicit LedgerPanel(MakeLedgerBasis make_basis) : make_basis_(std::move(make_basis)) {}
+
+  std::string_view name() const override { return "ledger"; }
+  Slot slot() const override { return Slot::ledger; }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+  bool busy() const override { return basis_.busy(); }
+
+ private:
+  /// What the basis is of: another run, or another measurement, needs another one.
+  struct BasisKey {
+    std::shared_ptr<const RunInfo> run;
+    std::size_t known_runs = 0;
+    bool operator==(const BasisKey&) const = default;
+  };
+
+  /// Brings ledger_ up to the snapshot where its basis is there.
+  void refresh(const Snapshot& snapshot, LedgerScope scope, const Measurements& measurements);
+
+  MakeLedgerBasis make_basis_;
+  BackgroundJob<BasisKey, LedgerBasis> basis_;
+  std::optional<Ledger> ledger_;  ///< of the newest run whose basis is there
+  bool so_far_ = true;            ///< its scope
 };
 
 void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
@@ -123,7 +343,7 @@ void LedgerPanel::refresh(const Snapshot& snapshot, LedgerScope scope,
   if (basis_.wants(key)) {
     basis_.start(key, [make = make_basis_, run = snapshot.run,
                        seen = find_seen_run(*snapshot.run, measurements)](WorkControl&) {
-      return Result<LedgerBasis>(make(*run, seen));
+      return make(*run, seen);
     });
   }
   const LedgerBasis* basis = basis_.latest();
@@ -157,234 +377,23 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   const Ledger& ledger = *ledger_;
 
   // Heading, tensors, totals and the footer share the height; many tensors stand side by side
-  Table table{context, rest};
-  table.so_far = so_far_;
+  Table table{context, ledger, rest, so_far_};
   table.layout = lay_out_ledger(
       {ledger.tensors.size(), ledger.totals.size() + ledger.apart.size(), !ledger.apart.empty()},
       rest.height() - table.context.px(10.0f), context.fonts.small.size);
   float y = rest.min.y;
-  draw_headings(table, ledger, y);
+  draw_headings(table, y);
   y += table.layout.pitch;
-  draw_tensors(table, ledger, y);
-  draw_totals(table, ledger, y);
+  draw_tensors(table, y);
+  draw_totals(table, y);
   const float bottom = rest.max.y - table.layout.pitch + table.context.px(4.0f);
-  draw_footer(context, ledger, {{rest.min.x, bottom}, {rest.max.x, bottom + table.layout.pitch}});
+  draw_footer(table, {{rest.min.x, bottom}, {rest.max.x, bottom + table.layout.pitch}});
 }
 
-void LedgerPanel::draw_headings(const Table& table, const Ledger& ledger, float y) const {
-  const FontRef& font = table.context.fonts.small;
-  const auto heading = [&](float x, std::string_view text, draw::Align align, float room) {
-    draw::text(table.context, font, {x, y}, table.context.theme.text_faint,
-               draw::fitted(font, text, room), align);
-  };
-  const auto of_tensors = [&](const Columns& columns, std::string_view modelled,
-                              std::string_view formula) {
-    const float room = columns.formula - columns.modelled - table.context.px(6.0f);
-    heading(columns.label, "tensor", draw::Align::left, columns.modelled - columns.label);
-    heading(columns.modelled, modelled, draw::Align::right, 2 * room);
-    heading(columns.formula, formula, draw::Align::right, room);
-  };
-  if (table.layout.two_columns) {
-    for (const bool right : {false, true}) {
-      of_tensors(table.half(right), table.so_far ? "so far" : "modelled", "formula");
-    }
-    return;
-  }
-  const Columns columns = Columns::of_all(table.rect);
-  of_tensors(columns, table.so_far ? "modelled so far" : "modelled",
-             table.so_far ? "formula, whole" : "formula");
-  draw_seen_headings(table, ledger, y);
-}
+}  // namespace
 
-void LedgerPanel::draw_seen_headings(const Table& table, const Ledger& ledger, float y) const {
-  const FontRef& font = table.context.fonts.small;
-  const Columns columns = Columns::of_all(table.rect);
-  std::vector<std::string> seen = {ledger.seen_heading};
-  if (!ledger.seen_gpu.empty()) {
-    if (table.so_far) {
-      seen = {fmt::format("{}, whole", ledger.seen_heading),
-              fmt::format("{}, whole", ledger.seen_gpu)};
-    }
-    seen.push_back(ledger.seen_gpu);
-  }
-  draw::text(table.context, font, {columns.seen, y}, table.context.theme.text_faint,
-             draw::label_that_fits(font, seen, columns.seen - columns.formula), draw::Align::right);
-  if (!ledger.stands_alone) {
-    draw::text(table.context, font, {columns.gap, y}, table.context.theme.text_faint,
-               draw::fitted(font, "gap", columns.gap - columns.seen), draw::Align::right);
-  }
-  if (hovered({{columns.formula, y}, {columns.seen, y + table.layout.pitch}})) {
-    tooltip(table.context, ledger.seen_about);
-  }
-}
-
-void LedgerPanel::draw_tensors(const Table& table, const Ledger& ledger, float& y) const {
-  const LedgerLayout& layout = table.layout;
-  if (!layout.two_columns) {
-    const Columns columns = Columns::of_all(table.rect);
-    for (const LedgerRow& row : ledger.tensors) {
-      draw_row(table, columns, row, ledger, y);
-      y += layout.pitch;
-    }
-    return;
-  }
-  const auto columns_of = [&](std::size_t k) { return table.half(k >= layout.tensor_lines); };
-  const auto y_of = [&](std::size_t k) {
-    return y + layout.pitch * static_cast<float>(k % layout.tensor_lines);
-  };
-  for (std::size_t k = 0; k < layout.shown; ++k) {
-    draw_row(table, columns_of(k), ledger.tensors[k], ledger, y_of(k));
-  }
-  if (layout.hidden > 0) {
-    draw_hidden(table, columns_of(layout.shown), ledger, y_of(layout.shown));
-  }
-  y += layout.pitch * static_cast<float>(layout.tensor_lines);
-}
-
-void LedgerPanel::draw_hidden(const Table& table, const Columns& columns, const Ledger& ledger,
-                              float y) const {
-  const FontRef& font = table.context.fonts.small;
-  const float top = y + (table.layout.pitch - font.size) * 0.5f;
-  draw::text(table.context, font, {columns.label, top}, table.context.theme.accent,
-             draw::fitted(font, fmt::format("and {} more: hover", table.layout.hidden),
-                          columns.gap - columns.label));
-  if (!hovered({{columns.label, y}, {columns.gap, y + table.layout.pitch}})) return;
-  std::string lines;
-  for (std::size_t k = table.layout.shown; k < ledger.tensors.size(); ++k) {
-    const LedgerRow& row = ledger.tensors[k];
-    lines += fmt::format("{}{}: {} modelled", lines.empty() ? "" : "\n", row.label,
-                         number_text(row, *row.modelled, true));
-    if (row.formula) lines += fmt::format(", {} by formula", draw::format_bytes(*row.formula));
-  }
-  tooltip(table.context, lines);
-}
-
-void LedgerPanel::draw_totals(const Table& table, const Ledger& ledger, float& y) const {
-  const Columns columns = Columns::of_all(table.rect);
-  const draw::Canvas& canvas = table.context;
-  const FontRef& font = table.context.fonts.small;
-  const auto rule = [&] {
-    y += canvas.px(2.0f);
-    canvas.list->AddLine({table.rect.min.x, y}, {table.rect.max.x, y}, table.context.theme.grid);
-    y += canvas.px(3.0f);
-  };
-  const auto rows = [&](const std::vector<LedgerRow>& all) {
-    for (const LedgerRow& row : all) {
-      draw_row(table, columns, row, ledger, y);
-      y += table.layout.pitch;
-    }
-  };
-  const auto title = [&](const std::vector<std::string>& wordings, std::string_view about) {
-    const float top = y + (table.layout.pitch - font.size) * 0.5f;
-    const Rect line{{table.rect.min.x, y}, {columns.formula, y + table.layout.pitch}};
-    draw::text(canvas, font, {line.min.x, top}, table.context.theme.text_dim,
-               draw::label_that_fits(font, wordings, line.width()));
-    draw_seen_headings(table, ledger, top);
-    if (!about.empty() && hovered(line)) tooltip(table.context, about);
-    y += table.layout.pitch;
-  };
-  rule();
-  const bool apart = !ledger.apart.empty();
-  if (table.layout.two_columns && !apart) title({"all tensors"}, {});
-  rows(ledger.totals);
-  if (!apart) return;
-  title(ledger.apart_titles, ledger.apart_about);
-  rows(ledger.apart);
-}
-
-void LedgerPanel::draw_row(const Table& table, const Columns& columns, const LedgerRow& row,
-                           const Ledger& ledger, float y) const {
-  const Theme& theme = table.context.theme;
-  const Fonts& fonts = table.context.fonts;
-  const draw::Canvas& canvas = table.context;
-  const bool total = !row.tensor;
-  const float middle = y + table.layout.pitch * 0.5f;
-  float x = columns.label;
-  if (row.tensor) {
-    const float half = fonts.small.size * 0.36f;
-    draw_swatch(canvas, {{x, middle - half}, {x + 2 * half, middle + half}}, *row.tensor);
-    x += fonts.small.size * 1.2f;
-  }
-  const auto put = [&](const FontRef& font, float at, ImU32 color, std::string_view text,
-                       draw::Align align, float room) {
-    draw::text(canvas, font, {at, middle - font.size * 0.5f}, color, draw::fitted(font, text, room),
-               align);
-  };
-  const float number_room = columns.modelled - columns.label;
-  const float own_room =
-      number_room - (x - columns.label) - fonts.small.measure(row.label).x - canvas.px(4.0f);
-  const std::string modelled =
-      row.modelled ? number_that_fits(row, *row.modelled, fonts.mono_small, own_room) : "";
-  put(fonts.small, x, total ? theme.text : theme.text_dim, row.label, draw::Align::left,
-      number_room - fonts.mono_small.measure(modelled).x - (x - columns.label) - canvas.px(4.0f));
-  put(fonts.mono_small, columns.modelled, theme.text, modelled, draw::Align::right, number_room);
-  const float room = columns.formula - columns.modelled - canvas.px(4.0f);
-  if (row.formula) {
-    const bool agrees = *row.formula == row.whole;
-    put(fonts.mono_small, columns.formula, agrees ? theme.text_faint : theme.error,
-        number_that_fits(row, *row.formula, fonts.mono_small, room), draw::Align::right, room);
-  } else if (row.tensor) {
-    put(fonts.small, columns.formula, theme.text_faint, "none", draw::Align::right, room);
-  }
-  const float seen_room = columns.seen - columns.formula - canvas.px(4.0f);
-  if (row.seen.value) {
-    put(fonts.mono_small, columns.seen, number_color(theme, ledger.seen_kind),
-        number_that_fits(row, *row.seen.value, fonts.mono_small, seen_room), draw::Align::right,
-        seen_room);
-  } else if (total && !row.seen.about.empty()) {
-    put(fonts.small, columns.seen, theme.text_faint, "unavailable", draw::Align::right, seen_room);
-  }
-  if (row.gap_percent) {
-    const std::string gap = draw::format_percent(*row.gap_percent);
-    put(fonts.mono_small, columns.gap,
-        std::abs(*row.gap_percent) <= kAgreementPercent ? theme.text_dim : theme.warning, gap,
-        draw::Align::right, columns.gap - columns.seen - canvas.px(4.0f));
-  } else if (!row.in_place_of_gap.empty()) {
-    const std::vector<std::string> wordings = brief_wordings(row);
-    const float gap_room = columns.gap - columns.seen - canvas.px(4.0f);
-    put(fonts.small, columns.gap, theme.text_dim,
-        draw::widest_that_fits(fonts.small, wordings, gap_room), draw::Align::right, gap_room);
-  }
-
-  if (hovered({{columns.label, y}, {columns.gap, y + table.layout.pitch}})) {
-    tooltip(table.context, in_words(row, table.so_far));
-  }
-}
-
-void LedgerPanel::draw_footer(const PanelContext& context, const Ledger& ledger,
-                              const Rect& rect) const {
-  const Fonts& fonts = context.fonts;
-  const Measurements& measurements = context.measurements;
-  ImVec2 at{rect.max.x + context.px(6.0f), rect.center().y - fonts.small.size * 0.5f};
-  const TextButton copy = draw_text_button(context, "ledger.copy", "copy CSV", at, false);
-  if (copy.pressed) context.commands.push(CopyText{ledger_csv(ledger), "the ledger as CSV"});
-  float left = copy.left;
-  if (!measurements.live_gpu.empty()) {
-    const bool running = measurements.running;
-    at.x = copy.left - context.px(4.0f);
-    const TextButton run =
-        draw_text_button(context, "ledger.run", running ? "running…" : "Run on GPU", at, !running);
-    if (run.pressed && !running) context.commands.push(RunOnGpu{});
-    if (hovered({{run.left, rect.min.y}, {at.x, rect.max.y}})) {
-      tooltip(context, "runs this problem's kernel on " + measurements.live_gpu +
-                           ", checks it against the reference and fills this column");
-    }
-    left = run.left;
-  }
-
-  const std::vector<std::string> wordings = note_wordings(ledger.notes);
-  draw::text(context, fonts.small, {rect.min.x, rect.center().y - fonts.small.size * 0.5f},
-             context.theme.text_faint,
-             draw::widest_that_fits(fonts.small, wordings, left - rect.min.x - context.px(6.0f)));
-  if (hovered({rect.min, {left, rect.max.y}})) {
-    tooltip(
-        context,
-        fmt::format("{}\nmodelled, whole pass, all heads: \"paper\" counts every load and store of "
-                    "the algorithm, and each operand of standard attention's products once; "
-                    "operations on floating-point numbers; peak memory: inputs, outputs and "
-                    "workspace",
-                    wordings.front()));
-  }
+std::unique_ptr<Panel> make_ledger_panel(MakeLedgerBasis make_basis) {
+  return std::make_unique<LedgerPanel>(std::move(make_basis));
 }
 
 }  // namespace attnscope::app

@@ -1,6 +1,6 @@
 #include "app/panels/ledger_rows.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -42,32 +42,36 @@ std::vector<TrafficFormula> formulas_of_all_heads(FormulaRequest request) {
   return whole;
 }
 
+/// A tensor in one direction, without its closed form.
+LedgerRow tensor_row(const Snapshot& snapshot, Tensor tensor, bool write, bool all_heads,
+                     bool so_far) {
+  const RunInfo& run = *snapshot.run;
+  const Bytes& whole = all_heads ? of(run.totals.by_tensor, tensor) : of(run.head_bytes, tensor);
+  const Bytes& shown = so_far ? of(snapshot.bytes_so_far, tensor) : whole;
+  LedgerRow row;
+  row.label = fmt::format("{} {}", display_name(tensor), write ? "written" : "read");
+  row.tensor = tensor;
+  row.modelled = bytes_of(shown, write);
+  row.whole = bytes_of(whole, write);
+  row.seen.about = kNotApart;
+  return row;
+}
+
 /// Rows of the tensors that move at all. m and l, which travel together, share their rows.
 std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, const LedgerBasis& basis,
                                    bool all_heads, bool so_far) {
-  const RunInfo& run = *snapshot.run;
   std::vector<LedgerRow> rows;
   for (const TrafficFormula& formula : all_heads ? basis.whole_formulas : basis.head_formulas) {
-    const Bytes& whole =
-        all_heads ? of(run.totals.by_tensor, formula.tensor) : of(run.head_bytes, formula.tensor);
-    const Bytes& shown = so_far ? of(snapshot.bytes_so_far, formula.tensor) : whole;
-    LedgerRow row;
-    row.label =
-        fmt::format("{} {}", display_name(formula.tensor), formula.write ? "written" : "read");
-    row.tensor = formula.tensor;
-    row.modelled = bytes_of(shown, formula.write);
-    row.whole = bytes_of(whole, formula.write);
+    LedgerRow row = tensor_row(snapshot, formula.tensor, formula.write, all_heads, so_far);
     row.formula = static_cast<double>(formula.bytes);
     row.formula_text = formula.text;
-    row.seen.about = kNotApart;
-    const auto joined = std::ranges::find_if(rows, [&](const LedgerRow& other) {
-      return other.tensor == Tensor::l && other.label == (formula.write ? "l written" : "l read");
-    });
+    const auto joined =
+        std::ranges::find(rows, formula.write ? "l written" : "l read", &LedgerRow::label);
     if (formula.tensor == Tensor::m && joined != rows.end()) {
       joined->label = formula.write ? "l, m written" : "l, m read";
       *joined->modelled += *row.modelled;
       joined->whole += row.whole;
-      joined->formula = *joined->formula + *row.formula;
+      *joined->formula += *row.formula;
       joined->formula_text = "2 · (" + row.formula_text + ")";
       continue;
     }
@@ -79,32 +83,24 @@ std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, const LedgerBasis& 
 /// Rows of the tensors that have no closed form: of a variant, or of both passes together.
 void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_far,
                               std::vector<LedgerRow>& rows) {
-  const RunInfo& run = *snapshot.run;
   for (int t = 0; t < kTensorCount; ++t) {
     const auto tensor = static_cast<Tensor>(t);
     const bool listed = std::ranges::any_of(rows, [&](const LedgerRow& row) {
       return row.tensor == tensor || (row.tensor == Tensor::l && tensor == Tensor::m);
     });
     if (listed) continue;
-    const Bytes& whole = all_heads ? of(run.totals.by_tensor, tensor) : of(run.head_bytes, tensor);
-    const Bytes& shown = so_far ? of(snapshot.bytes_so_far, tensor) : whole;
     for (const bool write : {false, true}) {
-      if (bytes_of(whole, write) == 0.0) continue;
-      LedgerRow row;
-      row.label = fmt::format("{} {}", display_name(tensor), write ? "written" : "read");
-      row.tensor = tensor;
-      row.modelled = bytes_of(shown, write);
-      row.whole = bytes_of(whole, write);
-      row.formula_text = run.pass_kind() == PassKind::both
+      LedgerRow row = tensor_row(snapshot, tensor, write, all_heads, so_far);
+      if (row.whole == 0.0) continue;
+      row.formula_text = snapshot.run->pass_kind() == PassKind::both
                              ? "no closed form of both passes together"
                              : "no closed form of this variant";
-      row.seen.about = kNotApart;
       rows.push_back(std::move(row));
     }
   }
 }
 
-/// A total that the model and a GPU both have.
+/// A total that the model/// A total that the model and a GPU both have.
 struct Total {
   const char* label;
   const char* quantity;
@@ -298,6 +294,27 @@ std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
           fmt::format("whole pass{}: {}", one_head ? "" : ", all heads", paper), peak};
 }
 
+/// All notes in a line, then in fewer words, then fewer of them with a mark, never a part of one.
+std::vector<std::string> note_wordings(const std::vector<std::string>& notes) {
+  std::vector<std::string> wordings = {fmt::format("{}", fmt::join(notes, " · "))};
+  constexpr std::string_view kLong = "whole pass, all heads";
+  for (const std::string_view brief : {"whole of all heads", "all heads"}) {
+    const std::size_t at = wordings.front().find(kLong);
+    if (at == std::string::npos) break;
+    wordings.push_back(std::string(wordings.front()).replace(at, kLong.size(), brief));
+  }
+  for (std::size_t kept = notes.size(); kept-- > 1;) {
+    const auto end = notes.begin() + static_cast<std::ptrdiff_t>(kept);
+    wordings.push_back(fmt::format("{} · …", fmt::join(notes.begin(), end, " · ")));
+  }
+  return wordings;
+}
+
+/// A field of a CSV file: in quotes where it has a comma ("l, m read").
+std::string csv_field(std::string_view text) {
+  return text.find(',') == std::string_view::npos ? std::string(text) : fmt::format("\"{}\"", text);
+}
+
 }  // namespace
 
 std::string short_gpu_name(std::string_view name) {
@@ -352,8 +369,25 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
   } else if (ledger.stands_alone && whole) {
     set_recording_apart(basis, ledger);
   }
-  ledger.notes = notes_of(snapshot, so_far);
+  ledger.notes = note_wordings(notes_of(snapshot, so_far));
   return ledger;
+}
+
+std::string ledger_csv(const Ledger& ledger) {
+  std::string csv =
+      fmt::format("quantity,unit,modelled,whole_pass,formula,{}\n", csv_field(ledger.seen_heading));
+  const auto add = [&](const LedgerRow& row, std::string_view of) {
+    const std::string modelled =
+        row.modelled ? fmt::format("{:.9g},{:.9g}", *row.modelled, row.whole) : ",";
+    csv += fmt::format("{},{},{},{},{}\n", csv_field(row.label + std::string(of)), row.unit,
+                       modelled, row.formula ? fmt::format("{:.0f}", *row.formula) : "",
+                       row.seen.value ? fmt::format("{:.9g}", *row.seen.value)
+                                      : (row.seen.about.empty() ? "" : "unavailable"));
+  };
+  for (const LedgerRow& row : ledger.tensors) add(row, "");
+  for (const LedgerRow& row : ledger.totals) add(row, "");
+  for (const LedgerRow& row : ledger.apart) add(row, " " + ledger.apart_of);
+  return csv;
 }
 
 }  // namespace attnscope::app

@@ -64,12 +64,36 @@ struct Ledger {
   NumberKind seen_kind = NumberKind::unavailable;
   std::string seen_about;          ///< hover on the heading
   bool all_heads = false;          ///< the numbers are of all heads, not only of the shown one
-  std::vector<std::string> notes;  ///< paper, operations, peak memory
+  std::vector<std::string> notes;  ///< paper, operations, peak memory; longest wording first
 };
 
 Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasis& basis);
 
+/// The ledger as comma-separated values with a heading line.
+std::string ledger_csv(const Ledger& ledger);
+
 /// "H200" of "NVIDIA H200 SXM 141 GB".
 std::string short_gpu_name(std::string_view name);
+
+// How the lines share the height: the totals always stand, tensors give way.
+
+/// What asks for height, in lines.
+struct LedgerLines {
+  std::size_t tensors = 0;        ///< rows of tensors
+  std::size_t totals = 0;         ///< rows of totals, at the screen's tiles and at the kernel's
+  bool has_kernel_title = false;  ///< a line stands over the totals at the kernel's tiles
+};
+
+struct LedgerLayout {
+  float pitch = 0.0f;            ///< pixels from line to line
+  bool two_columns = false;      ///< tensors stand side by side
+  std::size_t tensor_lines = 0;  ///< lines that the tensors take
+  std::size_t shown = 0;         ///< tensor rows drawn
+  std::size_t hidden = 0;        ///< tensor rows left to the line "and n more", which is the last
+};
+
+/// One column of tensors, else two, else two with the last rows behind "and n more". `room` is the
+/// height in pixels for headings, tensors, totals and the footer; `size` is the font's.
+LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size);
 
 }  // namespace attnscope::app

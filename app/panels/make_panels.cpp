@@ -1,6 +1,5 @@
 #include "app/panel.h"
 #include "app/panels/explain_panel.h"
-#include "app/panels/ledger_panel.h"
 #include "app/panels/memory_panel.h"
 #include "app/panels/online_softmax_panel.h"
 #include "app/panels/panels.h"
@@ -19,7 +18,7 @@ Panels make_panels() {
   panels.push_back(std::make_unique<OnlineSoftmaxPanel>());
   panels.push_back(std::make_unique<WhyOnlinePanel>());
   panels.push_back(std::make_unique<ExplainPanel>());
-  panels.push_back(std::make_unique<LedgerPanel>());
+  panels.push_back(make_ledger_panel());
   panels.push_back(std::make_unique<TimelinePanel>());
   panels.push_back(make_charts_panel());
   return panels;

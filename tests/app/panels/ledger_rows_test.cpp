@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "app/panels/ledger_layout.h"
-#include "app/panels/ledger_panel.h"
 #include "tests/app/panels/sample_snapshot.h"
 #include "tests/app/report/recorded_run.h"
 

@@ -5,7 +5,6 @@
 #include <future>
 #include <thread>
 
-#include "app/panels/ledger_panel.h"
 #include "app/panels/panels.h"
 #include "tests/app/panels/panel_helpers.h"
 
@@ -43,7 +42,7 @@ TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
   const std::shared_future<void> released = release.get_future().share();
   std::atomic<int> on_this_thread{0};
   const auto caller = std::this_thread::get_id();
-  LedgerPanel panel([&](const RunInfo& run, std::optional<MeasuredRun> seen) {
+  const auto panel = make_ledger_panel([&](const RunInfo& run, std::optional<MeasuredRun> seen) {
     if (std::this_thread::get_id() == caller) ++on_this_thread;
     if (run.algorithm->name == "flash1") released.wait();
     return make_ledger_basis(run, std::move(seen));
@@ -52,15 +51,15 @@ TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
   Surroundings around;
   const Rect rect{{0, 0}, {600, 300}};
   const Scales scales = scales_for(1600, 900, 1.0f, false);
-  draw_panel(imgui, panel, before, rect, scales, false, around);
-  const std::string old = copied_ledger(imgui, panel, before, around);
+  draw_panel(imgui, *panel, before, rect, scales, false, around);
+  const std::string old = copied_ledger(imgui, *panel, before, around);
   EXPECT_NE(old.find("LSE written"), std::string::npos) << old;
 
-  EXPECT_EQ(copied_ledger(imgui, panel, after, around), old);
-  EXPECT_TRUE(panel.busy());
+  EXPECT_EQ(copied_ledger(imgui, *panel, after, around), old);
+  EXPECT_TRUE(panel->busy());
   release.set_value();
-  draw_panel(imgui, panel, after, rect, scales, false, around);
-  EXPECT_NE(copied_ledger(imgui, panel, after, around).find("l, m written"), std::string::npos);
+  draw_panel(imgui, *panel, after, rect, scales, false, around);
+  EXPECT_NE(copied_ledger(imgui, *panel, after, around).find("l, m written"), std::string::npos);
   EXPECT_EQ(on_this_thread, 0);
 }
 
