@@ -9,7 +9,6 @@
 #include "app/panels/panel_tabs.h"
 #include "app/panels/pseudo_code_view.h"
 #include "app/panels/snapshot_view.h"
-#include "app/panels/source_markers.h"
 #include "app/report/launch_words.h"
 #include "kernels/catalog.h"
 

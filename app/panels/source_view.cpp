@@ -1,58 +1,55 @@
 #include "app/panels/source_view.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
-#include "app/panels/snapshot_view.h"
-#include "app/panels/source_markers.h"
 
 namespace attnscope::app {
 
 namespace {
 
-constexpr std::array<std::string_view, 40> kKeywords{"auto",
-                                                     "bool",
-                                                     "break",
-                                                     "char",
-                                                     "const",
-                                                     "constexpr",
-                                                     "continue",
-                                                     "do",
-                                                     "double",
-                                                     "else",
-                                                     "enum",
-                                                     "extern",
-                                                     "false",
-                                                     "float",
-                                                     "for",
-                                                     "if",
-                                                     "inline",
-                                                     "int",
-                                                     "namespace",
-                                                     "return",
-                                                     "sizeof",
-                                                     "static",
-                                                     "static_assert",
-                                                     "static_cast",
-                                                     "struct",
-                                                     "switch",
-                                                     "template",
-                                                     "true",
-                                                     "typename",
-                                                     "unsigned",
-                                                     "using",
-                                                     "void",
-                                                     "while",
-                                                     "__device__",
-                                                     "__global__",
-                                                     "__shared__",
-                                                     "__launch_bounds__",
-                                                     "__syncthreads",
-                                                     "__syncwarp",
-                                                     "__align__"};
+constexpr std::string_view kKeywords[] = {"auto",
+                                          "bool",
+                                          "break",
+                                          "char",
+                                          "const",
+                                          "constexpr",
+                                          "continue",
+                                          "do",
+                                          "double",
+                                          "else",
+                                          "enum",
+                                          "extern",
+                                          "false",
+                                          "float",
+                                          "for",
+                                          "if",
+                                          "inline",
+                                          "int",
+                                          "namespace",
+                                          "return",
+                                          "sizeof",
+                                          "static",
+                                          "static_assert",
+                                          "static_cast",
+                                          "struct",
+                                          "switch",
+                                          "template",
+                                          "true",
+                                          "typename",
+                                          "unsigned",
+                                          "using",
+                                          "void",
+                                          "while",
+                                          "__device__",
+                                          "__global__",
+                                          "__shared__",
+                                          "__launch_bounds__",
+                                          "__syncthreads",
+                                          "__syncwarp",
+                                          "__align__"};
 
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -84,7 +81,7 @@ std::vector<SourceSpan> highlighted(std::string_view line, bool& in_block_commen
       std::size_t end = at;
       while (end < line.size() && is_word(line[end])) ++end;
       const std::string_view word = line.substr(at, end - at);
-      if (std::ranges::find(kKeywords, word) != kKeywords.end()) {
+      if (std::ranges::find(kKeywords, word) != std::end(kKeywords)) {
         add(Kind::plain, line.substr(plain, at - plain));
         add(Kind::keyword, word);
         plain = end;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "app/panels/source_markers.h"
 #include "sim/schedule/algorithm.h"
 #include "tests/app/panels/sample_snapshot.h"
 
