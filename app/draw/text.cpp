@@ -84,15 +84,6 @@ void fitted_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 col
   text(canvas, font, at, color, fitted(font, words, width), align);
 }
 
-void text_in(const Canvas& canvas, const FontRef& font, const Rect& rect, ImU32 color,
-             std::string_view words, Align align) {
-  const std::string shown = fitted(font, words, rect.width());
-  float x = rect.min.x;
-  if (align == Align::center) x = rect.center().x;
-  if (align == Align::right) x = rect.max.x;
-  text(canvas, font, {x, rect.center().y - font.size * 0.5f}, color, shown, align);
-}
-
 bool text_if_fits(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                   std::string_view words, float width, Align align) {
   if (font.measure(words).x > width) return false;

@@ -36,10 +36,6 @@ std::string label_that_fits(const FontRef& font, std::span<const std::string> wo
 void fitted_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                  std::string_view text, float width, Align align = Align::left);
 
-/// One line, fitted and vertically centred in a rectangle.
-void text_in(const Canvas& canvas, const FontRef& font, const Rect& rect, ImU32 color,
-             std::string_view text, Align align = Align::left);
-
 /// One line when it fits as it is, otherwise nothing. Answers whether it was drawn.
 bool text_if_fits(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                   std::string_view text, float width, Align align = Align::left);

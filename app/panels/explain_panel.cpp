@@ -1,20 +1,96 @@
-#include "app/panels/explain_panel.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/panel_tabs.h"
-#include "app/panels/pseudo_code_view.h"
+#include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
+#include "app/panels/source_view.h"
 #include "app/report/launch_words.h"
-#include "kernels/catalog.h"
 
 namespace attnscope::app {
 
 namespace {
+
+/// One line on the screen: a pseudo-code line or the continuation of one.
+struct ScreenLine {
+  int line = 0;
+  int indent = 0;
+  std::string text;
+};
+
+/// Breaks a line between statements ("; ") where it is wider than `width`, else at spaces.
+void add_broken(std::vector<ScreenLine>& out, int index, const PseudoLine& line, float width,
+                const FontRef& font) {
+  const float step = font.measure("  ").x;
+  int indent = line.indent;
+  std::string rest(line.text);
+  const auto room = [&] { return width - step * static_cast<float>(indent); };
+  while (font.measure(rest).x > room()) {
+    // The last statement that still fits on this line
+    std::size_t cut = std::string::npos;
+    for (std::size_t at = rest.find("; "); at != std::string::npos; at = rest.find("; ", at + 1)) {
+      if (font.measure(rest.substr(0, at + 1)).x <= room()) cut = at + 1;
+    }
+    if (cut == std::string::npos) break;
+    out.push_back({index, indent, rest.substr(0, cut)});
+    rest = rest.substr(cut + 1);
+    indent = line.indent + 1;
+  }
+  for (const std::string& piece : draw::wrapped(font, rest, room())) {
+    out.push_back({index, indent, piece});
+    indent = line.indent + 1;
+  }
+}
+
+/// Draws the lines into `rect`; long ones continue below, and when all of them are too many the
+/// part around the lit line is shown. `lit` is -1 for none; `color` is that of the lit line's box.
+void draw_pseudo_code(const draw::Canvas& canvas, const Rect& rect,
+                      std::span<const PseudoLine> lines, int lit, ImU32 color) {
+  const FontRef& font = canvas.fonts.mono_small;
+  const float padding = canvas.px(6.0f);
+  const float width = rect.width() - 2.0f * padding;
+  std::vector<ScreenLine> screen;
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    add_broken(screen, static_cast<int>(k), lines[k], width, font);
+  }
+
+  // As loose as the room allows; if it is too little, the part around the lit line
+  const auto count = static_cast<float>(std::max<std::size_t>(screen.size(), 1));
+  const float pitch = std::clamp(rect.height() / count, font.size * 1.18f, font.size * 1.6f);
+  const auto visible = std::max<std::size_t>(static_cast<std::size_t>(rect.height() / pitch), 1);
+  std::size_t first = 0;
+  if (screen.size() > visible) {
+    const auto found = std::ranges::find(screen, lit, &ScreenLine::line);
+    const auto at =
+        found == screen.end() ? std::size_t{0} : static_cast<std::size_t>(found - screen.begin());
+    first = std::min(at > visible / 2 ? at - visible / 2 : 0, screen.size() - visible);
+  }
+
+  const float step = font.measure("  ").x;
+  float y = rect.min.y;
+  for (std::size_t k = first; k < std::min(first + visible, screen.size()); ++k) {
+    const ScreenLine& line = screen[k];
+    const bool is_lit = line.line == lit;
+    if (is_lit) {
+      const Rect box{{rect.min.x, y}, {rect.max.x, y + pitch}};
+      draw::fill(canvas, box, mix(canvas.theme.card, color, 0.22f), canvas.px(2.0f));
+      draw::fill(canvas, {box.min, {box.min.x + canvas.px(3.0f), box.max.y}}, color);
+    }
+    const bool control = lines[static_cast<std::size_t>(line.line)].control;
+    const ImU32 text_color =
+        is_lit ? canvas.theme.text : (control ? canvas.theme.text_faint : canvas.theme.text_dim);
+    const float x = rect.min.x + padding + step * static_cast<float>(line.indent);
+    draw::fitted_text(canvas, font, {x, y + (pitch - font.size) * 0.5f}, text_color, line.text,
+                      rect.max.x - x);
+    y += pitch;
+  }
+}
 
 float sentence_indent(const draw::Canvas& canvas) {
   return canvas.fonts.ui_bold.measure("What").x + canvas.px(12.0f);
@@ -38,7 +114,31 @@ ImU32 op_color(const Theme& theme, const TileOp& op) {
   return text_color_of(theme, op.dests()[0].tensor);
 }
 
-}  // namespace
+/// The CUDA source of the kernel that runs the shown launch.
+void draw_source(SourceView& view, const Snapshot& snapshot, const PanelContext& context,
+                 const Rect& rect) {
+  const RunInfo& run = *snapshot.run;
+  const kernels::KernelInfo* kernel = nullptr;
+  for (const kernels::KernelInfo& each : kernels::catalog()) {
+    if (each.algorithm == run.algorithm->name) kernel = &each;
+  }
+  const Launch& launch = launch_of(snapshot);
+  const std::size_t line = snapshot.step >= 0 ? snapshot.op.line : launch.pseudo_code.size();
+  const std::string_view source =
+      kernel != nullptr ? source_of_launch(*kernel, launch.name, snapshot.in_backward())
+                        : std::string_view();
+  view.draw(context, rect, source, launch.pseudo_code, line);
+}
+
+class ExplainPanel final : public Panel {
+ public:
+  std::string_view name() const override { return "explain"; }
+  Slot slot() const override { return Slot::explain; }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+
+ private:
+  SourceView source_;
+};
 
 void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "WHAT AND WHY")) return;
@@ -72,7 +172,7 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   if (view.explain_tab == ExplainTab::pseudo_code) {
     draw_pseudo_code(context, code, lines, started ? op.line : -1, color);
   } else {
-    draw_source(snapshot, context, code);
+    draw_source(source_, snapshot, context, code);
   }
   const ImU32 label = mix(color, theme.text, 0.25f);
   ImVec2 at{rest.min.x, code.max.y + context.px(6.0f)};
@@ -80,19 +180,10 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   if (started) draw_sentence(context, font, at, rest.width(), label, "Why", snapshot.why);
 }
 
-void ExplainPanel::draw_source(const Snapshot& snapshot, const PanelContext& context,
-                               const Rect& rect) {
-  const RunInfo& run = *snapshot.run;
-  const kernels::KernelInfo* kernel = nullptr;
-  for (const kernels::KernelInfo& each : kernels::catalog()) {
-    if (each.algorithm == run.algorithm->name) kernel = &each;
-  }
-  const Launch& launch = run.pass.launches[static_cast<std::size_t>(snapshot.launch)];
-  const std::size_t line = snapshot.step >= 0 ? snapshot.op.line : launch.pseudo_code.size();
-  const std::string_view source =
-      kernel != nullptr ? source_of_launch(*kernel, launch.name, snapshot.in_backward())
-                        : std::string_view();
-  source_.draw(context, rect, source, launch.pseudo_code, line);
+}  // namespace
+
+std::unique_ptr<Panel> make_explain_panel() {
+  return std::make_unique<ExplainPanel>();
 }
 
 }  // namespace attnscope::app

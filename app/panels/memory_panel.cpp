@@ -1,12 +1,132 @@
-#include "app/panels/memory_panel.h"
+#include <fmt/core.h>
 
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "app/draw/format.h"
+#include "app/draw/free_place.h"
 #include "app/panels/hbm_box.h"
 #include "app/panels/panel_tabs.h"
+#include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/sram_box.h"
-#include "app/panels/transfer_arrows.h"
 
 namespace attnscope::app {
+
+namespace {
+
+/// A load or store as the screen shows it.
+struct Transfer {
+  draw::Curve curve;
+  Tensor tensor = Tensor::Q;
+  std::string label;  ///< "load K 512 B"
+  std::string bytes;  ///< "512 B": the arrow's ends say the rest
+};
+
+std::optional<Transfer> transfer_of(const Snapshot& snapshot, const TileOp& op, std::size_t launch,
+                                    Index bytes, const SramBox& sram, const HbmBox& hbm) {
+  if (!op.moves_bytes() || op.dest_count == 0 || op.source_count == 0) return std::nullopt;
+  const bool load = op.kind == OpKind::load;
+  const Tile& on_chip = load ? op.dests()[0] : op.sources()[0];
+  const Tile& in_hbm = load ? op.sources()[0] : op.dests()[0];
+  const std::optional<ImVec2> port = sram.port(on_chip);
+  const std::optional<Rect> part =
+      hbm.part_rect(in_hbm.tensor, extent_of(snapshot, in_hbm, launch));
+  if (!port || !part) return std::nullopt;
+  const ImVec2 far = part->center();
+  Transfer transfer;
+  transfer.curve = load ? draw::vertical_curve(far, *port) : draw::vertical_curve(*port, far);
+  transfer.tensor = in_hbm.tensor;
+  const std::string_view verb =
+      load ? "load" : (op.kind == OpKind::atomic_add ? "atomic add" : "store");
+  transfer.bytes = draw::format_bytes(static_cast<double>(bytes));
+  transfer.label = fmt::format("{} {} {}", verb, display_name(in_hbm.tensor), transfer.bytes);
+  return transfer;
+}
+
+/// The launch that the step after this one belongs to.
+std::size_t launch_of_next(const Snapshot& snapshot) {
+  const auto& launches = snapshot.run->launches;
+  for (std::size_t k = 0; k < launches.size(); ++k) {
+    if (snapshot.step + 1 < launches[k].end) return k;
+  }
+  return static_cast<std::size_t>(snapshot.launch);
+}
+
+/// Arrows between HBM and SRAM for the last operation and the next one, with their bytes. `gap` is
+/// the room between the two boxes, where the labels stand.
+void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const SramBox& sram,
+                    const HbmBox& hbm, const Rect& gap) {
+  const FontRef& font = context.fonts.mono_small;
+
+  // What the last operation moved, and what the next one will move, or is moving while playing
+  const bool playing = context.op_fraction > 0.0f;
+  std::optional<Transfer> last;
+  std::optional<Transfer> next;
+  if (snapshot.step >= 0 && !playing) {
+    last = transfer_of(snapshot, snapshot.op, static_cast<std::size_t>(snapshot.launch),
+                       snapshot.op_bytes, sram, hbm);
+  }
+  if (snapshot.step + 1 < snapshot.run->step_count) {
+    next = transfer_of(snapshot, snapshot.next_op, launch_of_next(snapshot), snapshot.next_op_bytes,
+                       sram, hbm);
+  }
+  const auto color_of_arrow = [&](const Transfer& each) {
+    return text_color_of(context.theme, each.tensor);
+  };
+
+  // Both arrows
+  if (last) draw::draw_arrow(context, last->curve, color_of_arrow(*last), context.px(2.5f), false);
+  if (next) draw::draw_arrow(context, next->curve, color_of_arrow(*next), context.px(2.0f), true);
+  hbm.draw_words();
+  if (playing && next) {
+    const ImVec2 at = next->curve.at(context.op_fraction);
+    const float half = context.px(7.0f);
+    const Rect packet{{at.x - half, at.y - half}, {at.x + half, at.y + half}};
+    draw::fill(context, packet, color_of_arrow(*next), context.px(2.0f));
+    draw::outline(context, packet, context.theme.highlight, context.px(1.5f), context.px(2.0f));
+  }
+
+  // Their labels beside them, or beside each other alone where the room is short
+  std::vector<draw::Range> arrows;
+  std::vector<draw::Range> labels;
+  const auto reserve = [&](const Transfer& each, std::string_view name) {
+    const float margin = context.px(9.0f);
+    const draw::Range over = draw::crossing(each.curve, {gap.min.y, gap.max.y});
+    arrows.push_back({over.low - margin, over.high + margin});
+    context.named_rects.add(name, {{over.low, gap.min.y}, {over.high, gap.max.y}});
+  };
+  const auto put_label = [&](const Transfer& each, const std::string& when, std::string_view name) {
+    const draw::Range room{gap.min.x, gap.max.x};
+    const float wish = each.curve.at(0.5f).x;
+    const auto center_of = [&](const std::string& label, std::span<const draw::Range> taken) {
+      return draw::free_center(wish, font.measure(label).x + context.px(14.0f), room, taken);
+    };
+    std::vector<draw::Range> taken = arrows;
+    taken.insert(taken.end(), labels.begin(), labels.end());
+    std::string label = when + each.label;
+    std::optional<float> center = center_of(label, taken);
+    if (!center && (center = center_of(when + each.bytes, taken))) label = when + each.bytes;
+    if (!center) center = center_of(label, labels);
+    const ImVec2 at{center.value_or(wish), gap.center().y};
+    const Rect box = draw::badge(context, font, at, gap, color_of_arrow(each), label);
+    labels.push_back({box.min.x - context.px(6.0f), box.max.x + context.px(6.0f)});
+    context.named_rects.add(name, box);
+  };
+  if (last) reserve(*last, "memory.arrow.last");
+  if (next) reserve(*next, "memory.arrow.next");
+  if (last) put_label(*last, "", "memory.label.last");
+  if (next) put_label(*next, playing ? "" : "next: ", "memory.label.next");
+}
+
+class MemoryPanel final : public Panel {
+ public:
+  std::string_view name() const override { return "memory"; }
+  Slot slot() const override { return Slot::memory; }
+  bool shown(const ViewState& view) const override { return view.memory_tab == MemoryTab::memory; }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+};
 
 void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "MEMORY")) return;
@@ -35,6 +155,12 @@ void MemoryPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
       {{rest.min.x, border + context.px(4.0f)}, {rest.max.x, lower.min.y - context.px(4.0f)}});
   sram.point_at();
   hbm.point_at();
+}
+
+}  // namespace
+
+std::unique_ptr<Panel> make_memory_panel() {
+  return std::make_unique<MemoryPanel>();
 }
 
 }  // namespace attnscope::app

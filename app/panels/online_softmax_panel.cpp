@@ -1,5 +1,3 @@
-#include "app/panels/online_softmax_panel.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/panel_tabs.h"
+#include "app/panels/panels.h"
 #include "app/panels/scores_frame.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/softmax_terms.h"
@@ -130,9 +129,8 @@ void draw_term(const PanelContext& context, const SoftmaxTerm& term, const Colum
   const float formula_room =
       (columns.strip_end > columns.strip ? columns.strip : columns.numbers - numbers_width) - gap -
       columns.formula;
-  draw::text(context, fonts.mono_small, {columns.formula, top(fonts.mono_small)},
-             known ? theme.text_dim : theme.text_faint,
-             draw::fitted(fonts.mono_small, "= " + term.formula, formula_room));
+  draw::fitted_text(context, fonts.mono_small, {columns.formula, top(fonts.mono_small)},
+                    known ? theme.text_dim : theme.text_faint, "= " + term.formula, formula_room);
   if (!term.strip.empty() && columns.strip_end > columns.strip) {
     const float half = std::min(line.height() * 0.36f, context.px(9.0f));
     draw_strip(
@@ -140,10 +138,9 @@ void draw_term(const PanelContext& context, const SoftmaxTerm& term, const Colum
         {{columns.strip, line.center().y - half}, {columns.strip_end, line.center().y + half}},
         key);
   }
-  draw::text(context, fonts.mono_small, {columns.numbers, top(fonts.mono_small)},
-             known ? theme.text : theme.text_faint,
-             draw::fitted(fonts.mono_small, term.numbers, columns.numbers - columns.formula),
-             draw::Align::right);
+  draw::fitted_text(context, fonts.mono_small, {columns.numbers, top(fonts.mono_small)},
+                    known ? theme.text : theme.text_faint, term.numbers,
+                    columns.numbers - columns.formula, draw::Align::right);
   draw::text(context, fonts.mono, {columns.result, top(fonts.mono)}, color,
              known ? draw::format_value(*term.result) : "–", draw::Align::right);
   if (hovered(line)) {
@@ -154,7 +151,13 @@ void draw_term(const PanelContext& context, const SoftmaxTerm& term, const Colum
   }
 }
 
-}  // namespace
+class OnlineSoftmaxPanel final : public Panel {
+ public:
+  std::string_view name() const override { return "online_softmax"; }
+  Slot slot() const override { return Slot::online_softmax; }
+  bool shown(const ViewState& view) const override { return view.softmax_tab == SoftmaxTab::row; }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+};
 
 void OnlineSoftmaxPanel::draw(const Snapshot& snapshot, ViewState& view,
                               const PanelContext& context) {
@@ -182,9 +185,15 @@ void OnlineSoftmaxPanel::draw(const Snapshot& snapshot, ViewState& view,
     y += pitch;
   }
   if (y + footer <= rest.max.y + context.px(6.0f)) {
-    draw::text(context, fonts.small, {rest.min.x, y + context.px(1.0f)}, context.theme.text_faint,
-               draw::fitted(fonts.small, row.footer, rest.width()));
+    draw::fitted_text(context, fonts.small, {rest.min.x, y + context.px(1.0f)},
+                      context.theme.text_faint, row.footer, rest.width());
   }
+}
+
+}  // namespace
+
+std::unique_ptr<Panel> make_online_softmax_panel() {
+  return std::make_unique<OnlineSoftmaxPanel>();
 }
 
 }  // namespace attnscope::app

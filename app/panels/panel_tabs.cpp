@@ -6,7 +6,7 @@
 
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
-#include "app/panels/snapshot_view.h"
+#include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
 

@@ -3,14 +3,39 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
-#include "app/draw/canvas.h"
 #include "app/draw/heat_map.h"
 #include "app/panel.h"
 #include "app/panels/snapshot_view.h"
 #include "app/shown_head.h"
 
 namespace attnscope::app {
+
+/// One stretch of rows (or columns) of the scores that is drawn as one: elements [begin, end),
+/// within tile `tile` or, where tiles are many, of several whole ones from `tile` on.
+struct CellSpan {
+  Index begin = 0, end = 0;
+  Index tile = 0;
+};
+
+/// Cuts an axis of `size` elements in tiles of `tile_size` into at most `max_cells` stretches that
+/// never cross a tile's border unless they hold whole tiles.
+std::vector<CellSpan> cut_axis(Index size, Index tile_size, Index max_cells);
+
+/// The scores of one head brought down to few cells that keep to the tiles' borders.
+struct ScoreCells {
+  ScoreCells() = default;
+  explicit ScoreCells(const RunInfo& run);
+
+  /// Mean of the scores in the cell; -inf where the mask hides all of it, NaN without values.
+  double mean(std::size_t row, std::size_t col) const { return means[row * cols.size() + col]; }
+
+  std::vector<CellSpan> rows, cols;
+  std::vector<double> means;
+  bool exact = false;  ///< a cell is one element
+  draw::ValueRange range;
+};
 
 /// Where the grid is drawn, and what is marked in it.
 struct ScoresFrame {
@@ -72,5 +97,15 @@ inline ImU32 skipped_color(const Theme& theme, TileState state) {
 
 /// Most cells that the values of one tile are brought down to, along an axis.
 inline constexpr Index kTileCells = 32;
+
+/// Values by state of their tile, borders, tiles on chip, the followed query row, names and indices
+/// of the axes.
+void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells);
+
+/// Beside the grid: states of tiles and the scale of their values; answers the height used.
+float draw_score_legend(const ScoresFrame& frame, const ScoreCells& cells, const Rect& area);
+
+/// The tile on chip, enlarged, where tiles of the grid are small.
+void draw_score_inset(const ScoresFrame& frame, const Rect& area);
 
 }  // namespace attnscope::app

@@ -1,13 +1,9 @@
-#include "app/panels/scores_grid.h"
+#include "app/panels/scores_frame.h"
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "app/draw/shapes.h"
 #include "app/panels/score_formula.h"
-#include "app/panels/snapshot_view.h"
 
 namespace attnscope::app {
 
@@ -21,12 +17,12 @@ void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
   draw::fill(canvas, frame.grid, theme.untouched);
 
   // States of tiles are looked up once for each pair of cell stretches that differ
-  for (std::size_t r = 0; r < cells.rows().size(); ++r) {
-    const CellSpan& rows = cells.rows()[r];
+  for (std::size_t r = 0; r < cells.rows.size(); ++r) {
+    const CellSpan& rows = cells.rows[r];
     TileState state = TileState::untouched;
     Index known_tile = -1;
-    for (std::size_t c = 0; c < cells.cols().size(); ++c) {
-      const CellSpan& cols = cells.cols()[c];
+    for (std::size_t c = 0; c < cells.cols.size(); ++c) {
+      const CellSpan& cols = cells.cols[c];
       if (cols.tile != known_tile) state = score_tile_state(frame.snapshot, rows.tile, cols.tile);
       known_tile = cols.tile;
       if (state == TileState::untouched) continue;
@@ -38,7 +34,7 @@ void draw_cells(const ScoresFrame& frame, const ScoreCells& cells) {
       const double mean = cells.mean(r, c);
       const bool there = stored == StoredScores::final_values ||
                          (stored == StoredScores::unmasked && std::isfinite(mean));
-      const ImU32 known = there ? score_color(theme, cells.range(), mean) : 0;
+      const ImU32 known = there ? score_color(theme, cells.range, mean) : 0;
       const ImU32 plain = color_of(theme, Tensor::S);
       const ImU32 color = known != 0 ? known : mix(theme.untouched, plain, 0.45f);
       const float faded = state == TileState::discarded ? 0.5f : 0.0f;
@@ -99,8 +95,8 @@ void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
     if (!slot->values.values.empty() && rect.width() >= frame.context.px(8.0f)) {
       const Tensor held = slot->tile.tensor;
       const draw::ValueRange range = held == Tensor::P ? draw::ValueRange{0.0, 1.0}
-                                     : held == Tensor::S && cells.exact() && settled
-                                         ? cells.range()
+                                     : held == Tensor::S && cells.exact && settled
+                                         ? cells.range
                                          : draw::range_of(slot->values);
       draw::heat_map(frame.context, rect,
                      draw::aggregated(slot->values, kTileCells, 2 * kTileCells),
@@ -115,10 +111,9 @@ void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
 
 void draw_query_row(const ScoresFrame& frame) {
   // A bracket around the row within the tile that is being worked on, a mark at the left
-  const Theme& theme = frame.context.theme;
   const float top = frame.y_of(frame.query_row);
   const float bottom = std::max(frame.y_of(frame.query_row + 1), top + frame.context.px(3.0f));
-  const ImU32 color = color_of(theme, Tensor::m);
+  const ImU32 color = color_of(frame.context.theme, Tensor::m);
   const float middle = (frame.y_of(frame.query_row) + frame.y_of(frame.query_row + 1)) * 0.5f;
   draw::marker_right(frame.context, {frame.grid.min.x - 1.0f, middle}, frame.context.px(7.0f),
                      color);

@@ -1,14 +1,12 @@
-#include "app/panels/scores_panel.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "app/draw/format.h"
+#include "app/panels/panels.h"
 #include "app/panels/score_formula.h"
-#include "app/panels/scores_grid.h"
-#include "app/panels/scores_side.h"
+#include "app/panels/scores_frame.h"
 
 namespace attnscope::app {
 
@@ -118,20 +116,29 @@ Headline draw_headline(const Snapshot& snapshot, const PanelContext& context, st
   }
   Rect rest = draw_panel_header(context, kTitle, {}, note);
   for (const std::string& formula : formulas) {
-    draw::text(context, small, rest.min, context.theme.text_dim,
-               draw::fitted(small, formula, rest.width()));
+    draw::fitted_text(context, small, rest.min, context.theme.text_dim, formula, rest.width());
     rest.min.y += draw::line_height(small);
   }
   rest.min.y += 4.0f * context.scale;
   return {rest, {}};
 }
 
-}  // namespace
+class ScoresPanel final : public Panel {
+ public:
+  std::string_view name() const override { return "scores"; }
+  Slot slot() const override { return Slot::scores; }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+
+ private:
+  std::shared_ptr<const RunInfo> cells_of_;
+  ScoreCells cells_;
+};
 
 void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "SCORES")) return;
   const RunInfo& run = *snapshot.run;
-  cells_.update(snapshot.run);
+  if (cells_of_ != snapshot.run) cells_ = ScoreCells(run);
+  cells_of_ = snapshot.run;
   const std::string note =
       fmt::format("{} × {} tiles of {} × {}", run.Tr, run.Tc, run.tiling().Br, run.tiling().Bc);
   const auto [rest, beside] = draw_headline(snapshot, context, note);
@@ -162,13 +169,19 @@ void ScoresPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   Rect side{{frame.grid.max.x + context.px(14.0f), frame.grid.min.y}, rest.max};
   if (!beside.empty()) side.min.y = rest.min.y;
   for (const std::string& formula : beside) {
-    draw::text(context, fonts.small, side.min, context.theme.text_dim,
-               draw::fitted(fonts.small, formula, side.width()));
+    draw::fitted_text(context, fonts.small, side.min, context.theme.text_dim, formula,
+                      side.width());
     side.min.y += draw::line_height(fonts.small) + context.px(2.0f);
   }
   side.min.y += draw_score_legend(frame, cells_, side);
   draw_score_inset(frame, side);
   point_at(frame, view);
+}
+
+}  // namespace
+
+std::unique_ptr<Panel> make_scores_panel() {
+  return std::make_unique<ScoresPanel>();
 }
 
 }  // namespace attnscope::app

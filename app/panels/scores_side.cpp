@@ -1,15 +1,13 @@
-#include "app/panels/scores_side.h"
+#include "app/panels/scores_frame.h"
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/score_formula.h"
-#include "app/panels/snapshot_view.h"
 
 namespace attnscope::app {
 
@@ -51,8 +49,8 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
     if (!flow.holds(swatch)) return;
     const ImVec2 at = flow.take(line);
     paint(Rect{at, {at.x + swatch, at.y + swatch}});
-    draw::text(canvas, font, {at.x + swatch * 1.5f, at.y}, theme.text_dim,
-               draw::fitted(font, label, flow.room() - swatch * 1.5f));
+    draw::fitted_text(canvas, font, {at.x + swatch * 1.5f, at.y}, theme.text_dim, label,
+                      flow.room() - swatch * 1.5f);
   };
   const ImU32 sample = draw::sequential_color(theme, 0.6f);
   entry("on chip now", [&](const Rect& box) {
@@ -125,15 +123,14 @@ void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   }
   const bool settled = stored_scores(frame.snapshot) != StoredScores::unfinished;
   const std::string range =
-      !settled ? "of the tile"
-               : fmt::format("{:.3g} … {:.3g}", cells.range().low, cells.range().high);
-  const std::string name = cells.exact() || !settled ? "S:" : "S, means:";
+      !settled ? "of the tile" : fmt::format("{:.3g} … {:.3g}", cells.range.low, cells.range.high);
+  const std::string name = cells.exact || !settled ? "S:" : "S, means:";
   const bool one_line = font.measure(name + " " + range).x <= flow.room();
   std::vector<std::string> lines =
       one_line ? std::vector{name + " " + range} : std::vector{name, range};
   lines.emplace_back("P: 0 … 1");
   if (frame.snapshot.in_backward()) lines.emplace_back("dP, dS: of the tile");
-  if (!cells.exact() && settled) lines.emplace_back("one cell = a mean");
+  if (!cells.exact && settled) lines.emplace_back("one cell = a mean");
 
   // The ramp and its words stay together
   const float ramp = canvas.px(14.0f);
@@ -146,7 +143,7 @@ void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   draw::ramp(canvas, {{at.x, at.y + canvas.px(2.0f)}, {at.x + width, at.y + canvas.px(10.0f)}});
   float y = at.y + ramp;
   for (const std::string& words : lines) {
-    draw::text(canvas, font, {at.x, y}, theme.text_faint, draw::fitted(font, words, flow.room()));
+    draw::fitted_text(canvas, font, {at.x, y}, theme.text_faint, words, flow.room());
     y += line;
   }
 }

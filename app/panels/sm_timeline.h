@@ -4,7 +4,6 @@
 #pragma once
 
 #include "app/background_job.h"
-#include "app/draw/canvas.h"
 #include "app/panel.h"
 #include "app/panels/sm_run.h"
 #include "sim/snapshot/snapshot.h"
@@ -18,22 +17,11 @@ class SmTimeline {
   bool busy() const { return runs_.busy(); }
 
  private:
-  struct Frame;
-
   /// Why there is no trace of this run, and a button that shows another one.
   void draw_offer(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
                   const FoundSmRun& found);
   /// What a trace of another run is of, in full, and a button that hides it; answers its height.
   float draw_other_label(const PanelContext& context, const Rect& rect, const SmRunPair& pair);
-  void draw_pair(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
-                 const SmRunPair& pair) const;
-  void draw_lanes(const Frame& frame, const SmRunPair& pair) const;
-  void draw_run(const Frame& frame, const SmRun& run, std::string_view kind, Index sm,
-                const Rect& bar) const;
-  void draw_block(const Frame& frame, const SmBlock& block, const Rect& rect) const;
-  void point_at(const Frame& frame, const SmBlock& block, std::string_view kind,
-                const Rect& rect) const;
-  void draw_axis(const Frame& frame, float y) const;
 
   BackgroundJob<SmRunKey, FoundSmRun> runs_;
   std::shared_ptr<const RunInfo> asked_for_;  ///< the run for which another one's trace is shown

@@ -1,7 +1,5 @@
 #include "app/panels/timeline_lanes.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "sim/snapshot/op_window.h"

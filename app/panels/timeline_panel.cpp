@@ -1,5 +1,3 @@
-#include "app/panels/timeline_panel.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,7 +6,10 @@
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/panel_tabs.h"
+#include "app/panels/panels.h"
+#include "app/panels/sm_timeline.h"
 #include "app/panels/snapshot_view.h"
+#include "app/panels/timeline_lanes.h"
 #include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
@@ -23,10 +24,8 @@ Tensor tensor_of(const TileOp& op) {
   return op.dest_count > 0 ? op.dests()[0].tensor : Tensor::Q;
 }
 
-}  // namespace
-
 /// The operations, counted from the start of a thread block, that fit the width.
-struct TimelinePanel::Window {
+struct Window {
   Index first = 0;
   Index count = 1;
   float x_of(const Rect& bar, Index local) const {
@@ -34,12 +33,105 @@ struct TimelinePanel::Window {
   }
 };
 
+void draw_lane(const Snapshot& snapshot, const PanelContext& context, const Lane& lane,
+               const Rect& bar, const Window& window) {
+  const Theme& theme = context.theme;
+  draw::fill(context, bar, mix(theme.card, theme.track, 0.5f), context.px(2.0f));
+  const Index length = lane.end - lane.begin;
+  if (lane.ops.empty() && length > 0) {
+    const FontRef& small = context.fonts.small;
+    const Rect inner = bar.shrunk(context.px(6.0f), 0.0f);
+    draw::fitted_text(context, small, {inner.min.x, inner.center().y - small.size * 0.5f},
+                      theme.text_faint,
+                      fmt::format("{} operations, too many to lay out", draw::format_count(length)),
+                      inner.width());
+    return;
+  }
+  const Index past =
+      std::min({length, window.first + window.count, static_cast<Index>(lane.ops.size())});
+  const float unit = bar.width() / static_cast<float>(window.count);
+  const float gap = unit >= 4.0f ? 1.0f : 0.0f;
+  for (Index local = window.first; local < past; ++local) {
+    const TileOp& op = lane.ops[static_cast<std::size_t>(local)];
+    const Index step = lane.begin + local;
+    const ImU32 color = color_of(theme, tensor_of(op));
+    const float strength = step == snapshot.step ? 1.0f : (step < snapshot.step ? 0.72f : 0.24f);
+
+    // Transfers stand as full bars, what happens on chip as lower ones
+    const float inset = op.moves_bytes() ? 0.0f : bar.height() * 0.22f;
+    const Rect box{{window.x_of(bar, local), bar.min.y + inset},
+                   {window.x_of(bar, local + 1) - gap, bar.max.y - inset}};
+    draw::fill(context, box, mix(theme.card, color, strength));
+    if (step == snapshot.step) {
+      draw::outline(context, {{box.min.x - 1, bar.min.y - 2}, {box.max.x + 1, bar.max.y + 2}},
+                    theme.highlight, context.px(1.5f));
+    }
+  }
+}
+
+void draw_axis(const PanelContext& context, const TimelineLanes& lanes, const Rect& bars,
+               const Window& window) {
+  const Theme& theme = context.theme;
+  const FontRef& font = context.fonts.small;
+  const float y = bars.max.y + context.px(3.0f);
+  const std::string more =
+      lanes.total() > lanes.lanes().size()
+          ? fmt::format("lanes {}–{} of {} · ", lanes.first(),
+                        lanes.first() + lanes.lanes().size() - 1, lanes.total())
+          : std::string{};
+  const std::string name = more + "full height: load or store, lower: on chip · operation";
+  const float name_width = font.measure(name).x;
+  const float right = bars.max.x;
+  const bool named = name_width < bars.width() * 0.8f;
+  if (named) draw::text(context, font, {right, y}, theme.text_faint, name, draw::Align::right);
+
+  // Numbers of operations, as far as the name leaves room
+  const float limit = named ? right - name_width - context.px(12.0f) : right;
+  const Index step = window.count > 60 ? 20 : (window.count > 24 ? 10 : 4);
+  for (Index local = (window.first + step - 1) / step * step; local < window.first + window.count;
+       local += step) {
+    const float x = window.x_of(bars, local);
+    const std::string label = std::to_string(local);
+    context.list->AddLine({x, bars.max.y}, {x, bars.max.y + context.px(3.0f)}, theme.text_faint);
+    if (x + font.measure(label).x > limit) break;
+    draw::text(context, font, {x + context.px(2.0f), y}, theme.text_faint, label);
+  }
+}
+
+void point_at(const Snapshot& snapshot, const PanelContext& context, const Lane& lane,
+              const Rect& bar, const Window& window) {
+  if (!hovered(bar)) return;
+  const float share = (ImGui::GetIO().MousePos.x - bar.min.x) / bar.width();
+  const Index local = window.first + static_cast<Index>(share * static_cast<float>(window.count));
+  if (local < 0 || local >= static_cast<Index>(lane.ops.size())) return;
+  const TileGrid& grid = snapshot.run->grids[static_cast<std::size_t>(snapshot.launch)];
+  const TileOp& op = lane.ops[static_cast<std::size_t>(local)];
+  const auto& lines = launch_of(snapshot).pseudo_code;
+  tooltip(context, fmt::format("{}, operation {} (step {})\n{}\n{}\nclick: go there", lane.label,
+                               local, lane.begin + local, describe_op(op, grid),
+                               op.line < lines.size() ? lines[op.line].text : std::string_view{}));
+  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+    context.commands.push(SeekTo{lane.begin + local});
+  }
+}
+
+class TimelinePanel final : public Panel {
+ public:
+  std::string_view name() const override { return "timeline"; }
+  Slot slot() const override { return Slot::timeline; }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+  bool busy() const override { return sm_timeline_.busy(); }
+
+ private:
+  TimelineLanes lanes_;
+  SmTimeline sm_timeline_;
+};
+
 void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "TIMELINE")) return;
   const RunInfo& run = *snapshot.run;
-  const bool one_block =
-      run.pass.launches[static_cast<std::size_t>(snapshot.launch)].blocks_per_head(
-          run.grids[static_cast<std::size_t>(snapshot.launch)]) == 1;
+  const TileGrid& grid = run.grids[static_cast<std::size_t>(snapshot.launch)];
+  const bool one_block = launch_of(snapshot).blocks_per_head(grid) == 1;
   const std::string_view order =
       one_block ? "modelled order, one block's outer loop" : "modelled order of each thread block";
   const bool by_sm = view.timeline_tab == TimelineTab::sms;
@@ -85,87 +177,13 @@ void TimelinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelC
     point_at(snapshot, context, lane, bar, window);
     y += pitch;
   }
-  draw_axis(context, bars, window);
+  draw_axis(context, lanes_, bars, window);
 }
 
-void TimelinePanel::draw_lane(const Snapshot& snapshot, const PanelContext& context,
-                              const Lane& lane, const Rect& bar, const Window& window) const {
-  const Theme& theme = context.theme;
-  draw::fill(context, bar, mix(theme.card, theme.track, 0.5f), context.px(2.0f));
-  const Index length = lane.end - lane.begin;
-  if (lane.ops.empty() && length > 0) {
-    draw::text_in(context, context.fonts.small, bar.shrunk(context.px(6.0f), 0.0f),
-                  theme.text_faint,
-                  fmt::format("{} operations, too many to lay out", draw::format_count(length)));
-    return;
-  }
-  const Index past =
-      std::min({length, window.first + window.count, static_cast<Index>(lane.ops.size())});
-  const float unit = bar.width() / static_cast<float>(window.count);
-  const float gap = unit >= 4.0f ? 1.0f : 0.0f;
-  for (Index local = window.first; local < past; ++local) {
-    const TileOp& op = lane.ops[static_cast<std::size_t>(local)];
-    const Index step = lane.begin + local;
-    const ImU32 color = color_of(theme, tensor_of(op));
-    const float strength = step == snapshot.step ? 1.0f : (step < snapshot.step ? 0.72f : 0.24f);
+}  // namespace
 
-    // Transfers stand as full bars, what happens on chip as lower ones
-    const float inset = op.moves_bytes() ? 0.0f : bar.height() * 0.22f;
-    const Rect box{{window.x_of(bar, local), bar.min.y + inset},
-                   {window.x_of(bar, local + 1) - gap, bar.max.y - inset}};
-    draw::fill(context, box, mix(theme.card, color, strength));
-    if (step == snapshot.step) {
-      draw::outline(context, {{box.min.x - 1, bar.min.y - 2}, {box.max.x + 1, bar.max.y + 2}},
-                    theme.highlight, context.px(1.5f));
-    }
-  }
-}
-
-void TimelinePanel::draw_axis(const PanelContext& context, const Rect& bars,
-                              const Window& window) const {
-  const Theme& theme = context.theme;
-  const FontRef& font = context.fonts.small;
-  const float y = bars.max.y + context.px(3.0f);
-  const std::string more =
-      lanes_.total() > lanes_.lanes().size()
-          ? fmt::format("lanes {}–{} of {} · ", lanes_.first(),
-                        lanes_.first() + lanes_.lanes().size() - 1, lanes_.total())
-          : std::string{};
-  const std::string name = more + "full height: load or store, lower: on chip · operation";
-  const float name_width = font.measure(name).x;
-  const float right = bars.max.x;
-  const bool named = name_width < bars.width() * 0.8f;
-  if (named) draw::text(context, font, {right, y}, theme.text_faint, name, draw::Align::right);
-
-  // Numbers of operations, as far as the name leaves room
-  const float limit = named ? right - name_width - context.px(12.0f) : right;
-  const Index step = window.count > 60 ? 20 : (window.count > 24 ? 10 : 4);
-  for (Index local = (window.first + step - 1) / step * step; local < window.first + window.count;
-       local += step) {
-    const float x = window.x_of(bars, local);
-    const std::string label = std::to_string(local);
-    context.list->AddLine({x, bars.max.y}, {x, bars.max.y + context.px(3.0f)}, theme.text_faint);
-    if (x + font.measure(label).x > limit) break;
-    draw::text(context, font, {x + context.px(2.0f), y}, theme.text_faint, label);
-  }
-}
-
-void TimelinePanel::point_at(const Snapshot& snapshot, const PanelContext& context,
-                             const Lane& lane, const Rect& bar, const Window& window) const {
-  if (!hovered(bar)) return;
-  const float share = (ImGui::GetIO().MousePos.x - bar.min.x) / bar.width();
-  const Index local = window.first + static_cast<Index>(share * static_cast<float>(window.count));
-  if (local < 0 || local >= static_cast<Index>(lane.ops.size())) return;
-  const auto launch = static_cast<std::size_t>(snapshot.launch);
-  const TileOp& op = lane.ops[static_cast<std::size_t>(local)];
-  const auto& lines = snapshot.run->pass.launches[launch].pseudo_code;
-  tooltip(context,
-          fmt::format("{}, operation {} (step {})\n{}\n{}\nclick: go there", lane.label, local,
-                      lane.begin + local, describe_op(op, snapshot.run->grids[launch]),
-                      op.line < lines.size() ? lines[op.line].text : std::string_view{}));
-  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
-    context.commands.push(SeekTo{lane.begin + local});
-  }
+std::unique_ptr<Panel> make_timeline_panel() {
+  return std::make_unique<TimelinePanel>();
 }
 
 }  // namespace attnscope::app

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/panel.h"
 #include "sim/observers/warp_shares.h"
 
 namespace attnscope::app {
@@ -41,5 +42,18 @@ std::string_view warp_sentence(const TileOp& op);
 
 /// "rows 4 to 7", counted from the tile's first.
 std::string range_text(std::string_view what, const KeyRange& range);
+
+// The tiles of an operation, cut into parts in the colours of the warps that have them: products as
+// left operand, upper operand and result, other operations in a row.
+
+/// Colours of warps repeat nothing: they only tell the warps of one thread block apart.
+ImU32 warp_color(const Theme& theme, Index warp, Index warps);
+/// Letters that can be read on it.
+ImU32 text_on_warp(const Theme& theme, Index warp, Index warps);
+
+/// Draws into the rectangle and answers hovering. Named rectangles:
+/// "warps.PARTITION.TENSOR".
+void draw_warp_picture(const PanelContext& context, const TileGrid& grid, const WarpParts& parts,
+                       const Rect& rect);
 
 }  // namespace attnscope::app

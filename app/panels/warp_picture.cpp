@@ -1,4 +1,4 @@
-#include "app/panels/warp_picture.h"
+#include "app/panels/warp_parts.h"
 
 #include <fmt/format.h>
 

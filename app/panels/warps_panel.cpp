@@ -1,5 +1,3 @@
-#include "app/panels/warps_panel.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,13 +9,103 @@
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/panel_tabs.h"
+#include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
-#include "app/panels/warp_picture.h"
-#include "app/panels/warp_table.h"
+#include "app/panels/warp_parts.h"
 
 namespace attnscope::app {
 
 namespace {
+
+/// The partitions from left to right, as in the paper's figure.
+constexpr WarpPartition kShownPartitions[] = {WarpPartition::sliced_k, WarpPartition::split_q};
+
+/// As the papers write them.
+std::string_view partition_title(WarpPartition partition) {
+  return partition == WarpPartition::sliced_k ? "sliced-K" : "split-Q";
+}
+
+/// A line of the table.
+struct Row {
+  std::string_view label;
+  Index WarpTraffic::*field;
+  bool bytes;
+  std::string_view hint;
+};
+
+constexpr Row kRows[] = {
+    {"bytes read", &WarpTraffic::shared_read_bytes, true,
+     "Shared memory read by all warps together; a tile that every warp reads counts for each."},
+    {"bytes written", &WarpTraffic::shared_write_bytes, true,
+     "Shared memory written: tiles that are loaded, and what warps leave there for each other."},
+    {"exchanged", nullptr, true,
+     "Of these, read and written for each other: parts of sums, and tiles that other warps need."},
+    {"barriers", &WarpTraffic::barriers, false,
+     "Where a warp has to wait for the others, counted for each thread block: before shared memory "
+     "is read that others wrote, or overwritten after they read it."},
+};
+
+std::string cell(const WarpTraffic& traffic, const Row& row) {
+  const Index value = row.field != nullptr
+                          ? traffic.*row.field
+                          : traffic.exchange_read_bytes + traffic.exchange_write_bytes;
+  return row.bytes ? draw::format_bytes(static_cast<double>(value), false)
+                   : draw::format_count(value);
+}
+
+/// Closer lines in presenter mode, where they are high.
+float pitch_of(const PanelContext& context) {
+  const FontRef& small = context.fonts.small;
+  return context.presenter ? small.size * 1.1f : draw::line_height(small);
+}
+
+float warp_table_height(const PanelContext& context) {
+  return static_cast<float>(2 + std::size(kRows)) * pitch_of(context);
+}
+
+/// Shared memory and barriers of both partitions, of one operation and of the pass, as a table.
+void draw_warp_table(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
+  const Theme& theme = context.theme;
+  const FontRef& small = context.fonts.small;
+  const FontRef& mono = context.fonts.mono_small;
+  const float pitch = pitch_of(context);
+  const float labels = small.measure("bytes written").x + context.px(6.0f);
+  const float column = (rect.width() - labels) / 4.0f;
+  const auto right = [&](int k) {
+    return rect.min.x + labels + column * static_cast<float>(k + 1);
+  };
+
+  // Two headings: what is counted, and under which partition
+  draw::fitted_text(context, small, {right(1), rect.min.y}, theme.text_dim,
+                    snapshot.step >= 0 ? "this operation" : "before the first", 2.0f * column,
+                    draw::Align::right);
+  draw::fitted_text(context, small, {right(3), rect.min.y}, theme.text_dim, "whole pass, this head",
+                    2.0f * column, draw::Align::right);
+  const WarpPartition own = *snapshot.run->algorithm->warps;
+  for (int k = 0; k < 4; ++k) {
+    const WarpPartition partition = kShownPartitions[k % 2];
+    draw::text(context, small, {right(k), rect.min.y + pitch},
+               partition == own ? theme.text : theme.text_faint, partition_title(partition),
+               draw::Align::right);
+  }
+  context.list->AddLine({rect.min.x, rect.min.y + 2.0f * pitch - context.px(1.0f)},
+                        {rect.max.x, rect.min.y + 2.0f * pitch - context.px(1.0f)}, theme.grid);
+
+  float y = rect.min.y + 2.0f * pitch;
+  for (const Row& row : kRows) {
+    draw::text(context, small, {rect.min.x, y}, theme.text_dim, row.label);
+    for (int k = 0; k < 4; ++k) {
+      const WarpPartition partition = kShownPartitions[k % 2];
+      const auto& counted = k < 2 ? snapshot.op_warps : snapshot.run->head_warps;
+      const std::string text = cell(counted[static_cast<std::size_t>(partition)], row);
+      draw::fitted_text(context, mono, {right(k), y + (small.size - mono.size) * 0.5f},
+                        partition == own ? theme.text : theme.text_dim, text,
+                        column - context.px(4.0f), draw::Align::right);
+    }
+    if (hovered({{rect.min.x, y}, {rect.max.x, y + pitch}})) tooltip(context, row.hint);
+    y += pitch;
+  }
+}
 
 std::string_view paper_of(WarpPartition partition) {
   return partition == WarpPartition::sliced_k ? "FlashAttention-1" : "FlashAttention-2";
@@ -60,8 +148,7 @@ void draw_operation(const Snapshot& snapshot, const TileOp& op, const PanelConte
   draw::text(context, small, {x, line.min.y + (box - small.size) * 0.5f}, context.theme.text_dim,
              "warp");
 
-  const auto& code =
-      snapshot.run->pass.launches[static_cast<std::size_t>(snapshot.launch)].pseudo_code;
+  const auto& code = launch_of(snapshot).pseudo_code;
   std::string words = op.line < code.size() ? std::string(code[op.line].text) : std::string();
   if (snapshot.step < 0) words = "next: " + words;
   const FontRef& font = context.fonts.ui;
@@ -92,9 +179,8 @@ void draw_lines(const PanelContext& context, const WarpParts& parts, const Rect&
     const bool fits = words + mono.measure(whole).x <= rect.width();
     const std::string& shown = fits && moves ? whole : bytes;
     const float room = rect.width() - mono.measure(shown).x - context.px(6.0f);
-    draw::text(context, small, {rect.min.x, y},
-               moves ? context.theme.text : context.theme.text_faint,
-               draw::fitted(small, line.words, room));
+    draw::fitted_text(context, small, {rect.min.x, y},
+                      moves ? context.theme.text : context.theme.text_faint, line.words, room);
     draw::text(context, mono, {rect.max.x, y + (small.size - mono.size) * 0.5f}, context.theme.text,
                shown, draw::Align::right);
     if (hovered({{rect.min.x, y}, {rect.max.x, y + pitch}})) {
@@ -133,7 +219,13 @@ Heights choose_heights(const PanelContext& context, std::size_t line_count, int 
   return heights;
 }
 
-}  // namespace
+class WarpsPanel final : public Panel {
+ public:
+  std::string_view name() const override { return "warps"; }
+  Slot slot() const override { return Slot::memory; }
+  bool shown(const ViewState& view) const override { return view.memory_tab == MemoryTab::warps; }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+};
 
 void WarpsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "WARPS")) return;
@@ -173,11 +265,10 @@ void WarpsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCont
     const WarpPartition partition = kShownPartitions[k];
     const Rect title{{x, rest.min.y}, {x + width, rest.min.y + heading}};
     const bool own = partition == *run.algorithm->warps;
-    draw::text(context, context.fonts.ui_bold, title.min,
-               own ? context.theme.text : context.theme.text_dim,
-               draw::fitted(context.fonts.ui_bold,
-                            fmt::format("{} · {}", partition_title(partition), paper_of(partition)),
-                            width));
+    draw::fitted_text(context, context.fonts.ui_bold, title.min,
+                      own ? context.theme.text : context.theme.text_dim,
+                      fmt::format("{} · {}", partition_title(partition), paper_of(partition)),
+                      width);
     if (hovered(title)) tooltip(context, hint_of(partition, snapshot.in_backward()));
     draw_warp_picture(context, grid, parts[k],
                       {{x, title.max.y + context.px(4.0f)}, {x + width, lines_top}});
@@ -190,6 +281,12 @@ void WarpsPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCont
                        context.theme.accent, sentence, rest.width(), sentence_lines);
   }
   draw_warp_table(snapshot, context, {{rest.min.x, table_top}, rest.max});
+}
+
+}  // namespace
+
+std::unique_ptr<Panel> make_warps_panel() {
+  return std::make_unique<WarpsPanel>();
 }
 
 }  // namespace attnscope::app

@@ -1,5 +1,3 @@
-#include "app/panels/why_online_panel.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/panel_tabs.h"
+#include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 #include "app/shown_head.h"
 
@@ -21,15 +20,9 @@ std::string number(double value) {
 }
 
 std::string_view formula_of(SoftmaxMethod method) {
-  switch (method) {
-    case SoftmaxMethod::naive:
-      return "p = exp(x); l = sum p";
-    case SoftmaxMethod::safe:
-      return "m = max x; p = exp(x - m); l = sum p";
-    case SoftmaxMethod::online:
-      return "m and l in one sweep: l = l exp(m_prev - m) + exp(x - m)";
-  }
-  return "";
+  if (method == SoftmaxMethod::naive) return "p = exp(x); l = sum p";
+  if (method == SoftmaxMethod::safe) return "m = max x; p = exp(x - m); l = sum p";
+  return "m and l in one sweep: l = l exp(m_prev - m) + exp(x - m)";
 }
 
 /// The error of P against the softmax in double of the rounded scores, or what is left of P.
@@ -75,10 +68,10 @@ void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, co
   };
   for (std::size_t type = 0; type < std::size(kShownTypes); ++type) {
     const std::string name(to_string(kShownTypes[type]));
-    draw::text(context, small, {right(2 * type), rect.min.y}, theme.text_dim,
-               draw::fitted(small, name + ": l", column), draw::Align::right);
-    draw::text(context, small, {right(2 * type + 1), rect.min.y}, theme.text_dim,
-               draw::fitted(small, "error of P", column - context.px(6.0f)), draw::Align::right);
+    draw::fitted_text(context, small, {right(2 * type), rect.min.y}, theme.text_dim, name + ": l",
+                      column, draw::Align::right);
+    draw::fitted_text(context, small, {right(2 * type + 1), rect.min.y}, theme.text_dim,
+                      "error of P", column - context.px(6.0f), draw::Align::right);
   }
   float y = rect.min.y + pitch;
   context.list->AddLine({rect.min.x, y - context.px(1.0f)}, {rect.max.x, y - context.px(1.0f)},
@@ -96,9 +89,8 @@ void draw_methods(const PanelContext& context, const SoftmaxMethods& methods, co
       const ImU32 ink = broken ? theme.error : color;
       const float top = y + (small.size - mono.size) * 0.5f;
       draw::text(context, mono, {right(k), top}, ink, number(each.softmax.l), draw::Align::right);
-      draw::text(context, mono, {right(k + 1), top}, ink,
-                 draw::fitted(mono, error_text(each.softmax), column - context.px(4.0f)),
-                 draw::Align::right);
+      draw::fitted_text(context, mono, {right(k + 1), top}, ink, error_text(each.softmax),
+                        column - context.px(4.0f), draw::Align::right);
       hint += fmt::format("\n{}: largest p = {}, {} of {} overflow, l = {}, {}",
                           to_string(each.dtype), number(each.largest_numerator),
                           each.softmax.overflowed_elems, methods.keys, number(each.softmax.l),
@@ -142,14 +134,13 @@ void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rec
   }
   const std::size_t count = std::min<std::size_t>(3, steps.size());
   const std::size_t first = std::min(current > 0 ? current - 1 : 0, steps.size() - count);
-  const auto at = [&](float column) { return rect.min.x + column; };
-
-  draw::text(context, small, {at(columns.j), rect.min.y}, theme.text_dim, "after j",
-             draw::Align::right);
-  draw::text(context, small, {at(columns.m), rect.min.y}, text_color_of(theme, Tensor::m), "m",
-             draw::Align::right);
-  draw::text(context, small, {at(columns.l), rect.min.y}, text_color_of(theme, Tensor::l), "l",
-             draw::Align::right);
+  const auto put = [&](const FontRef& font, float column, float y, ImU32 color,
+                       std::string_view text) {
+    draw::text(context, font, {rect.min.x + column, y}, color, text, draw::Align::right);
+  };
+  put(small, columns.j, rect.min.y, theme.text_dim, "after j");
+  put(small, columns.m, rect.min.y, text_color_of(theme, Tensor::m), "m");
+  put(small, columns.l, rect.min.y, text_color_of(theme, Tensor::l), "l");
   float y = rect.min.y + pitch;
   context.list->AddLine({rect.min.x, y - context.px(1.0f)}, {rect.max.x, y - context.px(1.0f)},
                         theme.grid);
@@ -160,12 +151,9 @@ void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rec
     if (here) draw::fill(context, line, theme.field, context.px(3.0f));
     const ImU32 color = here ? theme.text : theme.text_dim;
     const float top = y + (small.size - mono.size) * 0.5f;
-    draw::text(context, mono, {at(columns.j), top}, color, std::to_string(step.j),
-               draw::Align::right);
-    draw::text(context, mono, {at(columns.m), top}, color, number(step.state.m),
-               draw::Align::right);
-    draw::text(context, mono, {at(columns.l), top}, color, number(step.state.l),
-               draw::Align::right);
+    put(mono, columns.j, top, color, std::to_string(step.j));
+    put(mono, columns.m, top, color, number(step.state.m));
+    put(mono, columns.l, top, color, number(step.state.l));
     if (hovered(line)) {
       tooltip(context, fmt::format("online, after {} keys, those of column tile {} among them\n"
                                    "m = {:.9g}\nl = {:.9g}\nmodelled, in fp32",
@@ -175,7 +163,15 @@ void draw_steps(const Snapshot& snapshot, const PanelContext& context, const Rec
   }
 }
 
-}  // namespace
+class WhyOnlinePanel final : public Panel {
+ public:
+  std::string_view name() const override { return "why_online"; }
+  Slot slot() const override { return Slot::online_softmax; }
+  bool shown(const ViewState& view) const override {
+    return view.softmax_tab == SoftmaxTab::why_online;
+  }
+  void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) override;
+};
 
 void WhyOnlinePanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   if (!has_run(snapshot, context, "WHY ONLINE")) return;
@@ -212,6 +208,12 @@ void WhyOnlinePanel::draw(const Snapshot& snapshot, ViewState& view, const Panel
   if (std::ssize(draw::wrapped(small, longer, rest.width())) <= lines) sentence = longer;
   draw::wrapped_text(context, small, {rest.min.x, top}, context.theme.accent, sentence,
                      rest.width(), lines);
+}
+
+}  // namespace
+
+std::unique_ptr<Panel> make_why_online_panel() {
+  return std::make_unique<WhyOnlinePanel>();
 }
 
 }  // namespace attnscope::app

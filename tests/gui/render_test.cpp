@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "app/panels/warp_picture.h"
+#include "app/panels/warp_parts.h"
 #include "app/race.h"
 #include "app/scene.h"
 #include "app/step_simulator.h"

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "app/panels/memory_panel.h"
+#include "app/panels/panels.h"
 #include "app/panels/snapshot_view.h"
 #include "tests/app/panels/panel_helpers.h"
 
@@ -46,8 +46,8 @@ void check_hbm(const Snapshot& snapshot, ImVec2 size) {
       layout_screen(size.x, size.y, scales, kEverySlot, false).panels.at(Slot::memory);
   HeadlessImGui imgui(size.x, size.y, scales.layout, scales.font);
   Surroundings around;
-  MemoryPanel panel;
-  draw_panel(imgui, panel, snapshot, place, scales, false, around);
+  const auto panel = make_memory_panel();
+  draw_panel(imgui, *panel, snapshot, place, scales, false, around);
   EXPECT_EQ(imgui.letters_outside(place), 0);
   EXPECT_EQ(imgui.letters_on_letters(), 0);
 
@@ -121,11 +121,11 @@ TEST(MemoryPanel, OperandsThatAStepUsesLastKeepTheirColour) {
     const auto run = test::sample_run(request);
     const auto steps = static_cast<double>(run->info()->step_count);
     int marked = 0;
-    MemoryPanel panel;
+    const auto panel = make_memory_panel();
     for (int step = -1; step < 60; ++step) {
       const Snapshot snapshot = test::sample_snapshot(*run, (step + 1) / steps);
       Surroundings around;
-      test::draw_frame(imgui, panel, snapshot, layout.panels.at(Slot::memory), scales, false,
+      test::draw_frame(imgui, *panel, snapshot, layout.panels.at(Slot::memory), scales, false,
                        around);
       std::set<std::string> expected;
       for (const Tile& source : snapshot.op.sources()) {
@@ -173,11 +173,11 @@ TEST(MemoryPanel, OnAProjectorCoversNoArrowByALabel) {
       request.pass = pass;
       const auto run = test::sample_run(request);
       const Index steps = run->info()->step_count;
-      MemoryPanel panel;
+      const auto panel = make_memory_panel();
       for (Index step = -1; step < std::min<Index>(steps, 120); ++step) {
         Surroundings around;
         const double fraction = static_cast<double>(step + 1) / static_cast<double>(steps);
-        test::draw_frame(imgui, panel, test::sample_snapshot(*run, fraction),
+        test::draw_frame(imgui, *panel, test::sample_snapshot(*run, fraction),
                          layout.panels.at(Slot::memory), scales, true, around);
         EXPECT_EQ(covered_arrows(around.rects), 0)
             << algorithm << " " << to_string(pass) << ", step " << step;

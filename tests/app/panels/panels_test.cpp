@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/panels.h"
-#include "app/panels/timeline_panel.h"
 #include "tests/app/panels/panel_helpers.h"
 
 namespace attnscope::app {
@@ -268,9 +267,9 @@ TEST(TimelinePanel, ShowsARecordedRunBeneathTheModelsOnEveryScreen) {
       const Rect rect = layout_screen(screen.width, screen.height, scales, kEverySlot, false)
                             .panels.at(Slot::timeline);
       HeadlessImGui imgui(screen.width, screen.height, scales.layout, scales.font);
-      TimelinePanel panel;
+      const auto panel = make_timeline_panel();
       Surroundings around;
-      const auto draw = [&] { draw_panel(imgui, panel, snapshot, rect, scales, false, around); };
+      const auto draw = [&] { draw_panel(imgui, *panel, snapshot, rect, scales, false, around); };
       draw();
       const auto tab = around.rects.find("timeline.tab.SMs");
       ASSERT_TRUE(tab);

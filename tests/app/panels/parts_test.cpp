@@ -4,7 +4,7 @@
 
 #include "app/panels/charts.h"
 #include "app/panels/memory_layout.h"
-#include "app/panels/score_cells.h"
+#include "app/panels/scores_frame.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/softmax_terms.h"
 #include "app/panels/timeline_lanes.h"
@@ -79,7 +79,6 @@ TEST(ScoreCells, NeverCrossATilesBorderAndCoverTheAxis) {
       for (const CellSpan& span : spans) {
         EXPECT_EQ(span.begin, at);
         EXPECT_EQ(span.tile, span.begin / tile);
-        EXPECT_EQ(span.past_tile, ceil_div(span.end, tile));
         at = span.end;
       }
       EXPECT_EQ(at, size);

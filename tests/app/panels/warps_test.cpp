@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/warp_parts.h"
-#include "app/panels/warp_picture.h"
 #include "sim/schedule/algorithm.h"
 #include "tests/app/panels/sample_snapshot.h"
 
