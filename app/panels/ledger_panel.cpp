@@ -271,6 +271,7 @@ void draw_totals(const Table& table, float& y) {
   if (table.layout.two_columns && !apart) title({"all tensors"}, {});
   draw_rows(table, ledger.totals, y);
   if (!apart) return;
+  rule();
   title(ledger.apart_titles, ledger.apart_about);
   draw_rows(table, ledger.apart, y);
 }
@@ -380,7 +381,7 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   Table table{context, ledger, rest, so_far_};
   table.layout = lay_out_ledger(
       {ledger.tensors.size(), ledger.totals.size() + ledger.apart.size(), !ledger.apart.empty()},
-      rest.height() - table.context.px(10.0f), context.fonts.small.size);
+      rest.height() - context.px(10.0f), context.fonts.small.size);
   float y = rest.min.y;
   draw_headings(table, y);
   y += table.layout.pitch;
