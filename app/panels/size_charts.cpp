@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "app/draw/format.h"
+#include "kernels/resolve.h"
 #include "reference/block_mask.h"
 #include "reference/run_fields.h"
 #include "sim/schedule/algorithm.h"
@@ -13,6 +14,24 @@
 namespace attnscope::app {
 
 namespace {
+
+/// The model at one length; a refusal where the algorithm does not run there.
+Result<SimulationReport> report_at(const SweepKey& key, Index length, const Algorithm& algorithm,
+                                   const GpuDescription& gpu, const std::atomic<bool>& cancel) {
+  RunSpec spec = key.run;
+  spec.problem = sweep_problem(key, length);
+  spec.algorithm = algorithm.name;
+  spec.separate_heads = algorithm.splits_keys;  // as in its kernel
+  spec.allow_overflow = true;                   // a kernel's tiling was compiled to fit its own GPU
+  const PassKind kernel_pass =
+      spec.pass == PassKind::forward ? PassKind::forward : PassKind::backward;
+  auto tiling = kernels::own_tiling(algorithm.name, kernel_pass, spec.problem);
+  if (!tiling && algorithm.takes_block_mask)
+    tiling = kernels::own_tiling("flash2", kernel_pass, spec.problem);
+  if (tiling) spec.set_tiling(*tiling);
+  if (!algorithm.takes_block_mask) spec.block_mask.reset();
+  return resolve_and_simulate(spec, gpu, &cancel);
+}
 
 std::string setting(const AttentionProblem& problem) {
   return fmt::format("N = {}, N_kv = {}, {} heads in {} sequences", problem.N, problem.N_kv,
@@ -251,6 +270,59 @@ SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
     }
   }
   return own;
+}
+
+AttentionProblem sweep_problem(const SweepKey& key, Index length) {
+  AttentionProblem problem = key.run.problem;
+  problem.N_kv = length;
+  if (key.is_prefill()) problem.N = length;
+  if (key.fixed_tokens) problem.batch = std::max<Index>(kSweepTokens / length, 1);
+  return problem;
+}
+
+std::vector<Index> sweep_lengths(const SweepKey& key) {
+  constexpr Index kShortest = 256;
+  const Index own = key.fixed_tokens ? kSweepTokens : key.run.problem.N_kv;
+  const auto power = static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(own)));
+  std::vector<Index> lengths;
+  for (Index length = std::min(kShortest, power); length <= std::max(own, kSweepTokens);
+       length *= 2) {
+    lengths.push_back(length);
+  }
+  if (power != own) lengths.insert(std::ranges::upper_bound(lengths, own), own);
+  return lengths;
+}
+
+SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control) {
+  SizeSweep sweep;
+  sweep.key = key;
+  const std::vector<Index> lengths = sweep_lengths(key);
+  std::size_t done = 0;
+  const auto add_done = [&](std::size_t points) {
+    done += points;
+    control.set_progress(static_cast<double>(done) /
+                         static_cast<double>(algorithms().size() * lengths.size()));
+  };
+  for (const Algorithm& algorithm : algorithms()) {
+    const std::string name(algorithm.name);
+    if (algorithm.splits_keys && key.is_prefill()) {
+      sweep.left_out.push_back({name, "it is for decoding, with fewer queries than keys"});
+      add_done(lengths.size());
+      continue;
+    }
+    for (const Index length : lengths) {
+      Result<SimulationReport> report =
+          report_at(key, length, algorithm, gpu, control.cancel_flag());
+      if (control.cancelled()) return sweep;
+      if (report) {
+        sweep.points.push_back({length, std::move(report).value()});
+      } else if (sweep.left_out.empty() || sweep.left_out.back().algorithm != name) {
+        sweep.left_out.push_back({name, words(report.error(), Reader::screen)});
+      }
+      add_done(1);
+    }
+  }
+  return sweep;
 }
 
 ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, const GpuDescription& gpu,
