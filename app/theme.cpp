@@ -1,6 +1,5 @@
 #include "app/theme.h"
 
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -13,98 +12,53 @@ constexpr ImU32 rgb(unsigned hex) {
   return IM_COL32((hex >> 16) & 0xFF, (hex >> 8) & 0xFF, hex & 0xFF, 0xFF);
 }
 
-constexpr Theme kDark{
-    .name = ThemeName::dark,
-    .background = rgb(0x12151A),
-    .bar = rgb(0x0F1216),
-    .card = rgb(0x1C2128),
-    .card_border = rgb(0x353D49),
-    .inset = rgb(0x202731),
-    .inset_border = rgb(0x46505F),
-    .field = rgb(0x29313C),
-    .button = rgb(0x2B3644),
-    .button_hovered = rgb(0x374558),
-    .button_active = rgb(0x43546B),
-    .primary = rgb(0x1D4E7A),
-    .primary_hovered = rgb(0x266399),
-    .track = rgb(0x2A313B),
-    .grid = rgb(0x2F3742),
-    .text = rgb(0xE6E9EE),
-    .text_dim = rgb(0xB4BCC8),
-    .text_faint = rgb(0x8F99A6),
-    .text_on_tensor = rgb(0x10141A),
-    .accent = rgb(0x56B4E9),
-    .good = rgb(0x5CD6B4),
-    .warning = rgb(0xF0B429),
-    .error = rgb(0xFF7A6B),
-    .error_surface = rgb(0x4A1F22),
-    .highlight = rgb(0xFFFFFF),
-    .untouched = rgb(0x20262E),
-    .heat_low = rgb(0x1B2A49),
-    .heat_high = rgb(0xF0E442),
+/// One colour of every theme, as 0xRRGGBB: dark, light, contrast.
+struct ThemeRow {
+  ImU32 Theme::*color;
+  std::array<unsigned, kNames<ThemeName>.size()> hex;
 };
 
-constexpr Theme kLight{
-    .name = ThemeName::light,
-    .background = rgb(0xE9ECF0),
-    .bar = rgb(0xF8F9FB),
-    .card = rgb(0xFFFFFF),
-    .card_border = rgb(0xC9D0D9),
-    .inset = rgb(0xF3F5F8),
-    .inset_border = rgb(0xAAB4C1),
-    .field = rgb(0xE6EAF0),
-    .button = rgb(0xDDE3EB),
-    .button_hovered = rgb(0xCBD4DF),
-    .button_active = rgb(0xB7C3D2),
-    .primary = rgb(0xA9D6F2),
-    .primary_hovered = rgb(0x8CC8EC),
-    .track = rgb(0xD9DFE7),
-    .grid = rgb(0xDCE1E8),
-    .text = rgb(0x14181E),
-    .text_dim = rgb(0x3C4653),
-    .text_faint = rgb(0x5B6673),
-    .text_on_tensor = rgb(0x10141A),
-    .accent = rgb(0x0072B2),
-    .good = rgb(0x00694C),
-    .warning = rgb(0x8A5A00),
-    .error = rgb(0xB3261E),
-    .error_surface = rgb(0xFBDAD7),
-    .highlight = rgb(0x000000),
-    .untouched = rgb(0xEEF1F5),
-    .heat_low = rgb(0xE4EEF8),
-    .heat_high = rgb(0xC79A00),
+constexpr ThemeRow kThemeRows[] = {
+    {&Theme::background, {0x12151A, 0xE9ECF0, 0x000000}},
+    {&Theme::bar, {0x0F1216, 0xF8F9FB, 0x000000}},
+    {&Theme::card, {0x1C2128, 0xFFFFFF, 0x000000}},
+    {&Theme::card_border, {0x353D49, 0xC9D0D9, 0xFFFFFF}},
+    {&Theme::inset, {0x202731, 0xF3F5F8, 0x0A0A0A}},
+    {&Theme::inset_border, {0x46505F, 0xAAB4C1, 0xFFFFFF}},
+    {&Theme::field, {0x29313C, 0xE6EAF0, 0x262626}},
+    {&Theme::button, {0x2B3644, 0xDDE3EB, 0x303030}},
+    {&Theme::button_hovered, {0x374558, 0xCBD4DF, 0x505050}},
+    {&Theme::button_active, {0x43546B, 0xB7C3D2, 0x707070}},
+    {&Theme::primary, {0x1D4E7A, 0xA9D6F2, 0x005A9E}},
+    {&Theme::primary_hovered, {0x266399, 0x8CC8EC, 0x0072C6}},
+    {&Theme::track, {0x2A313B, 0xD9DFE7, 0x404040}},
+    {&Theme::grid, {0x2F3742, 0xDCE1E8, 0x5A5A5A}},
+    {&Theme::text, {0xE6E9EE, 0x14181E, 0xFFFFFF}},
+    {&Theme::text_dim, {0xB4BCC8, 0x3C4653, 0xFFFFFF}},
+    {&Theme::text_faint, {0x8F99A6, 0x5B6673, 0xE0E0E0}},
+    {&Theme::text_on_tensor, {0x10141A, 0x10141A, 0x000000}},
+    {&Theme::accent, {0x56B4E9, 0x0072B2, 0x56B4E9}},
+    {&Theme::good, {0x5CD6B4, 0x00694C, 0x66FFCC}},
+    {&Theme::warning, {0xF0B429, 0x8A5A00, 0xFFD23F}},
+    {&Theme::error, {0xFF7A6B, 0xB3261E, 0xFF8A80}},
+    {&Theme::error_surface, {0x4A1F22, 0xFBDAD7, 0x5C0A0A}},
+    {&Theme::highlight, {0xFFFFFF, 0x000000, 0xFFFFFF}},
+    {&Theme::untouched, {0x20262E, 0xEEF1F5, 0x141414}},
+    {&Theme::heat_low, {0x1B2A49, 0xE4EEF8, 0x14213D}},
+    {&Theme::heat_high, {0xF0E442, 0xC79A00, 0xFFF04D}},
 };
+static_assert(std::size(kThemeRows) * sizeof(ImU32) == sizeof(Theme), "a row for each colour");
 
-constexpr Theme kContrast{
-    .name = ThemeName::contrast,
-    .background = rgb(0x000000),
-    .bar = rgb(0x000000),
-    .card = rgb(0x000000),
-    .card_border = rgb(0xFFFFFF),
-    .inset = rgb(0x0A0A0A),
-    .inset_border = rgb(0xFFFFFF),
-    .field = rgb(0x262626),
-    .button = rgb(0x303030),
-    .button_hovered = rgb(0x505050),
-    .button_active = rgb(0x707070),
-    .primary = rgb(0x005A9E),
-    .primary_hovered = rgb(0x0072C6),
-    .track = rgb(0x404040),
-    .grid = rgb(0x5A5A5A),
-    .text = rgb(0xFFFFFF),
-    .text_dim = rgb(0xFFFFFF),
-    .text_faint = rgb(0xE0E0E0),
-    .text_on_tensor = rgb(0x000000),
-    .accent = rgb(0x56B4E9),
-    .good = rgb(0x66FFCC),
-    .warning = rgb(0xFFD23F),
-    .error = rgb(0xFF8A80),
-    .error_surface = rgb(0x5C0A0A),
-    .highlight = rgb(0xFFFFFF),
-    .untouched = rgb(0x141414),
-    .heat_low = rgb(0x14213D),
-    .heat_high = rgb(0xFFF04D),
-};
+constexpr Theme make_theme(ThemeName name) {
+  Theme theme;
+  for (const ThemeRow& row : kThemeRows) {
+    theme.*row.color = rgb(row.hex[static_cast<std::size_t>(name)]);
+  }
+  return theme;
+}
+
+constexpr std::array kThemes{make_theme(ThemeName::dark), make_theme(ThemeName::light),
+                             make_theme(ThemeName::contrast)};
 
 /// Okabe and Ito's palette; m and l get two lighter hues that it leaves free. A gradient has the
 /// hue of its tensor, lighter.
@@ -150,15 +104,7 @@ ThemeName next_theme(ThemeName name) {
 }
 
 const Theme& theme(ThemeName name) {
-  switch (name) {
-    case ThemeName::dark:
-      return kDark;
-    case ThemeName::light:
-      return kLight;
-    case ThemeName::contrast:
-      return kContrast;
-  }
-  return kDark;
+  return kThemes[static_cast<std::size_t>(name)];
 }
 
 ImU32 tensor_color(const Theme& theme, std::string_view tensor) {

@@ -35,8 +35,6 @@ constexpr std::array<std::string_view, 6> enum_names(NumberKind) {
 }
 
 struct Theme {
-  ThemeName name = ThemeName::dark;
-
   // Surfaces, from the back to the front
   ImU32 background = 0;  ///< behind everything
   ImU32 bar = 0;         ///< the top bar and the transport bar
