@@ -3,11 +3,9 @@
 #pragma once
 
 #include <chrono>
-#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -35,17 +33,16 @@ class BackgroundJob {
   bool wants(const Key& key) {
     collect();
     if (wanted_ == key) return false;
-    if (running()) control_->cancel();
-    return !running();
+    if (busy()) control_->cancel();
+    return !busy();
   }
 
   void start(const Key& key, Work work) {
     wanted_ = key;
     given_up_ = false;
     control_ = std::make_shared<WorkControl>();
-    began_ = Clock::now();
     running_ = std::async(std::launch::async, [work = std::move(work), control = control_] {
-      return answer(work, *control);
+      return result_of([&] { return work(*control); }, "not enough memory for this");
     });
   }
 
@@ -59,15 +56,13 @@ class BackgroundJob {
   const std::optional<Error>& error() const { return error_; }
 
   /// Work is under way, or has ended and was not looked at since.
-  bool busy() const { return running(); }
-  double busy_for_s() const {
-    return running() ? std::chrono::duration<double>(Clock::now() - began_).count() : 0.0;
-  }
+  bool busy() const { return running_.valid(); }
+  double busy_for_s() const { return busy() ? control_->running_for_s() : 0.0; }
   double progress() const { return control_ ? control_->progress() : 0.0; }
 
   /// Gives up what is under way: its key is not tried again before another one, or again().
   void give_up() {
-    if (!running()) return;
+    if (!busy()) return;
     control_->cancel();
     given_up_ = true;
   }
@@ -80,22 +75,8 @@ class BackgroundJob {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  bool running() const { return running_.valid(); }
-
-  static Result<Value> answer(const Work& work, WorkControl& control) {
-    try {
-      return work(control);
-    } catch (const std::bad_alloc&) {
-      return failed("not enough memory for this");
-    } catch (const std::exception& error) {
-      return failed(error.what());
-    }
-  }
-
   void collect() {
-    if (!running()) return;
+    if (!busy()) return;
     if (running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
     Result<Value> result = running_.get();
     if (control_->cancelled()) {
@@ -114,7 +95,6 @@ class BackgroundJob {
   std::optional<std::pair<Key, Value>> latest_;
   std::optional<Error> error_;
   bool given_up_ = false;
-  Clock::time_point began_;
   std::shared_ptr<WorkControl> control_;
   std::future<Result<Value>> running_;  // last: its destructor waits for the work
 };

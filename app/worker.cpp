@@ -1,19 +1,9 @@
 #include "app/worker.h"
 
-#include <chrono>
 #include <exception>
-#include <new>
 #include <utility>
 
 namespace attnscope::app {
-
-namespace {
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 Worker::Worker(Simulate simulate, std::function<void()> on_published, FindNearest find_nearest)
     : simulate_(std::move(simulate)),
@@ -58,7 +48,7 @@ bool Worker::busy() const {
 
 double Worker::busy_for_s() const {
   const std::lock_guard lock(mutex_);
-  return running_ ? now_s() - running_since_s_ : 0.0;
+  return control_ ? control_->running_for_s() : 0.0;
 }
 
 double Worker::progress() const {
@@ -73,7 +63,6 @@ void Worker::work() {
     if (stopping_) return;
     running_ = std::exchange(waiting_, std::nullopt);
     control_ = std::make_shared<WorkControl>();
-    running_since_s_ = now_s();
     const Request request = *running_;
     const std::shared_ptr<WorkControl> control = control_;
     lock.unlock();
@@ -102,25 +91,14 @@ Refusal Worker::refuse(const Request& request, const Error& error,
 }
 
 void Worker::answer(const Request& request, WorkControl& control) {
-  // The one place that catches: whatever goes wrong becomes an answer
-  std::shared_ptr<const Snapshot> snapshot;
+  const auto result = result_of([&] { return simulate_(request, control); },
+                                "not enough memory for this problem; choose a smaller N");
   std::optional<Refusal> refusal;
-  try {
-    auto result = simulate_(request, control);
-    if (!result) {
-      refusal = refuse(request, result.error(), control);
-    } else {
-      snapshot = std::move(result).value();
-    }
-  } catch (const std::bad_alloc&) {
-    refusal = Refusal{failed("not enough memory for this problem; choose a smaller N")};
-  } catch (const std::exception& error) {
-    refusal = Refusal{failed(error.what())};
-  }
+  if (!result) refusal = refuse(request, result.error(), control);
 
   const std::lock_guard lock(mutex_);
-  if (snapshot) {
-    published_ = std::make_shared<Published>(Published{std::move(snapshot), request, {}, {}});
+  if (result) {
+    published_ = std::make_shared<Published>(Published{result.value(), request, {}, {}});
     return;
   }
   if (control.cancelled() && waiting_.has_value()) return;  // replaced by a newer request

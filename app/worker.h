@@ -97,7 +97,6 @@ class Worker {
   std::optional<Request> waiting_;
   std::optional<Request> running_;
   std::shared_ptr<WorkControl> control_;
-  double running_since_s_ = 0.0;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();
   bool stopping_ = false;
   std::thread thread_;  // last: it uses all of the above
