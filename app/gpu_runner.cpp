@@ -1,7 +1,6 @@
 #include "app/gpu_runner.h"
 
 #include <exception>
-#include <memory>
 #include <utility>
 
 #include "kernels/client/kernel_library.h"
@@ -40,13 +39,6 @@ RecordingRow row_of(KernelLibrary& library, const RunSpec& choice, const Protoco
   return library.record_own(run.value(), own.value(), protocol);
 }
 
-MeasuredRun measure(KernelLibrary& library, const RunSpec& choice) {
-  const Protocol protocol;
-  Recording recording = library.empty_recording(protocol);
-  recording.rows.push_back(row_of(library, choice, protocol));
-  return runs_of(recording, NumberKind::measured).front();
-}
-
 /// The library, or why there is none.
 Result<std::shared_ptr<KernelLibrary>> load_library() {
   try {
@@ -59,16 +51,7 @@ Result<std::shared_ptr<KernelLibrary>> load_library() {
 }  // namespace
 
 GpuRunner::GpuRunner(std::function<void()> on_news)
-    : on_news_(std::move(on_news)), thread_([this] { work(); }) {}
-
-GpuRunner::~GpuRunner() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wanted_.notify_all();
-  thread_.join();
-}
+    : on_news_(std::move(on_news)), work_(std::async(std::launch::async, [this] { open(); })) {}
 
 GpuRunner::State GpuRunner::state() const {
   const std::lock_guard lock(mutex_);
@@ -90,9 +73,8 @@ void GpuRunner::run(const RunSpec& choice) {
     const std::lock_guard lock(mutex_);
     if (state_ != State::idle) return;
     state_ = State::running;
-    waiting_ = choice;
   }
-  wanted_.notify_all();
+  work_ = std::async(std::launch::async, [this, choice] { measure(choice); });
 }
 
 std::vector<MeasuredRun> GpuRunner::take_results() {
@@ -100,38 +82,35 @@ std::vector<MeasuredRun> GpuRunner::take_results() {
   return std::exchange(results_, {});
 }
 
-void GpuRunner::work() {
+void GpuRunner::open() {
   const Result<std::shared_ptr<KernelLibrary>> library = load_library();
   {
     const std::lock_guard lock(mutex_);
     state_ = library ? State::idle : State::unavailable;
-    if (library) gpu_name_ = library.value()->device().name;
+    if (library) library_ = library.value();
+    if (library) gpu_name_ = library_->device().name;
     if (!library) reason_ = words(library.error(), Reader::screen);
   }
   if (on_news_) on_news_();
-  if (!library) return;
+}
 
-  for (;;) {
-    std::unique_lock lock(mutex_);
-    wanted_.wait(lock, [this] { return stopping_ || waiting_.has_value(); });
-    if (stopping_) return;
-    const RunSpec choice = *std::exchange(waiting_, std::nullopt);
-    lock.unlock();
-
-    MeasuredRun run;
-    try {
-      run = measure(*library.value(), choice);
-    } catch (const std::exception& error) {
-      run.row = refused(choice, failed(error.what()));
-      run.provenance.kind = NumberKind::measured;
-    }
-
-    lock.lock();
+void GpuRunner::measure(const RunSpec& choice) {
+  MeasuredRun run;
+  try {
+    const Protocol protocol;
+    Recording recording = library_->empty_recording(protocol);
+    recording.rows.push_back(row_of(*library_, choice, protocol));
+    run = runs_of(recording, NumberKind::measured).front();
+  } catch (const std::exception& error) {
+    run.row = refused(choice, failed(error.what()));
+    run.provenance.kind = NumberKind::measured;
+  }
+  {
+    const std::lock_guard lock(mutex_);
     results_.push_back(std::move(run));
     state_ = State::idle;
-    lock.unlock();
-    if (on_news_) on_news_();
   }
+  if (on_news_) on_news_();
 }
 
 }  // namespace attnscope::app

@@ -1,23 +1,26 @@
 /// Runs the real kernels in the background and collects what was measured.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
+#include <future>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "app/measurements.h"
+
+namespace attnscope {
+class KernelLibrary;
+}
 
 namespace attnscope::app {
 
 class GpuRunner {
  public:
-  /// Opens the kernel library on the thread of its own. `on_news` is called on that thread.
+  /// Opens the kernel library on a thread of its own, as every run later. `on_news` is called on
+  /// that thread.
   explicit GpuRunner(std::function<void()> on_news);
-  ~GpuRunner();
   GpuRunner(const GpuRunner&) = delete;
   GpuRunner& operator=(const GpuRunner&) = delete;
 
@@ -35,18 +38,17 @@ class GpuRunner {
   std::vector<MeasuredRun> take_results();
 
  private:
-  void work();
+  void open();
+  void measure(const RunSpec& choice);
 
   std::function<void()> on_news_;
-  mutable std::mutex mutex_;
-  std::condition_variable wanted_;
+  mutable std::mutex mutex_;  // of all that follow but the work
   State state_ = State::opening;
   std::string gpu_name_;
   std::string reason_;
-  std::optional<RunSpec> waiting_;
+  std::shared_ptr<KernelLibrary> library_;
   std::vector<MeasuredRun> results_;
-  bool stopping_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::future<void> work_;  // last: its destructor waits for what uses all of the above
 };
 
 }  // namespace attnscope::app
