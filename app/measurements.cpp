@@ -30,6 +30,21 @@ MeasuredRun run_of(const KernelTrace& trace) {
       {NumberKind::recorded, {header.device, CacheState::warm}, header.date, header.build.commit}};
 }
 
+/// The runs of every file in assets/FOLDER.
+template <typename Read>
+std::vector<MeasuredRun> load_runs(std::string_view folder, const Read& read,
+                                   std::vector<std::string>& problems) {
+  std::vector<MeasuredRun> all;
+  for (const std::string& name : list_assets(folder)) {
+    const Result<std::filesystem::path> path = find_asset(folder, name);
+    if (!path) continue;
+    const Result<std::vector<MeasuredRun>> runs = read(path.value());
+    if (runs) std::ranges::copy(runs.value(), std::back_inserter(all));
+    if (!runs) problems.push_back(words(runs.error(), Reader::screen));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string RunProvenance::describe() const {
@@ -48,19 +63,6 @@ std::optional<double> MeasuredRun::time_s() const {
 std::optional<double> MeasuredRun::counter(std::string_view name) const {
   if (!row.measurement) return std::nullopt;
   return row.measurement->counter(name);
-}
-
-std::optional<double> MeasuredRun::requested_read_bytes() const {
-  return counter(counter::kRequestedReadBytes);
-}
-std::optional<double> MeasuredRun::requested_write_bytes() const {
-  return counter(counter::kRequestedWriteBytes);
-}
-std::optional<double> MeasuredRun::dram_read_bytes() const {
-  return counter(counter::kDramReadBytes);
-}
-std::optional<double> MeasuredRun::dram_write_bytes() const {
-  return counter(counter::kDramWriteBytes);
 }
 
 std::string MeasuredRun::why_unavailable(std::string_view counter_name) const {
@@ -113,35 +115,21 @@ SeenRuns seen_runs(const RunInfo& run, const Measurements& measurements) {
 }
 
 std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& problems) {
-  std::vector<MeasuredRun> runs;
-  for (const std::string& name : list_assets("recordings")) {
-    const Result<std::filesystem::path> path = find_asset("recordings", name);
-    if (!path) continue;
-    const Result<Recording> recording = read_recording(path.value());
-    if (!recording) {
-      problems.push_back(words(recording.error(), Reader::screen));
-      continue;
-    }
-    const std::vector<MeasuredRun> read = runs_of(recording.value(), NumberKind::recorded);
-    runs.insert(runs.end(), read.begin(), read.end());
-  }
-  return runs;
+  const auto read = [](const std::filesystem::path& path) -> Result<std::vector<MeasuredRun>> {
+    const Result<Recording> recording = read_recording(path);
+    if (!recording) return recording.error();
+    return runs_of(recording.value(), NumberKind::recorded);
+  };
+  return load_runs("recordings", read, problems);
 }
 
 std::vector<MeasuredRun> load_shipped_traces(std::vector<std::string>& problems) {
-  constexpr std::string_view kFolder = "recordings/traces";
-  std::vector<MeasuredRun> runs;
-  for (const std::string& name : list_assets(kFolder)) {
-    const Result<std::filesystem::path> path = find_asset(kFolder, name);
-    if (!path) continue;
-    const Result<KernelTrace> trace = read_kernel_trace(path.value());
-    if (trace) {
-      runs.push_back(run_of(trace.value()));
-    } else {
-      problems.push_back(words(trace.error(), Reader::screen));
-    }
-  }
-  return runs;
+  const auto read = [](const std::filesystem::path& path) -> Result<std::vector<MeasuredRun>> {
+    const Result<KernelTrace> trace = read_kernel_trace(path);
+    if (!trace) return trace.error();
+    return std::vector{run_of(trace.value())};
+  };
+  return load_runs("recordings/traces", read, problems);
 }
 
 }  // namespace attnscope::app

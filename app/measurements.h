@@ -2,7 +2,6 @@
 /// recorded ones that were shipped.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,12 +36,8 @@ struct MeasuredRun {
 
   /// Median seconds of one pass.
   std::optional<double> time_s() const;
+  /// One of kernels/recording/measurement.h, such as counter::kRequestedReadBytes.
   std::optional<double> counter(std::string_view name) const;
-  /// Bytes at the boundary of the SM: the measured twin of `requested`.
-  std::optional<double> requested_read_bytes() const;
-  std::optional<double> requested_write_bytes() const;
-  std::optional<double> dram_read_bytes() const;
-  std::optional<double> dram_write_bytes() const;
   /// Why the run, or that counter, could not be had (out of memory, no permission); else empty.
   std::string why_unavailable(std::string_view counter_name = {}) const;
 };

@@ -136,10 +136,11 @@ struct Making {
     add_modelled(algorithm, "DRAM: operands and results once", true,
                  [](const SimulationReport& model) { return model.dram.total(); });
     add_seen(algorithm, "requested", draw::Marker::circle, [](const MeasuredRun& run) {
-      return total(run.requested_read_bytes(), run.requested_write_bytes());
+      return total(run.counter(counter::kRequestedReadBytes),
+                   run.counter(counter::kRequestedWriteBytes));
     });
     add_seen(algorithm, "DRAM", draw::Marker::square, [](const MeasuredRun& run) {
-      return total(run.dram_read_bytes(), run.dram_write_bytes());
+      return total(run.counter(counter::kDramReadBytes), run.counter(counter::kDramWriteBytes));
     });
   }
 

@@ -148,8 +148,8 @@ void add_runs(draw::Chart& chart, const TheoremKey& key, const GpuDescription& g
   for (const auto* runs : {&measurements.recorded, &measurements.measured}) {
     for (const MeasuredRun& run : *runs) {
       const std::optional<double> x = x_of_run(key, gpu, run);
-      const auto read = run.requested_read_bytes();
-      const auto written = run.requested_write_bytes();
+      const auto read = run.counter(counter::kRequestedReadBytes);
+      const auto written = run.counter(counter::kRequestedWriteBytes);
       if (!x || !read || !written) continue;
       const Index heads = run.row.run.problem.batch * run.row.run.problem.heads;
       const Index shown_heads = key.run.problem.batch * key.run.problem.heads;

@@ -55,7 +55,7 @@ TEST(RunOnGpu, MeasuresTheTwinKernelOfEveryShippedSceneAndItIsRight) {
     ASSERT_NE(shown, nullptr) << name;
     EXPECT_EQ(shown->provenance.kind, NumberKind::measured) << name;
     if (choice.algorithm == "standard") continue;  // cuBLAS chooses its own tiles
-    const std::optional<double> read = shown->requested_read_bytes();
+    const std::optional<double> read = shown->counter(counter::kRequestedReadBytes);
     if (!read) continue;  // counters may not be permitted here; the row says why
     const Bytes& requested = app.snapshot()->run->totals.requested;
     EXPECT_NEAR(*read, static_cast<double>(requested.read_bytes),

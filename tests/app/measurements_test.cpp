@@ -83,7 +83,7 @@ TEST(Measurements, AMissingNumberHasAReason) {
   MeasuredRun out_of_memory;
   out_of_memory.row.error = failed("out of memory: 34 GB of scores");
   EXPECT_FALSE(out_of_memory.time_s());
-  EXPECT_FALSE(out_of_memory.requested_read_bytes());
+  EXPECT_FALSE(out_of_memory.counter(counter::kRequestedReadBytes));
   EXPECT_EQ(out_of_memory.why_unavailable(), "out of memory: 34 GB of scores");
 
   MeasuredRun no_permission = run_of("flash2", {64, 64}, NumberKind::measured, 1.0);
@@ -112,7 +112,7 @@ TEST(Measurements, ATraceTellsTheTimeOfItsProblemAndWhyThereAreNoCounters) {
   const MeasuredRun* found = measurements.find_traced(model, h200());
   ASSERT_NE(found, nullptr);
   EXPECT_GT(found->time_s().value_or(0.0), 0.0);
-  EXPECT_FALSE(found->requested_read_bytes());
+  EXPECT_FALSE(found->counter(counter::kRequestedReadBytes));
   EXPECT_THAT(found->why_unavailable(counter::kDramReadBytes), testing::HasSubstr("no counters"));
   EXPECT_THAT(found->provenance.describe(), testing::HasSubstr("warm L2"));
 
