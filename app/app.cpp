@@ -128,12 +128,8 @@ void App::take_snapshot() {
 void App::take_refusal(const Refusal& refusal) {
   if (!pending_ || !(published_->refused_request.choice == *pending_)) return;
   if (opening_) return end_opening(refusal.error);
-  refused = RefusedChoice{*std::exchange(pending_, std::nullopt),
-                          refusal.field,
-                          words(refusal.error, Reader::screen),
-                          refusal.nearest,
-                          refusal.nearest_label,
-                          {}};
+  refused = RefusedChoice{
+      refusal, *std::exchange(pending_, std::nullopt), words(refusal.error, Reader::screen), {}};
 }
 
 Request App::wanted() const {
@@ -204,58 +200,55 @@ void App::save_scene_as(const std::string& path) {
 void App::execute(const Command& command) {
   const auto run = shown_->snapshot ? shown_->snapshot->run : nullptr;
   if (course_ && view.race) step_race(command);
-  std::visit(Overloaded{
-                 [&](const SeekTo& seek) {
-                   view.playing = false;
-                   player_.restart();
-                   view.step = run ? clamp_step(*run, seek.step) : seek.step;
-                 },
-                 [&](const SeekToEnd&) {
-                   view.playing = false;
-                   player_.restart();
-                   if (run) view.step = run->step_count - 1;
-                 },
-                 [&](const StepBy& by) {
-                   view.playing = false;
-                   player_.restart();
-                   if (run) view.step = moved_step(*run, view.step, by.granularity, by.count);
-                 },
-                 [&](const TogglePlay&) {
-                   view.playing = !view.playing;
-                   player_.restart();
-                   if (view.playing && run && view.step >= run->step_count - 1) view.step = -1;
-                 },
-                 [&](const Choose& chosen) { choose(chosen.choice); },
-                 [&](const RefuseText& text) {
-                   refused = RefusedChoice{
-                       shown_choice(),  text.error.field, words(text.error, Reader::screen), {}, {},
-                       text.error.value};
-                 },
-                 [&](const RunOnGpu&) { run_on_gpu(); },
-                 [&](const CancelWork&) {
-                   worker_.cancel();
-                   pending_.reset();
-                   opening_.reset();
-                   asked_ = wanted();
-                   if (!shown_->snapshot) first_error_ = cancelled();
-                 },
-                 [&](const CopyText& copy) {
-                   clipboard_ = copy.text;
-                   show_notice("copied " + copy.what);
-                 },
-                 [&](const SeekTick&) {},  // of a race: step_race()
-                 [&](const ChooseRace& chosen) {
-                   view.race = chosen.race;
-                   view.race_tick = course_ ? view.race_tick : 0;
-                   player_.restart();
-                 },
-                 [&](const SavePicture& picture) { pictures_.push_back(picture); },
-                 [&](const OpenScene& open) { open_scene(open.name_or_path); },
-                 [&](const SaveScene& save) { save_scene_as(save.path); },
-                 [&](const Quit&) { quit_ = true; },
-                 [&](const ShowNotice& show) { show_notice(show.text); },
-             },
-             command);
+  const auto stop_at = [&](Index step) {
+    view.playing = false;
+    player_.restart();
+    view.step = step;
+  };
+  std::visit(
+      Overloaded{
+          [&](const SeekTo& seek) { stop_at(run ? clamp_step(*run, seek.step) : seek.step); },
+          [&](const SeekToEnd&) { stop_at(run ? run->step_count - 1 : view.step); },
+          [&](const StepBy& by) {
+            stop_at(run ? moved_step(*run, view.step, by.granularity, by.count) : view.step);
+          },
+          [&](const TogglePlay&) {
+            view.playing = !view.playing;
+            player_.restart();
+            if (view.playing && run && view.step >= run->step_count - 1) view.step = -1;
+          },
+          [&](const Choose& chosen) { choose(chosen.choice); },
+          [&](const RefuseText& text) {
+            refused = RefusedChoice{{text.error, text.error.field},
+                                    shown_choice(),
+                                    words(text.error, Reader::screen),
+                                    text.error.value};
+          },
+          [&](const RunOnGpu&) { run_on_gpu(); },
+          [&](const CancelWork&) {
+            worker_.cancel();
+            pending_.reset();
+            opening_.reset();
+            asked_ = wanted();
+            if (!shown_->snapshot) first_error_ = cancelled();
+          },
+          [&](const CopyText& copy) {
+            clipboard_ = copy.text;
+            show_notice("copied " + copy.what);
+          },
+          [&](const SeekTick&) {},  // of a race: step_race()
+          [&](const ChooseRace& chosen) {
+            view.race = chosen.race;
+            view.race_tick = course_ ? view.race_tick : 0;
+            player_.restart();
+          },
+          [&](const SavePicture& picture) { pictures_.push_back(picture); },
+          [&](const OpenScene& open) { open_scene(open.name_or_path); },
+          [&](const SaveScene& save) { save_scene_as(save.path); },
+          [&](const Quit&) { quit_ = true; },
+          [&](const ShowNotice& show) { show_notice(show.text); },
+      },
+      command);
 }
 
 }  // namespace attnscope::app

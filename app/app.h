@@ -1,7 +1,6 @@
 /// The state of the app between two frames, and what commands do to it. No drawing, no window.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,13 +19,10 @@
 namespace attnscope::app {
 
 /// A choice that was refused, shown at the field where it was made.
-struct RefusedChoice {
+struct RefusedChoice : Refusal {
   RunSpec choice;
-  std::string field;               ///< of the run: "seq_len", "Br", ...; empty: the whole choice
-  std::string message;             ///< one line: what, why, what would be accepted
-  std::optional<RunSpec> nearest;  ///< the nearest choice that can work
-  std::string nearest_label;       ///< "Br = 128"
-  std::string typed;               ///< the text itself, where it could not be understood
+  std::string message;  ///< one line: what, why, what would be accepted
+  std::string typed;    ///< the text itself, where it could not be understood
 };
 
 /// What the lists of the top bar offer beside the values of fields; read once.
