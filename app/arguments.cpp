@@ -76,7 +76,6 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
     }
     arguments.width = size->first;
     arguments.height = size->second;
-    arguments.size_given = true;
   }
   if (raw.theme) {
     arguments.theme = parse_name<ThemeName>(*raw.theme);

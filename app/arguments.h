@@ -17,7 +17,6 @@ struct Arguments {
   std::optional<Index> step;  ///< operation under the playhead, from 0; nothing: the scene's
   int width = 1600;
   int height = 900;
-  bool size_given = false;
   std::optional<ThemeName> theme;
   std::optional<bool> presenter;  ///< nothing: the scene's
   std::string out;                ///< render: the PNG file

@@ -94,13 +94,11 @@ int run_render(const Arguments& arguments, Scene scene) {
     const Scales scales =
         scales_for(static_cast<float>(arguments.width), static_cast<float>(arguments.height), 1.0f,
                    app.view.presenter);
-    session.set_looks(app.view.theme, scales.layout, scales.font, {scales.font});
+    session.begin_frame(app.view.theme, scales.layout, scales.font, {scales.font});
     surface.begin_frame();
-    session.begin_frame();
     ImGui::NewFrame();
     screen.draw(app, session.fonts(), scales, 0.0);
-    session.end_frame();
-    surface.bind();
+    ImGui::Render();
     session.render(arguments.width, arguments.height, screen.surfaces());
     if (const auto error = settle(app)) return report(*error);
   }

@@ -86,13 +86,12 @@ void WindowedApp::draw_frame() {
   const Scales desk = scales_for(width, height, content_scale, false);
   const Scales presenter = scales_for(width, height, content_scale, true);
   const Scales& scales = app_.view.presenter ? presenter : desk;
-  session_.set_looks(app_.view.theme, scales.layout, scales.font, {desk.font, presenter.font});
-  session_.begin_frame();
+  session_.begin_frame(app_.view.theme, scales.layout, scales.font, {desk.font, presenter.font});
   window_.begin_frame();
   if (field_bench_) field_bench_->steer(app_, screen_.rects(), screen_.busy());
   ImGui::NewFrame();
   screen_.draw(app_, session_.fonts(), scales, steady_now_s());
-  session_.end_frame();
+  ImGui::Render();
   ui_cpu_s_ = thread_cpu_s() - ui_began_s_;
   if (field_bench_) field_bench_->add(ui_cpu_s_);
 

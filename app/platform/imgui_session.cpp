@@ -38,8 +38,8 @@ ImGuiSession::~ImGuiSession() {
   ImGui::DestroyContext();
 }
 
-void ImGuiSession::set_looks(ThemeName name, float layout_scale, float font_scale,
-                             std::vector<float> font_scales) {
+void ImGuiSession::begin_frame(ThemeName name, float layout_scale, float font_scale,
+                               std::vector<float> font_scales) {
   if (font_scales != font_scales_) {
     loaded_ = load_fonts(font_scales);
     font_scales_ = std::move(font_scales);
@@ -56,14 +56,7 @@ void ImGuiSession::set_looks(ThemeName name, float layout_scale, float font_scal
   fonts_ = &loaded_[static_cast<std::size_t>(scale - font_scales_.begin())];
   theme_ = name;
   layout_scale_ = layout_scale;
-}
-
-void ImGuiSession::begin_frame() {
   ImGui_ImplOpenGL3_NewFrame();
-}
-
-void ImGuiSession::end_frame() {
-  ImGui::Render();
 }
 
 void ImGuiSession::render(int width, int height, std::span<const Surface> surfaces) {

@@ -26,19 +26,17 @@ class ImGuiSession {
   ImGuiSession(const ImGuiSession&) = delete;
   ImGuiSession& operator=(const ImGuiSession&) = delete;
 
-  /// Sets the theme and the scales: `layout_scale` of lengths, `font_scale` of text. A new font
-  /// scale costs tens of milliseconds, so those of `font_scales` are loaded together: the one of
-  /// the desk and the one of presenter mode. `font_scale` is one of them. Call between two frames.
-  void set_looks(ThemeName theme, float layout_scale, float font_scale,
-                 std::vector<float> font_scales);
+  /// Begins a frame of the backend, before ImGui::NewFrame(), in the theme and the scales:
+  /// `layout_scale` of lengths, `font_scale` of text. A new font scale costs tens of milliseconds,
+  /// so those of `font_scales` are loaded together: the one of the desk and the one of presenter
+  /// mode. `font_scale` is one of them.
+  void begin_frame(ThemeName theme, float layout_scale, float font_scale,
+                   std::vector<float> font_scales);
 
   const Fonts& fonts() const { return *fonts_; }
 
-  /// Begins a frame of the backend; the window's or the offscreen's own part comes before.
-  void begin_frame();
-  /// Ends the frame: its draw lists are complete.
-  void end_frame();
-  /// Draws the surfaces and over them the frame, into the bound framebuffer of that size in pixels.
+  /// Draws the surfaces and over them the rendered frame, into the bound framebuffer of that size
+  /// in pixels.
   void render(int width, int height, std::span<const Surface> surfaces);
 
  private:

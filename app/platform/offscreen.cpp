@@ -14,15 +14,6 @@
 
 namespace attnscope::app {
 
-struct OffscreenContext::State {
-  int width = 0;
-  int height = 0;
-  EGLDisplay display = EGL_NO_DISPLAY;
-  EGLContext context = EGL_NO_CONTEXT;
-  GLuint framebuffer = 0;
-  GLuint color = 0;
-};
-
 namespace {
 
 struct Candidate {
@@ -91,10 +82,6 @@ Result<EGLContext> make_context(EGLDisplay display) {
 }  // namespace
 
 Result<std::unique_ptr<OffscreenContext>> OffscreenContext::create(int width, int height) {
-  auto state = std::make_unique<State>();
-  state->width = width;
-  state->height = height;
-
   std::string answers;
   for (const Candidate& candidate : candidate_displays()) {
     const Result<EGLContext> context = make_context(candidate.display);
@@ -103,58 +90,41 @@ Result<std::unique_ptr<OffscreenContext>> OffscreenContext::create(int width, in
       if (candidate.display != EGL_NO_DISPLAY) eglTerminate(candidate.display);
       continue;
     }
-    state->display = candidate.display;
-    state->context = context.value();
-    break;
-  }
-  if (state->context == EGL_NO_CONTEXT) {
-    return unavailable("no OpenGL 3.3 without a window (EGL)" + answers);
-  }
-
-  glGenFramebuffers(1, &state->framebuffer);
-  glBindFramebuffer(GL_FRAMEBUFFER, state->framebuffer);
-  glGenRenderbuffers(1, &state->color);
-  glBindRenderbuffer(GL_RENDERBUFFER, state->color);
-  glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, width, height);
-  glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, state->color);
-  const bool complete = glCheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
-  std::unique_ptr<OffscreenContext> offscreen(new OffscreenContext(std::move(state)));
-  if (!complete) {
+    std::unique_ptr<OffscreenContext> offscreen(
+        new OffscreenContext(width, height, candidate.display, context.value()));
+    if (glCheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE) return offscreen;
     return unavailable(fmt::format("the OpenGL driver gives no {}x{} framebuffer", width, height));
   }
-  return offscreen;
+  return unavailable("no OpenGL 3.3 without a window (EGL)" + answers);
 }
 
-OffscreenContext::OffscreenContext(std::unique_ptr<State> state) : state_(std::move(state)) {}
+OffscreenContext::OffscreenContext(int width, int height, void* display, void* context)
+    : width_(width), height_(height), display_(display), context_(context) {
+  glGenFramebuffers(1, &framebuffer_);
+  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
+  glGenRenderbuffers(1, &color_);
+  glBindRenderbuffer(GL_RENDERBUFFER, color_);
+  glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, width, height);
+  glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, color_);
+}
 
 OffscreenContext::~OffscreenContext() {
-  glDeleteRenderbuffers(1, &state_->color);
-  glDeleteFramebuffers(1, &state_->framebuffer);
-  eglMakeCurrent(state_->display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
-  eglDestroyContext(state_->display, state_->context);
-  eglTerminate(state_->display);
-}
-
-int OffscreenContext::width() const {
-  return state_->width;
-}
-int OffscreenContext::height() const {
-  return state_->height;
+  glDeleteRenderbuffers(1, &color_);
+  glDeleteFramebuffers(1, &framebuffer_);
+  eglMakeCurrent(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+  eglDestroyContext(display_, context_);
+  eglTerminate(display_);
 }
 
 void OffscreenContext::begin_frame() {
   ImGuiIO& io = ImGui::GetIO();
-  io.DisplaySize = {static_cast<float>(state_->width), static_cast<float>(state_->height)};
+  io.DisplaySize = {static_cast<float>(width_), static_cast<float>(height_)};
   io.DeltaTime = 1.0f / 60.0f;
-}
-
-void OffscreenContext::bind() {
-  glBindFramebuffer(GL_FRAMEBUFFER, state_->framebuffer);
+  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
 }
 
 Image OffscreenContext::read_pixels() {
-  bind();
-  return read_framebuffer(state_->width, state_->height);
+  return read_framebuffer(width_, height_);
 }
 
 }  // namespace attnscope::app

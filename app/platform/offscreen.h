@@ -18,18 +18,19 @@ class OffscreenContext {
   OffscreenContext(const OffscreenContext&) = delete;
   OffscreenContext& operator=(const OffscreenContext&) = delete;
 
-  int width() const;
-  int height() const;
-  /// Begins a frame of Dear ImGui with this surface's size and a fixed time step.
+  /// Begins a frame of Dear ImGui with this surface's size and a fixed time step; what is drawn
+  /// next goes to the framebuffer.
   void begin_frame();
-  /// Makes the framebuffer the target of what is drawn next.
-  void bind();
   Image read_pixels();
 
  private:
-  struct State;
-  explicit OffscreenContext(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  OffscreenContext(int width, int height, void* display, void* context);
+
+  int width_, height_;
+  void* display_;  ///< EGLDisplay
+  void* context_;  ///< EGLContext
+  unsigned framebuffer_ = 0;
+  unsigned color_ = 0;
 };
 
 }  // namespace attnscope::app

@@ -78,9 +78,6 @@ float Window::content_scale() const {
   return x;
 }
 
-void Window::set_title(const std::string& title) {
-  glfwSetWindowTitle(window_, title.c_str());
-}
 void Window::set_vsync(bool on) {
   glfwSwapInterval(on ? 1 : 0);
 }

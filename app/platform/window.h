@@ -34,7 +34,6 @@ class Window {
   int height() const;
   /// Pixels of the screen per pixel of a 96 dpi one.
   float content_scale() const;
-  void set_title(const std::string& title);
   void set_vsync(bool on);
 
   /// Handles what has happened since; waits for the next event, at most `wait_s` seconds.
