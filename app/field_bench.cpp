@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -56,202 +55,173 @@ void set_look(ViewState& view, const FieldAction& action) {
 
 }  // namespace
 
-FieldBench::FieldBench(const App& app, int runs)
-    : folder_(new_folder()), opened_(app.view), scene_path_(app.scene.path), runs_(runs) {
-  scripts_ = field_scripts(write_tensors(folder_, opened_.choice.problem));
-  slowest_s_.assign(scripts_.size(), std::vector<double>(static_cast<std::size_t>(runs), 0.0));
-  doing_ = "opening the scene";
-  plan_settled({});
-}
+FieldBench::FieldBench(App& app, const Screen& screen, DrawFrame draw_frame)
+    : app_(app),
+      screen_(screen),
+      draw_frame_(std::move(draw_frame)),
+      folder_(new_folder()),
+      opened_choice_(app.view.choice),
+      scene_path_(app.scene.path),
+      scripts_(field_scripts(write_tensors(folder_, opened_choice_.problem))) {}
 
 FieldBench::~FieldBench() {
   std::error_code ignored;
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }
 
-void FieldBench::steer(App& app, const NamedRects& rects, bool busy) {
-  const Now now{app, rects, busy};
-  if (steps_.empty() && !finished()) next_field();
-  if (!steps_.empty()) {
-    // A step may put others before those that wait
-    const Step step = std::move(steps_.front());
-    steps_.pop_front();
-    if (step(now)) {
-      waited_ = 0;
-    } else {
-      ++waited_;
-      steps_.push_front(step);
+void FieldBench::run(int runs) {
+  const auto run_count = static_cast<std::size_t>(runs);
+  slowest_s_.assign(scripts_.size(), std::vector<double>(run_count, 0.0));
+  settle(false);
+  for (std::size_t run = 0; run < run_count; ++run) {
+    for (std::size_t field = 0; field < scripts_.size() && !closed_; ++field) {
+      const FieldScript& script = scripts_[field];
+      charged_ = &slowest_s_[field][run];
+      for (const FieldAction& action : script.actions) {
+        doing_ = fmt::format("field {}: {} {}", script.field, action.place, action.value);
+        act(action);
+      }
+      doing_ = "back from field " + script.field;
+      restore();
     }
   }
-  move_mouse();
 }
 
-void FieldBench::move_mouse() {
-  ImGuiIO& io = ImGui::GetIO();
+void FieldBench::frames(int count) {
+  const auto put_mouse = [this] {
+    ImGuiIO& io = ImGui::GetIO();
 #if IMGUI_VERSION_NUM >= 18700
-  io.AddMousePosEvent(mouse_.x, mouse_.y);
-  io.AddMouseButtonEvent(0, pressed_);
+    io.AddMousePosEvent(mouse_.x, mouse_.y);
+    io.AddMouseButtonEvent(0, pressed_);
 #else
-  io.MousePos = mouse_;
-  io.MouseDown[0] = pressed_;
+    io.MousePos = mouse_;
+    io.MouseDown[0] = pressed_;
 #endif
+  };
+  for (int frame = 0; frame < count && !closed_; ++frame) {
+    const std::optional<double> cpu_s = draw_frame_(put_mouse);
+    closed_ = !cpu_s;
+    if (cpu_s && charged_ != nullptr) *charged_ = std::max(*charged_, *cpu_s);
+  }
 }
 
-void FieldBench::add(double cpu_s) {
-  if (!started_ || finished()) return;
-  double& slowest = slowest_s_[field_][static_cast<std::size_t>(run_)];
-  slowest = std::max(slowest, cpu_s);
-}
-
-void FieldBench::next_field() {
-  if (started_ && ++field_ == scripts_.size()) {
-    field_ = 0;
-    ++run_;
+/// Whether it is done after `most` frames or fewer.
+bool FieldBench::frames_until(const std::function<bool()>& done, int most) {
+  for (int frame = 0; !done(); ++frame) {
+    if (frame >= most || closed_) return false;
+    frames(1);
   }
-  started_ = true;
-  if (finished()) return;
-  for (const FieldAction& action : scripts_[field_].actions) plan(action);
-  plan_restore();
-}
-
-void FieldBench::plan(const FieldAction& action) {
-  using Kind = FieldAction::Kind;
-  steps_.push_back([this, action](const Now&) {
-    doing_ = fmt::format("field {}: {} {}", scripts_[field_].field, action.place, action.value);
-    return true;
-  });
-  const std::string box = "field." + action.place;
-  if (action.kind == Kind::press) plan_press(action.place);
-  if (action.kind == Kind::look) {
-    steps_.push_back([action](const Now& now) {
-      set_look(now.app.view, action);
-      return true;
-    });
-  }
-  if (action.kind == Kind::press || action.kind == Kind::look) {
-    plan_settled(action);
-    return;
-  }
-  plan_show(action.place);
-  if (action.kind == Kind::type) {
-    plan_press(box);
-    steps_.push_back([action](const Now&) {
-      ImGui::GetIO().AddInputCharactersUTF8(action.value.c_str());
-      return true;
-    });
-    plan_wait(1);
-    plan_leave(action.place);
-  }
-  if (action.kind == Kind::pick || action.kind == Kind::open) {
-    // The list of a box that can be typed into hangs on its arrow
-    steps_.push_back([this, box](const Now& now) {
-      plan_first([&] { plan_press(now.rects.find(box + ".list") ? box + ".list" : box); });
-      return true;
-    });
-    plan_wait(kFramesToLook);
-  }
-  if (action.kind == Kind::pick) plan_press("option." + action.place + "." + action.value);
-  if (action.kind != Kind::open) plan_settled(action);
-  if (action.refused && !action.stays) plan_press("refusal.dismiss");
-  plan_close_lists();
-}
-
-void FieldBench::plan_first(const std::function<void()>& plan_these) {
-  std::deque<Step> later = std::exchange(steps_, {});
-  plan_these();
-  std::ranges::move(later, std::back_inserter(steps_));
-}
-
-bool FieldBench::aim(const Now& now, const std::string& widget, bool beside) {
-  const auto rect = now.rects.find(widget);
-  if (!rect && waited_ < kPatienceFrames) return false;
-  if (!rect) {
-    problems_.push_back(fmt::format("{}: there is no {}", doing_, widget));
-    return true;
-  }
-  // Left of a box stands its label, which takes no click
-  mouse_ = beside ? ImVec2{rect->min.x - 4.0f, rect->center().y} : rect->center();
   return true;
 }
 
-void FieldBench::plan_press(const std::string& widget) {
-  steps_.push_back([this, widget](const Now& now) { return aim(now, widget, false); });
-  plan_click();
+void FieldBench::note_problem(const std::string& what) {
+  if (!closed_) problems_.push_back(doing_ + ": " + what);
 }
 
-void FieldBench::plan_click() {
-  plan_wait(1);
-  for (const bool down : {true, false}) {
-    steps_.push_back([this, down](const Now&) {
-      pressed_ = down;
-      return true;
-    });
+void FieldBench::act(const FieldAction& action) {
+  using Kind = FieldAction::Kind;
+  frames(1);
+  if (action.kind == Kind::press) {
+    press(action.place);
+    return settle(action.refused);
   }
-  plan_wait(2);
+  if (action.kind == Kind::look) {
+    set_look(app_.view, action);
+    frames(1);
+    return settle(action.refused);
+  }
+
+  const std::string box = "field." + action.place;
+  show(box);
+  if (action.kind == Kind::type) {
+    press(box);
+    ImGui::GetIO().AddInputCharactersUTF8(action.value.c_str());
+    frames(2);
+    aim(box, /*beside=*/true);
+    click();
+  } else {
+    // The list of a box that can be typed into hangs on its arrow
+    const std::string list = find(box + ".list") ? box + ".list" : box;
+    frames(1);
+    press(list);
+    frames(kFramesToLook);
+  }
+  if (action.kind == Kind::pick) press("option." + action.place + "." + action.value);
+  if (action.kind != Kind::open) settle(action.refused);
+  if (action.refused && !action.stays) press("refusal.dismiss");
+  close_lists();
 }
 
-void FieldBench::plan_leave(const std::string& field) {
-  steps_.push_back([this, field](const Now& now) { return aim(now, "field." + field, true); });
-  plan_click();
+void FieldBench::aim(const std::string& widget, bool beside) {
+  if (frames_until([&] { return find(widget).has_value(); }, kPatienceFrames)) {
+    // Left of a box stands its label, which takes no click
+    const Rect rect = *find(widget);
+    mouse_ = beside ? ImVec2{rect.min.x - 4.0f, rect.center().y} : rect.center();
+  } else {
+    note_problem("there is no " + widget);
+  }
+  frames(2);
 }
 
-void FieldBench::plan_show(const std::string& field) {
-  steps_.push_back([this, field](const Now& now) {
-    if (now.rects.find("field." + field)) return true;
-    plan_first([this] {
-      plan_press("field.more");
-      plan_wait(kFramesToLook);
-    });
-    return true;
-  });
+void FieldBench::click() {
+  pressed_ = true;
+  frames(1);
+  pressed_ = false;
+  frames(3);
 }
 
-void FieldBench::plan_close_lists() {
+void FieldBench::press(const std::string& widget) {
+  aim(widget);
+  click();
+}
+
+/// Opens the fields behind the "more" button where the box is among them.
+void FieldBench::show(const std::string& box) {
+  const bool hidden = !find(box);
+  frames(1);
+  if (!hidden) return;
+  press("field.more");
+  frames(kFramesToLook);
+}
+
+void FieldBench::close_lists() {
   // A click beside a list closes it; this corner of the top bar is empty
-  steps_.push_back([this](const Now&) {
-    mouse_ = {2.0f, 2.0f};
-    pressed_ = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup) && !pressed_;
-    return !pressed_ && !ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
-  });
-  plan_wait(2);
+  mouse_ = {2.0f, 2.0f};
+  for (bool open = true; open && !closed_;) {
+    open = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
+    pressed_ = open && !pressed_;
+    frames(1);
+  }
+  frames(2);
 }
 
-void FieldBench::plan_wait(int frames) {
-  steps_.push_back([this, frames](const Now&) { return waited_ + 1 >= frames; });
+/// Waits for the answer to a change, which must be refused or accepted.
+void FieldBench::settle(bool refused) {
+  frames(kFramesAfterChange);
+  if (!frames_until([this] { return app_.settled(); }, kMostFrames)) {
+    note_problem("not simulated in time");
+  }
+  if (app_.refused && !refused) note_problem("refused: " + app_.refused->message);
+  if (!app_.refused && refused) note_problem("accepted");
+  frames(1);
 }
 
-void FieldBench::plan_settled(const FieldAction& action) {
-  steps_.push_back([this, action](const Now& now) {
-    if (waited_ < kFramesAfterChange) return false;
-    if (!now.app.settled() && waited_ < kMostFrames) return false;
-    if (!now.app.settled()) problems_.push_back(doing_ + ": not simulated in time");
-    const auto& refused = now.app.refused;
-    if (refused && !action.refused) {
-      problems_.push_back(fmt::format("{}: refused: {}", doing_, refused->message));
-    }
-    if (!refused && action.refused) problems_.push_back(doing_ + ": accepted");
-    return true;
-  });
-}
-
-void FieldBench::plan_restore() {
-  steps_.push_back([this](const Now& now) {
-    doing_ = "back from field " + scripts_[field_].field;
-    App& app = now.app;
-    const bool other_scene = app.scene.path != scene_path_;
-    if (other_scene) app.commands.push(OpenScene{scene_path_});
-    if (app.view.race) app.commands.push(ChooseRace{});
-    app.commands.push(Choose{opened_.choice});
-    return true;
-  });
-  plan_wait(2);
-  plan_settled({});
-  steps_.push_back([this](const Now& now) { return !now.busy || waited_ >= kFramesForPanels; });
+void FieldBench::restore() {
+  if (app_.scene.path != scene_path_) app_.commands.push(OpenScene{scene_path_});
+  if (app_.view.race) app_.commands.push(ChooseRace{});
+  app_.commands.push(Choose{opened_choice_});
+  frames(3);
+  settle(false);
+  frames_until([this] { return !screen_.busy(); }, kFramesForPanels);
+  frames(1);
 }
 
 std::string FieldBench::report() const {
   std::string text = fmt::format("{:<16}", "field");
-  for (int run = 1; run <= runs_; ++run) text += fmt::format("{:>10}", fmt::format("run {}", run));
+  const std::size_t runs = slowest_s_.front().size();
+  for (std::size_t run = 1; run <= runs; ++run) {
+    text += fmt::format("{:>10}", fmt::format("run {}", run));
+  }
   text += "\n";
   double slowest_s = 0.0;
   std::string slowest_field;
@@ -265,7 +235,7 @@ std::string FieldBench::report() const {
     }
     text += "\n";
   }
-  return text + fmt::format("slowest frame of {} runs: {:.2f} ms, field {}\n", runs_,
+  return text + fmt::format("slowest frame of {} runs: {:.2f} ms, field {}\n", runs,
                             slowest_s * 1e3, slowest_field);
 }
 

@@ -2,33 +2,58 @@
 /// UI thread worked on each frame: `attnscope --bench-fields`.
 #pragma once
 
-#include <deque>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/app.h"
-#include "app/field_script.h"
-#include "app/ui/named_rects.h"
+#include "app/screen/screen.h"
 
 namespace attnscope::app {
 
+/// What a user does with mouse and keyboard.
+struct FieldAction {
+  enum class Kind : std::uint8_t {
+    type,   ///< types `value` into the field `place`
+    pick,   ///< opens the list of the field `place` and clicks the option `value`
+    open,   ///< opens the list of the field `place`, looks at it, and closes it
+    press,  ///< clicks the widget whose rectangle is named `place`
+    look,   ///< sets what keys change: `place` is theme, presenter, large_chart or keys
+  };
+  Kind kind = Kind::type;
+  std::string place;
+  std::string value;
+  bool refused = false;  ///< the app must refuse the choice; otherwise it must accept it
+  bool stays = false;    ///< the refused choice is not dismissed: the next action goes on from it
+};
+
+/// A field, and the actions that its frames are charged to. Its first actions may change other
+/// fields, where those bring it to the screen or give it something to refuse.
+struct FieldScript {
+  std::string field;
+  std::vector<FieldAction> actions;
+};
+
+/// Every field of the top bar and behind "...", the tabs and the looks (app/field_script.cpp).
+/// `files` are tensors of the scene's problem.
+std::vector<FieldScript> field_scripts(const InputPaths& files);
+
 class FieldBench {
  public:
-  /// Goes through all fields `runs` times, and back to the opened scene after each field. Writes
-  /// tensors of the scene's problem for the fields that take files; removes them at its end.
-  FieldBench(const App& app, int runs);
+  /// Draws a frame, calling `put_input` before ImGui::NewFrame(), and waits until the next may
+  /// begin. The UI thread's CPU time of the frame; nothing when the window was closed instead.
+  using DrawFrame = std::function<std::optional<double>(const std::function<void()>& put_input)>;
+
+  /// Writes tensors of the scene's problem for the fields that take files; removes them at its end.
+  FieldBench(App& app, const Screen& screen, DrawFrame draw_frame);
   ~FieldBench();
   FieldBench(const FieldBench&) = delete;
   FieldBench& operator=(const FieldBench&) = delete;
 
-  /// Input of the frame that begins: call after the window's begin_frame(), before NewFrame().
-  /// `rects` are those of the frame before, `busy` whether a panel works on something.
-  void steer(App& app, const NamedRects& rects, bool busy);
-  /// The UI thread's CPU time of the frame.
-  void add(double cpu_s);
-  bool finished() const { return run_ >= runs_; }
+  /// Goes through all fields `runs` times, and back to the opened scene after each field.
+  void run(int runs);
 
   /// A line for each field with its slowest frame of every run, and the slowest of all.
   std::string report() const;
@@ -37,44 +62,34 @@ class FieldBench {
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:
-  struct Now {
-    App& app;
-    const NamedRects& rects;
-    bool busy;
-  };
-  /// Does its part in a frame; true when it is done.
-  using Step = std::function<bool(const Now&)>;
+  void frames(int count);
+  bool frames_until(const std::function<bool()>& done, int most);
+  std::optional<Rect> find(const std::string& widget) const { return screen_.rects().find(widget); }
+  void note_problem(const std::string& what);
 
-  void next_field();
-  void plan(const FieldAction& action);
-  /// Puts the steps that `plan_these` plans before those that wait.
-  void plan_first(const std::function<void()>& plan_these);
-  void plan_press(const std::string& widget);
-  void plan_click();
-  void plan_show(const std::string& field);
-  void plan_leave(const std::string& field);
-  void plan_close_lists();
-  void plan_wait(int frames);
-  void plan_settled(const FieldAction& action);
-  void plan_restore();
-  bool aim(const Now& now, const std::string& widget, bool beside);
-  void move_mouse();
+  void act(const FieldAction& action);
+  void aim(const std::string& widget, bool beside = false);
+  void click();
+  void press(const std::string& widget);
+  void show(const std::string& box);
+  void close_lists();
+  void settle(bool refused);
+  void restore();
 
-  std::filesystem::path folder_;
-  std::vector<FieldScript> scripts_;
-  ViewState opened_;
-  std::string scene_path_;
-  int runs_ = 0;
+  App& app_;
+  const Screen& screen_;
+  const DrawFrame draw_frame_;
+  const std::filesystem::path folder_;
+  const RunSpec opened_choice_;
+  const std::string scene_path_;
+  const std::vector<FieldScript> scripts_;
 
-  std::deque<Step> steps_;
-  int run_ = 0;
-  std::size_t field_ = 0;
-  bool started_ = false;
-  int waited_ = 0;  ///< frames that the step has taken so far
-  std::string doing_;
+  std::string doing_ = "opening the scene";
   ImVec2 mouse_{2.0f, 2.0f};
   bool pressed_ = false;
+  bool closed_ = false;
   std::vector<std::vector<double>> slowest_s_;  ///< [field][run]
+  double* charged_ = nullptr;                   ///< of them, to which frames are charged
   std::vector<std::string> problems_;
 };
 

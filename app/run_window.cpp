@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <optional>
 
 #include "app/app.h"
@@ -42,7 +43,6 @@ class WindowedApp {
     if (arguments_.bench_fields) {
       window_.set_vsync(false);
       app_.view.playing = false;
-      field_bench_.emplace(app_, kFieldRuns);
     }
     ui_began_s_ = thread_cpu_s();
   }
@@ -50,34 +50,29 @@ class WindowedApp {
   WindowedApp(const WindowedApp&) = delete;
   WindowedApp& operator=(const WindowedApp&) = delete;
 
-  void draw_frame();
-  void wait_for_next_frame(double frame_began_s);
-  bool finished() const;
-
-  App& app() { return app_; }
-  const Screen& screen() const { return screen_; }
-  int frames_drawn() const { return frames_drawn_; }
-  const std::optional<FieldBench>& field_bench() const { return field_bench_; }
-  /// CPU time of this thread in the last frame, without rasterising and presenting.
-  double ui_cpu_s() const { return ui_cpu_s_; }
+  /// Draws frames until the window is closed, or the arguments' work is done, and prints what they
+  /// ask for; the exit status.
+  int run(double start_s);
 
  private:
-  int frame_limit() const;
+  void draw_frame(const std::function<void()>& put_input);
   void after_frame();
+  void wait_for_next_frame(double frame_began_s);
+  bool finished() const;
+  int bench_fields();
 
   Window& window_;
   const Arguments& arguments_;
   ImGuiSession session_;
   App app_;
   Screen screen_;
-  std::optional<FieldBench> field_bench_;
   double ui_began_s_ = 0.0;
-  double ui_cpu_s_ = 0.0;
+  double ui_cpu_s_ = 0.0;  ///< CPU time of this thread in the last frame, without rasterising it
   int frames_drawn_ = 0;
   int settled_frames_ = 0;
 };
 
-void WindowedApp::draw_frame() {
+void WindowedApp::draw_frame(const std::function<void()>& put_input) {
   app_.update(steady_now_s());
   if (arguments_.bench && !app_.view.playing) app_.commands.push(TogglePlay{});
   const auto width = static_cast<float>(window_.width());
@@ -88,15 +83,14 @@ void WindowedApp::draw_frame() {
   const Scales& scales = app_.view.presenter ? presenter : desk;
   session_.begin_frame(app_.view.theme, scales.layout, scales.font, {desk.font, presenter.font});
   window_.begin_frame();
-  if (field_bench_) field_bench_->steer(app_, screen_.rects(), screen_.busy());
+  if (put_input) put_input();
   ImGui::NewFrame();
   screen_.draw(app_, session_.fonts(), scales, steady_now_s());
   ImGui::Render();
   ui_cpu_s_ = thread_cpu_s() - ui_began_s_;
-  if (field_bench_) field_bench_->add(ui_cpu_s_);
 
   // Only the work before this line is measured while fields are changed
-  if (!field_bench_) {
+  if (!arguments_.bench_fields) {
     session_.render(window_.width(), window_.height(), screen_.surfaces());
     after_frame();
     window_.present();
@@ -123,30 +117,72 @@ void WindowedApp::wait_for_next_frame(double frame_began_s) {
                       (arguments_.dump_ui && arguments_.frames == 0) || app_.notice.has_value();
   double wait_s = moving ? kFrameSeconds - (steady_now_s() - frame_began_s) : kIdleSeconds;
   if (arguments_.bench) wait_s = 0.0;
-  if (field_bench_) wait_s = kFieldFrameSeconds - (steady_now_s() - frame_began_s);
+  if (arguments_.bench_fields) wait_s = kFieldFrameSeconds - (steady_now_s() - frame_began_s);
   window_.handle_events(std::max(wait_s, 0.0));
-}
-
-int WindowedApp::frame_limit() const {
-  if (arguments_.frames > 0) return arguments_.frames;
-  return arguments_.bench ? kDefaultFrames : 0;
 }
 
 bool WindowedApp::finished() const {
   if (window_.should_close() || app_.wants_to_quit()) return true;
-  if (field_bench_) return field_bench_->finished();
-  if (frame_limit() > 0) return frames_drawn_ >= frame_limit();
+  if (arguments_.bench_fields) return false;
+  const int bench_frames = arguments_.bench ? kDefaultFrames : 0;
+  const int limit = arguments_.frames > 0 ? arguments_.frames : bench_frames;
+  if (limit > 0) return frames_drawn_ >= limit;
   return arguments_.dump_ui && settled_frames_ >= kSettlingFrames;
 }
 
-/// Prints what the fields cost; the exit status.
-int report_fields(const FieldBench& bench) {
+/// Changes every field and prints what that costs; the exit status.
+int WindowedApp::bench_fields() {
+  const auto draw = [this](const std::function<void()>& put_input) -> std::optional<double> {
+    if (finished()) return std::nullopt;
+    const double began_s = steady_now_s();
+    draw_frame(put_input);
+    wait_for_next_frame(began_s);
+    return ui_cpu_s_;
+  };
+  FieldBench bench(app_, screen_, draw);
+  bench.run(kFieldRuns);
   fmt::print(
       "UI thread, CPU time of the slowest frame while a field is changed, without "
       "rasterising and presenting:\n{}",
       bench.report());
   for (const std::string& problem : bench.problems()) fmt::print(stderr, "{}\n", problem);
   return bench.problems().empty() ? kDone : kFailed;
+}
+
+int WindowedApp::run(double start_s) {
+  if (arguments_.bench_fields) return bench_fields();
+  FrameTimes times;
+  FrameTimes ui_times;
+  double first_frame_s = 0.0;
+  double first_snapshot_s = 0.0;
+  double previous_s = 0.0;
+  while (!finished()) {
+    const double began_s = steady_now_s();
+    draw_frame({});
+    const double now_s = steady_now_s();
+    if (frames_drawn_ == 1) first_frame_s = now_s - start_s;
+    if (first_snapshot_s == 0.0 && app_.snapshot()) first_snapshot_s = now_s - start_s;
+    wait_for_next_frame(began_s);
+
+    // From one frame's end to the next's
+    if (first_snapshot_s > 0.0 && previous_s > 0.0) {
+      times.add(now_s - previous_s);
+      ui_times.add(ui_cpu_s_);
+    }
+    previous_s = now_s;
+  }
+
+  if (arguments_.bench) {
+    fmt::print("frames at {}x{}: {}\n", window_.width(), window_.height(), times.summary());
+    fmt::print("UI thread, CPU time of a frame without rasterising and presenting: {}\n",
+               ui_times.slowest_summary());
+    fmt::print("first frame after {:.3f} s, first picture of the problem after {:.3f} s\n",
+               first_frame_s, first_snapshot_s);
+  }
+  if (arguments_.dump_ui) {
+    fmt::print("{}\n", ui_as_json(app_, screen_.rects(), window_.width(), window_.height()));
+  }
+  return kDone;
 }
 
 }  // namespace
@@ -158,43 +194,7 @@ int run_window(const Arguments& arguments, Scene scene, double start_s) {
                               "; without one, use: attnscope render --scene default --step 0 "
                               "--size 1600x900 --out picture.png"));
   }
-  Window& window = *opened.value();
-  WindowedApp windowed(window, std::move(scene), arguments);
-
-  FrameTimes times;
-  FrameTimes ui_times;
-  double first_frame_s = 0.0;
-  double first_snapshot_s = 0.0;
-  double previous_s = 0.0;
-  while (!windowed.finished()) {
-    const double began_s = steady_now_s();
-    windowed.draw_frame();
-    const double now_s = steady_now_s();
-    if (windowed.frames_drawn() == 1) first_frame_s = now_s - start_s;
-    if (first_snapshot_s == 0.0 && windowed.app().snapshot()) first_snapshot_s = now_s - start_s;
-    windowed.wait_for_next_frame(began_s);
-
-    // From one frame's end to the next's
-    if (first_snapshot_s > 0.0 && previous_s > 0.0) {
-      times.add(now_s - previous_s);
-      ui_times.add(windowed.ui_cpu_s());
-    }
-    previous_s = now_s;
-  }
-
-  if (arguments.bench) {
-    fmt::print("frames at {}x{}: {}\n", window.width(), window.height(), times.summary());
-    fmt::print("UI thread, CPU time of a frame without rasterising and presenting: {}\n",
-               ui_times.slowest_summary());
-    fmt::print("first frame after {:.3f} s, first picture of the problem after {:.3f} s\n",
-               first_frame_s, first_snapshot_s);
-  }
-  if (windowed.field_bench()) return report_fields(*windowed.field_bench());
-  if (arguments.dump_ui) {
-    fmt::print("{}\n", ui_as_json(windowed.app(), windowed.screen().rects(), window.width(),
-                                  window.height()));
-  }
-  return kDone;
+  return WindowedApp(*opened.value(), std::move(scene), arguments).run(start_s);
 }
 
 }  // namespace attnscope::app
