@@ -1,7 +1,6 @@
-#include "app/dump_ui.h"
-
 #include <nlohmann/json.hpp>
 
+#include "app/program.h"
 #include "reference/json/run_json.h"
 
 namespace attnscope::app {

@@ -1,16 +1,34 @@
 /// The desktop app: arguments, then the window or the picture.
 #include <fmt/core.h>
+#include <time.h>
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <new>
 
 #include "app/own_inputs.h"
 #include "app/program.h"
+#include "reference/one_line.h"
+
+namespace attnscope::app {
+
+int report(const Error& error) {
+  fmt::print(stderr, "attnscope: {}\n", one_line(words(error, Reader::command_line)));
+  return error.kind == Error::Kind::invalid_request ? kInvalidRequest : kFailed;
+}
+
+double steady_now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double thread_cpu_s() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 namespace {
-
-using namespace attnscope::app;
 
 int run_program(int argc, char** argv) {
   const double start_s = steady_now_s();
@@ -39,9 +57,12 @@ int run_program(int argc, char** argv) {
 
 }  // namespace
 
+}  // namespace attnscope::app
+
 int main(int argc, char** argv) {
+  using attnscope::app::report;
   try {
-    return run_program(argc, argv);
+    return attnscope::app::run_program(argc, argv);
   } catch (const std::bad_alloc&) {
     return report(attnscope::failed("this machine has too little memory for the request"));
   } catch (const std::exception& exception) {

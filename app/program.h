@@ -1,8 +1,9 @@
-/// The two ways to run the app: in a window, or into a picture. Each answers the exit status.
+/// The two ways to run the app, in a window or into a picture, and what both print.
 #pragma once
 
+#include "app/app.h"
 #include "app/arguments.h"
-#include "app/scene.h"
+#include "app/ui/named_rects.h"
 
 namespace attnscope::app {
 
@@ -14,12 +15,16 @@ inline constexpr int kInvalidRequest = 2;
 /// One line on standard error; the exit status that belongs to the error.
 int report(const Error& error);
 
-/// Opens the window and runs until it is closed. `start_s` is when the program began, on the
-/// steady clock.
+/// Opens the window and runs until it is closed; the exit status. `start_s` is when the program
+/// began, on the steady clock.
 int run_window(const Arguments& arguments, Scene scene, double start_s);
 
-/// Draws the scene at the wanted step into arguments.out.
+/// Draws the scene at the wanted step into arguments.out; the exit status.
 int run_render(const Arguments& arguments, Scene scene);
+
+/// What a test needs to click and to check, as JSON (schema "attnscope.ui/1"): "window" {width,
+/// height}, "state", and "rects", each [x0, y0, x1, y1] in pixels of the window.
+std::string ui_as_json(const App& app, const NamedRects& rects, int width, int height);
 
 /// Seconds on the steady clock.
 double steady_now_s();

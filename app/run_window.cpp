@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "app/app.h"
-#include "app/dump_ui.h"
 #include "app/field_bench.h"
 #include "app/frame_times.h"
 #include "app/platform/imgui_session.h"
