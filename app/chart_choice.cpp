@@ -1,5 +1,7 @@
 #include "app/chart_choice.h"
 
+#include <algorithm>
+
 namespace attnscope::app {
 
 namespace {
@@ -32,10 +34,7 @@ constexpr Entry kCharts[] = {
 // clang-format on
 
 const Entry& entry(ChartChoice chart) {
-  for (const Entry& each : kCharts) {
-    if (each.chart == chart) return each;
-  }
-  return kCharts[0];
+  return *std::ranges::find(kCharts, chart, &Entry::chart);
 }
 
 }  // namespace

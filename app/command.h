@@ -73,8 +73,8 @@ using Command = std::variant<SeekTo, SeekToEnd, StepBy, TogglePlay, Choose, Refu
 /// Collects the commands of one frame.
 class CommandSink {
  public:
-  void push(Command command);
-  std::vector<Command> take();
+  void push(Command command) { commands_.push_back(std::move(command)); }
+  std::vector<Command> take() { return std::exchange(commands_, {}); }
 
  private:
   std::vector<Command> commands_;

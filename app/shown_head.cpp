@@ -34,30 +34,28 @@ std::vector<std::string> in_words(const ShownHead& shown) {
 
   // Each part in full, in brief, and as short as can be
   std::array<std::string, 3> words;
-  const auto add = [&](const std::string& full, const std::string& brief,
-                       const std::string& least) {
-    const std::array<const std::string*, 3> parts{&full, &brief, &least};
+  const auto add = [&](const std::array<std::string, 3>& parts) {
     for (std::size_t k = 0; k < words.size(); ++k) {
-      words[k] += (words[k].empty() ? "" : ", ") + *parts[k];
+      words[k] += (words[k].empty() ? "" : ", ") + parts[k];
     }
   };
   if (shown.packed > 1) {
     const Index first = shown.kv_head * shown.packed;
     const std::string heads = fmt::format("heads {} to {}", first, first + shown.packed - 1);
-    add(fmt::format("{} heads of a group × {} {}", shown.packed, shown.queries,
-                    shown.queries == 1 ? "query" : "queries"),
-        fmt::format("{} (0-{})", heads, shown.head_count - 1), heads);
+    add({fmt::format("{} heads of a group × {} {}", shown.packed, shown.queries,
+                     shown.queries == 1 ? "query" : "queries"),
+         fmt::format("{} (0-{})", heads, shown.head_count - 1), heads});
   } else {
     const std::string head = among("head", shown.head, shown.head_count);
-    add(head, head, fmt::format("head {}", shown.head));
+    add({head, head, fmt::format("head {}", shown.head)});
   }
   if (shown.head_count > shown.kv_head_count) {
-    add(among("KV head", shown.kv_head, shown.kv_head_count),
-        among("KV", shown.kv_head, shown.kv_head_count), fmt::format("KV {}", shown.kv_head));
+    add({among("KV head", shown.kv_head, shown.kv_head_count),
+         among("KV", shown.kv_head, shown.kv_head_count), fmt::format("KV {}", shown.kv_head)});
   }
   if (shown.entry_count > 1) {
-    add(among("batch entry", shown.entry, shown.entry_count),
-        among("batch", shown.entry, shown.entry_count), fmt::format("batch {}", shown.entry));
+    add({among("batch entry", shown.entry, shown.entry_count),
+         among("batch", shown.entry, shown.entry_count), fmt::format("batch {}", shown.entry)});
   }
   return {words.begin(), words.end()};
 }
