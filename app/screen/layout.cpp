@@ -26,8 +26,7 @@ std::pair<Rect, Rect> split_rows(const Rect& rect, float share, float gap) {
 /// Fills a layout slot by slot, closing the gaps that absent panels leave.
 class Placer {
  public:
-  Placer(const std::set<Slot>& present, Layout& layout, float gap)
-      : present_(present), layout_(layout), gap_(gap) {}
+  Placer(const std::set<Slot>& present, Layout& layout) : present_(present), layout_(layout) {}
 
   bool has(Slot slot) const { return present_.contains(slot); }
 
@@ -37,19 +36,11 @@ class Placer {
     layout_.cards.push_back(rect);
   }
 
-  /// Two panels above each other, each in a card of its own.
-  void stack(Slot upper, Slot lower, float share, const Rect& rect) {
-    if (!has(upper) || !has(lower)) return place(has(upper) ? upper : lower, rect);
-    const auto [top, bottom] = split_rows(rect, share, gap_);
-    place(upper, top);
-    place(lower, bottom);
-  }
-
-  void beside(Slot left, Slot right, float share, const Rect& rect) {
-    if (!has(left) || !has(right)) return place(has(left) ? left : right, rect);
-    const auto [first, second] = split_columns(rect, share, gap_);
-    place(left, first);
-    place(right, second);
+  /// Two panels, each in a card of its own: a part of the rectangle each, or one alone all of it.
+  void place_both(Slot first, Slot second, const Rect& rect, const std::pair<Rect, Rect>& parts) {
+    if (!has(first) || !has(second)) return place(has(first) ? first : second, rect);
+    place(first, parts.first);
+    place(second, parts.second);
   }
 
   /// Scores above the online softmax, in one card.
@@ -66,7 +57,6 @@ class Placer {
  private:
   const std::set<Slot>& present_;
   Layout& layout_;
-  float gap_;
 };
 
 /// The bars at both ends of the screen, and the rectangle between them.
@@ -101,11 +91,11 @@ Layout layout_screen(float width, float height, const Scales& scales, const std:
   const float margin = std::round(10.0f * scales.layout);
   const auto [top_bar, transport, body] = bars_and_body(width, height, scales);
   Layout layout{top_bar, transport, {}, {}};
-  Placer placer(present, layout, margin);
+  Placer placer(present, layout);
 
   if (presenter) {
     const auto [left, right] = split_columns(body, 0.5f, margin);
-    placer.stack(Slot::memory, Slot::explain, 0.62f, left);
+    placer.place_both(Slot::memory, Slot::explain, left, split_rows(left, 0.62f, margin));
     placer.scores(0.6f, right);
     return layout;
   }
@@ -116,13 +106,13 @@ Layout layout_screen(float width, float height, const Scales& scales, const std:
   if (has_bottom) {
     const auto [above, below] = split_rows(body, 0.725f, margin);
     upper = above;
-    placer.beside(Slot::timeline, Slot::charts, 0.555f, below);
+    placer.place_both(Slot::timeline, Slot::charts, below, split_columns(below, 0.555f, margin));
   }
   const auto [left, rest] = split_columns(upper, 0.35f, margin);
   const auto [middle, right] = split_columns(rest, 0.514f, margin);
   placer.place(Slot::memory, left);
   placer.scores(0.7f, middle);
-  placer.stack(Slot::explain, Slot::ledger, 0.58f, right);
+  placer.place_both(Slot::explain, Slot::ledger, right, split_rows(right, 0.58f, margin));
   return layout;
 }
 
