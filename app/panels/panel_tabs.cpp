@@ -22,7 +22,7 @@ TextButton draw_text_button(const PanelContext& context, std::string_view name,
   const std::string id = fmt::format("##{}", name);
   const bool pressed = ImGui::InvisibleButton(id.c_str(), size);
   const bool over = ImGui::IsItemHovered();
-  ui::named_rect(context.named_rects, name, rect);
+  context.named_rects.add(name, rect);
   if (lit || over) {
     draw::fill(context, rect, lit ? theme.button : with_alpha(theme.button, 0.5f),
                context.px(4.0f));
@@ -50,7 +50,7 @@ TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
     if (ImGui::InvisibleButton(name.c_str(), {rect.width(), rect.height()})) now = index;
     const bool lit = index == chosen;
     const bool over = ImGui::IsItemHovered();
-    ui::named_rect(context.named_rects, name, rect);
+    context.named_rects.add(name, rect);
     draw::text(context, font, {x, y}, lit || over ? theme.text_dim : theme.text_faint, title);
     if (lit) {
       context.list->AddLine({x, y + font.size + context.px(3.0f)},

@@ -1,12 +1,10 @@
-#include "app/screen/badge.h"
-
 #include <fmt/core.h>
 
 #include <cmath>
 #include <string>
 
 #include "app/app.h"
-#include "app/ui/widgets.h"
+#include "app/screen/top_bar.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
@@ -35,9 +33,11 @@ BadgeText badge_text(const Frame& frame) {
     return {"live: " + measurements.live_gpu,
             "This machine's GPU can run the real kernel of the chosen problem.", frame.theme.good};
   }
+  const auto model_only = [&](const std::string& help) {
+    return BadgeText{"model only", help, frame.theme.text_faint};
+  };
   if (app.view.race) {
-    return {"model only", "A race sets two models side by side; nothing recorded is shown in it.",
-            frame.theme.text_faint};
+    return model_only("A race sets two models side by side; nothing recorded is shown in it.");
   }
   const std::string trace = seen.traced == nullptr
                                 ? ""
@@ -65,20 +65,16 @@ BadgeText badge_text(const Frame& frame) {
             frame.theme.good};
   }
   if (!seen.no_kernel.empty()) {
-    return {"model only",
-            fmt::format("The numbers come from the model alone: {}.{}", seen.no_kernel, no_gpu),
-            frame.theme.text_faint};
+    return model_only("The numbers come from the model alone: " + seen.no_kernel + "." + no_gpu);
   }
   if (!measurements.recorded.empty()) {
-    return {"model only",
-            "No recording has this problem. The numbers come from the model alone; shipped "
-            "recordings are in the charts, and the timeline's SMs offer traces of other problems." +
-                no_gpu,
-            frame.theme.text_faint};
+    return model_only(
+        "No recording has this problem. The numbers come from the model alone; shipped recordings "
+        "are in the charts, and the timeline's SMs offer traces of other problems." +
+        no_gpu);
   }
-  return {"model only",
-          "No recordings were found. Every number comes from the model or a datasheet." + no_gpu,
-          frame.theme.text_faint};
+  return model_only("No recordings were found. Every number comes from the model or a datasheet." +
+                    no_gpu);
 }
 
 }  // namespace
@@ -94,7 +90,7 @@ float draw_badge(const Frame& frame, const Rect& bar) {
 
   ImGui::SetCursorScreenPos(rect.min);
   ImGui::InvisibleButton("badge", {rect.width(), rect.height()});
-  ui::named_rect(frame.rects, "badge", rect);
+  frame.rects.add("badge", rect);
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(rect.min, rect.max, mix(frame.theme.bar, badge.color, 0.18f), frame.px(4.0f));
   list->AddRect(rect.min, rect.max, with_alpha(badge.color, 0.75f), frame.px(4.0f));
@@ -108,13 +104,12 @@ float draw_badge(const Frame& frame, const Rect& bar) {
   const std::string_view text = running ? "running…" : "Run on GPU";
   const float run_width = frame.fonts.ui_bold.measure("Run on GPU").x + frame.text_px(24.0f);
   const Rect run{{right - run_width, y}, {right, y + height}};
-  if (ui::button(frame, "badge.run", run, text, ui::Icon::none, ui::primary_look(frame.theme)) &&
-      !running) {
-    frame.app.commands.push(RunOnGpu{});
-  }
-  ui::tooltip(frame,
-              "Runs the real kernel of this problem, checks it against the reference, and "
-              "fills the measured column.");
+  constexpr std::string_view kHelp =
+      "Runs the real kernel of this problem, checks it against the reference, and fills the "
+      "measured column.";
+  const bool clicked = ui::draw_button(
+      frame, {.name = "badge.run", .rect = run, .text = text, .help = kHelp, .primary = true});
+  if (clicked && !running) frame.app.commands.push(RunOnGpu{});
   return run.min.x;
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "app/app.h"
-#include "app/ui/widgets.h"
 
 namespace attnscope::app {
 
@@ -35,7 +34,7 @@ bool DropList::option(const std::string& text, bool selected, const std::string&
                       const std::string& help) const {
   const FontScope font(frame_.fonts.ui);
   const bool clicked = ImGui::Selectable(text.c_str(), selected);
-  ui::named_item(frame_.rects, "option." + field_ + "." + name);
+  frame_.rects.add_item("option." + field_ + "." + name);
   ui::tooltip(frame_, help);
   return clicked;
 }
@@ -66,7 +65,7 @@ ComboBox::ComboBox(const Frame& frame, std::string field, const Rect& box,
   if (ImGui::InvisibleButton(id.c_str(), {box.width(), box.height()})) {
     ImGui::OpenPopup(("list." + name()).c_str());
   }
-  ui::named_rect(frame.rects, id, box);
+  frame.rects.add(id, box);
   draw_surface(box, ImGui::IsItemHovered());
   const FontRef& font = frame.fonts.ui;
   const float padding = frame.text_px(9.0f);
@@ -108,7 +107,7 @@ void TextBox::edit(const Rect& box, float arrow_width, TextDraft& draft, const B
   if (!draft.active) ui::tooltip(frame, text.help);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
-  ui::named_rect(frame.rects, id, box);
+  frame.rects.add(id, box);
 }
 
 TextBox::TextBox(const Frame& frame, std::string field, const Rect& box, TextDraft& draft,
@@ -127,7 +126,7 @@ TextBox::TextBox(const Frame& frame, std::string field, const Rect& box, TextDra
   if (ImGui::InvisibleButton(arrow_id.c_str(), {arrow.width(), arrow.height()})) {
     ImGui::OpenPopup(("list." + name()).c_str());
   }
-  ui::named_rect(frame.rects, arrow_id, arrow);
+  frame.rects.add(arrow_id, arrow);
   if (ImGui::IsItemHovered()) {
     ImGui::GetWindowDrawList()->AddRectFilled(arrow.min, arrow.max, frame.theme.button_hovered,
                                               frame.px(4.0f));

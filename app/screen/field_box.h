@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "app/ui/frame.h"
+#include "app/ui/widgets.h"
 
 namespace attnscope::app {
 

@@ -1,5 +1,4 @@
-#include "app/screen/keys_overlay.h"
-
+/// The keys: what each does, and the card (F1) that says so.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,8 +6,8 @@
 
 #include "app/app.h"
 #include "app/platform/keys.h"
+#include "app/screen/screen.h"
 #include "app/screen/transport_bar.h"
-#include "app/ui/widgets.h"
 
 namespace attnscope::app {
 
@@ -87,7 +86,7 @@ void draw_keys_overlay(const Frame& frame) {
   const Rect card{min, {min.x + width, min.y + height}};
   list->AddRectFilled(card.min, card.max, frame.theme.card, frame.px(8.0f));
   list->AddRect(card.min, card.max, frame.theme.inset_border, frame.px(8.0f));
-  ui::named_rect(frame.rects, "keys", card);
+  frame.rects.add("keys", card);
 
   float y = card.min.y + padding;
   frame.fonts.title.draw(list, {card.min.x + padding, y}, frame.theme.text_dim, "KEYS");

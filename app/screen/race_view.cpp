@@ -8,8 +8,8 @@
 #include "app/app.h"
 #include "app/draw/format.h"
 #include "app/draw/text.h"
-#include "app/race.h"
-#include "app/ui/widgets.h"
+#include "app/screen/field_box.h"
+#include "reference/algorithm.h"
 
 namespace attnscope::app {
 
@@ -25,16 +25,14 @@ std::vector<RaceSide> lay_out_race(const Frame& frame, const Rect& body) {
     const float right = left + width;
     const float memory_top = body.min.y + head + gap;
     const float scores_top = memory_top + memory + gap;
-    RaceSide side{{{left, body.min.y}, {right, body.min.y + head}},
-                  {{left, memory_top}, {right, memory_top + memory}},
-                  {{left, scores_top}, {right, body.max.y}},
-                  std::nullopt,
-                  std::nullopt};
+    RaceSide side{.head = {{left, body.min.y}, {right, body.min.y + head}}};
+    side.panels[Slot::memory] = {{left, memory_top}, {right, memory_top + memory}};
+    side.panels[Slot::scores] = {{left, scores_top}, {right, body.max.y}};
     if (!presenter) {
       const float middle = std::round(left + (width - gap) * 0.5f);
       const float softmax_end = std::round(scores_top + (body.max.y - scores_top - gap) * 0.54f);
-      side.scores.max.x = middle;
-      side.softmax = Rect{{middle + gap, scores_top}, {right, softmax_end}};
+      side.panels[Slot::scores].max.x = middle;
+      side.panels[Slot::online_softmax] = {{middle + gap, scores_top}, {right, softmax_end}};
       side.totals = Rect{{middle + gap, softmax_end + gap}, {right, body.max.y}};
     }
     sides.push_back(side);
@@ -152,6 +150,45 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
   if (length * share > 2.0f * half) {
     list->AddRectFilled({x0, y - half}, {x0 + length * share, y + half},
                         done ? frame.theme.good : frame.theme.accent, half);
+  }
+}
+
+void draw_race_field(const Frame& frame, const Rect& box) {
+  App& app = frame.app;
+  const std::string shown = app.view.race ? app.view.race->rival : "off";
+  const ComboBox combo(frame, "race", box, shown);
+  if (!combo.open()) return;
+  if (combo.option("off", !app.view.race, "off")) app.commands.push(ChooseRace{});
+  for (const Algorithm& algorithm : algorithms()) {
+    const std::string name(algorithm.name);
+    const bool has_pass = app.view.choice.pass == PassKind::forward || algorithm.has_backward;
+    const std::string text = has_pass ? name : name + " (no backward pass)";
+    if (!combo.option(text, name == shown, name, std::string(algorithm.summary))) continue;
+    if (!has_pass) {
+      app.commands.push(ShowNotice{name + " has no backward pass to race with"});
+    } else {
+      app.commands.push(ChooseRace{Race{name, app.view.race ? app.view.race->clock : RaceClock{}}});
+    }
+  }
+}
+
+void draw_race_clock_field(const Frame& frame, const Rect& box) {
+  App& app = frame.app;
+  const RaceClock shown = app.view.race ? app.view.race->clock : RaceClock::requested_bytes;
+  const auto words = [](RaceClock clock) {
+    return clock == RaceClock::tiles ? "tile visits" : "requested bytes";
+  };
+  const ComboBox combo(frame, "race_clock", box, words(shown));
+  if (!combo.open()) return;
+  for (const RaceClock clock : {RaceClock::requested_bytes, RaceClock::tiles}) {
+    const std::string help = clock == RaceClock::tiles
+                                 ? "both have visited as many tiles of S, P, dP or dS; an "
+                                   "algorithm of several launches visits each "
+                                   "of them several times"
+                                 : "both have requested as many bytes";
+    if (!combo.option(words(clock), clock == shown, std::string(to_string(clock)), help)) continue;
+    if (app.view.race) app.commands.push(ChooseRace{Race{app.view.race->rival, clock}});
+    if (!app.view.race) app.commands.push(ShowNotice{"choose an algorithm to race against first"});
   }
 }
 

@@ -3,16 +3,15 @@
 
 #include <optional>
 
-#include "app/panel.h"
-#include "app/screen/layout.h"
-#include "app/ui/frame.h"
+#include "app/ui/widgets.h"
 
 namespace attnscope::app {
 
-/// Where one racer's parts are.
+/// Where one racer's parts are; presenter mode has neither its online softmax nor its totals.
 struct RaceSide {
-  Rect head, memory, scores;
-  std::optional<Rect> softmax, totals;  ///< absent in presenter mode
+  Rect head;
+  std::map<Slot, Rect> panels;
+  std::optional<Rect> totals;
 };
 
 /// The cards of both, side by side within `body`.
@@ -23,5 +22,9 @@ void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snap
 
 /// Name, progress and totals of one racer; `rival` tells which.
 void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapshot, bool rival);
+
+/// The boxes that start a race against another algorithm, and choose its clock.
+void draw_race_field(const Frame& frame, const Rect& box);
+void draw_race_clock_field(const Frame& frame, const Rect& box);
 
 }  // namespace attnscope::app

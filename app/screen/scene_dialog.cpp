@@ -8,7 +8,6 @@
 #include "app/app.h"
 #include "app/platform/keys.h"
 #include "app/screen/field_box.h"
-#include "app/ui/widgets.h"
 
 namespace attnscope::app {
 
@@ -35,11 +34,11 @@ void SceneDialog::list_own() {
   std::ranges::sort(own_);
 }
 
-void SceneDialog::open(const Frame& frame, const std::string& name_or_path) {
+void SceneDialog::ask(const Frame& frame, const Command& command) {
   error_.clear();
   waiting_ = true;
   frame.app.scene_answer.reset();
-  frame.app.commands.push(OpenScene{name_or_path});
+  frame.app.commands.push(command);
 }
 
 void SceneDialog::draw_contents(const Frame& frame) {
@@ -51,25 +50,21 @@ void SceneDialog::draw_contents(const Frame& frame) {
   const bool entered =
       ImGui::InputText("##path", path_.data(), path_.size(), ImGuiInputTextFlags_EnterReturnsTrue);
   if (!error_.empty()) ImGui::PopStyleColor();
-  ui::named_item(frame.rects, "dialog.path");
+  frame.rects.add_item("dialog.path");
   if (!error_.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme.error);
     ImGui::PushTextWrapPos(frame.text_px(420.0f));
     ImGui::TextUnformatted(error_.c_str());
     ImGui::PopTextWrapPos();
     ImGui::PopStyleColor();
-    ui::named_item(frame.rects, "dialog.error");
+    frame.rects.add_item("dialog.error");
   }
   const bool clicked = ImGui::Button(saving_ ? "Save" : "Open");
-  ui::named_item(frame.rects, "dialog.confirm");
+  frame.rects.add_item("dialog.confirm");
   ImGui::SameLine();
   if (ImGui::Button("Cancel")) ImGui::CloseCurrentPopup();
-  if ((entered || clicked) && !saving_) open(frame, path_.data());
-  if ((entered || clicked) && saving_) {
-    error_.clear();
-    waiting_ = true;
-    frame.app.scene_answer.reset();
-    frame.app.commands.push(SaveScene{path_.data()});
+  if (entered || clicked) {
+    ask(frame, saving_ ? Command(SaveScene{path_.data()}) : OpenScene{path_.data()});
   }
   if (!saving_) draw_lists(frame);
 }
@@ -81,11 +76,11 @@ void SceneDialog::draw_lists(const Frame& frame) {
   ImGui::BeginChild("scenes", {frame.text_px(420.0f), frame.text_px(330.0f)}, false);
   ImGui::TextDisabled("shipped");
   for (const ShippedScene& scene : frame.app.shipped.scenes) {
-    if (ImGui::Selectable(scene.name.c_str())) open(frame, scene.name);
+    if (ImGui::Selectable(scene.name.c_str())) ask(frame, OpenScene{scene.name});
   }
   if (!own_.empty()) ImGui::TextDisabled("files of the current folder");
   for (const std::string& name : own_) {
-    if (ImGui::Selectable(name.c_str())) open(frame, name);
+    if (ImGui::Selectable(name.c_str())) ask(frame, OpenScene{name});
   }
   ImGui::EndChild();
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/ui/frame.h"
+#include "app/ui/widgets.h"
 
 namespace attnscope::app {
 
@@ -20,7 +20,8 @@ class SceneDialog {
   void list_own();
   void draw_contents(const Frame& frame);
   void draw_lists(const Frame& frame);
-  void open(const Frame& frame, const std::string& name_or_path);
+  /// Opens or saves, and waits for the app's answer.
+  void ask(const Frame& frame, const Command& command);
 
   bool saving_ = false;
   bool waiting_ = false;  ///< for the app's answer

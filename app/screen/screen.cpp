@@ -1,14 +1,11 @@
 #include "app/screen/screen.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "app/app.h"
-#include "app/screen/keys_overlay.h"
-#include "app/ui/widgets.h"
+#include "app/screen/transport_bar.h"
 
 namespace attnscope::app {
 
@@ -61,10 +58,20 @@ void draw_progress(const Frame& frame, const Rect& transport) {
   const float height = frame.text_px(15.0f) + frame.px(12.0f);
   const Rect cancel{{transport.max.x - frame.text_px(92.0f), y - height - frame.px(12.0f)},
                     {transport.max.x - frame.px(18.0f), y - frame.px(12.0f)}};
-  if (ui::button(frame, "progress.cancel", cancel, "Cancel", ui::Icon::none,
-                 ui::primary_look(frame.theme))) {
-    app.commands.push(CancelWork{});
-  }
+  const ui::Button button{
+      .name = "progress.cancel", .rect = cancel, .text = "Cancel", .primary = true};
+  if (ui::draw_button(frame, button)) app.commands.push(CancelWork{});
+}
+
+/// Before the first result, or when there is none: one line in the middle.
+void draw_no_result(const Frame& frame) {
+  const auto& error = frame.app.first_error();
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const std::string text = error ? words(*error, Reader::screen) : "simulating…";
+  ui::draw_centered(ImGui::GetWindowDrawList(), frame.fonts.ui,
+                    {display.x * 0.5f, display.y * 0.5f},
+                    error ? frame.theme.error : frame.theme.text_faint,
+                    ui::shortened(frame.fonts.ui, text, display.x - frame.px(60.0f)));
 }
 
 void draw_notice(const Frame& frame, const Rect& transport) {
@@ -81,7 +88,7 @@ void draw_notice(const Frame& frame, const Rect& transport) {
   list->AddRectFilled(rect.min, rect.max, frame.theme.field, frame.px(6.0f));
   list->AddRect(rect.min, rect.max, frame.theme.inset_border, frame.px(6.0f));
   ui::draw_centered(list, font, center, frame.theme.text, text);
-  ui::named_rect(frame.rects, "notice", rect);
+  frame.rects.add("notice", rect);
 }
 
 /// One panel in a window of its own, clipped to its place.
@@ -102,7 +109,7 @@ void draw_panel(const Frame& frame, Panel& panel, const Rect& rect, const Snapsh
       rects,
       by_operation ? static_cast<float>(app.player().fraction()) : 0.0f,
       app.view.presenter};
-  ui::named_rect(rects, "panel." + name, rect);
+  rects.add("panel." + name, rect);
   panel.draw(snapshot, app.view, context);
   ImGui::EndChild();
 }
@@ -125,50 +132,27 @@ bool Screen::busy() const {
          });
 }
 
-void Screen::draw_panels(const Frame& frame, const Layout& layout) {
-  App& app = frame.app;
-  // Before the first result, or when there is none: one line in the middle
-  const auto snapshot = app.snapshot();
-  if (!snapshot) {
-    const ImVec2 display = ImGui::GetIO().DisplaySize;
-    const std::string text =
-        app.first_error() ? words(*app.first_error(), Reader::screen) : "simulating…";
-    ui::draw_centered(ImGui::GetWindowDrawList(), frame.fonts.ui,
-                      {display.x * 0.5f, display.y * 0.5f},
-                      app.first_error() ? frame.theme.error : frame.theme.text_faint,
-                      ui::shortened(frame.fonts.ui, text, display.x - frame.px(60.0f)));
-    return;
-  }
-
-  for (const auto& panel : panels_) {
-    if (!panel->shown(app.view)) continue;
-    const auto place = layout.panels.find(panel->slot());
-    if (place == layout.panels.end()) continue;
-    draw_panel(frame, *panel, place->second, *snapshot, rects_);
+void Screen::draw_panels(const Frame& frame, const Panels& panels,
+                         const std::map<Slot, Rect>& places, const Snapshot& snapshot,
+                         NamedRects& rects) {
+  for (const auto& panel : panels) {
+    const auto place = places.find(panel->slot());
+    if (place == places.end() || !panel->shown(frame.app.view)) continue;
+    draw_panel(frame, *panel, place->second, snapshot, rects);
     shown_.insert(panel->slot());
   }
 }
 
 void Screen::draw_race(const Frame& frame, const std::vector<RaceSide>& sides) {
-  const std::shared_ptr<const Snapshot> snapshots[] = {frame.app.snapshot(),
-                                                       frame.app.rival_snapshot()};
-  Panels* const panels[] = {&panels_, &rival_panels_};
-  NamedRects* const rects[] = {&rects_, &rival_rects_};
   rival_rects_.clear();
-  for (std::size_t side = 0; side < 2; ++side) {
-    ImGui::PushID(static_cast<int>(side));
-    draw_race_head(frame, sides[side].head, *snapshots[side], side == 1);
-    const std::map<Slot, std::optional<Rect>> places = {
-        {Slot::memory, sides[side].memory},
-        {Slot::scores, sides[side].scores},
-        {Slot::online_softmax, sides[side].softmax}};
-    for (const auto& panel : *panels[side]) {
-      const auto place = places.find(panel->slot());
-      if (place == places.end() || !place->second) continue;
-      if (!panel->shown(frame.app.view)) continue;
-      draw_panel(frame, *panel, *place->second, *snapshots[side], *rects[side]);
-    }
-    if (sides[side].totals) draw_race_totals(frame, *sides[side].totals, *snapshots[side]);
+  for (const bool rival : {false, true}) {
+    const RaceSide& side = sides[rival ? 1 : 0];
+    const auto snapshot = rival ? frame.app.rival_snapshot() : frame.app.snapshot();
+    ImGui::PushID(rival ? 1 : 0);
+    draw_race_head(frame, side.head, *snapshot, rival);
+    draw_panels(frame, rival ? rival_panels_ : panels_, side.panels, *snapshot,
+                rival ? rival_rects_ : rects_);
+    if (side.totals) draw_race_totals(frame, *side.totals, *snapshot);
     ImGui::PopID();
   }
 }
@@ -190,10 +174,9 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
                                 {display.x - margin, layout.transport.min.y - margin}});
     layout.cards.clear();
     for (const RaceSide& side : race) {
-      layout.cards.insert(layout.cards.end(), {side.head, side.memory, side.scores});
-      for (const auto& rest : {side.softmax, side.totals}) {
-        if (rest) layout.cards.push_back(*rest);
-      }
+      layout.cards.push_back(side.head);
+      for (const auto& [slot, rect] : side.panels) layout.cards.push_back(rect);
+      if (side.totals) layout.cards.push_back(*side.totals);
     }
   }
 
@@ -203,13 +186,15 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const FontScope font(fonts.ui);
   ImGui::Begin("screen", nullptr, kScreenFlags);
   lay_surfaces(frame, layout);
-  if (race.empty()) {
-    draw_panels(frame, layout);
-  } else {
+  if (!race.empty()) {
     draw_race(frame, race);
+  } else if (const auto snapshot = app.snapshot()) {
+    draw_panels(frame, panels_, layout.panels, *snapshot, rects_);
+  } else {
+    draw_no_result(frame);
   }
   top_bar_.draw(frame, layout.top_bar);
-  transport_.draw(frame, layout.transport);
+  draw_transport_bar(frame, layout.transport);
   draw_progress(frame, layout.transport);
   scene_dialog_.draw(frame);
   ImGui::End();

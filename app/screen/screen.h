@@ -1,12 +1,10 @@
 /// The one screen: the bars, the panels in their places, what lies over them.
 #pragma once
 
-#include "app/panel.h"
 #include "app/platform/imgui_session.h"
 #include "app/screen/race_view.h"
 #include "app/screen/scene_dialog.h"
 #include "app/screen/top_bar.h"
-#include "app/screen/transport_bar.h"
 
 namespace attnscope::app {
 
@@ -30,18 +28,25 @@ class Screen {
 
  private:
   void lay_surfaces(const Frame& frame, const Layout& layout);
-  void draw_panels(const Frame& frame, const Layout& layout);
+  void draw_panels(const Frame& frame, const Panels& panels, const std::map<Slot, Rect>& places,
+                   const Snapshot& snapshot, NamedRects& rects);
   void draw_race(const Frame& frame, const std::vector<RaceSide>& sides);
 
   Panels panels_;
   Panels rival_panels_;
   NamedRects rival_rects_;
   TopBar top_bar_;
-  TransportBar transport_;
   SceneDialog scene_dialog_;
   NamedRects rects_;
   std::vector<Surface> surfaces_;
   std::set<Slot> shown_;  ///< panels of the last frame
 };
+
+/// Turns key presses into commands and view changes; while text is typed or a list is open,
+/// only Ctrl+Q.
+void handle_keys(App& app);
+
+/// The card with every key, over the screen. A click, F1 or Escape closes it.
+void draw_keys_overlay(const Frame& frame);
 
 }  // namespace attnscope::app

@@ -1,16 +1,12 @@
 #include "app/screen/top_bar.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "app/app.h"
-#include "app/screen/badge.h"
-#include "app/screen/race_fields.h"
+#include "app/screen/race_view.h"
 #include "app/screen/scene_dialog.h"
-#include "app/ui/widgets.h"
 
 namespace attnscope::app {
 
@@ -151,13 +147,10 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
 
   // The rest
   const Rect more{{x, y}, {x + more_width, y + height}};
-  if (ui::button(frame, "field.more", more, "…", ui::Icon::none, ui::plain_look(frame.theme))) {
-    ImGui::OpenPopup("more fields");
-  }
-  ui::tooltip(
-      frame,
+  constexpr std::string_view kHelp =
       "More choices: heads, sequences, what happens to the scores, inputs and files of your "
-      "own, how the algorithm runs, a race");
+      "own, how the algorithm runs, a race";
+  if (ui::draw_button(frame, {"field.more", more, "…", kHelp})) ImGui::OpenPopup("more fields");
   draw_more(frame, more, hidden);
   return more.max.x;
 }
@@ -222,7 +215,7 @@ void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector
 
 namespace {
 
-/// What was refused, why, and what can be done.
+/// What was refused, why, and what can be done, in the window that was begun for it.
 void draw_refusal_text(const Frame& frame, const RefusedChoice& refused) {
   App& app = frame.app;
   const FontScope font(frame.fonts.ui);
@@ -234,11 +227,14 @@ void draw_refusal_text(const Frame& frame, const RefusedChoice& refused) {
     if (ImGui::Button(("use " + refused.nearest_label).c_str())) {
       app.commands.push(Choose{*refused.nearest});
     }
-    ui::named_item(frame.rects, "refusal.nearest");
+    frame.rects.add_item("refusal.nearest");
     ImGui::SameLine();
   }
   if (ImGui::Button("keep the last valid choice")) app.commands.push(Choose{app.view.choice});
-  ui::named_item(frame.rects, "refusal.dismiss");
+  frame.rects.add_item("refusal.dismiss");
+  const ImVec2 at = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  frame.rects.add("refusal", {at, {at.x + size.x, at.y + size.y}});
 }
 
 }  // namespace
@@ -257,9 +253,6 @@ void TopBar::draw_refusal_inside(const Frame& frame, float width) {
   ImGui::BeginChild("refusal", {width, text + buttons + frame.px(32.0f)}, true,
                     ImGuiWindowFlags_NoScrollbar);
   draw_refusal_text(frame, refused);
-  const ImVec2 at = ImGui::GetWindowPos();
-  ui::named_rect(frame.rects, "refusal",
-                 {at, {at.x + ImGui::GetWindowWidth(), at.y + ImGui::GetWindowHeight()}});
   ImGui::EndChild();
   ImGui::PopStyleColor(2);
   ImGui::PopStyleVar(3);
@@ -289,13 +282,7 @@ void draw_refusal(const Frame& frame) {
                                       ImGuiWindowFlags_NoSavedSettings |
                                       ImGuiWindowFlags_AlwaysAutoResize |
                                       ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav;
-  if (ImGui::Begin("refusal", nullptr, kFlags)) {
-    draw_refusal_text(frame, refused);
-    ui::named_rect(frame.rects, "refusal",
-                   {ImGui::GetWindowPos(),
-                    {ImGui::GetWindowPos().x + ImGui::GetWindowWidth(),
-                     ImGui::GetWindowPos().y + ImGui::GetWindowHeight()}});
-  }
+  if (ImGui::Begin("refusal", nullptr, kFlags)) draw_refusal_text(frame, refused);
   ImGui::End();
   ImGui::PopStyleColor(2);
   ImGui::PopStyleVar(3);

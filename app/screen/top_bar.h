@@ -1,7 +1,6 @@
 /// The bar of choices: scene, algorithm, problem, tiling, GPU; and where the numbers come from.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +30,11 @@ class TopBar {
 
   RunFieldBoxes boxes_;
 };
+
+/// The badge at the right of the bar (app/screen/badge.cpp): whether the real numbers come from
+/// this machine's GPU, from recordings, or are missing; with a GPU also the button that runs the
+/// kernel. Answers where it begins.
+float draw_badge(const Frame& frame, const Rect& bar);
 
 /// The line under a field of the bar whose choice was refused, with the nearest valid one to click.
 void draw_refusal(const Frame& frame);

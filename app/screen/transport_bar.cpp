@@ -10,7 +10,6 @@
 #include "app/draw/text.h"
 #include "app/report/launch_words.h"
 #include "app/shown_head.h"
-#include "app/ui/widgets.h"
 #include "sim/snapshot/describe_op.h"
 
 namespace attnscope::app {
@@ -18,21 +17,6 @@ namespace attnscope::app {
 namespace {
 
 constexpr double kMinSpeed = 0.125;
-
-/// The labels that fit under the scrub bar without touching each other.
-class LabelRow {
- public:
-  explicit LabelRow(float gap) : gap_(gap) {}
-  bool take(float from, float to) {
-    if (from < end_ + gap_) return false;
-    end_ = to;
-    return true;
-  }
-
- private:
-  float gap_;
-  float end_ = -1e9f;
-};
 
 std::string position_text(const Snapshot& snapshot) {
   if (snapshot.step < 0) return {};
@@ -64,27 +48,24 @@ void draw_granularity(const Frame& frame, const Rect& rect) {
   ViewState& view = frame.app.view;
   const char* names[] = {"by op", "by tile", "by outer loop"};
   const auto index = static_cast<std::size_t>(view.granularity);
-  if (ui::button(frame, "transport.granularity", rect, names[index], ui::Icon::none,
-                 ui::plain_look(frame.theme))) {
+  if (ui::draw_button(
+          frame, {"transport.granularity", rect, names[index],
+                  "What playing moves by. Click for the next: operation, tile, outer loop."})) {
     view.granularity = static_cast<Granularity>((index + 1) % 3);
   }
-  ui::tooltip(frame, "What playing moves by. Click for the next: operation, tile, outer loop.");
 }
 
 void draw_speed(const Frame& frame, const Rect& rect) {
   ViewState& view = frame.app.view;
   const float side = rect.height();
-  const ui::ButtonLook look = ui::plain_look(frame.theme);
   const Rect minus{rect.min, {rect.min.x + side, rect.max.y}};
   const Rect plus{{rect.max.x - side, rect.min.y}, rect.max};
-  if (ui::button(frame, "transport.slower", minus, "−", ui::Icon::none, look)) {
+  if (ui::draw_button(frame, {"transport.slower", minus, "−", "Slower (key −)"})) {
     view.speed = next_speed(view.speed, -1);
   }
-  ui::tooltip(frame, "Slower (key −)");
-  if (ui::button(frame, "transport.faster", plus, "+", ui::Icon::none, look)) {
+  if (ui::draw_button(frame, {"transport.faster", plus, "+", "Faster (key +)"})) {
     view.speed = next_speed(view.speed, 1);
   }
-  ui::tooltip(frame, "Faster (key +)");
   ui::draw_centered(ImGui::GetWindowDrawList(), frame.fonts.ui, rect.center(), frame.theme.text_dim,
                     fmt::format("{:g}×", view.speed));
 }
@@ -96,36 +77,29 @@ float draw_buttons(const Frame& frame, const Rect& rect) {
   const float height = frame.text_px(15.0f) + frame.px(20.0f);
   const float y = std::round(rect.min.y + (rect.height() - height) * 0.5f);
   float x = rect.min.x + frame.px(22.0f);
-  const auto place = [&](float design_width) {
-    const Rect placed{{x, y}, {x + frame.text_px(design_width), y + height}};
-    x = placed.max.x + frame.px(8.0f);
-    return placed;
+  const auto put = [&](const char* name, float width, const char* text, ui::Icon icon,
+                       const Command& command, const char* help, bool primary = false) {
+    const Rect place{{x, y}, {x + frame.text_px(width), y + height}};
+    x = place.max.x + frame.px(8.0f);
+    const ui::Button button{name, place, text, help, icon, primary};
+    if (ui::draw_button(frame, button)) app.commands.push(command);
   };
-  const ui::ButtonLook plain = ui::plain_look(frame.theme);
-  const auto step_button = [&](const char* name, float width, const char* text, ui::Icon icon,
-                               const Command& command, const char* help) {
-    if (ui::button(frame, name, place(width), text, icon, plain)) app.commands.push(command);
-    ui::tooltip(frame, help);
-  };
-  if (!presenter)
-    step_button("transport.begin", 36, "", ui::Icon::to_begin, SeekTo{-1},
-                "To the beginning (Home)");
-  step_button("transport.back_tile", 66, "tile", ui::Icon::back, StepBy{Granularity::tile, -1},
-              "One tile back (Shift + Left)");
-  step_button("transport.back_op", 60, "op", ui::Icon::back, StepBy{Granularity::op, -1},
-              "One operation back (Left)");
   const bool playing = app.view.playing;
-  if (ui::button(frame, "transport.play", place(90), playing ? "Pause" : "Play",
-                 playing ? ui::Icon::pause : ui::Icon::play, ui::primary_look(frame.theme))) {
-    app.commands.push(TogglePlay{});
+  if (!presenter) {
+    put("transport.begin", 36, "", ui::Icon::to_begin, SeekTo{-1}, "To the beginning (Home)");
   }
-  ui::tooltip(frame, "Play or pause (Space)");
-  step_button("transport.forward_op", 60, "op", ui::Icon::forward, StepBy{Granularity::op, 1},
-              "One operation further (Right)");
-  step_button("transport.forward_tile", 66, "tile", ui::Icon::forward, StepBy{Granularity::tile, 1},
-              "One tile further (Shift + Right)");
-  if (!presenter)
-    step_button("transport.end", 36, "", ui::Icon::to_end, SeekToEnd{}, "To the end (End)");
+  put("transport.back_tile", 66, "tile", ui::Icon::back, StepBy{Granularity::tile, -1},
+      "One tile back (Shift + Left)");
+  put("transport.back_op", 60, "op", ui::Icon::back, StepBy{Granularity::op, -1},
+      "One operation back (Left)");
+  put("transport.play", 90, playing ? "Pause" : "Play", playing ? ui::Icon::pause : ui::Icon::play,
+      TogglePlay{}, "Play or pause (Space)",
+      /*primary=*/true);
+  put("transport.forward_op", 60, "op", ui::Icon::forward, StepBy{Granularity::op, 1},
+      "One operation further (Right)");
+  put("transport.forward_tile", 66, "tile", ui::Icon::forward, StepBy{Granularity::tile, 1},
+      "One tile further (Shift + Right)");
+  if (!presenter) put("transport.end", 36, "", ui::Icon::to_end, SeekToEnd{}, "To the end (End)");
   return x;
 }
 
@@ -171,8 +145,7 @@ float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float
   if (chosen.heads * chosen.batch > 1) {
     const std::vector<std::string> wordings =
         in_words(shown_head(snapshot.run->problem(), frame.app.view));
-    std::string head = draw::widest_that_fits(small, wordings, most_head_width);
-    if (head.empty()) head = wordings.back();
+    const std::string head = draw::label_that_fits(small, wordings, most_head_width);
     const float gap = frame.px(10.0f);
     const float left = x + font.measure(widest).x + gap;
     small.draw(list, {left, middle - small.size - frame.px(2.0f)}, frame.theme.text_dim, head);
@@ -181,13 +154,75 @@ float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float
   return x + width + frame.px(14.0f);
 }
 
+/// The whole run as a line: dragging its playhead seeks.
+void draw_scrub_bar(const Frame& frame, const Rect& rect) {
+  App& app = frame.app;
+  const auto snapshot = app.snapshot();
+  if (!snapshot || rect.width() < frame.px(60.0f) || snapshot->run->step_count < 1) return;
+  const RunInfo& run = *snapshot->run;
+  const Theme& theme = frame.theme;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+
+  const float y = std::round(rect.center().y - frame.px(4.0f));
+  const float half = frame.px(4.5f);
+  const RaceCourse* course = app.course();
+  const auto last = static_cast<float>(course != nullptr ? course->last_tick() : run.step_count);
+  const auto x_of = [&](Index operations) {
+    return rect.min.x + rect.width() * static_cast<float>(operations) / last;
+  };
+
+  // Dragging seeks
+  ImGui::SetCursorScreenPos(rect.min);
+  ImGui::InvisibleButton("transport.scrub", {rect.width(), rect.height()});
+  frame.rects.add("transport.scrub", rect);
+  if (ImGui::IsItemActive()) {
+    const float share =
+        std::clamp((ImGui::GetIO().MousePos.x - rect.min.x) / rect.width(), 0.f, 1.f);
+    const auto place = static_cast<Index>(std::lround(share * last));
+    if (course != nullptr) app.commands.push(SeekTick{place});
+    if (course == nullptr) app.commands.push(SeekTo{place - 1});
+  }
+
+  // The line, its done part, the boundaries of the outer loop and of launches
+  const float playhead = x_of(course != nullptr ? app.view.race_tick : app.view.step + 1);
+  list->AddRectFilled({rect.min.x, y - half}, {rect.max.x, y + half}, theme.track, half);
+  if (playhead > rect.min.x + half) {
+    list->AddRectFilled({rect.min.x, y - half}, {playhead, y + half}, theme.accent, half);
+  }
+  const FontRef& small = frame.fonts.small;
+  const float label_y = y + frame.px(13.0f);
+  float labelled_to = -1e9f;  // labels do not touch each other
+  const auto mark = [&](const StepSpan& span, float reach, ImU32 color) {
+    const float x = std::round(x_of(span.begin));
+    list->AddLine({x, y - reach}, {x, y + reach}, color);
+    const float width = small.measure(launch_words(span.label)).x;
+    const float left = std::clamp((x_of(span.begin) + x_of(span.end) - width) * 0.5f, rect.min.x,
+                                  std::max(rect.max.x - width, rect.min.x));
+    if (left < labelled_to + frame.px(6.0f)) return;
+    small.draw(list, {left, label_y}, theme.text_faint, launch_words(span.label));
+    labelled_to = left + width;
+  };
+  if (course != nullptr) {
+    // The common clock has no launches
+  } else if (run.launches.size() > 1) {
+    for (const StepSpan& span : run.launches) mark(span, frame.px(12.0f), theme.text_dim);
+  } else if (run.outer.size() <= 128) {
+    for (const StepSpan& span : run.outer) mark(span, frame.px(10.0f), theme.text_faint);
+  }
+
+  // The playhead
+  const bool active = ImGui::IsItemHovered() || ImGui::IsItemActive();
+  list->AddCircleFilled({playhead, y}, frame.px(active ? 9.5f : 8.5f), theme.text);
+  list->AddCircle({playhead, y}, frame.px(active ? 9.5f : 8.5f), theme.bar);
+}
+
 }  // namespace
 
 double next_speed(double speed, int direction) {
   return std::clamp(direction > 0 ? speed * 2.0 : speed * 0.5, kMinSpeed, kMaxSpeed);
 }
 
-void TransportBar::draw(const Frame& frame, const Rect& rect) {
+void draw_transport_bar(const Frame& frame, const Rect& rect) {
   float x = draw_buttons(frame, rect) + frame.px(10.0f);
   const auto snapshot = frame.app.snapshot();
   if (snapshot) {
@@ -210,67 +245,6 @@ void TransportBar::draw(const Frame& frame, const Rect& rect) {
   if (!presenter && frame.app.course() == nullptr)
     draw_granularity(frame, place_right(106.0f, small_height));
   draw_scrub_bar(frame, {{x + frame.px(8.0f), rect.min.y}, {right - frame.px(12.0f), rect.max.y}});
-}
-
-void TransportBar::draw_scrub_bar(const Frame& frame, const Rect& rect) {
-  App& app = frame.app;
-  const auto snapshot = app.snapshot();
-  if (!snapshot || rect.width() < frame.px(60.0f) || snapshot->run->step_count < 1) return;
-  const RunInfo& run = *snapshot->run;
-  const Theme& theme = frame.theme;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-
-  const float y = std::round(rect.center().y - frame.px(4.0f));
-  const float half = frame.px(4.5f);
-  const RaceCourse* course = app.course();
-  const auto last = static_cast<float>(course != nullptr ? course->last_tick() : run.step_count);
-  const auto x_of = [&](Index operations) {
-    return rect.min.x + rect.width() * static_cast<float>(operations) / last;
-  };
-
-  // Dragging seeks
-  ImGui::SetCursorScreenPos(rect.min);
-  ImGui::InvisibleButton("transport.scrub", {rect.width(), rect.height()});
-  ui::named_rect(frame.rects, "transport.scrub", rect);
-  if (ImGui::IsItemActive()) {
-    const float share =
-        std::clamp((ImGui::GetIO().MousePos.x - rect.min.x) / rect.width(), 0.f, 1.f);
-    const auto place = static_cast<Index>(std::lround(share * last));
-    if (course != nullptr) app.commands.push(SeekTick{place});
-    if (course == nullptr) app.commands.push(SeekTo{place - 1});
-  }
-
-  // The line, its done part, the boundaries of the outer loop and of launches
-  const float playhead = x_of(course != nullptr ? app.view.race_tick : app.view.step + 1);
-  list->AddRectFilled({rect.min.x, y - half}, {rect.max.x, y + half}, theme.track, half);
-  if (playhead > rect.min.x + half) {
-    list->AddRectFilled({rect.min.x, y - half}, {playhead, y + half}, theme.accent, half);
-  }
-  const FontRef& small = frame.fonts.small;
-  const float label_y = y + frame.px(13.0f);
-  LabelRow labels(frame.px(6.0f));
-  const auto mark = [&](const StepSpan& span, float reach, ImU32 color) {
-    const float x = std::round(x_of(span.begin));
-    list->AddLine({x, y - reach}, {x, y + reach}, color);
-    const float width = small.measure(launch_words(span.label)).x;
-    const float left = std::clamp((x_of(span.begin) + x_of(span.end) - width) * 0.5f, rect.min.x,
-                                  std::max(rect.max.x - width, rect.min.x));
-    if (labels.take(left, left + width)) {
-      small.draw(list, {left, label_y}, theme.text_faint, launch_words(span.label));
-    }
-  };
-  if (course != nullptr) {
-    // The common clock has no launches
-  } else if (run.launches.size() > 1) {
-    for (const StepSpan& span : run.launches) mark(span, frame.px(12.0f), theme.text_dim);
-  } else if (run.outer.size() <= 128) {
-    for (const StepSpan& span : run.outer) mark(span, frame.px(10.0f), theme.text_faint);
-  }
-
-  // The playhead
-  const bool active = ImGui::IsItemHovered() || ImGui::IsItemActive();
-  list->AddCircleFilled({playhead, y}, frame.px(active ? 9.5f : 8.5f), theme.text);
-  list->AddCircle({playhead, y}, frame.px(active ? 9.5f : 8.5f), theme.bar);
 }
 
 }  // namespace attnscope::app

@@ -17,16 +17,8 @@ std::optional<Rect> NamedRects::find(std::string_view name) const {
   return found->second;
 }
 
+void NamedRects::add_item(std::string_view name) {
+  add(name, {ImGui::GetItemRectMin(), ImGui::GetItemRectMax()});
+}
+
 }  // namespace attnscope::app
-
-namespace attnscope::app::ui {
-
-void named_rect(NamedRects& rects, std::string_view name, const Rect& rect) {
-  rects.add(name, rect);
-}
-
-void named_item(NamedRects& rects, std::string_view name) {
-  rects.add(name, {ImGui::GetItemRectMin(), ImGui::GetItemRectMax()});
-}
-
-}  // namespace attnscope::app::ui

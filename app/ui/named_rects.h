@@ -28,7 +28,10 @@ struct Rect {
 class NamedRects {
  public:
   void clear() { rects_.clear(); }
+  /// Notes where a widget was drawn in this frame, under a name such as "transport.play".
   void add(std::string_view name, const Rect& rect) { rects_[std::string(name)] = rect; }
+  /// The same, for the ImGui item that was drawn last.
+  void add_item(std::string_view name);
   std::optional<Rect> find(std::string_view name) const;
   const std::map<std::string, Rect, std::less<>>& all() const { return rects_; }
 
@@ -37,12 +40,3 @@ class NamedRects {
 };
 
 }  // namespace attnscope::app
-
-namespace attnscope::app::ui {
-
-/// Notes where a widget was drawn in this frame, under a name such as "transport.play".
-void named_rect(NamedRects& rects, std::string_view name, const Rect& rect);
-/// The same, for the ImGui item that was drawn last.
-void named_item(NamedRects& rects, std::string_view name);
-
-}  // namespace attnscope::app::ui

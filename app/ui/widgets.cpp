@@ -17,6 +17,7 @@ void draw_triangle(ImDrawList* list, ImVec2 center, float size, bool forward, Im
                           {center.x - tip, center.y + half}, color);
 }
 
+/// A triangle, at an end of the run with a bar before its tip; or the two bars of a pause.
 void draw_icon(ImDrawList* list, Icon icon, ImVec2 center, float size, ImU32 color) {
   const float half = size * 0.5f;
   const float bar = std::max(1.5f, size * 0.18f);
@@ -24,71 +25,54 @@ void draw_icon(ImDrawList* list, Icon icon, ImVec2 center, float size, ImU32 col
     list->AddRectFilled({x - bar * 0.5f, center.y - half}, {x + bar * 0.5f, center.y + half},
                         color);
   };
-  switch (icon) {
-    case Icon::none:
-      break;
-    case Icon::play:
-    case Icon::forward:
-      draw_triangle(list, center, size, true, color);
-      break;
-    case Icon::back:
-      draw_triangle(list, center, size, false, color);
-      break;
-    case Icon::pause:
-      draw_bar(center.x - size * 0.28f);
-      draw_bar(center.x + size * 0.28f);
-      break;
-    case Icon::to_begin:
-      draw_bar(center.x - half);
-      draw_triangle(list, {center.x + bar, center.y}, size * 0.85f, false, color);
-      break;
-    case Icon::to_end:
-      draw_bar(center.x + half);
-      draw_triangle(list, {center.x - bar, center.y}, size * 0.85f, true, color);
-      break;
+  if (icon == Icon::pause) {
+    draw_bar(center.x - size * 0.28f);
+    draw_bar(center.x + size * 0.28f);
+    return;
   }
+  const bool at_end = icon == Icon::to_begin || icon == Icon::to_end;
+  const bool forward = icon != Icon::to_begin && icon != Icon::back;
+  if (!at_end) return draw_triangle(list, center, size, forward, color);
+  const float way = forward ? 1.0f : -1.0f;
+  draw_bar(center.x + way * half);
+  draw_triangle(list, {center.x - way * bar, center.y}, size * 0.85f, forward, color);
 }
 
 }  // namespace
 
-ButtonLook plain_look(const Theme& theme) {
-  return {theme.button, theme.button_hovered, theme.text, 0};
-}
-
-ButtonLook primary_look(const Theme& theme) {
-  return {theme.primary, theme.primary_hovered, theme.text, theme.accent};
-}
-
-bool button(const Frame& frame, std::string_view name, const Rect& rect, std::string_view text,
-            Icon icon, const ButtonLook& look) {
+bool draw_button(const Frame& frame, const Button& button) {
+  const Rect& rect = button.rect;
+  const Theme& theme = frame.theme;
   ImGui::SetCursorScreenPos(rect.min);
   const bool clicked =
-      ImGui::InvisibleButton(std::string(name).c_str(), {rect.width(), rect.height()});
-  named_rect(frame.rects, name, rect);
+      ImGui::InvisibleButton(std::string(button.name).c_str(), {rect.width(), rect.height()});
+  frame.rects.add(button.name, rect);
 
   // Surface
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float rounding = frame.px(5.0f);
-  const bool hovered = ImGui::IsItemHovered();
-  list->AddRectFilled(rect.min, rect.max, hovered ? look.hovered : look.surface, rounding);
-  if (look.border != 0) list->AddRect(rect.min, rect.max, look.border, rounding);
+  const ImU32 surface = button.primary ? theme.primary : theme.button;
+  const ImU32 hovered = button.primary ? theme.primary_hovered : theme.button_hovered;
+  list->AddRectFilled(rect.min, rect.max, ImGui::IsItemHovered() ? hovered : surface, rounding);
+  if (button.primary) list->AddRect(rect.min, rect.max, theme.accent, rounding);
 
   // Text and icon, together in the middle
   const FontRef& font = frame.fonts.ui_bold;
   const ImVec2 center = rect.center();
-  const float icon_size = icon == Icon::none ? 0.0f : std::round(font.size * 0.62f);
-  const float text_width = text.empty() ? 0.0f : font.measure(text).x;
+  const float icon_size = button.icon == Icon::none ? 0.0f : std::round(font.size * 0.62f);
+  const float text_width = button.text.empty() ? 0.0f : font.measure(button.text).x;
   const float gap = icon_size > 0.0f && text_width > 0.0f ? font.size * 0.4f : 0.0f;
   float x = center.x - (icon_size + gap + text_width) * 0.5f;
-  const bool icon_last = icon == Icon::forward;
+  const bool icon_last = button.icon == Icon::forward;
   const auto put_icon = [&] {
-    draw_icon(list, icon, {x + icon_size * 0.5f, center.y}, icon_size, look.text);
+    draw_icon(list, button.icon, {x + icon_size * 0.5f, center.y}, icon_size, theme.text);
     x += icon_size + gap;
   };
   if (icon_size > 0.0f && !icon_last) put_icon();
-  font.draw(list, {x, std::round(center.y - font.size * 0.5f)}, look.text, text);
+  font.draw(list, {x, std::round(center.y - font.size * 0.5f)}, theme.text, button.text);
   x += text_width + gap;
   if (icon_size > 0.0f && icon_last) put_icon();
+  tooltip(frame, button.help);
   return clicked;
 }
 

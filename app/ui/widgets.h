@@ -1,28 +1,46 @@
-/// Buttons of the bars: surfaces with a text or an icon, named for tests that click.
+/// What every part of the screen draws with: the frame, and buttons of the bars, which are surfaces
+/// with a text or an icon, named for tests that click.
 #pragma once
 
 #include <string_view>
 
-#include "app/ui/frame.h"
+#include "app/screen/layout.h"
+
+namespace attnscope::app {
+
+class App;
+
+struct Frame {
+  App& app;
+  const Theme& theme;
+  const Fonts& fonts;
+  const Scales& scales;
+  NamedRects& rects;
+  double time_s = 0.0;
+
+  /// A length of the 1600 x 900 design in pixels.
+  float px(float design) const { return design * scales.layout; }
+  /// A length that goes with text, in pixels.
+  float text_px(float design) const { return design * scales.font; }
+};
+
+}  // namespace attnscope::app
 
 namespace attnscope::app::ui {
 
 enum class Icon : std::uint8_t { none, play, pause, to_begin, to_end, back, forward };
 
-struct ButtonLook {
-  ImU32 surface = 0;
-  ImU32 hovered = 0;
-  ImU32 text = 0;
-  ImU32 border = 0;  ///< 0: none
+struct Button {
+  std::string_view name;  ///< of its rectangle
+  Rect rect;
+  std::string_view text;
+  std::string_view help = {};  ///< shown while the pointer is over it
+  Icon icon = Icon::none;      ///< before the text, or after it when it points forward
+  bool primary = false;        ///< stands out
 };
 
-ButtonLook plain_look(const Theme& theme);
-ButtonLook primary_look(const Theme& theme);
-
-/// Draws the button and answers whether it was clicked. The icon stands before the text, or after
-/// it when it points forward.
-bool button(const Frame& frame, std::string_view name, const Rect& rect, std::string_view text,
-            Icon icon, const ButtonLook& look);
+/// Draws the button and answers whether it was clicked.
+bool draw_button(const Frame& frame, const Button& button);
 
 /// A tooltip in the app's font, wrapped; shown when the last item is hovered.
 void tooltip(const Frame& frame, std::string_view text);
