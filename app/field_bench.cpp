@@ -44,15 +44,6 @@ InputPaths write_tensors(const std::filesystem::path& folder, const AttentionPro
           write_tensor(folder / "v.npy", keys), write_tensor(folder / "do.npy", queries)};
 }
 
-void set_look(ViewState& view, const FieldAction& action) {
-  const bool on = action.value == "on";
-  if (action.place == "theme")
-    view.theme = parse_name<ThemeName>(action.value).value_or(view.theme);
-  if (action.place == "presenter") view.presenter = on;
-  if (action.place == "large_chart") view.large_chart = on;
-  if (action.place == "keys") view.show_keys = on;
-}
-
 }  // namespace
 
 FieldBench::FieldBench(App& app, const Screen& screen, DrawFrame draw_frame)
@@ -126,7 +117,7 @@ void FieldBench::act(const FieldAction& action) {
     return settle(action.refused);
   }
   if (action.kind == Kind::look) {
-    set_look(app_.view, action);
+    action.set(app_.view);
     frames(1);
     return settle(action.refused);
   }

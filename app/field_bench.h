@@ -20,11 +20,12 @@ struct FieldAction {
     pick,   ///< opens the list of the field `place` and clicks the option `value`
     open,   ///< opens the list of the field `place`, looks at it, and closes it
     press,  ///< clicks the widget whose rectangle is named `place`
-    look,   ///< sets what keys change: `place` is theme, presenter, large_chart or keys
+    look,   ///< sets what keys change
   };
   Kind kind = Kind::type;
   std::string place;
   std::string value;
+  std::function<void(ViewState&)> set = {};  ///< of `look`
   bool refused = false;  ///< the app must refuse the choice; otherwise it must accept it
   bool stays = false;    ///< the refused choice is not dismissed: the next action goes on from it
 };

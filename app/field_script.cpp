@@ -23,8 +23,9 @@ FieldAction pick(std::string option) {
 FieldAction press(std::string widget) {
   return {.kind = Kind::press, .place = std::move(widget)};
 }
-FieldAction look(std::string name, std::string value) {
-  return {.kind = Kind::look, .place = std::move(name), .value = std::move(value)};
+template <typename T>
+FieldAction look(T ViewState::*member, T value) {
+  return {.kind = Kind::look, .set = [=](ViewState& view) { view.*member = value; }};
 }
 /// The same in another field.
 FieldAction in(std::string field, FieldAction action) {
@@ -154,10 +155,12 @@ std::vector<FieldScript> view_scripts() {
       {"chart tabs",
        {press("charts.tab.theorems"), press("charts.tab.density"), press("charts.tab.fusion"),
         press("charts.tab.models"), press("charts.tab.sizes")}},
-      {"large chart", {look("large_chart", "on"), look("large_chart", "off")}},
-      {"theme", {look("theme", "light"), look("theme", "contrast"), look("theme", "dark")}},
-      {"presenter mode", {look("presenter", "on"), look("presenter", "off")}},
-      {"keys", {look("keys", "on"), look("keys", "off")}},
+      {"large chart", {look(&ViewState::large_chart, true), look(&ViewState::large_chart, false)}},
+      {"theme",
+       {look(&ViewState::theme, ThemeName::light), look(&ViewState::theme, ThemeName::contrast),
+        look(&ViewState::theme, ThemeName::dark)}},
+      {"presenter mode", {look(&ViewState::presenter, true), look(&ViewState::presenter, false)}},
+      {"keys", {look(&ViewState::show_keys, true), look(&ViewState::show_keys, false)}},
   };
 }
 
