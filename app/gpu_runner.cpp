@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/work_control.h"
 #include "kernels/client/kernel_library.h"
 #include "kernels/resolve.h"
 #include "reference/inputs.h"
@@ -37,15 +38,6 @@ RecordingRow row_of(KernelLibrary& library, const RunSpec& choice, const Protoco
   if (!own) return refused(choice, own.error());
   run.value().files_hash = hash_of_inputs(own.value());
   return library.record_own(run.value(), own.value(), protocol);
-}
-
-/// The library, or why there is none.
-Result<std::shared_ptr<KernelLibrary>> load_library() {
-  try {
-    return KernelLibrary::load();
-  } catch (const std::exception& error) {
-    return failed(error.what());
-  }
 }
 
 }  // namespace
@@ -83,7 +75,7 @@ std::vector<MeasuredRun> GpuRunner::take_results() {
 }
 
 void GpuRunner::open() {
-  const Result<std::shared_ptr<KernelLibrary>> library = load_library();
+  const auto library = result_of(&KernelLibrary::load, "not enough memory to load the kernels");
   {
     const std::lock_guard lock(mutex_);
     state_ = library ? State::idle : State::unavailable;
