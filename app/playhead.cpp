@@ -7,18 +7,17 @@ namespace attnscope::app {
 
 namespace {
 
-/// The steps at which stretches of operations end, ascending, from the steps at which they begin.
+/// The step `count` ends of stretches further; `begins` are the stretches in their order.
 template <typename Begins, typename BeginOf>
 Index moved_over(const Begins& begins, const BeginOf& begin_of, Index step, int count, Index last) {
   // A stretch that begins at operation b leaves the one before it at step b - 1
-  const auto before = [&](const auto& begin, Index s) { return begin_of(begin) - 1 < s; };
-  const auto after = [&](Index s, const auto& begin) { return s < begin_of(begin) - 1; };
+  const auto end_before = [&](const auto& begin) { return begin_of(begin) - 1; };
   if (count > 0) {
-    const auto next = std::upper_bound(begins.begin(), begins.end(), step, after);
-    return begins.end() - next >= count ? begin_of(*(next + (count - 1))) - 1 : last;
+    const auto next = std::ranges::upper_bound(begins, step, {}, end_before);
+    return begins.end() - next >= count ? end_before(*(next + (count - 1))) : last;
   }
-  const auto here = std::lower_bound(begins.begin(), begins.end(), step, before);
-  return here - begins.begin() >= -count ? begin_of(*(here + count)) - 1 : -1;
+  const auto here = std::ranges::lower_bound(begins, step, {}, end_before);
+  return here - begins.begin() >= -count ? end_before(*(here + count)) : -1;
 }
 
 }  // namespace

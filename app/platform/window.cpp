@@ -56,9 +56,6 @@ void Window::detach_imgui() {
 bool Window::should_close() const {
   return glfwWindowShouldClose(window_) == GLFW_TRUE;
 }
-void Window::close() {
-  glfwSetWindowShouldClose(window_, GLFW_TRUE);
-}
 
 int Window::width() const {
   int width = 0;

@@ -29,7 +29,6 @@ class Window {
   void detach_imgui();
 
   bool should_close() const;
-  void close();
   int width() const;  ///< of the framebuffer, in pixels
   int height() const;
   /// Pixels of the screen per pixel of a 96 dpi one.

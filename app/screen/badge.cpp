@@ -17,15 +17,11 @@ struct BadgeText {
   ImU32 color = 0;
 };
 
-SeenRuns seen_on_screen(const App& app) {
-  const auto snapshot = app.snapshot();
-  return snapshot && snapshot->run ? seen_runs(*snapshot->run, app.measurements) : SeenRuns{};
-}
-
 BadgeText badge_text(const Frame& frame) {
   const App& app = frame.app;
   const Measurements& measurements = app.measurements;
-  const SeenRuns seen = seen_on_screen(app);
+  const auto snapshot = app.snapshot();
+  const SeenRuns seen = snapshot ? seen_runs(*snapshot->run, measurements) : SeenRuns{};
   const std::string no_gpu = measurements.live_unavailable.empty()
                                  ? ""
                                  : "\n\nNo live GPU: " + measurements.live_unavailable;
@@ -44,7 +40,7 @@ BadgeText badge_text(const Frame& frame) {
                                 : fmt::format("The thread blocks in the timeline's SMs were {}.",
                                               seen.traced->provenance.describe());
   if (seen.run != nullptr) {
-    const RunInfo& run = *app.snapshot()->run;
+    const RunInfo& run = *snapshot->run;
     const RunDifference differs =
         difference(run.totals, run.gpu, seen.run->row, seen.run->provenance.on);
     const std::string alone = differs.none() || differs.in == DifferenceIn::tiling

@@ -39,6 +39,14 @@ bool DropList::option(const std::string& text, bool selected, const std::string&
   return clicked;
 }
 
+void DropList::draw_opener(const std::string& id, const Rect& rect) const {
+  ImGui::SetCursorScreenPos(rect.min);
+  if (ImGui::InvisibleButton(id.c_str(), {rect.width(), rect.height()})) {
+    ImGui::OpenPopup(("list." + field_).c_str());
+  }
+  frame_.rects.add(id, rect);
+}
+
 void DropList::draw_surface(const Rect& box, bool hovered) const {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Theme& theme = frame_.theme;
@@ -60,12 +68,7 @@ void DropList::draw_arrow(const Rect& box) const {
 ComboBox::ComboBox(const Frame& frame, std::string field, const Rect& box,
                    const std::string& preview)
     : DropList(frame, std::move(field)) {
-  ImGui::SetCursorScreenPos(box.min);
-  const std::string id = "field." + name();
-  if (ImGui::InvisibleButton(id.c_str(), {box.width(), box.height()})) {
-    ImGui::OpenPopup(("list." + name()).c_str());
-  }
-  frame.rects.add(id, box);
+  draw_opener("field." + name(), box);
   draw_surface(box, ImGui::IsItemHovered());
   const FontRef& font = frame.fonts.ui;
   const float padding = frame.text_px(9.0f);
@@ -113,20 +116,13 @@ void TextBox::edit(const Rect& box, float arrow_width, TextDraft& draft, const B
 TextBox::TextBox(const Frame& frame, std::string field, const Rect& box, TextDraft& draft,
                  const BoxText& text)
     : DropList(frame, std::move(field)) {
-  const std::string id = "field." + name();
   const float arrow_width = frame.text_px(20.0f);
   const Rect arrow{{box.max.x - arrow_width, box.min.y}, box.max};
   draw_surface(box, false);
-
   edit(box, arrow_width, draft, text);
 
   // The list
-  ImGui::SetCursorScreenPos(arrow.min);
-  const std::string arrow_id = id + ".list";
-  if (ImGui::InvisibleButton(arrow_id.c_str(), {arrow.width(), arrow.height()})) {
-    ImGui::OpenPopup(("list." + name()).c_str());
-  }
-  frame.rects.add(arrow_id, arrow);
+  draw_opener("field." + name() + ".list", arrow);
   if (ImGui::IsItemHovered()) {
     ImGui::GetWindowDrawList()->AddRectFilled(arrow.min, arrow.max, frame.theme.button_hovered,
                                               frame.px(4.0f));

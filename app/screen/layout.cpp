@@ -59,20 +59,20 @@ class Placer {
   Layout& layout_;
 };
 
-/// The bars at both ends of the screen, and the rectangle between them.
-struct BarsAndBody {
-  Rect top_bar, transport, body;
-};
+float margin_of(const Scales& scales) {
+  return std::round(10.0f * scales.layout);
+}
 
-BarsAndBody bars_and_body(float width, float height, const Scales& scales) {
-  const float margin = std::round(10.0f * scales.layout);
+/// The bars at both ends of the screen, and the rectangle between them.
+Layout layout_bars(float width, float height, const Scales& scales) {
+  const float margin = margin_of(scales);
   const float text = 15.0f * scales.font;
-  BarsAndBody frame;
-  frame.top_bar = {{0.0f, 0.0f}, {width, std::round(text + 30.0f * scales.layout)}};
-  frame.transport = {{0.0f, std::round(height - text - 48.0f * scales.layout)}, {width, height}};
-  frame.body = {{margin, frame.top_bar.max.y + margin},
-                {width - margin, frame.transport.min.y - margin}};
-  return frame;
+  Layout layout;
+  layout.top_bar = {{0.0f, 0.0f}, {width, std::round(text + 30.0f * scales.layout)}};
+  layout.transport = {{0.0f, std::round(height - text - 48.0f * scales.layout)}, {width, height}};
+  layout.body = {{margin, layout.top_bar.max.y + margin},
+                 {width - margin, layout.transport.min.y - margin}};
+  return layout;
 }
 
 }  // namespace
@@ -88,9 +88,9 @@ Scales scales_for(float width, float height, float content_scale, bool presenter
 
 Layout layout_screen(float width, float height, const Scales& scales, const std::set<Slot>& present,
                      bool presenter) {
-  const float margin = std::round(10.0f * scales.layout);
-  const auto [top_bar, transport, body] = bars_and_body(width, height, scales);
-  Layout layout{top_bar, transport, {}, {}};
+  const float margin = margin_of(scales);
+  Layout layout = layout_bars(width, height, scales);
+  const Rect& body = layout.body;
   Placer placer(present, layout);
 
   if (presenter) {
@@ -117,8 +117,10 @@ Layout layout_screen(float width, float height, const Scales& scales, const std:
 }
 
 Layout layout_alone(float width, float height, const Scales& scales, Slot slot) {
-  const auto [top_bar, transport, body] = bars_and_body(width, height, scales);
-  return {top_bar, transport, {{slot, body}}, {body}};
+  Layout layout = layout_bars(width, height, scales);
+  layout.panels = {{slot, layout.body}};
+  layout.cards = {layout.body};
+  return layout;
 }
 
 }  // namespace attnscope::app

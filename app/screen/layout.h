@@ -20,6 +20,7 @@ Scales scales_for(float width, float height, float content_scale, bool presenter
 struct Layout {
   Rect top_bar;
   Rect transport;
+  Rect body;                    ///< between them
   std::map<Slot, Rect> panels;  ///< only the slots that are shown
   std::vector<Rect> cards;      ///< the surfaces behind them; two panels may share one
 };

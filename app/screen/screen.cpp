@@ -1,7 +1,6 @@
 #include "app/screen/screen.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "app/app.h"
@@ -144,14 +143,14 @@ void Screen::draw_panels(const Frame& frame, const Panels& panels,
 }
 
 void Screen::draw_race(const Frame& frame, const std::vector<RaceSide>& sides) {
-  rival_rects_.clear();
+  NamedRects rival_rects;  // tests click the first algorithm's
   for (const bool rival : {false, true}) {
     const RaceSide& side = sides[rival ? 1 : 0];
     const auto snapshot = rival ? frame.app.rival_snapshot() : frame.app.snapshot();
     ImGui::PushID(rival ? 1 : 0);
     draw_race_head(frame, side.head, *snapshot, rival);
     draw_panels(frame, rival ? rival_panels_ : panels_, side.panels, *snapshot,
-                rival ? rival_rects_ : rects_);
+                rival ? rival_rects : rects_);
     if (side.totals) draw_race_totals(frame, *side.totals, *snapshot);
     ImGui::PopID();
   }
@@ -169,9 +168,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
                       : layout_screen(display.x, display.y, scales, present, app.view.presenter);
   std::vector<RaceSide> race;
   if (app.rival_snapshot() && app.snapshot()) {
-    const float margin = std::round(frame.px(10.0f));
-    race = lay_out_race(frame, {{margin, layout.top_bar.max.y + margin},
-                                {display.x - margin, layout.transport.min.y - margin}});
+    race = lay_out_race(frame, layout.body);
     layout.cards.clear();
     for (const RaceSide& side : race) {
       layout.cards.push_back(side.head);

@@ -34,7 +34,6 @@ class Screen {
 
   Panels panels_;
   Panels rival_panels_;
-  NamedRects rival_rects_;
   TopBar top_bar_;
   SceneDialog scene_dialog_;
   NamedRects rects_;

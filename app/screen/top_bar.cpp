@@ -62,15 +62,12 @@ std::string_view label_of(const Field& field) {
   return run_field(field.key).label;
 }
 
-void draw_label(const Frame& frame, const Rect& box, std::string_view label, float x) {
-  frame.fonts.ui.draw(ImGui::GetWindowDrawList(),
-                      {x, std::round(box.center().y - frame.fonts.ui.size * 0.5f)},
-                      frame.theme.text_dim, label);
-}
-
 }  // namespace
 
-void TopBar::draw_field(const Frame& frame, const Rect& box, const Field& field) {
+void TopBar::draw_field(const Frame& frame, float x, const Rect& box, const Field& field) {
+  const FontRef& font = frame.fonts.ui;
+  font.draw(ImGui::GetWindowDrawList(), {x, std::round(box.center().y - font.size * 0.5f)},
+            frame.theme.text_dim, label_of(field));
   if (field.key == "scene") {
     draw_scene_field(frame, box);
   } else if (field.key == "race") {
@@ -140,8 +137,7 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
     const float width = box_width(field);
     const float extra = has_words(field) ? std::min(spare, 0.6f * width) : 0.0f;
     const Rect box{{left, y}, {left + std::round(width + extra), y + height}};
-    draw_label(frame, box, label_of(field), x);
-    draw_field(frame, box, field);
+    draw_field(frame, x, box, field);
     x = box.max.x + field_gap;
   }
 
@@ -199,8 +195,7 @@ void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector
     for (const Field& field : section.fields) {
       const Rect box{{x + labels[column] + gap, y},
                      {x + labels[column] + gap + boxes[column], y + height}};
-      draw_label(frame, box, label_of(field), x);
-      draw_field(frame, box, field);
+      draw_field(frame, x, box, field);
       y += height + frame.px(7.0f);
     }
     ends[column] = y + frame.px(7.0f) - origin.y;

@@ -22,7 +22,8 @@ class TopBar {
   };
 
  private:
-  void draw_field(const Frame& frame, const Rect& box, const Field& field);
+  /// The field's box, and its label from `x` on.
+  void draw_field(const Frame& frame, float x, const Rect& box, const Field& field);
   float draw_fields(const Frame& frame, const Rect& rect);
   void draw_more(const Frame& frame, const Rect& button, const std::vector<Field>& hidden);
   /// The refused choice of a field behind the "more" button, below those fields.
