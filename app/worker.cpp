@@ -46,14 +46,9 @@ bool Worker::busy() const {
   return running_.has_value() || waiting_.has_value();
 }
 
-double Worker::busy_for_s() const {
+std::shared_ptr<const WorkControl> Worker::under_way() const {
   const std::lock_guard lock(mutex_);
-  return control_ ? control_->running_for_s() : 0.0;
-}
-
-double Worker::progress() const {
-  const std::lock_guard lock(mutex_);
-  return control_ ? control_->progress() : 0.0;
+  return control_;
 }
 
 void Worker::work() {

@@ -79,9 +79,8 @@ class Worker {
 
   std::shared_ptr<const Published> latest() const;
   bool busy() const;
-  /// Seconds since the work under way began, 0 when idle.
-  double busy_for_s() const;
-  double progress() const;
+  /// How far the work under way is; nullptr when idle.
+  std::shared_ptr<const WorkControl> under_way() const;
 
  private:
   void work();

@@ -46,10 +46,11 @@ void draw_card_edge(const Frame& frame, const Rect& card) {
 /// A thin line above the transport bar while the worker computes, with a button to give it up.
 void draw_progress(const Frame& frame, const Rect& transport) {
   App& app = frame.app;
-  if (app.worker().busy_for_s() < kPatienceSeconds) return;
+  const auto work = app.worker().under_way();
+  if (!work || work->running_for_s() < kPatienceSeconds) return;
   ImDrawList* list = ImGui::GetForegroundDrawList();
   const float y = transport.min.y;
-  const auto share = static_cast<float>(std::clamp(app.worker().progress(), 0.0, 1.0));
+  const auto share = static_cast<float>(std::clamp(work->progress(), 0.0, 1.0));
   list->AddRectFilled({transport.min.x, y - frame.px(3.0f)}, {transport.max.x, y},
                       frame.theme.track);
   list->AddRectFilled({transport.min.x, y - frame.px(3.0f)},

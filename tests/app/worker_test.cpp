@@ -149,7 +149,7 @@ TEST(Worker, CancellingIsAnsweredAndTheWorkerGoesOn) {
       },
       {});
   worker.request(request_for(1, 0));
-  ASSERT_TRUE(eventually([&] { return began.load() && worker.progress() == 0.5; }));
+  ASSERT_TRUE(eventually([&] { return began.load() && worker.under_way()->progress() == 0.5; }));
   worker.cancel();
   ASSERT_TRUE(eventually([&] { return worker.latest()->refusal.has_value(); }));
   EXPECT_EQ(worker.latest()->refusal->error.message, "cancelled");
