@@ -26,10 +26,6 @@ Index nearest_head(const AttentionProblem& problem, Index head) {
   return std::clamp<Index>(head, 0, std::max<Index>(problem.batch * problem.heads, 1) - 1);
 }
 
-Request request_for(const RunSpec& choice, const ViewState& view) {
-  return {choice, view.head, view.step, view.query_row, view.O_column, view.race.has_value()};
-}
-
 }  // namespace
 
 App::App(Scene opened, const std::function<void()>& wake)
@@ -133,10 +129,10 @@ void App::take_refusal(const Refusal& refusal) {
 }
 
 Request App::wanted() const {
-  if (opening_) return request_for(opening_->view.choice, opening_->view);
-  Request request = request_for(wanted_choice(), view);
-  request.head = nearest_head(request.choice.problem, view.head);
-  return request;
+  const RunSpec& choice = wanted_choice();
+  const ViewState& of = opening_ ? opening_->view : view;
+  const Index head = opening_ ? of.head : nearest_head(choice.problem, of.head);
+  return {choice, head, of.step, of.query_row, of.O_column, of.race.has_value()};
 }
 
 void App::ask_worker() {

@@ -83,16 +83,12 @@ constexpr std::array<std::pair<std::string_view, unsigned>, 18> kTensorColors{{
     {"ml", 0xB7A1FF},
 }};
 
-ImVec4 to_float(ImU32 color) {
-  return ImGui::ColorConvertU32ToFloat4(color);
-}
-
 double channel_luminance(double c) {
   return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
 }
 
 double luminance(ImU32 color) {
-  const ImVec4 c = to_float(color);
+  const ImVec4 c = ImGui::ColorConvertU32ToFloat4(color);
   return 0.2126 * channel_luminance(c.x) + 0.7152 * channel_luminance(c.y) +
          0.0722 * channel_luminance(c.z);
 }
@@ -142,14 +138,14 @@ ImU32 number_color(const Theme& theme, NumberKind kind) {
 }
 
 ImU32 with_alpha(ImU32 color, float alpha) {
-  ImVec4 c = to_float(color);
+  ImVec4 c = ImGui::ColorConvertU32ToFloat4(color);
   c.w *= alpha;
   return ImGui::ColorConvertFloat4ToU32(c);
 }
 
 ImU32 mix(ImU32 a, ImU32 b, float t) {
-  const ImVec4 x = to_float(a);
-  const ImVec4 y = to_float(b);
+  const ImVec4 x = ImGui::ColorConvertU32ToFloat4(a);
+  const ImVec4 y = ImGui::ColorConvertU32ToFloat4(b);
   return ImGui::ColorConvertFloat4ToU32(
       {x.x + (y.x - x.x) * t, x.y + (y.y - x.y) * t, x.z + (y.z - x.z) * t, x.w + (y.w - x.w) * t});
 }

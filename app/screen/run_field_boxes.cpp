@@ -56,7 +56,9 @@ void RunFieldBoxes::draw(const Frame& frame, const Rect& box, const RunField& fi
   if (field.key == "tiling_rule") {
     draw_tilings(frame, box, field);
   } else if (has_names) {
-    draw_combo(frame, box, field);
+    const std::string value = field.print(frame.app.shown_choice());
+    const ComboBox combo(frame, std::string(field.key), box, preview_of(field, value));
+    if (const auto clicked = clicked_option(frame, combo, field)) change(frame, field, *clicked);
   } else {
     draw_text(frame, box, field);
   }
@@ -74,12 +76,6 @@ std::optional<std::string> RunFieldBoxes::clicked_option(const Frame& frame, con
     if (list.option(option.label, option.text == value, name, option.help)) clicked = option.text;
   }
   return clicked;
-}
-
-void RunFieldBoxes::draw_combo(const Frame& frame, const Rect& box, const RunField& field) {
-  const std::string value = field.print(frame.app.shown_choice());
-  const ComboBox combo(frame, std::string(field.key), box, preview_of(field, value));
-  if (const auto clicked = clicked_option(frame, combo, field)) change(frame, field, *clicked);
 }
 
 void RunFieldBoxes::draw_text(const Frame& frame, const Rect& box, const RunField& field) {

@@ -26,7 +26,6 @@ class RunFieldBoxes {
     std::vector<FieldOption> options;  ///< of its list, made when it opens
   };
 
-  void draw_combo(const Frame& frame, const Rect& box, const RunField& field);
   void draw_text(const Frame& frame, const Rect& box, const RunField& field);
   void draw_tilings(const Frame& frame, const Rect& box, const RunField& field);
   /// The options of an open list; answers the text of the one that was clicked.

@@ -5,10 +5,8 @@
 namespace attnscope::app {
 
 Rect Rect::shrunk(float dx, float dy) const {
-  Rect inner{{min.x + dx, min.y + dy}, {max.x - dx, max.y - dy}};
-  inner.max.x = std::max(inner.max.x, inner.min.x);
-  inner.max.y = std::max(inner.max.y, inner.min.y);
-  return inner;
+  const ImVec2 inner{min.x + dx, min.y + dy};
+  return {inner, {std::max(max.x - dx, inner.x), std::max(max.y - dy, inner.y)}};
 }
 
 std::optional<Rect> NamedRects::find(std::string_view name) const {
