@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "app/report/measured_trace.h"
 #include "sim/device/assets.h"
