@@ -72,9 +72,10 @@ void App::update(double now_s) {
   }
 
   // Take in what the GPU has measured
-  if (measurements.live_gpu.empty()) measurements.live_gpu = gpu_.gpu_name();
-  if (measurements.live_unavailable.empty()) measurements.live_unavailable = gpu_.reason();
-  measurements.running = gpu_.state() == GpuRunner::State::running;
+  const GpuRunner::Status gpu = gpu_.status();
+  measurements.live_gpu = gpu.gpu_name;
+  measurements.live_unavailable = gpu.reason;
+  measurements.running = gpu.state == GpuRunner::State::running;
   for (MeasuredRun& run : gpu_.take_results()) {
     const std::string why = run.why_unavailable();
     show_notice(why.empty() ? "measured on " + run.provenance.gpu() : "GPU run: " + why);
@@ -154,8 +155,9 @@ void App::choose(const RunSpec& choice) {
 
 void App::run_on_gpu() {
   const auto shown = snapshot();
-  const std::string why = gpu_.state() == GpuRunner::State::unavailable
-                              ? "no GPU to run on: " + gpu_.reason()
+  const GpuRunner::Status gpu = gpu_.status();
+  const std::string why = gpu.state == GpuRunner::State::unavailable
+                              ? "no GPU to run on: " + gpu.reason
                           : shown ? why_no_kernel(shown->run->totals, shown->run->gpu)
                                   : "nothing to run yet";
   if (why.empty()) gpu_.run(view.choice);

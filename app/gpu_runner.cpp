@@ -45,26 +45,16 @@ RecordingRow row_of(KernelLibrary& library, const RunSpec& choice, const Protoco
 GpuRunner::GpuRunner(std::function<void()> on_news)
     : on_news_(std::move(on_news)), work_(std::async(std::launch::async, [this] { open(); })) {}
 
-GpuRunner::State GpuRunner::state() const {
+GpuRunner::Status GpuRunner::status() const {
   const std::lock_guard lock(mutex_);
-  return state_;
-}
-
-std::string GpuRunner::gpu_name() const {
-  const std::lock_guard lock(mutex_);
-  return gpu_name_;
-}
-
-std::string GpuRunner::reason() const {
-  const std::lock_guard lock(mutex_);
-  return reason_;
+  return status_;
 }
 
 void GpuRunner::run(const RunSpec& choice) {
   {
     const std::lock_guard lock(mutex_);
-    if (state_ != State::idle) return;
-    state_ = State::running;
+    if (status_.state != State::idle) return;
+    status_.state = State::running;
   }
   work_ = std::async(std::launch::async, [this, choice] { measure(choice); });
 }
@@ -78,10 +68,10 @@ void GpuRunner::open() {
   const auto library = result_of(&KernelLibrary::load, "not enough memory to load the kernels");
   {
     const std::lock_guard lock(mutex_);
-    state_ = library ? State::idle : State::unavailable;
+    status_.state = library ? State::idle : State::unavailable;
     if (library) library_ = library.value();
-    if (library) gpu_name_ = library_->device().name;
-    if (!library) reason_ = words(library.error(), Reader::screen);
+    if (library) status_.gpu_name = library_->device().name;
+    if (!library) status_.reason = words(library.error(), Reader::screen);
   }
   if (on_news_) on_news_();
 }
@@ -100,7 +90,7 @@ void GpuRunner::measure(const RunSpec& choice) {
   {
     const std::lock_guard lock(mutex_);
     results_.push_back(std::move(run));
-    state_ = State::idle;
+    status_.state = State::idle;
   }
   if (on_news_) on_news_();
 }

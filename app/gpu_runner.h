@@ -26,11 +26,12 @@ class GpuRunner {
 
   enum class State { opening, unavailable, idle, running };
 
-  State state() const;
-  /// Name of the GPU; empty while opening or when unavailable.
-  std::string gpu_name() const;
-  /// Why no GPU is available, in one line.
-  std::string reason() const;
+  struct Status {
+    State state = State::opening;
+    std::string gpu_name;  ///< empty while opening or when unavailable
+    std::string reason;    ///< why no GPU is available, in one line
+  };
+  Status status() const;
 
   /// Measures the kernel of the choice; ignored unless idle.
   void run(const RunSpec& choice);
@@ -43,9 +44,7 @@ class GpuRunner {
 
   std::function<void()> on_news_;
   mutable std::mutex mutex_;  // of all that follow but the work
-  State state_ = State::opening;
-  std::string gpu_name_;
-  std::string reason_;
+  Status status_;
   std::shared_ptr<KernelLibrary> library_;
   std::vector<MeasuredRun> results_;
   std::future<void> work_;  // last: its destructor waits for what uses all of the above

@@ -34,7 +34,9 @@ std::optional<Error> check_writable(const std::string& path) {
 
 /// Runs the app without a window until its snapshot is there and the GPU is known or missing.
 std::optional<Error> settle(App& app) {
-  const auto waiting_for_gpu = [&] { return app.gpu().state() == GpuRunner::State::opening; };
+  const auto waiting_for_gpu = [&] {
+    return app.gpu().status().state == GpuRunner::State::opening;
+  };
   do {
     app.update(0.0);
     if (app.first_error()) return *app.first_error();
@@ -46,7 +48,8 @@ std::optional<Error> settle(App& app) {
 
 /// Runs the scene's kernel on this machine's GPU; what was measured is then in the ledger.
 std::optional<Error> run_kernel(App& app) {
-  if (app.gpu().state() == GpuRunner::State::unavailable) return unavailable(app.gpu().reason());
+  if (app.gpu().status().state == GpuRunner::State::unavailable)
+    return unavailable(app.gpu().status().reason);
   const std::size_t before = app.measurements.measured.size();
   app.notice.reset();
   app.commands.push(RunOnGpu{});

@@ -96,7 +96,7 @@ float draw_badge(const Frame& frame, const Rect& bar) {
 
   // With a GPU: run the kernel
   if (frame.app.measurements.live_gpu.empty()) return rect.min.x;
-  const bool running = frame.app.gpu().state() == GpuRunner::State::running;
+  const bool running = frame.app.measurements.running;
   const std::string_view text = running ? "running…" : "Run on GPU";
   const float run_width = frame.fonts.ui_bold.measure("Run on GPU").x + frame.text_px(24.0f);
   const Rect run{{right - run_width, y}, {right, y + height}};

@@ -167,7 +167,7 @@ TEST_F(AppTest, ASceneThatCannotBeShownChangesNothing) {
 
 TEST_F(AppTest, NothingRunsOnAGpuThatNoKernelRuns) {
   choose("pass", "both");
-  if (app_.gpu().state() == GpuRunner::State::idle) {
+  if (app_.gpu().status().state == GpuRunner::State::idle) {
     app_.commands.push(RunOnGpu{});
     app_.update(0.0);
     ASSERT_TRUE(app_.notice);

@@ -33,12 +33,13 @@ TEST(RunOnGpu, MeasuresTheTwinKernelOfEveryShippedSceneAndItIsRight) {
     ASSERT_TRUE(scene.ok()) << name << ": " << scene.error().message;
     App app(std::move(scene).value(), {});
     ASSERT_TRUE(update_until(app, [&] {
-      return app.settled() && app.gpu().state() != GpuRunner::State::opening;
+      return app.settled() && app.gpu().status().state != GpuRunner::State::opening;
     })) << name;
-    if (app.gpu().state() == GpuRunner::State::unavailable) {
+    if (app.gpu().status().state == GpuRunner::State::unavailable) {
       const char* required = std::getenv("ATTNSCOPE_REQUIRE_GPU");
-      ASSERT_FALSE(required != nullptr && std::string_view(required) == "1") << app.gpu().reason();
-      GTEST_SKIP() << app.gpu().reason();
+      ASSERT_FALSE(required != nullptr && std::string_view(required) == "1")
+          << app.gpu().status().reason;
+      GTEST_SKIP() << app.gpu().status().reason;
     }
 
     app.commands.push(RunOnGpu{});

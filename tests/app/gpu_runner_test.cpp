@@ -22,8 +22,8 @@ class GpuRunnerTest : public testing::Test {
   void SetUp() override {
     setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_ECHO_LIBRARY_FILE, 1);
     runner_.emplace(std::function<void()>{});
-    ASSERT_TRUE(wait([&] { return runner_->state() != GpuRunner::State::opening; }));
-    ASSERT_EQ(runner_->state(), GpuRunner::State::idle) << runner_->reason();
+    ASSERT_TRUE(wait([&] { return runner_->status().state != GpuRunner::State::opening; }));
+    ASSERT_EQ(runner_->status().state, GpuRunner::State::idle) << runner_->status().reason;
   }
   void TearDown() override { unsetenv("ATTNSCOPE_KERNELS_LIBRARY"); }
 
