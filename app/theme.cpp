@@ -15,7 +15,7 @@ constexpr ImU32 rgb(unsigned hex) {
 /// One colour of every theme, as 0xRRGGBB: dark, light, contrast.
 struct ThemeRow {
   ImU32 Theme::*color;
-  std::array<unsigned, kNames<ThemeName>.size()> hex;
+  std::array<unsigned, enum_names(ThemeName{}).size()> hex;
 };
 
 constexpr ThemeRow kThemeRows[] = {
