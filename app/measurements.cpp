@@ -13,14 +13,21 @@ namespace attnscope::app {
 
 namespace {
 
+/// What costs little to compare, and tells most runs apart.
+bool may_suit(const MeasuredRun& run, const SimulationReport& model) {
+  return run.row.run.algorithm() == model.run.algorithm() &&
+         run.row.run.problem == model.run.problem;
+}
+
 /// How well a run suits the model; 0: not at all.
 int suitability(const MeasuredRun& run, const SimulationReport& model, const GpuDescription& gpu) {
+  if (!may_suit(run, model)) return 0;
   const MeasuredOn& on = run.provenance.on;
   const DifferenceIn in = difference(model, gpu, run.row, on).in;
   if (in != DifferenceIn::nothing && in < DifferenceIn::gpu) return 0;
   const bool same_gpu = in != DifferenceIn::gpu;
-  return 1 + (same_gpu && on.cache == CacheState::cold ? 8 : 0) +
-         (run.provenance.kind == NumberKind::measured ? 4 : 0) + (run.row.measurement ? 2 : 0) +
+  return 1 + (run.provenance.kind == NumberKind::measured ? 8 : 0) +
+         (same_gpu && on.cache == CacheState::cold ? 4 : 0) + (run.row.measurement ? 2 : 0) +
          (run.row.run.tiling == model.run.tiling ? 1 : 0);
 }
 
@@ -103,6 +110,7 @@ const MeasuredRun* Measurements::find(const SimulationReport& model,
 const MeasuredRun* Measurements::find_traced(const SimulationReport& model,
                                              const GpuDescription& gpu) const {
   const auto found = std::ranges::find_if(traced, [&](const MeasuredRun& run) {
+    if (!may_suit(run, model)) return false;
     const DifferenceIn in = difference(model, gpu, run.row, run.provenance.on).in;
     return in == DifferenceIn::nothing || in == DifferenceIn::cache;
   });

@@ -61,8 +61,8 @@ class Measurements {
 
   /// The run to show with the model: of the same problem, algorithm, pass and switches, on any GPU
   /// and with any tiling and cache state, for which difference() says whether it may be compared.
-  /// One of the same GPU and cache state is preferred, then the newest measured one, then one with
-  /// a measurement, then one of the same tiling. nullptr when none.
+  /// The newest one that the user measured is preferred, then one of the same GPU and cache state,
+  /// then one with a measurement, then one of the same tiling. nullptr when none.
   const MeasuredRun* find(const SimulationReport& model, const GpuDescription& gpu) const;
   /// The traced run of this very GPU, problem and tiling; nullptr when there is none.
   const MeasuredRun* find_traced(const SimulationReport& model, const GpuDescription& gpu) const;
