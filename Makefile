@@ -69,10 +69,10 @@ bench: install-draw install-test build ## print the speed of the model and of th
 	$(BUILD)/attnscope_sim_bench
 	for scene in default flash2-4096-tiles; do
 	  echo "app, scene $$scene:"
-	  xvfb-run -a -s '-screen 0 1600x900x24' $(BUILD)/attnscope --bench --scene $$scene --size 1600x900
+	  xvfb-run -a -s '-screen 0 1600x900x24' $(BUILD)/attnscope_ui_bench --scene $$scene --size 1600x900
 	done
 	echo "app, scene flash2-4096-tiles, every field changed in turn:"
-	xvfb-run -a -s '-screen 0 1600x900x24' $(BUILD)/attnscope --bench-fields \
+	xvfb-run -a -s '-screen 0 1600x900x24' $(BUILD)/attnscope_ui_bench --fields \
 	  --scene flash2-4096-tiles --size 1600x900
 
 asan tsan: install-draw install-test install-build ## run the tests under the address (thread) sanitizer

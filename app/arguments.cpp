@@ -95,10 +95,6 @@ std::optional<Error> check(const Raw& raw, Arguments& arguments) {
     return invalid_request(
         fmt::format("--out '{}': not a file; give the picture's name", printable(arguments.out)));
   }
-  if (arguments.bench_fields && (arguments.bench || arguments.frames != 0)) {
-    return invalid_request(
-        "--bench-fields ends by itself and plays nothing; leave out --bench and --frames");
-  }
   if (arguments.frames < 0) {
     return invalid_request(
         fmt::format("--frames {}: negative; use 1 or more, or leave it out", arguments.frames));
@@ -117,9 +113,6 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   app.set_version_flag("--version", version, "Print the version and commit, and exit");
   add_common_options(app, arguments, raw);
   app.add_option("--frames", arguments.frames, "End after this many frames");
-  add_flag_once(app, "--bench", arguments.bench, "Play as fast as possible, print frame times");
-  add_flag_once(app, "--bench-fields", arguments.bench_fields,
-                "Change every field in turn, print the UI thread's slowest frames");
   add_flag_once(app, "--dump-ui", arguments.dump_ui,
                 "Print the widgets' rectangles as JSON at the end");
 

@@ -1,8 +1,6 @@
 /// The desktop app: arguments, then the window or the picture.
 #include <fmt/core.h>
-#include <time.h>
 
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -18,20 +16,9 @@ int report(const Error& error) {
   return error.kind == Error::Kind::invalid_request ? kInvalidRequest : kFailed;
 }
 
-double steady_now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double thread_cpu_s() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 namespace {
 
 int run_program(int argc, char** argv) {
-  const double start_s = steady_now_s();
   const auto arguments = parse_arguments(argc, argv);
   if (!arguments) return report(arguments.error());
   if (!arguments.value().answer.empty()) {
@@ -52,7 +39,7 @@ int run_program(int argc, char** argv) {
   view.presenter = arguments.value().presenter.value_or(view.presenter);
 
   if (arguments.value().render) return run_render(arguments.value(), std::move(scene.value()));
-  return run_window(arguments.value(), std::move(scene.value()), start_s);
+  return run_window(arguments.value(), std::move(scene.value()));
 }
 
 }  // namespace

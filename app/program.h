@@ -15,9 +15,8 @@ inline constexpr int kInvalidRequest = 2;
 /// One line on standard error; the exit status that belongs to the error.
 int report(const Error& error);
 
-/// Opens the window and runs until it is closed; the exit status. `start_s` is when the program
-/// began, on the steady clock.
-int run_window(const Arguments& arguments, Scene scene, double start_s);
+/// Opens the window and runs until it is closed; the exit status.
+int run_window(const Arguments& arguments, Scene scene);
 
 /// Draws the scene at the wanted step into arguments.out; the exit status.
 int run_render(const Arguments& arguments, Scene scene);
@@ -25,11 +24,5 @@ int run_render(const Arguments& arguments, Scene scene);
 /// What a test needs to click and to check, as JSON (schema "attnscope.ui/1"): "window" {width,
 /// height}, "state", and "rects", each [x0, y0, x1, y1] in pixels of the window.
 std::string ui_as_json(const App& app, const NamedRects& rects, int width, int height);
-
-/// Seconds on the steady clock.
-double steady_now_s();
-
-/// CPU seconds that the calling thread has used.
-double thread_cpu_s();
 
 }  // namespace attnscope::app

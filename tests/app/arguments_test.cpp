@@ -70,8 +70,6 @@ TEST(Arguments, WhatMakesNoSenseIsOneLine) {
       {"--presenter", "--no-presenter"},
       {"render", "--out", "x.png", "--size", ""},
       {"--frames", "-3"},
-      {"--bench-fields", "--bench"},
-      {"--bench-fields", "--frames", "3"},
       {"render"},
       {"render", "--out", "-"},
       {"render", "--out", "--size"},

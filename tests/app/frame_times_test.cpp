@@ -1,4 +1,4 @@
-#include "app/frame_times.h"
+#include "tests/bench/frame_times.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 /// Changes every field of the screen in turn, with the mouse and typed text, and notes how long the
-/// UI thread worked on each frame: `attnscope --bench-fields`.
+/// UI thread worked on each frame: `attnscope_ui_bench --fields`.
 #pragma once
 
 #include <filesystem>

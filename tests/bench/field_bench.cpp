@@ -1,4 +1,4 @@
-#include "app/field_bench.h"
+#include "tests/bench/field_bench.h"
 
 #include <fmt/format.h>
 #include <imgui.h>

@@ -1,4 +1,4 @@
-/// Times of frames, for `attnscope --bench` and `--bench-fields`.
+/// Times of frames.
 #pragma once
 
 #include <string>

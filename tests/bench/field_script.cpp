@@ -1,7 +1,7 @@
 #include <iterator>
 #include <utility>
 
-#include "app/field_bench.h"
+#include "tests/bench/field_bench.h"
 
 namespace attnscope::app {
 

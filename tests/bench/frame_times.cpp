@@ -1,4 +1,4 @@
-#include "app/frame_times.h"
+#include "tests/bench/frame_times.h"
 
 #include <fmt/core.h>
 

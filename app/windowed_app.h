@@ -1,0 +1,53 @@
+/// The app in its window, frame by frame. The program and its benchmark (tests/bench/ui_bench.cpp)
+/// run it.
+#pragma once
+
+#include <functional>
+
+#include "app/app.h"
+#include "app/platform/imgui_session.h"
+#include "app/platform/window.h"
+#include "app/screen/screen.h"
+
+namespace attnscope::app {
+
+/// Seconds on the steady clock.
+double steady_now_s();
+
+/// Everything that lives as long as the window.
+class WindowedApp {
+ public:
+  WindowedApp(Window& window, Scene scene);
+  ~WindowedApp();
+  WindowedApp(const WindowedApp&) = delete;
+  WindowedApp& operator=(const WindowedApp&) = delete;
+
+  /// Updates the app and draws its screen, rasterises and presents it. `put_input` runs before
+  /// ImGui::NewFrame().
+  void draw_frame(const std::function<void()>& put_input = {});
+  /// The same without rasterising and presenting.
+  void build_frame(const std::function<void()>& put_input = {});
+
+  App& app() { return app_; }
+  const Screen& screen() const { return screen_; }
+  /// The user has closed the window or quit.
+  bool closed() const { return window_.should_close() || app_.wants_to_quit(); }
+  /// Nothing is being computed for the screen.
+  bool settled() const { return app_.settled() && !screen_.busy(); }
+  int frames_drawn() const { return frames_drawn_; }
+  /// CPU seconds of this thread in the last frame, without rasterising and presenting it.
+  double ui_cpu_s() const { return ui_cpu_s_; }
+
+ private:
+  void save_pictures();
+
+  Window& window_;
+  ImGuiSession session_;
+  App app_;
+  Screen screen_;
+  double ui_began_s_ = 0.0;
+  double ui_cpu_s_ = 0.0;
+  int frames_drawn_ = 0;
+};
+
+}  // namespace attnscope::app

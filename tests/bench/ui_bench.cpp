@@ -1,0 +1,106 @@
+// What frames of the app cost, in a real window: `make bench` runs it.
+//   attnscope_ui_bench [OPTIONS OF attnscope]            plays the scene as fast as it can
+//   attnscope_ui_bench --fields [OPTIONS OF attnscope]   changes every field in turn
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
+#include "app/arguments.h"
+#include "app/windowed_app.h"
+#include "tests/bench/field_bench.h"
+#include "tests/bench/frame_times.h"
+
+namespace attnscope::app {
+namespace {
+
+constexpr int kFrames = 300;
+constexpr double kSpeed = 16.0;  // nearly one operation a frame at 60 frames a second
+constexpr int kFieldRuns = 3;
+constexpr double kFieldFrameSeconds = 0.004;  // leaves the worker time
+
+void play(Window& window, WindowedApp& windowed, double start_s) {
+  App& app = windowed.app();
+  app.view.playing = true;
+  app.view.speed = kSpeed;
+  FrameTimes times;
+  FrameTimes ui_times;
+  double first_frame_s = 0.0;
+  double first_snapshot_s = 0.0;
+  double previous_s = 0.0;
+  while (!windowed.closed() && windowed.frames_drawn() < kFrames) {
+    if (!app.view.playing) app.commands.push(TogglePlay{});
+    windowed.draw_frame();
+    const double now_s = steady_now_s();
+    if (windowed.frames_drawn() == 1) first_frame_s = now_s - start_s;
+    if (first_snapshot_s == 0.0 && app.snapshot()) first_snapshot_s = now_s - start_s;
+    window.handle_events(0.0);
+
+    // From one frame's end to the next's
+    if (first_snapshot_s > 0.0 && previous_s > 0.0) {
+      times.add(now_s - previous_s);
+      ui_times.add(windowed.ui_cpu_s());
+    }
+    previous_s = now_s;
+  }
+  fmt::print("frames at {}x{}: {}\n", window.width(), window.height(), times.summary());
+  fmt::print("UI thread, CPU time of a frame without rasterising and presenting: {}\n",
+             ui_times.slowest_summary());
+  fmt::print("first frame after {:.3f} s, first picture of the problem after {:.3f} s\n",
+             first_frame_s, first_snapshot_s);
+}
+
+/// Whether every field did what the script says.
+bool change_fields(Window& window, WindowedApp& windowed) {
+  windowed.app().view.playing = false;
+  const auto draw = [&](const std::function<void()>& put_input) -> std::optional<double> {
+    if (windowed.closed()) return std::nullopt;
+    const double began_s = steady_now_s();
+    windowed.build_frame(put_input);
+    window.handle_events(std::max(kFieldFrameSeconds - (steady_now_s() - began_s), 0.0));
+    return windowed.ui_cpu_s();
+  };
+  FieldBench bench(windowed.app(), windowed.screen(), draw);
+  bench.run(kFieldRuns);
+  fmt::print(
+      "UI thread, CPU time of the slowest frame while a field is changed, without "
+      "rasterising and presenting:\n{}",
+      bench.report());
+  for (const std::string& problem : bench.problems()) fmt::print(stderr, "{}\n", problem);
+  return bench.problems().empty();
+}
+
+int refuse(const Error& error) {
+  fmt::print(stderr, "attnscope_ui_bench: {}\n", words(error, Reader::command_line));
+  return 1;
+}
+
+int run(int argc, char** argv) {
+  const double start_s = steady_now_s();
+  const bool fields = argc > 1 && std::string_view(argv[1]) == "--fields";
+  if (fields) {
+    argv[1] = argv[0];
+    ++argv;
+    --argc;
+  }
+  const auto arguments = parse_arguments(argc, argv);
+  if (!arguments) return refuse(arguments.error());
+  auto scene = load_scene(arguments.value().scene);
+  if (!scene) return refuse(scene.error());
+  auto opened = Window::open(arguments.value().width, arguments.value().height, "AttnScope");
+  if (!opened) return refuse(opened.error());
+  Window& window = *opened.value();
+  WindowedApp windowed(window, std::move(scene).value());
+  window.set_vsync(false);
+  if (fields) return change_fields(window, windowed) ? 0 : 1;
+  play(window, windowed, start_s);
+  return 0;
+}
+
+}  // namespace
+}  // namespace attnscope::app
+
+int main(int argc, char** argv) {
+  return attnscope::app::run(argc, argv);
+}
