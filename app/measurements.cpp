@@ -26,7 +26,7 @@ int suitability(const MeasuredRun& run, const SimulationReport& model, const Gpu
   const DifferenceIn in = difference(model, gpu, run.row, on).in;
   if (in != DifferenceIn::nothing && in < DifferenceIn::gpu) return 0;
   const bool same_gpu = in != DifferenceIn::gpu;
-  return 1 + (run.provenance.kind == NumberKind::measured ? 8 : 0) +
+  return 1 + (run.provenance.kind == NumberKind::measured && run.row.measurement ? 8 : 0) +
          (same_gpu && on.cache == CacheState::cold ? 4 : 0) + (run.row.measurement ? 2 : 0) +
          (run.row.run.tiling == model.run.tiling ? 1 : 0);
 }
@@ -92,19 +92,33 @@ std::vector<MeasuredRun> runs_of(const Recording& recording, NumberKind kind) {
   return runs;
 }
 
-const MeasuredRun* Measurements::find(const SimulationReport& model,
-                                      const GpuDescription& gpu) const {
+template <typename Suitability>
+const MeasuredRun* Measurements::best(const Suitability& suitability) const {
   const MeasuredRun* best = nullptr;
   int most = 1;
   for (const auto* runs : {&recorded, &measured}) {
     for (const MeasuredRun& run : *runs) {
-      const int suits = suitability(run, model, gpu);
+      const int suits = suitability(run);
       if (suits < most) continue;
       most = suits;
       best = &run;
     }
   }
   return best;
+}
+
+const MeasuredRun* Measurements::find(const SimulationReport& model,
+                                      const GpuDescription& gpu) const {
+  return best([&](const MeasuredRun& run) { return suitability(run, model, gpu); });
+}
+
+const MeasuredRun* Measurements::find_comparable(const SimulationReport& model,
+                                                 const GpuDescription& gpu) const {
+  return best([&](const MeasuredRun& run) {
+    if (!may_suit(run, model)) return 0;
+    const bool comparable = difference(model, gpu, run.row, run.provenance.on).none();
+    return comparable ? (run.row.measurement ? 2 : 1) : 0;
+  });
 }
 
 const MeasuredRun* Measurements::find_traced(const SimulationReport& model,

@@ -64,8 +64,18 @@ class Measurements {
   /// The newest one that the user measured is preferred, then one of the same GPU and cache state,
   /// then one with a measurement, then one of the same tiling. nullptr when none.
   const MeasuredRun* find(const SimulationReport& model, const GpuDescription& gpu) const;
+  /// The run that stands beside the model with its gap: of those that difference() allows, the
+  /// newest measured one, else the last recorded one; one that failed only where no other is.
+  /// nullptr when none.
+  const MeasuredRun* find_comparable(const SimulationReport& model,
+                                     const GpuDescription& gpu) const;
   /// The traced run of this very GPU, problem and tiling; nullptr when there is none.
   const MeasuredRun* find_traced(const SimulationReport& model, const GpuDescription& gpu) const;
+
+ private:
+  /// The last of those for which `suitability(run)` is largest; nullptr when it is 0 for all.
+  template <typename Suitability>
+  const MeasuredRun* best(const Suitability& suitability) const;
 };
 
 /// What GPUs showed of a run that the model steps through; nullptr for what is not there.

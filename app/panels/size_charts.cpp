@@ -75,14 +75,6 @@ struct Making {
     return is_time(quantity) ? draw::format_seconds(value) : draw::format_bytes(value);
   }
 
-  /// The run that may stand beside the modelled point: of the same GPU, problem, tiling and cache
-  /// state. nullptr when there is none.
-  const MeasuredRun* find_alike(const SimulationReport& model) const {
-    const MeasuredRun* run = measurements.find(model, gpu);
-    if (run == nullptr) return nullptr;
-    return difference(model, gpu, run->row, run->provenance.on).none() ? run : nullptr;
-  }
-
   /// A line of the model, one value a point.
   template <typename ValueOf>
   void add_modelled(std::string_view algorithm, std::string_view what, bool dashed,
@@ -111,7 +103,7 @@ struct Making {
     std::string label;
     for (const SweepPoint& point : sweep.points) {
       if (point.algorithm() != algorithm) continue;
-      const MeasuredRun* run = find_alike(point.report);
+      const MeasuredRun* run = measurements.find_comparable(point.report, gpu);
       const std::optional<double> value = run != nullptr ? value_of(*run) : std::nullopt;
       if (!value) continue;
       const RunProvenance& from = run->provenance;
@@ -150,7 +142,7 @@ struct Making {
     draw::Series refused{
         .name = "did not run", .color = theme.error, .line = false, .marker = draw::Marker::cross};
     for (const SweepPoint& point : sweep.points) {
-      const MeasuredRun* run = find_alike(point.report);
+      const MeasuredRun* run = measurements.find_comparable(point.report, gpu);
       if (run == nullptr || !run->row.error) continue;
       refused.points.push_back(
           {static_cast<double>(point.length), static_cast<double>(point.report.peak_hbm_bytes),

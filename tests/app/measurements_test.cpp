@@ -52,6 +52,35 @@ TEST(Measurements, WhatTheUserMeasuredIsShownAloneBesideAModelOfAnotherGpu) {
   EXPECT_EQ(difference(model_of(), h200(), alone->row, alone->provenance.on).in, DifferenceIn::gpu);
 }
 
+TEST(Measurements, WhatCanBeComparedIsFoundBesideWhatTheUserMeasuredElsewhere) {
+  Measurements measurements;
+  measurements.recorded = {run_of("flash2", {64, 64}, NumberKind::recorded, 1.0),
+                           run_of("flash2", {32, 32}, NumberKind::recorded, 2.0)};
+  measurements.measured = {run_of("flash2", {64, 64}, NumberKind::measured, 3.0),
+                           run_of("flash2", {128, 64}, NumberKind::measured, 4.0)};
+  measurements.measured[0].provenance.on.device.sm_count = 40;
+  ASSERT_NE(measurements.find_comparable(model_of(), h200()), nullptr);
+  EXPECT_EQ(measurements.find_comparable(model_of(), h200())->time_s(), 1.0);
+  EXPECT_EQ(measurements.find_comparable(model_of("flash1"), h200()), nullptr);
+
+  measurements.measured = {run_of("flash2", {64, 64}, NumberKind::measured, 5.0)};
+  EXPECT_EQ(measurements.find_comparable(model_of(), h200())->time_s(), 5.0);
+}
+
+TEST(Measurements, AFailedRunHidesNoNumbers) {
+  Measurements measurements;
+  measurements.recorded = {run_of("flash2", {64, 64}, NumberKind::recorded, 1.0)};
+  measurements.measured = {run_of("flash2", {64, 64}, NumberKind::measured, 2.0)};
+  measurements.measured[0].row.measurement.reset();
+  measurements.measured[0].row.error = failed("out of memory");
+  EXPECT_EQ(measurements.find(model_of(), h200())->time_s(), 1.0);
+  EXPECT_EQ(measurements.find_comparable(model_of(), h200())->time_s(), 1.0);
+
+  measurements.recorded.clear();
+  ASSERT_NE(measurements.find(model_of(), h200()), nullptr);
+  EXPECT_TRUE(measurements.find(model_of(), h200())->row.error.has_value());
+}
+
 TEST(Measurements, ARecordedRunOfTheModelledGpuWinsOverOneOfAnother) {
   Measurements measurements;
   measurements.recorded = {run_of("flash2", {64, 64}, NumberKind::recorded, 1.0),
