@@ -55,6 +55,8 @@ inline constexpr double kAgreementPercent = 0.5;
 /// Below these a ratio says nothing about an algorithm, and none is given: the time is the latency
 /// of launches and loads, the DRAM bytes are kernel code, constants and what L2 kept.
 inline constexpr double kLaunchLatencySeconds = 20e-6;
+/// The same where the main launch occupies fewer than half of the SMs.
+inline constexpr double kFewSmsLatencySeconds = 40e-6;
 inline constexpr double kSmallDramBytes = 1e6;
 
 /// `model` is simulate() on `gpu`. Where difference() finds one, the run stands alone.

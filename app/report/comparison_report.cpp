@@ -76,7 +76,8 @@ void write_provenance(const Recording& recording, const GpuDescription& gpu, std
       "function units and the bytes of `dram` take at the datasheet's peak rates.\n\n"
       "A gap is (recorded - modelled) / modelled. It is shown only where GPU, problem, algorithm, "
       "tiling, variant, pass, switches and cache state are those of the measurement; otherwise the "
-      "recording is shown alone. Times below 20 us and DRAM traffic below 1 MB are described in "
+      "recording is shown alone. Times below 20 us (40 us where fewer than half of the SMs are "
+      "busy) and DRAM traffic below 1 MB are described in "
       "words instead of a gap.\n\n",
       dram_name(gpu));
 }

@@ -330,13 +330,15 @@ SmallRunWords dram_write_words(double modelled, double recorded) {
                       bytes_text(recorded - modelled))};
 }
 
-/// The words for a time below kLaunchLatencySeconds or DRAM bytes below kSmallDramBytes; nothing
+/// The words for a time of mostly launch latency or DRAM bytes below kSmallDramBytes; nothing
 /// for other lines.
 std::optional<SmallRunWords> small_run_words(const ComparisonLine& line,
                                              const SimulationReport& model,
                                              const GpuDescription& gpu) {
-  if (line.level == Level::time && *line.recorded < kLaunchLatencySeconds) {
-    const Index busy_sms = std::min(thread_blocks_of_main_launch(model), gpu.sm_count);
+  const Index busy_sms = std::min(thread_blocks_of_main_launch(model), gpu.sm_count);
+  const double latency_s =
+      2 * busy_sms < gpu.sm_count ? kFewSmsLatencySeconds : kLaunchLatencySeconds;
+  if (line.level == Level::time && *line.recorded < latency_s) {
     return SmallRunWords{"launch latency",
                          fmt::format("launch latency; {} of {} SMs", busy_sms, gpu.sm_count)};
   }

@@ -32,7 +32,8 @@ TEST(SmallRun, SmallDramTrafficSaysWhatItIsInsteadOfARatio) {
 TEST(SmallRun, AShortTimeIsLaunchLatencyAndHasNoGap) {
   const GpuDescription gpu = load_gpu("h200").value();
   RecordingRow row = agreeing_run("flash2", gpu);
-  for (const auto& [time_s, latency] : {std::pair{6e-6, true}, std::pair{21e-6, false}}) {
+  for (const auto& [time_s, latency] :
+       {std::pair{6e-6, true}, std::pair{21e-6, true}, std::pair{41e-6, false}}) {
     row.measurement->time = {time_s, time_s, time_s, 20};
     const Comparison comparison = compare(model_of(row, gpu), gpu, row, h200_device());
     const ComparisonLine* line = comparison.find(Level::time, "time");
@@ -40,6 +41,14 @@ TEST(SmallRun, AShortTimeIsLaunchLatencyAndHasNoGap) {
     EXPECT_EQ(line->reason == "launch latency; 16 of 132 SMs", latency) << line->reason;
     EXPECT_EQ(line->in_place_of_gap == "launch latency", latency);
   }
+
+  // Where the SMs are busy, 21 us are a time
+  RecordingRow busy = row;
+  busy.run.problem.batch = busy.run.asked.problem.batch = 16;
+  busy.measurement->time = {21e-6, 21e-6, 21e-6, 20};
+  const Comparison full = compare(model_of(busy, gpu), gpu, busy, h200_device());
+  EXPECT_TRUE(full.find(Level::time, "time")->gap_percent);
+
   row.measurement->time.median_s = 6e-6;
   const std::string report =
       comparison_report({}, gpu, {compare(model_of(row, gpu), gpu, row, h200_device())});
