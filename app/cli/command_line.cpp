@@ -86,6 +86,21 @@ Error unexpected(const CommandSpec& command, std::span<const CommandSpec> comman
       nearest ? fmt::format("did you mean '--{}'? ", *nearest) : "", command.name));
 }
 
+/// The first option that takes a value and is followed by another option, or by nothing.
+std::optional<std::string> option_without_value(const CommandSpec& command,
+                                                std::span<const std::string> arguments) {
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    const auto is_this = [&](const OptionSpec& option) {
+      return !option.value_name.empty() && arguments[k] == "--" + option.name;
+    };
+    if (std::ranges::none_of(command.options, is_this)) continue;
+    const bool has_value = k + 1 < arguments.size() && !is_option_of(command, arguments[k + 1]);
+    if (!has_value) return arguments[k];
+    ++k;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<GivenOptions> parse_arguments(const CommandSpec& command,
@@ -100,12 +115,10 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
-    const std::string_view what = error.what();
-    const bool lacks_value = what.find(" required ") != what.npos;
-    const std::string problem = lacks_value
-                                    ? printable(what.substr(0, what.find(':'))) + " needs a value"
-                                    : printable(what);
-    return invalid_request(fmt::format("{}; see attnscope-cli {} --help", problem, command.name));
+    const auto lacking = option_without_value(command, {arguments.begin(), own_end});
+    return invalid_request(
+        fmt::format("{}; see attnscope-cli {} --help",
+                    lacking ? *lacking + " needs a value" : printable(error.what()), command.name));
   }
   if (const auto extras = app.remaining(); !extras.empty()) {
     return unexpected(command, commands, extras.front());

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/report/compare.h"
+#include "reference/check.h"
 #include "reference/nearest_name.h"
 #include "sim/resolve.h"
 
@@ -82,6 +83,7 @@ std::vector<OptionSpec> with_help(std::vector<OptionSpec> options,
                                   std::initializer_list<OptionSpec> changes) {
   for (const auto& [name, value_name, help, repeatable] : changes) {
     const auto option = std::ranges::find(options, name, &OptionSpec::name);
+    ATTNSCOPE_CHECK(option - options.begin(), <, std::ssize(options));
     option->help = help;
     if (!value_name.empty()) option->value_name = value_name;
   }
