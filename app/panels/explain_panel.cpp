@@ -160,8 +160,8 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
   const bool started = snapshot.step >= 0;
   const TileOp& op = started ? snapshot.op : snapshot.next_op;
   const ImU32 color = op_color(theme, op);
-  const std::string_view what =
-      started ? std::string_view(snapshot.what) : "Nothing has run yet; HBM holds the inputs.";
+  const std::string_view what = started ? std::string_view(snapshot.what)
+                                        : "Nothing has run yet; the inputs are in global memory.";
   const float width = rest.width() - sentence_indent(context);
   const std::size_t lines_when_large = draw::wrapped(fonts.ui, what, width).size() +
                                        draw::wrapped(fonts.ui, snapshot.why, width).size();

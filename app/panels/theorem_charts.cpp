@@ -247,7 +247,7 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
   }
   shown.about = fmt::format(
       "the screen's problem without masks and score functions, every head with its own keys, "
-      "all heads together; bytes as the paper counts them, HBM read and written; tiles by the "
+      "all heads together; bytes as the paper counts them, read and written; tiles by the "
       "paper's rule Bc = ceil(M/4d), Br = min(Bc, d), M elements of SRAM\nthe same as a table: {}",
       command_of(key));
   draw::Chart chart;

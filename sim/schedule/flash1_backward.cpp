@@ -76,7 +76,7 @@ enum RowDotLine : std::uint8_t { dot_rows, dot_load, dot_product, dot_store };
 // clang-format on
 
 constexpr PseudoLine kRowDotPseudoCode[] = {
-    {0, "for each row tile i, in parallel", "Rows are independent.", true},
+    {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
     {1, "load dO_i, O_i", "Both once, and not for every column tile."},
     {1, "D_i = rowsum(dO_i ∘ O_i)", "Equal to rowsum(P ∘ dP), without either of them."},
     {1, "store D_i", "One number a row."},

@@ -17,7 +17,7 @@ enum Line : std::uint8_t {
 // clang-format on
 
 constexpr PseudoLine kPreprocessPseudoCode[] = {
-    {0, "for each row tile i, in parallel", "Rows are independent.", true},
+    {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
     {1, "load O_i, dO_i", "Read once here, so that the main launch need not read O at all."},
     {1, "D_i = rowsum(dO_i ∘ O_i)", "Equal to rowsum(P ∘ dP), without an N-long row of either."},
     {1, "store D_i", "One number a row."},

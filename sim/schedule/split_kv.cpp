@@ -16,7 +16,7 @@ enum CombineLine : std::uint8_t {
 // clang-format on
 
 constexpr PseudoLine kCombinePseudoCode[] = {
-    {0, "for each row tile i, in parallel", "Rows are independent.", true},
+    {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
     {1, "O_i = 0; l_i = 0; m_i = -inf", "No split has been seen yet."},
     {1, "for each split s", "The splits are to this launch what column tiles are to a sweep.",
      true},

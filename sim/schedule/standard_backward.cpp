@@ -60,7 +60,7 @@ constexpr PseudoLine fused(PseudoLine line) {
 }
 
 constexpr PseudoLine kDsPseudoCode[] = {
-    {0, "for each group of rows i, in parallel", "Rows are independent.", true},
+    {0, "for each group of rows i, in parallel", "No group of rows needs another's result.", true},
     {1, "load P_i, dP_i (whole rows)", "Two N × N matrices are read again."},
     fused(drop_gradient_line(1)),
     {1, "D = rowsum(P_i ∘ dP_i)", "What the whole row contributes to each of its elements."},
@@ -71,7 +71,7 @@ constexpr PseudoLine kDsPseudoCode[] = {
     {1, "store dS_i", "N × N values to store again."},
 };
 constexpr PseudoLine kDsSweepPseudoCode[] = {
-    {0, "for each group of rows i, in parallel", "Rows are independent.", true},
+    {0, "for each group of rows i, in parallel", "No group of rows needs another's result.", true},
     {1, "D = 0", "The rows are too long for the registers, so they are swept in panels."},
     {1, "for each panel j", "First sweep: the row sums.", true},
     {2, "load P_ij, dP_ij", "First read."},

@@ -44,7 +44,7 @@ constexpr auto kRawScoresPseudoCode = with_lines(
       {1, "S_ij = Q_i K_jᵀ", "The product alone: scaling the scores is a launch of its own."}}});
 
 constexpr PseudoLine kSoftmaxPseudoCode[] = {
-    {0, "for each group of rows i, in parallel", "Rows are independent.", true},
+    {0, "for each group of rows i, in parallel", "No group of rows needs another's result.", true},
     {1, "load S_i (whole rows)", "All N × N scores are read again."},
     soft_cap_line(1),
     alibi_line(1),
@@ -60,7 +60,7 @@ constexpr PseudoLine kSoftmaxPseudoCode[] = {
 };
 
 constexpr PseudoLine kTwoSweepPseudoCode[] = {
-    {0, "for each group of rows i, in parallel", "Rows are independent.", true},
+    {0, "for each group of rows i, in parallel", "No group of rows needs another's result.", true},
     {1, "l = 0; m = -inf", "A row of S is too long for the registers, so it is swept in panels."},
     {1, "for each column tile j", "First sweep: the maximum and the sum.", true},
     {2, "load S_ij", "First read of S."},
