@@ -39,6 +39,7 @@ class BackgroundJob {
 
   void start(const Key& key, Work work) {
     wanted_ = key;
+    error_.reset();
     given_up_ = false;
     control_ = std::make_shared<WorkControl>();
     running_ = std::async(std::launch::async, [work = std::move(work), control = control_] {

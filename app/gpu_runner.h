@@ -43,7 +43,9 @@ class GpuRunner {
   void measure(const RunSpec& choice);
 
   std::function<void()> on_news_;
-  mutable std::mutex mutex_;  // of all that follow but the work
+  // Of the status, the results and, until the status is ready, the library: nothing writes the
+  // library after that, so the work reads it without the mutex
+  mutable std::mutex mutex_;
   Status status_;
   std::shared_ptr<KernelLibrary> library_;
   std::vector<MeasuredRun> results_;

@@ -12,7 +12,7 @@
 namespace attnscope::app {
 
 int report(const Error& error) {
-  fmt::print(stderr, "attnscope: {}\n", one_line(words(error, Reader::command_line)));
+  fmt::print(stderr, "attnscope: {}\n", one_line(words(error, Reader::file)));
   return error.kind == Error::Kind::invalid_request ? kInvalidRequest : kFailed;
 }
 

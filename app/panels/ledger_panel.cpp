@@ -96,7 +96,7 @@ struct Table {
   }
 };
 
-/// Over the columns of what/// Over the columns of what a GPU showed.
+/// Over the columns of what a GPU showed.
 void draw_seen_headings(const Table& table, float y) {
   const Ledger& ledger = table.ledger;
   const FontRef& font = table.context.fonts.small;

@@ -100,7 +100,7 @@ void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_
   }
 }
 
-/// A total that the model/// A total that the model and a GPU both have.
+/// A total that the model and a GPU both have.
 struct Total {
   const char* label;
   const char* quantity;

@@ -27,9 +27,10 @@ void SceneDialog::begin(bool saving) {
 
 void SceneDialog::list_own() {
   own_.clear();
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(".", error)) {
-    if (entry.path().extension() == ".json") own_.push_back(entry.path().filename().string());
+  std::error_code error;  // a folder that cannot be read to its end offers what was read
+  for (std::filesystem::directory_iterator entry(".", error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".json") own_.push_back(entry->path().filename().string());
   }
   std::ranges::sort(own_);
 }
