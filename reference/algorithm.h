@@ -1,4 +1,4 @@
-/// Which attention algorithms there are, and which choices each of them has. Their loops are in
+/// The attention algorithms and the choices that each of them offers. Their loops are in
 /// sim/schedule/, their kernels in kernels/.
 #pragma once
 
@@ -12,7 +12,8 @@
 
 namespace attnscope {
 
-/// When a softmax sees its keys and divides by its sum l: what the passes keep follows from it.
+/// How the softmax visits the keys of a row and when it divides by the sum l; this determines what
+/// the forward pass keeps.
 enum class SoftmaxForm : std::uint8_t {
   whole_rows,     ///< all keys of a row at once; S and P are stored, and P comes back for gradients
   divided_often,  ///< online; O is divided in every step; m and l are kept for the backward pass
@@ -26,18 +27,18 @@ struct Algorithm {
   std::string_view source;   ///< paper and algorithm number
   SoftmaxForm softmax = SoftmaxForm::divided_once;
   bool has_backward = true;
-  /// Computes only the tiles that a block mask keeps; the others refuse one.
+  /// Computes only the tiles that a block mask keeps; the other algorithms reject a block mask.
   bool takes_block_mask = false;
   /// O travels through HBM between passes over j, in ScheduleVariant::carry's precision.
   bool carries_output = false;
-  /// Its first line sets Bc and Br from the size of the SRAM (sim/tiling_rules.h), and its variants
-  /// of line 2 and of D are those of ScheduleVariant.
+  /// Line 1 of the algorithm sets Bc and Br from the size of the SRAM (sim/tiling_rules.h), and its
+  /// variants of line 2 and of D are members of ScheduleVariant.
   bool sets_tiling_from_sram = false;
-  /// How its warps share a tile, as its paper has it; nothing where warps are not modelled.
+  /// How its warps share a tile according to its paper; nothing where warps are not modelled.
   std::optional<WarpPartition> warps;
   /// Cuts the keys into RunSpec::splits parts.
   bool splits_keys = false;
-  /// Of a column tile that a key length cuts, rows of K and V from there on stay in HBM.
+  /// Where a key length ends inside a column tile, the rows of K and V beyond it are not loaded.
   bool skips_padded_keys = false;
 };
 

@@ -101,14 +101,14 @@ struct Sequence {
 
 class BlockMask;  // reference/block_mask.h
 
-/// A block mask that problems share; equal when it keeps the same tiles.
+/// A block mask that several problems may share. Two are equal when they keep the same tiles.
 class SharedBlockMask : public std::shared_ptr<const BlockMask> {
  public:
   using std::shared_ptr<const BlockMask>::shared_ptr;
   SharedBlockMask(std::shared_ptr<const BlockMask> mask)  // NOLINT: implicit on purpose
       : std::shared_ptr<const BlockMask>(std::move(mask)) {}
   bool keeps_same_tiles_as(const SharedBlockMask& other) const;
-  template <std::same_as<SharedBlockMask> Mask>  // comparisons with nullptr stay the pointer's
+  template <std::same_as<SharedBlockMask> Mask>  // nullptr is compared with the pointer
   friend bool operator==(const Mask& a, const Mask& b) {
     return a.keeps_same_tiles_as(b);
   }
@@ -129,7 +129,7 @@ struct AttentionProblem {
   /// Key padding: valid keys of each batch entry, [B], each at most N_kv; empty: all of them. Keys
   /// beyond are hidden from every query; the diagonal stays where N and N_kv put it.
   std::vector<Index> key_lengths;
-  /// Packed sequences, as flash-attention's varlen interface has them: sequence s has the queries
+  /// Packed sequences, as in flash-attention's varlen interface: sequence s has the queries
   /// [cu_seqlens_q[s], cu_seqlens_q[s + 1]) and the keys [cu_seqlens_k[s], cu_seqlens_k[s + 1]). A
   /// query sees the keys of its own sequence only, under the mask aligned to that sequence. Both
   /// begin with 0 and end with N and N_kv; batch is 1. Empty: one sequence.
@@ -161,10 +161,10 @@ struct AttentionProblem {
   }
   /// The key that query row q is aligned with inside its sequence.
   Index aligned_key(Index query, Mask::Alignment alignment) const;
-  /// Keys that query row q of batch entry b attends to, but for a block mask, clipped to those of
-  /// its sequence. Only key lengths make batch entries differ.
+  /// Keys that query row q of batch entry b attends to, ignoring the block mask, clipped to those
+  /// of its sequence. Only key lengths make batch entries differ.
   KeyRange keys_of(Index query, Index b = 0) const;
-  /// The query sees the key, through the block mask as well.
+  /// Whether the query attends to the key; includes the block mask.
   bool attends(Index query, Index key, Index b = 0) const;
   /// What ALiBi adds to the score of query head h: -slope |k - (q + N_kv - N)|. Needs slopes.
   double alibi_bias(Index h, Index query, Index key) const;
@@ -183,10 +183,10 @@ inline constexpr Index kMaxHeads = Index{1} << 20;
 /// bits.
 inline constexpr double kMaxMultiplyAdds = 0x1p57;
 
-/// Nothing when the problem can be computed, else the first field that stands in the way.
+/// Nothing when the problem can be computed, else an error about the first invalid field.
 std::optional<Error> validate(const AttentionProblem& problem);
 
-/// What a problem has beside sizes, precision and mask, for people: "", or for example
+/// The properties of a problem besides sizes, precision and mask, as text: "", or for example
 /// "softcap 30, key lengths 5,7" or "alibi, 3 packed sequences".
 std::string extras_text(const AttentionProblem& problem);
 
@@ -200,9 +200,9 @@ struct Tiling {
 
 std::optional<Error> validate(const Tiling& tiling);
 
-/// The precision in which flash1 keeps O (backward: dQ) in HBM between passes over j: the
-/// problem's, AttnScope's choice, which moves the bytes that the paper counts and rounds in every
-/// pass; or fp32, as the implementation of 2022 kept it, which moves more bytes and rounds once.
+/// The precision in which flash1 keeps O (backward: dQ) in HBM between passes over j: the problem's
+/// (AttnScope's choice), which moves the bytes that the paper counts and rounds in every pass; or
+/// fp32, as in the implementation of 2022, which moves more bytes and rounds once.
 enum class Carry : std::uint8_t { problem, fp32 };
 
 constexpr std::array<std::string_view, 2> enum_names(Carry) {

@@ -18,7 +18,7 @@ BlockMask::BlockMask(const Tiling& tiling, Index Tc, std::vector<Index> row_offs
   ATTNSCOPE_CHECK(row_offsets_.size(), >=, 2U);
   ATTNSCOPE_CHECK(row_offsets_.back(), ==, nonzeros());
 
-  // Transpose: count the ones of each column, then place the rows in ascending order
+  // Transpose: count the ones of each column, then insert the rows in ascending order
   for (const std::int32_t j : columns_) {
     ATTNSCOPE_CHECK(j, <, Tc);
     ++column_offsets_[static_cast<std::size_t>(j) + 1];

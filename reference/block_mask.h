@@ -1,5 +1,6 @@
 /// Which tiles of S block-sparse attention computes: the 0/1 mask M over the Tr x Tc tile grid of
-/// FlashAttention (arXiv 2205.14135, section 3.3 and Algorithm 5). Memory grows with the ones.
+/// FlashAttention (arXiv 2205.14135, section 3.3 and Algorithm 5). Memory use is proportional to
+/// the number of ones.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace attnscope {
 class BlockMask {
  public:
   /// Row i of M as the ascending column tiles j with M_ij = 1, row after row: row i is
-  /// columns[row_offsets[i]] up to columns[row_offsets[i + 1]]. `tiling` is what the tiles measure;
+  /// columns[row_offsets[i]] up to columns[row_offsets[i + 1]]. `tiling` is the size of the tiles;
   /// `text` is the spelling that the mask was made from.
   BlockMask(const Tiling& tiling, Index Tc, std::vector<Index> row_offsets,
             std::vector<std::int32_t> columns, std::string text);
@@ -33,7 +34,7 @@ class BlockMask {
   }
   std::span<const std::int32_t> rows_of(Index j) const { return part(rows_, column_offsets_, j); }
   bool contains(Index i, Index j) const;
-  /// Query row q sees key k as far as M goes.
+  /// Whether M keeps the tile of query row q and key k.
   bool attends(Index query, Index key) const {
     return contains(query / tiling_.Br, key / tiling_.Bc);
   }

@@ -106,7 +106,7 @@ struct MaskGrid {
   Index column_at(Index j) const { return j * std::max(Tr, Tc) / Tc; }
 };
 
-/// Random words of row i: word n depends on the seed, i and n alone.
+/// Random words of row i: word n depends only on the seed, i and n.
 class RowWords {
  public:
   RowWords(std::uint64_t seed, Index i) : seed_(seed), i_(i) {}

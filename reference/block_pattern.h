@@ -1,4 +1,4 @@
-/// The patterns that a block mask is drawn from, by the command line's spelling.
+/// The patterns that a block mask is drawn from, in the command line's spelling.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct BlockPattern {
   enum class Kind : std::uint8_t {
     butterfly,     ///< i = j, or i XOR j is a power of two: the paper's fixed butterfly
     local_global,  ///< |i - j| <= window, and the first `global` rows and columns of tiles
-    random,        ///< each tile by itself, with probability `density`
+    random,        ///< each tile independently, with probability `density`
     uniform,       ///< round(density Tc) tiles in each row, at random places, at least one
     file,          ///< .npy of shape [Tr, Tc] with values 0 and 1
   };
@@ -30,17 +30,17 @@ struct BlockPattern {
 
 /// "butterfly", "local-global:W,G", "random:DENSITY[,SEED]", "uniform:DENSITY[,SEED]", "FILE.npy".
 std::string to_string(const BlockPattern& pattern);
-/// invalid_request with one line for anything else: W, G and SEED are whole numbers of at least 0,
-/// DENSITY lies above 0 and at most at 1.
+/// invalid_request for any other text: W, G and SEED are whole numbers of at least 0, DENSITY lies
+/// in (0, 1].
 Result<BlockPattern> parse_block_pattern(std::string_view text);
 
-/// Most ones that a mask may have.
+/// Largest number of ones in a mask.
 inline constexpr Index kMaxMaskTiles = Index{1} << 27;
 
 /// Draws the mask for N queries and N_kv keys in these tiles. Where Tr and Tc differ, butterfly and
 /// local_global stretch the shorter axis to the longer one. The draws are Philox integers: the same
 /// on every machine. invalid_request for a mask with too many ones, and for a file that cannot be
-/// read, has another shape than [Tr, Tc] or a value other than 0 and 1.
+/// read, whose shape is not [Tr, Tc], or that has a value other than 0 and 1.
 Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pattern, Index N,
                                                          Index N_kv, const Tiling& tiling);
 

@@ -1,7 +1,6 @@
-/// The size of an on-chip memory, of L2, or of what is kept there, for people: in powers of 1024,
-/// as hardware is made and NVIDIA's guides count it. Traffic, tensors and HBM are in powers of
-/// 1000, as bandwidths are (`bytes_text` of app/report/table.h, `format_bytes` of
-/// app/draw/format.h).
+/// Text for the capacity of on-chip memory and L2, and for the size of data kept there: in powers
+/// of 1024, as in NVIDIA's guides. Traffic, tensors and HBM are in powers of 1000, as bandwidths
+/// are (`bytes_text` of app/report/table.h, `format_bytes` of app/draw/format.h).
 #pragma once
 
 #include <string>

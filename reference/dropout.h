@@ -1,5 +1,5 @@
 /// The bits of dropout, for plain C++ and for CUDA device code. Whether an element of P is dropped
-/// depends on (seed, b, h, query, key) alone: never on the tiling, the thread or the pass, so the
+/// depends only on (seed, b, h, query, key), never on the tiling, the thread or the pass, so the
 /// backward pass draws the forward pass's bits again.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace attnscope {
 
 /// The words of the elements (b, h, query, 4 quad) up to (b, h, query, 4 quad + 3); `h` counts
-/// query heads. The constant keeps these words apart from those of inputs of the same seed.
+/// query heads. The constant keeps these words distinct from those of inputs with the same seed.
 ATTNSCOPE_HOST_DEVICE constexpr PhiloxWords dropout_words(std::uint64_t seed, std::uint32_t b,
                                                           std::uint32_t h, std::uint32_t query,
                                                           std::uint32_t quad) {

@@ -1,5 +1,5 @@
-/// Eigen views of a HeadTensor's heads. Apart from head_tensor.h, so that only files that compute
-/// with Eigen pay for its headers.
+/// Eigen views of a HeadTensor's heads. Separate from head_tensor.h, so that only files that
+/// compute with Eigen include its headers.
 #pragma once
 
 #include <Eigen/Core>

@@ -20,7 +20,7 @@ struct IsOptional : std::false_type {};
 template <typename Value>
 struct IsOptional<std::optional<Value>> : std::true_type {};
 
-/// "" for what is unset, a switch that is off, an empty list.
+/// "" for a value that is unset, a flag that is off or an empty list.
 template <typename Value>
 std::string text_of(const Value& value) {
   if constexpr (IsOptional<Value>::value) {
@@ -38,7 +38,7 @@ std::string text_of(const Value& value) {
   }
 }
 
-/// The inverse of text_of() for types without a grammar of their own; false: not understood.
+/// The inverse of text_of() for types without their own parser; false: not understood.
 template <typename Value>
 bool read(std::string_view text, Value& value) {
   if constexpr (IsOptional<Value>::value) {
@@ -70,7 +70,7 @@ bool read(std::string_view text, Value& value) {
   }
 }
 
-/// Prints and parses what `member`, a function of a RunSpec, gives a reference to.
+/// Prints and parses the member of a RunSpec to which `member(spec)` returns a reference.
 template <auto member>
 std::string print(const RunSpec& spec) {
   return text_of(member(spec));
@@ -81,7 +81,7 @@ bool parse(std::string_view text, RunSpec& spec) {
   return read(text, member(spec));
 }
 
-/// The same for a type that has a parser of its own.
+/// The same for a type with its own parser.
 template <auto member, auto parser>
 bool parse_with(std::string_view text, RunSpec& spec) {
   const auto value = parser(text);

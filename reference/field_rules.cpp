@@ -1,4 +1,4 @@
-/// What holds between fields: which follow which, which exclude one another.
+/// Dependencies between fields: which follow others, and which exclude one another.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -43,7 +43,7 @@ bool is_default(const RunField& field, const RunSpec& spec) {
 
 namespace {
 
-/// "did you mean 'paper'? ", of a field that takes one of a few names; else nothing.
+/// "did you mean 'paper'? ", for a field with a fixed list of values; else "".
 std::string nearest_value(const RunField& field, std::string_view text) {
   std::vector<std::string> names;
   for (const FieldValue& value : field.values) names.emplace_back(value.name);
@@ -68,7 +68,7 @@ std::optional<Error> set_field(const RunField& field, std::string_view text, Run
   const AttentionProblem before = spec.problem;
   if (!field.parse(text, spec)) return not_understood(field, text);
 
-  // What was equal stays equal
+  // Fields that were equal stay equal
   AttentionProblem& problem = spec.problem;
   if (field.key == "seq_len" && before.N == before.N_kv) problem.N_kv = problem.N;
   if (field.key != "heads") return std::nullopt;
@@ -134,7 +134,7 @@ std::optional<Error> validate(const RunSpec& spec) {
 
 namespace {
 
-/// The value on an axis of another length; at least 1.
+/// The value scaled to an axis of another length; at least 1.
 Index scaled(Index value, Index before, Index after) {
   const auto size = [](Index any) { return std::clamp<Index>(any, 1, kMaxSequenceLength); };
   return std::clamp<Index>(
@@ -171,7 +171,7 @@ RunSpec with_consequences(const RunSpec& before, RunSpec after) {
   if (is_new && algorithm->takes_block_mask && !after.block_mask) after.block_mask = BlockPattern{};
   for (const RunField& field : run_fields()) {
     const bool has_it = field.applies == nullptr || field.applies(*algorithm);
-    if (has_it || field.key == "pass") continue;  // a pass that is missing is refused
+    if (has_it || field.key == "pass") continue;  // a pass that the algorithm lacks is rejected
     field.parse(field.print(RunSpec{}), after);
   }
   return after;
@@ -179,14 +179,14 @@ RunSpec with_consequences(const RunSpec& before, RunSpec after) {
 
 namespace {
 
-/// Whether these are [B, H, N, d] of some problem.
+/// Whether the shape can be [B, H, N, d] of a problem.
 bool is_problem(const std::vector<Index>& shape) {
   constexpr Index kMost[] = {kMaxHeads, kMaxHeads, kMaxSequenceLength, kMaxHeadDim};
   return std::ranges::equal(shape, kMost,
                             [](Index size, Index most) { return size >= 1 && size <= most; });
 }
 
-/// The sizes in the first of these files that has usable ones; nothing where none has.
+/// The shape in the first of these files that has a usable one; nothing when none has.
 std::optional<std::vector<Index>> sizes_of(std::initializer_list<const std::string*> files) {
   for (const std::string* path : files) {
     if (path->empty()) continue;

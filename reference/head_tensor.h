@@ -19,7 +19,7 @@ struct HeadTensor {
   std::vector<double> data;  ///< batch * heads * rows * cols values, C order
 
   HeadTensor() = default;
-  /// All values `fill`.
+  /// Every value is `fill`.
   HeadTensor(Index batch_count, Index head_count, Index row_count, Index col_count,
              double fill = 0.0)
       : batch(batch_count),

@@ -1,6 +1,7 @@
-/// One element of a generated input, for plain C++ and for CUDA device code, equal to the bit.
+/// One element of a generated input, for plain C++ and for CUDA device code, with bit-identical
+/// results.
 ///
-/// The value depends on (kind, seed, tensor, b, h, row, col) alone: never on N, the tiling or the
+/// The value depends only on (kind, seed, tensor, b, h, row, col), never on N, the tiling or the
 /// thread. It is an integer times one power of two, both exact in fp32: no transcendental function,
 /// no expression that a compiler could contract.
 ///
@@ -8,8 +9,8 @@
 ///           by eight further bits: mean 0, variance 1 within 1e-6, |x| < 6, never 0.
 /// outlier   gaussian, but about one row in eight of Q and of K is 16 times larger. Logits are of
 ///           order 1, 16 or 256, for a pair of plain, mixed or outlier rows; finite in fp16.
-/// needle    Rows come in blocks of sixteen. Block s of K holds one needle at a row of the seed's
-///           choice: 4 u_s + gaussian / 2, where u_s is a vector of random signs, one for all heads
+/// needle    Rows come in blocks of sixteen. Block s of K holds one needle at a row that the seed
+///           chooses: 4 u_s + gaussian / 2; u_s is a vector of random signs, one for all heads
 ///           of the batch entry. The queries of block t are u_s + gaussian / 2 with s = t / 2:
 ///           their needle lies halfway back, visible under a causal mask from block 1 on, with a
 ///           logit of about 4 sqrt(d). All else is gaussian.
@@ -24,14 +25,14 @@ namespace attnscope {
 
 enum class InputKind : std::uint8_t { gaussian, outlier, needle };
 
-/// Numbers are part of the generator's key: they never change.
+/// The numbers are part of the generator's key and must never change.
 enum class InputTensor : std::uint32_t { Q = 0, K = 1, V = 2, dO = 3 };
 
 inline constexpr std::uint32_t kNeedleBlockRows = 16;
 
 namespace detail {
 
-/// Random words of other use than elements, in counters that no tensor has.
+/// Streams of random words for purposes other than elements; no tensor uses these counters.
 enum class InputStream : std::uint32_t { outlier_rows = 16, needle_row = 20, needle_signs = 21 };
 
 ATTNSCOPE_HOST_DEVICE constexpr PhiloxWords input_words(std::uint64_t seed, std::uint32_t stream,

@@ -24,8 +24,8 @@ struct InputSpec {
   bool operator==(const InputSpec&) const = default;
 };
 
-/// Q, dO [B, H, N, d]; K, V [B, H_kv, N_kv, d]; each value is one that the problem's precision
-/// stores.
+/// Q, dO [B, H, N, d]; K, V [B, H_kv, N_kv, d]; each value is representable in the problem's
+/// precision.
 struct AttentionInputs {
   HeadTensor Q;
   HeadTensor K;
@@ -33,14 +33,14 @@ struct AttentionInputs {
   HeadTensor dO;
 };
 
-/// Of the values of all four tensors (FNV-1a over them in single precision, which holds every
-/// storage precision): identifies a user's own tensors.
+/// FNV-1a over the values of all four tensors in single precision, which represents every storage
+/// precision exactly; identifies a user's own tensors.
 std::uint64_t hash_of_inputs(const AttentionInputs& inputs);
 
 /// Generates all four tensors. The problem must be valid.
 AttentionInputs make_inputs(const AttentionProblem& problem, const InputSpec& spec);
 
-/// Head (b, h) of a problem, as a problem of its own: batch, heads and KV heads are 1; key length,
+/// Head (b, h) of a problem, as a separate problem: batch, heads and KV heads are 1; key length,
 /// ALiBi slope and dropout bits are those of the head.
 AttentionProblem one_head_of(const AttentionProblem& problem, Index b = 0, Index h = 0);
 /// The tensors of query head (b, h) and of the KV head that it reads, each [1, 1, rows, d]: the
@@ -63,8 +63,8 @@ struct InputPaths {
 };
 
 /// Reads the named files, rounds them to the problem's precision, and generates the tensors that
-/// have no path from `spec`. invalid_request when a file cannot be read, has another shape than the
-/// problem asks for, or holds a value that is not finite after rounding.
+/// have no path from `spec`. invalid_request when a file cannot be read, has a shape that the
+/// problem does not have, or contains a value that is not finite after rounding.
 Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const InputPaths& paths,
                                     const InputSpec& spec = {});
 

@@ -13,7 +13,7 @@ Index row_tile_blocks(const AttentionProblem& problem, const Tiling& tiling) {
   return problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
 }
 
-/// Enough thread blocks without splitting.
+/// Whether the thread blocks fill the SMs without splitting.
 bool fills(Index blocks, Index sm_count) {
   return 5 * blocks >= 4 * sm_count;
 }
@@ -34,7 +34,7 @@ Index split_count(const AttentionProblem& problem, const Tiling& tiling, Index s
   double best = 0.0;
   for (Index splits = 1; splits <= most; ++splits) best = std::max(best, fullness(splits));
   for (Index splits = 1; splits <= most; ++splits) {
-    // Two numbers of splits with equally long splits: the smaller has no empty one
+    // Of two counts with equally long splits, the smaller has no empty split
     const bool shorter = splits == 1 || ceil_div(Tc, splits) < ceil_div(Tc, splits - 1);
     if (shorter && fullness(splits) >= kGoodEnough * best) return splits;
   }

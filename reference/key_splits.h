@@ -5,7 +5,7 @@
 
 namespace attnscope {
 
-/// The most splits that any problem is cut into.
+/// Largest number of splits.
 inline constexpr Index kMostSplits = 128;
 
 /// The number of splits that fills the SMs of a GPU with `sm_count` of them, as Flash-Decoding
@@ -14,7 +14,7 @@ inline constexpr Index kMostSplits = 128;
 /// most kMostSplits, and one column tile each.
 Index split_count(const AttentionProblem& problem, const Tiling& tiling, Index sm_count);
 
-/// The most splits that any GPU asks for: what a workspace must have room for.
+/// The largest number of splits on any GPU; a workspace must have room for it.
 Index most_splits(const AttentionProblem& problem, const Tiling& tiling);
 
 }  // namespace attnscope

@@ -13,7 +13,7 @@ namespace {
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 /// Turns a row of scores into exp(S - shift) over `keys` and 0 elsewhere; returns the sum. A shift
-/// of -inf is that of a row which sees nothing: all 0.
+/// of -inf belongs to a row that attends to no key: all values become 0.
 template <typename Row>
 double exponentiate(Row&& row, const KeyRange& keys, double shift) {
   if (shift == kMinusInfinity) {
@@ -56,7 +56,7 @@ void forward_head(const AttentionProblem& problem, const AttentionInputs& inputs
       const double m = keys.size() == 0 ? kMinusInfinity
                                         : S.row(row).segment(keys.begin, keys.size()).maxCoeff();
       const double l = exponentiate(S.row(row), keys, m);
-      if (l == 0.0) continue;  // sees nothing
+      if (l == 0.0) continue;  // attends to no key
       inverse_sum[row] = 1.0 / l;
       LSE[static_cast<std::size_t>(block.begin + row)] = m + std::log(l);
       steps.drop(S.row(row), block.begin + row, block.keys.begin);

@@ -1,5 +1,5 @@
-/// Attention as its definition has it, in double precision: the right answer that schedules and
-/// kernels are checked against. Matrix products by Eigen, a block of query rows at a time.
+/// Attention by its definition, in double precision: the reference that schedules and kernels are
+/// checked against. Eigen computes the matrix products, one block of query rows at a time.
 #pragma once
 
 #include <vector>
@@ -28,13 +28,13 @@ struct Gradients {
 
 /// FlashAttention (arXiv 2205.14135), section B.2, on whole rows: dV = P^T dO, dP = dO V^T,
 /// D = rowsum(dO * O), dS = P * (dP - D), dQ = softmax_scale dS K, dK = softmax_scale dS^T Q.
-/// The gradient of a soft cap is 1 - (S / cap)^2, of dropout its own factor: dV = (Z * P)^T dO,
-/// dP = Z * dO V^T, and D stays rowsum(P * dP).
+/// The derivative of the soft cap is 1 - (S / cap)^2, that of dropout its factor Z:
+/// dV = (Z * P)^T dO, dP = Z * dO V^T, and D stays rowsum(P * dP).
 /// `forward` is naive_forward of the same problem and inputs.
 Gradients naive_backward(const AttentionProblem& problem, const AttentionInputs& inputs,
                          const ForwardResult& forward);
 
-/// One query row over some of its keys: what an online softmax holds after them.
+/// The state of an online softmax for one query row after some of its keys.
 struct PartialRow {
   double m;               ///< maximum of S over the keys seen; -inf when there are none
   double l;               ///< sum of exp(S - m) over the keys seen

@@ -42,7 +42,7 @@ std::optional<std::string> nearest_name(std::string_view name,
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
     const bool is_slip = distance <= std::max<std::size_t>(1, candidate.size() / 3) &&
-                         distance < name.size();  // a letter of it is right
+                         distance < name.size();  // at least one letter matches
     if (is_slip && (!nearest || distance < smallest)) {
       nearest = candidate;
       smallest = distance;

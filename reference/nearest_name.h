@@ -8,8 +8,8 @@
 
 namespace attnscope {
 
-/// The candidate with the smallest edit distance to `name` (case ignored), or nothing when none is
-/// near enough to be a slip: more than a third of its letters differ.
+/// The candidate with the smallest edit distance to `name` (case ignored), or nothing when more
+/// than a third of its letters differ.
 std::optional<std::string> nearest_name(std::string_view name,
                                         std::span<const std::string> candidates);
 
@@ -20,8 +20,8 @@ std::string unknown_name_message(std::string_view kind, std::string_view name,
 /// "dark, light or contrast".
 std::string alternatives(std::span<const std::string_view> names);
 
-/// The text for use inside a one-line message: control characters become '?', and what is longer
-/// than 80 characters is cut.
+/// The text for use inside a one-line message: control characters become '?', and text beyond 80
+/// characters is cut off.
 std::string printable(std::string_view text);
 
 }  // namespace attnscope

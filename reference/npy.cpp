@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxRank = 32;                // NumPy's own limit
-constexpr std::size_t kMaxHeaderBytes = 1U << 16U;  // those of version 1 have fewer
+constexpr std::size_t kMaxHeaderBytes = 1U << 16U;  // version 1 headers are shorter
 
 /// The header's dictionary, as a cursor over its text: Python literals of a fixed, small grammar.
 class HeaderParser {
@@ -109,7 +109,7 @@ class HeaderParser {
       if (error != std::errc{} || extent < 0 || shape.size() == kMaxRank) return false;
       text_.remove_prefix(static_cast<std::size_t>(rest - text_.data()));
       shape.push_back(extent);
-      if (!take(',') && (!peek(')') || shape.size() == 1)) return false;  // (3) is no tuple
+      if (!take(',') && (!peek(')') || shape.size() == 1)) return false;  // (3) is not a tuple
     }
     return true;
   }
@@ -117,7 +117,7 @@ class HeaderParser {
   std::string_view text_;
 };
 
-/// Text from a file, made fit for a message of one line.
+/// Text from a file, made safe for a one-line message.
 std::string printable(std::string_view text) {
   std::string result(text.substr(0, 20));
   for (char& c : result) {
@@ -160,7 +160,7 @@ double widen_bool(const char* from) {
   return *from == 0 ? 0.0 : 1.0;
 }
 
-/// An element type: its NumPy name, its size, and how it becomes a double.
+/// An element type: its NumPy name, its size, and its conversion to double.
 struct ElementType {
   std::string_view descr;
   std::size_t bytes;
@@ -181,7 +181,7 @@ constexpr ElementType kWholeTypes[] = {
     {"<i8", 8, widen_as<std::int64_t>},
 };
 
-/// Null for a type that is not read.
+/// Null for an unsupported type.
 const ElementType* find_type(std::string_view descr, NpyTypes types) {
   const auto find_in = [&](std::span<const ElementType> list) {
     const auto found = std::ranges::find(list, descr, &ElementType::descr);
@@ -261,7 +261,7 @@ Result<TypedHeader> read_header(std::string_view text, std::string_view name, Np
 
 /// The first bytes of a file, all of them where it has no more than `most`.
 Result<std::string> first_bytes(const std::string& path, std::size_t most) {
-  // Ask first: opening a directory succeeds, and a pipe has no size
+  // Check the file type first: opening a directory succeeds, and a pipe has no size
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     const bool exists = std::filesystem::exists(path, error);

@@ -17,28 +17,28 @@ namespace attnscope {
 /// An array of any rank, widened to double.
 struct NpyArray {
   std::vector<Index> shape;
-  std::vector<double> data;  ///< the product of `shape` values, C order
+  std::vector<double> data;  ///< as many values as the product of `shape`, C order
 };
 
 /// Which types a file may hold: '<f2', '<f4' and '<f8', or also whole numbers of 1 to 8 bytes and
 /// booleans.
 enum class NpyTypes : std::uint8_t { floating, any_number };
 
-/// Parses a whole file held in memory. `name` opens every message. invalid_request for anything but
-/// a complete file of the kinds above: Fortran order, big endian, another type, fewer or more bytes
-/// than the shape asks for, a shape too large to count.
+/// Parses a whole file held in memory. Every message begins with `name`. invalid_request for
+/// anything but a complete file of the kinds above: Fortran order, big endian, another type, fewer
+/// or more bytes than the shape asks for, a shape too large to count.
 Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name,
                            NpyTypes types = NpyTypes::floating);
 
 /// parse_npy of a file; invalid_request also when the file cannot be read.
 Result<NpyArray> read_npy(const std::string& path, NpyTypes types = NpyTypes::floating);
 
-/// The shape of a floating-point file, from its header alone; errors as read_npy() gives them, but
-/// for its payload.
+/// The shape of a floating-point file, from its header alone; errors as in read_npy(), except for
+/// those about the payload.
 Result<std::vector<Index>> read_npy_shape(const std::string& path);
 
-/// Writes fp64, version 1. `data` holds the product of `shape` values. invalid_request when the
-/// file cannot be opened, failed when it cannot be written to the end.
+/// Writes fp64, version 1. `data` has as many values as the product of `shape`. invalid_request
+/// when the file cannot be opened, failed when it cannot be written to the end.
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,
                                std::span<const double> data);
 

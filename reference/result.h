@@ -1,5 +1,5 @@
-/// A value, or the reason why there is none. User's choices and outside failures travel this way;
-/// programmers' errors throw CheckFailure (check.h).
+/// A value, or the reason why there is none. Invalid user choices and external failures are
+/// returned this way; programmers' errors throw CheckFailure (check.h).
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace attnscope {
 
-/// What is wrong with a request. Code asks for this and for Error::field, never for the words.
+/// What is wrong with a request. Code tests this and Error::field, never the message text.
 enum class ErrorCode : std::uint8_t {
   other,           ///< see the message: a file, a library, this machine
-  not_understood,  ///< the text is no value of the field
+  not_understood,  ///< the text is not a value of the field
   out_of_range,    ///< the number lies outside the field's limits
   unknown_name,    ///< no such algorithm, GPU, scene, ...
   missing,         ///< the field has to be given
-  not_applicable,  ///< the algorithm or kernel has no such choice
+  not_applicable,  ///< the algorithm or kernel does not offer this choice
   contradiction,   ///< fields that exclude one another, or do not agree
   does_not_fit,    ///< on the chip, or in memory
   too_many,        ///< more tiles than can be counted or shown
@@ -58,10 +58,10 @@ inline Error cancelled() {
   return {Error::Kind::failed, "cancelled", ErrorCode::cancelled};
 }
 
-/// Marks the place of a field's name in a message, until words() puts in the reader's.
+/// A placeholder for a field's name in a message, which words() replaces with the reader's name.
 std::string field_name(std::string_view key);
 
-/// Who reads the words: fields are "--seq-len" on the command line, "N" on the screen, "seq_len" in
+/// Who reads the text: fields are "--seq-len" on the command line, "N" on the screen, "seq_len" in
 /// files and in the C interface.
 enum class Reader : std::uint8_t { command_line, screen, file };
 

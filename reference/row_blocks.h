@@ -1,5 +1,5 @@
 /// How the reference walks the score matrix: in blocks of query rows, each with the smallest range
-/// of keys that holds what its rows attend to, but for a block mask.
+/// that contains all keys its rows attend to, ignoring the block mask.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void for_each_row_block(const AttentionProblem& problem, Index b, Visit&& visit)
   }
 }
 
-/// Sets to -inf what the block mask hides of a row of scores over the keys of [keys.begin,
+/// Sets the scores that the block mask hides to -inf, in a row of scores over the keys [keys.begin,
 /// keys.end).
 template <typename Row>
 void hide_masked_tiles(const AttentionProblem& problem, Index query, const KeyRange& keys,

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 
-/// Arithmetic whose every result is rounded.
+/// Arithmetic that rounds every result.
 class Rounded {
  public:
   explicit Rounded(DType precision) : precision_(precision) {}
@@ -31,7 +31,7 @@ void fold(double score, const Rounded& rounded, OnlineState& row) {
   row.l = rounded(rounded(row.l * alpha) + rounded.exp_against(score, row.m));
 }
 
-/// The shift m that numerators are taken against, and their sum l.
+/// The shift m of the numerators exp(x - m), and their sum l.
 OnlineState statistics(SoftmaxMethod method, std::span<const double> x, const Rounded& rounded) {
   OnlineState row;
   if (method == SoftmaxMethod::online) {

@@ -1,5 +1,5 @@
 /// Softmax of one row by three methods, with every operation rounded to one precision: why the
-/// largest score is subtracted first, and that finding it on the way costs no accuracy.
+/// largest score is subtracted first, and that finding it in the same sweep costs no accuracy.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct RowSoftmax {
   Index overflowed_elems = 0;  ///< numerators p_k that are infinite
   Index nan_elems = 0;         ///< elements of P that are NaN
   double max_abs_error = 0;    ///< of P against the rounded x's in double; NaN elements left out
-  double score_max_abs_error = 0;  ///< the same against x as it is given
+  double score_max_abs_error = 0;  ///< the same against the unrounded x
 };
 
 /// The running maximum and sum of the online softmax.
@@ -36,7 +36,7 @@ struct OnlineState {
   double l = 0;
 };
 
-/// Those after each element of x, which is rounded to the precision first.
+/// The states after each element of x, which is rounded to the precision first.
 std::vector<OnlineState> online_states(DType precision, std::span<const double> x);
 
 /// The softmax of x, which is rounded to the precision first.

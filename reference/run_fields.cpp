@@ -1,4 +1,4 @@
-/// The rows of the table of fields, and nothing else.
+/// The rows of the table of fields.
 #include "reference/run_fields.h"
 #include "reference/field_access.h"
 
@@ -10,7 +10,7 @@ using field_access::parse;
 using field_access::parse_with;
 using field_access::print;
 
-// Members of a RunSpec, as template arguments: each gives a reference
+// Members of a RunSpec, as template arguments: each returns a reference
 // clang-format off
 constexpr auto kBatch = [](auto& s) -> auto& { return s.problem.batch; };
 constexpr auto kHeads = [](auto& s) -> auto& { return s.problem.heads; };
@@ -62,7 +62,7 @@ constexpr auto kL2 = [](auto& s) -> auto& { return s.l2_bytes; };
 bool parse_pattern(std::string_view text, RunSpec& spec) {
   const auto pattern = parse_block_pattern(text);
   if (!pattern && !text.empty()) return false;
-  spec.problem.block_mask = nullptr;  // drawn from another pattern
+  spec.problem.block_mask = nullptr;  // it was drawn from the previous pattern
   spec.block_mask = pattern ? std::optional(pattern.value()) : std::nullopt;
   return true;
 }

@@ -1,9 +1,9 @@
 /// One question, one struct: which attention runs, on which data, in which tiles, on which GPU.
 ///
-/// A RunSpec holds what was asked; what is unset follows by rule. It is made from options, a scene,
+/// A RunSpec is the request; unset fields follow by rule. It is made from options, a scene,
 /// a recording or the screen by one table of fields (run_fields.h). resolve() (sim/resolve.h,
 /// kernels/resolve.h) makes a ResolvedRun of it, the identity that caches, comparisons and
-/// recordings use. How a run is measured (repeats, cache state) and where the user looks are not
+/// recordings use. How a run is measured (repeats, cache state) and what the screen shows are not
 /// part of either.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace attnscope {
 
-/// Which rule sets the sides of a tile that are not given.
+/// The rule that sets the sides of a tile that are not given.
 enum class TilingRule : std::uint8_t {
   by_default,  ///< flash1: `paper` where it fits, else `largest`; kernels: their own
   paper,       ///< Bc = ceil(M / 4d), Br = min(Bc, d) (arXiv 2205.14135, Algorithm 1, line 1)
@@ -45,15 +45,15 @@ struct RunSpec {
   TilingRule tiling_rule = TilingRule::by_default;
   ScheduleVariant variant;
   std::optional<BlockPattern> block_mask;  ///< block-sparse attention; over the tiling
-  std::optional<Index> splits;  ///< split_kv: parts of the keys; unset: what fills the SMs
-  bool separate_heads = false;  ///< split_kv: a query head, not its group, has a tile
+  std::optional<Index> splits;  ///< split_kv: parts of the keys; unset: as many as fill the SMs
+  bool separate_heads = false;  ///< split_kv: a tile per query head, not per group
   std::optional<Index> warps;   ///< of a thread block; unset: kPaperWarps
   std::optional<WarpPartition> warp_partition;  ///< unset: the algorithm's
   bool round_to_storage = false;  ///< the model's values are rounded where a kernel rounds them
   bool deterministic = false;     ///< backward: dQ is the same to the bit on every run
-  bool allow_overflow = false;    ///< a tiling that does not fit on the chip is counted
+  bool allow_overflow = false;    ///< a tiling that does not fit on the chip is counted anyway
   InputSpec inputs;
-  InputPaths files;                 ///< in place of drawn tensors
+  InputPaths files;                 ///< in place of generated tensors
   std::string gpu = "h200";         ///< a name in assets/gpus, or a file
   std::optional<Index> sram_bytes;  ///< shared memory of a thread block, in place of the GPU's
   std::optional<Index> l2_bytes;    ///< in place of the GPU's
@@ -79,7 +79,7 @@ struct ResolvedRun {
   Tiling tiling;
   Index splits = 1;
   Index query_heads_per_tile = 1;  ///< more than 1 where the heads of a group share a tile
-  /// Of the contents of the files that the run reads; 0 where it reads none.
+  /// Hash of the contents of the files that the run reads; 0 where it reads none.
   std::uint64_t files_hash = 0;
 
   const std::string& algorithm() const { return asked.algorithm; }
@@ -91,8 +91,8 @@ struct ResolvedRun {
 /// Draws the block mask that was asked for over the run's tiles, unless the problem has one.
 std::optional<Error> draw_block_mask(ResolvedRun& run);
 
-/// Nothing when the fields are in range and agree, whatever the device; else an error about the
-/// first field that does not.
+/// Nothing when the fields are in range and consistent, whatever the device; else an error about
+/// the first field that is not.
 std::optional<Error> validate(const RunSpec& spec);
 
 }  // namespace attnscope

@@ -10,13 +10,13 @@
 
 namespace attnscope {
 
-/// How much of standard attention's elementwise work a launch holds. Each level is named by what
-/// it runs apart; a launch that the problem has no use for (no mask, no dropout) is left out.
+/// How much of standard attention's elementwise work one launch combines. Launches that the problem
+/// does not need (no mask, no dropout) are left out.
 enum class Fusion : std::uint8_t {
   separate,  ///< scale, mask, softmax, dropout: a launch each, forward and backward
   figure2,   ///< one accounting that yields the 40.3 GB of arXiv 2205.14135, Figure 2, which the
-             ///< paper does not explain: scale in the product, mask apart in the forward pass,
-             ///< dropout apart in both
+             ///< paper does not explain: scale in the product, separate mask launch in the forward
+             ///< pass, separate dropout launch in both
   pairs,     ///< scale and mask in one launch; softmax and dropout in another
   rows,      ///< all of it in one launch over whole rows
 };
@@ -25,11 +25,10 @@ constexpr std::array<std::string_view, 4> enum_names(Fusion) {
   return {"separate", "figure2", "pairs", "rows"};
 }
 
-/// Most buffers of K_j and V_j: a tensor has two slots on chip.
+/// Largest number of buffers of K_j and V_j: a tensor has two slots on chip.
 inline constexpr Index kMaxStages = 2;
 
-/// What an algorithm leaves to the run beside its tiles. The default is the algorithm as its paper
-/// has it.
+/// The choices that an algorithm leaves open besides its tiles. The defaults are the paper's.
 struct ScheduleVariant {
   Carry carry = Carry::problem;  ///< precision of O in HBM between passes: flash1, block_sparse
   Fusion fusion = Fusion::rows;  ///< standard
@@ -41,18 +40,18 @@ struct ScheduleVariant {
   /// flash1: what line 2 initialises starts on chip; the first visit of a row tile reads nothing
   /// of O, m, l and dQ.
   bool skip_first_reads = false;
-  /// flash1: D = rowsum(dO o O) once, in a launch of its own, and not for every column tile.
+  /// flash1: D = rowsum(dO o O) once, in a separate launch, instead of for every column tile.
   bool d_once = false;
   /// With a block mask, K_j and V_j of a column tile that no row tile computes stay in HBM; the
-  /// paper loads them all the same.
+  /// paper loads them anyway.
   bool skip_unused_kv = false;
   /// flash2, block_sparse2, split_kv, forward: buffers of K_j and V_j in shared memory. With more
-  /// than 1, tile j + stages - 1 is loaded while tile j is computed on.
+  /// than 1, tile j + stages - 1 is loaded while tile j is processed.
   Index stages = 1;
   bool operator==(const ScheduleVariant&) const = default;
 };
 
-/// What differs from the paper in the order of operations, for people: "", or for example
+/// The differences from the paper in the order of operations, as text: "", or for example
 /// "fusion separate", "D once".
 std::string to_string(const ScheduleVariant& variant);
 

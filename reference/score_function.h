@@ -1,10 +1,10 @@
-/// What happens to the scores between Q K^T and the product with V, beside the mask. In this order,
-/// as in the flash-attention sources:
+/// What happens to the scores between Q K^T and the product with V, besides the mask. In this
+/// order, as in the flash-attention sources:
 ///   S = cap tanh(S / cap)                       soft-capping
 ///   S = S - slope |k - (q + N_kv - N)|          ALiBi (arXiv 2108.12409), a slope a query head
 ///   P = softmax(S), l its undropped row sum
 ///   O = (Z o P) V, Z = 0 or 1 / (1 - p)         dropout (arXiv 2205.14135, Algorithm 2)
-/// The mask comes before the softmax, N and N_kv are a packed sequence's own.
+/// The mask is applied before the softmax. In a packed sequence, N and N_kv are the sequence's.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ namespace attnscope {
 struct Dropout {
   double probability = 0;  ///< in [0, 1); 0 drops nothing
   std::uint64_t seed = 0;
-  /// The batch entry and query head that the problem's first ones are in the batch for which the
-  /// bits are drawn: not 0 for a problem that was cut out of a larger one.
+  /// Index of the problem's first batch entry and query head in the batch for which the bits are
+  /// drawn: not 0 for a problem that was cut out of a larger one.
   std::int64_t first_batch = 0;
   std::int64_t first_head = 0;
 
-  /// What a kept element is multiplied by.
+  /// The factor of a kept element.
   double scale() const { return 1.0 / (1.0 - probability); }
   bool operator==(const Dropout&) const = default;
 };
@@ -47,7 +47,7 @@ std::vector<double> standard_alibi_slopes(std::int64_t heads);
 /// "none", or for example "softcap 30, alibi, dropout 0.1 (seed 7)".
 std::string to_string(const ScoreFunction& score);
 
-/// Nothing when the score function suits a problem of so many query heads.
+/// Nothing when the score function fits a problem with this number of query heads.
 std::optional<Error> validate(const ScoreFunction& score, std::int64_t heads);
 
 }  // namespace attnscope

@@ -15,7 +15,7 @@ namespace {
 
 /// No key lies farther from a diagonal than this.
 constexpr Index kLongestSide = 2 * kMaxSequenceLength;
-/// Of more than these, only the least and the largest are told.
+/// Longer lists are summarised by their smallest and largest value.
 constexpr Index kMostNamedLengths = 16;
 
 Index at(const std::vector<Index>& values, Index index) {
@@ -48,7 +48,7 @@ KeyRange AttentionProblem::keys_of(Index query, Index b) const {
   if (has_key_lengths()) own.end = std::min(own.end, at(key_lengths, b));
   KeyRange keys = own;
   const Index centre = diagonal(query);
-  // A side longer than any sequence sees all; cutting it there keeps the sums in range
+  // A side longer than any sequence hides nothing; clamping it keeps the sums in range
   if (mask.left != Mask::kUnlimited) {
     keys.begin = std::clamp(centre - std::min(mask.left, kLongestSide), own.begin, own.end);
   }

@@ -12,7 +12,7 @@ namespace attnscope {
 /// all.
 struct KeyLengthGroup {
   Index first = 0;      ///< one of them
-  Index count = 0;      ///< how many they are
+  Index count = 0;      ///< size of the group
   Index key_count = 0;  ///< valid keys of each
 };
 

@@ -1,7 +1,7 @@
 /// The one rule by which results are compared with the reference:
 ///   |x - ref| <= max(k * error of unfused attention in the same precision,
 ///                    one unit in the last place of the output),
-/// with NaN rejected always; gradients in fp32 may have a relative error of kFp32RelError instead.
+/// with NaN always rejected; gradients in fp32 may have a relative error of kFp32RelError instead.
 /// The unfused computation is unfused_attention.h's.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace attnscope {
 
-/// How far x is from ref. Equal infinities match, as LSE of an empty row has them.
+/// How far x is from ref. Equal infinities match: the LSE of an empty row is -inf.
 struct ErrorReport {
-  double max_abs_error = 0.0;  ///< infinite where infinities differ; NaN elements are left out
+  double max_abs_error = 0.0;  ///< infinite when infinities differ; NaN elements are left out
   double rel_fro_error = 0.0;  ///< |x - ref| / |ref| in the Frobenius norm, over finite elements
   bool has_nan = false;        ///< either side holds one
   Index worst_index = 0;       ///< flat index of the first NaN, else of max_abs_error
@@ -24,13 +24,13 @@ ErrorReport compare(std::span<const double> x, std::span<const double> ref);
 
 struct Tolerance {
   double max_abs = 0.0;
-  double rel_fro = 0.0;  ///< or so small a relative error: of gradients in fp32
+  double rel_fro = 0.0;  ///< alternatively this relative error: gradients in fp32
 };
 
-/// False whenever a NaN was seen.
+/// False if there is a NaN.
 bool within(const ErrorReport& report, const Tolerance& tolerance);
 
-/// The rule, given the yardstick's own result: `yardstick` and `ref` are the same tensor, `stored`
+/// The rule, given the yardstick's result: `yardstick` and `ref` are the same tensor, `stored`
 /// the precision in which outputs of that kind are stored.
 Tolerance tolerance_from(std::span<const double> yardstick, std::span<const double> ref,
                          DType stored, double k = 2.0);
@@ -40,18 +40,18 @@ Tolerance tolerance_from(std::span<const double> yardstick, std::span<const doub
 Tolerance forward_tolerance(const AttentionProblem& problem, const AttentionInputs& inputs,
                             const ForwardResult& reference, double k = 2.0);
 
-/// Gradients may err three times as much as unfused attention's.
+/// Gradients may have three times the error of unfused attention's.
 inline constexpr double kGradientFactor = 3.0;
 
 /// In fp32 the yardstick computes as precisely as a kernel, in another order, and P = exp(S - LSE)
-/// has the rounding of LSE, which no unfused softmax has: a relative error so small will do.
+/// has the rounding of LSE, which no unfused softmax has: a relative error this small is accepted.
 inline constexpr double kFp32RelError = 2e-6;
 
-/// The rule for one of dQ, dK, dV, with k = 3. Where a query sees one key, or its softmax all but
-/// chose one, dP = D: the gradient vanishes, and with it the yardstick's dS. A kernel's dP and D
-/// are sums of d products in fp32, whose rounding is left, and dK adds up N such dS as random
-/// errors add up: a gradient below that size is compared within it. `inputs` are those of the
-/// problem, or the rows of them that `ref` depends on.
+/// The rule for one of dQ, dK, dV, with k = 3. Where a query sees one key, or its softmax is
+/// concentrated on one key, dP = D: the gradient vanishes, and with it the yardstick's dS. A
+/// kernel's dP and D are sums of d products in fp32, whose rounding error remains, and dK adds up N
+/// such dS as random errors add up: a gradient below that size may differ by as much. `inputs` are
+/// those of the problem, or the rows of them that `ref` depends on.
 Tolerance gradient_tolerance(const AttentionProblem& problem, const AttentionInputs& inputs,
                              std::span<const double> yardstick, std::span<const double> ref);
 

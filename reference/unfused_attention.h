@@ -10,7 +10,7 @@ namespace attnscope {
 /// without a fused kernel computes them: K' = softmax_scale K (the scale goes to K, an order of
 /// operations that no kernel here uses), S = Q K'^T, P = softmax(S), O = P V. Products accumulate
 /// in fp32, the softmax runs in fp32 with soft cap, bias and mask in the same step, LSE is fp32.
-/// Dropout is a step of its own: its P is stored again.
+/// Dropout is a separate step: its P is stored again.
 ForwardResult unfused_forward(const AttentionProblem& problem, const AttentionInputs& inputs);
 
 /// The gradients of those three steps, each tensor stored in the problem's precision too: P from

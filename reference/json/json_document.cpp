@@ -22,7 +22,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Larger files are no scene, device or recording.
+/// Larger files cannot be scenes, device descriptions or recordings.
 constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 27;
 
 struct Place {

@@ -1,4 +1,4 @@
-/// Reading and writing AttnScope's JSON files: parse errors with their place, schemas with their
+/// Reading and writing AttnScope's JSON files: parse errors with their position, schemas with their
 /// version, fields with their path, files replaced as a whole.
 #pragma once
 
@@ -22,17 +22,17 @@ Result<nlohmann::json> parse_json(std::string_view text, std::string_view source
 Result<nlohmann::json> read_json_file(const std::filesystem::path& path);
 
 /// Nothing when the document's "schema" is `name`/1 up to `name`/`newest_version`, else
-/// invalid_request: no schema, another one, or a newer version than this program knows.
+/// invalid_request: no schema, another one, or a newer version than this program supports.
 std::optional<Error> check_schema(const nlohmann::json& document, std::string_view name,
                                   int newest_version, std::string_view source);
 
-/// Replaces the file by the text in one step (a temporary file beside it, then a rename), so that a
-/// reader or a crash never sees half of it. Nothing on success.
+/// Replaces the file by the text in one step (a temporary file beside it, then a rename), so that
+/// no reader sees a partial file, not even after a crash. Nothing on success.
 std::optional<Error> write_file_atomically(const std::filesystem::path& path,
                                            std::string_view text);
 
-/// A field that is missing or of the wrong type. Thrown by JsonObject; whoever reads a whole
-/// document catches it once and answers invalid_request(what()).
+/// A field that is missing or of the wrong type. Thrown by JsonObject; code that reads a whole
+/// document catches it once and returns invalid_request(what()).
 class JsonFieldError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -55,7 +55,7 @@ class JsonObject {
   std::string string(std::string_view key) const;
 
   Index integer_or(std::string_view key, Index fallback) const;
-  /// Any number that 64 bits hold without a sign: seeds.
+  /// Any unsigned 64-bit number, such as a seed.
   std::uint64_t unsigned_or(std::string_view key, std::uint64_t fallback) const;
   bool boolean_or(std::string_view key, bool fallback) const;
   double number_or(std::string_view key, double fallback) const;

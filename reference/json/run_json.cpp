@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr std::string_view kProblem = "problem";
 
-/// Whole numbers without a point, other numbers as they are, as text with commas between them.
+/// The list as comma-separated text; whole numbers have no decimal point.
 std::string list_text(const JsonObject& object, const RunField& field) {
   std::string text;
   for (const json& element : object.array(field.json_key)) {
@@ -31,13 +31,13 @@ std::string list_text(const JsonObject& object, const RunField& field) {
   return text;
 }
 
-/// What the object holds of the field, in the command line's spelling.
+/// The object's value of the field, in the command line's spelling.
 std::string text_in(const JsonObject& object, const RunField& field) {
   const std::string_view key = field.json_key;
   switch (field.kind) {
     case FieldKind::whole: {
       const Index value = object.integer(key);
-      // Older files say 0 where a rule decides
+      // Older files store 0 where a rule sets the value
       const bool by_rule = value == 0 && field.min > 0 && field.print(RunSpec{}).empty();
       return by_rule ? "" : fmt::format("{}", value);
     }
@@ -83,7 +83,7 @@ json to_json(const RunField& field, const std::string& text) {
   return json::parse(text);
 }
 
-/// The object that holds the field; nothing when the document has none.
+/// The object that contains the field; nothing when the document has none.
 std::optional<JsonObject> find_object(JsonObject object, std::string_view path) {
   while (!path.empty()) {
     const std::string_view name = path.substr(0, path.find('/'));
@@ -116,8 +116,8 @@ json::json_pointer place_of(const RunField& field) {
       fmt::format("{}{}/{}", field.json.empty() ? "" : "/", field.json, field.json_key));
 }
 
-/// Whether a field is written although it has its default. An object of its own within another is
-/// left out as a whole where all of its fields are at their defaults.
+/// Whether a field is written although it has its default value. A nested object is left out when
+/// all of its fields have their defaults.
 bool is_stored_at_default(const RunField& field, const RunSpec& spec) {
   const bool nested = field.json.find('/') != field.json.npos;
   return field.always_stored &&

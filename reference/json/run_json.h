@@ -2,7 +2,7 @@
 /// the table of fields gives them (reference/run_fields.h):
 ///   {"problem": {"batch","heads","kv_heads","seq_len","kv_len","head_dim","dtype","mask", ...},
 ///    "algorithm", "pass", "tiling": {"Br","Bc"}, "carry", "gpu", "inputs": {"kind","seed"}, ...}
-/// A field that is at its default is left out unless it is one that is always stored.
+/// A field with its default value is left out unless RunField::always_stored is set.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,13 +12,13 @@
 
 namespace attnscope {
 
-/// Puts the spec's fields into the document, and takes those away that are left out. Other members
-/// of the document stay.
+/// Writes the spec's fields into the document and removes those that are left out. Other members of
+/// the document are kept.
 void store_run(const RunSpec& spec, nlohmann::json& document);
 
-/// The fields that the object has, over those of `defaults`. Throws JsonFieldError with the field's
-/// path: a wrong type or value, a problem that cannot be computed, no "seq_len" or "head_dim" in
-/// "problem".
+/// `defaults`, overwritten by the fields in the object. Throws JsonFieldError with the field's path
+/// for a wrong type or value, a problem that cannot be computed, or a "problem" without "seq_len"
+/// or "head_dim".
 RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults = {});
 
 /// Only the "problem" object.
