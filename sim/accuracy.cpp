@@ -31,21 +31,22 @@ Result<ResolvedRun> run_of(const AccuracyRequest& request, const AttentionProble
   return resolve(spec, request.gpu);
 }
 
-/// Rounded as a kernel rounds.
+/// Values are rounded where a kernel rounds them.
 NumericOptions as_a_kernel(const BlockOrder& order = {}) {
   return {.fp32_accumulators = true, .order = order};
 }
 
-/// Scores whose exponential no type of the comparison holds.
+/// Scores from here on have exponentials that overflow in every type of the comparison.
 constexpr double kOverflowingScore = 89.0;  // exp(88.72...) is the largest fp32 number
 
-/// How much of a row a comparison shows: its sum l, where the numerators overflow without a shift.
+/// How much a comparison of this row shows: its sum l if the numerators overflow without a shift,
+/// else 0.
 double interest(const Eigen::VectorXd& S) {
   const double m = S.maxCoeff();
   return m < kOverflowingScore ? 0.0 : (S.array() - m).exp().sum();
 }
 
-/// The most even of the rows that overflow, of the outlier inputs, and its softmaxes.
+/// Of the outlier inputs' rows that overflow, the one with the largest sum l, and its softmaxes.
 SoftmaxComparison compare_softmaxes(const AccuracyRequest& request) {
   const Index N = *std::ranges::max_element(request.lengths);
   AttentionProblem problem = problem_at(request, N, DType::fp32);
@@ -91,7 +92,8 @@ AccuracyCase unfused_case(const AttentionProblem& problem, const AttentionInputs
   return entry;
 }
 
-/// The errors of one algorithm; of one that keeps O in HBM between passes, in each precision asked.
+/// The errors of one algorithm; for one that keeps O in HBM between passes, in each requested
+/// precision.
 std::optional<Error> add_errors(const AccuracyRequest& request, const Algorithm& algorithm,
                                 const AttentionProblem& problem, const AttentionInputs& inputs,
                                 std::vector<AccuracyCase>& errors) {
@@ -137,7 +139,7 @@ Result<OrderCase> compare_orders(const AccuracyRequest& request, const Algorithm
   return entry;
 }
 
-/// Algorithms of both passes; the block-sparse ones, without a block mask, are these over again.
+/// Algorithms with both passes. Without a block mask the block-sparse ones compute the same.
 std::vector<const Algorithm*> dense_algorithms() {
   std::vector<const Algorithm*> dense;
   for (const Algorithm& algorithm : algorithms()) {
@@ -168,7 +170,7 @@ std::optional<Error> check_request(const AccuracyRequest& request) {
   return std::nullopt;
 }
 
-/// Of the unfused computation and of every dense algorithm.
+/// Adds the errors of the unfused computation and of every dense algorithm.
 std::optional<Error> add_errors_at(const AccuracyRequest& request, Index N, DType dtype,
                                    std::vector<AccuracyCase>& errors) {
   const AttentionProblem problem = problem_at(request, N, dtype);

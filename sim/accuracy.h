@@ -12,8 +12,8 @@
 
 namespace attnscope {
 
-/// Why flash1's error grows with N where it rounds O, or dQ, between passes over j, and whose
-/// choice that is; empty where nothing is rounded so.
+/// Explains why flash1's error grows with N where it rounds O, or dQ, between passes over j, and
+/// that this is AttnScope's choice; empty where neither is rounded.
 std::string_view rounded_output_note(std::string_view algorithm, Carry carry, DType dtype);
 
 struct AccuracyRequest {
@@ -21,7 +21,7 @@ struct AccuracyRequest {
   std::vector<Index> lengths;  ///< N = N_kv of the error table
   std::vector<DType> dtypes;
   std::vector<Carry> carries = {Carry::fp32};  ///< flash1: precision of O (dQ) in HBM, each in turn
-  PassKind pass = PassKind::backward;          ///< forward: O alone; backward: the gradients too
+  PassKind pass = PassKind::backward;          ///< forward: only O; backward: the gradients too
   InputSpec inputs;
   Tiling tiling{64, 64};
   Index orders = 4;  ///< of thread blocks, at least 2
@@ -51,13 +51,13 @@ struct AccuracyCase {
   ErrorReport O, dQ, dK, dV;
 };
 
-/// What other orders of the thread blocks change.
+/// The effect of other orders of the thread blocks.
 struct OrderCase {
   RunSpec run;
   Index orders = 0;
   double dQ_max_abs_difference = 0;  ///< largest over the orders, against the ascending one
   Index dQ_differing_elems = 0;      ///< most over the orders
-  bool rest_is_identical = true;     ///< O, LSE, dK and dV equal to the bit
+  bool rest_is_identical = true;     ///< O, LSE, dK and dV are bit-identical
 };
 
 struct AccuracyReport {
@@ -66,14 +66,15 @@ struct AccuracyReport {
   std::vector<OrderCase> orders;  ///< at the largest N
 };
 
-/// The errors of the unfused computation and of every dense algorithm alone, a group a type and
-/// length; flash1 in each of the request's precisions of O in HBM. `progress` hears the share that
-/// is done and answers false to stop: then failed, "cancelled". invalid_request as below.
+/// Only the errors of the unfused computation and of every dense algorithm, grouped by type and
+/// length; flash1 in each of the request's precisions of O in HBM. `progress` receives the
+/// completed fraction; when it returns false, the result is failed, "cancelled". invalid_request as
+/// below.
 Result<std::vector<AccuracyCase>> accuracy_errors(const AccuracyRequest& request,
                                                   const std::function<bool(double)>& progress);
 
-/// Runs all three comparisons. `progress` hears what is being run. invalid_request for a problem
-/// that cannot be computed or whose numbers take too much memory.
+/// Runs all three comparisons. `progress` receives the name of the current step. invalid_request
+/// for a problem that cannot be computed or whose numbers take too much memory.
 Result<AccuracyReport> compare_accuracy(const AccuracyRequest& request,
                                         const std::function<void(const std::string&)>& progress);
 

@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-// The slots show in a one-tile head: no need to run the whole sweep.
+// A head of one tile uses every slot: no need to run the whole sweep.
 std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) {
   PassRun one_tile = run;
   one_tile.problem.N = std::min(run.problem.N, run.tiling.Br);
@@ -31,7 +31,7 @@ std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) 
 
 namespace {
 
-/// Bytes of the launch whose block takes most.
+/// Bytes of the launch whose thread block needs most.
 Index largest_block(std::span<const LaunchOccupancy> launches, OnChipSpace space) {
   Index largest = 0;
   for (const LaunchOccupancy& launch : launches) largest = std::max(largest, launch.bytes(space));
@@ -45,7 +45,7 @@ OnChipFit on_chip_fit(const Pass& pass, const PassRun& run, const GpuDescription
   OnChipFit fit{.sram_bytes_per_block = largest_block(valid, OnChipSpace::shared),
                 .register_bytes_per_block = largest_block(valid, OnChipSpace::registers)};
 
-  // Pad d as the kernels do, but for products of a library
+  // Pad d as the kernels do, except for a library's products
   const Index d = padded_head_dim(run.problem.d);
   const bool any_product = std::ranges::any_of(pass.launches, &Launch::paper_counts_operands_once);
   if (d != run.problem.d && !any_product) {
@@ -57,7 +57,7 @@ OnChipFit on_chip_fit(const Pass& pass, const PassRun& run, const GpuDescription
                   .register_bytes_per_block = largest_block(launches, OnChipSpace::registers)};
   }
 
-  // Judge what a kernel would take
+  // Check the memory that a kernel would need
   const std::string padding = fit.padded ? fmt::format(" (padded to {})", d) : "";
   const auto check = [&](Index needed, Index available, std::string_view what,
                          std::string_view whose) {

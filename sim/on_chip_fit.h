@@ -19,11 +19,11 @@ struct PaddedOnChip {
   bool fits = true;
 };
 
-/// Of the launches of a pass, the largest block in each memory.
+/// The largest thread block of a pass's launches in each memory.
 struct OnChipFit {
   Index sram_bytes_per_block = 0;      ///< of valid elements
   Index register_bytes_per_block = 0;  ///< of valid elements
-  bool fits = true;                    ///< with the padding, where there is some
+  bool fits = true;                    ///< including the padding, if any
   std::string overflow_reason;         ///< when it does not fit
   /// With d as a tensor-core kernel pads it; nothing where d needs no padding, or where the
   /// products are a library's, which tiles d as well.

@@ -6,7 +6,7 @@ namespace attnscope {
 
 namespace {
 
-/// The same values under other extents.
+/// The same values with other extents.
 void reshape(HeadTensor& tensor, Index heads, Index rows) {
   if (tensor.size() == 0) return;
   ATTNSCOPE_CHECK(heads * rows, ==, tensor.heads * tensor.rows);
@@ -22,7 +22,7 @@ bool can_pack_groups(const AttentionProblem& problem) {
   if (!one_score || problem.is_packed() || problem.block_mask != nullptr) return false;
   if (problem.mask.is_none()) return true;
 
-  // One query that the mask hides nothing from
+  // One query from which the mask hides nothing
   AttentionProblem unmasked = problem;
   unmasked.mask = Mask::none();
   for (Index b = 0; b < problem.batch; ++b) {

@@ -20,7 +20,7 @@ ScheduleOptions schedule_options(const AttentionProblem& problem, const Schedule
   // The rows of a block take at most half of the registers, in fp32
   const Index panel_cols =
       std::max<Index>(16, gpu.register_bytes_per_sm / (2 * rows * size_bytes(DType::fp32)));
-  // Backward, P and dP are held, and with a soft cap S and its derivative
+  // The backward pass keeps P and dP, and with a soft cap S and its derivative
   const Index held = problem.score.soft_cap ? 4 : 2;
   return {.variant = variant,
           .softmax_panel_cols = problem.N_kv > panel_cols ? panel_cols : 0,
@@ -45,7 +45,8 @@ Result<GpuDescription> gpu_of(const RunSpec& spec) {
 
 namespace {
 
-/// The sides that are given, else those of the rule, of the block mask, of the default tiling.
+/// The sides that are given, else those of the rule, the block mask or the default tiling, in this
+/// order.
 std::optional<Tiling> choose_tiling(const RunSpec& spec, const GpuDescription& gpu) {
   if (spec.Br && spec.Bc) return spec.tiling();
   std::optional<Tiling> tiling;
@@ -71,7 +72,7 @@ Error no_tiling_fits(const RunSpec& spec, const GpuDescription& gpu) {
   return error;
 }
 
-/// The algorithm takes a block mask, and it has the run's tiles.
+/// Checks that the algorithm takes a block mask, and that the mask has the run's tiles.
 std::optional<Error> check_block_mask(const ResolvedRun& run) {
   if (!run.problem.block_mask) return std::nullopt;
   const BlockMask& M = *run.problem.block_mask;
@@ -88,7 +89,7 @@ std::optional<Error> check_block_mask(const ResolvedRun& run) {
                   M.text(), M.tiling().Br, M.tiling().Bc, run.tiling.Br, run.tiling.Bc));
 }
 
-/// Every split has a column tile.
+/// Checks that every split has a column tile.
 std::optional<Error> check_split_count(const ResolvedRun& run) {
   const Index Tc = ceil_div(run.problem.N_kv, run.tiling.Bc);
   if (run.splits <= Tc) return std::nullopt;
@@ -98,7 +99,8 @@ std::optional<Error> check_split_count(const ResolvedRun& run) {
                                    run.splits, Tc, run.tiling.Bc, Tc));
 }
 
-/// Heads of each different key length are counted apart: their tiles are few enough together.
+/// Checks the number of tiles over all distinct key lengths, because heads of each key length are
+/// counted separately.
 std::optional<Error> check_tile_count(const AttentionProblem& problem, const Tiling& tiling) {
   const Index Tr = ceil_div(problem.N, tiling.Br);
   Index tile_pairs = 0;
@@ -131,7 +133,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu) {
     run.query_heads_per_tile = spec.problem.heads_per_kv_head();
   }
 
-  RunSpec counted = spec;  // the rules look at the problem that is counted
+  RunSpec counted = spec;  // the rules apply to the problem that is counted
   counted.problem = run.problem;
   const auto tiling = choose_tiling(counted, gpu);
   if (!tiling) return no_tiling_fits(spec, gpu);

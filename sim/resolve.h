@@ -1,4 +1,4 @@
-/// From what was asked to what the model runs.
+/// Turns a request into the run that the model counts.
 #pragma once
 
 #include "reference/run_spec.h"
@@ -6,16 +6,15 @@
 
 namespace attnscope {
 
-/// Most tiles of scores that a problem may be cut into, over all different key lengths.
+/// Largest number of tiles of scores in a problem, over all distinct key lengths.
 inline constexpr Index kMaxTilePairs = Index{1} << 30;
 
-/// The description that the spec names, with its capacities put in. Errors as load_gpu() gives
-/// them.
+/// The description that the spec names, with the spec's capacities. Errors as in load_gpu().
 Result<GpuDescription> gpu_of(const RunSpec& spec);
 
 /// The run with every rule applied: tiling, block mask, splits, shared tiles of grouped heads.
-/// invalid_request, with the field to change, where the model cannot run it. TilingRule::kernel is
-/// the caller's to replace: the model knows no kernels.
+/// invalid_request, with the field to change, where the model cannot run it. The caller must
+/// replace TilingRule::kernel: the model does not depend on the kernels.
 Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu);
 
 }  // namespace attnscope

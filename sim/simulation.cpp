@@ -16,7 +16,7 @@ namespace attnscope {
 
 namespace {
 
-/// Everything that counting one head tells.
+/// The counts of one head.
 struct HeadCounts {
   std::vector<TrafficCounter::LaunchTraffic> traffic;
   std::vector<Flops> flops;
@@ -47,15 +47,15 @@ Index heads_of(const Launch& launch, const AttentionProblem& problem) {
   return launch.once_per_kv_head ? problem.kv_heads : problem.heads;
 }
 
-/// The papers' accounting of one head's part of a launch: as requested, or each operand once, as
-/// far as it is touched.
+/// The papers' accounting of one head's part of a launch: as requested, or the touched part of each
+/// operand once.
 Bytes paper_bytes(const Launch& launch, const BytesByTensor& requested,
                   const AttentionProblem& problem) {
   if (!launch.paper_counts_operands_once) return sum(requested);
   Bytes paper;
   for (int index = 0; index < kTensorCount; ++index) {
     const auto tensor = static_cast<Tensor>(index);
-    if (tensor == Tensor::LSE) continue;  // the paper's standard attention has none
+    if (tensor == Tensor::LSE) continue;  // the paper's standard attention stores none
     Index once = tensor_shape(tensor, problem).elems() * element_bytes(tensor, problem.dtype);
     if (layout_of(tensor) == TensorLayout::group_key_by_d) once /= problem.heads_per_kv_head();
     paper.read_bytes += std::min(once, of(requested, tensor).read_bytes);
@@ -104,7 +104,7 @@ void add_time_bound(SimulationReport& report, const GpuDescription& gpu) {
   }
 }
 
-/// A tiling that does not fit, with the one that does.
+/// The error of a tiling that does not fit; names one that does.
 Error does_not_fit(const SimulationReport& report, const std::optional<Tiling>& nearest) {
   const Tiling& tiling = report.run.tiling;
   Error error = invalid_field(
@@ -118,7 +118,7 @@ Error does_not_fit(const SimulationReport& report, const std::optional<Tiling>& 
   return error;
 }
 
-/// simulate(), which ends with an exception when it is cancelled.
+/// simulate(), but ends with an exception when it is cancelled.
 Result<SimulationReport> counted(const ResolvedRun& run, const GpuDescription& gpu,
                                  const std::atomic<bool>* cancel) {
   const AttentionProblem& problem = run.problem;
@@ -127,7 +127,7 @@ Result<SimulationReport> counted(const ResolvedRun& run, const GpuDescription& g
   report.run = run;
   report.gpu = gpu.name;
 
-  // Refuse a tiling that does not fit, before counting it
+  // Reject a tiling that does not fit before counting it
   const ScheduleOptions options = schedule_options(run, gpu);
   const Pass pass = make_pass(algorithm, run.pass(), options);
   const PassRun pass_run{problem, run.tiling, options, {}};

@@ -1,4 +1,4 @@
-/// The model of a whole problem: what `attnscope-cli simulate` answers.
+/// The model of a whole problem: the result of `attnscope-cli simulate`.
 #pragma once
 
 #include <atomic>
@@ -38,10 +38,10 @@ struct SimulationReport {
   Bytes paper;
   Bytes requested;
   BytesByTensor by_tensor{};  ///< requested
-  /// Compulsory bytes: each launch reads its operands once and writes its results once, but not
-  /// what L2 holds: a tensor that fits in it whole is not read when an earlier launch of the pass,
-  /// or what set its initial value, touched it, and not written when a later one reads it. No cache
-  /// model: of a larger tensor a part may stay, and so may the last lines written.
+  /// Compulsory bytes: each launch reads its operands once and writes its results once, except for
+  /// tensors in L2: a tensor that fits in L2 is not read when an earlier launch of the pass, or its
+  /// initialisation, touched it, and not written when a later launch reads it. This is no cache
+  /// model: in reality a part of a larger tensor, and the last lines written, may stay in L2.
   Bytes dram;
 
   Index matmul_flops = 0;
@@ -65,10 +65,10 @@ struct SimulationReport {
   std::vector<LaunchReport> launches;
 };
 
-/// The schedule's choices that follow from the problem, the variant and the device.
+/// The schedule options that follow from the problem, the variant and the device.
 ScheduleOptions schedule_options(const AttentionProblem& problem, const ScheduleVariant& variant,
                                  const GpuDescription& gpu);
-/// Those of a run.
+/// The schedule options of a run.
 ScheduleOptions schedule_options(const ResolvedRun& run, const GpuDescription& gpu);
 
 /// Counts without numbers, at any size. does_not_fit for a tiling that does not fit on the chip
@@ -111,11 +111,12 @@ struct NumericResult {
 /// Most memory that numbers may take.
 inline constexpr double kMaxNumericBytes = 8e9;
 
-/// Refuses a run whose numbers take too much memory: known before any work starts.
+/// Rejects a run whose numbers take too much memory, before any work starts.
 std::optional<Error> check_numeric_memory(const ResolvedRun& run);
 
 /// Runs the numbers of every head and compares them with naive_forward(); `inputs` are those of
-/// run.problem. Refuses what simulate() refuses, and runs whose numbers take too much memory.
+/// run.problem. Rejects the runs that simulate() rejects, and those whose numbers take too much
+/// memory.
 Result<NumericResult> simulate_numbers(const ResolvedRun& run, const GpuDescription& gpu,
                                        const AttentionInputs& inputs,
                                        const NumericOptions& options = {});

@@ -11,7 +11,7 @@ namespace attnscope {
 
 namespace {
 
-/// What inputs, results, executor and reference keep at once, as fp64.
+/// Memory of inputs, results, executor and reference together, as fp64.
 double numeric_bytes(const ResolvedRun& run) {
   const AttentionProblem& problem = run.problem;
   const auto number = [](Index count) { return static_cast<double>(count); };
@@ -25,7 +25,8 @@ double numeric_bytes(const ResolvedRun& run) {
   // Q, dO, O and the reference's O, dQ twice; K, V, dK and dV twice
   double elems =
       heads * query_elems * (gradients ? 6 : 4) + kv_heads * key_elems * (gradients ? 6 : 2);
-  // One head's HBM: those again, the carries, the gradients of a group's heads, the score matrices
+  // One head's HBM: the same again, O and dQ between passes, the gradients of a group's heads, the
+  // score matrices
   elems += query_elems * (gradients ? 6 : 4) + key_elems * (gradients ? 4 : 2);
   const double group = number(problem.heads_per_kv_head());
   if (gradients && problem.heads_per_kv_head() > 1) elems += 2 * group * key_elems;
@@ -92,7 +93,7 @@ Result<NumericResult> simulate_numbers(const ResolvedRun& run, const GpuDescript
       head_matrix(result.output.LSE, b, h) = log_sum_exp(executor);
       if (!with_gradients) continue;
 
-      // The backward pass starts from the HBM that the forward pass left
+      // The backward pass starts from the HBM state after the forward pass
       executor.set_initial_values(backward.initial_values);
       run_head(backward, pass_run, b, h, observers);
       head_matrix(result.gradients->dQ, b, h) = executor.hbm(Tensor::dQ);

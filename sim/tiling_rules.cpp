@@ -22,10 +22,10 @@ Tiling paper_tiling(const GpuDescription& gpu, DType dtype, Index d) {
 
 namespace {
 
-/// Enough keys for the row launches to choose the rows of a block as for any longer row.
+/// A row length from which on the row launches use the same number of rows per block.
 constexpr Index kLongRowKeys = 2048;
 
-/// Whether a tiling's slots fit; `launches` and `options` are those of a pass.
+/// Whether a tiling's slots fit; `launches` and `options` belong to one pass.
 bool tiling_fits(const Tiling& tiling, const Pass& launches, const ScheduleOptions& options,
                  const AttentionProblem& problem, const GpuDescription& gpu) {
   // One row tile uses every slot; a softmax block of long rows holds fewer of them

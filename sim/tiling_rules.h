@@ -1,5 +1,5 @@
 /// The rules that set the sides of tiles: the paper's, from the size of the SRAM, and the largest
-/// that fit.
+/// tiles that fit.
 #pragma once
 
 #include <optional>

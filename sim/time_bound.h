@@ -1,14 +1,13 @@
 /// The lower bound of a launch's time: no unit of the GPU works faster than the peak rate in its
-/// description, so the launch takes at least as long as the unit that needs longest. Everything
-/// that reports a bound (simulate(), the timeline, the ledger, the tables of the scripts) takes it
-/// from here.
+/// description, so the launch takes at least as long as the unit that needs longest. All reported
+/// bounds (of simulate(), the timeline, the ledger, the tables of the scripts) come from here.
 ///
 ///   tensor cores             matrix products in 16 bits
 ///   CUDA cores               all other operations, and matrix products in fp32
-///   special function units   exponentials, at 16 a clock and SM on every GPU described
+///   special function units   exponentials, at 16 per clock and SM on every GPU described
 ///   DRAM                     compulsory bytes (see SimulationReport::dram)
 ///
-/// Latency, launch overhead, SMs without work and units that wait for each other come on top: the
+/// Latency, launch overhead, idle SMs and units that wait for each other are not included: the
 /// bound is not a prediction.
 #pragma once
 
@@ -25,11 +24,11 @@ namespace attnscope {
 enum class GpuUnit : std::uint8_t { tensor_cores, cuda_cores, special_function_units, dram };
 inline constexpr std::size_t kGpuUnits = 4;
 
-/// "tensor_cores": the spelling of files and tables.
+/// "tensor_cores": the spelling in files and tables.
 constexpr std::array<std::string_view, kGpuUnits> enum_names(GpuUnit) {
   return {"tensor_cores", "cuda_cores", "special_function_units", "dram"};
 }
-/// "tensor cores": the spelling of sentences.
+/// "tensor cores": the spelling in sentences.
 std::string_view words_of(GpuUnit unit);
 
 /// Seconds that each unit needs at its peak rate.
@@ -38,7 +37,7 @@ inline double of(const UnitSeconds& seconds, GpuUnit unit) {
   return seconds[static_cast<std::size_t>(unit)];
 }
 
-/// The longest of them, and whose it is.
+/// The longest of these times, and its unit.
 struct TimeBound {
   double seconds = 0;
   GpuUnit unit = GpuUnit::tensor_cores;

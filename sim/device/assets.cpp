@@ -21,7 +21,8 @@ bool folder_exists(const fs::path& path) {
 }  // namespace
 
 Result<fs::path> find_assets_dir() {
-  // The user's own choice is final: a wrong one is an error, not a reason to look elsewhere
+  // A folder that the user chose is final: an invalid one is an error, not a reason to search
+  // elsewhere
   if (const char* chosen = std::getenv("ATTNSCOPE_ASSETS"); chosen != nullptr && *chosen != 0) {
     if (folder_exists(chosen)) return fs::path(chosen);
     return unavailable(fmt::format(

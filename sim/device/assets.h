@@ -1,4 +1,4 @@
-/// Where the shipped data lies: device descriptions, recordings, scenes, lessons.
+/// The location of the shipped data: device descriptions, recordings, scenes, lessons.
 /// No CUDA, no OpenGL: the app and the command line both use it.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace attnscope {
 
 /// The folder `assets/`: the environment variable ATTNSCOPE_ASSETS if set, else the first
-/// `assets` or `share/attnscope/assets` found from the program's own folder upwards, else the one
+/// `assets` or `share/attnscope/assets` found from the program's folder upwards, else the one
 /// of the source tree that the program was built from. Unavailable, with the places that were
 /// tried, when none exists.
 Result<std::filesystem::path> find_assets_dir();

@@ -17,9 +17,9 @@ namespace {
 using nlohmann::json;
 
 constexpr double kLargestValue = 1e18;
-constexpr double kMostUnits = 65536;  // of what the timeline has a track each
+constexpr double kMostUnits = 65536;  // the timeline has a track for each unit
 
-/// Reads the fields of one description and keeps where each comes from.
+/// Reads the fields of one description and records the source of each.
 class FieldReader {
  public:
   FieldReader(const JsonObject& root, GpuDescription& gpu) : root_(root), gpu_(gpu) {}
@@ -59,7 +59,8 @@ class FieldReader {
   }
 
  private:
-  /// The object {value, unit, source, confidence[, note]} of a field; all but the value is kept.
+  /// The object {value, unit, source, confidence[, note]} of a field; everything but the value is
+  /// stored.
   JsonObject documented(const JsonObject& parent, std::string_view key, std::string_view name) {
     JsonObject field = parent.object(key);
     gpu_.provenance.insert_or_assign(
@@ -144,7 +145,7 @@ std::vector<std::string> list_gpus() {
 namespace {
 
 Result<GpuDescription> read_gpu(std::string_view name_or_path) {
-  // A plain name must be a shipped one: say which are, and which was meant
+  // A plain name must be a shipped one: list them, and suggest the nearest
   const bool is_path =
       name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
   if (const auto names = list_gpus();

@@ -1,5 +1,5 @@
-/// What the model knows of a GPU: capacities and datasheet rates, each with its source. Read from
-/// assets/gpus/NAME.json (schema attnscope.gpu/1). Everything here is of the kind "datasheet".
+/// The model's description of a GPU: capacities and datasheet rates, each with its source. Read
+/// from assets/gpus/NAME.json (schema attnscope.gpu/1). Everything here is of the kind "datasheet".
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ struct GpuDescription {
   Index l1_shared_bytes_per_sm = 0;  ///< L1 and shared memory are one array
   Index shared_bytes_per_sm = 0;     ///< the part of it that can be shared memory
   Index shared_bytes_per_block = 0;  ///< what one thread block may use (opt-in limit)
-  /// Shared memory that the system takes of each resident thread block, beside what it asks for.
+  /// Shared memory that the system reserves for each resident thread block, besides its own demand.
   Index reserved_shared_bytes_per_block = 0;
   Index register_bytes_per_sm = 0;
   Index max_threads_per_sm = 0;
@@ -53,8 +53,8 @@ struct GpuDescription {
   double other_flops_per_s = 0;  ///< fp32 on CUDA cores
   double exp_per_clock_per_sm = 0;
 
-  /// Exponentials (of an SM's special function units) over all SMs, at the boost clock, on which
-  /// the rate of the CUDA cores rests as well.
+  /// Exponentials of all SMs' special function units, at the boost clock, on which the rate of the
+  /// CUDA cores is based as well.
   double exponentials_per_s() const {
     return exp_per_clock_per_sm * static_cast<double>(sm_count) * boost_clock_hz;
   }
@@ -71,11 +71,11 @@ struct GpuDescription {
   GivenCapacities given;  ///< which of the numbers above are the user's
 };
 
-/// What the DRAM is called in words: "HBM" for every generation of it, else its type, "GDDR6X"; of
-/// a type that is not known "DRAM".
+/// The name of the DRAM: "HBM" for every generation of it, else its type, such as "GDDR6X"; "DRAM"
+/// if the type is unknown.
 std::string dram_name(const GpuDescription& gpu);
 
-/// The GPU with those capacities in place of its own; `source` says where they come from.
+/// The GPU with these capacities in place of its own; `source` says where they come from.
 GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,
                                std::string_view source);
 

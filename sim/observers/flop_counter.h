@@ -1,7 +1,7 @@
-/// Counts floating-point operations: matrix products (2 a multiply-add) apart from the rest, where
-/// max, subtract, exp, tanh, multiply, add, divide and log are 1 each. Of the rest, exp, tanh and
-/// log are counted by themselves, too: an SM's special function units compute them, at a rate far
-/// below that of a multiply-add.
+/// Counts floating-point operations: matrix products (2 per multiply-add) separately from the rest,
+/// where max, subtract, exp, tanh, multiply, add, divide and log are 1 each. Of the rest, exp, tanh
+/// and log are also counted separately: an SM's special function units compute them, at a rate
+/// far below that of a multiply-add.
 #pragma once
 
 #include <numeric>
@@ -16,7 +16,7 @@ struct Flops {
   Index non_matmul = 0;    ///< all others, exponentials included
   Index exponentials = 0;  ///< exp, tanh and log
 
-  /// What CUDA cores do beside matrix products.
+  /// Operations of the CUDA cores besides matrix products.
   Index cuda_core() const { return non_matmul - exponentials; }
 
   Flops& operator+=(const Flops& other) {

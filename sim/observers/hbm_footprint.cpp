@@ -30,7 +30,7 @@ Index HbmFootprint::peak_bytes(const AttentionProblem& problem) const {
   Index total = 0;
   for (int index = 0; index < kTensorCount; ++index) {
     const auto tensor = static_cast<Tensor>(index);
-    if (tensor == Tensor::dS && touches(Tensor::dP)) continue;  // takes its place
+    if (tensor == Tensor::dS && touches(Tensor::dP)) continue;  // overwrites dP
     if (touches(tensor)) total += whole_tensor_bytes(tensor, problem, splits_);
   }
   return total;

@@ -14,10 +14,10 @@ class HbmFootprint : public Observer {
   void observe(std::span<const TileOp> ops) override;
 
   bool touches(Tensor tensor) const { return touched_[static_cast<std::size_t>(tensor)]; }
-  /// The pass reads it before it writes it: the value comes from before the pass.
+  /// Whether the pass reads the tensor before it writes it, so that its value predates the pass.
   bool needs(Tensor tensor) const { return needed_[static_cast<std::size_t>(tensor)]; }
-  /// Bytes of all touched tensors over batch and heads. dS lies where dP was: an element of dP is
-  /// read for the last time just before its dS is written.
+  /// Bytes of all touched tensors over batch and heads. dS overwrites dP in place: each element of
+  /// dP is last read just before its dS is written.
   Index peak_bytes(const AttentionProblem& problem) const;
 
  private:

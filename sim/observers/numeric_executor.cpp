@@ -14,12 +14,12 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 
-/// exp(x - m), where a row that has seen nothing (x = m = -inf) gives 0.
+/// exp(x - m); 0 for a row without a visible key so far (x = m = -inf).
 double exp_against(double x, double m) {
   return x == kMinusInf && m == kMinusInf ? 0.0 : std::exp(x - m);
 }
 
-/// x / l, where a row that has seen nothing (x = l = 0) gives 0.
+/// x / l; 0 for a row without a visible key so far (x = l = 0).
 double divide_by_sum(double x, double l) {
   return x == 0.0 && l == 0.0 ? 0.0 : x / l;
 }
@@ -29,7 +29,7 @@ DType storage_type(Tensor tensor, DType dtype) {
   return element_bytes(tensor, dtype) == size_bytes(DType::fp32) ? DType::fp32 : dtype;
 }
 
-/// Row maxima, [rows, 1]; NaN wins, because poison has to survive.
+/// Row maxima, [rows, 1]; NaN propagates, so that invalid values stay visible.
 RowMatrix row_maxima(const RowMatrix& source) {
   RowMatrix maxima(source.rows(), 1);
   for (Eigen::Index r = 0; r < source.rows(); ++r) {
@@ -87,7 +87,7 @@ void NumericExecutor::observe(std::span<const TileOp> ops) {
   for (const TileOp& op : ops) execute(op);
 }
 
-/// The tile's values; all NaN when its slot does not hold it.
+/// The tile's values; all NaN when its slot does not contain it.
 const RowMatrix& NumericExecutor::read(const Tile& tile) {
   Slot& from = slot(tile);
   const bool holds = from.valid && from.tile.i == tile.i && from.tile.j == tile.j;
@@ -98,7 +98,7 @@ const RowMatrix& NumericExecutor::read(const Tile& tile) {
   return from.values;
 }
 
-/// The slot's memory, now holding this tile, with whatever values.
+/// The slot's memory, now assigned to this tile; the values are unspecified.
 RowMatrix& NumericExecutor::write(const Tile& tile) {
   Slot& to = slot(tile);
   const Shape shape = grid_->shape(tile);
@@ -139,14 +139,14 @@ void NumericExecutor::load(const TileOp& op) {
   }
 }
 
-/// Stores, or adds to what is there.
+/// Stores the tile, or adds it to the values in HBM.
 void NumericExecutor::store(const TileOp& op) {
   const Tile& to = op.dest_tiles[0];
   const Shape shape = grid_->shape(to);
   const Shape origin = grid_->origin(to);
   RowMatrix& tensor = hbm(to.tensor);
   if (tensor.size() == 0) {
-    // The grid's problem has the group, where this one is a head of it
+    // The grid's problem has all heads of the group, problem_ is one of them
     const Shape whole = tensor_shape(to.tensor, grid_->problem(), grid_->options().splits);
     tensor.setConstant(whole.rows, whole.cols, kNaN);
   }
@@ -156,7 +156,7 @@ void NumericExecutor::store(const TileOp& op) {
   } else {
     place = read(op.source_tiles[0]);
   }
-  if (precision_.round_to_storage && to.tensor != Tensor::Z) {  // its byte only says kept or not
+  if (precision_.round_to_storage && to.tensor != Tensor::Z) {  // Z: kept or dropped
     const DType type = storage_type(to.tensor, problem_.dtype);
     place = place.unaryExpr([type](double x) { return round_to(type, x); });
   }
@@ -246,7 +246,7 @@ void NumericExecutor::running_max(const TileOp& op) {
 /// Row-wise operations of the softmax.
 void NumericExecutor::execute_softmax(const TileOp& op) {
   const Tile& dest = op.dest_tiles[0];
-  // Copies: a source may be the destination's own slot
+  // Copies, because a source may be in the destination's slot
   const RowMatrix a = op.source_count > 0 ? read(op.source_tiles[0]) : RowMatrix();
   const RowMatrix b = op.source_count > 1 ? read(op.source_tiles[1]) : RowMatrix();
   switch (op.kind) {
@@ -374,7 +374,7 @@ void NumericExecutor::execute(const TileOp& op) {
   finish(op);
 }
 
-/// Rounds what was written, if asked, and poisons what was read for the last time.
+/// Rounds the results, if requested, and invalidates the tiles read for the last time.
 void NumericExecutor::finish(const TileOp& op) {
   if (precision_.fp32_accumulators) {
     for (const Tile& tile : op.dests()) {

@@ -1,6 +1,7 @@
-/// Executes tile operations with true values. Memory is poisoned: a slot is NaN at block start,
-/// after the last use of its tile, and when it is read as another tile than it holds; HBM is NaN
-/// outside the inputs and the pass's initial values. So a missing load, rescale or sum shows.
+/// Executes tile operations with true values. Unwritten memory is NaN: a slot is invalid at block
+/// start, after the last use of its tile, and when it is read as a tile that it does not contain;
+/// HBM is NaN outside the inputs and the pass's initial values. A missing load, rescale or sum
+/// therefore shows in the result.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ struct NumericPrecision {
 
 class NumericExecutor : public Observer {
  public:
-  /// What a slot on chip holds.
+  /// The contents of a slot on chip.
   struct Slot {
     bool valid = false;
     Tile tile;
@@ -34,10 +35,10 @@ class NumericExecutor : public Observer {
                   NumericPrecision precision)
       : problem_(problem), inputs_(inputs), precision_(precision) {}
 
-  /// Loads the head's inputs and initial values into HBM and poisons the rest.
+  /// Loads the head's inputs and initial values into HBM and sets the rest to NaN.
   void begin_head(Index batch, Index head, std::span<const InitialValue> initial_values);
 
-  /// Sets tensors to a value, as a caller does before a pass; the rest of HBM stays.
+  /// Sets tensors to a value, as a caller does before a pass; the rest of HBM is unchanged.
   void set_initial_values(std::span<const InitialValue> initial_values);
 
   void begin_launch(std::string_view name, const TileGrid& grid) override;
@@ -49,7 +50,7 @@ class NumericExecutor : public Observer {
   const RowMatrix& hbm(Tensor tensor) const { return hbm_[static_cast<std::size_t>(tensor)]; }
   RowMatrix& hbm(Tensor tensor) { return hbm_[static_cast<std::size_t>(tensor)]; }
   const OnChip& on_chip() const { return on_chip_; }
-  /// For keyframes: on-chip memory as it was.
+  /// For keyframes: restores on-chip memory.
   void restore(const OnChip& on_chip) { on_chip_ = on_chip; }
   void set_grid(const TileGrid& grid) { grid_ = &grid; }
 

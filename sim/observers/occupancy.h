@@ -1,6 +1,6 @@
 /// On-chip memory of a launch's thread block: operand tiles count against shared memory in the
 /// problem's precision, accumulators, scores and row statistics against registers in fp32. Slots
-/// are static: a slot is as large as the largest tile that it ever holds.
+/// are static: a slot is as large as the largest tile stored in it.
 #pragma once
 
 #include <vector>
@@ -36,7 +36,7 @@ struct LaunchOccupancy {
   Index bytes(OnChipSpace space) const;
 };
 
-/// A bit a (tensor, slot) makes the common case, a slot that is known, one test.
+/// One bit per (tensor, slot) reduces the common case, a known slot, to a single test.
 class OccupancyObserver : public Observer {
  public:
   void begin_launch(std::string_view name, const TileGrid& grid) override;

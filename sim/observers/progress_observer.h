@@ -1,4 +1,4 @@
-/// Stops a run when asked, and tells how far one has come.
+/// Cancels a run on request, and reports its progress.
 #pragma once
 
 #include <atomic>
@@ -8,10 +8,10 @@
 
 namespace attnscope {
 
-/// What ends a run that is no longer wanted.
+/// Thrown to end a run that is no longer wanted.
 struct Cancelled {};
 
-/// Throws Cancelled once `cancel` is true, which it looks at every few dozen operations. It may be
+/// Throws Cancelled once `cancel` is true; checks it every few dozen operations. `cancel` may be
 /// null.
 class CancelObserver : public Observer {
  public:

@@ -1,5 +1,5 @@
-/// Counts the bytes that thread blocks ask of memory beyond their SRAM ("requested"), by tensor and
-/// direction, valid rows only.
+/// Counts the bytes that thread blocks request from memory beyond their SRAM ("requested"), by
+/// tensor and direction, valid rows only.
 #pragma once
 
 #include <array>
@@ -41,8 +41,8 @@ Bytes sum(const BytesByTensor& bytes);
 /// Bytes that an op moves between HBM and SRAM; 0 for any other op.
 Index moved_bytes(const TileOp& op, const TileGrid& grid);
 
-/// Adds a store or an atomic add to its tensor's bytes: an atomic add counts its payload once, as a
-/// write, and under its own key.
+/// Adds a store or an atomic add to its tensor's bytes: the payload of an atomic add counts once as
+/// written and, separately, as added atomically.
 void count_write(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor);
 
 class TrafficCounter : public Observer {

@@ -1,5 +1,5 @@
-/// Counts what the warps of a thread block move through shared memory, and the barriers that this
-/// takes (warp_shares.h).
+/// Counts the bytes that the warps of a thread block move through shared memory, and the barriers
+/// that this requires (warp_shares.h).
 ///
 /// A barrier is counted where one is needed: before shared memory is read that other warps wrote
 /// since the last barrier, and before it is overwritten after others read it.
@@ -18,7 +18,7 @@ namespace attnscope {
 struct WarpTraffic {
   Index shared_read_bytes = 0;
   Index shared_write_bytes = 0;
-  Index exchange_read_bytes = 0;   ///< what warps have left there for each other, their own too
+  Index exchange_read_bytes = 0;   ///< data left there by any warp, its own included
   Index exchange_write_bytes = 0;  ///< partial results, P, dS and D
   Index barriers = 0;              ///< of a thread block, summed over thread blocks
   WarpTraffic& operator+=(const WarpTraffic& other);
@@ -34,13 +34,13 @@ using WarpsByPartition = std::array<WarpTraffic, kWarpPartitions>;
 class WarpTally {
  public:
   explicit WarpTally(const WarpLayout& layout) : layout_(layout) {}
-  /// Shared memory is the next thread block's: nothing is left to wait for.
+  /// Shared memory now belongs to the next thread block: no hazard is pending.
   void begin_block() { hazards_ = {}; }
   void add(const TileOp& op, const TileGrid& grid);
   const WarpTraffic& traffic() const { return traffic_; }
 
  private:
-  /// Shared memory that a hazard can lie in: a tile's slot, or its exchange buffer.
+  /// Places in shared memory that can have a hazard: a tile's slot, or its exchange buffer.
   static constexpr std::size_t kPlaces = std::size_t{kTensorCount} * 4;
   struct Hazards {
     std::bitset<kPlaces> written;  ///< since the last barrier

@@ -13,7 +13,7 @@ bool is_score(const Tile& tile) {
   return layout_of(tile.tensor) == TensorLayout::query_by_key;
 }
 
-/// A reduction over the keys of a tile: its source is a tile of S or P, its result one number a
+/// A reduction over the keys of a tile: its source is a tile of S or P, its result one number per
 /// row.
 bool reduces_keys(const TileOp& op) {
   switch (op.kind) {
@@ -182,7 +182,8 @@ std::vector<WarpShare> warp_shares(const TileOp& op, const TileGrid& grid,
   for (const WarpUse& use : WarpUses(op, layout.partition)) {
     const Shape shape = grid.shape(use.tile);
     const bool combines = use.access == WarpAccess::reads_parts;
-    // Every computing warp has the whole, or a sum of parts; a cut is among all warps of the block
+    // Every computing warp has the whole tile or a sum of parts; a tile is cut among all warps of
+    // the block
     const bool whole = use.spread == WarpSpread::whole;
     const Index warps = whole || combines ? computing : layout.warps;
     for (Index warp = 0; warp < warps; ++warp) {

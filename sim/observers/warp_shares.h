@@ -4,17 +4,17 @@
 /// split_q: a warp reads its rows of Q_i and all of K_j and V_j, and holds its rows of S, P, O and
 /// of the statistics; warps exchange nothing.
 /// sliced_k: a warp reads all of Q_i and its slice of K_j and V_j, and holds its columns of S and P
-/// and all statistics. What is reduced over the keys (row maxima, row sums, P V) goes through
-/// shared memory in fp32: every warp writes its part, a barrier, then the parts are read. Every
+/// and all statistics. Reductions over the keys (row maxima, row sums, P V) go through shared
+/// memory in fp32: every warp writes its part, then, after a barrier, the parts are read. Every
 /// warp reads all parts of a statistic; the parts of O are read by the warp that adds up those
 /// rows.
 ///
-/// The backward pass. sliced_k: S, P, dP, dS and the rows of dK and dV lie with the warp that has
-/// the keys, so dK and dV need no exchange; dQ is a sum over the keys, and its parts go through
-/// shared memory as those of O do. D is computed by rows and read by all.
-/// split_q: the paper says no more than that the warps' partition avoids to cut a sum, and that
-/// some synchronization remains. Modelled is the simplest such partition, rows of each result: S,
-/// P, dP, dS and dQ by queries, dK and dV by keys. dK and dV then need P and dS of other warps:
+/// The backward pass. sliced_k: the warp that has the keys also holds their S, P, dP, dS and rows
+/// of dK and dV, so dK and dV need no exchange; dQ is a sum over the keys, and its parts go through
+/// shared memory like those of O. D is computed by rows and read by all.
+/// split_q: the paper says only that the partition avoids splitting a sum among warps, and that
+/// some synchronization remains. The model uses the simplest such partition, rows of each result:
+/// S, P, dP, dS and dQ by queries, dK and dV by keys. dK and dV then need P and dS of other warps:
 /// they go through shared memory, in the precision of a matrix operand. The kernel flash2 gives a
 /// warp a near-square part of each result instead: it exchanges the same P and dS, and reads less
 /// of Q, K, V and dO.
@@ -31,15 +31,15 @@
 
 namespace attnscope {
 
-/// How a tile lies over the warps: cut by rows, cut by columns, or whole for each.
+/// How a tile is distributed over the warps: cut by rows, cut by columns, or whole in each.
 enum class WarpSpread : std::uint8_t { by_rows, by_columns, whole };
 
 enum class WarpAccess : std::uint8_t {
   holds,        ///< in its registers
   loads,        ///< writes the tile to shared memory, as its part of a load from HBM
   reads,        ///< reads the tile from shared memory
-  shares,       ///< writes what it holds of the tile to shared memory, for other warps
-  takes,        ///< reads there what other warps have shared
+  shares,       ///< writes its part of the tile to shared memory, for other warps
+  takes,        ///< reads what other warps have shared
   writes_part,  ///< writes its partial result to the exchange buffer of the tile
   reads_parts,  ///< reads the partial results of all warps from there
 };
@@ -74,8 +74,8 @@ class WarpUses {
 
 /// The part of `count` rows or columns that a warp has: equal parts, the last ones short or empty.
 KeyRange warp_part(Index count, Index warp, Index warps);
-/// Warps that have a part of what the operation computes of a tile of scores; all of the block's
-/// where it concerns none.
+/// Warps that have a part of the tile of scores that the operation computes; all warps of the block
+/// when it computes none.
 Index computing_warps(const TileOp& op, const TileGrid& grid, const WarpLayout& layout);
 /// Bytes of an element as this use moves it: partial results are in fp32.
 Index moved_element_bytes(const WarpUse& use, DType dtype);

@@ -10,7 +10,7 @@ bool one_a_row(const Tile& tile) {
   return layout_of(tile.tensor) == TensorLayout::query_by_one;
 }
 
-/// By what the destination is: scores, output or gradient rows, or one number a row.
+/// By the kind of destination: scores, output or gradient rows, or one number per row.
 Work by_layout(const Tile& tile, Work of_scores, Work of_output) {
   if (one_a_row(tile)) return Work::statistics;
   return layout_of(tile.tensor) == TensorLayout::query_by_key ? of_scores : of_output;

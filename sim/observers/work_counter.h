@@ -1,5 +1,5 @@
-/// Says what the operations outside matrix products are for: the papers' argument about rescaling,
-/// as counts. Costs as in flop_counter.h.
+/// Counts the operations outside matrix products by purpose: the papers' argument about rescaling,
+/// in numbers. Costs as in flop_counter.h.
 #pragma once
 
 #include <array>
@@ -10,11 +10,11 @@
 
 namespace attnscope {
 
-/// What an operation that is no matrix product works on.
+/// The purpose of an operation that is not a matrix product.
 enum class Work : std::uint8_t {
   scale,             ///< scaling S
-  scale_gradients,   ///< scaling what dQ and dK are added up from, or dS
-  score_function,    ///< what a problem does to S and P beside scale, mask and softmax
+  scale_gradients,   ///< scaling the addends of dQ and dK, or dS
+  score_function,    ///< steps on S and P besides scale, mask and softmax
   row_max,           ///< maxima over the scores
   exp,               ///< exponentials of the scores
   row_sum,           ///< sums over P
@@ -22,7 +22,7 @@ enum class Work : std::uint8_t {
   divide_scores,     ///< P / l
   rescale_output,    ///< O brought to a new maximum
   divide_output,     ///< O / l
-  statistics,        ///< one number a row: m, l, alpha, beta, LSE
+  statistics,        ///< one number per row: m, l, alpha, beta, LSE
   row_dot,           ///< D = rowsum(dO * O), or rowsum(P * dP)
   softmax_gradient,  ///< dS = P (dP - D)
   sums,              ///< adding gradients up

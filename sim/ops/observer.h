@@ -1,5 +1,5 @@
-/// What every observer of a schedule implements: it watches a stream of tile operations, launch by
-/// launch, thread block by thread block.
+/// The interface of every observer of a schedule: it receives a stream of tile operations, launch
+/// by launch, thread block by thread block.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// Tiles of packed sequences: each sequence has a band of its own, and between two bands there may
-// be tiles in which nothing is visible.
+// Tiles of packed sequences: each sequence has its own band, and between two bands there may be
+// tiles in which no key is visible.
 #include <algorithm>
 
 #include "sim/ops/tile_grid.h"
@@ -18,8 +18,8 @@ Index sequence_at(const std::vector<Index>& boundaries, Index element) {
   return past - boundaries.begin() - 1;
 }
 
-/// Keys that some query of [rows.begin, rows.end) sees in sequence s: one range, as both ends of a
-/// row's keys rise with the row by at most one.
+/// Keys that some query of [rows.begin, rows.end) sees in sequence s: one range, because both ends
+/// of a row's range rise by at most one from row to row.
 KeyRange keys_seen(const AttentionProblem& problem, Index s, const KeyRange& rows) {
   const Sequence own = problem.sequence(s);
   const KeyRange mine = intersection(rows, {own.query_begin, own.query_end});
@@ -42,7 +42,8 @@ TileRange TileGrid::packed_column_tiles_for(std::int32_t i) const {
 }
 
 TileRange TileGrid::packed_row_tiles_for(std::int32_t j) const {
-  // The row tiles of every sequence that has a key in this tile, but for those that see none of it
+  // The row tiles of every sequence that has a key in this tile, except for those that see no key
+  // in it
   const Index last_key = col_begin(j) + cols_of(j) - 1;
   const Index begin =
       problem_.sequence(sequence_at(problem_.cu_seqlens_k, col_begin(j))).query_begin;

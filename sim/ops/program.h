@@ -1,5 +1,5 @@
 /// The vocabulary in which a schedule writes one thread block's program. Each call emits one TileOp
-/// to the observers; at(line) says which pseudo-code line the calls that follow stand for.
+/// to the observers; at(line) names the pseudo-code line of the calls that follow.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class Program {
   void begin_block(const BlockId& block) { block_ = block; }
   const BlockId& block() const { return block_; }
 
-  /// What at()'s lines are numbered in the pseudo-code that is shown; empty: the same.
+  /// The numbers of at()'s lines in the pseudo-code that is shown; empty: unchanged.
   void number_lines(std::span<const std::uint8_t> line_numbers) { line_numbers_ = line_numbers; }
 
   /// Names the pseudo-code line of the operations that follow.
@@ -87,8 +87,8 @@ class Program {
   void flush();
 
  private:
-  /// One destination and its sources, each stored field by field: what a counted sweep spends its
-  /// time on.
+  /// One destination and its sources, each stored field by field, because a counted sweep spends
+  /// most of its time here.
   template <std::same_as<Tile>... Sources>
   void emit(OpKind kind, const Tile& dest, const Sources&... sources) {
     TileOp& op = begin_op(kind, 1, sizeof...(sources));
@@ -120,7 +120,7 @@ class Program {
   BlockId block_;
   std::vector<Observer*> observers_;
   std::span<const std::uint8_t> line_numbers_;
-  std::array<TileOp, 64> buffer_;  // one virtual call an observer for many operations
+  std::array<TileOp, 64> buffer_;  // one virtual call per observer for many operations
   std::size_t size_ = 0;
   std::uint8_t line_ = 0;
 };

@@ -1,5 +1,5 @@
-/// Geometry of one launch over one head: which tiles exist, how large each is, which the mask
-/// empties. Ragged tiles have their valid size; nothing is padded.
+/// Geometry of one launch over one head: which tiles exist, how large each is, and which are empty
+/// under the mask. Ragged tiles have their valid size; nothing is padded.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct ScoreStepFlags {
 };
 ScoreStepFlags score_steps_of(const AttentionProblem& problem);
 
-/// Choices of a schedule beside its tiling.
+/// Choices of a schedule besides its tiling.
 struct ScheduleOptions {
   ScheduleVariant variant;
   /// standard: also write LSE (the paper's algorithm does not; needed for LSE as an output).
@@ -29,15 +29,15 @@ struct ScheduleOptions {
   Index softmax_panel_cols = 0;
   /// The same for the backward pass, which holds a row of P and one of dP.
   Index gradient_panel_cols = 0;
-  /// Backward, grouped heads: dK and dV of a group's query heads are summed when more than 1.
+  /// Backward: when more than 1, dK and dV of a group's query heads are summed.
   Index heads_per_kv_head = 1;
-  /// Those of the problem: which lines the pseudo-code has.
+  /// The problem's steps: they decide which lines the pseudo-code has.
   ScoreStepFlags score_steps;
   Index splits = 1;  ///< split_kv: parts into which the keys are cut
-  /// Of a column tile that a key length cuts, rows of K and V from there on stay in HBM: on chip
-  /// they are zeros.
+  /// Where a key length ends inside a column tile, the rows of K and V beyond it are not loaded: on
+  /// chip they are zeros.
   bool skips_padded_keys = false;
-  /// The problem hides keys: a launch that applies the mask alone is there.
+  /// The problem hides keys: a launch that only applies the mask exists.
   bool masked = false;
 };
 
@@ -66,7 +66,7 @@ struct TileRange {
     return index >= first && index < past_last;
   }
   Index size() const { return empty() ? 0 : past_last - first; }
-  /// Those of them that lie in the plain range `bounds`.
+  /// The ones within the plain range `bounds`.
   TileRange within(const TileRange& bounds) const;
 };
 
@@ -92,25 +92,25 @@ class TileGrid {
 
   TileRange row_tiles() const { return {0, Tr_}; }
   TileRange column_tiles() const { return {0, Tc_}; }
-  /// Column tiles in which row tile i has a visible key: those that the mask's band crosses, and
-  /// of them those that the block mask keeps. Of packed sequences, whose bands leave gaps, the
-  /// tiles from the first band to the last: between them may lie some that are empty().
+  /// Column tiles in which row tile i has a visible key: those that the mask's band crosses and the
+  /// block mask keeps. With packed sequences, whose bands leave gaps, the tiles from the first band
+  /// to the last: some of these may be empty().
   TileRange column_tiles_for(std::int32_t i) const;
-  /// Row tiles in which a query sees a key of column tile j; the same holds.
+  /// Row tiles in which a query sees a key of column tile j, with the same exception.
   TileRange row_tiles_for(std::int32_t j) const;
-  /// The same as far as the mask goes, whatever the block mask keeps.
+  /// The same, ignoring the block mask.
   TileRange row_tiles_in_band(std::int32_t j) const;
-  /// Nothing of tile (i, j) is visible, although it lies in the ranges above.
+  /// Whether no key of tile (i, j) is visible, although the tile is in the ranges above.
   bool empty(std::int32_t i, std::int32_t j) const { return problem_.is_packed() && is_gap(i, j); }
   /// Keys from here on are padding of this batch entry.
   Index key_end() const { return key_end_; }
-  /// Every key of column tile j is padding of this batch entry.
+  /// Whether every key of column tile j is padding in this batch entry.
   bool is_padding(std::int32_t j) const { return col_begin(j) >= key_end_; }
-  /// Some key is hidden from some query.
+  /// Whether some key is hidden from some query.
   bool hides_keys() const {
     return !problem_.mask.is_none() || problem_.is_packed() || key_end_ < problem_.N_kv;
   }
-  /// The mask hides a part of tile (i, j), so its scores have to be masked.
+  /// Whether the mask hides a part of tile (i, j), so that its scores have to be masked.
   bool edge(std::int32_t i, std::int32_t j) const;
 
   Index row_begin(std::int32_t i) const { return i * tiling_.Br; }
@@ -155,7 +155,7 @@ class TileGrid {
 
  private:
   TileRange column_tiles_in_band(std::int32_t i) const;
-  /// Tiles of so many rows or columns that cover a range.
+  /// The tiles of `size` rows or columns that cover a range.
   static TileRange tiles_of(const KeyRange& range, Index size) {
     if (range.size() == 0) return {};
     return {static_cast<std::int32_t>(range.begin / size),
@@ -176,8 +176,8 @@ class TileGrid {
   Index key_end_;  ///< keys beyond are padding in this batch entry
 };
 
-/// What a tensor's rows and columns are: queries or keys by d, the keys of every query head of a
-/// group by d, queries by keys, one number a query; d numbers and one number a query and split.
+/// A tensor's rows and columns: queries or keys by d, the keys of every query head of a group by d,
+/// queries by keys, one number per query; d numbers, or one number, per query and split.
 enum class TensorLayout : std::uint8_t {
   query_by_d,
   key_by_d,
@@ -190,7 +190,7 @@ enum class TensorLayout : std::uint8_t {
 TensorLayout layout_of(Tensor tensor);
 
 /// Whole tensor of one head (dK_heads, dV_heads: of one KV head's group). `splits` is that of
-/// ScheduleOptions; O_split and LSE_split alone depend on it.
+/// ScheduleOptions; only O_split and LSE_split depend on it.
 Shape tensor_shape(Tensor tensor, const AttentionProblem& problem, Index splits = 1);
 
 /// Bytes of one element of the tensor in HBM: the problem's precision, fp32 for row statistics and

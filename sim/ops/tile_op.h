@@ -1,7 +1,7 @@
-/// Tile operations: what a schedule emits and every observer watches.
+/// Tile operations: what a schedule emits and every observer receives.
 ///
-/// An op says what happens to which tile. It carries no time, no address and no value: geometry is
-/// the launch's TileGrid, values are the numeric executor's, time is the timeline's.
+/// An op says what happens to which tile. It has no time, no address and no value: geometry belongs
+/// to the launch's TileGrid, values to the numeric executor, time to the timeline.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace attnscope {
 /// m~_ij, l~_ij and exp(m~_ij - m_i_new); O_carry is its O in fp32 between passes over j. dQ_accum
 /// is dQ in fp32 while thread blocks add to it; dK_heads, dV_heads are the gradients of each query
 /// head of a group, before they are summed. P_drop is P~, P after dropout, where P is needed too; T
-/// is the derivative of the soft cap. O_split and LSE_split are what split_kv's thread blocks find
-/// over their part of the keys; their tile (i, j) is row tile i of split j. Z are dropout's factors
-/// where a launch stores them.
+/// is the derivative of the soft cap. O_split and LSE_split are the results of split_kv's thread
+/// blocks over their part of the keys; their tile (i, j) is row tile i of split j. Z are dropout's
+/// factors where a launch stores them.
 // clang-format off
 enum class Tensor : std::uint8_t {
   Q, K, V, O, LSE, S, P, m, l, alpha, m_tile, l_tile, beta, O_carry,
@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, kTensorCount> enum_names(Tensor) {
           "P_drop", "T",     "O_split", "LSE_split", "Z"};
 }
 
-/// As the column index of a tile: it spans all keys.
+/// Column index of a tile that spans all keys.
 inline constexpr std::int32_t kAllColumns = -1;
 
 /// One tile, in HBM (slot 0) or in a named slot on chip (slot 1, 2, ... of its tensor; more than
@@ -44,7 +44,7 @@ struct Tile {
 
   Tensor tensor = Tensor::Q;
   std::uint8_t slot = kHbm;
-  bool last_use = false;  ///< as a source: nothing reads it after this op; its slot is poisoned
+  bool last_use = false;  ///< as a source: nothing reads it after this op; its slot becomes invalid
   std::int32_t i = 0;     ///< row tile (queries); of dK_heads, dV_heads: query head of the group
   std::int32_t j = 0;     ///< column tile (keys), or kAllColumns; unused for row-tile tensors
 
@@ -58,8 +58,8 @@ constexpr Tile last_use(Tile tile) {
   return tile;
 }
 
-/// What happens. Row-wise operations broadcast a [rows, 1] statistic over the columns. A row with
-/// nothing to see (its maximum is -inf) gives alpha = 1, P = 0 and O = 0, never NaN.
+/// The kind of operation. Row-wise operations broadcast a [rows, 1] statistic over the columns. A
+/// row without a visible key (its maximum is -inf) gives alpha = 1, P = 0 and O = 0, never NaN.
 enum class OpKind : std::uint8_t {
   load,            ///< dest (on chip) = source (HBM)
   store,           ///< dest (HBM) = source (on chip)
@@ -85,7 +85,7 @@ enum class OpKind : std::uint8_t {
   add_row_dot,                  ///< dest += rowsum(source0 * source1, element by element)
   softmax_gradient,  ///< dest = source0 * (source1 - source2), source2 row-wise: dS = P (dP - D)
   add,               ///< dest += source
-  atomic_add,        ///< dest (HBM) += source (on chip), whoever else adds
+  atomic_add,        ///< dest (HBM) += source (on chip), atomically
   soft_cap,          ///< dest = cap tanh(dest / cap)
   soft_cap_slope,    ///< dest = 1 - (source / cap)^2, of capped scores
   alibi,             ///< dest -= slope * distance of key and query
@@ -93,7 +93,7 @@ enum class OpKind : std::uint8_t {
   multiply,          ///< dest *= source, element by element
   scale,             ///< dest = softmax_scale * dest, where no product folds it in
   mask_gradient,     ///< dS = 0 where the mask hides the key
-  dropout_factors,   ///< dest = Z, for a launch that stores it
+  dropout_factors,   ///< dest = Z, for a launch that stores Z
 };
 inline constexpr int kOpKindCount = 33;
 

@@ -1,5 +1,5 @@
-/// What an algorithm is to AttnScope: a pass is a list of launches; a launch is a tile grid, a
-/// number of thread blocks and the program of one block, with the pseudo-code that it stands for.
+/// The parts of an algorithm: a pass is a list of launches; a launch is a tile grid, a number of
+/// thread blocks and the program of one block, with its pseudo-code.
 #pragma once
 
 #include <array>
@@ -24,21 +24,22 @@ enum class ScoreStep : std::uint8_t {
   alibi,
   dropout,
   no_dropout,
-  fused_mask,     ///< of the softmax's launch, unless masking is a launch of its own
+  fused_mask,     ///< of the softmax's launch, unless masking is a separate launch
   fused_dropout,  ///< the same for dropout
-  asked_lse,      ///< of a run that is asked for LSE where the algorithm has none
+  asked_lse,      ///< of a run that requests LSE from an algorithm without it
 };
 
-/// One line of pseudo-code. Control lines (loops) are not the line of any operation.
+/// One line of pseudo-code. No operation names a control line (a loop).
 struct PseudoLine {
   int indent = 0;
   std::string_view text;
-  std::string_view why;  ///< one sentence: why this step is there
+  std::string_view why;  ///< one sentence: the reason for this step
   bool control = false;
   ScoreStep step = ScoreStep::always;
 };
 
-/// The lines of a launch's pseudo-code that a problem has, and the number there of every line.
+/// The lines of a launch's pseudo-code that apply to a problem, and the number of each line among
+/// them.
 struct ShownCode {
   std::vector<PseudoLine> lines;
   std::vector<std::uint8_t> line_numbers;
@@ -55,11 +56,11 @@ constexpr std::array<PseudoLine, lines> with_lines(
   return variant;
 }
 
-/// What the splits of the keys are to a launch.
+/// How a launch uses the splits of the keys.
 enum class SplitRole : std::uint8_t {
   none,
   one_a_block,  ///< thread block i splits + s works on split s of row tile i
-  folded,       ///< thread block i brings all splits of row tile i together
+  folded,       ///< thread block i combines all splits of row tile i
 };
 
 /// A kernel launch. HBM persists between launches; a launch ends with a grid-wide barrier.
@@ -69,14 +70,15 @@ struct Launch {
   Index (*blocks_per_head)(const TileGrid&);
   void (*program)(const TileGrid&, Index block, Program&);
   std::span<const PseudoLine> pseudo_code;
-  /// The paper counts each operand of this launch once, whatever a tiled matrix product re-reads.
+  /// The paper counts each operand of this launch once, although a tiled matrix product reads it
+  /// again.
   bool paper_counts_operands_once = false;
   /// Runs once for each KV head, after the last query head of its group.
   bool once_per_kv_head = false;
-  /// Brings together what the query heads of a group left in HBM.
+  /// Sums the results that the query heads of a group left in HBM.
   bool sums_group = false;
   SplitRole splits = SplitRole::none;
-  /// Owns `pseudo_code` where make_pass() left lines out of it.
+  /// Owns `pseudo_code` if make_pass() removed lines from it.
   std::shared_ptr<const ShownCode> shown = nullptr;
 
   /// Writes one thread block's program.
@@ -88,8 +90,8 @@ struct Launch {
   }
 };
 
-/// The value that an HBM tensor has before the first launch (the papers' initialisation lines: set
-/// by the caller, not counted as traffic).
+/// The value of an HBM tensor before the first launch (the papers' initialisation lines: set by the
+/// caller, not counted as traffic).
 struct InitialValue {
   Tensor tensor;
   double value;
@@ -101,19 +103,19 @@ struct Pass {
   std::vector<InitialValue> initial_values;
 };
 
-/// The launches of a pass; of both passes, in order, for PassKind::both. The backward pass has to
-/// exist. Their pseudo-code has the lines of those steps of the score function that the options
-/// name.
+/// The launches of a pass, or of both passes, in order, for PassKind::both. The backward pass must
+/// exist. Their pseudo-code contains the lines of the score function's steps that the options
+/// select.
 Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options);
 
-/// The same as one head sees it: with every launch that it takes part in, whichever head of its
-/// group it is.
+/// The same for one head: with every launch that it takes part in, whichever head of its group it
+/// is.
 Pass make_head_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options);
 
 /// The plain grid of a launch: tiles of Br x Bc.
 TileGrid plain_grid(const AttentionProblem& problem, const Tiling& tiling,
                     const ScheduleOptions& options);
-/// The grid of standard's row-wise launches: a few whole rows a block, or panels of them.
+/// The grid of standard's row-wise launches: a few whole rows per block, or panels of them.
 TileGrid softmax_row_grid(const AttentionProblem& problem, const Tiling& tiling,
                           const ScheduleOptions& options);
 /// The same for the backward pass.
@@ -134,7 +136,7 @@ inline PseudoCode copy_of(std::span<const PseudoLine> lines) {
 void replace_line(PseudoCode& lines, std::string_view from, std::string_view to,
                   std::string_view why);
 
-/// One thread block in all: its program has the outer loop.
+/// One thread block per head: its program has the outer loop.
 Index block_per_head(const TileGrid& grid);
 /// One thread block for each row tile.
 Index block_per_row_tile(const TileGrid& grid);

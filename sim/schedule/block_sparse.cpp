@@ -47,7 +47,7 @@ PseudoCode guarded_rows(const Launch& dense, std::string_view why_load) {
   return lines;
 }
 
-/// The dense pass, its sweep under the pseudo-code of the guarded one.
+/// The dense pass, its sweep shown with the pseudo-code of the guarded one.
 template <DensePass (*kDense)(const ScheduleOptions&)>
 Pass guarded_by_columns(const ScheduleOptions& options) {
   static const PseudoCode load_all = guarded_rows(kDense({}).launch(), kWhyLoadAll);

@@ -64,7 +64,7 @@ Index block_per_tile(const TileGrid& grid) {
 
 namespace {
 
-/// What each algorithm's thread blocks do.
+/// The passes of each algorithm.
 struct Programs {
   std::string_view algorithm;
   Pass (*forward)(const ScheduleOptions&);

@@ -1,4 +1,4 @@
-/// Standard attention's elementwise work as launches of its own: what a framework runs when nothing
+/// Standard attention's elementwise work in separate launches, as a framework runs it when nothing
 /// is fused. Each launch takes the score matrix through the SM once, tile by tile, in place.
 #pragma once
 
@@ -7,25 +7,25 @@
 namespace attnscope {
 
 /// The launches between S = Q K^T and the softmax at this level of fusion, in order: "scale" and
-/// "mask", "scale_mask", "mask" alone, or none. Each reads and writes N N_kv elements a head. In
-/// place: a framework that makes a new matrix moves the same bytes and keeps more memory.
+/// "mask", "scale_mask", "mask" alone, or none. Each reads and writes N N_kv elements per head, in
+/// place; a framework that allocates a new matrix moves the same bytes and needs more memory.
 std::vector<Launch> score_launches(const ScheduleOptions& options);
 
 /// The same work in the backward pass, between dS and the products with K and Q: "mask_gradient"
 /// and "scale_gradient", "mask_scale_gradient", or none.
 std::vector<Launch> gradient_launches(const ScheduleOptions& options);
 
-/// "dropout" between the softmax and the product with V, where it is apart: reads P, writes Z, a
-/// byte an element, and P~ = Z P. Its gradient between dP and dS, "dropout_gradient": reads dP and
-/// Z, writes dP.
+/// "dropout" between the softmax and the product with V, where it is a separate launch: reads P,
+/// writes Z, one byte per element, and P~ = Z P. Its gradient between dP and dS,
+/// "dropout_gradient": reads dP and Z, writes dP.
 std::vector<Launch> probability_launches(const ScheduleOptions& options);
 std::vector<Launch> probability_gradient_launches(const ScheduleOptions& options);
 
-/// Dropout is a launch's work, not the softmax's.
+/// Whether dropout is a separate launch, not part of the softmax.
 bool drops_apart(const ScheduleOptions& options);
-/// The scale is a launch's work, not folded into S = scale Q K^T, dQ and dK.
+/// Whether the scale is a separate launch, not folded into S = scale Q K^T, dQ and dK.
 bool scales_apart(const ScheduleOptions& options);
-/// The mask is a launch's work, not the softmax's.
+/// Whether the mask is a separate launch, not part of the softmax.
 bool masks_apart(const ScheduleOptions& options);
 
 }  // namespace attnscope

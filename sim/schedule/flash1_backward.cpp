@@ -97,7 +97,7 @@ Tensor carried_gradient(const ScheduleOptions& options) {
   return options.variant.carry == Carry::fp32 ? Tensor::dQ_accum : Tensor::dQ;
 }
 
-/// One step of the inner loop: row tile i meets column tile j.
+/// One step of the inner loop: row tile i with column tile j.
 void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& program) {
   const Tile carried = g.row_tile(carried_gradient(g.options()), i).in_hbm();
   program.at(load_row);

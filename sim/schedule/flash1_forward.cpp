@@ -74,7 +74,7 @@ Tensor carried_tensor(const ScheduleOptions& options) {
   return options.variant.carry == Carry::fp32 ? Tensor::O_carry : Tensor::O;
 }
 
-/// One step of the inner loop: row tile i meets column tile j.
+/// One step of the inner loop: row tile i with column tile j.
 void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& program) {
   const Tile m_tile = g.row_tile(Tensor::m_tile, i);
   const Tile l_tile = g.row_tile(Tensor::l_tile, i);
@@ -95,13 +95,13 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
   program.scores(g.S(i, j), last_use(g.Q(i)), g.K(j));
   shape_scores(g, g.S(i, j), g.edge(i, j), {cap_s, bias_s, apply_mask}, program);
 
-  // Take the softmax of this tile alone
+  // Compute the softmax of this tile alone
   program.at(compute_tile);
   program.row_max(m_tile, g.S(i, j));
   program.exp(g.P(i, j), last_use(g.S(i, j)), m_tile);
   program.row_sum(l_tile, g.P(i, j));
 
-  // Merge it with what the column tiles before it left
+  // Merge it with the result of the previous column tiles
   program.at(update_m);
   program.running_max(g.m(i), g.alpha(i), m_tile);
   program.exp(beta, last_use(m_tile), g.m(i));

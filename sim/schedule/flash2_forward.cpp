@@ -50,8 +50,8 @@ class KvStages {
   KvStages(const TileGrid& g, std::int32_t i, const TileRange& visited)
       : g_(g), i_(i), next_(visited.begin()), end_(visited.end()) {}
 
-  /// Loads the next tile that row tile i sees, if there is one, into its buffer: what was in it is
-  /// invalid from then on.
+  /// Loads the next tile that row tile i sees, if there is one, into its buffer, whose previous
+  /// tile becomes invalid.
   void load_next(Program& program) {
     while (next_ != end_ && g_.empty(i_, *next_)) ++next_;
     if (!(next_ != end_)) return;
@@ -62,7 +62,7 @@ class KvStages {
     ++loaded_;
   }
 
-  /// K_j and V_j, the next ones to be computed on.
+  /// K_j and V_j of the next tile to process.
   std::pair<Tile, Tile> take(std::int32_t j) {
     const Index stage = taken_++;
     return {in_stage(g_.K(j), stage), in_stage(g_.V(j), stage)};
@@ -107,7 +107,7 @@ void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, P
     program.at(compute_p);
     program.exp(g.P(i, j), last_use(g.S(i, j)), g.m(i));
     program.at(update_l);
-    program.rescale(g.l(i), g.alpha(i));  // l was summed against the old m
+    program.rescale(g.l(i), g.alpha(i));  // l was summed with the old m
     program.add_row_sum(g.l(i), g.P(i, j));
     drop(g, g.P(i, j), drop_p, program);
     program.at(update_o);

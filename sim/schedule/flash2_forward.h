@@ -10,8 +10,8 @@ namespace attnscope {
 /// N row statistics.
 void flash2_forward(const TileGrid& g, Index block, Program& program);
 
-/// The same for those column tiles that lie in `columns`, up to the stores of O_i and LSE_i, which
-/// stay on chip.
+/// The same for the column tiles in `columns`, without the stores of O_i and LSE_i, which stay on
+/// chip.
 void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, Program& program);
 
 Pass flash2_forward_pass(const ScheduleOptions& options);

@@ -1,4 +1,4 @@
-/// What the backward schedules share: loading K and V, storing dK and dV under grouped heads,
+/// Code shared by the backward schedules: loading K and V, storing dK and dV under grouped heads,
 /// converting dQ.
 #pragma once
 
@@ -6,12 +6,12 @@
 
 namespace attnscope {
 
-/// Loads K_j and V_j, for a whole sweep over the rows; not where all of them are padding, or where
-/// the sweep is empty and ScheduleVariant::skip_unused_kv asks for that.
+/// Loads K_j and V_j, for a whole sweep over the rows; not when all of them are padding, or when
+/// the sweep is empty and ScheduleVariant::skip_unused_kv is set.
 void load_keys(const TileGrid& g, std::int32_t j, Program& program);
 
 /// Stores dK_j and dV_j: to their tensors, or, where several query heads share a KV head, to the
-/// query head's own place in dK_heads and dV_heads.
+/// query head's part of dK_heads and dV_heads.
 void store_key_gradients(const TileGrid& g, std::int32_t j, Program& program);
 /// The same for one of the two, named by its on-chip tile.
 void store_key_gradient(const TileGrid& g, Tile on_chip, Program& program);

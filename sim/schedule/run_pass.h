@@ -1,4 +1,5 @@
-/// Runs a pass: which thread block runs when is a policy of its own, apart from what a block does.
+/// Runs a pass. The order of the thread blocks is a separate policy, independent of what a block
+/// does.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace attnscope {
 
-/// The order in which the thread blocks of a launch run. Numbers and requested bytes may not depend
-/// on it.
+/// The order in which the thread blocks of a launch run. Numbers and requested bytes must not
+/// depend on it.
 struct BlockOrder {
   enum class Kind : std::uint8_t { ascending, descending, shuffled };
   Kind kind = Kind::ascending;
@@ -20,7 +21,7 @@ struct BlockOrder {
   std::vector<Index> sequence(Index count) const;
 };
 
-/// What a pass is run on.
+/// The problem and options that a pass runs with.
 struct PassRun {
   AttentionProblem problem;
   Tiling tiling;
@@ -33,7 +34,7 @@ void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
               std::span<Observer* const> observers);
 
 /// Runs every head, launch after launch, as a GPU does: a launch holds the blocks of all heads.
-/// Values need run_head(): one head's tensors are in HBM at a time.
+/// Values need run_head(): only one head's tensors are in HBM at a time.
 void run_all_heads(const Pass& pass, const PassRun& run, std::span<Observer* const> observers);
 
 }  // namespace attnscope

@@ -19,7 +19,7 @@ void shape_scores(const TileGrid& g, Tile S, bool masked, const ScoreLines& line
 /// The same in a backward pass, which keeps the cap's derivative T of the tile.
 void shape_scores_keeping_slope(const TileGrid& g, Tile S, bool masked, const ScoreLines& lines,
                                 Program& program);
-/// The cap of S and its derivative T alone.
+/// Only the cap of S and its derivative T.
 void cap_keeping_slope(const TileGrid& g, Tile S, std::uint8_t line, Program& program);
 /// Lines of dV's update, with and without dropout.
 struct ValueGradientLines {
@@ -30,7 +30,7 @@ struct ValueGradientLines {
 /// dV_j = dV_j + P^T dO_i, with P~ = dropout(P) in place of P where the problem drops.
 void add_to_dv(const TileGrid& g, std::int32_t i, std::int32_t j, const ValueGradientLines& lines,
                Program& program);
-/// dS = dS o T, where T is of the same tile.
+/// dS = dS o T, with T of the same tile.
 void apply_cap_slope(const TileGrid& g, Tile dS, std::uint8_t line, Program& program);
 /// tile = dropout(tile).
 void drop(const TileGrid& g, Tile tile, std::uint8_t line, Program& program);
@@ -70,7 +70,7 @@ constexpr PseudoLine cap_gradient_line(int indent) {
   return {indent, "dS = dS ∘ T", "Back through the soft cap.", false, ScoreStep::soft_cap};
 }
 
-/// Leaves out the pseudo-code lines of steps that the options do not have, and renumbers the rest.
+/// Removes the pseudo-code lines of steps that the options do not have, and renumbers the rest.
 void show_only_taken_steps(const ScheduleOptions& options, Pass& pass);
 
 }  // namespace attnscope

@@ -53,7 +53,7 @@ constexpr PseudoLine load_scores_line(int indent) {
   return {indent, "load S", "The cap's derivative needs the N × N scores once more.", false,
           ScoreStep::soft_cap};
 }
-/// A line of dropout that is left out where dropping is a launch of its own.
+/// A line of dropout that is left out where dropout is a separate launch.
 constexpr PseudoLine fused(PseudoLine line) {
   line.step = ScoreStep::fused_dropout;
   return line;
@@ -150,7 +150,7 @@ void standard_dp(const TileGrid& g, Index block, Program& program) {
   program.store(last_use(g.dP(i, j)));
 }
 
-/// dP = dropout(dP), unless a launch of its own did it.
+/// dP = dropout(dP), unless a separate launch did it.
 void drop_gradient(const TileGrid& g, Tile dP, std::uint8_t line, Program& program) {
   if (!drops_apart(g.options())) drop(g, dP, line, program);
 }
@@ -246,7 +246,7 @@ Launch product_launch(std::string_view name, Index (*blocks)(const TileGrid&),
           .paper_counts_operands_once = true};
 }
 
-/// The forward launches again, under names of their own: activation checkpointing.
+/// The forward launches again, under separate names: activation checkpointing.
 std::vector<Launch> recomputed_forward(const ScheduleOptions& options) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"scores", "recompute_scores"},   {"scale", "recompute_scale"},

@@ -10,8 +10,8 @@ namespace attnscope {
 /// dS = P (dP - rowsum(P dP)), in panels and two sweeps where a row is too long. "dQ": row tile i
 /// of dQ = scale dS K. "dK": column tile j of dK = scale dS^T Q. With grouped heads, sum_heads.
 /// Unfused variants have launches between dS and dQ (elementwise.h); checkpointing begins with the
-/// forward pass. The paper counts 5 N N_kv + 5 N d read and 2 N N_kv + 3 N d written a head, for N
-/// = N_kv.
+/// forward pass. The paper counts 5 N N_kv + 5 N d read and 2 N N_kv + 3 N d written per head, for
+/// N = N_kv.
 Pass standard_backward_pass(const ScheduleOptions& options);
 
 }  // namespace attnscope

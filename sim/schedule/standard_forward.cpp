@@ -97,7 +97,7 @@ constexpr PseudoLine kOutputPseudoCode[] = {
     {1, "store O_i", "The output."},
 };
 
-/// Stores P, and its dropped twin where the problem drops.
+/// Stores P, and with dropout P~ as well.
 void store_probabilities(const TileGrid& g, Tile on_chip, std::uint8_t line,
                          std::uint8_t dropped_line_number, Program& program) {
   const Tile P = g.P(on_chip.i, on_chip.j).in_hbm();

@@ -10,14 +10,14 @@ namespace attnscope {
 /// paper's accounting leaves out.
 void standard_scores(const TileGrid& g, Index block, Program& program);
 
-/// "softmax": a few whole rows a thread block; S is read once and P written once.
+/// "softmax": a few whole rows per thread block; S is read once and P written once.
 void standard_softmax(const TileGrid& g, Index block, Program& program);
 
 /// "softmax" for rows too long for the registers: S is read twice, first for m and l.
 void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& program);
 
-/// "output": row tile i of O = P V, one thread block each. V is read once for every row tile, whose
-/// rows a library chooses apart from those of S (ScheduleVariant::output_rows).
+/// "output": row tile i of O = P V, one thread block each. V is read once for every row tile; a
+/// library chooses the rows of this tile separately from those of S (ScheduleVariant::output_rows).
 void standard_output(const TileGrid& g, Index block, Program& program);
 
 Pass standard_forward_pass(const ScheduleOptions& options);

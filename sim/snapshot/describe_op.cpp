@@ -42,7 +42,7 @@ std::string indices(const Tile& tile, Print print) {
   return fmt::format("{}{}{}", print(tile.i), short_indices ? "" : ",", print(tile.j));
 }
 
-/// "row maxima of S₂₁", "row sums of S₂₁"; of a tile with one number a row, that number: "m~₂".
+/// "row maxima of S₂₁", "row sums of S₂₁"; for a tile with one number per row, its name: "m~₂".
 std::string of_rows(std::string_view what, const Tile& tile) {
   const TensorLayout layout = layout_of(tile.tensor);
   const bool one_a_row =
@@ -50,8 +50,8 @@ std::string of_rows(std::string_view what, const Tile& tile) {
   return one_a_row ? tile_name(tile) : fmt::format("{} of {}", what, tile_name(tile));
 }
 
-/// The tile under the name of what it holds: in the slot of S stand its exponentials, in that of dP
-/// what the softmax's gradient makes of it.
+/// The tile named after its contents: the slot of S also holds its exponentials, that of dP the
+/// result of the softmax gradient.
 std::string in_place(Tensor slot, Tensor held, Tile tile) {
   if (tile.tensor == slot) tile.tensor = held;
   return tile_name(tile);

@@ -1,4 +1,4 @@
-/// Operations in words and tiles by name, as the screen and listings show them.
+/// Descriptions of operations and names of tiles, as the screen and listings show them.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ std::string tile_name(const Tile& tile);
 /// The tensor's name as the papers print it: "O", "m~", "O (fp32)".
 std::string tensor_name(Tensor tensor);
 
-/// Its tiles (i, j) are of row tile i and split j of the keys: "O₀ (split 2)".
+/// Whether tile (i, j) belongs to row tile i and split j of the keys: "O₀ (split 2)".
 bool is_of_split(Tensor tensor);
 
-/// Row tile i of a launch, "i = 2"; where it is a group of whole rows, no tile of Br rows,
-/// "rows 8-15". `grid` is the launch's.
+/// Row tile i of a launch, "i = 2"; for a group of whole rows instead of a tile of Br rows, "rows
+/// 8-15". `grid` is the launch's.
 std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i);
 
 /// One sentence: what the operation did, with sizes, and bytes where bytes moved.

@@ -44,7 +44,7 @@ void GradientTracker::begin_tile(const Tile& tile, const TileGrid& grid) {
   row_ = next;
 }
 
-/// The part of the row that the op makes; nullptr when it makes none.
+/// The part of the row that the op computes; nullptr when it computes none.
 std::vector<double>* GradientTracker::row_of(const TileOp& op) {
   if (op.kind == OpKind::softmax_gradient) return &row_.dS;
   switch (op.dest_tiles[0].tensor) {
@@ -53,7 +53,7 @@ std::vector<double>* GradientTracker::row_of(const TileOp& op) {
     case Tensor::P:
       return &row_.P;
     case Tensor::dP:
-      return row_.dS.empty() ? &row_.dP : &row_.dS;  // dS may take the place of dP in its slot
+      return row_.dS.empty() ? &row_.dP : &row_.dS;  // dS may overwrite dP in its slot
     case Tensor::dS:
       return &row_.dS;
     case Tensor::T:
@@ -75,7 +75,7 @@ void GradientTracker::note_statistics(const NumericExecutor& executor) {
 
 void GradientTracker::before(const TileOp& op, const TileGrid& grid,
                              const NumericExecutor& executor) {
-  // A tile begins with the first operation that makes a part of its row
+  // A tile begins with the first operation that computes a part of its row
   const Tile& dest = op.dest_tiles[0];
   const bool on_grid = layout_of(dest.tensor) == TensorLayout::query_by_key;
   const bool other_tile = !row_.known || row_.i != dest.i || row_.j != dest.j;
@@ -88,7 +88,7 @@ void GradientTracker::before(const TileOp& op, const TileGrid& grid,
   if (!row_.known) return;
   note_statistics(executor);
 
-  // What the gradient of the query was
+  // Keep the previous gradient of the query
   if (op.kind == OpKind::gradient_product && is_query_gradient(dest.tensor)) {
     row_.dQ_prev = value(dest.tensor, executor, row_.column);
   } else if (op.kind == OpKind::atomic_add && dest.i == row_.i) {
@@ -113,7 +113,7 @@ void GradientTracker::after(const TileOp& op, const TileGrid& /*grid*/,
   if (op.kind == OpKind::gradient_product && is_query_gradient(dest.tensor)) {
     const std::optional<double> now = value(dest.tensor, executor, row_.column);
     if (now && row_.dQ_prev) row_.dQ_part = *now - *row_.dQ_prev;
-    // A part that is added in HBM later is not the gradient yet
+    // A part that is later added in HBM is not yet the gradient
     if (dest.tensor == Tensor::dQ) row_.dQ = now;
     if (dest.tensor == Tensor::dQ_accum) row_.dQ_prev.reset();
   } else if (op.kind == OpKind::atomic_add && dest.i == row_.i) {

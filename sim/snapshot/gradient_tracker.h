@@ -1,5 +1,5 @@
 /// Follows one query row of a backward pass while operations are executed: its scores and
-/// probabilities, recomputed or read back, their gradients, and what it adds to dQ.
+/// probabilities, recomputed or read back, their gradients, and its contribution to dQ.
 #pragma once
 
 #include "sim/observers/numeric_executor.h"
@@ -9,11 +9,11 @@ namespace attnscope {
 
 class GradientTracker {
  public:
-  /// Follows the row of whichever row tile is being worked on that stands where `query` stands in
-  /// its own, and column `column` of dQ.
+  /// Follows, in the row tile being processed, the row at the same position as `query` in its row
+  /// tile, and column `column` of dQ.
   GradientTracker(Index query, Index column) : query_(query) { row_.column = column; }
 
-  /// Notes what the op is about to use or change (call before) and what it changed (call after).
+  /// Record the values that the op is about to use or change, and, after it, those it has changed.
   void before(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
   void after(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
 

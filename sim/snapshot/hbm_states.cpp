@@ -61,7 +61,7 @@ std::vector<HbmTensorState> hbm_states(const RunInfo& info,
   };
   for (const Tensor tensor : {Tensor::Q, Tensor::K, Tensor::V}) add(tensor, Origin::input);
 
-  // What the pass stores; what it reads without storing it, an earlier pass left
+  // Tensors that the pass stores; those that it reads without storing them are from an earlier pass
   for (const Tensor tensor :
        {Tensor::S,        Tensor::P,  Tensor::P_drop,   Tensor::Z,        Tensor::O_carry,
         Tensor::O,        Tensor::l,  Tensor::m,        Tensor::O_split,  Tensor::LSE_split,

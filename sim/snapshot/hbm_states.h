@@ -1,4 +1,4 @@
-/// HBM as a snapshot shows it: which tensors there are, and which of their tiles hold values by a
+/// HBM as a snapshot shows it: which tensors exist, and which of their tiles have values after a
 /// step.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace attnscope {
 
-/// The state of every HBM tensor of the shown head after operation `step`: inputs, what the pass
-/// stores, what an earlier pass left for it, and S and P as ghosts where nothing ever stores them.
+/// The state of every HBM tensor of the shown head after operation `step`: inputs, tensors that the
+/// pass stores, tensors from an earlier pass, and S and P as outlines if they are never stored.
 std::vector<HbmTensorState> hbm_states(const RunInfo& info,
                                        const std::array<StoreHistory, kTensorCount>& stores,
                                        Index step);

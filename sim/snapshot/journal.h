@@ -1,5 +1,5 @@
 /// Every store of a run, in order, so that HBM can be set to its state after any step, forwards or
-/// backwards, at a cost that grows with the stores in between.
+/// backwards, at a cost proportional to the stores in between.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace attnscope {
 
 class Journal {
  public:
-  /// Notes that the op at `step` stored `values` at `origin`; steps ascend.
+  /// Records that the op at `step` stored `values` at `origin`; steps must ascend.
   void append(Index step, Tensor tensor, const Shape& origin, const RowMatrix& values);
 
   /// The value of a tensor before its first store; NaN unless set.
@@ -26,7 +26,7 @@ class Journal {
     Tensor tensor;
     Shape origin;
     Shape shape;
-    std::ptrdiff_t previous;  ///< entry that the same place held before, or -1
+    std::ptrdiff_t previous;  ///< previous entry of the same place, or -1
     std::size_t offset;       ///< into values_
   };
   /// The last entry that stored at this origin, or -1.

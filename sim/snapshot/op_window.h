@@ -1,4 +1,5 @@
-/// The operations of a run around the playhead, regenerated from the schedule when it leaves them.
+/// The operations of a run around the playhead, regenerated from the schedule when the playhead
+/// leaves the window.
 #pragma once
 
 #include <vector>

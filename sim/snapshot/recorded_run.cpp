@@ -21,8 +21,8 @@ constexpr double kKeyframeBudgetBytes = 256e6;  // memory for keyframes
 constexpr double kJournalBudgetBytes = 1e9;     // memory for stored values
 constexpr double kKeyframeFlops = 4e6;          // a few milliseconds of replay
 
-/// softmax_scale Q K^T of the one head, capped and biased as the problem has it, with hidden keys
-/// at -inf.
+/// softmax_scale Q K^T of the one head, with the problem's soft cap and bias, and hidden keys at
+/// -inf.
 ValueTile masked_scores(const AttentionProblem& problem, const AttentionInputs& inputs) {
   RowMatrix S = problem.softmax_scale() *
                 (head_matrix(inputs.Q, 0, 0) * head_matrix(inputs.K, 0, 0).transpose());
@@ -46,7 +46,7 @@ AttentionInputs inputs_of(const SteppedRequest& request, Index head) {
              : make_head_inputs(problem, request.run.asked.inputs, request.batch, head);
 }
 
-/// The counts of the whole pass; an error where it cannot work or be walked.
+/// The counts of the whole pass; an error when it cannot run or has too many steps.
 Result<SimulationReport> counted(const SteppedRequest& request, const std::atomic<bool>* cancel) {
   Result<SimulationReport> report = simulate(request.run, request.gpu, cancel);
   if (!report.ok()) return report;
@@ -62,7 +62,7 @@ Result<SimulationReport> counted(const SteppedRequest& request, const std::atomi
   return report;
 }
 
-/// What the screen says of the run before its first step.
+/// Fills in what the screen shows of the run before its first step.
 void describe_run(const SteppedRequest& request, SimulationReport totals, RunInfo& info) {
   const AttentionProblem& problem = request.run.problem;
   info.algorithm = find_algorithm(request.run.algorithm());
@@ -86,7 +86,8 @@ void describe_run(const SteppedRequest& request, SimulationReport totals, RunInf
   info.score_tiles.resize(static_cast<std::size_t>(info.Tr * info.Tc));
 }
 
-/// Prepares HBM for the head's pass. The backward pass starts from what the forward pass left.
+/// Prepares HBM for the head's pass. The backward pass starts from the state after the forward
+/// pass.
 void begin_values(const SteppedRequest& request, const RunInfo& info,
                   const AttentionProblem& one_head, NumericExecutor& executor) {
   executor.begin_head(0, 0, info.pass.initial_values);
@@ -132,8 +133,8 @@ void run_rest_of_group(const SteppedRequest& request, const std::atomic<bool>* c
   }
 }
 
-/// The other heads store their parts in the launch in which the shown head does: by its end all
-/// are there.
+/// The other heads store their parts in the same launch as the shown head: all are stored when it
+/// ends.
 void note_rest_of_group(const RunInfo& info, StoreHistory& history) {
   if (history.first_store.empty()) return;
   const std::int32_t last = *std::ranges::max_element(history.first_store);
@@ -145,7 +146,7 @@ void note_rest_of_group(const RunInfo& info, StoreHistory& history) {
   }
 }
 
-/// Prepares true values, where the problem is small enough to show them.
+/// Prepares true values if the problem is small enough to show them.
 void prepare_values(const SteppedRequest& request, RecordedRun& run) {
   const AttentionProblem& problem = request.run.problem;
   RunInfo& info = *run.info;
@@ -175,7 +176,7 @@ ValueTile value_tile(const RowMatrix& values) {
 Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
                                                 const std::function<void(double)>& progress,
                                                 const std::atomic<bool>* cancel) {
-  // Count first: it refuses what cannot work
+  // Count first: this rejects invalid runs
   Result<SimulationReport> report = counted(request, cancel);
   if (!report.ok()) return report.error();
   auto run = std::make_unique<RecordedRun>();

@@ -1,4 +1,4 @@
-/// One head, run once from its first operation to its last: what is kept of it so that every step
+/// One head, run once from its first operation to its last, and the data kept so that every step
 /// can be shown again.
 #pragma once
 
@@ -27,7 +27,7 @@ struct RecordedRun {
 ValueTile value_tile(const RowMatrix& values);
 
 /// Runs the head; `progress` and `cancel` as of SteppedRun::create. The executor refers to the
-/// result's problem and inputs, which therefore stay where they are.
+/// result's problem and inputs, which therefore must not move.
 Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
                                                 const std::function<void(double)>& progress,
                                                 const std::atomic<bool>* cancel);

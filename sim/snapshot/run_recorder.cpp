@@ -8,7 +8,8 @@ namespace attnscope {
 
 namespace {
 
-/// Operations between keyframes at most, so that replaying without values is quick, too.
+/// Largest number of operations between keyframes, so that replaying without values is fast as
+/// well.
 constexpr Index kMaxOpsBetweenKeyframes = 16384;
 
 }  // namespace
@@ -48,12 +49,12 @@ void RunRecorder::begin_block(const BlockId& block) {
   seen_scores_ = false;
   const Launch& launch = info_.pass.launches[static_cast<std::size_t>(launch_)];
   outer_j_ = -1;
-  // The column tiles of one block in all are the outer loop: note_outer()
+  // With one block per head, the column tiles are the outer loop: note_outer()
   if (launch.blocks_per_head != block_per_head) begin_outer(block_label(launch, block.block));
 }
 
-/// What a thread block makes: "i = 2", "j = 0", "i = 1, j = 3", "i = 0, split 2"; of a launch over
-/// whole rows, whose groups are no tiles of the others, "rows 8-15".
+/// The tile of a thread block: "i = 2", "j = 0", "i = 1, j = 3", "i = 0, split 2"; in a launch over
+/// whole rows, whose groups are not tiles of the other launches, "rows 8-15".
 std::string RunRecorder::block_label(const Launch& launch, Index block) const {
   if (launch.blocks_per_head == block_per_column_tile) return fmt::format("j = {}", block);
   if (launch.blocks_per_head == block_per_tile) {
@@ -71,7 +72,7 @@ void RunRecorder::begin_outer(std::string label) {
   info_.outer.push_back({step_, step_, std::move(label)});
 }
 
-/// A launch of one thread block a head (flash1): the outer loop is over the column tiles.
+/// A launch of one thread block per head (flash1): the outer loop is over the column tiles.
 void RunRecorder::note_outer(const TileOp& op) {
   const Launch& launch = info_.pass.launches[static_cast<std::size_t>(launch_)];
   const Tile& tile = op.dest_tiles[0];
@@ -83,7 +84,7 @@ void RunRecorder::note_outer(const TileOp& op) {
 
 void RunRecorder::note_score_tile(const Tile& tile) {
   if (layout_of(tile.tensor) != TensorLayout::query_by_key) return;
-  // Tiles of other grids (whole rows of a softmax launch) touch every tile that they overlap
+  // Tiles of other grids (whole rows of a softmax launch) count for every tile that they overlap
   const Shape origin = grid_->origin(tile);
   const Shape shape = grid_->shape(tile);
   const Tiling& tiling = info_.tiling();
@@ -136,8 +137,8 @@ void RunRecorder::keep_keyframe(bool with_memory) {
   ops_since_keyframe_ = 0;
 }
 
-/// In a launch that does not make scores: a load of a tile of S, P, dP or dS, or a product of its
-/// own.
+/// In a launch that computes no scores: a load of a tile of S, P, dP or dS, or a product that makes
+/// one.
 bool RunRecorder::begins_tile_step(const TileOp& op) const {
   if (seen_scores_) return false;
   const bool tile = layout_of(op.dest_tiles[0].tensor) == TensorLayout::query_by_key;
@@ -151,7 +152,7 @@ void RunRecorder::note_tile_step() {
 
 void RunRecorder::observe(std::span<const TileOp> ops) {
   for (const TileOp& op : ops) {
-    // A tile step begins with its scores, or where a launch has none with its first load
+    // A tile step begins with its scores, or in a launch without scores with its first load
     if (op.kind == OpKind::scores) {
       seen_scores_ = true;
       note_tile_step();

@@ -1,5 +1,5 @@
-/// The observer that makes a run walkable: it executes the head once, keeps keyframes of on-chip
-/// memory and counters, journals every store, and notes where tiles begin and end.
+/// The observer that makes a run steppable: it executes the head once, keeps keyframes of on-chip
+/// memory and counters, journals every store, and records where tiles begin and end.
 #pragma once
 
 #include <vector>
@@ -24,14 +24,14 @@ struct HeadCounters {
   WarpsByPartition warp_traffic() const { return {warps[0].traffic(), warps[1].traffic()}; }
 };
 
-/// Where a thread block begins on the line of steps.
+/// The first step of a thread block.
 struct BlockStart {
   Index first_step = 0;
   int launch = 0;
   Index block = 0;
 };
 
-/// The state before operation `step`: where replaying may begin.
+/// The state before operation `step`, from which replaying can start.
 struct Keyframe {
   Index step = 0;
   std::size_t block_index = 0;  ///< into the block starts
@@ -42,7 +42,7 @@ struct Keyframe {
 /// One atomic add to a tile in HBM.
 struct AddRecord {
   std::int32_t step = 0;
-  std::int32_t block = 0;  ///< thread block that added
+  std::int32_t block = 0;  ///< the thread block that adds
 };
 
 /// The first step that stored each tile of an HBM tensor, and every atomic add to it.
@@ -72,7 +72,7 @@ class RunRecorder : public Observer {
   std::array<StoreHistory, kTensorCount> stores;
   Journal journal;
 
-  /// Of everything that was observed.
+  /// The counters over all observed operations.
   const HeadCounters& counters() const { return counters_; }
 
  private:
@@ -90,7 +90,7 @@ class RunRecorder : public Observer {
   double keyframe_flops_;
   const TileGrid* grid_ = nullptr;
   int launch_ = -1;
-  std::int32_t outer_j_ = -1;  ///< column tile of the outer loop of one block in all
+  std::int32_t outer_j_ = -1;  ///< column tile of the outer loop, with one block per head
   bool seen_scores_ = false;   ///< in this thread block
   Index step_ = 0;
   HeadCounters counters_;

@@ -1,6 +1,6 @@
-/// What the screen shows at one step: an immutable picture of the simulation, published by the
-/// worker and read by panels without a lock. Everything here is modelled, from the schedule and the
-/// device description, with true values from the numeric executor.
+/// The state that the screen shows at one step: an immutable snapshot of the simulation, published
+/// by the worker and read by panels without a lock. Everything here is modelled, from the schedule
+/// and the device description, with true values from the numeric executor.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace attnscope {
 
-/// A rectangle of values, C order. NaN marks what is not there (poisoned or never written).
+/// A rectangle of values, C order. NaN marks missing values (invalid or never written).
 struct ValueTile {
   Index rows = 0;
   Index cols = 0;
@@ -29,19 +29,19 @@ struct ValueTile {
   }
 };
 
-/// One named slot on chip and what it holds at this step.
+/// One named slot on chip and its contents at this step.
 struct SlotState {
   Tensor tensor = Tensor::Q;
   std::uint8_t slot = 1;
   OnChipSpace space = OnChipSpace::shared;
   Shape capacity;            ///< rows and columns that the slot can hold
   Index capacity_bytes = 0;  ///< at the precision in which the kernel keeps it
-  bool valid = false;        ///< holds a tile; otherwise poisoned
-  Tile tile;                 ///< which one, when valid: in place, P in the slot of S
+  bool valid = false;        ///< contains a tile; otherwise its memory is invalid
+  Tile tile;                 ///< which one, when valid; computed in place: P in the slot of S
   ValueTile values;          ///< its values, when valid
 };
 
-/// A stretch of steps [begin, end) with a name, for the scrub bar: launches, thread blocks, outer
+/// A named range of steps [begin, end), for the scrub bar: launches, thread blocks, outer
 /// loop iterations.
 struct StepSpan {
   Index begin = 0;
@@ -49,24 +49,24 @@ struct StepSpan {
   std::string label;  ///< "scores", "i = 2", "j = 0", "rows 8-15"
 };
 
-/// First step that touches a tile of S or P and the last one, by launch order; -1 where none does.
+/// First and last step that touch a tile of S or P; -1 if none does.
 struct TileLife {
   std::int32_t first = -1;
   std::int32_t last = -1;
 };
 
-/// One HBM tensor of the shown head and how it stands at this step.
+/// One HBM tensor of the shown head and its state at this step.
 struct HbmTensorState {
   Tensor tensor = Tensor::Q;
   Shape shape;
   Index bytes = 0;
-  bool input = false;         ///< holds its values from the start
-  bool never_stored = false;  ///< S and P of the flash algorithms: shown as a ghost
+  bool input = false;         ///< has its values from the start
+  bool never_stored = false;  ///< S and P of the flash algorithms: shown as an outline
   Index tile_rows = 0;        ///< rows of a tile along the first axis
   Index tile_cols = 0;  ///< columns of a tile; shape.cols when the tensor has one column of tiles
-  /// For each tile, C order over the tile grid: whether it holds its values by now. Inputs: all.
+  /// For each tile, C order over the tile grid: whether its values have been written. Inputs: all.
   std::vector<std::uint8_t> written;
-  /// Atomic adds to each tile so far, and in the whole pass; empty where nothing is added.
+  /// Atomic adds to each tile so far, and in the whole pass; empty if there are none.
   std::vector<std::int32_t> adds;
   std::vector<std::int32_t> adds_whole;
   Index tile_row_count() const { return ceil_div(shape.rows, tile_rows); }
@@ -76,7 +76,7 @@ struct HbmTensorState {
 /// The running softmax of the chosen query row around the column tile that is being folded in. A
 /// field is empty until its operation has run in this tile.
 struct SoftmaxRow {
-  bool known = false;  ///< a tile has begun; otherwise nothing below is meant
+  bool known = false;  ///< a tile has begun; otherwise the fields below are unset
   Index query = 0;     ///< row of the head
   std::int32_t i = 0;  ///< its row tile
   Index row_in_tile = 0;
@@ -96,7 +96,7 @@ struct SoftmaxRow {
 /// The chosen query row of a backward pass in the tile that is being worked on. What has not been
 /// computed in this tile is empty.
 struct GradientRow {
-  bool known = false;  ///< a tile has begun; otherwise nothing below is meant
+  bool known = false;  ///< a tile has begun; otherwise the fields below are unset
   Index query = 0;     ///< row of the head
   std::int32_t i = 0;  ///< its row tile
   Index row_in_tile = 0;

@@ -31,7 +31,7 @@ SoftmaxMethods softmax_methods(Index query, std::span<const double> scores, Inde
     }
   }
 
-  // The online softmax where a tile ends
+  // The state of the online softmax at the end of each tile
   const std::vector<OnlineState> states = online_states(DType::fp32, x);
   for (std::size_t n = 0; n < states.size(); ++n) {
     const Index j = keys[n] / Bc;

@@ -1,5 +1,6 @@
 /// Why the softmax is online: the naive, the safe and the online softmax of one query row of a run,
-/// each with every operation rounded (reference/row_softmax.h), and the online one on its way.
+/// each with every operation rounded (reference/row_softmax.h), and the intermediate states of the
+/// online one.
 #pragma once
 
 #include <vector>
@@ -17,14 +18,14 @@ struct OnlineStep {
 
 struct SoftmaxMethods {
   Index query = 0;
-  Index keys = 0;  ///< that the query sees; 0: nothing below is meant
+  Index keys = 0;  ///< that the query sees; 0: the fields below are unset
   double largest_score = 0;
   /// Each method in each of kShownTypes.
   struct Case {
     SoftmaxMethod method = SoftmaxMethod::naive;
     DType dtype = DType::fp32;
     double largest_numerator = 0;  ///< infinite where it overflows
-    RowSoftmax softmax;            ///< its P is left out
+    RowSoftmax softmax;            ///< without its P
   };
   std::vector<Case> cases;
   std::vector<OnlineStep> steps;

@@ -65,7 +65,7 @@ void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
       if (dest.tensor != Tensor::O) break;
       [[fallthrough]];
     case OpKind::accumulate:
-      row_.PV = value(Tensor::O, executor, row_.O_column);  // made a difference in after()
+      row_.PV = value(Tensor::O, executor, row_.O_column);  // after() subtracts it
       break;
     default:
       break;
@@ -83,7 +83,7 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
     case OpKind::running_max: {
       row_.m = value(Tensor::m, executor, 0);
       row_.alpha = value(Tensor::alpha, executor, 0);
-      if (row_.row_max) break;  // flash1 found it in an operation of its own
+      if (row_.row_max) break;  // flash1 computes it in a separate operation
       const auto& S = executor.on_chip()[static_cast<std::size_t>(Tensor::S)][0];
       if (S.valid) row_.row_max = S.values.row(row_.row_in_tile).maxCoeff();
       if (op.source_tiles[0].tensor == Tensor::LSE_split) {
@@ -116,7 +116,7 @@ void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
       if (O && row_.PV) row_.PV = *O - *row_.PV;
       row_.O = O;
       if (!is_probability(op.source_tiles[0].tensor)) break;
-      // Probabilities that came back from HBM are divided by l already: O is right at the end
+      // Probabilities loaded from HBM are already divided by l: O is complete after the last tile
       consistent_ = row_.l || row_.j + 1 == grid.Tc();
       normalized_ = !row_.l;
       key_end_ = grid.col_begin(row_.j) + grid.cols_of(row_.j);

@@ -9,13 +9,13 @@ namespace attnscope {
 
 class SoftmaxTracker {
  public:
-  /// Follows the row of whichever row tile is being worked on that stands where `query` stands in
-  /// its own, and column `O_column` of O.
+  /// Follows, in the row tile being processed, the row at the same position as `query` in its row
+  /// tile, and column `O_column` of O.
   SoftmaxTracker(Index query, Index O_column) : query_(query) { row_.O_column = O_column; }
 
   /// Forgets the row: a thread block starts with nothing.
   void begin_block();
-  /// Notes what the op is about to change (call before) and what it changed (call after).
+  /// Record the values that the op is about to change, and, after it, those it has changed.
   void before(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
   void after(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
 

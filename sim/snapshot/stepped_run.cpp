@@ -16,8 +16,8 @@ namespace attnscope {
 
 namespace {
 
-constexpr Index kMostLookedAhead = 16;      // operations searched for the tile that they begin
-constexpr Index kMostLookedBack = 1 << 15;  // operations searched for what a slot holds
+constexpr Index kMostLookedAhead = 16;      // limit of the search for the next tile
+constexpr Index kMostLookedBack = 1 << 15;  // limit of the search for a slot's contents
 
 }  // namespace
 
@@ -32,7 +32,7 @@ struct SteppedRun::Impl {
   std::shared_ptr<const RunInfo> published;  ///< the run's, as readers see it
   OpWindow ops;
   Index hbm_step;                                 ///< the executor's HBM is the one after this step
-  std::shared_ptr<const SoftmaxMethods> methods;  ///< of the row that was asked for last
+  std::shared_ptr<const SoftmaxMethods> methods;  ///< of the row requested last
 
   const RunInfo& info() const { return *recorded->info; }
   WarpsByPartition replay(Index step, HeadCounters& counters, SoftmaxTracker& softmax,
@@ -48,8 +48,8 @@ struct SteppedRun::Impl {
   const TileGrid& grid(int launch) const { return info().grids[static_cast<std::size_t>(launch)]; }
 };
 
-/// Executes from the keyframe before `step` up to and including it; answers what the warps did in
-/// that one.
+/// Executes from the keyframe before `step` up to and including `step`; returns the warps' counts
+/// of that operation.
 WarpsByPartition SteppedRun::Impl::replay(Index step, HeadCounters& counters,
                                           SoftmaxTracker& softmax, GradientTracker& gradients) {
   const auto past = std::ranges::upper_bound(recorded->keyframes, step, {}, &Keyframe::step);
@@ -116,7 +116,7 @@ void SteppedRun::Impl::fill_position(Snapshot& snapshot, const BlockStart& block
     for (const Tile& tile : op.dests()) look_at(tile);
     for (const Tile& tile : op.sources()) look_at(tile);
   };
-  // Where a block has an outer loop, what went before is of another iteration
+  // In a block with an outer loop, earlier operations may belong to another iteration
   const Index here = std::max<Index>(snapshot.step, 0);
   const auto after = std::ranges::upper_bound(info().outer, here, {}, &StepSpan::begin);
   const Index first = std::max(block.first_step,
@@ -129,7 +129,7 @@ void SteppedRun::Impl::fill_position(Snapshot& snapshot, const BlockStart& block
   snapshot.split = split.value_or(-1);
 }
 
-/// What a slot holds without an executor: the operation before that last touched it says so.
+/// The contents of a slot without an executor, from the last operation that touched the slot.
 void SteppedRun::Impl::find_contents(SlotState& slot, Index step, const BlockStart& block) {
   const auto is_this = [&](const Tile& tile) {
     return tile.tensor == slot.tensor && tile.slot == slot.slot;
@@ -152,7 +152,8 @@ void SteppedRun::Impl::find_contents(SlotState& slot, Index step, const BlockSta
   }
 }
 
-/// Whose values a slot holds: standard attention makes P in place of S, and dS in place of dP.
+/// The tensor whose values are in a slot: standard attention computes P in place of S, and dS in
+/// place of dP.
 Tensor SteppedRun::Impl::held_tensor(const SlotState& slot, Index step, const BlockStart& block) {
   if (slot.tensor != Tensor::S && slot.tensor != Tensor::dP) return slot.tensor;
   bool dropped = false;
@@ -174,7 +175,7 @@ Tensor SteppedRun::Impl::held_tensor(const SlotState& slot, Index step, const Bl
       case OpKind::product_transposed:
         return slot.tensor;
       default:
-        break;  // changes the values, not what they are
+        break;  // changes the values, not their tensor
     }
   }
   return slot.tensor;
@@ -205,7 +206,7 @@ void SteppedRun::Impl::fill_slots(Snapshot& snapshot, const BlockStart& block) {
   }
 }
 
-/// Who has added to the row tile of dQ that is being worked on.
+/// The thread blocks that have added to the current row tile of dQ.
 void SteppedRun::Impl::fill_adders(Snapshot& snapshot) const {
   const auto& adds = recorded->stores[static_cast<std::size_t>(Tensor::dQ_accum)].adds;
   const GradientRow& row = snapshot.gradient_row;

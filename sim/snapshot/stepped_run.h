@@ -1,5 +1,5 @@
-/// One head of a problem, step by step: the schedule's operations as a line that can be walked in
-/// both directions, with the true state of memory at every step. Keeps a window and keyframes;
+/// One head of a problem, step by step: the schedule's operations as a sequence that can be stepped
+/// in both directions, with the true state of memory at every step. Keeps a window and keyframes;
 /// everything else is regenerated.
 #pragma once
 
@@ -18,7 +18,7 @@ struct SteppedRequest {
   GpuDescription gpu;
   std::optional<AttentionInputs> given_inputs;  ///< instead of those that the run draws
   Index batch = 0, head = 0;                    ///< the head to show
-  double memory_share = 1.0;  ///< of what one run may keep, where several are kept
+  double memory_share = 1.0;  ///< of one run's memory limit, when several runs are kept
 };
 
 /// Problems with more scores than this step without values: geometry, bytes and pseudo-code only.
@@ -26,17 +26,17 @@ inline constexpr Index kMaxShownScores = Index{1} << 22;
 
 class SteppedRun {
  public:
-  /// Runs the head once, keeping keyframes. `progress` is called with a fraction now and then;
-  /// `cancel` set to true gives Error failed "cancelled".
+  /// Runs the head once, keeping keyframes. `progress` is called with the completed fraction now
+  /// and then; setting `cancel` to true gives Error failed "cancelled".
   static Result<std::unique_ptr<SteppedRun>> create(
       const SteppedRequest& request, const std::function<void(double)>& progress = {},
       const std::atomic<bool>* cancel = nullptr);
   ~SteppedRun();
 
   const std::shared_ptr<const RunInfo>& info() const;
-  /// The state after operation `step`, -1 <= step < step_count; exact, whichever step was asked for
+  /// The state after operation `step`, -1 <= step < step_count; exact, whichever step was requested
   /// before. `query` and `O_column` choose what SoftmaxRow follows; query -1: the first row of the
-  /// row tile under the playhead.
+  /// current row tile.
   Snapshot at(Index step, Index query = -1, Index O_column = 0);
 
  private:

@@ -53,8 +53,8 @@ bool has_mask(const AttentionProblem& problem) {
   return !problem.mask.is_none() || problem.has_key_lengths() || problem.is_packed();
 }
 
-/// Whether the step's launches are those of no other step: pairs have to have a second operation,
-/// and the accounting of Figure 2 has a mask and dropout.
+/// Whether the step differs from all other steps: a pair needs a second operation, and the
+/// accounting of Figure 2 needs a mask and dropout.
 bool applies(const StepPlan& plan, const AttentionProblem& problem) {
   const bool masks = has_mask(problem);
   const bool drops = problem.score.has_dropout();

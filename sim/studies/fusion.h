@@ -1,6 +1,6 @@
-/// Fusion, step by step: what each launch less saves, from every elementwise operation on its own
-/// to the tiled algorithms. arXiv 2205.14135, Figure 2 (left) prints bytes to compare two of the
-/// steps with.
+/// Fusion, step by step: the bytes that each fused launch saves, from separate elementwise
+/// operations to the tiled algorithms. arXiv 2205.14135, Figure 2 (left) prints bytes for two of
+/// the steps.
 #pragma once
 
 #include <functional>
@@ -19,13 +19,14 @@ struct FusionStep {
   std::string idea;   ///< what changed from the step before
   SimulationReport forward;
   SimulationReport backward;
-  /// Why the step cannot be counted for this problem; the reports are then empty.
+  /// The reason why the step cannot be counted for this problem; the reports are then empty.
   std::string refused;
 
   /// The paper's accounting of both passes.
   Index paper_bytes() const { return forward.paper.total() + backward.paper.total(); }
   Index requested_bytes() const { return forward.requested.total() + backward.requested.total(); }
-  /// Of paper_bytes(): one number a row (m, l, LSE, D), left out beside the printed figures.
+  /// The part of paper_bytes() with one number per row (m, l, LSE, D); comparisons with the printed
+  /// figures leave it out.
   Index statistic_bytes() const;
   Index matrix_bytes() const { return paper_bytes() - statistic_bytes(); }
   Index launches() const {
@@ -33,47 +34,49 @@ struct FusionStep {
   }
 };
 
-/// The steps for one problem, the least fused first; "figure2" is no step of its own but one
-/// accounting of Figure 2, for a problem with a mask and dropout. A step that the problem makes the
-/// same as another, because it has no mask or no dropout, is left out: left_out_of_fusion(). Every
-/// algorithm runs in `tiling`; whether it fits the device is told in the reports and changes no
-/// bytes. A level of fusion that has no launch for a step of the score function is refused alone;
-/// invalid_request as simulate() for anything else. `go_on` hears the share that is done before
-/// each step and answers whether to count it; failed when it does not. `cancel` as of simulate().
+/// The steps for one problem, the least fused first; "figure2" is not a separate step but one
+/// accounting of Figure 2, for a problem with a mask and dropout. A step that equals another one,
+/// because the problem has no mask or no dropout, is left out: left_out_of_fusion(). Every
+/// algorithm runs in `tiling`; the reports state whether it fits the device, which changes no
+/// bytes. A level of fusion without a launch for a step of the score function is rejected
+/// individually; any other error is invalid_request as in simulate(). `go_on` receives the
+/// completed fraction before each step and returns whether to count it; when it returns false, the
+/// result is failed. `cancel` as in simulate().
 Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, const Tiling& tiling,
                                              const GpuDescription& gpu,
                                              const std::function<bool(double)>& go_on = {},
                                              const std::atomic<bool>* cancel = nullptr);
 
-/// "backward does not fit, counted anyway": passes whose tiles the device has no room for; empty
-/// where both fit, or the step was refused.
+/// "backward does not fit, counted anyway": passes whose tiles do not fit the device; empty if both
+/// fit, or the step was rejected.
 std::string overflow_words(const FusionStep& step);
 
 /// Why flash2 moves more than flash1 in the tiles of the study; empty where it does not.
 std::string why_flash2_moves_more(const std::vector<FusionStep>& steps, const Tiling& tiling);
 
-/// Which launches no step has: "no mask, no dropout: their launches are left out"; empty where the
+/// The launches that no step has: "no mask, no dropout: their launches are left out"; empty if the
 /// problem has both.
 std::string left_out_of_fusion(const AttentionProblem& problem);
 
-/// One number a row (m, l, LSE, D), of these bytes by tensor.
+/// The bytes of tensors with one number per row (m, l, LSE, D).
 Bytes statistics_of(const BytesByTensor& by_tensor);
 
 /// Bc = 256, whose count comes closest to the 4.4 GB of the figure; Br = min(Bc, d).
 inline constexpr Tiling kFigure2Tiling{64, 256};
 
-/// The problem of Figure 2 (left): B 64, H 16, N 1024, d 64. Of AttnScope's accounting are fp16,
-/// dropout (0.1; the bytes are those of any other) and a key-padding mask, here of full length.
+/// The problem of Figure 2 (left): B 64, H 16, N 1024, d 64. AttnScope's assumptions are fp16,
+/// dropout (0.1; the probability does not change the bytes) and a key-padding mask, here of full
+/// length.
 AttentionProblem figure2_problem();
 
-/// What the numbers of Figure 2 are beside these counts.
+/// How the numbers of Figure 2 relate to these counts.
 inline constexpr std::string_view kFigure2Note =
     "Figure 2 of arXiv 2205.14135 prints 40.3 and 4.4 GB (another version: 35.3 and 4.4 GB) and "
     "does not say how they were counted; step figure2 is one accounting that yields 40.3 GB";
 
 /// The HBM reads and writes that Figure 2 (left) prints for standard attention and FlashAttention,
-/// in bytes, beside the step whose accounting yields the first and beside those of flash1; nothing
-/// for the others.
+/// in bytes: for the step whose accounting yields the first number, and for those of flash1;
+/// nothing for the others.
 std::optional<double> figure2_printed_bytes(const FusionStep& step);
 
 }  // namespace attnscope

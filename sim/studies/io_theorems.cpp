@@ -11,7 +11,7 @@ namespace attnscope {
 
 namespace {
 
-/// Nothing when the axis takes the value.
+/// Nothing when the value is valid on the axis.
 std::optional<Error> check_value(IoAxis axis, double value) {
   if (axis == IoAxis::density) {
     if (value > 0 && value <= 1) return std::nullopt;
@@ -25,7 +25,8 @@ std::optional<Error> check_value(IoAxis axis, double value) {
                                      to_string(axis), value, kMost));
 }
 
-/// Bc of a block mask: a power of two that cuts N_kv into 64 tiles or more, at most the paper's.
+/// Bc of a block mask: a power of two that cuts N_kv into at least 64 tiles; at most the paper's
+/// Bc.
 Index sparse_block_cols(Index N_kv, Index paper_Bc) {
   constexpr Index kColumnTiles = 64;
   Index Bc = 1;
@@ -33,7 +34,8 @@ Index sparse_block_cols(Index N_kv, Index paper_Bc) {
   return Bc;
 }
 
-/// The question's run at one value, on `gpu`; `point` gets what follows from the value.
+/// The question's run at one value, on `gpu`; fills in the fields of `point` that follow from the
+/// value.
 Result<RunSpec> spec_at(const IoQuestion& question, double value, GpuDescription& gpu,
                         IoPoint& point) {
   RunSpec spec{.problem = question.problem,
@@ -111,7 +113,7 @@ Result<IoPoint> point_at(const IoQuestion& question, double value,
   RunSpec standard = spec.value();
   standard.block_mask.reset();
   standard.algorithm = "standard";
-  standard.set_tiling({128, 128});  // the paper counts each operand once, whatever the tiles
+  standard.set_tiling({128, 128});  // the paper counts each operand once, independent of the tiles
   const auto unfused = resolve_and_simulate(standard, gpu, cancel);
   if (!unfused) return unfused.error();
   point.standard_bytes = unfused.value().paper.total();

@@ -6,9 +6,9 @@
 ///   Proposition 4  block-sparse: Theta(N d + N^2 d^2 s / M), s the fraction of nonzero tiles
 ///   Proposition 3  no exact algorithm moves o(N^2 d^2 / M) for all M in [d, N d] at once
 ///
-/// The theorems leave their constants open. Proposition 3 is no bound at a given M: that is
-/// Omega(N^2 d^2 / M) for M >= d^2, forward, of Saha and Ye (arXiv 2402.07443), who give an
-/// algorithm that moves less where M < d^2.
+/// The theorems leave their constants open. Proposition 3 is not a bound at a given M: Saha and Ye
+/// (arXiv 2402.07443) prove Omega(N^2 d^2 / M) for M >= d^2, forward, and give an algorithm that
+/// moves less where M < d^2.
 ///
 /// M counts elements of on-chip memory. The mask is none: the theorems are about dense attention.
 #pragma once
@@ -21,13 +21,13 @@
 
 namespace attnscope {
 
-/// What the curve runs along.
+/// The axis of the curve.
 enum class IoAxis : std::uint8_t { seq_len, head_dim, sram_bytes, block_cols, density };
 constexpr std::array<std::string_view, 5> enum_names(IoAxis) {
   return {"seq-len", "head-dim", "sram-bytes", "block-cols", "density"};
 }
 
-/// Values that show the axis's law, for a problem of common size.
+/// Values that show the scaling along the axis, for a problem of common size.
 std::vector<double> usual_values(IoAxis axis);
 
 /// One head at which the theorems' range d <= M <= N d holds on every shipped GPU: N 8192, d 64,
@@ -35,7 +35,7 @@ std::vector<double> usual_values(IoAxis axis);
 AttentionProblem usual_io_problem();
 
 struct IoQuestion {
-  AttentionProblem problem;  ///< what does not lie on the axis
+  AttentionProblem problem;  ///< everything that is not on the axis
   PassKind pass = PassKind::forward;
   GpuDescription gpu;  ///< M: its shared memory of a thread block, unless the axis sets it
   IoAxis axis = IoAxis::seq_len;
@@ -45,7 +45,7 @@ struct IoQuestion {
 /// One value of the axis. Bytes over batch and heads; "counted" comes from the schedules.
 struct IoPoint {
   double value = 0;
-  SimulationReport counted;  ///< flash1; block_sparse along the density
+  SimulationReport counted;  ///< flash1; block_sparse on the density axis
   double density = 1;        ///< s, of the mask that was drawn
   Index sram_elems = 0;      ///< M; along Bc and the density, 4 d Bc
   bool in_range = true;      ///< d <= M <= N d, where the theorems hold
@@ -60,13 +60,13 @@ struct IoPoint {
   double compulsory_bytes = 0;  ///< inputs once and outputs once
 };
 
-/// Where M comes from along the density: "M = 4 d Bc = 4 x 64 x 16 = 4096 elements: 64 tiles of
+/// Explains M on the density axis: "M = 4 d Bc = 4 x 64 x 16 = 4096 elements: 64 tiles of
 /// keys for the mask to choose among".
 std::string density_sram_words(const IoPoint& point);
 
-/// The points in the order of the values; tilings follow the paper's rule, along the density with
-/// an M small enough for 64 column tiles, that a mask has tiles to choose among. invalid_request
-/// for a value that the axis does not take, a mask, or `both` passes at once; `cancel` as of
+/// The points in the order of the values; tilings follow the paper's rule, on the density axis with
+/// an M small enough for 64 column tiles, so that a mask has tiles to choose among. invalid_request
+/// for a value that is not valid on the axis, a mask, or both passes at once; `cancel` as in
 /// simulate().
 Result<std::vector<IoPoint>> io_curve(const IoQuestion& question,
                                       const std::atomic<bool>* cancel = nullptr);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kTrainingBytesPerWeight = 16;
 
-/// Which tensors a pass touches and needs: the same at every size, so a small head shows them.
+/// The tensors that a pass touches and needs: the same at every size, so a small head suffices.
 HbmFootprint footprint_of(const AttentionChoice& choice, const AttentionProblem& problem,
                           PassKind kind, Pass& pass) {
   constexpr Index kSmall = 32;
@@ -84,8 +84,8 @@ Result<LayerMemory> layer_memory(const AttentionChoice& choice, const AttentionP
     return memory;
   }
 
-  // Kept: what the backward pass reads before it writes it, but for dO and what starts as a
-  // constant
+  // Kept: tensors that the backward pass reads before it writes them, except dO and those that
+  // start as a constant
   const HbmFootprint backward = footprint_of(choice, problem, PassKind::backward, pass);
   memory.backward_bytes = backward.peak_bytes(problem);
   memory.kept_bytes = bytes_where(problem, [&](Tensor tensor) {

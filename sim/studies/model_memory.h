@@ -1,5 +1,5 @@
-/// Peak HBM memory of attention in a whole model, and the largest batch or sequence that fits. What
-/// a pass touches and needs comes from the HbmFootprint observer; the rest is multiplication.
+/// Peak HBM memory of attention in a whole model, and the largest batch or sequence that fits. The
+/// HbmFootprint observer determines what a pass touches and needs; the rest is multiplication.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ std::vector<AttentionChoice> attention_choices();
 
 /// Bytes of one layer's attention, over batch and heads.
 struct LayerMemory {
-  Index kept_bytes = 0;      ///< from this layer's forward pass until its backward pass; K, V cache
+  Index kept_bytes = 0;      ///< from its forward until its backward pass; inference: K, V cache
   Index forward_bytes = 0;   ///< all that the forward pass touches
   Index backward_bytes = 0;  ///< all that the backward pass touches; 0 in inference
 };
@@ -37,7 +37,7 @@ struct LayerMemory {
 Result<LayerMemory> layer_memory(const AttentionChoice& choice, const AttentionProblem& problem,
                                  ModelMode mode);
 
-/// A model and the memory that it runs in.
+/// A model and the memory available to it.
 struct ModelQuestion {
   AttentionProblem problem;  ///< heads, d, type and mask of a layer; batch and N where given
   Index layers = 1;
@@ -49,13 +49,13 @@ struct ModelQuestion {
 /// Attention as in GPT-2 medium: 24 layers, H 16, d 64, bf16; B 1, N 1024.
 ModelQuestion usual_model(ModelMode mode);
 
-/// 12 (H d)^2 weights a layer (attention's projections, an MLP four times as wide), embeddings left
-/// out: 16 bytes each in training (weight, gradient, fp32 copy, two moments), the type's in
-/// inference.
+/// 12 (H d)^2 weights per layer (attention's projections, an MLP four times as wide), without
+/// embeddings: 16 bytes each in training (weight, gradient, fp32 copy, two moments), one element of
+/// the type in inference.
 Index estimated_weights_bytes(const ModelQuestion& question);
 
-/// Peak of the whole model: the weights, what all other layers keep, and the larger pass of one
-/// layer. Activations outside attention are not in it. Nothing when it overflows any memory.
+/// Peak of the whole model: the weights, the memory that all other layers keep, and the larger pass
+/// of one layer, without activations outside attention. Nothing when it exceeds any memory.
 std::optional<double> model_peak_bytes(const AttentionChoice& choice,
                                        const ModelQuestion& question);
 

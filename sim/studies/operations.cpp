@@ -29,7 +29,7 @@ Result<OperationCount> count_operations(const RunSpec& spec, const GpuDescriptio
   const ScheduleOptions options = schedule_options(run, gpu);
   const Pass pass = make_pass(*find_algorithm(run.algorithm()), run.pass(), options);
   const PassRun pass_run{problem, run.tiling, options, {}};
-  // Heads are alike, but for the key lengths of batch entries
+  // Heads have equal counts, except when batch entries have key lengths
   const bool alike = !problem.has_key_lengths();
   for (Index batch = 0; batch < (alike ? 1 : problem.batch); ++batch) {
     WorkCounter counter;

@@ -1,5 +1,4 @@
-/// What the papers count beside bytes: matrix products and all other floating-point operations, by
-/// what they are for.
+/// Counts besides bytes: matrix products and all other floating-point operations, by purpose.
 #pragma once
 
 #include <string>
@@ -15,7 +14,7 @@ struct OperationCount {
   SimulationReport report;
   WorkFlops other{};  ///< adds up to report.non_matmul_flops
 
-  /// Matrix products of 2 N N_kv d operations a head: forward 2; backward 5, or 4 where P is
+  /// Matrix products of 2 N N_kv d operations per head: forward 2; backward 5, or 4 where P is
   /// stored.
   double products() const;
   /// Time that the other operations keep `unit` busy, CUDA cores or special function units, over
@@ -23,7 +22,7 @@ struct OperationCount {
   double time_share(GpuUnit unit, const GpuDescription& gpu) const;
 };
 
-/// Errors as resolve_and_simulate() gives them.
+/// Errors as in resolve_and_simulate().
 Result<OperationCount> count_operations(const RunSpec& spec, const GpuDescription& gpu);
 
 }  // namespace attnscope

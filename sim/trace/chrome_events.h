@@ -1,5 +1,5 @@
 /// The Chrome trace format (Trace Event Format, which Perfetto and chrome://tracing open), event by
-/// event: processes and tracks with names, events with a time. One process an SM, whatever ran.
+/// event: processes and tracks with names, events with a time. One process per SM.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ std::string json_text(std::string_view text);
 /// Picoseconds in the format's unit, microseconds, without rounding.
 std::string microseconds(Index ps);
 /// `"ts":...,"dur":...` of a slice, in microseconds: both ends rounded to whole nanoseconds, which
-/// is what Perfetto keeps. It rounds begin and duration each for itself, and drops a slice that
-/// then reaches a nanosecond into the next one.
+/// is what Perfetto keeps. Perfetto rounds begin and duration separately, and drops a slice that
+/// then overlaps the next one by a nanosecond.
 std::string slice_times(Index begin_ps, Index end_ps);
 
 class ChromeEvents {
@@ -30,8 +30,8 @@ class ChromeEvents {
   static constexpr Index kTotalsProcess = 0;
   static constexpr int kLaunchTrack = 1;  ///< of that process
 
-  /// What the file's metadata says: what ran, the kind of its numbers ("modelled", "measured"), and
-  /// what its clock is.
+  /// The file's metadata: what ran, the kind of its numbers ("modelled", "measured"), and its
+  /// clock.
   struct Header {
     std::string run;
     std::string kind;
@@ -55,7 +55,7 @@ class ChromeEvents {
   TextSink sink_;
   bool good_ = true;
   Index count_ = 0;
-  std::set<std::pair<Index, int>> named_;  ///< tracks and processes that have their name
+  std::set<std::pair<Index, int>> named_;  ///< tracks and processes already named
 };
 
 }  // namespace attnscope

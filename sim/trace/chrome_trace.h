@@ -1,5 +1,5 @@
-/// Writes a modelled timeline as a Chrome trace: one process an SM, one track for each unit of each
-/// resident thread block, counters of the bytes requested so far.
+/// Writes a modelled timeline as a Chrome trace: one process per SM, one track for each unit of
+/// each resident thread block, counters of the bytes requested so far.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 
 namespace attnscope {
 
-/// Streams: what it keeps does not grow with the number of operations.
+/// Streams: its memory does not grow with the number of operations.
 class ChromeTraceWriter : public TimelineSink {
  public:
-  /// `description` heads the file's metadata. `pass` is the one that runs, for its pseudo-code.
+  /// `description` heads the file's metadata. `pass` supplies the pseudo-code.
   ChromeTraceWriter(const Pass& pass, const std::string& description, TextSink sink);
 
   void begin_launch(std::string_view name, Index blocks_per_sm) override;

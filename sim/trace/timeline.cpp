@@ -26,7 +26,7 @@ Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDe
 }
 
 bool Timeline::Free::operator>(const Free& other) const {
-  // At the same time, the blocks go to different SMs first
+  // Of places free at the same time, prefer different SMs
   return std::tuple(at, place.slot, place.sm) >
          std::tuple(other.at, other.place.slot, other.place.sm);
 }
@@ -68,7 +68,7 @@ UnitSeconds Timeline::seconds(const TileOp& op) const {
 void Timeline::observe(std::span<const TileOp> ops) {
   const double block_share = static_cast<double>(gpu_.sm_count * share_.blocks_per_sm) * 1e12;
   for (const TileOp& op : ops) {
-    // Wait for the units, for what is read, and for those who still read what is overwritten
+    // Wait for the units, for the operands, and for pending readers of what is overwritten
     std::array<Picoseconds, kGpuUnits> busy;
     Picoseconds begin = running_.at, longest = 0;
     const UnitSeconds needed = seconds(op);

@@ -1,10 +1,10 @@
-/// When each operation runs, and on which SM: thread blocks go to the SM that is free first, and an
+/// When each operation runs, and on which SM: thread blocks go to the first SM that is free, and an
 /// operation starts when its operands are ready and its unit is free.
 ///
-/// The clock is the lower bound of time (time_bound.h), operation by operation, not a time model:
-/// an operation takes as long as the unit that it keeps busy longest. Each SM has an equal share of
+/// The clock is the lower bound of time (time_bound.h), per operation; it is not a time model. An
+/// operation takes as long as the unit that it keeps busy longest. Each SM has an equal share of
 /// the GPU's peak rates, and so has each thread block that is resident on it. A load or a store
-/// takes its share of the launch's compulsory DRAM bytes, because L2 serves what is read again.
+/// takes its share of the launch's compulsory DRAM bytes, because L2 serves repeated reads.
 /// Nothing else costs time: cache misses, latencies and launch overheads are left out.
 #pragma once
 
@@ -39,7 +39,7 @@ struct TimedOp {
   Picoseconds end_ps = 0;
 };
 
-/// Takes the timeline as it is made; nothing of it is kept.
+/// Receives the timeline as it is produced; nothing is stored.
 class TimelineSink {
  public:
   virtual ~TimelineSink() = default;
@@ -51,19 +51,19 @@ class TimelineSink {
   virtual void end_launch(std::string_view /*name*/, Picoseconds /*begin*/, Picoseconds /*end*/) {}
 };
 
-/// What the residency of a launch's thread blocks depends on.
+/// The resource demand of a thread block, which determines how many are resident.
 struct BlockDemand {
-  Index shared_bytes = 0;  ///< without what the system reserves
+  Index shared_bytes = 0;  ///< without the system's reservation
   Index register_bytes = 0;
   Index threads = 0;
 };
 
 /// Thread blocks of a launch that one SM holds at once: as many as its shared memory (of which the
 /// system reserves a part for each), its registers and its limits of threads and of blocks allow,
-/// and as the launch has for each SM; at least one.
+/// and no more than the launch has per SM; at least one.
 Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDescription& gpu);
 
-/// What the timeline needs to know of a launch.
+/// The properties of a launch that the timeline uses.
 struct LaunchShare {
   Index blocks_per_sm = 1;  ///< resident thread blocks
   /// Compulsory DRAM bytes of the launch over the bytes that it requests.
@@ -73,7 +73,7 @@ struct LaunchShare {
 
 class Timeline : public Observer {
  public:
-  /// `launches` are those of the pass, in order. All references outlive the run.
+  /// `launches` are those of the pass, in order. All references must outlive the run.
   Timeline(const GpuDescription& gpu, DType dtype, std::vector<LaunchShare> launches,
            TimelineSink& sink);
 
@@ -86,7 +86,7 @@ class Timeline : public Observer {
   Picoseconds end_ps() const { return launch_end_; }
 
  private:
-  /// A place for one thread block, ordered by when it is free.
+  /// A place for one thread block, ordered by the time when it becomes free.
   struct Free {
     Picoseconds at = 0;
     Placement place;

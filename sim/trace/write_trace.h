@@ -7,7 +7,7 @@
 
 namespace attnscope {
 
-/// Most operations that a trace may hold: about 250 MB of JSON, which a browser still opens.
+/// Largest number of operations in a trace: about 250 MB of JSON, which a browser can still open.
 inline constexpr Index kMaxTraceOps = 1'000'000;
 
 /// What was written.
@@ -17,15 +17,16 @@ struct TraceSummary {
   Picoseconds end_ps = 0;
 };
 
-/// Runs the pass over every head as a timeline on the GPU; `report` is of its simulation. Returns
-/// when the last block ends. `beside` (may be null) watches the same operations.
+/// Runs the pass over every head as a timeline on the GPU; `report` is the result of its
+/// simulation. Returns when the last block ends. `beside` (may be null) watches the same
+/// operations.
 Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationReport& report,
                          const GpuDescription& gpu, TimelineSink& sink,
                          Index warps_per_block = kPaperWarps, Observer* beside = nullptr);
 
-/// Runs the run's pass over every head and streams the trace to `sink`; `progress` (may be
-/// empty) is told the fraction done. invalid_request as simulate(), and for more operations than
-/// kMaxTraceOps, before anything is written. failed when the sink could not write.
+/// Runs the run's pass over every head and streams the trace to `sink`; `progress` (may be empty)
+/// receives the completed fraction. invalid_request as in simulate(), and for more than
+/// kMaxTraceOps operations, before anything is written. failed when the sink could not write.
 Result<TraceSummary> write_trace(const ResolvedRun& run, const GpuDescription& gpu,
                                  const BlockOrder& order, const TextSink& sink,
                                  const std::function<void(double)>& progress);
