@@ -1,16 +1,16 @@
 /* C interface of libattnscope_kernels.so: attention kernels on a GPU, their times and counters.
  *
  * Plain C, loaded at run time (dlopen, ctypes). Every struct that may grow begins with struct_size:
- * set it to sizeof(the struct) as you compiled it and zero the rest; a library that knows fewer
- * fields refuses values in those it does not know. Fields are only ever added at the end.
+ * set it to sizeof(the struct) as you compiled it and zero the rest; a library with fewer fields
+ * rejects nonzero values in the fields that it lacks. Fields are only added at the end.
  *
  * Tensors are in device memory, [batch, heads, rows, head_dim] with a contiguous last axis and any
- * other strides, so that the memory of other frameworks fits in as it is. Pointers named *_dev are
+ * other strides, so that the memory of other frameworks needs no copy. Pointers named *_dev are
  * device pointers of the session's GPU; a stream is a cudaStream_t, NULL the default stream.
  *
- * A session owns the GPU's context and its profiler in a thread of its own. Its calls may come from
- * any thread; they run one after the other. Every call returns a status; what a status other than
- * ATTNSCOPE_OK means is in attnscope_last_message(), one line, for the calling thread. */
+ * A session owns the GPU's context and its profiler in a separate thread. Its calls may come from
+ * any thread; they run one after the other. Every call returns a status; attnscope_last_message()
+ * explains a status other than ATTNSCOPE_OK in one line, for the calling thread. */
 #ifndef ATTNSCOPE_KERNELS_H
 #define ATTNSCOPE_KERNELS_H
 
@@ -36,10 +36,10 @@ extern "C" {
 
 typedef enum attnscope_status {
   ATTNSCOPE_OK = 0,
-  ATTNSCOPE_INVALID_REQUEST = 1, /* the request cannot work; the message says what would */
+  ATTNSCOPE_INVALID_REQUEST = 1, /* invalid request; the message says what would be accepted */
   ATTNSCOPE_FAILED = 2,          /* attempted, and failed (out of memory, a CUDA error) */
   ATTNSCOPE_UNAVAILABLE = 3,     /* no driver, no GPU, no library, no permission */
-  ATTNSCOPE_LOST = 4             /* an earlier error poisoned the GPU's context: open anew in a
+  ATTNSCOPE_LOST = 4             /* an earlier error corrupted the GPU's context: open again in a
                                     new process */
 } attnscope_status;
 
@@ -72,8 +72,8 @@ typedef enum attnscope_input_kind {
 
 typedef struct attnscope_session attnscope_session;
 
-/* What is computed: softmax(Q K^T / sqrt(head_dim)) V under a mask. From soft_cap on, zero means
- * unused; a kernel that does not take what is used refuses it. Pointers are to host memory, read
+/* The problem: softmax(Q K^T / sqrt(head_dim)) V under a mask. From soft_cap on, zero means unused;
+ * a kernel rejects a field in use that it does not support. Pointers are to host memory, read
  * during the call. */
 typedef struct attnscope_problem {
   uint32_t struct_size;
@@ -94,9 +94,9 @@ typedef struct attnscope_problem {
   const double* alibi_slopes; /* [heads] */
   double dropout_probability; /* p, less than 1 */
   uint64_t dropout_seed;
-  int64_t dropout_first_batch; /* batch entry and head that the first ones are in the batch for */
+  int64_t dropout_first_batch; /* index of the first batch entry and head in the batch for */
   int64_t dropout_first_head;  /* which the bits are drawn */
-  /* Key padding: the keys of each batch entry that are there, [batch]. */
+  /* Key padding: the number of valid keys of each batch entry, [batch]. */
   const int64_t* key_lengths;
   /* Packed sequences, batch 1: sequence s has the queries from cu_seqlens_q[s] and the keys from
    * cu_seqlens_k[s] on; both have sequences + 1 numbers, from 0 to seq_len and kv_len. */
@@ -112,14 +112,14 @@ typedef struct attnscope_problem {
   int64_t block_mask_tile_cols;
 } attnscope_problem;
 
-/* Which kernel computes it. */
+/* The kernel to run. */
 typedef struct attnscope_kernel {
   uint32_t struct_size;
   int32_t carry;         /* attnscope_carry; only some kernels honour it */
   const char* name;      /* "standard", "flash1", "flash2" */
   int64_t block_rows;    /* Br; 0 with block_cols = 0: the kernel's default tiling */
   int64_t block_cols;    /* Bc */
-  int32_t deterministic; /* backward: 1: dQ is the same to the bit on every run */
+  int32_t deterministic; /* backward: 1: dQ is bit-identical on every run */
   int32_t reserved;      /* 0 */
 } attnscope_kernel;
 
@@ -159,7 +159,7 @@ typedef struct attnscope_forward_host {
   const double* v;
   double* o;     /* written */
   double* lse;   /* written */
-  double time_s; /* written: one pass by CUDA events, inputs in L2 as the pass before left them */
+  double time_s; /* written: one pass by CUDA events, L2 as the previous pass left it */
 } attnscope_forward_host;
 
 /* A backward pass on device memory, after the forward pass of the same kernel. */
@@ -200,7 +200,7 @@ typedef struct attnscope_backward_host {
 } attnscope_backward_host;
 
 /* Inputs in host memory: C order, contiguous, double precision; rounded to the problem's dtype
- * (nearest, ties to even) on their way. */
+ * (nearest, ties to even) when copied. */
 typedef struct attnscope_host_inputs {
   uint32_t struct_size;
   uint32_t reserved; /* 0 */
@@ -216,7 +216,7 @@ typedef struct attnscope_protocol {
   int32_t warm_ups;
   int32_t repeats;
   int32_t cache;        /* attnscope_cache_state at the beginning of each pass */
-  int32_t counters;     /* 1: read hardware counters in runs of their own */
+  int32_t counters;     /* 1: read hardware counters in separate runs */
   int32_t checked_rows; /* rows compared with the reference in double precision; 0: none */
   double time_budget_s; /* repeats end early after this long, but not before three */
 } attnscope_protocol;
@@ -340,10 +340,10 @@ ATTNSCOPE_API attnscope_status attnscope_backward_measure(attnscope_session* ses
                                                           const attnscope_protocol* protocol,
                                                           attnscope_measurement* measurement);
 
-/* Runs the pass with its main launch's instrumented build on inputs generated on the GPU, and tells
- * what each thread block did when, on which SM; of a forward pass also m, l and alpha of every
- * row_step-th row (0: of none). Only some kernels and tilings have such a build; without
- * block_rows, block_cols it is theirs that runs. */
+/* Runs the pass with its main launch's instrumented build on inputs generated on the GPU, and
+ * returns when and on which SM each thread block ran which step; for a forward pass also m, l and
+ * alpha of every row_step-th row (0: of no row). Only some kernels and tilings have such a build;
+ * if block_rows and block_cols are 0, a tiling that has one is used. */
 ATTNSCOPE_API attnscope_status attnscope_forward_trace(attnscope_session* session,
                                                        const attnscope_problem* problem,
                                                        const attnscope_kernel* kernel,
@@ -355,10 +355,10 @@ ATTNSCOPE_API attnscope_status attnscope_backward_trace(attnscope_session* sessi
                                                         int32_t input_kind, uint64_t seed,
                                                         attnscope_trace* trace);
 
-/* What a step is called ("load Q_i", "S = scale Q_i K_j^T"); NULL beyond the last one. */
+/* The name of a step ("load Q_i", "S = scale Q_i K_j^T"); NULL after the last one. */
 ATTNSCOPE_API const char* attnscope_trace_step_name(uint32_t step);
 
-/* Measuring on the caller's own inputs. */
+/* The same measurements on the caller's inputs. */
 ATTNSCOPE_API attnscope_status attnscope_forward_measure_host(attnscope_session* session,
                                                               const attnscope_problem* problem,
                                                               const attnscope_kernel* kernel,

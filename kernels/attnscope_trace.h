@@ -7,13 +7,13 @@
 
 /* C's own customs: NOLINTBEGIN(modernize-use-using, readability-identifier-naming) */
 
-/* A step of a thread block, as its first warp went through it. This struct never grows. */
+/* A step of a thread block, as executed by its first warp. This struct never grows. */
 typedef struct attnscope_trace_event {
-  uint32_t end_cycles; /* low 32 bits of the SM's clock; begins where the one before it ends */
+  uint32_t end_cycles; /* low 32 bits of the SM's clock; begins where the previous step ends */
   uint16_t i;          /* row tile; 0 where the step has none */
   uint16_t j;          /* column tile; 0 where the step has none */
   uint8_t step;        /* index into attnscope_trace_step_name() */
-  uint8_t done;        /* 0: left out, since alpha is 1 in all rows of the warp */
+  uint8_t done;        /* 0: skipped, since alpha is 1 in all rows of the warp */
   uint16_t reserved[3];
 } attnscope_trace_event;
 
@@ -29,15 +29,15 @@ typedef struct attnscope_trace_block {
   uint32_t event_count;
 } attnscope_trace_block;
 
-/* A row of Q after a column tile, or the part of it that a warp has which shares the tile's keys
- * with others; NaN where the row has no such tile. This struct never grows. */
+/* A row of Q after a column tile, or one warp's part of it if several warps share the tile's keys;
+ * NaN where the row has no such tile. This struct never grows. */
 typedef struct attnscope_trace_row {
   float m; /* maximum of Q K^T so far, before the scale */
   float l;
   float alpha;
 } attnscope_trace_row;
 
-/* What the instrumented build of a kernel recorded of a pass's main launch. Its arrays belong to
+/* The records of the instrumented build of a pass's main launch. Its arrays belong to
  * the session, until its next trace. */
 typedef struct attnscope_trace {
   uint32_t struct_size;
@@ -55,9 +55,9 @@ typedef struct attnscope_trace {
   uint64_t column_tiles;
   double time_s;       /* one pass with the instrumented build, by CUDA events */
   double plain_time_s; /* one pass without */
-  /* Warps that share the keys of each column tile (split_kv): warp w of P has those from w Bc / P
-   * on, up to (w + 1) Bc / P, and m, l and alpha of its own. 1: a warp has the row's. A caller
-   * without this field is given no rows of more parts than one. */
+  /* Warps that share the keys of each column tile (split_kv): warp w of P has keys
+   * [w Bc / P, (w + 1) Bc / P) and its own m, l and alpha. 1: one warp has the whole row. A caller
+   * without this field receives no rows of more than one part. */
   uint64_t row_parts;
 } attnscope_trace;
 

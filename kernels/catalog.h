@@ -1,6 +1,6 @@
-/// Which kernels exist and what each supports. Plain C++: the app and the command line read it on
-/// machines without CUDA. Each kernel is the twin of a schedule in sim/schedule/ of the same
-/// algorithm name: same tiling, same loop order, same names.
+/// The kernels and what each supports. Plain C++: the app and the command line read it on machines
+/// without CUDA. Each kernel follows the schedule in sim/schedule/ with the same algorithm name:
+/// same tiling, same loop order, same names.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,11 @@
 
 namespace attnscope::kernels {
 
-/// One rung of the ladder.
+/// One kernel, forward and, if it has one, backward pass.
 struct KernelInfo {
   std::string_view name;       ///< "standard", "flash1", "flash2"
   std::string_view algorithm;  ///< name of its schedule in sim/schedule/catalog
-  std::string_view idea;       ///< one sentence: what changed from the rung below
+  std::string_view idea;       ///< one sentence: what changed from the kernel before it
   std::string_view source;     ///< root-relative path of its CUDA source
   bool honours_carry = false;
   bool has_backward = false;
@@ -27,27 +27,27 @@ struct KernelInfo {
   std::string_view backward_source = {};  ///< of its backward pass
 };
 
-/// Every kernel, lowest rung first.
+/// Every kernel, simplest first.
 std::span<const KernelInfo> catalog();
 const KernelInfo* find_kernel(std::string_view name);
 
 /// The tilings that the kernel was compiled with for this precision and head dimension (a
 /// tensor-core kernel pads d to padded_head_dim()), the fastest first. Empty when the kernel does
-/// not take them. For `standard` (cuBLAS chooses): the tile that the library was seen to use on an
-/// H200.
+/// not take them. For `standard` (cuBLAS chooses): the tile that the library used in measurements
+/// on an H200.
 std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index d);
 
-/// The tiling that the kernel takes by default on a GPU whose thread blocks can have that much
+/// The tiling that the kernel takes by default on a GPU whose thread blocks can have this much
 /// shared memory: the first that fits. Nothing where kernel_tilings() is empty.
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, DType dtype, Index d,
                                      Index shared_bytes_per_block);
 
-/// The tiling that is asked for, else that of the problem's block mask, which is the kernel's then.
+/// The requested tiling, else that of the problem's block mask, which the kernel then uses.
 std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
                                    const std::optional<Tiling>& tiling);
 
-/// The problem has a score function, key lengths, packed sequences or a mask beyond none and
-/// causal: a kernel that takes it needs ScoreParameters.
+/// Whether the problem has a score function, key lengths, packed sequences or a mask other than
+/// none and causal: a kernel that takes it needs ScoreParameters.
 bool has_score_parameters(const AttentionProblem& problem);
 
 /// Nothing when the kernel takes the problem in this tiling, else invalid_request with one line:
@@ -59,13 +59,13 @@ std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& 
 /// there is none for this precision and head dimension.
 std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Index d);
 
-/// The tiling that the backward pass takes by default on a GPU whose thread blocks can have that
+/// The tiling that the backward pass takes by default on a GPU whose thread blocks can have this
 /// much shared memory: the first that fits. Nothing where backward_tilings() is empty.
 std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d,
                                               Index shared_bytes_per_block);
 
-/// The same as supports(), for the backward pass. `deterministic`: dQ has to be the same to the bit
-/// on every run, as dK and dV are.
+/// The same as supports(), for the backward pass. `deterministic`: dQ must be bit-identical on
+/// every run, as dK and dV are.
 std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,
                                        const std::optional<Tiling>& tiling,
                                        Carry carry = Carry::problem, bool deterministic = false);

@@ -13,12 +13,12 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Which head dimensions an instance takes: d alone, every one that is padded to d, or those of the
-/// latter that are not d itself, which has an instance of its own.
+/// Which head dimensions an instance takes: d alone, every one that is padded to d, or those that
+/// are padded to d but are not d itself, which has its own instance.
 enum class Takes : std::uint8_t { exactly, padded, only_padded };
 
 /// Which problems: those without score parameters (has_score_parameters()), those with them, which
-/// have instances of their own, or both.
+/// have separate instances, or both.
 enum class Problems : std::uint8_t { plain, scored, both };
 
 /// One line of the table of compiled instances.
@@ -57,7 +57,7 @@ constexpr std::array kFlash1TensorCore{
     CompiledTiling{192, {128, 64}, kPadded, kBoth},
     CompiledTiling{256, {64, 32}, kPadded, kBoth},
 };
-// Where the first does not fit a GPU's shared memory, the next that does is its default there
+// Where the first does not fit a GPU's shared memory, the next that fits is the default
 constexpr std::array kFlash2TensorCore{
     CompiledTiling{16, {128, 64}, kPadded, kBoth},
     CompiledTiling{16, {16, 16}},
@@ -71,8 +71,8 @@ constexpr std::array kFlash2TensorCore{
     CompiledTiling{256, {128, 64}, kPadded, kBoth},
     CompiledTiling{256, {64, 32}, kPadded},
 };
-// The second of a head dimension is for GPUs with 99 KB of shared memory a block; at 256 there is
-// none
+// The second of a head dimension is for GPUs with 99 KB of shared memory a block; there is none at
+// 256
 constexpr std::array kFlash2Backward{
     CompiledTiling{16, {128, 128}, kPadded, kBoth},
     CompiledTiling{16, {16, 16}},
@@ -107,7 +107,7 @@ constexpr std::array kFlash1Backward{
     CompiledTiling{192, {32, 64}, kPadded, kBoth},
     CompiledTiling{256, {32, 64}, kPadded, kBoth},
 };
-// The backward pass has every tiling of its block masks in common with the forward pass
+// The forward pass also has every tiling in which the backward pass takes a block mask
 constexpr std::array kBlockSparse{
     CompiledTiling{16, {16, 16}, kPadded, kBoth},
     CompiledTiling{32, {128, 128}, kPadded, kBoth},
@@ -146,7 +146,7 @@ constexpr std::array kCudaCore{
     CompiledTiling{128, {64, 64}, kPadded}, CompiledTiling{192, {64, 64}, kPadded},
     CompiledTiling{256, {64, 64}, kPadded},
 };
-// Wider tiles would spill registers, at 256 all that fit
+// Wider tiles would spill registers; at 256 every tile that fits would
 constexpr std::array kCudaCoreBackward{
     CompiledTiling{16, {64, 64}, kPadded},  CompiledTiling{16, {16, 16}, kPadded},
     CompiledTiling{32, {64, 64}, kPadded},  CompiledTiling{64, {64, 64}, kPadded},
@@ -198,7 +198,7 @@ std::string head_dims_text(const KernelInfo& kernel, std::span<const CompiledTil
   return fmt::format("1 to {}", kernel.name == "standard" ? kMaxKernelHeadDim : table.back().d);
 }
 
-/// The first tiling whose block has no more than that; the first of all where none has.
+/// The first tiling whose block needs no more than that; the first of all when none does.
 template <typename SharedBytes>
 std::optional<Tiling> first_that_fits(const std::vector<Tiling>& tilings, Index most_bytes,
                                       const SharedBytes& shared_bytes) {

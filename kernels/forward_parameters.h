@@ -1,5 +1,5 @@
-/// What a forward kernel is passed by value: the arguments of launch.h in the kernels' own types.
-/// Internal to the kernels. Compiled for host and device.
+/// Parameters of a forward kernel, passed by value: the arguments of launch.h in the kernels'
+/// types. Internal to the kernels. Compiled for host and device.
 #pragma once
 
 #include "kernels/launch.h"
@@ -8,18 +8,18 @@
 
 namespace attnscope::kernels {
 
-/// Parameters of flash1 and flash2: the shape, and where the tensors are.
+/// Parameters of flash1 and flash2: the shape and the tensors.
 struct ForwardParameters {
   ForwardShape shape;
   TensorView Q, K, V, O;
   float* LSE = nullptr;
-  /// Each row tile's column tiles, as kernels/block_sparse/tile_lists.h has them: of block_sparse2
-  /// and of packed sequences.
+  /// Each row tile's column tiles, in the format of kernels/block_sparse/tile_lists.h: for
+  /// block_sparse2 and for packed sequences.
   const int* column_tiles = nullptr;
   ScoreParameters scores = {};
 };
 
-/// A tensor's rows of one head: element (row, column) stands at data[row * stride_row + column].
+/// The rows of a tensor in one head: element (row, column) is data[row * stride_row + column].
 template <typename T>
 struct HeadRows {
   T* data;

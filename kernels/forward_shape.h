@@ -1,5 +1,5 @@
-/// Sizes and mask of a problem as the kernels take them. Internal to the kernels. Compiled for host
-/// and device.
+/// Sizes and mask of a problem, as passed to the kernels. Internal to the kernels. Compiled for
+/// host and device.
 #pragma once
 
 #include "reference/attention_problem.h"

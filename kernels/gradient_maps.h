@@ -1,4 +1,4 @@
-/// How the bulk copies of Hopper's backward passes find a problem's tensors. Internal to the
+/// Tensor maps for the bulk copies of Hopper's backward passes. Internal to the
 /// kernels. Compiled for host and device.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace attnscope::kernels {
 
-/// Of tensors of 16-bit elements: in boxes of a tile's rows and 64 columns, swizzled as
-/// device::PanelTile has them, as the driver encodes it.
+/// The driver's encoding of tensors of 16-bit elements, in boxes of a tile's rows and 64 columns
+/// with the swizzle of device::PanelTile.
 struct GradientMaps {
   CUtensorMap Q_rows, dO_rows;         ///< [B, H, N, d], Br rows a box
   CUtensorMap K_columns, V_columns;    ///< [B, H_kv, N_kv, d], Bc rows a box

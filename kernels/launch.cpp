@@ -35,7 +35,7 @@ std::optional<Error> check_tensor(std::string_view name, const TensorView& tenso
                     "of {} elements",
                     name, stride, alignment_bytes / element_bytes));
   }
-  constexpr Index kMaxRowStride = std::numeric_limits<int>::max();  // as cuBLAS takes it
+  constexpr Index kMaxRowStride = std::numeric_limits<int>::max();  // the limit of cuBLAS
   if (tensor.stride_row > kMaxRowStride) {
     return invalid_request(fmt::format("{} has rows {} elements apart; at most {} is possible",
                                        name, tensor.stride_row, kMaxRowStride));
@@ -106,7 +106,7 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const BackwardArgume
                          backward_workspace_bytes(kernel, problem));
 }
 
-/// Runs the launches; what they throw becomes an Error.
+/// Runs the launches and converts their exceptions to an Error.
 template <typename Launches>
 std::optional<Error> guarded(const KernelInfo& kernel, Launches&& launches) {
   try {
@@ -138,7 +138,7 @@ Tiling tiling_of(const KernelInfo& kernel, const BackwardArguments& arguments) {
   return asked ? *asked : *default_backward_tiling(kernel, problem);
 }
 
-/// Checks the arguments, then does something with the tiling that they ask for.
+/// Checks the arguments, then calls `prepare` with the requested tiling.
 template <typename Arguments, typename Prepare>
 std::optional<Error> prepared(const std::optional<Error>& refusal, const KernelInfo& kernel,
                               const Arguments& arguments, Prepare&& prepare) {

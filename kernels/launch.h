@@ -15,7 +15,8 @@ namespace attnscope::kernels {
 struct TraceBuffer;  // kernels/trace/trace_buffer.h
 
 /// A [B, H, rows, d] tensor in device memory; strides in elements, the last axis is contiguous.
-/// Where a row of d elements is whole pieces of 16 bytes, so are the address and the strides.
+/// Where the size of a row of d elements is a multiple of 16 bytes, so are the address and the
+/// strides.
 struct TensorView {
   void* data_dev = nullptr;
   Index stride_batch = 0;
@@ -33,12 +34,12 @@ struct ForwardArguments {
   TensorView V;  ///< [B, H_kv, N_kv, d]
   TensorView O;  ///< [B, H, N, d], written
   /// [B, H, N], natural logarithm, -inf for an empty row. flash2, block_sparse2 and split_kv always
-  /// write it; standard's softmax and flash1 (in a launch of its own, "lse") only where this is not
+  /// write it; standard's softmax and flash1 (in a separate launch, "lse") only if this is not
   /// null.
   float* LSE_dev = nullptr;
   void* workspace_dev = nullptr;
   std::size_t workspace_bytes = 0;
-  bool workspace_is_prepared = false;  ///< prepare_workspace() has seen it since it was written to
+  bool workspace_is_prepared = false;  ///< prepare_workspace() ran after the last write to it
   void* stream = nullptr;              ///< cudaStream_t
   /// Called on the host around each launch of the pass with its name, so that a profiler can put a
   /// range around it: "scores", "softmax" and "output" of standard; "initialise", "forward", and
@@ -46,45 +47,45 @@ struct ForwardArguments {
   /// "partial" and "combine" of split_kv. May be empty.
   std::function<void(std::string_view launch_name)> before_launch;
   std::function<void(std::string_view launch_name)> after_launch;
-  /// Not null: the pass's main launch is the instrumented build, which records into it. Its tiling
-  /// is one of traced_tilings(), its carry that of the problem; kernels/trace/trace_plan.h sizes
-  /// it.
+  /// Not null: the pass's main launch is the instrumented build, which records into it. The tiling
+  /// is one of traced_tilings(), O is kept in the problem's precision; kernels/trace/trace_plan.h
+  /// sizes the buffer.
   const TraceBuffer* trace = nullptr;
 };
 
-/// Bytes of workspace that the kernel needs for the problem (S and P of `standard`; O, m, l in
-/// fp32 of `flash1` as its carry asks; O and LSE of every split in fp32 of `split_kv`; the lists of
-/// tiles of `block_sparse2`).
+/// Bytes of workspace that the kernel needs for the problem (`standard`: S and P; `flash1`: m and
+/// l, and with Carry::fp32 O, in fp32; `split_kv`: O and LSE of every split in fp32;
+/// `block_sparse2`: the lists of tiles).
 std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem, Carry carry);
 
-/// The tiling that the forward pass takes on the current GPU where none is asked for; nothing when
+/// The tiling that the forward pass takes on the current GPU when none is requested; nothing when
 /// the kernel does not take this precision and head dimension. Throws CudaError.
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, const AttentionProblem& problem);
 
 /// Enqueues the forward pass on the stream. Nothing on success; invalid_request when the catalog
-/// refuses the problem, unavailable when a library is missing (cuBLAS) or the GPU is too small for
+/// rejects the problem, unavailable when a library is missing (cuBLAS) or the GPU is too small for
 /// the kernel's blocks, failed on a CUDA error.
 std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArguments& arguments);
 
-/// Writes what the pass only reads in the workspace, the lists of tiles of `block_sparse2`; other
-/// kernels have no such thing. Every launch does it anew unless workspace_is_prepared: do it once
-/// before a pass is timed or repeated. Errors as of launch_forward.
+/// Writes the read-only data of the workspace, the lists of tiles of `block_sparse2`; other kernels
+/// have none. Every launch does this again unless workspace_is_prepared: do it once before a pass
+/// is timed or repeated. Errors as in launch_forward().
 std::optional<Error> prepare_workspace(const KernelInfo& kernel, const ForwardArguments& arguments);
 
 /// Everything a backward pass reads and writes. O and LSE are the forward pass's.
 struct BackwardArguments {
   AttentionProblem problem;
   std::optional<Tiling> tiling;    ///< one of backward_tilings(); nothing: this GPU's default
-  bool deterministic = false;      ///< dQ is the same to the bit on every run
+  bool deterministic = false;      ///< dQ is bit-identical on every run
   TensorView Q;                    ///< [B, H, N, d], the problem's precision
   TensorView K;                    ///< [B, H_kv, N_kv, d]
   TensorView V;                    ///< [B, H_kv, N_kv, d]
   TensorView O;                    ///< [B, H, N, d]
   TensorView dO;                   ///< [B, H, N, d]
   const float* LSE_dev = nullptr;  ///< [B, H, N], natural logarithm, -inf for an empty row
-  /// The forward pass's workspace as it left it: standard reads P there and puts dP in the place of
-  /// S, which no later backward pass misses; flash1 reads m and l. flash2 and block_sparse2 need
-  /// none of it.
+  /// The workspace as the forward pass left it: standard reads P there and overwrites S with dP,
+  /// since no later backward pass reads S; flash1 reads m and l. flash2 and block_sparse2 do not
+  /// use it.
   void* forward_workspace_dev = nullptr;
   TensorView dQ;                  ///< [B, H, N, d], written
   TensorView dK;                  ///< [B, H_kv, N_kv, d], written
@@ -110,16 +111,16 @@ std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionPr
 std::optional<Error> prepare_workspace(const KernelInfo& kernel,
                                        const BackwardArguments& arguments);
 
-/// The tiling that the backward pass takes on the current GPU where none is asked for; nothing when
+/// The tiling that the backward pass takes on the current GPU when none is requested; nothing when
 /// the kernel has no backward pass for the problem's precision and head dimension. Throws
 /// CudaError.
 std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel,
                                               const AttentionProblem& problem);
 
-/// Enqueues the backward pass on the stream. Gradients are the same to the bit on every run, but
-/// for the dQ of flash2 and block_sparse2 where it is not asked to be: a sum of atomic adds in an
-/// order of chance. Nothing on success; invalid_request when the catalog refuses the problem,
-/// failed on a CUDA error.
+/// Enqueues the backward pass on the stream. Gradients are bit-identical on every run, except for
+/// dQ of flash2 and block_sparse2 unless `deterministic` is set: atomic adds sum it in an arbitrary
+/// order. Nothing on success; invalid_request when the catalog rejects the problem, failed on a
+/// CUDA error.
 std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments);
 
 }  // namespace attnscope::kernels

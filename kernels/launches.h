@@ -1,5 +1,5 @@
-/// The passes of each kernel, as launch_forward and launch_backward call them once the request has
-/// been checked.
+/// The passes of each kernel, called by launch_forward and launch_backward after the request is
+/// checked.
 /// Internal. Each enqueues its launches on arguments.stream and throws CudaError.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace attnscope::kernels {
 
-/// The two of standard are unavailable when cuBLAS cannot be loaded.
+/// Both passes of standard are unavailable when cuBLAS cannot be loaded.
 std::optional<Error> launch_standard(const ForwardArguments& arguments);
 void launch_flash1(const ForwardArguments& arguments, const Tiling& tiling);
 void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling);
@@ -19,8 +19,8 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
 void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling);
 void launch_block_sparse_backward(const BackwardArguments& arguments, const Tiling& tiling);
 
-/// block_sparse2: the lists of tiles into the workspace. The two passes do so themselves where
-/// arguments.workspace_is_prepared is not set.
+/// block_sparse2: copies the lists of tiles into the workspace. Both passes do this themselves
+/// unless arguments.workspace_is_prepared is set.
 void upload_tile_lists(const ForwardArguments& arguments, const Tiling& tiling);
 void upload_tile_lists(const BackwardArguments& arguments, const Tiling& tiling);
 

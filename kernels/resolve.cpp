@@ -61,15 +61,15 @@ Result<const KernelInfo*> choose_kernel(const RunSpec& spec) {
                                    fmt::join(kernel_algorithms(), ", ")));
 }
 
-/// Whether the field gives the model another order of tiles than the algorithm has by itself, and
-/// not another GPU or another way to count.
+/// Whether the field changes the algorithm's order of tiles in the model, rather than its GPU or
+/// the way of counting.
 bool changes_schedule(const RunField& field, const RunSpec& spec) {
   RunSpec plain = spec;
   field.parse(field.print(RunSpec{}), plain);
   return plain.variant != spec.variant || plain.splits != spec.splits;
 }
 
-/// A kernel refuses the model's choices and the switches of other kernels.
+/// Rejects choices that only the model has, and switches of other kernels.
 std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel) {
   if (!spec.switches.empty()) {
     return invalid_field(ErrorCode::not_applicable, "switches",
@@ -95,7 +95,7 @@ std::vector<Tiling> tilings_of(const KernelInfo& kernel, PassKind pass,
                                     : kernel_tilings(kernel, problem);
 }
 
-/// The first of the tilings that has the sides that were asked for.
+/// The first of the tilings with the requested sides.
 Tiling with_asked_sides(const std::vector<Tiling>& tilings, const RunSpec& spec) {
   const Tiling own = tilings.empty() ? Tiling{} : tilings.front();
   const auto agrees = [&](const Tiling& tiling) {

@@ -10,7 +10,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// What a scaled score is divided by.
+/// The divisor of a scaled score.
 double score_divisor(const AttentionProblem& problem, ScoreUnit unit) {
   return unit == ScoreUnit::scaled ? 1.0 : problem.softmax_scale();
 }
@@ -26,7 +26,7 @@ std::vector<int> as_ints(const std::vector<Index>& numbers) {
   return {numbers.begin(), numbers.end()};
 }
 
-/// The tiles of packed sequences as the block mask that keeps them.
+/// A block mask that keeps the tiles of packed sequences.
 BlockMask packed_tiles(const AttentionProblem& problem, const Tiling& tiling) {
   std::vector<Index> row_offsets{0};
   std::vector<std::int32_t> columns;
@@ -41,7 +41,7 @@ BlockMask packed_tiles(const AttentionProblem& problem, const Tiling& tiling) {
       const Index last = std::min(end, own.query_end) - 1;
       if (own.query_begin >= end) break;
       if (first > last) continue;
-      // One range, as both ends of a query's keys rise with the query
+      // One range, because both ends of a query's keys rise with the query
       const KeyRange keys{problem.keys_of(first).begin, problem.keys_of(last).end};
       if (keys.size() == 0) continue;
       for (Index j = std::max(next, keys.begin / tiling.Bc); j * tiling.Bc < keys.end; ++j) {
@@ -55,7 +55,7 @@ BlockMask packed_tiles(const AttentionProblem& problem, const Tiling& tiling) {
                    std::move(columns), "packed");
 }
 
-/// Number t says where tile t's list begins; each ends with -1.
+/// Number t is the index at which tile t's list begins; each list ends with -1.
 std::vector<int> flat_lists(std::span<const Index> offsets, std::span<const std::int32_t> tiles) {
   constexpr int kEnd = -1;
   std::vector<int> lists(offsets.size() - 1);

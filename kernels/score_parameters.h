@@ -1,4 +1,4 @@
-/// What a kernel is told about a problem's score function and about masks beyond none and causal.
+/// A kernel's parameters for a problem's score function and for masks other than none and causal.
 /// Internal to the kernels. Compiled for host and device.
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace attnscope::kernels {
 
-/// What a kernel holds as a score: Q K^T, or that times the softmax scale (standard).
+/// The unit of a kernel's scores: Q K^T, or that times the softmax scale (standard).
 enum class ScoreUnit : std::uint8_t { before_scale, scaled };
 
-/// Passed by value. What the score function adds to a score or caps it at is in the unit in which
-/// the kernel holds it: of scores before the softmax scale it is divided by that scale.
+/// Passed by value. The score function's biases and caps are in the unit of the kernel's scores:
+/// for scores before the softmax scale they are divided by that scale.
 struct ScoreParameters {
   // Which keys a query sees
   int window_left = -1;   ///< keys before the diagonal; -1: all
@@ -25,7 +25,7 @@ struct ScoreParameters {
   const int* cu_seqlens_k = nullptr;
   const int* key_lengths = nullptr;  ///< [B] or null
 
-  // What becomes of a score
+  // Changes of a score
   float soft_cap = 0.0f;                ///< 0: none
   float inverse_soft_cap = 0.0f;        ///< 1 / soft_cap
   const float* alibi_slopes = nullptr;  ///< [H] or null
@@ -39,20 +39,20 @@ struct ScoreParameters {
   std::uint32_t first_head = 0;
 };
 
-/// All but the arrays in device memory.
+/// Every parameter except the arrays in device memory.
 ScoreParameters score_parameters(const AttentionProblem& problem,
                                  ScoreUnit unit = ScoreUnit::before_scale);
 
-/// The arrays, to be copied there; empty where the problem has none.
+/// The arrays to copy there; empty if the problem has none.
 struct ScoreArrays {
   std::vector<int> cu_seqlens_q, cu_seqlens_k, key_lengths;
   std::vector<float> alibi_slopes;
 };
 ScoreArrays score_arrays(const AttentionProblem& problem, ScoreUnit unit = ScoreUnit::before_scale);
 
-/// Of packed sequences, in the form of kernels/block_sparse/tile_lists.h: the column tiles in which
-/// each row tile sees a key, and, of each column tile, the row tiles that see it. Between two
-/// sequences there may be tiles in neither list.
+/// Lists for packed sequences, in the format of kernels/block_sparse/tile_lists.h: for each row
+/// tile the column tiles in which it sees a key, and for each column tile the row tiles that see
+/// it. Between two sequences there may be tiles in neither list.
 std::vector<int> packed_column_tiles(const AttentionProblem& problem, const Tiling& tiling);
 std::vector<int> packed_row_tiles(const AttentionProblem& problem, const Tiling& tiling);
 
@@ -76,7 +76,7 @@ ATTNSCOPE_HOST_DEVICE inline int clamp_to(int value, int low, int high) {
   return value < low ? low : (value > high ? high : value);
 }
 
-/// As AttentionProblem::keys_of().
+/// The same as AttentionProblem::keys_of().
 ATTNSCOPE_HOST_DEVICE inline SeenKeys seen_keys(const ForwardShape& shape,
                                                 const ScoreParameters& scores, int batch,
                                                 int query) {

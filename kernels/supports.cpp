@@ -22,7 +22,7 @@ std::string join(const std::vector<Tiling>& tilings) {
   return text;
 }
 
-/// Which problems with has_score_parameters() a kernel takes.
+/// The problems with has_score_parameters() that a kernel supports.
 enum class TakesScores : std::uint8_t { none, decoding, all };
 
 TakesScores takes_scores(const KernelInfo& kernel, DType dtype) {
@@ -31,7 +31,7 @@ TakesScores takes_scores(const KernelInfo& kernel, DType dtype) {
   return dtype == DType::fp32 ? TakesScores::none : TakesScores::all;
 }
 
-/// What split_kv, for a cache of keys, leaves out.
+/// Rejects what split_kv, a kernel for a cache of keys, does not support.
 std::optional<Error> check_decoding(const KernelInfo& kernel, const AttentionProblem& problem) {
   if (!problem.score.has_dropout() && !problem.is_packed()) return std::nullopt;
   return invalid_field(
@@ -53,7 +53,7 @@ std::string_view field_of_extras(const AttentionProblem& problem, bool scores) {
   return problem.is_packed() ? "cu_seqlens_q" : "block_mask";
 }
 
-/// Score functions, sequences of their own lengths, block masks.
+/// Checks score functions, key lengths, packed sequences and block masks.
 std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProblem& problem) {
   const TakesScores takes = takes_scores(kernel, problem.dtype);
   if (takes == TakesScores::decoding) {
@@ -87,10 +87,11 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
                   field_name("mask"), to_string(problem.mask), kernel.name));
 }
 
-/// Tiles that are listed for a launch are numbered in 32 bits.
+/// Largest number of tiles in a launch's lists, whose numbers have 32 bits.
 constexpr Index kMostListedTiles = Index{1} << 27;
 
-/// All but standard have lists of the tiles of packed sequences, in any of these tilings.
+/// All kernels except standard have lists of the tiles of packed sequences, in any of these
+/// tilings.
 std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem,
                                         const std::vector<Tiling>& tilings) {
   if (kernel.name == "standard" || !problem.is_packed()) return std::nullopt;
@@ -134,7 +135,7 @@ std::optional<Error> check_block_mask(const KernelInfo& kernel, const AttentionP
                   of_mask.Br, of_mask.Bc, tiling->Br, tiling->Bc, kernel.name));
 }
 
-/// Which tensors travel, and in rows of which width an fp32 one can.
+/// Checks which tensors are kept in HBM between passes, and the row width that fp32 requires.
 std::optional<Error> check_carry(const KernelInfo& kernel, const AttentionProblem& problem,
                                  Carry carry) {
   if (carry == Carry::problem) return std::nullopt;
@@ -155,7 +156,7 @@ std::optional<Error> check_carry(const KernelInfo& kernel, const AttentionProble
                   kernel.name, kWidest));
 }
 
-/// Grid and product dimensions that the hardware and cuBLAS can express.
+/// Checks that the hardware and cuBLAS support the grid and product dimensions.
 std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem& problem,
                                 Index sequence_length) {
   constexpr Index kMaxBlocks = std::numeric_limits<std::int32_t>::max();
@@ -168,7 +169,7 @@ std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem
                   kernel.name, kMaxBlocks));
 }
 
-/// " with softcap 30", where that decides which instances there are.
+/// " with softcap 30", if this determines which instances exist.
 std::string with_text(const AttentionProblem& problem) {
   return has_score_parameters(problem) ? " with " + scores_text(problem) : std::string();
 }
@@ -250,8 +251,7 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
         "the backward pass of kernel block_sparse2 adds up dQ in an order of chance; standard, "
         "flash1 and flash2 have a deterministic one");
   }
-  // Taking turns at dQ needs that every column tile before the last that sees a row tile sees it
-  // too
+  // Turns at dQ require that every column tile before the last one that sees a row tile sees it too
   if (kernel.name != "flash2" || !has_score_parameters(problem)) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "deterministic",

@@ -90,7 +90,7 @@ Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& proble
 
 namespace {
 
-/// block_sparse2: behind everything else.
+/// block_sparse2: the lists follow everything else.
 std::size_t tile_lists_bytes(const KernelInfo& kernel, const AttentionProblem& problem) {
   return align_up(static_cast<std::size_t>(most_list_numbers(kernel, problem)) * sizeof(int));
 }

@@ -1,4 +1,4 @@
-/// What lies where in a kernel's workspace. Internal; plain C++.
+/// The layout of a kernel's workspace. Internal; plain C++.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +14,27 @@ constexpr std::size_t align_up(std::size_t bytes) {
   return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
 }
 
-/// standard: S and P and, with dropout, what it leaves of P (else P_dropped_offset is P's), [B, H,
+/// standard: S and P and, with dropout, P after dropout (else P_dropped_offset is P's), [B, H,
 /// N, N_kv] each, in the problem's precision; all exist at once.
 struct StandardWorkspace {
   std::size_t S_offset, P_offset, P_dropped_offset, bytes;
 };
 StandardWorkspace standard_workspace(const AttentionProblem& problem);
 
-/// flash1: m and l, [B, H, N] in fp32, and the carried O [B, H, N, d rounded up to 4] of
-/// Carry::fp32.
+/// flash1: m and l, [B, H, N] in fp32, and with Carry::fp32 O [B, H, N, d rounded up to 4].
 struct Flash1Workspace {
   std::size_t m_offset, l_offset, O_offset, bytes;
 };
 Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry);
 
 /// split_kv: O_split [B, H, N, splits, d rounded up to 4] and LSE_split [B, H, N, splits] in fp32,
-/// for the most splits that any GPU asks for.
+/// for the largest number of splits on any GPU.
 struct SplitKvWorkspace {
   std::size_t O_split_offset, LSE_split_offset, bytes;
 };
 SplitKvWorkspace split_kv_workspace(const AttentionProblem& problem, const Tiling& tiling);
 
-/// flash2 and block_sparse2 (whose lists of tiles come behind), backward: dQ_accum [B, H, N, d], N
+/// flash2 and block_sparse2 (whose lists of tiles follow), backward: dQ_accum [B, H, N, d], N
 /// and d rounded up to whole pieces of 16 x 8, and D [B, H, N] in fp32, and dQ_turns [B, H, N /
 /// 16], integers; with grouped heads dK_heads and dV_heads [B, H, N_kv, d] in the problem's
 /// precision.
@@ -44,8 +43,8 @@ struct Flash2BackwardWorkspace {
 };
 Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& problem);
 
-/// standard, backward: dP [B, H, N, N_kv], whose place dS takes, where the pass still reads S (a
-/// soft cap's slope), else dP lies in S's place in the forward pass's workspace; with grouped heads
+/// standard, backward: dP [B, H, N, N_kv], which dS overwrites, if the pass still reads S (for the
+/// soft cap's slope); else dP overwrites S in the forward pass's workspace; with grouped heads
 /// dK_heads and dV_heads [B, H, N_kv, d]; all in the problem's precision.
 struct StandardBackwardWorkspace {
   bool dP_takes_place_of_S;
@@ -53,7 +52,7 @@ struct StandardBackwardWorkspace {
 };
 StandardBackwardWorkspace standard_backward_workspace(const AttentionProblem& problem);
 
-/// flash1, backward: dK_heads and dV_heads alone.
+/// flash1, backward: only dK_heads and dV_heads.
 struct Flash1BackwardWorkspace {
   std::size_t dK_heads_offset, dV_heads_offset, bytes;
 };

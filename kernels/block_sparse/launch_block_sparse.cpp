@@ -13,7 +13,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Where the lists lie in the workspace of the backward pass; in the forward pass's they are alone.
+/// Place of the lists in the workspace of the backward pass; the forward pass's contains only them.
 int* row_tile_lists_dev(const BackwardArguments& arguments) {
   auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
   return reinterpret_cast<int*>(workspace + flash2_backward_workspace(arguments.problem).bytes);
@@ -48,7 +48,7 @@ void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling
   const bool is_fp16 = problem.dtype == DType::fp16;
   auto start = is_fp16 ? start_block_sparse_fp16 : start_block_sparse_bf16;
   LaunchTables tables;
-  if (has_score_parameters(problem)) {  // as flash2 walks the lists of packed sequences
+  if (has_score_parameters(problem)) {  // as flash2 does with the lists of packed sequences
     parameters.scores = tables.scores(problem);
     start = is_fp16 ? start_flash2_scored_fp16 : start_flash2_scored_bf16;
   }

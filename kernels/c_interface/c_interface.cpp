@@ -82,15 +82,15 @@ attnscope_measurement lend(attnscope_session& session) {
   return to;
 }
 
-/// The tiling that a run has on the current GPU.
+/// The tiling of a run on the current GPU.
 Tiling tiling_of(const ResolvedRun& run) {
   if (const auto asked = asked_tiling(run)) return *asked;
   return run.pass() == PassKind::backward ? *default_backward_tiling(kernel_of(run), run.problem)
                                           : *default_tiling(kernel_of(run), run.problem);
 }
 
-/// What all calls on the caller's tensors do first: `work` gets the struct that they are passed and
-/// the run that it asks for.
+/// Shared start of all calls on the caller's tensors: `work` receives the caller's struct and the
+/// run that it requests.
 template <typename Struct, typename Work>
 attnscope_status with_request(attnscope_session* session, PassKind pass, const Struct* given,
                               const char* name, const Work& work) {
@@ -104,7 +104,7 @@ attnscope_status with_request(attnscope_session* session, PassKind pass, const S
   });
 }
 
-/// What all measuring calls do. The request is read first: it can be refused without a GPU.
+/// Shared code of all measuring calls. The request is read first: it can be rejected without a GPU.
 template <typename ReadInputs>
 attnscope_status measure_pass(attnscope_session* session, PassKind pass,
                               const attnscope_problem* problem, const attnscope_kernel* kernel,
@@ -120,7 +120,8 @@ attnscope_status measure_pass(attnscope_session* session, PassKind pass,
     if (auto error = check_output_struct(measurement, "measurement")) return error;
     if (auto error = require_session(session)) return error;
 
-    // Measurements of several threads run one after the other, and so does what each lends
+    // Measurements of several threads run one after the other, and each lends its result before the
+    // next
     return session->session->run([&]() -> std::optional<Error> {
       const auto measure = pass == PassKind::backward ? measure_backward : measure_forward;
       auto measured = measure(*session->session, run.value(), inputs.value(), how.value());

@@ -1,4 +1,4 @@
-/// A session of the C interface, and what every call of it is wrapped in. Internal to
+/// A session of the C interface, and the wrapper of all its calls. Internal to
 /// libattnscope_kernels.so.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "kernels/measure/trace_pass.h"
 #include "kernels/recording/measurement.h"
 
-/// The GPU and what its last measurement and its last trace lent to the caller.
+/// The GPU, and the arrays of its last measurement and last trace that are lent to the caller.
 struct attnscope_session {
   std::unique_ptr<attnscope::kernels::Session> session;
   attnscope::Measurement measurement;
@@ -22,7 +22,7 @@ struct attnscope_session {
 
 namespace attnscope::kernels {
 
-/// The status of an outcome, its message kept for attnscope_last_message().
+/// The status of an outcome; keeps its message for attnscope_last_message().
 attnscope_status answer(const std::optional<Error>& error, const attnscope_session* session);
 
 /// Runs the body; no exception leaves the library.

@@ -69,7 +69,7 @@ std::optional<Error> read_block_mask(const attnscope_problem& known, AttentionPr
   return std::nullopt;
 }
 
-/// Score function, key lengths, packing and block mask of a problem whose sizes are valid.
+/// Reads score function, key lengths, packing and block mask of a problem whose sizes are valid.
 std::optional<Error> read_extras(const attnscope_problem& known, AttentionProblem& problem) {
   if (known.soft_cap != 0.0) problem.score.soft_cap = known.soft_cap;
   read_array(known.alibi_slopes, problem.heads, problem.score.alibi_slopes);

@@ -15,7 +15,8 @@
 
 namespace attnscope::kernels {
 
-/// Bytes of the struct as the first library of this version had it: every caller's has as many.
+/// Bytes of the struct in the first library of this version: every caller's struct has at least as
+/// many.
 template <typename Struct>
 inline constexpr std::size_t kFirstBytes = sizeof(Struct);
 template <>
@@ -30,7 +31,7 @@ template <>
 inline constexpr std::size_t kFirstBytes<attnscope_kernel> = offsetof(attnscope_kernel,
                                                                       deterministic);
 
-/// Nothing when the caller's struct holds at least the fields that there were at first.
+/// Nothing when the caller's struct has at least the fields of the first library.
 template <typename Struct>
 std::optional<Error> check_output_struct(const Struct* given, const char* name) {
   if (given == nullptr) return invalid_request(fmt::format("{} is NULL", name));
@@ -39,9 +40,9 @@ std::optional<Error> check_output_struct(const Struct* given, const char* name) 
                                      given->struct_size, sizeof(Struct)));
 }
 
-/// Copies a caller's struct into `known`, which holds zeros: what a shorter one lacks is unused. A
-/// longer one is from a newer caller: what lies beyond the known fields
-/// must be zero, since it cannot be honoured.
+/// Copies a caller's struct into `known`, which is all zeros: fields that a shorter struct lacks
+/// are unused. A longer one is from a newer caller: its unknown fields must be zero, since they
+/// cannot be honoured.
 template <typename Struct>
 std::optional<Error> read_struct(const Struct* given, Struct& known, const char* name) {
   if (auto error = check_output_struct(given, name)) return error;
@@ -57,8 +58,8 @@ std::optional<Error> read_struct(const Struct* given, Struct& known, const char*
                   name, given->struct_size, sizeof(Struct)));
 }
 
-/// Fills a caller's struct, as far as it goes, keeping its struct_size; fields that only the caller
-/// knows stay.
+/// Fills a caller's struct up to its size, keeping its struct_size; fields that only the caller
+/// knows are unchanged.
 template <typename Struct>
 std::optional<Error> write_struct(Struct filled, Struct* given, const char* name) {
   if (auto error = check_output_struct(given, name)) return error;

@@ -9,7 +9,7 @@
 using namespace attnscope;           // NOLINT: this file translates between the two worlds
 using namespace attnscope::kernels;  // NOLINT
 
-// What the kernels write is lent to the caller as it is
+// The kernels' records are lent to the caller without conversion
 static_assert(sizeof(attnscope_trace_event) == sizeof(TraceEvent));
 static_assert(offsetof(attnscope_trace_event, step) == offsetof(TraceEvent, step));
 static_assert(offsetof(attnscope_trace_event, done) == offsetof(TraceEvent, done));
@@ -41,7 +41,7 @@ attnscope_trace lend(const RawTrace& from, std::size_t caller_bytes) {
   return to;
 }
 
-/// What both calls do. The request is read first: it can be refused without a GPU.
+/// Shared code of both calls. The request is read first: it can be rejected without a GPU.
 attnscope_status trace_either(attnscope_session* session, PassKind pass,
                               const attnscope_problem* problem, const attnscope_kernel* kernel,
                               int32_t input_kind, uint64_t seed, int64_t row_step,

@@ -7,7 +7,7 @@
 
 namespace attnscope {
 
-static_assert(std::is_same_v<Index, std::int64_t>);  // arrays are lent as they are
+static_assert(std::is_same_v<Index, std::int64_t>);  // arrays are lent without conversion
 
 namespace {
 

@@ -1,4 +1,4 @@
-/// What a program asks for as structs of the C interface. Internal to the client, and its tests.
+/// A program's request as structs of the C interface. Internal to the client and its tests.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-/// A problem. What the struct points to belongs to this and to the problem, which must outlive it.
+/// A problem. The struct points into this object and into the problem, which must outlive it.
 class CProblem {
  public:
   explicit CProblem(const AttentionProblem& problem);

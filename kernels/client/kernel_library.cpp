@@ -27,7 +27,7 @@ struct KernelLibrary::Functions {
   decltype(&attnscope_backward_measure) measure_backward;
   decltype(&attnscope_forward_measure_host) measure_host;
   decltype(&attnscope_backward_measure_host) measure_backward_host;
-  decltype(&attnscope_forward_trace) trace;  ///< the two are null in a library without them
+  decltype(&attnscope_forward_trace) trace;  ///< both are null in a library without them
   decltype(&attnscope_backward_trace) trace_backward;
 };
 
@@ -36,7 +36,7 @@ namespace {
 constexpr const char* kLibraryName = "libattnscope_kernels.so";
 constexpr const char* kLibraryVariable = "ATTNSCOPE_KERNELS_LIBRARY";
 
-/// Where the library should be: the variable's file, else beside the program or in ../lib.
+/// The path of the library: the variable's file, else beside the program or in ../lib.
 std::filesystem::path library_path() {
   if (const char* named = std::getenv(kLibraryVariable); named != nullptr && *named != '\0') {
     return named;
@@ -86,7 +86,8 @@ DeviceInfo device_info(const attnscope_device& c) {
   return device;
 }
 
-/// Where the counter belongs: the pass's totals, or a launch, made on its first counter.
+/// The counters to which this one belongs: the pass's totals, or a launch's, created on its first
+/// counter.
 Counters& counters_of(Measurement& measurement, const attnscope_counter& counter) {
   if (counter.launch == nullptr) return measurement.counters;
   const auto index = static_cast<std::size_t>(counter.index);
@@ -132,7 +133,7 @@ Measurement measurement_of(const attnscope_measurement& c) {
   return measurement;
 }
 
-/// Q, K and V have the problem's sizes.
+/// Checks that Q, K and V have the problem's sizes.
 void check_sizes(const AttentionProblem& p, const AttentionInputs& inputs) {
   ATTNSCOPE_CHECK(inputs.Q.size(), ==, p.batch * p.heads * p.N * p.d);
   ATTNSCOPE_CHECK(inputs.K.size(), ==, p.batch * p.kv_heads * p.N_kv * p.d);

@@ -19,20 +19,20 @@ struct attnscope_session;  // of kernels/attnscope_kernels.h
 
 namespace attnscope {
 
-/// What one run of a kernel gave.
+/// The result of one run of a kernel.
 struct RunResult {
   HeadTensor O;         ///< [B, H, N, d]
   HeadTensor LSE;       ///< [B, H, N, 1]
-  double time_s = 0.0;  ///< one pass by CUDA events, inputs in L2 as the pass before left them
+  double time_s = 0.0;  ///< one pass by CUDA events, L2 as the previous pass left it
 };
 
-/// What one backward pass gave.
+/// The result of one backward pass.
 struct GradientRun {
   Gradients gradients;
-  double time_s = 0.0;  ///< the backward pass alone
+  double time_s = 0.0;  ///< only the backward pass
 };
 
-/// An open GPU. Calls may come from any thread; they run one after the other, and wait.
+/// An open GPU. Calls may come from any thread; they run one after the other, and block until done.
 class KernelLibrary {
  public:
   /// Loads the library that the variable ATTNSCOPE_KERNELS_LIBRARY names, else the one beside the
@@ -57,14 +57,14 @@ class KernelLibrary {
   /// as well.
   RecordingRow record(const ResolvedRun& run, const Protocol& protocol);
 
-  /// The same on tensors of the caller's own, rounded to the problem's precision; a backward pass
+  /// The same on the caller's tensors, rounded to the problem's precision; a backward pass
   /// needs their dO. run.files_hash identifies them.
   RecordingRow record_own(const ResolvedRun& run, const AttentionInputs& inputs,
                           const Protocol& protocol);
 
   /// Runs the run's pass on inputs generated on the GPU with the instrumented build of its main
-  /// launch: what each thread block did when, on which SM, and of a forward pass m, l and alpha of
-  /// every row_step-th row (0: of none). invalid_request where there is no such build.
+  /// launch: what each thread block did, when and on which SM, and for a forward pass m, l and
+  /// alpha of every row_step-th row (0: of no row). invalid_request where there is no such build.
   Result<KernelTrace> trace(const ResolvedRun& run, Index row_step);
 
   /// A recording of this GPU and build without rows, dated now.

@@ -18,7 +18,7 @@ std::optional<Error> add_records(const attnscope_trace& records, KernelTrace& tr
   given.events = {reinterpret_cast<const kernels::TraceEvent*>(records.events),
                   records.block_count * records.events_per_block};
   given.events_per_block = records.events_per_block;
-  given.row_parts = std::max<std::size_t>(1, records.row_parts);  // older libraries know none
+  given.row_parts = std::max<std::size_t>(1, records.row_parts);  // older libraries have no parts
   given.rows = {reinterpret_cast<const kernels::TraceRow*>(records.rows),
                 given.row_parts * heads * records.rows_per_head * records.column_tiles};
   given.row_step = records.row_step;

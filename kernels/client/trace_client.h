@@ -1,4 +1,4 @@
-/// The C interface's trace to AttnScope's own. Internal to kernels/client.
+/// Converts the C interface's trace to AttnScope's. Internal to kernels/client.
 #pragma once
 
 #include <optional>

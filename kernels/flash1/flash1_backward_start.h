@@ -6,8 +6,8 @@
 
 namespace attnscope::kernels {
 
-/// Beside what every backward pass has: m and l, [B, H, N] each, as the forward pass left them; m
-/// is the maximum of Q K^T before the scale.
+/// The shared backward parameters, and m and l of the forward pass, [B, H, N] each; m is the
+/// maximum of Q K^T before the scale.
 struct Flash1BackwardParameters {
   BackwardParameters shared;
   const float* m = nullptr;
@@ -26,7 +26,7 @@ bool start_flash1_backward_scored_fp16(const Flash1BackwardParameters& parameter
 bool start_flash1_backward_scored_bf16(const Flash1BackwardParameters& parameters, Index batch,
                                        Index d, const Tiling& tiling, void* stream);
 
-/// The same in Hopper's own instructions; false on another GPU. Not for problems with
+/// The same with Hopper's instructions; false on another GPU. Not for problems with
 /// has_score_parameters().
 bool start_flash1_backward_hopper(const Flash1BackwardParameters& parameters, DType dtype,
                                   Index batch, Index d, const Tiling& tiling, void* stream);
@@ -40,7 +40,7 @@ bool start_flash1_backward_scored_traced(const Flash1BackwardParameters& paramet
                                          const TraceBuffer& trace, DType dtype, Index batch,
                                          Index d, const Tiling& tiling, void* stream);
 
-/// The same of start_flash1_backward_hopper (bf16).
+/// The same for start_flash1_backward_hopper (bf16).
 bool start_flash1_backward_hopper_traced(const Flash1BackwardParameters& parameters,
                                          const TraceBuffer& trace, DType dtype, Index batch,
                                          Index d, const Tiling& tiling, void* stream);

@@ -1,13 +1,13 @@
 /// Shared memory of one block of flash1's forward launch. Plain C++: the catalog chooses a tiling
-/// by it, the kernel asserts that it takes as much.
+/// by it, and the kernel asserts that it uses this much.
 #pragma once
 
 #include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
 
-/// Kj and Vj, then Qi and Oi in two stages each where Hopper has room, else Qi alone in two, else
-/// both in one. All in 16 bits.
+/// Kj and Vj, then Qi and Oi in two stages each if Hopper has room, else only Qi in two, else both
+/// in one. All in 16 bits.
 constexpr Index flash1_forward_shared_bytes(Index d, const Tiling& tiling) {
   constexpr Index kMostBytes = 227 * 1024;
   const Index column_tiles = 2 * tiling.Bc * d * 2;

@@ -1,4 +1,5 @@
-/// What the kernels of flash1 are passed by value, and how its instances are started. Internal.
+/// The parameters of flash1's kernels, passed by value, and the functions that start them.
+/// Internal.
 #pragma once
 
 #include "kernels/forward_parameters.h"
@@ -16,10 +17,10 @@ struct Flash1Parameters {
   float* l = nullptr;
 };
 
-/// Of problems with has_score_parameters().
+/// For problems with has_score_parameters().
 struct ScoredFlash1Parameters : Flash1Parameters {
   ScoreParameters scores = {};
-  const int* row_tiles = nullptr;  ///< each column tile's, of packed sequences (tile_lists.h)
+  const int* row_tiles = nullptr;  ///< of each column tile, for packed sequences (tile_lists.h)
 };
 
 /// Starts the compiled instance of the launch "forward"; false when there is none.
@@ -36,11 +37,11 @@ bool start_flash1_scored_fp16(const ScoredFlash1Parameters& parameters, bool car
 bool start_flash1_scored_bf16(const ScoredFlash1Parameters& parameters, bool carries_fp32,
                               Index batch, Index d, const Tiling& tiling, void* stream);
 
-/// Starts its instrumented build (bf16 and, at d = 16, fp16 and fp32; O carried in the same); false
-/// when there is none.
+/// Starts its instrumented build (bf16 and, at d = 16, fp16 and fp32; O in HBM in the same
+/// precision); false when there is none.
 bool start_flash1_traced(const Flash1Parameters& parameters, const TraceBuffer& trace, DType dtype,
                          Index batch, Index d, const Tiling& tiling, void* stream);
-/// What it calls in fp32.
+/// The fp32 instance, called by start_flash1_traced().
 bool start_flash1_fp32_traced(const Flash1Parameters& parameters, const TraceBuffer& trace,
                               Index batch, Index d, const Tiling& tiling, void* stream);
 /// The same for problems with has_score_parameters() (bf16 at d = 64).
@@ -53,7 +54,7 @@ bool start_flash1_scored_traced(const ScoredFlash1Parameters& parameters, const 
 void start_flash1_initialise(const Flash1Parameters& parameters, DType carried, Index batch,
                              Index columns, void* stream);
 
-/// O (problem's precision) = rounded O of the fp32 carry.
+/// O (problem's precision) = the fp32 O, rounded.
 void start_flash1_convert(const TensorView& O, const Flash1Parameters& parameters, DType dtype,
                           Index batch, Index d, void* stream);
 

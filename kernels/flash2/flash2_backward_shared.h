@@ -1,5 +1,5 @@
-/// Shared memory of one block of flash2's backward launch. Plain C++: a tiling is chosen
-/// by it, the kernel asserts that it takes as much.
+/// Shared memory of one block of flash2's backward launch. Plain C++: a tiling is chosen by it, and
+/// the kernel asserts that it uses this much.
 #pragma once
 
 #include "reference/attention_problem.h"
@@ -16,13 +16,13 @@ constexpr Index flash2_backward_shared_bytes(Index d, const Tiling& tiling) {
   return column_tiles + row_tiles + score_tiles + statistics;
 }
 
-/// The same of Hopper's instances: a second slot of dS in place of P's, and ten barriers.
+/// The same for Hopper's instances: a second slot of dS in place of P's, and ten barriers.
 constexpr Index flash2_backward_hopper_shared_bytes(Index d, const Tiling& tiling) {
   return flash2_backward_shared_bytes(d, tiling) + 10 * 8;
 }
 
 /// The same in fp32 on the CUDA cores: Kj, Vj, Qi, dOi, and one tile for P and dS, whose rows are
-/// four longer.
+/// four elements longer.
 constexpr Index flash2_backward_fp32_shared_bytes(Index d, const Tiling& tiling) {
   constexpr Index kElementBytes = 4;
   return kElementBytes * (2 * (tiling.Br + tiling.Bc) * d + tiling.Br * (tiling.Bc + 4));

@@ -15,7 +15,8 @@ using StartBackward = bool (*)(const BackwardParameters& parameters, Index batch
 void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling,
                             const BackwardParameters& parameters, StartBackward start);
 
-/// "preprocess": D = rowsum(dO * O), dQ_accum = 0; a block a row tile of Br rows. fp16 and bf16.
+/// "preprocess": D = rowsum(dO * O), dQ_accum = 0; one block per row tile of Br rows. fp16 and
+/// bf16.
 void start_flash2_preprocess(const BackwardParameters& parameters, const AttentionProblem& problem,
                              Index Br, void* stream);
 
@@ -26,7 +27,7 @@ bool start_flash2_backward_fp16(const BackwardParameters& parameters, Index batc
 bool start_flash2_backward_bf16(const BackwardParameters& parameters, Index batch, Index d,
                                 const Tiling& tiling, void* stream);
 
-/// The same in Hopper's own instructions, block_sparse2's where the parameters have lists of tiles;
+/// The same with Hopper's instructions, block_sparse2's if the parameters have lists of tiles;
 /// false on another GPU, and for dQ in a fixed order. Not for problems with has_score_parameters().
 bool start_flash2_backward_hopper(const BackwardParameters& parameters, DType dtype, Index batch,
                                   Index d, const Tiling& tiling, void* stream);
@@ -36,11 +37,11 @@ bool start_flash2_backward_hopper(const BackwardParameters& parameters, DType dt
 bool start_flash2_backward_traced(const BackwardParameters& parameters, const TraceBuffer& trace,
                                   DType dtype, Index batch, Index d, const Tiling& tiling,
                                   void* stream);
-/// What it calls in fp32.
+/// The fp32 instance, called by start_flash2_backward_traced().
 bool start_flash2_backward_fp32_traced(const BackwardParameters& parameters,
                                        const TraceBuffer& trace, Index batch, Index d,
                                        const Tiling& tiling, void* stream);
-/// The same of start_flash2_backward_hopper (bf16).
+/// The same for start_flash2_backward_hopper (bf16).
 bool start_flash2_backward_hopper_traced(const BackwardParameters& parameters,
                                          const TraceBuffer& trace, DType dtype, Index batch,
                                          Index d, const Tiling& tiling, void* stream);
@@ -49,7 +50,7 @@ bool start_flash2_backward_hopper_traced(const BackwardParameters& parameters,
 void start_flash2_convert_dq(const BackwardParameters& parameters, const AttentionProblem& problem,
                              Index Br, void* stream);
 
-/// The three launches in fp32, whose dQ_accum stands in rows.
+/// The three launches in fp32, whose dQ_accum is stored by rows.
 void start_flash2_preprocess_fp32(const BackwardParameters& parameters,
                                   const AttentionProblem& problem, Index Br, void* stream);
 bool start_flash2_backward_fp32(const BackwardParameters& parameters, Index batch, Index d,

@@ -18,7 +18,7 @@ bool start_flash2_fp32(const ForwardParameters& parameters, Index batch, Index d
 /// the parameters have lists of tiles.
 bool start_flash2_traced(const ForwardParameters& parameters, const TraceBuffer& trace, DType dtype,
                          Index batch, Index d, const Tiling& tiling, void* stream);
-/// What it calls in fp32.
+/// The fp32 instance, called by start_flash2_traced().
 bool start_flash2_fp32_traced(const ForwardParameters& parameters, const TraceBuffer& trace,
                               Index batch, Index d, const Tiling& tiling, void* stream);
 

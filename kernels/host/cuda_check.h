@@ -17,13 +17,13 @@ class CudaError : public std::runtime_error {
   cudaError_t code_;
 };
 
-/// A kernel asks for more than this GPU has; what() says of what, and what to choose instead.
+/// A kernel needs more than this GPU has; what() names the resource and what to choose instead.
 class GpuTooSmall : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Most shared memory that a block can have on the current device.
+/// Largest shared memory of a block on the current device.
 int shared_bytes_per_block();
 
 /// Throws GpuTooSmall when a block cannot have that much shared memory on the current device.
@@ -32,7 +32,7 @@ void check_shared_memory(int shared_bytes);
 /// Throws CudaError unless code is cudaSuccess.
 void check_cuda(cudaError_t code, const char* expression, const char* file, int line);
 
-/// For destructors: prints a failure to standard error and goes on.
+/// For destructors: prints a failure to standard error and continues.
 void log_cuda_failure(cudaError_t code, const char* expression, const char* file,
                       int line) noexcept;
 

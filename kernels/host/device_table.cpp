@@ -26,7 +26,7 @@ struct Table {
 }  // namespace
 
 std::shared_ptr<const DeviceBuffer> device_table(const void* data, std::size_t bytes) {
-  // Most recent first. Never destroyed: at the end of the process CUDA may be gone already
+  // Most recent first. Never destroyed: CUDA may already be unloaded at the end of the process
   static std::mutex mutex;
   static auto& tables = *new std::list<Table>;
   const std::scoped_lock lock(mutex);

@@ -9,10 +9,9 @@
 
 namespace attnscope::kernels {
 
-/// The bytes in memory of the current device, 256-byte aligned: uploaded at the first call, kept
-/// for the next one with the same content, so that repeated passes pay for it once. The caller
-/// holds the buffer until its launch is enqueued; cudaFree() waits for the work on it. Throws
-/// CudaError.
+/// The bytes in memory of the current device, 256-byte aligned: uploaded at the first call and
+/// reused by later calls with the same content. The caller holds the buffer until its launch is
+/// enqueued; cudaFree() waits for the work on it. Throws CudaError.
 std::shared_ptr<const DeviceBuffer> device_table(const void* data, std::size_t bytes);
 
 }  // namespace attnscope::kernels

@@ -33,8 +33,8 @@ struct MappedTensor {
   Index batch, heads, rows;
 };
 
-/// From one row, head, batch entry to the next. An axis of one element is never walked along: its
-/// stride may be anything.
+/// Strides between rows, heads and batch entries. The stride of an axis with one element is never
+/// used and may have any value.
 std::array<Index, 3> strides_bytes(const MappedTensor& tensor) {
   const auto bytes = [](Index stride, Index count) {
     return (count == 1 ? kHopperHeadDim : stride) * kElementBytes;
@@ -63,7 +63,7 @@ CUtensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
       &map, CU_TENSOR_MAP_DATA_TYPE_UINT16, kRank, tensor.view.data_dev, sizes, strides, box,
       every_element, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
       CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  // The runtime has the driver's numbers for errors
+  // The runtime uses the driver's error numbers
   check_cuda(static_cast<cudaError_t>(result), "cuTensorMapEncodeTiled()", __FILE__, __LINE__);
   return map;
 }

@@ -1,5 +1,5 @@
-/// Hopper's own instructions, sm_90a: which problems they run, and how their bulk copies find a
-/// tensor. Only for .cu files and what starts them.
+/// Kernels with Hopper's instructions, sm_90a: which problems they run, and the tensor maps of
+/// their bulk copies. Only for .cu files and the code that starts them.
 #pragma once
 
 #include "kernels/backward_parameters.h"
@@ -7,19 +7,19 @@
 
 namespace attnscope::kernels {
 
-/// The one instance of each backward pass.
+/// Head dimension and tiling of the only instance of each backward pass.
 inline constexpr int kHopperHeadDim = 128;
 inline constexpr Tiling kHopperTiling{64, 128};
 
-/// The instance is for this problem, the current GPU is of compute capability 9.0, and bulk copies
-/// can walk along every tensor: to the next head and batch entry it is more than zero bytes, and
-/// fewer than 2^40. Throws CudaError.
+/// Whether the instance fits this problem, the current GPU has compute capability 9.0, and bulk
+/// copies can address every tensor: the strides between heads and batch entries are greater than 0
+/// and less than 2^40 bytes. Throws CudaError.
 bool runs_on_hopper(const BackwardParameters& parameters, DType dtype, Index batch, Index d,
                     const Tiling& tiling);
 
-/// Of a problem that runs_on_hopper(). Throw CudaError when the driver cannot.
+/// The maps of a problem that runs_on_hopper(). Both throw CudaError when the driver fails.
 GradientMaps gradient_maps(const BackwardParameters& parameters, Index batch);
-/// Of one more tensor [B, H, N, d], Br rows a box.
+/// The map of one more tensor [B, H, N, d], Br rows per box.
 CUtensorMap row_tile_map(const TensorView& tensor, const ForwardShape& shape, Index batch);
 
 }  // namespace attnscope::kernels

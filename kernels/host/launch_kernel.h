@@ -22,10 +22,10 @@ void start_kernel(void (*kernel)(Parameters...), Index blocks, int threads, int 
   ATTNSCOPE_CUDA(cudaGetLastError());
 }
 
-/// Enqueues `kernel`, without dynamic shared memory, so that its blocks may start while the launch
-/// before it on the stream still runs, where the GPU can (from compute capability 9.0 on). It has
-/// to call device::wait_for_launch_before() before it reads what that launch writes, and that
-/// launch device::let_next_launch_start().
+/// Enqueues `kernel`, without dynamic shared memory, so that its blocks may start while the
+/// previous launch on the stream still runs, if the GPU supports this (compute capability 9.0 and
+/// newer). The kernel has to call device::wait_for_launch_before() before it reads what that launch
+/// writes, and the previous launch has to call device::let_next_launch_start().
 template <typename... Parameters, typename... Values>
 void start_overlapping_kernel(void (*kernel)(Parameters...), Index blocks, int threads,
                               void* stream, const Values&... values) {

@@ -5,23 +5,23 @@
 
 namespace attnscope::kernels {
 
-/// dO, dQ, dK, dV and a workspace beside the forward pass's tensors, contiguous.
+/// dO, dQ, dK, dV and a workspace besides the forward pass's tensors, contiguous.
 class BackwardTensors {
  public:
-  /// The run's tiling is the backward pass's; the forward pass takes its default. Fails as
-  /// ForwardTensors::allocate() does.
+  /// The run's tiling is the backward pass's; the forward pass takes its default. Errors as in
+  /// ForwardTensors::allocate().
   static Result<BackwardTensors> allocate(const ResolvedRun& run);
 
   void generate_inputs(const Stream& stream, const InputSpec& spec);
   /// Rounds [B, H, N, d] and [B, H_kv, N_kv, d] values to the problem's precision.
   void upload_inputs(const double* Q, const double* K, const double* V, const double* dO);
-  /// Makes dQ, dK, dV and the workspace NaN.
+  /// Sets dQ, dK, dV and the workspace to NaN.
   void poison_outputs();
 
   /// Runs the forward pass, whose O, LSE and workspace the backward pass reads.
   std::optional<Error> run_forward(const Stream& stream) const;
-  /// The pass on the workspace as it is now, as ForwardTensors::pass().
-  /// With a trace, its main launch is the instrumented build; the buffer outlives the pass.
+  /// The pass on the current workspace, as in ForwardTensors::pass(). With a trace, its main launch
+  /// is the instrumented build; the buffer must outlive the pass.
   Pass pass(const Stream& stream, const TraceBuffer* trace = nullptr) const;
 
   /// Rows of a tensor of either pass as doubles.

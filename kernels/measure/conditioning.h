@@ -7,8 +7,8 @@
 
 namespace attnscope::kernels {
 
-/// Reads a buffer of twice the L2: afterwards no input is in L2, and no line is dirty, because
-/// the sweep's own lines are clean and pushed every other line out.
+/// Reads a buffer of twice the L2: afterwards no input is in L2, and no line is dirty, because the
+/// sweep's lines are clean and have evicted all others.
 class CacheSweep {
  public:
   explicit CacheSweep(std::size_t l2_bytes);
@@ -18,11 +18,11 @@ class CacheSweep {
   DeviceBuffer buffer_;
 };
 
-/// Occupies the stream for about 50 us, so that the host enqueues what follows before the GPU
-/// gets there: launch latency then stays out of the times.
+/// Occupies the stream for about 50 us, so that the host enqueues the following work before the GPU
+/// reaches it: the times then exclude launch latency.
 void enqueue_head_start(const Stream& stream);
 
-/// Nothing when this build holds code for the current GPU, else the CUDA error.
+/// cudaSuccess when this build has code for the current GPU, else the CUDA error.
 cudaError_t probe_kernel_image();
 
 }  // namespace attnscope::kernels

@@ -24,7 +24,7 @@ bool schedule(const CuptiLibrary& cupti, const CounterPlan& plan, CounterGroup& 
   return group.hardware_passes > 0;
 }
 
-/// Adds the counter to a group that then still takes one hardware pass.
+/// Adds the counter to a group that still takes one hardware pass with it.
 bool join_a_group(const CuptiLibrary& cupti, CounterPlan& plan, const std::string& name) {
   for (CounterGroup& group : plan.groups) {
     if (group.hardware_passes != 1) continue;

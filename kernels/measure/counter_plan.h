@@ -1,4 +1,4 @@
-/// Which hardware counters a chip has, and in how many runs of a pass they can be read.
+/// The hardware counters that a chip has, and the number of runs of a pass that reading them takes.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct CuptiLibrary;
 struct CounterGroup {
   std::vector<std::string> names;
   std::vector<std::uint8_t> config_image;
-  std::size_t hardware_passes = 1;  ///< more than 1 only for a counter that needs them alone
+  std::size_t hardware_passes = 1;  ///< more than 1 only for a single counter that needs them
 
   std::vector<const char*> c_names() const;
 };
@@ -30,9 +30,9 @@ struct CounterPlan {
   std::map<std::string, std::string> missing;  ///< counter to reason
 };
 
-/// Sorts the counters into as few groups of one hardware pass as a first fit gives, in the order of
-/// `names`. Each name is tried alone first: one that the chip lacks goes to `missing`.
-/// `availability_image` may be empty (then without regard to what this machine restricts).
+/// Sorts the counters into groups of one hardware pass by first fit, in the order of `names`. Each
+/// name is tried alone first: one that the chip lacks goes to `missing`. `availability_image` may
+/// be empty (this machine's restrictions are then ignored).
 Result<CounterPlan> plan_counters(const CuptiLibrary& cupti, const std::string& chip,
                                   std::vector<std::uint8_t> availability_image,
                                   std::span<const std::string_view> names);

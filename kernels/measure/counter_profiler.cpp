@@ -12,7 +12,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Those that matter most come first: they share the first run of the pass.
+/// The most important counters come first: they share the first run of the pass.
 constexpr std::array kCounterNames{
     counter::kRequestedReadBytes,  counter::kL2ReadSectors,      counter::kL2WriteSectors,
     counter::kDramReadBytes,       counter::kDramWriteBytes,     counter::kTimeNs,
@@ -22,7 +22,7 @@ constexpr std::array kCounterNames{
 
 constexpr std::size_t kMaxLaunches = 64;
 
-/// The current context, by the driver that the run-time library has loaded.
+/// The current context, from the driver that the run-time library has loaded.
 CUcontext current_context() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
@@ -34,7 +34,7 @@ CUcontext current_context() {
   return context;
 }
 
-/// The range profiler switched on for the current context, as long as this lives.
+/// Enables the range profiler for the current context during its lifetime.
 class RangeProfiler {
  public:
   RangeProfiler(const CuptiLibrary& cupti, CUcontext context) : cupti_(cupti) {
@@ -174,7 +174,7 @@ Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(int device, con
   ATTNSCOPE_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, initialize);
   check_cupti(cupti, cupti.ProfilerInitialize(&initialize), "cuptiProfilerInitialize");
 
-  // Ask the chip what it has, and what this machine lets us read
+  // Query the chip's counters, and those that this machine permits
   ATTNSCOPE_CUPTI_PARAMS(CUpti_Device_GetChipName_Params, chip);
   chip.deviceIndex = static_cast<std::size_t>(device);
   check_cupti(cupti, cupti.DeviceGetChipName(&chip), "cuptiDeviceGetChipName");
@@ -193,7 +193,7 @@ Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(int device, con
         fmt::format("no hardware counter of the plan exists on the chip {}", plan.value().chip));
   }
 
-  // Run the profiler once: its first use is slow, and shows a missing permission
+  // Run the profiler once: its first use is slow, and reveals a missing permission
   const CounterPlan& planned = plan.value();
   auto host = std::make_shared<const HostObject>(cupti, planned.chip, planned.availability_image);
   std::unique_ptr<CounterProfiler> profiler(
@@ -222,7 +222,7 @@ Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream& strea
     std::vector<std::uint8_t> data = profiler.counter_data(group);
     profiler.configure(group, data, 0);
 
-    // Run the pass until the hardware has seen all of the group's counters
+    // Run the pass until the hardware has collected all of the group's counters
     bool complete = false;
     for (std::size_t run = 0; run < group.hardware_passes && !complete; ++run) {
       std::size_t launch_index = 0;
@@ -231,7 +231,7 @@ Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream& strea
         profiler.push(range_name(launch_index++, launch));
       };
       marks.after = [&](std::string_view) { profiler.pop(); };
-      profiler.start();  // empties L2, so that conditioning follows; outside ranges nothing counts
+      profiler.start();  // empties L2, so conditioning follows; nothing outside ranges counts
       auto error = condition(stream, sweep, pass, cache);
       if (!error) error = pass(marks);
       stream.wait();

@@ -18,7 +18,7 @@ class HostObject;  // kernels/measure/host_object.h
 
 class CounterProfiler {
  public:
-  /// Plans the counters for the current GPU and runs the profiler once on a sweep, unseen.
+  /// Plans the counters for the current GPU and runs the profiler once on a sweep, without results.
   /// unavailable when CUPTI or the permission is missing, with the remedy.
   static Result<std::unique_ptr<CounterProfiler>> create(int device, const Stream& stream,
                                                          const CacheSweep& sweep);
@@ -36,7 +36,7 @@ class CounterProfiler {
 
   const CuptiLibrary& cupti_;
   CounterPlan plan_;
-  std::shared_ptr<const HostObject> host_;  ///< kept: beginning one reads the chip's description
+  std::shared_ptr<const HostObject> host_;  ///< kept: creating one reads the chip's description
 };
 
 }  // namespace attnscope::kernels

@@ -8,7 +8,7 @@
 
 namespace attnscope::kernels {
 
-/// False for launches that set the scene or add a result that comparisons leave out.
+/// False for launches that only initialise or compute a result that comparisons leave out.
 bool is_counted(std::string_view launch);
 
 /// Adds up the counted launches; shares (percentages) are weighted by the launches' times.

@@ -23,7 +23,7 @@ std::vector<std::string> candidate_paths() {
   };
   if (const char* folder = std::getenv(kFolderVariable)) {
     add_folder(folder);
-    return paths;  // the user's choice stands alone
+    return paths;  // the user's choice is the only candidate
   }
   paths.push_back(versioned);
   paths.emplace_back("libcupti.so");
@@ -44,7 +44,7 @@ void preload_companions(void* function_of_cupti) {
   if (dladdr(function_of_cupti, &info) == 0 || info.dli_fname == nullptr) return;
   const auto folder = std::filesystem::path(info.dli_fname).parent_path();
   for (const char* name : {"libnvperf_host.so", "libnvperf_target.so"}) {
-    dlopen((folder / name).c_str(), RTLD_NOW | RTLD_GLOBAL);  // a failure shows in CUPTI's answers
+    dlopen((folder / name).c_str(), RTLD_NOW | RTLD_GLOBAL);  // CUPTI's results reveal a failure
   }
 }
 

@@ -1,4 +1,4 @@
-/// CUPTI, loaded at run time: its absence is an answer, not a failure to start.
+/// CUPTI, loaded at run time: without it the program still starts.
 #pragma once
 
 #include <cuda.h>
@@ -43,8 +43,9 @@ struct CuptiLibrary {
 };
 // NOLINTEND(readability-identifier-naming)
 
-/// Loads CUPTI once: from the folder in ATTNSCOPE_CUPTI_DIR, as the loader finds it, from CUDA_HOME
-/// or from /usr/local/cuda; with the libnvperf libraries beside it. unavailable with the remedy.
+/// Loads CUPTI once: from the folder in ATTNSCOPE_CUPTI_DIR, by the loader's search path, from
+/// CUDA_HOME or from /usr/local/cuda; with the libnvperf libraries beside it. unavailable with the
+/// remedy.
 Result<const CuptiLibrary*> load_cupti();
 
 /// One line for a code that a CUPTI function returned: what it means and what helps.

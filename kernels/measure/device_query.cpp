@@ -19,7 +19,7 @@ std::string cuda_version_text(int version) {
 
 /// Nothing when the driver works and finds the GPU.
 std::optional<Error> find_device(int device) {
-  // The run-time library has no word for "no driver at all"
+  // The run-time library has no error for "no driver at all"
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (driver == nullptr) {
     return unavailable(
@@ -52,7 +52,7 @@ std::optional<Error> find_device(int device) {
   return std::nullopt;
 }
 
-/// The management library's answers; what it does not know stays empty.
+/// Data from the management library; what it does not report stays empty.
 class ManagementLibrary {
  public:
   ManagementLibrary() : handle_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
@@ -129,7 +129,7 @@ Result<DeviceInfo> open_device(int device) {
   ATTNSCOPE_CUDA(cudaDeviceGetPCIBusId(pci_bus_id.data(), pci_bus_id.size(), device));
   ManagementLibrary().describe(pci_bus_id.data(), info);
 
-  // Machine code for this GPU, or none
+  // Check that there is machine code for this GPU
   const cudaError_t image = probe_kernel_image();
   if (properties.major < kLeastComputeMajor || image == cudaErrorNoKernelImageForDevice ||
       image == cudaErrorInvalidDeviceFunction) {

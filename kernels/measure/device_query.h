@@ -1,4 +1,4 @@
-/// What the driver says about a GPU.
+/// The driver's description of a GPU.
 #pragma once
 
 #include "kernels/recording/device_info.h"

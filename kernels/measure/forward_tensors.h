@@ -21,31 +21,30 @@ TensorView contiguous_view(const DeviceBuffer& buffer, Index heads, Index rows, 
 /// `count` values of the type from a buffer's element `first` on, as doubles.
 std::vector<double> fetch_values(const DeviceBuffer& buffer, DType dtype, Index first, Index count);
 
-/// What is missing when `needed_bytes` (`workspace_bytes` of them workspace) do not fit in what is
-/// free, or nothing.
+/// An error when `needed_bytes` (`workspace_bytes` of them workspace) exceed the free memory, or
+/// nothing.
 std::optional<Error> check_free_memory(std::size_t needed_bytes, std::size_t workspace_bytes);
-/// The same when an allocation failed although as much was free. Throws every other error on.
+/// The same when an allocation failed although enough memory was free. Rethrows every other error.
 Error no_single_piece(const CudaError& error, std::size_t needed_bytes,
                       std::size_t workspace_bytes);
 
 /// Q, K, V, O, LSE and the workspace, contiguous.
 class ForwardTensors {
  public:
-  /// invalid_request when the catalog refuses the run; failed when the GPU has too little
+  /// invalid_request when the catalog rejects the run; failed when the GPU has too little
   /// memory, with the bytes that are needed and free.
   static Result<ForwardTensors> allocate(const ResolvedRun& run);
 
   void generate_inputs(const Stream& stream, const InputSpec& spec);
   /// Rounds [B, H, N, d] and [B, H_kv, N_kv, d] values to the problem's precision.
   void upload_inputs(const double* Q, const double* K, const double* V);
-  /// Makes O and LSE NaN, so that what a kernel leaves out shows.
+  /// Sets O and LSE to NaN, so that elements a kernel does not write are found.
   void poison_outputs();
 
-  /// What the pass is called with. Without `with_lse`, kernels that write LSE on request alone
-  /// leave it.
+  /// The arguments of the pass. Without `with_lse`, kernels that write LSE only on request do not.
   ForwardArguments arguments(const Stream& stream, bool with_lse) const;
-  /// The pass on the workspace as it is now: what kernels only read there is in place.
-  /// With a trace, its main launch is the instrumented build; the buffer outlives the pass.
+  /// The pass on the current workspace, which is already prepared. With a trace, its main launch is
+  /// the instrumented build; the buffer must outlive the pass.
   Pass pass(const Stream& stream, bool with_lse, const TraceBuffer* trace = nullptr) const;
 
   /// Rows of a tensor of the forward pass as doubles.

@@ -1,5 +1,5 @@
 /// The one thread that owns the GPU's context and its profiler. Work from other threads runs on it
-/// one piece after the other, while its caller waits.
+/// one item at a time, while the caller waits.
 #pragma once
 
 #include <condition_variable>
@@ -12,11 +12,11 @@ namespace attnscope::kernels {
 class GpuThread {
  public:
   GpuThread();
-  ~GpuThread();  ///< finishes what was begun
+  ~GpuThread();  ///< finishes the current work
   GpuThread(const GpuThread&) = delete;
   GpuThread& operator=(const GpuThread&) = delete;
 
-  /// Runs the work on the thread and waits for it; what it throws is thrown here.
+  /// Runs the work on the thread and waits for it; rethrows its exceptions here.
   void run(const std::function<void()>& work);
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// One gradient: what the kernel gave, what is right, and the yardstick, block after block.
+/// One gradient: the kernel's values, the reference's and the yardstick's, block after block.
 struct Gathered {
   Values kernel, reference, yardstick;
 
@@ -60,7 +60,7 @@ HeadTensor fetch_tensor(const FetchRows& fetch, CheckedTensor tensor, Index batc
   return values;
 }
 
-/// Everything at once.
+/// Computes all gradients at once.
 void gather_all(const AttentionProblem& p, const FetchRows& fetch, GatheredGradients& gathered) {
   const auto queries = [&](CheckedTensor tensor) {
     return fetch_tensor(fetch, tensor, p.batch, p.heads, p.N, p.d);
@@ -127,7 +127,7 @@ void add_scaled(double* to, double factor, const double* from, Index d) {
   for (Index c = 0; c < d; ++c) to[c] += factor * from[c];
 }
 
-/// The same two as the yardstick has them, whose products accumulate in fp32.
+/// The same two for the yardstick, whose products accumulate in fp32.
 double dot_fp32(const double* a, const double* b, Index d) {
   float sum = 0.0f;
   for (Index c = 0; c < d; ++c) sum += static_cast<float>(a[c]) * static_cast<float>(b[c]);
@@ -211,7 +211,7 @@ class KeyBlock {
   }
 
  private:
-  /// What the score function makes of a query's scores with the block's keys, the soft cap's slopes
+  /// The scores of a query with the block's keys after the score function, the soft cap's slopes
   /// and dropout's factors.
   struct Scores {
     Values S, slopes, Z;
@@ -252,7 +252,7 @@ void gather_keys(const AttentionProblem& p, const CheckedRows& block, const Fetc
   keys.finish(gathered);
 }
 
-/// Flops of the whole reference that are spent without asking: a second or two.
+/// Largest cost of the whole reference at which all rows are checked: a second or two.
 constexpr double kSmallFlops = 4e9;
 
 double reference_flops(const AttentionProblem& p) {
@@ -260,7 +260,8 @@ double reference_flops(const AttentionProblem& p) {
          static_cast<double>(p.N_kv) * static_cast<double>(p.d);
 }
 
-/// The gradient's errors, or why they cannot be told. `within` becomes false outside the rule.
+/// The gradient's errors, or why they cannot be computed. Sets `within` to false when they exceed
+/// the tolerance.
 Result<GradientError> error_of(const char* name, const AttentionProblem& problem,
                                const AttentionInputs& inputs, const Gathered& gradient,
                                bool& is_within) {

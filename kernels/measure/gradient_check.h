@@ -10,8 +10,8 @@ namespace attnscope::kernels {
 /// `rows` query rows and as many key rows; failed when a gradient holds a NaN or an infinity.
 ///
 /// In a large problem the gradients of a block of keys are computed from the O and LSE that the
-/// pass itself reads (both are checked where the forward pass is), since exact ones would take all
-/// N x N_kv scores.
+/// pass itself reads (both are checked with the forward pass), since exact ones would need all N x
+/// N_kv scores.
 Result<GradientAccuracy> check_gradients(const AttentionProblem& problem, Index rows,
                                          const FetchRows& fetch);
 

@@ -1,4 +1,5 @@
-/// CUPTI's host object: names of a chip's counters to a configuration, and back to values.
+/// CUPTI's host object: converts the names of a chip's counters to a configuration, and its results
+/// to values.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace attnscope::kernels {
   type variable{}; /* NOLINT(bugprone-macro-parentheses): a declaration */ \
   (variable).structSize = type##_STRUCT_SIZE
 
-/// A call that CUPTI refused.
+/// A CUPTI call that failed.
 class CuptiFailure : public std::runtime_error {
  public:
   CuptiFailure(const CuptiLibrary& cupti, CUptiResult code, const char* function);
@@ -32,7 +33,7 @@ inline void check_cupti(const CuptiLibrary& cupti, CUptiResult code, const char*
   if (code != CUPTI_SUCCESS) throw CuptiFailure(cupti, code, function);
 }
 
-/// Throws CuptiFailure.
+/// Every function throws CuptiFailure on errors.
 class HostObject {
  public:
   HostObject(const CuptiLibrary& cupti, const std::string& chip,

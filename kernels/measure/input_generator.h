@@ -1,4 +1,4 @@
-/// Generates inputs on the GPU, equal to the bit to reference/inputs.h.
+/// Generates inputs on the GPU, bit-identical to those of reference/inputs.h.
 #pragma once
 
 #include "kernels/measure/stream.h"

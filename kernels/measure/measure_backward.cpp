@@ -9,7 +9,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Forward and backward once, on poisoned outputs.
+/// Runs forward and backward once, on outputs set to NaN.
 std::optional<Error> run_once(Session& session, BackwardTensors& tensors) {
   tensors.poison_outputs();
   if (auto error = tensors.run_forward(session.stream())) return error;

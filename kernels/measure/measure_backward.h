@@ -17,13 +17,14 @@ struct HostBackward {
   double* dQ = nullptr;        ///< [B, H, N, d], written
   double* dK = nullptr;        ///< [B, H_kv, N_kv, d], written
   double* dV = nullptr;        ///< [B, H_kv, N_kv, d], written
-  double time_s = 0.0;         ///< of the backward pass alone, written
+  double time_s = 0.0;         ///< of the backward pass only, written
 };
 
-/// The kernel's own forward pass, then its backward pass, then a few more of it for its time.
+/// Runs the kernel's forward pass, then its backward pass, which is repeated a few times for its
+/// time.
 std::optional<Error> run_backward(Session& session, const ResolvedRun& run, HostBackward& host);
 
-/// Time, counters and accuracy of a backward pass on these inputs.
+/// Measures time, counters and accuracy of a backward pass on these inputs.
 Result<Measurement> measure_backward(Session& session, const ResolvedRun& run,
                                      const MeasuredInputs& inputs, const Protocol& protocol);
 

@@ -18,11 +18,11 @@ struct HostForward {
   double time_s = 0.0;        ///< written
 };
 
-/// One pass on the host's inputs, then a few more for its time.
+/// Runs one pass on the host's inputs, then a few more for its time.
 std::optional<Error> run_forward(Session& session, const ResolvedRun& run, HostForward& host);
 
-/// Time, counters and accuracy of a pass on these inputs. Counters that cannot be read leave a
-/// measurement without them.
+/// Measures time, counters and accuracy of a pass on these inputs. When counters cannot be read,
+/// the measurement lacks them.
 Result<Measurement> measure_forward(Session& session, const ResolvedRun& run,
                                     const MeasuredInputs& inputs, const Protocol& protocol);
 

@@ -7,7 +7,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Adds what the profiler says, or why it says nothing.
+/// Adds the profiler's counters, or the reason why there are none.
 void add_counters(Session& session, const Pass& pass, CacheState cache, Measurement& measurement) {
   constexpr const char* kAll = "*";
   const auto& profiler = session.profiler();

@@ -1,4 +1,4 @@
-/// What every measurement of a pass consists of, whichever pass it is. Called inside
+/// The parts of a measurement that forward and backward passes share. Called inside
 /// Session::run().
 #pragma once
 
@@ -8,11 +8,11 @@
 
 namespace attnscope::kernels {
 
-/// Median seconds of a few passes, inputs in L2 as the pass before left them.
+/// Median seconds of a few passes, with L2 as the previous pass left it.
 Result<double> quick_time_s(Session& session, const Pass& pass);
 
-/// Times the pass, then reads its counters where the protocol asks for them. Counters that cannot
-/// be read are noted with the reason.
+/// Times the pass, then reads its counters if the protocol requests them. Records the reason for
+/// counters that cannot be read.
 std::optional<Error> time_and_count(Session& session, const Pass& pass, const Protocol& protocol,
                                     Measurement& measurement);
 

@@ -1,12 +1,12 @@
-/// What a measured pass computes on.
+/// The inputs of a measured pass.
 #pragma once
 
 #include "reference/inputs.h"
 
 namespace attnscope::kernels {
 
-/// The host's own tensors where Q is given, C order and rounded to the problem's precision on their
-/// way; else tensors that are drawn on the GPU.
+/// The host's tensors if Q is given, in C order, rounded to the problem's precision when copied;
+/// else tensors generated on the GPU.
 struct MeasuredInputs {
   InputSpec spec;
   const double* Q = nullptr;   ///< [B, H, N, d]

@@ -1,4 +1,4 @@
-/// A pass to be measured: anything that enqueues launches on a stream and says when each begins
+/// A pass to be measured: anything that enqueues launches on a stream and reports when each begins
 /// and ends.
 #pragma once
 

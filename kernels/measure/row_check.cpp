@@ -24,8 +24,8 @@ std::vector<CheckedRows> choose_rows(const AttentionProblem& problem, Index rows
     return blocks;
   }
 
-  // Block n lies n / (blocks - 1) along the heads, and along the sequence by the golden ratio, but
-  // for the first (the problem's first rows) and the last (its last rows)
+  // Block n lies n / (blocks - 1) along the heads, and along the sequence by the golden ratio,
+  // except for the first (the problem's first rows) and the last (its last rows)
   constexpr Index kRowsPerBlock = 8;
   const Index block_count = std::max<Index>(2, rows / kRowsPerBlock);
   const Index count = std::min(kRowsPerBlock, problem.N);
@@ -40,7 +40,7 @@ std::vector<CheckedRows> choose_rows(const AttentionProblem& problem, Index rows
 
 namespace {
 
-/// restrict_to() as far as the mask goes.
+/// restrict_to(), ignoring the block mask.
 std::vector<std::pair<CheckedRows, BlockProblem>> restrict_dense(const AttentionProblem& problem,
                                                                  const CheckedRows& block) {
   AttentionProblem one_head = problem;
@@ -51,7 +51,7 @@ std::vector<std::pair<CheckedRows, BlockProblem>> restrict_dense(const Attention
   one_head.cu_seqlens_q.clear();
   one_head.cu_seqlens_k.clear();
 
-  // Without a mask, and for causal rows whose diagonal lies within the keys, one problem will do
+  // Without a mask, and for causal rows whose diagonal lies within the keys, one problem suffices
   const Index last = block.begin + block.count - 1;
   const bool whole_sequences = !problem.is_packed() && !problem.has_key_lengths();
   const bool whole_diagonal = problem.mask.is_causal() && problem.diagonal(block.begin) >= 0 &&
@@ -121,7 +121,7 @@ bool needs_scored_row(const AttentionProblem& problem, const BlockProblem& part)
 
 namespace {
 
-/// What is compared, in the order of the blocks.
+/// The values to compare, in the order of the blocks.
 struct Gathered {
   std::vector<double> kernel;
   std::vector<double> reference;

@@ -22,10 +22,10 @@ struct CheckedRows {
 };
 
 /// Blocks with about `rows` rows in all, spread over heads and sequence; the first and the last row
-/// of the problem are among them. All rows where the problem has no more.
+/// of the problem are among them. All rows if the problem has no more.
 std::vector<CheckedRows> choose_rows(const AttentionProblem& problem, Index rows);
 
-/// Tensors of the check, in the numbers that are stored.
+/// The tensors of the check, with their stored values.
 enum class CheckedTensor : std::uint8_t { Q, K, V, O, LSE, dO, dQ, dK, dV };
 
 /// Rows [begin, begin + count) of a head of the tensor, C order; LSE has one value a row.
@@ -38,18 +38,19 @@ struct BlockProblem {
   AttentionProblem problem;
   KeyRange keys;  ///< of the whole problem's head
 };
-/// Several when the mask or the score function does not restrict to a block as one problem: then
-/// one a row, without a score function.
+/// Several when the mask or the score function cannot be restricted to a block as one problem: then
+/// one per row, without a score function.
 std::vector<std::pair<CheckedRows, BlockProblem>> restrict_to(const AttentionProblem& problem,
                                                               const CheckedRows& block);
 
-/// Its one row depends on where it stands in the whole problem: scored_row() computes it.
+/// Whether the part's only row depends on its place in the whole problem, so that scored_row() must
+/// compute it.
 bool needs_scored_row(const AttentionProblem& problem, const BlockProblem& part);
 
 /// `values` as a tensor [1, 1, rows, cols].
 HeadTensor one_head_tensor(Index rows, Index cols, std::vector<double> values);
 
-/// A row that sees `keys`, for scored_row(); without dO.
+/// The operands of a row that sees `keys`, for scored_row(); without dO.
 RowOperands row_operands(const AttentionProblem& problem, const CheckedRows& row,
                          const KeyRange& keys, const FetchRows& fetch);
 

@@ -67,7 +67,7 @@ class RowSteps {
     return result;
   }
 
-  /// The sum of the rows by their weights; `scale` is folded into `rows`.
+  /// The weighted sum of the rows; `scale` is folded into `rows`.
   Values weighted_sum(const Values& weights, const Values& rows, double scale) const {
     Values result(row_.Q.size(), 0.0);
     for (std::size_t k = 0; k < weights.size(); ++k) {
@@ -80,7 +80,7 @@ class RowSteps {
     return result;
   }
 
-  /// S = -inf where the block mask leaves the key out.
+  /// Sets S = -inf where the block mask leaves the key out.
   void hide(Values& S) const {
     for (std::size_t k = 0; k < S.size(); ++k) {
       if (p_.block_mask->attends(row_.query, row_.keys.begin + static_cast<Index>(k))) continue;
@@ -88,7 +88,7 @@ class RowSteps {
     }
   }
 
-  /// P = 0 and LSE = -inf where no key is left.
+  /// The softmax of S; P = 0 and LSE = -inf if no key is visible.
   Values softmax(const Values& S, double& LSE) const {
     const double m = *std::max_element(S.begin(), S.end());
     Values P(S.size());

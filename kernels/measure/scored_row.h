@@ -1,5 +1,5 @@
-/// One query row of a problem with a score function or a block mask, which depend on where the row
-/// and its keys stand in the whole problem: the right answer and the yardstick of the tolerance
+/// One query row of a problem with a score function or a block mask, which depend on the place of
+/// the row and its keys in the whole problem: the reference and the yardstick of the tolerance
 /// rule. Plain C++.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace attnscope::kernels {
 
-/// Values as the score steps (score_steps.h) take a row.
+/// Adapts values to a row of the score steps (score_steps.h).
 struct RowView {
   double* data;
   Index count;
@@ -20,7 +20,7 @@ inline RowView view_of_row(std::vector<double>& values) {
   return {values.data(), static_cast<Index>(values.size())};
 }
 
-/// The row and the keys that it sees but for the block mask, of one head; vectors in C order.
+/// The row and the keys that it sees, ignoring the block mask, of one head; vectors in C order.
 struct RowOperands {
   Index b = 0;
   Index h = 0;
@@ -28,7 +28,7 @@ struct RowOperands {
   KeyRange keys;             ///< not empty
   std::vector<double> Q;     ///< [d]
   std::vector<double> K, V;  ///< [keys, d]
-  std::vector<double> dO;    ///< [d]; empty: no gradient is asked for
+  std::vector<double> dO;    ///< [d]; empty: no gradient is requested
 };
 
 /// How the steps are computed: in double precision, or with every tensor of unfused attention

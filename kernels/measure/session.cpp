@@ -26,7 +26,7 @@ Result<std::unique_ptr<Session>> Session::open(int device) {
 }
 
 Session::~Session() {
-  // Free on the thread that owns the context; a lost context frees nothing
+  // Free on the thread that owns the context; with a lost context nothing can be freed
   thread_.run([this] {
     profiler_.reset();
     sweep_.reset();
@@ -60,7 +60,7 @@ std::optional<Error> Session::guarded(const std::function<std::optional<Error>()
 
 std::optional<Error> Session::check_context(std::optional<Error> error) {
   if (!stream_) return error;  // nothing was opened
-  cudaGetLastError();          // clears an error that left the context whole
+  cudaGetLastError();          // clears an error that did not corrupt the context
   const cudaError_t state = cudaDeviceSynchronize();
   if (state != cudaSuccess) {
     lost_because_ = error->message;

@@ -21,9 +21,9 @@ class Session {
 
   const DeviceInfo& device() const { return info_; }
 
-  /// Runs the work on the GPU's thread and waits. What it throws becomes an Error: CUDA's "out of
-  /// memory" and other failures are `failed`. When the context did not survive, this and every
-  /// later call answers `failed` with the first cause, and lost() is true.
+  /// Runs the work on the GPU's thread and waits. Exceptions become an Error: CUDA's "out of
+  /// memory" and other failures are `failed`. When the context is lost, this and every later call
+  /// returns `failed` with the first cause, and lost() is true.
   std::optional<Error> run(const std::function<std::optional<Error>()>& work);
   bool lost() const { return lost_; }
 

@@ -7,7 +7,7 @@
 
 namespace attnscope::kernels {
 
-/// Minimum, median and maximum of the samples, of which there is at least one.
+/// Minimum, median and maximum of the samples, which must not be empty.
 TimeStatistics statistics_of(std::vector<double> samples_s);
 
 }  // namespace attnscope::kernels

@@ -1,4 +1,4 @@
-/// Doubles to and from the bytes of the storage types. Plain C++.
+/// Converts doubles to and from the bytes of the storage types. Plain C++.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace attnscope::kernels {
 
-/// The values rounded to `dtype` (nearest, ties to even), as they lie in memory.
+/// The values rounded to `dtype` (nearest, ties to even), as bytes in memory.
 std::vector<std::byte> stored_bytes(DType dtype, std::span<const double> values);
 
-/// Exactly the values that the bytes hold.
+/// The values that the bytes represent, exactly.
 std::vector<double> values_of(DType dtype, std::span<const std::byte> bytes);
 
 }  // namespace attnscope::kernels

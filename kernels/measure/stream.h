@@ -7,7 +7,7 @@
 
 namespace attnscope::kernels {
 
-/// Waits for the default stream and is waited for by it, so that plain copies stay in order.
+/// A stream that synchronizes with the default stream, so that plain copies stay in order.
 class Stream {
  public:
   Stream() { ATTNSCOPE_CUDA(cudaStreamCreate(&stream_)); }
@@ -31,7 +31,7 @@ class Event {
 
   void record(const Stream& stream) { ATTNSCOPE_CUDA(cudaEventRecord(event_, stream.get())); }
   void wait() const { ATTNSCOPE_CUDA(cudaEventSynchronize(event_)); }
-  /// Seconds from `start` to this event; both have happened.
+  /// Seconds from `start` to this event; both must have completed.
   double seconds_since(const Event& start) const {
     float milliseconds = 0.0F;
     ATTNSCOPE_CUDA(cudaEventElapsedTime(&milliseconds, start.event_, event_));

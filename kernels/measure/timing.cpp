@@ -22,7 +22,7 @@ Result<TimeStatistics> time_pass(const Stream& stream, const CacheSweep& sweep, 
     if (out_of_time()) break;
   }
 
-  // Time each repeat on its own
+  // Time each repeat separately
   constexpr int kLeastRepeats = 3;
   Event start;
   Event stop;

@@ -12,25 +12,25 @@
 
 namespace attnscope::kernels {
 
-/// The kernel's own records, as attnscope_trace.h describes them.
+/// The kernel's records, as attnscope_trace.h describes them.
 struct RawTrace {
   TracePlan plan;
-  std::vector<TraceBlock> blocks;  ///< those that ran, all of them first in the grid
+  std::vector<TraceBlock> blocks;  ///< those that ran, the first of the grid
   std::vector<TraceEvent> events;  ///< [blocks, events_per_block]
   std::vector<TraceRow> rows;      ///< [row_parts, B, H, rows_per_head, column_tiles]
   double time_s = 0.0;             ///< the pass with the instrumented launch
   double plain_time_s = 0.0;       ///< the pass without
 };
 
-/// The device memory that a plan asks for.
+/// The device memory of a plan.
 class TraceMemory {
  public:
   explicit TraceMemory(const TracePlan& plan);
 
-  /// Where no block has begun, and rows are NaN.
+  /// Resets the records: no block has begun, and rows are NaN.
   void clear();
   TraceBuffer buffer() const;
-  /// What a finished launch wrote, without times. failed when that cannot be.
+  /// The records of a finished launch, without times. failed when they are inconsistent.
   Result<RawTrace> fetch() const;
 
  private:
@@ -38,7 +38,7 @@ class TraceMemory {
   DeviceBuffer blocks_, events_, rows_;
 };
 
-/// The run's pass on its inputs, generated, once to warm up and once recorded. `plan` is of
+/// Runs the pass on generated inputs, once to warm up and once recorded. `plan` comes from
 /// plan_trace().
 Result<RawTrace> trace_pass(Session& session, const ResolvedRun& run, const TracePlan& plan);
 

@@ -1,4 +1,4 @@
-/// Which build this is: stamped when the build was configured.
+/// Identifies this build; stamped when the build was configured.
 #pragma once
 
 #include <string>

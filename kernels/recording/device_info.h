@@ -1,4 +1,4 @@
-/// A GPU as a recording names it.
+/// A GPU as a recording describes it.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-/// What one measurement of a kernel says, and how it was taken.
+/// The result of one measurement of a kernel, and its protocol.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ namespace counter {
 /// Bytes that the SMs read and wrote beyond their L1: `requested` traffic, measured.
 inline constexpr std::string_view kRequestedReadBytes = "l1tex__m_xbar2l1tex_read_bytes.sum";
 inline constexpr std::string_view kRequestedWriteBytes = "l1tex__m_l1tex2xbar_write_bytes.sum";
-/// 32-byte sectors that the L2 slices served to the SMs. On Hopper reads of the same lines in lock
-/// step are merged before the slice, so these lie below the requested bytes.
+/// 32-byte sectors that the L2 slices served to the SMs. On Hopper, concurrent reads of the same
+/// lines are merged before the slice, so the sectors hold fewer than the requested bytes.
 inline constexpr std::string_view kL2ReadSectors = "lts__t_sectors_srcunit_tex_op_read.sum";
 inline constexpr std::string_view kL2WriteSectors = "lts__t_sectors_srcunit_tex_op_write.sum";
 inline constexpr std::string_view kL2ReductionSectors = "lts__t_sectors_srcunit_tex_op_red.sum";
@@ -26,8 +26,8 @@ inline constexpr std::string_view kL2HitSectors = "lts__t_sectors_srcunit_tex_lo
 /// Bytes between L2 and DRAM. Written bytes count when a line leaves L2, not when it is stored.
 inline constexpr std::string_view kDramReadBytes = "dram__bytes_read.sum";
 inline constexpr std::string_view kDramWriteBytes = "dram__bytes_write.sum";
-/// Nanoseconds of a launch with the profiler around it, which adds tens of microseconds: weights,
-/// not speeds. Measurement::time has the speed.
+/// Nanoseconds of a launch with the profiler around it, which adds tens of microseconds: used as
+/// weights, not as times. Measurement::time has the time.
 inline constexpr std::string_view kTimeNs = "gpu__time_duration.sum";
 /// Share of the time in which the tensor cores were busy.
 inline constexpr std::string_view kTensorActivePercent =
@@ -51,7 +51,7 @@ struct Protocol {
   int warm_ups = 3;
   int repeats = 20;
   CacheState cache = CacheState::cold;
-  bool counters = true;        ///< read hardware counters in runs of their own, after the timing
+  bool counters = true;        ///< read hardware counters in separate runs, after the timing
   int checked_rows = 64;       ///< rows compared with the reference, over all heads; 0 for none
   double time_budget_s = 2.0;  ///< repeats end early after this long, but not before three
 

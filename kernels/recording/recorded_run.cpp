@@ -1,4 +1,4 @@
-/// What identifies the run of a kernel, and its members in a row of a recording.
+/// The identity of a kernel's run, and its members in a row of a recording.
 #include <fmt/core.h>
 
 #include <charconv>
@@ -17,7 +17,7 @@ namespace {
 /// inputs.kind of a user's own tensors.
 constexpr std::string_view kFiles = "files";
 
-/// The files' hash as its row has it: kUnknownFiles where an older version left it out.
+/// The files' hash in a row; kUnknownFiles where an older version left it out.
 std::uint64_t hash_from_json(const JsonObject& inputs) {
   if (!inputs.has("hash")) return kUnknownFiles;
   const std::string text = inputs.string("hash");
@@ -41,13 +41,13 @@ SharedBlockMask draw_block_mask(const JsonObject& object, const RunSpec& spec) {
   return std::move(mask).value();
 }
 
-/// The field is the path of a tensor, which a row does not have: it has the hash of all tensors.
+/// Whether the field is the path of a tensor. A row has no paths, but the hash of all tensors.
 bool is_file(const RunField& field) {
   RunSpec spec;
   return field.parse("a.npy", spec) && spec.files.any();
 }
 
-/// Members of a row by their place, "problem/seq_len": those of its run, and what was measured.
+/// Members of a row by their place, "problem/seq_len": those of its run and of its measurement.
 const std::set<std::string>& known_members() {
   static const std::set<std::string> members = [] {
     std::set<std::string> all = {"kernel",          "inputs/hash",          "time",   "counters",
@@ -98,7 +98,7 @@ RunSpec identity_of(const ResolvedRun& run) {
 json run_to_json(const ResolvedRun& run) {
   json members;
   store_run(identity_of(run), members);
-  members.erase("gpu");  // the file has its device
+  members.erase("gpu");  // the file has the device
   members["kernel"] = run.asked.kernel;
   if (run.problem.block_mask) members["block_mask"] = run.problem.block_mask->text();
   if (run.files_hash != 0) members["inputs"]["kind"] = kFiles;

@@ -76,7 +76,7 @@ std::optional<Error> write_recording(const Recording& recording,
 Result<RecordingWriter> RecordingWriter::open(std::filesystem::path path, Recording header) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
-    // Write the empty recording: a path that cannot be written shows before anything is measured
+    // Write the empty recording: an invalid path is found before anything is measured
     header.rows.clear();
     if (auto error = write_recording(header, path)) return *error;
     return RecordingWriter(std::move(path), std::move(header));

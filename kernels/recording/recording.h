@@ -1,8 +1,8 @@
 /// Recordings: measurements of kernels with their provenance, schema "attnscope.recording/1"; "/2"
-/// where a row has the hash of a user's own tensors. Plain C++: programs without CUDA read them.
+/// if a row has the hash of a user's own tensors. Plain C++: programs without CUDA read them.
 ///
-/// What a reader does not know is kept when it writes the recording again. A row with an unknown
-/// field that may identify its run is the same as no other.
+/// Unknown fields are kept when a recording is written again. A row with an unknown field that may
+/// identify its run equals no other row.
 #pragma once
 
 #include <filesystem>
@@ -29,8 +29,8 @@ struct RecordingRow {
   std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive
 };
 
-/// Whether two rows are runs of the same thing (whatever came out). A row of a user's own tensors
-/// whose contents the recording does not identify is the same as no other.
+/// Whether two rows are of the same run, whatever their results. A row of a user's own tensors
+/// whose contents the recording does not identify equals no other row.
 bool same_run(const RecordingRow& a, const RecordingRow& b);
 
 /// ResolvedRun::files_hash of a row that was read without one.
@@ -45,11 +45,11 @@ struct Recording {
   std::shared_ptr<const nlohmann::json> source;
 };
 
-/// Now, as Recording::date has it.
+/// The current time in the format of Recording::date.
 std::string utc_date();
 
-/// A recording from its text; `name` stands for the file in messages. invalid_request with one
-/// line and the place: malformed, another or newer schema, a field of the wrong type.
+/// A recording from its text; `name` names the file in messages. invalid_request with one line and
+/// the position for malformed text, another or a newer schema, or a field of the wrong type.
 Result<Recording> parse_recording(std::string_view text, std::string_view name);
 Result<Recording> read_recording(const std::filesystem::path& path);
 
@@ -61,11 +61,11 @@ std::optional<Error> write_recording(const Recording& recording, const std::file
 /// lost when a sweep is stopped.
 class RecordingWriter {
  public:
-  /// Opens the file, or begins it with `header` (its rows are ignored). invalid_request when the
-  /// file holds another device, build or protocol; failed when it cannot be written.
+  /// Opens the file, or creates it with `header` (whose rows are ignored). invalid_request when the
+  /// file is of another device, build or protocol; failed when it cannot be written.
   static Result<RecordingWriter> open(std::filesystem::path path, Recording header);
 
-  /// The file's row of the same run if it was measured, else null. Valid until the next add().
+  /// The file's row of the same run if it has a measurement, else null. Valid until the next add().
   const RecordingRow* find_measured(const RecordingRow& run) const;
 
   /// Adds the row, or replaces the one of the same run, and writes the file.

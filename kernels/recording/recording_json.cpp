@@ -13,13 +13,13 @@ using nlohmann::json;
 
 namespace {
 
-/// JSON has no number for NaN and infinities, which are what a broken kernel's errors are: text.
+/// JSON has no numbers for NaN and infinities, which the errors of a broken kernel may be: text.
 json real_json(double value) {
   if (std::isfinite(value)) return value;
   return fmt::format("{}", value);
 }
 
-/// What real_json() wrote.
+/// Reads what real_json() wrote.
 double real_number(const JsonObject& object, std::string_view key) {
   const json& value = object.at(key);
   if (value == "nan" || value == "-nan") return std::numeric_limits<double>::quiet_NaN();
@@ -231,7 +231,8 @@ Measurement measurement_from_json(const JsonObject& row) {
   return measurement;
 }
 
-/// `known` over what was read, so that unknown fields survive at every depth but in `replaced`.
+/// `known` merged over the source, so that unknown fields survive at every depth except in
+/// `replaced`.
 json keep_unknown(const std::shared_ptr<const json>& source, const json& known,
                   const std::vector<const char*>& replaced) {
   if (!source) return known;
@@ -245,7 +246,8 @@ std::string schema_of(int version) {
   return fmt::format("{}/{}", kRecordingSchema, version);
 }
 
-/// The oldest version whose readers take every row for what it is; a file's own is kept.
+/// The oldest version whose readers interpret every row correctly; a version that the file has is
+/// kept.
 int version_of(const Recording& recording) {
   const auto& source = recording.source;
   const bool was_newest = source && source->value("schema", "") == schema_of(kRecordingVersion);

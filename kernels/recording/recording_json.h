@@ -12,8 +12,8 @@ inline constexpr std::string_view kRecordingSchema = "attnscope.recording";
 /// The newest version; 2 has the hash of the contents of a user's own tensors.
 inline constexpr int kRecordingVersion = 2;
 
-/// All that identifies the run of a kernel but ResolvedRun::files_hash: the fields of kernels, with
-/// the tiling that ran and the block mask's tiles, whatever was asked for.
+/// The identity of a kernel's run except ResolvedRun::files_hash: the fields of kernels, with the
+/// tiling that ran and the block mask's tiles, whatever was requested.
 RunSpec identity_of(const ResolvedRun& run);
 /// The same and the files' hash as members of a row: "problem", "algorithm", "kernel",
 /// "pass", "tiling", "carry", "inputs", and where the run has them "deterministic" and
@@ -21,7 +21,7 @@ RunSpec identity_of(const ResolvedRun& run);
 nlohmann::json run_to_json(const ResolvedRun& run);
 /// The run in a row or a trace. Throws JsonFieldError.
 ResolvedRun kernel_run_from_json(const JsonObject& object);
-/// Whether this version knows every member of the row that may identify its run.
+/// Whether this version supports every member of the row that may identify its run.
 bool knows_fields_of(const nlohmann::json& row);
 
 nlohmann::json header_to_json(const Recording& recording);

@@ -1,5 +1,5 @@
 /// Shared memory of one block of split_kv's partial launch. Plain C++: the catalog chooses a tiling
-/// by it, the kernel asserts that it takes as much.
+/// by it, and the kernel asserts that it uses this much.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace attnscope::kernels {
 
-/// Warps of a block. They share the keys of each column tile: warp w has those of its w-th quarter.
+/// Warps of a block. They share the keys of each column tile: warp w has its w-th quarter.
 inline constexpr int kSplitWarps = 4;
 
 /// Qi, then Kj and Vj in stages, in 16 bits; at the end O, m and l of each warp in fp32.

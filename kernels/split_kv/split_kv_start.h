@@ -1,4 +1,5 @@
-/// What the launches of split_kv are passed by value, and how they are started. Internal.
+/// The parameters of split_kv's launches, passed by value, and the functions that start them.
+/// Internal.
 #pragma once
 
 #include "kernels/forward_parameters.h"
@@ -6,7 +7,7 @@
 
 namespace attnscope::kernels {
 
-/// Columns of a row of O_split: d, rounded up to whole pieces of 16 bytes.
+/// Columns of a row of O_split: d, rounded up to a multiple of 16 bytes.
 ATTNSCOPE_HOST_DEVICE constexpr int split_columns(int d) {
   return (d + 3) / 4 * 4;
 }
@@ -20,7 +21,7 @@ struct SplitKvParameters {
   float* LSE_split = nullptr;  ///< [B, H, N, splits]
 };
 
-/// Of problems with has_score_parameters(): no dropout, no packed sequences.
+/// For problems with has_score_parameters(): no dropout, no packed sequences.
 struct ScoredSplitKvParameters : SplitKvParameters {
   ScoreParameters scores = {};
 };

@@ -6,7 +6,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Consecutive batch entries lie as far apart as consecutive heads, so that both axes are one.
+/// Whether batch entries continue the stride of the heads, so that both axes form one.
 bool batch_continues_heads(const TensorView& tensor, Index heads) {
   return tensor.stride_batch == heads * tensor.stride_head;
 }

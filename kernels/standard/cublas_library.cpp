@@ -74,7 +74,7 @@ Result<CublasLibrary> load_cublas(std::span<const char* const> names) {
 }
 
 Result<std::shared_ptr<CublasHandle>> cublas_handle(void* stream) {
-  // Most recent first. Never destroyed: at the end of the process CUDA may be gone already
+  // Most recent first. Never destroyed: CUDA may already be unloaded at the end of the process
   static std::mutex mutex;
   static auto& kept = *new std::list<KeptHandle>;
   const std::scoped_lock lock(mutex);

@@ -1,4 +1,4 @@
-/// cuBLAS, loaded at run time: its absence is an answer (unavailable), not a failure to start.
+/// cuBLAS, loaded at run time: without it the program still starts, and `standard` is unavailable.
 /// Internal.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace attnscope::kernels {
 
-/// cublasGemmStridedBatchedEx; the header overloads its name, so that its type must be written out.
+/// cublasGemmStridedBatchedEx; the header overloads its name, so its type must be written out.
 using GemmStridedBatched = cublasStatus_t (*)(
     cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,
     const void* alpha, const void* a, cudaDataType type_a, int lda, long long stride_a,
@@ -33,7 +33,7 @@ struct CublasLibrary {
 /// unavailable, in one line that says what helps, when none can or when it lacks one of them.
 Result<CublasLibrary> load_cublas(std::span<const char* const> names);
 
-/// A handle of one device and one stream, and so a cuBLAS workspace that no other stream writes to.
+/// A handle of one device and one stream, so that no other stream writes to its cuBLAS workspace.
 struct CublasHandle {
   CublasHandle(const CublasLibrary& cublas, cublasHandle_t made) : library(cublas), handle(made) {}
   ~CublasHandle() { library.destroy(handle); }
@@ -45,9 +45,9 @@ struct CublasHandle {
   std::mutex mutex;  ///< held over every call with the handle
 };
 
-/// The handle of the current device and the stream: made at the first call, kept for the next. Any
-/// thread may ask. unavailable when neither libcublas.so.13 nor .12 can be loaded or cuBLAS does
-/// not start; the next call tries the latter again.
+/// The handle of the current device and the stream: created at the first call and reused. Any
+/// thread may call it. unavailable when neither libcublas.so.13 nor .12 can be loaded or cuBLAS
+/// does not start; the next call tries the latter again.
 Result<std::shared_ptr<CublasHandle>> cublas_handle(void* stream);
 
 }  // namespace attnscope::kernels

@@ -23,8 +23,8 @@ cudaDataType_t cuda_type(DType dtype) {
   return CUDA_R_32F;
 }
 
-/// A matrix of every product of a batch, as cuBLAS takes it. cuBLAS is column-major: a row-major
-/// matrix is its transpose there.
+/// A matrix of every product of a batch, in the form that cuBLAS takes. cuBLAS is column-major: a
+/// row-major matrix is its transpose there.
 struct Operand {
   const void* data_dev;
   Index offset;  ///< elements

@@ -1,5 +1,5 @@
 /// Standard attention, forward (arXiv 2205.14135, Algorithm 0): the launches "scores", "softmax"
-/// and "output". The twin of sim/schedule/standard_forward.cpp.
+/// and "output". Follows sim/schedule/standard_forward.cpp.
 #include <cstddef>
 
 #include "kernels/host/score_tables.h"

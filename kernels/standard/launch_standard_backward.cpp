@@ -1,10 +1,10 @@
 /// Standard attention, backward (arXiv 2205.14135, Algorithm 3), from the P that the forward pass
-/// stored: the launches "dV", "dP", "dS", "dQ", "dK" and, with grouped heads, "sum_heads". The twin
-/// of sim/schedule/standard_backward.cpp.
+/// stored: the launches "dV", "dP", "dS", "dQ", "dK" and, with grouped heads, "sum_heads". Follows
+/// sim/schedule/standard_backward.cpp.
 ///
 /// Four cuBLAS products around one fused softmax gradient. P is read twice, dP once, dS twice: each
-/// an N x N_kv tensor in HBM, dP in the place of S, which is read no more. With dropout, dV reads
-/// what that left of P; with a soft cap, dS reads S as well, and dP has a place of its own.
+/// an N x N_kv tensor in HBM; dP overwrites S, which is no longer read. With dropout, dV reads P
+/// after dropout; with a soft cap, dS also reads S, and dP has separate memory.
 #include <cstddef>
 
 #include "kernels/backward_parameters.h"
@@ -29,7 +29,7 @@ std::optional<Error> launch_standard_backward(const BackwardArguments& arguments
   auto* const forward = static_cast<std::byte*>(arguments.forward_workspace_dev);
   void* const dP =
       layout.dP_takes_place_of_S ? forward + stored.S_offset : workspace + layout.dP_offset;
-  void* const dS = dP;  // takes its place
+  void* const dS = dP;  // overwrites dP
   const BackwardParameters parameters = backward_parameters(
       arguments, workspace + layout.dK_heads_offset, workspace + layout.dV_heads_offset);
   const SoftmaxGradientParameters gradient{.shape = parameters.shape,

@@ -13,10 +13,10 @@ struct SoftmaxParameters {
   float* LSE = nullptr;     ///< [B, H, N] or null
 };
 
-/// Of problems with has_score_parameters().
+/// For problems with has_score_parameters().
 struct ScoredSoftmaxParameters : SoftmaxParameters {
   ScoreParameters scores = {};  ///< of scaled scores
-  void* P_dropped = nullptr;    ///< [B, H, N, N_kv], what dropout leaves of P
+  void* P_dropped = nullptr;    ///< [B, H, N, N_kv], P after dropout
 };
 
 void start_softmax_forward(const SoftmaxParameters& parameters, DType dtype, void* stream);

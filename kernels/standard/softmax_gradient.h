@@ -12,7 +12,7 @@ struct SoftmaxGradientParameters {
   void* dP = nullptr;       ///< [B, H, N, N_kv]; dS takes its place
 };
 
-/// Of problems with has_score_parameters().
+/// For problems with has_score_parameters().
 struct ScoredGradientParameters : SoftmaxGradientParameters {
   ScoreParameters scores = {};  ///< of scaled scores
   const void* S = nullptr;      ///< [B, H, N, N_kv], scaled, before the soft cap

@@ -13,7 +13,7 @@ using kernels::TraceEvent;
 
 namespace {
 
-/// The clock of one SM against the global timer.
+/// The clock of one SM relative to the global timer.
 struct SmClock {
   std::uint64_t first_cycles = UINT64_MAX, last_cycles = 0;
   std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
@@ -34,7 +34,7 @@ SmClocks spans_of(std::span<const TraceBlock> blocks) {
   return clocks;
 }
 
-/// Cycles of a nanosecond, over all SMs; 0 when the timer did not move.
+/// Cycles per nanosecond, over all SMs; 0 when the timer did not move.
 double cycle_rate(const SmClocks& clocks) {
   double cycles = 0.0;
   double ns = 0.0;
@@ -61,8 +61,8 @@ void place_clocks(std::span<const TraceBlock> blocks, double cycles_per_ns, SmCl
   for (auto& [sm, clock] : clocks) clock.offset_ns /= readings[sm];
 }
 
-/// The least distance between two different readings of the global timer, if it can be a step: GPUs
-/// have steps of 32 ns to about 1 us; what is longer is the time of a block.
+/// The smallest difference between two readings of the global timer, if it can be a step: GPUs have
+/// steps of 32 ns to about 1 us; a longer one is the duration of a block.
 std::optional<Index> timer_step_ns(std::span<const TraceBlock> blocks) {
   std::vector<std::uint64_t> readings;
   for (const TraceBlock& block : blocks) {
@@ -94,7 +94,7 @@ std::vector<TracedStep> steps_of(const TraceBlock& block, std::span<const TraceE
   return steps;
 }
 
-/// Nothing when a block's records can be those of one run.
+/// Nothing when a block's records are consistent with one run.
 std::optional<Error> check_block(const TraceBlock& block, const TraceRecords& records,
                                  std::size_t index) {
   const auto refuse = [&](const char* what) {
@@ -116,7 +116,7 @@ std::optional<Error> check_block(const TraceBlock& block, const TraceRecords& re
   return std::nullopt;
 }
 
-/// A row from the states of warps that each have a part of its keys: m = max(m_w), beta_w =
+/// Merges the states of warps that each have a part of a row's keys: m = max(m_w), beta_w =
 /// exp(m_w - m), l = sum(beta_w l_w). alpha_w is exp(m_w before - m_w), so that the row's is the
 /// largest beta_w alpha_w. NaN where the parts are.
 kernels::TraceRow merged(std::span<const kernels::TraceRow> parts) {
@@ -125,7 +125,7 @@ kernels::TraceRow merged(std::span<const kernels::TraceRow> parts) {
     if (std::isnan(part.m)) return part;
     row.m = std::max(row.m, part.m);
   }
-  if (row.m == -INFINITY) return {row.m, 0.0f, 1.0f};  // has seen no key
+  if (row.m == -INFINITY) return {row.m, 0.0f, 1.0f};  // no key so far
   double l = 0.0;
   double alpha = 0.0;
   for (const kernels::TraceRow& part : parts) {
@@ -136,7 +136,7 @@ kernels::TraceRow merged(std::span<const kernels::TraceRow> parts) {
   return {row.m, static_cast<float>(l), static_cast<float>(alpha)};
 }
 
-/// Of column tile after column tile.
+/// The merged states, one per column tile.
 std::vector<kernels::TraceRow> merged_states(
     const std::vector<std::vector<kernels::TraceRow>>& parts) {
   std::vector<kernels::TraceRow> states;
@@ -150,7 +150,7 @@ std::vector<kernels::TraceRow> merged_states(
   return states;
 }
 
-/// m of the kernel is the maximum before the scale.
+/// The kernel's m is the maximum before the scale.
 void add_rows(const TraceRecords& records, KernelTrace& trace) {
   const double softmax_scale = 1.0 / std::sqrt(static_cast<double>(trace.run.problem.d));
   const auto heads = static_cast<std::size_t>(trace.run.problem.heads);
@@ -213,7 +213,7 @@ std::optional<Error> decode_trace(const TraceRecords& records, KernelTrace& trac
   trace.timer_step_ns = timer_step_ns(records.blocks);
   place_clocks(records.blocks, cycles_per_ns, clocks);
 
-  // Blocks, from the first one's begin on
+  // Blocks, relative to the begin of the first
   std::uint64_t first_ns = UINT64_MAX;
   for (const auto& [sm, clock] : clocks) first_ns = std::min(first_ns, clock.first_ns);
   const auto time_ns = [&](const TraceBlock& block, std::uint64_t cycles) {
@@ -248,7 +248,7 @@ std::vector<Index> block_slots(const KernelTrace& trace) {
   for (std::size_t n = 0; n < order.size(); ++n) order[n] = n;
   std::ranges::stable_sort(order, {}, [&](std::size_t n) { return trace.blocks[n].begin_ps; });
 
-  std::map<Index, std::vector<Index>> free_at;  // of each SM's slots
+  std::map<Index, std::vector<Index>> free_at;  // by SM and slot
   std::vector<Index> slots(trace.blocks.size());
   for (const std::size_t n : order) {
     const TracedBlock& block = trace.blocks[n];

@@ -1,6 +1,6 @@
-/// What a kernel's instrumented build recorded, on one clock: when each thread block ran on which
-/// SM, step by step, and m, l and alpha of chosen rows. Schema "attnscope.kernel_trace/1". Plain
-/// C++: programs without CUDA read it.
+/// The records of a kernel's instrumented build, on one clock: when and on which SM each thread
+/// block ran, step by step, and m, l and alpha of chosen rows. Schema "attnscope.kernel_trace/1".
+/// Plain C++: programs without CUDA read it.
 #pragma once
 
 #include <filesystem>
@@ -15,12 +15,12 @@
 
 namespace attnscope {
 
-/// A step of a thread block, as its first warp went through it.
+/// A step of a thread block, as executed by its first warp.
 struct TracedStep {
   kernels::TraceStep step = kernels::TraceStep::wait;
   std::int32_t i = 0;
   std::int32_t j = 0;
-  bool done = true;    ///< false: left out, since alpha is 1 in all rows of the warp
+  bool done = true;    ///< false: skipped, since alpha is 1 in all rows of the warp
   Index begin_ps = 0;  ///< since the first block began
   Index end_ps = 0;
 };
@@ -36,28 +36,28 @@ struct TracedBlock {
 };
 
 /// m, l and alpha of one row after each column tile; NaN where the row has no such tile. m is the
-/// maximum of the scaled scores, as the model has it. In split_kv the row begins anew with each
-/// split: column tile j's are those of the keys of j's split, up to j's last.
+/// maximum of the scaled scores, as in the model. In split_kv the row starts again with each split:
+/// the values at column tile j are over the keys of j's split, up to and including tile j.
 struct TracedRow {
   Index batch = 0;
   Index head = 0;
   Index row = 0;
   std::vector<kernels::TraceRow> states;
   /// Where P warps share the keys of a column tile (split_kv), what they recorded: warp w has keys
-  /// [w Bc / P, (w + 1) Bc / P) of each tile, and m, l and alpha of its own. `states` then is what
-  /// these merge to, as the warps' outputs do when a split ends.
+  /// [w Bc / P, (w + 1) Bc / P) of each tile, and its own m, l and alpha. `states` then has the
+  /// merged values, merged as the warps' outputs are at the end of a split.
   std::vector<std::vector<kernels::TraceRow>> parts = {};
 };
 
 struct KernelTrace {
   Recording header;           ///< device, build, date; no rows
-  ResolvedRun run;            ///< one pass of a kernel on drawn inputs
+  ResolvedRun run;            ///< one pass of a kernel on generated inputs
   std::string launch;         ///< the traced launch of the pass
   double time_s = 0.0;        ///< one pass with the instrumented launch, by CUDA events
   double plain_time_s = 0.0;  ///< one pass without
-  double sm_clock_mhz = 0.0;  ///< while the launch ran: cycles over the global timer
-  /// Of the global timer: how far apart its readings were at least. Nothing where they lie too far
-  /// apart to tell, as those of a few blocks do.
+  double sm_clock_mhz = 0.0;  ///< during the launch: cycles by the global timer
+  /// Resolution of the global timer: the smallest difference of its readings. Nothing when they are
+  /// too far apart to tell, as with only a few blocks.
   std::optional<Index> timer_step_ns;
   std::vector<TracedBlock> blocks;  ///< in order of the grid
   std::vector<TracedRow> rows;
@@ -66,7 +66,7 @@ struct KernelTrace {
   Index step_count() const;
 };
 
-/// The kernels' own records, wherever they stand.
+/// The kernels' records, wherever they are stored.
 struct TraceRecords {
   std::span<const kernels::TraceBlock> blocks;
   std::span<const kernels::TraceEvent> events;  ///< [blocks, events_per_block]
@@ -78,17 +78,18 @@ struct TraceRecords {
   std::size_t row_parts = 1;
 };
 
-/// Puts the records on one clock and adds them to `trace`, whose problem and device are known.
-/// Cycles of an SM become time by the rate that all SMs together show against the global timer (the
-/// device's highest clock where the run is too short for one), and each SM's place on that clock is
-/// the mean of its blocks' readings: exact to a few cycles within an SM, to a part of the timer's
-/// step between SMs. failed when records contradict each other.
+/// Puts the records on one clock and adds them to `trace`, whose problem and device are known. The
+/// cycles of an SM are converted to time with the rate of all SMs relative to the global timer (the
+/// device's highest clock if the run is too short), and each SM's offset on that clock is the mean
+/// over its blocks' readings: exact to a few cycles within an SM, and to a part of the timer's step
+/// between SMs. failed when records contradict each other.
 std::optional<Error> decode_trace(const TraceRecords& records, KernelTrace& trace);
 
-/// Which of its SM's resident blocks each block is: the lowest number that is free when it begins.
+/// The slot of each block among its SM's resident blocks: the lowest number that is free when it
+/// begins.
 std::vector<Index> block_slots(const KernelTrace& trace);
 
-/// invalid_request with one line and the place; `name` stands for the file.
+/// invalid_request with one line and the position; `name` names the file.
 Result<KernelTrace> parse_kernel_trace(std::string_view text, std::string_view name);
 Result<KernelTrace> read_kernel_trace(const std::filesystem::path& path);
 

@@ -16,8 +16,8 @@ using nlohmann::json;
 
 namespace {
 
-/// The step's name in files, which stays what the first of them have: the atomic add to dQ is said
-/// to be in HBM.
+/// The step's name in files, unchanged since the first version: the atomic add to dQ is named as an
+/// add in HBM.
 std::string_view file_name(kernels::TraceStep step) {
   if (step == kernels::TraceStep::add_dQi) return "dQ_i + dS K_j, atomically in HBM";
   return kernels::step_name(step);
@@ -29,7 +29,7 @@ constexpr int kVersion = 1;
 /// Steps as five numbers each: which, i, j, whether it was done, picoseconds.
 constexpr std::size_t kStepNumbers = 5;
 constexpr std::size_t kBlockNumbers = 6;
-constexpr std::size_t kRowFields = 6;  ///< and the parts, where there are some
+constexpr std::size_t kRowFields = 6;  ///< and the parts, if any
 
 json block_json(const TracedBlock& block) {
   json steps = json::array();
@@ -40,7 +40,7 @@ json block_json(const TracedBlock& block) {
   return {block.sm, block.batch, block.head, block.block, block.begin_ps, block.end_ps, steps};
 }
 
-/// Six digits hold a float's differences that matter; what is not there is null.
+/// Six digits suffice for a float here; missing values are null.
 json value_json(float value) {
   if (std::isnan(value)) return nullptr;
   if (std::isinf(value)) return "-inf";
@@ -165,7 +165,7 @@ TracedRow row_from(const json& value, const AttentionProblem& problem, std::stri
   return row;
 }
 
-/// The file's number of each step to this program's, which may know more.
+/// Maps the file's number of each step to this program's, which may have more steps.
 std::vector<int> step_numbers(const JsonObject& object) {
   std::vector<int> numbers;
   for (const json& name : object.array("steps")) {
@@ -228,7 +228,7 @@ Result<KernelTrace> checked_trace(const Result<json>& document, std::string_view
 
 std::string kernel_trace_text(const KernelTrace& trace) {
   ATTNSCOPE_CHECK(trace.run.problem.block_mask == nullptr, ==,
-                  true);  // the file has no place for one
+                  true);  // the file cannot store one
   std::string text = header_json(trace).dump();
   text.pop_back();  // the object goes on
   const auto add_lines = [&text](std::string_view key, const auto& items, const auto& to_json) {

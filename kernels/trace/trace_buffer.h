@@ -1,4 +1,4 @@
-/// What an instrumented kernel leaves behind: when each step of each thread block began and ended,
+/// The records of an instrumented kernel: when each step of each thread block began and ended,
 /// and m, l and alpha of chosen rows. Plain data, the same on host and device.
 #pragma once
 
@@ -6,16 +6,16 @@
 
 namespace attnscope::kernels {
 
-/// A step of a thread block's program, as the kernel's own text has it. A kernel folds several
+/// A step of a thread block's program, as in the kernel's source. A kernel folds several
 /// operations of its schedule into one step where it computes them in one loop.
 // clang-format off
 enum class TraceStep : std::uint8_t {
   wait,             ///< for copies and for the block's other warps
-  load_Qi, load_Kj, load_Vj, load_Oi, load_dOi,  ///< asynchronous ones: started
+  load_Qi, load_Kj, load_Vj, load_Oi, load_dOi,  ///< for asynchronous copies: the start
   load_statistics,  ///< mi, li; backward: LSEi, Di (mi, li)
   scores, mask,
   update_max,       ///< m and alpha
-  rescale,          ///< l and O by alpha
+  rescale,          ///< l and O, by alpha
   exponentiate,     ///< P and its row sums
   accumulate,       ///< O + P V
   normalize,        ///< O / l; forward: with LSE where the algorithm has it
@@ -31,15 +31,15 @@ enum class TraceStep : std::uint8_t {
 // clang-format on
 inline constexpr int kTraceStepCount = 28;
 
-/// One step, as the first warp of the block went through it; other warps do the same on their rows.
+/// One step, as executed by the first warp of the block; other warps do the same on their rows.
 /// A step begins where the one before it ends, and ends when its last instruction has been issued:
-/// what is still in flight then shows in the step that waits for it.
+/// work still in flight is attributed to the step that waits for it.
 struct TraceEvent {
   std::uint32_t end_cycles;  ///< low 32 bits of the SM's clock
   std::uint16_t i;
   std::uint16_t j;
   TraceStep step;
-  std::uint8_t done;  ///< 0: left out, since alpha is 1 in all rows of the warp
+  std::uint8_t done;  ///< 0: skipped, since alpha is 1 in all rows of the warp
   std::uint16_t reserved[3];
 };
 static_assert(sizeof(TraceEvent) == 16);
@@ -53,19 +53,19 @@ struct TraceBlock {
   std::int32_t sm;
   std::int32_t head_index;    ///< b H + h
   std::int32_t block;         ///< within the head
-  std::uint32_t event_count;  ///< more than events_per_block: the rest was not kept
+  std::uint32_t event_count;  ///< more than events_per_block: the rest was dropped
 };
 static_assert(sizeof(TraceBlock) == 48);
 
-/// A row after column tile j, or the part of it that a warp has which shares the tile's keys with
-/// others. m is the maximum of Q K^T before the scale. NaN: no such tile.
+/// A row after column tile j, or one warp's part of it if several warps share the tile's keys. m is
+/// the maximum of Q K^T before the scale. NaN: no such tile.
 struct TraceRow {
   float m;
   float l;
   float alpha;
 };
 
-/// Where a kernel writes, in device memory.
+/// The device memory that a kernel writes to.
 struct TraceBuffer {
   TraceBlock* blocks = nullptr;  ///< [blocks of the grid]
   TraceEvent* events = nullptr;  ///< [blocks of the grid, events_per_block]

@@ -20,11 +20,11 @@ struct TracedInstance {
   PassKind pass;
   Index d;
   Tiling tiling;
-  bool scored = false;  ///< for problems with has_score_parameters(), and for those alone
+  bool scored = false;  ///< only for problems with has_score_parameters()
 };
 
-/// Instances are of bf16; those of this head dimension, which small examples have, of fp16 too, and
-/// of fp32 where the kernel's pass has that.
+/// Instances are in bf16; those with this head dimension, for small examples, also in fp16, and in
+/// fp32 if the kernel's pass has it.
 constexpr Index kSmallHeadDim = 16;
 
 constexpr bool kScored = true;
@@ -71,8 +71,7 @@ bool is_compiled(const TracedInstance& traced, DType dtype) {
   return dtype == DType::fp16 || has_fp32(traced.kernel, traced.pass);
 }
 
-/// Steps of one meeting of a row tile and a column tile, and of what surrounds them: more than any
-/// kernel has.
+/// Upper limits of the steps per pair of row tile and column tile, and of the steps around them.
 constexpr Index kStepsOfTile = 24;
 constexpr Index kStepsAround = 16;
 
@@ -101,7 +100,7 @@ std::string instances_text(const KernelInfo& kernel, PassKind pass, bool scored)
   return text;
 }
 
-/// Why there is no instance of the run in the tiling that is asked for.
+/// The error when the run has no instance in the requested tiling.
 Error no_instance(const ResolvedRun& run) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;

@@ -8,9 +8,8 @@
 
 namespace attnscope::kernels {
 
-/// The tilings that the instrumented build of the kernel's pass was compiled with: those of the
-/// pass's launch that is traced. Empty where there is none. `scored`: that of problems with
-/// has_score_parameters().
+/// The tilings in which the traced launch of the kernel's pass has an instrumented build. Empty if
+/// there is none. `scored`: the build for problems with has_score_parameters().
 std::vector<Tiling> traced_tilings(const KernelInfo& kernel, PassKind pass, DType dtype, Index d,
                                    bool scored = false);
 
@@ -30,12 +29,12 @@ struct TracePlan {
   Index bytes() const;
 };
 
-/// Largest trace that is taken.
+/// Largest size of a trace.
 inline constexpr Index kMaxTraceBytes = Index{256} << 20;
 
-/// The tiling is asked_tiling() (kernels/resolve.h), else the first of traced_tilings(). The run is
-/// one that the kernel supports. invalid_request where no instrumented build exists, and for a
-/// trace of more than kMaxTraceBytes. Rows are recorded in forward passes alone.
+/// The tiling is asked_tiling() (kernels/resolve.h), else the first of traced_tilings(). The kernel
+/// must support the run. invalid_request if no instrumented build exists, and for a trace of more
+/// than kMaxTraceBytes. Rows are recorded only in forward passes.
 Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step);
 
 }  // namespace attnscope::kernels

@@ -1,4 +1,4 @@
-/// The steps of an instrumented kernel for people: their words, and what they keep busy.
+/// The steps of an instrumented kernel: their names, and the units that they keep busy.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ std::string_view step_name(TraceStep step);
 enum class StepClass : std::uint8_t { waiting, memory, matrix, other };
 StepClass step_class(TraceStep step);
 
-/// Which indices the step's tile has.
+/// Whether the step's tile has a row index, and a column index.
 bool has_row_tile(TraceStep step);
 bool has_column_tile(TraceStep step);
 
