@@ -21,7 +21,7 @@ struct Overloaded : Handlers... {
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-/// The head of the problem that lies nearest to this one, which may be of another problem.
+/// The nearest head in the problem to this head of a possibly different problem.
 Index nearest_head(const AttentionProblem& problem, Index head) {
   return std::clamp<Index>(head, 0, std::max<Index>(problem.batch * problem.heads, 1) - 1);
 }
@@ -71,7 +71,7 @@ void App::update(double now_s) {
     if (!pending_) view.step = clamp_step(*shown->run, view.step);
   }
 
-  // Take in what the GPU has measured
+  // Collect the GPU's new measurements
   const GpuRunner::Status gpu = gpu_.status();
   measurements.live_gpu = gpu.gpu_name;
   measurements.live_unavailable = gpu.reason;
@@ -97,13 +97,12 @@ void App::take_published() {
   if (published_->refusal) take_refusal(*published_->refusal);
 }
 
-/// A good answer makes the scene that is being opened the one that is shown, and the choice under
-/// way the valid one.
+/// A valid snapshot completes the opening of a scene and makes the pending choice the valid one.
 void App::take_snapshot() {
   const RunInfo& run = *published_->snapshot->run;
   if (opening_) {
     if (auto error = check_places(opening_->view, run)) return end_opening(std::move(*error));
-    // The looks are the user's, not the scene's, once the app is open
+    // Once the app is open, the user's appearance settings override the scene's
     opening_->view.theme = view.theme;
     opening_->view.presenter = view.presenter;
     scene = *std::exchange(opening_, std::nullopt);
@@ -121,7 +120,7 @@ void App::take_snapshot() {
   view.O_column = std::clamp<Index>(view.O_column, 0, run.problem().d - 1);
 }
 
-/// A refusal is shown where the choice was made; the last result stays.
+/// An error is shown at the field of the choice; the last result stays on the screen.
 void App::take_refusal(const Refusal& refusal) {
   if (!pending_ || !(published_->refused_request.choice == *pending_)) return;
   if (opening_) return end_opening(refusal.error);
@@ -176,7 +175,7 @@ void App::open_scene(const std::string& name_or_path) {
   refused.reset();
 }
 
-/// The scene cannot be shown: the last one stays.
+/// Reports that the scene cannot be shown; the last one stays open.
 void App::end_opening(Error error) {
   const std::string& file = opening_->path.empty() ? opening_->name : opening_->path;
   error.message = fmt::format("{}: {}", file, error.message);

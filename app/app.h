@@ -1,4 +1,4 @@
-/// The state of the app between two frames, and what commands do to it. No drawing, no window.
+/// The state of the app between two frames, and the effects of commands. No drawing, no window.
 #pragma once
 
 #include <functional>
@@ -18,25 +18,25 @@
 
 namespace attnscope::app {
 
-/// A choice that was refused, shown at the field where it was made.
+/// A rejected choice, shown at the field where it was made.
 struct RefusedChoice : Refusal {
   RunSpec choice;
   std::string message;  ///< one line: what, why, what would be accepted
-  std::string typed;    ///< the text itself, where it could not be understood
+  std::string typed;    ///< the text itself, if it could not be understood
 };
 
-/// What the lists of the top bar offer beside the values of fields; read once.
+/// The options of the top bar's lists besides the values of fields; read once.
 struct Shipped {
   std::vector<ShippedScene> scenes = list_shipped_scenes();
   std::vector<std::string> gpus = list_gpus();
 };
 
-/// What became of opening or saving a scene.
+/// The result of opening or saving a scene.
 struct SceneAnswer {
   std::string error;  ///< empty: done
 };
 
-/// A line that fades away.
+/// A line of text that fades out.
 struct Notice {
   std::string text;
   double until_s = 0.0;
@@ -50,7 +50,7 @@ class App {
   // What the screen draws
   ViewState view;
   CommandSink commands;
-  Scene scene;  ///< as opened; `view` is what became of it
+  Scene scene;  ///< as opened; `view` has the changes since
   Measurements measurements;
   std::optional<RefusedChoice> refused;
   std::optional<Notice> notice;
@@ -60,38 +60,38 @@ class App {
 
   /// The newest good snapshot; nullptr before the first.
   std::shared_ptr<const Snapshot> snapshot() const { return shown_->snapshot; }
-  /// Why there is no snapshot at all.
+  /// The reason why there is no snapshot at all.
   const std::optional<Error>& first_error() const { return first_error_; }
   /// The newest snapshot of a race's second algorithm; nullptr without a race.
   std::shared_ptr<const Snapshot> rival_snapshot() const;
-  /// The common clock of a race; nullptr until both runs are there.
+  /// The common clock of a race; nullptr until both runs exist.
   const RaceCourse* course() const { return course_ ? &*course_ : nullptr; }
   const Worker& worker() const { return worker_; }
   const GpuRunner& gpu() const { return gpu_; }
   const Player& player() const { return player_; }
-  /// What the fields show: the choice under way, else the refused one, else the valid one.
+  /// The choice that the fields show: the pending one, else the rejected one, else the valid one.
   const RunSpec& shown_choice() const {
     return refused && !pending_ ? refused->choice : wanted_choice();
   }
-  /// Nothing is under way, and the snapshot is the one that the view asks for.
+  /// Whether nothing is pending, and the snapshot is the one that the view requests.
   bool settled() const;
 
-  /// The user has asked to leave.
+  /// Whether the user has asked to quit.
   bool wants_to_quit() const { return quit_; }
 
-  /// Between two frames: carries out commands, moves the playhead, takes in what threads have
-  /// published, asks for what is missing.
+  /// Between two frames: executes commands, moves the playhead, collects the threads' results,
+  /// requests missing ones.
   void update(double now_s);
-  /// What the last update left for the window: pictures to save after the frame was drawn.
+  /// Pictures that the window must save after the frame is drawn.
   std::vector<SavePicture> take_pictures() { return std::exchange(pictures_, {}); }
   /// Text for the clipboard.
   std::optional<std::string> take_clipboard() { return std::exchange(clipboard_, std::nullopt); }
   void show_notice(std::string text);
 
  private:
-  /// The choice that was made last: under way, or the valid one.
+  /// The latest choice: the pending one, else the valid one.
   const RunSpec& wanted_choice() const { return pending_ ? *pending_ : view.choice; }
-  /// The request that answers it.
+  /// The request for this choice.
   Request wanted() const;
   void execute(const Command& command);
   void choose(const RunSpec& choice);
@@ -109,7 +109,7 @@ class App {
 
   bool quit_ = false;
   double now_s_ = 0.0;
-  std::optional<RunSpec> pending_;  ///< asked for, not answered yet
+  std::optional<RunSpec> pending_;  ///< requested, not answered yet
   std::optional<Scene> opening_;    ///< becomes the scene once it can be shown; of pending_
   std::optional<Error> first_error_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();  ///< the newest
@@ -122,7 +122,7 @@ class App {
   GpuRunner gpu_;
   Worker worker_;
 
-  // A race: the second algorithm has a worker of its own
+  // A race: the second algorithm has a separate worker
   std::optional<RaceCourse> course_;
   std::shared_ptr<const Published> rival_published_ = std::make_shared<Published>();
   std::optional<Request> rival_asked_;

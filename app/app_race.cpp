@@ -33,7 +33,7 @@ void App::run_race(double elapsed_s) {
     return;
   }
 
-  // Both runs there: one clock, played by its ticks
+  // When both runs exist: one clock, played by its ticks
   const auto own = shown_->snapshot;
   const auto rival = rival_published_->snapshot;
   const bool ready = own && rival && shown_->request.choice == view.choice &&

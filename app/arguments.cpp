@@ -28,7 +28,7 @@ std::optional<std::pair<int, int>> parse_size(const std::string& text) {
   return std::pair{*width, *height};
 }
 
-/// What CLI11 fills in before it is checked.
+/// The raw values from CLI11, before they are checked.
 struct Raw {
   std::optional<std::string> size;
   std::optional<std::string> theme;

@@ -1,5 +1,5 @@
-/// What a panel has worked out in the background: one piece of work at a time, and the last result
-/// stays until the next one is there.
+/// Background work of a panel: one job at a time; the last result stays available until the next
+/// one.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@
 
 namespace attnscope::app {
 
-/// Every function is for the thread that draws, and none of them waits but the destructor.
+/// Call every function on the thread that draws; only the destructor waits.
 template <typename Key, typename Value>
 class BackgroundJob {
  public:
-  /// Runs on a thread of its own; ends early when the control says that it was cancelled.
+  /// Runs on a separate thread; ends early when the control reports that it was cancelled.
   using Work = std::function<Result<Value>(WorkControl&)>;
 
   BackgroundJob() = default;
@@ -28,8 +28,8 @@ class BackgroundJob {
     if (control_) control_->cancel();
   }
 
-  /// Whether start() should be called for this key: it is another one than last time, and nothing
-  /// is under way. Work on another key is told to stop.
+  /// Whether start() should be called for this key: it differs from the last one, and no work is
+  /// running. Cancels work on another key.
   bool wants(const Key& key) {
     collect();
     if (wanted_ == key) return false;
@@ -53,22 +53,22 @@ class BackgroundJob {
     return latest_ ? &latest_->second : nullptr;
   }
   const Key* latest_key() const { return latest_ ? &latest_->first : nullptr; }
-  /// Why the key that is wanted has no result.
+  /// The reason why the wanted key has no result.
   const std::optional<Error>& error() const { return error_; }
 
-  /// Work is under way, or has ended and was not looked at since.
+  /// Whether work is running, or has ended and its result was not yet read.
   bool busy() const { return running_.valid(); }
   double busy_for_s() const { return busy() ? control_->running_for_s() : 0.0; }
   double progress() const { return control_ ? control_->progress() : 0.0; }
 
-  /// Gives up what is under way: its key is not tried again before another one, or again().
+  /// Cancels the current work: its key is not retried before another key or again().
   void give_up() {
     if (!busy()) return;
     control_->cancel();
     given_up_ = true;
   }
   bool given_up() const { return given_up_; }
-  /// Tries what was given up.
+  /// Retries the cancelled work.
   void again() {
     if (!given_up_) return;
     wanted_.reset();
@@ -81,7 +81,7 @@ class BackgroundJob {
     if (running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
     Result<Value> result = running_.get();
     if (control_->cancelled()) {
-      if (!given_up_) wanted_.reset();  // nothing is known about it
+      if (!given_up_) wanted_.reset();  // it has no result
       return;
     }
     error_.reset();

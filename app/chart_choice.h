@@ -1,4 +1,4 @@
-/// The charts, by the names that scenes use. They are grouped by what they are about.
+/// The charts, by the names that scenes use. They are grouped by topic.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace attnscope::app {
 
 enum class ChartChoice : std::uint8_t {
-  bytes,  ///< against N, like the two that follow
+  bytes,  ///< against N, like the next two
   time,
   memory,
   error,           ///< against the reference, of every algorithm
@@ -43,7 +43,7 @@ std::vector<ChartTopic> chart_topics();
 std::vector<ChartChoice> charts_of(ChartTopic topic);
 ChartTopic topic_of(ChartChoice chart);
 
-/// What stands on the tabs: "theorems", "block size".
+/// The label of the tab: "theorems", "block size".
 std::string_view tab_word(ChartTopic topic);
 std::string_view tab_word(ChartChoice chart);
 

@@ -13,7 +13,8 @@ InputPaths from_folder(InputPaths files, const std::filesystem::path& folder) {
 
 namespace {
 
-/// Packed queries bring their keys: the same ends where both are as many, else as many sequences.
+/// Packed queries determine the packed keys: the same ends if N = N_kv, else the same number of
+/// sequences.
 void follow_queries(AttentionProblem& problem) {
   const std::vector<Index>& queries = problem.cu_seqlens_q;
   std::vector<Index>& keys = problem.cu_seqlens_k;

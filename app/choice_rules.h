@@ -1,4 +1,4 @@
-/// What follows from changing one field of the choice on the screen.
+/// The consequences of changing one field of the choice on the screen.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,12 @@
 
 namespace attnscope::app {
 
-/// The choice with one field changed, as it was typed or clicked, and with what follows from it
-/// (with_consequences()). One key length is meant for every batch entry, packed queries bring their
-/// keys, paths become absolute. not_understood as set_field() gives it.
+/// The choice with one field changed to the typed or clicked text, and the consequences
+/// (with_consequences()). A single key length applies to every batch entry, packed queries
+/// determine the packed keys, paths become absolute. not_understood as in set_field().
 Result<RunSpec> change_field(const RunSpec& before, std::string_view key, std::string_view text);
 
-/// Relative paths begin at `folder`.
+/// Makes relative paths absolute, starting at `folder`.
 InputPaths from_folder(InputPaths files, const std::filesystem::path& folder);
 
 /// The ends of sequences nearest to these that fill `size`: 0, ascending, ..., size.

@@ -1,4 +1,4 @@
-/// What a panel or a key asks the app to do. The screen carries commands out between two frames,
+/// Requests of a panel or a key to the app. The app executes commands between two frames,
 /// so that a panel never changes what another panel of the same frame still draws.
 #pragma once
 
@@ -18,23 +18,24 @@ struct SeekTo {
   Index step = 0;
 };
 struct SeekToEnd {};
-/// Moves the playhead by `count` operations, tiles or turns of the outer loop; negative goes back.
+/// Moves the playhead by `count` operations, tiles or iterations of the outer loop; negative values
+/// go back.
 struct StepBy {
   Granularity granularity = Granularity::op;
   int count = 1;
 };
 struct TogglePlay {};
-/// Asks for another problem, algorithm, tiling or device; refused choices change nothing.
+/// Requests another problem, algorithm, tiling or device; rejected choices change nothing.
 struct Choose {
   RunSpec choice;
 };
-/// Shows at its field a text that cannot be understood; the last valid choice stays.
+/// Shows a text that cannot be understood at its field; the last valid choice stays.
 struct RefuseText {
   Error error;
 };
-/// Runs the twin kernel on this machine's GPU, in the background.
+/// Runs the corresponding kernel on this machine's GPU, in the background.
 struct RunOnGpu {};
-/// Gives up the simulation that is under way; the last result stays.
+/// Cancels the running simulation; the last result stays.
 struct CancelWork {};
 struct CopyText {
   std::string text;
@@ -59,7 +60,7 @@ struct OpenScene {
 struct SaveScene {
   std::string path;
 };
-/// A line that fades away at the bottom of the screen.
+/// A line of text that fades out at the bottom of the screen.
 struct ShowNotice {
   std::string text;
 };

@@ -1,4 +1,4 @@
-/// The roles that text plays on the screen, and the font and size of each.
+/// The roles of text on the screen, and the font and size of each.
 #pragma once
 
 #include <imgui.h>

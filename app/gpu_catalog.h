@@ -10,10 +10,10 @@
 
 namespace attnscope::app {
 
-/// Every thread may ask.
+/// May be called from any thread.
 class GpuCatalog {
  public:
-  /// The GPU that the spec names, with its capacities put in; errors as load_gpu() gives them.
+  /// The GPU that the spec names, with the spec's capacities; errors as in load_gpu().
   Result<GpuDescription> gpu_of(const RunSpec& spec);
 
  private:

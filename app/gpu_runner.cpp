@@ -29,7 +29,7 @@ RecordingRow refused(const RunSpec& choice, Error error) {
   return row;
 }
 
-/// The row that measuring the choice gives; an error is a row, too.
+/// Measures the choice; returns the row, also for an error.
 RecordingRow row_of(KernelLibrary& library, const RunSpec& choice, const Protocol& protocol) {
   auto run = kernel_run(choice);
   if (!run) return refused(choice, run.error());

@@ -1,4 +1,4 @@
-/// Runs the real kernels in the background and collects what was measured.
+/// Runs the real kernels in the background and collects the measurements.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace attnscope::app {
 
 class GpuRunner {
  public:
-  /// Opens the kernel library on a thread of its own, as every run later. `on_news` is called on
+  /// Opens the kernel library on a separate thread, as every later run. `on_news` is called on
   /// that thread.
   explicit GpuRunner(std::function<void()> on_news);
   GpuRunner(const GpuRunner&) = delete;
@@ -35,7 +35,7 @@ class GpuRunner {
 
   /// Measures the kernel of the choice; ignored unless idle.
   void run(const RunSpec& choice);
-  /// What was measured since the last call, errors included.
+  /// The measurements since the last call, errors included.
   std::vector<MeasuredRun> take_results();
 
  private:
@@ -43,7 +43,7 @@ class GpuRunner {
   void measure(const RunSpec& choice);
 
   std::function<void()> on_news_;
-  // Of the status, the results and, until the status is ready, the library: nothing writes the
+  // Guards the status, the results and, until the status is ready, the library: nothing writes the
   // library after that, so the work reads it without the mutex
   mutable std::mutex mutex_;
   Status status_;

@@ -26,7 +26,7 @@ int run_program(int argc, char** argv) {
     return kDone;
   }
 
-  // What the arguments say goes over what the scene says
+  // The arguments override the scene
   auto scene = load_scene(arguments.value().scene);
   if (!scene) return report(scene.error());
   if (arguments.value().files.any()) {

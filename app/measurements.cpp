@@ -13,7 +13,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// What costs little to compare, and tells most runs apart.
+/// A cheap comparison that excludes most runs.
 bool may_suit(const MeasuredRun& run, const SimulationReport& model) {
   return run.row.run.algorithm() == model.run.algorithm() &&
          run.row.run.problem == model.run.problem;

@@ -1,5 +1,5 @@
-/// What real GPUs did, as the panels need it: runs measured on this machine in this session, and
-/// recorded ones that were shipped.
+/// Measurements of real GPUs for the panels: runs measured on this machine in this session, and
+/// shipped recordings.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct RunInfo;
 
 namespace attnscope::app {
 
-/// Which GPU, when, with what: shown on hover of every measured or recorded number.
+/// GPU, date and software of a run: shown on hover of every measured or recorded number.
 struct RunProvenance {
   NumberKind kind = NumberKind::recorded;  ///< measured or recorded
   MeasuredOn on;                           ///< GPU and cache state
@@ -29,7 +29,8 @@ struct RunProvenance {
   std::string describe() const;
 };
 
-/// One run of a kernel: what was asked, what was seen or why nothing was, and where.
+/// One run of a kernel: the request, the measurement or the reason why there is none, and the
+/// provenance.
 struct MeasuredRun {
   RecordingRow row;
   RunProvenance provenance;
@@ -38,7 +39,7 @@ struct MeasuredRun {
   std::optional<double> time_s() const;
   /// One of kernels/recording/measurement.h, such as counter::kRequestedReadBytes.
   std::optional<double> counter(std::string_view name) const;
-  /// Why the run, or that counter, could not be had (out of memory, no permission); else empty.
+  /// Why the run, or that counter, is unavailable (out of memory, no permission); else empty.
   std::string why_unavailable(std::string_view counter_name = {}) const;
 };
 
@@ -57,32 +58,31 @@ class Measurements {
   /// Name of this machine's GPU; empty when there is none, and then why.
   std::string live_gpu;
   std::string live_unavailable;
-  bool running = false;  ///< a run of this session is under way
+  bool running = false;  ///< a run of this session is in progress
 
   /// The run to show with the model: of the same problem, algorithm, pass and switches, on any GPU
-  /// and with any tiling and cache state, for which difference() says whether it may be compared.
-  /// The newest one that the user measured is preferred, then one of the same GPU and cache state,
-  /// then one with a measurement, then one of the same tiling. nullptr when none.
+  /// and with any tiling and cache state; difference() decides whether it may be compared. The
+  /// newest one that the user measured is preferred, then one of the same GPU and cache state, then
+  /// one with a measurement, then one of the same tiling. nullptr when none.
   const MeasuredRun* find(const SimulationReport& model, const GpuDescription& gpu) const;
-  /// The run that stands beside the model with its gap: of those that difference() allows, the
-  /// newest measured one, else the last recorded one; one that failed only where no other is.
-  /// nullptr when none.
+  /// The run to compare with the model: among those without a difference(), the newest measured
+  /// one, else the last recorded one; a failed run only if there is no other. nullptr when none.
   const MeasuredRun* find_comparable(const SimulationReport& model,
                                      const GpuDescription& gpu) const;
-  /// The traced run of this very GPU, problem and tiling; nullptr when there is none.
+  /// The traced run of exactly this GPU, problem and tiling; nullptr when there is none.
   const MeasuredRun* find_traced(const SimulationReport& model, const GpuDescription& gpu) const;
 
  private:
-  /// The last of those for which `suitability(run)` is largest; nullptr when it is 0 for all.
+  /// The last run with the largest `suitability(run)`; nullptr when it is 0 for all.
   template <typename Suitability>
   const MeasuredRun* best(const Suitability& suitability) const;
 };
 
-/// What GPUs showed of a run that the model steps through; nullptr for what is not there.
+/// The measurements of a run that the model steps through; nullptr for a missing one.
 struct SeenRuns {
   const MeasuredRun* run = nullptr;     ///< Measurements::find()
   const MeasuredRun* traced = nullptr;  ///< Measurements::find_traced()
-  std::string no_kernel = {};           ///< why_no_kernel(): there can be neither
+  std::string no_kernel = {};           ///< why_no_kernel(): neither can exist
 };
 
 SeenRuns seen_runs(const RunInfo& run, const Measurements& measurements);

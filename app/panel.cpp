@@ -23,7 +23,7 @@ Rect draw_panel_header(const PanelContext& context, std::string_view title,
     x += context.fonts.title.measure(subtitle).x;
   }
 
-  // The note gives way when it would run into the title
+  // Leave out the note if it would overlap the title
   const FontRef& small = context.fonts.small;
   const float note_x = context.rect.max.x - padding - small.measure(note).x;
   if (note_x > x + 12.0f * scale) small.draw(list, {note_x, y_for(small)}, theme.text_faint, note);

@@ -1,9 +1,9 @@
 /// A panel: one class, one file in app/panels/, one line in app/panels/make_panels.cpp.
 ///
 /// A panel draws from an immutable snapshot and the view state, into the rectangle that the screen
-/// gives it. It holds no lock, starts no work and never waits: what it wants done, it pushes as a
-/// Command. Selections that only concern the picture (a tab, the chosen row) it may write to the
-/// view state at once.
+/// gives it. It holds no lock, starts no work and never waits: it pushes requests as Commands. It
+/// may write selections that only concern the picture (a tab, the chosen row) to the view state
+/// directly.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Snapshot;  // sim/snapshot/snapshot.h
 
 namespace attnscope::app {
 
-/// Where on the screen a panel lives. A slot without a panel leaves its place to its neighbour.
+/// The place of a panel on the screen. The neighbour takes the place of a slot without a panel.
 enum class Slot : std::uint8_t {
   memory,          ///< left column: memory, or the warps of the thread block
   scores,          ///< middle column, upper part
@@ -33,7 +33,7 @@ enum class Slot : std::uint8_t {
   charts,          ///< bottom row, right
 };
 
-/// What a panel may use while it draws.
+/// The context in which a panel draws.
 struct PanelContext : draw::Canvas {
   Rect rect;  ///< where to draw, in pixels; the card and its border are already there
   CommandSink& commands;
@@ -57,7 +57,7 @@ class Panel {
   /// it, with the cursor at its upper left corner: ImGui widgets and the window's draw list both
   /// work.
   virtual void draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) = 0;
-  /// Something of its own is still being worked out in the background: the picture will change.
+  /// Whether the panel has background work in progress, which will change the picture.
   virtual bool busy() const { return false; }
 };
 
@@ -67,7 +67,7 @@ using Panels = std::vector<std::unique_ptr<Panel>>;
 Panels make_panels();
 
 /// Draws a panel's heading: title and subtitle at the left, a note at the right (each may be
-/// empty). Answers what is left of the rectangle below it, with the card's padding taken off.
+/// empty). Returns the rest of the rectangle below it, without the card's padding.
 Rect draw_panel_header(const PanelContext& context, std::string_view title,
                        std::string_view subtitle, std::string_view note);
 

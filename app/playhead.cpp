@@ -7,10 +7,10 @@ namespace attnscope::app {
 
 namespace {
 
-/// The step `count` ends of stretches further; `begins` are the stretches in their order.
+/// The step at which the `count`-th next range ends; `begins` are the ranges in order.
 template <typename Begins, typename BeginOf>
 Index moved_over(const Begins& begins, const BeginOf& begin_of, Index step, int count, Index last) {
-  // A stretch that begins at operation b leaves the one before it at step b - 1
+  // A range that begins at operation b ends the previous one at step b - 1
   const auto end_before = [&](const auto& begin) { return begin_of(begin) - 1; };
   if (count > 0) {
     const auto next = std::ranges::upper_bound(begins, step, {}, end_before);

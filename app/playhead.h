@@ -1,5 +1,5 @@
 /// Where the playhead may stop, and how it moves. A step is the operation that ran last, as in
-/// Snapshot::step: -1 stands before the first operation, step_count - 1 after the last.
+/// Snapshot::step: -1 is before the first operation, step_count - 1 after the last.
 #pragma once
 
 #include "app/view_state.h"
@@ -9,9 +9,9 @@ namespace attnscope::app {
 
 Index clamp_step(const RunInfo& run, Index step);
 
-/// `count` operations, tiles or turns of the outer loop further; backwards when negative. By tile
-/// or turn it stops after the last operation of one; going back from inside a tile first reaches
-/// that tile's own beginning.
+/// `count` operations, tiles or iterations of the outer loop further; backwards when negative. By
+/// tile or iteration it stops after the last operation of one; going back from inside a tile first
+/// reaches that tile's own beginning.
 Index moved_step(const RunInfo& run, Index step, Granularity granularity, int count);
 
 /// Moves the playhead in time: units of the granularity a second, times the speed.
@@ -25,7 +25,7 @@ class Player {
   int units(const ViewState& view, double elapsed_s);
   /// Forgets the fraction of a unit that was played.
   void restart() { units_ = 0.0; }
-  /// How far the unit under way has come, 0 to 1.
+  /// The completed fraction of the current unit, 0 to 1.
   double fraction() const { return units_; }
 
  private:

@@ -26,7 +26,7 @@ RaceCourse::RaceCourse(const Run& chosen_run, const Run& rival_run, RaceClock cl
       const Index reading = clock == RaceClock::tiles ? static_cast<Index>(tile) + 1 : bytes;
       ends_[racer].push_back({step, reading});
     }
-    if (count == 0) ends_[racer].push_back({run.step_count - 1, all_bytes});  // no key is seen
+    if (count == 0) ends_[racer].push_back({run.step_count - 1, all_bytes});  // no key is visible
     for (const End& end : ends_[racer]) readings_.push_back(end.reading);
   }
   std::ranges::sort(readings_);

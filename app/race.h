@@ -10,13 +10,13 @@
 
 namespace attnscope::app {
 
-/// The choice with the second algorithm of a race.
+/// The choice for the second algorithm of a race.
 RunSpec rival_of(const RunSpec& choice, const std::string& rival);
 
-/// The clock ticks whenever one of the two has done a tile; its reading is what each has spent at
-/// most, as the other may be in the midst of a tile or done: requested bytes of the shown head, or
-/// visits of tiles. A visit is a launch's work on one tile of S, P, dP or dS: standard attention,
-/// which has several launches, visits each tile several times.
+/// The clock ticks whenever one of the two completes a tile. Its reading, requested bytes of the
+/// shown head or visits of tiles, is an upper limit for each, as the other may be in the middle of
+/// a tile or finished. A visit is a launch's work on one tile of S, P, dP or dS: standard
+/// attention, which has several launches, visits each tile several times.
 class RaceCourse {
  public:
   using Run = std::shared_ptr<const RunInfo>;
@@ -29,14 +29,14 @@ class RaceCourse {
   Index last_tick() const { return static_cast<Index>(readings_.size()) - 1; }
   /// Bytes, or visits of tiles, at a tick; 0 at tick 0.
   Index reading(Index tick) const { return readings_[static_cast<std::size_t>(tick)]; }
-  /// The last operation of the last tile that the racer has done by then; -1 before its first.
+  /// The last operation of the last tile that the racer has completed by then; -1 before its first.
   Index step_of(Racer racer, Index tick) const;
-  /// Visits of tiles that it has done by then, and all of them.
+  /// Visits of tiles that it has completed by then, and in total.
   Index tiles_done(Racer racer, Index tick) const;
   Index tiles(Racer racer) const { return static_cast<Index>(ends_[racer].size()); }
-  /// The first tick at which the racer has done operation `step`.
+  /// The first tick at which the racer has executed operation `step`.
   Index tick_of(Racer racer, Index step) const;
-  /// The reading at which it is done.
+  /// The reading at which it finishes.
   Index finish(Racer racer) const { return ends_[racer].back().reading; }
 
  private:

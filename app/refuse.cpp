@@ -15,8 +15,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// Counts of heads divide each other: every number near the wanted one is tried. Other numbers fit
-/// or do not from some size on: a few are tried, and then the border is searched.
+/// Counts of heads divide each other: every number near the wanted one is tried. Other numbers are
+/// valid up to or from some size: a few are tried, and then the limit is searched.
 bool tries_every_number(const RunField& field) {
   return field.key == "heads" || field.key == "kv_heads";
 }
@@ -40,7 +40,7 @@ std::vector<Index> candidates_for(const RunField& field, Index wanted, Index las
   return candidates;
 }
 
-/// Tries other choices until one can work.
+/// Tries other choices until one is valid.
 class Search {
  public:
   Search(const RunSpec& choice, const RunSpec& last_valid, GpuCatalog& gpus,
@@ -50,14 +50,14 @@ class Search {
   bool works(const RunSpec& choice) const {
     return !control_.cancelled() && !check_choice(choice, gpus_);
   }
-  /// The choice with another value of one field, if it can work.
+  /// The choice with another value of one field, if it is valid.
   std::optional<RunSpec> with(const RunField& field, const std::string& text) const {
     auto changed = change_field(choice_, field.key, text);
     if (!changed || changed.value() == choice_ || !works(changed.value())) return std::nullopt;
     return std::move(changed).value();
   }
 
-  /// Each keeps the choice as the nearest if it can work.
+  /// Each keeps the choice as the nearest if it is valid.
   bool take(const RunSpec& choice, std::string label) {
     if (choice == choice_ || !works(choice)) return false;
     nearest_ = choice;
@@ -96,7 +96,7 @@ class Search {
   std::string label_;
 };
 
-/// The nearest whole number that works.
+/// Tries the nearest valid whole number.
 bool Search::take_number(const RunField& field) {
   const std::string text = field.print(choice_);
   if (field.kind != FieldKind::whole || text.empty()) return false;
@@ -116,7 +116,7 @@ bool Search::take_number(const RunField& field) {
   return false;
 }
 
-/// The value of a field with a grammar of its own that lies nearest to what was asked for.
+/// Tries the nearest valid value of a field with its own grammar.
 bool Search::take_own_repair(const RunField& field) {
   const AttentionProblem& problem = choice_.problem;
   RunSpec repaired = choice_;
@@ -148,7 +148,7 @@ bool Search::take_tiling() {
   return take(tiled, fmt::format("Br = {}, Bc = {}", tiling->Br, tiling->Bc));
 }
 
-/// Whatever else may stand in the way, one at a time.
+/// Tries the default of every other field, one at a time.
 bool Search::take_any_default() {
   for (const RunField& field : run_fields()) {
     if (field.key != "algorithm" && take_default(field)) return true;
@@ -161,7 +161,8 @@ bool Search::take_any_default() {
   return take(generated, "generated inputs");
 }
 
-/// Where taking one change back is enough, it was made there; else the error says where.
+/// The field to blame: the one whose change must be undone, if undoing one change is enough; else
+/// the error's field.
 const RunField* field_to_blame(const Search& search, const RunSpec& choice, const Error& error,
                                const RunSpec& last_valid) {
   const RunField* first_changed = nullptr;

@@ -1,4 +1,4 @@
-/// What is offered instead of a choice that cannot work.
+/// The alternative offered for an invalid choice.
 #pragma once
 
 #include "app/gpu_catalog.h"
@@ -6,9 +6,9 @@
 
 namespace attnscope::app {
 
-/// The field where the refused change was made, and the nearest choice that check_choice() accepts,
-/// found by changing one field of `choice` alone: that one, else the one that `error` names, else
-/// any other. Thousands of checks in the worst case: for the worker's thread.
+/// The field where the rejected change was made, and the nearest choice that check_choice()
+/// accepts, found by changing only one field of `choice`: that field, else the one that `error`
+/// names, else any other. Thousands of checks in the worst case: for the worker's thread.
 Refusal refuse(const RunSpec& choice, const Error& error, const RunSpec& last_valid,
                GpuCatalog& gpus, const WorkControl& control);
 

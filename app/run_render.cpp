@@ -18,8 +18,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// Widgets that size themselves by their contents need a frame to see them, one to use it, and one
-/// for what depends on that.
+/// Widgets that size themselves by their contents need one frame to measure them, one to apply the
+/// size, and one for widgets that depend on it.
 constexpr int kSettlingFrames = 4;
 
 /// Tries the output before the work is done; leaves no file behind.
@@ -32,7 +32,7 @@ std::optional<Error> check_writable(const std::string& path) {
   return invalid_request(fmt::format("--out '{}': the file cannot be written", printable(path)));
 }
 
-/// Runs the app without a window until its snapshot is there and the GPU is known or missing.
+/// Runs the app without a window until it has a snapshot and the GPU is known or missing.
 std::optional<Error> settle(App& app) {
   const auto waiting_for_gpu = [&] {
     return app.gpu().status().state == GpuRunner::State::opening;
@@ -46,7 +46,7 @@ std::optional<Error> settle(App& app) {
   return std::nullopt;
 }
 
-/// Runs the scene's kernel on this machine's GPU; what was measured is then in the ledger.
+/// Runs the scene's kernel on this machine's GPU; the ledger then has the measurement.
 std::optional<Error> run_kernel(App& app) {
   if (app.gpu().status().state == GpuRunner::State::unavailable)
     return unavailable(app.gpu().status().reason);
@@ -55,7 +55,7 @@ std::optional<Error> run_kernel(App& app) {
   app.commands.push(RunOnGpu{});
   app.update(0.0);
   while (app.measurements.measured.size() == before) {
-    if (app.notice) return invalid_request(app.notice->text);  // no kernel runs what is shown
+    if (app.notice) return invalid_request(app.notice->text);  // no kernel runs the shown choice
     app.update(0.0);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kSchema = "attnscope.scene";
 constexpr int kVersion = 1;
 
-/// A text of one line that a bar has room for.
+/// A one-line text that fits in a bar.
 std::string short_text(const JsonObject& object, std::string_view key, std::string fallback) {
   constexpr std::size_t kMostBytes = 200;
   std::string text = object.string_or(key, std::move(fallback));
@@ -108,7 +108,7 @@ constexpr ViewField kViewFields[] = {view_field<&ViewState::step, Index{-1}>("pl
                                      view_field<&ViewState::large_chart>("view", "large_chart"),
                                      view_field<&ViewState::error_carry>("view", "error_carry")};
 
-/// Values are rounded as a kernel rounds them unless the scene says otherwise; files are named
+/// Values are rounded as in a kernel unless the scene specifies otherwise; files are named
 /// relative to the scene's folder, or absolutely.
 RunSpec read_choice(const JsonObject& root, const std::filesystem::path& folder) {
   root.at("algorithm");
@@ -179,7 +179,7 @@ std::string scene_text(const Scene& scene) {
   RunSpec choice = view.choice;
   choice.files = from_folder(choice.files, std::filesystem::current_path());
   store_run(choice, document);
-  document["round_to_storage"] = choice.round_to_storage;  // its default is not a run's
+  document["round_to_storage"] = choice.round_to_storage;  // its default differs from a run's
   for (const ViewField& field : kViewFields) {
     document[field.object][field.key] = field.store(view);
   }

@@ -1,4 +1,4 @@
-/// Scenes: a problem and a view of it, as files (schema "attnscope.scene/1"). Shipped ones lie in
+/// Scenes: a problem and a view of it, as files (schema "attnscope.scene/1"). Shipped scenes are in
 /// assets/scenes/; users save and open their own.
 #pragma once
 
@@ -19,14 +19,14 @@ namespace attnscope::app {
 
 struct Scene {
   std::string name;   ///< the file's stem
-  std::string path;   ///< as it was opened, for messages; empty where there is no file
+  std::string path;   ///< as it was opened, for messages; empty if there is no file
   std::string title;  ///< shown in the top bar
   ViewState view;
   std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive
 };
 
-/// A scene from its text; `name` stands for the file in messages. invalid_request with one line
-/// and the place: malformed, another or newer schema, a field of the wrong type or value.
+/// A scene from its text; `name` names the file in messages. invalid_request with one line and the
+/// position for malformed text, another or a newer schema, or a field of the wrong type or value.
 Result<Scene> parse_scene(std::string_view text, std::string_view name);
 
 /// Reads a shipped scene by name, or a file by path. For an unknown name the message lists the
@@ -39,7 +39,7 @@ std::string scene_text(const Scene& scene);
 /// Replaces the file as a whole. Nothing on success.
 std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path& path);
 
-/// Nothing when the query row, column of O and playhead of the view lie within its run, else one
+/// Nothing when the query row, column of O and playhead of the view are within its run, else one
 /// line that names the field. The tick of a race is known once both have run.
 std::optional<Error> check_places(const ViewState& view, const RunInfo& run);
 
@@ -48,7 +48,7 @@ struct ShippedScene {
   std::string name;
   std::string title;
 };
-/// All that can be read, sorted by name.
+/// All shipped scenes that can be read, sorted by name.
 std::vector<ShippedScene> list_shipped_scenes();
 
 }  // namespace attnscope::app

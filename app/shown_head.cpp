@@ -32,7 +32,7 @@ std::vector<std::string> in_words(const ShownHead& shown) {
     return {entry + ", one head each", entry, fmt::format("batch {}", shown.entry)};
   }
 
-  // Each part in full, in brief, and as short as can be
+  // Each part in full, abbreviated, and as short as possible
   std::array<std::string, 3> words;
   const auto add = [&](const std::array<std::string, 3>& parts) {
     for (std::size_t k = 0; k < words.size(); ++k) {

@@ -1,4 +1,4 @@
-/// Which head the screen steps through, in words. Where grouped queries are packed, it steps
+/// The head that the screen steps through, as text. Where grouped queries are packed, it steps
 /// through all heads of a group at once: they are the rows of the run's problem.
 #pragma once
 
@@ -18,14 +18,14 @@ struct ShownHead {
   Index queries = 1;                     ///< rows of each of them
 };
 
-/// Of a run of `problem`, which is the view's own, or that with packed groups.
+/// The head of a run of `problem`, which is the view's own, or the one with packed groups.
 ShownHead shown_head(const AttentionProblem& problem, const ViewState& view);
 
-/// "head 5 (0-7)": index 5 of 8, all of which are counted from 0.
+/// "head 5 (0-7)": index 5 of 8, counted from 0.
 std::string among(std::string_view what, Index index, Index count);
 
 /// "head 5 (0-7), KV head 1 (0-1), batch entry 0 (0-3)", with packed groups "4 heads of a group × 1
-/// query, KV head 1 (0-1)"; only what there is more than one of. Then shorter wordings.
+/// query, KV head 1 (0-1)"; only parts with a count above 1. Then shorter wordings.
 std::vector<std::string> in_words(const ShownHead& shown);
 
 /// "query row 3"; with packed groups "head 5, query 0".

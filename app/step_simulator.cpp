@@ -19,7 +19,7 @@ std::optional<Tiling> tiling_of_rule(RunSpec choice, TilingRule rule, GpuCatalog
   }
   choice.Br.reset();
   choice.Bc.reset();
-  choice.block_mask.reset();  // it is drawn over the tiles, and changes none
+  choice.block_mask.reset();  // it is drawn over the tiles and does not change them
   choice.tiling_rule = rule;
   const auto gpu = gpus.gpu_of(choice);
   if (!gpu) return std::nullopt;
@@ -41,8 +41,8 @@ std::optional<Error> check_tile_count(const AttentionProblem& problem, const Til
                   Tr, Tc, kMaxSteppedTiles));
 }
 
-/// One row of tiles of one head: what fits on the chip depends on the tiles and the length of a
-/// row.
+/// One row of tiles of one head: whether it fits on the chip depends on the tiles and the length of
+/// a row.
 ResolvedRun one_row(ResolvedRun run) {
   AttentionProblem& problem = run.problem;
   problem.batch = problem.heads = problem.kv_heads = 1;
@@ -60,7 +60,7 @@ ResolvedRun one_row(ResolvedRun run) {
 Result<ResolvedRun> resolve_choice(const RunSpec& choice, GpuCatalog& gpus) {
   if (auto error = validate(choice)) return *error;
   if (auto error = check_files(choice)) return *error;
-  if (const auto tiling = choice.tiling()) {  // before a block mask is drawn over so many
+  if (const auto tiling = choice.tiling()) {  // before a block mask is drawn over too many
     if (auto error = check_tile_count(choice.problem, *tiling)) return *error;
   }
   const auto gpu = gpus.gpu_of(choice);
@@ -80,7 +80,7 @@ std::optional<Error> check_choice(const RunSpec& choice, GpuCatalog& gpus) {
 
 namespace {
 
-/// The choice's run; that of a race's second algorithm is in the largest tiles that fit where the
+/// The choice's run; the run of a race's second algorithm uses the largest tiles that fit if the
 /// first one's do not.
 Result<ResolvedRun> run_of(const Request& request, GpuCatalog& gpus) {
   auto run = resolve_choice(request.choice, gpus);
@@ -93,7 +93,7 @@ Result<ResolvedRun> run_of(const Request& request, GpuCatalog& gpus) {
   return fitting ? fitting : run;
 }
 
-/// What to step through: the head that was asked for, or the group that it is packed into.
+/// What to step through: the requested head, or the group that it is packed into.
 Result<SteppedRequest> stepped_of(const Request& request, GpuCatalog& gpus) {
   const RunSpec& choice = request.choice;
   const AttentionProblem& problem = choice.problem;

@@ -1,4 +1,4 @@
-/// What the worker runs: steps through one head of the chosen problem.
+/// The worker's simulation: steps through one head of the chosen problem.
 #pragma once
 
 #include <memory>
@@ -21,16 +21,16 @@ class StepSimulator {
  private:
   std::shared_ptr<GpuCatalog> gpus_;
   std::shared_ptr<SteppedRun> run_;  // shared: std::function copies the simulator
-  Request request_;                  ///< that run_ was made for
+  Request request_;                  ///< the request of run_
 };
 
 /// The run of a choice that the app can step through; else one line: what, why, what would be
 /// accepted. Cheap: one row of tiles is counted.
 Result<ResolvedRun> resolve_choice(const RunSpec& choice, GpuCatalog& gpus);
-/// Nothing when it can.
+/// Nothing when the app can step through the choice.
 std::optional<Error> check_choice(const RunSpec& choice, GpuCatalog& gpus);
 
-/// The tiles of a rule for the choice, whatever its own are; nothing where the rule gives none.
+/// The tiles of a rule for the choice, ignoring its own tiles; nothing if the rule gives none.
 std::optional<Tiling> tiling_of_rule(RunSpec choice, TilingRule rule, GpuCatalog& gpus);
 
 }  // namespace attnscope::app

@@ -60,7 +60,7 @@ constexpr Theme make_theme(ThemeName name) {
 constexpr std::array kThemes{make_theme(ThemeName::dark), make_theme(ThemeName::light),
                              make_theme(ThemeName::contrast)};
 
-/// Okabe and Ito's palette; m and l get two lighter hues that it leaves free. A gradient has the
+/// Okabe and Ito's palette; m and l get two lighter hues that are not in it. A gradient has the
 /// hue of its tensor, lighter.
 constexpr std::array<std::pair<std::string_view, unsigned>, 18> kTensorColors{{
     {"Q", 0x56B4E9},
@@ -111,7 +111,7 @@ ImU32 tensor_color(const Theme& theme, std::string_view tensor) {
 }
 
 ImU32 tensor_text_color(const Theme& theme, std::string_view tensor) {
-  // Walk from the tensor's colour towards the text's until small letters can be read on a card
+  // Move from the tensor's colour towards the text's until small text is readable on a card
   const ImU32 color = tensor_color(theme, tensor);
   for (int step = 0; step < 20; ++step) {
     const ImU32 mixed = mix(color, theme.text, 0.05f * static_cast<float>(step));

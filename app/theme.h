@@ -73,10 +73,10 @@ struct Theme {
 const Theme& theme(ThemeName name);
 
 /// The colour of a tensor by its name in the papers: Q K V S P O m l LSE alpha, dQ dK dV dO dP dS
-/// D; text colour for any other name. For surfaces; letters take tensor_text_color.
+/// D; text colour for any other name. For surfaces; text uses tensor_text_color().
 ImU32 tensor_color(const Theme& theme, std::string_view tensor);
 
-/// The tensor's colour, moved towards the text's until letters in it can be read on a card.
+/// The tensor's colour, moved towards the text's until text in it is readable on a card.
 ImU32 tensor_text_color(const Theme& theme, std::string_view tensor);
 
 /// The colour that repeats a number's kind.

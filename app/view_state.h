@@ -1,4 +1,4 @@
-/// What the user has chosen, and nothing that is computed from it. A scene file stores most of it
+/// The user's choices, and nothing that is computed from them. A scene file stores most of it
 /// (app/scene.h).
 #pragma once
 
@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 3> enum_names(Granularity) {
   return {"op", "tile", "outer_loop"};
 }
 
-/// Which panel of a slot that several share is shown.
+/// The shown panel of a slot that several panels share.
 enum class MemoryTab : std::uint8_t { memory, warps };
 constexpr std::array<std::string_view, 2> enum_names(MemoryTab) {
   return {"memory", "warps"};
@@ -48,7 +48,7 @@ constexpr std::array<std::string_view, 2> enum_names(LedgerScope) {
 /// Fastest playing, as a multiple of the normal speed.
 inline constexpr double kMaxSpeed = 1024.0;
 
-/// What two algorithms have in common while they race: the bytes that their thread blocks have
+/// The common clock of two racing algorithms: the bytes that their thread blocks have
 /// requested, or their visits of tiles (app/race.h).
 enum class RaceClock : std::uint8_t { requested_bytes, tiles };
 constexpr std::array<std::string_view, 2> enum_names(RaceClock) {
@@ -63,7 +63,7 @@ struct Race {
 };
 
 struct ViewState {
-  /// The last valid one: what the simulator runs and the GPU is asked to run. Both sides of its
+  /// The last valid choice, which the simulator and the GPU run. Both sides of its
   /// tiles are set.
   RunSpec choice;
   std::optional<Race> race;
@@ -74,7 +74,7 @@ struct ViewState {
   double speed = 1.0;  ///< 1 = three operations (tiles, turns) a second
   Granularity granularity = Granularity::op;
 
-  // What the panels point at
+  // The selections of the panels
   Index query_row = 0;  ///< of the chosen head, for the online softmax
   Index O_column = 0;   ///< of O, for the online softmax
   Index head = 0;       ///< batch * heads + head
@@ -86,12 +86,12 @@ struct ViewState {
   ChartChoice chart = ChartChoice::bytes;
   Carry error_carry = Carry::fp32;  ///< the error chart's: precision of flash1's O in HBM
 
-  // The looks
+  // Appearance
   ThemeName theme = ThemeName::dark;
   bool presenter = false;    ///< larger fonts, fewer panels
-  bool large_chart = false;  ///< the charts in the place of all other panels
+  bool large_chart = false;  ///< the charts replace all other panels
   bool show_keys = false;
-  /// The dialog that was asked for: to save a scene (true) or to open one.
+  /// The requested dialog: to save a scene (true) or to open one.
   std::optional<bool> scene_dialog;
 };
 

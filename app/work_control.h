@@ -1,4 +1,4 @@
-/// How work on another thread reports how far it is, and learns that it is no longer wanted.
+/// How work on another thread reports its progress, and is informed of its cancellation.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,8 @@ class WorkControl {
   std::atomic<bool> cancelled_{false};
 };
 
-/// The Result of the work; what it throws becomes an error, with the message `without_memory` when
-/// memory runs out.
+/// The Result of the work; exceptions become errors, with the message `without_memory` when memory
+/// runs out.
 template <typename Work>
 std::invoke_result_t<Work> result_of(const Work& work, const char* without_memory) {
   try {

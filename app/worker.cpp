@@ -81,7 +81,7 @@ Refusal Worker::refuse(const Request& request, const Error& error,
     return find_nearest_(request.choice, error, (shown->snapshot ? shown->request : request).choice,
                          control);
   } catch (const std::exception&) {
-    return {error};  // the reason counts more than a way out of it
+    return {error};  // the reason matters more than an alternative
   }
 }
 

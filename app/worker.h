@@ -1,6 +1,6 @@
-/// The thread that checks choices and simulates them: takes the newest request, publishes an
-/// immutable snapshot, or why there is none and what could be chosen instead. The user interface
-/// never waits for it.
+/// The thread that checks choices and simulates them: takes the newest request and publishes an
+/// immutable snapshot, or the reason why there is none and an alternative choice. The user
+/// interface never waits for it.
 #pragma once
 
 #include <condition_variable>
@@ -19,14 +19,14 @@ struct Snapshot;
 
 namespace attnscope::app {
 
-/// Which picture is wanted.
+/// The requested snapshot.
 struct Request {
   RunSpec choice;
   Index head = 0;  ///< batch * heads + head
   Index step = 0;
   Index query_row = 0;
   Index O_column = 0;
-  bool in_race = false;   ///< two runs share the memory that one may take
+  bool in_race = false;   ///< two runs share the memory limit of one
   bool is_rival = false;  ///< a race's second algorithm: its tiles may be smaller than chosen
 
   bool operator==(const Request&) const = default;
@@ -37,27 +37,27 @@ struct Request {
   }
 };
 
-/// Why a choice has no snapshot, and what could be chosen instead.
+/// The reason why a choice has no snapshot, and an alternative choice.
 struct Refusal {
   Error error;
-  std::string field = {};               ///< where the change that is refused was made; may be empty
-  std::optional<RunSpec> nearest = {};  ///< the nearest choice that can work
+  std::string field = {};               ///< where the rejected change was made; may be empty
+  std::optional<RunSpec> nearest = {};  ///< the nearest valid choice
   std::string nearest_label = {};       ///< "Br = 128"
 };
 
-/// What the worker last made. Each part stays until a newer one replaces it.
+/// The worker's latest results. Each part stays until a newer one replaces it.
 struct Published {
   std::shared_ptr<const Snapshot> snapshot;  ///< nullptr before the first
   Request request;                           ///< that the snapshot answers
-  /// Why a newer request has no snapshot, and which; the last good one is then still above.
+  /// Why a newer request has no snapshot; the last valid snapshot is then still above.
   std::optional<Refusal> refusal;
   Request refused_request;
 };
 
-/// Answers requests one at a time, on the worker's thread; keeps what it can between them.
+/// Answers requests one at a time, on the worker's thread; caches data between them.
 using Simulate =
     std::function<Result<std::shared_ptr<const Snapshot>>(const Request&, WorkControl&)>;
-/// Finds what could be chosen instead of `refused`, on the worker's thread, until it is cancelled.
+/// Finds an alternative to `refused`, on the worker's thread, until it is cancelled.
 /// `last_valid` is the choice of the snapshot that is shown.
 using FindNearest = std::function<Refusal(const RunSpec& refused, const Error& error,
                                           const RunSpec& last_valid, const WorkControl&)>;
@@ -71,15 +71,15 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Replaces what is waiting. Work on another choice is cancelled; work on another step of the
+  /// Replaces the waiting request. Work on another choice is cancelled; work on another step of the
   /// same run is left to finish.
   void request(const Request& request);
-  /// Gives up the work under way and what is waiting.
+  /// Cancels the current work and the waiting request.
   void cancel();
 
   std::shared_ptr<const Published> latest() const;
   bool busy() const;
-  /// How far the work under way is; nullptr when idle.
+  /// The progress of the current work; nullptr when idle.
   std::shared_ptr<const WorkControl> under_way() const;
 
  private:

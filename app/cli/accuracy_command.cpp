@@ -1,4 +1,4 @@
-/// attnscope-cli accuracy: why the softmax is online, and how exact each algorithm is.
+/// attnscope-cli accuracy: why the softmax is online, and how accurate each algorithm is.
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
@@ -66,7 +66,7 @@ std::string number_text(double value) {
   return fmt::format("{:.3g}", value);
 }
 
-/// The rows of a table, as JSON and for people.
+/// The rows of a table, as JSON and as text.
 struct Rows {
   ordered_json json = ordered_json::array();
   Lines lines;
@@ -96,7 +96,7 @@ Rows softmax_rows(const SoftmaxComparison& comparison) {
   return rows;
 }
 
-/// Of O, and of the gradients when there are any.
+/// The errors of O, and of the gradients when there are any.
 Rows error_rows(const AccuracyRequest& request, const std::vector<AccuracyCase>& errors) {
   Rows rows{.lines = {{"algorithm", "O in HBM", "type", "N", "O"}}};
   const bool has_gradients = request.pass != PassKind::forward;
@@ -143,7 +143,7 @@ Rows order_rows(const std::vector<OrderCase>& orders) {
   return rows;
 }
 
-/// Of the first case that rounds O in every pass; empty where none does.
+/// The note of the first case that rounds O in every pass; empty if none does.
 std::string_view note_of(const AccuracyReport& report) {
   for (const AccuracyCase& entry : report.errors) {
     const auto note =
@@ -165,8 +165,8 @@ ordered_json accuracy_rows(const ordered_json& document) {
   return rows;
 }
 
-/// The document of schema attnscope.accuracy/1, in which an error that is not a number is absent,
-/// and "nan_elems" or "has_nan" says why; and the same for people.
+/// The document of schema attnscope.accuracy/1, in which an error that is NaN is absent and
+/// explained by "nan_elems" or "has_nan"; and the same as text.
 Answer accuracy_answer(const AccuracyRequest& request, const AccuracyReport& report) {
   const Rows softmax = softmax_rows(report.softmax);
   const Rows errors = error_rows(request, report.errors);

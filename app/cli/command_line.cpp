@@ -47,7 +47,7 @@ void define_options(CLI::App& app, const CommandSpec& command) {
   }
 }
 
-/// Where the command's own arguments end: the command line after "--" is someone else's to parse.
+/// The end of the command's own arguments: the command line after "--" belongs to another command.
 auto end_of_own(const CommandSpec& command, const std::vector<std::string>& arguments) {
   return command.takes_command ? std::find(arguments.begin(), arguments.end(), "--")
                                : arguments.end();
@@ -59,7 +59,7 @@ bool is_option_of(const CommandSpec& command, const std::string& word) {
                                                      &OptionSpec::name) != command.options.end();
 }
 
-/// Why an argument that the command does not take is refused.
+/// The error for an argument that the command does not take.
 Error unexpected(const CommandSpec& command, std::span<const CommandSpec> commands,
                  const std::string& argument) {
   if (!argument.starts_with("--") || argument == "--") {
@@ -108,7 +108,7 @@ Result<GivenOptions> parse_arguments(const CommandSpec& command,
                                      const std::vector<std::string>& arguments) {
   const auto own_end = end_of_own(command, arguments);
   std::vector<std::string> reversed(arguments.begin(), own_end);
-  std::reverse(reversed.begin(), reversed.end());  // as CLI11 wants them
+  std::reverse(reversed.begin(), reversed.end());  // as CLI11 requires
 
   CLI::App app;
   define_options(app, command);

@@ -1,5 +1,5 @@
 /// Options and commands as data, and one parser for all of them: every option at most once, every
-/// mistake one line that says what, why, and what would be accepted.
+/// mistake reported in one line: what, why, and what would be accepted.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class GivenOptions {
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
   /// The option's value, or nothing when it was not given.
   std::optional<std::string> text(std::string_view name) const;
-  /// The same, and takes it away.
+  /// The same, and removes it.
   std::optional<std::string> take(std::string_view name);
   /// Every value of a repeatable option.
   std::vector<std::string> all(std::string_view name) const;
@@ -41,7 +41,7 @@ class GivenOptions {
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
 };
 
-/// What a command does with its options. Nothing on success.
+/// The function of a command. Nothing on success.
 using CommandFunction = std::function<std::optional<Error>(const GivenOptions&)>;
 
 struct CommandSpec {
@@ -59,13 +59,13 @@ inline constexpr std::string_view kOperand = "(operand)";
 inline constexpr std::string_view kSweptWords = "(swept)";
 
 /// The options in `arguments` (without program and command name), or invalid_request. `commands`
-/// are all commands, so that an option of another command is named as such.
+/// are all commands, so that the message can name the command of a misplaced option.
 Result<GivenOptions> parse_arguments(const CommandSpec& command,
                                      std::span<const CommandSpec> commands,
                                      const std::vector<std::string>& arguments);
 
-/// The command whose help the arguments of `command` ask for with --help or -h, or nullptr:
-/// `command` itself, or the one after "--" when it is asked there.
+/// The command whose help the arguments of `command` request with --help or -h, or nullptr:
+/// `command` itself, or the one after "--" if the option follows it.
 const CommandSpec* help_asked_of(const CommandSpec& command, std::span<const CommandSpec> commands,
                                  const std::vector<std::string>& arguments);
 
@@ -75,7 +75,7 @@ std::string help_text(const CommandSpec& command);
 /// "--mode is 'x'; it must be training or inference".
 Error not_accepted(std::string_view option, std::string_view text, std::string_view accepted);
 
-/// Sets `target` to what `parse` makes of the option, when it was given.
+/// Sets `target` to the option's parsed value, when it was given.
 template <typename Target, typename Parse>
 std::optional<Error> read_choice(const GivenOptions& given, std::string_view option,
                                  const Parse& parse, std::string_view accepted, Target& target) {

@@ -1,5 +1,5 @@
-/// Every command of attnscope-cli, what some of them share, and the program that runs them.
-/// COMMAND_command() is in COMMAND_command.cpp, which the build finds by its name.
+/// Every command of attnscope-cli, functions that several of them share, and the program that runs
+/// them. COMMAND_command() is in COMMAND_command.cpp, which the build finds by name.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -26,7 +26,7 @@ CommandSpec simulate_command();
 CommandSpec sweep_command();
 CommandSpec trace_command();
 
-/// All of them, in the order of the help text.
+/// All commands, in the order of the help text.
 inline std::vector<CommandSpec> all_commands() {
   return {simulate_command(), run_command(),      measure_command(), compare_command(),
           sweep_command(),    accuracy_command(), fusion_command(),  io_command(),
@@ -34,7 +34,7 @@ inline std::vector<CommandSpec> all_commands() {
           guide_command()};
 }
 
-/// Carries out the command line, given without the program's name: results go to standard output,
+/// Executes the command line, given without the program's name: results go to standard output,
 /// an error is one line on standard error. Returns the exit status: 0 done, 1 the work failed or
 /// something is unavailable, 2 the request was invalid. Does not throw.
 int run_program(std::vector<std::string> arguments);
@@ -43,21 +43,21 @@ struct ModelRun {
   ResolvedRun run;
   GpuDescription gpu;
 };
-/// The run that the options of the model's fields ask for (simulate, trace); invalid_request for
-/// what cannot be understood or does not go together.
+/// The run that the options of the model's fields request (simulate, trace); invalid_request for
+/// options that cannot be understood or combined.
 Result<ModelRun> parse_model_run(const GivenOptions& given);
 
-/// Nothing when simulate's options can be understood; what does not fit together comes later, as
-/// simulate_document()'s error.
+/// Nothing when simulate's options can be understood; simulate_document() reports options that
+/// cannot be combined.
 std::optional<Error> check_simulate_options(const GivenOptions& given);
-/// The document of schema attnscope.simulation/1; with --out the numbers are written as well.
+/// The document of schema attnscope.simulation/1; with --out it also writes the numbers.
 Result<nlohmann::ordered_json> simulate_document(const GivenOptions& given);
 
-/// Nothing when measure's options can be understood; sizes that do not fit together come later, as
-/// measure_once()'s error.
+/// Nothing when measure's options can be understood; measure_once() reports sizes that cannot be
+/// combined.
 std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringSession& session);
 /// A recording of one row, of two for --pass both: the measurement, or the error of a run that the
-/// GPU could not do. With --out the rows are in that file as well.
+/// GPU could not do. With --out the rows are also written to that file.
 Result<Recording> measure_once(const GivenOptions& given, MeasuringSession& session);
 
 }  // namespace attnscope::cli

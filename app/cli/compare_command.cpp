@@ -19,7 +19,7 @@ namespace attnscope::cli {
 
 namespace {
 
-/// Whether the row is a run of what the options say; those that were not given let all through.
+/// Whether the row's run matches the given options; options that were not given match every row.
 bool matches(const GivenOptions& given, const RunSpec& asked, const RecordingRow& row) {
   RunSpec recorded = row.run.asked;
   recorded.set_tiling(row.run.tiling);
@@ -42,7 +42,8 @@ ordered_json line_json(const ComparisonLine& line) {
   return json;
 }
 
-/// A run of the document, and a row of CSV for each of its lines, with the run in front.
+/// Writes one run of the document per comparison, and a row of CSV for each of its lines, starting
+/// with the run.
 Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
                           const std::vector<Comparison>& comparisons) {
   ordered_json runs = ordered_json::array();
@@ -79,8 +80,8 @@ Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
   return {json_text(document), csv_text(rows), text};
 }
 
-/// Every row that the options choose, modelled and compared. A row that this version cannot
-/// model stays, with the reason.
+/// Every row that the options select, modelled and compared. A row that this version cannot model
+/// is kept, with the reason.
 std::vector<Comparison> compare_rows(const GivenOptions& given, const RunSpec& asked,
                                      const Recording& recording, const GpuDescription& gpu) {
   const MeasuredOn on{recording.device, recording.protocol.cache};
@@ -137,7 +138,7 @@ Result<Answer> answer_compare(const GivenOptions& given) {
   return answer;
 }
 
-/// The fields of a run, which choose rows here: one that is not given lets all through, so none has
+/// The fields of a run, which select rows here: one that is not given selects all rows, so none has
 /// a default.
 std::vector<OptionSpec> row_filters() {
   std::vector<OptionSpec> filters =

@@ -16,7 +16,7 @@ namespace attnscope::cli {
 
 namespace {
 
-/// What is looked for: the largest batch at a length, or the largest length at a batch.
+/// The question: the largest batch at a length, or the largest length at a batch.
 enum class Sought : std::uint8_t { batch, length };
 
 struct FitsQuestion {
@@ -26,7 +26,7 @@ struct FitsQuestion {
   bool weights_given = false;
 };
 
-/// The model whose attention the defaults are.
+/// The model that the defaults describe.
 ModelQuestion default_model() {
   return usual_model(ModelMode::training);
 }
@@ -53,7 +53,7 @@ Result<FitsQuestion> parse_question(const GivenOptions& given) {
     return *error;
   }
 
-  // Memory: the device's, and what the weights leave of it
+  // Memory: the device's, and the part that the weights leave free
   constexpr Index kMaxBytes = Index{1} << 50;
   model.capacity_bytes = gpu.value().hbm_bytes;
   model.weights_bytes = estimated_weights_bytes(model);

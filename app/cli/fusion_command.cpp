@@ -17,7 +17,7 @@ namespace attnscope::cli {
 
 namespace {
 
-/// What fusion was asked.
+/// The request of the fusion command.
 struct FusionQuestion {
   AttentionProblem problem;
   Tiling tiling;
@@ -25,7 +25,7 @@ struct FusionQuestion {
   std::vector<FusionStep> steps;
 };
 
-/// Figure 2's numbers belong to its problem alone.
+/// Figure 2's numbers apply only to its problem.
 std::optional<double> printed_bytes(const FusionQuestion& question, const FusionStep& step) {
   if (question.problem != figure2_problem()) return std::nullopt;
   return figure2_printed_bytes(step);
@@ -123,7 +123,8 @@ Answer fusion_answer(const FusionQuestion& question) {
   return {json_text(document), csv_text(steps), text + exceptions_text(question.steps)};
 }
 
-/// Figure 2's but for its key padding, which belongs to that problem alone. Br follows Bc and d.
+/// Figure 2's problem, except for its key padding, which applies only to that problem. Br follows
+/// Bc and d.
 RunSpec default_run() {
   RunSpec spec{.problem = figure2_problem(), .Bc = kFigure2Tiling.Bc};
   spec.problem.key_lengths.clear();

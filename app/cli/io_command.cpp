@@ -48,7 +48,7 @@ std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
   return invalid_request(fmt::format("--over takes at most {} values", kMaxValues));
 }
 
-/// What the columns of the leading term and of N^2 d^2 / M claim.
+/// Explains the columns of the leading term and of N^2 d^2 / M.
 std::string footnotes(const IoQuestion& question, const std::string& leading,
                       const std::string& order) {
   const bool forward = question.pass == PassKind::forward;
@@ -127,7 +127,7 @@ Answer io_answer(const IoQuestion& question, const std::vector<IoPoint>& points)
   return {json_text(document), csv_text(rows), text};
 }
 
-/// io_curve(), a value at a time: one of many small tiles takes minutes.
+/// io_curve(), one value at a time: a value with many small tiles takes minutes.
 Result<std::vector<IoPoint>> count_points(const IoQuestion& question) {
   std::vector<IoPoint> points;
   IoQuestion one = question;
@@ -165,7 +165,7 @@ Result<Answer> answer_io(const GivenOptions& given) {
 }  // namespace
 
 CommandSpec io_command() {
-  // The tiling follows from M; the theorems know no mask
+  // The tiling follows from M; the theorems have no mask
   const auto fields = field_options(
       {"batch", "heads", "seq_len", "kv_len", "head_dim", "dtype", "pass", "gpu", "sram_bytes"},
       {.problem = usual_io_problem()});

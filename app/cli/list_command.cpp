@@ -143,7 +143,7 @@ const std::vector<Listing>& listings() {
   return all;
 }
 
-/// A cell for people: quantities with their units, by the ending of the key.
+/// A cell as text: quantities with their units, according to the suffix of the key.
 std::string cell_text(const std::string& key, const ordered_json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_number()) return value.dump();
@@ -155,7 +155,7 @@ std::string cell_text(const std::string& key, const ordered_json& value) {
   return value.dump();
 }
 
-/// One table of all rows: the keys of the longest row are its header.
+/// One table of all rows, with the keys of the longest row as its header.
 std::string rows_text(const ordered_json& rows) {
   if (rows.empty()) return "none\n";
   Lines lines(1);

@@ -44,7 +44,7 @@ Result<Protocol> parse_protocol(const GivenOptions& given) {
   return protocol;
 }
 
-/// The user's tensors, missing ones drawn; nothing when all are drawn, on the GPU.
+/// The user's tensors, with missing ones generated; nothing when all are generated, on the GPU.
 Result<std::optional<AttentionInputs>> read_own_tensors(const RunSpec& spec) {
   if (!spec.files.any()) return std::optional<AttentionInputs>();
   if (auto error = check_host_memory(spec.problem)) return *error;
@@ -87,7 +87,7 @@ Result<Recording> measure_once(const GivenOptions& given, MeasuringSession& sess
   const auto library = session.library();
   if (!library) return library.error();
 
-  // Open the file first: a recording of another GPU or build is refused before any work
+  // Open the file first: a recording of another GPU or build is rejected before any work
   Recording recording = library.value()->empty_recording(protocol);
   const auto file = given.text("out");
   RecordingWriter* writer = nullptr;
@@ -171,7 +171,7 @@ Result<Answer> answer_measure(const GivenOptions& given) {
   MeasuringSession session;
   const auto recording = measure_once(given, session);
   if (!recording) return recording.error();
-  // A pass that failed hides no other one
+  // A failed pass does not hide the other
   const MeasuredOn on{recording.value().device, recording.value().protocol.cache};
   Answer answer;
   for (const RecordingRow& row : recording.value().rows) {

@@ -1,6 +1,6 @@
-/// What the measurements of one command share. A sweep has hundreds of them: the GPU is opened
-/// once, since that takes longer than most of them, and the recording is read once, and again only
-/// when somebody else has written it.
+/// State shared by the measurements of one command. A sweep has hundreds of them: the GPU is opened
+/// once, since that takes longer than most measurements, and the recording is read once, and again
+/// only if another program has written it.
 #pragma once
 
 #include <filesystem>
@@ -13,19 +13,19 @@ namespace attnscope::cli {
 
 class MeasuringSession {
  public:
-  /// The GPU; errors as KernelLibrary::load() gives them.
+  /// The GPU; errors as in KernelLibrary::load().
   Result<std::shared_ptr<KernelLibrary>> library();
 
-  /// A file that is there already must be a recording.
+  /// An existing file must be a recording.
   std::optional<Error> check_recording(const std::filesystem::path& path);
-  /// The recording's writer, valid until the next call; errors as of RecordingWriter::open.
+  /// The recording's writer, valid until the next call; errors as in RecordingWriter::open().
   Result<RecordingWriter*> open_recording(const std::filesystem::path& path,
                                           const Recording& header);
   /// Adds a row to the recording that was opened last.
   std::optional<Error> add(RecordingRow row);
 
  private:
-  /// A file as it was when it was read or written.
+  /// The state of a file when it was read or written.
   struct SeenFile {
     std::filesystem::path path;
     std::optional<std::filesystem::file_time_type> time;

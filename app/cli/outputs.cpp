@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Where a link leads, so that replacing the file does not replace the link.
+/// The target of a link, so that replacing the file does not replace the link.
 fs::path resolved(const fs::path& path) {
   std::error_code error;
   const fs::path target = fs::weakly_canonical(fs::absolute(path, error), error);
@@ -58,7 +58,7 @@ std::optional<Error> check_writable(const GivenOptions& given, std::string_view 
   const fs::path folder = target.parent_path().empty() ? fs::path(".") : target.parent_path();
   if (!fs::is_directory(folder, error)) return refuse("its folder does not exist");
 
-  // Ask the file system itself: permissions, read-only mounts and name lengths all answer here
+  // Let the file system check permissions, read-only mounts and name lengths
   if (!is_special(target)) {
     const fs::path probe = fmt::format("{}.probe-{}", target.string(), ::getpid());
     errno = 0;
@@ -197,7 +197,7 @@ std::optional<Error> write_text(const std::string& path, std::string_view text) 
 }
 
 std::string json_text(const ordered_json& document) {
-  // Names that the user gave may be in any encoding
+  // Names from the user may be in any encoding
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

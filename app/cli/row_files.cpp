@@ -19,7 +19,7 @@ std::string csv_cell(const std::string& text) {
   return (std::ostringstream() << std::quoted(text, '"', '"')).str();
 }
 
-/// Calls `add` with the column and the text of every cell of the value, which stands at `path`.
+/// Calls `add` with the column and the text of every cell of the value, which is at `path`.
 template <typename Add>
 void flatten(const ordered_json& value, const std::string& path, const Add& add) {
   if (value.is_object()) {
@@ -33,8 +33,8 @@ void flatten(const ordered_json& value, const std::string& path, const Add& add)
   }
 }
 
-/// Writes `text` at `begin` of a file of `size` bytes; false when the file is another one by now,
-/// or cannot be written.
+/// Writes `text` at `begin` of a file of `size` bytes; false when the file has changed meanwhile or
+/// cannot be written.
 bool overwrite_end(const std::string& path, std::size_t size, std::size_t begin,
                    std::string_view text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -97,7 +97,7 @@ std::optional<Error> RowFiles::add(const ordered_json& row) {
   constexpr std::string_view kEnd = "\n]\n";
   std::string text = json_text(ordered_json::array({row}));
   const bool is_first = json_.size() == 0;
-  if (!is_first) text.front() = ',';  // in place of the list's bracket
+  if (!is_first) text.front() = ',';  // replaces the list's bracket
   if (auto error = json_.write(is_first ? 0 : json_.size() - kEnd.size(), text)) return error;
   if (table_.add(row)) return csv_.write(0, table_.text());
   return csv_.write(csv_.size(), table_.last_line());

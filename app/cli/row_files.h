@@ -1,4 +1,4 @@
-/// Documents as lines of CSV, and the files of a sweep, which grow with it: a row is in them when
+/// Documents as lines of CSV, and the files of a sweep, which grow with it: a row is written when
 /// add() returns, so that an interrupted sweep keeps its rows.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace attnscope::cli {
 
-/// A document per line, its keys joined by dots into column names. Columns stand in the order in
-/// which they first occur; a key that a row lacks is an empty cell. Arrays are left out.
+/// A document per line, its keys joined by dots into column names. Columns are in the order of
+/// their first occurrence; a missing key is an empty cell. Arrays are left out.
 class CsvTable {
  public:
   /// True when the row brought columns that the lines before it lack.
@@ -34,12 +34,12 @@ class CsvTable {
 /// The table of a list's documents.
 std::string csv_text(const ordered_json& rows);
 
-/// A file whose end changes: what stands before it is written once.
+/// A file whose end changes; everything before the end is written once.
 class GrowingFile {
  public:
   /// An empty path: nothing is written.
   explicit GrowingFile(std::string path) : path_(std::move(path)) {}
-  /// Replaces what stands from `begin` on. `begin` is 0, or at most the size.
+  /// Replaces the contents from `begin` on. `begin` is 0, or at most the size.
   std::optional<Error> write(std::size_t begin, std::string_view text);
   std::size_t size() const { return text_.size(); }
 
@@ -48,11 +48,11 @@ class GrowingFile {
   std::string text_;
 };
 
-/// A JSON list and a CSV table, as asked for.
+/// A JSON list and a CSV table, as requested.
 class RowFiles {
  public:
-  /// What --json and --csv name, but for standard output and devices: those get everything at the
-  /// end, from write_outputs().
+  /// The files of --json and --csv, except standard output and devices: write_outputs() writes
+  /// those at the end.
   explicit RowFiles(const OutputFiles& files) : json_(files.json), csv_(files.csv) {}
   /// Failed when a file cannot be written.
   std::optional<Error> add(const ordered_json& row);

@@ -25,7 +25,7 @@ namespace attnscope::cli {
 
 namespace {
 
-/// A tensor of the kernel beside the reference's.
+/// A tensor of the kernel and of the reference.
 struct Check {
   const char* name;
   ErrorReport error;
@@ -33,7 +33,7 @@ struct Check {
   bool passed() const { return within(error, tolerance); }
 };
 
-/// What one pass gave.
+/// The results of one pass.
 struct PassOutcome {
   ResolvedRun run;
   double time_s = 0.0;
@@ -62,7 +62,7 @@ std::vector<Check> check_gradients(const AttentionProblem& problem, const Attent
   return {check("dQ", &Gradients::dQ), check("dK", &Gradients::dK), check("dV", &Gradients::dV)};
 }
 
-/// Runs one pass, writes its tensors to the folder, and checks them. The first pass that gets there
+/// Runs one pass, writes its tensors to the folder, and checks them. The first pass that needs it
 /// computes the `reference` of both.
 Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
                              const AttentionInputs& inputs, std::optional<ForwardResult>& reference,
@@ -102,7 +102,7 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
   return outcome;
 }
 
-/// The lower bound of the run's time, or why there is none.
+/// The lower bound of the run's time, or the reason why there is none.
 Result<SimulationReport> bound_of(const GivenOptions& given, const ResolvedRun& run,
                                   const DeviceInfo& device) {
   const auto gpu = gpu_beside(given, run.asked, device);
@@ -114,8 +114,7 @@ Result<SimulationReport> bound_of(const GivenOptions& given, const ResolvedRun& 
   return model_kernel_run(run, gpu.value());
 }
 
-/// O's errors stand first and unnamed, as they have since the first version; other tensors are
-/// named.
+/// O's errors come first and without a name, as in the first version; other tensors are named.
 ordered_json accuracy_document(const PassOutcome& outcome) {
   ordered_json accuracy = ordered_json::object();
   for (const Check& check : outcome.checks) {
@@ -168,7 +167,7 @@ std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
 }
 
 Result<Answer> answer_run(const GivenOptions& given) {
-  // Everything that can be refused is refused before the GPU is touched
+  // Reject invalid requests before the GPU is used
   const auto spec = parse_run_of(given, kernels::kernel_algorithms());
   if (!spec) return spec.error();
   auto runs = kernels::resolve_passes(spec.value());

@@ -28,7 +28,8 @@ OptionSpec option_of(const RunField& field, const RunSpec& defaults) {
           fmt::format("{}{}", field.help, by_default)};
 }
 
-/// What follows from input files and packed sequences is read after them.
+/// Whether the field is a size, which is read after the input files and packed sequences that may
+/// set it.
 bool is_size(const RunField& field) {
   return field.json == "problem" &&
          (field.kind == FieldKind::whole || field.kind == FieldKind::slopes);
@@ -46,7 +47,7 @@ std::optional<Error> read_field(const GivenOptions& given, const RunField& field
       field, field.value_name.empty() ? "true" : given.text(field.option).value_or(""), spec);
 }
 
-/// Keys of files and of packed sequences follow no queries.
+/// Keeps the number of keys from files and packed sequences, which does not follow the queries.
 void keep_given_keys(const GivenOptions& given, const AttentionProblem& of_files, RunSpec& spec) {
   const bool own_keys = !spec.files.K.empty() || !spec.files.V.empty();
   const bool packed = !spec.problem.cu_seqlens_k.empty();

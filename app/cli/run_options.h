@@ -12,35 +12,36 @@
 
 namespace attnscope::cli {
 
-/// A field's value where it is not given, or the rule that sets it then.
+/// The value of a field that is not given, or the rule that sets it.
 std::string default_text(const RunField& field, const RunSpec& defaults = {});
 
-/// Options of the fields with these keys, in the table's order; `defaults` stand in their help.
+/// Options of the fields with these keys, in the table's order; their help shows `defaults`.
 std::vector<OptionSpec> field_options(std::initializer_list<std::string_view> keys,
                                       const RunSpec& defaults = {});
-/// Options of every field of the model (FieldTarget::kernel: of a kernel) and of both, but for
-/// those that are left out; --algorithm is required.
+/// Options of every field of the model (FieldTarget::kernel: of a kernel) and of both, except those
+/// that are left out; --algorithm is required.
 std::vector<OptionSpec> run_options(FieldTarget target,
                                     std::initializer_list<std::string_view> without = {});
 /// The options, those that `changes` names with its help and, where it has one, its value name.
 std::vector<OptionSpec> with_help(std::vector<OptionSpec> options,
                                   std::initializer_list<OptionSpec> changes);
 
-/// What is computed and in which tiles, for studies that choose the algorithms themselves.
+/// The options of problem and tiling, for studies that choose the algorithms themselves.
 std::vector<OptionSpec> shape_options(const RunSpec& defaults);
-/// The model beside a kernel: --gpu, its capacities, --allow-overflow.
+/// The options of the model that a kernel is compared with: --gpu, its capacities,
+/// --allow-overflow.
 std::vector<OptionSpec> modelled_gpu_options();
 /// Several lists as one.
 std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> lists);
 
-/// The given options over the defaults. Sizes that were not given are those of the input files, of
-/// packed sequences, of the defaults. Text that cannot be understood or a number out of range is an
-/// error here; whether the fields go together is resolve()'s question.
+/// The defaults, overwritten by the given options. Sizes that were not given come from the input
+/// files, the packed sequences or the defaults, in this order. Text that cannot be understood and
+/// numbers out of range are errors here; resolve() checks the combination of fields.
 Result<RunSpec> parse_run(const GivenOptions& given, const RunSpec& defaults = {});
 /// The same where --algorithm has to be given, one of `algorithms`.
 Result<RunSpec> parse_run_of(const GivenOptions& given, const std::vector<std::string>& algorithms);
-/// The model beside a kernel: the spec's GPU where --gpu was given, else the shipped description
-/// that fits the device; unavailable when none does.
+/// The GPU of the model that a kernel is compared with: the spec's if --gpu was given, else the
+/// shipped description that matches the device; unavailable when none does.
 Result<GpuDescription> gpu_beside(const GivenOptions& given, const RunSpec& spec,
                                   const DeviceInfo& device);
 /// A pass, but not both at once.

@@ -30,7 +30,7 @@ std::string overview(const std::vector<CommandSpec>& commands) {
          "registers and L2 in powers of 1024 (KiB, MiB).\n";
 }
 
-/// Prints the error as exactly one line; the exit status that it stands for.
+/// Prints the error in exactly one line; returns its exit status.
 int report(const Error& error) {
   std::string line = words(error, Reader::command_line);
   for (char& c : line) {
@@ -42,7 +42,7 @@ int report(const Error& error) {
   return error.kind == Error::Kind::invalid_request ? 2 : 1;
 }
 
-/// Prints the text; the exit status.
+/// Prints the text; returns the exit status.
 int answer(const std::string& text) {
   const auto error = write_text("-", text);
   return error ? report(*error) : 0;
@@ -54,7 +54,7 @@ int run_command(std::vector<std::string> arguments) {
   names.reserve(commands.size());
   for (const CommandSpec& command : commands) names.push_back(command.name);
 
-  // Without a command there is nothing to do but explain
+  // Without a command, print the help
   if (arguments.empty()) {
     return report(invalid_request(
         fmt::format("no command; known: {}; see attnscope-cli --help", fmt::join(names, ", "))));

@@ -17,7 +17,7 @@ namespace attnscope::cli {
 
 namespace {
 
-/// The model knows no kernels: --tiling kernel becomes the tiles that the kernel has.
+/// The model does not depend on the kernels: replaces --tiling kernel by the kernel's tiles.
 Result<RunSpec> with_kernel_tiling(RunSpec spec) {
   if (spec.tiling_rule != TilingRule::kernel) return spec;
   RunSpec asked{.problem = spec.problem, .algorithm = spec.algorithm, .pass = spec.pass};
@@ -34,7 +34,7 @@ Result<RunSpec> with_kernel_tiling(RunSpec spec) {
   return spec;
 }
 
-/// Runs every head with true values and writes the outputs where --out says.
+/// Runs every head with true values and writes the outputs to the folder of --out.
 Result<NumericResult> run_numbers(const GivenOptions& given, const ModelRun& model) {
   const RunSpec& spec = model.run.asked;
   auto inputs = load_inputs(spec.problem, spec.files, spec.inputs);

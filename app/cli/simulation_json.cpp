@@ -61,7 +61,7 @@ ordered_json traffic_json(const SimulationReport& report) {
           {"dram", bytes_json(report.dram)}};
 }
 
-/// The spec's fields at this place of a file that are not at their defaults.
+/// The spec's fields at this place of a file with values other than their defaults.
 ordered_json changed_fields(const RunSpec& spec, std::string_view place) {
   ordered_json json = ordered_json::object();
   for (const RunField& field : run_fields()) {
@@ -74,7 +74,7 @@ ordered_json changed_fields(const RunSpec& spec, std::string_view place) {
   return json;
 }
 
-/// What the user gave in place of the GPU's own.
+/// The capacities that the user gave in place of the GPU's own.
 ordered_json capacities_json(const GivenCapacities& given) {
   ordered_json json = ordered_json::object();
   if (given.sram_bytes) json["sram_bytes"] = *given.sram_bytes;
@@ -82,7 +82,7 @@ ordered_json capacities_json(const GivenCapacities& given) {
   return json;
 }
 
-/// Where Q, K, V and, for gradients, dO come from: drawn, read from files, or some of each.
+/// The source of Q, K, V and, for gradients, dO: generated, read from files, or some of each.
 ordered_json inputs_json(const RunSpec& spec, bool has_gradients) {
   ordered_json files = ordered_json::object();
   bool any_drawn = false;
@@ -103,10 +103,10 @@ ordered_json inputs_json(const RunSpec& spec, bool has_gradients) {
 struct TensorError {
   const char* tensor;
   const ErrorReport* error;
-  bool is_output;  ///< of the pass; the others are what it started from, or LSE
+  bool is_output;  ///< of the pass; other tensors are its inputs, or LSE
 };
 
-/// Every tensor whose error is known, in the order of the table.
+/// Every tensor with a known error, in the order of the table.
 std::vector<TensorError> tensor_errors(const NumericResult& numbers, PassKind pass) {
   std::vector<TensorError> errors = {{"O", &numbers.O_error, pass != PassKind::backward},
                                      {"LSE", &numbers.LSE_error, false}};
@@ -252,7 +252,7 @@ std::string capacities_text(const GivenCapacities& given) {
   return text;
 }
 
-/// Why the memory of a block has room for P although warps exchange none of it
+/// Explains why a block's memory has room for P although the warps do not exchange it
 /// (sim/observers/warp_shares.h).
 std::string place_of_P(const SimulationAnswer& answer) {
   const bool by_rows = answer.warps->layout.partition == WarpPartition::split_q;

@@ -1,5 +1,5 @@
-/// A simulation's answer as JSON (schema attnscope.simulation/1) and as text, and what documents of
-/// kernels' runs have of it.
+/// A simulation's results as JSON (schema attnscope.simulation/1) and as text, and the parts that
+/// documents of kernels' runs share.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,7 +10,7 @@
 
 namespace attnscope::cli {
 
-/// What simulate answers; a part that was not asked for is absent.
+/// The results of simulate; a part that was not requested is absent.
 struct SimulationAnswer {
   SimulationReport report;
   GpuDescription gpu;
@@ -27,14 +27,14 @@ bool has_nan(const NumericResult& numbers, PassKind pass);
 /// its "tensors", the pass's outputs: O forward; dQ, dK, dV backward; all of both.
 nlohmann::ordered_json simulation_json(const SimulationAnswer& answer);
 
-/// {"problem", "algorithm", "kernel", "pass", "tiling", "carry", "inputs"} of a kernel's run, as a
-/// recording has them.
+/// {"problem", "algorithm", "kernel", "pass", "tiling", "carry", "inputs"} of a kernel's run, as in
+/// a recording.
 nlohmann::ordered_json run_identity(const ResolvedRun& run);
 
 /// "bound_s", the lower bound of the time, with its kind, its basis and the unit that sets it.
 nlohmann::ordered_json time_bound_json(const SimulationReport& report);
 
-/// Tables for people. Every number in it is modelled.
+/// The results as tables. Every number in them is modelled.
 std::string simulation_text(const SimulationAnswer& answer);
 
 }  // namespace attnscope::cli

@@ -9,10 +9,10 @@
 
 namespace attnscope::cli {
 
-/// One --over: the option KEY takes each value in turn, or several keys theirs together.
+/// One --over: the option KEY takes each value in turn, or several keys take theirs together.
 struct SweepAxis {
   std::vector<std::string> keys;
-  std::vector<std::vector<std::string>> values;  ///< each has as many parts as there are keys
+  std::vector<std::vector<std::string>> values;  ///< each has one part per key
 };
 
 /// One combination: (key, value) in the order of the axes.
@@ -20,7 +20,7 @@ using SweepPoint = std::vector<std::pair<std::string, std::string>>;
 
 inline constexpr std::size_t kMaxSweepPoints = 100'000;
 
-/// Reads "KEY=V1,V2,..." of each --over; keys that move together as "batch+seq-len=4+512,2+1024".
+/// Reads "KEY=V1,V2,..." of each --over; keys that change together as "batch+seq-len=4+512,2+1024".
 /// invalid_request for a key that is not an option of the swept command with a value, or one whose
 /// values are lists of two numbers or more, a key twice, no values, an empty value. The comma
 /// inside window:LEFT,RIGHT belongs to its value.

@@ -28,7 +28,7 @@ struct Sweep {
   MeasuringSession session;  ///< of all measurements
 };
 
-/// Nothing when the swept command understands the options. A point is one row, so one pass.
+/// Nothing when the swept command understands the options. A point is one row, and so one pass.
 std::optional<Error> check_point(Sweep& sweep, const GivenOptions& given) {
   if (sweep.is_model) return check_simulate_options(given);
   if (given.text("pass") != "both") return check_measure_options(given, sweep.session);
@@ -47,7 +47,7 @@ Result<ordered_json> point_result(Sweep& sweep, const GivenOptions& given) {
   return row;
 }
 
-/// Parses every point; whatever cannot be understood is refused before the first one runs.
+/// Parses every point; rejects invalid ones before the first one runs.
 Result<std::vector<PlannedPoint>> plan(Sweep& sweep, const std::vector<SweepPoint>& points,
                                        const std::vector<std::string>& words) {
   const std::vector<CommandSpec> commands = {simulate_command(), measure_command()};
@@ -81,7 +81,7 @@ std::string point_text(const SweepPoint& point) {
   return text;
 }
 
-/// A refused or failed point: what was asked and why there is no number.
+/// A rejected or failed point: the request and the reason why there is no number.
 ordered_json refused_row(const Error& error) {
   const char* key = error.kind == Error::Kind::invalid_request ? "refused"
                     : error.kind == Error::Kind::failed        ? "failed"
@@ -89,8 +89,8 @@ ordered_json refused_row(const Error& error) {
   return {{key, words(error, Reader::command_line)}};
 }
 
-/// Why a row has no result: "refused: ...", "failed: ...", "unavailable: ..."; empty when it has
-/// one.
+/// The reason why a row has no result: "refused: ...", "failed: ...", "unavailable: ..."; empty
+/// when it has one.
 std::string reason_without_result(const ordered_json& row) {
   for (const char* key : {"refused", "failed", "unavailable"}) {
     if (row.contains(key)) return fmt::format("{}: {}", key, row.at(key).get<std::string>());
@@ -141,7 +141,7 @@ std::string sweep_text(const std::vector<SweepAxis>& axes, bool is_model,
                      table_text(lines, lines[0].size()));
 }
 
-/// Runs the points; each row is in the files before the next point runs.
+/// Runs the points; each row is written to the files before the next point runs.
 Result<std::vector<ordered_json>> run_points(Sweep& sweep, const std::vector<PlannedPoint>& planned,
                                              const OutputFiles& files) {
   RowFiles row_files(files);
@@ -159,8 +159,8 @@ Result<std::vector<ordered_json>> run_points(Sweep& sweep, const std::vector<Pla
   return rows;
 }
 
-/// Tells of the points without a result, the first one's reason with them: a line on standard
-/// error, or the sweep's error when no point has a result.
+/// Reports the points without a result, with the reason of the first: a line on standard error, or
+/// the sweep's error when no point has a result.
 std::optional<Error> tell_missing(const std::vector<ordered_json>& rows,
                                   const std::vector<PlannedPoint>& planned) {
   std::size_t missing = 0;
@@ -212,7 +212,7 @@ std::optional<Error> run_sweep(const GivenOptions& given) {
     if (auto error = check_apart(all)) return error;
   }
 
-  // Files grow row by row, streams get everything at the end
+  // Files are written row by row, streams at the end
   OutputFiles files, streams;
   for (const auto name : {&OutputFiles::json, &OutputFiles::csv}) {
     const std::string& path = outputs.value().*name;

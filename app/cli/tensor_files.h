@@ -1,4 +1,4 @@
-/// Whole tensors: whether this machine can hold them, and results as .npy files, fp64, one file a
+/// Whole tensors: whether this machine can hold them, and results as .npy files, fp64, one file per
 /// tensor.
 #pragma once
 

@@ -42,7 +42,7 @@ std::string summary_text(const TraceSummary& summary, const std::string& path) {
 
 constexpr std::string_view kTracesFolder = "recordings/traces";
 
-/// Runs the instrumented kernel of the options. Whatever can be refused without a GPU is.
+/// Runs the instrumented kernel of the options, after every check that needs no GPU.
 Result<KernelTrace> trace_now(const GivenOptions& given) {
   const auto spec = parse_run_of(given, kernels::kernel_algorithms());
   if (!spec) return spec.error();
@@ -85,7 +85,7 @@ std::string summary_text(const KernelTrace& trace, Index events, const std::stri
                      table_text(lines), printable(path));
 }
 
-/// The first field that was given, as an error: all of them, or those that the model alone has.
+/// An error for the first field that was given, out of all fields or only the model's.
 std::optional<Error> refuse_fields(const GivenOptions& given, bool all, std::string_view why) {
   for (const RunField& field : run_fields()) {
     const bool of_kernel = field.target != FieldTarget::model && field.key != "block_mask";
@@ -96,8 +96,8 @@ std::optional<Error> refuse_fields(const GivenOptions& given, bool all, std::str
   return std::nullopt;
 }
 
-/// Nothing when the options of a real run, recorded now on this machine's GPU or saved before, go
-/// together, else invalid_request.
+/// Nothing when the options of a real run, recorded now on this machine's GPU or saved before, can
+/// be combined, else invalid_request.
 std::optional<Error> check_measured_options(const GivenOptions& given) {
   const bool measured = given.has("measured");
   const bool recorded = given.has("recording");
@@ -171,7 +171,7 @@ std::optional<Error> run_trace(const GivenOptions& given) {
       model.value().run, model.value().gpu, order,
       [&stream](std::string_view piece) { return stream.value().write(piece); }, progress);
   clear_progress();
-  // A file that could not be written says why: its own error comes first
+  // If a file could not be written, its error comes first
   const bool refused = !summary && summary.error().kind == Error::Kind::invalid_request;
   if (refused) return summary.error();
   if (auto error = stream.value().finish()) return error;

@@ -17,7 +17,7 @@ double sum(const Bar& bar) {
   return value;
 }
 
-/// Where everything of a bar chart lies.
+/// The layout of a bar chart.
 struct Bars {
   Rect area;  ///< between the names and the end of the axis
   float pitch = 0.0f;
@@ -35,7 +35,7 @@ Bars lay_out(const Canvas& canvas, const Rect& rect, const BarChart& chart) {
   for (const Bar& bar : chart.bars) names = std::max(names, font.measure(bar.name).x);
   names = std::min(names, 0.45f * rect.width());
 
-  // The name of the axis gives way where the bars need its line
+  // Leave out the name of the axis if the bars need its line
   const auto count = static_cast<float>(std::max<std::size_t>(chart.bars.size(), 1));
   const float line = line_height(font);
   const float room = rect.height() - 2.0f * line;
@@ -46,7 +46,7 @@ Bars lay_out(const Canvas& canvas, const Rect& rect, const BarChart& chart) {
                {rect.max.x - canvas.px(4.0f), rect.max.y - (bars.axis_name ? 2.0f : 1.0f) * line}};
   bars.pitch = bars.area.height() / count;
 
-  // The axis ends where every bar still has room for its value behind it
+  // End the axis so that every bar has room for its value after it
   const float whole = bars.area.width();
   float width = whole;
   for (const Bar& bar : chart.bars) {
@@ -78,7 +78,7 @@ void draw_axis(const Canvas& canvas, const Rect& rect, const Bars& bars, const B
               chart.axis.name, area.width(), Align::center);
 }
 
-/// Draws the segments; answers the one under the mouse and where the bar ends.
+/// Draws the segments; returns the one under the mouse and the end of the bar.
 const BarSegment* draw_segments(const Canvas& canvas, const Bars& bars, const BarChart& chart,
                                 const Bar& bar, const Rect& row, float& end_x) {
   const ImVec2 mouse = ImGui::GetIO().MousePos;

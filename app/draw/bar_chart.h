@@ -15,13 +15,13 @@ struct BarSegment {
   double value = 0.0;
   ImU32 color = 0;
   bool hatched = false;
-  bool begins = false;  ///< a gap stands before it: what follows belongs together
+  bool begins = false;  ///< starts a group: a gap precedes it
   std::string about;    ///< shown on hover
 };
 
 struct Bar {
   std::string name;
-  std::string label;  ///< the value, with its unit; or why there is none
+  std::string label;  ///< the value with its unit, or the reason why there is none
   bool refused = false;
   std::vector<BarSegment> segments;
   std::optional<double> mark;  ///< a value to compare with
@@ -39,10 +39,10 @@ struct BarChart {
 /// From 0 to the largest sum or mark.
 void fit_from_zero(Axis& axis, const std::vector<Bar>& bars);
 
-/// Draws the bars; answers what is to be told of the segment or the bar under the mouse.
+/// Draws the bars; returns the tooltip of the segment or the bar under the mouse.
 const std::string* draw_bar_chart(const Canvas& canvas, const Rect& rect, const BarChart& chart);
 
-/// One line a segment, with a heading line.
+/// One line per segment, with a heading line.
 std::string bar_chart_csv(const BarChart& chart);
 
 }  // namespace attnscope::app::draw

@@ -1,4 +1,4 @@
-/// What every drawing helper needs: where to draw, in which colours and fonts, at which scale.
+/// The parameters of every drawing helper: draw list, colours, fonts and scale.
 #pragma once
 
 #include <imgui.h>

@@ -41,7 +41,7 @@ void draw_axes(const Canvas& canvas, const Rect& rect, const Plot& plot) {
     text(canvas, font, {area.min.x - canvas.px(7.0f), y - font.size * 0.5f}, theme.text_faint,
          tick.label, Align::right);
   }
-  float free_x = rect.min.x;  // labels below may not touch
+  float free_x = rect.min.x;  // labels below must not touch
   for (const Tick& tick : plot.chart.x_ticks) {
     const float x = plot.pixel(tick.value, plot.chart.y.low).x;
     const float half = font.measure(tick.label).x * 0.5f;
@@ -76,7 +76,7 @@ void draw_lines(const Canvas& canvas, const Plot& plot) {
   }
   const std::vector<Turn> turns = turns_of(pieces, canvas.px(1.5f));
 
-  // Dashed lines come last: through their gaps what lies below is seen
+  // Draw dashed lines last: lines below are visible through their gaps
   for (const bool dashed : {false, true}) {
     for (std::size_t k = 0; k < pieces.size(); ++k) {
       const LinePiece& piece = pieces[k];
@@ -92,7 +92,7 @@ void draw_lines(const Canvas& canvas, const Plot& plot) {
   }
 }
 
-/// Answers the point that the mouse is near, of all series.
+/// Returns the point of any series near the mouse.
 const ChartPoint* draw_markers(const Canvas& canvas, const Plot& plot) {
   const ChartPoint* nearest = nullptr;
   const ImVec2 mouse = ImGui::GetIO().MousePos;

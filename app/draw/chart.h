@@ -1,4 +1,5 @@
-/// Line charts: axes with names, ticks, series, the nearest point. Does only what the panels need.
+/// Line charts: axes with names, ticks, series, the nearest point. Limited to the needs of the
+/// panels.
 #pragma once
 
 #include <string>
@@ -51,14 +52,14 @@ struct LinePiece {
   bool dashed = false;
 };
 
-/// Which turn a piece has among the pieces of its kind on the same place.
+/// The index of a piece among the pieces that share its place.
 struct Turn {
   int index = 0;
   int count = 1;
 };
 
-/// The turns of all pieces: what lies within `reach` pixels of another's both ends shares its
-/// place.
+/// The turns of all pieces: a piece whose ends are within `reach` pixels of another's ends shares
+/// its place.
 std::vector<Turn> turns_of(const std::vector<LinePiece>& pieces, float reach);
 
 struct Chart {
@@ -71,7 +72,7 @@ struct Chart {
 };
 
 /// Draws the chart; lines that lie on one another take turns at dashes, so that all colours are
-/// seen. Answers the point under the mouse, if any is near.
+/// visible. Returns the point near the mouse, if any.
 const ChartPoint* draw_chart(const Canvas& canvas, const Rect& rect, const Chart& chart);
 
 /// Widens the axis to hold every finite positive value of the series, to whole powers of ten.

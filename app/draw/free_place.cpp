@@ -7,7 +7,7 @@ namespace attnscope::app::draw {
 
 std::optional<float> free_center(float wish, float width, const Range& room,
                                  std::span<const Range> taken) {
-  constexpr float kRounding = 0.01f;  // of places that just touch
+  constexpr float kRounding = 0.01f;  // for places that just touch
   const float half = 0.5f * width - kRounding;
   std::optional<float> best;
   const auto consider = [&](float center) {

@@ -1,4 +1,4 @@
-/// Where a label finds room beside what it must not cover.
+/// Finds room for a label beside things that it must not cover.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@ struct Range {
   float high = 0.0f;
 };
 
-/// The centre nearest to `wish`, at the higher side of two as near, of a place of this width within
-/// `room` that touches none of the taken ranges; nothing where there is none.
+/// The centre nearest to `wish`, preferring the higher of two equally near ones, of a place of this
+/// width within `room` that touches none of the taken ranges; nothing where there is none.
 std::optional<float> free_center(float wish, float width, const Range& room,
                                  std::span<const Range> taken);
 
-/// What the curve takes of the x axis at the heights of the band; of its middle where it does not
-/// cross them.
+/// The x range of the curve at the heights of the band; of its middle if it does not cross the
+/// band.
 Range crossing(const Curve& curve, const Range& band);
 
 }  // namespace attnscope::app::draw

@@ -58,7 +58,7 @@ ValueRange range_of(const ValueTile& values) {
 }
 
 ImU32 sequential_color(const Theme& theme, float t) {
-  // Slowly at first, so that lightness rises evenly
+  // Start slowly, so that lightness rises evenly
   return mix(theme.heat_low, theme.heat_high, t * t * (1.4f - 0.4f * t));
 }
 

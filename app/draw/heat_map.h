@@ -8,7 +8,7 @@
 
 namespace attnscope::app::draw {
 
-/// Values brought down to at most `max_rows` x `max_cols` cells: each the mean of its finite
+/// Values reduced to at most `max_rows` x `max_cols` cells: each the mean of its finite
 /// values; -inf when none is finite but some are -inf, NaN when all are NaN.
 ValueTile aggregated(const ValueTile& values, Index max_rows, Index max_cols);
 
@@ -32,7 +32,7 @@ using CellColor = std::function<ImU32(double)>;
 void heat_map(const Canvas& canvas, const Rect& rect, const ValueTile& values,
               const CellColor& color);
 
-/// A ramp of the sequential scale with its two ends named.
+/// A ramp of the sequential scale with labels at both ends.
 void ramp(const Canvas& canvas, const Rect& rect);
 
 }  // namespace attnscope::app::draw

@@ -10,7 +10,7 @@ namespace attnscope::app::draw {
 
 namespace {
 
-/// From line to line, in letters: as is wished, and where the room is short.
+/// Line pitch in units of the font size: preferred, and when room is short.
 constexpr float kPitch = 1.4f;
 constexpr float kLeastPitch = 1.12f;
 

@@ -1,4 +1,4 @@
-/// The legend of a chart: a sample and a name, as many in a row as there is room for.
+/// The legend of a chart: a sample and a name, as many per row as fit.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ struct LegendEntry {
 /// The width of the widest entry.
 float legend_width(const Canvas& canvas, const std::vector<LegendEntry>& entries);
 
-/// The height of all entries within that width, their lines as close as they may stand.
+/// The height of all entries within that width, at the smallest line pitch.
 float legend_height(const Canvas& canvas, const std::vector<LegendEntry>& entries, float width);
 
-/// Draws the entries from the top of the rectangle; what finds no room ends in "…". Answers whether
-/// all were drawn.
+/// Draws the entries from the top of the rectangle; text that does not fit ends in "…". Returns
+/// whether all were drawn.
 bool draw_legend(const Canvas& canvas, const Rect& rect, const std::vector<LegendEntry>& entries);
 
 }  // namespace attnscope::app::draw

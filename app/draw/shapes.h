@@ -14,7 +14,7 @@ void outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thicknes
 /// Diagonal lines across the rectangle; `spacing` in pixels.
 void hatch(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing);
 
-/// Rows of dots, every other row shifted, for what holds no value; `spacing` in pixels.
+/// Rows of dots, every other row shifted, for areas without values; `spacing` in pixels.
 void dots(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing);
 
 void dashed_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
@@ -32,7 +32,7 @@ struct Curve {
   ImVec2 at(float t) const;
 };
 
-/// The curve of a transfer between two boxes above each other: leaves and arrives vertically.
+/// The curve of a transfer between two boxes, one above the other; it starts and ends vertically.
 Curve vertical_curve(ImVec2 from, ImVec2 to);
 /// The curve over the tops of two boxes beside each other, rising by `rise` pixels.
 Curve arc_over(ImVec2 from, ImVec2 to, float rise);
@@ -40,7 +40,7 @@ Curve arc_over(ImVec2 from, ImVec2 to, float rise);
 void draw_arrow(const Canvas& canvas, const Curve& curve, ImU32 color, float thickness,
                 bool dashed);
 
-/// Text in a rounded box, centred at `center` but kept inside `bounds`; answers the box.
+/// Text in a rounded box, centred at `center` but kept inside `bounds`; returns the box.
 Rect badge(const Canvas& canvas, const FontRef& font, ImVec2 center, const Rect& bounds,
            ImU32 color, std::string_view text);
 

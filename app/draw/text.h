@@ -36,14 +36,14 @@ std::string label_that_fits(const FontRef& font, std::span<const std::string> wo
 void fitted_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                  std::string_view text, float width, Align align = Align::left);
 
-/// One line when it fits as it is, otherwise nothing. Answers whether it was drawn.
+/// One line when it fits as it is, otherwise nothing. Returns whether it was drawn.
 bool text_if_fits(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                   std::string_view text, float width, Align align = Align::left);
 
 /// Lines of at most `width`, broken at spaces.
 std::vector<std::string> wrapped(const FontRef& font, std::string_view text, float width);
 
-/// Draws at most `max_lines` wrapped lines, the last one fitted; answers the height used.
+/// Draws at most `max_lines` wrapped lines, the last one fitted; returns the height used.
 float wrapped_text(const Canvas& canvas, const FontRef& font, ImVec2 at, ImU32 color,
                    std::string_view text, float width, int max_lines);
 

@@ -10,7 +10,7 @@
 namespace attnscope::app {
 
 ImU32 algorithm_color(const Theme& theme, std::string_view algorithm) {
-  // Tensors whose colours differ for every eye, in the order in which algorithms take them
+  // Tensors whose colours everyone can distinguish, in the order in which algorithms take them
   constexpr std::string_view kTensors[] = {"alpha", "m", "Q", "O", "S", "V", "K", "l"};
   const Algorithm* found = find_algorithm(algorithm);
   if (found == nullptr) return theme.text_faint;

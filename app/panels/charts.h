@@ -1,5 +1,5 @@
-/// The charts of the charts panel. Each has a key, what it depends on; a function that counts, for
-/// the background, which ends soon when it is cancelled; and one that draws the counts' chart.
+/// The charts of the charts panel. Each has a key, on which it depends; a function that counts in
+/// the background and ends soon when cancelled; and one that draws the chart of the counts.
 #pragma once
 
 #include <optional>
@@ -18,16 +18,16 @@
 
 namespace attnscope::app {
 
-/// A chart as the charts panel shows it, with the words around it.
+/// A chart as the charts panel shows it, with the text around it.
 struct ShownChart {
   std::string title;     ///< "BYTES AGAINST N"
-  std::string subtitle;  ///< of what: sizes, type, device
+  std::string subtitle;  ///< the problem: sizes, type, device
   std::string about;     ///< hover on the heading: what the chart assumes
   std::variant<draw::Chart, draw::BarChart> picture;
 };
 
-/// A colour by the algorithm's place in the catalog, so that each has one of its own; faint for
-/// what is no algorithm of the catalog.
+/// A colour by the algorithm's place in the catalog, so that each has a different one; faint for a
+/// name that is not in the catalog.
 ImU32 algorithm_color(const Theme& theme, std::string_view algorithm);
 
 /// Adds the series, and to the legend a sample of what it draws.
@@ -64,16 +64,16 @@ struct SweepKey {
 inline constexpr Index kSweepTokens = 16384;
 inline constexpr Index kSweepHidden = 2048;
 
-/// The problem of the screen: everything but the length is its own.
+/// The problem of the screen: all fields except the length are taken from it.
 SweepKey charted_key(const ResolvedRun& run, std::string_view gpu);
-/// 16k tokens in all: in the problem's d and precision where a GPU ran them, else the nearest that
-/// one did (bf16, d = 64 or 128), else in the problem's.
+/// 16k tokens in all: with the problem's d and precision if a GPU ran them, else with the nearest
+/// that one ran (bf16, d = 64 or 128), else with the problem's.
 SweepKey recorded_key(const ResolvedRun& run, std::string_view gpu,
                       const Measurements& measurements);
 
 /// The key's problem at this length.
 AttentionProblem sweep_problem(const SweepKey& key, Index length);
-/// Lengths of the sweep, ascending; the key's own among them.
+/// Lengths of the sweep, ascending, including the key's own.
 std::vector<Index> sweep_lengths(const SweepKey& key);
 
 struct SweepPoint {
@@ -94,19 +94,19 @@ struct SizeSweep {
   std::vector<LeftOut> left_out;
 };
 
-/// Uses each kernel's own tiling where it has one; the others run in flash2's. Ends early, with
-/// what it has, when cancelled.
+/// Uses each kernel's default tiling if there is one; the others use flash2's. When cancelled, ends
+/// early with the points so far.
 SizeSweep run_size_sweep(const SweepKey& key, const GpuDescription& gpu, WorkControl& control);
 
 /// One of the charts of sizes: modelled lines, recorded or measured points. Every series names its
-/// kind in words.
+/// kind.
 ShownChart size_chart(const SizeSweep& sweep, ChartChoice quantity, const GpuDescription& gpu,
                       const Measurements& measurements, const Theme& theme);
 
-// How exact each algorithm is: the error against the reference as N grows.
+// The accuracy of each algorithm: the error against the reference as N grows.
 
 /// d, type, mask (causal or none), pass (forward: errors of O; backward: of dQ) and the precision
-/// of flash1's O (dQ) in HBM. All else is the study's own.
+/// of flash1's O (dQ) in HBM. The study sets the other fields.
 using ErrorKey = RunSpec;
 ErrorKey error_key(const AttentionProblem& problem, PassKind pass, Carry carry);
 
@@ -126,7 +126,8 @@ struct TheoremKey {
   bool operator==(const TheoremKey&) const = default;
 };
 
-/// The key of the screen's problem as the theorems have it: dense, every head with keys of its own.
+/// The key of the screen's problem under the theorems' assumptions: dense, every head with its own
+/// keys.
 TheoremKey theorem_key(IoAxis axis, PassKind pass, const AttentionProblem& shown,
                        const GpuDescription& gpu);
 
@@ -139,8 +140,9 @@ Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription
                                      WorkControl& control);
 
 /// Counted points, the closed form, its leading term, drawn for d <= M <= N d, and the order of the
-/// lower bound, drawn for d^2 <= M <= N d. Along Bc and the SRAM: what this GPU showed of flash1's
-/// kernel, for as many heads; its bytes depend on Bc alone, so that another Br changes nothing.
+/// lower bound, drawn for d^2 <= M <= N d. Along Bc and the SRAM: the measurements of flash1's
+/// kernel on this GPU, scaled to as many heads as shown; its bytes depend only on Bc, so a different Br
+/// changes nothing.
 ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
                          const GpuDescription& gpu, const Measurements& measurements,
                          const Theme& theme);
@@ -158,9 +160,9 @@ FusionKey fusion_key(const AttentionProblem& problem, const Tiling& tiling, std:
 Result<std::vector<FusionStep>> count_fusion(const FusionKey& key, const GpuDescription& gpu,
                                              WorkControl& control);
 
-/// A bar a step, of launches that are cut into read and written; beside it what the figure prints,
-/// for its own problem. What one number a row takes (m, l, LSE, D) stands at the end, as the
-/// figure leaves it out.
+/// One bar per step, with its launches split into read and written bytes; marked with the printed
+/// number if the problem is the figure's. Tensors with one number per row (m, l, LSE, D) are at the
+/// end, since the figure leaves them out.
 ShownChart fusion_chart(const FusionKey& key, const std::vector<FusionStep>& steps,
                         const Theme& theme);
 

@@ -16,7 +16,7 @@ namespace {
 /// Work that takes longer than this is reported, and can be cancelled.
 constexpr double kPatienceSeconds = 0.1;
 
-/// Draws the tabs so that they end at `right`; answers the index of the one pressed, and their left
+/// Draws the tabs so that they end at `right`; returns the index of the one pressed, and their left
 /// edge. Named rectangles: "charts.tab.WORD".
 template <typename T>
 std::optional<T> draw_tabs(const PanelContext& context, ImVec2& right, const std::vector<T>& tabs,
@@ -32,13 +32,13 @@ std::optional<T> draw_tabs(const PanelContext& context, ImVec2& right, const std
   return pressed;
 }
 
-/// What is left below the heading: the room of the chart, and of what stands beside it.
+/// The room below the heading: of the chart, and of the items beside it.
 struct BelowHeading {
   Rect rest;
   float plot_top = 0.0f;
 };
 
-/// Title, settings and the topics. Settings that do not fit beside the title stand under it.
+/// Title, settings and the topics. Settings that do not fit beside the title are placed under it.
 BelowHeading draw_heading(const PanelContext& context, ViewState& view, const ShownChart& shown) {
   const Rect& rect = context.rect;
   const FontRef& font = context.fonts.small;
@@ -83,7 +83,7 @@ std::string csv_of(const ShownChart& shown) {
   return draw::bar_chart_csv(std::get<draw::BarChart>(shown.picture));
 }
 
-/// The precision of flash1's O in HBM, of the error chart; answers the button's left edge.
+/// The precision of flash1's O in HBM, for the error chart; returns the button's left edge.
 float draw_carry_button(const PanelContext& context, ViewState& view, ImVec2 right) {
   const bool rounded = view.error_carry == Carry::problem;
   const TextButton button =
@@ -139,17 +139,17 @@ float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
   return std::min(room.min.x, tabs_left);
 }
 
-/// How far the chart that is wanted is.
+/// The progress of the wanted chart.
 struct Progress {
-  bool stale = false;  ///< what is shown is of other settings
+  bool stale = false;  ///< the chart shown has other settings
   bool given_up = false;
   double busy_for_s = 0.0;
   double share = 0.0;
   std::string error;
 };
 
-/// Asks the job for the key, to be counted by `count` on the GPU; answers the newest result,
-/// nullptr before the first, and how far the job is.
+/// Requests the key from the job, counted by `count` on the GPU description; returns the newest
+/// result, nullptr before the first, and the progress of the job.
 template <typename Key, typename Value, typename Count>
 const Value* ask(BackgroundJob<Key, Value>& job, const Key& key, const GpuDescription& gpu,
                  const Count& count, Progress& progress) {
@@ -176,7 +176,7 @@ SweepKey sweep_key(const RunInfo& run, const ViewState& view, const Measurements
   return key;
 }
 
-/// What is counted for the charts, one job a topic.
+/// The background counts for the charts, one job per topic.
 class ChartJobs {
  public:
   bool busy() const {
@@ -189,7 +189,8 @@ class ChartJobs {
     for_each([](auto& job) { job.again(); });
   }
 
-  /// Asks for what the view wants; answers the newest chart of its topic, nothing before the first.
+  /// Requests the chart that the view selects; returns the newest chart of its topic, nothing
+  /// before the first.
   std::optional<ShownChart> newest_chart(const RunInfo& run, const ViewState& view,
                                          const PanelContext& context, Progress& progress);
 
@@ -246,8 +247,8 @@ std::optional<ShownChart> ChartJobs::newest_chart(const RunInfo& run, const View
   return std::nullopt;
 }
 
-/// Says that counting goes on, was given up or failed, with a button that gives it up or tries
-/// again.
+/// Shows that counting continues, was cancelled or failed, with a button that cancels or retries
+/// it.
 void draw_progress(const PanelContext& context, const Rect& plot, const Progress& progress,
                    ChartJobs& jobs) {
   const bool slow = progress.busy_for_s > kPatienceSeconds;

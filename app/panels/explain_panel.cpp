@@ -49,7 +49,8 @@ void add_broken(std::vector<ScreenLine>& out, int index, const PseudoLine& line,
 }
 
 /// Draws the lines into `rect`; long ones continue below, and when all of them are too many the
-/// part around the lit line is shown. `lit` is -1 for none; `color` is that of the lit line's box.
+/// part around the highlighted line is shown. `lit` is -1 for none; `color` is that of the lit
+/// line's box.
 void draw_pseudo_code(const draw::Canvas& canvas, const Rect& rect,
                       std::span<const PseudoLine> lines, int lit, ImU32 color) {
   const FontRef& font = canvas.fonts.mono_small;
@@ -60,7 +61,8 @@ void draw_pseudo_code(const draw::Canvas& canvas, const Rect& rect,
     add_broken(screen, static_cast<int>(k), lines[k], width, font);
   }
 
-  // As loose as the room allows; if it is too little, the part around the lit line
+  // Space the lines as widely as the room allows; if it is too small, show the part around the
+  // highlighted line
   const auto count = static_cast<float>(std::max<std::size_t>(screen.size(), 1));
   const float pitch = std::clamp(rect.height() / count, font.size * 1.18f, font.size * 1.6f);
   const auto visible = std::max<std::size_t>(static_cast<std::size_t>(rect.height() / pitch), 1);
@@ -96,7 +98,7 @@ float sentence_indent(const draw::Canvas& canvas) {
   return canvas.fonts.ui_bold.measure("What").x + canvas.px(12.0f);
 }
 
-/// Draws "What" or "Why" and its sentence; answers the height used.
+/// Draws "What" or "Why" and its sentence; returns the height used.
 float draw_sentence(const draw::Canvas& canvas, const FontRef& font, ImVec2 at, float width,
                     ImU32 color, std::string_view label, std::string_view sentence) {
   const float indent = sentence_indent(canvas);
@@ -108,7 +110,7 @@ float draw_sentence(const draw::Canvas& canvas, const FontRef& font, ImVec2 at, 
                   draw::line_height(font));
 }
 
-/// Colour of what the operation makes.
+/// The colour of the operation's result.
 ImU32 op_color(const Theme& theme, const TileOp& op) {
   if (op.dest_count == 0) return theme.accent;
   return text_color_of(theme, op.dests()[0].tensor);
@@ -156,7 +158,7 @@ void ExplainPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCo
                          {"pseudo-code", "CUDA source"}, static_cast<int>(view.explain_tab));
   view.explain_tab = static_cast<ExplainTab>(chosen);
 
-  // The sentences stand at the bottom, as large as three lines allow
+  // The sentences are at the bottom, with up to three lines each
   const bool started = snapshot.step >= 0;
   const TileOp& op = started ? snapshot.op : snapshot.next_op;
   const ImU32 color = op_color(theme, op);

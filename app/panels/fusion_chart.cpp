@@ -21,7 +21,7 @@ std::string bytes_text(Index bytes) {
   return draw::format_bytes(static_cast<double>(bytes));
 }
 
-/// A launch without what one number a row takes.
+/// The bytes of a launch without tensors of one number per row.
 Bytes matrices_of(const LaunchReport& launch) {
   const Bytes statistics = statistics_of(launch.by_tensor);
   return {launch.paper.read_bytes - statistics.read_bytes,

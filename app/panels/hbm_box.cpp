@@ -11,10 +11,10 @@ namespace attnscope::app {
 
 namespace {
 
-/// Tiles along an axis that are drawn apart; more are brought together.
+/// Largest number of tiles along an axis that are drawn separately; more are merged.
 constexpr Index kMaxTiles = 32;
 
-/// A slot of the first tensor holds values of the second.
+/// Whether a slot of the first tensor has values of the second.
 bool is_copy_of(Tensor slot, Tensor tensor) {
   const auto is_O = [](Tensor each) { return each == Tensor::O || each == Tensor::O_carry; };
   return slot == tensor || (is_O(slot) && is_O(tensor));
@@ -58,7 +58,7 @@ void HbmBox::draw_words() const {
   }
 }
 
-/// Text on a ground of its own: what runs beneath it does not strike it through.
+/// Text on a background, so that lines beneath it do not cross it out.
 void HbmBox::draw_over(const FontRef& font, ImVec2 at, ImU32 color, std::string_view text,
                        draw::Align align) const {
   const float width = font.measure(text).x;
@@ -101,12 +101,12 @@ void HbmBox::draw_title() const {
 }
 
 bool HbmBox::stored_elsewhere() const {
-  // Standard attention's forward pass stores what its backward pass has no use for
+  // Standard attention's forward pass stores tensors that its backward pass does not read
   return snapshot_.run->algorithm->softmax == SoftmaxForm::whole_rows;
 }
 
 std::vector<std::string> HbmBox::ghost_words(const Placed& placed) const {
-  // The same in fewer words a line, the widest first
+  // The same in shorter lines, the widest first
   using Wordings = std::vector<std::vector<std::string>>;
   const Wordings wordings =
       stored_elsewhere()
@@ -135,9 +135,9 @@ void HbmBox::draw_ghost(const Placed& placed) const {
   const ImU32 color = text_color_of(context_.theme, placed.tensor->tensor);
   draw::dashed_outline(context_, box, color, context_.px(1.5f), context_.px(5.0f));
   const std::vector<std::string> lines = ghost_words(placed);
-  if (lines.empty()) return;  // the outline alone tells
+  if (lines.empty()) return;  // only the outline is drawn
 
-  // Its bytes stand above the words where there is room
+  // Its bytes are above the words if there is room
   const FontRef& font = context_.fonts.small;
   const float line = draw::line_height(font);
   const std::string bytes = draw::format_bytes(static_cast<double>(placed.tensor->bytes));
@@ -208,7 +208,7 @@ void HbmBox::draw_adds(const Placed& placed) const {
     return part_rect(tensor.tensor, extent).value_or(placed.box);
   };
   const float least = adds_height();
-  const bool all = part_of(0).height() >= least;  // else that of the row tile under the playhead
+  const bool all = part_of(0).height() >= least;  // else only that of the current row tile
   for (std::size_t tile = 0; tile < tensor.adds.size(); ++tile) {
     const auto row = static_cast<Index>(tile) / tensor.tile_col_count();
     if (!all && row != snapshot_.i) continue;

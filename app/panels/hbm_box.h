@@ -1,5 +1,5 @@
-/// The tensors of one head in HBM: which of their tiles are written, which is in use, and S and P
-/// as they would be if they were stored.
+/// The tensors of one head in HBM: which of their tiles are written, which is in use, and outlines
+/// of S and P if they are not stored.
 #pragma once
 
 #include <optional>
@@ -22,9 +22,10 @@ class HbmBox {
 
   /// The box itself: no higher than the tensors need.
   const Rect& rect() const { return rect_; }
-  /// The tensors. Named rectangles: "memory.tensor.NAME", and with its label "memory.cell.NAME".
+  /// Draws the tensors. Named rectangles: "memory.tensor.NAME", and with its label
+  /// "memory.cell.NAME".
   void draw() const;
-  /// Names and sizes, over the arrows.
+  /// Draws names and sizes, over the arrows.
   void draw_words() const;
   void point_at() const;
 
@@ -45,8 +46,8 @@ class HbmBox {
     float title = 0.0f, names = 0.0f, sizes = 0.0f, boxes = 0.0f;
   };
 
-  /// How the sizes under the tensors are written: "16384 × 64", "16k × 64", where there happens to
-  /// be room, not at all.
+  /// The format of the sizes under the tensors: "16384 × 64", "16k × 64", only where there is room,
+  /// or none.
   enum class Sizes { exact, brief, under_wide_ones, none };
 
   void choose_labels(const Rows& rows);
@@ -57,16 +58,15 @@ class HbmBox {
   std::vector<RowItem> items_of(const std::vector<const HbmTensorState*>& row) const;
   void place_rows(const Rows& rows);
   void lay_out_rows(const Rows& rows);
-  /// Ghosts, and counts of adds, that there is room to tell of; none when labels have no room.
+  /// Number of outlines and counts of adds that have room for text; 0 when labels have none.
   int told() const;
-  /// Of a tensor that is not in HBM in this pass: whether the forward pass stored it, for nothing
-  /// in this one.
+  /// Whether the forward pass stored a tensor that this pass does not read.
   bool stored_elsewhere() const;
-  /// "never stored" or "not read here", in lines that fit in its outline, or above it where it is
-  /// too flat for words; none where nothing fits.
+  /// "never stored" or "not read here", in lines that fit in its outline, or above it if the
+  /// outline is too flat; none if nothing fits.
   std::vector<std::string> ghost_words(const Placed& placed) const;
   bool is_flat(const Placed& placed) const;
-  /// Least height of a tile that a count stands beside.
+  /// Smallest height of a tile with a count beside it.
   float adds_height() const;
   float width_of_adds(const HbmTensorState& tensor) const;
   float left_padding() const;
@@ -77,8 +77,8 @@ class HbmBox {
                  draw::Align align) const;
   void draw_adds(const Placed& placed) const;
   void draw_tiles(const Placed& placed) const;
-  /// The outline of the place that it would take. Named rectangle: "memory.ghost.TENSOR", where it
-  /// has words.
+  /// Draws the outline of the place that it would take. Named rectangle: "memory.ghost.TENSOR",
+  /// where it has words.
   void draw_ghost(const Placed& placed) const;
   void draw_in_use(const Placed& placed) const;
 

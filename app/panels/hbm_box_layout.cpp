@@ -1,4 +1,4 @@
-/// Where the tensors of HBM stand in their box, and which labels they have.
+/// The layout of the tensors of HBM in their box, and their labels.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Sizes are written where they leave tensors at least this share of their scale.
+/// Sizes are shown if they leave the tensors at least this share of their scale.
 constexpr float kMuchOfScale = 0.75f;
 
 }  // namespace
@@ -57,7 +57,7 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const View
     if (told() < of_one) place_rows({all});
   }
 
-  // What flat tensors leave over above them is given back
+  // Return the room that flat tensors leave above them
   if (slack_ <= 0.0f) return;
   rect_.min.y += slack_;
   lay_out_rows({all});

@@ -16,7 +16,7 @@ LedgerLayout lay_out_ledger(const LedgerLines& lines, float room, float size) {
     return {std::min(pitch, loosest), false, n, n, 0};
   }
 
-  // A line over the totals takes the headings that the halves have no room for
+  // A line above the totals has the headings for which the halves have no room
   const std::size_t titled = others + (lines.has_kernel_title ? 0 : 1);
   const std::size_t half = (n + 1) / 2;
   if (const float pitch = pitch_of(titled + half); pitch >= tightest) {

@@ -17,21 +17,22 @@ namespace attnscope::app {
 
 namespace {
 
-/// Work that takes longer than this is told of.
+/// Work that takes longer than this is reported.
 constexpr double kPatienceSeconds = 0.1;
 
 std::string number_text(const LedgerRow& row, double value, bool unit) {
   return row.unit == "s" ? draw::format_seconds(value) : draw::format_bytes(value, unit);
 }
 
-/// A number as exact as `room` has place for: digits give way to a prefix, and are never cut.
+/// A number with as many digits as fit in `room`: a unit prefix replaces digits, which are never
+/// cut off.
 std::string number_that_fits(const LedgerRow& row, double value, const FontRef& font, float room) {
   std::string exact = number_text(row, value, false);
   if (row.unit == "s" || font.measure(exact).x <= room) return exact;
   return draw::format_si(value, "B");
 }
 
-/// Everything about a row, for its hover.
+/// The full description of a row, for its tooltip.
 std::string in_words(const LedgerRow& row, bool so_far) {
   const bool partial = so_far && row.modelled && *row.modelled != row.whole;
   std::string lines = row.label + ":";
@@ -59,7 +60,7 @@ std::string in_words(const LedgerRow& row, bool so_far) {
   return lines;
 }
 
-/// What stands in place of a gap: in full, then in fewer and fewer words.
+/// The text in place of a gap: in full, then in fewer and fewer words.
 std::vector<std::string> brief_wordings(const LedgerRow& row) {
   const std::string& words = row.in_place_of_gap;
   return {row.gap_reason, words, words.substr(words.find(' ') + 1),
@@ -83,8 +84,8 @@ struct Table {
     const auto at = [&](float share) { return rect.min.x + rect.width() * share; };
     return {rect.min.x, at(0.45f), at(0.645f), at(0.855f), rect.max.x};
   }
-  /// Of the k-th tensor. Two side by side have no columns of a GPU, which does not count them one
-  /// by one.
+  /// The columns of the k-th tensor. Two tensors side by side have no columns for a GPU, which does
+  /// not count single tensors.
   Columns columns_of(std::size_t k) const {
     if (!layout.two_columns) return columns();
     const bool right = k >= layout.tensor_lines;
@@ -206,7 +207,7 @@ void draw_row(const Table& table, const Columns& columns, const LedgerRow& row, 
   }
 }
 
-/// In place of the tensors that have no line.
+/// Draws a line in place of the tensors that do not fit.
 void draw_hidden(const Table& table, const Columns& columns, float y) {
   const Ledger& ledger = table.ledger;
   const FontRef& font = table.context.fonts.small;
@@ -322,19 +323,19 @@ class LedgerPanel final : public Panel {
   bool busy() const override { return basis_.busy(); }
 
  private:
-  /// What the basis is of: another run, or another measurement, needs another one.
+  /// The key of the basis: a different run or measurement needs a new one.
   struct BasisKey {
     std::shared_ptr<const RunInfo> run;
     std::size_t known_runs = 0;
     bool operator==(const BasisKey&) const = default;
   };
 
-  /// Brings ledger_ up to the snapshot where its basis is there.
+  /// Updates ledger_ to the snapshot if its basis exists.
   void refresh(const Snapshot& snapshot, LedgerScope scope, const Measurements& measurements);
 
   MakeLedgerBasis make_basis_;
   BackgroundJob<BasisKey, LedgerBasis> basis_;
-  std::optional<Ledger> ledger_;  ///< of the newest run whose basis is there
+  std::optional<Ledger> ledger_;  ///< of the newest run with a basis
   bool so_far_ = true;            ///< its scope
 };
 

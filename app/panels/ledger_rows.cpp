@@ -57,7 +57,7 @@ LedgerRow tensor_row(const Snapshot& snapshot, Tensor tensor, bool write, bool a
   return row;
 }
 
-/// Rows of the tensors that move at all. m and l, which travel together, share their rows.
+/// Rows of the tensors that are moved. m and l are always moved together and share their rows.
 std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, const LedgerBasis& basis,
                                    bool all_heads, bool so_far) {
   std::vector<LedgerRow> rows;
@@ -80,7 +80,7 @@ std::vector<LedgerRow> tensor_rows(const Snapshot& snapshot, const LedgerBasis& 
   return rows;
 }
 
-/// Rows of the tensors that have no closed form: of a variant, or of both passes together.
+/// Rows of the tensors without a closed form: in a variant, or in both passes together.
 void add_rows_without_formula(const Snapshot& snapshot, bool all_heads, bool so_far,
                               std::vector<LedgerRow>& rows) {
   for (int t = 0; t < kTensorCount; ++t) {
@@ -121,7 +121,7 @@ double modelled_whole(const Total& total, const RunInfo& run, const Bytes& reque
   return bytes_of(total.level == Level::dram ? run.totals.dram : requested, total.write);
 }
 
-/// Puts what the GPU showed beside the row.
+/// Adds the GPU's number to the row.
 void add_seen(LedgerRow& row, const Total& total, const LedgerBasis& basis) {
   const ComparisonLine* line =
       basis.comparison ? basis.comparison->find(total.level, total.quantity) : nullptr;
@@ -154,7 +154,8 @@ std::string_view about_total(const Total& total) {
          "is longer where SMs stay idle";
 }
 
-/// What the GPU showed, whole pass of all heads: beside the model at the kernel's tiles, or alone.
+/// The GPU's numbers for the whole pass of all heads: beside the model at the kernel's tiles, or
+/// alone.
 std::vector<LedgerRow> apart_rows(const LedgerBasis& basis) {
   std::vector<LedgerRow> rows;
   for (const Total& total : kTotals) {
@@ -195,8 +196,9 @@ std::string about_kernel_rows(const RunInfo& run, const SimulationReport& model)
   return about;
 }
 
-/// What a GPU showed is of the whole pass of all heads: it stands beside nothing less, and not here
-/// where its rows stand apart. `other_tiles`: they have a model of their own.
+/// A GPU's numbers are for the whole pass of all heads: they are shown only beside modelled numbers
+/// of the same scope, and not here when they have separate rows. `other_tiles`: these rows have a
+/// separate model.
 std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const LedgerBasis& basis,
                                   bool other_tiles) {
   const RunInfo& run = *snapshot.run;
@@ -205,7 +207,7 @@ std::vector<LedgerRow> total_rows(const Snapshot& snapshot, bool so_far, const L
   std::vector<LedgerRow> rows;
   for (const Total& total : kTotals) {
     const bool is_requested = total.level == Level::requested;
-    if (!is_requested && (part_of_heads || other_tiles)) continue;  // known for all heads together
+    if (!is_requested && (part_of_heads || other_tiles)) continue;  // known for all heads only
     LedgerRow row;
     row.label = total.label;
     if (total.level == Level::dram && so_far) row.label += ", whole";
@@ -253,7 +255,7 @@ void set_recording_apart(const LedgerBasis& basis, Ledger& ledger) {
   ledger.apart = apart_rows(basis);
 }
 
-/// Where and when a run was, how long it took and how exact it was.
+/// GPU, date, time and accuracy of a run.
 std::string about_run(const MeasuredRun& run) {
   std::string about = run.provenance.describe();
   if (!run.row.measurement) return fmt::format("{}\nunavailable: {}", about, run.why_unavailable());
@@ -278,7 +280,7 @@ std::string about_run(const MeasuredRun& run) {
   return about;
 }
 
-/// What has been done so far is of the shown head; the paper's bytes and the peak are of the pass.
+/// Counts so far are of the shown head; the paper's bytes and the peak are of the whole pass.
 std::vector<std::string> notes_of(const Snapshot& snapshot, bool so_far) {
   const RunInfo& run = *snapshot.run;
   const SimulationReport& totals = run.totals;
@@ -347,7 +349,7 @@ Ledger make_ledger(const Snapshot& snapshot, LedgerScope scope, const LedgerBasi
   const RunInfo& run = *snapshot.run;
   const bool so_far = scope == LedgerScope::so_far;
   const bool one_head = run.problem().batch * run.problem().heads == 1;
-  const bool whole = one_head || !so_far;  // as a GPU's numbers are
+  const bool whole = one_head || !so_far;  // like a GPU's numbers
   const bool other_tiles = has_other_tiles(run, basis) && whole;
   Ledger ledger;
   ledger.all_heads = !so_far && !one_head;

@@ -1,4 +1,4 @@
-/// The lines of the ledger: what was modelled, what the closed form says, what a GPU showed.
+/// The lines of the ledger: modelled numbers, closed forms and a GPU's numbers.
 /// Draws nothing.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace attnscope::app {
 
-/// A number from a GPU, or why there is none.
+/// A number from a GPU, or the reason why there is none.
 struct SeenNumber {
   std::optional<double> value;  ///< in the row's unit
   std::string about;            ///< provenance, or "unavailable: ..."
@@ -22,9 +22,9 @@ struct SeenNumber {
 
 struct LedgerRow {
   std::string label;               ///< "K read"
-  std::optional<Tensor> tensor;    ///< whose colour stands before it; none for totals
+  std::optional<Tensor> tensor;    ///< its colour marks the row; none for totals
   std::string unit = "bytes";      ///< or "s"
-  std::optional<double> modelled;  ///< in the chosen scope; nothing where a recording stands alone
+  std::optional<double> modelled;  ///< in the chosen scope; nothing when a recording is shown alone
   double whole = 0.0;              ///< the same over the whole pass
   std::optional<double> formula;   ///< closed form of the whole pass
   std::string formula_text;
@@ -34,25 +34,24 @@ struct LedgerRow {
   std::string gap_reason;
 };
 
-/// What a ledger needs beside the snapshot; the same for every step of a run.
+/// The data of a ledger besides the snapshot; the same for every step of a run.
 struct LedgerBasis {
   std::vector<TrafficFormula> head_formulas;   ///< of the shown head
   std::vector<TrafficFormula> whole_formulas;  ///< of all heads together
-  std::optional<MeasuredRun> seen;             ///< the run that stands beside the model
-  /// Of that run with the model at its own tiles; nothing without a measurement.
+  std::optional<MeasuredRun> seen;             ///< the run shown beside the model
+  /// Compares that run with the model at its tiles; nothing without a measurement.
   std::optional<Comparison> comparison;
   std::string why_not_seen;  ///< where there is no run: "unavailable: ..."
 };
-/// The run of the measurements that stands beside the model, a traced one where no other is there;
-/// nothing where there is none.
+/// The run to show beside the model, a traced one if there is no other; nothing if there is none.
 std::optional<MeasuredRun> find_seen_run(const RunInfo& run, const Measurements& measurements);
-/// Takes a simulation where there is a run: work for the background.
+/// Needs a simulation if there is a run: call it in the background.
 LedgerBasis make_ledger_basis(const RunInfo& run, std::optional<MeasuredRun> seen);
 
 struct Ledger {
   std::vector<LedgerRow> tensors;
   std::vector<LedgerRow> totals;  ///< requested read and written, DRAM read and written, time
-  /// Where the run is not the one on the screen, its rows stand apart, under a line that says why:
+  /// If the run is not the one on the screen, its rows are separate, under a line with the reason:
   /// with other tiles, beside the model at the kernel's tiles; with any other difference, alone.
   std::vector<LedgerRow> apart;
   std::vector<std::string> apart_titles;  ///< longest wording first; each says what the rows are of
@@ -75,9 +74,9 @@ std::string ledger_csv(const Ledger& ledger);
 /// "H200" of "NVIDIA H200 SXM 141 GB".
 std::string short_gpu_name(std::string_view name);
 
-// How the lines share the height: the totals always stand, tensors give way.
+// How the lines share the height: totals are always shown, tensors only if there is room.
 
-/// What asks for height, in lines.
+/// The demand for height, in lines.
 struct LedgerLines {
   std::size_t tensors = 0;        ///< rows of tensors
   std::size_t totals = 0;         ///< rows of totals, at the screen's tiles and at the kernel's
@@ -86,7 +85,7 @@ struct LedgerLines {
 
 struct LedgerLayout {
   float pitch = 0.0f;            ///< pixels from line to line
-  bool two_columns = false;      ///< tensors stand side by side
+  bool two_columns = false;      ///< two tensors per line
   std::size_t tensor_lines = 0;  ///< lines that the tensors take
   std::size_t shown = 0;         ///< tensor rows drawn
   std::size_t hidden = 0;        ///< tensor rows left to the line "and n more", which is the last

@@ -6,8 +6,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// When no box is as high as this many times the least size, shapes give way and only areas are to
-/// scale.
+/// If no box is at least this many times as high as the smallest size, only areas are to scale, not
+/// shapes.
 constexpr float kTooFlat = 7.0f;
 
 /// Share of the wished gap that is always left between cells.
@@ -54,7 +54,7 @@ RowScale choose_scale(std::span<const std::vector<RowItem>> rows, float width, f
       max_rows = std::max(max_rows, item.shape.rows);
       max_cols = std::max(max_cols, item.shape.cols);
     }
-    // Labels that leave no room for boxes stand closer
+    // Labels that leave no room for boxes are placed closer together
     const float least = total_width(items, 0.0f, 0.0f, min_size);
     if (items.size() < 2) continue;
     const float spare = (width - least) / static_cast<float>(items.size() - 1);

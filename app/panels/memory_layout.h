@@ -1,4 +1,4 @@
-/// How wide and tall boxes are drawn that stand for tensors of very different sizes.
+/// The width and height of boxes that represent tensors of very different sizes.
 #pragma once
 
 #include <span>
@@ -9,15 +9,14 @@
 
 namespace attnscope::app {
 
-/// What is to stand in a row: elements, and the least room that its label needs, and what stands
-/// beside its box.
+/// An item of a row: elements, the room that its label needs, and the room beside its box.
 struct RowItem {
   Shape shape;
   float label_width = 0.0f;
   float beside_width = 0.0f;
 };
 
-/// Where it stands: the cell that holds box and label, and the box within it.
+/// The place of an item: the cell with box and label, and the box within it.
 struct RowPlace {
   float cell_x = 0.0f, cell_width = 0.0f;
   float x = 0.0f, width = 0.0f, height = 0.0f;
@@ -51,7 +50,7 @@ RowScale choose_scale(std::span<const std::vector<RowItem>> rows, float width, f
 RowLayout lay_out_row(std::span<const RowItem> items, const RowScale& scale, float width,
                       float min_size);
 
-/// The same for a row of its own scale.
+/// The same for a row with its own scale.
 RowLayout lay_out_row(const std::vector<RowItem>& items, float width, float height, float gap,
                       float min_size);
 

@@ -45,7 +45,7 @@ std::optional<Transfer> transfer_of(const Snapshot& snapshot, const TileOp& op, 
   return transfer;
 }
 
-/// The launch that the step after this one belongs to.
+/// The launch of the next step.
 std::size_t launch_of_next(const Snapshot& snapshot) {
   const auto& launches = snapshot.run->launches;
   for (std::size_t k = 0; k < launches.size(); ++k) {
@@ -55,12 +55,12 @@ std::size_t launch_of_next(const Snapshot& snapshot) {
 }
 
 /// Arrows between HBM and SRAM for the last operation and the next one, with their bytes. `gap` is
-/// the room between the two boxes, where the labels stand.
+/// the room between the two boxes, for the labels.
 void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const SramBox& sram,
                     const HbmBox& hbm, const Rect& gap) {
   const FontRef& font = context.fonts.mono_small;
 
-  // What the last operation moved, and what the next one will move, or is moving while playing
+  // Transfers of the last operation, and of the next one, which is animated while playing
   const bool playing = context.op_fraction > 0.0f;
   std::optional<Transfer> last;
   std::optional<Transfer> next;
@@ -88,7 +88,7 @@ void draw_transfers(const Snapshot& snapshot, const PanelContext& context, const
     draw::outline(context, packet, context.theme.highlight, context.px(1.5f), context.px(2.0f));
   }
 
-  // Their labels beside them, or beside each other alone where the room is short
+  // Place the labels beside their arrows, or only beside each other if room is short
   std::vector<draw::Range> arrows;
   std::vector<draw::Range> labels;
   const auto reserve = [&](const Transfer& each, std::string_view name) {

@@ -20,7 +20,7 @@ ModelQuestion question_of(const ModelKey& key, const GpuDescription& gpu) {
   return question;
 }
 
-/// The colour of its algorithm; another one for a variant, which stands beside it.
+/// The colour of its algorithm; a different one for a variant, which is shown beside it.
 ImU32 choice_color(const Theme& theme, const AttentionChoice& choice) {
   const bool as_it_is = choice.variant == ScheduleVariant{};
   return as_it_is ? algorithm_color(theme, choice.algorithm) : tensor_text_color(theme, "O");

@@ -34,7 +34,7 @@ std::string note_of(const GradientRow& row, const ShownHead& head, Index chosen)
   return note + fmt::format(", key {}", row.key_begin + static_cast<Index>(shown_key(row)));
 }
 
-/// Who adds to this row tile of dQ.
+/// The thread blocks that add to this row tile of dQ.
 std::string adders_line(const Snapshot& snapshot) {
   constexpr std::size_t kMostNamed = 6;
   if (snapshot.adders_whole == 0) return "";
@@ -51,7 +51,7 @@ std::string adders_line(const Snapshot& snapshot) {
   return text + "; in parallel, so atomically";
 }
 
-/// What the panel says of the row in this launch.
+/// The panel's content for the row in this launch.
 struct RowView {
   std::string note;
   std::vector<SoftmaxTerm> terms;
@@ -71,7 +71,7 @@ RowView row_view(const Snapshot& snapshot, const ViewState& view) {
           check_line(snapshot, view.query_row)};
 }
 
-/// Where the columns stand: symbol, formula, the row's values, numbers, result.
+/// The positions of the columns: symbol, formula, the row's values, numbers, result.
 struct Columns {
   float formula = 0.0f, strip = 0.0f, strip_end = 0.0f, numbers = 0.0f, result = 0.0f;
 };
@@ -172,7 +172,7 @@ void OnlineSoftmaxPanel::draw(const Snapshot& snapshot, ViewState& view,
     return;
   }
 
-  // One row a term, as far apart as the room allows; a sentence below
+  // One row per term, spaced as widely as the room allows; a sentence below
   const float footer = draw::line_height(fonts.small);
   const float room = (rest.height() - footer) / static_cast<float>(row.terms.size());
   const float pitch = std::clamp(room, fonts.mono.size * 1.02f, fonts.mono.size * 2.0f);

@@ -61,7 +61,7 @@ TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
     ++index;
   }
 
-  // The note gives way when it would run into the titles
+  // Leave out the note if it would overlap the titles
   const FontRef& small = context.fonts.small;
   draw::text_if_fits(context, small, {rest.max.x, y + (font.size - small.size) * 0.8f},
                      theme.text_faint, note, rest.max.x - x, draw::Align::right);
@@ -107,7 +107,7 @@ TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel
     at.x = button.left - 3.0f * context.scale;
   }
 
-  // Title and subtitle in what the tabs leave
+  // Title and subtitle in the room that the tabs leave
   const float room = at.x - context.rect.min.x - padding;
   const std::string title_shown = draw::fitted(font, title, room);
   const std::string subtitle_shown =

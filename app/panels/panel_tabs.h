@@ -8,8 +8,8 @@
 
 namespace attnscope::app {
 
-/// The heading of a panel with choices at its right end, the chosen one lit; the subtitle is cut
-/// before them. Answers which is chosen now and what is left below. Named rectangles:
+/// The heading of a panel with choices at its right end, the chosen one highlighted; the subtitle
+/// is cut before them. Returns the current choice and the room below. Named rectangles:
 /// "PANEL.tab.LABEL".
 struct TitleTabs {
   int chosen = 0;
@@ -19,23 +19,23 @@ TitleTabs draw_tabbed_header(const PanelContext& context, std::string_view panel
                              std::string_view title, std::string_view subtitle,
                              std::initializer_list<std::string_view> labels, int chosen);
 
-/// The heading of a panel that shares its slot: every panel's title, the shown one lit, and a note
-/// at the right where there is room. Named rectangles and answer as above.
+/// The heading of a panel that shares its slot: every panel's title, the shown one highlighted, and
+/// a note at the right if there is room. Named rectangles and result as above.
 TitleTabs draw_title_tabs(const PanelContext& context, std::string_view panel,
                           std::initializer_list<std::string_view> titles, int chosen,
                           std::string_view note);
 
-/// Of the slot `memory`: memory and warps. Answers what is left below.
+/// For the slot `memory`: memory and warps. Returns the room below.
 Rect draw_memory_tabs(const PanelContext& context, ViewState& view, std::string_view note);
 
-/// Of the slot `online_softmax`: the followed row, under its title, and why the softmax is online.
+/// For the slot `online_softmax`: the followed row, under its title, and why the softmax is online.
 Rect draw_softmax_tabs(const PanelContext& context, ViewState& view, std::string_view title,
                        std::string_view note);
-/// What the followed row's panel is called: "ONLINE SOFTMAX", "RECOMPUTATION", ...
+/// The title of the followed row's panel: "ONLINE SOFTMAX", "RECOMPUTATION", ...
 std::string_view softmax_title(const Snapshot& snapshot);
 
-/// A line of text that is pressed like a button; its right edge at `right`. Answers its left edge
-/// and whether it was pressed.
+/// A line of text that acts as a button, with its right edge at `right`. Returns its left edge and
+/// whether it was pressed.
 struct TextButton {
   float left = 0.0f;
   bool pressed = false;

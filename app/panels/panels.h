@@ -1,4 +1,4 @@
-/// The panels, each in a file of its own; make_panels() (app/panel.h) lists them.
+/// The panels, each in its own file; make_panels() (app/panel.h) lists them.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@
 
 namespace attnscope::app {
 
-/// What lies in SRAM and in HBM, and what the last and the next operation move between them.
+/// The contents of SRAM and HBM, and the transfers of the last and the next operation between them.
 std::unique_ptr<Panel> make_memory_panel();
 
-/// The warps of the thread block: which holds what of the tiles of the operation under the
-/// playhead, and what goes through shared memory, split-Q beside sliced-K.
+/// The warps of the thread block: the part of the current operation's tiles in each, and the bytes
+/// exchanged through shared memory, split-Q beside sliced-K.
 std::unique_ptr<Panel> make_warps_panel();
 
-/// The grid of score tiles: what state each is in, and the values behind them.
+/// The grid of score tiles: the state of each, and their values.
 std::unique_ptr<Panel> make_scores_panel();
 
 /// The running softmax of the chosen query row: formulas, live numbers, results.
@@ -27,20 +27,20 @@ std::unique_ptr<Panel> make_online_softmax_panel();
 /// on the chosen query row, with every operation rounded.
 std::unique_ptr<Panel> make_why_online_panel();
 
-/// What the last operation did and why: the pseudo-code with its line lit, or the CUDA source of
-/// its kernel, and one sentence each.
+/// What the last operation did and why: the pseudo-code with its line highlighted, or the CUDA
+/// source of its kernel, and one sentence each.
 std::unique_ptr<Panel> make_explain_panel();
 
 /// Bytes by tensor and direction: modelled, by closed form, recorded or measured, and the gap.
-/// make_ledger_basis(), or what a test puts in its place, runs in the background.
+/// make_ledger_basis(), or a test's replacement, runs in the background.
 using MakeLedgerBasis = std::function<LedgerBasis(const RunInfo&, std::optional<MeasuredRun>)>;
 std::unique_ptr<Panel> make_ledger_panel(MakeLedgerBasis make_basis = make_ledger_basis);
 
 /// What each thread block of the shown head does, operation by operation: an order, not time. Or
-/// which block ran on which SM when, modelled above recorded.
+/// the SM and time of each block, modelled above recorded.
 std::unique_ptr<Panel> make_timeline_panel();
 
-/// Charts, worked out in the background: bytes, time, memory and error against N, the IO theorems
+/// Charts, counted in the background: bytes, time, memory and error against N, the IO theorems
 /// beside the counts, fusion step by step, memory of whole models.
 std::unique_ptr<Panel> make_charts_panel();
 

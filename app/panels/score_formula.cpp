@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// How far a key is from the one that its query stands at.
+/// The distance of a key from the one that its query is aligned with.
 std::string distance(const AttentionProblem& problem) {
   if (problem.is_packed()) return "distance";
   const Index shift = problem.N_kv - problem.N;
@@ -60,7 +60,7 @@ StoredScores stored_scores(const Snapshot& snapshot) {
   while (softmax < launches.size() && !launches[softmax].name.ends_with("softmax")) ++softmax;
   if (softmax <= current) return StoredScores::final_values;
 
-  // What the launches in between have done by now
+  // The steps that the launches in between have taken so far
   bool scaled = true;
   bool masked = !hides_keys(run.problem());
   for (std::size_t k = scores + 1; k < softmax; ++k) {

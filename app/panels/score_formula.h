@@ -1,5 +1,5 @@
-/// What is really computed of a problem's scores, in words: scale, cap, bias, mask and dropout in
-/// the order in which every algorithm takes them (reference/score_function.h). Draws nothing.
+/// The computation of a problem's scores as text: scale, cap, bias, mask and dropout in the order
+/// in which every algorithm applies them (reference/score_function.h). Draws nothing.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace attnscope::app {
 std::string score_formula(const AttentionProblem& problem, Index head, std::string_view product,
                           OpKind last = OpKind::mask);
 
-/// What S in HBM is of the scores that the softmax takes.
+/// How S in HBM relates to the scores that the softmax takes.
 enum class StoredScores : std::uint8_t {
-  final_values,  ///< they, or nothing is kept
-  unmasked,      ///< they where the key is visible; hidden ones still have a score
+  final_values,  ///< the same, or S is not kept
+  unmasked,      ///< the same for visible keys; hidden ones still have a score
   unfinished,    ///< another value: scale, cap or bias come in a later launch
 };
 StoredScores stored_scores(const Snapshot& snapshot);

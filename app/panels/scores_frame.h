@@ -1,4 +1,4 @@
-/// What the parts of the scores panel share while they draw one frame.
+/// Data that the parts of the scores panel share while they draw one frame.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct CellSpan {
 /// never cross a tile's border unless they hold whole tiles.
 std::vector<CellSpan> cut_axis(Index size, Index tile_size, Index max_cells);
 
-/// The scores of one head brought down to few cells that keep to the tiles' borders.
+/// The scores of one head reduced to few cells that respect the tiles' borders.
 struct ScoreCells {
   ScoreCells() = default;
   explicit ScoreCells(const RunInfo& run);
@@ -37,15 +37,15 @@ struct ScoreCells {
   draw::ValueRange range;
 };
 
-/// Where the grid is drawn, and what is marked in it.
+/// The place of the grid, and the marks in it.
 struct ScoresFrame {
   const Snapshot& snapshot;
   const PanelContext& context;
   Rect grid;             ///< of all N x N_kv scores
-  Index chosen_row = 0;  ///< that was clicked on
+  Index chosen_row = 0;  ///< the row that was clicked
   Index query_row =
       0;  ///< that the panel below follows; in ONLINE SOFTMAX: the same row within the current tile
-  float name_end = 0.0f;                 ///< how far right the name of the column axis may go
+  float name_end = 0.0f;                 ///< right limit of the name of the column axis
   Index current_i = -1, current_j = -1;  ///< tile being worked on; -1 where there is none
 
   ShownHead head{};  ///< which rows these are
@@ -70,10 +70,10 @@ struct ScoresFrame {
   }
 };
 
-/// What lies over the score grid: scores, probabilities and their gradients.
+/// The tensors on the score grid: scores, probabilities and their gradients.
 inline constexpr Tensor kScoreTensors[] = {Tensor::S, Tensor::P, Tensor::dP, Tensor::dS};
 
-/// The slot of these that holds a tile now, the latest computed first; nullptr when none does.
+/// The slot of these that currently has a tile, the latest computed first; nullptr when none does.
 inline const SlotState* score_slot(const Snapshot& snapshot) {
   for (const Tensor tensor : {Tensor::dS, Tensor::dP, Tensor::P, Tensor::S}) {
     const SlotState* slot = find_slot(snapshot, tensor);
@@ -89,20 +89,20 @@ inline ImU32 score_color(const Theme& theme, const draw::ValueRange& range, doub
   return draw::sequential_color(theme, range.position(value));
 }
 
-/// Of tiles that are not computed: red where the mask hides them, blue where a block mask leaves
-/// them out.
+/// The colour of tiles that are not computed: red where the mask hides them, blue where a block
+/// mask leaves them out.
 inline ImU32 skipped_color(const Theme& theme, TileState state) {
   return state == TileState::left_out ? theme.accent : theme.error;
 }
 
-/// Most cells that the values of one tile are brought down to, along an axis.
+/// Largest number of cells along an axis to which the values of one tile are reduced.
 inline constexpr Index kTileCells = 32;
 
 /// Values by state of their tile, borders, tiles on chip, the followed query row, names and indices
 /// of the axes.
 void draw_score_grid(const ScoresFrame& frame, const ScoreCells& cells);
 
-/// Beside the grid: states of tiles and the scale of their values; answers the height used.
+/// Beside the grid: states of tiles and the scale of their values; returns the height used.
 float draw_score_legend(const ScoresFrame& frame, const ScoreCells& cells, const Rect& area);
 
 /// The tile on chip, enlarged, where tiles of the grid are small.

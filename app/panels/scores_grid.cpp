@@ -96,7 +96,7 @@ void draw_tiles_on_chip(const ScoresFrame& frame, const ScoreCells& cells) {
     if (slot == nullptr || !slot->valid) continue;
     const Rect rect = frame.rect_of(extent_of(frame.snapshot, slot->tile));
 
-    // Probabilities have a scale of their own, 0 to 1; gradients that of their tile
+    // Probabilities have a separate scale, 0 to 1; gradients that of their tile
     if (!slot->values.values.empty() && rect.width() >= frame.context.px(8.0f)) {
       const Tensor held = slot->tile.tensor;
       const draw::ValueRange range = held == Tensor::P ? draw::ValueRange{0.0, 1.0}
@@ -148,7 +148,7 @@ void draw_axis_names(const ScoresFrame& frame) {
   const float left_edge = frame.context.rect.min.x + canvas.px(14.0f);
   draw::text(canvas, fonts.small, {std::max(frame.grid.min.x, left_edge), name_y}, theme.text_faint,
              draw::widest_that_fits(fonts.small, columns, frame.name_end - frame.grid.min.x));
-  // Of few rows the name goes on below the grid
+  // With few rows the name continues below the grid
   const Index N = run.problem().N;
   const ShownHead& head = frame.head;
   const std::string what = head.packed > 1 ? fmt::format("{}, {} rows", in_words(head).front(), N)
@@ -167,7 +167,7 @@ void draw_axis_names(const ScoresFrame& frame) {
                       theme.text_faint, shown);
 }
 
-/// Indices of tiles, thinned out where they would touch; the current one always.
+/// Indices of tiles, thinned out where they would touch; the current one is always shown.
 void draw_axis_indices(const ScoresFrame& frame) {
   const Theme& theme = frame.context.theme;
   const draw::Canvas& canvas = frame.context;

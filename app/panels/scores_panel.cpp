@@ -53,7 +53,7 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
   tooltip(frame.context, lines);
 }
 
-/// Which row is marked, which is followed, which tile is being worked on.
+/// Sets the marked row, the followed row and the current tile.
 void choose_rows_and_tile(ScoresFrame& frame, const ViewState& view) {
   const RunInfo& run = frame.run();
   const Snapshot& snapshot = frame.snapshot;
@@ -63,10 +63,10 @@ void choose_rows_and_tile(ScoresFrame& frame, const ViewState& view) {
   if (snapshot.in_backward() && snapshot.gradient_row.known) {
     frame.query_row = snapshot.gradient_row.query;
   }
-  // That tab is about all keys of the chosen row
+  // That tab shows all keys of the chosen row
   if (view.softmax_tab == SoftmaxTab::why_online) frame.query_row = frame.chosen_row;
 
-  // A launch may have tiles of its own (a few whole rows): then the slot says where it is
+  // A launch may have different tiles (a few whole rows): then the slot has the position
   const SlotState* slot = score_slot(snapshot);
   const auto launch = static_cast<std::size_t>(snapshot.launch);
   if (slot != nullptr) {
@@ -80,14 +80,14 @@ void choose_rows_and_tile(ScoresFrame& frame, const ViewState& view) {
   }
 }
 
-/// What the heading leaves: room for the picture, and formulas that stand beside it.
+/// The rest after the heading: room for the picture, and formulas to draw beside it.
 struct Headline {
   Rect rest;
   std::vector<std::string> beside;
 };
 
-/// The heading with the formulas: in its line, under it where they are too long for that, or in a
-/// low panel beside the grid, which needs the height.
+/// The heading with the formulas: in its line, under it if they are too long, or in a low panel
+/// beside the grid, which needs the height.
 Headline draw_headline(const Snapshot& snapshot, const PanelContext& context, std::string note) {
   constexpr std::string_view kTitle = "SCORES";
   constexpr float kLow = 300.0f;  // of the panel, in design units

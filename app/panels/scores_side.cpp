@@ -16,14 +16,14 @@ namespace {
 /// A tile smaller than this on the screen gets an enlarged picture beside the grid.
 constexpr float kInsetBelow = 46.0f;
 
-/// The legend's lines, in as many columns as its height asks for and its width allows.
+/// The legend's lines, in as many columns as its height requires and its width allows.
 struct Flow {
   Rect area;
   float column = 0.0f;  ///< width of one
   ImVec2 at = area.min;
   float used = 0.0f;  ///< height
 
-  /// Makes room for something of this height; answers where its upper left corner is.
+  /// Makes room for an item of this height; returns its upper left corner.
   ImVec2 take(float height) {
     const bool full = at.y > area.min.y && at.y + height > area.max.y;
     if (full && at.x + 2.0f * column <= area.max.x) at = {at.x + column, area.min.y};
@@ -32,7 +32,7 @@ struct Flow {
     used = std::max(used, at.y - area.min.y);
     return corner;
   }
-  /// Whether something of this height is drawn whole.
+  /// Whether an item of this height fits.
   bool holds(float height) const {
     return at.y + height <= area.max.y + 1.0f || at.x + 2.0f * column <= area.max.x;
   }
@@ -95,7 +95,7 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   const bool skips = frame.run().algorithm->softmax != SoftmaxForm::whole_rows;
   if (hides && skips) not_computed("skipped by mask", TileState::skipped);
   if (problem.block_mask != nullptr) not_computed("0 in block mask", TileState::left_out);
-  // The followed row stands at the chosen row's place within the tile that is being worked on
+  // The followed row is at the chosen row's position within the current tile
   const std::string row = row_in_words(frame.head, frame.query_row);
   const std::string rows[] = {fmt::format("{} (chosen {})", row, frame.chosen_row), row};
   const float row_room = std::min(flow.room(), flow.column) - swatch * 1.5f;
@@ -110,7 +110,7 @@ void draw_states(const ScoresFrame& frame, Flow& flow) {
   });
 }
 
-/// The scale of the values, or why there are none.
+/// The scale of the values, or the reason why there are none.
 void draw_scale(const ScoresFrame& frame, const ScoreCells& cells, Flow& flow) {
   const Theme& theme = frame.context.theme;
   const draw::Canvas& canvas = frame.context;
@@ -164,7 +164,7 @@ void draw_score_inset(const ScoresFrame& frame, const Rect& area) {
   if (slot == nullptr || slot->values.values.empty()) return;
   if (tile_px >= frame.context.px(kInsetBelow)) return;
 
-  // A square of the room that is left, under the tile's name
+  // A square in the remaining room, under the tile's name
   const Theme& theme = frame.context.theme;
   const FontRef& font = frame.context.fonts.ui_bold;
   const float side = std::min(area.width(), area.height() - draw::line_height(font));

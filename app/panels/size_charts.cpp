@@ -15,7 +15,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// The model at one length; a refusal where the algorithm does not run there.
+/// The model at one length; an error if the algorithm does not run there.
 Result<SimulationReport> report_at(const SweepKey& key, Index length, const Algorithm& algorithm,
                                    const GpuDescription& gpu, const std::atomic<bool>& cancel) {
   RunSpec spec = key.run;
@@ -38,7 +38,7 @@ std::string setting(const AttentionProblem& problem) {
                      problem.heads, problem.batch);
 }
 
-/// What else a point of this algorithm depends on.
+/// Other settings on which a point of this algorithm depends.
 std::string about_algorithm(const SizeSweep& sweep, const SweepPoint& point) {
   if (point.report.run.problem.block_mask != nullptr) {
     return fmt::format(", block mask {}: {:.3g} % of the tiles",
@@ -62,7 +62,7 @@ std::optional<double> total(std::optional<double> a, std::optional<double> b) {
   return *a + *b;
 }
 
-/// A chart that is being made, and what it is made of.
+/// A chart under construction, and its data.
 struct Making {
   const SizeSweep& sweep;
   ChartChoice quantity;
@@ -94,7 +94,7 @@ struct Making {
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
 
-  /// Points that a GPU gave, or nothing.
+  /// Adds the points measured on a GPU, if any.
   template <typename ValueOf>
   void add_seen(std::string_view algorithm, std::string_view what, draw::Marker marker,
                 const ValueOf& value_of) {
@@ -152,7 +152,7 @@ struct Making {
     if (!refused.points.empty()) add_series(chart, std::move(refused), "did not run");
   }
 
-  /// A colour for each algorithm, and what the kinds of line mean.
+  /// A colour for each algorithm, and the meaning of the line styles.
   void add_legend() {
     using Sample = draw::LegendEntry::Sample;
     std::string last;
@@ -188,7 +188,7 @@ std::string title_of(ChartChoice chart, const SweepKey& key) {
   return fmt::format("{} AGAINST {}", quantity, key.is_prefill() ? "N" : "N_kv");
 }
 
-/// What is the same at every length.
+/// The settings that are the same at every length.
 std::string problem_words(const SweepKey& key) {
   const AttentionProblem& problem = key.run.problem;
   std::string words = fmt::format("d {}, {}", problem.d, to_string(problem.dtype));
@@ -200,7 +200,7 @@ std::string problem_words(const SweepKey& key) {
   return fmt::format("{}, {}", words, to_string(key.run.pass));
 }
 
-/// What the heading shows on hover.
+/// The tooltip of the heading.
 std::string about_sweep(const SizeSweep& sweep) {
   const SweepKey& key = sweep.key;
   std::string about =

@@ -11,7 +11,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Cells of values have at least this many pixels, and there are at most so many.
+/// Smallest size of a cell of values in pixels, and largest number of cells.
 constexpr float kCellPixels = 3.5f;
 constexpr Index kMostRows = 24;
 constexpr Index kMostCols = 64;
@@ -42,7 +42,7 @@ void draw_values(const draw::Canvas& canvas, const ValueTile& values, const Rect
   });
 }
 
-/// What the first source of an operation is, where that changes its label.
+/// The kind of an operation's first source, if it changes the label.
 enum class Source : std::uint8_t { any, one_a_row, dropped, factors };
 
 Source source_of(const TileOp& op) {
@@ -100,7 +100,7 @@ void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const
   const ImU32 color = color_of(canvas.theme, slot.tensor);
   if (!slot.valid) return draw_poisoned(canvas, box, color);
 
-  // A ragged tile leaves a part of its slot poisoned
+  // A ragged tile leaves a part of its slot invalid
   const auto share = [](Index used, Index all) {
     return all > 0 ? std::min(1.0f, static_cast<float>(used) / static_cast<float>(all)) : 1.0f;
   };

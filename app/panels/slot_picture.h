@@ -1,4 +1,4 @@
-/// What one slot on chip holds, as a picture, and what an operation between slots is called.
+/// The picture of one slot's contents, and the names of operations between slots.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,8 @@
 namespace attnscope::app {
 
 /// Fills `box` with the values of the slot, stronger where |value| is larger, a gradient hatched;
-/// dotted where it is poisoned. `extent` is that of the tile that it holds: a ragged one fills a
-/// part of the box.
+/// dotted where it is invalid. `extent` is that of the tile in the slot: a ragged one fills a part
+/// of the box.
 void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const Rect& box,
                         const Extent& extent);
 
@@ -19,8 +19,8 @@ void draw_slot_contents(const draw::Canvas& canvas, const SlotState& slot, const
 /// dashed outline.
 void draw_last_used(const draw::Canvas& canvas, Tensor tensor, const Rect& box);
 
-/// What an operation does, in the few letters that fit beside its arcs: "Q Kᵀ", "rowmax",
-/// "rescale"; empty for what moves bytes and where the tiles say enough.
+/// A short name of the operation that fits beside its arcs: "Q Kᵀ", "rowmax", "rescale"; empty for
+/// transfers, and where the tiles suffice.
 std::string_view operation_label(const TileOp& op);
 
 }  // namespace attnscope::app

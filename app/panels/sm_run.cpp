@@ -22,7 +22,7 @@ using kernels::TraceStep;
 
 constexpr std::string_view kTracesFolder = "recordings/traces";
 
-/// The tensor whose colour a step takes, as the model's operations do: what it writes.
+/// The tensor whose colour a step takes: the one it writes, as for the model's operations.
 Tensor tensor_of(TraceStep step) {
   constexpr std::pair<TraceStep, Tensor> kTensors[] = {
       {TraceStep::load_Qi, Tensor::Q},
@@ -96,7 +96,7 @@ class BlockCollector final : public TimelineSink {
   std::vector<SmStep> steps_;
 };
 
-/// How well a trace answers the key, and what it differs in.
+/// How well a trace matches the key, and the difference.
 struct Suitability {
   int rank = 0;  ///< 0: not at all
   RunDifference differs;
@@ -106,7 +106,7 @@ Suitability suitability(const KernelTrace& trace, const SmRunKey& key) {
   const RunInfo& run = *key.run;
   if (trace.run.algorithm() != run.algorithm->name || trace.run.pass() != key.pass) return {};
   SimulationReport model = run.totals;
-  model.run.asked.pass = key.pass;  // of both passes, the one that is shown
+  model.run.asked.pass = key.pass;  // of both passes, only the one shown
   RunDifference differs =
       difference(model, run.gpu, row_of(trace), {trace.header.device, CacheState::warm});
   // Every trace is of a warm cache: its label says so
@@ -115,7 +115,7 @@ Suitability suitability(const KernelTrace& trace, const SmRunKey& key) {
   return {same_problem ? 2 : 1, std::move(differs)};
 }
 
-/// What a trace is of, the longest wording first.
+/// The description of a trace's run, the longest wording first.
 std::vector<std::string> offers(const KernelTrace& trace) {
   const AttentionProblem& p = trace.run.problem;
   const Tiling& tiling = trace.run.tiling;
@@ -219,7 +219,7 @@ Result<FoundSmRun> find_sm_run(const SmRunKey& key) {
         unreadable));
   }
 
-  // Of another run only when asked
+  // Show another run only on request
   FoundSmRun found;
   if (!suits.differs.none()) {
     found.why_none =

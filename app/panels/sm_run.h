@@ -1,5 +1,5 @@
-/// A run as blocks on SMs in time: the model's beside one that a GPU's instrumented kernel
-/// recorded. Computes and reads files; draws nothing.
+/// The blocks of a run on SMs over time: modelled, and recorded by an instrumented kernel on a GPU.
+/// Computes and reads files; draws nothing.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace attnscope::app {
 
-/// What a thread block did for a while.
+/// One step of a thread block.
 struct SmStep {
   std::string what;  ///< "load K_j", "S = Q_i K_j^T"
   Tensor tensor = Tensor::Q;
@@ -39,7 +39,7 @@ struct SmBlock {
 struct SmRun {
   std::vector<SmBlock> blocks;
   Index end_ps = 0;
-  Index slots = 1;  ///< most blocks that are resident on one SM
+  Index slots = 1;  ///< largest number of blocks resident on one SM
 };
 
 /// One launch of one problem, modelled and recorded.
@@ -53,16 +53,16 @@ struct SmRunPair {
   bool same_run = false;   ///< as the one on the screen, on the same GPU
 };
 
-/// What a recorded run is looked for by.
+/// The key of the search for a recorded run.
 struct SmRunKey {
   std::shared_ptr<const RunInfo> run;  ///< the one on the screen
   PassKind pass = PassKind::forward;   ///< of it
-  bool other = false;  ///< a trace of another run was asked for where there is none of this
+  bool other = false;  ///< if there is no trace of this run, one of another run is requested
   bool operator==(const SmRunKey&) const = default;
 };
 
-/// What was found: the trace of the run on the screen or the other one that was asked for, or why
-/// there is none and which other one there is.
+/// The result: the trace of the run on the screen, or of another one on request, or the reason why
+/// there is none and the other one that exists.
 struct FoundSmRun {
   std::optional<SmRunPair> pair;
   std::string why_none;             ///< "No trace of this problem was recorded."

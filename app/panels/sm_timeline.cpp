@@ -17,14 +17,14 @@ namespace attnscope::app {
 
 namespace {
 
-/// Narrower than this, the steps of a block are not told apart.
+/// Blocks narrower than this are drawn without separate steps.
 constexpr float kLeastStepPixels = 0.4f;
 
 std::string time_text(Index ps) {
   return draw::format_seconds(static_cast<double>(ps) * 1e-12);
 }
 
-/// What stands above and below, the longest wording first; each names the recording's GPU.
+/// The headings above and below, the longest wording first; each names the recording's GPU.
 std::vector<std::string> headings(const SmRunPair& pair) {
   const KernelTrace& trace = pair.trace;
   const std::string modelled = fmt::format("above: modelled, lower bound on {}, {}", pair.gpu,
@@ -54,7 +54,8 @@ bool is_block(const SmBlock& block, Index batch, Index head, Index index) {
   return block.batch == batch && block.head == head && block.block == index;
 }
 
-/// The recorded block that stands for the one under the playhead; nullptr when another problem ran.
+/// The recorded block that corresponds to the one under the playhead; nullptr when another problem
+/// ran.
 const SmBlock* current_block(const Snapshot& snapshot, const SmRunPair& pair) {
   if (!pair.same_run) return nullptr;
   const auto& blocks = pair.recorded.blocks;
@@ -64,7 +65,7 @@ const SmBlock* current_block(const Snapshot& snapshot, const SmRunPair& pair) {
   return found == blocks.end() ? nullptr : &*found;
 }
 
-/// What the parts share in one frame.
+/// Data that the parts share in one frame.
 struct Frame {
   const Snapshot& snapshot;
   const PanelContext& context;
@@ -108,7 +109,7 @@ void draw_block(const Frame& frame, const SmBlock& block, const Rect& rect) {
     draw::fill(frame.context, rect, mix(theme.card, theme.accent, strength * 0.6f));
   } else {
     for (const SmStep& step : block.steps) {
-      if (step.waiting) continue;  // the lane's own colour: nothing is done
+      if (step.waiting) continue;  // keep the lane's colour: the block is waiting
       const bool here = current && step.i == frame.snapshot.i && step.j == frame.snapshot.j;
       draw::fill(frame.context,
                  {{frame.x_of(step.begin_ps), rect.min.y}, {frame.x_of(step.end_ps), rect.max.y}},

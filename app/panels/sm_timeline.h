@@ -1,6 +1,6 @@
 /// The timeline by SM: when each thread block ran on which SM, modelled above recorded inside the
-/// kernel on a real GPU, on one axis of time. A trace of another run is shown only when asked for,
-/// and says in full what it is of.
+/// kernel on a real GPU, on one axis of time. A trace of another run is shown only on request, with
+/// a full description of the run.
 #pragma once
 
 #include "app/background_job.h"
@@ -12,15 +12,16 @@ namespace attnscope::app {
 
 class SmTimeline {
  public:
-  /// Draws into what the panel's header has left.
+  /// Draws into the room below the panel's header.
   void draw(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
   bool busy() const { return runs_.busy(); }
 
  private:
-  /// Why there is no trace of this run, and a button that shows another one.
+  /// Draws the reason why there is no trace of this run, and a button that shows another one.
   void draw_offer(const Snapshot& snapshot, const PanelContext& context, const Rect& rect,
                   const FoundSmRun& found);
-  /// What a trace of another run is of, in full, and a button that hides it; answers its height.
+  /// Draws the full description of another run's trace, and a button that hides it; returns its
+  /// height.
   float draw_other_label(const PanelContext& context, const Rect& rect, const SmRunPair& pair);
 
   BackgroundJob<SmRunKey, FoundSmRun> runs_;

@@ -101,7 +101,7 @@ std::string_view display_name(Tensor tensor) {
   return look != nullptr ? look->name : to_string(tensor);
 }
 
-/// The letters of a slot's name; what tells it from one of the same letters stands above them.
+/// The letters of a slot's name; a superscript distinguishes it from others with the same letters.
 static draw::Symbol letters_of(Tensor tensor) {
   const bool wide = tensor == Tensor::dQ_accum || tensor == Tensor::O_carry;
   const bool by_letters = wide || is_of_split(tensor);

@@ -1,4 +1,4 @@
-/// What several panels ask of a snapshot: names of tiles, where a tile lies, what state it is in.
+/// Queries on a snapshot that several panels use: names of tiles, their position and their state.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace attnscope::app {
 
-/// False when there is nothing to draw: then says why in the panel's rectangle.
+/// False when there is nothing to draw; then shows the reason in the panel's rectangle.
 bool has_run(const Snapshot& snapshot, const PanelContext& context, std::string_view title);
 
 /// The launch of the snapshot's operation.
@@ -30,7 +30,7 @@ void draw_swatch(const draw::Canvas& canvas, const Rect& rect, Tensor tensor);
 
 /// "Q" with its row tile, "S" with both: {"S", "21"}; "2,11" where an index has two digits.
 draw::Symbol symbol_of(const Tile& tile);
-/// The same with letters, for a slot that holds nothing: {"K", "j"}.
+/// The same with letters, for an empty slot: {"K", "j"}.
 draw::Symbol empty_symbol_of(Tensor tensor);
 /// In one line, for sentences and hover: "S(2, 1)".
 std::string name_of(const Tile& tile);
@@ -50,7 +50,7 @@ Extent extent_of(const Snapshot& snapshot, const Tile& tile);
 
 const SlotState* find_slot(const Snapshot& snapshot, Tensor tensor);
 
-/// What became of a tile of scores.
+/// The state of a tile of scores.
 enum class TileState : std::uint8_t { untouched, skipped, left_out, in_sram, discarded, stored };
 constexpr std::array<std::string_view, 6> enum_names(TileState) {
   return {"not yet computed",
@@ -60,7 +60,7 @@ constexpr std::array<std::string_view, 6> enum_names(TileState) {
           "done and discarded",
           "stored in global memory"};
 }
-/// Of tile (i, j) on the plain grid.
+/// The state of tile (i, j) on the plain grid.
 TileState score_tile_state(const Snapshot& snapshot, Index i, Index j);
 
 /// Whether the algorithm keeps S and P in HBM.
@@ -68,12 +68,12 @@ bool stores_scores(const Snapshot& snapshot);
 
 /// Shows a tooltip at the mouse in the panel's fonts; lines are separated by '\n'.
 void tooltip(const PanelContext& context, std::string_view text);
-/// The mouse is over this rectangle and over this panel.
+/// Whether the mouse is over this rectangle and over this panel.
 bool hovered(const Rect& rect);
 
-/// Whether this tile of the tensor holds its values.
+/// Whether this tile of the tensor has its values.
 bool is_written(const HbmTensorState& tensor, Index tile_row, Index tile_col);
-/// Share of the tiles in [row, past_row) x [col, past_col) that hold their values.
+/// Share of the tiles in [row, past_row) x [col, past_col) that have their values.
 float written_share(const HbmTensorState& tensor, Index row, Index past_row, Index col,
                     Index past_col);
 

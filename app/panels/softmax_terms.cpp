@@ -34,14 +34,14 @@ Value difference(const Value& a, const Value& b) {
 
 constexpr std::string_view kNoKeyYet = "no key seen yet";
 
-/// exp(a - b) with its numbers; both are -inf where the row has seen no key.
+/// exp(a - b) with its numbers; both are -inf if the row has no visible key so far.
 std::string exponential(const Value& a, const Value& b) {
   constexpr double kNone = -std::numeric_limits<double>::infinity();
   if (a == kNone && b == kNone) return std::string(kNoKeyYet);
   return with_numbers("exp({})", difference(a, b));
 }
 
-/// a / l with its numbers; l is 0 where the row has seen no key.
+/// a / l with its numbers; l is 0 if the row has no visible key so far.
 std::string quotient(const Value& a, const Value& l) {
   return a && l == 0.0 ? std::string(kNoKeyYet) : with_numbers("{} / {}", a, l);
 }
@@ -86,7 +86,7 @@ std::vector<SoftmaxTerm> divided_once_terms(const SoftmaxRow& row, const std::st
           output_term(row, O, drops ? "alpha·O + dropout(P) V" : "alpha·O + P V")};
 }
 
-/// What split_kv's combining launch does: LSE of a split in the place of a score.
+/// The terms of split_kv's combining launch, with LSE of a split in place of a score.
 std::vector<SoftmaxTerm> combine_terms(const SoftmaxRow& row, const std::string& O) {
   return {max_term(row, "max(m_prev, LSE^s)"),
           alpha_term(row),
@@ -96,7 +96,7 @@ std::vector<SoftmaxTerm> combine_terms(const SoftmaxRow& row, const std::string&
           output_term(row, O, "alpha·O + beta·O^s")};
 }
 
-/// Whole rows at once: nothing to bring from one maximum to another.
+/// The terms for whole rows at once, without rescaling to a new maximum.
 std::vector<SoftmaxTerm> whole_row_terms(const SoftmaxRow& row, const std::string& O, bool drops) {
   return {{"m", "m", "rowmax S", row.m ? "the whole row" : "", row.m},
           {"l", "l", "rowsum exp(S - m)", row.l ? "the whole row" : "", row.l},
@@ -142,7 +142,7 @@ SoftmaxTerm probability(const GradientRow& row, const RunInfo& run, std::size_t 
 }
 
 SoftmaxTerm probability_gradient(const GradientRow& row, const RunInfo& run, std::size_t key) {
-  // Where dropping is a launch of its own, dP comes back dropped, beside P
+  // If dropout is a separate launch, dP is loaded after dropout, beside P
   const bool came_dropped = row.dP_by == OpKind::load && drops_apart(run.options) && !row.P.empty();
   const bool plain = row.dP_by == OpKind::product_transposed || row.dP_by == OpKind::load;
   const bool drops =
@@ -154,7 +154,7 @@ SoftmaxTerm score_gradient(const GradientRow& row, const RunInfo& run, std::size
   const Value P = at(row.P, key);
   const Value dP = at(row.dP, key);
   SoftmaxTerm term{"dS", "dS", "P · (dP - D)", {}, at(row.dS, key), row.dS};
-  // The softmax's gradient alone has no slope yet; what is loaded again has it
+  // The result of the softmax gradient lacks the cap's slope; a reloaded dS includes it
   const bool sloped = row.dS.empty() || row.dS_by != OpKind::softmax_gradient;
   if (run.problem().score.soft_cap && sloped) {
     term.formula = "P · (dP - D) · T";

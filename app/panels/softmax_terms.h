@@ -1,5 +1,5 @@
-/// The steps of the online softmax of one query row, as formulas and with their live numbers. Knows
-/// how the algorithms differ; draws nothing.
+/// The steps of the online softmax of one query row, as formulas and with their live numbers.
+/// Handles the differences between algorithms; draws nothing.
 #pragma once
 
 #include <optional>
@@ -36,8 +36,8 @@ std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form,
 
 bool folds_splits(const Snapshot& snapshot);
 
-/// How the followed row, or `chosen` before there is one, stands against the reference, or that it
-/// sees no key.
+/// The error of the followed row (`chosen` before there is one) against the reference, or that the
+/// row sees no key.
 std::string check_line(const Snapshot& snapshot, Index chosen);
 
 // The backward pass: scores and probabilities, recomputed or read back, and their gradients, each
@@ -47,8 +47,8 @@ std::string check_line(const Snapshot& snapshot, Index chosen);
 /// or score; 0 before there are any.
 std::size_t shown_key(const GradientRow& row);
 
-/// S, P, dP, D, dS and the element of dQ, in the order in which they are computed. A formula goes
-/// as far as the value has come: with the cap, the bias, the mask and dropout once they were taken.
+/// S, P, dP, D, dS and the element of dQ, in the order in which they are computed. A formula shows
+/// the steps taken so far: the cap, the bias, the mask and dropout appear once they are applied.
 std::vector<SoftmaxTerm> gradient_terms(const GradientRow& row, const RunInfo& run);
 
 }  // namespace attnscope::app

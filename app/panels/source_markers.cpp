@@ -140,7 +140,7 @@ constexpr Marker kFlash1Backward[] = {
     {{"store dK_j, dV_j"}, "// store dKj, dVj"},
 };
 
-// The two-sweep kernel is the second of its file: its markers are lines that it has alone.
+// The two-sweep kernel is the second of its file: its markers are lines that only it has.
 constexpr Marker kStandardSoftmax[] = {
     {{"load S_i (whole rows)"}, "// load S; soft cap, ALiBi, mask"},
     {{kSoftCap, kAlibi, "mask S_i"}, "shape_score<T>(values[piece][e]"},
@@ -217,7 +217,7 @@ std::string_view source_of_launch(const kernels::KernelInfo& kernel, std::string
   }
   if (launch == "combine") return kSplitCombineFile;
   if (launch == "convert" && kernel.algorithm == "flash1") {
-    return backward ? std::string_view() : kFlash1FrameFile;  // no kernel carries dQ in fp32
+    return backward ? std::string_view() : kFlash1FrameFile;  // no kernel keeps dQ in fp32
   }
   if (launch == "preprocess" || launch == "convert") return kFlash2FrameFile;
   return backward ? kernel.backward_source : kernel.source;

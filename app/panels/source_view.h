@@ -1,5 +1,5 @@
-/// The CUDA source of a kernel, embedded when AttnScope was built, with its comments and keywords
-/// coloured and the lines lit that speak of the current operation.
+/// The CUDA source of a kernel, embedded when AttnScope was built, with coloured comments and
+/// keywords, and the lines of the current operation highlighted.
 #pragma once
 
 #include <optional>
@@ -29,9 +29,9 @@ std::vector<SourceSpan> highlighted(std::string_view line, bool& in_block_commen
 
 class SourceView {
  public:
-  /// Shows the file at `path` in the rest of the current ImGui window, the line lit that does line
-  /// `line` of `code` (nothing is done before the first step: a line past the end), and scrolls to
-  /// it when it changes. Where the source has none, the last place stays.
+  /// Shows the file at `path` in the rest of the current ImGui window, highlights the line that
+  /// implements line `line` of `code` (a line past the end before the first step), and scrolls to
+  /// it when it changes. If the source has no such line, the view stays in place.
   void draw(const PanelContext& context, const Rect& rect, std::string_view path,
             std::span<const PseudoLine> code, std::size_t line);
 
@@ -44,15 +44,16 @@ class SourceView {
   int marker_ = -1;
 };
 
-// Which line of a kernel's CUDA source does what a line of its schedule's pseudo-code says.
+// Maps a line of a schedule's pseudo-code to the line of the kernel's CUDA source that implements
+// it.
 
-/// Root-relative path of the file with the twin of a launch; empty for what a library computes and
-/// for a variant's launch that no kernel has.
+/// Root-relative path of the file with the kernel of a launch; empty for launches that a library
+/// computes and for a variant's launch that no kernel has.
 std::string_view source_of_launch(const kernels::KernelInfo& kernel, std::string_view launch,
                                   bool backward);
 
-/// The index in `lines`, the text of `source`, of what does line `line` of `code`; -1 where the
-/// source has nothing that does it.
+/// The index in `lines`, the text of `source`, of the line that implements line `line` of `code`;
+/// -1 if the source has none.
 int marker_line(std::string_view source, const std::vector<std::string_view>& lines,
                 std::span<const PseudoLine> code, std::size_t line);
 

@@ -21,7 +21,7 @@ SramBox::SramBox(const Snapshot& snapshot, const PanelContext& context, const Re
   const Heights heights = choose_heights();
   place_slots(heights);
 
-  // The border between both memories lies midway between their slots
+  // The border between both memories is midway between their slots
   split_x_ = rect.center().x;
   for (std::size_t k = 1; k < placed_.size(); ++k) {
     if (placed_[k].slot->space == placed_[k - 1].slot->space) continue;
@@ -164,7 +164,7 @@ void SramBox::draw_capacity(OnChipSpace space, float x0, float x1) const {
   draw::fitted_text(context_, font, {x1, capacity_y_}, overflow ? theme.error : theme.text_dim,
                     numbers, room, draw::Align::right);
 
-  // The bar; what does not fit stands in red beyond the capacity's mark
+  // The bar; the overflow is red, beyond the capacity's mark
   const float y = capacity_y_ + draw::line_height(font);
   const Rect bar{{x0, y}, {x1, y + context_.px(6.0f)}};
   const float rounding = context_.px(3.0f);
@@ -264,7 +264,8 @@ void SramBox::draw_operation() const {
   }
   if (longest <= 0.0f) return;
 
-  // The label stands beside the arcs, at the result, above the slots; else it covers no end
+  // The label is beside the arcs, at the result, above the slots; else where it covers no end of an
+  // arc
   const std::string_view label = operation_label(op);
   const float width = font.measure(label).x + context_.px(14.0f);
   const draw::Range room{left_edge(), rect_.max.x - context_.px(6.0f)};

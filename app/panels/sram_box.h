@@ -1,4 +1,4 @@
-/// The on-chip memory of one thread block: its slots, what they hold, how full both memories are.
+/// The on-chip memory of one thread block: its slots, their contents, and the use of both memories.
 #pragma once
 
 #include <optional>
@@ -42,8 +42,8 @@ class SramBox {
   void draw_capacity(OnChipSpace space, float x0, float x1) const;
   const Placed* find(const Tile& tile) const;
   bool is_result(const SlotState& slot) const;
-  /// What a slot that is poisoned now held until the last operation, which read it for the last
-  /// time; nullptr for all others.
+  /// The tile of a now invalid slot that the last operation read for the last time; nullptr for all
+  /// other slots.
   const Tile* last_used_here(const SlotState& slot) const;
 
   const Snapshot& snapshot_;

@@ -11,7 +11,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// A chart of the theorems: what lies on its axis, and its words.
+/// A chart of the theorems: its axis, and its text.
 struct AxisEntry {
   ChartChoice chart;
   IoAxis axis;
@@ -43,7 +43,7 @@ std::string tick_label(IoAxis axis, double value) {
   return axis == IoAxis::sram_bytes ? capacity_text(size) : draw::format_size(size);
 }
 
-/// What one line or row of points shows.
+/// The data of one line or row of points.
 struct Curve {
   std::string name;
   std::string kind;       ///< "modelled: counted from the schedule"
@@ -73,7 +73,7 @@ Curve leading_curve(const TheoremKey& key) {
                       sparse ? "N d + N²d² s/M" : "N²d²/M")};
 }
 
-/// N^2 d^2 / M, and what is proven of it.
+/// N^2 d^2 / M, and the proven statement about it.
 Curve bound_curve(const TheoremKey& key) {
   if (key.axis == IoAxis::density) {
     return {"N²d² s/M", "order of the dense lower bound times s: not a proven bound"};

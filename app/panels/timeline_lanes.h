@@ -9,7 +9,8 @@
 
 namespace attnscope::app {
 
-/// One row of the timeline: a thread block, or for a launch of one block a turn of its outer loop.
+/// One row of the timeline: a thread block, or, for a launch of one block, an iteration of its
+/// outer loop.
 struct Lane {
   Index begin = 0, end = 0;  ///< steps of the run
   std::string label;         ///< "i = 2", "i = 1, j = 0", "j = 0"

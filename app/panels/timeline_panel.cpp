@@ -16,7 +16,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// Operations of a thread block that are drawn at once; more are seen as the playhead moves.
+/// Largest number of operations of a thread block that are drawn at once; the window moves with the
+/// playhead.
 constexpr Index kMostShown = 120;
 constexpr std::size_t kMostLanes = 8;
 
@@ -57,7 +58,7 @@ void draw_lane(const Snapshot& snapshot, const PanelContext& context, const Lane
     const ImU32 color = color_of(theme, tensor_of(op));
     const float strength = step == snapshot.step ? 1.0f : (step < snapshot.step ? 0.72f : 0.24f);
 
-    // Transfers stand as full bars, what happens on chip as lower ones
+    // Draw transfers as full bars, on-chip operations as lower ones
     const float inset = op.moves_bytes() ? 0.0f : bar.height() * 0.22f;
     const Rect box{{window.x_of(bar, local), bar.min.y + inset},
                    {window.x_of(bar, local + 1) - gap, bar.max.y - inset}};

@@ -8,12 +8,12 @@ namespace attnscope::app {
 
 namespace {
 
-/// What a mask leaves of the tile grid: from the mask alone, apart from the schedules.
+/// The tiles that a mask leaves: computed only from the mask, independent of the schedules.
 struct Visits {
   Index keys = 0;          ///< sum over row tiles of the keys in the column tiles that each visits
   Index rows = 0;          ///< sum over visited tiles of their query rows
   Index keys_seen = 0;     ///< keys in the column tiles that any row tile visits
-  Index keys_in_band = 0;  ///< the same, when a block mask leaves every tile
+  Index keys_in_band = 0;  ///< the same, ignoring the block mask
 };
 
 /// For each column tile, whether a row of [first_row, past_row) sees a key of it.
@@ -32,8 +32,8 @@ std::vector<bool> column_tiles_seen(const AttentionProblem& problem, const Tilin
   return seen;
 }
 
-/// Of batch entry `b`, whose key length may be its own: with skips_padded_keys, keys behind it do
-/// not count, as ScheduleOptions has it.
+/// Of batch entry `b`, whose key length may be its own: with skips_padded_keys, keys beyond it do
+/// not count, as in ScheduleOptions.
 Visits count_visits(const AttentionProblem& problem, const Tiling& tiling, Index b,
                     bool skips_padded_keys) {
   const Index Tc = ceil_div(problem.N_kv, tiling.Bc);
@@ -66,7 +66,7 @@ Visits count_visits(const AttentionProblem& problem, const Tiling& tiling, Index
   return visits;
 }
 
-/// A number and how the formulas write it: a symbol, or what symbols make.
+/// A number and its notation in formulas: a symbol, or an expression of symbols.
 struct Term {
   Index value = 0;
   std::string text;
@@ -127,7 +127,7 @@ struct Symbols {
   Term keys_loaded;  ///< in the backward pass
   Term statistic{kStatisticBytes, "4"};
   Term wide{4, "4"};  ///< bytes of an element in fp32
-  Term carried;       ///< of flash1's O and dQ between its passes over the keys
+  Term carried;       ///< of flash1's O and dQ in HBM between passes over the keys
 };
 
 std::vector<TrafficFormula> flash2_forward(const Symbols& s) {
@@ -167,7 +167,7 @@ std::vector<TrafficFormula> standard_forward(const Symbols& s) {
                                   writes(Tensor::P, scores),
                                   reads(Tensor::V, s.Tr * s.N_kv() * s.d() * s.e()),
                                   writes(Tensor::O, s.N() * s.d() * s.e())};
-  // The product reads what dropout left of P, where there is dropout
+  // With dropout the product reads P after dropout
   const bool drops = s.problem.score.has_dropout();
   if (drops) all.push_back(writes(Tensor::P_drop, scores));
   all.push_back(reads(drops ? Tensor::P_drop : Tensor::P, scores));
@@ -252,7 +252,7 @@ std::vector<TrafficFormula> standard_backward(const Symbols& s) {
   const Term rows = s.Tc * s.N() * s.d() * s.e();
   const Term keys = s.Tr * s.N_kv() * s.d() * s.e();
   const Index sweeps = s.options.gradient_panel_cols == 0 ? 1 : 2;
-  // dV is made of what dropout left of P, dS of P itself; the cap's derivative needs S again
+  // dV uses P after dropout, dS uses P itself; the cap's derivative needs S again
   const bool drops = s.problem.score.has_dropout();
   std::vector<TrafficFormula> all{reads(Tensor::Q, rows),
                                   reads(Tensor::K, keys),

@@ -1,5 +1,5 @@
-/// Closed forms of the bytes that thread blocks request, tensor by tensor: computed from the
-/// problem and the tiling alone, apart from the schedules, so that the ledger can check one with
+/// Closed forms of the bytes that thread blocks request, tensor by tensor: computed only from the
+/// problem and the tiling, independent of the schedules, so that the ledger can check one against
 /// the other.
 #pragma once
 
@@ -20,16 +20,16 @@ struct TrafficFormula {
   bool per_kv_head = false;  ///< of one KV head
 };
 
-/// What the closed forms follow from.
+/// The inputs of the closed forms.
 struct FormulaRequest {
   ResolvedRun run;
   ScheduleOptions options;
   Index b = 0;  ///< batch entry
 };
 
-/// Every tensor and direction that moves, in the order in which the ledger lists them. They follow
-/// from the algorithm's SoftmaxForm and splits_keys. Empty for an algorithm that the catalog does
-/// not have, and for a variant. Both passes: their sums.
+/// Every tensor and direction with traffic, in the order in which the ledger lists them. They
+/// follow from the algorithm's SoftmaxForm and splits_keys. Empty for an algorithm that is not in
+/// the catalog, and for a variant. Both passes: their sums.
 std::vector<TrafficFormula> traffic_formulas(const FormulaRequest& request);
 
 }  // namespace attnscope::app

@@ -74,7 +74,7 @@ WarpLine line_of(const WarpUse& use, const TileGrid& grid, Index computing) {
   return line;
 }
 
-/// The tile with the use in which the warps have it for the computation.
+/// The tile with its distribution over the warps during the computation.
 WarpTile picture_of(const Tile& tile, const TileOp& op, const TileGrid& grid,
                     const WarpLayout& layout) {
   WarpTile picture{.tile = tile, .shape = grid.shape(tile), .use = {tile}};
@@ -109,8 +109,7 @@ WarpParts warp_parts(const TileOp& op, const TileGrid& grid, const WarpLayout& l
   parts.layout = layout;
   parts.product = op.is_matrix_product();
   for (const Tile& tile : op.sources()) {
-    // A load's source is in HBM; a tile that is changed in place is its result, one that is stored
-    // is not
+    // A load's source is in HBM; a tile changed in place is a result, a stored one is not
     const bool result = std::ranges::any_of(
         op.dests(), [&](const Tile& dest) { return dest.on_chip() && dest.tensor == tile.tensor; });
     if (tile.on_chip() && !result) parts.tiles.push_back(picture_of(tile, op, grid, layout));

@@ -1,5 +1,5 @@
-/// One operation under one partition of the warps, as the screen shows it: which part of each tile
-/// is whose, and what passes through shared memory, in words and bytes.
+/// One operation under one partition of the warps, as the screen shows it: the part of each warp in
+/// each tile, and the exchange through shared memory, as text and bytes.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct WarpTile {
   Tile tile;
   Shape shape;              ///< as it is drawn
   bool transposed = false;  ///< drawn with its rows as columns
-  WarpUse use;              ///< how the warps have it in the end
+  WarpUse use;              ///< its final distribution over the warps
   bool partial = false;     ///< every warp made a part of each of its sums
   std::vector<WarpShare> shares;
 };
@@ -37,7 +37,7 @@ struct WarpParts {
 
 WarpParts warp_parts(const TileOp& op, const TileGrid& grid, const WarpLayout& layout);
 
-/// What the two partitions change in this operation, in one sentence.
+/// The difference between the two partitions in this operation, in one sentence.
 std::string_view warp_sentence(const TileOp& op);
 
 /// "rows 4 to 7", counted from the tile's first.
@@ -46,12 +46,12 @@ std::string range_text(std::string_view what, const KeyRange& range);
 // The tiles of an operation, cut into parts in the colours of the warps that have them: products as
 // left operand, upper operand and result, other operations in a row.
 
-/// Colours of warps repeat nothing: they only tell the warps of one thread block apart.
+/// Colours of warps have no other meaning: they only distinguish the warps of one thread block.
 ImU32 warp_color(const Theme& theme, Index warp, Index warps);
-/// Letters that can be read on it.
+/// A text colour that is readable on it.
 ImU32 text_on_warp(const Theme& theme, Index warp, Index warps);
 
-/// Draws into the rectangle and answers hovering. Named rectangles:
+/// Draws into the rectangle and shows tooltips. Named rectangles:
 /// "warps.PARTITION.TENSOR".
 void draw_warp_picture(const PanelContext& context, const TileGrid& grid, const WarpParts& parts,
                        const Rect& rect);

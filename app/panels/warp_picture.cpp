@@ -81,7 +81,7 @@ void Painter::draw_share(const WarpTile& tile, const WarpShare& share, const Rec
 void Painter::draw_tile(const WarpTile& tile, const Rect& rect) const {
   const Theme& theme = context_.theme;
   const bool whole = tile.use.spread == WarpSpread::whole;
-  // The parts that every warp made lie behind, one on the other
+  // Partial results of the warps are drawn behind, overlapping
   if (tile.partial) {
     for (Index warp = parts_.layout.warps - 1; warp > 0; --warp) {
       const float shift = deck() * static_cast<float>(warp);
@@ -152,7 +152,7 @@ void Painter::point_at(const WarpTile& tile, const Rect& rect) const {
 }
 
 /// Left operand, upper operand and result side by side where an element then has clearly more
-/// pixels than `other_area`: in a low rectangle. Answers whether it was drawn.
+/// pixels than `other_area`: in a low rectangle. Returns whether it was drawn.
 bool Painter::draw_product_in_a_row(const Rect& rect, float other_area) const {
   constexpr float kClearlyMore = 1.4f;
   const FontRef& font = context_.fonts.ui_bold;

@@ -20,7 +20,7 @@ namespace {
 /// The partitions from left to right, as in the paper's figure.
 constexpr WarpPartition kShownPartitions[] = {WarpPartition::sliced_k, WarpPartition::split_q};
 
-/// As the papers write them.
+/// The names in the papers.
 std::string_view partition_title(WarpPartition partition) {
   return partition == WarpPartition::sliced_k ? "sliced-K" : "split-Q";
 }
@@ -111,7 +111,7 @@ std::string_view paper_of(WarpPartition partition) {
   return partition == WarpPartition::sliced_k ? "FlashAttention-1" : "FlashAttention-2";
 }
 
-/// What the partition is, and where it comes from.
+/// The meaning of the partition, and its source.
 std::string hint_of(WarpPartition partition, bool backward) {
   if (partition == WarpPartition::sliced_k) {
     return "sliced-K: each warp has a slice of the keys, K and V, and all queries.\n"
@@ -163,7 +163,7 @@ void draw_operation(const Snapshot& snapshot, const TileOp& op, const PanelConte
              shown.empty() ? draw::fitted(font, words, room) : shown);
 }
 
-/// What each warp does, a line a use, with the bytes of all warps.
+/// The actions of each warp, one line per use, with the bytes of all warps.
 void draw_lines(const PanelContext& context, const WarpParts& parts, const Rect& rect) {
   const FontRef& small = context.fonts.small;
   const FontRef& mono = context.fonts.mono_small;
@@ -207,7 +207,7 @@ Heights choose_heights(const PanelContext& context, std::size_t line_count, int 
   const float lines = pitch * static_cast<float>(line_count) + context.px(4.0f);
   const float sentence = pitch * static_cast<float>(sentence_lines) + context.px(4.0f);
   if (context.presenter && room < lines + sentence) {
-    // The sentence says what the lines count, and the table has their bytes
+    // The sentence explains the lines, and the table has their bytes
     if (room >= sentence) heights.sentence = sentence;
     return heights;
   }

@@ -25,7 +25,8 @@ std::string_view formula_of(SoftmaxMethod method) {
   return "m and l in one sweep: l = l exp(m_prev - m) + exp(x - m)";
 }
 
-/// The error of P against the softmax in double of the rounded scores, or what is left of P.
+/// The error of P against the softmax of the rounded scores in double, or the state of an invalid
+/// P.
 std::string error_text(const RowSoftmax& softmax) {
   if (softmax.nan_elems > 0) return fmt::format("{} NaN", draw::format_count(softmax.nan_elems));
   if (std::isinf(softmax.l)) return "all P 0";
@@ -192,7 +193,7 @@ void WhyOnlinePanel::draw(const Snapshot& snapshot, ViewState& view, const Panel
     return;
   }
 
-  // The methods at the left, the way of the online one at the right, the sentence below
+  // The methods at the left, the steps of the online one at the right, the sentence below
   const float pitch = draw::line_height(small);
   const float table_end = rest.min.y + 4.0f * pitch;
   const float steps_left = rest.max.x - step_columns(context).l - context.px(4.0f);

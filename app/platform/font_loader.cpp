@@ -11,7 +11,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// What the app writes beyond Latin and Greek: indices, operators, arrows, marks.
+/// Characters of the app besides Latin and Greek: indices, operators, arrows, marks.
 constexpr const char* kExtraGlyphs =
     "₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖ⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ×·−–—…≤≥≠≈∞√∑∂∈∘⊙‖←→↑↓↔⇒▶◀▲▼◆●○■□✓✗⟨⟩′″│─├└•°½";
 
@@ -45,7 +45,7 @@ const ImVector<ImWchar>& glyph_ranges() {
   return ranges;
 }
 
-/// One role: the wanted font, with DejaVu's glyphs where it has none.
+/// Loads one role: the wanted font, with DejaVu's glyphs for missing ones.
 FontRef add_font(const std::string& path, const std::string& fallback, float size) {
   ImFontAtlas* atlas = ImGui::GetIO().Fonts;
   const float pixels = std::round(size);

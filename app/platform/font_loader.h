@@ -9,7 +9,7 @@ namespace attnscope::app {
 
 /// Fills the atlas of the current ImGui context with every role at each of the scales (1 = the
 /// 1600 x 900 design); the fonts of each scale, in the order of the scales. A font that is not
-/// installed is replaced by the next best, at last by ImGui's own, so this cannot fail. The texture
+/// installed is replaced by the next best, finally by ImGui's own, so this cannot fail. The texture
 /// must be uploaded again afterwards.
 std::vector<Fonts> load_fonts(const std::vector<float>& scales);
 

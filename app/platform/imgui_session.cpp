@@ -28,7 +28,7 @@ ImGuiSession::ImGuiSession() {
   IMGUI_CHECKVERSION();
   ImGui::CreateContext();
   ImGuiIO& io = ImGui::GetIO();
-  io.IniFilename = nullptr;  // what is remembered is in scenes, not in a file beside the user
+  io.IniFilename = nullptr;  // settings are stored in scenes, not in the current folder
   io.ConfigInputTextCursorBlink = false;
   ImGui_ImplOpenGL3_Init("#version 330 core");
 }

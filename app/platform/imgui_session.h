@@ -10,8 +10,8 @@
 
 namespace attnscope::app {
 
-/// A rectangle of one opaque colour behind everything that Dear ImGui draws. Filling large surfaces
-/// this way costs a fraction of what blended triangles do where OpenGL runs in software.
+/// A rectangle of one opaque colour behind everything that Dear ImGui draws. With a software
+/// OpenGL, filling large surfaces this way costs a fraction of blended triangles.
 struct Surface {
   Rect rect;
   ImU32 color = 0;
@@ -28,14 +28,14 @@ class ImGuiSession {
 
   /// Begins a frame of the backend, before ImGui::NewFrame(), in the theme and the scales:
   /// `layout_scale` of lengths, `font_scale` of text. A new font scale costs tens of milliseconds,
-  /// so those of `font_scales` are loaded together: the one of the desk and the one of presenter
-  /// mode. `font_scale` is one of them.
+  /// so those of `font_scales` are loaded together: for the normal and for presenter mode.
+  /// `font_scale` is one of them.
   void begin_frame(ThemeName theme, float layout_scale, float font_scale,
                    std::vector<float> font_scales);
 
   const Fonts& fonts() const { return *fonts_; }
 
-  /// Draws the surfaces and over them the rendered frame, into the bound framebuffer of that size
+  /// Draws the surfaces and, over them, the rendered frame into the bound framebuffer of this size
   /// in pixels.
   void render(int width, int height, std::span<const Surface> surfaces);
 

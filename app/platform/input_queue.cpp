@@ -17,7 +17,7 @@ bool is_modifier(int key) {
   return key >= GLFW_KEY_LEFT_SHIFT && key <= GLFW_KEY_RIGHT_SUPER;
 }
 
-/// A key that acts by itself: what is typed after it belongs to a later frame.
+/// A key with an immediate effect: text typed after it belongs to a later frame.
 bool is_action(int key, int mods) {
   if (is_modifier(key)) return false;
   return key >= GLFW_KEY_ESCAPE || (mods & (GLFW_MOD_CONTROL | GLFW_MOD_ALT)) != 0;
@@ -29,7 +29,7 @@ void InputQueue::attach(GLFWwindow* window) {
   window_ = window;
   glfwSetWindowUserPointer(window, this);
   glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
-    if (action == GLFW_REPEAT) return;  // Dear ImGui repeats what is held, a frame at a time
+    if (action == GLFW_REPEAT) return;  // Dear ImGui repeats held keys itself, once per frame
     static_cast<InputQueue*>(glfwGetWindowUserPointer(w))
         ->events_.push_back(KeyEvent{key, scancode, action, mods});
   });
@@ -50,7 +50,7 @@ void InputQueue::pump() {
       const KeyEvent event = std::get<KeyEvent>(events_.front());
       if (changed.contains(event.key)) return;
       if (event.action == GLFW_PRESS && acted) return;
-      if (pressed && is_modifier(event.key)) return;  // the frame sees the key with its modifiers
+      if (pressed && is_modifier(event.key)) return;  // the frame gets the key with its modifiers
       changed.insert(event.key);
       pressed = pressed || !is_modifier(event.key);
       acted = acted || is_action(event.key, event.mods);

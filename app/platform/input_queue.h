@@ -1,8 +1,8 @@
 /// Key events handed to Dear ImGui one change at a time.
 ///
-/// Before version 1.87 Dear ImGui only sees whether a key is down when a frame begins: a key that
+/// Before version 1.87 Dear ImGui only checks whether a key is down when a frame begins: a key that
 /// was pressed and released between two frames is lost. This queue keeps events in order and lets
-/// each key change once a frame. Newer versions have such a queue themselves.
+/// each key change once per frame. Newer versions have their own queue.
 #pragma once
 
 #include <deque>
@@ -16,9 +16,9 @@ class InputQueue {
  public:
   /// Takes over the key and character callbacks, after Dear ImGui's own were installed.
   void attach(GLFWwindow* window);
-  /// Hands over what fits into the frame that begins now.
+  /// Passes on the events that fit into the frame that begins now.
   void pump();
-  /// Events wait for later frames.
+  /// Whether events wait for later frames.
   bool pending() const { return !events_.empty(); }
 
  private:

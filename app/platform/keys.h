@@ -1,4 +1,4 @@
-/// The keys that the app listens to, over the versions of Dear ImGui that name keys differently.
+/// The keys that the app uses, independent of the key names of Dear ImGui's versions.
 #pragma once
 
 #include <cstdint>

@@ -12,14 +12,14 @@ namespace attnscope::app {
 class OffscreenContext {
  public:
   /// Tries the EGL devices (NVIDIA), Mesa's surfaceless platform and the default display, in that
-  /// order. Unavailable, with what each answered, when none gives an OpenGL 3.3 core context.
+  /// order. Unavailable, with the result of each, when none provides an OpenGL 3.3 core context.
   static Result<std::unique_ptr<OffscreenContext>> create(int width, int height);
   ~OffscreenContext();
   OffscreenContext(const OffscreenContext&) = delete;
   OffscreenContext& operator=(const OffscreenContext&) = delete;
 
-  /// Begins a frame of Dear ImGui with this surface's size and a fixed time step; what is drawn
-  /// next goes to the framebuffer.
+  /// Begins a frame of Dear ImGui with this surface's size and a fixed time step; subsequent
+  /// drawing goes to the framebuffer.
   void begin_frame();
   Image read_pixels();
 

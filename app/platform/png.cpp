@@ -26,7 +26,7 @@ Image cropped(const Image& image, int x0, int y0, int x1, int y1) {
 }
 
 std::optional<Error> write_png(const std::filesystem::path& path, const Image& image) {
-  // Into memory first: the library does not say when a disk is full
+  // Encode into memory first: the library does not report a full disk
   std::string bytes;
   const auto append = [](void* to, void* data, int size) {
     static_cast<std::string*>(to)->append(static_cast<const char*>(data),

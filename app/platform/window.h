@@ -12,7 +12,7 @@ struct GLFWwindow;
 
 namespace attnscope::app {
 
-/// Below, buttons, text and tensors have no room: the user cannot make the window smaller.
+/// Buttons, text and tensors need at least this size: the user cannot make the window smaller.
 inline constexpr int kLeastWidth = 960;
 inline constexpr int kLeastHeight = 540;
 
@@ -35,10 +35,10 @@ class Window {
   float content_scale() const;
   void set_vsync(bool on);
 
-  /// Handles what has happened since; waits for the next event, at most `wait_s` seconds.
+  /// Handles pending events; waits for the next event, at most `wait_s` seconds.
   void handle_events(double wait_s);
   void begin_frame();
-  /// Shows what was drawn.
+  /// Shows the drawn frame.
   void present();
   Image read_pixels();
 

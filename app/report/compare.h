@@ -10,13 +10,14 @@
 
 namespace attnscope {
 
-/// Which traffic or time a line is about (never mixed).
+/// The level of traffic, or the time, of a line (never mixed).
 enum class Level : std::uint8_t { paper, requested, dram, time };
 constexpr std::array<std::string_view, 4> enum_names(Level) {
   return {"paper", "requested", "dram", "time"};
 }
 
-/// Of the requested bytes written: those added atomically. Recorded where the L2 slices reduce.
+/// The part of the requested written bytes that is added atomically. Recorded where the L2 slices
+/// perform the reductions.
 inline constexpr std::string_view kAddedQuantity = "of it added";
 
 /// One quantity of one run.
@@ -25,22 +26,22 @@ struct ComparisonLine {
   std::string quantity;            ///< "read", "written", kAddedQuantity, "time"
   std::string launch;              ///< "scores"; empty: the whole pass
   std::string unit;                ///< "bytes" or "s"
-  std::optional<double> modelled;  ///< nothing where the recording stands alone
+  std::optional<double> modelled;  ///< nothing when the recording is shown alone
   std::optional<double> recorded;
-  std::string unavailable;            ///< why nothing was recorded
+  std::string unavailable;            ///< the reason why nothing was recorded
   std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled
-  /// In a few words, where a ratio of so small numbers would mislead: "launch latency".
+  /// A phrase, where the ratio of such small numbers would mislead: "launch latency".
   std::string in_place_of_gap;
   std::string reason;  ///< one sentence, from the data
 };
 
-/// One run: the model of its problem and tiling beside what a GPU did.
+/// One run: the model of its problem and tiling beside a GPU's measurement.
 struct Comparison {
   RecordingRow run;
   MeasuredOn on;
   SimulationReport model;
   std::string unavailable;  ///< why the whole run has no measurement; then there are no lines
-  /// What the model differs in from the run; then the lines are of the recording alone, without
+  /// The difference between model and run; if set, the lines have only the recording, without
   /// model, gap or reason.
   std::string stands_alone;
   std::vector<ComparisonLine> lines;
@@ -52,18 +53,19 @@ struct Comparison {
 /// A gap at or below this counts as agreement for requested bytes.
 inline constexpr double kAgreementPercent = 0.5;
 
-/// Below these a ratio says nothing about an algorithm, and none is given: the time is the latency
-/// of launches and loads, the DRAM bytes are kernel code, constants and what L2 kept.
+/// Below these limits a ratio says nothing about an algorithm, and none is given: the time is the
+/// latency of launches and loads, the DRAM bytes depend on kernel code, constants and the contents
+/// of L2.
 inline constexpr double kLaunchLatencySeconds = 20e-6;
 /// The same where the main launch occupies fewer than half of the SMs.
 inline constexpr double kFewSmsLatencySeconds = 40e-6;
 inline constexpr double kSmallDramBytes = 1e6;
 
-/// `model` is simulate() on `gpu`. Where difference() finds one, the run stands alone.
+/// `model` is simulate() on `gpu`. If difference() finds a difference, the run is shown alone.
 Comparison compare(const SimulationReport& model, const GpuDescription& gpu,
                    const RecordingRow& run, const MeasuredOn& on);
 
-/// The model of a kernel's run, in its tiles, which are known to fit, and without shared tiles of
+/// The model of a kernel's run, in its tiles, which are known to fit, without sharing tiles among
 /// grouped heads. `output_rows` as in ScheduleVariant.
 Result<SimulationReport> model_kernel_run(const ResolvedRun& run, const GpuDescription& gpu,
                                           Index output_rows = 0);

@@ -13,7 +13,7 @@
 namespace attnscope {
 namespace {
 
-/// "+0.12 %", of ten times and more "65.45 x", or what stands in its place; "-" where there is
+/// "+0.12 %", for ten times and more "65.45 x", or the phrase in its place; "-" if there is
 /// neither.
 std::string gap_text(const ComparisonLine& line) {
   if (!line.gap_percent) return line.in_place_of_gap.empty() ? "-" : line.in_place_of_gap;
@@ -22,7 +22,7 @@ std::string gap_text(const ComparisonLine& line) {
   return fmt::format("{:+.2f} %", percent);
 }
 
-/// "dram", "requested, scores S": what a line is about.
+/// "dram", "requested, scores S": the level and launch of a line.
 std::string level_text(const ComparisonLine& line) {
   std::string text(to_string(line.level));
   if (!line.launch.empty()) text += fmt::format(", {}", launch_words(line.launch));
@@ -43,7 +43,7 @@ std::string recorded_text(const ComparisonLine& line) {
   return recorded_cell(line) + (line.recorded ? "" : ": " + one_line(line.unavailable));
 }
 
-/// One cell of the overview: the gap, or what there is instead.
+/// One cell of the overview: the gap, or the text in its place.
 std::string gap_cell(const Comparison& comparison, Level level, std::string_view quantity) {
   const ComparisonLine* line = comparison.find(level, quantity);
   if (line == nullptr || !line->recorded) return "unavailable";

@@ -12,7 +12,7 @@ namespace attnscope {
 
 namespace {
 
-/// Products are named after more memory than a device reports.
+/// Product names state more memory than a device reports.
 constexpr double kMemoryTolerance = 0.1;
 
 std::string tiling_words(const Tiling& tiling) {
@@ -23,8 +23,8 @@ bool has_given_capacity(const GpuDescription& gpu) {
   return gpu.given.sram_bytes || gpu.given.l2_bytes;
 }
 
-/// Whether the field is a choice that changes what a kernel does: what it has beside the problem
-/// with its block mask, the tiles and the tensors, without what only the model has.
+/// Whether the field is a choice that changes what a kernel does: every field of a kernel except
+/// the problem with its block mask, the tiles and the tensors.
 bool is_choice(const RunField& field) {
   return field.json.empty() && field.target != FieldTarget::model && field.key != "block_mask";
 }

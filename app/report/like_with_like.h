@@ -1,4 +1,4 @@
-/// Whether a measurement may be compared with the model: the one definition of it, for the ledger,
+/// Whether a measurement may be compared with the model: the only definition, for the ledger,
 /// the charts, the timeline's SMs, `compare` and reports.
 #pragma once
 
@@ -20,11 +20,11 @@ struct MeasuredOn {
 /// and size of memory, and no capacity that a user changed.
 bool describes(const GpuDescription& gpu, const DeviceInfo& device);
 
-/// Why no kernel runs what was modelled, as "no kernel runs standard with fusion separate": a
-/// variant, splits or a pass that only the model has. Empty where a kernel does.
+/// The reason why no kernel runs the modelled run, such as "no kernel runs standard with fusion
+/// separate": a variant, splits or a pass that only the model has. Empty where a kernel does.
 std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu);
 
-/// What a model and a measurement differ in.
+/// The difference between a model and a measurement.
 enum class DifferenceIn : std::uint8_t {
   nothing,
   kernel,  ///< why_no_kernel()
@@ -42,9 +42,8 @@ struct RunDifference {
   bool none() const { return in == DifferenceIn::nothing; }
 };
 
-/// The first difference, in the order of DifferenceIn. A gap may be shown only where there is none:
-/// GPU, problem, algorithm, tiling, variant, pass, switches and cache state are those of the
-/// measurement.
+/// The first difference, in the order of DifferenceIn. A gap may be shown only if there is none:
+/// GPU, problem, algorithm, tiling, variant, pass, switches and cache state match the measurement.
 RunDifference difference(const SimulationReport& model, const GpuDescription& gpu,
                          const RecordingRow& row, const MeasuredOn& on);
 

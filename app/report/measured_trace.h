@@ -1,4 +1,4 @@
-/// The trace of a real run for people: as a Chrome trace like the model's, and in a few words.
+/// The trace of a real run as a Chrome trace like the model's, and as a short description.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace attnscope {
 /// "flash2 forward, B 1, H 2, N 1024, ..., 128x128 tiles, on NVIDIA H200".
 std::string describe(const KernelTrace& trace);
 
-/// The run of a trace as a recording's row: its time alone, no counters.
+/// The run of a trace as a recording's row: only its time, no counters.
 RecordingRow row_of(const KernelTrace& trace);
 
 /// Writes it with one process an SM; each block that is resident has a track for itself and one for
-/// the steps of its first warp. False when a piece could not be written. Answers the number of
-/// events through `events`.
+/// the steps of its first warp. False when a piece could not be written. Sets `events` to the
+/// number of events.
 bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index& events);
 
 }  // namespace attnscope

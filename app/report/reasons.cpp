@@ -63,8 +63,7 @@ std::string tile_with(double inverse_sum) {
   return "";
 }
 
-/// What the bytes of Q K^T, B H N N_kv d e (1/BM + 1/BN), say about the tile that was used; empty
-/// without them.
+/// The tile that follows from the bytes of Q K^T, B H N N_kv d e (1/BM + 1/BN); empty without them.
 std::string scores_tile_sentence(const SimulationReport& model, const RecordingRow& run) {
   const auto scores_read = launch_counter(run, "scores", counter::kRequestedReadBytes);
   if (!scores_read) return "";
@@ -80,7 +79,8 @@ std::string scores_tile_sentence(const SimulationReport& model, const RecordingR
                      recorded, tile_with(recorded), tiling.Br, tiling.Bc, assumed);
 }
 
-/// What the bytes of P V say: P is read once, V once for every row tile of O; empty without them.
+/// The tile that follows from the bytes of P V: P is read once, V once for every row tile of O;
+/// empty without them.
 std::string output_tile_sentence(const SimulationReport& model, const RecordingRow& run) {
   if (!launch_counter(run, "output", counter::kRequestedReadBytes)) return "";
   const auto V_reads = output_V_reads(run);
@@ -93,8 +93,8 @@ std::string output_tile_sentence(const SimulationReport& model, const RecordingR
   return text + fmt::format(" (modelled: {})", model.run.tiling.Br);
 }
 
-/// Why standard's products read more than each operand once, or otherwise than modelled: for both
-/// products of the whole pass, else for the launch's own.
+/// Why standard's products read more than each operand once, or differ from the model: for both
+/// products of the whole pass, else for the product of the launch.
 std::string product_reason(const ComparisonLine& line, const SimulationReport& model,
                            const RecordingRow& run, const char* what) {
   const bool one_tile =
@@ -158,7 +158,7 @@ std::string paper_reason(const ComparisonLine& line, const SimulationReport& mod
   return requested_reason(line, model, run);
 }
 
-/// What the model says thread blocks ask for, in the launch of the line or the whole pass.
+/// The modelled requested bytes of the line's launch or of the whole pass.
 const Bytes& requested_of(const ComparisonLine& line, const SimulationReport& model) {
   for (const LaunchReport& launch : model.launches) {
     if (launch.name == line.launch) return launch.requested;
@@ -166,9 +166,9 @@ const Bytes& requested_of(const ComparisonLine& line, const SimulationReport& mo
   return model.requested;
 }
 
-/// What standard's launches leave each other in the line's direction, which the model expects L2 to
-/// hold: what the paper counts, each operand once, without what reaches the DRAM. Of the launch of
-/// this name, or of all.
+/// The bytes in the line's direction that standard's launches pass on through L2 in the model: the
+/// paper's bytes, each operand once, minus those that reach the DRAM. For the launch of this name,
+/// or for all.
 double held_bytes(const ComparisonLine& line, const SimulationReport& model,
                   std::string_view launch_name) {
   if (model.run.algorithm() != "standard") return 0.0;
@@ -181,8 +181,8 @@ double held_bytes(const ComparisonLine& line, const SimulationReport& model,
   return static_cast<double>(held);
 }
 
-/// The reason where what L2 did not hold between launches makes the gap; else empty. What is far
-/// smaller than L2 does not leave it.
+/// The reason if the gap consists of tensors that did not stay in L2 between launches; else empty.
+/// Tensors far smaller than L2 stay in it.
 std::string not_held_reason(const ComparisonLine& line, const SimulationReport& model,
                             const GpuDescription& gpu) {
   const double difference = *line.recorded - *line.modelled;
@@ -270,7 +270,7 @@ std::string time_reason(const ComparisonLine& line, const SimulationReport& mode
                           gpu.sm_count);
   }
 
-  // What the bound leaves out, each from the data
+  // Effects that the bound leaves out, each from the data
   const auto read_bytes = measured.counter(counter::kDramReadBytes);
   const auto written_bytes = measured.counter(counter::kDramWriteBytes);
   if (read_bytes && written_bytes) {
@@ -290,13 +290,14 @@ std::string time_reason(const ComparisonLine& line, const SimulationReport& mode
   return reason;
 }
 
-/// What is said instead of a ratio.
+/// The text in place of a ratio.
 struct SmallRunWords {
   std::string brief;   ///< "launch latency", "output in L2"
   std::string reason;  ///< "launch latency; 4 of 132 SMs"
 };
 
-/// A difference up to this part of the modelled bytes is agreement, as of larger DRAM traffic.
+/// A difference up to this share of the modelled bytes counts as agreement, as for larger DRAM
+/// traffic.
 constexpr double kAgreement = 0.05;
 
 SmallRunWords dram_read_words(double modelled, double recorded) {

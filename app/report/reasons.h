@@ -5,13 +5,13 @@
 
 namespace attnscope {
 
-/// Rows of O for each of which standard's output product read V once, as its bytes tell: a library
-/// chooses that tile apart from the one of the scores. Nothing when the bytes fit no whole number
-/// of reads within 1 %, or when fewer than 16 rows share one, which is no tile of V any more.
+/// The rows of O for which standard's output product read V once, derived from its bytes: a library
+/// chooses that tile separately from the tile of the scores. Nothing when the bytes match no whole
+/// number of reads within 1 %, or when fewer than 16 rows share a read, which cannot be a tile.
 std::optional<Index> fitted_output_rows(const RecordingRow& run);
 
-/// Adds to a line that has both numbers its gap and the reason for it, or the words that stand in
-/// place of a ratio: of a time below kLaunchLatencySeconds, of DRAM bytes below kSmallDramBytes.
+/// Adds the gap and its reason to a line with both numbers, or a phrase in place of the ratio: for
+/// a time below kLaunchLatencySeconds, or DRAM bytes below kSmallDramBytes.
 void add_gap(ComparisonLine& line, const SimulationReport& model, const GpuDescription& gpu,
              const RecordingRow& run);
 

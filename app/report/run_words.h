@@ -12,10 +12,11 @@ namespace attnscope {
 std::string problem_words(const AttentionProblem& problem);
 /// "flash2 backward, B 2, ..., 64x64 tiles".
 std::string run_words(const ResolvedRun& run);
-/// "flash2, N 1024, d 64, B 16, H 32, bf16, causal": what differs from the usual alone.
+/// "flash2, N 1024, d 64, B 16, H 32, bf16, causal": only what differs from the usual.
 std::string run_title(const ResolvedRun& run);
 
-/// Whose choice it is that the run rounds O (dQ) between passes over j; empty where it does not.
+/// States whose choice it is that the run rounds O (dQ) between passes over j; empty if it does
+/// not.
 std::string_view rounding_note(const ResolvedRun& run);
 
 }  // namespace attnscope

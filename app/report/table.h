@@ -1,4 +1,4 @@
-/// Plain text for people: numbers with their units, four digits each, and aligned columns.
+/// Plain text: numbers with their units, four digits each, and aligned columns.
 #pragma once
 
 #include <string>

@@ -53,7 +53,7 @@ BadgeText badge_text(const Frame& frame) {
             frame.theme.good};
   }
   if (seen.traced != nullptr) {
-    // A projector's larger words leave less room to the choices
+    // On a projector the larger text leaves less room for the choices
     return {app.view.presenter ? "model + trace" : "model + recorded trace",
             fmt::format("{}\nThey tell times; no counters of this problem were recorded, so bytes "
                         "come from the model alone.{}",

@@ -92,7 +92,7 @@ void TextBox::edit(const Rect& box, float arrow_width, TextDraft& draft, const B
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {padding, (box.height() - font.size) * 0.5f});
   ImGui::PushStyleColor(ImGuiCol_FrameBg, 0);
   if (!draft.active) {
-    ImGui::PushStyleColor(ImGuiCol_Text, 0);  // the preview stands there, cut with an ellipsis
+    ImGui::PushStyleColor(ImGuiCol_Text, 0);  // the preview is drawn there, cut with an ellipsis
     *fmt::format_to_n(draft.text.data(), draft.text.size() - 1, "{}", text.value).out = 0;
   }
   ImGuiInputTextFlags flags = ImGuiInputTextFlags_AutoSelectAll;

@@ -17,7 +17,7 @@ class DropList {
   DropList& operator=(const DropList&) = delete;
 
   bool open() const { return open_; }
-  /// One line of the list; answers whether it was clicked. `name` makes its named rectangle
+  /// One line of the list; returns whether it was clicked. `name` makes its named rectangle
   /// "option.FIELD.NAME"; `help` is shown beside the pointer.
   bool option(const std::string& text, bool selected, const std::string& name,
               const std::string& help = {}) const;
@@ -26,7 +26,7 @@ class DropList {
   DropList(const Frame& frame, std::string field) : frame_(frame), field_(std::move(field)) {}
   /// Begins the popup of this field under the box, if it is open.
   void begin(const Rect& box);
-  /// A place that opens the list when it is clicked, named `id`.
+  /// An area named `id` that opens the list when it is clicked.
   void draw_opener(const std::string& id, const Rect& rect) const;
   void draw_surface(const Rect& box, bool hovered) const;
   void draw_arrow(const Rect& box) const;
@@ -46,7 +46,7 @@ class ComboBox : public DropList {
   ComboBox(const Frame& frame, std::string field, const Rect& box, const std::string& preview);
 };
 
-/// The text of a box while it is typed.
+/// The text of a box during typing.
 struct TextDraft {
   std::array<char, 512> text{};
   bool active = false;
@@ -55,7 +55,7 @@ struct TextDraft {
 /// What a text box shows.
 struct BoxText {
   std::string value;
-  std::string preview;  ///< stands in its place while nothing is typed
+  std::string preview;  ///< shown in its place while nothing is typed
   std::string help;     ///< shown beside the pointer
   bool only_numbers = false;
 };
@@ -65,7 +65,7 @@ class TextBox : public DropList {
  public:
   TextBox(const Frame& frame, std::string field, const Rect& box, TextDraft& draft,
           const BoxText& text);
-  /// What was typed and confirmed in this frame (Enter, or leaving the field).
+  /// The text confirmed in this frame (by Enter, or by leaving the field).
   const std::optional<std::string>& typed() const { return typed_; }
 
  private:

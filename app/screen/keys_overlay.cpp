@@ -1,4 +1,4 @@
-/// The keys: what each does, and the card (F1) that says so.
+/// The keys and their actions, and the card (F1) that lists them.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -36,7 +36,7 @@ class Placer {
     layout_.cards.push_back(rect);
   }
 
-  /// Two panels, each in a card of its own: a part of the rectangle each, or one alone all of it.
+  /// Two panels, each in its own card: each gets a part of the rectangle, a single one all of it.
   void place_both(Slot first, Slot second, const Rect& rect, const std::pair<Rect, Rect>& parts) {
     if (!has(first) || !has(second)) return place(has(first) ? first : second, rect);
     place(first, parts.first);

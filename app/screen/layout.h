@@ -25,12 +25,12 @@ struct Layout {
   std::vector<Rect> cards;      ///< the surfaces behind them; two panels may share one
 };
 
-/// Places the panels that exist; a slot without a panel leaves its place to its neighbour.
-/// Presenter mode shows memory, explain, scores and online softmax alone.
+/// Places the panels that exist; the neighbour takes the place of a slot without a panel. Presenter
+/// mode shows only memory, explain, scores and online softmax.
 Layout layout_screen(float width, float height, const Scales& scales, const std::set<Slot>& present,
                      bool presenter);
 
-/// One panel in the place of all.
+/// Places a single panel over the whole body.
 Layout layout_alone(float width, float height, const Scales& scales, Slot slot);
 
 }  // namespace attnscope::app

@@ -64,7 +64,7 @@ void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snap
       {"other operations", flops(snapshot.other_flops_so_far),
        of_head(run.totals.non_matmul_flops)}};
 
-  // Heading, then a line each, as far apart as the room allows
+  // Heading, then one line per total, spaced as widely as the room allows
   ImDrawList* list = ImGui::GetWindowDrawList();
   const FontRef& font = frame.fonts.small;
   const float padding = frame.px(14.0f);
@@ -136,7 +136,7 @@ void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapsh
     font.draw(list, {rect.max.x - padding - font.measure(numbers).x, rect.min.y + frame.px(11.0f)},
               frame.theme.text_dim, numbers);
   } else {
-    // On a line of its own
+    // On a separate line
     const std::string wordings[] = {numbers, requested + "  ·  " + flops + tile,
                                     requested + tile + in_launches, requested + tile, requested};
     const std::string text = draw::widest_that_fits(font, wordings, rect.width() - 2.0f * padding);

@@ -1,4 +1,4 @@
-/// The screen while two algorithms race: each with its memory, its scores and how far it is.
+/// The screen while two algorithms race: each with its memory, its scores and its progress.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@ struct RaceSide {
 /// The cards of both, side by side within `body`.
 std::vector<RaceSide> lay_out_race(const Frame& frame, const Rect& body);
 
-/// What one racer has spent so far: bytes and operations, beside those of its whole pass.
+/// Bytes and operations of one racer so far, beside those of its whole pass.
 void draw_race_totals(const Frame& frame, const Rect& rect, const Snapshot& snapshot);
 
-/// Name, progress and totals of one racer; `rival` tells which.
+/// Name, progress and totals of one racer; `rival` selects which.
 void draw_race_head(const Frame& frame, const Rect& rect, const Snapshot& snapshot, bool rival);
 
 /// The boxes that start a race against another algorithm, and choose its clock.

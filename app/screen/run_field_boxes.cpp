@@ -13,8 +13,8 @@ namespace attnscope::app {
 
 namespace {
 
-/// Asks for the shown choice with another value of the field; a text that cannot be understood is
-/// shown there.
+/// Requests the shown choice with another value of the field; a text that cannot be understood is
+/// shown at the field.
 void change(const Frame& frame, const RunField& field, const std::string& text) {
   CommandSink& commands = frame.app.commands;
   const auto changed = field.kind != FieldKind::flag && text.empty() && !can_be_unset(field)
@@ -24,7 +24,7 @@ void change(const Frame& frame, const RunField& field, const std::string& text) 
   if (!changed) commands.push(RefuseText{changed.error()});
 }
 
-/// What stands in the box: the label of a value that has one, the name of a file without its
+/// The text in the box: the label of a value that has one, the name of a file without its
 /// folder.
 std::string preview_of(const RunField& field, const std::string& value) {
   for (const FieldValue& each : field.values) {
@@ -34,7 +34,7 @@ std::string preview_of(const RunField& field, const std::string& value) {
   return value.find('/') == value.npos ? value : std::filesystem::path(value).filename().string();
 }
 
-/// A value of the user's own, with algorithms and GPUs as names to choose from.
+/// The options of the list, with algorithms and GPUs as names to choose from.
 std::vector<FieldOption> all_options_of(const App& app, const RunField& field) {
   std::vector<FieldOption> options = options_of(field, app.shown_choice());
   if (field.key == "algorithm") {
@@ -87,7 +87,7 @@ void RunFieldBoxes::draw_text(const Frame& frame, const Rect& box, const RunFiel
   const std::string path = preview == value || value.empty() ? "" : value + "\n\n";
   const bool only_numbers = field.kind == FieldKind::whole && !can_be_unset(field);
   const std::string help =
-      wrong ? "" : fmt::format("{}{}", path, field.help);  // not over the reason
+      wrong ? "" : fmt::format("{}{}", path, field.help);  // would cover the reason
   const TextBox text(frame, std::string(field.key), box, states_[field.key].draft,
                      {value, preview, help, only_numbers});
   if (const auto& typed = text.typed()) {
@@ -106,7 +106,7 @@ void RunFieldBoxes::draw_tilings(const Frame& frame, const Rect& box, const RunF
   const ComboBox combo(frame, std::string(field.key), box, words(shown));
   if (!combo.open()) return;
 
-  // Tiles of its own do not change those of a rule
+  // The choice's own tiles do not change those of a rule
   RunSpec key = choice;
   key.Br.reset();
   key.Bc.reset();

@@ -1,5 +1,5 @@
 /// The boxes of the run's fields (reference/run_fields.h): each shows the field's value in the
-/// choice, takes another one, and offers usual ones.
+/// choice, accepts a new one, and offers usual ones.
 #pragma once
 
 #include <map>
@@ -16,11 +16,11 @@ namespace attnscope::app {
 class RunFieldBoxes {
  public:
   void draw(const Frame& frame, const Rect& box, const RunField& field);
-  /// A list that is open is still being worked out.
+  /// Whether an open list is still being computed.
   bool busy() const { return tilings_.busy(); }
 
  private:
-  /// What a box keeps between frames.
+  /// The state of a box between frames.
   struct State {
     TextDraft draft;
     std::vector<FieldOption> options;  ///< of its list, made when it opens
@@ -28,7 +28,7 @@ class RunFieldBoxes {
 
   void draw_text(const Frame& frame, const Rect& box, const RunField& field);
   void draw_tilings(const Frame& frame, const Rect& box, const RunField& field);
-  /// The options of an open list; answers the text of the one that was clicked.
+  /// Draws the options of an open list; returns the text of the clicked one.
   std::optional<std::string> clicked_option(const Frame& frame, const DropList& list,
                                             const RunField& field);
 

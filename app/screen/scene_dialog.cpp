@@ -97,7 +97,7 @@ void SceneDialog::draw(const Frame& frame) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(18.0f), frame.px(16.0f)});
   if (ImGui::BeginPopup(kPopup)) {
     ui::close_popup_on_escape();
-    // Closed by success; a failure stands where the path was typed
+    // Close on success; show a failure where the path was typed
     if (waiting_ && frame.app.scene_answer) {
       waiting_ = false;
       error_ = frame.app.scene_answer->error;

@@ -1,4 +1,5 @@
-/// Opening and saving scenes by path: Ctrl+O and Ctrl+S, or the end of the list of scenes.
+/// The dialog that opens and saves scenes by path: Ctrl+O and Ctrl+S, or the end of the list of
+/// scenes.
 #pragma once
 
 #include <array>
@@ -20,17 +21,17 @@ class SceneDialog {
   void list_own();
   void draw_contents(const Frame& frame);
   void draw_lists(const Frame& frame);
-  /// Opens or saves, and waits for the app's answer.
+  /// Opens or saves, and waits for the app's result.
   void ask(const Frame& frame, const Command& command);
 
   bool saving_ = false;
-  bool waiting_ = false;  ///< for the app's answer
-  std::string error_;     ///< why the last path could not be opened or saved
+  bool waiting_ = false;  ///< for the app's result
+  std::string error_;     ///< the reason why the last path could not be opened or saved
   std::array<char, 512> path_{};
   std::vector<std::string> own_;
 };
 
-/// The box of the top bar: the shipped scenes, and the way to the dialog.
+/// The box of the top bar: the shipped scenes, and entries that open the dialog.
 void draw_scene_field(const Frame& frame, const Rect& box);
 
 }  // namespace attnscope::app

@@ -10,7 +10,7 @@ namespace attnscope::app {
 
 namespace {
 
-/// Work that takes longer than this shows how far it is.
+/// Work that takes longer than this shows its progress.
 constexpr double kPatienceSeconds = 0.1;
 
 constexpr ImGuiWindowFlags kScreenFlags =
@@ -30,7 +30,7 @@ void draw_card_edge(const Frame& frame, const Rect& card) {
   const ImDrawListFlags flags = list->Flags;
   list->Flags &= ~ImDrawListFlags_AntiAliasedFill;
   for (int k = 0; k < 4; ++k) {
-    // A fan from the corner to the arc: what lies outside the rounded card
+    // A fan from the corner to the arc: the area outside the rounded card
     const ImVec2 corner = corners[k];
     const ImVec2 center{corner.x + (k == 0 || k == 3 ? -radius : radius),
                         corner.y + (k < 2 ? -radius : radius)};
@@ -43,7 +43,7 @@ void draw_card_edge(const Frame& frame, const Rect& card) {
   list->AddRect(card.min, card.max, frame.theme.card_border, radius);
 }
 
-/// A thin line above the transport bar while the worker computes, with a button to give it up.
+/// A thin line above the transport bar while the worker computes, with a button that cancels it.
 void draw_progress(const Frame& frame, const Rect& transport) {
   App& app = frame.app;
   const auto work = app.worker().under_way();
@@ -91,7 +91,7 @@ void draw_notice(const Frame& frame, const Rect& transport) {
   frame.rects.add("notice", rect);
 }
 
-/// One panel in a window of its own, clipped to its place.
+/// One panel in a separate ImGui window, clipped to its place.
 void draw_panel(const Frame& frame, Panel& panel, const Rect& rect, const Snapshot& snapshot,
                 NamedRects& rects) {
   App& app = frame.app;

@@ -1,4 +1,4 @@
-/// The one screen: the bars, the panels in their places, what lies over them.
+/// The screen: the bars, the panels in their places, and the overlays.
 #pragma once
 
 #include "app/platform/imgui_session.h"
@@ -19,11 +19,11 @@ class Screen {
   /// Draws a frame of Dear ImGui, between NewFrame and Render.
   void draw(App& app, const Fonts& fonts, const Scales& scales, double time_s);
 
-  /// A panel works something out in the background: its next frame may differ.
+  /// Whether a panel has background work in progress, so that its next frame may differ.
   bool busy() const;
-  /// Where the widgets of the last frame are.
+  /// The rectangles of the widgets of the last frame.
   const NamedRects& rects() const { return rects_; }
-  /// The opaque surfaces that lie behind them: bars and cards.
+  /// The opaque surfaces behind them: bars and cards.
   const std::vector<Surface>& surfaces() const { return surfaces_; }
 
  private:

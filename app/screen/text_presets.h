@@ -1,4 +1,4 @@
-/// What the box of a field offers for the choice that is shown.
+/// The options that the box of a field offers for the shown choice.
 #pragma once
 
 #include <string>
@@ -18,11 +18,10 @@ struct FieldOption {
 /// Whether the box may be empty: the field then follows a rule. The tiles of the screen are always
 /// given.
 bool can_be_unset(const RunField& field);
-/// What stands in the box of an unset field: "off", "generated", "the GPU's".
+/// The text in the box of an unset field: "off", "generated", "the GPU's".
 std::string unset_word(const RunField& field);
 
-/// The values of a field that has names, else usual ones; for files those of the folder, which is
-/// listed.
+/// The values of a field with names, else usual ones; for files, those in the folder.
 std::vector<FieldOption> options_of(const RunField& field, const RunSpec& choice);
 
 }  // namespace attnscope::app

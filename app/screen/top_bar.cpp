@@ -25,7 +25,7 @@ struct Section {
   std::vector<Field> fields;
 };
 
-/// Those that the choice has.
+/// The sections with fields that apply to the choice.
 std::vector<Section> more_sections(const RunSpec& choice) {
   const auto section = [](std::string title, std::size_t column, float width,
                           std::initializer_list<std::string_view> keys) {
@@ -88,7 +88,7 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
   const float label_gap = frame.px(8.0f);
   const float field_gap = frame.px(14.0f);
   const float more_width = frame.text_px(34.0f);
-  // Boxes of long words become narrower before fields go
+  // Boxes with long text become narrower before fields are removed
   constexpr float kNarrowest = 0.6f;
   float narrowed = 1.0f;
   const auto has_words = [](const Field& field) {
@@ -210,7 +210,7 @@ void TopBar::draw_more(const Frame& frame, const Rect& button, const std::vector
 
 namespace {
 
-/// What was refused, why, and what can be done, in the window that was begun for it.
+/// Draws what was rejected, why, and what can be done, into the current window.
 void draw_refusal_text(const Frame& frame, const RefusedChoice& refused) {
   App& app = frame.app;
   const FontScope font(frame.fonts.ui);

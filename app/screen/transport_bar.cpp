@@ -43,7 +43,7 @@ std::string widest_position(const RunInfo& run) {
                      run.algorithm->splits_keys ? "  split 00" : "");
 }
 
-/// "op", "tile" or "outer loop": what playing moves by. A click takes the next.
+/// "op", "tile" or "outer loop": the unit of playing. A click selects the next.
 void draw_granularity(const Frame& frame, const Rect& rect) {
   ViewState& view = frame.app.view;
   const char* names[] = {"by op", "by tile", "by outer loop"};
@@ -70,7 +70,7 @@ void draw_speed(const Frame& frame, const Rect& rect) {
                     fmt::format("{:g}×", view.speed));
 }
 
-/// The buttons, from the left; presenter mode has larger ones, and fewer. Answers where they end.
+/// The buttons, from the left; presenter mode has larger ones, and fewer. Returns their right edge.
 float draw_buttons(const Frame& frame, const Rect& rect) {
   App& app = frame.app;
   const bool presenter = app.view.presenter;
@@ -103,7 +103,8 @@ float draw_buttons(const Frame& frame, const Rect& rect) {
   return x;
 }
 
-/// What neither racer has gone beyond: each stands at the end of the last tile that it affords.
+/// The clock's reading, which neither racer has exceeded: each is at the end of the last tile
+/// within it.
 float draw_clock(const Frame& frame, const RaceCourse& course, float x, float middle) {
   const FontRef& font = frame.fonts.ui;
   const FontRef& small = frame.fonts.small;
@@ -122,8 +123,8 @@ float draw_clock(const Frame& frame, const RaceCourse& course, float x, float mi
          frame.px(14.0f);
 }
 
-/// "step 103 (0-167)" and the tile under the playhead; answers where their place ends, which is as
-/// wide as the run's largest numbers need and as the head's words do.
+/// "step 103 (0-167)" and the tile under the playhead; returns the right edge of their place, which
+/// is wide enough for the run's largest numbers and the head's text.
 float draw_position(const Frame& frame, const Snapshot& snapshot, float x, float middle,
                     float most_head_width) {
   const FontRef& font = frame.fonts.ui;
@@ -191,7 +192,7 @@ void draw_scrub_bar(const Frame& frame, const Rect& rect) {
   }
   const FontRef& small = frame.fonts.small;
   const float label_y = y + frame.px(13.0f);
-  float labelled_to = -1e9f;  // labels do not touch each other
+  float labelled_to = -1e9f;  // labels must not touch each other
   const auto mark = [&](const StepSpan& span, float reach, ImU32 color) {
     const float x = std::round(x_of(span.begin));
     list->AddLine({x, y - reach}, {x, y + reach}, color);

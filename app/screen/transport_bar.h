@@ -1,4 +1,4 @@
-/// The bar at the bottom that never moves: steps, playing, speed, and the whole run as a line.
+/// The fixed bar at the bottom: steps, playing, speed, and the whole run as a line.
 #pragma once
 
 #include "app/ui/widgets.h"

@@ -1,5 +1,5 @@
-/// What every part of the screen draws with: the frame, and buttons of the bars, which are surfaces
-/// with a text or an icon, named for tests that click.
+/// Drawing tools of every part of the screen: the frame, and the buttons of the bars, which are
+/// surfaces with a text or an icon, named for tests that click.
 #pragma once
 
 #include <string_view>
@@ -39,7 +39,7 @@ struct Button {
   bool primary = false;        ///< stands out
 };
 
-/// Draws the button and answers whether it was clicked.
+/// Draws the button and returns whether it was clicked.
 bool draw_button(const Frame& frame, const Button& button);
 
 /// A tooltip in the app's font, wrapped; shown when the last item is hovered.

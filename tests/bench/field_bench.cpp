@@ -20,14 +20,14 @@ constexpr int kPatienceFrames = 120;   // for a widget to appear
 constexpr int kFramesForPanels = 250;  // for the work of panels, which may take longer
 constexpr int kMostFrames = 5000;      // for a choice to be simulated
 
-/// A folder that nobody else uses; empty when none can be made: the fields that take files are then
-/// reported as refused.
+/// A folder that nothing else uses; empty when none can be created: fields that take files are then
+/// reported as rejected.
 std::filesystem::path new_folder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "attnscope-XXXXXX").string();
   return ::mkdtemp(pattern.data()) != nullptr ? pattern : std::string();
 }
 
-/// Writes a tensor of this shape; its path.
+/// Writes a tensor of this shape; returns its path.
 std::string write_tensor(const std::filesystem::path& path, const std::vector<Index>& shape) {
   Index count = 1;
   for (const Index size : shape) count *= size;
@@ -96,7 +96,7 @@ void FieldBench::frames(int count) {
   }
 }
 
-/// Whether it is done after `most` frames or fewer.
+/// Draws up to `most` frames until done() is true; returns whether it is.
 bool FieldBench::frames_until(const std::function<bool()>& done, int most) {
   for (int frame = 0; !done(); ++frame) {
     if (frame >= most || closed_) return false;
@@ -131,7 +131,7 @@ void FieldBench::act(const FieldAction& action) {
     aim(box, /*beside=*/true);
     click();
   } else {
-    // The list of a box that can be typed into hangs on its arrow
+    // The list of a text box opens with its arrow
     const std::string list = find(box + ".list") ? box + ".list" : box;
     frames(1);
     press(list);
@@ -145,7 +145,7 @@ void FieldBench::act(const FieldAction& action) {
 
 void FieldBench::aim(const std::string& widget, bool beside) {
   if (frames_until([&] { return find(widget).has_value(); }, kPatienceFrames)) {
-    // Left of a box stands its label, which takes no click
+    // The label at the left of a box does not react to clicks
     const Rect rect = *find(widget);
     mouse_ = beside ? ImVec2{rect.min.x - 4.0f, rect.center().y} : rect.center();
   } else {
@@ -186,7 +186,7 @@ void FieldBench::close_lists() {
   frames(2);
 }
 
-/// Waits for the answer to a change, which must be refused or accepted.
+/// Waits for the result of a change, which must be rejected or accepted.
 void FieldBench::settle(bool refused) {
   frames(kFramesAfterChange);
   if (!frames_until([this] { return app_.settled(); }, kMostFrames)) {

@@ -13,38 +13,39 @@
 
 namespace attnscope::app {
 
-/// What a user does with mouse and keyboard.
+/// One action with mouse or keyboard.
 struct FieldAction {
   enum class Kind : std::uint8_t {
     type,   ///< types `value` into the field `place`
     pick,   ///< opens the list of the field `place` and clicks the option `value`
-    open,   ///< opens the list of the field `place`, looks at it, and closes it
+    open,   ///< opens the list of the field `place`, waits a few frames, and closes it
     press,  ///< clicks the widget whose rectangle is named `place`
-    look,   ///< sets what keys change
+    look,   ///< changes the view as a key does
   };
   Kind kind = Kind::type;
   std::string place;
   std::string value;
   std::function<void(ViewState&)> set = {};  ///< of `look`
-  bool refused = false;  ///< the app must refuse the choice; otherwise it must accept it
-  bool stays = false;    ///< the refused choice is not dismissed: the next action goes on from it
+  bool refused = false;  ///< the app must reject the choice; otherwise it must accept it
+  bool stays = false;    ///< the rejected choice is not dismissed: the next continues from it
 };
 
-/// A field, and the actions that its frames are charged to. Its first actions may change other
-/// fields, where those bring it to the screen or give it something to refuse.
+/// A field, and the actions whose frames are attributed to it. Its first actions may change other
+/// fields, to show the field or to make a value invalid.
 struct FieldScript {
   std::string field;
   std::vector<FieldAction> actions;
 };
 
-/// Every field of the top bar and behind "...", the tabs and the looks (app/field_script.cpp).
-/// `files` are tensors of the scene's problem.
+/// Every field of the top bar and behind "...", the tabs and the appearance settings
+/// (app/field_script.cpp). `files` are tensors of the scene's problem.
 std::vector<FieldScript> field_scripts(const InputPaths& files);
 
 class FieldBench {
  public:
   /// Draws a frame, calling `put_input` before ImGui::NewFrame(), and waits until the next may
-  /// begin. The UI thread's CPU time of the frame; nothing when the window was closed instead.
+  /// begin. Returns the UI thread's CPU time of the frame; nothing when the window was closed
+  /// instead.
   using DrawFrame = std::function<std::optional<double>(const std::function<void()>& put_input)>;
 
   /// Writes tensors of the scene's problem for the fields that take files; removes them at its end.
@@ -58,8 +59,8 @@ class FieldBench {
 
   /// A line for each field with its slowest frame of every run, and the slowest of all.
   std::string report() const;
-  /// What the script could not do, or what was refused or accepted against its expectation; empty
-  /// when the fields are what the script says.
+  /// Actions that failed, and choices that were rejected or accepted unexpectedly; empty when the
+  /// fields match the script.
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:
@@ -90,7 +91,7 @@ class FieldBench {
   bool pressed_ = false;
   bool closed_ = false;
   std::vector<std::vector<double>> slowest_s_;  ///< [field][run]
-  double* charged_ = nullptr;                   ///< of them, to which frames are charged
+  double* charged_ = nullptr;                   ///< the element that frames are attributed to
   std::vector<std::string> problems_;
 };
 

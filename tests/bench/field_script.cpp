@@ -9,7 +9,7 @@ namespace {
 
 using Kind = FieldAction::Kind;
 
-// Of the script's own field
+// Actions on the script's field
 FieldAction open_list() {
   return {.kind = Kind::open};
 }
@@ -27,7 +27,7 @@ template <typename T>
 FieldAction look(T ViewState::*member, T value) {
   return {.kind = Kind::look, .set = [=](ViewState& view) { view.*member = value; }};
 }
-/// The same in another field.
+/// The same action on another field.
 FieldAction in(std::string field, FieldAction action) {
   action.place = std::move(field);
   return action;
@@ -36,7 +36,7 @@ FieldAction refused(FieldAction action) {
   action.refused = true;
   return action;
 }
-/// Refused, and left standing.
+/// The choice is rejected and not dismissed.
 FieldAction standing(FieldAction action) {
   action = refused(std::move(action));
   action.stays = true;
@@ -50,7 +50,7 @@ FieldScript picks(std::string field, const std::vector<std::string>& options) {
   return script;
 }
 
-/// Opens the list, types a valid text, and then those that are refused.
+/// Opens the list, types a valid text, and then invalid ones.
 FieldScript texts(std::string field, std::string valid, const std::vector<std::string>& invalid) {
   FieldScript script{std::move(field), {open_list(), type(std::move(valid))}};
   for (const std::string& text : invalid) script.actions.push_back(refused(type(text)));

@@ -10,7 +10,7 @@ class FrameTimes {
  public:
   void add(double seconds) { seconds_.push_back(seconds); }
   std::size_t count() const { return seconds_.size(); }
-  /// The time that `share` of the frames keep (0.5: the median); 0 when there are none.
+  /// The time within which `share` of the frames finish (0.5: the median); 0 when there are none.
   double quantile_s(double share) const;
   /// "median 5.1 ms (196 frames/s), 95 % within 7.0 ms, 300 frames".
   std::string summary() const;
