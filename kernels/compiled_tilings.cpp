@@ -13,7 +13,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Which head dimensions an instance takes: d alone, every one that is padded to d, or those that
+/// Which head dimensions an instance takes: only d, every one that is padded to d, or those that
 /// are padded to d but are not d itself, which has its own instance.
 enum class Takes : std::uint8_t { exactly, padded, only_padded };
 

@@ -1,6 +1,6 @@
 /// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random
 /// numbers: as easy as 1, 2, 3" (SC 2011), section 4.3: a keyed bijection of 128-bit counters.
-/// Integers only, so the host and CUDA devices agree to the bit.
+/// Integers only, so the results on the host and on CUDA devices are bit-identical.
 #pragma once
 
 #include <cstdint>

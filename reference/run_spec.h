@@ -50,7 +50,7 @@ struct RunSpec {
   std::optional<Index> warps;   ///< of a thread block; unset: kPaperWarps
   std::optional<WarpPartition> warp_partition;  ///< unset: the algorithm's
   bool round_to_storage = false;  ///< the model's values are rounded where a kernel rounds them
-  bool deterministic = false;     ///< backward: dQ is the same to the bit on every run
+  bool deterministic = false;     ///< backward: dQ is bit-identical on every run
   bool allow_overflow = false;    ///< a tiling that does not fit on the chip is counted anyway
   InputSpec inputs;
   InputPaths files;                 ///< in place of generated tensors
@@ -88,7 +88,7 @@ struct ResolvedRun {
   bool operator==(const ResolvedRun&) const = default;
 };
 
-/// Draws the block mask that was asked for over the run's tiles, unless the problem has one.
+/// Draws the requested block mask over the run's tiles, unless the problem has one.
 std::optional<Error> draw_block_mask(ResolvedRun& run);
 
 /// Nothing when the fields are in range and consistent, whatever the device; else an error about

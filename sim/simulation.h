@@ -101,7 +101,7 @@ struct NumericResult {
   ForwardResult output;  ///< O [B, H, N, d], LSE [B, H, N, 1]
   ErrorReport O_error;   ///< against the reference
   ErrorReport LSE_error;
-  /// Of the backward pass, when it was asked for.
+  /// Of the backward pass, when it was requested.
   std::optional<Gradients> gradients;
   ErrorReport dQ_error;
   ErrorReport dK_error;

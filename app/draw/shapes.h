@@ -20,7 +20,7 @@ void dots(const Canvas& canvas, const Rect& rect, ImU32 color, float spacing);
 void dashed_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
                  float dash);
 /// One of `count` lines on the same place, which take turns at dashes: this draws the `index`-th of
-/// every `count` dashes, and with `gaps` every second of its own is left out.
+/// every `count` dashes, and with `gaps` omits every second one.
 void interleaved_line(const Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 color, float thickness,
                       float dash, int index, int count, bool gaps);
 void dashed_outline(const Canvas& canvas, const Rect& rect, ImU32 color, float thickness,

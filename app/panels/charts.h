@@ -49,13 +49,13 @@ void fit_y(draw::Chart& chart, std::string name, int most_ticks, draw::TickLabel
 // recorded problems of 16k tokens in all.
 
 struct SweepKey {
-  /// Its problem has no block mask and no lengths of its own, and N is one of the lengths;
+  /// Its problem has no block mask, key lengths or packed sequences, and N is one of the lengths;
   /// `block_mask` is that of the block-sparse algorithms.
   RunSpec run;
   bool fixed_tokens = false;  ///< kSweepTokens in all: the batch shrinks as N grows
 
   /// As many queries as keys: both are swept, and algorithms for decoding are left out. Otherwise
-  /// the keys alone are swept.
+  /// only the keys are swept.
   bool is_prefill() const { return run.problem.N == run.problem.N_kv; }
   bool operator==(const SweepKey&) const = default;
 };
@@ -77,7 +77,7 @@ AttentionProblem sweep_problem(const SweepKey& key, Index length);
 std::vector<Index> sweep_lengths(const SweepKey& key);
 
 struct SweepPoint {
-  Index length = 0;  ///< N, or N_kv where the keys alone are swept
+  Index length = 0;  ///< N, or N_kv if only the keys are swept
   SimulationReport report;
   const std::string& algorithm() const { return report.run.algorithm(); }
 };
@@ -141,8 +141,8 @@ Result<TheoremPoints> count_theorems(const TheoremKey& key, const GpuDescription
 
 /// Counted points, the closed form, its leading term, drawn for d <= M <= N d, and the order of the
 /// lower bound, drawn for d^2 <= M <= N d. Along Bc and the SRAM: the measurements of flash1's
-/// kernel on this GPU, scaled to as many heads as shown; its bytes depend only on Bc, so a different Br
-/// changes nothing.
+/// kernel on this GPU, scaled to the shown number of heads; its bytes depend only on Bc, so a
+/// different Br changes nothing.
 ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
                          const GpuDescription& gpu, const Measurements& measurements,
                          const Theme& theme);

@@ -92,7 +92,7 @@ float draw_carry_button(const PanelContext& context, ViewState& view, ImVec2 rig
   return button.left;
 }
 
-/// The legend at the right, between the charts of the topic and the buttons; answers its left edge.
+/// The legend at the right, between the charts of the topic and the buttons; returns its left edge.
 float draw_side(const PanelContext& context, const Rect& rest, ViewState& view,
                 const ShownChart& shown) {
   const FontRef& font = context.fonts.small;

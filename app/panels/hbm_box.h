@@ -89,7 +89,7 @@ class HbmBox {
   std::vector<Placed> placed_;
   std::string scale_note_;
   float slack_ = 0.0f;
-  bool title_beside_ = false;  ///< where a line of its own would take the tensors' room
+  bool title_beside_ = false;  ///< if a separate line would take the tensors' room
   Sizes sizes_ = Sizes::exact;
   bool overflows_ = false;  ///< labels are wider than the box
   bool small_names_ = false;

@@ -47,7 +47,7 @@ HbmBox::HbmBox(const Snapshot& snapshot, const PanelContext& context, const View
   one_row_has_sizes_ = gradients.empty() || !small_names_;
   place_rows({all});
   if (!one_row_has_sizes_) {
-    // One row, without its sizes, where that tells more
+    // One row, without its sizes, if that leaves room for more text
     const int of_one = told();
     place_rows({others, gradients});
     if (overflows_) {

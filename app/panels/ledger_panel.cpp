@@ -67,7 +67,7 @@ std::vector<std::string> brief_wordings(const LedgerRow& row) {
           words.substr(words.find_last_of(' ') + 1)};
 }
 
-/// Right edges of the columns of numbers; the labels stand at the left.
+/// Right edges of the columns of numbers; the labels are at the left.
 struct Columns {
   float label = 0.0f, modelled = 0.0f, formula = 0.0f, seen = 0.0f, gap = 0.0f;
 };
@@ -378,7 +378,7 @@ void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelCon
   }
   const Ledger& ledger = *ledger_;
 
-  // Heading, tensors, totals and the footer share the height; many tensors stand side by side
+  // Heading, tensors, totals and the footer share the height; many tensors are placed side by side
   Table table{context, ledger, rest, so_far_};
   table.layout = lay_out_ledger(
       {ledger.tensors.size(), ledger.totals.size() + ledger.apart.size(), !ledger.apart.empty()},

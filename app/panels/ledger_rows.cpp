@@ -240,7 +240,7 @@ void set_tiles_apart(const RunInfo& run, const LedgerBasis& basis, Ledger& ledge
   ledger.apart = apart_rows(basis);
 }
 
-/// The run alone, under the name of its GPU.
+/// Shows only the run, under the name of its GPU.
 void set_recording_apart(const LedgerBasis& basis, Ledger& ledger) {
   const Comparison& comparison = *basis.comparison;
   ledger.apart_titles = {

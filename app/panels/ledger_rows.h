@@ -80,7 +80,7 @@ std::string short_gpu_name(std::string_view name);
 struct LedgerLines {
   std::size_t tensors = 0;        ///< rows of tensors
   std::size_t totals = 0;         ///< rows of totals, at the screen's tiles and at the kernel's
-  bool has_kernel_title = false;  ///< a line stands over the totals at the kernel's tiles
+  bool has_kernel_title = false;  ///< a title line above the totals at the kernel's tiles
 };
 
 struct LedgerLayout {

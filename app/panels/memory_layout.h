@@ -22,7 +22,7 @@ struct RowPlace {
   float x = 0.0f, width = 0.0f, height = 0.0f;
 };
 
-/// Pixels per element along both axes; equal unless areas alone are to scale.
+/// Pixels per element along both axes; equal unless only areas are to scale.
 struct RowScale {
   float unit_x = 0.0f, unit_y = 0.0f;
   bool uniform = true;       ///< shapes are to scale, not only areas

@@ -30,7 +30,7 @@ std::string with_numbers(std::string_view pattern, const Values&... values) {
 }
 
 /// The steps in the order of the algorithm's form; where a launch folds splits, LSE of a split in
-/// the place of a score. `drops`: the product with V takes P after dropout.
+/// place of a score. `drops`: the product with V takes P after dropout.
 std::vector<SoftmaxTerm> softmax_terms(const SoftmaxRow& row, SoftmaxForm form,
                                        SplitRole splits = SplitRole::none, bool drops = false);
 

@@ -35,7 +35,7 @@ class SramBox {
   };
 
   Heights choose_heights();
-  /// Of slots and bars; the title stands beside them where it has no line of its own.
+  /// The left edge of slots and bars; the title is beside them if it has no separate line.
   float left_edge() const;
   void place_slots(const Heights& heights);
   void draw_slot(const Placed& placed) const;

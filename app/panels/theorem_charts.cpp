@@ -32,7 +32,7 @@ constexpr AxisEntry kAxes[] = {
      "s: share of the tiles that the block mask keeps"},
 };
 
-/// On the axis: the value that was drawn, where that differs from the one asked.
+/// On the axis: the value that was drawn, if that differs from the requested one.
 double x_of(IoAxis axis, const IoPoint& point) {
   return axis == IoAxis::density ? point.density : point.value;
 }

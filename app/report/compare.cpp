@@ -24,7 +24,7 @@ std::string missing_reason(const Measurement& measurement, std::string_view coun
   return "the recording lacks this counter";
 }
 
-/// Adds the line, with its gap unless the run stands alone.
+/// Adds the line, with its gap unless the run is shown alone.
 void add_line(Comparison& comparison, const GpuDescription& gpu, ComparisonLine line) {
   if (!comparison.stands_alone.empty()) line.modelled.reset();
   if (line.modelled && line.recorded) add_gap(line, comparison.model, gpu, comparison.run);

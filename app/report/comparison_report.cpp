@@ -140,7 +140,7 @@ void write_speedups(const std::vector<Comparison>& comparisons, std::string& tex
       table + "\n";
 }
 
-/// Of a run that the model differs from the recording alone, under the name of its GPU.
+/// Writes one run; if the model differs from it, only the recording, under the name of its GPU.
 void write_run(const Comparison& comparison, std::string& text) {
   text += fmt::format("### {}\n\n", run_title(comparison.run.run));
   if (!comparison.unavailable.empty()) {
@@ -164,7 +164,7 @@ void write_run(const Comparison& comparison, std::string& text) {
   text += "\n";
 }
 
-/// A run that the model differs from, alone and under the name of its GPU.
+/// The table of a run that differs from the model: only the recording, under the name of its GPU.
 std::string recording_table(const Comparison& comparison, std::string_view kind) {
   const bool complete = std::ranges::all_of(
       comparison.lines, [](const ComparisonLine& line) { return line.unavailable.empty(); });

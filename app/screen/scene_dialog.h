@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 class SceneDialog {
  public:
-  /// Opens on its keys or when the view asks for it, and draws itself while open.
+  /// Opens on its keys or when the view requests it, and draws itself while open.
   void draw(const Frame& frame);
 
  private:

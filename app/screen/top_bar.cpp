@@ -95,7 +95,7 @@ float TopBar::draw_fields(const Frame& frame, const Rect& rect) {
     return field.key == "scene" || field.key == "algorithm" || field.key == "mask";
   };
   const auto box_width = [&](const Field& field) {
-    // Of the algorithms' names the last letters tell most
+    // The last letters of the algorithms' names are the most distinctive
     const bool narrows = has_words(field) && field.key != "algorithm";
     return frame.text_px(field.width) * (narrows ? narrowed : 1.0f);
   };

@@ -11,7 +11,7 @@
 
 namespace attnscope {
 
-/// Names of the hardware counters that every measurement asks for, as CUPTI and Nsight Compute
+/// Names of the hardware counters that every measurement requests, as CUPTI and Nsight Compute
 /// spell them. A chip may lack some: they are then unavailable, with the reason.
 namespace counter {
 /// Bytes that the SMs read and wrote beyond their L1: `requested` traffic, measured.

@@ -9,7 +9,7 @@ struct SoftmaxGradientParameters {
   ForwardShape shape;
   Index rows = 0;           ///< B * H * N
   const void* P = nullptr;  ///< [B, H, N, N_kv]
-  void* dP = nullptr;       ///< [B, H, N, N_kv]; dS takes its place
+  void* dP = nullptr;       ///< [B, H, N, N_kv]; dS overwrites it
 };
 
 /// For problems with has_score_parameters().

@@ -73,7 +73,7 @@ struct HbmTensorState {
   Index tile_col_count() const { return ceil_div(shape.cols, tile_cols); }
 };
 
-/// The running softmax of the chosen query row around the column tile that is being folded in. A
+/// The running softmax of the chosen query row, around the current column tile. A
 /// field is empty until its operation has run in this tile.
 struct SoftmaxRow {
   bool known = false;  ///< a tile has begun; otherwise the fields below are unset
@@ -93,8 +93,8 @@ struct SoftmaxRow {
   std::optional<double> error;
 };
 
-/// The chosen query row of a backward pass in the tile that is being worked on. What has not been
-/// computed in this tile is empty.
+/// The chosen query row of a backward pass in the current tile. Values not yet computed in this
+/// tile are empty.
 struct GradientRow {
   bool known = false;  ///< a tile has begun; otherwise the fields below are unset
   Index query = 0;     ///< row of the head
@@ -104,7 +104,7 @@ struct GradientRow {
   Index key_begin = 0;           ///< key of the first value of S, P, dP and dS
   std::vector<double> S, P, dP, dS;
   std::vector<double> T;  ///< derivative of the soft cap
-  /// What made the values of S, P, dP and dS last: several steps follow one another.
+  /// The last operation that computed S, P, dP and dS, each in several steps.
   OpKind S_by = OpKind::scores, P_by = OpKind::normalize, dP_by = OpKind::product_transposed;
   OpKind dS_by = OpKind::softmax_gradient;
   std::optional<double> LSE, m, l;
@@ -113,7 +113,7 @@ struct GradientRow {
   std::optional<double> dQ_prev, dQ_part, dQ;  ///< before, what this tile adds, after
 };
 
-/// What does not change from step to step: shared by all snapshots of one run.
+/// The data that does not change from step to step: shared by all snapshots of one run.
 struct RunInfo {
   const ResolvedRun& resolved() const { return totals.run; }
   const AttentionProblem& problem() const { return totals.run.problem; }
@@ -145,7 +145,7 @@ struct RunInfo {
   bool has_values = false;
   SimulationReport totals;     ///< whole pass, all heads
   BytesByTensor head_bytes{};  ///< requested, whole pass, this head
-  /// Of kPaperWarps warps, whole pass, this head; zero for an algorithm without a partition.
+  /// With kPaperWarps warps, whole pass, this head; zero for an algorithm without a partition.
   WarpsByPartition head_warps{};
 };
 
@@ -157,7 +157,7 @@ struct Snapshot {
 
   std::shared_ptr<const RunInfo> run;
   std::optional<Error> error;  ///< set instead of a run when the request failed
-  std::uint64_t request = 0;   ///< which request this answers
+  std::uint64_t request = 0;   ///< the request that this belongs to
 
   Index step = -1;          ///< last operation that has run
   TileOp op;                ///< that operation; meaningless at step -1
@@ -166,7 +166,7 @@ struct Snapshot {
   Index block = 0;          ///< thread block within the head
   std::int32_t i = 0;       ///< row tile being worked on
   std::int32_t j = 0;       ///< column tile; kAllColumns where there is none, or all of them
-  std::int32_t split = -1;  ///< split of the keys, in launches that know splits; else -1
+  std::int32_t split = -1;  ///< split of the keys, in launches with splits; else -1
   Index op_bytes = 0;       ///< bytes that `op` moved between HBM and SRAM, else 0
   Index next_op_bytes = 0;
 
