@@ -24,8 +24,7 @@ std::string number_text(const LedgerRow& row, double value, bool unit) {
   return row.unit == "s" ? draw::format_seconds(value) : draw::format_bytes(value, unit);
 }
 
-/// A number with as many digits as fit in `room`: a unit prefix replaces digits, which are never
-/// cut off.
+/// A number with as many digits as fit in `room`: a unit prefix replaces digits, none is cut off.
 std::string number_that_fits(const LedgerRow& row, double value, const FontRef& font, float room) {
   std::string exact = number_text(row, value, false);
   if (row.unit == "s" || font.measure(exact).x <= room) return exact;
