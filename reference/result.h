@@ -58,7 +58,7 @@ inline Error cancelled() {
   return {Error::Kind::failed, "cancelled", ErrorCode::cancelled};
 }
 
-/// A placeholder for a field's name in a message, which words() replaces with the reader's name.
+/// Marks a field's name in a message; words() replaces it with the reader's name for the field.
 std::string field_name(std::string_view key);
 
 /// Who reads the text: fields are "--seq-len" on the command line, "N" on the screen, "seq_len" in
