@@ -19,7 +19,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::string_view kSchema = "attnscope.scene";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;  // 2 added "stages"
 
 /// A one-line text that fits in a bar.
 std::string short_text(const JsonObject& object, std::string_view key, std::string fallback) {

@@ -1,5 +1,5 @@
-/// Scenes: a problem and a view of it, as files (schema "attnscope.scene/1"). Shipped scenes are in
-/// assets/scenes/; users save and open their own.
+/// Scenes: a problem and a view of it, as files (schema "attnscope.scene/2"; version 1 is read
+/// too). Shipped scenes are in assets/scenes/; users save and open their own.
 #pragma once
 
 #include <filesystem>

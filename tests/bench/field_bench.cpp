@@ -230,4 +230,10 @@ std::string FieldBench::report() const {
                             slowest_s * 1e3, slowest_field);
 }
 
+double FieldBench::slowest_s() const {
+  double slowest_s = 0.0;
+  for (const auto& runs : slowest_s_) slowest_s = std::max(slowest_s, std::ranges::max(runs));
+  return slowest_s;
+}
+
 }  // namespace attnscope::app

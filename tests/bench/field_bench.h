@@ -59,6 +59,8 @@ class FieldBench {
 
   /// A line for each field with its slowest frame of every run, and the slowest of all.
   std::string report() const;
+  /// Seconds of the slowest of all frames.
+  double slowest_s() const;
   /// Actions that failed, and choices that were rejected or accepted unexpectedly; empty when the
   /// fields match the script.
   const std::vector<std::string>& problems() const { return problems_; }
