@@ -25,6 +25,12 @@ namespace {
 /// Larger files cannot be scenes, device descriptions or recordings.
 constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 27;
 
+/// Deeper documents are not AttnScope's, and would overflow the stack where one is copied or
+/// written.
+constexpr int kMaxDepth = 64;
+
+struct TooDeep {};
+
 struct Place {
   std::size_t line = 1;
   std::size_t column = 1;
@@ -49,8 +55,15 @@ Result<json> parse_json(std::string_view text, std::string_view source) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return invalid_request(fmt::format("{}: the file is empty; expected a JSON document", source));
   }
+  const auto limit_depth = [](int depth, json::parse_event_t, const json&) {
+    if (depth > kMaxDepth) throw TooDeep{};
+    return true;
+  };
   try {
-    return json::parse(text);
+    return json::parse(text, limit_depth);
+  } catch (const TooDeep&) {
+    return invalid_request(
+        fmt::format("{}: objects and lists are nested more than {} deep", source, kMaxDepth));
   } catch (const json::parse_error& error) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
     const Place place = place_of(text, offset);

@@ -14,8 +14,8 @@
 
 namespace attnscope {
 
-/// The document in the text, or invalid_request with line and column. `source` names the file in
-/// the message.
+/// The document in the text, or invalid_request: with line and column where it is not JSON, or
+/// where objects and lists are nested too deep. `source` names the file in the message.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view source);
 
 /// The document in the file; failed when it cannot be read.

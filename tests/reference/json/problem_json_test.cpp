@@ -128,6 +128,19 @@ TEST(ParseJson, GivesLineAndColumnOfTheFirstMistake) {
   EXPECT_THAT(document.error().message, HasSubstr("x.json:3:7: not valid JSON"));
 }
 
+TEST(ParseJson, RefusesDeepNesting) {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_TRUE(parse_json(nested(64), "x.json").ok());
+  for (const std::size_t depth : {std::size_t{66}, std::size_t{200'000}, std::size_t{10'000'000}}) {
+    const auto document = parse_json(R"({"rows": )" + nested(depth) + "}", "x.json");
+    ASSERT_FALSE(document.ok()) << depth;
+    EXPECT_THAT(document.error().message, HasSubstr("nested more than 64 deep"));
+    EXPECT_FALSE(parse_json(std::string(depth, '['), "x.json").ok());
+  }
+}
+
 TEST(WriteFileAtomically, ReplacesTheWholeFileAndLeavesNothingBeside) {
   const test::TempDir folder;
   const std::string path = folder.file("f.json");
