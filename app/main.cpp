@@ -7,12 +7,13 @@
 
 #include "app/own_inputs.h"
 #include "app/program.h"
+#include "app/report/standard_streams.h"
 #include "reference/one_line.h"
 
 namespace attnscope::app {
 
 int report(const Error& error) {
-  fmt::print(stderr, "attnscope: {}\n", one_line(words(error, Reader::file)));
+  print_to_stderr(fmt::format("attnscope: {}\n", one_line(words(error, Reader::file))));
   return error.kind == Error::Kind::invalid_request ? kInvalidRequest : kFailed;
 }
 
@@ -22,8 +23,8 @@ int run_program(int argc, char** argv) {
   const auto arguments = parse_arguments(argc, argv);
   if (!arguments) return report(arguments.error());
   if (!arguments.value().answer.empty()) {
-    fmt::print("{}", arguments.value().answer);
-    return kDone;
+    std::fputs(arguments.value().answer.c_str(), stdout);
+    return std::fflush(stdout) == 0 ? kDone : kFailed;
   }
 
   // The arguments override the scene
@@ -48,6 +49,7 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using attnscope::app::report;
+  attnscope::hold_standard_streams();
   try {
     return attnscope::app::run_program(argc, argv);
   } catch (const std::bad_alloc&) {

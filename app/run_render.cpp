@@ -10,6 +10,7 @@
 #include "app/platform/imgui_session.h"
 #include "app/platform/offscreen.h"
 #include "app/program.h"
+#include "app/report/standard_streams.h"
 #include "app/screen/screen.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
@@ -70,7 +71,7 @@ int run_render(const Arguments& arguments, Scene scene) {
   const Index wanted = raced ? scene.view.race_tick : scene.view.step;
   const std::string named = arguments.step ? "--step" : fmt::format("{}: race: tick", scene.path);
   App app(std::move(scene), {});
-  if (app.notice) fmt::print(stderr, "attnscope: {}\n", one_line(app.notice->text));
+  if (app.notice) print_to_stderr(fmt::format("attnscope: {}\n", one_line(app.notice->text)));
   if (const auto error = settle(app)) return report(*error);
   if (raced && !app.view.race) {
     const std::string why = app.notice ? app.notice->text : "the race cannot be run";

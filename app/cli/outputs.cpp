@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "app/report/standard_streams.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
 
@@ -236,7 +237,7 @@ CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenO
 
 void show_progress(std::string_view line) {
   if (::isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\r\033[K{}", one_line(line.substr(0, 100)));
+  print_to_stderr(fmt::format("\r\033[K{}", one_line(line.substr(0, 100))));
   std::fflush(stderr);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/cli/outputs.h"
+#include "app/report/standard_streams.h"
 #include "kernels/recording/build_info.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
@@ -38,7 +39,7 @@ int report(const Error& error) {
   }
   line = one_line(line);
   const char* kind = error.kind == Error::Kind::unavailable ? "unavailable" : "error";
-  fmt::print(stderr, "{}: {}\n", kind, line);
+  print_to_stderr(fmt::format("{}: {}\n", kind, line));
   return error.kind == Error::Kind::invalid_request ? 2 : 1;
 }
 
@@ -85,6 +86,7 @@ int run_command(std::vector<std::string> arguments) {
 }  // namespace
 
 int run_program(std::vector<std::string> arguments) {
+  hold_standard_streams();
   try {
     return run_command(std::move(arguments));
   } catch (const std::bad_alloc&) {

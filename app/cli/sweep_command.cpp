@@ -9,6 +9,7 @@
 #include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/sweep_axes.h"
+#include "app/report/standard_streams.h"
 #include "app/report/table.h"
 #include "reference/one_line.h"
 
@@ -175,8 +176,8 @@ std::optional<Error> tell_missing(const std::vector<ordered_json>& rows,
   }
   if (missing == 0) return std::nullopt;
   if (missing < rows.size()) {
-    fmt::print(stderr, "note: {} of the {} points gave no result; the first, {}\n", missing,
-               rows.size(), one_line(first));
+    print_to_stderr(fmt::format("note: {} of the {} points gave no result; the first, {}\n",
+                                missing, rows.size(), one_line(first)));
     return std::nullopt;
   }
   const std::string message =

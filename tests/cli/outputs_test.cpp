@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/row_files.h"
@@ -9,6 +13,7 @@
 #include "reference/one_line.h"
 #include "sim/device/assets.h"
 #include "tests/cli/cli_process.h"
+#include "tests/support/temp_dir.h"
 
 namespace attnscope::cli {
 namespace {
@@ -110,6 +115,33 @@ TEST(RowFiles, AreWrittenAnewWhenAnotherProgramChangedThem) {
 
 TEST(TableText, ColumnsAreAligned) {
   EXPECT_EQ(table_text({{"name", "bytes"}, {"Q", "1234567"}}), "name    bytes\nQ     1234567\n");
+}
+
+/// The exit status of a shell command with the program in place of "CLI"; -1 when it did not exit.
+int status_of(std::string command) {
+  const std::size_t at = command.find("CLI");
+  command.replace(at, 3, ATTNSCOPE_CLI_PROGRAM);
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(StandardStreams, ClosedOnesMakeAnErrorAndNoCrash) {
+  const std::string simulate = "CLI simulate --algorithm flash2 --seq-len 64 ";
+  EXPECT_EQ(status_of(simulate + ">&- 2>&-"), 1);
+  EXPECT_EQ(status_of(simulate + "<&- >&- 2>&-"), 1);
+  EXPECT_EQ(status_of("CLI --help >&- 2>&-"), 1);
+  EXPECT_EQ(status_of("CLI simulate --algorithm none 2>&-"), 2);
+  EXPECT_EQ(status_of(simulate + "2>&- > /dev/null"), 0);
+}
+
+TEST(StandardStreams, TheTextOfAClosedOneDoesNotReachAnotherFile) {
+  const test::TempDir folder;
+  const std::string path = folder.file("run.json");
+  EXPECT_EQ(status_of("CLI simulate --algorithm flash2 --seq-len 64 --json " + path + " >&- 2>&-"),
+            1);
+  std::ifstream file(path);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_TRUE(nlohmann::json::accept(text)) << text.substr(0, 100);
 }
 
 }  // namespace
