@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -87,6 +89,62 @@ bool parse_with(std::string_view text, RunSpec& spec) {
   const auto value = parser(text);
   if (value) member(spec) = *value;
   return value.has_value();
+}
+
+// Members whose text is no value of one type
+
+inline bool parse_pattern(std::string_view text, RunSpec& spec) {
+  const auto pattern = parse_block_pattern(text);
+  if (!pattern && !text.empty()) return false;
+  spec.problem.block_mask = nullptr;  // it was drawn from the previous pattern
+  spec.block_mask = pattern ? std::optional(pattern.value()) : std::nullopt;
+  return true;
+}
+
+inline constexpr std::string_view kStandardSlopes = "standard";
+
+inline std::string print_slopes(const RunSpec& spec) {
+  const auto& slopes = spec.problem.score.alibi_slopes;
+  if (slopes.empty()) return "";
+  if (slopes == standard_alibi_slopes(spec.problem.heads)) return std::string(kStandardSlopes);
+  return fmt::format("{}", fmt::join(slopes, ","));
+}
+
+inline bool parse_slopes(std::string_view text, RunSpec& spec) {
+  std::optional<std::vector<double>> slopes = std::vector<double>();
+  const bool standard = text == kStandardSlopes || text == "true";
+  if (standard && (spec.problem.heads < 1 || spec.problem.heads > kMaxHeads)) return false;
+  if (standard) slopes = standard_alibi_slopes(spec.problem.heads);
+  if (!standard && !text.empty()) slopes = parse_numbers<double>(text);
+  if (slopes) spec.problem.score.alibi_slopes = std::move(*slopes);
+  return slopes.has_value();
+}
+
+/// An algorithm's own kernel has the algorithm's name.
+inline std::string print_kernel(const RunSpec& spec) {
+  return spec.kernel == spec.algorithm ? "" : spec.kernel;
+}
+
+inline std::string print_switches(const RunSpec& spec) {
+  std::string text;
+  for (const auto& [name, value] : spec.switches) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value);
+  }
+  return text;
+}
+
+inline bool parse_switches(std::string_view text, RunSpec& spec) {
+  std::map<std::string, std::string> switches;
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+    const std::size_t equals = one.find('=');
+    if (equals == 0 || equals == one.npos || equals + 1 == one.size()) return false;
+    const std::string name(one.substr(0, equals));
+    if (!switches.emplace(name, one.substr(equals + 1)).second) return false;
+  }
+  spec.switches = std::move(switches);
+  return true;
 }
 
 }  // namespace attnscope::field_access

@@ -168,6 +168,10 @@ RunSpec with_consequences(const RunSpec& before, RunSpec after) {
   const Algorithm* algorithm = find_algorithm(after.algorithm);
   if (algorithm == nullptr) return after;
   const bool is_new = before.algorithm != after.algorithm;
+  if (is_new) {
+    after.kernel.clear();
+    after.switches.clear();
+  }
   if (is_new && algorithm->takes_block_mask && !after.block_mask) after.block_mask = BlockPattern{};
   for (const RunField& field : run_fields()) {
     const bool has_it = field.applies == nullptr || field.applies(*algorithm);

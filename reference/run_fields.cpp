@@ -7,8 +7,14 @@ namespace attnscope {
 namespace {
 
 using field_access::parse;
+using field_access::parse_pattern;
+using field_access::parse_slopes;
+using field_access::parse_switches;
 using field_access::parse_with;
 using field_access::print;
+using field_access::print_kernel;
+using field_access::print_slopes;
+using field_access::print_switches;
 
 // Members of a RunSpec, as template arguments: each returns a reference
 // clang-format off
@@ -57,34 +63,8 @@ constexpr auto kGpu = [](auto& s) -> auto& { return s.gpu; };
 constexpr auto kSram = [](auto& s) -> auto& { return s.sram_bytes; };
 constexpr auto kBlockMask = [](auto& s) -> auto& { return s.block_mask; };
 constexpr auto kL2 = [](auto& s) -> auto& { return s.l2_bytes; };
+constexpr auto kKernel = [](auto& s) -> auto& { return s.kernel; };
 // clang-format on
-
-bool parse_pattern(std::string_view text, RunSpec& spec) {
-  const auto pattern = parse_block_pattern(text);
-  if (!pattern && !text.empty()) return false;
-  spec.problem.block_mask = nullptr;  // it was drawn from the previous pattern
-  spec.block_mask = pattern ? std::optional(pattern.value()) : std::nullopt;
-  return true;
-}
-
-constexpr std::string_view kStandardSlopes = "standard";
-
-std::string print_slopes(const RunSpec& spec) {
-  const auto& slopes = spec.problem.score.alibi_slopes;
-  if (slopes.empty()) return "";
-  if (slopes == standard_alibi_slopes(spec.problem.heads)) return std::string(kStandardSlopes);
-  return fmt::format("{}", fmt::join(slopes, ","));
-}
-
-bool parse_slopes(std::string_view text, RunSpec& spec) {
-  std::optional<std::vector<double>> slopes = std::vector<double>();
-  const bool standard = text == kStandardSlopes || text == "true";
-  if (standard && (spec.problem.heads < 1 || spec.problem.heads > kMaxHeads)) return false;
-  if (standard) slopes = standard_alibi_slopes(spec.problem.heads);
-  if (!standard && !text.empty()) slopes = parse_numbers<double>(text);
-  if (slopes) spec.problem.score.alibi_slopes = std::move(*slopes);
-  return slopes.has_value();
-}
 
 constexpr FieldValue kDTypes[] = {{"fp16", "", ""}, {"bf16", "", ""}, {"fp32", "", ""}};
 constexpr FieldValue kPasses[] = {{"forward", "", ""},
@@ -337,6 +317,14 @@ const RunField kFields[] = {
      .help = "backward: add up dQ in a fixed order", .kind = FieldKind::flag,
      .target = FieldTarget::kernel, .values = kOrders, .print = print<kDeterministic>,
      .parse = parse<kDeterministic>},
+    {.key = "kernel", .json_key = "kernel", .option = "kernel", .value_name = "NAME",
+     .label = "Kernel", .help = "see attnscope-cli list kernels",
+     .accepted = "the name of a kernel", .by_rule = "the algorithm's",
+     .target = FieldTarget::kernel, .print = print_kernel, .parse = parse<kKernel>},
+    {.key = "switches", .json_key = "switches", .label = "Switches",
+     .help = "choices that the kernel offers",
+     .accepted = "NAME=VALUE, with commas between several", .by_rule = "the kernel's",
+     .target = FieldTarget::kernel, .print = print_switches, .parse = parse_switches},
     {.key = "round_to_storage", .json_key = "round_to_storage", .option = "round-to-storage",
      .label = "values", .help = "round values where a kernel rounds them", .kind = FieldKind::flag,
      .target = FieldTarget::model, .values = kRoundings, .print = print<kRounding>,
