@@ -70,6 +70,8 @@ int run_render(const Arguments& arguments, Scene scene) {
   const bool raced = scene.view.race.has_value();
   const Index wanted = raced ? scene.view.race_tick : scene.view.step;
   const std::string named = arguments.step ? "--step" : fmt::format("{}: race: tick", scene.path);
+  const bool seeks = arguments.step && !raced;
+  if (seeks) scene.view.step = 0;  // --step is checked below, once the last operation is known
   App app(std::move(scene), {});
   if (app.notice) print_to_stderr(fmt::format("attnscope: {}\n", one_line(app.notice->text)));
   if (const auto error = settle(app)) return report(*error);
@@ -86,6 +88,10 @@ int run_render(const Arguments& arguments, Scene scene) {
     return report(
         invalid_request(fmt::format("{} {}: the last {} is {}", named, wanted,
                                     app.course() != nullptr ? "tick" : "operation", last)));
+  }
+  if (seeks) {
+    app.commands.push(SeekTo{wanted});
+    if (const auto error = settle(app)) return report(*error);
   }
 
   auto offscreen = OffscreenContext::create(arguments.width, arguments.height);
