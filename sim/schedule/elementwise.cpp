@@ -10,13 +10,14 @@ enum TwoStepLine : std::uint8_t { two_tiles, two_load, two_first, two_second, tw
 // clang-format on
 
 constexpr std::string_view kForTiles = "for each tile (i, j), in parallel";
-constexpr std::string_view kWhyTiles = "Every element stands for itself.";
+constexpr std::string_view kWhyTiles = "Every element is independent.";
 constexpr std::string_view kWhyLoad = "N × N values are read for one operation each.";
 constexpr std::string_view kWhyStore = "And go back.";
 constexpr std::string_view kWhyScale = "Without it the scores grow with √d.";
 constexpr std::string_view kWhyMask = "Hidden keys must not take part in the softmax.";
 constexpr std::string_view kWhyMaskGradient = "What the mask replaced has no gradient.";
-constexpr std::string_view kWhyScaleGradient = "S = scale · Q Kᵀ, seen from Q Kᵀ.";
+constexpr std::string_view kWhyScaleGradient =
+    "The gradient of S = scale · Q Kᵀ with respect to Q Kᵀ.";
 
 constexpr PseudoLine kScaleCode[] = {
     {0, kForTiles, kWhyTiles, true},
@@ -65,7 +66,7 @@ enum DropoutGradientLine : std::uint8_t { undrop_tiles, undrop_load, undrop_mult
 constexpr PseudoLine kDropoutCode[] = {
     {0, kForTiles, kWhyTiles, true},
     {1, "load P_ij", kWhyLoad},
-    {1, "Z_ij = 0 or 1 / (1 - p)", "From (seed, b, h, query, key) alone."},
+    {1, "Z_ij = 0 or 1 / (1 - p)", "Depends only on (seed, b, h, query, key)."},
     {1, "store Z_ij, a byte an element",
      "Kept for the backward pass instead of being drawn again."},
     {1, "P~_ij = Z_ij ∘ P_ij", "What is kept grows, so that sums keep their mean."},

@@ -56,7 +56,7 @@ constexpr PseudoLine kConvertPseudoCode[] = {
     {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
     {1, "load O_i in fp32", "Between the column tiles O was kept in fp32."},
     {1, "round O_i to the problem's precision", "Rounded once, not once for every column tile."},
-    {1, "store O_i", "The output that the caller asked for."},
+    {1, "store O_i", "The requested output."},
 };
 
 void convert_carry(const TileGrid& g, Index block, Program& program) {

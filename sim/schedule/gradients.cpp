@@ -13,7 +13,7 @@ constexpr PseudoLine kConvertPseudoCode[] = {
     {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
     {1, "load dQ_i in fp32", "The sum of all column tiles' parts."},
     {1, "round dQ_i to the problem's precision", "Rounded once, after the last add."},
-    {1, "store dQ_i", "The gradient that the caller asked for."},
+    {1, "store dQ_i", "The requested gradient."},
 };
 
 constexpr PseudoLine kSumPseudoCode[] = {

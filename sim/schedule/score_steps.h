@@ -53,7 +53,7 @@ constexpr PseudoLine alibi_line(int indent) {
 }
 constexpr PseudoLine drop_probabilities_line(int indent) {
   return {indent, "P = dropout(P)",
-          "Z comes from (seed, b, h, query, key) alone; l was summed before, without it.", false,
+          "Z depends only on (seed, b, h, query, key); l was summed before dropout.", false,
           ScoreStep::dropout};
 }
 constexpr PseudoLine drop_again_line(int indent) {

@@ -17,10 +17,10 @@ enum CombineLine : std::uint8_t {
 
 constexpr PseudoLine kCombinePseudoCode[] = {
     {0, "for each row tile i, in parallel", "No row tile needs another's result.", true},
-    {1, "O_i = 0; l_i = 0; m_i = -inf", "No split has been seen yet."},
+    {1, "O_i = 0; l_i = 0; m_i = -inf", "No split has been processed yet."},
     {1, "for each split s", "The splits are to this launch what column tiles are to a sweep.",
      true},
-    {2, "load LSE_i^s", "One number a row stands for all keys of the split."},
+    {2, "load LSE_i^s", "One number per row represents all keys of the split."},
     {2,
      "m_prev = m_i; m_i = max(m_prev, LSE_i^s); alpha = exp(m_prev - m_i); beta = exp(LSE_i^s - "
      "m_i)",
@@ -31,7 +31,7 @@ constexpr PseudoLine kCombinePseudoCode[] = {
      "A merge, not a sum: each split's output is weighted by its share of l."},
     {1, "O_i = O_i / l_i", "One division at the end."},
     {1, "LSE_i = m_i + log l_i", "The log-sum-exp over all keys."},
-    {1, "store O_i, LSE_i", "What the caller asked for."},
+    {1, "store O_i, LSE_i", "The requested output."},
 };
 
 Tile split_tile(Tensor tensor, std::int32_t i, std::int32_t s) {
@@ -90,14 +90,14 @@ PseudoCode partial_pseudo_code() {
   replace_line(lines, "load Q_i", "load Q_i", "Each split reads Q_i once: splits times in all.");
   replace_line(lines, "for each column tile j that row tile i sees",
                "for each column tile j of split s that row tile i sees",
-               "A thread block sweeps over its part of the keys alone.");
+               "A thread block sweeps only over its part of the keys.");
   replace_line(
       lines, "load K_j, V_j", "load K_j, V_j",
       "Each split reads its own keys: together the splits of a row tile read K and V once.");
   replace_line(lines, "LSE_i = m_i + log l_i", "LSE_i^s = m_i + log l_i",
                "The merging launch weighs this part against the others by it.");
   replace_line(lines, "store O_i, LSE_i", "store O_i^s, LSE_i^s in fp32",
-               "The attention over the keys of this split alone.");
+               "The attention over only the keys of this split.");
   return lines;
 }
 

@@ -91,7 +91,7 @@ constexpr PseudoLine kDqPseudoCode[] = {
     {1, "dQ_i = 0", "The sum over the keys starts empty."},
     {1, "for each column tile j", "The sum over the keys.", true},
     {2, "load dS_ij, K_j", "N × N values are read again."},
-    {2, "dQ_i = dQ_i + scale · dS_ij K_j", "S = scale · Q Kᵀ, seen from Q."},
+    {2, "dQ_i = dQ_i + scale · dS_ij K_j", "The gradient of S = scale · Q Kᵀ with respect to Q."},
     {1, "store dQ_i", "The second gradient."},
 };
 constexpr PseudoLine kDkPseudoCode[] = {
@@ -99,16 +99,16 @@ constexpr PseudoLine kDkPseudoCode[] = {
     {1, "dK_j = 0", "The sum over the queries starts empty."},
     {1, "for each row tile i", "The sum over the queries.", true},
     {2, "load dS_ij, Q_i", "The same N × N values once more."},
-    {2, "dK_j = dK_j + scale · dS_ijᵀ Q_i", "S = scale · Q Kᵀ, seen from K."},
+    {2, "dK_j = dK_j + scale · dS_ijᵀ Q_i", "The gradient of S = scale · Q Kᵀ with respect to K."},
     {1, "store dK_j", "The third gradient."},
 };
 
 constexpr auto kUnscaledDqPseudoCode = with_lines(
     kDqPseudoCode,
-    {{dq_product, {2, "dQ_i = dQ_i + dS_ij K_j", "dS was scaled in a launch of its own."}}});
+    {{dq_product, {2, "dQ_i = dQ_i + dS_ij K_j", "dS was scaled in a separate launch."}}});
 constexpr auto kUnscaledDkPseudoCode = with_lines(
     kDkPseudoCode,
-    {{dk_product, {2, "dK_j = dK_j + dS_ijᵀ Q_i", "dS was scaled in a launch of its own."}}});
+    {{dk_product, {2, "dK_j = dK_j + dS_ijᵀ Q_i", "dS was scaled in a separate launch."}}});
 
 void standard_dv(const TileGrid& g, Index block, Program& program) {
   const auto j = static_cast<std::int32_t>(block);

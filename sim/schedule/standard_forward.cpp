@@ -41,7 +41,7 @@ constexpr PseudoLine dropped_line(int indent) {
 constexpr auto kRawScoresPseudoCode = with_lines(
     kScoresPseudoCode,
     {{compute_scores,
-      {1, "S_ij = Q_i K_jᵀ", "The product alone: scaling the scores is a launch of its own."}}});
+      {1, "S_ij = Q_i K_jᵀ", "Only the product: a separate launch scales the scores."}}});
 
 constexpr PseudoLine kSoftmaxPseudoCode[] = {
     {0, "for each group of rows i, in parallel", "No group of rows needs another's result.", true},
