@@ -27,7 +27,7 @@ struct RowSoftmax {
   Index overflowed_elems = 0;  ///< numerators p_k that are infinite
   Index nan_elems = 0;         ///< elements of P that are NaN
   double max_abs_error = 0;    ///< of P against the rounded x's in double; NaN elements left out
-  double score_max_abs_error = 0;  ///< the same against the unrounded x
+  double score_max_abs_error = 0;  ///< of P against the unrounded x
 };
 
 /// The running maximum and sum of the online softmax.

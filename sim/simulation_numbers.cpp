@@ -25,8 +25,8 @@ double numeric_bytes(const ResolvedRun& run) {
   // Q, dO, O and the reference's O, dQ twice; K, V, dK and dV twice
   double elems =
       heads * query_elems * (gradients ? 6 : 4) + kv_heads * key_elems * (gradients ? 6 : 2);
-  // One head's HBM: the same again, O and dQ between passes, the gradients of a group's heads, the
-  // score matrices
+  // Add one head's HBM: its tensors, O and dQ between passes, the gradients of the heads of a
+  // group, the score matrices
   elems += query_elems * (gradients ? 6 : 4) + key_elems * (gradients ? 4 : 2);
   const double group = number(problem.heads_per_kv_head());
   if (gradients && problem.heads_per_kv_head() > 1) elems += 2 * group * key_elems;
