@@ -18,6 +18,8 @@ namespace attnscope {
 struct KernelLibrary::Functions {
   decltype(&attnscope_kernels_version) version;
   decltype(&attnscope_last_message) last_message;
+  decltype(&attnscope_last_error_code) last_error_code;
+  decltype(&attnscope_last_field) last_field;
   decltype(&attnscope_session_open) session_open;
   decltype(&attnscope_session_close) session_close;
   decltype(&attnscope_session_device) session_device;
@@ -29,6 +31,9 @@ struct KernelLibrary::Functions {
   decltype(&attnscope_backward_measure_host) measure_backward_host;
   decltype(&attnscope_forward_trace) trace;  ///< both are null in a library without them
   decltype(&attnscope_backward_trace) trace_backward;
+
+  /// What the calling thread's last call, which returned this status, said.
+  Error error_of(attnscope_status status) const;
 };
 
 namespace {
@@ -56,14 +61,14 @@ bool find(void* handle, const char* name, Function& function) {
   return function != nullptr;
 }
 
-Error error_of(attnscope_status status, const char* message) {
+Error::Kind kind_of(attnscope_status status) {
   switch (status) {
     case ATTNSCOPE_INVALID_REQUEST:
-      return invalid_request(message);
+      return Error::Kind::invalid_request;
     case ATTNSCOPE_UNAVAILABLE:
-      return unavailable(message);
+      return Error::Kind::unavailable;
     default:
-      return failed(message);
+      return Error::Kind::failed;
   }
 }
 
@@ -142,6 +147,10 @@ void check_sizes(const AttentionProblem& p, const AttentionInputs& inputs) {
 
 }  // namespace
 
+Error KernelLibrary::Functions::error_of(attnscope_status status) const {
+  return {kind_of(status), last_message(), static_cast<ErrorCode>(last_error_code()), last_field()};
+}
+
 Result<std::shared_ptr<KernelLibrary>> KernelLibrary::load() {
   // Find and open the library
   const std::filesystem::path path = library_path();
@@ -169,6 +178,8 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::load() {
   }
   Functions& f = *functions;
   const bool complete = find(handle, "attnscope_last_message", f.last_message) &&
+                        find(handle, "attnscope_last_error_code", f.last_error_code) &&
+                        find(handle, "attnscope_last_field", f.last_field) &&
                         find(handle, "attnscope_session_open", f.session_open) &&
                         find(handle, "attnscope_session_close", f.session_close) &&
                         find(handle, "attnscope_session_device", f.session_device) &&
@@ -191,13 +202,13 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::load() {
   const Functions& call = *library->functions_;
   attnscope_session* session = nullptr;
   attnscope_status status = call.session_open(0, &session);
-  if (status != ATTNSCOPE_OK) return error_of(status, call.last_message());
+  if (status != ATTNSCOPE_OK) return call.error_of(status);
   library->session_ = session;
 
   attnscope_device device{};
   device.struct_size = sizeof device;
   status = call.session_device(session, &device);
-  if (status != ATTNSCOPE_OK) return error_of(status, call.last_message());
+  if (status != ATTNSCOPE_OK) return call.error_of(status);
   library->device_ = device_info(device);
   return library;
 }
@@ -225,7 +236,7 @@ Result<RunResult> KernelLibrary::run_forward(const ResolvedRun& run,
   forward.o = result.O.data.data();
   forward.lse = result.LSE.data.data();
   const attnscope_status status = functions_->run_host(session_, &forward);
-  if (status != ATTNSCOPE_OK) return error_of(status, functions_->last_message());
+  if (status != ATTNSCOPE_OK) return functions_->error_of(status);
   result.time_s = forward.time_s;
   return result;
 }
@@ -253,7 +264,7 @@ Result<GradientRun> KernelLibrary::run_backward(const ResolvedRun& run,
   backward.dk = result.gradients.dK.data.data();
   backward.dv = result.gradients.dV.data.data();
   const attnscope_status status = functions_->run_backward_host(session_, &backward);
-  if (status != ATTNSCOPE_OK) return error_of(status, functions_->last_message());
+  if (status != ATTNSCOPE_OK) return functions_->error_of(status);
   result.time_s = backward.time_s;
   return result;
 }
@@ -270,7 +281,7 @@ Result<std::pair<Measurement, Tiling>> KernelLibrary::measure(const ResolvedRun&
   measurement.struct_size = sizeof measurement;
   const attnscope_status status =
       call_pass(&c_problem.value(), &c_kernel_value, &c_protocol_value, &measurement);
-  if (status != ATTNSCOPE_OK) return error_of(status, functions_->last_message());
+  if (status != ATTNSCOPE_OK) return functions_->error_of(status);
   return std::pair{measurement_of(measurement),
                    Tiling{measurement.block_rows, measurement.block_cols}};
 }
@@ -339,7 +350,7 @@ Result<KernelTrace> KernelLibrary::trace(const ResolvedRun& run, Index row_step)
                                        &records)
           : functions_->trace(session_, &c_problem.value(), &c_kernel_value, kind, seed, row_step,
                               &records);
-  if (status != ATTNSCOPE_OK) return error_of(status, functions_->last_message());
+  if (status != ATTNSCOPE_OK) return functions_->error_of(status);
 
   KernelTrace trace;
   trace.header = empty_recording({});

@@ -17,6 +17,14 @@ const char* attnscope_last_message(void) {
   return "refused by the echo";
 }
 
+int32_t attnscope_last_error_code(void) {
+  return ATTNSCOPE_ERROR_DOES_NOT_FIT;
+}
+
+const char* attnscope_last_field(void) {
+  return "Br";
+}
+
 attnscope_status attnscope_session_open(int32_t device, attnscope_session** session) {
   (void)device;
   *session = &the_session;

@@ -91,6 +91,19 @@ TEST(KernelLibrary, MeasuresOnTheCallersOwnTensors) {
   EXPECT_EQ(backward.run.pass(), PassKind::backward);
 }
 
+TEST(KernelLibrary, AnErrorKeepsItsCodeAndItsField) {
+  const LibraryVariable variable(ATTNSCOPE_ECHO_LIBRARY_FILE);
+  const auto library = KernelLibrary::load();
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  const ResolvedRun run = test::kernel_run("flash2", {});
+  const auto refused = library.value()->run_forward(run, make_inputs(run.problem, {}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Error::Kind::failed);
+  EXPECT_EQ(refused.error().message, "refused by the echo");
+  EXPECT_EQ(refused.error().code, ErrorCode::does_not_fit);
+  EXPECT_EQ(refused.error().field, "Br");
+}
+
 TEST(KernelLibrary, MeasuresOnGeneratedTensorsByKindAndSeed) {
   const LibraryVariable variable(ATTNSCOPE_ECHO_LIBRARY_FILE);
   const auto library = KernelLibrary::load();
