@@ -1,5 +1,7 @@
 #include "kernels/backward_parameters.h"
 
+#include "kernels/launch.h"
+
 namespace attnscope::kernels {
 
 namespace {

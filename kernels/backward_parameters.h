@@ -6,6 +6,8 @@
 
 namespace attnscope::kernels {
 
+struct BackwardArguments;  // kernels/launch.h
+
 /// 16-bit kernels store dQ_accum in pieces of 16 rows and 8 columns, each in the layout of the
 /// tensor cores' fragments (device/matrix_fragments.cuh): this many pieces along the N rows of a
 /// head,

@@ -2,8 +2,8 @@
 /// types. Internal to the kernels. Compiled for host and device.
 #pragma once
 
-#include "kernels/launch.h"
 #include "kernels/score_parameters.h"
+#include "kernels/tensor_view.h"
 #include "reference/host_device.h"
 
 namespace attnscope::kernels {

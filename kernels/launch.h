@@ -9,23 +9,16 @@
 #include <string_view>
 
 #include "kernels/catalog.h"
+#include "kernels/tensor_view.h"
 
 namespace attnscope::kernels {
 
-struct TraceBuffer;  // kernels/trace/trace_buffer.h
-
-/// A [B, H, rows, d] tensor in device memory; strides in elements, the last axis is contiguous.
-/// Where the size of a row of d elements is a multiple of 16 bytes, so are the address and the
-/// strides.
-struct TensorView {
-  void* data_dev = nullptr;
-  Index stride_batch = 0;
-  Index stride_head = 0;
-  Index stride_row = 0;
-};
+struct LaunchResources;  // kernels/launch_resources.h
+struct TraceBuffer;      // kernels/trace/trace_buffer.h
 
 /// Everything a forward pass reads and writes.
 struct ForwardArguments {
+  LaunchResources* resources = nullptr;  ///< of the current GPU; never null
   AttentionProblem problem;
   std::optional<Tiling> tiling;  ///< one of kernel_tilings(); nothing: this GPU's default
   Carry carry = Carry::problem;
@@ -74,6 +67,7 @@ std::optional<Error> prepare_workspace(const KernelInfo& kernel, const ForwardAr
 
 /// Everything a backward pass reads and writes. O and LSE are the forward pass's.
 struct BackwardArguments {
+  LaunchResources* resources = nullptr;  ///< of the current GPU; never null
   AttentionProblem problem;
   std::optional<Tiling> tiling;    ///< one of backward_tilings(); nothing: this GPU's default
   bool deterministic = false;      ///< dQ is bit-identical on every run

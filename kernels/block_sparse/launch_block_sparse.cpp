@@ -5,6 +5,7 @@
 #include "kernels/flash2/flash2_start.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/score_tables.h"
+#include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/workspace.h"
 #include "reference/check.h"
@@ -47,7 +48,7 @@ void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling
                                .column_tiles = static_cast<const int*>(arguments.workspace_dev)};
   const bool is_fp16 = problem.dtype == DType::fp16;
   auto start = is_fp16 ? start_block_sparse_fp16 : start_block_sparse_bf16;
-  LaunchTables tables;
+  LaunchTables tables(arguments.resources->tables);
   if (has_score_parameters(problem)) {  // as flash2 does with the lists of packed sequences
     parameters.scores = tables.scores(problem);
     start = is_fp16 ? start_flash2_scored_fp16 : start_flash2_scored_bf16;
@@ -73,7 +74,7 @@ void launch_block_sparse_backward(const BackwardArguments& arguments, const Tili
   const bool is_fp16 = arguments.problem.dtype == DType::fp16;
   StartBackward start =
       is_fp16 ? start_block_sparse_backward_fp16 : start_block_sparse_backward_bf16;
-  LaunchTables tables;
+  LaunchTables tables(arguments.resources->tables);
   if (has_score_parameters(arguments.problem)) {
     parameters.scores = tables.scores(arguments.problem);
     start = is_fp16 ? start_flash2_backward_scored_fp16 : start_flash2_backward_scored_bf16;

@@ -256,6 +256,7 @@ attnscope_status attnscope_forward_launch(attnscope_session* session,
       session, PassKind::forward, forward, "forward",
       [&](const attnscope_forward& known, const ResolvedRun& r) -> std::optional<Error> {
         ForwardArguments arguments;
+        arguments.resources = &session->session->resources();
         arguments.problem = r.problem;
         arguments.tiling = asked_tiling(r);
         arguments.carry = r.asked.variant.carry;
@@ -325,6 +326,7 @@ attnscope_status attnscope_backward_launch(attnscope_session* session,
       session, PassKind::backward, backward, "backward",
       [&](const attnscope_backward& known, const ResolvedRun& r) -> std::optional<Error> {
         BackwardArguments arguments;
+        arguments.resources = &session->session->resources();
         arguments.problem = r.problem;
         arguments.tiling = asked_tiling(r);
         arguments.deterministic = r.asked.deterministic;

@@ -1,6 +1,7 @@
 #include "kernels/flash1/flash1_carry.h"
 #include "kernels/flash1/flash1_parameters.h"
 #include "kernels/host/score_tables.h"
+#include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/workspace.h"
 #include "reference/check.h"
@@ -24,7 +25,7 @@ bool start_forward(const Flash1Parameters& parameters, const ForwardArguments& a
   const bool carries_fp32 = arguments.carry == Carry::fp32;
   const bool is_fp16 = problem.dtype == DType::fp16;
   if (has_score_parameters(problem)) {
-    LaunchTables tables;
+    LaunchTables tables(arguments.resources->tables);
     ScoredFlash1Parameters scored{parameters, tables.scores(problem)};
     if (problem.is_packed()) scored.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
     if (arguments.trace != nullptr) {

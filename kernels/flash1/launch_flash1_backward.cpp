@@ -1,5 +1,6 @@
 #include "kernels/flash1/flash1_backward_start.h"
 #include "kernels/host/score_tables.h"
+#include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/sum_heads.h"
 #include "kernels/workspace.h"
@@ -19,7 +20,7 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
       .m = reinterpret_cast<const float*>(forward + forward_layout.m_offset),
       .l = reinterpret_cast<const float*>(forward + forward_layout.l_offset)};
   const bool has_scores = has_score_parameters(problem);
-  LaunchTables tables;
+  LaunchTables tables(arguments.resources->tables);
   if (has_scores) parameters.shared.scores = tables.scores(problem);
   if (problem.is_packed()) {
     parameters.shared.row_tiles = tables.lists(packed_row_tiles(problem, tiling));

@@ -1,6 +1,7 @@
 #include "kernels/flash2/flash2_scored_start.h"
 #include "kernels/flash2/flash2_start.h"
 #include "kernels/host/score_tables.h"
+#include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "reference/check.h"
 
@@ -27,7 +28,7 @@ void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
   ForwardParameters parameters{
       forward_shape(problem), arguments.Q, arguments.K, arguments.V, arguments.O,
       arguments.LSE_dev};
-  LaunchTables tables;
+  LaunchTables tables(arguments.resources->tables);
   if (has_score_parameters(problem)) parameters.scores = tables.scores(problem);
   if (problem.is_packed()) {
     parameters.column_tiles = tables.lists(packed_column_tiles(problem, tiling));

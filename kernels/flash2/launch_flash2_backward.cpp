@@ -1,6 +1,7 @@
 #include "kernels/flash2/flash2_backward_start.h"
 #include "kernels/flash2/flash2_scored_start.h"
 #include "kernels/host/score_tables.h"
+#include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/sum_heads.h"
 #include "kernels/workspace.h"
@@ -66,7 +67,7 @@ void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& ti
   BackwardParameters parameters = flash2_backward_parameters(arguments);
   StartBackward start = is_fp16 ? start_flash2_backward_fp16 : start_flash2_backward_bf16;
   if (problem.dtype == DType::fp32) start = start_flash2_backward_fp32;
-  LaunchTables tables;
+  LaunchTables tables(arguments.resources->tables);
   if (has_score_parameters(problem)) {
     parameters.scores = tables.scores(problem);
     start = is_fp16 ? start_flash2_backward_scored_fp16 : start_flash2_backward_scored_bf16;

@@ -2,49 +2,32 @@
 
 #include <algorithm>
 #include <cstring>
-#include <list>
-#include <mutex>
-#include <vector>
 
 namespace attnscope::kernels {
 
 namespace {
-
 constexpr std::size_t kMostTables = 64;
+}
 
-struct Table {
-  int device = 0;
-  std::vector<std::byte> content;
-  std::shared_ptr<const DeviceBuffer> buffer;
+bool DeviceTables::Table::holds(const void* data, std::size_t bytes) const {
+  return content.size() == bytes && std::memcmp(content.data(), data, bytes) == 0;
+}
 
-  bool holds(int other_device, const void* data, std::size_t bytes) const {
-    return device == other_device && content.size() == bytes &&
-           std::memcmp(content.data(), data, bytes) == 0;
-  }
-};
-
-}  // namespace
-
-std::shared_ptr<const DeviceBuffer> device_table(const void* data, std::size_t bytes) {
-  // Most recent first. Never destroyed: CUDA may already be unloaded at the end of the process
-  static std::mutex mutex;
-  static auto& tables = *new std::list<Table>;
-  const std::scoped_lock lock(mutex);
-  int device = 0;
-  ATTNSCOPE_CUDA(cudaGetDevice(&device));
-  const auto found = std::find_if(tables.begin(), tables.end(), [&](const Table& table) {
-    return table.holds(device, data, bytes);
-  });
-  if (found != tables.end()) {
-    tables.splice(tables.begin(), tables, found);
-    return tables.front().buffer;
+std::shared_ptr<const DeviceBuffer> DeviceTables::find_or_upload(const void* data,
+                                                                 std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  const auto found =
+      std::ranges::find_if(tables_, [&](const Table& table) { return table.holds(data, bytes); });
+  if (found != tables_.end()) {
+    tables_.splice(tables_.begin(), tables_, found);
+    return tables_.front().buffer;
   }
 
   const auto* const begin = static_cast<const std::byte*>(data);
   auto buffer = std::make_shared<DeviceBuffer>(bytes);
   buffer->copy_from_host(data);
-  tables.push_front({device, {begin, begin + bytes}, buffer});
-  if (tables.size() > kMostTables) tables.pop_back();
+  tables_.push_front({{begin, begin + bytes}, buffer});
+  if (tables_.size() > kMostTables) tables_.pop_back();
   return buffer;
 }
 

@@ -3,15 +3,32 @@
 #pragma once
 
 #include <cstddef>
+#include <list>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "kernels/host/device_buffer.h"
 
 namespace attnscope::kernels {
 
-/// The bytes in memory of the current device, 256-byte aligned: uploaded at the first call and
-/// reused by later calls with the same content. The caller holds the buffer until its launch is
-/// enqueued; cudaFree() waits for the work on it. Throws CudaError.
-std::shared_ptr<const DeviceBuffer> device_table(const void* data, std::size_t bytes);
+/// The arrays of one GPU, which launches with the same content share. Any thread may use it.
+class DeviceTables {
+ public:
+  /// The bytes in memory of the current device, 256-byte aligned: uploaded at the first call and
+  /// reused by later calls with the same content. The caller holds the buffer until its launch is
+  /// enqueued; cudaFree() waits for the work on it. Throws CudaError.
+  std::shared_ptr<const DeviceBuffer> find_or_upload(const void* data, std::size_t bytes);
+
+ private:
+  struct Table {
+    std::vector<std::byte> content;
+    std::shared_ptr<const DeviceBuffer> buffer;
+    bool holds(const void* data, std::size_t bytes) const;
+  };
+
+  std::mutex mutex_;
+  std::list<Table> tables_;  ///< most recent first
+};
 
 }  // namespace attnscope::kernels

@@ -1,13 +1,11 @@
 #include "kernels/host/score_tables.h"
 
-#include "kernels/host/device_table.h"
-
 namespace attnscope::kernels {
 
 template <typename Element>
 const Element* LaunchTables::upload(const std::vector<Element>& elements) {
   if (elements.empty()) return nullptr;
-  held_.push_back(device_table(elements.data(), elements.size() * sizeof(Element)));
+  held_.push_back(tables_.find_or_upload(elements.data(), elements.size() * sizeof(Element)));
   return static_cast<const Element*>(held_.back()->data_dev());
 }
 

@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "kernels/forward_parameters.h"
-#include "kernels/host/device_buffer.h"
+#include "kernels/host/device_table.h"
 
 namespace attnscope::kernels {
 
 /// The arrays of one launch. Keep it until the launch is enqueued.
 class LaunchTables {
  public:
+  explicit LaunchTables(DeviceTables& tables) : tables_(tables) {}
+
   /// score_parameters() with score_arrays() on the current device. Throws CudaError.
   ScoreParameters scores(const AttentionProblem& problem, ScoreUnit unit = ScoreUnit::before_scale);
 
@@ -22,6 +24,7 @@ class LaunchTables {
   template <typename Element>
   const Element* upload(const std::vector<Element>& elements);
 
+  DeviceTables& tables_;
   std::vector<std::shared_ptr<const DeviceBuffer>> held_;
 };
 

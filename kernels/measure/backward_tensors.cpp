@@ -56,14 +56,15 @@ void BackwardTensors::poison_outputs() {
   for (DeviceBuffer* buffer : {&dQ_, &dK_, &dV_, &workspace_}) buffer->fill_bytes(kNanByte);
 }
 
-std::optional<Error> BackwardTensors::run_forward(const Stream& stream) const {
-  return forward_.pass(stream, /*with_lse=*/true)({});
+std::optional<Error> BackwardTensors::run_forward(const Session& session) const {
+  return forward_.pass(session, /*with_lse=*/true)({});
 }
 
-Pass BackwardTensors::pass(const Stream& stream, const TraceBuffer* trace) const {
+Pass BackwardTensors::pass(const Session& session, const TraceBuffer* trace) const {
   const AttentionProblem& p = run_.problem;
-  const ForwardArguments forward = forward_.arguments(stream, /*with_lse=*/true);
+  const ForwardArguments forward = forward_.arguments(session, /*with_lse=*/true);
   BackwardArguments arguments;
+  arguments.resources = &session.resources();
   arguments.problem = p;
   arguments.tiling = asked_tiling(run_);
   arguments.deterministic = run_.asked.deterministic;
@@ -79,7 +80,7 @@ Pass BackwardTensors::pass(const Stream& stream, const TraceBuffer* trace) const
   arguments.dV = contiguous_view(dV_, p.kv_heads, p.N_kv, p.d);
   arguments.workspace_dev = workspace_.data_dev();
   arguments.workspace_bytes = workspace_.bytes();
-  arguments.stream = stream.get();
+  arguments.stream = session.stream().get();
   arguments.trace = trace;
   arguments.workspace_is_prepared = !prepare_workspace(kernel_of(run_), arguments);
   return [arguments, kernel = &kernel_of(run_)](const LaunchMarks& marks) {

@@ -19,10 +19,10 @@ class BackwardTensors {
   void poison_outputs();
 
   /// Runs the forward pass, whose O, LSE and workspace the backward pass reads.
-  std::optional<Error> run_forward(const Stream& stream) const;
+  std::optional<Error> run_forward(const Session& session) const;
   /// The pass on the current workspace, as in ForwardTensors::pass(). With a trace, its main launch
   /// is the instrumented build; the buffer must outlive the pass.
-  Pass pass(const Stream& stream, const TraceBuffer* trace = nullptr) const;
+  Pass pass(const Session& session, const TraceBuffer* trace = nullptr) const;
 
   /// Rows of a tensor of either pass as doubles.
   std::vector<double> fetch(CheckedTensor tensor, Index b, Index h, Index begin, Index count) const;

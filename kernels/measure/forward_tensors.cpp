@@ -111,9 +111,10 @@ void ForwardTensors::poison_outputs() {
   LSE_.fill_bytes(kNanByte);
 }
 
-ForwardArguments ForwardTensors::arguments(const Stream& stream, bool with_lse) const {
+ForwardArguments ForwardTensors::arguments(const Session& session, bool with_lse) const {
   const AttentionProblem& p = run_.problem;
   ForwardArguments arguments;
+  arguments.resources = &session.resources();
   arguments.problem = p;
   arguments.tiling = asked_tiling(run_);
   arguments.carry = run_.asked.variant.carry;
@@ -126,12 +127,12 @@ ForwardArguments ForwardTensors::arguments(const Stream& stream, bool with_lse) 
   }
   arguments.workspace_dev = workspace_.data_dev();
   arguments.workspace_bytes = workspace_.bytes();
-  arguments.stream = stream.get();
+  arguments.stream = session.stream().get();
   return arguments;
 }
 
-Pass ForwardTensors::pass(const Stream& stream, bool with_lse, const TraceBuffer* trace) const {
-  ForwardArguments prepared = arguments(stream, with_lse);
+Pass ForwardTensors::pass(const Session& session, bool with_lse, const TraceBuffer* trace) const {
+  ForwardArguments prepared = arguments(session, with_lse);
   prepared.trace = trace;
   prepared.workspace_is_prepared = !prepare_workspace(kernel_of(run_), prepared);
   return [prepared, kernel = &kernel_of(run_)](const LaunchMarks& marks) {

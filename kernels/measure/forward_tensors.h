@@ -9,7 +9,7 @@
 #include "kernels/launch.h"
 #include "kernels/measure/pass.h"
 #include "kernels/measure/row_check.h"
-#include "kernels/measure/stream.h"
+#include "kernels/measure/session.h"
 #include "kernels/resolve.h"
 #include "reference/result.h"
 
@@ -42,10 +42,10 @@ class ForwardTensors {
   void poison_outputs();
 
   /// The arguments of the pass. Without `with_lse`, kernels that write LSE only on request do not.
-  ForwardArguments arguments(const Stream& stream, bool with_lse) const;
+  ForwardArguments arguments(const Session& session, bool with_lse) const;
   /// The pass on the current workspace, which is already prepared. With a trace, its main launch is
   /// the instrumented build; the buffer must outlive the pass.
-  Pass pass(const Stream& stream, bool with_lse, const TraceBuffer* trace = nullptr) const;
+  Pass pass(const Session& session, bool with_lse, const TraceBuffer* trace = nullptr) const;
 
   /// Rows of a tensor of the forward pass as doubles.
   std::vector<double> fetch(CheckedTensor tensor, Index b, Index h, Index begin, Index count) const;

@@ -12,8 +12,8 @@ namespace {
 /// Runs forward and backward once, on outputs set to NaN.
 std::optional<Error> run_once(Session& session, BackwardTensors& tensors) {
   tensors.poison_outputs();
-  if (auto error = tensors.run_forward(session.stream())) return error;
-  if (auto error = tensors.pass(session.stream())({})) return error;
+  if (auto error = tensors.run_forward(session)) return error;
+  if (auto error = tensors.pass(session)({})) return error;
   session.stream().wait();
   return std::nullopt;
 }
@@ -38,7 +38,7 @@ std::optional<Error> run_backward(Session& session, const ResolvedRun& run, Host
   download(CheckedTensor::dK, p.kv_heads, p.N_kv, host.dK);
   download(CheckedTensor::dV, p.kv_heads, p.N_kv, host.dV);
 
-  const auto time_s = quick_time_s(session, tensors.pass(session.stream()));
+  const auto time_s = quick_time_s(session, tensors.pass(session));
   if (!time_s) return time_s.error();
   host.time_s = time_s.value();
   return std::nullopt;
@@ -63,7 +63,7 @@ Result<Measurement> measure_backward(Session& session, const ResolvedRun& run,
     if (!accuracy) return accuracy.error();
     measurement.gradients = std::move(accuracy).value();
   }
-  if (auto error = time_and_count(session, tensors.pass(session.stream()), protocol, measurement)) {
+  if (auto error = time_and_count(session, tensors.pass(session), protocol, measurement)) {
     return *error;
   }
   return measurement;

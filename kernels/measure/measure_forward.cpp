@@ -13,7 +13,7 @@ std::optional<Error> run_forward(Session& session, const ResolvedRun& run, HostF
   ForwardTensors& tensors = allocated.value();
   tensors.upload_inputs(host.Q, host.K, host.V);
   tensors.poison_outputs();
-  if (auto error = tensors.pass(session.stream(), /*with_lse=*/true)({})) return error;
+  if (auto error = tensors.pass(session, /*with_lse=*/true)({})) return error;
   session.stream().wait();
 
   for (Index b = 0; b < problem.batch; ++b) {
@@ -26,7 +26,7 @@ std::optional<Error> run_forward(Session& session, const ResolvedRun& run, HostF
     }
   }
 
-  const auto time_s = quick_time_s(session, tensors.pass(session.stream(), /*with_lse=*/false));
+  const auto time_s = quick_time_s(session, tensors.pass(session, /*with_lse=*/false));
   if (!time_s) return time_s.error();
   host.time_s = time_s.value();
   return std::nullopt;
@@ -38,7 +38,7 @@ namespace {
 Result<Accuracy> check_output(Session& session, const ResolvedRun& run, ForwardTensors& tensors,
                               int rows) {
   tensors.poison_outputs();
-  if (auto error = tensors.pass(session.stream(), /*with_lse=*/true)({})) return *error;
+  if (auto error = tensors.pass(session, /*with_lse=*/true)({})) return *error;
   session.stream().wait();
   return check_rows(run.problem, choose_rows(run.problem, rows),
                     [&](CheckedTensor tensor, Index b, Index h, Index begin, Index count) {
@@ -62,7 +62,7 @@ Result<Measurement> measure_forward(Session& session, const ResolvedRun& run,
     if (!accuracy) return accuracy.error();
     measurement.accuracy = accuracy.value();
   }
-  const Pass pass = tensors.pass(session.stream(), /*with_lse=*/false);
+  const Pass pass = tensors.pass(session, /*with_lse=*/false);
   if (auto error = time_and_count(session, pass, protocol, measurement)) return *error;
   return measurement;
 }

@@ -19,6 +19,7 @@ Result<std::unique_ptr<Session>> Session::open(int device) {
     session->stream_ = std::make_unique<Stream>();
     session->sweep_ =
         std::make_unique<CacheSweep>(static_cast<std::size_t>(session->info_.l2_bytes));
+    session->resources_ = std::make_unique<LaunchResources>();
     return std::nullopt;
   });
   if (error) return *error;
@@ -29,6 +30,7 @@ Session::~Session() {
   // Free on the thread that owns the context; with a lost context nothing can be freed
   thread_.run([this] {
     profiler_.reset();
+    resources_.reset();
     sweep_.reset();
     stream_.reset();
   });

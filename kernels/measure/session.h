@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "kernels/launch_resources.h"
 #include "kernels/measure/conditioning.h"
 #include "kernels/measure/counter_profiler.h"
 #include "kernels/measure/gpu_thread.h"
@@ -30,6 +31,7 @@ class Session {
   /// For work inside run().
   const Stream& stream() const { return *stream_; }
   const CacheSweep& sweep() const { return *sweep_; }
+  LaunchResources& resources() const { return *resources_; }
   /// Made on first use; a profiler that is unavailable stays so for the session.
   const Result<std::unique_ptr<CounterProfiler>>& profiler();
 
@@ -45,6 +47,7 @@ class Session {
   std::string lost_because_;        ///< of the GPU's thread
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<CacheSweep> sweep_;
+  std::unique_ptr<LaunchResources> resources_;
   std::optional<Result<std::unique_ptr<CounterProfiler>>> profiler_;
   GpuThread thread_;
 };

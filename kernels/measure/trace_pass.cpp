@@ -97,16 +97,15 @@ Result<RawTrace> trace_pass(Session& session, const ResolvedRun& run, const Trac
     if (!tensors) return tensors.error();
     tensors.value().generate_inputs(session.stream(), inputs);
     return record(session, plan, [&](const TraceBuffer* buffer) {
-      return tensors.value().pass(session.stream(), /*with_lse=*/false, buffer);
+      return tensors.value().pass(session, /*with_lse=*/false, buffer);
     });
   }
   auto tensors = BackwardTensors::allocate(traced);
   if (!tensors) return tensors.error();
   tensors.value().generate_inputs(session.stream(), inputs);
-  if (auto error = tensors.value().run_forward(session.stream())) return *error;
-  return record(session, plan, [&](const TraceBuffer* buffer) {
-    return tensors.value().pass(session.stream(), buffer);
-  });
+  if (auto error = tensors.value().run_forward(session)) return *error;
+  return record(session, plan,
+                [&](const TraceBuffer* buffer) { return tensors.value().pass(session, buffer); });
 }
 
 }  // namespace attnscope::kernels

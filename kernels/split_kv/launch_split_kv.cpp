@@ -1,5 +1,6 @@
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/score_tables.h"
+#include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/split_kv/split_kv_start.h"
 #include "kernels/workspace.h"
@@ -36,7 +37,7 @@ void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
       .LSE_split = reinterpret_cast<float*>(workspace + layout.LSE_split_offset)};
 
   ScoredSplitKvParameters scored{parameters};
-  LaunchTables tables;
+  LaunchTables tables(arguments.resources->tables);
   if (has_score_parameters(problem)) scored.scores = tables.scores(problem);
 
   named_launch(arguments, "partial", [&] {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/launch.h"
+#include "kernels/tensor_view.h"
 
 namespace attnscope::kernels {
 

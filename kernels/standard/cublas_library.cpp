@@ -4,10 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <list>
 #include <string>
-
-#include "kernels/host/cuda_check.h"
 
 namespace attnscope::kernels {
 
@@ -35,12 +32,6 @@ Result<std::shared_ptr<CublasHandle>> make_handle(const CublasLibrary& cublas, v
   }
   return handle;
 }
-
-struct KeptHandle {
-  int device;
-  void* stream;
-  std::shared_ptr<CublasHandle> handle;
-};
 
 constexpr std::size_t kMostHandles = 16;
 
@@ -73,26 +64,20 @@ Result<CublasLibrary> load_cublas(std::span<const char* const> names) {
   return cublas;
 }
 
-Result<std::shared_ptr<CublasHandle>> cublas_handle(void* stream) {
-  // Most recent first. Never destroyed: CUDA may already be unloaded at the end of the process
-  static std::mutex mutex;
-  static auto& kept = *new std::list<KeptHandle>;
-  const std::scoped_lock lock(mutex);
-  static const Result<CublasLibrary> library = load_cublas(kLibraryNames);
-  if (!library) return library.error();
-  int device = 0;
-  ATTNSCOPE_CUDA(cudaGetDevice(&device));
-  const auto found = std::ranges::find_if(
-      kept, [&](const KeptHandle& one) { return one.device == device && one.stream == stream; });
-  if (found != kept.end()) {
-    kept.splice(kept.begin(), kept, found);
-    return kept.front().handle;
+Result<std::shared_ptr<CublasHandle>> CublasHandles::of(void* stream) {
+  const std::scoped_lock lock(mutex_);
+  if (!library_) library_ = load_cublas(kLibraryNames);
+  if (!*library_) return library_->error();
+  const auto found = std::ranges::find(kept_, stream, &Kept::stream);
+  if (found != kept_.end()) {
+    kept_.splice(kept_.begin(), kept_, found);
+    return kept_.front().handle;
   }
 
-  auto made = make_handle(library.value(), stream);
+  auto made = make_handle(library_->value(), stream);
   if (!made) return made.error();
-  kept.push_front({device, stream, made.value()});
-  if (kept.size() > kMostHandles) kept.pop_back();
+  kept_.push_front({stream, made.value()});
+  if (kept_.size() > kMostHandles) kept_.pop_back();
   return made;
 }
 

@@ -4,8 +4,10 @@
 
 #include <cublas_v2.h>
 
+#include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "reference/result.h"
@@ -40,14 +42,28 @@ struct CublasHandle {
   CublasHandle(const CublasHandle&) = delete;
   CublasHandle& operator=(const CublasHandle&) = delete;
 
-  const CublasLibrary& library;
+  const CublasLibrary library;
   const cublasHandle_t handle;
   std::mutex mutex;  ///< held over every call with the handle
 };
 
-/// The handle of the current device and the stream: created at the first call and reused. Any
-/// thread may call it. unavailable when neither libcublas.so.13 nor .12 can be loaded or cuBLAS
-/// does not start; the next call tries the latter again.
-Result<std::shared_ptr<CublasHandle>> cublas_handle(void* stream);
+/// The handles of one GPU. Any thread may use it.
+class CublasHandles {
+ public:
+  /// The stream's handle on the current device: created at the first call and reused. unavailable
+  /// when neither libcublas.so.13 nor .12 can be loaded or cuBLAS does not start; the next call
+  /// tries the latter again.
+  Result<std::shared_ptr<CublasHandle>> of(void* stream);
+
+ private:
+  struct Kept {
+    void* stream;
+    std::shared_ptr<CublasHandle> handle;
+  };
+
+  std::mutex mutex_;
+  std::optional<Result<CublasLibrary>> library_;  ///< once it was looked for
+  std::list<Kept> kept_;                          ///< most recent first
+};
 
 }  // namespace attnscope::kernels

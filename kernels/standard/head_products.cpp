@@ -73,8 +73,9 @@ Operand score_operand(const void* scores, const ProductBatch& batch, Index N_kv,
 
 }  // namespace
 
-Result<HeadProducts> HeadProducts::open(const AttentionProblem& problem, void* stream) {
-  auto handle = cublas_handle(stream);
+Result<HeadProducts> HeadProducts::open(const AttentionProblem& problem, CublasHandles& handles,
+                                        void* stream) {
+  auto handle = handles.of(stream);
   if (!handle) return handle.error();
   return HeadProducts(problem, std::move(handle).value());
 }

@@ -10,6 +10,7 @@
 namespace attnscope::kernels {
 
 struct CublasHandle;
+class CublasHandles;
 
 /// Products between tensors of queries [B, H, N, d], tensors of keys [B, H_kv, N_kv, d] and
 /// contiguous tensors of scores [B, H, N, N_kv], all of the problem's type, with fp32 accumulation.
@@ -17,7 +18,8 @@ struct CublasHandle;
 class HeadProducts {
  public:
   /// unavailable when cuBLAS cannot be loaded. The problem must outlive the object.
-  static Result<HeadProducts> open(const AttentionProblem& problem, void* stream);
+  static Result<HeadProducts> open(const AttentionProblem& problem, CublasHandles& handles,
+                                   void* stream);
 
   /// scores = scale * query key^T: S from Q and K, dP from dO and V.
   std::optional<Error> scores(void* scores, const TensorView& query, const TensorView& key,

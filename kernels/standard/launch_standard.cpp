@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "kernels/host/score_tables.h"
+#include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/standard/head_products.h"
 #include "kernels/standard/softmax_forward.h"
@@ -11,7 +12,8 @@
 namespace attnscope::kernels {
 
 std::optional<Error> launch_standard(const ForwardArguments& arguments) {
-  const auto opened = HeadProducts::open(arguments.problem, arguments.stream);
+  const auto opened =
+      HeadProducts::open(arguments.problem, arguments.resources->cublas, arguments.stream);
   if (!opened) return opened.error();
   const HeadProducts& products = opened.value();
   const AttentionProblem& problem = arguments.problem;
@@ -26,7 +28,7 @@ std::optional<Error> launch_standard(const ForwardArguments& arguments) {
                                   .P = P,
                                   .LSE = arguments.LSE_dev};
   ScoredSoftmaxParameters scored{softmax};
-  LaunchTables tables;
+  LaunchTables tables(arguments.resources->tables);
   if (has_score_parameters(problem)) {
     scored.scores = tables.scores(problem, ScoreUnit::scaled);
     scored.P_dropped = P_dropped;

@@ -9,6 +9,7 @@
 
 #include "kernels/backward_parameters.h"
 #include "kernels/host/score_tables.h"
+#include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/standard/head_products.h"
 #include "kernels/standard/softmax_gradient.h"
@@ -20,7 +21,7 @@ namespace attnscope::kernels {
 std::optional<Error> launch_standard_backward(const BackwardArguments& arguments,
                                               const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
-  const auto opened = HeadProducts::open(problem, arguments.stream);
+  const auto opened = HeadProducts::open(problem, arguments.resources->cublas, arguments.stream);
   if (!opened) return opened.error();
   const HeadProducts& products = opened.value();
   const StandardBackwardWorkspace layout = standard_backward_workspace(problem);
@@ -37,7 +38,7 @@ std::optional<Error> launch_standard_backward(const BackwardArguments& arguments
                                            .P = forward + stored.P_offset,
                                            .dP = dP};
   ScoredGradientParameters scored{gradient};
-  LaunchTables tables;
+  LaunchTables tables(arguments.resources->tables);
   if (has_score_parameters(problem)) {
     scored.scores = tables.scores(problem, ScoreUnit::scaled);
     scored.S = forward + stored.S_offset;

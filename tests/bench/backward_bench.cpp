@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/launch.h"
+#include "kernels/launch_resources.h"
 #include "tests/bench/gaussian_buffer.h"
 
 namespace attnscope::kernels {
@@ -32,6 +33,7 @@ class BackwardBench {
     workspace_ = DeviceBuffer(backward_workspace_bytes(flash2_, problem));
 
     ForwardArguments forward;
+    forward.resources = &resources_;
     forward.problem = problem;
     forward.Q = view(tensors_[0]);
     forward.K = view(tensors_[1]);
@@ -44,6 +46,7 @@ class BackwardBench {
   /// Milliseconds of one pass.
   float time_once(const Tiling& tiling) {
     BackwardArguments arguments;
+    arguments.resources = &resources_;
     arguments.problem = problem_;
     arguments.tiling = tiling;
     arguments.Q = view(tensors_[0]);
@@ -85,6 +88,7 @@ class BackwardBench {
 
   AttentionProblem problem_;
   const KernelInfo& flash2_ = *find_kernel("flash2");
+  LaunchResources resources_;
   DeviceBuffer tensors_[8], LSE_, workspace_;
   std::string failure_;
 };

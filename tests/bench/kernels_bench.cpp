@@ -14,6 +14,7 @@
 
 #include "kernels/host/device_buffer.h"
 #include "kernels/launch.h"
+#include "kernels/launch_resources.h"
 #include "tests/bench/gaussian_buffer.h"
 
 namespace attnscope::kernels {
@@ -33,11 +34,13 @@ struct Candidate {
 
 struct Buffers {
   DeviceBuffer Q, K, V, O, LSE, workspace;
+  LaunchResources resources = {};
 };
 
 float time_once(const Candidate& candidate, const AttentionProblem& problem, Buffers& buffers,
                 std::string& failure) {
   ForwardArguments arguments;
+  arguments.resources = &buffers.resources;
   arguments.problem = problem;
   arguments.tiling = candidate.tiling;
   arguments.carry = candidate.carry;

@@ -39,6 +39,7 @@ DeviceBuffer run_own_forward(const KernelInfo& kernel, const AttentionProblem& p
   DeviceBuffer workspace(workspace_bytes(kernel, problem, Carry::problem));
   if (workspace.bytes() == 0 && problem.dtype != DType::fp32) return workspace;
   ForwardArguments arguments;
+  arguments.resources = &test_resources();
   arguments.problem = problem;
   arguments.Q = Q.view();
   arguments.K = K.view();
@@ -87,6 +88,7 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
 
   BackwardRun run;
   BackwardArguments arguments;
+  arguments.resources = &test_resources();
   arguments.problem = problem;
   arguments.tiling = backward_case.tiling;
   arguments.deterministic = backward_case.deterministic;

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "kernels/launch_resources.h"
+
 namespace attnscope::kernels {
 
 std::string describe(const ForwardCase& forward_case) {
@@ -56,6 +58,7 @@ ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& 
 
   ForwardRun run;
   ForwardArguments arguments;
+  arguments.resources = &test_resources();
   arguments.problem = problem;
   arguments.tiling = forward_case.tiling;
   arguments.carry = forward_case.carry;
@@ -89,6 +92,11 @@ ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& 
   run.result = {.O = O.download(), .LSE = LSE.download()};
   run.padding_is_untouched = O.padding_is_untouched();
   return run;
+}
+
+LaunchResources& test_resources() {
+  static auto& resources = *new LaunchResources;
+  return resources;
 }
 
 std::optional<std::string> missing_gpu() {

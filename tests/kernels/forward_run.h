@@ -44,6 +44,9 @@ struct ForwardRun {
 ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& problem,
                        const AttentionInputs& inputs);
 
+/// Of the test program's GPU; never destroyed, because CUDA may be gone when the program ends.
+LaunchResources& test_resources();
+
 /// Why this machine cannot run a kernel, or nothing. With ATTNSCOPE_REQUIRE_GPU=1 that is a
 /// failure.
 std::optional<std::string> missing_gpu();

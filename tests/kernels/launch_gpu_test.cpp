@@ -111,6 +111,7 @@ void* place_dev(std::uintptr_t address) {
 /// Arguments that would be accepted; nothing is launched in the tests below.
 ForwardArguments plausible_arguments() {
   ForwardArguments arguments;
+  arguments.resources = &test_resources();
   arguments.problem = {.N = 64, .N_kv = 64, .d = 64, .dtype = DType::bf16, .mask = {}};
   const TensorView view{
       .data_dev = place_dev(4096), .stride_batch = 4096, .stride_head = 4096, .stride_row = 64};
@@ -167,6 +168,7 @@ TEST(LaunchForward, RefusesALseOrAWorkspaceThatIsNotAligned) {
 TEST(LaunchBackward, RefusesAWorkspaceThatIsNotAligned) {
   const ForwardArguments forward = plausible_arguments();
   BackwardArguments arguments;
+  arguments.resources = &test_resources();
   arguments.problem = forward.problem;
   arguments.Q = arguments.K = arguments.V = arguments.O = arguments.dO = forward.Q;
   arguments.dQ = arguments.dK = arguments.dV = forward.Q;
@@ -211,6 +213,7 @@ TEST(BackwardLaunches, AreNamedAndHeadsAreSummedOnlyInGroups) {
 TEST(BackwardLaunches, RefuseWhatTheyCannotDoInOneLine) {
   ATTNSCOPE_NEEDS_GPU();
   BackwardArguments arguments;
+  arguments.resources = &test_resources();
   arguments.problem = {.N = 8, .N_kv = 8, .d = 64, .mask = {}};
   const auto message = [&](std::string_view kernel) {
     const auto error = launch_backward(*find_kernel(kernel), arguments);
@@ -224,6 +227,7 @@ TEST(BackwardLaunches, RefuseAWorkspaceThatIsTooSmall) {
   const AttentionProblem problem{.N = 8, .N_kv = 8, .d = 64, .mask = {}};
   const DeviceTensor tensor(1, 1, 8, 64, problem.dtype, Layout::contiguous);
   BackwardArguments arguments;
+  arguments.resources = &test_resources();
   arguments.problem = problem;
   arguments.Q = arguments.K = arguments.V = arguments.O = arguments.dO = tensor.view();
   arguments.dQ = arguments.dK = arguments.dV = tensor.view();

@@ -106,6 +106,7 @@ void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem, Hea
   const DeviceTensor LSE(2, problem.heads, problem.N, 1, DType::fp32, Layout::contiguous);
   const DeviceBuffer workspace(workspace_bytes(kernel, problem, Carry::problem));
   ForwardArguments forward;
+  forward.resources = &test_resources();
   forward.problem = problem;
   forward.Q = memory.tensor(inputs.Q);
   forward.K = read_tensor(memory, inputs.K);
@@ -123,6 +124,7 @@ void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem, Hea
 
   const DeviceBuffer backward_workspace(backward_workspace_bytes(kernel, problem));
   BackwardArguments backward;
+  backward.resources = &test_resources();
   backward.problem = problem;
   backward.Q = forward.Q;
   backward.K = forward.K;

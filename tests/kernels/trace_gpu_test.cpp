@@ -113,7 +113,7 @@ class InstrumentedKernels : public ::testing::Test {
     expect_plain_bits<ForwardTensors>(name, PassKind::forward, problem, {CheckedTensor::O},
                                       problem.batch * problem.heads * problem.N,
                                       [](const ForwardTensors& tensors, const TraceBuffer* trace) {
-                                        return tensors.pass(session_->stream(), /*with_lse=*/true,
+                                        return tensors.pass(*session_, /*with_lse=*/true,
                                                             trace)({});
                                       });
   }
@@ -124,8 +124,8 @@ class InstrumentedKernels : public ::testing::Test {
         name, PassKind::backward, problem, {CheckedTensor::dK, CheckedTensor::dV},
         problem.batch * problem.kv_heads * problem.N_kv,
         [](const BackwardTensors& tensors, const TraceBuffer* trace) {
-          const auto error = tensors.run_forward(session_->stream());
-          return error ? error : tensors.pass(session_->stream(), trace)({});
+          const auto error = tensors.run_forward(*session_);
+          return error ? error : tensors.pass(*session_, trace)({});
         });
   }
 
