@@ -69,24 +69,25 @@ FontRef add_font(const std::string& path, const std::string& fallback, float siz
 
 }  // namespace
 
-std::vector<Fonts> load_fonts(const std::vector<float>& scales) {
-  static const std::string regular =
-      find_font({"Inter-Regular.otf", "Inter-Regular.ttf", "DejaVuSans.ttf"});
-  static const std::string semi_bold =
-      find_font({"Inter-SemiBold.otf", "Inter-SemiBold.ttf", "DejaVuSans-Bold.ttf"});
-  static const std::string mono = find_font({"DejaVuSansMono.ttf"});
-  static const std::string fallback = find_font({"DejaVuSans.ttf"});
+FontFiles find_font_files() {
+  return {
+      .regular = find_font({"Inter-Regular.otf", "Inter-Regular.ttf", "DejaVuSans.ttf"}),
+      .semi_bold = find_font({"Inter-SemiBold.otf", "Inter-SemiBold.ttf", "DejaVuSans-Bold.ttf"}),
+      .mono = find_font({"DejaVuSansMono.ttf"}),
+      .fallback = find_font({"DejaVuSans.ttf"})};
+}
 
+std::vector<Fonts> load_fonts(const FontFiles& files, const std::vector<float>& scales) {
   ImGui::GetIO().Fonts->Clear();
   std::vector<Fonts> loaded;
   for (const float scale : scales) {
     Fonts& fonts = loaded.emplace_back();
-    fonts.ui = add_font(regular, fallback, 15.0f * scale);
-    fonts.ui_bold = add_font(semi_bold, fallback, 15.0f * scale);
-    fonts.title = add_font(semi_bold, fallback, 14.0f * scale);
-    fonts.small = add_font(regular, fallback, 12.5f * scale);
-    fonts.mono = add_font(mono, fallback, 13.5f * scale);
-    fonts.mono_small = add_font(mono, fallback, 12.0f * scale);
+    fonts.ui = add_font(files.regular, files.fallback, 15.0f * scale);
+    fonts.ui_bold = add_font(files.semi_bold, files.fallback, 15.0f * scale);
+    fonts.title = add_font(files.semi_bold, files.fallback, 14.0f * scale);
+    fonts.small = add_font(files.regular, files.fallback, 12.5f * scale);
+    fonts.mono = add_font(files.mono, files.fallback, 13.5f * scale);
+    fonts.mono_small = add_font(files.mono, files.fallback, 12.0f * scale);
   }
   return loaded;
 }

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/platform/font_loader.h"
 #include "reference/check.h"
 
 namespace attnscope::app {
@@ -41,7 +40,7 @@ ImGuiSession::~ImGuiSession() {
 void ImGuiSession::begin_frame(ThemeName name, float layout_scale, float font_scale,
                                std::vector<float> font_scales) {
   if (font_scales != font_scales_) {
-    loaded_ = load_fonts(font_scales);
+    loaded_ = load_fonts(font_files_, font_scales);
     font_scales_ = std::move(font_scales);
 #if IMGUI_VERSION_NUM < 19200
     ImGui_ImplOpenGL3_DestroyFontsTexture();

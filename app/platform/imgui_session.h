@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "app/fonts.h"
+#include "app/platform/font_loader.h"
 #include "app/theme.h"
 #include "app/ui/named_rects.h"
 
@@ -40,6 +40,7 @@ class ImGuiSession {
   void render(int width, int height, std::span<const Surface> surfaces);
 
  private:
+  const FontFiles font_files_ = find_font_files();
   std::vector<float> font_scales_;  ///< of loaded_
   std::vector<Fonts> loaded_;
   const Fonts* fonts_ = nullptr;  ///< of loaded_

@@ -17,7 +17,7 @@ HeadlessImGui::HeadlessImGui(float width, float height, float layout_scale, floa
   io.DeltaTime = 1.0f / 60.0f;
   io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
   io.Fonts->Flags |= ImFontAtlasFlags_NoBakedLines;  // so that only letters have texture
-  fonts_ = app::load_fonts({font_scale}).front();
+  fonts_ = app::load_fonts(app::find_font_files(), {font_scale}).front();
   io.Fonts->Build();
   app::apply_to_imgui(app::theme(app::ThemeName::dark), layout_scale);
   ImGui::GetStyle().AntiAliasedLinesUseTex = false;
