@@ -26,6 +26,10 @@ Index nearest_head(const AttentionProblem& problem, Index head) {
   return std::clamp<Index>(head, 0, std::max<Index>(problem.batch * problem.heads, 1) - 1);
 }
 
+Result<Scene> read_scene(const std::string& name_or_path) {
+  return result_of([&] { return load_scene(name_or_path); }, "not enough memory for this scene");
+}
+
 }  // namespace
 
 App::App(Scene opened, const std::function<void()>& wake)
@@ -37,18 +41,16 @@ App::App(Scene opened, const std::function<void()>& wake)
                             const RunSpec& last_valid, const WorkControl& control) {
                 return refuse(refused_choice, error, last_valid, *gpus, control);
               }),
-      rival_worker_(StepSimulator(gpus), wake) {
+      rival_worker_(StepSimulator(gpus), wake),
+      files_(wake) {
   if (view.race) opened_tick_ = view.race_tick;
   pending_ = view.choice;
   opening_ = scene;
-  std::vector<std::string> unreadable;
-  measurements.recorded = load_shipped_recordings(unreadable);
-  measurements.traced = load_shipped_traces(unreadable);
-  if (!unreadable.empty()) show_notice(unreadable.front());
+  read_shipped_files();
 }
 
 bool App::settled() const {
-  return !pending_ && !worker_.busy() && published_ == worker_.latest() &&
+  return !files_.busy() && !pending_ && !worker_.busy() && published_ == worker_.latest() &&
          (first_error_ || (shown_->snapshot && asked_ == wanted())) && race_settled();
 }
 
@@ -60,6 +62,7 @@ void App::update(double now_s) {
   if (notice && now_s_ == 0.0) notice->until_s = now_s + kNoticeSeconds;  // shown before any clock
   const double elapsed_s = now_s_ > 0.0 ? std::min(now_s - now_s_, 0.25) : 0.0;
   now_s_ = now_s;
+  files_.finish();
   take_published();
   for (const Command& command : commands.take()) execute(command);
 
@@ -145,6 +148,7 @@ void App::ask_worker() {
 
 void App::choose(const RunSpec& choice) {
   refused.reset();
+  ++opened_scenes_;
   if (choice == wanted_choice()) return;
   player_.restart();
   opening_.reset();
@@ -163,8 +167,36 @@ void App::run_on_gpu() {
   if (!why.empty()) show_notice(why);
 }
 
+/// Lists, recordings and traces: megabytes, which the first frame does not wait for.
+void App::read_shipped_files() {
+  files_.post([this] {
+    std::vector<std::string> unreadable;
+    Listed read{.scenes = list_shipped_scenes(), .own_scenes = {}, .gpus = list_gpus()};
+    auto recorded = load_shipped_recordings(unreadable);
+    auto traced = load_shipped_traces(unreadable);
+    return [=, this] {
+      listed = read;
+      measurements.recorded = recorded;
+      measurements.traced = traced;
+      if (!unreadable.empty()) show_notice(unreadable.front());
+    };
+  });
+}
+
+void App::list_own_scenes() {
+  files_.post([this] { return [this, names = json_files(".")] { listed.own_scenes = names; }; });
+}
+
 void App::open_scene(const std::string& name_or_path) {
-  Result<Scene> opened = load_scene(name_or_path);
+  const int number = ++opened_scenes_;
+  files_.post([this, number, name_or_path] {
+    return [this, number, opened = read_scene(name_or_path)] {
+      if (number == opened_scenes_) take_scene(opened);
+    };
+  });
+}
+
+void App::take_scene(Result<Scene> opened) {
   if (!opened) {
     scene_answer = SceneAnswer{words(opened.error(), Reader::screen)};
     show_notice(scene_answer->error);
@@ -189,9 +221,23 @@ void App::end_opening(Error error) {
 void App::save_scene_as(const std::string& path) {
   Scene saved = scene;
   saved.view = view;
-  const auto error = save_scene(saved, path);
-  scene_answer = SceneAnswer{error ? words(*error, Reader::screen) : ""};
-  show_notice(error ? scene_answer->error : "saved " + path);
+  files_.post([this, path, saved = std::move(saved)] {
+    return [this, path, error = save_scene(saved, path)] {
+      scene_answer = SceneAnswer{error ? words(*error, Reader::screen) : ""};
+      show_saved(path, error);
+    };
+  });
+}
+
+void App::save_file(const std::string& path, std::function<std::optional<Error>()> write) {
+  files_.post([this, path, write = std::move(write)] {
+    return [this, path, error = write()] { show_saved(path, error); };
+  });
+}
+
+void App::show_saved(const std::string& path, const std::optional<Error>& error) {
+  show_notice(error ? words(*error, Reader::screen) : "saved " + path);
+  if (error) quit_ = false;
 }
 
 void App::execute(const Command& command) {
@@ -224,6 +270,7 @@ void App::execute(const Command& command) {
           [&](const RunOnGpu&) { run_on_gpu(); },
           [&](const CancelWork&) {
             worker_.cancel();
+            ++opened_scenes_;
             pending_.reset();
             opening_.reset();
             asked_ = wanted();
@@ -242,6 +289,7 @@ void App::execute(const Command& command) {
           [&](const SavePicture& picture) { pictures_.push_back(picture); },
           [&](const OpenScene& open) { open_scene(open.name_or_path); },
           [&](const SaveScene& save) { save_scene_as(save.path); },
+          [&](const ListScenes&) { list_own_scenes(); },
           [&](const Quit&) { quit_ = true; },
           [&](const ShowNotice& show) { show_notice(show.text); },
       },

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/command.h"
+#include "app/file_thread.h"
 #include "app/gpu_catalog.h"
 #include "app/gpu_runner.h"
 #include "app/measurements.h"
@@ -25,10 +26,11 @@ struct RefusedChoice : Refusal {
   std::string typed;    ///< the text itself, if it could not be understood
 };
 
-/// The options of the top bar's lists besides the values of fields; read once.
-struct Shipped {
-  std::vector<ShippedScene> scenes = list_shipped_scenes();
-  std::vector<std::string> gpus = list_gpus();
+/// The options of the lists of scenes and GPUs; empty until they are read.
+struct Listed {
+  std::vector<ShippedScene> scenes;     ///< of assets/scenes
+  std::vector<std::string> own_scenes;  ///< JSON files of the current folder, by ListScenes
+  std::vector<std::string> gpus;        ///< of assets/gpus
 };
 
 /// The result of opening or saving a scene.
@@ -55,7 +57,7 @@ class App {
   std::optional<RefusedChoice> refused;
   std::optional<Notice> notice;
   std::optional<SceneAnswer> scene_answer;  ///< to the last OpenScene or SaveScene
-  const Shipped shipped;
+  Listed listed;
   const std::shared_ptr<GpuCatalog> gpus = std::make_shared<GpuCatalog>();
 
   /// The newest good snapshot; nullptr before the first.
@@ -76,8 +78,9 @@ class App {
   /// Whether nothing is pending, and the snapshot is the one that the view requests.
   bool settled() const;
 
-  /// Whether the user has asked to quit.
-  bool wants_to_quit() const { return quit_; }
+  /// Whether the user has asked to quit, and everything is saved. A failure to save cancels the
+  /// request, so that its message can be read.
+  bool wants_to_quit() const { return quit_ && !files_.busy(); }
 
   /// Between two frames: executes commands, moves the playhead, collects the threads' results,
   /// requests missing ones.
@@ -87,6 +90,9 @@ class App {
   /// Text for the clipboard.
   std::optional<std::string> take_clipboard() { return std::exchange(clipboard_, std::nullopt); }
   void show_notice(std::string text);
+  /// Calls `write`, which writes the file, on the file thread; then shows its error, or that the
+  /// file is saved.
+  void save_file(const std::string& path, std::function<std::optional<Error>()> write);
 
  private:
   /// The latest choice: the pending one, else the valid one.
@@ -96,8 +102,12 @@ class App {
   void execute(const Command& command);
   void choose(const RunSpec& choice);
   void run_on_gpu();
+  void read_shipped_files();
+  void list_own_scenes();
   void open_scene(const std::string& name_or_path);
+  void take_scene(Result<Scene> opened);
   void save_scene_as(const std::string& path);
+  void show_saved(const std::string& path, const std::optional<Error>& error);
   void take_published();
   void take_snapshot();
   void take_refusal(const Refusal& refusal);
@@ -111,6 +121,7 @@ class App {
   double now_s_ = 0.0;
   std::optional<RunSpec> pending_;  ///< requested, not answered yet
   std::optional<Scene> opening_;    ///< becomes the scene once it can be shown; of pending_
+  int opened_scenes_ = 0;  ///< by the user; a later choice or scene outdates an earlier one
   std::optional<Error> first_error_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();  ///< the newest
   std::shared_ptr<const Published> shown_ = published_;  ///< the newest that was wanted
@@ -127,6 +138,8 @@ class App {
   std::shared_ptr<const Published> rival_published_ = std::make_shared<Published>();
   std::optional<Request> rival_asked_;
   Worker rival_worker_;
+
+  FileThread files_;  // its jobs leave work that uses all of the above
 };
 
 }  // namespace attnscope::app

@@ -57,6 +57,8 @@ struct ChooseRace {
 struct OpenScene {
   std::string name_or_path;
 };
+/// Lists the scenes of the current folder again.
+struct ListScenes {};
 struct SaveScene {
   std::string path;
 };
@@ -69,7 +71,7 @@ struct Quit {};
 
 using Command = std::variant<SeekTo, SeekToEnd, StepBy, TogglePlay, Choose, RefuseText, RunOnGpu,
                              CancelWork, CopyText, SavePicture, SeekTick, ChooseRace, OpenScene,
-                             SaveScene, ShowNotice, Quit>;
+                             SaveScene, ListScenes, ShowNotice, Quit>;
 
 /// Collects the commands of one frame.
 class CommandSink {

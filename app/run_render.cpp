@@ -73,12 +73,12 @@ int run_render(const Arguments& arguments, Scene scene) {
   const bool seeks = arguments.step && !raced;
   if (seeks) scene.view.step = 0;  // --step is checked below, once the last operation is known
   App app(std::move(scene), {});
-  if (app.notice) print_to_stderr(fmt::format("attnscope: {}\n", one_line(app.notice->text)));
   if (const auto error = settle(app)) return report(*error);
   if (raced && !app.view.race) {
     const std::string why = app.notice ? app.notice->text : "the race cannot be run";
     return report(invalid_request(why));
   }
+  if (app.notice) print_to_stderr(fmt::format("attnscope: {}\n", one_line(app.notice->text)));
   if (arguments.run_on_gpu) {
     if (const auto error = run_kernel(app)) return report(*error);
   }

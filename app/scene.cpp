@@ -16,6 +16,8 @@ namespace attnscope::app {
 
 using nlohmann::json;
 
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr std::string_view kSchema = "attnscope.scene";
@@ -212,6 +214,17 @@ std::optional<Error> check_places(const ViewState& view, const RunInfo& run) {
   if (view.step < run.step_count || view.step <= 0) return std::nullopt;
   return invalid_request(
       fmt::format("playhead: step {}: the last operation is {}", view.step, run.step_count - 1));
+}
+
+std::vector<std::string> json_files(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".json") names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
 }
 
 std::vector<ShippedScene> list_shipped_scenes() {

@@ -34,6 +34,7 @@ WindowedApp::~WindowedApp() {
 }
 
 void WindowedApp::build_frame(const std::function<void()>& put_input) {
+  if (window_.take_close_request()) app_.commands.push(Quit{});
   app_.update(steady_now_s());
   const auto width = static_cast<float>(window_.width());
   const auto height = static_cast<float>(window_.height());
@@ -68,8 +69,7 @@ void WindowedApp::save_pictures() {
     const Image part = cropped(window_.read_pixels(), static_cast<int>(picture.rect.x),
                                static_cast<int>(picture.rect.y), static_cast<int>(picture.rect.z),
                                static_cast<int>(picture.rect.w));
-    const auto error = write_png(path, part);
-    app_.show_notice(error ? words(*error, Reader::screen) : "saved " + path);
+    app_.save_file(path, [path, part] { return write_png(path, part); });
   }
 }
 

@@ -31,7 +31,7 @@ class WindowedApp {
   App& app() { return app_; }
   const Screen& screen() const { return screen_; }
   /// The user has closed the window or quit.
-  bool closed() const { return window_.should_close() || app_.wants_to_quit(); }
+  bool closed() const { return app_.wants_to_quit(); }
   /// Nothing is being computed for the screen.
   bool settled() const { return app_.settled() && !screen_.busy(); }
   int frames_drawn() const { return frames_drawn_; }

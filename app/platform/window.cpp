@@ -53,8 +53,10 @@ void Window::detach_imgui() {
   ImGui_ImplGlfw_Shutdown();
 }
 
-bool Window::should_close() const {
-  return glfwWindowShouldClose(window_) == GLFW_TRUE;
+bool Window::take_close_request() {
+  const bool asked = glfwWindowShouldClose(window_) == GLFW_TRUE;
+  glfwSetWindowShouldClose(window_, GLFW_FALSE);
+  return asked;
 }
 
 int Window::width() const {

@@ -28,7 +28,8 @@ class Window {
   void attach_imgui();
   void detach_imgui();
 
-  bool should_close() const;
+  /// Whether the user has asked to close the window since the last call.
+  bool take_close_request();
   int width() const;  ///< of the framebuffer, in pixels
   int height() const;
   /// Pixels of the screen per pixel of a 96 dpi one.

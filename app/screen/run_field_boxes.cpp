@@ -44,7 +44,7 @@ std::vector<FieldOption> all_options_of(const App& app, const RunField& field) {
     }
   }
   if (field.key == "gpu") {
-    for (const std::string& name : app.shipped.gpus) options.push_back({name, name, ""});
+    for (const std::string& name : app.listed.gpus) options.push_back({name, name, ""});
   }
   return options;
 }

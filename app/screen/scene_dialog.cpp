@@ -1,7 +1,6 @@
 #include "app/screen/scene_dialog.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -16,23 +15,13 @@ constexpr const char* kPopup = "scene dialog";
 constexpr std::string_view kDefaultPath = "scene.json";
 }  // namespace
 
-void SceneDialog::begin(bool saving) {
+void SceneDialog::begin(const Frame& frame, bool saving) {
   saving_ = saving;
   waiting_ = false;
   error_.clear();
   if (path_[0] == 0) std::copy(kDefaultPath.begin(), kDefaultPath.end(), path_.begin());
-  list_own();
+  frame.app.commands.push(ListScenes{});
   ImGui::OpenPopup(kPopup);
-}
-
-void SceneDialog::list_own() {
-  own_.clear();
-  std::error_code error;  // a folder that cannot be read to its end offers what was read
-  for (std::filesystem::directory_iterator entry(".", error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".json") own_.push_back(entry->path().filename().string());
-  }
-  std::ranges::sort(own_);
 }
 
 void SceneDialog::ask(const Frame& frame, const Command& command) {
@@ -72,25 +61,27 @@ void SceneDialog::draw_contents(const Frame& frame) {
 
 void SceneDialog::draw_lists(const Frame& frame) {
   ImGui::SameLine();
-  if (ImGui::Button("Refresh")) list_own();
+  if (ImGui::Button("Refresh")) frame.app.commands.push(ListScenes{});
   ImGui::Separator();
   ImGui::BeginChild("scenes", {frame.text_px(420.0f), frame.text_px(330.0f)}, false);
   ImGui::TextDisabled("shipped");
-  for (const ShippedScene& scene : frame.app.shipped.scenes) {
+  for (const ShippedScene& scene : frame.app.listed.scenes) {
     if (ImGui::Selectable(scene.name.c_str())) ask(frame, OpenScene{scene.name});
   }
-  if (!own_.empty()) ImGui::TextDisabled("files of the current folder");
-  for (const std::string& name : own_) {
+  const std::vector<std::string>& own = frame.app.listed.own_scenes;
+  if (!own.empty()) ImGui::TextDisabled("files of the current folder");
+  for (const std::string& name : own) {
     if (ImGui::Selectable(name.c_str())) ask(frame, OpenScene{name});
   }
   ImGui::EndChild();
 }
 
 void SceneDialog::draw(const Frame& frame) {
-  if (ImGui::GetIO().KeyCtrl && key_pressed(Key::s)) begin(true);
-  if (ImGui::GetIO().KeyCtrl && key_pressed(Key::o)) begin(false);
+  if (ImGui::GetIO().KeyCtrl && key_pressed(Key::s)) begin(frame, true);
+  if (ImGui::GetIO().KeyCtrl && key_pressed(Key::o)) begin(frame, false);
 
-  if (const auto asked = std::exchange(frame.app.view.scene_dialog, std::nullopt)) begin(*asked);
+  if (const auto asked = std::exchange(frame.app.view.scene_dialog, std::nullopt))
+    begin(frame, *asked);
 
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   ImGui::SetNextWindowPos({display.x * 0.5f, display.y * 0.4f}, ImGuiCond_Always, {0.5f, 0.5f});
@@ -115,7 +106,7 @@ void draw_scene_field(const Frame& frame, const Rect& box) {
   const std::string preview = unchanged ? app.scene.title : "Your own choice";
   const ComboBox combo(frame, "scene", box, preview);
   if (!combo.open()) return;
-  for (const ShippedScene& scene : app.shipped.scenes) {
+  for (const ShippedScene& scene : app.listed.scenes) {
     if (combo.option(scene.title, unchanged && scene.title == app.scene.title, scene.name)) {
       app.commands.push(OpenScene{scene.name});
     }

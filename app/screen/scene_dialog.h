@@ -16,9 +16,7 @@ class SceneDialog {
   void draw(const Frame& frame);
 
  private:
-  void begin(bool saving);
-  /// Reads the names of the current folder's files.
-  void list_own();
+  void begin(const Frame& frame, bool saving);
   void draw_contents(const Frame& frame);
   void draw_lists(const Frame& frame);
   /// Opens or saves, and waits for the app's result.
@@ -28,7 +26,6 @@ class SceneDialog {
   bool waiting_ = false;  ///< for the app's result
   std::string error_;     ///< the reason why the last path could not be opened or saved
   std::array<char, 512> path_{};
-  std::vector<std::string> own_;
 };
 
 /// The box of the top bar: the shipped scenes, and entries that open the dialog.

@@ -122,15 +122,61 @@ TEST_F(AppTest, ANewerChoiceReplacesTheOneThatIsBeingChecked) {
 }
 
 TEST_F(AppTest, AnotherSceneIsOpenedOnceItCanBeShown) {
+  app_.scene_answer.reset();
   app_.commands.push(OpenScene{"flash1-64"});
   app_.update(0.0);
   EXPECT_EQ(app_.scene.name, "default");
-  EXPECT_EQ(app_.shown_choice().algorithm, "flash1");
+  EXPECT_FALSE(app_.scene_answer);  // its file is read elsewhere
   settle();
   EXPECT_EQ(app_.scene.name, "flash1-64");
   EXPECT_EQ(app_.view.choice.algorithm, "flash1");
   ASSERT_TRUE(app_.scene_answer);
   EXPECT_EQ(app_.scene_answer->error, "");
+}
+
+TEST_F(AppTest, ALaterChoiceOutdatesASceneThatIsBeingRead) {
+  app_.scene_answer.reset();
+  app_.commands.push(OpenScene{"flash1-64"});
+  app_.update(0.0);
+  choose("seq_len", "100");
+  EXPECT_EQ(app_.scene.name, "default");
+  EXPECT_EQ(app_.view.choice.problem.N, 100);
+  EXPECT_FALSE(app_.scene_answer);
+}
+
+TEST_F(AppTest, AScenesFileIsWrittenBeforeTheProgramQuits) {
+  const test::TempDir folder;
+  const std::string path = folder.file("saved.json");
+  app_.commands.push(SaveScene{path});
+  app_.commands.push(Quit{});
+  app_.update(0.0);
+  EXPECT_FALSE(app_.wants_to_quit());
+  settle();
+  EXPECT_TRUE(app_.wants_to_quit());
+  ASSERT_TRUE(app_.scene_answer);
+  EXPECT_EQ(app_.scene_answer->error, "");
+  EXPECT_TRUE(load_scene(path));
+}
+
+TEST_F(AppTest, AFileThatCannotBeSavedKeepsTheProgramOpen) {
+  app_.commands.push(SaveScene{"/no such folder/scene.json"});
+  app_.commands.push(Quit{});
+  settle();
+  EXPECT_FALSE(app_.wants_to_quit());
+  ASSERT_TRUE(app_.scene_answer);
+  EXPECT_THAT(app_.scene_answer->error, HasSubstr("/no such folder/scene.json"));
+  EXPECT_TRUE(app_.notice);
+}
+
+TEST_F(AppTest, ListsAndRecordingsAreReadOnceTheAppIsOpen) {
+  App app(load_scene("default").value(), {});
+  EXPECT_TRUE(app.measurements.recorded.empty());
+  EXPECT_TRUE(app.listed.scenes.empty());
+  while (!app.settled()) app.update(0.0);
+  EXPECT_FALSE(app.measurements.recorded.empty());
+  EXPECT_FALSE(app.measurements.traced.empty());
+  EXPECT_FALSE(app.listed.scenes.empty());
+  EXPECT_FALSE(app.listed.gpus.empty());
 }
 
 TEST_F(AppTest, ASceneThatCannotBeShownChangesNothing) {
