@@ -85,6 +85,11 @@ std::vector<KeyLengthGroup> group_batch_by_key_length(const AttentionProblem& pr
   return groups;
 }
 
+void leave_one_entry(AttentionProblem& problem, const KeyLengthGroup& group) {
+  problem.batch = 1;
+  if (problem.has_key_lengths()) problem.key_lengths = {group.key_count};
+}
+
 std::optional<Error> validate_key_lengths(const AttentionProblem& problem) {
   if (!problem.has_key_lengths()) return std::nullopt;
   const auto count = static_cast<Index>(problem.key_lengths.size());

@@ -19,10 +19,10 @@ std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) 
   one_tile.problem.cu_seqlens_q.clear();
   one_tile.problem.cu_seqlens_k.clear();
   OccupancyObserver occupancy;
-  Observer* const observers[] = {&occupancy};
+  CountingObserver* const counters[] = {&occupancy};
   for (const Launch& launch : pass.launches) {
     const TileGrid grid = launch.grid(one_tile.problem, run.tiling, run.options);
-    Program program(observers);
+    Program program(counters);
     occupancy.begin_launch(launch.name, grid);
     launch.run(grid, 0, program);
   }

@@ -99,26 +99,23 @@ std::optional<Error> check_split_count(const ResolvedRun& run) {
                                    run.splits, Tc, run.tiling.Bc, Tc));
 }
 
-/// Checks the number of tiles over all distinct key lengths, because heads of each key length are
-/// counted separately.
-std::optional<Error> check_tile_count(const AttentionProblem& problem, const Tiling& tiling) {
-  const Index Tr = ceil_div(problem.N, tiling.Br);
-  Index tile_pairs = 0;
-  const std::vector<KeyLengthGroup> groups = group_batch_by_key_length(problem);
-  for (const KeyLengthGroup& group : groups) {
-    tile_pairs += Tr * std::max<Index>(1, ceil_div(group.key_count, tiling.Bc));
-    if (tile_pairs > kMaxTilePairs) break;
-  }
-  if (tile_pairs <= kMaxTilePairs) return std::nullopt;
-  const bool many = groups.size() > 1;
+/// Checks the number of row and column tiles over all distinct key lengths, because heads of each
+/// key length are counted separately; with splits, a row tile counts once for each.
+std::optional<Error> check_tile_count(const ResolvedRun& run) {
+  const Tiling& tiling = run.tiling;
+  const Index Tr = ceil_div(run.problem.N, tiling.Br), Tc = ceil_div(run.problem.N_kv, tiling.Bc);
+  const auto lengths = static_cast<Index>(group_batch_by_key_length(run.problem).size());
+  const Index tiles = lengths * (Tr * run.splits + Tc);
+  if (tiles <= kMaxVisitedTiles) return std::nullopt;
+  const bool splits = run.splits > 1;
   return invalid_field(
       ErrorCode::too_many, "Br",
-      fmt::format("Br = {}, Bc = {} cuts the scores{} into {}{} tiles; at most {} can be counted: "
-                  "use larger tiles{}",
-                  tiling.Br, tiling.Bc,
-                  many ? fmt::format(" of {} different key lengths", groups.size()) : "",
-                  many ? "more than " : "", many ? kMaxTilePairs : tile_pairs, kMaxTilePairs,
-                  many ? " or fewer different lengths" : ""));
+      fmt::format("Br = {}, Bc = {}{}{} gives {} row and column tiles to visit; at most {} can be "
+                  "counted: use larger tiles{}{}",
+                  tiling.Br, tiling.Bc, splits ? fmt::format(", with {} splits", run.splits) : "",
+                  lengths > 1 ? fmt::format(", for {} different key lengths", lengths) : "", tiles,
+                  kMaxVisitedTiles, splits ? " or fewer splits" : "",
+                  lengths > 1 ? " or fewer different lengths" : ""));
 }
 
 }  // namespace
@@ -145,7 +142,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu) {
     run.splits = spec.splits ? *spec.splits : split_count(run.problem, *tiling, gpu.sm_count);
   }
   if (auto error = check_split_count(run)) return *error;
-  if (auto error = check_tile_count(run.problem, *tiling)) return *error;
+  if (auto error = check_tile_count(run)) return *error;
   return run;
 }
 

@@ -6,8 +6,9 @@
 
 namespace attnscope {
 
-/// Largest number of tiles of scores in a problem, over all distinct key lengths.
-inline constexpr Index kMaxTilePairs = Index{1} << 30;
+/// Most row and column tiles that counting visits, over all distinct key lengths. It visits each of
+/// them a few times, and equal tiles of a row once (tile_loop.h), so Tr x Tc has no limit.
+inline constexpr Index kMaxVisitedTiles = Index{1} << 28;
 
 /// The description that the spec names, with the spec's capacities. Errors as in load_gpu().
 Result<GpuDescription> gpu_of(const RunSpec& spec);

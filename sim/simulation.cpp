@@ -20,24 +20,20 @@ namespace {
 struct HeadCounts {
   std::vector<TrafficCounter::LaunchTraffic> traffic;
   std::vector<Flops> flops;
-  std::vector<LaunchOccupancy> occupancy;
   HbmFootprint footprint;
   std::vector<Index> ops;  ///< of each launch
 };
 
 /// Throws Cancelled.
-HeadCounts count_head(const Pass& pass, const PassRun& run, Index batch,
-                      const std::atomic<bool>* cancel) {
+HeadCounts counts_of_head(const Pass& pass, const PassRun& run, const std::atomic<bool>* cancel) {
   TrafficCounter traffic;
   FlopCounter flops;
-  OccupancyObserver occupancy;
   HeadCounts counts;
   CancelObserver canceller(cancel);
-  Observer* const observers[] = {&traffic, &flops, &occupancy, &counts.footprint, &canceller};
-  run_head(pass, run, batch, run.problem.heads_per_kv_head() - 1, observers);  // every launch
+  CountingObserver* const counters[] = {&traffic, &flops, &counts.footprint, &canceller};
+  count_head(pass, run, 0, run.problem.heads_per_kv_head() - 1, counters);  // every launch
   counts.traffic = traffic.launches();
   counts.flops = flops.launches();
-  counts.occupancy = occupancy.launches();
   counts.ops = flops.op_counts();
   return counts;
 }
@@ -149,8 +145,10 @@ Result<SimulationReport> counted(const ResolvedRun& run, const GpuDescription& g
     entry.thread_blocks = problem.batch * heads_of(launch, problem) *
                           launch.blocks_per_head(launch.grid(problem, run.tiling, options));
   }
+  PassRun one_entry = pass_run;
   for (const KeyLengthGroup& group : group_batch_by_key_length(problem)) {
-    const HeadCounts counts = count_head(pass, pass_run, group.first, cancel);
+    leave_one_entry(one_entry.problem, group);
+    const HeadCounts counts = counts_of_head(pass, one_entry, cancel);
     report.peak_hbm_bytes = std::max(report.peak_hbm_bytes, counts.footprint.peak_bytes(problem));
     for (std::size_t index = 0; index < pass.launches.size(); ++index) {
       const Launch& launch = pass.launches[index];
@@ -214,10 +212,12 @@ std::optional<WarpReport> count_warps(const ResolvedRun& run, const GpuDescripti
       {}};
   const ScheduleOptions options = schedule_options(run, gpu);
   const Pass pass = make_pass(algorithm, run.pass(), options);
+  PassRun one_entry{problem, run.tiling, options, {}};
   for (const KeyLengthGroup& group : group_batch_by_key_length(problem)) {
+    leave_one_entry(one_entry.problem, group);
     WarpCounter counter(report.layout);
-    Observer* const observers[] = {&counter};
-    run_head(pass, {problem, run.tiling, options, {}}, group.first, 0, observers);
+    CountingObserver* const counters[] = {&counter};
+    count_head(pass, one_entry, 0, 0, counters);
     report.traffic += counter.total() * (problem.heads * group.count);
   }
   return report;

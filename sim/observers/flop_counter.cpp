@@ -80,4 +80,14 @@ void FlopCounter::observe(std::span<const TileOp> ops) {
   op_counts_.back() += static_cast<Index>(ops.size());
 }
 
+void FlopCounter::mark() {
+  marked_flops_.mark(launches_.back());
+  marked_op_counts_.mark(op_counts_.back());
+}
+
+void FlopCounter::repeat(Index times) {
+  marked_flops_.repeat(launches_.back(), times);
+  marked_op_counts_.repeat(op_counts_.back(), times);
+}
+
 }  // namespace attnscope

@@ -25,6 +25,11 @@ struct Flops {
     exponentials += other.exponentials;
     return *this;
   }
+  Flops operator-(const Flops& other) const {
+    return {matmul - other.matmul, non_matmul - other.non_matmul,
+            exponentials - other.exponentials};
+  }
+  bool operator==(const Flops&) const = default;
   Flops operator*(Index count) const {
     return {matmul * count, non_matmul * count, exponentials * count};
   }
@@ -32,10 +37,12 @@ struct Flops {
 
 Flops flops_of(const TileOp& op, const TileGrid& grid);
 
-class FlopCounter : public Observer {
+class FlopCounter : public CountingObserver {
  public:
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void observe(std::span<const TileOp> ops) override;
+  void mark() override;
+  void repeat(Index times) override;
 
   /// One entry a launch, in the order in which they ran.
   const std::vector<Flops>& launches() const { return launches_; }
@@ -47,6 +54,8 @@ class FlopCounter : public Observer {
   const TileGrid* grid_ = nullptr;
   std::vector<Flops> launches_;
   std::vector<Index> op_counts_;
+  MarkedCounts<Flops> marked_flops_;
+  MarkedCounts<Index> marked_op_counts_;
 };
 
 }  // namespace attnscope

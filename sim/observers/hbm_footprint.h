@@ -8,10 +8,12 @@
 
 namespace attnscope {
 
-class HbmFootprint : public Observer {
+class HbmFootprint : public CountingObserver {
  public:
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void observe(std::span<const TileOp> ops) override;
+  void mark() override {}
+  void repeat(Index /*times*/) override {}  // a second access to a tensor adds nothing
 
   bool touches(Tensor tensor) const { return touched_[static_cast<std::size_t>(tensor)]; }
   /// Whether the pass reads the tensor before it writes it, so that its value predates the pass.

@@ -37,10 +37,12 @@ struct LaunchOccupancy {
 };
 
 /// One bit per (tensor, slot) reduces the common case, a known slot, to a single test.
-class OccupancyObserver : public Observer {
+class OccupancyObserver : public CountingObserver {
  public:
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void observe(std::span<const TileOp> ops) override;
+  void mark() override {}
+  void repeat(Index /*times*/) override {}  // a slot is noted at its first use
   const std::vector<LaunchOccupancy>& launches() const { return launches_; }
 
  private:

@@ -13,12 +13,14 @@ struct Cancelled {};
 
 /// Throws Cancelled once `cancel` is true; checks it every few dozen operations. `cancel` may be
 /// null.
-class CancelObserver : public Observer {
+class CancelObserver : public CountingObserver {
  public:
   explicit CancelObserver(const std::atomic<bool>* cancel) : cancel_(cancel) {}
   void observe(std::span<const TileOp> /*ops*/) override {
     if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) throw Cancelled{};
   }
+  void mark() override {}
+  void repeat(Index /*times*/) override {}
 
  private:
   const std::atomic<bool>* cancel_;

@@ -22,6 +22,10 @@ struct Bytes {
     atomic_bytes += other.atomic_bytes;
     return *this;
   }
+  Bytes operator-(const Bytes& other) const {
+    return {read_bytes - other.read_bytes, write_bytes - other.write_bytes,
+            atomic_bytes - other.atomic_bytes};
+  }
   Bytes operator*(Index count) const {
     return {read_bytes * count, write_bytes * count, atomic_bytes * count};
   }
@@ -45,7 +49,7 @@ Index moved_bytes(const TileOp& op, const TileGrid& grid);
 /// written and, separately, as added atomically.
 void count_write(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor);
 
-class TrafficCounter : public Observer {
+class TrafficCounter : public CountingObserver {
  public:
   struct LaunchTraffic {
     std::string name;
@@ -54,6 +58,8 @@ class TrafficCounter : public Observer {
 
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void observe(std::span<const TileOp> ops) override;
+  void mark() override { marks_.mark(launches_.back().by_tensor); }
+  void repeat(Index times) override { marks_.repeat(launches_.back().by_tensor, times); }
 
   /// One entry a launch, in the order in which they ran.
   const std::vector<LaunchTraffic>& launches() const { return launches_; }
@@ -61,6 +67,7 @@ class TrafficCounter : public Observer {
  private:
   const TileGrid* grid_ = nullptr;
   std::vector<LaunchTraffic> launches_;
+  MarkedCounts<BytesByTensor> marks_;
 };
 
 }  // namespace attnscope

@@ -103,6 +103,11 @@ void WarpCounter::observe(std::span<const TileOp> ops) {
   for (const TileOp& op : ops) launches_.back().add(op, *grid_);
 }
 
+void WarpCounter::repeat(Index times) {
+  launches_.back().repeat_since(marks_.back(), times);
+  marks_.pop_back();
+}
+
 std::vector<WarpTraffic> WarpCounter::launches() const {
   std::vector<WarpTraffic> traffic;
   for (const WarpTally& launch : launches_) traffic.push_back(launch.traffic());

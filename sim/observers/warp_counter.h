@@ -38,6 +38,11 @@ class WarpTally {
   void begin_block() { hazards_ = {}; }
   void add(const TileOp& op, const TileGrid& grid);
   const WarpTraffic& traffic() const { return traffic_; }
+  /// Counts what was added since `before` `times` more times.
+  void repeat_since(const WarpTally& before, Index times) {
+    traffic_ += (traffic_ - before.traffic_) * times;
+  }
+  bool same_hazards(const WarpTally& other) const { return hazards_ == other.hazards_; }
 
  private:
   /// Places in shared memory that can have a hazard: a tile's slot, or its exchange buffer.
@@ -45,6 +50,7 @@ class WarpTally {
   struct Hazards {
     std::bitset<kPlaces> written;  ///< since the last barrier
     std::bitset<kPlaces> read;     ///< since the last barrier
+    bool operator==(const Hazards&) const = default;
   };
   void write(std::size_t place);
   void read(std::size_t place);
@@ -55,12 +61,16 @@ class WarpTally {
   WarpTraffic traffic_;
 };
 
-class WarpCounter : public Observer {
+class WarpCounter : public CountingObserver {
  public:
   explicit WarpCounter(const WarpLayout& layout) : layout_(layout) {}
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void begin_block(const BlockId& block) override;
   void observe(std::span<const TileOp> ops) override;
+  void mark() override { marks_.push_back(launches_.back()); }
+  /// The next barriers depend on the hazards that are pending.
+  bool repeatable() const override { return launches_.back().same_hazards(marks_.back()); }
+  void repeat(Index times) override;
 
   /// One entry a launch, in the order in which they ran.
   std::vector<WarpTraffic> launches() const;
@@ -71,6 +81,7 @@ class WarpCounter : public Observer {
   WarpLayout layout_;
   const TileGrid* grid_ = nullptr;
   std::vector<WarpTally> launches_;
+  std::vector<WarpTally> marks_;
 };
 
 }  // namespace attnscope

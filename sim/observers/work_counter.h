@@ -48,10 +48,12 @@ constexpr std::array<std::string_view, kWorkCount> enum_names(Work) {
 
 using WorkFlops = std::array<Index, kWorkCount>;
 
-class WorkCounter : public Observer {
+class WorkCounter : public CountingObserver {
  public:
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void observe(std::span<const TileOp> ops) override;
+  void mark() override { marks_.mark(launches_.back()); }
+  void repeat(Index times) override { marks_.repeat(launches_.back(), times); }
 
   /// One entry a launch, in the order in which they ran.
   const std::vector<WorkFlops>& launches() const { return launches_; }
@@ -59,6 +61,7 @@ class WorkCounter : public Observer {
  private:
   const TileGrid* grid_ = nullptr;
   std::vector<WorkFlops> launches_;
+  MarkedCounts<WorkFlops> marks_;
 };
 
 }  // namespace attnscope

@@ -1,9 +1,11 @@
 /// The interface of every observer of a schedule: it receives a stream of tile operations, launch
-/// by launch, thread block by thread block.
+/// by launch, thread block by thread block. A counting observer also accepts that a part of the
+/// stream occurs again without being sent again.
 #pragma once
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "sim/ops/tile_grid.h"
 #include "sim/ops/tile_op.h"
@@ -27,6 +29,42 @@ class Observer {
   virtual void observe(std::span<const TileOp> ops) = 0;
   virtual void end_block() {}
   virtual void end_launch() {}
+};
+
+/// An observer that sums over operations, or notes which ones occur: it needs equal parts of the
+/// stream only once. Open marks nest; the last one is closed first.
+class CountingObserver : public Observer {
+ public:
+  /// The part that begins here may occur again.
+  virtual void mark() = 0;
+  /// Whether the operations since the last mark, if they came once more, would count the same
+  /// again: false when that depends on an order in which the state has changed since.
+  virtual bool repeatable() const { return true; }
+  /// Counts the operations since the last mark `times` more times, and closes the mark.
+  virtual void repeat(Index times) = 0;
+};
+
+/// The sums at the open marks of a counting observer. `Counts` has +, - and * by a count, or is an
+/// array of such.
+template <typename Counts>
+class MarkedCounts {
+ public:
+  void mark(const Counts& now) { marks_.push_back(now); }
+  void repeat(Counts& now, Index times) {
+    if (times > 0) add_difference(now, marks_.back(), times);
+    marks_.pop_back();
+  }
+
+ private:
+  template <typename Value>
+  static void add_difference(Value& now, const Value& before, Index times) {
+    if constexpr (requires { now += (now - before) * times; }) {
+      now += (now - before) * times;
+    } else {
+      for (std::size_t n = 0; n < now.size(); ++n) add_difference(now[n], before[n], times);
+    }
+  }
+  std::vector<Counts> marks_;
 };
 
 }  // namespace attnscope

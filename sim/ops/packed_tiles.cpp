@@ -64,4 +64,22 @@ bool TileGrid::is_gap(std::int32_t i, std::int32_t j) const {
   return true;
 }
 
+std::int32_t TileGrid::next_gap_edge(std::int32_t i, std::int32_t j) const {
+  const KeyRange rows{row_begin(i), row_begin(i) + rows_of(i)};
+  const Index last = sequence_at(problem_.cu_seqlens_q, rows.end - 1);
+  std::int32_t next = Tc_;
+  for (Index s = sequence_at(problem_.cu_seqlens_q, rows.begin); s <= last; ++s) {
+    const TileRange seen = tiles_of(keys_seen(problem_, s, rows), tiling_.Bc);
+    if (seen.first > j) next = std::min(next, seen.first);
+    if (seen.past_last > j) next = std::min(next, seen.past_last);
+  }
+  return next;
+}
+
+bool TileGrid::in_one_sequence(std::int32_t j) const {
+  const Index last_key = col_begin(j) + cols_of(j) - 1;
+  return sequence_at(problem_.cu_seqlens_k, col_begin(j)) ==
+         sequence_at(problem_.cu_seqlens_k, last_key);
+}
+
 }  // namespace attnscope

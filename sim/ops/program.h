@@ -14,6 +14,9 @@ class Program {
  public:
   explicit Program(std::span<Observer* const> observers)
       : observers_(observers.begin(), observers.end()) {}
+  /// Only counts matter: loops (tile_loop.h) run once for equal tiles.
+  explicit Program(std::span<CountingObserver* const> counters)
+      : observers_(counters.begin(), counters.end()), counters_(counters.begin(), counters.end()) {}
 
   /// The thread block whose program this is; set before it starts.
   void begin_block(const BlockId& block) { block_ = block; }
@@ -83,6 +86,15 @@ class Program {
   void scale(Tile dest) { emit(OpKind::scale, dest, dest); }
   void add(Tile dest, Tile source) { emit(OpKind::add, dest, source); }
 
+  // Parts of the stream that occur again, where only counts matter
+  bool counts_only() const { return !counters_.empty(); }
+  /// The operations from here on may occur again.
+  void mark();
+  /// Whether every observer would count the operations since the last mark the same again.
+  bool repeatable();
+  /// Counts the operations since the last mark `times` more times, and closes the mark.
+  void repeat(Index times);
+
   /// Hands every buffered operation to the observers; the end of a block calls it.
   void flush();
 
@@ -119,6 +131,7 @@ class Program {
 
   BlockId block_;
   std::vector<Observer*> observers_;
+  std::vector<CountingObserver*> counters_;
   std::span<const std::uint8_t> line_numbers_;
   std::array<TileOp, 64> buffer_;  // one virtual call per observer for many operations
   std::size_t size_ = 0;

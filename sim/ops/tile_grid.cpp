@@ -74,6 +74,11 @@ ScoreStepFlags score_steps_of(const AttentionProblem& problem) {
   return {score.soft_cap.has_value(), score.has_alibi(), score.has_dropout()};
 }
 
+std::int32_t TileRange::position_of(std::int32_t index) const {
+  if (list == nullptr) return std::clamp(index, first, std::max(first, past_last));
+  return static_cast<std::int32_t>(std::lower_bound(list + first, list + past_last, index) - list);
+}
+
 TileRange TileRange::within(const TileRange& bounds) const {
   if (list == nullptr) {
     return {std::max(first, bounds.first), std::min(past_last, bounds.past_last)};

@@ -66,6 +66,12 @@ struct TileRange {
     return index >= first && index < past_last;
   }
   Index size() const { return empty() ? 0 : past_last - first; }
+  /// The tile at a position of [first, past_last).
+  std::int32_t at(std::int32_t position) const {
+    return list == nullptr ? position : list[position];
+  }
+  /// The position of the first tile that is not before `index`.
+  std::int32_t position_of(std::int32_t index) const;
   /// The ones within the plain range `bounds`.
   TileRange within(const TileRange& bounds) const;
 };
@@ -112,6 +118,21 @@ class TileGrid {
   }
   /// Whether the mask hides a part of tile (i, j), so that its scores have to be masked.
   bool edge(std::int32_t i, std::int32_t j) const;
+
+  /// Whether every row tile sees the same columns, and hides the same keys of them.
+  bool rows_see_equal_columns() const {
+    return problem_.mask.is_none() && !problem_.is_packed() && problem_.block_mask == nullptr;
+  }
+  // Equal tiles: a schedule cannot tell them apart, and every count of their operations is the same
+  /// Positions of `columns` from `position` on, at least 1, whose tiles (i, j) are equal.
+  Index equal_columns(std::int32_t i, const TileRange& columns, std::int32_t position) const;
+  /// The same for the tiles (i, j) of column tile j.
+  Index equal_rows(std::int32_t j, const TileRange& rows, std::int32_t position) const;
+  /// Row tiles from i on, at least 1, that are equal together with all their tiles (i, j). Only
+  /// their sizes matter to a program that does not ask which tiles the mask hides.
+  Index equal_whole_rows(std::int32_t i, bool asks_mask) const;
+  /// The same for column tiles.
+  Index equal_whole_columns(std::int32_t j, bool asks_mask) const;
 
   Index row_begin(std::int32_t i) const { return i * tiling_.Br; }
   Index col_begin(std::int32_t j) const { return j == kAllColumns ? 0 : j * tiling_.Bc; }
@@ -162,8 +183,18 @@ class TileGrid {
             static_cast<std::int32_t>(ceil_div(range.end, size))};
   }
   bool is_gap(std::int32_t i, std::int32_t j) const;
+  /// The first tile after column tile j, in row tile i, that may begin or end a gap.
+  std::int32_t next_gap_edge(std::int32_t i, std::int32_t j) const;
+  /// Whether all keys of column tile j belong to one sequence.
+  bool in_one_sequence(std::int32_t j) const;
   TileRange packed_column_tiles_for(std::int32_t i) const;
   TileRange packed_row_tiles_for(std::int32_t j) const;
+
+  // Ends of runs of equal sizes; whether whole row or column tiles are equal, given equal sizes
+  std::int32_t end_of_equal_rows(std::int32_t i) const;
+  std::int32_t end_of_equal_columns(std::int32_t j) const;
+  bool same_row(std::int32_t a, std::int32_t b) const;
+  bool same_column(std::int32_t a, std::int32_t b) const;
 
   AttentionProblem problem_;
   Tiling tiling_;

@@ -190,7 +190,16 @@ Launch elementwise_launch(std::string_view name, void (*program)(const TileGrid&
           .grid = plain_grid,
           .blocks_per_head = block_per_tile,
           .program = program,
-          .pseudo_code = pseudo_code};
+          .pseudo_code = pseudo_code,
+          .ignores_mask = true};
+}
+
+/// The same for a program with a step that only tiles cut by the mask have.
+Launch masking_launch(std::string_view name, void (*program)(const TileGrid&, Index, Program&),
+                      std::span<const PseudoLine> pseudo_code) {
+  Launch launch = elementwise_launch(name, program, pseudo_code);
+  launch.ignores_mask = false;
+  return launch;
 }
 
 }  // namespace
@@ -220,7 +229,7 @@ std::vector<Launch> probability_gradient_launches(const ScheduleOptions& options
 
 std::vector<Launch> score_launches(const ScheduleOptions& options) {
   const Launch scale = elementwise_launch("scale", scale_scores, kScaleCode);
-  const Launch mask = elementwise_launch("mask", mask_scores, kMaskCode);
+  const Launch mask = masking_launch("mask", mask_scores, kMaskCode);
   switch (options.variant.fusion) {
     case Fusion::separate:
       return options.masked ? std::vector{scale, mask} : std::vector{scale};
@@ -228,7 +237,7 @@ std::vector<Launch> score_launches(const ScheduleOptions& options) {
       return options.masked ? std::vector{mask} : std::vector<Launch>{};
     case Fusion::pairs:
       if (!options.masked) return {scale};
-      return {elementwise_launch("scale_mask", scale_and_mask_scores, kScaleMaskCode)};
+      return {masking_launch("scale_mask", scale_and_mask_scores, kScaleMaskCode)};
     case Fusion::rows:
       return {};
   }
@@ -240,11 +249,11 @@ std::vector<Launch> gradient_launches(const ScheduleOptions& options) {
   switch (options.variant.fusion) {
     case Fusion::separate:
       if (!options.masked) return {scale};
-      return {elementwise_launch("mask_gradient", mask_gradients, kMaskGradientCode), scale};
+      return {masking_launch("mask_gradient", mask_gradients, kMaskGradientCode), scale};
     case Fusion::pairs:
       if (!options.masked) return {scale};
-      return {elementwise_launch("mask_scale_gradient", mask_and_scale_gradients,
-                                 kMaskScaleGradientCode)};
+      return {
+          masking_launch("mask_scale_gradient", mask_and_scale_gradients, kMaskScaleGradientCode)};
     case Fusion::figure2:
     case Fusion::rows:
       return {};

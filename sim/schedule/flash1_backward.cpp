@@ -1,5 +1,6 @@
 #include "sim/schedule/flash1_backward.h"
 
+#include "sim/ops/tile_loop.h"
 #include "sim/schedule/gradients.h"
 #include "sim/schedule/score_steps.h"
 
@@ -146,13 +147,13 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
 }  // namespace
 
 void flash1_backward(const TileGrid& g, Index /*block*/, Program& program) {
-  for (const std::int32_t j : g.column_tiles()) {
+  for (const std::int32_t j : whole_columns(g, program)) {
     program.at(load_kv);
     load_keys(g, j, program);
     program.at(start);
     program.fill_zero(g.dK(j));
     program.fill_zero(g.dV(j));
-    for (const std::int32_t i : g.row_tiles_for(j)) {
+    for (const std::int32_t i : rows_of_column(g, j, g.row_tiles_for(j), program)) {
       if (!g.empty(i, j)) visit_row_tile(g, i, j, program);
     }
     program.at(write_back);
@@ -172,7 +173,8 @@ Pass flash1_backward_pass(const ScheduleOptions& options) {
                                                  .grid = plain_grid,
                                                  .blocks_per_head = block_per_row_tile,
                                                  .program = row_dots,
-                                                 .pseudo_code = kRowDotPseudoCode});
+                                                 .pseudo_code = kRowDotPseudoCode,
+                                                 .ignores_mask = true});
   }
   if (options.variant.carry == Carry::fp32) pass.launches.push_back(convert_dq_launch());
   add_head_sum_launch(options, pass);

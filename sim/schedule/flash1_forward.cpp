@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "sim/ops/tile_loop.h"
 #include "sim/schedule/score_steps.h"
 
 namespace attnscope {
@@ -127,7 +128,7 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
 }  // namespace
 
 void flash1_forward(const TileGrid& g, Index /*block*/, Program& program) {
-  for (const std::int32_t j : g.column_tiles()) {
+  for (const std::int32_t j : whole_columns(g, program)) {
     const TileRange row_tiles = g.row_tiles_for(j);
     const bool unused =
         g.options().variant.skip_unused_kv ? row_tiles.empty() : g.row_tiles_in_band(j).empty();
@@ -135,7 +136,7 @@ void flash1_forward(const TileGrid& g, Index /*block*/, Program& program) {
     program.at(load_kv);
     program.load(g.K(j));
     program.load(g.V(j));
-    for (const std::int32_t i : row_tiles) {
+    for (const std::int32_t i : rows_of_column(g, j, row_tiles, program)) {
       if (!g.empty(i, j)) visit_row_tile(g, i, j, program);
     }
   }
@@ -156,7 +157,8 @@ Pass flash1_forward_pass(const ScheduleOptions& options) {
                              .grid = plain_grid,
                              .blocks_per_head = block_per_row_tile,
                              .program = convert_carry,
-                             .pseudo_code = kConvertPseudoCode});
+                             .pseudo_code = kConvertPseudoCode,
+                             .ignores_mask = true});
   }
   return pass;
 }

@@ -1,5 +1,6 @@
 #include "sim/schedule/flash2_backward.h"
 
+#include "sim/ops/tile_loop.h"
 #include "sim/schedule/gradients.h"
 #include "sim/schedule/score_steps.h"
 
@@ -83,7 +84,7 @@ void flash2_backward(const TileGrid& g, Index block, Program& program) {
   program.fill_zero(g.dK(j));
   program.fill_zero(g.dV(j));
 
-  for (const std::int32_t i : g.row_tiles_for(j)) {
+  for (const std::int32_t i : rows_of_column(g, j, g.row_tiles_for(j), program)) {
     if (g.empty(i, j)) continue;
     const Tile dQ_part = g.row_tile(Tensor::dQ_accum, i);
     program.at(load_row);
@@ -125,7 +126,8 @@ Pass flash2_backward_pass(const ScheduleOptions& options) {
                           .grid = plain_grid,
                           .blocks_per_head = block_per_row_tile,
                           .program = flash2_preprocess,
-                          .pseudo_code = kPreprocessPseudoCode},
+                          .pseudo_code = kPreprocessPseudoCode,
+                          .ignores_mask = true},
                          {.name = "backward",
                           .grid = plain_grid,
                           .blocks_per_head = block_per_column_tile,

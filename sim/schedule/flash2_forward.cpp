@@ -1,5 +1,6 @@
 #include "sim/schedule/flash2_forward.h"
 
+#include "sim/ops/tile_loop.h"
 #include "sim/schedule/score_steps.h"
 
 namespace attnscope {
@@ -48,18 +49,19 @@ constexpr PseudoLine kPseudoCode[] = {
 class KvStages {
  public:
   KvStages(const TileGrid& g, std::int32_t i, const TileRange& visited)
-      : g_(g), i_(i), next_(visited.begin()), end_(visited.end()) {}
+      : g_(g), i_(i), visited_(visited) {}
 
-  /// Loads the next tile that row tile i sees, if there is one, into its buffer, whose previous
-  /// tile becomes invalid.
-  void load_next(Program& program) {
-    while (next_ != end_ && g_.empty(i_, *next_)) ++next_;
-    if (!(next_ != end_)) return;
-    program.at(load_kv);
-    program.load(in_stage(g_.K(*next_), loaded_));
-    program.load(in_stage(g_.V(*next_), loaded_));
-    ++next_;
-    ++loaded_;
+  /// Fills every buffer but one with the first tiles that row tile i sees.
+  void load_first(Program& program) {
+    for (Index ahead = 1; ahead < stages(); ++ahead) load(visited_, ahead - 1, program);
+  }
+
+  /// Loads the tile that row tile i sees stages - 1 tiles after j, if there is one, into its
+  /// buffer, whose previous tile becomes invalid.
+  void load_ahead(std::int32_t j, Program& program) {
+    TileRange from_j = visited_;
+    from_j.first = visited_.position_of(j);
+    load(from_j, stages() - 1, program);
   }
 
   /// K_j and V_j of the next tile to process.
@@ -69,14 +71,28 @@ class KvStages {
   }
 
  private:
+  Index stages() const { return g_.options().variant.stages; }
+
+  /// Loads the tile that row tile i sees `count` tiles after the first of `tiles` that it sees.
+  void load(const TileRange& tiles, Index count, Program& program) {
+    for (const std::int32_t j : tiles) {
+      if (g_.empty(i_, j) || count-- > 0) continue;
+      program.at(load_kv);
+      program.load(in_stage(g_.K(j), loaded_));
+      program.load(in_stage(g_.V(j), loaded_));
+      ++loaded_;
+      return;
+    }
+  }
+
   Tile in_stage(Tile tile, Index count) const {
-    tile.slot = static_cast<std::uint8_t>(1 + count % g_.options().variant.stages);
+    tile.slot = static_cast<std::uint8_t>(1 + count % stages());
     return tile;
   }
 
   const TileGrid& g_;
   std::int32_t i_;
-  TileRange::Iterator next_, end_;
+  TileRange visited_;
   Index loaded_ = 0, taken_ = 0;
 };
 
@@ -92,10 +108,10 @@ void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, P
 
   const TileRange visited = g.column_tiles_for(i).within(columns);
   KvStages stages(g, i, visited);
-  for (Index ahead = 1; ahead < g.options().variant.stages; ++ahead) stages.load_next(program);
-  for (const std::int32_t j : visited) {
+  stages.load_first(program);
+  for (const std::int32_t j : columns_of_row(g, i, visited, program, g.options().variant.stages)) {
     if (g.empty(i, j)) continue;
-    stages.load_next(program);
+    stages.load_ahead(j, program);
     const auto [K, V] = stages.take(j);
     program.at(compute_scores);
     program.scores(g.S(i, j), g.Q(i), K);

@@ -1,5 +1,7 @@
 #include "sim/schedule/gradients.h"
 
+#include "sim/ops/tile_loop.h"
+
 namespace attnscope {
 
 namespace {
@@ -46,7 +48,7 @@ void sum_heads(const TileGrid& g, Index block, Program& program) {
   program.fill_zero(g.dK(j));
   program.fill_zero(g.dV(j));
   const auto heads = static_cast<std::int32_t>(g.options().heads_per_kv_head);
-  for (std::int32_t head = 0; head < heads; ++head) {
+  for (const std::int32_t head : equal_parts(g, heads, program)) {
     const Tile dK_head{Tensor::dK_heads, 1, false, head, j};
     const Tile dV_head{Tensor::dV_heads, 1, false, head, j};
     program.at(load_head);
@@ -90,7 +92,8 @@ Launch convert_dq_launch() {
           .grid = plain_grid,
           .blocks_per_head = block_per_row_tile,
           .program = convert_dq,
-          .pseudo_code = kConvertPseudoCode};
+          .pseudo_code = kConvertPseudoCode,
+          .ignores_mask = true};
 }
 
 void add_head_sum_launch(const ScheduleOptions& options, Pass& pass) {
@@ -101,7 +104,8 @@ void add_head_sum_launch(const ScheduleOptions& options, Pass& pass) {
                            .program = sum_heads,
                            .pseudo_code = kSumPseudoCode,
                            .once_per_kv_head = true,
-                           .sums_group = true});
+                           .sums_group = true,
+                           .ignores_mask = true});
 }
 
 }  // namespace attnscope

@@ -44,6 +44,43 @@ void run_blocks(const Launch& launch, const TileGrid& grid, const PassRun& run, 
   }
 }
 
+/// Calls visit(block, count) for runs of `count` equal thread blocks, of which `block` is one;
+/// together they are all thread blocks of the launch.
+template <typename Visit>
+void for_equal_blocks(const Launch& launch, const TileGrid& g, Visit visit) {
+  const bool asks = !launch.ignores_mask;
+  if (launch.blocks_per_head == block_per_row_tile) {
+    for (Index i = 0, equal = 0; i < g.Tr(); i += equal) {
+      equal = g.equal_whole_rows(static_cast<std::int32_t>(i), asks);
+      visit(i, equal);
+    }
+    return;
+  }
+  if (launch.blocks_per_head == block_per_column_tile) {
+    for (Index j = 0, equal = 0; j < g.Tc(); j += equal) {
+      equal = g.equal_whole_columns(static_cast<std::int32_t>(j), asks);
+      visit(j, equal);
+    }
+    return;
+  }
+
+  // Blocks of one row: those of its column tiles, or of its splits
+  const Index blocks = launch.blocks_per_head(g);
+  const Index in_row = launch.blocks_per_head == block_per_head ? blocks : blocks / g.Tr();
+  const bool by_tile = launch.blocks_per_head == block_per_tile;
+  const bool equal_columns = !asks || g.rows_see_equal_columns();
+  for (Index first = 0, rows = 0; first < blocks; first += rows * in_row) {
+    const auto i = static_cast<std::int32_t>(first / in_row);
+    rows = equal_columns ? std::min(g.equal_whole_rows(i, false), blocks / in_row - i) : 1;
+    for (std::int32_t part = 0, equal = 1; part < in_row; part += equal) {
+      if (by_tile) {
+        equal = static_cast<std::int32_t>(g.equal_columns(i, g.column_tiles(), part));
+      }
+      visit(first + part, rows * equal);
+    }
+  }
+}
+
 bool last_of_group(const PassRun& run, Index head) {
   return (head + 1) % run.problem.heads_per_kv_head() == 0;
 }
@@ -60,6 +97,25 @@ void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
     Program program(observers);
     for (Observer* observer : observers) observer->begin_launch(launch.name, grid);
     run_blocks(launch, grid, run, batch, head, program, observers);
+    for (Observer* observer : observers) observer->end_launch();
+  }
+}
+
+void count_head(const Pass& pass, const PassRun& run, Index batch, Index head,
+                std::span<CountingObserver* const> counters) {
+  ATTNSCOPE_CHECK((run.options.score_steps == score_steps_of(run.problem)), ==, true);
+  const std::vector<Observer*> observers(counters.begin(), counters.end());
+  for (const Launch& launch : pass.launches) {
+    if (launch.once_per_kv_head && !last_of_group(run, head)) continue;
+    TileGrid grid = launch.grid(run.problem, run.tiling, run.options);
+    grid.set_batch(batch);
+    Program program(counters);
+    for (Observer* observer : observers) observer->begin_launch(launch.name, grid);
+    for_equal_blocks(launch, grid, [&](Index block, Index count) {
+      program.mark();
+      run_block(launch, grid, {batch, head, block}, program, observers);
+      program.repeat(count - 1);
+    });
     for (Observer* observer : observers) observer->end_launch();
   }
 }

@@ -33,6 +33,11 @@ struct PassRun {
 void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
               std::span<Observer* const> observers);
 
+/// Counts every launch of the pass for one head: the observers end with what run_head() would leave
+/// in them. Equal thread blocks, and equal iterations within a block, run once (tile_loop.h).
+void count_head(const Pass& pass, const PassRun& run, Index batch, Index head,
+                std::span<CountingObserver* const> counters);
+
 /// Runs every head, launch after launch, as a GPU does: a launch holds the blocks of all heads.
 /// Values need run_head(): only one head's tensors are in HBM at a time.
 void run_all_heads(const Pass& pass, const PassRun& run, std::span<Observer* const> observers);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/ops/tile_loop.h"
 #include "sim/schedule/flash2_forward.h"
 
 namespace attnscope {
@@ -54,7 +55,8 @@ void split_kv_combine(const TileGrid& g, Index block, Program& program) {
   program.fill_zero(g.O(i));
   program.fill_zero(g.l(i));
   program.fill_minus_inf(g.m(i));
-  for (std::int32_t s = 0; s < g.options().splits; ++s) {
+  const auto splits = static_cast<std::int32_t>(g.options().splits);
+  for (const std::int32_t s : equal_parts(g, splits, program)) {
     const Tile LSE = split_tile(Tensor::LSE_split, i, s);
     const Tile O = split_tile(Tensor::O_split, i, s);
     program.at(load_lse);
@@ -125,7 +127,8 @@ Pass split_kv_forward_pass(const ScheduleOptions& /*options*/) {
                         .blocks_per_head = block_per_row_tile,
                         .program = split_kv_combine,
                         .pseudo_code = kCombinePseudoCode,
-                        .splits = SplitRole::folded}},
+                        .splits = SplitRole::folded,
+                        .ignores_mask = true}},
           .initial_values = {}};
 }
 

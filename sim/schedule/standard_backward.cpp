@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "reference/check.h"
+#include "sim/ops/tile_loop.h"
 #include "sim/schedule/elementwise.h"
 #include "sim/schedule/gradients.h"
 #include "sim/schedule/score_steps.h"
@@ -114,7 +115,7 @@ void standard_dv(const TileGrid& g, Index block, Program& program) {
   const auto j = static_cast<std::int32_t>(block);
   program.at(dv_start);
   program.fill_zero(g.dV(j));
-  for (const std::int32_t i : g.row_tiles()) {
+  for (const std::int32_t i : rows_of_column(g, j, g.row_tiles(), program)) {
     const bool drops = g.problem().score.has_dropout();
     const Tile P = drops ? g.P_drop(i, j) : g.P(i, j);
     program.at(drops ? dv_load_dropped : dv_load);
@@ -176,7 +177,7 @@ void standard_ds_two_sweeps(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   program.at(sweep_start);
   program.fill_zero(g.D(i));
-  for (const std::int32_t j : g.column_tiles()) {
+  for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
     program.at(first_load);
     program.load(g.P(i, j));
     program.load(g.dP(i, j));
@@ -184,7 +185,7 @@ void standard_ds_two_sweeps(const TileGrid& g, Index block, Program& program) {
     program.at(first_dot);
     program.add_row_dot(g.D(i), last_use(g.P(i, j)), last_use(g.dP(i, j)));
   }
-  for (const std::int32_t j : g.column_tiles()) {
+  for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
     program.at(second_load);
     program.load(g.P(i, j));
     program.load(g.dP(i, j));
@@ -201,7 +202,7 @@ void standard_dq(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   program.at(dq_start);
   program.fill_zero(g.dQ(i));
-  for (const std::int32_t j : g.column_tiles()) {
+  for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
     program.at(dq_load);
     program.load(g.dS(i, j));
     program.load(g.K(j));
@@ -220,7 +221,7 @@ void standard_dk(const TileGrid& g, Index block, Program& program) {
   const auto j = static_cast<std::int32_t>(block);
   program.at(dk_start);
   program.fill_zero(g.dK(j));
-  for (const std::int32_t i : g.row_tiles()) {
+  for (const std::int32_t i : rows_of_column(g, j, g.row_tiles(), program)) {
     program.at(dk_load);
     program.load(g.dS(i, j));
     program.load(g.Q(i));
@@ -243,7 +244,8 @@ Launch product_launch(std::string_view name, Index (*blocks)(const TileGrid&),
           .blocks_per_head = blocks,
           .program = program,
           .pseudo_code = pseudo_code,
-          .paper_counts_operands_once = true};
+          .paper_counts_operands_once = true,
+          .ignores_mask = true};
 }
 
 /// The forward launches again, under separate names: activation checkpointing.

@@ -1,5 +1,6 @@
 #include "sim/schedule/standard_forward.h"
 
+#include "sim/ops/tile_loop.h"
 #include "sim/schedule/elementwise.h"
 #include "sim/schedule/score_steps.h"
 
@@ -164,7 +165,7 @@ void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& progra
   program.fill_minus_inf(g.m(i));
 
   // First sweep: the online softmax finds m and l
-  for (const std::int32_t j : g.column_tiles()) {
+  for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
     program.at(first_load);
     program.load(g.S(i, j));
     shape_scores(g, g.S(i, j), masked, {first_cap, first_bias, first_mask}, program);
@@ -178,7 +179,7 @@ void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& progra
   }
 
   // Second sweep: the probabilities, against the final m and l
-  for (const std::int32_t j : g.column_tiles()) {
+  for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
     program.at(second_load);
     program.load(g.S(i, j));
     shape_scores(g, g.S(i, j), masked, {second_cap, second_bias, second_mask}, program);
@@ -195,7 +196,7 @@ void standard_output(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   program.at(start_o);
   program.fill_zero(g.O(i));
-  for (const std::int32_t j : g.column_tiles()) {
+  for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
     const bool drops = g.problem().score.has_dropout();
     const Tile P = drops ? g.P_drop(i, j) : g.P(i, j);
     program.at(drops ? load_dropped : load_pv);
@@ -214,14 +215,16 @@ Pass standard_forward_pass(const ScheduleOptions& options) {
                 .blocks_per_head = block_per_tile,
                 .program = standard_scores,
                 .pseudo_code = kScoresPseudoCode,
-                .paper_counts_operands_once = true};
+                .paper_counts_operands_once = true,
+                .ignores_mask = true};
   if (scales_apart(options)) scores.pseudo_code = kRawScoresPseudoCode;
   Launch softmax{.name = "softmax",
                  .grid = softmax_row_grid,
                  .blocks_per_head = block_per_row_tile,
                  .program = standard_softmax,
                  .pseudo_code = kSoftmaxPseudoCode,
-                 .paper_counts_operands_once = true};
+                 .paper_counts_operands_once = true,
+                 .ignores_mask = true};
   if (options.softmax_panel_cols > 0) {
     softmax.program = standard_softmax_two_sweeps;
     softmax.pseudo_code = kTwoSweepPseudoCode;
@@ -231,7 +234,8 @@ Pass standard_forward_pass(const ScheduleOptions& options) {
                       .blocks_per_head = block_per_row_tile,
                       .program = standard_output,
                       .pseudo_code = kOutputPseudoCode,
-                      .paper_counts_operands_once = true};
+                      .paper_counts_operands_once = true,
+                      .ignores_mask = true};
   Pass pass{.launches = {scores}, .initial_values = {}};
   for (const Launch& launch : score_launches(options)) pass.launches.push_back(launch);
   pass.launches.push_back(softmax);

@@ -30,8 +30,8 @@ HbmFootprint footprint_of(const AttentionChoice& choice, const AttentionProblem&
   options.score_steps = score_steps_of(small);
   pass = make_pass(*find_algorithm(choice.algorithm), kind, options);
   HbmFootprint footprint;
-  Observer* const observers[] = {&footprint};
-  run_head(pass, {small, tiling, options, {}}, 0, small.heads_per_kv_head() - 1, observers);
+  CountingObserver* const counters[] = {&footprint};
+  count_head(pass, {small, tiling, options, {}}, 0, small.heads_per_kv_head() - 1, counters);
   return footprint;
 }
 

@@ -1,5 +1,6 @@
 #include "sim/studies/operations.h"
 
+#include "reference/sequences.h"
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope {
@@ -28,17 +29,15 @@ Result<OperationCount> count_operations(const RunSpec& spec, const GpuDescriptio
   const AttentionProblem& problem = run.problem;
   const ScheduleOptions options = schedule_options(run, gpu);
   const Pass pass = make_pass(*find_algorithm(run.algorithm()), run.pass(), options);
-  const PassRun pass_run{problem, run.tiling, options, {}};
-  // Heads have equal counts, except when batch entries have key lengths
-  const bool alike = !problem.has_key_lengths();
-  for (Index batch = 0; batch < (alike ? 1 : problem.batch); ++batch) {
+  PassRun one_entry{problem, run.tiling, options, {}};
+  for (const KeyLengthGroup& group : group_batch_by_key_length(problem)) {
+    leave_one_entry(one_entry.problem, group);
     WorkCounter counter;
-    Observer* const observers[] = {&counter};
-    run_head(pass, pass_run, batch, problem.heads_per_kv_head() - 1, observers);
+    CountingObserver* const counters[] = {&counter};
+    count_head(pass, one_entry, 0, problem.heads_per_kv_head() - 1, counters);
     for (std::size_t launch = 0; launch < pass.launches.size(); ++launch) {
       const Index heads =
-          (alike ? problem.batch : 1) *
-          (pass.launches[launch].once_per_kv_head ? problem.kv_heads : problem.heads);
+          group.count * (pass.launches[launch].once_per_kv_head ? problem.kv_heads : problem.heads);
       for (std::size_t work = 0; work < count.other.size(); ++work) {
         count.other[work] += counter.launches()[launch][work] * heads;
       }

@@ -61,23 +61,20 @@ TEST(Simulate, RefusesCountsThatWouldOverflow) {
 
 TEST(Simulate, RefusesTooManyTilesOfDifferentKeyLengthsTogether) {
   test::ModelRequest request = base_request();
-  constexpr Index kTiles = Index{1} << 14;  // a row of them: 2^28 pairs an entry
-  request.problem.N = request.problem.N_kv = 16 * kTiles;
-  request.set_tiling({16, 16});
+  constexpr Index kTiles = Index{1} << 25;  // rows and columns of them: 2^26 an entry
+  request.problem.N = request.problem.N_kv = kTiles;
+  request.problem.d = 1;
+  request.set_tiling({1, 1});
   request.problem.batch = 8;
-  for (Index b = 0; b < 8; ++b) request.problem.key_lengths.push_back(16 * kTiles - b * 16);
+  for (Index b = 0; b < 8; ++b) request.problem.key_lengths.push_back(kTiles - b);
   const auto refused = simulate(request);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message,
-            "Br = 16, Bc = 16 cuts the scores of 8 different key lengths into more than "
-            "1073741824 tiles; at most 1073741824 can be counted: use larger tiles or fewer "
-            "different lengths");
+            "Br = 1, Bc = 1, for 8 different key lengths gives 536870912 row and column tiles to "
+            "visit; at most 268435456 can be counted: use larger tiles or fewer different lengths");
 
   // The entries of one length are counted once, however many they are
-  request.problem.N = 16;
-  EXPECT_TRUE(test::resolve(request).ok());
-  request.problem.N = 16 * kTiles;
-  request.problem.key_lengths.assign(8, 16 * kTiles);
+  request.problem.key_lengths.assign(8, kTiles);
   EXPECT_TRUE(test::resolve(request).ok());
 }
 
@@ -316,8 +313,9 @@ TEST(Dram, WhatAnEarlierLaunchTouchedIsReadAgainOnlyWhereL2IsTooSmall) {
 
 TEST(Cancelling, EndsACountInItsMiddle) {
   test::ModelRequest request = base_request();
-  request.problem.N = request.problem.N_kv = 131072;
-  request.set_tiling({16, 16});
+  request.problem.N = request.problem.N_kv = Index{1} << 25;
+  request.problem.mask = Mask::causal();
+  request.set_tiling({1, 1});  // every row has another number of tiles: minutes
   request.pass = PassKind::both;
   std::atomic<bool> cancel = false;
   auto counting = std::async(std::launch::async, [&] { return simulate(request, &cancel); });
