@@ -102,8 +102,12 @@ namespace {
 struct MaskGrid {
   Index Tr, Tc;
   /// Both indices on the longer axis.
-  Index row_at(Index i) const { return i * std::max(Tr, Tc) / Tr; }
-  Index column_at(Index j) const { return j * std::max(Tr, Tc) / Tc; }
+  Index row_at(Index i) const { return i * longer() / Tr; }
+  Index longer() const { return std::max(Tr, Tc); }
+  /// The first column tile whose index on the longer axis is at least `at`.
+  Index first_column(Index at) const {
+    return ceil_div(std::clamp<Index>(at, 0, longer()) * Tc, longer());
+  }
 };
 
 /// Random words of row i: word n depends only on the seed, i and n.
@@ -137,20 +141,33 @@ class RowWords {
 /// Appends the ascending column tiles of row i.
 using RowColumns = std::vector<std::int32_t>;
 
+void append_columns(Index first, Index past_last, RowColumns& columns) {
+  for (Index j = first; j < past_last; ++j) columns.push_back(static_cast<std::int32_t>(j));
+}
+
 void draw_butterfly(const MaskGrid& grid, Index i, RowColumns& columns) {
-  for (Index j = 0; j < grid.Tc; ++j) {
-    const auto difference = static_cast<std::uint64_t>(grid.row_at(i) ^ grid.column_at(j));
-    if (std::popcount(difference) <= 1) columns.push_back(static_cast<std::int32_t>(j));
+  const auto append = [&](Index at) {
+    append_columns(grid.first_column(at), grid.first_column(at + 1), columns);
+  };
+  // Indices that differ from the row's in at most one bit, ascending
+  const Index row = grid.row_at(i);
+  const auto past = static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(grid.longer())));
+  for (Index bit = past / 2; bit > 0; bit /= 2) {
+    if ((row & bit) != 0) append(row - bit);
+  }
+  append(row);
+  for (Index bit = 1; bit < past; bit *= 2) {
+    if ((row & bit) == 0) append(row + bit);
   }
 }
 
 void draw_local_global(const BlockPattern& pattern, const MaskGrid& grid, Index i,
                        RowColumns& columns) {
-  for (Index j = 0; j < grid.Tc; ++j) {
-    const bool local = std::abs(grid.row_at(i) - grid.column_at(j)) <= pattern.window;
-    const bool global = i < pattern.global || j < pattern.global;
-    if (local || global) columns.push_back(static_cast<std::int32_t>(j));
-  }
+  const Index global = i < pattern.global ? grid.Tc : std::min(pattern.global, grid.Tc);
+  append_columns(0, global, columns);
+  const Index row = grid.row_at(i);
+  append_columns(std::max(global, grid.first_column(row - pattern.window)),
+                 grid.first_column(row + pattern.window + 1), columns);
 }
 
 void draw_random(const BlockPattern& pattern, const MaskGrid& grid, Index i, RowColumns& columns) {
@@ -205,6 +222,23 @@ void read_row(const NpyArray& file, const MaskGrid& grid, Index i, RowColumns& c
   }
 }
 
+/// Appends row i of the mask; `file` holds the values of a mask that is read.
+void draw_row(const BlockPattern& pattern, const MaskGrid& grid, const NpyArray& file, Index i,
+              RowColumns& columns) {
+  switch (pattern.kind) {
+    case BlockPattern::Kind::butterfly:
+      return draw_butterfly(grid, i, columns);
+    case BlockPattern::Kind::local_global:
+      return draw_local_global(pattern, grid, i, columns);
+    case BlockPattern::Kind::random:
+      return draw_random(pattern, grid, i, columns);
+    case BlockPattern::Kind::uniform:
+      return draw_uniform(pattern, grid, i, columns);
+    case BlockPattern::Kind::file:
+      return read_row(file, grid, i, columns);
+  }
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pattern, Index N,
@@ -220,23 +254,7 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
   std::vector<Index> row_offsets{0};
   RowColumns columns;
   for (Index i = 0; i < grid.Tr; ++i) {
-    switch (pattern.kind) {
-      case BlockPattern::Kind::butterfly:
-        draw_butterfly(grid, i, columns);
-        break;
-      case BlockPattern::Kind::local_global:
-        draw_local_global(pattern, grid, i, columns);
-        break;
-      case BlockPattern::Kind::random:
-        draw_random(pattern, grid, i, columns);
-        break;
-      case BlockPattern::Kind::uniform:
-        draw_uniform(pattern, grid, i, columns);
-        break;
-      case BlockPattern::Kind::file:
-        read_row(file, grid, i, columns);
-        break;
-    }
+    draw_row(pattern, grid, file, i, columns);
     row_offsets.push_back(static_cast<Index>(columns.size()));
     if (row_offsets.back() > kMaxMaskTiles) {
       return invalid_request(fmt::format(

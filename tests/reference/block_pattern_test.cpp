@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <fstream>
 #include <set>
 
@@ -43,6 +44,26 @@ TEST(BlockPattern, LocalGlobalIsABandWithItsFirstRowsAndColumns) {
   EXPECT_EQ(picture(*mask_of("local-global:1,1", 5, 5)),
             (Picture{"#####", "###..", "####.", "#.###", "#..##"}));
   EXPECT_EQ(picture(*mask_of("local-global:0,0", 2, 4)), (Picture{"#...", "..#."}));
+}
+
+TEST(BlockPattern, OnAnyGridStretchesTheShorterAxisToTheLongerOne) {
+  for (Index Tr = 1; Tr <= 21; ++Tr) {
+    for (Index Tc = 1; Tc <= 21; ++Tc) {
+      const Index longer = std::max(Tr, Tc);
+      const auto butterfly = mask_of("butterfly", Tr, Tc);
+      const auto local_global = mask_of("local-global:2,1", Tr, Tc);
+      for (Index i = 0; i < Tr; ++i) {
+        for (Index j = 0; j < Tc; ++j) {
+          const Index row = i * longer / Tr, column = j * longer / Tc;
+          EXPECT_EQ(butterfly->contains(i, j),
+                    std::popcount(static_cast<std::uint64_t>(row ^ column)) <= 1)
+              << Tr << " x " << Tc << ": " << i << ", " << j;
+          EXPECT_EQ(local_global->contains(i, j), std::abs(row - column) <= 2 || i == 0 || j == 0)
+              << Tr << " x " << Tc << ": " << i << ", " << j;
+        }
+      }
+    }
+  }
 }
 
 TEST(BlockPattern, UniformHasEquallyManyOnesInEachRow) {
