@@ -215,11 +215,17 @@ Result<std::vector<AccuracyCase>> accuracy_errors(const AccuracyRequest& request
 Result<AccuracyReport> compare_accuracy(const AccuracyRequest& request,
                                         const std::function<void(const std::string&)>& progress) {
   if (auto error = check_request(request)) return *error;
+  const std::size_t steps =
+      request.dtypes.size() * (request.lengths.size() + dense_algorithms().size());
+  std::size_t begun = 0;
+  const auto begin_step = [&](const std::string& name) {
+    progress(fmt::format("[{}/{}] {}", ++begun, steps, name));
+  };
   AccuracyReport report;
   report.softmax = compare_softmaxes(request);
   for (const DType dtype : request.dtypes) {
     for (const Index N : request.lengths) {
-      progress(fmt::format("errors in {}, N = {}", to_string(dtype), N));
+      begin_step(fmt::format("errors in {}, N = {}", to_string(dtype), N));
       if (auto error = add_errors_at(request, N, dtype, report.errors)) return *error;
     }
 
@@ -228,7 +234,7 @@ Result<AccuracyReport> compare_accuracy(const AccuracyRequest& request,
     const AttentionProblem problem = problem_at(request, N, dtype);
     const AttentionInputs inputs = make_inputs(problem, request.inputs);
     for (const Algorithm* algorithm : dense_algorithms()) {
-      progress(fmt::format("orders of {} in {}, N = {}", algorithm->name, to_string(dtype), N));
+      begin_step(fmt::format("orders of {} in {}, N = {}", algorithm->name, to_string(dtype), N));
       auto orders = compare_orders(request, *algorithm, problem, inputs);
       if (!orders) return orders.error();
       report.orders.push_back(std::move(orders).value());

@@ -73,8 +73,9 @@ struct AccuracyReport {
 Result<std::vector<AccuracyCase>> accuracy_errors(const AccuracyRequest& request,
                                                   const std::function<bool(double)>& progress);
 
-/// Runs all three comparisons. `progress` receives the name of the current step. invalid_request
-/// for a problem that cannot be computed or whose numbers take too much memory.
+/// Runs all three comparisons. `progress` receives the number and the name of the current step:
+/// "[2/12] errors in fp16, N = 512". invalid_request for a problem that cannot be computed or whose
+/// numbers take too much memory.
 Result<AccuracyReport> compare_accuracy(const AccuracyRequest& request,
                                         const std::function<void(const std::string&)>& progress);
 

@@ -1,5 +1,6 @@
 #include "sim/accuracy.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -117,6 +118,16 @@ TEST(Accuracy, OrdersChangeOnlyTheRoundingOfDqAndOnlyWithAtomicAdds) {
     EXPECT_EQ(entry.run.problem.N, 256);
     EXPECT_EQ(entry.dQ_differing_elems > 0, entry.run.algorithm == "flash2") << entry.run.algorithm;
     EXPECT_LE(entry.dQ_max_abs_difference, 1e-5) << entry.run.algorithm;
+  }
+}
+
+TEST(Accuracy, NumbersItsStepsFromTheFirstToTheLast) {
+  std::vector<std::string> steps;
+  const auto note = [&](const std::string& step) { steps.push_back(step); };
+  ASSERT_TRUE(compare_accuracy(small_request(), note).ok());
+  ASSERT_GE(steps.size(), 2U);
+  for (std::size_t n = 0; n < steps.size(); ++n) {
+    EXPECT_TRUE(steps[n].starts_with(fmt::format("[{}/{}] ", n + 1, steps.size()))) << steps[n];
   }
 }
 
