@@ -127,7 +127,7 @@ Answer io_answer(const IoQuestion& question, const std::vector<IoPoint>& points)
   return {json_text(document), csv_text(rows), text};
 }
 
-/// io_curve(), one value at a time: a value with many small tiles takes minutes.
+/// io_curve(), one value at a time: drawing a large block mask takes seconds.
 Result<std::vector<IoPoint>> count_points(const IoQuestion& question) {
   std::vector<IoPoint> points;
   IoQuestion one = question;
