@@ -2,8 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "app/app.h"
@@ -12,6 +10,8 @@
 #include "app/program.h"
 #include "app/report/standard_streams.h"
 #include "app/screen/screen.h"
+#include "reference/files/file_identity.h"
+#include "reference/files/file_writer.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
 
@@ -23,14 +23,14 @@ namespace {
 /// size, and one for widgets that depend on it.
 constexpr int kSettlingFrames = 4;
 
-/// Tries the output before the work is done; leaves no file behind.
-std::optional<Error> check_writable(const std::string& path) {
-  std::error_code error;
-  const bool existed = std::filesystem::exists(path, error);
-  const bool writable = std::ofstream(path, std::ios::binary | std::ios::app).is_open();
-  if (writable && !existed) std::filesystem::remove(path, error);
-  if (writable) return std::nullopt;
-  return invalid_request(fmt::format("--out '{}': the file cannot be written", printable(path)));
+/// Nothing when the picture can be written, and does not replace the scene. Leaves no file behind.
+std::optional<Error> check_writable(const std::string& path, const std::string& scene) {
+  if (check_can_write(path)) {
+    return invalid_request(fmt::format("--out '{}': the file cannot be written", printable(path)));
+  }
+  if (identity_of(path) != identity_of(scene)) return std::nullopt;
+  return invalid_request(fmt::format(
+      "--out would replace '{}', which --scene reads; give another file", printable(path)));
 }
 
 /// Runs the app without a window until it has a snapshot and the GPU is known or missing.
@@ -66,7 +66,7 @@ std::optional<Error> run_kernel(App& app) {
 }  // namespace
 
 int run_render(const Arguments& arguments, Scene scene) {
-  if (const auto error = check_writable(arguments.out)) return report(*error);
+  if (const auto error = check_writable(arguments.out, scene.path)) return report(*error);
   const bool raced = scene.view.race.has_value();
   const Index wanted = raced ? scene.view.race_tick : scene.view.step;
   const std::string named = arguments.step ? "--step" : fmt::format("{}: race: tick", scene.path);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/choice_rules.h"
+#include "reference/files/file_writer.h"
 #include "reference/json/json_document.h"
 #include "reference/json/run_json.h"
 #include "reference/nearest_name.h"
@@ -195,7 +196,7 @@ std::string scene_text(const Scene& scene) {
 }
 
 std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path& path) {
-  return write_file_atomically(path, scene_text(scene));
+  return write_file(path, scene_text(scene));
 }
 
 std::optional<Error> check_places(const ViewState& view, const RunInfo& run) {

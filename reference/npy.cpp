@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "reference/check.h"
+#include "reference/files/file_writer.h"
 #include "reference/rounding.h"
 
 namespace attnscope {
@@ -331,17 +332,14 @@ std::optional<Error> write_npy(const std::string& path, std::span<const Index> s
   header.push_back('\n');
   const auto length = static_cast<std::uint16_t>(header.size());
 
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (!file) return invalid_request(fmt::format("{}: cannot be opened for writing", path));
-  file.write(kMagic.data(), static_cast<std::streamsize>(kMagic.size()));
-  file.write("\x01\x00", 2);
-  file.write(reinterpret_cast<const char*>(&length), sizeof length);
-  file.write(header.data(), static_cast<std::streamsize>(header.size()));
-  file.write(reinterpret_cast<const char*>(data.data()),
-             static_cast<std::streamsize>(data.size_bytes()));
-  file.close();
-  if (!file) return failed(fmt::format("{}: could not be written to its end", path));
-  return std::nullopt;
+  auto file = FileWriter::open(path);
+  if (!file) return file.error();
+  file.value().write(kMagic);
+  file.value().write(std::string_view("\x01\x00", 2));
+  file.value().write({reinterpret_cast<const char*>(&length), sizeof length});
+  file.value().write(header);
+  file.value().write({reinterpret_cast<const char*>(data.data()), data.size_bytes()});
+  return file.value().finish();
 }
 
 }  // namespace attnscope

@@ -37,8 +37,8 @@ Result<NpyArray> read_npy(const std::string& path, NpyTypes types = NpyTypes::fl
 /// those about the payload.
 Result<std::vector<Index>> read_npy_shape(const std::string& path);
 
-/// Writes fp64, version 1. `data` has as many values as the product of `shape`. invalid_request
-/// when the file cannot be opened, failed when it cannot be written to the end.
+/// Writes fp64, version 1. `data` has as many values as the product of `shape`. Errors as of
+/// FileWriter.
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,
                                std::span<const double> data);
 

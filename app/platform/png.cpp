@@ -5,10 +5,10 @@
 #include <stb_image_write.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <string>
+
+#include "reference/files/file_writer.h"
 
 namespace attnscope::app {
 
@@ -32,19 +32,11 @@ std::optional<Error> write_png(const std::filesystem::path& path, const Image& i
     static_cast<std::string*>(to)->append(static_cast<const char*>(data),
                                           static_cast<std::size_t>(size));
   };
-  const auto refuse = [&path](const char* reason) {
-    return failed(fmt::format("cannot write {}: {}", path.string(), reason));
-  };
   if (stbi_write_png_to_func(append, &bytes, image.width, image.height, 3, image.rgb.data(),
                              image.width * 3) == 0) {
-    return refuse("the picture is empty");
+    return failed(fmt::format("cannot write {}: the picture is empty", path.string()));
   }
-  errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (file) return std::nullopt;
-  return refuse(errno != 0 ? std::strerror(errno) : "output error");
+  return write_file(path, bytes);
 }
 
 Image read_framebuffer(int width, int height) {

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/recording/recording_json.h"
+#include "reference/files/file_lock.h"
+#include "reference/files/file_writer.h"
 
 namespace attnscope {
 
@@ -70,26 +72,19 @@ std::string recording_text(const Recording& recording) {
 
 std::optional<Error> write_recording(const Recording& recording,
                                      const std::filesystem::path& path) {
-  return write_file_atomically(path, recording_text(recording));
+  return write_file(path, recording_text(recording));
 }
 
-Result<RecordingWriter> RecordingWriter::open(std::filesystem::path path, Recording header) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
-    // Write the empty recording: an invalid path is found before anything is measured
-    header.rows.clear();
-    if (auto error = write_recording(header, path)) return *error;
-    return RecordingWriter(std::move(path), std::move(header));
-  }
+namespace {
 
-  auto existing = read_recording(path);
-  if (!existing) return existing.error();
+/// Nothing when rows of a run with this header belong into the recording.
+std::optional<Error> check_header(const Recording& recording, const Recording& header,
+                                  const std::filesystem::path& path) {
   const auto refuse = [&](const char* what, std::string_view theirs, std::string_view ours) {
     return invalid_request(
         fmt::format("{} was recorded with {} {}, this is {}; choose another file", path.string(),
                     what, theirs, ours));
   };
-  Recording& recording = existing.value();
   if (recording.device.name != header.device.name) {
     return refuse("the GPU", recording.device.name, header.device.name);
   }
@@ -104,7 +99,37 @@ Result<RecordingWriter> RecordingWriter::open(std::filesystem::path path, Record
                     "warm-ups); choose another file",
                     path.string(), to_string(protocol.cache), protocol.repeats, protocol.warm_ups));
   }
-  return RecordingWriter(std::move(path), std::move(recording));
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<RecordingWriter> RecordingWriter::open(std::filesystem::path path, Recording header) {
+  header.rows.clear();
+  RecordingWriter writer(std::move(path), std::move(header));
+  const auto lock = FileLock::take(writer.path_);
+  if (!lock) return lock.error();
+  std::error_code ignored;
+  // Write the empty recording: an invalid path is found before anything is measured
+  auto error = std::filesystem::exists(writer.path_, ignored) ? writer.read() : writer.write();
+  if (error) return *error;
+  return writer;
+}
+
+std::optional<Error> RecordingWriter::read() {
+  FileStamp stamp = FileStamp::of(path_);
+  auto existing = read_recording(path_);
+  if (!existing) return existing.error();
+  if (auto error = check_header(existing.value(), recording_, path_)) return error;
+  recording_ = std::move(existing).value();
+  stamp_ = std::move(stamp);
+  return std::nullopt;
+}
+
+std::optional<Error> RecordingWriter::write() {
+  if (auto error = write_recording(recording_, path_)) return error;
+  stamp_ = FileStamp::of(path_);
+  return std::nullopt;
 }
 
 const RecordingRow* RecordingWriter::find_measured(const RecordingRow& run) const {
@@ -116,6 +141,13 @@ const RecordingRow* RecordingWriter::find_measured(const RecordingRow& run) cons
 }
 
 std::optional<Error> RecordingWriter::add(RecordingRow row) {
+  const auto lock = FileLock::take(path_);
+  if (!lock) return lock.error();
+  std::error_code ignored;
+  const bool is_changed = !stamp_.is_still(path_) && std::filesystem::exists(path_, ignored);
+  if (is_changed) {
+    if (auto error = read()) return error;
+  }
   const auto same = std::find_if(recording_.rows.begin(), recording_.rows.end(),
                                  [&](const auto& other) { return same_run(other, row); });
   if (same == recording_.rows.end()) {
@@ -123,7 +155,7 @@ std::optional<Error> RecordingWriter::add(RecordingRow row) {
   } else {
     *same = std::move(row);
   }
-  return write_recording(recording_, path_);
+  return write();
 }
 
 }  // namespace attnscope

@@ -16,6 +16,7 @@
 #include "kernels/recording/build_info.h"
 #include "kernels/recording/device_info.h"
 #include "kernels/recording/measurement.h"
+#include "reference/files/file_identity.h"
 #include "reference/run_spec.h"
 
 namespace attnscope {
@@ -58,27 +59,35 @@ std::string recording_text(const Recording& recording);
 std::optional<Error> write_recording(const Recording& recording, const std::filesystem::path& path);
 
 /// Adds rows to a recording file and replaces the file after each, so that nothing measured is
-/// lost when a sweep is stopped.
+/// lost when a sweep is stopped. Several processes may add to one file: each locks it, and reads it
+/// again if another one has changed it.
 class RecordingWriter {
  public:
   /// Opens the file, or creates it with `header` (whose rows are ignored). invalid_request when the
-  /// file is of another device, build or protocol; failed when it cannot be written.
+  /// file is of another device, build or protocol; failed when it cannot be written, or another
+  /// process keeps it locked.
   static Result<RecordingWriter> open(std::filesystem::path path, Recording header);
 
   /// The file's row of the same run if it has a measurement, else null. Valid until the next add().
   const RecordingRow* find_measured(const RecordingRow& run) const;
 
-  /// Adds the row, or replaces the one of the same run, and writes the file.
+  /// Adds the row, or replaces the one of the same run, and writes the file. Errors as of open().
   std::optional<Error> add(RecordingRow row);
 
+  /// The file's contents as they were read or written last.
   const Recording& recording() const { return recording_; }
+  /// Whether the file is still as it was read or written last.
+  bool is_current() const { return stamp_.is_still(path_); }
 
  private:
   RecordingWriter(std::filesystem::path path, Recording recording)
       : path_(std::move(path)), recording_(std::move(recording)) {}
+  std::optional<Error> read();
+  std::optional<Error> write();
 
   std::filesystem::path path_;
   Recording recording_;
+  FileStamp stamp_;  ///< of the file that recording_ is
 };
 
 }  // namespace attnscope

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -116,27 +115,6 @@ std::optional<Error> check_schema(const json& document, std::string_view name, i
                     "use a newer AttnScope",
                     source, printable(schema), name, newest_version));
   }
-  return std::nullopt;
-}
-
-std::optional<Error> write_file_atomically(const std::filesystem::path& path,
-                                           std::string_view text) {
-  const std::filesystem::path temporary = path.string() + ".partial";
-  const auto refuse = [&](const char* reason) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    return failed(fmt::format("cannot write {}: {}", path.string(), reason));
-  };
-
-  errno = 0;
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (!file) return refuse(errno != 0 ? std::strerror(errno) : "output error");
-
-  std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (error) return refuse(error.message().c_str());
   return std::nullopt;
 }
 

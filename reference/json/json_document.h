@@ -1,5 +1,5 @@
-/// Reading and writing AttnScope's JSON files: parse errors with their position, schemas with their
-/// version, fields with their path, files replaced as a whole.
+/// Reading AttnScope's JSON files: parse errors with their position, schemas with their version,
+/// fields with their path.
 #pragma once
 
 #include <filesystem>
@@ -25,11 +25,6 @@ Result<nlohmann::json> read_json_file(const std::filesystem::path& path);
 /// invalid_request: no schema, another one, or a newer version than this program supports.
 std::optional<Error> check_schema(const nlohmann::json& document, std::string_view name,
                                   int newest_version, std::string_view source);
-
-/// Replaces the file by the text in one step (a temporary file beside it, then a rename), so that
-/// no reader sees a partial file, not even after a crash. Nothing on success.
-std::optional<Error> write_file_atomically(const std::filesystem::path& path,
-                                           std::string_view text);
 
 /// A field that is missing or of the wrong type. Thrown by JsonObject; code that reads a whole
 /// document catches it once and returns invalid_request(what()).

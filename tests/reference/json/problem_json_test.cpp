@@ -141,25 +141,5 @@ TEST(ParseJson, RefusesDeepNesting) {
   }
 }
 
-TEST(WriteFileAtomically, ReplacesTheWholeFileAndLeavesNothingBeside) {
-  const test::TempDir folder;
-  const std::string path = folder.file("f.json");
-  ASSERT_FALSE(write_file_atomically(path, "a long first text"));
-  ASSERT_FALSE(write_file_atomically(path, "short"));
-  std::ifstream file(path);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "short");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
-}
-
-TEST(WriteFileAtomically, AFailureKeepsTheOldFile) {
-  const test::TempDir folder;
-  const auto error = write_file_atomically(folder.file("missing/f.json"), "text");
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->kind, Error::Kind::failed);
-  const auto onto_folder = write_file_atomically(folder.path(), "text");
-  ASSERT_TRUE(onto_folder);
-  EXPECT_THAT(onto_folder->message, HasSubstr("cannot write"));
-}
-
 }  // namespace
 }  // namespace attnscope

@@ -1,0 +1,47 @@
+/// Which file a path names: links followed, names compared by device and inode, changes noticed.
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+namespace attnscope {
+
+/// The path with links followed to the file that they name, whether that exists or not. A
+/// descriptor's entry in /proc is not followed. `error` is set when a folder of the path does not
+/// exist or the links form a loop; the path is then as far as it could be followed.
+std::filesystem::path follow_links(const std::filesystem::path& path, std::error_code& error);
+
+/// Whether output to this path is written in place and cannot be replaced: a device, a pipe, a
+/// descriptor of a process.
+bool is_written_in_place(const std::filesystem::path& path);
+
+/// A file, whatever the path that leads to it: its device and inode; of a file that does not exist,
+/// those of the nearest folder that does, and the path from there.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::filesystem::path rest;
+  bool operator==(const FileIdentity&) const = default;
+};
+FileIdentity identity_of(const std::filesystem::path& path);
+
+/// A regular file as it was at one time. Keeps the file open, so that no other file takes its
+/// inode.
+class FileStamp {
+ public:
+  FileStamp() = default;
+  /// Of no file when there is no regular file at the path.
+  static FileStamp of(const std::filesystem::path& path);
+  /// Whether the path names the same file, with the same size and time of modification.
+  bool is_still(const std::filesystem::path& path) const;
+
+ private:
+  std::shared_ptr<const int> descriptor_;  ///< null: of no file
+  struct stat state_ {};
+};
+
+}  // namespace attnscope

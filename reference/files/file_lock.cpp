@@ -1,0 +1,57 @@
+#include "reference/files/file_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "reference/files/file_identity.h"
+#include "reference/files/temporary_file.h"
+#include "reference/one_line.h"
+
+namespace attnscope {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::microseconds kRetry{500};
+constexpr std::chrono::microseconds kPause{1000};  ///< longer than kRetry
+
+}  // namespace
+
+Result<FileLock> FileLock::take(const fs::path& file, std::chrono::milliseconds longest) {
+  std::error_code error;
+  const fs::path target = follow_links(file, error);
+  if (error) return cannot_write(file, error.value());
+  const int descriptor = ::open(target.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return cannot_write(file, errno);
+  FileLock lock(descriptor);
+
+  const auto end = std::chrono::steady_clock::now() + longest;
+  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return cannot_write(file, errno);
+    if (std::chrono::steady_clock::now() >= end) {
+      return failed(fmt::format(
+          "cannot write {}: another process has locked its folder for {} s; end that process, or "
+          "choose another folder",
+          one_line(file.string()), std::chrono::duration<double>(longest).count()));
+    }
+    std::this_thread::sleep_for(kRetry);
+  }
+  return lock;
+}
+
+FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+FileLock::~FileLock() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  std::this_thread::sleep_for(kPause);  // a process that waits gets the next turn
+}
+
+}  // namespace attnscope

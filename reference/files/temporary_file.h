@@ -1,0 +1,60 @@
+/// A file under a temporary name beside the one that it replaces: the building block of
+/// FileWriter and GrowingFile.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "reference/result.h"
+
+namespace attnscope {
+
+/// Open for writing. Removed by the destructor unless it has replaced its target. Functions that
+/// return an int return 0, or the errno of the failure.
+class TemporaryFile {
+ public:
+  /// Creates a file of a unique name in the folder of `target`, with the permissions of the file at
+  /// `target`, or those of a new file. `target` is a result of follow_links().
+  int create(const std::filesystem::path& target);
+
+  TemporaryFile() = default;
+  TemporaryFile(TemporaryFile&& other) noexcept;
+  TemporaryFile& operator=(TemporaryFile&& other) noexcept;
+  ~TemporaryFile() { close(); }
+
+  bool is_open() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+  /// Writes the bytes at the offset.
+  int write_at(std::size_t offset, std::string_view bytes) const;
+  /// Waits until the bytes are on the disk.
+  int sync() const;
+  /// Renames the file to `target`, which it replaces. The file stays open.
+  int replace(const std::filesystem::path& target);
+  /// The same, and gives the file at `target` a temporary name in turn: `previous`, open on it,
+  /// owns that name. `previous` is closed where the file system has no second names.
+  int exchange(const std::filesystem::path& target, TemporaryFile& previous);
+  /// Closes the file; removes it if it still has its temporary name.
+  void close();
+
+ private:
+  /// The caller holds the mutex of all temporary names.
+  void remove_name();
+
+  int descriptor_ = -1;
+  std::filesystem::path name_;  ///< empty once it has its final name
+};
+
+/// Writes all bytes to the descriptor, where it stands. 0, or the errno.
+int write_all(int descriptor, std::string_view bytes);
+
+/// Waits until the names in the folder of `file` are on the disk. 0, or the errno.
+int sync_folder_of(const std::filesystem::path& file);
+
+/// "cannot write FILE: No space left on device".
+Error cannot_write(const std::filesystem::path& file, int reason);
+
+/// Removes every temporary file, and blocks each later rename forever: for a signal's thread that
+/// ends the process next. Files under their own names are whole.
+void abandon_temporary_files();
+
+}  // namespace attnscope
