@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -15,12 +16,20 @@
 
 namespace attnscope::cli {
 
+/// The files that an option's value names, and what becomes of them (option_files.h).
+struct OptionFiles {
+  enum class Use : std::uint8_t { none, read, written };
+  Use use = Use::none;
+  std::vector<std::filesystem::path> (*named_by)(const std::string& value) = nullptr;
+};
+
 /// One option of a command.
 struct OptionSpec {
   std::string name;        ///< "seq-len", without dashes
   std::string value_name;  ///< "N"; empty for a switch
   std::string help;        ///< what it is; its default in brackets, "[64]"
   bool repeatable = false;
+  OptionFiles files = {};
 };
 
 /// The options that were given, as text. Commands turn text into values.

@@ -50,14 +50,20 @@ Result<ModelRun> parse_model_run(const GivenOptions& given);
 /// Nothing when simulate's options can be understood; simulate_document() reports options that
 /// cannot be combined.
 std::optional<Error> check_simulate_options(const GivenOptions& given);
-/// The document of schema attnscope.simulation/1; with --out it also writes the numbers.
-Result<nlohmann::ordered_json> simulate_document(const GivenOptions& given);
+/// The document of schema attnscope.simulation/1; with --out it also writes the numbers. `unsaved`
+/// is set when they cannot be written.
+Result<nlohmann::ordered_json> simulate_document(const GivenOptions& given,
+                                                 std::optional<Error>& unsaved);
 
 /// Nothing when measure's options can be understood; measure_once() reports sizes that cannot be
 /// combined.
 std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringSession& session);
-/// A recording of one row, of two for --pass both: the measurement, or the error of a run that the
-/// GPU could not do. With --out the rows are also written to that file.
-Result<Recording> measure_once(const GivenOptions& given, MeasuringSession& session);
+/// The measurements of one command line.
+struct Measured {
+  Recording recording;           ///< one row, two for --pass both: a measurement, or an error
+  std::optional<Error> unsaved;  ///< why rows could not be added to the file of --out
+};
+/// Measures; with --out each row is also added to that file.
+Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& session);
 
 }  // namespace attnscope::cli

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/option_files.h"
 #include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
@@ -132,7 +133,7 @@ Result<Answer> answer_compare(const GivenOptions& given) {
   Answer answer = comparisons_answer(recording.value(), gpu.value(), comparisons);
   if (const auto report_file = given.text("report")) {
     const std::string report = comparison_report(recording.value(), gpu.value(), comparisons);
-    if (auto error = write_text(*report_file, report)) return *error;
+    answer.failure = write_output(*report_file, report);
     if (*report_file == "-") answer.text.clear();
   }
   return answer;
@@ -158,8 +159,10 @@ CommandSpec compare_command() {
       {.name = "compare",
        .summary = "Shows modelled numbers beside recorded ones, with each gap and its reason.",
        .options = joined(
-           {{{"recording", "NAME|FILE", "required; the recording to compare with"},
-             {"report", "FILE", "write a Markdown report; - is standard output"}},
+           {{{"recording", "NAME|FILE", "required; the recording to compare with", false,
+              reads_recording()},
+             {"report", "FILE", "write a Markdown report; - is standard output", false,
+              writes_file()}},
             with_help(field_options({"gpu", "sram_bytes", "l2_bytes"}),
                       {{"gpu", "",
                         "the modelled GPU; no gap with another than the recording's [that of the "

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/option_files.h"
 #include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/tensor_files.h"
@@ -76,7 +77,7 @@ std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringS
   return session.check_recording(*file);
 }
 
-Result<Recording> measure_once(const GivenOptions& given, MeasuringSession& session) {
+Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& session) {
   if (auto error = check_measure_options(given, session)) return *error;
   const RunSpec spec = parse_run_of(given, kernels::kernel_algorithms()).value();
   const Protocol protocol = parse_protocol(given).value();
@@ -88,30 +89,33 @@ Result<Recording> measure_once(const GivenOptions& given, MeasuringSession& sess
   if (!library) return library.error();
 
   // Open the file first: a recording of another GPU or build is rejected before any work
-  Recording recording = library.value()->empty_recording(protocol);
+  Measured measured{library.value()->empty_recording(protocol), std::nullopt};
+  Recording& recording = measured.recording;
   const auto file = given.text("out");
-  RecordingWriter* writer = nullptr;
+  const RecordingWriter* opened = nullptr;
   if (file) {
-    const auto opened = session.open_recording(*file, recording);
-    if (!opened) return opened.error();
-    writer = opened.value();
+    const auto writer = session.open_recording(*file, recording);
+    if (!writer && writer.error().kind == Error::Kind::invalid_request) return writer.error();
+    if (!writer) {
+      measured.unsaved = writer.error();
+      return measured;
+    }
+    opened = writer.value();
   }
   for (ResolvedRun& run : runs.value()) {
     if (own.value()) run.files_hash = hash_of_inputs(*own.value());
     if (given.has("resume")) {
-      if (const RecordingRow* measured = writer->find_measured({.run = run})) {
-        recording.rows.push_back(*measured);
+      if (const RecordingRow* row = opened->find_measured({.run = run})) {
+        recording.rows.push_back(*row);
         continue;
       }
     }
-    RecordingRow row = own.value() ? library.value()->record_own(run, *own.value(), protocol)
-                                   : library.value()->record(run, protocol);
-    if (writer != nullptr) {
-      if (auto error = session.add(row)) return *error;
-    }
-    recording.rows.push_back(std::move(row));
+    recording.rows.push_back(own.value() ? library.value()->record_own(run, *own.value(), protocol)
+                                         : library.value()->record(run, protocol));
+    if (opened != nullptr) measured.unsaved = session.add(recording.rows.back());
+    if (measured.unsaved) break;
   }
-  return recording;
+  return measured;
 }
 
 namespace {
@@ -169,25 +173,27 @@ std::string measurement_text(const Recording& recording, const RecordingRow& row
 Result<Answer> answer_measure(const GivenOptions& given) {
   show_progress("measuring");
   MeasuringSession session;
-  const auto recording = measure_once(given, session);
-  if (!recording) return recording.error();
+  const auto measured = measure_once(given, session);
+  if (!measured) return measured.error();
+  const Recording& recording = measured.value().recording;
+  if (recording.rows.empty()) return *measured.value().unsaved;
   // A failed pass does not hide the other
-  const MeasuredOn on{recording.value().device, recording.value().protocol.cache};
-  Answer answer;
-  for (const RecordingRow& row : recording.value().rows) {
+  const MeasuredOn on{recording.device, recording.protocol.cache};
+  Answer answer{.failure = measured.value().unsaved};
+  for (const RecordingRow& row : recording.rows) {
     if (row.error) {
       if (!answer.failure) answer.failure = row.error;
       continue;
     }
-    answer.text +=
-        fmt::format("{}{}\n{}", answer.text.empty() ? "" : "\n",
-                    measurement_text(recording.value(), row), modelled_text(given, on, row));
+    answer.text += fmt::format("{}{}\n{}", answer.text.empty() ? "" : "\n",
+                               measurement_text(recording, row), modelled_text(given, on, row));
   }
   if (answer.text.empty() && answer.failure) return *answer.failure;
 
-  const ordered_json document = ordered_json::parse(recording_text(recording.value()));
+  const ordered_json document = ordered_json::parse(recording_text(recording));
   answer.json = json_text(document);
   answer.csv = csv_text(document.at("rows"));
+  if (measured.value().unsaved) answer.text = recording_text(recording);
   return answer;
 }
 
@@ -197,19 +203,19 @@ CommandSpec measure_command() {
   return answering(
       {.name = "measure",
        .summary = "Times the real kernel and reads its hardware counters.",
-       .options =
-           joined({run_options(FieldTarget::kernel),
-                   modelled_gpu_options(),
-                   {{"out", "FILE", "add the measurement to a recording (JSON)"},
-                    {"resume", "", "leave out what the recording holds already"},
-                    {"warm-ups", "COUNT", "passes before the timed ones [3]"},
-                    {"repeats", "COUNT", "timed passes [20]"},
-                    {"time-budget", "SECONDS",
-                     "end the timed passes after this long, but not before three [2]"},
-                    {"cache", "STATE", "cold or warm: the L2 cache when a pass begins [cold]"},
-                    {"no-counters", "", "only time it: no hardware counters"},
-                    {"checked-rows", "COUNT", "rows compared with the reference, 0 for none [64]"},
-                    {"check", "", "compare every row with the reference"}}})},
+       .options = joined(
+           {run_options(FieldTarget::kernel),
+            modelled_gpu_options(),
+            {{"out", "FILE", "add the measurement to a recording (JSON)", false, writes_file()},
+             {"resume", "", "leave out what the recording holds already"},
+             {"warm-ups", "COUNT", "passes before the timed ones [3]"},
+             {"repeats", "COUNT", "timed passes [20]"},
+             {"time-budget", "SECONDS",
+              "end the timed passes after this long, but not before three [2]"},
+             {"cache", "STATE", "cold or warm: the L2 cache when a pass begins [cold]"},
+             {"no-counters", "", "only time it: no hardware counters"},
+             {"checked-rows", "COUNT", "rows compared with the reference, 0 for none [64]"},
+             {"check", "", "compare every row with the reference"}}})},
       answer_measure);
 }
 

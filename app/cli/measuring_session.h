@@ -21,23 +21,17 @@ class MeasuringSession {
   /// The recording's writer, valid until the next call; errors as in RecordingWriter::open().
   Result<RecordingWriter*> open_recording(const std::filesystem::path& path,
                                           const Recording& header);
-  /// Adds a row to the recording that was opened last.
-  std::optional<Error> add(RecordingRow row);
+  /// Adds a row to the recording that was opened last; errors as in RecordingWriter::add(). A
+  /// signal that ends the program then says how many rows were added, and how to go on.
+  std::optional<Error> add(const RecordingRow& row);
 
  private:
-  /// The state of a file when it was read or written.
-  struct SeenFile {
-    std::filesystem::path path;
-    std::optional<std::filesystem::file_time_type> time;
-    std::uintmax_t bytes = 0;
-    bool is_still(const std::filesystem::path& other) const;
-  };
-  static SeenFile see(const std::filesystem::path& path);
-
   std::shared_ptr<KernelLibrary> library_;
-  SeenFile checked_;  ///< the file that was last found to be a recording
-  SeenFile written_;
-  std::optional<RecordingWriter> writer_;  ///< of written_
+  std::filesystem::path checked_path_;
+  FileStamp checked_;  ///< the file that was last found to be a recording
+  std::filesystem::path written_path_;
+  std::optional<RecordingWriter> writer_;  ///< of written_path_
+  int added_ = 0;
 };
 
 }  // namespace attnscope::cli

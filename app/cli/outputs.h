@@ -1,8 +1,6 @@
 /// Destinations of results: JSON and CSV files, standard output, and messages on standard error.
 #pragma once
 
-#include <cstdio>
-#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "app/cli/command_line.h"
+#include "reference/files/file_writer.h"
 
 namespace attnscope::cli {
 
@@ -21,13 +20,9 @@ struct OutputFiles {
   std::string csv;
 };
 
-/// The choice, or invalid_request when two outputs coincide or one cannot be written. Checked
-/// before the work starts; leaves no file behind.
+/// The choice, or invalid_request when one cannot be written. Checked before the work starts;
+/// leaves no file behind.
 Result<OutputFiles> parse_outputs(const GivenOptions& given);
-
-/// Nothing when the options that name outputs (--json, --csv, --report, --save, --out) name
-/// different files, none of them an input, and standard output at most once.
-std::optional<Error> check_apart(const GivenOptions& given);
 
 /// Whether output to this path cannot be replaced later: standard output, a device, a pipe.
 bool is_stream(const std::string& path);
@@ -42,39 +37,11 @@ std::optional<Error> check_writable(
 /// invalid_request; "-" is not a folder.
 std::optional<Error> check_folder(const GivenOptions& given, std::string_view option);
 
-/// A file, or standard output, that is written piece by piece.
-///
-/// The file appears under its name when finish() succeeds, whole or not at all; standard output
-/// ("-") and devices are written piece by piece.
-class TextStream {
- public:
-  /// Failed when the path cannot be written.
-  static Result<TextStream> open(const std::string& path);
+/// The writer of the file, or of standard output ("-").
+Result<FileWriter> open_output(const std::string& path);
 
-  TextStream(TextStream&& other) noexcept;
-  TextStream(const TextStream&) = delete;
-  TextStream& operator=(TextStream&&) = delete;
-  TextStream& operator=(const TextStream&) = delete;
-  /// Leaves nothing behind unless finish() succeeded.
-  ~TextStream();
-
-  /// False when this piece, or one before it, could not be written.
-  bool write(std::string_view piece);
-  /// Nothing on success.
-  std::optional<Error> finish();
-
- private:
-  TextStream() = default;
-
-  std::FILE* file_ = nullptr;
-  std::filesystem::path target_;     ///< empty when pieces are written directly
-  std::filesystem::path temporary_;  ///< beside the target
-  std::string name_;
-  int error_ = 0;
-};
-
-/// Writes text to a file (replaced as a whole) or to standard output. Failed on a write error.
-std::optional<Error> write_text(const std::string& path, std::string_view text);
+/// Writes the text to the file or to standard output; errors as of FileWriter.
+std::optional<Error> write_output(const std::string& path, std::string_view text);
 
 /// The document as the text of a JSON file.
 std::string json_text(const ordered_json& document);
@@ -88,7 +55,8 @@ struct Answer {
 };
 
 /// Writes the requested JSON and CSV, and the text to standard output unless JSON or CSV go there.
-/// Returns the answer's failure if everything could be written.
+/// A document that cannot be saved is printed in place of the text, and the error is returned,
+/// together with the answer's failure.
 std::optional<Error> write_outputs(const OutputFiles& files, const Answer& answer);
 
 /// --json, --csv.

@@ -1,9 +1,6 @@
 #include "app/cli/row_files.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iomanip>
@@ -31,20 +28,6 @@ void flatten(const ordered_json& value, const std::string& path, const Add& add)
   } else if (!value.is_array()) {
     add(path, value.is_null() ? "" : value.dump());
   }
-}
-
-/// Writes `text` at `begin` of a file of `size` bytes; false when the file has changed meanwhile or
-/// cannot be written.
-bool overwrite_end(const std::string& path, std::size_t size, std::size_t begin,
-                   std::string_view text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  struct stat found {};
-  bool written = ::fstat(file, &found) == 0 && S_ISREG(found.st_mode) &&
-                 static_cast<std::size_t>(found.st_size) == size;
-  written = written && ::pwrite(file, text.data(), text.size(), static_cast<off_t>(begin)) ==
-                           static_cast<ssize_t>(text.size());
-  return ::close(file) == 0 && written;
 }
 
 }  // namespace
@@ -83,16 +66,6 @@ std::string csv_text(const ordered_json& rows) {
   return table.text();
 }
 
-std::optional<Error> GrowingFile::write(std::size_t begin, std::string_view text) {
-  if (path_.empty()) return std::nullopt;
-  const std::size_t size = text_.size();
-  text_.resize(begin);
-  text_ += text;
-  const bool grows = begin > 0 && text_.size() >= size;
-  if (grows && overwrite_end(path_, size, begin, text)) return std::nullopt;
-  return write_text(path_, text_);
-}
-
 std::optional<Error> RowFiles::add(const ordered_json& row) {
   constexpr std::string_view kEnd = "\n]\n";
   std::string text = json_text(ordered_json::array({row}));
@@ -101,6 +74,12 @@ std::optional<Error> RowFiles::add(const ordered_json& row) {
   if (auto error = json_.write(is_first ? 0 : json_.size() - kEnd.size(), text)) return error;
   if (table_.add(row)) return csv_.write(0, table_.text());
   return csv_.write(csv_.size(), table_.last_line());
+}
+
+std::optional<Error> RowFiles::finish() {
+  auto error = json_.finish();
+  auto csv_error = csv_.finish();
+  return error ? error : csv_error;
 }
 
 }  // namespace attnscope::cli

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/cli/outputs.h"
+#include "reference/files/growing_file.h"
 
 namespace attnscope::cli {
 
@@ -34,20 +35,6 @@ class CsvTable {
 /// The table of a list's documents.
 std::string csv_text(const ordered_json& rows);
 
-/// A file whose end changes; everything before the end is written once.
-class GrowingFile {
- public:
-  /// An empty path: nothing is written.
-  explicit GrowingFile(std::string path) : path_(std::move(path)) {}
-  /// Replaces the contents from `begin` on. `begin` is 0, or at most the size.
-  std::optional<Error> write(std::size_t begin, std::string_view text);
-  std::size_t size() const { return text_.size(); }
-
- private:
-  std::string path_;
-  std::string text_;
-};
-
 /// A JSON list and a CSV table, as requested.
 class RowFiles {
  public:
@@ -56,6 +43,8 @@ class RowFiles {
   explicit RowFiles(const OutputFiles& files) : json_(files.json), csv_(files.csv) {}
   /// Failed when a file cannot be written.
   std::optional<Error> add(const ordered_json& row);
+  /// Waits until the rows are on the disk.
+  std::optional<Error> finish();
 
  private:
   GrowingFile json_, csv_;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/option_files.h"
 #include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
@@ -36,6 +37,7 @@ struct Check {
 /// The results of one pass.
 struct PassOutcome {
   ResolvedRun run;
+  std::optional<Error> unsaved = {};  ///< why its tensors could not be written
   double time_s = 0.0;
   std::vector<Check> checks;
   bool passed() const { return std::ranges::all_of(checks, &Check::passed); }
@@ -83,7 +85,7 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
     outcome.time_s = result.value().time_s;
     if (folder) {
       const auto& [O, LSE, time_s] = result.value();
-      if (auto error = write_tensor_files(*folder, {{"o", O}, {"lse", LSE}})) return *error;
+      outcome.unsaved = write_tensor_files(*folder, {{"o", O}, {"lse", LSE}});
     }
     outcome.checks = check_outputs(problem, inputs, forward_reference(), result.value());
   } else {
@@ -92,9 +94,7 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
     outcome.time_s = result.value().time_s;
     if (folder) {
       const auto& [dQ, dK, dV] = result.value().gradients;
-      if (auto error = write_tensor_files(*folder, {{"dq", dQ}, {"dk", dK}, {"dv", dV}})) {
-        return *error;
-      }
+      outcome.unsaved = write_tensor_files(*folder, {{"dq", dQ}, {"dk", dK}, {"dv", dV}});
     }
     outcome.checks =
         check_gradients(problem, inputs, forward_reference(), result.value().gradients);
@@ -193,7 +193,8 @@ Result<Answer> answer_run(const GivenOptions& given) {
     const auto bound = bound_of(given, run, device);
     documents.push_back(run_document(outcome.value(), device, bound));
     answer.text += (answer.text.empty() ? "" : "\n") + run_text(outcome.value(), device, bound);
-    if (outcome.value().passed()) continue;
+    if (outcome.value().unsaved) answer.failure = outcome.value().unsaved;
+    if (outcome.value().passed() || answer.failure) continue;
     answer.failure = failed("the kernel's result is outside the tolerance");
   }
 
@@ -212,7 +213,8 @@ CommandSpec run_command() {
        .options = joined({run_options(FieldTarget::kernel),
                           modelled_gpu_options(),
                           {{"check", "", "always done by run"},
-                           {"out", "DIR", "write o and lse, dq, dk and dv as fp64 .npy files"}}})},
+                           {"out", "DIR", "write o and lse, dq, dk and dv as fp64 .npy files",
+                            false, writes_tensors()}}})},
       answer_run);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/cli/option_files.h"
 #include "app/report/compare.h"
 #include "reference/check.h"
 #include "reference/nearest_name.h"
@@ -20,12 +21,20 @@ std::string default_text(const RunField& field, const RunSpec& defaults) {
 
 namespace {
 
+/// The files that the field's value names.
+OptionFiles files_of(const RunField& field) {
+  if (field.value_name == "FILE") return reads_file();
+  if (field.key == "gpu") return reads_gpu();
+  if (field.key == "block_mask") return reads_block_mask();
+  return {};
+}
+
 OptionSpec option_of(const RunField& field, const RunSpec& defaults) {
   const std::string shown = default_text(field, defaults);
   const bool switched = field.value_name.empty();
   const std::string by_default = switched || shown.empty() ? "" : fmt::format(" [{}]", shown);
   return {std::string(field.option), std::string(field.value_name),
-          fmt::format("{}{}", field.help, by_default)};
+          fmt::format("{}{}", field.help, by_default), false, files_of(field)};
 }
 
 /// Whether the field is a size, which is read after the input files and packed sequences that may
@@ -82,7 +91,7 @@ std::vector<OptionSpec> run_options(FieldTarget target,
 
 std::vector<OptionSpec> with_help(std::vector<OptionSpec> options,
                                   std::initializer_list<OptionSpec> changes) {
-  for (const auto& [name, value_name, help, repeatable] : changes) {
+  for (const auto& [name, value_name, help, repeatable, files] : changes) {
     const auto option = std::ranges::find(options, name, &OptionSpec::name);
     ATTNSCOPE_CHECK(option - options.begin(), <, std::ssize(options));
     option->help = help;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
 #include "app/report/standard_streams.h"
 #include "kernels/recording/build_info.h"
@@ -45,7 +46,7 @@ int report(const Error& error) {
 
 /// Prints the text; returns the exit status.
 int answer(const std::string& text) {
-  const auto error = write_text("-", text);
+  const auto error = write_output("-", text);
   return error ? report(*error) : 0;
 }
 
@@ -77,6 +78,7 @@ int run_command(std::vector<std::string> arguments) {
     }
     const auto given = parse_arguments(command, commands, rest);
     if (!given) return report(given.error());
+    if (auto clash = check_apart({{&command, &given.value()}})) return report(*clash);
     const auto error = command.run(given.value());
     return error ? report(*error) : 0;
   }

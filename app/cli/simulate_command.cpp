@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/option_files.h"
 #include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
@@ -35,7 +36,8 @@ Result<RunSpec> with_kernel_tiling(RunSpec spec) {
 }
 
 /// Runs every head with true values and writes the outputs to the folder of --out.
-Result<NumericResult> run_numbers(const GivenOptions& given, const ModelRun& model) {
+Result<NumericResult> run_numbers(const GivenOptions& given, const ModelRun& model,
+                                  std::optional<Error>& unsaved) {
   const RunSpec& spec = model.run.asked;
   auto inputs = load_inputs(spec.problem, spec.files, spec.inputs);
   if (!inputs) return inputs.error();
@@ -49,16 +51,14 @@ Result<NumericResult> run_numbers(const GivenOptions& given, const ModelRun& mod
   const auto folder = given.text("out");
   if (!folder) return numbers;
   const auto& [O, LSE] = result.output;
-  if (auto error = write_tensor_files(*folder, {{"o", O}, {"lse", LSE}})) return *error;
-  if (!result.gradients) return numbers;
+  unsaved = write_tensor_files(*folder, {{"o", O}, {"lse", LSE}});
+  if (unsaved || !result.gradients) return numbers;
   const auto& [dQ, dK, dV] = *result.gradients;
-  if (auto error = write_tensor_files(*folder, {{"dq", dQ}, {"dk", dK}, {"dv", dV}})) {
-    return *error;
-  }
+  unsaved = write_tensor_files(*folder, {{"dq", dQ}, {"dk", dK}, {"dv", dV}});
   return numbers;
 }
 
-Result<SimulationAnswer> simulated(const GivenOptions& given) {
+Result<SimulationAnswer> simulated(const GivenOptions& given, std::optional<Error>& unsaved) {
   if (auto error = check_simulate_options(given)) return *error;
   const auto model = parse_model_run(given);
   if (!model) return model.error();
@@ -72,7 +72,7 @@ Result<SimulationAnswer> simulated(const GivenOptions& given) {
   if (!report) return report.error();
   SimulationAnswer result{std::move(report).value(), gpu, count_warps(run, gpu), std::nullopt};
   if (!with_numbers) return result;
-  auto numbers = run_numbers(given, model.value());
+  auto numbers = run_numbers(given, model.value(), unsaved);
   if (!numbers) return numbers.error();
   result.numbers = std::move(numbers).value();
   return result;
@@ -80,11 +80,12 @@ Result<SimulationAnswer> simulated(const GivenOptions& given) {
 
 Result<Answer> answer_simulate(const GivenOptions& given) {
   show_progress("simulating");
-  const auto result = simulated(given);
+  std::optional<Error> unsaved;
+  const auto result = simulated(given, unsaved);
   if (!result) return result.error();
   const ordered_json document = simulation_json(result.value());
   return Answer{json_text(document), csv_text(ordered_json::array({document})),
-                simulation_text(result.value())};
+                simulation_text(result.value()), unsaved};
 }
 
 }  // namespace
@@ -107,8 +108,8 @@ std::optional<Error> check_simulate_options(const GivenOptions& given) {
   return check_folder(given, "out");
 }
 
-Result<ordered_json> simulate_document(const GivenOptions& given) {
-  const auto result = simulated(given);
+Result<ordered_json> simulate_document(const GivenOptions& given, std::optional<Error>& unsaved) {
+  const auto result = simulated(given, unsaved);
   if (!result) return result.error();
   return simulation_json(result.value());
 }
@@ -120,7 +121,8 @@ CommandSpec simulate_command() {
        .options = joined(
            {run_options(FieldTarget::model),
             {{"check", "", "run the numbers and report the error against the reference"},
-             {"out", "DIR", "run the numbers and write o, lse, dq, dk, dv as fp64 .npy files"}}})},
+             {"out", "DIR", "run the numbers and write o, lse, dq, dk, dv as fp64 .npy files",
+              false, writes_tensors()}}})},
       answer_simulate);
 }
 

@@ -39,7 +39,7 @@ std::vector<std::string> split_values(const std::string& text) {
 std::vector<std::string> sweepable_keys(const CommandSpec& swept) {
   std::vector<std::string> keys;
   for (const OptionSpec& option : swept.options) {
-    const bool is_output = option.name == "json" || option.name == "csv" || option.name == "out";
+    const bool is_output = option.files.use == OptionFiles::Use::written;
     const bool is_list = option.name.starts_with(kPackedLengths);
     if (!option.value_name.empty() && !is_output && !is_list) keys.push_back(option.name);
   }

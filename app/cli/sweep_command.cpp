@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/interruption.h"
+#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
 #include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
@@ -38,14 +40,25 @@ std::optional<Error> check_point(Sweep& sweep, const GivenOptions& given) {
 }
 
 /// A point's result as JSON, or the reason why there is none.
-Result<ordered_json> point_result(Sweep& sweep, const GivenOptions& given) {
-  if (sweep.is_model) return simulate_document(given);
-  const auto recording = measure_once(given, sweep.session);
-  if (!recording) return recording.error();
-  if (const auto& error = recording.value().rows.front().error) return *error;
-  ordered_json row = ordered_json::parse(recording_text(recording.value())).at("rows").at(0);
-  row["device"] = recording.value().device.name;
-  return row;
+struct PointResult {
+  Result<ordered_json> row;
+  std::optional<Error> unsaved;  ///< why a file of the swept command could not be written
+};
+
+PointResult point_result(Sweep& sweep, const GivenOptions& given) {
+  std::optional<Error> unsaved;
+  if (sweep.is_model) {
+    auto row = simulate_document(given, unsaved);
+    return {std::move(row), unsaved};
+  }
+  const auto measured = measure_once(given, sweep.session);
+  if (!measured) return {measured.error(), unsaved};
+  const auto& [recording, not_added] = measured.value();
+  if (recording.rows.empty()) return {*not_added, not_added};
+  if (const auto& error = recording.rows.front().error) return {*error, not_added};
+  ordered_json row = ordered_json::parse(recording_text(recording)).at("rows").at(0);
+  row["device"] = recording.device.name;
+  return {std::move(row), not_added};
 }
 
 /// Parses every point; rejects invalid ones before the first one runs.
@@ -142,22 +155,51 @@ std::string sweep_text(const std::vector<SweepAxis>& axes, bool is_model,
                      table_text(lines, lines[0].size()));
 }
 
-/// Runs the points; each row is written to the files before the next point runs.
-Result<std::vector<ordered_json>> run_points(Sweep& sweep, const std::vector<PlannedPoint>& planned,
-                                             const OutputFiles& files) {
-  RowFiles row_files(files);
+/// The rows of a sweep, all of them unless one could not be saved.
+struct SweptRows {
   std::vector<ordered_json> rows;
+  std::optional<Error> unsaved;
+};
+
+/// What a signal's line says of the rows.
+std::string saved_rows_text(std::size_t done, std::size_t planned, const OutputFiles& files) {
+  if (files.json.empty() && files.csv.empty()) {
+    return fmt::format(
+        "{} of the {} points were finished; --json FILE saves each as it is finished", done,
+        planned);
+  }
+  const char* both = files.json.empty() || files.csv.empty() ? "" : " and ";
+  return fmt::format(
+      "{} of the {} points are in {}{}{}; the same command begins again: to keep them, run the "
+      "other points into another file",
+      done, planned, files.json, both, files.csv);
+}
+
+/// Runs the points; each row is written to the files before the next point runs.
+SweptRows run_points(Sweep& sweep, const std::vector<PlannedPoint>& planned,
+                     const OutputFiles& files) {
+  RowFiles row_files(files);
+  SweptRows swept;
+  std::vector<ordered_json>& rows = swept.rows;
+  const auto said = [&] { return saved_rows_text(rows.size(), planned.size(), files); };
+  save_before_signals(SavedResults::rows, said);
   for (const PlannedPoint& planned_point : planned) {
     show_progress(fmt::format("[{}/{}] {}", rows.size() + 1, planned.size(),
                               point_text(planned_point.point)));
     ordered_json row = {{"point", ordered_json::object()}};
     for (const auto& [key, value] : planned_point.point) row["point"][key] = value;
     const auto result = point_result(sweep, planned_point.given);
-    row.update(result ? result.value() : refused_row(result.error()));
-    rows.push_back(std::move(row));
-    if (auto error = row_files.add(rows.back())) return *error;
+    row.update(result.row ? result.row.value() : refused_row(result.row.error()));
+    swept.unsaved = result.unsaved;
+    save_before_signals(SavedResults::rows, [&] {
+      if (auto error = row_files.add(row)) swept.unsaved = error;
+      rows.push_back(std::move(row));
+      return said();
+    });
+    if (swept.unsaved) return swept;
   }
-  return rows;
+  swept.unsaved = row_files.finish();
+  return swept;
 }
 
 /// Reports the points without a result, with the reason of the first: a line on standard error, or
@@ -205,12 +247,9 @@ std::optional<Error> run_sweep(const GivenOptions& given) {
   if (!points) return points.error();
   const auto planned = plan(sweep, points.value(), words);
   if (!planned) return planned.error();
+  const CommandSpec command = sweep_command();
   for (const PlannedPoint& point : planned.value()) {
-    GivenOptions all = point.given;
-    for (const char* option : {"json", "csv"}) {
-      if (given.has(option)) all.add(option, given.all(option));
-    }
-    if (auto error = check_apart(all)) return error;
+    if (auto error = check_apart({{&command, &given}, {&sweep.swept, &point.given}})) return error;
   }
 
   // Files are written row by row, streams at the end
@@ -219,14 +258,14 @@ std::optional<Error> run_sweep(const GivenOptions& given) {
     const std::string& path = outputs.value().*name;
     (is_stream(path) ? streams : files).*name = path;
   }
-  const auto rows = run_points(sweep, planned.value(), files);
+  const auto [rows, unsaved] = run_points(sweep, planned.value(), files);
   clear_progress();
-  if (!rows) return rows.error();
-  const std::string text = sweep_text(axes.value(), is_model, rows.value());
-  const Answer answer{streams.json.empty() ? "" : json_text(rows.value()),
-                      streams.csv.empty() ? "" : csv_text(rows.value()), text};
+  // Rows that cannot be saved are printed
+  const std::string text = unsaved ? json_text(rows) : sweep_text(axes.value(), is_model, rows);
+  const Answer answer{streams.json.empty() ? "" : json_text(rows),
+                      streams.csv.empty() ? "" : csv_text(rows), text, unsaved};
   if (auto error = write_outputs(streams, answer)) return error;
-  return tell_missing(rows.value(), planned.value());
+  return tell_missing(rows, planned.value());
 }
 
 }  // namespace

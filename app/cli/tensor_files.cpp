@@ -27,6 +27,10 @@ std::optional<Error> check_host_memory(const AttentionProblem& problem) {
                   bytes_text(needed_bytes), bytes_text(machine_bytes)));
 }
 
+std::filesystem::path tensor_file(const std::filesystem::path& folder, std::string_view name) {
+  return folder / fmt::format("{}.npy", name);
+}
+
 std::optional<Error> write_tensor_files(
     const std::filesystem::path& folder,
     std::initializer_list<std::pair<std::string_view, const HeadTensor&>> tensors) {
@@ -36,8 +40,9 @@ std::optional<Error> write_tensor_files(
   for (const auto& [name, tensor] : tensors) {
     std::vector<Index> shape = {tensor.batch, tensor.heads, tensor.rows, tensor.cols};
     if (name == "lse") shape.pop_back();
-    const std::filesystem::path path = folder / fmt::format("{}.npy", name);
-    if (auto failure = write_npy(path.string(), shape, tensor.data)) return failure;
+    if (auto failure = write_npy(tensor_file(folder, name).string(), shape, tensor.data)) {
+      return failure;
+    }
   }
   return std::nullopt;
 }

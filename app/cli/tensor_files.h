@@ -17,6 +17,10 @@ namespace attnscope::cli {
 /// else invalid_request. Counting needs no numbers and is not limited.
 std::optional<Error> check_host_memory(const AttentionProblem& problem);
 
+/// The tensors that a command may write, and the file of each.
+inline constexpr std::string_view kTensorNames[] = {"o", "lse", "dq", "dk", "dv"};
+std::filesystem::path tensor_file(const std::filesystem::path& folder, std::string_view name);
+
 /// Creates the folder and writes NAME.npy of every tensor, [B, H, N, d]; of "lse" [B, H, N].
 std::optional<Error> write_tensor_files(
     const std::filesystem::path& folder,

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "app/cli/commands.h"
+#include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
 #include "app/cli/run_options.h"
 #include "app/report/measured_trace.h"
@@ -25,7 +26,14 @@ std::optional<BlockOrder> parse_block_order(std::string_view text) {
   return std::nullopt;
 }
 
-std::string summary_text(const TraceSummary& summary, const std::string& path) {
+/// What follows a summary's table: where the trace is; nothing if it could not be written.
+std::string written_text(const std::string& path, const std::optional<Error>& unsaved) {
+  if (unsaved) return "";
+  return fmt::format("wrote {}: open it at https://ui.perfetto.dev or chrome://tracing\n",
+                     printable(path));
+}
+
+std::string summary_text(const TraceSummary& summary) {
   const SimulationReport& report = summary.report;
   const Lines lines = {
       {"trace", "modelled"},
@@ -34,10 +42,7 @@ std::string summary_text(const TraceSummary& summary, const std::string& path) {
       {"bytes requested", bytes_text(report.requested.total())},
       {"end, lower bound", seconds_text(static_cast<double>(summary.end_ps) * 1e-12)},
   };
-  return fmt::format(
-      "{}wrote {}: open it at https://ui.perfetto.dev or chrome://tracing\n"
-      "the times are a lower bound from the datasheet's peak rates, not a prediction\n",
-      table_text(lines), printable(path));
+  return table_text(lines);
 }
 
 constexpr std::string_view kTracesFolder = "recordings/traces";
@@ -64,7 +69,7 @@ Result<KernelTrace> saved_trace(const std::string& name) {
   return read_kernel_trace(path.value());
 }
 
-std::string summary_text(const KernelTrace& trace, Index events, const std::string& path) {
+std::string summary_text(const KernelTrace& trace, Index events) {
   const Lines lines = {
       {"trace", "measured, recorded by the kernel"},
       {"run", describe(trace)},
@@ -81,8 +86,7 @@ std::string summary_text(const KernelTrace& trace, Index events, const std::stri
                                             ? fmt::format("{} ns", *trace.timer_step_ns)
                                             : "unavailable: the readings lie too far apart"},
   };
-  return fmt::format("{}wrote {}: open it at https://ui.perfetto.dev or chrome://tracing\n",
-                     table_text(lines), printable(path));
+  return table_text(lines);
 }
 
 /// An error for the first field that was given, out of all fields or only the model's.
@@ -127,19 +131,21 @@ std::optional<Error> run_measured_trace(const GivenOptions& given, const std::st
       given.has("recording") ? saved_trace(*given.text("recording")) : trace_now(given);
   if (!trace) return trace.error();
   const auto save = given.text("save");
-  if (save) {
-    if (auto error = write_text(*save, kernel_trace_text(trace.value()))) return error;
-  }
+  std::optional<Error> unsaved;
+  if (save) unsaved = write_output(*save, kernel_trace_text(trace.value()));
 
-  auto stream = TextStream::open(path);
-  if (!stream) return stream.error();
+  auto output = open_output(path);
+  if (!output) return output.error();
   Index events = 0;
   write_measured_trace(
-      trace.value(), [&stream](std::string_view piece) { return stream.value().write(piece); },
+      trace.value(), [&output](std::string_view piece) { return output.value().write(piece); },
       events);
-  if (auto error = stream.value().finish()) return error;
-  if (path == "-" || save == "-") return std::nullopt;
-  return write_text("-", summary_text(trace.value(), events, path));
+  auto failure = output.value().finish();
+  if (path == "-" || save == "-") return failure ? failure : unsaved;
+  auto unprinted =
+      write_output("-", summary_text(trace.value(), events) + written_text(path, failure));
+  if (failure) return failure;
+  return unsaved ? unsaved : unprinted;
 }
 
 std::optional<Error> run_trace(const GivenOptions& given) {
@@ -147,7 +153,6 @@ std::optional<Error> run_trace(const GivenOptions& given) {
   if (!path)
     return invalid_request("--out is required: the trace's file, or - for standard output");
   if (auto error = check_writable(given, "out")) return error;
-  if (auto error = check_apart(given)) return error;
   if (auto error = check_measured_options(given)) return error;
   if (given.has("measured") || given.has("recording")) return run_measured_trace(given, *path);
   BlockOrder order;
@@ -158,8 +163,8 @@ std::optional<Error> run_trace(const GivenOptions& given) {
   const auto model = parse_model_run(given);
   if (!model) return model.error();
 
-  auto stream = TextStream::open(*path);
-  if (!stream) return stream.error();
+  auto output = open_output(*path);
+  if (!output) return output.error();
   int shown = -1;
   const auto progress = [&shown](double fraction) {
     const int percent = static_cast<int>(100 * fraction);
@@ -169,15 +174,17 @@ std::optional<Error> run_trace(const GivenOptions& given) {
   };
   const auto summary = write_trace(
       model.value().run, model.value().gpu, order,
-      [&stream](std::string_view piece) { return stream.value().write(piece); }, progress);
+      [&output](std::string_view piece) { return output.value().write(piece); }, progress);
   clear_progress();
   // If a file could not be written, its error comes first
   const bool refused = !summary && summary.error().kind == Error::Kind::invalid_request;
   if (refused) return summary.error();
-  if (auto error = stream.value().finish()) return error;
+  if (auto error = output.value().finish()) return error;
   if (!summary) return summary.error();
   if (*path == "-") return std::nullopt;
-  return write_text("-", summary_text(summary.value(), *path));
+  return write_output(
+      "-", summary_text(summary.value()) + written_text(*path, std::nullopt) +
+               "the times are a lower bound from the datasheet's peak rates, not a prediction\n");
 }
 
 }  // namespace
@@ -187,12 +194,15 @@ CommandSpec trace_command() {
       .name = "trace",
       .summary = "Writes the modelled run, or a real one, as a Chrome trace (opens in Perfetto).",
       .options = joined(
-          {{{"out", "FILE", "required; the trace's file, - is standard output"},
+          {{{"out", "FILE", "required; the trace's file, - is standard output", false,
+             writes_file()},
             {"block-order", "ORDER", "ascending, descending or shuffled [ascending]"},
             {"measured", "", "trace the real kernel on this machine's GPU, recorded inside it"},
             {"rows", "STEP", "with --measured: m, l and alpha of every STEP-th row [0: none]"},
-            {"save", "FILE", "with --measured: keep the trace for --recording and for the app"},
-            {"recording", "NAME|FILE", "the trace of a real run that was saved before"}},
+            {"save", "FILE", "with --measured: keep the trace for --recording and for the app",
+             false, writes_file()},
+            {"recording", "NAME|FILE", "the trace of a real run that was saved before", false,
+             reads_trace()}},
            run_options(FieldTarget::model,
                        {"inputs", "seed", "q", "k", "v", "do", "round_to_storage"})}),
       .run = run_trace};

@@ -66,6 +66,7 @@ attnscope_status attnscope_forward_measure(attnscope_session* session,
   (void)protocol;
   measurement->time_min_s = (double)input_kind;
   measurement->time_median_s = (double)seed;
+  measurement->time_max_s = (double)seed + 1.0;
   return ATTNSCOPE_OK;
 }
 

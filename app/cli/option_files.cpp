@@ -1,0 +1,128 @@
+#include "app/cli/option_files.h"
+
+#include <fmt/core.h>
+
+#include "app/cli/tensor_files.h"
+#include "reference/files/file_identity.h"
+#include "reference/nearest_name.h"
+#include "sim/device/assets.h"
+
+namespace attnscope::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kStandardOutput = "-";
+
+template <std::size_t size>
+struct FolderName {
+  constexpr FolderName(const char (&text)[size]) { std::copy_n(text, size, name); }  // NOLINT
+  char name[size];
+};
+
+template <FolderName folder>
+std::vector<fs::path> asset(const std::string& value) {
+  const auto path = find_asset(folder.name, value);
+  if (!path) return {};
+  return {path.value()};
+}
+
+std::vector<fs::path> itself(const std::string& value) {
+  return {value};
+}
+
+std::vector<fs::path> mask_file(const std::string& value) {
+  if (!value.ends_with(".npy")) return {};
+  return {value};
+}
+
+/// A file that an option names.
+struct NamedFile {
+  std::string option;
+  std::string value;
+  fs::path path;
+  bool is_stdout = false;
+  FileIdentity identity;
+};
+
+std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
+                                   OptionFiles::Use use) {
+  std::vector<NamedFile> files;
+  for (const auto& [command, given] : commands) {
+    for (const OptionSpec& option : command->options) {
+      if (option.files.use != use) continue;
+      for (const std::string& value : given->all(option.name)) {
+        for (const fs::path& path : option.files.named_by(value)) {
+          const bool is_stdout = path == kStandardOutput && use == OptionFiles::Use::written;
+          files.push_back({option.name, value, path, is_stdout,
+                           is_stdout ? FileIdentity{} : identity_of(path)});
+        }
+      }
+    }
+  }
+  return files;
+}
+
+/// Nothing when the outputs `a` and `b` are apart.
+std::optional<Error> check_outputs(const NamedFile& a, const NamedFile& b) {
+  if (a.is_stdout && b.is_stdout) {
+    return invalid_request(
+        fmt::format("--{} - and --{} - both want standard output; give one of them a file",
+                    a.option, b.option));
+  }
+  if (a.is_stdout || b.is_stdout || a.identity != b.identity) return std::nullopt;
+  return invalid_request(fmt::format("--{} and --{} both name '{}'; give two files", a.option,
+                                     b.option, printable(b.path.string())));
+}
+
+}  // namespace
+
+OptionFiles reads_file() {
+  return {OptionFiles::Use::read, itself};
+}
+OptionFiles reads_gpu() {
+  return {OptionFiles::Use::read, asset<"gpus">};
+}
+OptionFiles reads_recording() {
+  return {OptionFiles::Use::read, asset<"recordings">};
+}
+OptionFiles reads_trace() {
+  return {OptionFiles::Use::read, asset<"recordings/traces">};
+}
+OptionFiles reads_block_mask() {
+  return {OptionFiles::Use::read, mask_file};
+}
+OptionFiles writes_file() {
+  return {OptionFiles::Use::written, itself};
+}
+OptionFiles writes_tensors() {
+  return {OptionFiles::Use::written, [](const std::string& folder) {
+            std::vector<fs::path> files;
+            for (const std::string_view name : kTensorNames) {
+              files.push_back(tensor_file(folder, name));
+            }
+            return files;
+          }};
+}
+
+std::optional<Error> check_apart(const std::vector<GivenCommand>& commands) {
+  const auto read = named_files(commands, OptionFiles::Use::read);
+  const auto written = named_files(commands, OptionFiles::Use::written);
+  for (std::size_t w = 0; w < written.size(); ++w) {
+    const NamedFile& output = written[w];
+    for (const NamedFile& input : read) {
+      if (output.is_stdout || output.identity != input.identity) continue;
+      return invalid_request(
+          fmt::format("--{} would replace '{}', which --{} reads; give another {}", output.option,
+                      printable(output.path.string()), input.option,
+                      output.path == output.value ? "file" : "folder"));
+    }
+    for (std::size_t other = 0; other < w; ++other) {
+      if (auto error = check_outputs(written[other], output)) return error;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace attnscope::cli

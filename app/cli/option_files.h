@@ -1,0 +1,40 @@
+/// Files that options name: which ones a command reads and writes, so that no output is an input or
+/// another output.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/command_line.h"
+
+namespace attnscope::cli {
+
+// What an option's value names, for OptionSpec::files.
+
+/// A file that is read.
+OptionFiles reads_file();
+/// A file that is read, or a shipped one of assets/FOLDER by its name.
+OptionFiles reads_gpu();
+OptionFiles reads_recording();
+OptionFiles reads_trace();
+/// A pattern, or a file NAME.npy that is read.
+OptionFiles reads_block_mask();
+/// A file that is written; "-" is standard output.
+OptionFiles writes_file();
+/// A folder into which o.npy, lse.npy, dq.npy, dk.npy and dv.npy are written.
+OptionFiles writes_tensors();
+
+/// A command's options and the values that were given.
+struct GivenCommand {
+  const CommandSpec* command = nullptr;
+  const GivenOptions* given = nullptr;
+};
+
+/// Nothing when all files that the commands write are different files, none of them read, and
+/// standard output is written at most once; else invalid_request. Files are compared as
+/// identity_of() does, whatever their paths are.
+std::optional<Error> check_apart(const std::vector<GivenCommand>& commands);
+
+}  // namespace attnscope::cli

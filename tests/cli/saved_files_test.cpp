@@ -1,0 +1,337 @@
+/// Files of attnscope-cli at every failure and every end: each is the old one or the new one,
+/// whole, and no result is lost without an exit status and a message.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "kernels/recording/recording.h"
+#include "tests/cli/cli_process.h"
+
+namespace attnscope {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr int kMostCalls = 500;
+
+/// The program with a fault at one of its calls.
+struct Fault {
+  std::string kind;  ///< "fail", "kill" or "cut"
+  int call = 0;
+  CliOutcome outcome;
+  bool happened = false;
+};
+
+Environment with_echo(Environment environment = {}) {
+  environment["ATTNSCOPE_KERNELS_LIBRARY"] = ATTNSCOPE_ECHO_LIBRARY_FILE;
+  return environment;
+}
+
+/// Runs the command in `folder` with a fault at every call in turn, after `prepare`; `check` sees
+/// each outcome. The calls end where the fault no longer happens.
+void with_every_fault(const std::string& words, const ScratchFolder& folder,
+                      const std::function<void()>& prepare,
+                      const std::function<void(const Fault&)>& check) {
+  const ScratchFolder counts;
+  for (const char* kind : {"fail", "kill", "cut"}) {
+    Fault fault{.kind = kind, .happened = true};
+    for (fault.call = 1; fault.happened; ++fault.call) {
+      ASSERT_LT(fault.call, kMostCalls);
+      prepare();
+      counts.write("count", "");
+      const Environment environment =
+          with_echo({{"LD_PRELOAD", ATTNSCOPE_FAULT_LIBRARY_FILE},
+                     {"ASAN_OPTIONS", "verify_asan_link_order=0"},
+                     {"ATTNSCOPE_FAULT", fmt::format("{}:{}", kind, fault.call)},
+                     {"ATTNSCOPE_FAULT_COUNT", counts.file("count")}});
+      fault.outcome = run_cli(words, environment, folder.path());
+      const std::string count = read_text(counts.file("count"));
+      fault.happened = count.empty() || std::stoi(count) >= fault.call;
+      SCOPED_TRACE(fmt::format("{} at call {}: status {}, {}", kind, fault.call,
+                               fault.outcome.status, fault.outcome.err));
+      const bool is_killed = fault.kind != "fail" && fault.happened;
+      ASSERT_EQ(fault.outcome.status == -1, is_killed);
+      if (fault.outcome.status > 0) {
+        EXPECT_EQ(fault.outcome.error_lines(), 1);
+      }
+      check(fault);
+    }
+    EXPECT_EQ(fault.outcome.status, 0);
+    EXPECT_GT(fault.call, 4) << "the faults do not reach the program";
+  }
+}
+
+/// Every file that the command writes is the old or the new one; the new one when it says so.
+void expect_old_or_new(const std::string& words, const std::vector<std::string>& names) {
+  const ScratchFolder folder;
+  for (const std::string& name : names) {
+    std::filesystem::create_directories((folder.path() / name).parent_path());
+  }
+  ASSERT_EQ(run_cli(words, with_echo(), folder.path()).status, 0);
+  std::map<std::string, std::string> whole;
+  for (const std::string& name : names) whole[name] = read_text(folder.path() / name);
+  const auto prepare = [&] {
+    for (const std::string& name : names) folder.write(name, "old");
+  };
+  with_every_fault(words, folder, prepare, [&](const Fault& fault) {
+    for (const std::string& name : names) {
+      const std::string text = read_text(folder.path() / name);
+      EXPECT_TRUE(text == whole[name] || (text == "old" && fault.outcome.status != 0)) << name;
+    }
+  });
+}
+
+TEST(SavedFiles, DocumentsAreOldOrNewAtEveryFault) {
+  expect_old_or_new("simulate --algorithm flash2 --seq-len 64 --json a.json --csv a.csv",
+                    {"a.json", "a.csv"});
+}
+
+TEST(SavedFiles, TensorsAreOldOrNewAtEveryFault) {
+  expect_old_or_new("simulate --algorithm flash2 --seq-len 16 --head-dim 8 --out d",
+                    {"d/o.npy", "d/lse.npy"});
+}
+
+TEST(SavedFiles, TracesAreOldOrNewAtEveryFault) {
+  expect_old_or_new("trace --algorithm flash2 --seq-len 256 --out t.json", {"t.json"});
+}
+
+TEST(SavedFiles, ReportsAreOldOrNewAtEveryFault) {
+  expect_old_or_new("compare --recording h200 --algorithm flash2 --head-dim 64 --report r.md",
+                    {"r.md"});
+}
+
+/// Checks the rows of a sweep's files, which hold the first of `all`; returns their number.
+std::size_t rows_in(const ScratchFolder& folder, const json& all) {
+  const std::string text = read_text(folder.path() / "r.json");
+  if (text == "old") return 0;
+  const json rows = json::parse(text, nullptr, false);
+  EXPECT_TRUE(rows.is_array()) << text;
+  if (!rows.is_array()) return 0;
+  for (std::size_t r = 0; r < rows.size(); ++r) EXPECT_EQ(rows[r], all[r]);
+  return rows.size();
+}
+
+TEST(SavedFiles, ASweepHasEveryFinishedRowAtEveryFault) {
+  const std::string words =
+      "sweep --json r.json --csv r.csv --over seq-len=64,128,192 -- simulate --algorithm flash2";
+  const ScratchFolder folder;
+  ASSERT_EQ(run_cli(words, {}, folder.path()).status, 0);
+  const json all = json::parse(read_text(folder.path() / "r.json"));
+  const std::string table = read_text(folder.path() / "r.csv");
+  const auto prepare = [&] {
+    folder.write("r.json", "old");
+    folder.write("r.csv", "old");
+  };
+  with_every_fault(words, folder, prepare, [&](const Fault& fault) {
+    const std::size_t rows = rows_in(folder, all);
+    const std::string csv = read_text(folder.path() / "r.csv");
+    const auto lines = static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n'));
+    const std::size_t csv_rows = csv == "old" ? 0 : lines - 1;
+    EXPECT_TRUE(csv == "old" || (table.starts_with(csv) && csv.ends_with('\n'))) << csv;
+    EXPECT_TRUE(rows == csv_rows || rows == csv_rows + 1) << rows << ", " << csv_rows;
+    if (fault.outcome.status == 0) {
+      EXPECT_EQ(rows, all.size());
+      EXPECT_EQ(csv, table);
+    } else if (fault.outcome.status == 1) {
+      const json printed = json::parse(fault.outcome.out, nullptr, false);
+      const bool is_printed = printed.is_array() && printed.size() >= rows && printed[0] == all[0];
+      // Standard output itself can be what failed; the files then have every row
+      EXPECT_TRUE(is_printed || (rows == all.size() && csv == table)) << fault.outcome.out;
+    }
+  });
+}
+
+TEST(SavedFiles, ARecordingKeepsItsRowsAtEveryFault) {
+  const ScratchFolder folder;
+  const std::string words =
+      "measure --algorithm flash2 --inputs needle --seed 7 --out rec.json --seq-len ";
+  ASSERT_EQ(run_cli(words + "256", with_echo(), folder.path()).status, 0);
+  const std::string first = read_text(folder.path() / "rec.json");
+  const auto check = [&](const Fault& fault) {
+    const auto recording = read_recording(folder.path() / "rec.json");
+    ASSERT_TRUE(recording.ok());
+    const auto& rows = recording.value().rows;
+    ASSERT_GE(rows.size(), fault.outcome.status == 0 ? 2u : 1u);
+    EXPECT_EQ(rows.front().run.problem.N, 256);
+    if (rows.size() == 2) {
+      EXPECT_EQ(rows[1].run.problem.N, 512);
+    } else if (fault.outcome.status == 1 && !fault.outcome.out.empty()) {
+      // A measurement that could not be saved is printed
+      EXPECT_THAT(fault.outcome.out, HasSubstr("\"rows\""));
+      EXPECT_THAT(fault.outcome.out, HasSubstr("512"));
+    }
+  };
+  with_every_fault(
+      words + "512", folder, [&] { folder.write("rec.json", first); }, check);
+}
+
+/// The outcome of a shell command with the program in place of "CLI".
+CliOutcome run_shell(std::string command, const ScratchFolder& folder) {
+  for (std::size_t at; (at = command.find("CLI")) != std::string::npos;) {
+    command.replace(at, 3, ATTNSCOPE_CLI_PROGRAM);
+  }
+  const int state = std::system(
+      fmt::format("cd {} && {{ {} ; }} >out 2>err", folder.path().string(), command).c_str());
+  return {WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_text(folder.path() / "out"),
+          read_text(folder.path() / "err")};
+}
+
+TEST(SavedFiles, AFullDiskStopsASweepOfMeasurementsAndPrintsItsRows) {
+  const ScratchFolder folder;
+  std::string lengths = "256";
+  for (int n = 2; n <= 30; ++n) lengths += fmt::format(",{}", 256 * n);
+  // The limit holds for the program's files; a pipe takes its standard output
+  const CliOutcome outcome = run_shell(
+      fmt::format("export ATTNSCOPE_KERNELS_LIBRARY={}; (ulimit -f 16; CLI sweep --over seq-len={} "
+                  "-- measure --algorithm flash2 --inputs needle --seed 7 --out rec.json; echo $? "
+                  ">&3) 3>status | cat",
+                  ATTNSCOPE_ECHO_LIBRARY_FILE, lengths),
+      folder);
+  EXPECT_EQ(read_text(folder.path() / "status"), "1\n");
+  EXPECT_THAT(outcome.err, HasSubstr("error: cannot write rec.json"));
+  EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;
+  const auto saved = read_recording(folder.path() / "rec.json");
+  ASSERT_TRUE(saved.ok());
+  const json printed = json::parse(outcome.out, nullptr, false);
+  ASSERT_TRUE(printed.is_array()) << outcome.out;
+  EXPECT_GT(saved.value().rows.size(), 2u);
+  EXPECT_EQ(printed.size(), saved.value().rows.size() + 1);
+}
+
+TEST(SavedFiles, TwoSweepsIntoOneRecordingLoseNoRow) {
+  const ScratchFolder folder;
+  const auto sweep = [&](int first) {
+    std::string lengths;
+    for (int n = 0; n < 100; ++n) {
+      lengths += fmt::format("{}{}", n == 0 ? "" : ",", 64 * (first + 2 * n));
+    }
+    return run_cli("sweep --over seq-len=" + lengths +
+                       " -- measure --algorithm flash2 --inputs needle --seed 7 --out r.json",
+                   with_echo(), folder.path());
+  };
+  CliOutcome odd;
+  std::thread other([&] { odd = sweep(1); });
+  const CliOutcome even = sweep(2);
+  other.join();
+  EXPECT_EQ(odd.status, 0) << odd.err;
+  EXPECT_EQ(even.status, 0) << even.err;
+  const auto recording = read_recording(folder.path() / "r.json");
+  ASSERT_TRUE(recording.ok());
+  std::set<Index> lengths;
+  for (const RecordingRow& row : recording.value().rows) lengths.insert(row.run.problem.N);
+  EXPECT_EQ(lengths.size(), 200u);
+}
+
+/// Starts the program in the folder, with its messages in "err".
+pid_t start(const ScratchFolder& folder, const std::string& words) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  const std::string command = fmt::format("cd {} && exec {} {} >out 2>err", folder.path().string(),
+                                          ATTNSCOPE_CLI_PROGRAM, words);
+  ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+  ::_exit(127);
+}
+
+/// Sends the signal and expects the process to end by it within a second.
+void expect_ended_by(pid_t child, int signal) {
+  const auto begin = std::chrono::steady_clock::now();
+  ::kill(child, signal);
+  int state = 0;
+  ASSERT_EQ(::waitpid(child, &state, 0), child);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(took.count(), 1.0);
+  EXPECT_TRUE(WIFSIGNALED(state) && WTERMSIG(state) == signal) << state;
+}
+
+TEST(SavedFiles, CtrlCSaysWhichRowsOfASweepAreSaved) {
+  const ScratchFolder folder;
+  std::string lengths = "64";
+  for (int n = 2; n <= 2000; ++n) lengths += fmt::format(",{}", 64 * n);
+  const pid_t child = start(
+      folder, "sweep --json r.json --over seq-len=" + lengths + " -- simulate --algorithm flash2");
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (read_text(folder.path() / "r.json").size() < 20'000 &&
+         std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  expect_ended_by(child, SIGINT);
+  const json rows = json::parse(read_text(folder.path() / "r.json"), nullptr, false);
+  ASSERT_TRUE(rows.is_array());
+  EXPECT_GT(rows.size(), 1u);
+  EXPECT_THAT(
+      read_text(folder.path() / "err"),
+      HasSubstr(fmt::format("interrupted: {} of the 2000 points are in r.json; ", rows.size())));
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"err", "out", "r.json"}));
+}
+
+TEST(SavedFiles, ASignalEndsALongComputation) {
+  const ScratchFolder folder;
+  folder.write("a.json", "old");
+  const pid_t child =
+      start(folder, "simulate --algorithm flash2 --seq-len 8192 --check --json a.json");
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  expect_ended_by(child, SIGTERM);
+  EXPECT_THAT(read_text(folder.path() / "err"), HasSubstr("interrupted: no result is saved"));
+  EXPECT_EQ(read_text(folder.path() / "a.json"), "old");
+}
+
+TEST(SavedFiles, AnOutputIsNeverAnInput) {
+  const ScratchFolder folder;
+  ASSERT_EQ(
+      run_cli("simulate --algorithm flash2 --seq-len 4 --head-dim 2 --out .", {}, folder.path())
+          .status,
+      0);
+  const std::string o = read_text(folder.path() / "o.npy");
+  std::filesystem::create_symlink("x", folder.path() / "y");
+  std::filesystem::create_directory(folder.path() / "d");
+  std::filesystem::create_directory_symlink(".", folder.path() / "here");
+  const std::string simulate = "simulate --algorithm flash2 --seq-len 4 --head-dim 2 ";
+  for (const std::string options :
+       {"--q o.npy --out .", "--q here/o.npy --out .", "--out d --json d/o.npy", "--json x --csv y",
+        "--json here/x --csv x", "--q o.npy --csv here/o.npy"}) {
+    const CliOutcome outcome = run_cli(simulate + options, {}, folder.path());
+    EXPECT_EQ(outcome.status, 2) << options;
+    EXPECT_EQ(outcome.error_lines(), 1) << options;
+  }
+  const CliOutcome swept =
+      run_cli("sweep --json here/o.npy --over seq-len=4 -- " + simulate.substr(0, 28) + "--q o.npy",
+              {}, folder.path());
+  EXPECT_EQ(swept.status, 2) << swept.err;
+  EXPECT_THAT(swept.err, HasSubstr("which --q reads"));
+  EXPECT_EQ(read_text(folder.path() / "o.npy"), o);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "x"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "d"));
+}
+
+TEST(SavedFiles, PermissionsAndLinksOfOutputsAreKept) {
+  const ScratchFolder folder;
+  folder.write("a.json", "old");
+  std::filesystem::permissions(folder.path() / "a.json", std::filesystem::perms(0600));
+  std::filesystem::create_symlink("rec.json", folder.path() / "link.json");
+  folder.write("link.json.partial", "mine");
+  ASSERT_EQ(run_cli("measure --algorithm flash2 --inputs needle --seed 7 --seq-len 256 --out "
+                    "link.json --json a.json",
+                    with_echo(), folder.path())
+                .status,
+            0);
+  struct stat found {};
+  ASSERT_EQ(::stat(folder.file("a.json").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777U, 0600U);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path() / "link.json"));
+  EXPECT_TRUE(read_recording(folder.path() / "rec.json").ok());
+  EXPECT_EQ(read_text(folder.path() / "link.json.partial"), "mine");
+}
+
+}  // namespace
+}  // namespace attnscope
