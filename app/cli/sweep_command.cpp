@@ -161,18 +161,21 @@ struct SweptRows {
   std::optional<Error> unsaved;
 };
 
-/// What a signal's line says of the rows.
-std::string saved_rows_text(std::size_t done, std::size_t planned, const OutputFiles& files) {
+/// What a signal's line says of the rows; a recording's line says how to resume.
+std::string saved_rows_text(std::size_t done, const std::vector<PlannedPoint>& planned,
+                            const OutputFiles& files, bool is_model) {
+  const std::string count = fmt::format("{} of the {} points", done, planned.size());
   if (files.json.empty() && files.csv.empty()) {
-    return fmt::format(
-        "{} of the {} points were finished; --json FILE saves each as it is finished", done,
-        planned);
+    return fmt::format("{} were finished; --json FILE saves each as it is finished", count);
   }
   const char* both = files.json.empty() || files.csv.empty() ? "" : " and ";
+  const std::string where = fmt::format("{} are in {}{}{}", count, files.json, both, files.csv);
+  const bool is_recorded = !is_model && planned.front().given.has("out");
+  if (is_recorded) return where;
   return fmt::format(
-      "{} of the {} points are in {}{}{}; the same command begins again: to keep them, run the "
-      "other points into another file",
-      done, planned, files.json, both, files.csv);
+      "{}; the same command starts at the first point again: to resume, sweep the other points "
+      "into another file",
+      where);
 }
 
 /// Runs the points; each row is written to the files before the next point runs.
@@ -181,7 +184,7 @@ SweptRows run_points(Sweep& sweep, const std::vector<PlannedPoint>& planned,
   RowFiles row_files(files);
   SweptRows swept;
   std::vector<ordered_json>& rows = swept.rows;
-  const auto said = [&] { return saved_rows_text(rows.size(), planned.size(), files); };
+  const auto said = [&] { return saved_rows_text(rows.size(), planned, files, sweep.is_model); };
   save_before_signals(SavedResults::rows, said);
   for (const PlannedPoint& planned_point : planned) {
     show_progress(fmt::format("[{}/{}] {}", rows.size() + 1, planned.size(),

@@ -22,17 +22,6 @@ int GrowingFile::update(Copy& copy) const {
   return 0;
 }
 
-int GrowingFile::sync(const Copy& copy, const fs::path& target) {
-  using Clock = std::chrono::steady_clock;
-  constexpr int kShare = 10;
-  const auto begin = Clock::now();
-  int error = copy.file.sync();
-  if (error == 0) error = sync_folder_of(target);
-  const auto end = Clock::now();
-  next_sync_ = end + kShare * (end - begin);
-  return error;
-}
-
 std::optional<Error> GrowingFile::write(std::size_t begin, std::string_view text) {
   if (path_.empty()) return std::nullopt;
   text_.resize(begin);
@@ -54,7 +43,10 @@ std::optional<Error> GrowingFile::write(std::size_t begin, std::string_view text
   }
   if (const int reason = update(spare_)) return drop_spare(reason);
 
-  const bool syncs = std::chrono::steady_clock::now() >= next_sync_;
+  using Clock = std::chrono::steady_clock;
+  constexpr int kShare = 10;  // of the time is left for the work, after one part for syncing
+  const auto start = Clock::now();
+  const bool syncs = start >= next_sync_;
   if (syncs) {
     if (const int reason = spare_.file.sync()) return drop_spare(reason);
   }
@@ -62,7 +54,10 @@ std::optional<Error> GrowingFile::write(std::size_t begin, std::string_view text
   std::swap(shown_, spare_);
   stamp_ = FileStamp::of(target);
   if (!syncs) return std::nullopt;
-  if (const int reason = sync(shown_, target)) return cannot_write(path_, reason);
+  const int reason = sync_folder_of(target);
+  const auto end = Clock::now();
+  next_sync_ = end + kShare * (end - start);
+  if (reason != 0) return cannot_write(path_, reason);
   return std::nullopt;
 }
 
@@ -71,7 +66,8 @@ std::optional<Error> GrowingFile::finish() {
   if (!shown_.file.is_open()) return std::nullopt;
   std::error_code broken_path;
   const fs::path target = follow_links(path_, broken_path);
-  const int reason = broken_path ? broken_path.value() : sync(shown_, target);
+  int reason = broken_path ? broken_path.value() : shown_.file.sync();
+  if (reason == 0) reason = sync_folder_of(target);
   shown_ = {};
   if (reason != 0) return cannot_write(path_, reason);
   return std::nullopt;

@@ -41,7 +41,6 @@ class GrowingFile {
     std::size_t size_bytes = 0;
   };
   int update(Copy& copy) const;
-  int sync(const Copy& copy, const std::filesystem::path& target);
 
   std::filesystem::path path_;
   std::string text_;
