@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "app/cli/tensor_files.h"
 #include "reference/files/file_identity.h"
 #include "reference/nearest_name.h"
