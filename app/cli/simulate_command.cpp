@@ -11,6 +11,7 @@
 #include "app/cli/simulation_json.h"
 #include "app/cli/tensor_files.h"
 #include "kernels/resolve.h"
+#include "reference/checked_count.h"
 #include "sim/packed_groups.h"
 #include "sim/resolve.h"
 
@@ -70,7 +71,14 @@ Result<SimulationAnswer> simulated(const GivenOptions& given, std::optional<Erro
   }
   auto report = simulate(run, gpu);
   if (!report) return report.error();
-  SimulationAnswer result{std::move(report).value(), gpu, count_warps(run, gpu), std::nullopt};
+  SimulationAnswer result{std::move(report).value(), gpu, std::nullopt, std::nullopt};
+  try {
+    result.warps = count_warps(run, gpu);
+  } catch (const CountTooLarge& too_large) {
+    return invalid_field(ErrorCode::too_many, "warps",
+                         fmt::format("the traffic of {}: {}; use fewer heads or larger tiles",
+                                     field_name("warps"), too_large.what()));
+  }
   if (!with_numbers) return result;
   auto numbers = run_numbers(given, model.value(), unsaved);
   if (!numbers) return numbers.error();

@@ -1,16 +1,17 @@
 #include "sim/observers/warp_counter.h"
 
 #include "reference/check.h"
+#include "reference/checked_count.h"
 #include "sim/observers/occupancy.h"
 
 namespace attnscope {
 
 WarpTraffic& WarpTraffic::operator+=(const WarpTraffic& other) {
-  shared_read_bytes += other.shared_read_bytes;
-  shared_write_bytes += other.shared_write_bytes;
-  exchange_read_bytes += other.exchange_read_bytes;
-  exchange_write_bytes += other.exchange_write_bytes;
-  barriers += other.barriers;
+  shared_read_bytes = checked_sum(shared_read_bytes, other.shared_read_bytes);
+  shared_write_bytes = checked_sum(shared_write_bytes, other.shared_write_bytes);
+  exchange_read_bytes = checked_sum(exchange_read_bytes, other.exchange_read_bytes);
+  exchange_write_bytes = checked_sum(exchange_write_bytes, other.exchange_write_bytes);
+  barriers = checked_sum(barriers, other.barriers);
   return *this;
 }
 
@@ -21,8 +22,9 @@ WarpTraffic WarpTraffic::operator-(const WarpTraffic& other) const {
 }
 
 WarpTraffic WarpTraffic::operator*(Index count) const {
-  return {shared_read_bytes * count, shared_write_bytes * count, exchange_read_bytes * count,
-          exchange_write_bytes * count, barriers * count};
+  return {checked_product(shared_read_bytes, count), checked_product(shared_write_bytes, count),
+          checked_product(exchange_read_bytes, count), checked_product(exchange_write_bytes, count),
+          checked_product(barriers, count)};
 }
 
 namespace {
@@ -41,35 +43,36 @@ void WarpTally::add(const TileOp& op, const TileGrid& grid) {
   for (const WarpUse& use : WarpUses(op, layout_.partition)) {
     if (use.access == WarpAccess::holds) continue;
     const Index copies = use.spread == WarpSpread::whole ? computing : 1;
-    const Index bytes =
-        grid.shape(use.tile).elems() * copies * moved_element_bytes(use, grid.problem().dtype);
+    const Index bytes = checked_product(grid.shape(use.tile).elems(),
+                                        copies * moved_element_bytes(use, grid.problem().dtype));
+    const auto add_to = [](Index& total, Index more) { total = checked_sum(total, more); };
     const std::size_t slot = place_of(use.tile, use.tile.slot);
     switch (use.access) {
       case WarpAccess::holds:
         break;
       case WarpAccess::shares:
-        traffic_.exchange_write_bytes += bytes;
+        add_to(traffic_.exchange_write_bytes, bytes);
         [[fallthrough]];
       case WarpAccess::loads:
         write(slot);
-        traffic_.shared_write_bytes += bytes;
+        add_to(traffic_.shared_write_bytes, bytes);
         break;
       case WarpAccess::takes:
-        traffic_.exchange_read_bytes += bytes;
+        add_to(traffic_.exchange_read_bytes, bytes);
         [[fallthrough]];
       case WarpAccess::reads:
         read(slot);
-        traffic_.shared_read_bytes += bytes;
+        add_to(traffic_.shared_read_bytes, bytes);
         break;
       case WarpAccess::writes_part:
         write(place_of(use.tile, kExchange));
-        traffic_.shared_write_bytes += bytes;
-        traffic_.exchange_write_bytes += bytes;
+        add_to(traffic_.shared_write_bytes, bytes);
+        add_to(traffic_.exchange_write_bytes, bytes);
         break;
       case WarpAccess::reads_parts:
         read(place_of(use.tile, kExchange));
-        traffic_.shared_read_bytes += bytes * computing;
-        traffic_.exchange_read_bytes += bytes * computing;
+        add_to(traffic_.shared_read_bytes, checked_product(bytes, computing));
+        add_to(traffic_.exchange_read_bytes, checked_product(bytes, computing));
         break;
     }
   }

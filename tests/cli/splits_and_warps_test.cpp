@@ -97,6 +97,16 @@ TEST(WarpsOption, IsOfBothPassesOfTheFlashAlgorithms) {
   EXPECT_FALSE(answered("simulate --algorithm standard").contains("warps"));
 }
 
+TEST(WarpsOption, ACountOf2To63OrMoreIsRefused) {
+  const std::string words =
+      "simulate --algorithm flash2 --pass both --warps 32 --warp-partition sliced-k --seq-len "
+      "32768 "
+      "--kv-len 32 --head-dim 1 --heads 1048576 --dtype fp32 --block-rows 32 --block-cols 32 "
+      "--softcap 30 --allow-overflow --batch ";
+  expect_refused(words + "32768", "2^63");
+  EXPECT_GT(answered(words + "1024")["warps"]["shared_read_bytes"].get<Index>(), Index{1} << 57);
+}
+
 TEST(WarpsOption, IsRefusedInOneLine) {
   expect_refused("simulate --algorithm flash2 --warps 33", "from 1 to 32");
   expect_refused("simulate --algorithm flash2 --warp-partition split-k", "split-q or sliced-k");
