@@ -9,6 +9,7 @@
 
 #include "kernels/attnscope_kernels.h"
 #include "kernels/client/c_requests.h"
+#include "kernels/client/elf_extents.h"
 #include "kernels/client/trace_client.h"
 #include "reference/check.h"
 
@@ -41,12 +42,13 @@ namespace {
 constexpr const char* kLibraryName = "libattnscope_kernels.so";
 constexpr const char* kLibraryVariable = "ATTNSCOPE_KERNELS_LIBRARY";
 
-/// The path of the library: the variable's file, else beside the program or in ../lib.
+/// The absolute path of the library: the variable's file, else beside the program or in ../lib. The
+/// loader would search its own folders for a name without a slash.
 std::filesystem::path library_path() {
-  if (const char* named = std::getenv(kLibraryVariable); named != nullptr && *named != '\0') {
-    return named;
-  }
   std::error_code ignored;
+  if (const char* named = std::getenv(kLibraryVariable); named != nullptr && *named != '\0') {
+    return std::filesystem::absolute(named, ignored);
+  }
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
   const auto installed = folder / ".." / "lib" / kLibraryName;
   const auto beside = folder / kLibraryName;
@@ -160,6 +162,10 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::load() {
         fmt::format("no {} at {}; build AttnScope where a CUDA compiler (nvcc) is installed, or "
                     "set {}",
                     kLibraryName, path.string(), kLibraryVariable));
+  }
+  if (const auto reason = why_not_loadable(path)) {
+    return unavailable(
+        fmt::format("cannot load the kernels' library {}: {}", path.string(), *reason));
   }
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {

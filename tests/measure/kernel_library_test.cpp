@@ -1,10 +1,17 @@
 #include "kernels/client/kernel_library.h"
 
+#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "tests/support/kernel_run.h"
 
@@ -43,6 +50,60 @@ TEST(KernelLibrary, AFileThatIsNoLibraryIsUnavailable) {
   const std::string path = ::testing::TempDir() + "not_a_library.so";
   std::ofstream(path) << "text";
   EXPECT_THAT(reason_without(path), StartsWith("cannot load the kernels' library"));
+}
+
+/// A copy of a working library with its bytes changed.
+template <typename Change>
+std::string changed_library(const Change& change) {
+  std::ifstream file(ATTNSCOPE_ECHO_LIBRARY_FILE, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  change(bytes);
+  const std::string path = ::testing::TempDir() + "changed_library.so";
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  return path;
+}
+
+TEST(KernelLibrary, ATruncatedLibraryIsRefusedBeforeItIsLoaded) {
+  const std::size_t size = std::filesystem::file_size(ATTNSCOPE_ECHO_LIBRARY_FILE);
+  for (const std::size_t kept : {std::size_t{0}, std::size_t{40}, std::size_t{64}, std::size_t{200},
+                                 size / 4, size / 2, size - 1}) {
+    const std::string path = changed_library([&](std::string& bytes) { bytes.resize(kept); });
+    EXPECT_THAT(reason_without(path), StartsWith("cannot load the kernels' library")) << kept;
+  }
+}
+
+TEST(KernelLibrary, ALibraryWithAWrongTableIsRefusedBeforeItIsLoaded) {
+  const auto put = [](std::size_t at, const auto& value) {
+    return changed_library(
+        [&](std::string& bytes) { std::memcpy(bytes.data() + at, &value, sizeof value); });
+  };
+  const std::uint64_t beyond = ~std::uint64_t{0} - 8;
+  EXPECT_THAT(reason_without(put(offsetof(Elf64_Ehdr, e_phoff), beyond)), HasSubstr("program"));
+  EXPECT_THAT(reason_without(put(offsetof(Elf64_Ehdr, e_shoff), beyond)), HasSubstr("section"));
+  EXPECT_THAT(reason_without(put(offsetof(Elf64_Ehdr, e_phnum), std::uint16_t{0xffff})),
+              HasSubstr("program"));
+  EXPECT_THAT(reason_without(put(sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_filesz), beyond)),
+              HasSubstr("segment"));
+  EXPECT_THAT(reason_without(put(offsetof(Elf64_Ehdr, e_machine), std::uint16_t{1})),
+              HasSubstr("another machine"));
+}
+
+TEST(KernelLibrary, APipeIsRefusedWithoutWaitingForAWriter) {
+  const std::string path = ::testing::TempDir() + "library_pipe.so";
+  ::unlink(path.c_str());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(reason_without(path), HasSubstr("not a regular file"));
+  ::unlink(path.c_str());
+}
+
+TEST(KernelLibrary, ANameWithoutASlashIsAFileOfTheCurrentFolder) {
+  const auto before = std::filesystem::current_path();
+  const std::filesystem::path library = ATTNSCOPE_ECHO_LIBRARY_FILE;
+  std::filesystem::current_path(library.parent_path());
+  const LibraryVariable variable(library.filename());
+  const auto loaded = KernelLibrary::load();
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(loaded.ok()) << loaded.error().message;
 }
 
 TEST(KernelLibrary, AnotherLibraryIsUnavailable) {
