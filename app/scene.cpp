@@ -192,7 +192,7 @@ std::string scene_text(const Scene& scene) {
                         {"clock", to_string(view.race->clock)},
                         {"tick", view.race_tick}};
   }
-  return document.dump(2) + "\n";
+  return json_dump(document, 2) + "\n";
 }
 
 std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path& path) {

@@ -195,12 +195,18 @@ void draw_uniform(const BlockPattern& pattern, const MaskGrid& grid, Index i, Ro
 
 /// The file's values, checked.
 Result<NpyArray> read_mask_file(const BlockPattern& pattern, const MaskGrid& grid) {
-  auto array = read_npy(pattern.path, NpyTypes::any_number);
-  if (!array) return array;
-  if (array.value().shape != std::vector<Index>{grid.Tr, grid.Tc}) {
+  const std::vector<Index> wanted = {grid.Tr, grid.Tc};
+  const auto shape = read_npy_shape(pattern.path, NpyTypes::any_number);
+  if (!shape) return shape.error();
+  if (shape.value() != wanted) {
     return invalid_request(fmt::format(
         "{}: shape [{}]; the block mask of this problem and tiling has shape [{}, {}] (Tr, Tc)",
-        pattern.path, fmt::join(array.value().shape, ", "), grid.Tr, grid.Tc));
+        pattern.path, fmt::join(shape.value(), ", "), grid.Tr, grid.Tc));
+  }
+  auto array = read_npy(pattern.path, NpyTypes::any_number);
+  if (!array) return array;
+  if (array.value().shape != wanted) {
+    return failed(fmt::format("{}: the file changed while it was read", pattern.path));
   }
   const auto& data = array.value().data;
   const auto other =
@@ -242,8 +248,14 @@ void draw_row(const BlockPattern& pattern, const MaskGrid& grid, const NpyArray&
 }  // namespace
 
 Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pattern, Index N,
-                                                         Index N_kv, const Tiling& tiling) {
+                                                         Index N_kv, const Tiling& tiling,
+                                                         Index most_tiles) {
   const MaskGrid grid{ceil_div(N, tiling.Br), ceil_div(N_kv, tiling.Bc)};
+  if (grid.Tr > kMaxMaskGridTiles / grid.Tc) {
+    return invalid_request(
+        fmt::format("block mask {} has {} x {} tiles; at most {} are drawn: use larger tiles",
+                    to_string(pattern), grid.Tr, grid.Tc, kMaxMaskGridTiles));
+  }
   NpyArray file;
   if (pattern.kind == BlockPattern::Kind::file) {
     auto read = read_mask_file(pattern, grid);
@@ -256,10 +268,10 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
   for (Index i = 0; i < grid.Tr; ++i) {
     draw_row(pattern, grid, file, i, columns);
     row_offsets.push_back(static_cast<Index>(columns.size()));
-    if (row_offsets.back() > kMaxMaskTiles) {
+    if (row_offsets.back() > most_tiles) {
       return invalid_request(fmt::format(
           "block mask {} keeps more than {} tiles of {} x {}; use a lower density or larger tiles",
-          to_string(pattern), kMaxMaskTiles, grid.Tr, grid.Tc));
+          to_string(pattern), most_tiles, grid.Tr, grid.Tc));
     }
   }
   return std::make_shared<const BlockMask>(tiling, grid.Tc, std::move(row_offsets),

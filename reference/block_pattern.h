@@ -36,12 +36,15 @@ Result<BlockPattern> parse_block_pattern(std::string_view text);
 
 /// Largest number of ones in a mask.
 inline constexpr Index kMaxMaskTiles = Index{1} << 27;
+/// Largest Tr Tc of a mask's grid: each of its tiles is drawn.
+inline constexpr Index kMaxMaskGridTiles = Index{1} << 30;
 
 /// Draws the mask for N queries and N_kv keys in these tiles. Where Tr and Tc differ, butterfly and
 /// local_global stretch the shorter axis to the longer one. The draws are Philox integers: the same
-/// on every machine. invalid_request for a mask with too many ones, and for a file that cannot be
-/// read, whose shape is not [Tr, Tc], or that has a value other than 0 and 1.
+/// on every machine. invalid_request for a grid or a mask with too many tiles, and for a file
+/// that cannot be read, whose shape is not [Tr, Tc], or that has a value other than 0 and 1.
 Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pattern, Index N,
-                                                         Index N_kv, const Tiling& tiling);
+                                                         Index N_kv, const Tiling& tiling,
+                                                         Index most_tiles = kMaxMaskTiles);
 
 }  // namespace attnscope

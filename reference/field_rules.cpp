@@ -8,6 +8,7 @@
 #include "reference/check.h"
 #include "reference/nearest_name.h"
 #include "reference/npy.h"
+#include "reference/one_line.h"
 #include "reference/run_fields.h"
 
 namespace attnscope {
@@ -236,7 +237,9 @@ std::string field_name(std::string_view key) {
   return fmt::format("\x1f{}\x1f", key);
 }
 
-std::string words(std::string_view text, Reader reader) {
+namespace {
+
+std::string with_names_for(std::string_view text, Reader reader) {
   std::string result;
   while (true) {
     const std::size_t begin = text.find('\x1f');
@@ -254,6 +257,12 @@ std::string words(std::string_view text, Reader reader) {
     }
     text.remove_prefix(end + 1);
   }
+}
+
+}  // namespace
+
+std::string words(std::string_view text, Reader reader) {
+  return shortened(with_names_for(text, reader));
 }
 
 }  // namespace attnscope

@@ -19,9 +19,14 @@ bool is_key_side(InputTensor tensor) {
   return tensor == InputTensor::K || tensor == InputTensor::V;
 }
 
+std::vector<Index> shape_of(const AttentionProblem& problem, InputTensor tensor) {
+  return {problem.batch, is_key_side(tensor) ? problem.kv_heads : problem.heads,
+          is_key_side(tensor) ? problem.N_kv : problem.N, problem.d};
+}
+
 HeadTensor empty_tensor(const AttentionProblem& problem, InputTensor tensor) {
-  return is_key_side(tensor) ? HeadTensor(problem.batch, problem.kv_heads, problem.N_kv, problem.d)
-                             : HeadTensor(problem.batch, problem.heads, problem.N, problem.d);
+  const std::vector<Index> shape = shape_of(problem, tensor);
+  return HeadTensor(shape[0], shape[1], shape[2], shape[3]);
 }
 
 /// Writes the generated values of head (b, h) to `values`, [rows, d] in C order.
@@ -64,17 +69,22 @@ std::string_view shape_names(InputTensor tensor) {
 
 Result<HeadTensor> load(const AttentionProblem& problem, InputTensor tensor,
                         const std::string& path) {
-  Result<NpyArray> array = read_npy(path);
-  if (!array) return array.error();
-
-  HeadTensor result = empty_tensor(problem, tensor);
-  const std::vector<Index> wanted = {result.batch, result.heads, result.rows, result.cols};
-  if (array.value().shape != wanted) {
+  // Compare the shapes before the data are read
+  const auto shape = read_npy_shape(path);
+  if (!shape) return shape.error();
+  const std::vector<Index> wanted = shape_of(problem, tensor);
+  if (shape.value() != wanted) {
     return invalid_request(fmt::format("{}: shape is [{}]; the problem needs {} = [{}]", path,
-                                       fmt::join(array.value().shape, ", "), shape_names(tensor),
+                                       fmt::join(shape.value(), ", "), shape_names(tensor),
                                        fmt::join(wanted, ", ")));
   }
 
+  Result<NpyArray> array = read_npy(path);
+  if (!array) return array.error();
+  HeadTensor result = empty_tensor(problem, tensor);
+  if (array.value().shape != wanted) {
+    return failed(fmt::format("{}: the file changed while it was read", path));
+  }
   result.data = std::move(array.value().data);
   for (std::size_t n = 0; n < result.data.size(); ++n) {
     const double rounded = round_to(problem.dtype, result.data[n]);

@@ -37,6 +37,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest_name(std::string_view name,
                                         std::span<const std::string> candidates) {
+  constexpr std::size_t kLongestName = 200;  // a longer text is no slip, and slow to compare
+  if (name.size() > kLongestName) return std::nullopt;
   std::optional<std::string> nearest;
   std::size_t smallest = 0;
   for (const std::string& candidate : candidates) {
@@ -54,7 +56,7 @@ std::optional<std::string> nearest_name(std::string_view name,
 std::string unknown_name_message(std::string_view kind, std::string_view name,
                                  std::span<const std::string> candidates) {
   std::string message = fmt::format("unknown {} '{}'; ", kind, printable(name));
-  if (const auto nearest = nearest_name(name.substr(0, 200), candidates)) {
+  if (const auto nearest = nearest_name(name, candidates)) {
     message += fmt::format("did you mean '{}'? ", *nearest);
   }
   return message + fmt::format("known: {}", fmt::join(candidates, ", "));

@@ -260,8 +260,8 @@ Result<TypedHeader> read_header(std::string_view text, std::string_view name, Np
   return TypedHeader{std::move(*header), type};
 }
 
-/// The first bytes of a file, all of them where it has no more than `most`.
-Result<std::string> first_bytes(const std::string& path, std::size_t most) {
+/// The size of a regular file.
+Result<std::uintmax_t> size_of_file(const std::string& path) {
   // Check the file type first: opening a directory succeeds, and a pipe has no size
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
@@ -269,14 +269,34 @@ Result<std::string> first_bytes(const std::string& path, std::size_t most) {
     return invalid_request(
         fmt::format("{}: {}", path, exists ? "not a regular file" : "no such file"));
   }
-  const auto size = std::min<std::size_t>(std::filesystem::file_size(path, error), most);
-  std::ifstream file(path, std::ios::binary);
-  if (error || !file) return invalid_request(fmt::format("{}: cannot be opened for reading", path));
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error) return invalid_request(fmt::format("{}: its size cannot be read", path));
+  return size;
+}
 
+/// The first bytes of a file that has as many.
+Result<std::string> first_bytes(const std::string& path, std::size_t size) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return invalid_request(fmt::format("{}: cannot be opened for reading", path));
   std::string bytes(size, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(size));
   if (!file) return invalid_request(fmt::format("{}: cannot be read to its end", path));
   return bytes;
+}
+
+/// Nothing when the shape needs as many bytes as follow the header.
+std::optional<Error> check_payload(const TypedHeader& header, std::uintmax_t bytes,
+                                   std::string_view name) {
+  const auto& [fields, type] = header;
+  const auto wanted_bytes = payload_bytes(fields.shape, type->bytes);
+  if (!wanted_bytes) {
+    return invalid_request(fmt::format("{}: shape [{}] is too large to count its bytes", name,
+                                       fmt::join(fields.shape, ", ")));
+  }
+  if (bytes == *wanted_bytes) return std::nullopt;
+  return invalid_request(fmt::format("{}: shape [{}] of '{}' needs {} bytes of data, but {} follow",
+                                     name, fmt::join(fields.shape, ", "), fields.descr,
+                                     *wanted_bytes, bytes));
 }
 
 }  // namespace
@@ -286,35 +306,32 @@ Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name, NpyTyp
   if (!parts) return parts.error();
   Result<TypedHeader> header = read_header(parts.value().header, name, types);
   if (!header) return header.error();
-
-  auto& [fields, type] = header.value();
   const std::string_view payload = parts.value().payload;
-  const auto wanted_bytes = payload_bytes(fields.shape, type->bytes);
-  if (!wanted_bytes) {
-    return invalid_request(fmt::format("{}: shape [{}] is too large to count its bytes", name,
-                                       fmt::join(fields.shape, ", ")));
-  }
-  if (payload.size() != *wanted_bytes) {
-    return invalid_request(
-        fmt::format("{}: shape [{}] of '{}' needs {} bytes of data, but {} follow", name,
-                    fmt::join(fields.shape, ", "), fields.descr, *wanted_bytes, payload.size()));
-  }
-  return NpyArray{std::move(fields.shape), widen(payload, *type)};
+  if (auto error = check_payload(header.value(), payload.size(), name)) return *error;
+  return NpyArray{std::move(header.value().fields.shape), widen(payload, *header.value().type)};
 }
 
 Result<NpyArray> read_npy(const std::string& path, NpyTypes types) {
-  const Result<std::string> bytes = first_bytes(path, std::numeric_limits<std::size_t>::max());
+  if (const auto shape = read_npy_shape(path, types); !shape) return shape.error();
+  const auto size = size_of_file(path);
+  if (!size) return size.error();
+  const Result<std::string> bytes = first_bytes(path, size.value());
   if (!bytes) return bytes.error();
   return parse_npy(bytes.value(), path, types);
 }
 
-Result<std::vector<Index>> read_npy_shape(const std::string& path) {
-  const Result<std::string> bytes = first_bytes(path, kMaxHeaderBytes + 64);
+Result<std::vector<Index>> read_npy_shape(const std::string& path, NpyTypes types) {
+  const auto size = size_of_file(path);
+  if (!size) return size.error();
+  const Result<std::string> bytes =
+      first_bytes(path, std::min<std::uintmax_t>(size.value(), kMaxHeaderBytes + 64));
   if (!bytes) return bytes.error();
   const Result<Parts> parts = split(bytes.value(), path);
   if (!parts) return parts.error();
-  Result<TypedHeader> header = read_header(parts.value().header, path, NpyTypes::floating);
+  Result<TypedHeader> header = read_header(parts.value().header, path, types);
   if (!header) return header.error();
+  const std::uintmax_t begin = bytes.value().size() - parts.value().payload.size();
+  if (auto error = check_payload(header.value(), size.value() - begin, path)) return *error;
   return std::move(header.value().fields.shape);
 }
 

@@ -377,7 +377,8 @@ std::optional<Index> fitted_output_rows(const RecordingRow& run) {
   const auto reads = output_V_reads(run);
   if (!reads) return std::nullopt;
   const double whole = std::round(*reads);
-  if (!(whole >= 1.0) || !(std::abs(*reads / whole - 1.0) <= kWholeWithin)) return std::nullopt;
+  if (!(whole >= 1.0 && whole <= static_cast<double>(run.run.problem.N))) return std::nullopt;
+  if (!(std::abs(*reads / whole - 1.0) <= kWholeWithin)) return std::nullopt;
   const Index rows = ceil_div(run.run.problem.N, static_cast<Index>(whole));
   return rows >= kLeastRows ? std::optional(rows) : std::nullopt;
 }

@@ -29,15 +29,21 @@ std::uint64_t hash_from_json(const JsonObject& inputs) {
       fmt::format("{}: expected 16 hexadecimal digits, not all 0", inputs.path_of("hash")));
 }
 
-/// The mask of a row, drawn over its tiles.
-SharedBlockMask draw_block_mask(const JsonObject& object, const RunSpec& spec) {
+/// The mask of a row, drawn over its tiles; see kernel_run_from_json() for `mask_tiles`.
+SharedBlockMask draw_block_mask(const JsonObject& object, const RunSpec& spec, Index& mask_tiles) {
   const auto refuse = [&](const std::string& why) {
     return JsonFieldError(fmt::format("{}: {}", object.path_of("block_mask"), why));
   };
   const auto tiling = spec.tiling();
   if (!tiling) throw refuse("the row has no tiling that the mask could be drawn over");
-  auto mask = make_block_mask(*spec.block_mask, spec.problem.N, spec.problem.N_kv, *tiling);
+  auto mask =
+      make_block_mask(*spec.block_mask, spec.problem.N, spec.problem.N_kv, *tiling, mask_tiles);
+  if (!mask && mask_tiles < kMaxMaskTiles) {
+    throw refuse(fmt::format("{}; all masks of a file may keep {} tiles together",
+                             words(mask.error(), Reader::file), kMaxMaskTiles));
+  }
   if (!mask) throw refuse(words(mask.error(), Reader::file));
+  mask_tiles -= mask.value()->nonzeros();
   return std::move(mask).value();
 }
 
@@ -100,7 +106,7 @@ json run_to_json(const ResolvedRun& run) {
   store_run(identity_of(run), members);
   members.erase("gpu");  // the file has the device
   members["kernel"] = run.asked.kernel;
-  if (run.problem.block_mask) members["block_mask"] = run.problem.block_mask->text();
+  if (run.problem.block_mask) members["block_mask"] = utf8_text(run.problem.block_mask->text());
   if (run.files_hash != 0) members["inputs"]["kind"] = kFiles;
   if (run.files_hash != 0 && run.files_hash != kUnknownFiles) {
     members["inputs"]["hash"] = fmt::format("{:016x}", run.files_hash);
@@ -108,7 +114,7 @@ json run_to_json(const ResolvedRun& run) {
   return members;
 }
 
-ResolvedRun kernel_run_from_json(const JsonObject& object) {
+ResolvedRun kernel_run_from_json(const JsonObject& object, Index& mask_tiles) {
   ResolvedRun run;
   RunSpec defaults;
   defaults.kernel = object.has("kernel") ? object.string("kernel") : object.string("algorithm");
@@ -124,7 +130,7 @@ ResolvedRun kernel_run_from_json(const JsonObject& object) {
   }
   run.problem = run.asked.problem;
   run.tiling = object.has("tiling") ? tiling_from_json(object.object("tiling")) : Tiling{0, 0};
-  if (run.asked.block_mask) run.problem.block_mask = draw_block_mask(object, run.asked);
+  if (run.asked.block_mask) run.problem.block_mask = draw_block_mask(object, run.asked, mask_tiles);
   return run;
 }
 

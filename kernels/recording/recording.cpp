@@ -57,13 +57,13 @@ Result<Recording> read_recording(const std::filesystem::path& path) {
 
 std::string recording_text(const Recording& recording) {
   // The header's object stays open; the rows go into it, one a line
-  std::string text = header_to_json(recording).dump(2);
+  std::string text = json_dump(header_to_json(recording), 2);
   text.resize(text.rfind('}'));
   text.resize(text.find_last_not_of(" \n") + 1);
   text += ",\n  \"rows\": [";
   const char* separator = "\n";
   for (const RecordingRow& row : recording.rows) {
-    text += fmt::format("{}    {}", separator, row_to_json(row).dump());
+    text += fmt::format("{}    {}", separator, json_dump(row_to_json(row)));
     separator = ",\n";
   }
   text += recording.rows.empty() ? "]\n}\n" : "\n  ]\n}\n";

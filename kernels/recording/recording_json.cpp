@@ -7,6 +7,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "reference/block_pattern.h"
+
 namespace attnscope {
 
 using nlohmann::json;
@@ -28,10 +30,6 @@ double real_number(const JsonObject& object, std::string_view key) {
   return object.number(key);
 }
 
-double real_number_or(const JsonObject& object, std::string_view key, double fallback) {
-  return object.has(key) ? real_number(object, key) : fallback;
-}
-
 /// Whole numbers without a decimal point: byte counts stay readable.
 json number_json(double value) {
   constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
@@ -51,13 +49,47 @@ Counters counters_from_json(const JsonObject& object) {
   Counters counters;
   for (const auto& item : object.value().items()) {
     const double value = real_number(object, item.key());
-    if (value < 0) {
+    if (!(value >= 0) || std::isinf(value)) {
       throw JsonFieldError(fmt::format("{}: {} is no count; it must be at least 0",
                                        object.path_of(item.key()), value));
     }
     counters[item.key()] = value;
   }
   return counters;
+}
+
+/// A number that is not negative; NaN and infinity are what broken kernels give.
+double error_from_json(const JsonObject& object, std::string_view key) {
+  const double value = real_number(object, key);
+  if (!(value < 0) || std::isinf(value)) return value;
+  throw JsonFieldError(
+      fmt::format("{}: {} is no error; it must be at least 0", object.path_of(key), value));
+}
+
+double error_or(const JsonObject& object, std::string_view key, double fallback) {
+  return object.has(key) ? error_from_json(object, key) : fallback;
+}
+
+/// A count or a size, `fallback` where it is missing.
+Index count_or(const JsonObject& object, std::string_view key, Index fallback, Index least = 0,
+               Index most = std::numeric_limits<Index>::max()) {
+  const Index value = object.integer_or(key, fallback);
+  if (!object.has(key) || (value >= least && value <= most)) return value;
+  throw JsonFieldError(
+      fmt::format("{}: {} is out of range; use {} to {}", object.path_of(key), value, least, most));
+}
+
+int int_or(const JsonObject& object, std::string_view key, int fallback, int least = 0) {
+  return static_cast<int>(count_or(object, key, fallback, least, std::numeric_limits<int>::max()));
+}
+
+/// Nothing where the field is missing.
+std::optional<double> positive_or_none(const JsonObject& object, std::string_view key) {
+  if (!object.has(key)) return std::nullopt;
+  const double value = object.number(key);
+  if (value > 0) return value;
+  throw JsonFieldError(
+      fmt::format("{}: {} is out of range; it must be above 0", object.path_of(key), value));
 }
 
 double seconds_from_json(const JsonObject& time, std::string_view key) {
@@ -69,11 +101,6 @@ double seconds_from_json(const JsonObject& time, std::string_view key) {
 
 void set_if_known(json& object, const char* key, const std::optional<double>& value) {
   if (value) object[key] = number_json(*value);
-}
-
-std::optional<double> optional_number(const JsonObject& object, std::string_view key) {
-  if (!object.has(key)) return std::nullopt;
-  return real_number(object, key);
 }
 
 json device_json(const DeviceInfo& device) {
@@ -96,17 +123,17 @@ DeviceInfo device_from_json(const JsonObject& object) {
   DeviceInfo device;
   device.name = object.string("name");
   device.compute_capability = object.string_or("compute_capability", "");
-  device.sm_count = object.integer_or("sm_count", 0);
-  device.l2_bytes = object.integer_or("l2_bytes", 0);
-  device.memory_bytes = object.integer_or("memory_bytes", 0);
+  device.sm_count = count_or(object, "sm_count", 0);
+  device.l2_bytes = count_or(object, "l2_bytes", 0);
+  device.memory_bytes = count_or(object, "memory_bytes", 0);
   device.driver = object.string_or("driver", "");
   device.cuda = object.string_or("cuda", "");
   if (object.has("clocks")) {
     const JsonObject clocks = object.object("clocks");
-    device.sm_clock_mhz = optional_number(clocks, "sm_mhz");
-    device.memory_clock_mhz = optional_number(clocks, "memory_mhz");
+    device.sm_clock_mhz = positive_or_none(clocks, "sm_mhz");
+    device.memory_clock_mhz = positive_or_none(clocks, "memory_mhz");
   }
-  device.power_limit_w = optional_number(object, "power_limit_w");
+  device.power_limit_w = positive_or_none(object, "power_limit_w");
   return device;
 }
 
@@ -121,8 +148,8 @@ json protocol_json(const Protocol& protocol) {
 
 Protocol protocol_from_json(const JsonObject& object) {
   Protocol protocol;
-  protocol.warm_ups = static_cast<int>(object.integer_or("warm_ups", 0));
-  protocol.repeats = static_cast<int>(object.integer_or("repeats", 0));
+  protocol.warm_ups = int_or(object, "warm_ups", 0);
+  protocol.repeats = int_or(object, "repeats", 0);
   const std::string cache = object.string_or("cache", "cold");
   const auto state = parse_name<CacheState>(cache);
   if (!state) {
@@ -131,8 +158,8 @@ Protocol protocol_from_json(const JsonObject& object) {
   }
   protocol.cache = *state;
   protocol.counters = object.has("counters") ? object.boolean("counters") : true;
-  protocol.checked_rows = static_cast<int>(object.integer_or("checked_rows", 0));
-  protocol.time_budget_s = object.number_or("time_budget_s", 0.0);
+  protocol.checked_rows = int_or(object, "checked_rows", 0);
+  protocol.time_budget_s = error_or(object, "time_budget_s", 0.0);
   return protocol;
 }
 
@@ -150,11 +177,13 @@ json accuracy_json(const Accuracy& accuracy) {
 
 Accuracy accuracy_from_json(const JsonObject& object) {
   Accuracy accuracy;
-  accuracy.max_abs_error = real_number(object, "max_abs_error");
-  accuracy.rel_fro_error = real_number(object, "rel_fro_error");
-  accuracy.lse_max_abs_error = real_number_or(object, "lse_max_abs_error", 0.0);
-  accuracy.unfused_max_abs_error = optional_number(object, "unfused_max_abs_error");
-  accuracy.rows_checked = object.integer_or("rows_checked", 0);
+  accuracy.max_abs_error = error_from_json(object, "max_abs_error");
+  accuracy.rel_fro_error = error_from_json(object, "rel_fro_error");
+  accuracy.lse_max_abs_error = error_or(object, "lse_max_abs_error", 0.0);
+  if (object.has("unfused_max_abs_error")) {
+    accuracy.unfused_max_abs_error = error_from_json(object, "unfused_max_abs_error");
+  }
+  accuracy.rows_checked = count_or(object, "rows_checked", 0);
   accuracy.within_tolerance = object.has("within_tolerance") && object.boolean("within_tolerance");
   return accuracy;
 }
@@ -166,8 +195,8 @@ json gradient_error_json(const GradientError& error) {
 }
 
 GradientError gradient_error_from_json(const JsonObject& object) {
-  return {real_number(object, "max_abs_error"), real_number_or(object, "rel_fro_error", 0.0),
-          real_number_or(object, "unfused_max_abs_error", 0.0)};
+  return {error_from_json(object, "max_abs_error"), error_or(object, "rel_fro_error", 0.0),
+          error_or(object, "unfused_max_abs_error", 0.0)};
 }
 
 json gradients_json(const GradientAccuracy& accuracy) {
@@ -181,8 +210,8 @@ GradientAccuracy gradients_from_json(const JsonObject& object) {
   return {.dQ = gradient_error_from_json(object.object("dQ")),
           .dK = gradient_error_from_json(object.object("dK")),
           .dV = gradient_error_from_json(object.object("dV")),
-          .rows_checked = object.integer_or("rows_checked", 0),
-          .keys_checked = object.integer_or("keys_checked", 0),
+          .rows_checked = count_or(object, "rows_checked", 0),
+          .keys_checked = count_or(object, "keys_checked", 0),
           .within_tolerance = object.has("within_tolerance") && object.boolean("within_tolerance")};
 }
 
@@ -208,7 +237,12 @@ Measurement measurement_from_json(const JsonObject& row) {
   Measurement measurement;
   const JsonObject time = row.object("time");
   measurement.time = {seconds_from_json(time, "min_s"), seconds_from_json(time, "median_s"),
-                      seconds_from_json(time, "max_s"), static_cast<int>(time.integer_or("n", 1))};
+                      seconds_from_json(time, "max_s"), int_or(time, "n", 1, 1)};
+  if (!(measurement.time.min_s <= measurement.time.median_s &&
+        measurement.time.median_s <= measurement.time.max_s)) {
+    throw JsonFieldError(
+        fmt::format("{}: min_s, median_s and max_s are not in ascending order", time.path()));
+  }
   if (row.has("counters")) measurement.counters = counters_from_json(row.object("counters"));
   if (row.has("launches")) {
     for (const json& item : row.array("launches")) {
@@ -287,9 +321,9 @@ json row_to_json(const RecordingRow& row) {
   return keep_unknown(row.source, known, replaced);
 }
 
-RecordingRow row_from_json(const JsonObject& object) {
+RecordingRow row_from_json(const JsonObject& object, Index& mask_tiles) {
   RecordingRow row;
-  row.run = kernel_run_from_json(object);
+  row.run = kernel_run_from_json(object, mask_tiles);
 
   // A row holds a measurement or the reason why it has none
   if (object.has("unavailable")) {
@@ -315,9 +349,10 @@ Recording recording_from_json(const json& document, std::string_view name) {
   recording.date = object.string_or("date", "");
   if (object.has("protocol")) recording.protocol = protocol_from_json(object.object("protocol"));
   std::size_t index = 0;
+  Index mask_tiles = kMaxMaskTiles;
   for (const json& row : object.array("rows")) {
     recording.rows.push_back(
-        row_from_json(JsonObject(row, fmt::format("{}: rows[{}]", name, index++))));
+        row_from_json(JsonObject(row, fmt::format("{}: rows[{}]", name, index++)), mask_tiles));
   }
 
   // The rows keep their own source

@@ -19,8 +19,10 @@ RunSpec identity_of(const ResolvedRun& run);
 /// "pass", "tiling", "carry", "inputs", and where the run has them "deterministic" and
 /// "block_mask".
 nlohmann::json run_to_json(const ResolvedRun& run);
-/// The run in a row or a trace. Throws JsonFieldError.
-ResolvedRun kernel_run_from_json(const JsonObject& object);
+/// The run in a row or a trace. Its block mask may keep at most `mask_tiles` tiles, which is
+/// reduced by those that it keeps: all masks of a file are as large as one at most. Throws
+/// JsonFieldError.
+ResolvedRun kernel_run_from_json(const JsonObject& object, Index& mask_tiles);
 /// Whether this version supports every member of the row that may identify its run.
 bool knows_fields_of(const nlohmann::json& row);
 
@@ -29,6 +31,6 @@ nlohmann::json row_to_json(const RecordingRow& row);
 
 /// Each throws JsonFieldError.
 Recording recording_from_json(const nlohmann::json& document, std::string_view name);
-RecordingRow row_from_json(const JsonObject& object);
+RecordingRow row_from_json(const JsonObject& object, Index& mask_tiles);
 
 }  // namespace attnscope

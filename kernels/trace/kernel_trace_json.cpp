@@ -6,6 +6,7 @@
 #include "kernels/recording/recording_json.h"
 #include "kernels/trace/kernel_trace.h"
 #include "kernels/trace/trace_steps.h"
+#include "reference/block_pattern.h"
 #include "reference/check.h"
 #include "reference/json/json_document.h"
 #include "reference/nearest_name.h"
@@ -51,7 +52,7 @@ float value_of(const json& value, std::string_view where) {
   if (value.is_null()) return NAN;
   if (value == "-inf") return -INFINITY;
   if (value.is_number()) return value.get<float>();
-  throw JsonFieldError(fmt::format("{}: {} is no number", where, printable(value.dump())));
+  throw JsonFieldError(fmt::format("{}: {} is no number", where, printable(json_dump(value))));
 }
 
 /// Lists of m, l and alpha.
@@ -99,7 +100,7 @@ Index index_at(const json& list, std::size_t n, Index end, std::string_view wher
   const json& value = list.at(n);
   if (value.is_number_integer() && value >= 0 && value < end) return value.get<Index>();
   throw JsonFieldError(fmt::format("{}: {} is no whole number from 0 to {}", where,
-                                   printable(value.dump().substr(0, 40)), end - 1));
+                                   printable(json_dump(value)), end - 1));
 }
 
 TracedBlock block_from_json(const json& value, const AttentionProblem& problem,
@@ -165,6 +166,13 @@ TracedRow row_from(const json& value, const AttentionProblem& problem, std::stri
   return row;
 }
 
+double positive(const JsonObject& object, std::string_view key) {
+  const double value = object.number(key);
+  if (value > 0) return value;
+  throw JsonFieldError(
+      fmt::format("{}: {} is out of range; it must be above 0", object.path_of(key), value));
+}
+
 /// Maps the file's number of each step to this program's, which may have more steps.
 std::vector<int> step_numbers(const JsonObject& object) {
   std::vector<int> numbers;
@@ -175,8 +183,8 @@ std::vector<int> step_numbers(const JsonObject& object) {
       ++step;
     }
     if (step == kernels::kTraceStepCount) {
-      throw JsonFieldError(
-          fmt::format("{}: \"{}\" is no step", object.path_of("steps"), name.dump()));
+      throw JsonFieldError(fmt::format("{}: \"{}\" is no step", object.path_of("steps"),
+                                       printable(json_dump(name))));
     }
     numbers.push_back(step);
   }
@@ -191,12 +199,17 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
     if (object.has(key)) header[key] = document.at(key);
   }
   trace.header = recording_from_json(header, name);
-  trace.run = kernel_run_from_json(object);
+  Index mask_tiles = kMaxMaskTiles;
+  trace.run = kernel_run_from_json(object, mask_tiles);
   trace.launch = object.string("launch");
-  trace.time_s = object.number("time_s");
-  trace.plain_time_s = object.number("plain_time_s");
-  trace.sm_clock_mhz = object.number("sm_clock_mhz");
+  trace.time_s = positive(object, "time_s");
+  trace.plain_time_s = positive(object, "plain_time_s");
+  trace.sm_clock_mhz = positive(object, "sm_clock_mhz");
   if (object.has("timer_step_ns")) trace.timer_step_ns = object.integer("timer_step_ns");
+  if (trace.timer_step_ns && *trace.timer_step_ns < 0) {
+    throw JsonFieldError(fmt::format("{}: {} is out of range; it must be at least 0",
+                                     object.path_of("timer_step_ns"), *trace.timer_step_ns));
+  }
   const std::vector<int> steps = step_numbers(object);
   const auto place = [&](const char* key, const auto& read) {
     return fmt::format("{}[{}]", object.path_of(key), read.size());
@@ -229,14 +242,14 @@ Result<KernelTrace> checked_trace(const Result<json>& document, std::string_view
 std::string kernel_trace_text(const KernelTrace& trace) {
   ATTNSCOPE_CHECK(trace.run.problem.block_mask == nullptr, ==,
                   true);  // the file cannot store one
-  std::string text = header_json(trace).dump();
+  std::string text = json_dump(header_json(trace));
   text.pop_back();  // the object goes on
   const auto add_lines = [&text](std::string_view key, const auto& items, const auto& to_json) {
     text += fmt::format(",\n\"{}\": [", key);
     std::string_view before = "\n";
     for (const auto& item : items) {
       text += before;
-      text += to_json(item).dump();
+      text += json_dump(to_json(item));
       before = ",\n";
     }
     text += "\n]";

@@ -73,10 +73,78 @@ Result<json> parse_json(std::string_view text, std::string_view source) {
   }
 }
 
+std::string json_dump(const json& document, int indent) {
+  return document.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+namespace {
+
+/// Length of the valid UTF-8 character at the beginning; 0 where there is none.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t at) {
+    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  for (std::size_t at = 1; at < length; ++at) {
+    if ((byte(at) & 0xc0) != 0x80) return 0;
+  }
+  const bool is_too_small = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool is_surrogate = first == 0xed && byte(1) >= 0xa0;
+  const bool is_too_large = first == 0xf4 && byte(1) >= 0x90;
+  return is_too_small || is_surrogate || is_too_large ? 0 : length;
+}
+
+/// The first three bytes of U+10FF80 to U+10FFBF and of U+10FFC0 to U+10FFFF; the fourth has the
+/// six low bits of the byte.
+constexpr std::string_view kEscapedLow = "\xf4\x8f\xbe";
+constexpr std::string_view kEscapedHigh = "\xf4\x8f\xbf";
+
+}  // namespace
+
+std::string utf8_text(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t length = character_length(bytes);
+    if (length > 0) {
+      text += bytes.substr(0, length);
+    } else {
+      const auto byte = static_cast<unsigned char>(bytes.front());
+      text += byte < 0xc0 ? kEscapedLow : kEscapedHigh;
+      text += static_cast<char>(0x80 | (byte & 0x3f));
+    }
+    bytes.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return text;
+}
+
+std::string bytes_of(std::string_view utf8_text) {
+  std::string bytes;
+  while (!utf8_text.empty()) {
+    const std::string_view prefix = utf8_text.substr(0, 3);
+    const bool is_escaped =
+        (prefix == kEscapedLow || prefix == kEscapedHigh) && utf8_text.size() >= 4;
+    if (is_escaped) {
+      const int high_bits = prefix == kEscapedLow ? 0x80 : 0xc0;
+      bytes += static_cast<char>(high_bits | (utf8_text[3] & 0x3f));
+    } else {
+      bytes += utf8_text.front();
+    }
+    utf8_text.remove_prefix(is_escaped ? 4 : 1);
+  }
+  return bytes;
+}
+
 Result<json> read_json_file(const std::filesystem::path& path) {
+  // Opening a pipe would wait for its writer, and a device may have no end
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     return failed(fmt::format("cannot read {}: it is a directory", path.string()));
+  }
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+    return failed(fmt::format("cannot read {}: it is not a regular file", path.string()));
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) {

@@ -26,6 +26,15 @@ Result<nlohmann::json> read_json_file(const std::filesystem::path& path);
 std::optional<Error> check_schema(const nlohmann::json& document, std::string_view name,
                                   int newest_version, std::string_view source);
 
+/// The document as text, on one line or indented. Text in it that is not UTF-8 becomes U+FFFD: it
+/// came from a user, not from a file.
+std::string json_dump(const nlohmann::json& document, int indent = -1);
+
+/// Bytes that may not be UTF-8, such as a file's name, as the text of a JSON document: bytes
+/// outside of UTF-8 become code points U+10FF80 to U+10FFFF, which bytes_of() turns back.
+std::string utf8_text(std::string_view bytes);
+std::string bytes_of(std::string_view utf8_text);
+
 /// A field that is missing or of the wrong type. Thrown by JsonObject; code that reads a whole
 /// document catches it once and returns invalid_request(what()).
 class JsonFieldError : public std::runtime_error {

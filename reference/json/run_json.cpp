@@ -56,7 +56,7 @@ std::string text_in(const JsonObject& object, const RunField& field) {
     case FieldKind::text:
       break;
   }
-  return object.string(key);
+  return bytes_of(object.string(key));
 }
 
 /// A field's text as JSON.
@@ -73,7 +73,7 @@ json to_json(const RunField& field, const std::string& text) {
       return text;
     case FieldKind::name:
     case FieldKind::text:
-      return text;
+      return utf8_text(text);
     case FieldKind::decimal:
       return json::parse(text).get<double>();
     case FieldKind::whole:

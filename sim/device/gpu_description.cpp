@@ -17,6 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kLargestValue = 1e18;
+constexpr double kLeastRate = 1e-3;   // its inverse, and products of rates, stay finite
 constexpr double kMostUnits = 65536;  // the timeline has a track for each unit
 
 /// Reads the fields of one description and records the source of each.
@@ -42,9 +43,7 @@ class FieldReader {
 
   double rate(std::string_view key) {
     const JsonObject field = documented(root_, key, key);
-    const double value = field.number("value");
-    check_positive(field, value);
-    return value;
+    return checked_rate(field);
   }
 
   /// The member of "matrix_flops_per_s" for one type; null means that the GPU has no unit for it.
@@ -53,9 +52,7 @@ class FieldReader {
     const JsonObject field = documented(root_.object(kGroup), to_string(dtype),
                                         fmt::format("{}.{}", kGroup, to_string(dtype)));
     if (field.at("value").is_null()) return std::nullopt;
-    const double value = field.number("value");
-    check_positive(field, value);
-    return value;
+    return checked_rate(field);
   }
 
  private:
@@ -67,6 +64,13 @@ class FieldReader {
         std::string(name), FieldSource{field.string("unit"), field.string("source"),
                                        field.string("confidence"), field.string_or("note", "")});
     return field;
+  }
+
+  static double checked_rate(const JsonObject& field) {
+    const double value = field.number("value");
+    if (value >= kLeastRate && value <= kLargestValue) return value;
+    throw JsonFieldError(fmt::format("{}: {} is no rate; it must lie between {:g} and {:g}",
+                                     field.path_of("value"), value, kLeastRate, kLargestValue));
   }
 
   static void check_positive(const JsonObject& field, double value,
@@ -144,6 +148,16 @@ std::vector<std::string> list_gpus() {
 
 namespace {
 
+Result<GpuDescription> from_document(const Result<json>& document, std::string_view source) {
+  if (!document) return document.error();
+  if (auto error = check_schema(document.value(), "attnscope.gpu", 1, source)) return *error;
+  try {
+    return read_description(JsonObject(document.value(), std::string(source)));
+  } catch (const JsonFieldError& error) {
+    return invalid_request(error.what());
+  }
+}
+
 Result<GpuDescription> read_gpu(std::string_view name_or_path) {
   // A plain name must be a shipped one: list them, and suggest the nearest
   const bool is_path =
@@ -157,18 +171,14 @@ Result<GpuDescription> read_gpu(std::string_view name_or_path) {
 
   const auto path = find_asset("gpus", name_or_path);
   if (!path) return path.error();
-  const auto document = read_json_file(path.value());
-  if (!document) return document.error();
-  const std::string source = path.value().string();
-  if (auto error = check_schema(document.value(), "attnscope.gpu", 1, source)) return *error;
-  try {
-    return read_description(JsonObject(document.value(), source));
-  } catch (const JsonFieldError& error) {
-    return invalid_request(error.what());
-  }
+  return from_document(read_json_file(path.value()), path.value().string());
 }
 
 }  // namespace
+
+Result<GpuDescription> parse_gpu(std::string_view text, std::string_view name) {
+  return from_document(parse_json(text, name), name);
+}
 
 Result<GpuDescription> load_gpu(std::string_view name_or_path) {
   auto gpu = read_gpu(name_or_path);

@@ -79,6 +79,10 @@ std::string dram_name(const GpuDescription& gpu);
 GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,
                                std::string_view source);
 
+/// A description from its text; `name` names the file in messages. invalid_request with one line
+/// for a malformed document or a value without meaning.
+Result<GpuDescription> parse_gpu(std::string_view text, std::string_view name);
+
 /// Reads a description by name ("h200", from the assets) or by path (contains '/' or ends in
 /// ".json"). invalid_request with one line for an unknown name or a malformed file, failed for a
 /// file that cannot be read.

@@ -7,7 +7,9 @@
 namespace attnscope {
 
 std::string json_text(std::string_view text) {
-  return nlohmann::json(std::string(text)).dump();
+  // Names of files may be in any encoding
+  return nlohmann::json(std::string(text))
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string microseconds(Index ps) {

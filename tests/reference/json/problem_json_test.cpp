@@ -141,5 +141,29 @@ TEST(ParseJson, RefusesDeepNesting) {
   }
 }
 
+TEST(Utf8Text, KeepsUtf8AndTurnsOtherBytesBack) {
+  const std::string valid = "a/\u00e9\u20ac\U0001f600.npy";
+  EXPECT_EQ(utf8_text(valid), valid);
+  std::string all = valid;
+  for (int byte = 1; byte < 256; ++byte) all += static_cast<char>(byte);
+  for (const char* broken : {"\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                             "\xf0\x9f\x98", "\xe2\x82"}) {
+    all += broken;
+  }
+  const std::string text = utf8_text(all);
+  EXPECT_EQ(bytes_of(text), all);
+  EXPECT_TRUE(nlohmann::json::accept(nlohmann::json(text).dump()));  // throws on other bytes
+}
+
+TEST(ProblemJson, KeepsNamesOfFilesThatAreNotUtf8) {
+  RunSpec spec;
+  spec.files.Q = "/t\xe9/q.npy";
+  spec.gpu = "\xff/mine.json";
+  nlohmann::json document;
+  store_run(spec, document);
+  const nlohmann::json again = nlohmann::json::parse(json_dump(document));
+  EXPECT_EQ(run_from_json(JsonObject(again, ""), {}), spec);
+}
+
 }  // namespace
 }  // namespace attnscope

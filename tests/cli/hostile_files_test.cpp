@@ -1,0 +1,166 @@
+/// Files made to hang or to exhaust the program are refused at once; names in any encoding work.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "reference/attention_problem.h"
+#include "sim/device/assets.h"
+#include "tests/cli/refusal_helpers.h"
+
+namespace attnscope {
+namespace {
+
+using nlohmann::json;
+using test::expect_refused;
+
+/// A shipped recording with one row, changed.
+json recording_with(const json& problem, const json& members) {
+  json document = json::parse(read_text(find_assets_dir().value() / "recordings" / "h200.json"));
+  json row = document["rows"][0];
+  row["problem"].update(problem);
+  row.update(members);
+  document["rows"] = json::array({row});
+  return document;
+}
+
+/// Expects that the command ends within seconds.
+template <typename Command>
+void expect_fast(const Command& command) {
+  const auto begin = std::chrono::steady_clock::now();
+  command();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+constexpr Index kManyRows = Index{1} << 24;
+
+TEST(HostileFiles, AMaskOfTooManyTilesIsRefusedBeforeItIsDrawn) {
+  const ScratchFolder scratch;
+  const json document = recording_with(
+      {{"seq_len", kManyRows}, {"kv_len", kManyRows}, {"batch", 1}, {"heads", 1}, {"kv_heads", 1}},
+      {{"algorithm", "block_sparse2"},
+       {"kernel", "block_sparse2"},
+       {"pass", "forward"},
+       {"tiling", {{"Br", 1}, {"Bc", 1}}},
+       {"block_mask", "random:1e-300"}});
+  const std::string file = scratch.write("mine.json", document.dump());
+  expect_fast([&] { expect_refused(run_cli("compare --recording " + file), "use larger tiles"); });
+  expect_fast([&] {
+    expect_refused(run_cli(fmt::format("simulate --algorithm block_sparse2 --seq-len {} --head-dim "
+                                       "16 --block-rows 1 --block-cols 1 --block-mask "
+                                       "random:1e-300",
+                                       kManyRows)),
+                   "use larger tiles");
+  });
+}
+
+TEST(HostileFiles, AllMasksOfARecordingAreAsLargeAsOneAtMost) {
+  const ScratchFolder scratch;
+  json document = recording_with(
+      {{"seq_len", 8192}, {"kv_len", 8192}, {"batch", 1}, {"heads", 1}, {"kv_heads", 1}},
+      {{"algorithm", "block_sparse2"},
+       {"kernel", "block_sparse2"},
+       {"pass", "forward"},
+       {"tiling", {{"Br", 1}, {"Bc", 1}}},
+       {"block_mask", "random:1"}});
+  for (int n = 0; n < 7; ++n) document["rows"].push_back(json(document["rows"][0]));
+  const std::string file = scratch.write("mine.json", document.dump());
+  expect_refused(run_cli("compare --recording " + file), "tiles together");
+}
+
+TEST(HostileFiles, APipeIsRefusedWithoutWaitingForAWriter) {
+  const ScratchFolder scratch;
+  for (const char* name : {"mine.json", "mine.npy"}) {
+    ASSERT_EQ(::mkfifo(scratch.file(name).c_str(), 0600), 0);
+  }
+  const std::string pipe = scratch.file("mine.json");
+  for (const std::string command :
+       {"simulate --algorithm flash2 --gpu ", "compare --recording ", "trace --out o --recording ",
+        "measure --algorithm flash2 --out "}) {
+    const CliOutcome outcome = run_cli(command + pipe, without_kernels());
+    EXPECT_NE(outcome.status, 0) << command;
+    EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;
+  }
+  for (const std::string option : {"--q ", "--block-mask "}) {
+    expect_refused(run_cli("simulate --algorithm block_sparse2 --seq-len 64 --head-dim 16 " +
+                           option + scratch.file("mine.npy")),
+                   "not a regular file");
+  }
+}
+
+TEST(HostileFiles, ASparseFileOfManyGigabytesIsRefusedByItsHeader) {
+  const ScratchFolder scratch;
+  std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (2147483648,), }";
+  header.resize(117, ' ');
+  const std::string file =
+      scratch.write("big.npy", std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n");
+  std::filesystem::resize_file(file, 128 + (std::uintmax_t{1} << 34));
+  expect_fast([&] {
+    for (const std::string option : {"--q ", "--block-mask "}) {
+      expect_refused(
+          run_cli("simulate --algorithm block_sparse2 --seq-len 64 --head-dim 2 " + option + file),
+          "2147483648");
+    }
+  });
+}
+
+TEST(HostileFiles, MessagesAreShortenedInTheMiddle) {
+  const ScratchFolder scratch;
+  const CliOutcome outcome = run_cli(std::vector<std::string>{
+      "simulate", "--algorithm", "flash2", "--q", std::string(100'000, 'x') + ".npy"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_LT(outcome.err.size(), 700u);
+  json document = recording_with(json::object(), json::object());
+  document["rows"][0]["counters"][std::string(1'000'000, 'k')] = -1;
+  expect_refused(run_cli("compare --recording " + scratch.write("mine.json", document.dump())),
+                 "it must be at least 0");
+}
+
+TEST(HostileFiles, ValuesWithoutMeaningAreRefusedWithTheirField) {
+  const ScratchFolder scratch;
+  const auto refuse = [&](const json& document, const std::string& field) {
+    expect_refused(run_cli("compare --recording " + scratch.write("mine.json", document.dump())),
+                   field);
+  };
+  for (const char* field : {"sm_count", "l2_bytes", "memory_bytes", "power_limit_w"}) {
+    json document = recording_with(json::object(), json::object());
+    document["device"][field] = -1;
+    refuse(document, field);
+  }
+  json late = recording_with(json::object(), json::object());
+  late["rows"][0]["time"]["min_s"] = 1e9;
+  refuse(late, "min_s");
+  json none = recording_with(json::object(), json::object());
+  none["rows"][0]["time"]["n"] = 0;
+  refuse(none, ": n");
+  json repeats = recording_with(json::object(), json::object());
+  repeats["protocol"]["repeats"] = std::int64_t{1} << 32;
+  refuse(repeats, "repeats");
+
+  json gpu = json::parse(read_text(find_assets_dir().value() / "gpus" / "h200.json"));
+  gpu["dram_bytes_per_s"]["value"] = 5e-324;
+  expect_refused(
+      run_cli("simulate --algorithm flash2 --gpu " + scratch.write("g.json", gpu.dump())),
+      "dram_bytes_per_s");
+}
+
+TEST(HostileFiles, NamesThatAreNotUtf8Work) {
+  const ScratchFolder scratch;
+  const std::string folder = scratch.path() / "\xff\xe9t\xe9";
+  std::filesystem::create_directory(folder);
+  const std::string gpu = folder + "/mine.json";
+  std::filesystem::copy_file(find_assets_dir().value() / "gpus" / "h200.json", gpu);
+  for (const std::string command : {"simulate --algorithm flash2 --seq-len 64 --json ",
+                                    "trace --algorithm flash2 --seq-len 64 "
+                                    "--head-dim 64 --out "}) {
+    const CliOutcome outcome = run_cli(command + folder + "/out.json --gpu " + gpu);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_TRUE(json::accept(read_text(folder + "/out.json")));
+  }
+}
+
+}  // namespace
+}  // namespace attnscope
