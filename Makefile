@@ -17,9 +17,10 @@ TO_BUILD := build-essential cmake ninja-build libeigen3-dev libfmt-dev nlohmann-
 TO_DRAW := libgl1-mesa-dri libegl1 fonts-inter fonts-dejavu-core
 TO_TEST := git xvfb xauth xdotool imagemagick
 TO_LINT := clang-format-14 clang-tidy-14
+TO_FUZZ := clang-14 libclang-rt-14-dev
 
-.PHONY: help deps build programs run pictures test gpu-test gpu-sanitize bench asan tsan format lint-format lint clean
-.PHONY: install-build install-draw install-test install-lint
+.PHONY: help deps build programs run pictures test gpu-test gpu-sanitize bench asan tsan fuzz format lint-format lint clean
+.PHONY: install-build install-draw install-test install-lint install-fuzz
 
 help: ## list the targets
 	sed -nE 's/^([a-z-]+( [a-z-]+)*):[^#]*## (.*)/  make \1\t\3/p' Makefile | expand -t 22
@@ -80,6 +81,22 @@ asan tsan: install-draw install-test install-build ## run the tests under the ad
 	cmake --build --preset $@
 	ctest --preset $@
 
+# Files, texts and commands that libFuzzer varies; findings and new inputs stay in build/fuzz/
+FUZZED := npy recording trace gpu scene text command
+FUZZ_SECONDS := 60
+
+fuzz: install-build install-draw install-fuzz ## fuzz every parser and the commands, FUZZ_SECONDS each
+	cmake --preset fuzz -Wno-dev
+	cmake --build --preset fuzz
+	for target in $(FUZZED); do
+	  echo "$$target:"
+	  mkdir -p build/fuzz/inputs/$$target
+	  build/fuzz/attnscope_fuzz_$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+	    -malloc_limit_mb=1024 -rss_limit_mb=2048 -max_len=65536 -close_fd_mask=1 \
+	    -artifact_prefix=build/fuzz/finding-$$target- -print_final_stats=1 \
+	    build/fuzz/inputs/$$target tests/fuzz/seeds/$$target
+	done
+
 OURS = git ls-files --cached --others --exclude-standard '*.h' '*.cpp' '*.c' '*.cu' '*.cuh'
 
 format: install-lint ## format our sources with clang-format 14
@@ -121,3 +138,4 @@ install-build: ; $(call install,$(TO_BUILD))
 install-draw: ; $(call install,$(TO_DRAW))
 install-test: ; $(call install,$(TO_TEST))
 install-lint: ; $(call install,$(TO_LINT))
+install-fuzz: ; $(call install,$(TO_FUZZ))

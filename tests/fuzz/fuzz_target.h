@@ -1,0 +1,82 @@
+/// Fuzzed functions: each parser of a file or a text, and whole commands. libFuzzer programs
+/// (fuzzer_main.cpp) and a test with generated inputs (fuzz_test.cpp) run the same functions.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attnscope::fuzz {
+
+/// A property that an input broke.
+class Finding : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws Finding with the message unless the property holds.
+inline void require(bool holds, const std::string& message) {
+  if (!holds) throw Finding(message);
+}
+
+/// The longest error message that a user should read, in bytes.
+inline constexpr std::size_t kLongestMessage = 1500;
+
+/// Requires that the error message is one line of bounded length; `source` may be contained in it.
+void require_good_message(std::string_view message);
+
+/// Random choices of a mutator; the same seed gives the same choices on every machine.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  /// A whole number in [0, count).
+  std::size_t below(std::size_t count) { return static_cast<std::size_t>(engine_() % count); }
+  bool one_in(std::size_t count) { return below(count) == 0; }
+  template <typename List>
+  decltype(auto) pick(const List& list) {
+    return list[below(std::size(list))];
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+struct FuzzTarget {
+  std::string_view name;  ///< also the folder of its seeds in tests/fuzz/seeds
+  /// Runs the parser or command on the input; throws Finding for a broken property. Invalid input
+  /// is no finding.
+  void (*run)(std::string_view input);
+  /// A variation of the input, of any length.
+  std::string (*mutate)(std::string_view input, Random& random);
+};
+
+std::span<const FuzzTarget> fuzz_targets();
+/// Throws std::out_of_range for an unknown name.
+const FuzzTarget& fuzz_target(std::string_view name);
+/// The inputs in the target's folder of seeds, sorted by file name.
+std::vector<std::string> seeds_of(const FuzzTarget& target);
+
+/// Changes a few bytes, or inserts a dictionary word, a repeated piece or a number.
+std::string mutate_bytes(std::string_view input, Random& random);
+/// Changes a few bytes of a text, one of its numbers, or joins texts with the separators of lists.
+std::string mutate_text(std::string_view input, Random& random);
+/// Changes the tree of a JSON document; at times its bytes. Other text becomes a document.
+std::string mutate_json(std::string_view input, Random& random);
+/// Changes the arguments of a command, one a line, and the file that may follow.
+std::string mutate_command(std::string_view input, Random& random);
+
+// One function for each target
+void run_npy(std::string_view input);
+void run_recording(std::string_view input);
+void run_trace(std::string_view input);
+void run_gpu(std::string_view input);
+void run_scene(std::string_view input);
+void run_text(std::string_view input);
+void run_command(std::string_view input);
+
+}  // namespace attnscope::fuzz

@@ -1,0 +1,149 @@
+/// Mutators of bytes and of texts.
+#include <algorithm>
+#include <array>
+
+#include "tests/fuzz/fuzz_target.h"
+
+namespace attnscope::fuzz {
+
+namespace {
+
+constexpr std::string_view kWords[] = {"\x93NUMPY\x01\x00",
+                                       "'descr': ",
+                                       "'fortran_order': ",
+                                       "'shape': ",
+                                       "True",
+                                       "False",
+                                       "(1, 1, 4, 2), }",
+                                       "(4,)",
+                                       "()",
+                                       "'<f2'",
+                                       "'<f4'",
+                                       "'<f8'",
+                                       "'|b1'",
+                                       "'<i8'",
+                                       "'>f8'",
+                                       "9223372036854775807",
+                                       "9223372036854775808",
+                                       "-9223372036854775808",
+                                       "18446744073709551615",
+                                       "4611686018427387904",
+                                       "4294967296",
+                                       "2147483648",
+                                       "134217728",
+                                       "-1",
+                                       "0",
+                                       "1",
+                                       "64",
+                                       "1e308",
+                                       "5e-324",
+                                       "0x10",
+                                       "nan",
+                                       "inf",
+                                       "1.5",
+                                       ",",
+                                       ":",
+                                       "+",
+                                       "=",
+                                       "none",
+                                       "causal",
+                                       "window:",
+                                       ":top-left",
+                                       "random:",
+                                       "uniform:",
+                                       "local-global:",
+                                       "butterfly",
+                                       "0.5",
+                                       "standard",
+                                       "largest",
+                                       "KiB",
+                                       "MB",
+                                       "seq-len=",
+                                       "algorithm=flash1,flash2",
+                                       "pass",
+                                       "mask",
+                                       "\xc2\x85",
+                                       "\xff",
+                                       "\xe2"};
+
+std::string insert(std::string text, std::size_t at, std::string_view piece) {
+  return text.insert(at, piece);
+}
+
+/// The decimal number at or after a random place, replaced.
+std::string replace_number(std::string text, Random& random) {
+  const std::size_t from = text.find_first_of("0123456789", random.below(text.size() + 1));
+  if (from == text.npos) return text;
+  const std::size_t to = std::min(text.find_first_not_of("0123456789", from), text.size());
+  constexpr std::string_view kNumbers[] = {"0",
+                                           "1",
+                                           "2",
+                                           "7",
+                                           "63",
+                                           "64",
+                                           "65",
+                                           "1024",
+                                           "16777216",
+                                           "134217728",
+                                           "134217729",
+                                           "2147483647",
+                                           "4294967295",
+                                           "9007199254740993",
+                                           "9223372036854775807",
+                                           "9223372036854775808",
+                                           "18446744073709551616"};
+  return text.replace(from, to - from, random.pick(kNumbers));
+}
+
+}  // namespace
+
+std::string mutate_bytes(std::string_view input, Random& random) {
+  std::string text(input);
+  for (std::size_t changes = 1 + random.below(4); changes > 0; --changes) {
+    const std::size_t at = random.below(text.size() + 1);
+    switch (random.below(8)) {
+      case 0:
+        if (at < text.size()) text[at] = static_cast<char>(random.below(256));
+        break;
+      case 1:
+        if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << random.below(8)));
+        break;
+      case 2:
+        text = insert(std::move(text), at, random.pick(kWords));
+        break;
+      case 3:
+        text.erase(at, 1 + random.below(16));
+        break;
+      case 4: {
+        const std::string piece = text.substr(at, 1 + random.below(64));
+        text = insert(std::move(text), random.below(text.size() + 1), piece);
+        break;
+      }
+      case 5:
+        text = replace_number(std::move(text), random);
+        break;
+      case 6:
+        text.insert(at, 1 + random.below(random.one_in(64) ? 4096 : 16),
+                    static_cast<char>(random.below(256)));
+        break;
+      default:
+        text.resize(at);
+        break;
+    }
+  }
+  return text;
+}
+
+std::string mutate_text(std::string_view input, Random& random) {
+  if (random.one_in(3)) return mutate_bytes(input, random);
+  std::string text(input);
+  if (random.one_in(2)) text = replace_number(std::move(text), random);
+  if (random.one_in(2))
+    text = insert(std::move(text), random.below(text.size() + 1), random.pick(kWords));
+  if (random.one_in(4)) text += random.pick(std::array{',', ':', '+', '=', ' '});
+  if (random.one_in(4)) text += random.pick(kWords);
+  if (random.one_in(10'000)) text.append(10'000'000, '9');
+  return text;
+}
+
+}  // namespace attnscope::fuzz

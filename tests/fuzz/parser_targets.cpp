@@ -1,0 +1,99 @@
+/// The parsers of files. A valid file is written again and read back: both must be the same.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "kernels/recording/recording.h"
+#include "kernels/trace/kernel_trace.h"
+#include "reference/npy.h"
+#include "sim/device/gpu_description.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/scratch.h"
+
+namespace attnscope::fuzz {
+
+namespace {
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::size_t bytes = a.size() * sizeof(double);
+  return a.size() == b.size() && (bytes == 0 || std::memcmp(a.data(), b.data(), bytes) == 0);
+}
+
+/// Writes what was read, and reads it again: the texts of both must agree.
+template <typename Parse, typename Text>
+void require_round_trip(std::string_view input, const Parse& parse, const Text& text_of) {
+  const auto first = parse(input, "input");
+  if (!first) return require_good_message(first.error().message);
+  const std::string text = text_of(first.value());
+  const auto second = parse(text, "written");
+  require(second.ok(),
+          second ? "" : fmt::format("cannot read what was written: {}", second.error().message));
+  require(text_of(second.value()) == text, "reading and writing again changes the file");
+}
+
+}  // namespace
+
+void run_npy(std::string_view input) {
+  for (const NpyTypes types : {NpyTypes::floating, NpyTypes::any_number}) {
+    const auto array = parse_npy(input, "input", types);
+    if (!array) {
+      require_good_message(array.error().message);
+      continue;
+    }
+    const NpyArray& first = array.value();
+    std::size_t elements = 1;
+    for (const Index extent : first.shape) elements *= static_cast<std::size_t>(extent);
+    require(elements == first.data.size(), "shape and data disagree");
+    const std::string path = scratch_folder() / "written.npy";
+    if (const auto error = write_npy(path, first.shape, first.data)) {
+      throw Finding(error->message);
+    }
+    const auto second = read_npy(path);
+    require(second.ok(), "cannot read what was written");
+    require(second.value().shape == first.shape, "the shape changed");
+    require(same_bits(second.value().data, first.data), "the data changed");
+    const auto shape = read_npy_shape(path);
+    require(shape.ok() && shape.value() == first.shape, "the shape alone differs");
+  }
+}
+
+void run_recording(std::string_view input) {
+  const auto recording = parse_recording(input, "input");
+  if (!recording) return require_good_message(recording.error().message);
+  require_round_trip(input, parse_recording, recording_text);
+  for (const RecordingRow& row : recording.value().rows) {
+    require(row.measurement.has_value() != row.error.has_value(), "neither result nor reason");
+    const bool identified = row.run.files_hash != kUnknownFiles;
+    require(!same_run(row, row) || identified, "an unidentified row equals itself");
+    if (row.measurement) {
+      const TimeStatistics& time = row.measurement->time;
+      require(time.min_s > 0 && std::isfinite(time.max_s), "a time without meaning");
+    }
+  }
+}
+
+void run_trace(std::string_view input) {
+  const auto trace = parse_kernel_trace(input, "input");
+  if (trace && trace.value().run.problem.block_mask) return;  // a trace file cannot store a mask
+  require_round_trip(input, parse_kernel_trace, kernel_trace_text);
+  if (!trace) return;
+  require(block_slots(trace.value()).size() == trace.value().blocks.size(), "a slot is missing");
+  require(trace.value().end_ps() >= 0 && trace.value().step_count() >= 0, "a negative count");
+}
+
+void run_gpu(std::string_view input) {
+  const auto gpu = parse_gpu(input, "input");
+  if (!gpu) return require_good_message(gpu.error().message);
+  const GpuDescription& g = gpu.value();
+  for (const double rate : {g.dram_bytes_per_s, g.boost_clock_hz, g.other_flops_per_s,
+                            g.exp_per_clock_per_sm, g.exponentials_per_s()}) {
+    require(rate > 0.0 && std::isfinite(1.0 / rate), fmt::format("a rate of {}", rate));
+  }
+  for (const auto& rate : g.matrix_flops_per_s_by_dtype) {
+    require(!rate || (*rate > 0.0 && std::isfinite(1.0 / *rate)), "a rate without meaning");
+  }
+  require(g.shared_bytes_per_block <= g.shared_bytes_per_sm, "a thread block exceeds its SM");
+}
+
+}  // namespace attnscope::fuzz

@@ -1,0 +1,20 @@
+/// Scenes: a valid one is written again and read back.
+#include <fmt/format.h>
+
+#include "app/scene.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace attnscope::fuzz {
+
+void run_scene(std::string_view input) {
+  const auto first = app::parse_scene(input, "input.json");
+  if (!first) return require_good_message(first.error().message);
+  const std::string text = app::scene_text(first.value());
+  const auto second = app::parse_scene(text, "input.json");
+  require(second.ok(),
+          second ? "" : fmt::format("cannot read what was written: {}", second.error().message));
+  require(second.value().view.choice == first.value().view.choice, "the run changed");
+  require(app::scene_text(second.value()) == text, "reading and writing again changes the file");
+}
+
+}  // namespace attnscope::fuzz

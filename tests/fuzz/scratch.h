@@ -1,0 +1,11 @@
+/// The folder in which fuzzed functions write.
+#pragma once
+
+#include <filesystem>
+
+namespace attnscope::fuzz {
+
+/// A fresh folder of this process, removed when the process ends in good order.
+const std::filesystem::path& scratch_folder();
+
+}  // namespace attnscope::fuzz

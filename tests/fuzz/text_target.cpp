@@ -1,0 +1,76 @@
+/// The grammars of options: every field, masks, block masks, lists, sizes and the axes of sweeps.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/cli/commands.h"
+#include "app/cli/sweep_axes.h"
+#include "reference/block_mask.h"
+#include "reference/block_pattern.h"
+#include "reference/one_line.h"
+#include "reference/run_fields.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace attnscope::fuzz {
+
+namespace {
+
+/// What a field prints, it reads back as the same value.
+void run_field_text(const RunField& field, std::string_view text) {
+  RunSpec spec;
+  if (const auto error = set_field(field, text, spec)) {
+    return require_good_message(words(*error, Reader::command_line));
+  }
+  if (const auto error = check_range(field, spec)) {
+    return require_good_message(words(*error, Reader::command_line));
+  }
+  const std::string printed = field.print(spec);
+  RunSpec again;
+  require(!set_field(field, printed, again),
+          fmt::format("{}: '{}' is not read back", field.key, printed));
+  require(field.print(again) == printed, fmt::format("{}: '{}' changes", field.key, printed));
+  if (const auto error = validate(spec)) require_good_message(words(*error, Reader::screen));
+}
+
+void run_mask(std::string_view text) {
+  const auto mask = parse_mask(text);
+  if (!mask) return;
+  require(parse_mask(to_string(*mask)) == mask, "a mask changes");
+  AttentionProblem problem{.N = 5, .N_kv = 7, .mask = *mask};
+  if (validate(problem)) return;
+  for (Index query = 0; query < problem.N; ++query) {
+    const KeyRange keys = problem.keys_of(query);
+    require(keys.size() == 0 || (keys.begin >= 0 && keys.end <= problem.N_kv), "keys that are not");
+  }
+}
+
+void run_block_mask(std::string_view text) {
+  const auto pattern = parse_block_pattern(text);
+  if (!pattern) return require_good_message(pattern.error().message);
+  if (pattern.value().kind == BlockPattern::Kind::file) return;
+  const auto again = parse_block_pattern(to_string(pattern.value()));
+  require(again.ok(), "a block mask is not read back");
+  const auto mask = make_block_mask(pattern.value(), 37, 53, {4, 8});
+  require(mask.ok() && mask.value()->Tr() == 10 && mask.value()->Tc() == 7, "no mask");
+}
+
+void run_axes(std::string_view text) {
+  static const cli::CommandSpec swept = cli::simulate_command();
+  const auto axes = cli::parse_axes(cli::split(text, '\n'), swept);
+  if (!axes) return require_good_message(axes.error().message);
+  const auto points = cli::all_points(axes.value());
+  if (!points) return require_good_message(points.error().message);
+  require(!points.value().empty(), "a sweep without points");
+}
+
+}  // namespace
+
+void run_text(std::string_view input) {
+  for (const RunField& field : run_fields()) run_field_text(field, input);
+  run_mask(input);
+  run_block_mask(input);
+  run_axes(input);
+  require(one_line(input).find('\n') == std::string::npos, "more than one line");
+}
+
+}  // namespace attnscope::fuzz
