@@ -299,6 +299,25 @@ std::optional<Error> check_payload(const TypedHeader& header, std::uintmax_t byt
                                      *wanted_bytes, bytes));
 }
 
+/// The shape, without reading the data; with `checks_size` also whether the file has as many.
+Result<std::vector<Index>> shape_in_header(const std::string& path, NpyTypes types,
+                                           bool checks_size) {
+  const auto size = size_of_file(path);
+  if (!size) return size.error();
+  const Result<std::string> bytes =
+      first_bytes(path, std::min<std::uintmax_t>(size.value(), kMaxHeaderBytes + 64));
+  if (!bytes) return bytes.error();
+  const Result<Parts> parts = split(bytes.value(), path);
+  if (!parts) return parts.error();
+  Result<TypedHeader> header = read_header(parts.value().header, path, types);
+  if (!header) return header.error();
+  if (checks_size) {
+    const std::uintmax_t begin = bytes.value().size() - parts.value().payload.size();
+    if (auto error = check_payload(header.value(), size.value() - begin, path)) return *error;
+  }
+  return std::move(header.value().fields.shape);
+}
+
 }  // namespace
 
 Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name, NpyTypes types) {
@@ -312,7 +331,8 @@ Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name, NpyTyp
 }
 
 Result<NpyArray> read_npy(const std::string& path, NpyTypes types) {
-  if (const auto shape = read_npy_shape(path, types); !shape) return shape.error();
+  if (const auto shape = shape_in_header(path, types, /*checks_size=*/true); !shape)
+    return shape.error();
   const auto size = size_of_file(path);
   if (!size) return size.error();
   const Result<std::string> bytes = first_bytes(path, size.value());
@@ -321,18 +341,7 @@ Result<NpyArray> read_npy(const std::string& path, NpyTypes types) {
 }
 
 Result<std::vector<Index>> read_npy_shape(const std::string& path, NpyTypes types) {
-  const auto size = size_of_file(path);
-  if (!size) return size.error();
-  const Result<std::string> bytes =
-      first_bytes(path, std::min<std::uintmax_t>(size.value(), kMaxHeaderBytes + 64));
-  if (!bytes) return bytes.error();
-  const Result<Parts> parts = split(bytes.value(), path);
-  if (!parts) return parts.error();
-  Result<TypedHeader> header = read_header(parts.value().header, path, types);
-  if (!header) return header.error();
-  const std::uintmax_t begin = bytes.value().size() - parts.value().payload.size();
-  if (auto error = check_payload(header.value(), size.value() - begin, path)) return *error;
-  return std::move(header.value().fields.shape);
+  return shape_in_header(path, types, /*checks_size=*/false);
 }
 
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,

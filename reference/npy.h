@@ -33,8 +33,8 @@ Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name,
 /// parse_npy of a file; invalid_request also when the file cannot be read.
 Result<NpyArray> read_npy(const std::string& path, NpyTypes types = NpyTypes::floating);
 
-/// The shape of a file, from its header and its size, without reading the data; errors as in
-/// read_npy().
+/// The shape of a file, from its header alone; errors as in read_npy(), except for those about the
+/// payload.
 Result<std::vector<Index>> read_npy_shape(const std::string& path,
                                           NpyTypes types = NpyTypes::floating);
 
