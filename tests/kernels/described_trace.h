@@ -17,6 +17,8 @@ inline KernelTrace described() {
   trace.run.asked.kernel = trace.run.asked.algorithm = "flash2";
   trace.launch = "forward";
   trace.run.tiling = {16, 16};
+  trace.time_s = 2.1e-5;
+  trace.plain_time_s = 2e-5;
   return trace;
 }
 

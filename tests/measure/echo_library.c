@@ -67,6 +67,7 @@ attnscope_status attnscope_forward_measure(attnscope_session* session,
   measurement->time_min_s = (double)input_kind;
   measurement->time_median_s = (double)seed;
   measurement->time_max_s = (double)seed + 1.0;
+  measurement->repeats = 1;
   return ATTNSCOPE_OK;
 }
 
@@ -76,7 +77,7 @@ attnscope_status attnscope_backward_measure(attnscope_session* session,
                                             uint64_t seed, const attnscope_protocol* protocol,
                                             attnscope_measurement* measurement) {
   attnscope_forward_measure(session, problem, kernel, input_kind, seed, protocol, measurement);
-  measurement->time_max_s = -1.0;
+  measurement->time_max_s = (double)seed + 2.0;
   return ATTNSCOPE_OK;
 }
 

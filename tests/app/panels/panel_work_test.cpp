@@ -87,7 +87,8 @@ TEST(ChartsPanel, LongWorkShowsHowFarItIsAndIsGivenUp) {
   const auto sample = test::sample_run({});
   Snapshot snapshot = test::sample_snapshot(*sample, 0.5);
   auto large = std::make_shared<RunInfo>(*snapshot.run);
-  large->totals.run.problem.N = large->totals.run.problem.N_kv = 8192;
+  large->totals.run.problem.N = large->totals.run.problem.N_kv = Index{1} << 24;
+  large->totals.run.problem.mask = Mask::causal();  // every row tile has a length of its own
   snapshot.run = large;
   const auto panel = make_charts_panel();
   HeadlessImGui imgui(1600, 900);
