@@ -251,7 +251,9 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
                                                          Index N_kv, const Tiling& tiling,
                                                          Index most_tiles) {
   const MaskGrid grid{ceil_div(N, tiling.Br), ceil_div(N_kv, tiling.Bc)};
-  if (grid.Tr > kMaxMaskGridTiles / grid.Tc) {
+  const bool writes_ones_only = pattern.kind == BlockPattern::Kind::butterfly ||
+                                pattern.kind == BlockPattern::Kind::local_global;
+  if (!writes_ones_only && grid.Tr > kMaxMaskGridTiles / grid.Tc) {
     return invalid_request(
         fmt::format("block mask {} has {} x {} tiles; at most {} are drawn: use larger tiles",
                     to_string(pattern), grid.Tr, grid.Tc, kMaxMaskGridTiles));

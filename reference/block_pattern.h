@@ -36,7 +36,8 @@ Result<BlockPattern> parse_block_pattern(std::string_view text);
 
 /// Largest number of ones in a mask.
 inline constexpr Index kMaxMaskTiles = Index{1} << 27;
-/// Largest Tr Tc of a mask's grid: each of its tiles is drawn.
+/// Largest Tr Tc of a mask whose tiles are drawn one by one: every kind but butterfly and
+/// local_global.
 inline constexpr Index kMaxMaskGridTiles = Index{1} << 30;
 
 /// Draws the mask for N queries and N_kv keys in these tiles. Where Tr and Tc differ, butterfly and

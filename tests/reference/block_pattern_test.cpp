@@ -1,5 +1,6 @@
 #include "reference/block_pattern.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -63,6 +64,21 @@ TEST(BlockPattern, OnAnyGridStretchesTheShorterAxisToTheLongerOne) {
         }
       }
     }
+  }
+}
+
+TEST(BlockPattern, LimitsTheGridOnlyWhereEachTileIsDrawn) {
+  constexpr Index kTokens = Index{1} << 24;
+  const auto drawn = [](const char* text) {
+    return make_block_mask(parse_block_pattern(text).value(), kTokens, kTokens, {128, 128});
+  };
+  EXPECT_EQ(drawn("local-global:0,0").value()->nonzeros(), kTokens / 128);
+  EXPECT_TRUE(drawn("butterfly"));
+  for (const char* text : {"random:0.00001", "uniform:0.00001"}) {
+    const auto refused = drawn(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_THAT(refused.error().message,
+                testing::HasSubstr("131072 x 131072 tiles; at most 1073741824"));
   }
 }
 
