@@ -14,6 +14,7 @@
 #include "reference/files/file_writer.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
+#include "sim/device/field_files.h"
 
 namespace attnscope::app {
 
@@ -23,14 +24,24 @@ namespace {
 /// size, and one for widgets that depend on it.
 constexpr int kSettlingFrames = 4;
 
-/// Nothing when the picture can be written, and does not replace the scene. Leaves no file behind.
-std::optional<Error> check_writable(const std::string& path, const std::string& scene) {
+/// Nothing when the picture can be written, and replaces neither the scene nor a file that the
+/// scene's run reads. Leaves no file behind.
+std::optional<Error> check_writable(const std::string& path, const Scene& scene) {
   if (check_can_write(path)) {
     return invalid_request(fmt::format("--out '{}': the file cannot be written", printable(path)));
   }
-  if (identity_of(path) != identity_of(scene)) return std::nullopt;
-  return invalid_request(fmt::format(
-      "--out would replace '{}', which --scene reads; give another file", printable(path)));
+  const FileIdentity picture = identity_of(path);
+  const auto would_replace = [&](std::string_view reader) {
+    return invalid_request(fmt::format(
+        "--out would replace '{}', which {} reads; give another file", printable(path), reader));
+  };
+  if (!scene.path.empty() && picture == identity_of(scene.path)) return would_replace("--scene");
+  for (const RunField& field : run_fields()) {
+    const auto file = file_named_by(field, field.print(scene.view.choice));
+    if (file && picture == identity_of(*file))
+      return would_replace("--" + std::string(field.option));
+  }
+  return std::nullopt;
 }
 
 /// Runs the app without a window until it has a snapshot and the GPU is known or missing.
@@ -66,7 +77,7 @@ std::optional<Error> run_kernel(App& app) {
 }  // namespace
 
 int run_render(const Arguments& arguments, Scene scene) {
-  if (const auto error = check_writable(arguments.out, scene.path)) return report(*error);
+  if (const auto error = check_writable(arguments.out, scene)) return report(*error);
   const bool raced = scene.view.race.has_value();
   const Index wanted = raced ? scene.view.race_tick : scene.view.step;
   const std::string named = arguments.step ? "--step" : fmt::format("{}: race: tick", scene.path);
@@ -78,16 +89,16 @@ int run_render(const Arguments& arguments, Scene scene) {
     const std::string why = app.notice ? app.notice->text : "the race cannot be run";
     return report(invalid_request(why));
   }
-  if (app.notice) print_to_stderr(fmt::format("attnscope: {}\n", one_line(app.notice->text)));
-  if (arguments.run_on_gpu) {
-    if (const auto error = run_kernel(app)) return report(*error);
-  }
   const Index last =
       app.course() != nullptr ? app.course()->last_tick() : app.snapshot()->run->step_count - 1;
   if (wanted > last) {
     return report(
         invalid_request(fmt::format("{} {}: the last {} is {}", named, wanted,
                                     app.course() != nullptr ? "tick" : "operation", last)));
+  }
+  if (app.notice) print_to_stderr(fmt::format("attnscope: {}\n", one_line(app.notice->text)));
+  if (arguments.run_on_gpu) {
+    if (const auto error = run_kernel(app)) return report(*error);
   }
   if (seeks) {
     app.commands.push(SeekTo{wanted});

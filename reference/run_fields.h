@@ -30,6 +30,14 @@ constexpr std::array<std::string_view, 3> enum_names(FieldTarget) {
   return {"both", "model", "kernel"};
 }
 
+/// The file that the text of a field may name.
+enum class FieldFile : std::uint8_t {
+  none,
+  npy,             ///< an array
+  npy_or_pattern,  ///< the same, where the text ends with ".npy"
+  gpu,             ///< a GPU's description, or a shipped one by its name
+};
+
 /// One value of a field with a fixed list of names.
 struct FieldValue {
   std::string_view name;   ///< in files and on the command line
@@ -49,6 +57,7 @@ struct RunField {
   std::string_view by_rule;     ///< what an unset one means: "the GPU's"; empty: it is never unset
   FieldKind kind = FieldKind::text;
   FieldTarget target = FieldTarget::both;
+  FieldFile file = FieldFile::none;
   /// Written to files even with its default value; in a nested object such as "problem/dropout"
   /// only when one of the object's fields differs from its default.
   bool always_stored = false;

@@ -20,7 +20,7 @@ namespace attnscope::cli {
 struct OptionFiles {
   enum class Use : std::uint8_t { none, read, written };
   Use use = Use::none;
-  std::vector<std::filesystem::path> (*named_by)(const std::string& value) = nullptr;
+  std::function<std::vector<std::filesystem::path>(const std::string& value)> named_by = {};
 };
 
 /// One option of a command.

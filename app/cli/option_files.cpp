@@ -2,12 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
+#include "app/cli/outputs.h"
 #include "app/cli/tensor_files.h"
 #include "reference/files/file_identity.h"
 #include "reference/nearest_name.h"
 #include "sim/device/assets.h"
+#include "sim/device/field_files.h"
 
 namespace attnscope::cli {
 
@@ -15,28 +15,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kStandardOutput = "-";
-
-template <std::size_t size>
-struct FolderName {
-  constexpr FolderName(const char (&text)[size]) { std::copy_n(text, size, name); }  // NOLINT
-  char name[size];
-};
-
-template <FolderName folder>
-std::vector<fs::path> asset(const std::string& value) {
-  const auto path = find_asset(folder.name, value);
-  if (!path) return {};
-  return {path.value()};
-}
-
-std::vector<fs::path> itself(const std::string& value) {
-  return {value};
-}
-
-std::vector<fs::path> mask_file(const std::string& value) {
-  if (!value.ends_with(".npy")) return {};
-  return {value};
+OptionFiles reads_asset(const char* folder) {
+  return {OptionFiles::Use::read, [folder](const std::string& value) -> std::vector<fs::path> {
+            const auto path = find_asset(folder, value);
+            if (!path) return {};
+            return {path.value()};
+          }};
 }
 
 /// A file that an option names.
@@ -56,7 +40,7 @@ std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
       if (option.files.use != use) continue;
       for (const std::string& value : given->all(option.name)) {
         for (const fs::path& path : option.files.named_by(value)) {
-          const bool is_stdout = path == kStandardOutput && use == OptionFiles::Use::written;
+          const bool is_stdout = use == OptionFiles::Use::written && is_standard_output(path);
           files.push_back({option.name, value, path, is_stdout,
                            is_stdout ? FileIdentity{} : identity_of(path)});
         }
@@ -70,7 +54,7 @@ std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
 std::optional<Error> check_outputs(const NamedFile& a, const NamedFile& b) {
   if (a.is_stdout && b.is_stdout) {
     return invalid_request(
-        fmt::format("--{} - and --{} - both want standard output; give one of them a file",
+        fmt::format("--{} and --{} both write to standard output; give one of them a file",
                     a.option, b.option));
   }
   if (a.is_stdout || b.is_stdout || a.identity != b.identity) return std::nullopt;
@@ -80,23 +64,23 @@ std::optional<Error> check_outputs(const NamedFile& a, const NamedFile& b) {
 
 }  // namespace
 
-OptionFiles reads_file() {
-  return {OptionFiles::Use::read, itself};
-}
-OptionFiles reads_gpu() {
-  return {OptionFiles::Use::read, asset<"gpus">};
+OptionFiles files_of(const RunField& field) {
+  if (field.file == FieldFile::none) return {};
+  return {OptionFiles::Use::read, [&field](const std::string& value) -> std::vector<fs::path> {
+            const auto path = file_named_by(field, value);
+            if (!path) return {};
+            return {*path};
+          }};
 }
 OptionFiles reads_recording() {
-  return {OptionFiles::Use::read, asset<"recordings">};
+  return reads_asset("recordings");
 }
 OptionFiles reads_trace() {
-  return {OptionFiles::Use::read, asset<"recordings/traces">};
-}
-OptionFiles reads_block_mask() {
-  return {OptionFiles::Use::read, mask_file};
+  return reads_asset("recordings/traces");
 }
 OptionFiles writes_file() {
-  return {OptionFiles::Use::written, itself};
+  return {OptionFiles::Use::written,
+          [](const std::string& value) { return std::vector<fs::path>{value}; }};
 }
 OptionFiles writes_tensors() {
   return {OptionFiles::Use::written, [](const std::string& folder) {

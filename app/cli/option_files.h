@@ -8,19 +8,17 @@
 #include <vector>
 
 #include "app/cli/command_line.h"
+#include "reference/run_fields.h"
 
 namespace attnscope::cli {
 
 // What an option's value names, for OptionSpec::files.
 
-/// A file that is read.
-OptionFiles reads_file();
-/// A file that is read, or a shipped one of assets/FOLDER by its name.
-OptionFiles reads_gpu();
+/// The file that a value of the field names, if any; it is read.
+OptionFiles files_of(const RunField& field);
+/// A file that is read, or a shipped one by its name.
 OptionFiles reads_recording();
 OptionFiles reads_trace();
-/// A pattern, or a file NAME.npy that is read.
-OptionFiles reads_block_mask();
 /// A file that is written; "-" is standard output.
 OptionFiles writes_file();
 /// A folder into which o.npy, lse.npy, dq.npy, dk.npy and dv.npy are written.

@@ -28,6 +28,12 @@ Error cannot_be_written(std::string_view option, const std::string& path, std::s
 
 }  // namespace
 
+bool is_standard_output(const fs::path& path) {
+  if (path == "-") return true;
+  const FileIdentity standard_output = identity_of("/dev/fd/1");
+  return identity_of(path) == standard_output && standard_output != identity_of("/dev/null");
+}
+
 bool is_stream(const std::string& path) {
   return path == "-" || (!path.empty() && is_written_in_place(path));
 }
@@ -67,9 +73,8 @@ std::optional<Error> check_folder(const GivenOptions& given, std::string_view op
     ancestor = ancestor.parent_path();
   }
   if (!fs::is_directory(ancestor, error)) return refuse("a part of its path is not a folder");
-  const fs::path probe = ancestor / fmt::format(".attnscope-probe-{}", ::getpid());
-  if (!fs::create_directory(probe, error)) return refuse(error.message());
-  fs::remove(probe, error);
+  const std::error_code reason = check_can_write(ancestor / ".attnscope");
+  if (reason) return refuse(reason.message());
   return std::nullopt;
 }
 
@@ -77,11 +82,15 @@ Result<OutputFiles> parse_outputs(const GivenOptions& given) {
   for (const char* option : {"json", "csv"}) {
     if (auto error = check_writable(given, option)) return *error;
   }
-  return OutputFiles{given.text("json").value_or(""), given.text("csv").value_or("")};
+  const auto named = [&](const char* option) {
+    const std::string path = given.text(option).value_or("");
+    return !path.empty() && is_standard_output(path) ? "-" : path;
+  };
+  return OutputFiles{named("json"), named("csv")};
 }
 
 Result<FileWriter> open_output(const std::string& path) {
-  if (path == "-") return FileWriter::standard_output();
+  if (is_standard_output(path)) return FileWriter::standard_output();
   return FileWriter::open(path);
 }
 

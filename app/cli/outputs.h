@@ -1,6 +1,7 @@
 /// Destinations of results: JSON and CSV files, standard output, and messages on standard error.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ struct OutputFiles {
 /// The choice, or invalid_request when one cannot be written. Checked before the work starts;
 /// leaves no file behind.
 Result<OutputFiles> parse_outputs(const GivenOptions& given);
+
+/// Whether the path is "-", or names the file, pipe or terminal that standard output goes to.
+bool is_standard_output(const std::filesystem::path& path);
 
 /// Whether output to this path cannot be replaced later: standard output, a device, a pipe.
 bool is_stream(const std::string& path);

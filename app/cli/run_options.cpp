@@ -21,14 +21,6 @@ std::string default_text(const RunField& field, const RunSpec& defaults) {
 
 namespace {
 
-/// The files that the field's value names.
-OptionFiles files_of(const RunField& field) {
-  if (field.value_name == "FILE") return reads_file();
-  if (field.key == "gpu") return reads_gpu();
-  if (field.key == "block_mask") return reads_block_mask();
-  return {};
-}
-
 OptionSpec option_of(const RunField& field, const RunSpec& defaults) {
   const std::string shown = default_text(field, defaults);
   const bool switched = field.value_name.empty();

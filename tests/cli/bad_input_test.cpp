@@ -74,8 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "trace --algorithm flash2 --out t.json --block-order random",
                    "ascending, descending or shuffled"},
         BadRequest{"IoOverAnUnknownAxis", "io --over seqlen", "did you mean 'seq-len'?"},
-        BadRequest{"IoOverText", "io --over seq-len=1k", "'1k', which is no number"},
-        BadRequest{"IoOverNothing", "io --over seq-len=", "'', which is no number"},
+        BadRequest{"IoOverText", "io --over seq-len=1k", "'1k', which is not a number"},
+        BadRequest{"IoOverNothing", "io --over seq-len=", "'', which is not a number"},
         BadRequest{"IoOverAFraction", "io --over head-dim=0.5", "whole number"},
         BadRequest{"IoBeyondEveryMemory", "io --over sram-bytes=99999999999999",
                    "a whole number from 1 to 1099511627776"},
@@ -263,7 +263,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"KernelWithoutTiling", "run --algorithm flash2 --block-rows 48 --block-cols 48",
                    "48"},
         BadRequest{"BothOnStandardOutput", "simulate --algorithm flash2 --json - --csv -",
-                   "both want standard output"},
+                   "both write to standard output"},
         BadRequest{"OneFileTwice", "simulate --algorithm flash2 --json a --csv ./a", "two files"}),
     name_of);
 
@@ -290,7 +290,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "no measurement can be added"},
         BadRequest{"RecordingIsAFolder", "measure --algorithm flash2 --out .", "it is a folder"},
         BadRequest{"TracesThatMix", "trace --measured --algorithm flash2 --save - --out -",
-                   "both want standard output"},
+                   "both write to standard output"},
         BadRequest{"RecordingFolderMissing", "measure --algorithm flash2 --out none/a.json",
                    "its folder does not exist"},
         BadRequest{"ReportFolderMissing", "compare --recording x.json --report none/a.md",

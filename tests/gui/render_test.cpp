@@ -10,6 +10,7 @@
 #include "app/race.h"
 #include "app/scene.h"
 #include "app/step_simulator.h"
+#include "reference/npy.h"
 #include "sim/device/assets.h"
 #include "tests/gui/picture.h"
 #include "tests/gui/process.h"
@@ -162,6 +163,35 @@ TEST(Render, BadRequestsGetOneLineAndStatusTwo) {
         << finished.errors;
     EXPECT_EQ(finished.output, "");
   }
+}
+
+TEST(Render, APictureNeverReplacesAFileThatItShows) {
+  const ScratchFolder folder;
+  const std::vector<Index> shape{1, 1, 8, 4};
+  const std::vector<double> elements(8 * 4);
+  for (const char* name : {"q.npy", "k.npy"}) {
+    ASSERT_FALSE(write_npy(folder / name, shape, elements));
+  }
+  ASSERT_FALSE(save_scene(load_scene("default").value(), folder / "mine.json"));
+  std::filesystem::copy_file(find_asset("gpus", "t4").value(), folder / "gpu.json");
+  Scene own_gpu = load_scene("default").value();
+  own_gpu.view.choice.gpu = folder / "gpu.json";
+  ASSERT_FALSE(save_scene(own_gpu, folder / "own-gpu.json"));
+  const std::string q = folder / "q.npy", k = folder / "k.npy";
+  const std::vector<BadCase> cases{
+      {{"--scene", folder / "mine.json", "--out", folder / "./mine.json"}, "which --scene reads"},
+      {{"--scene", folder / "own-gpu.json", "--out", folder / "gpu.json"}, "which --gpu reads"},
+      {{"--q", q, "--k", k, "--v", k, "--out", q}, "which --q reads"},
+      {{"--q", q, "--k", k, "--v", k, "--out", k}, "which --k reads"}};
+  for (const BadCase& bad : cases) {
+    std::vector<std::string> words{ATTNSCOPE_PROGRAM, "render"};
+    words.insert(words.end(), bad.words.begin(), bad.words.end());
+    const Finished finished = run(words);
+    EXPECT_EQ(finished.status, 2) << finished.errors;
+    EXPECT_THAT(finished.errors, HasSubstr(bad.part));
+  }
+  EXPECT_TRUE(read_npy(q).ok());
+  EXPECT_TRUE(load_scene((folder / "own-gpu.json").string()).ok());
 }
 
 TEST(Render, AFullDiskIsAFailureWithItsReason) {
