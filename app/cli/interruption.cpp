@@ -1,6 +1,7 @@
 #include "app/cli/interruption.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -8,9 +9,10 @@
 #include <csignal>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <thread>
+#include <utility>
 
-#include "app/report/standard_streams.h"
 #include "reference/files/temporary_file.h"
 #include "reference/one_line.h"
 
@@ -20,13 +22,15 @@ namespace {
 
 /// Shared with the signals' thread, which outlives every static object.
 struct Saved {
-  std::timed_mutex saving;  ///< held while a result is saved and `said` changes
+  std::timed_mutex saving;  ///< held while a result is saved
+  std::mutex changing;      ///< held, for a moment, while `said` changes
   std::map<SavedResults, std::string> said;
 
-  std::string line() const {
+  std::string line() {
+    const std::lock_guard lock(changing);
     std::string line;
     for (const auto& [results, text] : said) line += (line.empty() ? "" : "; ") + text;
-    return line.empty() ? "no result is saved, and files are as they were" : line;
+    return line.empty() ? "each file has its old or its new contents, whole" : line;
   }
 };
 
@@ -35,20 +39,28 @@ Saved& saved() {
   return *state;
 }
 
+/// Writes what standard error takes at once: a full pipe without a reader must not keep the
+/// program.
+void print_without_waiting(std::string_view text) {
+  pollfd stream{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (::poll(&stream, 1, 0) != 1 || (stream.revents & POLLOUT) == 0) return;
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
 [[noreturn]] void end_by(int signal) {
   constexpr std::chrono::milliseconds kLongest{500};
   const bool is_complete = saved().saving.try_lock_for(kLongest);  // for good
-  abandon_temporary_files();
-  const std::string said =
-      is_complete ? saved().line() : "the last result could not be saved in time";
-  const char* erase_progress = ::isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "";
-  print_to_stderr(fmt::format("{}interrupted: {}\n", erase_progress, one_line(said)));
-
+  remove_temporary_files_for_exit();
   std::signal(signal, SIG_DFL);
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, signal);
   ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+
+  const char* more = is_complete ? "" : "; the last result could not be saved in time";
+  const char* erase_progress = ::isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "";
+  print_without_waiting(
+      fmt::format("{}interrupted: {}\n", erase_progress, one_line(saved().line() + more)));
   std::raise(signal);
   ::_exit(1);
 }
@@ -59,7 +71,7 @@ void end_on_signals() {
   std::signal(SIGXFSZ, SIG_IGN);
   sigset_t awaited;
   sigemptyset(&awaited);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     struct sigaction current {};
     const bool is_ignored =
         ::sigaction(signal, nullptr, &current) == 0 && current.sa_handler == SIG_IGN;
@@ -76,8 +88,10 @@ void end_on_signals() {
 }
 
 void save_before_signals(SavedResults results, const std::function<std::string()>& step) {
-  const std::lock_guard lock(saved().saving);
-  saved().said[results] = step();
+  const std::lock_guard saving(saved().saving);
+  std::string said = step();
+  const std::lock_guard changing(saved().changing);
+  saved().said[results] = std::move(said);
 }
 
 }  // namespace attnscope::cli

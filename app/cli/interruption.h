@@ -6,11 +6,11 @@
 
 namespace attnscope::cli {
 
-/// From now on SIGINT, SIGTERM and SIGHUP end the program at once, whatever it computes: a thread
-/// removes temporary files, prints one line that says what is saved, and lets the signal end the
-/// program. Files under their own names are whole at every moment. A signal that the caller of the
-/// program ignores stays ignored; so does SIGXFSZ, so that a file that grows too large is an error.
-/// Call it before other threads start.
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT end the program at once, whatever it computes: a
+/// thread removes temporary files, prints one line that says what is saved where standard error
+/// takes it at once, and lets the signal end the program. Files under their own names are whole at
+/// every moment. A signal that the caller of the program ignores stays ignored; so does SIGXFSZ, so
+/// that a file that grows too large is an error. Call it before other threads start.
 void end_on_signals();
 
 /// What a signal's line speaks of.

@@ -45,9 +45,11 @@ Result<RecordingWriter*> MeasuringSession::open_recording(const fs::path& path,
 
 std::optional<Error> MeasuringSession::add(const RecordingRow& row) {
   ATTNSCOPE_CHECK(writer_.has_value(), ==, true);
+  const auto lock = writer_->lock();  // a signal waits for the step below, but not for this
+  if (!lock) return lock.error();
   std::optional<Error> error;
   save_before_signals(SavedResults::recording, [&] {
-    error = writer_->add(row);
+    error = writer_->add(row, lock.value());
     if (!error) ++added_;
     return fmt::format("{} measurements are in {}, and the same command with --resume continues",
                        added_, written_path_.string());

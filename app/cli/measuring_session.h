@@ -22,7 +22,7 @@ class MeasuringSession {
   Result<RecordingWriter*> open_recording(const std::filesystem::path& path,
                                           const Recording& header);
   /// Adds a row to the recording that was opened last; errors as in RecordingWriter::add(). A
-  /// signal that ends the program then says how many rows were added, and how to go on.
+  /// signal that ends the program then says how many rows were added, and how to resume.
   std::optional<Error> add(const RecordingRow& row);
 
  private:

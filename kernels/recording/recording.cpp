@@ -107,7 +107,7 @@ std::optional<Error> check_header(const Recording& recording, const Recording& h
 Result<RecordingWriter> RecordingWriter::open(std::filesystem::path path, Recording header) {
   header.rows.clear();
   RecordingWriter writer(std::move(path), std::move(header));
-  const auto lock = FileLock::take(writer.path_);
+  const auto lock = writer.lock();
   if (!lock) return lock.error();
   std::error_code ignored;
   // Write the empty recording: an invalid path is found before anything is measured
@@ -140,9 +140,7 @@ const RecordingRow* RecordingWriter::find_measured(const RecordingRow& run) cons
   return found == rows.end() ? nullptr : &*found;
 }
 
-std::optional<Error> RecordingWriter::add(RecordingRow row) {
-  const auto lock = FileLock::take(path_);
-  if (!lock) return lock.error();
+std::optional<Error> RecordingWriter::add(RecordingRow row, const FileLock& /*lock*/) {
   std::error_code ignored;
   const bool is_changed = !stamp_.is_still(path_) && std::filesystem::exists(path_, ignored);
   if (is_changed) {

@@ -17,6 +17,7 @@
 #include "kernels/recording/device_info.h"
 #include "kernels/recording/measurement.h"
 #include "reference/files/file_identity.h"
+#include "reference/files/file_lock.h"
 #include "reference/run_spec.h"
 
 namespace attnscope {
@@ -71,8 +72,11 @@ class RecordingWriter {
   /// The file's row of the same run if it has a measurement, else null. Valid until the next add().
   const RecordingRow* find_measured(const RecordingRow& run) const;
 
-  /// Adds the row, or replaces the one of the same run, and writes the file. Errors as of open().
-  std::optional<Error> add(RecordingRow row);
+  /// Holds off other processes that add rows; failed when one of them does not let go.
+  Result<FileLock> lock() const { return FileLock::take(path_); }
+  /// Adds the row, or replaces the one of the same run, and writes the file, which is locked with
+  /// the result of lock(). Errors as of open().
+  std::optional<Error> add(RecordingRow row, const FileLock& lock);
 
   /// The file's contents as they were read or written last.
   const Recording& recording() const { return recording_; }

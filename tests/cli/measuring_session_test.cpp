@@ -63,7 +63,7 @@ TEST_F(MeasuringSessionTest, KeepsWhatAnotherProgramHasAddedInBetween) {
   add(256);
   auto other = RecordingWriter::open(path_, header());
   ASSERT_TRUE(other.ok());
-  ASSERT_FALSE(other.value().add(row_of(1024)));
+  ASSERT_FALSE(other.value().add(row_of(1024), other.value().lock().value()));
   add(512);
   EXPECT_EQ(lengths_of(path_), (std::vector<Index>{256, 1024, 512}));
 }

@@ -146,7 +146,7 @@ TEST(RecordedRun, ARowWithUnknownFieldsIsMeasuredAgainBesideIt) {
   auto writer = RecordingWriter::open(path, read_recording(path).value());
   ASSERT_TRUE(writer.ok()) << writer.error().message;
   EXPECT_EQ(writer.value().find_measured(flash2_row()), nullptr);
-  ASSERT_FALSE(writer.value().add(flash2_row()));
+  ASSERT_FALSE(writer.value().add(flash2_row(), writer.value().lock().value()));
   EXPECT_EQ(writer.value().recording().rows.size(), 2u);
   EXPECT_NE(writer.value().find_measured(flash2_row()), nullptr);
 }
