@@ -34,11 +34,13 @@ Result<FileLock> FileLock::take(const fs::path& file, std::chrono::milliseconds 
 
   const auto end = std::chrono::steady_clock::now() + longest;
   while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    const bool has_no_locks = errno == ENOLCK || errno == ENOSYS || errno == ENOTSUP;
+    if (has_no_locks) return lock;
     if (errno != EWOULDBLOCK && errno != EINTR) return cannot_write(file, errno);
     if (std::chrono::steady_clock::now() >= end) {
       return failed(fmt::format(
-          "cannot write {}: another process has locked its folder for {} s; end that process, or "
-          "choose another folder",
+          "cannot write {}: another process holds a lock on its folder (waited {} s); end that "
+          "process, or choose another folder",
           one_line(file.string()), std::chrono::duration<double>(longest).count()));
     }
     std::this_thread::sleep_for(kRetry);

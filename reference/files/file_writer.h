@@ -17,7 +17,8 @@ namespace attnscope {
 /// The pieces go to a temporary file beside the target, which is synced, renamed to the target and
 /// made durable by syncing the folder. Whatever fails, and whenever the process ends, the target is
 /// the old file or the new one. A link is followed to the file that it names; the permissions of an
-/// old file are kept, a new file's follow the umask. Devices and pipes are written in place.
+/// old file are kept, a new file's follow the umask. Other names of the old file (hard links) keep
+/// the old contents; access control lists are not kept. Devices and pipes are written in place.
 class FileWriter {
  public:
   /// failed, with the reason, when the file cannot be created or the old one may not be written.

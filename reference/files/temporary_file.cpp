@@ -46,18 +46,26 @@ fs::path unique_name_beside(const fs::path& target) {
 
 constexpr int kMostNames = 100;
 
-/// Gives the open file the owner and the permissions of `old`, as far as this user may.
+/// Gives the open file the owner, the group and the permissions of `old`, as far as this user may.
+/// Nobody gains a right: another owner does not take set-user-ID, and another group has only the
+/// rights that everyone had.
 int take_permissions(int descriptor, const struct stat& old) {
   struct stat own {};
   if (::fstat(descriptor, &own) != 0) return errno;
-  const bool same_owner = own.st_uid == old.st_uid && own.st_gid == old.st_gid;
-  if (!same_owner && ::fchown(descriptor, old.st_uid, old.st_gid) != 0) {
-    // Only root may: the new file then belongs to this user
-    if (errno != EPERM && errno != EINVAL) return errno;
+  const auto give = [&](uid_t owner, gid_t group) {
+    return ::fchown(descriptor, owner, group) == 0 || errno == EPERM || errno == EINVAL;
+  };
+  if (own.st_uid != old.st_uid && !give(old.st_uid, static_cast<gid_t>(-1))) return errno;
+  if (own.st_gid != old.st_gid && !give(static_cast<uid_t>(-1), old.st_gid)) return errno;
+  if (::fstat(descriptor, &own) != 0) return errno;
+
+  mode_t mode = old.st_mode & 07777U;
+  if (own.st_uid != old.st_uid) mode &= ~static_cast<mode_t>(S_ISUID);
+  if (own.st_gid != old.st_gid) {
+    const mode_t everyone = (mode & S_IRWXO) << 3U;
+    mode &= ~static_cast<mode_t>(S_ISGID | (S_IRWXG & ~everyone));
   }
-  const mode_t mode = old.st_mode & 07777U;
-  const bool same_mode = same_owner && (own.st_mode & 07777U) == mode;
-  return same_mode || ::fchmod(descriptor, mode) == 0 ? 0 : errno;
+  return (own.st_mode & 07777U) == mode || ::fchmod(descriptor, mode) == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -181,7 +189,7 @@ Error cannot_write(const fs::path& file, int reason) {
   return failed(fmt::format("cannot write {}: {}", one_line(file.string()), std::strerror(reason)));
 }
 
-void abandon_temporary_files() {
+void remove_temporary_files_for_exit() {
   names_mutex().lock();  // for good
   for (const fs::path& name : names()) ::unlink(name.c_str());
 }

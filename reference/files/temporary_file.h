@@ -13,8 +13,9 @@ namespace attnscope {
 /// return an int return 0, or the errno of the failure.
 class TemporaryFile {
  public:
-  /// Creates a file of a unique name in the folder of `target`, with the permissions of the file at
-  /// `target`, or those of a new file. `target` is a result of follow_links().
+  /// Creates a file of a unique name in the folder of `target`, with the owner and permissions of
+  /// the file at `target` as far as this user may set them, or those of a new file. `target` is a
+  /// result of follow_links().
   int create(const std::filesystem::path& target);
 
   TemporaryFile() = default;
@@ -44,7 +45,7 @@ class TemporaryFile {
   std::filesystem::path name_;  ///< empty once it has its final name
 };
 
-/// Writes all bytes to the descriptor, where it stands. 0, or the errno.
+/// Writes all bytes at the descriptor's position. 0, or the errno.
 int write_all(int descriptor, std::string_view bytes);
 
 /// Waits until the names in the folder of `file` are on the disk. 0, or the errno.
@@ -55,6 +56,6 @@ Error cannot_write(const std::filesystem::path& file, int reason);
 
 /// Removes every temporary file, and blocks each later rename forever: for a signal's thread that
 /// ends the process next. Files under their own names are whole.
-void abandon_temporary_files();
+void remove_temporary_files_for_exit();
 
 }  // namespace attnscope

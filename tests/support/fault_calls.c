@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -96,6 +97,12 @@ int ftruncate(int file, off_t size) {
 int ftruncate64(int file, off_t size) __attribute__((alias("ftruncate")));
 int fchmod(int file, mode_t mode) {
   CHANGE(EPERM, syscall(SYS_fchmod, file, mode));
+}
+int fchown(int file, uid_t owner, gid_t group) {
+  CHANGE(EPERM, syscall(SYS_fchown, file, owner, group));
+}
+int flock(int file, int operation) {
+  CHANGE(ENOLCK, syscall(SYS_flock, file, operation));
 }
 int mkdir(const char* path, mode_t mode) {
   CHANGE(ENOSPC, syscall(SYS_mkdirat, AT_FDCWD, path, mode));

@@ -1,9 +1,12 @@
 #include "reference/files/file_writer.h"
 
 #include <gmock/gmock.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -123,6 +126,26 @@ TEST_F(FileWriterTest, KeepsPermissionsAndANewFileFollowsTheUmask) {
   EXPECT_EQ(mode_of(path_), 0666U);
 }
 
+TEST_F(FileWriterTest, AGroupThatIsNotTheOldFilesGainsNoRights) {
+  put(path_, "old");
+  ASSERT_EQ(::chmod(path_.c_str(), 0672), 0);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0777), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Root becomes a user who may write the file, but not give one away
+    constexpr uid_t kNobody = 65534;
+    const bool is_root = ::geteuid() == 0;
+    const bool is_ready = !is_root || (::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 &&
+                                       ::setuid(kNobody) == 0);
+    ::_exit(is_ready && !write_file(path_, "new") ? 0 : 1);
+  }
+  int state = 0;
+  ASSERT_EQ(::waitpid(child, &state, 0), child);
+  EXPECT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) == 0);
+  EXPECT_EQ(text_of(path_), "new");
+  EXPECT_EQ(mode_of(path_), ::geteuid() == 0 ? 0622u : 0672u);
+}
+
 TEST_F(FileWriterTest, FollowsLinksToTheFileThatTheyName) {
   fs::create_directory(folder_.path() / "inner");
   put(folder_.path() / "inner" / "target.json", "old");
@@ -194,7 +217,7 @@ TEST_F(FileWriterTest, ALockKeepsOthersOutForABoundedTime) {
     const auto other = FileLock::take(path_, std::chrono::milliseconds(30));
     ASSERT_FALSE(other.ok());
     EXPECT_EQ(other.error().kind, Error::Kind::failed);
-    EXPECT_THAT(other.error().message, HasSubstr("another process has locked its folder"));
+    EXPECT_THAT(other.error().message, HasSubstr("another process holds a lock on its folder"));
   }
   EXPECT_TRUE(FileLock::take(path_, std::chrono::milliseconds(30)).ok());
   EXPECT_EQ(files_in(folder_.path()), 1);
