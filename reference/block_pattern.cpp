@@ -66,7 +66,7 @@ Error not_a_pattern(std::string_view text) {
   std::ranges::replace_if(
       shown, [](char c) { return c < ' ' || c > '~'; }, '?');
   return invalid_request(fmt::format(
-      "'{}' is no block mask; it must be butterfly, local-global:W,G, random:DENSITY[,SEED], "
+      "'{}' is not a block mask; it must be butterfly, local-global:W,G, random:DENSITY[,SEED], "
       "uniform:DENSITY[,SEED] (W, G, SEED whole numbers, 0 < DENSITY <= 1) or a file FILE.npy",
       shown));
 }
@@ -249,14 +249,12 @@ void draw_row(const BlockPattern& pattern, const MaskGrid& grid, const NpyArray&
 
 Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pattern, Index N,
                                                          Index N_kv, const Tiling& tiling,
-                                                         Index most_tiles) {
+                                                         const MaskLimits& limits) {
   const MaskGrid grid{ceil_div(N, tiling.Br), ceil_div(N_kv, tiling.Bc)};
-  const bool writes_ones_only = pattern.kind == BlockPattern::Kind::butterfly ||
-                                pattern.kind == BlockPattern::Kind::local_global;
-  if (!writes_ones_only && grid.Tr > kMaxMaskGridTiles / grid.Tc) {
+  if (pattern.visits_every_tile() && grid.Tr > limits.visited / grid.Tc) {
     return invalid_request(
         fmt::format("block mask {} has {} x {} tiles; at most {} are drawn: use larger tiles",
-                    to_string(pattern), grid.Tr, grid.Tc, kMaxMaskGridTiles));
+                    to_string(pattern), grid.Tr, grid.Tc, limits.visited));
   }
   NpyArray file;
   if (pattern.kind == BlockPattern::Kind::file) {
@@ -270,10 +268,10 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
   for (Index i = 0; i < grid.Tr; ++i) {
     draw_row(pattern, grid, file, i, columns);
     row_offsets.push_back(static_cast<Index>(columns.size()));
-    if (row_offsets.back() > most_tiles) {
+    if (row_offsets.back() > limits.ones) {
       return invalid_request(fmt::format(
           "block mask {} keeps more than {} tiles of {} x {}; use a lower density or larger tiles",
-          to_string(pattern), most_tiles, grid.Tr, grid.Tc));
+          to_string(pattern), limits.ones, grid.Tr, grid.Tc));
     }
   }
   return std::make_shared<const BlockMask>(tiling, grid.Tc, std::move(row_offsets),

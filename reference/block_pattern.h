@@ -25,6 +25,8 @@ struct BlockPattern {
   double density = 1.0;
   std::uint64_t seed = 0;
   std::string path;
+  /// Whether a mask takes time for its zeros, too: the tiles are drawn or read one by one.
+  bool visits_every_tile() const { return kind != Kind::butterfly && kind != Kind::local_global; }
   bool operator==(const BlockPattern&) const = default;
 };
 
@@ -34,18 +36,18 @@ std::string to_string(const BlockPattern& pattern);
 /// in (0, 1].
 Result<BlockPattern> parse_block_pattern(std::string_view text);
 
-/// Largest number of ones in a mask.
-inline constexpr Index kMaxMaskTiles = Index{1} << 27;
-/// Largest Tr Tc of a mask whose tiles are drawn one by one: every kind but butterfly and
-/// local_global.
-inline constexpr Index kMaxMaskGridTiles = Index{1} << 30;
+/// Limits of a mask, in tiles.
+struct MaskLimits {
+  Index ones = Index{1} << 27;
+  Index visited = Index{1} << 28;  ///< Tr Tc, of a pattern that visits every tile
+};
 
 /// Draws the mask for N queries and N_kv keys in these tiles. Where Tr and Tc differ, butterfly and
 /// local_global stretch the shorter axis to the longer one. The draws are Philox integers: the same
-/// on every machine. invalid_request for a grid or a mask with too many tiles, and for a file
-/// that cannot be read, whose shape is not [Tr, Tc], or that has a value other than 0 and 1.
+/// on every machine. invalid_request for a mask beyond the limits, and for a file that cannot be
+/// read, whose shape is not [Tr, Tc], or that has a value other than 0 and 1.
 Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pattern, Index N,
                                                          Index N_kv, const Tiling& tiling,
-                                                         Index most_tiles = kMaxMaskTiles);
+                                                         const MaskLimits& limits = {});
 
 }  // namespace attnscope

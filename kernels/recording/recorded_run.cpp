@@ -29,24 +29,6 @@ std::uint64_t hash_from_json(const JsonObject& inputs) {
       fmt::format("{}: expected 16 hexadecimal digits, not all 0", inputs.path_of("hash")));
 }
 
-/// The mask of a row, drawn over its tiles; see kernel_run_from_json() for `mask_tiles`.
-SharedBlockMask draw_block_mask(const JsonObject& object, const RunSpec& spec, Index& mask_tiles) {
-  const auto refuse = [&](const std::string& why) {
-    return JsonFieldError(fmt::format("{}: {}", object.path_of("block_mask"), why));
-  };
-  const auto tiling = spec.tiling();
-  if (!tiling) throw refuse("the row has no tiling that the mask could be drawn over");
-  auto mask =
-      make_block_mask(*spec.block_mask, spec.problem.N, spec.problem.N_kv, *tiling, mask_tiles);
-  if (!mask && mask_tiles < kMaxMaskTiles) {
-    throw refuse(fmt::format("{}; all masks of a file may keep {} tiles together",
-                             words(mask.error(), Reader::file), kMaxMaskTiles));
-  }
-  if (!mask) throw refuse(words(mask.error(), Reader::file));
-  mask_tiles -= mask.value()->nonzeros();
-  return std::move(mask).value();
-}
-
 /// Whether the field is the path of a tensor. A row has no paths, but the hash of all tensors.
 bool is_file(const RunField& field) {
   RunSpec spec;
@@ -114,7 +96,29 @@ json run_to_json(const ResolvedRun& run) {
   return members;
 }
 
-ResolvedRun kernel_run_from_json(const JsonObject& object, Index& mask_tiles) {
+SharedBlockMask RecordedMasks::mask_of(const RunSpec& spec, const JsonObject& object) {
+  const auto refuse = [&](const std::string& why) {
+    return JsonFieldError(fmt::format("{}: {}", object.path_of("block_mask"), why));
+  };
+  const auto tiling = spec.tiling();
+  if (!tiling) throw refuse("the row has no tiling that the mask could be drawn over");
+  const AttentionProblem& problem = spec.problem;
+  SharedBlockMask& mask = drawn_[fmt::format("{} {} {} {} {}", to_string(*spec.block_mask),
+                                             problem.N, problem.N_kv, tiling->Br, tiling->Bc)];
+  if (mask) return mask;
+  auto drawn = make_block_mask(*spec.block_mask, problem.N, problem.N_kv, *tiling,
+                               {.ones = tiles_left_, .visited = tiles_left_});
+  if (!drawn) {
+    throw refuse(fmt::format("{}; all masks of a file may have {} tiles together",
+                             words(drawn.error(), Reader::file), kMostTiles));
+  }
+  mask = std::move(drawn).value();
+  const bool visits_every_tile = spec.block_mask->visits_every_tile();
+  tiles_left_ -= visits_every_tile ? mask->Tr() * mask->Tc() : mask->nonzeros();
+  return mask;
+}
+
+ResolvedRun kernel_run_from_json(const JsonObject& object, RecordedMasks& masks) {
   ResolvedRun run;
   RunSpec defaults;
   defaults.kernel = object.has("kernel") ? object.string("kernel") : object.string("algorithm");
@@ -130,7 +134,7 @@ ResolvedRun kernel_run_from_json(const JsonObject& object, Index& mask_tiles) {
   }
   run.problem = run.asked.problem;
   run.tiling = object.has("tiling") ? tiling_from_json(object.object("tiling")) : Tiling{0, 0};
-  if (run.asked.block_mask) run.problem.block_mask = draw_block_mask(object, run.asked, mask_tiles);
+  if (run.asked.block_mask) run.problem.block_mask = masks.mask_of(run.asked, object);
   return run;
 }
 

@@ -50,7 +50,7 @@ Counters counters_from_json(const JsonObject& object) {
   for (const auto& item : object.value().items()) {
     const double value = real_number(object, item.key());
     if (!(value >= 0) || std::isinf(value)) {
-      throw JsonFieldError(fmt::format("{}: {} is no count; it must be at least 0",
+      throw JsonFieldError(fmt::format("{}: {} is not a count; it must be at least 0",
                                        object.path_of(item.key()), value));
     }
     counters[item.key()] = value;
@@ -61,9 +61,9 @@ Counters counters_from_json(const JsonObject& object) {
 /// A number that is not negative; NaN and infinity are what broken kernels give.
 double error_from_json(const JsonObject& object, std::string_view key) {
   const double value = real_number(object, key);
-  if (!(value < 0) || std::isinf(value)) return value;
+  if (!(value < 0)) return value;
   throw JsonFieldError(
-      fmt::format("{}: {} is no error; it must be at least 0", object.path_of(key), value));
+      fmt::format("{}: {} is not an error; it must be at least 0", object.path_of(key), value));
 }
 
 double error_or(const JsonObject& object, std::string_view key, double fallback) {
@@ -96,7 +96,7 @@ double seconds_from_json(const JsonObject& time, std::string_view key) {
   const double value = time.number(key);
   if (value > 0) return value;
   throw JsonFieldError(
-      fmt::format("{}: {} is no time of a pass; it must be above 0", time.path_of(key), value));
+      fmt::format("{}: {} is not a time of a pass; it must be above 0", time.path_of(key), value));
 }
 
 void set_if_known(json& object, const char* key, const std::optional<double>& value) {
@@ -159,7 +159,11 @@ Protocol protocol_from_json(const JsonObject& object) {
   protocol.cache = *state;
   protocol.counters = object.has("counters") ? object.boolean("counters") : true;
   protocol.checked_rows = int_or(object, "checked_rows", 0);
-  protocol.time_budget_s = error_or(object, "time_budget_s", 0.0);
+  protocol.time_budget_s = object.has("time_budget_s") ? object.number("time_budget_s") : 0.0;
+  if (!(protocol.time_budget_s >= 0)) {
+    throw JsonFieldError(fmt::format("{}: {} is not a time; it must be at least 0",
+                                     object.path_of("time_budget_s"), protocol.time_budget_s));
+  }
   return protocol;
 }
 
@@ -321,9 +325,9 @@ json row_to_json(const RecordingRow& row) {
   return keep_unknown(row.source, known, replaced);
 }
 
-RecordingRow row_from_json(const JsonObject& object, Index& mask_tiles) {
+RecordingRow row_from_json(const JsonObject& object, RecordedMasks& masks) {
   RecordingRow row;
-  row.run = kernel_run_from_json(object, mask_tiles);
+  row.run = kernel_run_from_json(object, masks);
 
   // A row holds a measurement or the reason why it has none
   if (object.has("unavailable")) {
@@ -349,10 +353,10 @@ Recording recording_from_json(const json& document, std::string_view name) {
   recording.date = object.string_or("date", "");
   if (object.has("protocol")) recording.protocol = protocol_from_json(object.object("protocol"));
   std::size_t index = 0;
-  Index mask_tiles = kMaxMaskTiles;
+  RecordedMasks masks;
   for (const json& row : object.array("rows")) {
     recording.rows.push_back(
-        row_from_json(JsonObject(row, fmt::format("{}: rows[{}]", name, index++)), mask_tiles));
+        row_from_json(JsonObject(row, fmt::format("{}: rows[{}]", name, index++)), masks));
   }
 
   // The rows keep their own source

@@ -1,7 +1,9 @@
 /// JSON of a recording's parts. Internal to kernels/recording.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "kernels/recording/recording.h"
 #include "reference/json/json_document.h"
@@ -19,10 +21,23 @@ RunSpec identity_of(const ResolvedRun& run);
 /// "pass", "tiling", "carry", "inputs", and where the run has them "deterministic" and
 /// "block_mask".
 nlohmann::json run_to_json(const ResolvedRun& run);
-/// The run in a row or a trace. Its block mask may keep at most `mask_tiles` tiles, which is
-/// reduced by those that it keeps: all masks of a file are as large as one at most. Throws
-/// JsonFieldError.
-ResolvedRun kernel_run_from_json(const JsonObject& object, Index& mask_tiles);
+
+/// The block masks of a file's runs: equal ones are one mask, and different ones may have
+/// kMostTiles tiles together, counted as in MaskLimits.
+class RecordedMasks {
+ public:
+  static constexpr Index kMostTiles = Index{1} << 26;
+
+  /// The mask of the run that the object describes, over the tiles that ran. Throws JsonFieldError.
+  SharedBlockMask mask_of(const RunSpec& spec, const JsonObject& object);
+
+ private:
+  std::map<std::string, SharedBlockMask> drawn_;  ///< by pattern, sequence lengths and tiling
+  Index tiles_left_ = kMostTiles;
+};
+
+/// The run in a row or a trace. Throws JsonFieldError.
+ResolvedRun kernel_run_from_json(const JsonObject& object, RecordedMasks& masks);
 /// Whether this version supports every member of the row that may identify its run.
 bool knows_fields_of(const nlohmann::json& row);
 
@@ -31,6 +46,6 @@ nlohmann::json row_to_json(const RecordingRow& row);
 
 /// Each throws JsonFieldError.
 Recording recording_from_json(const nlohmann::json& document, std::string_view name);
-RecordingRow row_from_json(const JsonObject& object, Index& mask_tiles);
+RecordingRow row_from_json(const JsonObject& object, RecordedMasks& masks);
 
 }  // namespace attnscope

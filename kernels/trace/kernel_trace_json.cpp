@@ -52,7 +52,7 @@ float value_of(const json& value, std::string_view where) {
   if (value.is_null()) return NAN;
   if (value == "-inf") return -INFINITY;
   if (value.is_number()) return value.get<float>();
-  throw JsonFieldError(fmt::format("{}: {} is no number", where, printable(json_dump(value))));
+  throw JsonFieldError(fmt::format("{}: {} is not a number", where, printable(json_dump(value))));
 }
 
 /// Lists of m, l and alpha.
@@ -99,7 +99,7 @@ json header_json(const KernelTrace& trace) {
 Index index_at(const json& list, std::size_t n, Index end, std::string_view where) {
   const json& value = list.at(n);
   if (value.is_number_integer() && value >= 0 && value < end) return value.get<Index>();
-  throw JsonFieldError(fmt::format("{}: {} is no whole number from 0 to {}", where,
+  throw JsonFieldError(fmt::format("{}: {} is not a whole number from 0 to {}", where,
                                    printable(json_dump(value)), end - 1));
 }
 
@@ -183,7 +183,7 @@ std::vector<int> step_numbers(const JsonObject& object) {
       ++step;
     }
     if (step == kernels::kTraceStepCount) {
-      throw JsonFieldError(fmt::format("{}: \"{}\" is no step", object.path_of("steps"),
+      throw JsonFieldError(fmt::format("{}: \"{}\" is not a step", object.path_of("steps"),
                                        printable(json_dump(name))));
     }
     numbers.push_back(step);
@@ -199,8 +199,8 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
     if (object.has(key)) header[key] = document.at(key);
   }
   trace.header = recording_from_json(header, name);
-  Index mask_tiles = kMaxMaskTiles;
-  trace.run = kernel_run_from_json(object, mask_tiles);
+  RecordedMasks masks;
+  trace.run = kernel_run_from_json(object, masks);
   trace.launch = object.string("launch");
   trace.time_s = positive(object, "time_s");
   trace.plain_time_s = positive(object, "plain_time_s");

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "kernels/recording/recording.h"
 #include "reference/attention_problem.h"
 #include "sim/device/assets.h"
 #include "tests/cli/refusal_helpers.h"
@@ -60,15 +61,20 @@ TEST(HostileFiles, AMaskOfTooManyTilesIsRefusedBeforeItIsDrawn) {
 TEST(HostileFiles, AllMasksOfARecordingAreAsLargeAsOneAtMost) {
   const ScratchFolder scratch;
   json document = recording_with(
-      {{"seq_len", 8192}, {"kv_len", 8192}, {"batch", 1}, {"heads", 1}, {"kv_heads", 1}},
+      {{"seq_len", 2048}, {"kv_len", 2048}, {"batch", 1}, {"heads", 1}, {"kv_heads", 1}},
       {{"algorithm", "block_sparse2"},
        {"kernel", "block_sparse2"},
        {"pass", "forward"},
        {"tiling", {{"Br", 1}, {"Bc", 1}}},
        {"block_mask", "random:1"}});
-  for (int n = 0; n < 7; ++n) document["rows"].push_back(json(document["rows"][0]));
+  // Equal masks are one
+  for (int n = 0; n < 20; ++n) document["rows"].push_back(json(document["rows"][0]));
+  scratch.write("mine.json", document.dump());
+  EXPECT_TRUE(read_recording(scratch.file("mine.json")).ok());
+  json& other = document["rows"][1]["problem"];
+  other["seq_len"] = other["kv_len"] = 8192;
   const std::string file = scratch.write("mine.json", document.dump());
-  expect_refused(run_cli("compare --recording " + file), "tiles together");
+  expect_refused(run_cli("compare --recording " + file), "67108864 tiles together");
 }
 
 TEST(HostileFiles, APipeIsRefusedWithoutWaitingForAWriter) {

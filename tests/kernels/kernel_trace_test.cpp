@@ -246,7 +246,7 @@ TEST(KernelTrace, AMalformedFileIsRefusedInOneLine) {
   text.replace(text.find("load Q_i"), 8, "load X_i");
   const auto unknown = parse_kernel_trace(text, "x.json");
   ASSERT_FALSE(unknown.ok());
-  EXPECT_THAT(unknown.error().message, HasSubstr("is no step"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("is not a step"));
 }
 
 TEST(KernelTrace, NumbersThatNoBlockOrRowCanHaveAreRefusedWithTheirPlace) {
@@ -265,7 +265,7 @@ TEST(KernelTrace, NumbersThatNoBlockOrRowCanHaveAreRefusedWithTheirPlace) {
   EXPECT_EQ(refusal([](KernelTrace& t) { t.run.asked.inputs.seed = ~std::uint64_t{0}; }),
             "accepted");
   EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[0].sm = -1; }),
-              HasSubstr("x.json: blocks[0]: -1 is no whole number"));
+              HasSubstr("x.json: blocks[0]: -1 is not a whole number"));
   EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[1].batch = 1; }), HasSubstr("from 0 to 0"));
   EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[1].head = 4; }), HasSubstr("from 0 to 3"));
   EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[1].end_ps = 0; }), HasSubstr("ends before"));
@@ -275,7 +275,7 @@ TEST(KernelTrace, NumbersThatNoBlockOrRowCanHaveAreRefusedWithTheirPlace) {
               HasSubstr("blocks[0]: -100001"));
   EXPECT_THAT(refusal([](KernelTrace& t) { t.blocks[0].steps[0].i = -1; }), HasSubstr("blocks[0]"));
   EXPECT_THAT(refusal([](KernelTrace& t) { t.rows[0].row = 16; }),
-              HasSubstr("rows[0]: 16 is no whole number from 0 to 15"));
+              HasSubstr("rows[0]: 16 is not a whole number from 0 to 15"));
 }
 
 TEST(KernelTrace, AFileOfOtherListsIsRefusedInOneLine) {

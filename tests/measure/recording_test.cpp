@@ -141,7 +141,7 @@ TEST(Recording, ErrorsOfABrokenKernelSurviveARewrite) {
   Measurement& measured = *before.rows[0].measurement;
   measured.accuracy->max_abs_error = std::numeric_limits<double>::quiet_NaN();
   measured.accuracy->lse_max_abs_error = std::numeric_limits<double>::infinity();
-  measured.gradients->dK.rel_fro_error = -std::numeric_limits<double>::infinity();
+  measured.gradients->dK.rel_fro_error = std::numeric_limits<double>::infinity();
   const std::string text = recording_text(before);
   EXPECT_THAT(text, Not(HasSubstr("null")));
   const auto parsed = parse_recording(text, "r.json");
@@ -253,12 +253,16 @@ TEST(Recording, FieldsOfTheWrongTypeAreNamed) {
               HasSubstr("time: median_s: expected a number"));
   for (const double seconds : {0.0, -1e-3}) {
     EXPECT_THAT(refusal([&](auto& d) { d["rows"][0]["time"]["median_s"] = seconds; }),
-                HasSubstr("is no time of a pass; it must be above 0"));
+                HasSubstr("is not a time of a pass; it must be above 0"));
   }
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["counters"]["dram__bytes_read.sum"] = -5; }),
-              HasSubstr("counters: dram__bytes_read.sum: -5 is no count"));
+              HasSubstr("counters: dram__bytes_read.sum: -5 is not a count"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["counters"]["dram__bytes_read.sum"] = "x"; }),
               HasSubstr("counters: dram__bytes_read.sum"));
+  EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["errors"]["max_abs_error"] = "-inf"; }),
+              HasSubstr("errors: max_abs_error: -inf is not an error"));
+  EXPECT_THAT(refusal([](auto& d) { d["protocol"]["time_budget_s"] = -1; }),
+              HasSubstr("protocol: time_budget_s: -1 is not a time"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["tiling"]["Br"] = 0; }),
               HasSubstr("tiling: Br is 0"));
   EXPECT_THAT(refusal([](auto& d) { d["rows"][0]["carry"] = "fp8"; }), HasSubstr("carry"));
@@ -285,18 +289,18 @@ TEST(RecordingWriter, AddsRowsOneByOneAndGoesOnInAnExistingFile) {
     ASSERT_TRUE(writer.ok()) << writer.error().message;
     EXPECT_TRUE(read_recording(path).value().rows.empty());
     EXPECT_FALSE(writer.value().find_measured(measured_row(256)));
-    ASSERT_FALSE(writer.value().add(measured_row(256)));
+    ASSERT_FALSE(writer.value().add(measured_row(256), writer.value().lock().value()));
     EXPECT_EQ(read_recording(path).value().rows.size(), 1u);
   }
   auto writer = RecordingWriter::open(path, sample());
   ASSERT_TRUE(writer.ok()) << writer.error().message;
   EXPECT_TRUE(writer.value().find_measured(measured_row(256)));
-  ASSERT_FALSE(writer.value().add(measured_row(512)));
+  ASSERT_FALSE(writer.value().add(measured_row(512), writer.value().lock().value()));
 
   // The same run again takes its row's place
   RecordingRow again = measured_row(256);
   again.measurement->time.median_s = again.measurement->time.max_s = 9.0;
-  ASSERT_FALSE(writer.value().add(again));
+  ASSERT_FALSE(writer.value().add(again, writer.value().lock().value()));
   const auto rows = read_recording(path).value().rows;
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].measurement->time.median_s, 9.0);
@@ -309,7 +313,7 @@ TEST(RecordingWriter, AFailedRunIsNotTakenForMeasured) {
   RecordingRow row = measured_row(256);
   row.measurement.reset();
   row.error = failed("out of memory");
-  ASSERT_FALSE(writer.value().add(row));
+  ASSERT_FALSE(writer.value().add(row, writer.value().lock().value()));
   EXPECT_FALSE(writer.value().find_measured(row));
 }
 

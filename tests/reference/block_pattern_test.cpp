@@ -78,7 +78,7 @@ TEST(BlockPattern, LimitsTheGridOnlyWhereEachTileIsDrawn) {
     const auto refused = drawn(text);
     ASSERT_FALSE(refused) << text;
     EXPECT_THAT(refused.error().message,
-                testing::HasSubstr("131072 x 131072 tiles; at most 1073741824"));
+                testing::HasSubstr("131072 x 131072 tiles; at most 268435456"));
   }
 }
 
