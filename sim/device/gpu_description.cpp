@@ -69,7 +69,7 @@ class FieldReader {
   static double checked_rate(const JsonObject& field) {
     const double value = field.number("value");
     if (value >= kLeastRate && value <= kLargestValue) return value;
-    throw JsonFieldError(fmt::format("{}: {} is no rate; it must lie between {:g} and {:g}",
+    throw JsonFieldError(fmt::format("{}: {} is not a rate; it must lie between {:g} and {:g}",
                                      field.path_of("value"), value, kLeastRate, kLargestValue));
   }
 

@@ -24,6 +24,9 @@ std::int32_t first_without(std::int32_t first, std::int32_t past_last, Holds hol
   return first;
 }
 
+/// Longest run that is found by comparing neighbours: between runs, the work can be cancelled.
+constexpr Index kMostCompared = Index{1} << 16;
+
 /// The end of the run that holds `index`, where the runs are cut at [begin, end) and at `limit`.
 std::int32_t cut_run(std::int32_t index, const TileRange& range, std::int32_t limit) {
   if (index < range.first) return std::min(limit, range.first);
@@ -93,7 +96,8 @@ Index TileGrid::equal_whole_rows(std::int32_t i, bool asks_mask) const {
   const std::int32_t end = end_of_equal_rows(i);
   if (!asks_mask || rows_see_equal_columns()) return end - i;
   Index count = 1;
-  while (i + count < end && same_row(i, static_cast<std::int32_t>(i + count))) ++count;
+  const Index most = std::min<Index>(end - i, kMostCompared);
+  while (count < most && same_row(i, static_cast<std::int32_t>(i + count))) ++count;
   return count;
 }
 
@@ -102,7 +106,8 @@ Index TileGrid::equal_whole_columns(std::int32_t j, bool asks_mask) const {
   if (!asks_mask) return end - j;
   if (rows_see_equal_columns()) return j == 0 && options_.variant.skip_first_reads ? 1 : end - j;
   Index count = 1;
-  while (j + count < end && same_column(j, static_cast<std::int32_t>(j + count))) ++count;
+  const Index most = std::min<Index>(end - j, kMostCompared);
+  while (count < most && same_column(j, static_cast<std::int32_t>(j + count))) ++count;
   return count;
 }
 

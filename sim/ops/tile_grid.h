@@ -123,7 +123,7 @@ class TileGrid {
   bool rows_see_equal_columns() const {
     return problem_.mask.is_none() && !problem_.is_packed() && problem_.block_mask == nullptr;
   }
-  // Equal tiles: a schedule cannot tell them apart, and every count of their operations is the same
+  // Equal tiles: every schedule treats them alike, and every count of their operations is the same
   /// Positions of `columns` from `position` on, at least 1, whose tiles (i, j) are equal.
   Index equal_columns(std::int32_t i, const TileRange& columns, std::int32_t position) const;
   /// The same for the tiles (i, j) of column tile j.

@@ -2,7 +2,7 @@
 /// program))`. Where only counts matter, it runs once for each run of equal tiles and lets the
 /// observers multiply, so that the cost does not grow with the number of interior tiles.
 ///
-/// Tiles are equal when a program cannot tell them apart: see TileGrid::equal_columns(). The loop
+/// Tiles are equal when every program treats them alike: see TileGrid::equal_columns(). The loop
 /// repeats an iteration only if every observer agrees (Program::repeatable()); until then it runs
 /// the next one. A loop must not be left with `break`.
 #pragma once

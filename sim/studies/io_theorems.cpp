@@ -21,7 +21,7 @@ std::optional<Error> check_value(IoAxis axis, double value) {
   constexpr double kMost = 0x1p40;
   const bool whole = value >= 1 && value <= kMost && value == std::floor(value);
   if (whole) return std::nullopt;
-  return invalid_request(fmt::format("{} {} is no size; it must be a whole number from 1 to {}",
+  return invalid_request(fmt::format("{} {} is not a size; it must be a whole number from 1 to {}",
                                      to_string(axis), value, kMost));
 }
 

@@ -311,19 +311,31 @@ TEST(Dram, WhatAnEarlierLaunchTouchedIsReadAgainOnlyWhereL2IsTooSmall) {
             4 * nd + Index{16} * 512 * 512 * 2);
 }
 
-TEST(Cancelling, EndsACountInItsMiddle) {
+/// Starts a count that takes many seconds, and cancels it.
+void expect_cancelled(const Mask& mask, Index N) {
   test::ModelRequest request = base_request();
-  request.problem.N = request.problem.N_kv = Index{1} << 25;
-  request.problem.mask = Mask::causal();
-  request.set_tiling({1, 1});  // every row has another number of tiles: minutes
+  request.problem.N = request.problem.N_kv = N;
+  request.problem.batch = request.problem.heads = request.problem.kv_heads = 1;
+  request.problem.d = 1;
+  request.problem.mask = mask;
+  request.set_tiling({1, 1});
   request.pass = PassKind::both;
   std::atomic<bool> cancel = false;
   auto counting = std::async(std::launch::async, [&] { return simulate(request, &cancel); });
   EXPECT_EQ(counting.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   cancel = true;
+  ASSERT_EQ(counting.wait_for(std::chrono::seconds(5)), std::future_status::ready);
   const Result<SimulationReport> report = counting.get();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().message, "cancelled");
+}
+
+TEST(Cancelling, EndsACountInItsMiddle) {
+  expect_cancelled(Mask::causal(), Index{1} << 25);  // each row has another number of tiles
+}
+
+TEST(Cancelling, EndsTheSearchForEqualTiles) {
+  expect_cancelled(*parse_mask("window:100,50"), Index{1} << 27);  // nearly all rows are equal
 }
 
 }  // namespace
