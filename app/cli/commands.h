@@ -2,11 +2,11 @@
 /// them. COMMAND_command() is in COMMAND_command.cpp, which the build finds by name.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "app/cli/command_line.h"
 #include "app/cli/measuring_session.h"
+#include "app/cli/simulation_json.h"
 #include "reference/run_spec.h"
 #include "sim/device/gpu_description.h"
 
@@ -47,13 +47,11 @@ struct ModelRun {
 /// options that cannot be understood or combined.
 Result<ModelRun> parse_model_run(const GivenOptions& given);
 
-/// Nothing when simulate's options can be understood; simulate_document() reports options that
+/// Nothing when simulate's options can be understood; simulate_once() reports options that
 /// cannot be combined.
 std::optional<Error> check_simulate_options(const GivenOptions& given);
-/// The document of schema attnscope.simulation/1; with --out it also writes the numbers. `unsaved`
-/// is set when they cannot be written.
-Result<nlohmann::ordered_json> simulate_document(const GivenOptions& given,
-                                                 std::optional<Error>& unsaved);
+/// Runs the model; with --out it also writes the numbers.
+Result<SimulationAnswer> simulate_once(const GivenOptions& given);
 
 /// Nothing when measure's options can be understood; measure_once() reports sizes that cannot be
 /// combined.

@@ -36,9 +36,8 @@ Result<RunSpec> with_kernel_tiling(RunSpec spec) {
   return spec;
 }
 
-/// Runs every head with true values and writes the outputs to the folder of --out.
-Result<NumericResult> run_numbers(const GivenOptions& given, const ModelRun& model,
-                                  std::optional<Error>& unsaved) {
+/// Runs every head with true values.
+Result<NumericResult> run_numbers(const ModelRun& model) {
   const RunSpec& spec = model.run.asked;
   auto inputs = load_inputs(spec.problem, spec.files, spec.inputs);
   if (!inputs) return inputs.error();
@@ -49,17 +48,30 @@ Result<NumericResult> run_numbers(const GivenOptions& given, const ModelRun& mod
   NumericResult& result = numbers.value();
   if (packed) result.output = with_separate_heads(spec.problem, result.output);
   if (has_nan(result, spec.pass)) return failed("the modelled numbers hold a NaN");
-  const auto folder = given.text("out");
-  if (!folder) return numbers;
-  const auto& [O, LSE] = result.output;
-  unsaved = write_tensor_files(*folder, {{"o", O}, {"lse", LSE}});
-  if (unsaved || !result.gradients) return numbers;
-  const auto& [dQ, dK, dV] = *result.gradients;
-  unsaved = write_tensor_files(*folder, {{"dq", dQ}, {"dk", dK}, {"dv", dV}});
   return numbers;
 }
 
-Result<SimulationAnswer> simulated(const GivenOptions& given, std::optional<Error>& unsaved) {
+/// Writes the outputs to the folder.
+std::optional<Error> write_numbers(const std::string& folder, const NumericResult& numbers) {
+  const auto& [O, LSE] = numbers.output;
+  if (auto error = write_tensor_files(folder, {{"o", O}, {"lse", LSE}})) return error;
+  if (!numbers.gradients) return std::nullopt;
+  const auto& [dQ, dK, dV] = *numbers.gradients;
+  return write_tensor_files(folder, {{"dq", dQ}, {"dk", dK}, {"dv", dV}});
+}
+
+Result<Answer> answer_simulate(const GivenOptions& given) {
+  show_progress("simulating");
+  const auto result = simulate_once(given);
+  if (!result) return result.error();
+  const ordered_json document = simulation_json(result.value());
+  return Answer{json_text(document), csv_text(ordered_json::array({document})),
+                simulation_text(result.value()), result.value().unsaved};
+}
+
+}  // namespace
+
+Result<SimulationAnswer> simulate_once(const GivenOptions& given) {
   if (auto error = check_simulate_options(given)) return *error;
   const auto model = parse_model_run(given);
   if (!model) return model.error();
@@ -71,7 +83,7 @@ Result<SimulationAnswer> simulated(const GivenOptions& given, std::optional<Erro
   }
   auto report = simulate(run, gpu);
   if (!report) return report.error();
-  SimulationAnswer result{std::move(report).value(), gpu, std::nullopt, std::nullopt};
+  SimulationAnswer result{.report = std::move(report).value(), .gpu = gpu};
   try {
     result.warps = count_warps(run, gpu);
   } catch (const CountTooLarge& too_large) {
@@ -80,23 +92,14 @@ Result<SimulationAnswer> simulated(const GivenOptions& given, std::optional<Erro
                                      field_name("warps"), too_large.what()));
   }
   if (!with_numbers) return result;
-  auto numbers = run_numbers(given, model.value(), unsaved);
+  auto numbers = run_numbers(model.value());
   if (!numbers) return numbers.error();
+  if (const auto folder = given.text("out")) {
+    result.unsaved = write_numbers(*folder, numbers.value());
+  }
   result.numbers = std::move(numbers).value();
   return result;
 }
-
-Result<Answer> answer_simulate(const GivenOptions& given) {
-  show_progress("simulating");
-  std::optional<Error> unsaved;
-  const auto result = simulated(given, unsaved);
-  if (!result) return result.error();
-  const ordered_json document = simulation_json(result.value());
-  return Answer{json_text(document), csv_text(ordered_json::array({document})),
-                simulation_text(result.value()), unsaved};
-}
-
-}  // namespace
 
 Result<ModelRun> parse_model_run(const GivenOptions& given) {
   auto spec = parse_run_of(given, algorithm_names());
@@ -114,12 +117,6 @@ std::optional<Error> check_simulate_options(const GivenOptions& given) {
   if (!spec) return spec.error();
   if (const auto gpu = gpu_of(spec.value()); !gpu) return gpu.error();
   return check_folder(given, "out");
-}
-
-Result<ordered_json> simulate_document(const GivenOptions& given, std::optional<Error>& unsaved) {
-  const auto result = simulated(given, unsaved);
-  if (!result) return result.error();
-  return simulation_json(result.value());
 }
 
 CommandSpec simulate_command() {

@@ -14,8 +14,9 @@ namespace attnscope::cli {
 struct SimulationAnswer {
   SimulationReport report;
   GpuDescription gpu;
-  std::optional<WarpReport> warps;
-  std::optional<NumericResult> numbers;
+  std::optional<WarpReport> warps = {};
+  std::optional<NumericResult> numbers = {};
+  std::optional<Error> unsaved = {};  ///< why --out could not be written
 };
 
 /// Whether an output of the pass holds a NaN.

@@ -46,13 +46,13 @@ struct PointResult {
 };
 
 PointResult point_result(Sweep& sweep, const GivenOptions& given) {
-  std::optional<Error> unsaved;
   if (sweep.is_model) {
-    auto row = simulate_document(given, unsaved);
-    return {std::move(row), unsaved};
+    const auto answer = simulate_once(given);
+    if (!answer) return {answer.error(), std::nullopt};
+    return {simulation_json(answer.value()), answer.value().unsaved};
   }
   const auto measured = measure_once(given, sweep.session);
-  if (!measured) return {measured.error(), unsaved};
+  if (!measured) return {measured.error(), std::nullopt};
   const auto& [recording, not_added] = measured.value();
   if (recording.rows.empty()) return {*not_added, not_added};
   if (const auto& error = recording.rows.front().error) return {*error, not_added};
