@@ -135,11 +135,14 @@ void check_outcome(const std::vector<std::string>& arguments, int status, const 
   }
   require(err.ends_with('\n'), "no message");
   err.pop_back();
-  const std::size_t last = err.rfind('\n') == err.npos ? 0 : err.rfind('\n') + 1;
-  const std::string_view message = std::string_view(err).substr(last);
-  require(message.starts_with("error: ") || message.starts_with("unavailable: "), err);
-  require_good_message(message);
-  require(err.find("internal error") == err.npos, err);
+  std::string last;
+  for (const std::string& line : cli::split(err, '\n')) {
+    const std::size_t kind = line.find(": ");
+    require(kind != line.npos, line);
+    require_good_message(std::string_view(line).substr(kind + 2));
+    last = line.substr(0, kind);
+  }
+  require(last == "error" || last == "unavailable", err);
 }
 
 }  // namespace

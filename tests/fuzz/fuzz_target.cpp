@@ -6,17 +6,19 @@
 #include <fstream>
 #include <iterator>
 
+#include "reference/one_line.h"
+
 namespace attnscope::fuzz {
 
 namespace {
 
 constexpr FuzzTarget kTargets[] = {
-    {"npy", run_npy, mutate_bytes},    {"recording", run_recording, mutate_json},
-    {"trace", run_trace, mutate_json}, {"gpu", run_gpu, mutate_json},
+    {"npy", run_npy, mutate_bytes, 10'000},        {"recording", run_recording, mutate_json, 1'000},
+    {"trace", run_trace, mutate_json, 2'000},      {"gpu", run_gpu, mutate_json, 2'000},
 #ifdef ATTNSCOPE_FUZZ_SCENES
-    {"scene", run_scene, mutate_json},
+    {"scene", run_scene, mutate_json, 2'000},
 #endif
-    {"text", run_text, mutate_text},   {"command", run_command, mutate_command},
+    {"text", run_text, mutate_named_text, 20'000}, {"command", run_command, mutate_command, 1'000},
 };
 
 }  // namespace
@@ -48,9 +50,14 @@ std::vector<std::string> seeds_of(const FuzzTarget& target) {
 
 void require_good_message(std::string_view message) {
   require(!message.empty(), "an error without a message");
-  require(message.size() <= kLongestMessage,
+  require(message.find('\n') == message.npos, fmt::format("more than one line: {}", message));
+  require(message.size() <= kMostMessageBytes,
           fmt::format("a message of {} bytes: {}", message.size(), message.substr(0, 300)));
-  require(message.find("internal error") == message.npos, std::string(message));
+  require(!message.starts_with("internal error"), std::string(message));
+}
+
+void require_good_message(const Error& error) {
+  require_good_message(words(error, Reader::file));
 }
 
 }  // namespace attnscope::fuzz

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <ctime>
 #include <fstream>
 
@@ -39,25 +38,21 @@ TEST_P(Fuzzed, SeedsGiveNoFinding) {
 }
 
 TEST_P(Fuzzed, GeneratedInputsGiveNoFinding) {
-  constexpr auto kDuration = std::chrono::seconds(4);
-  constexpr std::uint64_t kMost = 20'000;
   const auto seeds = seeds_of(GetParam());
-  const auto begin = std::chrono::steady_clock::now();
-  for (std::uint64_t n = 0; n < kMost && !HasFailure(); ++n) {
+  for (std::uint64_t n = 0; n < GetParam().generated && !HasFailure(); ++n) {
     Random random(n);
     std::string input = random.pick(seeds);
     for (std::size_t rounds = 1 + random.below(4); rounds > 0; --rounds) {
       input = GetParam().mutate(input, random);
     }
     expect_no_finding(GetParam(), input, fmt::format("generated input {}", n));
-    if (std::chrono::steady_clock::now() - begin > kDuration) break;
   }
 }
 
-/// Inputs at the limits: deep, long, large numbers.
+/// Inputs at the limits: deep, long, large numbers. libFuzzer's are longer still: enlarged().
 std::vector<std::string> extreme_inputs() {
-  constexpr std::size_t kDepth = 1'000'000;
-  constexpr std::size_t kLong = 10'000'000;
+  constexpr std::size_t kDepth = 250'000;  // overflows the stack of a parser that recurs
+  constexpr std::size_t kLong = 1'000'000;
   std::vector<std::string> inputs = {std::string(),
                                      std::string(1, '\0'),
                                      std::string(kLong, 'x'),

@@ -142,8 +142,22 @@ std::string mutate_text(std::string_view input, Random& random) {
     text = insert(std::move(text), random.below(text.size() + 1), random.pick(kWords));
   if (random.one_in(4)) text += random.pick(std::array{',', ':', '+', '=', ' '});
   if (random.one_in(4)) text += random.pick(kWords);
-  if (random.one_in(10'000)) text.append(10'000'000, '9');
   return text;
+}
+
+std::string enlarged(std::string_view input, Random& random) {
+  constexpr std::size_t kBytes = 10'000'000;
+  constexpr std::size_t kDepth = 1'000'000;
+  constexpr std::string_view kNests[] = {"[", "{\"problem\":", "(", "[[1],"};
+  const std::string_view first = input.substr(0, random.below(input.size() + 1));
+  std::string text(first);
+  if (random.one_in(2)) {
+    text.append(kBytes, first.empty() ? 'x' : first.back());
+  } else {
+    const std::string_view nest = random.pick(kNests);
+    for (std::size_t level = 0; level < kDepth; ++level) text += nest;
+  }
+  return text += input.substr(first.size());
 }
 
 }  // namespace attnscope::fuzz

@@ -24,7 +24,7 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 template <typename Parse, typename Text>
 void require_round_trip(std::string_view input, const Parse& parse, const Text& text_of) {
   const auto first = parse(input, "input");
-  if (!first) return require_good_message(first.error().message);
+  if (!first) return require_good_message(first.error());
   const std::string text = text_of(first.value());
   const auto second = parse(text, "written");
   require(second.ok(),
@@ -38,7 +38,7 @@ void run_npy(std::string_view input) {
   for (const NpyTypes types : {NpyTypes::floating, NpyTypes::any_number}) {
     const auto array = parse_npy(input, "input", types);
     if (!array) {
-      require_good_message(array.error().message);
+      require_good_message(array.error());
       continue;
     }
     const NpyArray& first = array.value();
@@ -60,7 +60,7 @@ void run_npy(std::string_view input) {
 
 void run_recording(std::string_view input) {
   const auto recording = parse_recording(input, "input");
-  if (!recording) return require_good_message(recording.error().message);
+  if (!recording) return require_good_message(recording.error());
   require_round_trip(input, parse_recording, recording_text);
   for (const RecordingRow& row : recording.value().rows) {
     require(row.measurement.has_value() != row.error.has_value(), "neither result nor reason");
@@ -84,7 +84,7 @@ void run_trace(std::string_view input) {
 
 void run_gpu(std::string_view input) {
   const auto gpu = parse_gpu(input, "input");
-  if (!gpu) return require_good_message(gpu.error().message);
+  if (!gpu) return require_good_message(gpu.error());
   const GpuDescription& g = gpu.value();
   for (const double rate : {g.dram_bytes_per_s, g.boost_clock_hz, g.other_flops_per_s,
                             g.exp_per_clock_per_sm, g.exponentials_per_s()}) {

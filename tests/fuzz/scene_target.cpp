@@ -8,7 +8,7 @@ namespace attnscope::fuzz {
 
 void run_scene(std::string_view input) {
   const auto first = app::parse_scene(input, "input.json");
-  if (!first) return require_good_message(first.error().message);
+  if (!first) return require_good_message(first.error());
   const std::string text = app::scene_text(first.value());
   const auto second = app::parse_scene(text, "input.json");
   require(second.ok(),

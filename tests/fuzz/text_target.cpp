@@ -1,7 +1,9 @@
 /// The grammars of options: every field, masks, block masks, lists, sizes and the axes of sweeps.
+/// An input has the name of its grammar in the first line, and the text after it.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "app/cli/commands.h"
 #include "app/cli/sweep_axes.h"
@@ -46,7 +48,7 @@ void run_mask(std::string_view text) {
 
 void run_block_mask(std::string_view text) {
   const auto pattern = parse_block_pattern(text);
-  if (!pattern) return require_good_message(pattern.error().message);
+  if (!pattern) return require_good_message(pattern.error());
   if (pattern.value().kind == BlockPattern::Kind::file) return;
   const auto again = parse_block_pattern(to_string(pattern.value()));
   require(again.ok(), "a block mask is not read back");
@@ -57,20 +59,50 @@ void run_block_mask(std::string_view text) {
 void run_axes(std::string_view text) {
   static const cli::CommandSpec swept = cli::simulate_command();
   const auto axes = cli::parse_axes(cli::split(text, '\n'), swept);
-  if (!axes) return require_good_message(axes.error().message);
+  if (!axes) return require_good_message(axes.error());
   const auto points = cli::all_points(axes.value());
-  if (!points) return require_good_message(points.error().message);
+  if (!points) return require_good_message(points.error());
   require(!points.value().empty(), "a sweep without points");
+}
+
+void run_one_line(std::string_view text) {
+  require(one_line(text).find('\n') == std::string::npos, "more than one line");
+}
+
+/// A grammar that is not that of a field.
+struct Grammar {
+  std::string_view name;
+  void (*run)(std::string_view text);
+};
+constexpr Grammar kGrammars[] = {{"masks", run_mask},
+                                 {"block masks", run_block_mask},
+                                 {"axes", run_axes},
+                                 {"one line", run_one_line}};
+
+/// The input's first line, which names the grammar, and the rest.
+std::pair<std::string_view, std::string_view> split_name(std::string_view input) {
+  const std::size_t end = std::min(input.find('\n'), input.size());
+  return {input.substr(0, end), input.substr(std::min(end + 1, input.size()))};
 }
 
 }  // namespace
 
 void run_text(std::string_view input) {
-  for (const RunField& field : run_fields()) run_field_text(field, input);
-  run_mask(input);
-  run_block_mask(input);
-  run_axes(input);
-  require(one_line(input).find('\n') == std::string::npos, "more than one line");
+  const auto [name, text] = split_name(input);
+  for (const Grammar& grammar : kGrammars) {
+    if (grammar.name == name) return grammar.run(text);
+  }
+  if (const RunField* field = find_field(name)) return run_field_text(*field, text);
+}
+
+std::string mutate_named_text(std::string_view input, Random& random) {
+  const auto [name, text] = split_name(input);
+  if (!random.one_in(4)) return fmt::format("{}\n{}", name, mutate_text(text, random));
+  const std::size_t chosen = random.below(std::size(kGrammars) + run_fields().size());
+  const bool is_field = chosen >= std::size(kGrammars);
+  return fmt::format(
+      "{}\n{}", is_field ? run_fields()[chosen - std::size(kGrammars)].key : kGrammars[chosen].name,
+      text);
 }
 
 }  // namespace attnscope::fuzz
