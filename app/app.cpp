@@ -62,7 +62,7 @@ void App::update(double now_s) {
   if (notice && now_s_ == 0.0) notice->until_s = now_s + kNoticeSeconds;  // shown before any clock
   const double elapsed_s = now_s_ > 0.0 ? std::min(now_s - now_s_, 0.25) : 0.0;
   now_s_ = now_s;
-  files_.finish();
+  files_.run_completed();
   take_published();
   for (const Command& command : commands.take()) execute(command);
 
@@ -148,7 +148,7 @@ void App::ask_worker() {
 
 void App::choose(const RunSpec& choice) {
   refused.reset();
-  ++opened_scenes_;
+  ++generation_;
   if (choice == wanted_choice()) return;
   player_.restart();
   opening_.reset();
@@ -171,13 +171,14 @@ void App::run_on_gpu() {
 void App::read_shipped_files() {
   files_.post([this] {
     std::vector<std::string> unreadable;
-    Listed read{.scenes = list_shipped_scenes(), .own_scenes = {}, .gpus = list_gpus()};
+    FileLists read{.scenes = list_shipped_scenes(), .own_scenes = {}, .gpus = list_gpus()};
     auto recorded = load_shipped_recordings(unreadable);
     auto traced = load_shipped_traces(unreadable);
-    return [=, this] {
-      listed = read;
-      measurements.recorded = recorded;
-      measurements.traced = traced;
+    return [this, read = std::move(read), recorded = std::move(recorded),
+            traced = std::move(traced), unreadable = std::move(unreadable)]() mutable {
+      listed = std::move(read);
+      measurements.recorded = std::move(recorded);
+      measurements.traced = std::move(traced);
       if (!unreadable.empty()) show_notice(unreadable.front());
     };
   });
@@ -188,10 +189,10 @@ void App::list_own_scenes() {
 }
 
 void App::open_scene(const std::string& name_or_path) {
-  const int number = ++opened_scenes_;
-  files_.post([this, number, name_or_path] {
-    return [this, number, opened = read_scene(name_or_path)] {
-      if (number == opened_scenes_) take_scene(opened);
+  const int generation = ++generation_;
+  files_.post([this, generation, name_or_path] {
+    return [this, generation, opened = read_scene(name_or_path)] {
+      if (generation == generation_) take_scene(opened);
     };
   });
 }
@@ -221,6 +222,7 @@ void App::end_opening(Error error) {
 void App::save_scene_as(const std::string& path) {
   Scene saved = scene;
   saved.view = view;
+  ++unsaved_;
   files_.post([this, path, saved = std::move(saved)] {
     return [this, path, error = save_scene(saved, path)] {
       scene_answer = SceneAnswer{error ? words(*error, Reader::screen) : ""};
@@ -230,12 +232,14 @@ void App::save_scene_as(const std::string& path) {
 }
 
 void App::save_file(const std::string& path, std::function<std::optional<Error>()> write) {
+  ++unsaved_;
   files_.post([this, path, write = std::move(write)] {
     return [this, path, error = write()] { show_saved(path, error); };
   });
 }
 
 void App::show_saved(const std::string& path, const std::optional<Error>& error) {
+  --unsaved_;
   show_notice(error ? words(*error, Reader::screen) : "saved " + path);
   if (error) quit_ = false;
 }
@@ -270,7 +274,7 @@ void App::execute(const Command& command) {
           [&](const RunOnGpu&) { run_on_gpu(); },
           [&](const CancelWork&) {
             worker_.cancel();
-            ++opened_scenes_;
+            ++generation_;
             pending_.reset();
             opening_.reset();
             asked_ = wanted();

@@ -27,7 +27,7 @@ struct RefusedChoice : Refusal {
 };
 
 /// The options of the lists of scenes and GPUs; empty until they are read.
-struct Listed {
+struct FileLists {
   std::vector<ShippedScene> scenes;     ///< of assets/scenes
   std::vector<std::string> own_scenes;  ///< JSON files of the current folder, by ListScenes
   std::vector<std::string> gpus;        ///< of assets/gpus
@@ -57,7 +57,7 @@ class App {
   std::optional<RefusedChoice> refused;
   std::optional<Notice> notice;
   std::optional<SceneAnswer> scene_answer;  ///< to the last OpenScene or SaveScene
-  Listed listed;
+  FileLists listed;
   const std::shared_ptr<GpuCatalog> gpus = std::make_shared<GpuCatalog>();
 
   /// The newest good snapshot; nullptr before the first.
@@ -80,7 +80,7 @@ class App {
 
   /// Whether the user has asked to quit, and everything is saved. A failure to save cancels the
   /// request, so that its message can be read.
-  bool wants_to_quit() const { return quit_ && !files_.busy(); }
+  bool wants_to_quit() const { return quit_ && unsaved_ == 0; }
 
   /// Between two frames: executes commands, moves the playhead, collects the threads' results,
   /// requests missing ones.
@@ -118,10 +118,11 @@ class App {
   bool race_settled() const;
 
   bool quit_ = false;
+  int unsaved_ = 0;  ///< files that are still to be saved
   double now_s_ = 0.0;
   std::optional<RunSpec> pending_;  ///< requested, not answered yet
   std::optional<Scene> opening_;    ///< becomes the scene once it can be shown; of pending_
-  int opened_scenes_ = 0;  ///< by the user; a later choice or scene outdates an earlier one
+  int generation_ = 0;  ///< of the user's choices and scenes: a later one outdates an earlier one
   std::optional<Error> first_error_;
   std::shared_ptr<const Published> published_ = std::make_shared<Published>();  ///< the newest
   std::shared_ptr<const Published> shown_ = published_;  ///< the newest that was wanted

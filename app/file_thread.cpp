@@ -24,7 +24,7 @@ void FileThread::post(Job job) {
   posted_.notify_one();
 }
 
-void FileThread::finish() {
+void FileThread::run_completed() {
   std::vector<Finish> done;
   {
     const std::lock_guard lock(mutex_);

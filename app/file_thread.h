@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 class FileThread {
  public:
-  /// What a job leaves to be done on the thread that draws; may be empty.
+  /// The part of a job that runs on the thread that draws; may be empty.
   using Finish = std::function<void()>;
   /// Runs on the file thread, after the jobs before it. An exception ends the program.
   using Job = std::function<Finish()>;
@@ -25,9 +25,9 @@ class FileThread {
   FileThread& operator=(const FileThread&) = delete;
 
   void post(Job job);
-  /// Calls what the ended jobs left, in their order. Call it on the thread that draws.
-  void finish();
-  /// Whether a job is waiting or running, or has ended without finish().
+  /// Runs the second parts of the completed jobs, in their order. Call it on the thread that draws.
+  void run_completed();
+  /// Whether a job is waiting or running, or run_completed() has not run its second part.
   bool busy() const;
 
  private:

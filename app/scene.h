@@ -43,8 +43,8 @@ std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path&
 /// line that names the field. The tick of a race is known once both have run.
 std::optional<Error> check_places(const ViewState& view, const RunInfo& run);
 
-/// The names of the JSON files in the folder, sorted. A folder that cannot be read to its end has
-/// those that were read.
+/// The names of the JSON files in the folder, sorted; where reading the folder fails, those that
+/// were read before.
 std::vector<std::string> json_files(const std::filesystem::path& folder);
 
 /// A scene of assets/scenes.

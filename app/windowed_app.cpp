@@ -66,10 +66,10 @@ void WindowedApp::draw_frame(const std::function<void()>& put_input) {
 void WindowedApp::save_pictures() {
   for (const SavePicture& picture : app_.take_pictures()) {
     const std::string path = picture.stem + ".png";
-    const Image part = cropped(window_.read_pixels(), static_cast<int>(picture.rect.x),
-                               static_cast<int>(picture.rect.y), static_cast<int>(picture.rect.z),
-                               static_cast<int>(picture.rect.w));
-    app_.save_file(path, [path, part] { return write_png(path, part); });
+    Image part = cropped(window_.read_pixels(), static_cast<int>(picture.rect.x),
+                         static_cast<int>(picture.rect.y), static_cast<int>(picture.rect.z),
+                         static_cast<int>(picture.rect.w));
+    app_.save_file(path, [path, part = std::move(part)] { return write_png(path, part); });
   }
 }
 

@@ -312,7 +312,7 @@ ATTNSCOPE_API int32_t attnscope_kernels_has_local_changes(void);
 ATTNSCOPE_API const char* attnscope_last_message(void);
 
 /* The attnscope_error_code of the same call, and the field to change, as recordings spell it
- * ("kv_heads"); "" when it is no field's fault. */
+ * ("kv_heads"); "" where no field caused it. */
 ATTNSCOPE_API int32_t attnscope_last_error_code(void);
 ATTNSCOPE_API const char* attnscope_last_field(void);
 

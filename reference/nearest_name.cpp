@@ -37,7 +37,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest_name(std::string_view name,
                                         std::span<const std::string> candidates) {
-  constexpr std::size_t kLongestName = 200;  // a longer text is no slip, and slow to compare
+  constexpr std::size_t kLongestName =
+      200;  // a longer text is not a misspelling, and slow to compare
   if (name.size() > kLongestName) return std::nullopt;
   std::optional<std::string> nearest;
   std::size_t smallest = 0;

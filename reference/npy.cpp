@@ -242,8 +242,8 @@ struct TypedHeader {
 Result<TypedHeader> read_header(std::string_view text, std::string_view name, NpyTypes types) {
   auto header = HeaderParser(text).parse();
   if (!header) {
-    return invalid_request(
-        fmt::format("{}: the .npy header is no dictionary of descr, fortran_order, shape", name));
+    return invalid_request(fmt::format(
+        "{}: the .npy header is not a dictionary of descr, fortran_order, shape", name));
   }
   const ElementType* type = find_type(header->descr, types);
   if (type == nullptr) {

@@ -39,8 +39,8 @@ std::optional<Error> read_axis(const std::string& text, IoQuestion& question) {
   for (const std::string& word : split(std::string_view(text).substr(equals + 1))) {
     const std::optional<double> value = parse_number<double>(word);
     if (!value) {
-      return invalid_request(
-          fmt::format("--over {} has '{}', which is no number", to_string(*axis), printable(word)));
+      return invalid_request(fmt::format("--over {} has '{}', which is not a number",
+                                         to_string(*axis), printable(word)));
     }
     question.values.push_back(*value);
   }

@@ -24,6 +24,7 @@ struct LastError {
 };
 thread_local LastError last;
 
+static_assert(static_cast<int>(ErrorCode::other) == ATTNSCOPE_ERROR_OTHER);
 static_assert(static_cast<int>(ErrorCode::not_understood) == ATTNSCOPE_ERROR_NOT_UNDERSTOOD);
 static_assert(static_cast<int>(ErrorCode::out_of_range) == ATTNSCOPE_ERROR_OUT_OF_RANGE);
 static_assert(static_cast<int>(ErrorCode::unknown_name) == ATTNSCOPE_ERROR_UNKNOWN_NAME);

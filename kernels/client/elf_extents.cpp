@@ -45,11 +45,11 @@ class ElfFile {
 };
 
 const char* why_not_this_machine(const Elf64_Ehdr& header) {
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "it is no ELF file";
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "it is not an ELF file";
   const bool is_class = header.e_ident[EI_CLASS] == ELFCLASS64 &&
                         header.e_ident[EI_DATA] == ELFDATA2LSB && header.e_machine == kMachine;
   if (!is_class) return "it was built for another machine";
-  return header.e_type == ET_DYN ? nullptr : "it is no shared library";
+  return header.e_type == ET_DYN ? nullptr : "it is not a shared library";
 }
 
 }  // namespace

@@ -150,7 +150,10 @@ void check_sizes(const AttentionProblem& p, const AttentionInputs& inputs) {
 }  // namespace
 
 Error KernelLibrary::Functions::error_of(attnscope_status status) const {
-  return {kind_of(status), last_message(), static_cast<ErrorCode>(last_error_code()), last_field()};
+  const std::int32_t code = last_error_code();
+  const bool is_known = code > 0 && code <= static_cast<std::int32_t>(ErrorCode::cancelled);
+  return {kind_of(status), last_message(),
+          is_known ? static_cast<ErrorCode>(code) : ErrorCode::other, last_field()};
 }
 
 Result<std::shared_ptr<KernelLibrary>> KernelLibrary::load() {

@@ -21,12 +21,12 @@ TEST(FileThread, NoCallWaitsForAJobThatHangs) {
     return [&finished] { finished = true; };
   });
   files.post([] { return FileThread::Finish(); });
-  files.finish();
+  files.run_completed();
   EXPECT_TRUE(files.busy());
   EXPECT_FALSE(finished);
 
   disk.set_value();
-  while (files.busy()) files.finish();
+  while (files.busy()) files.run_completed();
   EXPECT_TRUE(finished);
 }
 
@@ -45,7 +45,7 @@ TEST(FileThread, JobsRunInOrderAndLeaveTheirWorkToTheThreadThatDraws) {
       };
     });
   }
-  while (files.busy()) files.finish();
+  while (files.busy()) files.run_completed();
   EXPECT_THAT(on_file_thread, ElementsAre(0, 1, 2));
   EXPECT_THAT(on_this_thread, ElementsAre(0, 1, 2));
   while (news < 3) std::this_thread::yield();
