@@ -92,7 +92,7 @@ fuzz: install-build install-draw install-fuzz ## fuzz every parser and the comma
 	  echo "$$target:"
 	  mkdir -p build/fuzz/inputs/$$target
 	  build/fuzz/attnscope_fuzz_$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
-	    -malloc_limit_mb=1024 -rss_limit_mb=2048 -max_len=65536 -close_fd_mask=1 \
+	    -malloc_limit_mb=1024 -rss_limit_mb=2048 -max_len=8192 -close_fd_mask=1 \
 	    -artifact_prefix=build/fuzz/finding-$$target- -print_final_stats=1 \
 	    build/fuzz/inputs/$$target tests/fuzz/seeds/$$target
 	done
