@@ -67,6 +67,10 @@ Error not_understood(const RunField& field, std::string_view text) {
 
 std::optional<Error> set_field(const RunField& field, std::string_view text, RunSpec& spec) {
   const AttentionProblem before = spec.problem;
+  // A text that is never unset: the algorithm, the GPU
+  const bool is_needed =
+      field.kind != FieldKind::flag && field.by_rule.empty() && !field.print(RunSpec{}).empty();
+  if (text.empty() && is_needed) return not_understood(field, text);
   if (!field.parse(text, spec)) return not_understood(field, text);
 
   // Fields that were equal stay equal

@@ -99,12 +99,15 @@ void prepare_scratch() {
   write_file(inputs / "q.npy", seeds_of(fuzz_target("npy")).front());
 }
 
-/// The arguments. A path is a file of the scratch folder or of its folder of inputs.
+/// The arguments. A path is a file of the scratch folder or of its folder of inputs. All are as
+/// long as those of a real program at most.
 std::vector<std::string> arguments_in(std::string_view lines) {
+  constexpr std::size_t kLongestArgument = (std::size_t{1} << 17U) - 1;
   std::vector<std::string> arguments;
+  lines = lines.substr(0, std::size_t{1} << 20U);
   while (!lines.empty()) {
     const std::size_t end = std::min(lines.find('\n'), lines.size());
-    std::string argument(lines.substr(0, end));
+    std::string argument(lines.substr(0, std::min(end, kLongestArgument)));
     const std::size_t name = argument.starts_with("inputs/") ? 7 : 0;
     std::replace(argument.begin() + static_cast<std::ptrdiff_t>(name), argument.end(), '/', '_');
     std::ranges::replace(argument, '\0', '?');  // ends an argument of a real program
