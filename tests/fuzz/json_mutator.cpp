@@ -172,7 +172,7 @@ std::string mutate_json(std::string_view input, Random& random) {
   std::string text = document.dump(-1, ' ', false, json::error_handler_t::replace);
   if (random.one_in(50)) {
     const std::size_t quote = text.find('"', random.below(text.size() + 1));
-    if (quote != text.npos) text.insert(quote + 1, "\xff");
+    if (quote != text.npos) text.insert(quote + 1, 1, '\xff');
   }
   return text;
 }
