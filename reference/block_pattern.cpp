@@ -252,7 +252,8 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
                                                          const MaskLimits& limits) {
   const MaskGrid grid{ceil_div(N, tiling.Br), ceil_div(N_kv, tiling.Bc)};
   if (pattern.visits_every_tile() && grid.Tr > limits.visited / grid.Tc) {
-    return invalid_request(
+    return invalid_field(
+        ErrorCode::too_many, "block_mask",
         fmt::format("block mask {} has {} x {} tiles; at most {} are drawn: use larger tiles",
                     to_string(pattern), grid.Tr, grid.Tc, limits.visited));
   }
@@ -269,9 +270,10 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
     draw_row(pattern, grid, file, i, columns);
     row_offsets.push_back(static_cast<Index>(columns.size()));
     if (row_offsets.back() > limits.ones) {
-      return invalid_request(fmt::format(
-          "block mask {} keeps more than {} tiles of {} x {}; use a lower density or larger tiles",
-          to_string(pattern), limits.ones, grid.Tr, grid.Tc));
+      return invalid_field(ErrorCode::too_many, "block_mask",
+                           fmt::format("block mask {} keeps more than {} tiles of {} x {}; use a "
+                                       "lower density or larger tiles",
+                                       to_string(pattern), limits.ones, grid.Tr, grid.Tc));
     }
   }
   return std::make_shared<const BlockMask>(tiling, grid.Tc, std::move(row_offsets),

@@ -108,6 +108,9 @@ SharedBlockMask RecordedMasks::mask_of(const RunSpec& spec, const JsonObject& ob
   if (mask) return mask;
   auto drawn = make_block_mask(*spec.block_mask, problem.N, problem.N_kv, *tiling,
                                {.ones = tiles_left_, .visited = tiles_left_});
+  if (!drawn && drawn.error().code != ErrorCode::too_many) {
+    throw refuse(words(drawn.error(), Reader::file));
+  }
   if (!drawn) {
     throw refuse(fmt::format("{}; all masks of a file may have {} tiles together",
                              words(drawn.error(), Reader::file), kMostTiles));

@@ -75,6 +75,12 @@ TEST(HostileFiles, AllMasksOfARecordingAreAsLargeAsOneAtMost) {
   other["seq_len"] = other["kv_len"] = 8192;
   const std::string file = scratch.write("mine.json", document.dump());
   expect_refused(run_cli("compare --recording " + file), "67108864 tiles together");
+  other["seq_len"] = other["kv_len"] = 2048;
+  document["rows"][1]["block_mask"] = "none.npy";
+  scratch.write("mine.json", document.dump());
+  const CliOutcome missing = run_cli("compare --recording " + file);
+  expect_refused(missing, "none.npy: no such file");
+  EXPECT_EQ(missing.err.find("together"), std::string::npos) << missing.err;
 }
 
 TEST(HostileFiles, APipeIsRefusedWithoutWaitingForAWriter) {

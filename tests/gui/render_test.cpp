@@ -120,6 +120,17 @@ struct BadCase {
   std::string part;  ///< of the message
 };
 
+/// Expects one line on standard error, and status 2.
+void expect_refused(const BadCase& bad) {
+  std::vector<std::string> words{ATTNSCOPE_PROGRAM, "render"};
+  words.insert(words.end(), bad.words.begin(), bad.words.end());
+  const Finished finished = run(words);
+  EXPECT_EQ(finished.status, 2) << finished.errors;
+  EXPECT_THAT(finished.errors, HasSubstr(bad.part));
+  EXPECT_EQ(std::count(finished.errors.begin(), finished.errors.end(), '\n'), 1) << finished.errors;
+  EXPECT_EQ(finished.output, "");
+}
+
 TEST(Render, BadRequestsGetOneLineAndStatusTwo) {
   const ScratchFolder folder;
   const std::string out = folder / "out.png";
@@ -153,16 +164,7 @@ TEST(Render, BadRequestsGetOneLineAndStatusTwo) {
       {{}, "--out"},
       {{"--unknown", "--out", out}, "--unknown"},
   };
-  for (const BadCase& bad : cases) {
-    std::vector<std::string> words{ATTNSCOPE_PROGRAM, "render"};
-    words.insert(words.end(), bad.words.begin(), bad.words.end());
-    const Finished finished = run(words);
-    EXPECT_EQ(finished.status, 2) << finished.errors;
-    EXPECT_THAT(finished.errors, HasSubstr(bad.part));
-    EXPECT_EQ(std::count(finished.errors.begin(), finished.errors.end(), '\n'), 1)
-        << finished.errors;
-    EXPECT_EQ(finished.output, "");
-  }
+  for (const BadCase& bad : cases) expect_refused(bad);
 }
 
 TEST(Render, APictureNeverReplacesAFileThatItShows) {
@@ -183,13 +185,7 @@ TEST(Render, APictureNeverReplacesAFileThatItShows) {
       {{"--scene", folder / "own-gpu.json", "--out", folder / "gpu.json"}, "which --gpu reads"},
       {{"--q", q, "--k", k, "--v", k, "--out", q}, "which --q reads"},
       {{"--q", q, "--k", k, "--v", k, "--out", k}, "which --k reads"}};
-  for (const BadCase& bad : cases) {
-    std::vector<std::string> words{ATTNSCOPE_PROGRAM, "render"};
-    words.insert(words.end(), bad.words.begin(), bad.words.end());
-    const Finished finished = run(words);
-    EXPECT_EQ(finished.status, 2) << finished.errors;
-    EXPECT_THAT(finished.errors, HasSubstr(bad.part));
-  }
+  for (const BadCase& bad : cases) expect_refused(bad);
   EXPECT_TRUE(read_npy(q).ok());
   EXPECT_TRUE(load_scene((folder / "own-gpu.json").string()).ok());
 }
