@@ -8,12 +8,11 @@
 #include "app/own_inputs.h"
 #include "app/program.h"
 #include "app/report/standard_streams.h"
-#include "reference/one_line.h"
 
 namespace attnscope::app {
 
 int report(const Error& error) {
-  print_to_stderr(fmt::format("attnscope: {}\n", one_line(words(error, Reader::file))));
+  print_to_stderr(fmt::format("attnscope: {}\n", words(error, Reader::file)));
   return error.kind == Error::Kind::invalid_request ? kInvalidRequest : kFailed;
 }
 

@@ -266,7 +266,7 @@ std::string with_names_for(std::string_view text, Reader reader) {
 }  // namespace
 
 std::string words(std::string_view text, Reader reader) {
-  return shortened(with_names_for(text, reader));
+  return shortened(one_line(with_names_for(text, reader)));
 }
 
 }  // namespace attnscope

@@ -65,7 +65,8 @@ std::string field_name(std::string_view key);
 /// files and in the C interface.
 enum class Reader : std::uint8_t { command_line, screen, file };
 
-/// The text with every field_name() replaced with the reader's name for the field.
+/// The text with every field_name() replaced with the reader's name for the field: one line of at
+/// most kMostMessageBytes, whatever names of a file are in it.
 std::string words(std::string_view text, Reader reader);
 inline std::string words(const Error& error, Reader reader) {
   return words(error.message, reader);

@@ -124,7 +124,7 @@ namespace {
 std::string modelled_text(const GivenOptions& given, const MeasuredOn& on,
                           const RecordingRow& row) {
   const auto unavailable_text = [](const Error& error) {
-    return fmt::format("modelled: unavailable: {}\n", one_line(words(error, Reader::command_line)));
+    return fmt::format("modelled: unavailable: {}\n", words(error, Reader::command_line));
   };
   const auto gpu = gpu_beside(given, row.run.asked, on.device);
   if (!gpu) return unavailable_text(gpu.error());

@@ -155,9 +155,9 @@ std::string run_text(const PassOutcome& outcome, const DeviceInfo& device,
                      fmt::format("{:.3g}", check.tolerance.max_abs),
                      check.passed() ? "yes" : "NO"});
   }
-  const std::string bound_text =
-      bound ? seconds_text(bound.value().bound_s)
-            : "unavailable: " + one_line(words(bound.error(), Reader::command_line));
+  const std::string bound_text = bound
+                                     ? seconds_text(bound.value().bound_s)
+                                     : "unavailable: " + words(bound.error(), Reader::command_line);
   const std::string text =
       fmt::format("{}\non {} (measured), one {} pass {}; lower bound {} (modelled)\n\n{}",
                   run_title(outcome.run), one_line(device.name), to_string(outcome.run.pass()),

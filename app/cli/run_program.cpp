@@ -13,7 +13,6 @@
 #include "app/report/standard_streams.h"
 #include "kernels/recording/build_info.h"
 #include "reference/nearest_name.h"
-#include "reference/one_line.h"
 
 namespace attnscope::cli {
 
@@ -34,13 +33,8 @@ std::string overview(const std::vector<CommandSpec>& commands) {
 
 /// Prints the error in exactly one line; returns its exit status.
 int report(const Error& error) {
-  std::string line = words(error, Reader::command_line);
-  for (char& c : line) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  line = one_line(line);
   const char* kind = error.kind == Error::Kind::unavailable ? "unavailable" : "error";
-  print_to_stderr(fmt::format("{}: {}\n", kind, line));
+  print_to_stderr(fmt::format("{}: {}\n", kind, words(error, Reader::command_line)));
   return error.kind == Error::Kind::invalid_request ? 2 : 1;
 }
 
