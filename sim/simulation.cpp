@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reference/checked_count.h"
 #include "reference/sequences.h"
 #include "sim/observers/flop_counter.h"
 #include "sim/observers/hbm_footprint.h"
@@ -192,6 +193,10 @@ Result<SimulationReport> simulate(const ResolvedRun& run, const GpuDescription& 
     return counted(run, gpu, cancel);
   } catch (const Cancelled&) {
     return cancelled();
+  } catch (const CountTooLarge& too_large) {
+    return invalid_field(ErrorCode::too_many, "heads",
+                         fmt::format("bytes or operations: {}; use fewer {} or a shorter {}",
+                                     too_large.what(), field_name("heads"), field_name("seq_len")));
   }
 }
 
@@ -201,9 +206,9 @@ Result<SimulationReport> resolve_and_simulate(const RunSpec& spec, const GpuDesc
   return run ? simulate(run.value(), gpu, cancel) : run.error();
 }
 
-std::optional<WarpReport> count_warps(const ResolvedRun& run, const GpuDescription& gpu) {
+Result<std::optional<WarpReport>> count_warps(const ResolvedRun& run, const GpuDescription& gpu) {
   const Algorithm& algorithm = *find_algorithm(run.algorithm());
-  if (!algorithm.warps) return std::nullopt;
+  if (!algorithm.warps) return std::optional<WarpReport>();
 
   // Count one head of each group of batch entries
   const AttentionProblem& problem = run.problem;
@@ -213,14 +218,20 @@ std::optional<WarpReport> count_warps(const ResolvedRun& run, const GpuDescripti
   const ScheduleOptions options = schedule_options(run, gpu);
   const Pass pass = make_pass(algorithm, run.pass(), options);
   PassRun one_entry{problem, run.tiling, options, {}};
-  for (const KeyLengthGroup& group : group_batch_by_key_length(problem)) {
-    leave_one_entry(one_entry.problem, group);
-    WarpCounter counter(report.layout);
-    CountingObserver* const counters[] = {&counter};
-    count_head(pass, one_entry, 0, 0, counters);
-    report.traffic += counter.total() * (problem.heads * group.count);
+  try {
+    for (const KeyLengthGroup& group : group_batch_by_key_length(problem)) {
+      leave_one_entry(one_entry.problem, group);
+      WarpCounter counter(report.layout);
+      CountingObserver* const counters[] = {&counter};
+      count_head(pass, one_entry, 0, 0, counters);
+      report.traffic += counter.total() * (problem.heads * group.count);
+    }
+  } catch (const CountTooLarge& too_large) {
+    return invalid_field(ErrorCode::too_many, "warps",
+                         fmt::format("the traffic of {}: {}; use fewer heads or larger tiles",
+                                     field_name("warps"), too_large.what()));
   }
-  return report;
+  return std::optional(report);
 }
 
 }  // namespace attnscope

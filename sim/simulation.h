@@ -73,7 +73,7 @@ ScheduleOptions schedule_options(const ResolvedRun& run, const GpuDescription& g
 
 /// Counts without numbers, at any size. does_not_fit for a tiling that does not fit on the chip
 /// where that is not allowed. `cancel` set to true by another thread gives ErrorCode::cancelled
-/// within microseconds.
+/// within microseconds; too_many where bytes or operations do not fit 63 bits.
 Result<SimulationReport> simulate(const ResolvedRun& run, const GpuDescription& gpu,
                                   const std::atomic<bool>* cancel = nullptr);
 /// resolve(), then simulate().
@@ -87,8 +87,9 @@ struct WarpReport {
 };
 
 /// Counts the pass of a run that simulate() accepted; both passes are summed. Nothing for
-/// algorithms whose paper gives no partition of the warps.
-std::optional<WarpReport> count_warps(const ResolvedRun& run, const GpuDescription& gpu);
+/// algorithms whose paper gives no partition of the warps. too_many where the traffic does not fit
+/// 63 bits.
+Result<std::optional<WarpReport>> count_warps(const ResolvedRun& run, const GpuDescription& gpu);
 
 /// How the numbers are computed.
 struct NumericOptions {

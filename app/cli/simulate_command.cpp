@@ -11,7 +11,6 @@
 #include "app/cli/simulation_json.h"
 #include "app/cli/tensor_files.h"
 #include "kernels/resolve.h"
-#include "reference/checked_count.h"
 #include "sim/packed_groups.h"
 #include "sim/resolve.h"
 
@@ -83,14 +82,9 @@ Result<SimulationAnswer> simulate_once(const GivenOptions& given) {
   }
   auto report = simulate(run, gpu);
   if (!report) return report.error();
-  SimulationAnswer result{.report = std::move(report).value(), .gpu = gpu};
-  try {
-    result.warps = count_warps(run, gpu);
-  } catch (const CountTooLarge& too_large) {
-    return invalid_field(ErrorCode::too_many, "warps",
-                         fmt::format("the traffic of {}: {}; use fewer heads or larger tiles",
-                                     field_name("warps"), too_large.what()));
-  }
+  const auto warps = count_warps(run, gpu);
+  if (!warps) return warps.error();
+  SimulationAnswer result{.report = std::move(report).value(), .gpu = gpu, .warps = warps.value()};
   if (!with_numbers) return result;
   auto numbers = run_numbers(model.value());
   if (!numbers) return numbers.error();

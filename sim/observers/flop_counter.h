@@ -7,10 +7,12 @@
 #include <numeric>
 #include <vector>
 
+#include "reference/checked_count.h"
 #include "sim/ops/observer.h"
 
 namespace attnscope {
 
+/// Sums and products throw CountTooLarge.
 struct Flops {
   Index matmul = 0;
   Index non_matmul = 0;    ///< all others, exponentials included
@@ -20,9 +22,9 @@ struct Flops {
   Index cuda_core() const { return non_matmul - exponentials; }
 
   Flops& operator+=(const Flops& other) {
-    matmul += other.matmul;
-    non_matmul += other.non_matmul;
-    exponentials += other.exponentials;
+    matmul = checked_sum(matmul, other.matmul);
+    non_matmul = checked_sum(non_matmul, other.non_matmul);
+    exponentials = checked_sum(exponentials, other.exponentials);
     return *this;
   }
   Flops operator-(const Flops& other) const {
@@ -31,7 +33,8 @@ struct Flops {
   }
   bool operator==(const Flops&) const = default;
   Flops operator*(Index count) const {
-    return {matmul * count, non_matmul * count, exponentials * count};
+    return {checked_product(matmul, count), checked_product(non_matmul, count),
+            checked_product(exponentials, count)};
   }
 };
 

@@ -1,13 +1,16 @@
 #include "sim/observers/hbm_footprint.h"
 
+#include "reference/checked_count.h"
+
 namespace attnscope {
 
 Index whole_tensor_bytes(Tensor tensor, const AttentionProblem& problem, Index splits) {
   const TensorLayout layout = layout_of(tensor);
   const bool by_keys = layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d;
   const Index heads = by_keys ? problem.kv_heads : problem.heads;
-  return problem.batch * heads * tensor_shape(tensor, problem, splits).elems() *
-         element_bytes(tensor, problem.dtype);
+  const Index head_bytes =
+      tensor_shape(tensor, problem, splits).elems() * element_bytes(tensor, problem.dtype);
+  return checked_product(problem.batch * heads, head_bytes);
 }
 
 void HbmFootprint::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
@@ -31,7 +34,8 @@ Index HbmFootprint::peak_bytes(const AttentionProblem& problem) const {
   for (int index = 0; index < kTensorCount; ++index) {
     const auto tensor = static_cast<Tensor>(index);
     if (tensor == Tensor::dS && touches(Tensor::dP)) continue;  // overwrites dP
-    if (touches(tensor)) total += whole_tensor_bytes(tensor, problem, splits_);
+    if (!touches(tensor)) continue;
+    total = checked_sum(total, whole_tensor_bytes(tensor, problem, splits_));
   }
   return total;
 }

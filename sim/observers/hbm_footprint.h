@@ -27,7 +27,7 @@ class HbmFootprint : public CountingObserver {
   Index splits_ = 1;
 };
 
-/// Bytes of one whole tensor over batch and heads (KV heads for K and V).
+/// Bytes of one whole tensor over batch and heads (KV heads for K and V). Throws CountTooLarge.
 Index whole_tensor_bytes(Tensor tensor, const AttentionProblem& problem, Index splits = 1);
 
 }  // namespace attnscope

@@ -24,8 +24,7 @@ Index moved_bytes(const TileOp& op, const TileGrid& grid) {
 void count_write(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor) {
   Bytes& bytes = of(by_tensor, op.dest_tiles[0].tensor);
   const Index moved = moved_bytes(op, grid);
-  bytes.write_bytes += moved;
-  if (op.kind == OpKind::atomic_add) bytes.atomic_bytes += moved;
+  bytes += {0, moved, op.kind == OpKind::atomic_add ? moved : 0};
 }
 
 void TrafficCounter::begin_launch(std::string_view name, const TileGrid& grid) {
@@ -37,7 +36,7 @@ void TrafficCounter::observe(std::span<const TileOp> ops) {
   BytesByTensor& by_tensor = launches_.back().by_tensor;
   for (const TileOp& op : ops) {
     if (op.kind == OpKind::load) {
-      of(by_tensor, op.source_tiles[0].tensor).read_bytes += moved_bytes(op, *grid_);
+      of(by_tensor, op.source_tiles[0].tensor) += {moved_bytes(op, *grid_), 0, 0};
     } else if (op.moves_bytes()) {
       count_write(op, *grid_, by_tensor);
     }

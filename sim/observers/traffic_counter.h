@@ -6,20 +6,22 @@
 #include <string>
 #include <vector>
 
+#include "reference/checked_count.h"
 #include "sim/ops/observer.h"
 
 namespace attnscope {
 
-/// Bytes of one direction pair. `write_bytes` includes `atomic_bytes`.
+/// Bytes of one direction pair. `write_bytes` includes `atomic_bytes`. Sums and products throw
+/// CountTooLarge.
 struct Bytes {
   Index read_bytes = 0;
   Index write_bytes = 0;
   Index atomic_bytes = 0;
-  Index total() const { return read_bytes + write_bytes; }
+  Index total() const { return checked_sum(read_bytes, write_bytes); }
   Bytes& operator+=(const Bytes& other) {
-    read_bytes += other.read_bytes;
-    write_bytes += other.write_bytes;
-    atomic_bytes += other.atomic_bytes;
+    read_bytes = checked_sum(read_bytes, other.read_bytes);
+    write_bytes = checked_sum(write_bytes, other.write_bytes);
+    atomic_bytes = checked_sum(atomic_bytes, other.atomic_bytes);
     return *this;
   }
   Bytes operator-(const Bytes& other) const {
@@ -27,7 +29,8 @@ struct Bytes {
             atomic_bytes - other.atomic_bytes};
   }
   Bytes operator*(Index count) const {
-    return {read_bytes * count, write_bytes * count, atomic_bytes * count};
+    return {checked_product(read_bytes, count), checked_product(write_bytes, count),
+            checked_product(atomic_bytes, count)};
   }
   bool operator==(const Bytes&) const = default;
 };

@@ -5,8 +5,10 @@
 
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "reference/checked_count.h"
 #include "sim/ops/tile_grid.h"
 #include "sim/ops/tile_op.h"
 
@@ -44,8 +46,8 @@ class CountingObserver : public Observer {
   virtual void repeat(Index times) = 0;
 };
 
-/// The sums at the open marks of a counting observer. `Counts` has +, - and * by a count, or is an
-/// array of such.
+/// The sums at the open marks of a counting observer. `Counts` is an Index, has +=, - and * by a
+/// count, or is an array of such. repeat() throws CountTooLarge.
 template <typename Counts>
 class MarkedCounts {
  public:
@@ -58,7 +60,9 @@ class MarkedCounts {
  private:
   template <typename Value>
   static void add_difference(Value& now, const Value& before, Index times) {
-    if constexpr (requires { now += (now - before) * times; }) {
+    if constexpr (std::is_same_v<Value, Index>) {
+      now = checked_sum(now, checked_product(now - before, times));
+    } else if constexpr (requires { now += (now - before) * times; }) {
       now += (now - before) * times;
     } else {
       for (std::size_t n = 0; n < now.size(); ++n) add_difference(now[n], before[n], times);
