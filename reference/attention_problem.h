@@ -200,9 +200,9 @@ struct Tiling {
 
 std::optional<Error> validate(const Tiling& tiling);
 
-/// The precision in which flash1 keeps O (backward: dQ) in HBM between passes over j: the problem's
-/// (AttnScope's choice), which moves the bytes that the paper counts and rounds in every pass; or
-/// fp32, as in the implementation of 2022, which moves more bytes and rounds once.
+/// The precision in which flash1 and block_sparse keep O (backward: dQ) in HBM between passes over
+/// j: the problem's (AttnScope's choice), which moves the bytes that the paper counts and rounds in
+/// every pass; or fp32, as in the implementation of 2022, which moves more bytes and rounds once.
 enum class Carry : std::uint8_t { problem, fp32 };
 
 constexpr std::array<std::string_view, 2> enum_names(Carry) {

@@ -25,7 +25,8 @@ struct BlockPattern {
   double density = 1.0;
   std::uint64_t seed = 0;
   std::string path;
-  /// Whether a mask takes time for its zeros, too: the tiles are drawn or read one by one.
+  /// Whether drawing takes time for every tile, including zeros: tiles are drawn or read one by
+  /// one.
   bool visits_every_tile() const { return kind != Kind::butterfly && kind != Kind::local_global; }
   bool operator==(const BlockPattern&) const = default;
 };

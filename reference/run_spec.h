@@ -60,7 +60,7 @@ struct RunSpec {
   std::string kernel;               ///< unset: the algorithm's
   std::map<std::string, std::string> switches;  ///< of the kernel, which checks them
 
-  /// Both sides, where both are given.
+  /// The requested tiling; nothing unless Br and Bc are both set.
   std::optional<Tiling> tiling() const {
     return Br && Bc ? std::optional(Tiling{*Br, *Bc}) : std::nullopt;
   }
@@ -74,7 +74,8 @@ struct RunSpec {
 /// What runs: every rule applied.
 struct ResolvedRun {
   RunSpec asked;
-  /// With its block mask, and the query heads of a group as rows of one tile where they share it.
+  /// The problem with its block mask drawn. If query_heads_per_tile > 1, the query heads of a group
+  /// are packed into the rows of one head.
   AttentionProblem problem;
   Tiling tiling;
   Index splits = 1;
@@ -88,7 +89,8 @@ struct ResolvedRun {
   bool operator==(const ResolvedRun&) const = default;
 };
 
-/// Draws the requested block mask over the run's tiles, unless the problem has one.
+/// Draws the requested block mask over the run's tiles, unless the problem has one. Errors as of
+/// make_block_mask().
 std::optional<Error> draw_block_mask(ResolvedRun& run);
 
 /// Nothing when the fields are in range and consistent, whatever the device; else an error about

@@ -219,10 +219,10 @@ CommandSpec accuracy_command() {
        {"dtype", "T1,T2,...", fmt::format("list of fp32, fp16, bf16 [{}]", kDefaultTypes)},
        {"carry", "C1,C2",
         fmt::format("list of fp32, problem: precision of flash1's O in HBM [{}]", kDefaultCarries)},
-       {"pass", "", "forward: O alone; or backward [backward]"}});
+       {"pass", "", "forward: only O; or backward [backward]"}});
   return answering(
       {.name = "accuracy",
-       .summary = "Why the softmax is online, and how exact each algorithm is.",
+       .summary = "Why the softmax is online, and how accurate each algorithm is.",
        .options =
            joined({fields, {{"orders", "R", "orders of the thread blocks, at least 2 [4]"}}})},
       answer_accuracy);

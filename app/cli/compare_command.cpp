@@ -149,7 +149,8 @@ std::vector<OptionSpec> row_filters() {
   }
   return with_help(
       std::move(filters),
-      {{"algorithm", "", "only rows of this algorithm; the options below choose rows likewise"}});
+      {{"algorithm", "",
+        "only rows of this algorithm; the options below select rows in the same way"}});
 }
 
 }  // namespace
@@ -163,10 +164,11 @@ CommandSpec compare_command() {
               reads_recording()},
              {"report", "FILE", "write a Markdown report; - is standard output", false,
               writes_file()}},
-            with_help(field_options({"gpu", "sram_bytes", "l2_bytes"}),
-                      {{"gpu", "",
-                        "the modelled GPU; no gap with another than the recording's [that of the "
-                        "recording]"}}),
+            with_help(
+                field_options({"gpu", "sram_bytes", "l2_bytes"}),
+                {{"gpu", "",
+                  "the modelled GPU; gaps are shown only for the GPU of the recording [that of the "
+                  "recording]"}}),
             row_filters()})},
       answer_compare);
 }

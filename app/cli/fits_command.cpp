@@ -135,7 +135,7 @@ CommandSpec fits_command() {
                               {.problem = default_model().problem}),
                 {{"batch", "", "find the largest N at this batch"},
                  {"seq-len", "", "find the largest batch at this length [1024]"},
-                 {"gpu", "", "the GPU whose memory it is [h200]"}});
+                 {"gpu", "", "the GPU whose memory is used [h200]"}});
   return answering(
       {.name = "fits",
        .summary = "The largest batch or sequence of a model that a GPU's memory holds.",

@@ -108,10 +108,10 @@ Result<Answer> answer_flops(const GivenOptions& given) {
 CommandSpec flops_command() {
   return answering(
       {.name = "flops",
-       .summary = "Matrix products and other operations of each algorithm, by what they are for.",
-       .options = joined(
-           {shape_options(default_run()), field_options({"pass"}, default_run()),
-            with_help(field_options({"gpu"}), {{"gpu", "", "the GPU whose rates count [h200]"}})})},
+       .summary = "Matrix products and other operations of each algorithm, by purpose.",
+       .options = joined({shape_options(default_run()), field_options({"pass"}, default_run()),
+                          with_help(field_options({"gpu"}),
+                                    {{"gpu", "", "the GPU whose peak rates are used [h200]"}})})},
       answer_flops);
 }
 

@@ -30,7 +30,7 @@ struct Saved {
     const std::lock_guard lock(changing);
     std::string line;
     for (const auto& [results, text] : said) line += (line.empty() ? "" : "; ") + text;
-    return line.empty() ? "each file has its old or its new contents, whole" : line;
+    return line.empty() ? "no output file is incomplete" : line;
   }
 };
 
@@ -39,8 +39,8 @@ Saved& saved() {
   return *state;
 }
 
-/// Writes what standard error takes at once: a full pipe without a reader must not keep the
-/// program.
+/// Writes what standard error accepts without blocking: a full pipe that nobody reads must not keep
+/// the program from ending.
 void print_without_waiting(std::string_view text) {
   pollfd stream{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
   if (::poll(&stream, 1, 0) != 1 || (stream.revents & POLLOUT) == 0) return;

@@ -51,8 +51,9 @@ std::optional<Error> MeasuringSession::add(const RecordingRow& row) {
   save_before_signals(SavedResults::recording, [&] {
     error = writer_->add(row, lock.value());
     if (!error) ++added_;
-    return fmt::format("{} measurements are in {}, and the same command with --resume continues",
-                       added_, written_path_.string());
+    return fmt::format(
+        "measurements saved in {}: {}; to continue, repeat the command with --resume",
+        written_path_.string(), added_);
   });
   return error;
 }

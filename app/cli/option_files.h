@@ -16,7 +16,7 @@ namespace attnscope::cli {
 
 /// The file that a value of the field names, if any; it is read.
 OptionFiles files_of(const RunField& field);
-/// A file that is read, or a shipped one by its name.
+/// A recording or a trace that is read: a path, or the name of a shipped one.
 OptionFiles reads_recording();
 OptionFiles reads_trace();
 /// A file that is written; "-" is standard output.
@@ -31,8 +31,8 @@ struct GivenCommand {
 };
 
 /// Nothing when all files that the commands write are different files, none of them read, and
-/// standard output is written at most once; else invalid_request. Files are compared as
-/// identity_of() does, whatever their paths are.
+/// standard output is written at most once; else invalid_request. Paths lead to the same file if
+/// identity_of() is equal.
 std::optional<Error> check_apart(const std::vector<GivenCommand>& commands);
 
 }  // namespace attnscope::cli

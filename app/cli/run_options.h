@@ -22,7 +22,7 @@ std::vector<OptionSpec> field_options(std::initializer_list<std::string_view> ke
 /// that are left out; --algorithm is required.
 std::vector<OptionSpec> run_options(FieldTarget target,
                                     std::initializer_list<std::string_view> without = {});
-/// The options, those that `changes` names with its help and, where it has one, its value name.
+/// The options, with help and (if not empty) value name replaced by those in `changes`.
 std::vector<OptionSpec> with_help(std::vector<OptionSpec> options,
                                   std::initializer_list<OptionSpec> changes);
 
@@ -38,7 +38,7 @@ std::vector<OptionSpec> joined(std::initializer_list<std::vector<OptionSpec>> li
 /// files, the packed sequences or the defaults, in this order. Text that cannot be understood and
 /// numbers out of range are errors here; resolve() checks the combination of fields.
 Result<RunSpec> parse_run(const GivenOptions& given, const RunSpec& defaults = {});
-/// The same where --algorithm has to be given, one of `algorithms`.
+/// The same, but requires --algorithm to be one of `algorithms`.
 Result<RunSpec> parse_run_of(const GivenOptions& given, const std::vector<std::string>& algorithms);
 /// The GPU of the model that a kernel is compared with: the spec's if --gpu was given, else the
 /// shipped description that matches the device; unavailable when none does.
@@ -46,7 +46,7 @@ Result<GpuDescription> gpu_beside(const GivenOptions& given, const RunSpec& spec
                                   const DeviceInfo& device);
 /// A pass, but not both at once.
 std::optional<PassKind> parse_one_pass(std::string_view name);
-/// The spec with each value of a list in the field, for commands that take lists.
+/// One copy of the spec for each value of the comma-separated list, stored in field `key`.
 Result<std::vector<RunSpec>> parse_list(std::string_view key, std::string_view list,
                                         const RunSpec& spec);
 

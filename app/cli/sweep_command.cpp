@@ -173,8 +173,8 @@ std::string saved_rows_text(std::size_t done, const std::vector<PlannedPoint>& p
   const bool is_recorded = !is_model && planned.front().given.has("out");
   if (is_recorded) return where;
   return fmt::format(
-      "{}; the same command starts at the first point again: to resume, sweep the other points "
-      "into another file",
+      "{}; the same command would start over; to continue, sweep only the remaining points into "
+      "another file",
       where);
 }
 

@@ -81,10 +81,10 @@ std::string summary_text(const KernelTrace& trace, Index events) {
       {"launch, first block to last", seconds_text(static_cast<double>(trace.end_ps()) * 1e-12)},
       {"pass with / without recording",
        fmt::format("{} / {}", seconds_text(trace.time_s), seconds_text(trace.plain_time_s))},
-      {"SM clock, seen", fmt::format("{:.0f} MHz", trace.sm_clock_mhz)},
-      {"global timer, least step seen", trace.timer_step_ns
-                                            ? fmt::format("{} ns", *trace.timer_step_ns)
-                                            : "unavailable: the readings lie too far apart"},
+      {"SM clock, measured", fmt::format("{:.0f} MHz", trace.sm_clock_mhz)},
+      {"global timer, smallest step observed", trace.timer_step_ns
+                                                   ? fmt::format("{} ns", *trace.timer_step_ns)
+                                                   : "unavailable: the readings are too far apart"},
   };
   return table_text(lines);
 }

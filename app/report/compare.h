@@ -41,8 +41,8 @@ struct Comparison {
   MeasuredOn on;
   SimulationReport model;
   std::string unavailable;  ///< why the whole run has no measurement; then there are no lines
-  /// The difference between model and run; if set, the lines have only the recording, without
-  /// model, gap or reason.
+  /// Why the run cannot be compared with the model; if not empty, the lines have only recorded
+  /// values, without model, gap or reason.
   std::string stands_alone;
   std::vector<ComparisonLine> lines;
 

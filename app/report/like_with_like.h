@@ -29,7 +29,8 @@ enum class DifferenceIn : std::uint8_t {
   nothing,
   kernel,  ///< why_no_kernel()
   problem,
-  choice,  ///< algorithm, pass, precision of O in HBM, deterministic dQ
+  choice,  ///< algorithm, pass, kernel, switches, precision of O in HBM, deterministic dQ, or
+           ///< settings that this version does not know
   gpu,
   tiling,
   cache
@@ -42,7 +43,7 @@ struct RunDifference {
   bool none() const { return in == DifferenceIn::nothing; }
 };
 
-/// The first difference, in the order of DifferenceIn. A gap may be shown only if there is none:
+/// The first difference found. A gap may be shown only if there is none:
 /// GPU, problem, algorithm, tiling, variant, pass, switches and cache state match the measurement.
 RunDifference difference(const SimulationReport& model, const GpuDescription& gpu,
                          const RecordingRow& row, const MeasuredOn& on);

@@ -74,7 +74,7 @@ bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index&
   const std::string step =
       trace.timer_step_ns
           ? fmt::format("whose readings lie {} ns apart or more", *trace.timer_step_ns)
-          : "whose step is unknown (its readings lie too far apart)";
+          : "whose step is unknown (its readings are too far apart)";
   ChromeEvents out(
       {.run = fmt::format("{}, {}, build {}", describe(trace), trace.header.date,
                           trace.header.build.commit),

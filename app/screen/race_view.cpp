@@ -182,10 +182,10 @@ void draw_race_clock_field(const Frame& frame, const Rect& box) {
   if (!combo.open()) return;
   for (const RaceClock clock : {RaceClock::requested_bytes, RaceClock::tiles}) {
     const std::string help = clock == RaceClock::tiles
-                                 ? "both have visited as many tiles of S, P, dP or dS; an "
-                                   "algorithm of several launches visits each "
-                                   "of them several times"
-                                 : "both have requested as many bytes";
+                                 ? "the tiles of S, P, dP or dS that either may have visited; an "
+                                   "algorithm with several launches visits each tile several "
+                                   "times"
+                                 : "the bytes that either may have requested";
     if (!combo.option(words(clock), clock == shown, std::string(to_string(clock)), help)) continue;
     if (app.view.race) app.commands.push(ChooseRace{Race{app.view.race->rival, clock}});
     if (!app.view.race) app.commands.push(ShowNotice{"choose an algorithm to race against first"});

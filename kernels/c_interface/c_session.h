@@ -22,7 +22,8 @@ struct attnscope_session {
 
 namespace attnscope::kernels {
 
-/// The status of an outcome; keeps its message for attnscope_last_message().
+/// The status of an outcome. Keeps the message, code and field for the attnscope_last_*()
+/// functions.
 attnscope_status answer(const std::optional<Error>& error, const attnscope_session* session);
 
 /// Runs the body; no exception leaves the library.

@@ -77,7 +77,7 @@ std::optional<std::string> why_not_loadable(const std::filesystem::path& path) {
       return "the file is truncated: a segment lies beyond its end";
     }
     if (segment.p_type == PT_LOAD && segment.p_filesz > segment.p_memsz) {
-      return "a segment of its program table is larger than its memory";
+      return "a segment's size in the file exceeds its size in memory";
     }
   }
 

@@ -1,5 +1,5 @@
-/// Checks a shared library's file before the loader maps it: a file that ends before its segments
-/// do would end the program with SIGBUS.
+/// Checks a shared library's file before the loader maps it: accessing a segment beyond the end of
+/// a truncated file raises SIGBUS.
 #pragma once
 
 #include <filesystem>

@@ -33,7 +33,7 @@ struct KernelLibrary::Functions {
   decltype(&attnscope_forward_trace) trace;  ///< both are null in a library without them
   decltype(&attnscope_backward_trace) trace_backward;
 
-  /// What the calling thread's last call, which returned this status, said.
+  /// The error of the calling thread's last call, which returned `status`.
   Error error_of(attnscope_status status) const;
 };
 

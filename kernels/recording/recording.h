@@ -72,7 +72,7 @@ class RecordingWriter {
   /// The file's row of the same run if it has a measurement, else null. Valid until the next add().
   const RecordingRow* find_measured(const RecordingRow& run) const;
 
-  /// Holds off other processes that add rows; failed when one of them does not let go.
+  /// Locks the file against other processes that add rows. Errors as of FileLock::take().
   Result<FileLock> lock() const { return FileLock::take(path_); }
   /// Adds the row, or replaces the one of the same run, and writes the file, which is locked with
   /// the result of lock(). Errors as of open().

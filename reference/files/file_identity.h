@@ -19,8 +19,8 @@ std::filesystem::path follow_links(const std::filesystem::path& path, std::error
 /// descriptor of a process.
 bool is_written_in_place(const std::filesystem::path& path);
 
-/// A file, whatever the path that leads to it: its device and inode; of a file that does not exist,
-/// those of the nearest folder that does, and the path from there.
+/// Identifies a file independently of its path: by device and inode. For a file that does not
+/// exist: those of the nearest existing folder, and the rest of the path.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -34,13 +34,13 @@ FileIdentity identity_of(const std::filesystem::path& path);
 class FileStamp {
  public:
   FileStamp() = default;
-  /// Of no file when there is no regular file at the path.
+  /// The stamp of the file at the path; empty if that is not a regular file.
   static FileStamp of(const std::filesystem::path& path);
   /// Whether the path names the same file, with the same size and time of modification.
   bool is_still(const std::filesystem::path& path) const;
 
  private:
-  std::shared_ptr<const int> descriptor_;  ///< null: of no file
+  std::shared_ptr<const int> descriptor_;  ///< null: empty stamp
   struct stat state_ {};
 };
 

@@ -1,4 +1,4 @@
-/// One process at a time.
+/// A lock between processes.
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,10 @@
 
 namespace attnscope {
 
-/// Holds off every other process that takes the lock of the same file; released by the destructor
-/// and by the end of the process. The lock is the folder's (flock), so that it survives the
-/// replacement of the file and leaves no file behind: files of one folder share it. Hold it only to
-/// read and write the file. Where the file system has no locks, it holds off nobody.
+/// Excludes every other process that locks the same file, until the destructor runs or the process
+/// ends. The lock (flock) is taken on the folder, so it stays valid when the file is replaced, and
+/// leaves no file behind; all files of a folder share it. Hold it only to read and write the file.
+/// It has no effect where the file system has no locks.
 class FileLock {
  public:
   /// failed when the folder cannot be read, or another process keeps the lock for `longest`.

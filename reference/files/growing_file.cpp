@@ -44,7 +44,8 @@ std::optional<Error> GrowingFile::write(std::size_t begin, std::string_view text
   if (const int reason = update(spare_)) return drop_spare(reason);
 
   using Clock = std::chrono::steady_clock;
-  constexpr int kShare = 10;  // of the time is left for the work, after one part for syncing
+  // After each sync, at least ten times its duration is left for work
+  constexpr int kShare = 10;
   const auto start = Clock::now();
   const bool syncs = start >= next_sync_;
   if (syncs) {

@@ -1,4 +1,4 @@
-/// A file that grows while it is in use, and is whole at every moment.
+/// A file that grows while it is in use and is complete at every moment.
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,9 @@
 namespace attnscope {
 
 /// A file whose end changes. Each write() replaces the whole file in one step, at the cost of
-/// writing only what changed: there are two copies, one under the file's name and one under a
-/// temporary name. The change is written to the latter, which then takes the file's name by a
-/// rename, and the two have changed places. So a piece at the end is written twice, and the text
-/// before it never again.
+/// writing only what changed. There are two copies, one under the file's name and one under a
+/// temporary name; write() updates the second and then exchanges the names. Each appended piece is
+/// therefore written twice, once to each copy, and earlier text is not written again.
 ///
 /// A process that is killed leaves the file of the last completed write(), and perhaps the other
 /// copy. Writes are also synced to the disk, as often as that takes at most a tenth of the time:

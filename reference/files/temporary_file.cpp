@@ -47,8 +47,8 @@ fs::path unique_name_beside(const fs::path& target) {
 constexpr int kMostNames = 100;
 
 /// Gives the open file the owner, the group and the permissions of `old`, as far as this user may.
-/// Nobody gains a right: another owner does not take set-user-ID, and another group has only the
-/// rights that everyone had.
+/// Never widens access: if the owner cannot be kept, the set-user-ID bit is dropped; if the group
+/// cannot, its rights become those of others.
 int take_permissions(int descriptor, const struct stat& old) {
   struct stat own {};
   if (::fstat(descriptor, &own) != 0) return errno;

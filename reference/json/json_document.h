@@ -26,8 +26,8 @@ Result<nlohmann::json> read_json_file(const std::filesystem::path& path);
 std::optional<Error> check_schema(const nlohmann::json& document, std::string_view name,
                                   int newest_version, std::string_view source);
 
-/// The document as text, on one line or indented. Text in it that is not UTF-8 becomes U+FFFD: it
-/// came from a user, not from a file.
+/// The document as text, on one line or indented. Text in it that is not UTF-8 becomes U+FFFD;
+/// such text can only come from a user, since files are checked when they are read.
 std::string json_dump(const nlohmann::json& document, int indent = -1);
 
 /// Bytes that may not be UTF-8, such as a file's name, as the text of a JSON document: bytes

@@ -1,4 +1,4 @@
-/// The location of the shipped data: device descriptions, recordings, scenes, lessons.
+/// The location of the shipped data: device descriptions, recordings, traces and scenes.
 /// No CUDA, no OpenGL: the app and the command line both use it.
 #pragma once
 

@@ -39,8 +39,8 @@ class CountingObserver : public Observer {
  public:
   /// The part that begins here may occur again.
   virtual void mark() = 0;
-  /// Whether the operations since the last mark, if they came once more, would count the same
-  /// again: false when that depends on an order in which the state has changed since.
+  /// Whether repeating the operations since the last mark would add the same counts again; false if
+  /// the counts depend on state that has changed since the mark.
   virtual bool repeatable() const { return true; }
   /// Counts the operations since the last mark `times` more times, and closes the mark.
   virtual void repeat(Index times) = 0;

@@ -119,17 +119,19 @@ class TileGrid {
   /// Whether the mask hides a part of tile (i, j), so that its scores have to be masked.
   bool edge(std::int32_t i, std::int32_t j) const;
 
-  /// Whether every row tile sees the same columns, and hides the same keys of them.
+  /// Whether every row tile sees the same columns, with the same keys hidden.
   bool rows_see_equal_columns() const {
     return problem_.mask.is_none() && !problem_.is_packed() && problem_.block_mask == nullptr;
   }
-  // Equal tiles: every schedule treats them alike, and every count of their operations is the same
-  /// Positions of `columns` from `position` on, at least 1, whose tiles (i, j) are equal.
+  // Equal tiles: every schedule processes them in the same way, and every count of their operations
+  // is the same
+  /// Number of consecutive positions of `columns`, from `position` on (at least 1), whose tiles
+  /// (i, j) are equal.
   Index equal_columns(std::int32_t i, const TileRange& columns, std::int32_t position) const;
   /// The same for the tiles (i, j) of column tile j.
   Index equal_rows(std::int32_t j, const TileRange& rows, std::int32_t position) const;
-  /// Row tiles from i on, at least 1, that are equal together with all their tiles (i, j). Only
-  /// their sizes matter to a program that does not ask which tiles the mask hides.
+  /// Number of row tiles, from i on (at least 1), that are equal and whose tiles (i, j) are equal.
+  /// A program that does not ask which tiles the mask hides needs only equal sizes.
   Index equal_whole_rows(std::int32_t i, bool asks_mask) const;
   /// The same for column tiles.
   Index equal_whole_columns(std::int32_t j, bool asks_mask) const;

@@ -2,9 +2,9 @@
 /// program))`. Where only counts matter, it runs once for each run of equal tiles and lets the
 /// observers multiply, so that the cost does not grow with the number of interior tiles.
 ///
-/// Tiles are equal when every program treats them alike: see TileGrid::equal_columns(). The loop
-/// repeats an iteration only if every observer agrees (Program::repeatable()); until then it runs
-/// the next one. A loop must not be left with `break`.
+/// Tiles are equal when every program processes them in the same way: see
+/// TileGrid::equal_columns(). The loop repeats an iteration only if every observer agrees
+/// (Program::repeatable()); until then it runs the next one. A loop must not be left with `break`.
 #pragma once
 
 #include "sim/ops/program.h"
@@ -13,8 +13,8 @@ namespace attnscope {
 
 class TileLoop {
  public:
-  /// Positions of the range from `position` on, at least 1, whose tiles are equal; `fixed` is the
-  /// row or column tile that the loop stays in.
+  /// Number of consecutive positions of the range, from `position` on (at least 1), whose tiles are
+  /// equal; `fixed` is the row or column tile that the loop stays in.
   using EqualTiles = Index (*)(const TileGrid& g, std::int32_t fixed, const TileRange& range,
                                std::int32_t position);
 

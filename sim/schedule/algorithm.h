@@ -78,7 +78,8 @@ struct Launch {
   /// Sums the results that the query heads of a group left in HBM.
   bool sums_group = false;
   SplitRole splits = SplitRole::none;
-  /// No thread block asks which tiles the mask hides: blocks of equal tiles are equal.
+  /// No thread block asks which tiles the mask hides: blocks are equal if their tiles have equal
+  /// sizes.
   bool ignores_mask = false;
   /// Owns `pseudo_code` if make_pass() removed lines from it.
   std::shared_ptr<const ShownCode> shown = nullptr;

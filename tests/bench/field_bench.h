@@ -38,7 +38,7 @@ struct FieldScript {
 };
 
 /// Every field of the top bar and behind "...", the tabs and the appearance settings
-/// (app/field_script.cpp). `files` are tensors of the scene's problem.
+/// (tests/bench/field_script.cpp). `files` are tensors of the scene's problem.
 std::vector<FieldScript> field_scripts(const InputPaths& files);
 
 class FieldBench {

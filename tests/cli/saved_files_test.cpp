@@ -301,8 +301,7 @@ TEST(SavedFiles, ASignalEndsALongComputation) {
       start(folder, "simulate --algorithm flash2 --seq-len 8192 --check --json a.json");
   wait_until_busy(child);
   expect_ended_by(child, SIGTERM);
-  EXPECT_EQ(read_text(folder.path() / "err"),
-            "interrupted: each file has its old or its new contents, whole\n");
+  EXPECT_EQ(read_text(folder.path() / "err"), "interrupted: no output file is incomplete\n");
   EXPECT_EQ(read_text(folder.path() / "a.json"), "old");
 }
 

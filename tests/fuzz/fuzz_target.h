@@ -49,7 +49,7 @@ class Random {
 struct FuzzTarget {
   std::string_view name;  ///< also the folder of its seeds in tests/fuzz/seeds
   /// Runs the parser or command on the input; throws Finding for a broken property. Invalid input
-  /// is no finding.
+  /// is not a finding.
   void (*run)(std::string_view input);
   /// A variation of the input, of any length.
   std::string (*mutate)(std::string_view input, Random& random);

@@ -42,7 +42,8 @@ void run_mask(std::string_view text) {
   if (validate(problem)) return;
   for (Index query = 0; query < problem.N; ++query) {
     const KeyRange keys = problem.keys_of(query);
-    require(keys.size() == 0 || (keys.begin >= 0 && keys.end <= problem.N_kv), "keys that are not");
+    require(keys.size() == 0 || (keys.begin >= 0 && keys.end <= problem.N_kv),
+            "keys outside [0, N_kv)");
   }
 }
 

@@ -29,8 +29,8 @@ Violations heavy_header_violations(const SourceTree& tree);
 Violations unguarded_headers(const SourceTree& tree);
 
 /// One question, one struct: no struct of the product repeats three or more fields of a run (sizes,
-/// type, mask, algorithm, pass, tiles, ...). Those that define them, the C interface and kernel
-/// parameters do.
+/// type, mask, algorithm, pass, tiles, ...). Exempt: the structs that define them, the C
+/// interface, and kernel parameters.
 Violations repeated_run_fields(const SourceTree& tree);
 
 /// Words that mark unfinished work, or name the machine or the way that a change was made on.
