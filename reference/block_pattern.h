@@ -37,11 +37,15 @@ std::string to_string(const BlockPattern& pattern);
 /// in (0, 1].
 Result<BlockPattern> parse_block_pattern(std::string_view text);
 
-/// Limits of a mask, in tiles.
+/// Limits of a mask.
 struct MaskLimits {
-  Index ones = Index{1} << 27;
-  Index visited = Index{1} << 28;  ///< Tr Tc, of a pattern that visits every tile
+  Index ones = Index{1} << 27;   ///< tiles that it keeps
+  Index steps = Index{1} << 28;  ///< drawing_steps()
 };
+
+/// The time to draw a mask besides its ones, in visited tiles: Tr Tc where every tile is visited
+/// once, else Tr times the steps of a row.
+Index drawing_steps(const BlockPattern& pattern, Index Tr, Index Tc);
 
 /// Draws the mask for N queries and N_kv keys in these tiles. Where Tr and Tc differ, butterfly and
 /// local_global stretch the shorter axis to the longer one. The draws are Philox integers: the same

@@ -1,6 +1,7 @@
 /// The identity of a kernel's run, and its members in a row of a recording.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -107,7 +108,7 @@ SharedBlockMask RecordedMasks::mask_of(const RunSpec& spec, const JsonObject& ob
                                              problem.N, problem.N_kv, tiling->Br, tiling->Bc)];
   if (mask) return mask;
   auto drawn = make_block_mask(*spec.block_mask, problem.N, problem.N_kv, *tiling,
-                               {.ones = tiles_left_, .visited = tiles_left_});
+                               {.ones = tiles_left_, .steps = tiles_left_});
   if (!drawn && drawn.error().code != ErrorCode::too_many) {
     throw refuse(words(drawn.error(), Reader::file));
   }
@@ -116,8 +117,8 @@ SharedBlockMask RecordedMasks::mask_of(const RunSpec& spec, const JsonObject& ob
                              words(drawn.error(), Reader::file), kMostTiles));
   }
   mask = std::move(drawn).value();
-  const bool visits_every_tile = spec.block_mask->visits_every_tile();
-  tiles_left_ -= visits_every_tile ? mask->Tr() * mask->Tc() : mask->nonzeros();
+  tiles_left_ -=
+      std::max(drawing_steps(*spec.block_mask, mask->Tr(), mask->Tc()), mask->nonzeros());
   return mask;
 }
 

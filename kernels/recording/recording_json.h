@@ -23,7 +23,7 @@ RunSpec identity_of(const ResolvedRun& run);
 nlohmann::json run_to_json(const ResolvedRun& run);
 
 /// The block masks of a file's runs: equal ones are one mask, and different ones may have
-/// kMostTiles tiles together, counted as in MaskLimits.
+/// kMostTiles together, the larger of their ones and drawing_steps().
 class RecordedMasks {
  public:
   static constexpr Index kMostTiles = Index{1} << 26;

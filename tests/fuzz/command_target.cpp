@@ -162,7 +162,9 @@ void run_command(std::string_view input) {
   }
   std::vector<std::string> arguments = arguments_in(input.substr(0, mark));
   // The numeric study takes ten seconds at its default size: only its parser is fuzzed
-  if (!arguments.empty() && arguments[0] == "accuracy") arguments.emplace_back("--no-such-option");
+  if (!arguments.empty() && arguments[0] == "accuracy") {
+    arguments.insert(arguments.begin() + 1, "--no-such-option");
+  }
   int status = 0;
   std::string out, err;
   {

@@ -20,12 +20,10 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && (bytes == 0 || std::memcmp(a.data(), b.data(), bytes) == 0);
 }
 
-/// Writes what was read, and reads it again: the texts of both must agree.
-template <typename Parse, typename Text>
-void require_round_trip(std::string_view input, const Parse& parse, const Text& text_of) {
-  const auto first = parse(input, "input");
-  if (!first) return require_good_message(first.error());
-  const std::string text = text_of(first.value());
+/// Writes what was read, reads it and writes it again: both texts must agree.
+template <typename Value, typename Parse, typename Text>
+void require_round_trip(const Value& first, const Parse& parse, const Text& text_of) {
+  const std::string text = text_of(first);
   const auto second = parse(text, "written");
   require(second.ok(),
           second ? "" : fmt::format("cannot read what was written: {}", second.error().message));
@@ -61,7 +59,7 @@ void run_npy(std::string_view input) {
 void run_recording(std::string_view input) {
   const auto recording = parse_recording(input, "input");
   if (!recording) return require_good_message(recording.error());
-  require_round_trip(input, parse_recording, recording_text);
+  require_round_trip(recording.value(), parse_recording, recording_text);
   for (const RecordingRow& row : recording.value().rows) {
     require(row.measurement.has_value() != row.error.has_value(), "neither result nor reason");
     const bool identified = row.run.files_hash != kUnknownFiles;
@@ -75,9 +73,9 @@ void run_recording(std::string_view input) {
 
 void run_trace(std::string_view input) {
   const auto trace = parse_kernel_trace(input, "input");
-  if (trace && trace.value().run.problem.block_mask) return;  // a trace file cannot store a mask
-  require_round_trip(input, parse_kernel_trace, kernel_trace_text);
-  if (!trace) return;
+  if (!trace) return require_good_message(trace.error());
+  if (trace.value().run.problem.block_mask) return;  // a trace file cannot store a mask
+  require_round_trip(trace.value(), parse_kernel_trace, kernel_trace_text);
   require(block_slots(trace.value()).size() == trace.value().blocks.size(), "a slot is missing");
   require(trace.value().end_ps() >= 0 && trace.value().step_count() >= 0, "a negative count");
 }

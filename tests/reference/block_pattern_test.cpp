@@ -67,19 +67,22 @@ TEST(BlockPattern, OnAnyGridStretchesTheShorterAxisToTheLongerOne) {
   }
 }
 
-TEST(BlockPattern, LimitsTheGridOnlyWhereEachTileIsDrawn) {
+TEST(BlockPattern, LimitsTheTilesThatAreDrawnOneByOneAndTheRowsOfOtherMasks) {
   constexpr Index kTokens = Index{1} << 24;
-  const auto drawn = [](const char* text) {
-    return make_block_mask(parse_block_pattern(text).value(), kTokens, kTokens, {128, 128});
+  const auto drawn = [](const char* text, Index side) {
+    return make_block_mask(parse_block_pattern(text).value(), kTokens, kTokens, {side, side});
   };
-  EXPECT_EQ(drawn("local-global:0,0").value()->nonzeros(), kTokens / 128);
-  EXPECT_TRUE(drawn("butterfly"));
-  for (const char* text : {"random:0.00001", "uniform:0.00001"}) {
-    const auto refused = drawn(text);
+  EXPECT_EQ(drawn("local-global:0,0", 128).value()->nonzeros(), kTokens / 128);
+  EXPECT_TRUE(drawn("butterfly", 128));
+  const auto expect_refused = [&](const char* text, Index side, const char* why) {
+    const auto refused = drawn(text, side);
     ASSERT_FALSE(refused) << text;
-    EXPECT_THAT(refused.error().message,
-                testing::HasSubstr("131072 x 131072 tiles; at most 268435456"));
-  }
+    EXPECT_EQ(refused.error().code, ErrorCode::too_many);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr(why));
+  };
+  expect_refused("random:0.00001", 128, "131072 x 131072 tiles; at most 268435456 are drawn");
+  expect_refused("uniform:0.00001", 128, "131072 x 131072 tiles; at most 134217728 are drawn");
+  expect_refused("butterfly", 1, "16777216 x 16777216 tiles; at most 10737418 rows are drawn");
 }
 
 TEST(BlockPattern, UniformHasEquallyManyOnesInEachRow) {
