@@ -107,32 +107,40 @@ constexpr std::string_view kEscapedHigh = "\xf4\x8f\xbf";
 std::string utf8_text(std::string_view bytes) {
   std::string text;
   while (!bytes.empty()) {
-    const std::size_t length = character_length(bytes);
-    if (length > 0) {
-      text += bytes.substr(0, length);
-    } else {
-      const auto byte = static_cast<unsigned char>(bytes.front());
-      text += byte < 0xc0 ? kEscapedLow : kEscapedHigh;
-      text += static_cast<char>(0x80 | (byte & 0x3f));
+    std::size_t valid = 0;
+    while (valid < bytes.size()) {
+      const std::size_t length = character_length(bytes.substr(valid));
+      if (length == 0) break;
+      valid += length;
     }
-    bytes.remove_prefix(std::max<std::size_t>(length, 1));
+    text += bytes.substr(0, valid);
+    bytes.remove_prefix(valid);
+    if (bytes.empty()) break;
+    const auto byte = static_cast<unsigned char>(bytes.front());
+    text += byte < 0xc0 ? kEscapedLow : kEscapedHigh;
+    text += static_cast<char>(0x80 | (byte & 0x3f));
+    bytes.remove_prefix(1);
   }
   return text;
 }
 
 std::string bytes_of(std::string_view utf8_text) {
+  constexpr std::size_t kLength = 4;  // of an escaped byte
   std::string bytes;
   while (!utf8_text.empty()) {
-    const std::string_view prefix = utf8_text.substr(0, 3);
+    const std::string_view prefix = utf8_text.substr(0, kLength - 1);
     const bool is_escaped =
-        (prefix == kEscapedLow || prefix == kEscapedHigh) && utf8_text.size() >= 4;
+        (prefix == kEscapedLow || prefix == kEscapedHigh) && utf8_text.size() >= kLength;
     if (is_escaped) {
       const int high_bits = prefix == kEscapedLow ? 0x80 : 0xc0;
       bytes += static_cast<char>(high_bits | (utf8_text[3] & 0x3f));
+      utf8_text.remove_prefix(kLength);
     } else {
-      bytes += utf8_text.front();
+      // All up to what may be the next escaped byte, at once: a text may be megabytes long
+      const std::size_t length = std::min(utf8_text.find(kEscapedLow.front(), 1), utf8_text.size());
+      bytes += utf8_text.substr(0, length);
+      utf8_text.remove_prefix(length);
     }
-    utf8_text.remove_prefix(is_escaped ? 4 : 1);
   }
   return bytes;
 }

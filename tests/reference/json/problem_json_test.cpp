@@ -155,6 +155,17 @@ TEST(Utf8Text, KeepsUtf8AndTurnsOtherBytesBack) {
   EXPECT_TRUE(nlohmann::json::accept(nlohmann::json(text).dump()));  // throws on other bytes
 }
 
+TEST(Utf8Text, TurnsOnlyWholeEscapedBytesBack) {
+  const std::string low = utf8_text("\x80");
+  EXPECT_EQ(bytes_of("a" + low + "b" + utf8_text("\xff") + low),
+            "a\x80"
+            "b\xff\x80");
+  // Cut short, or another character with the same first byte
+  for (const char* text : {"\xf4\x8f\xbe", "a\xf4", "\xf4\x8f\xbd\x80", "\xf4\xf4\x8f\xbe"}) {
+    EXPECT_EQ(bytes_of(text), text);
+  }
+}
+
 TEST(ProblemJson, KeepsNamesOfFilesThatAreNotUtf8) {
   RunSpec spec;
   spec.files.Q = "/t\xe9/q.npy";
