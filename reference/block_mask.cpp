@@ -24,13 +24,15 @@ BlockMask::BlockMask(const Tiling& tiling, Index Tc, std::vector<Index> row_offs
     ++column_offsets_[static_cast<std::size_t>(j) + 1];
   }
   std::partial_sum(column_offsets_.begin(), column_offsets_.end(), column_offsets_.begin());
-  std::vector<Index> next(column_offsets_.begin(), column_offsets_.end() - 1);
   for (Index i = 0; i < Tr(); ++i) {
     for (const std::int32_t j : columns_of(i)) {
-      rows_[static_cast<std::size_t>(next[static_cast<std::size_t>(j)]++)] =
+      rows_[static_cast<std::size_t>(column_offsets_[static_cast<std::size_t>(j)]++)] =
           static_cast<std::int32_t>(i);
     }
   }
+  // Each offset now stands at the end of its column, where the next begins
+  std::shift_right(column_offsets_.begin(), column_offsets_.end(), 1);
+  column_offsets_.front() = 0;
 }
 
 double BlockMask::density() const {

@@ -245,31 +245,42 @@ void draw_row(const BlockPattern& pattern, const MaskGrid& grid, const NpyArray&
   }
 }
 
+constexpr Index kStepsOfColumn = 8;  ///< for its place in the lists: the limit is one of memory
+
+Index steps_of_row(const BlockPattern& pattern, const MaskGrid& grid) {
+  constexpr Index kLocalGlobal = 16;
+  if (pattern.kind == BlockPattern::Kind::uniform) return 2 * grid.Tc;  // drawn, then looked for
+  if (pattern.visits_every_tile()) return grid.Tc;
+  if (pattern.kind == BlockPattern::Kind::local_global) return kLocalGlobal;
+  const auto longer = static_cast<std::uint64_t>(std::max(grid.Tr, grid.Tc));
+  return static_cast<Index>(std::bit_width(longer));
+}
+
+/// What `limits` accept of a mask that takes more steps.
+std::string most_tiles(const BlockPattern& pattern, const MaskGrid& grid,
+                       const MaskLimits& limits) {
+  const Index columns = limits.steps / kStepsOfColumn;
+  if (grid.Tc > columns) return fmt::format("{} columns", columns);
+  const Index rows = limits.steps / steps_of_row(pattern, grid);
+  return pattern.visits_every_tile() ? fmt::format("{}", rows * grid.Tc)
+                                     : fmt::format("{} rows", rows);
+}
+
 }  // namespace
 
 Index drawing_steps(const BlockPattern& pattern, Index Tr, Index Tc) {
-  constexpr Index kLocalGlobal = 16;
-  if (pattern.kind == BlockPattern::Kind::uniform) return 2 * Tr * Tc;  // drawn, then looked for
-  if (pattern.visits_every_tile()) return Tr * Tc;
-  if (pattern.kind == BlockPattern::Kind::local_global) return Tr * kLocalGlobal;
-  const auto longer = static_cast<std::uint64_t>(std::max(Tr, Tc));
-  return Tr * static_cast<Index>(std::bit_width(longer));
+  return std::max(Tr * steps_of_row(pattern, {Tr, Tc}), Tc * kStepsOfColumn);
 }
 
 Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pattern, Index N,
                                                          Index N_kv, const Tiling& tiling,
                                                          const MaskLimits& limits) {
   const MaskGrid grid{ceil_div(N, tiling.Br), ceil_div(N_kv, tiling.Bc)};
-  const Index steps = drawing_steps(pattern, grid.Tr, grid.Tc);
-  if (steps > limits.steps) {
-    const Index steps_of_row = steps / grid.Tr;
-    const std::string most = pattern.visits_every_tile()
-                                 ? fmt::format("at most {}", limits.steps / steps_of_row * grid.Tc)
-                                 : fmt::format("at most {} rows", limits.steps / steps_of_row);
+  if (drawing_steps(pattern, grid.Tr, grid.Tc) > limits.steps) {
     return invalid_field(
         ErrorCode::too_many, "block_mask",
-        fmt::format("block mask {} has {} x {} tiles; {} are drawn: use larger tiles",
-                    to_string(pattern), grid.Tr, grid.Tc, most));
+        fmt::format("block mask {} has {} x {} tiles; at most {} are drawn: use larger tiles",
+                    to_string(pattern), grid.Tr, grid.Tc, most_tiles(pattern, grid, limits)));
   }
   NpyArray file;
   if (pattern.kind == BlockPattern::Kind::file) {

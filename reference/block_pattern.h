@@ -43,8 +43,8 @@ struct MaskLimits {
   Index steps = Index{1} << 28;  ///< drawing_steps()
 };
 
-/// The time to draw a mask besides its ones, in visited tiles: Tr Tc where every tile is visited
-/// once, else Tr times the steps of a row.
+/// What a mask takes besides its ones, in visited tiles: Tr Tc where every tile is visited once,
+/// else Tr times the steps of a row; at least what the list of its Tc columns takes.
 Index drawing_steps(const BlockPattern& pattern, Index Tr, Index Tc);
 
 /// Draws the mask for N queries and N_kv keys in these tiles. Where Tr and Tc differ, butterfly and

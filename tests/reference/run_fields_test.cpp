@@ -35,11 +35,13 @@ TEST(RunFields, AnAlgorithmsOwnKernelIsTheDefault) {
 
 TEST(RunFields, AnotherAlgorithmHasItsOwnKernelAndSwitches) {
   RunSpec before;
-  before.kernel = "flash2";
+  before.kernel = "another";
   before.switches["stages"] = "3";
   RunSpec after = before;
   after.problem.N = 2048;
-  EXPECT_EQ(with_consequences(before, after).kernel, "flash2");
+  EXPECT_EQ(with_consequences(before, after).kernel, "another");
+  after.kernel = after.algorithm;
+  EXPECT_EQ(with_consequences(before, after).kernel, "") << "the algorithm's own is unset";
   after.algorithm = "flash1";
   EXPECT_EQ(with_consequences(before, after).kernel, "");
   EXPECT_TRUE(with_consequences(before, after).switches.empty());
