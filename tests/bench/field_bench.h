@@ -57,7 +57,8 @@ class FieldBench {
   /// Goes through all fields `runs` times, and back to the opened scene after each field.
   void run(int runs);
 
-  /// A line for each field with its slowest frame of every run, and the slowest of all.
+  /// A line for each field with its slowest frame of every run; the slowest of all; and the field
+  /// whose slowest frame is slow in every run, with the shortest of them.
   std::string report() const;
   /// Seconds of the slowest of all frames.
   double slowest_s() const;

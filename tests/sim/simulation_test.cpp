@@ -119,12 +119,12 @@ constexpr double kSlowdown = 30;
 constexpr double kSlowdown = 1;
 #endif
 
-/// The bar is 2 s at twice this length, which has four times the tiles (`make bench`): here twice
-/// what that leaves, so that a busy machine passes and a slow sweep does not.
+/// `make bench` prints what it takes in default tiles: at most 0.2 s. Here twice that, so that a
+/// busy machine passes and a walk of every tile, which takes minutes, does not.
 TEST(Simulate, CountsBothPassesOfALongHeadWithinItsTimeAndWithoutMemoryThatGrowsWithItsTiles) {
   for (const Algorithm& algorithm : algorithms()) {
     test::ModelRequest request = base_request();
-    request.problem.N = request.problem.N_kv = 65536;
+    request.problem.N = request.problem.N_kv = Index{1} << 20;
     request.algorithm = algorithm.name;
     request.pass = algorithm.has_backward ? PassKind::both : PassKind::forward;
     request.set_tiling({128, 128});
@@ -132,8 +132,8 @@ TEST(Simulate, CountsBothPassesOfALongHeadWithinItsTimeAndWithoutMemoryThatGrows
     const long before_kb = peak_memory_kb();
     const double start = processor_s();
     EXPECT_TRUE(simulate(request).ok());
-    EXPECT_LT(processor_s() - start, 1.0 * kSlowdown) << algorithm.name;
-    EXPECT_LT(peak_memory_kb() - before_kb, 16 * 1024) << algorithm.name;  // 65,536^2 are 4 GiB
+    EXPECT_LT(processor_s() - start, 0.4 * kSlowdown) << algorithm.name;
+    EXPECT_LT(peak_memory_kb() - before_kb, 16 * 1024) << algorithm.name;  // 8,192^2 tiles
   }
 }
 
