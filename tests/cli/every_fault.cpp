@@ -1,0 +1,73 @@
+#include "tests/cli/every_fault.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+namespace attnscope {
+
+namespace {
+
+constexpr int kMostCalls = 500;
+
+}  // namespace
+
+Environment with_echo(Environment environment) {
+  environment["ATTNSCOPE_KERNELS_LIBRARY"] = ATTNSCOPE_ECHO_LIBRARY_FILE;
+  return environment;
+}
+
+void with_every_fault(const std::string& words, const ScratchFolder& folder,
+                      const std::function<void()>& prepare,
+                      const std::function<void(const Fault&)>& check) {
+  const ScratchFolder counts;
+  for (const char* kind : {"fail", "kill", "cut"}) {
+    Fault fault{.kind = kind, .happened = true};
+    for (fault.call = 1; fault.happened; ++fault.call) {
+      ASSERT_LT(fault.call, kMostCalls);
+      prepare();
+      counts.write("count", "");
+      const Environment environment =
+          with_echo({{"LD_PRELOAD", ATTNSCOPE_FAULT_LIBRARY_FILE},
+                     {"ASAN_OPTIONS", "verify_asan_link_order=0"},
+                     {"ATTNSCOPE_FAULT", fmt::format("{}:{}", kind, fault.call)},
+                     {"ATTNSCOPE_FAULT_COUNT", counts.file("count")}});
+      fault.outcome = run_cli(words, environment, folder.path());
+      const std::string count = read_text(counts.file("count"));
+      fault.happened = count.empty() || std::stoi(count) >= fault.call;
+      SCOPED_TRACE(fmt::format("{} at call {}: status {}, {}", kind, fault.call,
+                               fault.outcome.status, fault.outcome.err));
+      const bool is_killed = fault.kind != "fail" && fault.happened;
+      ASSERT_EQ(fault.outcome.status == -1, is_killed);
+      if (fault.outcome.status > 0) {
+        EXPECT_EQ(fault.outcome.error_lines(), 1);
+      }
+      check(fault);
+    }
+    EXPECT_EQ(fault.outcome.status, 0);
+    EXPECT_GT(fault.call, 4) << "the faults do not reach the program";
+  }
+}
+
+void expect_old_or_new(const std::string& words, const std::vector<std::string>& names) {
+  const ScratchFolder folder;
+  for (const std::string& name : names) {
+    std::filesystem::create_directories((folder.path() / name).parent_path());
+  }
+  ASSERT_EQ(run_cli(words, with_echo(), folder.path()).status, 0);
+  std::map<std::string, std::string> whole;
+  for (const std::string& name : names) whole[name] = read_text(folder.path() / name);
+  const auto prepare = [&] {
+    for (const std::string& name : names) folder.write(name, "old");
+  };
+  with_every_fault(words, folder, prepare, [&](const Fault& fault) {
+    for (const std::string& name : names) {
+      const std::string text = read_text(folder.path() / name);
+      EXPECT_TRUE(text == whole[name] || (text == "old" && fault.outcome.status != 0)) << name;
+    }
+  });
+}
+
+}  // namespace attnscope
