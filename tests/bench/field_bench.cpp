@@ -225,8 +225,9 @@ std::string FieldBench::report() const {
   text += "\n";
   for (std::size_t field = 0; field < scripts_.size(); ++field) {
     text += fmt::format("{:<16}", scripts_[field].field);
-    for (const double seconds : slowest_s_[field])
+    for (const double seconds : slowest_s_[field]) {
       text += fmt::format("{:>7.2f} ms", seconds * 1e3);
+    }
     text += "\n";
   }
   // A frame that another program delayed is slow in one run; one that works too long, in each

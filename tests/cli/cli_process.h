@@ -1,4 +1,5 @@
-/// Runs the built attnscope-cli as a process, as a user would.
+/// Runs attnscope-cli as a process, as a user would, or the program that a test is compiled with in
+/// its place (ATTNSCOPE_CLI_PROGRAM).
 #pragma once
 
 #include <filesystem>

@@ -119,8 +119,8 @@ constexpr double kSlowdown = 30;
 constexpr double kSlowdown = 1;
 #endif
 
-/// `make bench` prints what it takes in default tiles: at most 0.2 s. Here twice that, so that a
-/// busy machine passes and a walk of every tile, which takes minutes, does not.
+/// The bar is 0.2 s. Here twice that, so that a busy machine passes and a walk of every tile does
+/// not.
 TEST(Simulate, CountsBothPassesOfALongHeadWithinItsTimeAndWithoutMemoryThatGrowsWithItsTiles) {
   for (const Algorithm& algorithm : algorithms()) {
     test::ModelRequest request = base_request();
