@@ -60,14 +60,15 @@ ResolvedRun one_row(ResolvedRun run) {
 Result<ResolvedRun> resolve_choice(const RunSpec& choice, GpuCatalog& gpus) {
   if (auto error = validate(choice)) return *error;
   if (auto error = check_files(choice)) return *error;
-  if (const auto tiling = choice.tiling()) {  // before a block mask is drawn over too many
-    if (auto error = check_tile_count(choice.problem, *tiling)) return *error;
-  }
   const auto gpu = gpus.gpu_of(choice);
   if (!gpu) return gpu.error();
-  auto run = resolve(choice, gpu.value());
+  RunSpec dense = choice;  // has the same tiles; a block mask is drawn only where they are few
+  dense.block_mask.reset();
+  auto run = resolve(dense, gpu.value());
   if (!run) return run;
   if (auto error = check_tile_count(choice.problem, run.value().tiling)) return *error;
+  if (choice.block_mask) run = resolve(choice, gpu.value());
+  if (!run) return run;
   const auto report = simulate(one_row(run.value()), gpu.value());
   if (!report) return report.error();
   return run;

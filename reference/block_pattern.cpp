@@ -274,7 +274,8 @@ Index drawing_steps(const BlockPattern& pattern, Index Tr, Index Tc) {
 
 Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pattern, Index N,
                                                          Index N_kv, const Tiling& tiling,
-                                                         const MaskLimits& limits) {
+                                                         const MaskLimits& limits,
+                                                         const std::atomic<bool>* cancel) {
   const MaskGrid grid{ceil_div(N, tiling.Br), ceil_div(N_kv, tiling.Bc)};
   if (drawing_steps(pattern, grid.Tr, grid.Tc) > limits.steps) {
     return invalid_field(
@@ -292,6 +293,7 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
   std::vector<Index> row_offsets{0};
   RowColumns columns;
   for (Index i = 0; i < grid.Tr; ++i) {
+    if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return cancelled();
     draw_row(pattern, grid, file, i, columns);
     row_offsets.push_back(static_cast<Index>(columns.size()));
     if (row_offsets.back() > limits.ones) {

@@ -229,10 +229,11 @@ void take_sizes_of_files(RunSpec& spec) {
   if (!problem.cu_seqlens_k.empty()) problem.N_kv = problem.cu_seqlens_k.back();
 }
 
-std::optional<Error> draw_block_mask(ResolvedRun& run) {
+std::optional<Error> draw_block_mask(ResolvedRun& run, const std::atomic<bool>* cancel) {
   AttentionProblem& problem = run.problem;
   if (!run.asked.block_mask || problem.block_mask) return std::nullopt;
-  auto drawn = make_block_mask(*run.asked.block_mask, problem.N, problem.N_kv, run.tiling);
+  auto drawn =
+      make_block_mask(*run.asked.block_mask, problem.N, problem.N_kv, run.tiling, {}, cancel);
   if (!drawn) return drawn.error();
   problem.block_mask = std::move(drawn).value();
   return std::nullopt;

@@ -7,6 +7,7 @@
 /// part of either.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -91,7 +92,7 @@ struct ResolvedRun {
 
 /// Draws the requested block mask over the run's tiles, unless the problem has one. Errors as of
 /// make_block_mask().
-std::optional<Error> draw_block_mask(ResolvedRun& run);
+std::optional<Error> draw_block_mask(ResolvedRun& run, const std::atomic<bool>* cancel = nullptr);
 
 /// Nothing when the fields are in range and consistent, whatever the device; else an error about
 /// the first field that is not.

@@ -120,7 +120,8 @@ std::optional<Error> check_tile_count(const ResolvedRun& run) {
 
 }  // namespace
 
-Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu) {
+Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu,
+                            const std::atomic<bool>* cancel) {
   if (auto error = validate(spec)) return *error;
   const Algorithm& algorithm = *find_algorithm(spec.algorithm);
   ResolvedRun run{.asked = spec, .problem = spec.problem};
@@ -136,7 +137,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu) {
   if (!tiling) return no_tiling_fits(spec, gpu);
   if (auto error = validate(*tiling)) return *error;
   run.tiling = *tiling;
-  if (auto error = draw_block_mask(run)) return *error;
+  if (auto error = draw_block_mask(run, cancel)) return *error;
   if (auto error = check_block_mask(run)) return *error;
   if (algorithm.splits_keys) {
     run.splits = spec.splits ? *spec.splits : split_count(run.problem, *tiling, gpu.sm_count);

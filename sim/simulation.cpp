@@ -202,7 +202,7 @@ Result<SimulationReport> simulate(const ResolvedRun& run, const GpuDescription& 
 
 Result<SimulationReport> resolve_and_simulate(const RunSpec& spec, const GpuDescription& gpu,
                                               const std::atomic<bool>* cancel) {
-  const auto run = resolve(spec, gpu);
+  const auto run = resolve(spec, gpu, cancel);
   return run ? simulate(run.value(), gpu, cancel) : run.error();
 }
 

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <bit>
+#include <chrono>
 #include <fstream>
+#include <future>
 #include <set>
 
 #include "reference/npy.h"
@@ -135,6 +138,24 @@ TEST(BlockPattern, OtherTextIsRefusedWithWhatIsAccepted) {
 }
 
 /// A file written by NumPy: version 1, this type, shape [2, 3].
+TEST(BlockPattern, DrawingEndsWhenItIsCancelled) {
+  std::atomic<bool> cancel = false;
+  const auto drawn = [&](const char* text, Index tiles) {
+    return make_block_mask(parse_block_pattern(text).value(), tiles * 16, tiles * 16, {16, 16}, {},
+                           &cancel);
+  };
+  EXPECT_TRUE(drawn("butterfly", 8).ok());
+
+  // Thousands of rows, each of which takes a tenth of a millisecond
+  auto drawing = std::async(std::launch::async, drawn, "random:0.00001", Index{1} << 14);
+  EXPECT_EQ(drawing.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  cancel = true;
+  ASSERT_EQ(drawing.wait_for(std::chrono::milliseconds(500)), std::future_status::ready);
+  const auto mask = drawing.get();
+  ASSERT_FALSE(mask.ok());
+  EXPECT_EQ(mask.error().code, ErrorCode::cancelled);
+}
+
 std::string numpy_file(const test::TempDir& dir, const std::string& descr,
                        const std::string& payload) {
   std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (2, 3), }";
