@@ -7,6 +7,7 @@
 
 #include "app/own_inputs.h"
 #include "app/program.h"
+#include "app/report/interruption.h"
 #include "app/report/standard_streams.h"
 
 namespace attnscope::app {
@@ -49,6 +50,7 @@ int run_program(int argc, char** argv) {
 int main(int argc, char** argv) {
   using attnscope::app::report;
   attnscope::hold_standard_streams();
+  attnscope::end_on_signals();
   try {
     return attnscope::app::run_program(argc, argv);
   } catch (const std::bad_alloc&) {

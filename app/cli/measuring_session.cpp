@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "app/cli/interruption.h"
+#include "app/report/interruption.h"
 #include "reference/check.h"
 
 namespace attnscope::cli {

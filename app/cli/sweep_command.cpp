@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
-#include "app/cli/interruption.h"
 #include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
 #include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/sweep_axes.h"
+#include "app/report/interruption.h"
 #include "app/report/standard_streams.h"
 #include "app/report/table.h"
 #include "reference/one_line.h"

@@ -1,4 +1,4 @@
-#include "app/cli/interruption.h"
+#include "app/report/interruption.h"
 
 #include <fmt/core.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include "reference/files/temporary_file.h"
 #include "reference/one_line.h"
 
-namespace attnscope::cli {
+namespace attnscope {
 
 namespace {
 
@@ -94,4 +94,4 @@ void save_before_signals(SavedResults results, const std::function<std::string()
   saved().said[results] = std::move(said);
 }
 
-}  // namespace attnscope::cli
+}  // namespace attnscope

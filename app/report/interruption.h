@@ -1,10 +1,10 @@
-/// Ctrl+C: the message that a command prints before a signal ends it.
+/// Ctrl+C: the message that a program prints before a signal ends it.
 #pragma once
 
 #include <functional>
 #include <string>
 
-namespace attnscope::cli {
+namespace attnscope {
 
 /// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT end the program at once, whatever it computes: a
 /// thread removes temporary files, prints one line that states what is saved (unless that would
@@ -20,4 +20,4 @@ enum class SavedResults { rows, recording };
 /// results: "12 of 50 points are in r.json". A signal waits for the step, half a second at most.
 void save_before_signals(SavedResults results, const std::function<std::string()>& step);
 
-}  // namespace attnscope::cli
+}  // namespace attnscope

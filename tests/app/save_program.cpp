@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "app/platform/png.h"
+#include "app/report/interruption.h"
 #include "app/scene.h"
 
 namespace attnscope::app {
@@ -29,5 +30,6 @@ int run(int argc, char** argv) {
 }  // namespace attnscope::app
 
 int main(int argc, char** argv) {
+  attnscope::end_on_signals();
   return attnscope::app::run(argc, argv);
 }

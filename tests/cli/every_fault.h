@@ -12,7 +12,7 @@ namespace attnscope {
 
 /// The program with a fault at one of its calls.
 struct Fault {
-  std::string kind;  ///< "fail", "kill" or "cut"
+  std::string kind;  ///< "fail", "kill", "cut" or "term"
   int call = 0;
   CliOutcome outcome;
   bool happened = false;
@@ -21,14 +21,15 @@ struct Fault {
 /// The environment in which kernels are answered by the echo library.
 Environment with_echo(Environment environment = {});
 
-/// Runs the command in `folder` with a fault at every call in turn, after `prepare`; `check` sees
-/// each outcome. The calls end where the fault no longer happens.
+/// Runs the command in `folder` with a fault of each of these kinds at every call in turn, after
+/// `prepare`; `check` sees each outcome. The calls end where the fault no longer happens.
 void with_every_fault(const std::string& words, const ScratchFolder& folder,
                       const std::function<void()>& prepare,
-                      const std::function<void(const Fault&)>& check);
+                      const std::function<void(const Fault&)>& check,
+                      const std::vector<std::string>& kinds = {"fail", "kill", "cut"});
 
 /// Expects every file that the command writes to be the old or the new one, and the new one where
-/// its exit status is 0.
+/// its exit status is 0; and no other file beside them where a signal ends it.
 void expect_old_or_new(const std::string& words, const std::vector<std::string>& names);
 
 }  // namespace attnscope

@@ -55,12 +55,16 @@ Process::~Process() {
   waitpid(pid_, nullptr, 0);
 }
 
+void Process::send(int signal) const {
+  kill(pid_, signal);
+}
+
 Finished Process::wait() {
   int state = 0;
   waitpid(pid_, &state, 0);
   pid_ = -1;
-  return {WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_file(folder_ / "output"),
-          read_file(folder_ / "errors")};
+  return {WIFEXITED(state) ? WEXITSTATUS(state) : -1, WIFSIGNALED(state) ? WTERMSIG(state) : 0,
+          read_file(folder_ / "output"), read_file(folder_ / "errors")};
 }
 
 Finished run(const std::vector<std::string>& words, const std::vector<std::string>& environment) {

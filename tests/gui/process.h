@@ -25,6 +25,7 @@ class ScratchFolder {
 
 struct Finished {
   int status = -1;  ///< exit status; -1 when it did not end by itself
+  int signal = 0;   ///< that ended it
   std::string output;
   std::string errors;
 };
@@ -38,6 +39,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  void send(int signal) const;
   /// Waits until it ends.
   Finished wait();
 

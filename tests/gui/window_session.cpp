@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -117,7 +118,13 @@ Rect WindowSession::rect_of(const std::string& widget) const {
   return rect_in(nlohmann::json::parse(first_dump_), widget);
 }
 
+Finished WindowSession::interrupt() {
+  app_->send(SIGINT);
+  return app_->wait();
+}
+
 nlohmann::json WindowSession::final_dump() {
+  std::ignore = screenshot();
   key("ctrl+q");
   const Finished finished = app_->wait();
   if (finished.status != 0) throw std::runtime_error("the app failed: " + finished.errors);

@@ -45,7 +45,9 @@ class WindowSession {
   /// Where a widget is, by its name; as a fresh app of the same size and scene reports it.
   Rect rect_of(const std::string& widget) const;
 
-  /// Quits; the final dump, and its "state".
+  /// Ends the app as Ctrl+C in its terminal does.
+  Finished interrupt();
+  /// Quits once the screen rests; the final dump, and its "state".
   nlohmann::json final_dump();
   nlohmann::json final_state();
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "app/scene.h"
@@ -194,6 +195,14 @@ TEST(Window, ASceneIsSavedAndOpenedAgain) {
   EXPECT_TRUE(std::filesystem::exists(path));
   EXPECT_EQ(state["scene"], "mine");
   EXPECT_GT(state["step"], 0);
+}
+
+TEST(Window, CtrlCInItsTerminalEndsItWithOneLine) {
+  WindowSession window(kWidth, kHeight);
+  window.key("space");
+  const Finished finished = window.interrupt();
+  EXPECT_EQ(finished.signal, SIGINT);
+  EXPECT_EQ(finished.errors, "interrupted: no output file is incomplete\n");
 }
 
 TEST(Window, SplitsAreTypedBehindTheBarAndTooManyAreAnsweredByTheMostThereAre) {

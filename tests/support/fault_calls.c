@@ -3,6 +3,7 @@
  *   fail:N  the call does nothing and fails: the disk is full, or the device has an error
  *   kill:N  the program is killed before the call
  *   cut:N   the program is killed after the call, a write after half of its bytes
+ *   term:N  SIGTERM reaches the program before the call, which follows unless that ends it
  * At a normal end the number of calls is written to the file ATTNSCOPE_FAULT_COUNT. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,6 +34,11 @@ static enum action next_action(void) {
   if (colon == NULL || atol(colon + 1) != call) return RUN;
   if (fault[0] == 'f') return FAIL;
   if (fault[0] == 'c') return CUT;
+  if (fault[0] == 't') {
+    syscall(SYS_kill, getpid(), SIGTERM);
+    usleep(50000); /* longer than an end takes that does not wait for this call */
+    return RUN;
+  }
   die();
   return KILL;
 }
