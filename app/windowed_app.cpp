@@ -6,6 +6,10 @@
 
 namespace attnscope::app {
 
+double steady_now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 namespace {
 
 /// CPU seconds that the calling thread has used.
@@ -17,16 +21,12 @@ double thread_cpu_s() {
 
 }  // namespace
 
-double steady_now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 WindowedApp::WindowedApp(Window& window, Scene scene)
     : window_(window),
       app_(std::move(scene), [] { Window::wake(); }),
       screen_(make_panels(), make_panels()) {
   window_.attach_imgui();
-  ui_began_s_ = thread_cpu_s();
+  cpu_began_s_ = thread_cpu_s();
 }
 
 WindowedApp::~WindowedApp() {
@@ -34,8 +34,9 @@ WindowedApp::~WindowedApp() {
 }
 
 void WindowedApp::build_frame(const std::function<void()>& put_input) {
+  const double began_s = steady_now_s();
   if (window_.take_close_request()) app_.commands.push(Quit{});
-  app_.update(steady_now_s());
+  app_.update(began_s);
   const auto width = static_cast<float>(window_.width());
   const auto height = static_cast<float>(window_.height());
   const float content_scale = window_.content_scale();
@@ -49,9 +50,9 @@ void WindowedApp::build_frame(const std::function<void()>& put_input) {
   screen_.draw(app_, session_.fonts(), scales, steady_now_s());
   ImGui::Render();
   ++frames_drawn_;
-  const double now_s = thread_cpu_s();
-  ui_cpu_s_ = now_s - ui_began_s_;
-  ui_began_s_ = now_s;
+  const double cpu_s = thread_cpu_s();
+  ui_time_ = {cpu_s - cpu_began_s_, steady_now_s() - began_s};
+  cpu_began_s_ = cpu_s;
 }
 
 void WindowedApp::draw_frame(const std::function<void()>& put_input) {
@@ -60,7 +61,7 @@ void WindowedApp::draw_frame(const std::function<void()>& put_input) {
   if (const auto text = app_.take_clipboard()) ImGui::SetClipboardText(text->c_str());
   save_pictures();
   window_.present();
-  ui_began_s_ = thread_cpu_s();
+  cpu_began_s_ = thread_cpu_s();
 }
 
 void WindowedApp::save_pictures() {

@@ -14,6 +14,12 @@ namespace attnscope::app {
 /// Seconds on the steady clock.
 double steady_now_s();
 
+/// Seconds of the thread that draws, in one frame.
+struct UiTime {
+  double cpu_s = 0.0;   ///< with the handling of the events before the frame
+  double wall_s = 0.0;  ///< from the frame's start; with moments in which the thread did not run
+};
+
 /// Everything that lives as long as the window.
 class WindowedApp {
  public:
@@ -35,8 +41,8 @@ class WindowedApp {
   /// Nothing is being computed for the screen.
   bool settled() const { return app_.settled() && !screen_.busy(); }
   int frames_drawn() const { return frames_drawn_; }
-  /// CPU seconds of this thread in the last frame, without rasterising and presenting it.
-  double ui_cpu_s() const { return ui_cpu_s_; }
+  /// What the last frame took, without rasterising and presenting it.
+  UiTime ui_time() const { return ui_time_; }
 
  private:
   void save_pictures();
@@ -45,8 +51,8 @@ class WindowedApp {
   ImGuiSession session_;
   App app_;
   Screen screen_;
-  double ui_began_s_ = 0.0;
-  double ui_cpu_s_ = 0.0;
+  double cpu_began_s_ = 0.0;
+  UiTime ui_time_;
   int frames_drawn_ = 0;
 };
 

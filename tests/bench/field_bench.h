@@ -44,7 +44,7 @@ std::vector<FieldScript> field_scripts(const InputPaths& files);
 class FieldBench {
  public:
   /// Draws a frame, calling `put_input` before ImGui::NewFrame(), and waits until the next may
-  /// begin. Returns the UI thread's CPU time of the frame; nothing when the window was closed
+  /// begin. Returns the UI thread's seconds for the frame; nothing when the window was closed
   /// instead.
   using DrawFrame = std::function<std::optional<double>(const std::function<void()>& put_input)>;
 
