@@ -1,5 +1,7 @@
 #include "kernels/forward_parameters.h"
 
+#include "reference/attention_problem.h"
+
 #include <numbers>
 
 namespace attnscope::kernels {

@@ -2,8 +2,11 @@
 /// host and device.
 #pragma once
 
-#include "reference/attention_problem.h"
 #include "reference/host_device.h"
+
+namespace attnscope {
+struct AttentionProblem;
+}
 
 namespace attnscope::kernels {
 

@@ -2,16 +2,21 @@
 /// kernels. Compiled for host and device.
 #pragma once
 
-#include <cuda.h>
+#include "reference/fixed_width.h"
 
 namespace attnscope::kernels {
+
+/// A CUtensorMap of the driver, by its bytes: device code cannot read cuda.h.
+struct alignas(128) TensorMap {
+  uint64_t words[16];
+};
 
 /// The driver's encoding of tensors of 16-bit elements, in boxes of a tile's rows and 64 columns
 /// with the swizzle of device::PanelTile.
 struct GradientMaps {
-  CUtensorMap Q_rows, dO_rows;         ///< [B, H, N, d], Br rows a box
-  CUtensorMap K_columns, V_columns;    ///< [B, H_kv, N_kv, d], Bc rows a box
-  CUtensorMap dK_columns, dV_columns;  ///< each query head's, [B, H, N_kv, d], Bc rows a box
+  TensorMap Q_rows, dO_rows;         ///< [B, H, N, d], Br rows a box
+  TensorMap K_columns, V_columns;    ///< [B, H_kv, N_kv, d], Bc rows a box
+  TensorMap dK_columns, dV_columns;  ///< each query head's, [B, H, N_kv, d], Bc rows a box
 };
 
 }  // namespace attnscope::kernels

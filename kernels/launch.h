@@ -10,6 +10,7 @@
 
 #include "kernels/catalog.h"
 #include "kernels/tensor_view.h"
+#include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
 

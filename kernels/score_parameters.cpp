@@ -1,4 +1,4 @@
-#include "kernels/score_parameters.h"
+#include "kernels/score_arrays.h"
 
 #include <algorithm>
 #include <span>

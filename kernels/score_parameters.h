@@ -2,16 +2,14 @@
 /// Internal to the kernels. Compiled for host and device.
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include "reference/fixed_width.h"
 
 #include "kernels/forward_shape.h"
-#include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
 
 /// The unit of a kernel's scores: Q K^T, or that times the softmax scale (standard).
-enum class ScoreUnit : std::uint8_t { before_scale, scaled };
+enum class ScoreUnit : uint8_t { before_scale, scaled };
 
 /// Passed by value. The score function's biases and caps are in the unit of the kernel's scores:
 /// for scores before the softmax scale they are divided by that scale.
@@ -32,29 +30,16 @@ struct ScoreParameters {
 
   // Dropout
   bool drops = false;
-  std::uint32_t dropout_threshold = 0;  ///< words below drop their element
-  float dropout_scale = 1.0f;           ///< 1 / (1 - p)
-  std::uint64_t dropout_seed = 0;
-  std::uint32_t first_batch = 0;
-  std::uint32_t first_head = 0;
+  uint32_t dropout_threshold = 0;  ///< words below drop their element
+  float dropout_scale = 1.0f;      ///< 1 / (1 - p)
+  uint64_t dropout_seed = 0;
+  uint32_t first_batch = 0;
+  uint32_t first_head = 0;
 };
 
 /// Every parameter except the arrays in device memory.
 ScoreParameters score_parameters(const AttentionProblem& problem,
                                  ScoreUnit unit = ScoreUnit::before_scale);
-
-/// The arrays to copy there; empty if the problem has none.
-struct ScoreArrays {
-  std::vector<int> cu_seqlens_q, cu_seqlens_k, key_lengths;
-  std::vector<float> alibi_slopes;
-};
-ScoreArrays score_arrays(const AttentionProblem& problem, ScoreUnit unit = ScoreUnit::before_scale);
-
-/// Lists for packed sequences, in the format of kernels/block_sparse/tile_lists.h: for each row
-/// tile the column tiles in which it sees a key, and for each column tile the row tiles that see
-/// it. Between two sequences there may be tiles in neither list.
-std::vector<int> packed_column_tiles(const AttentionProblem& problem, const Tiling& tiling);
-std::vector<int> packed_row_tiles(const AttentionProblem& problem, const Tiling& tiling);
 
 /// Keys [begin, end) that a query sees, and the key that it is aligned with (ALiBi).
 struct SeenKeys {

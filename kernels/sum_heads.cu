@@ -49,8 +49,8 @@ __global__ void __launch_bounds__(kThreads) sum_heads(const BackwardParameters p
 
 void start_sum_heads(const BackwardParameters& parameters, const AttentionProblem& problem,
                      Index Bc, void* stream) {
-  auto* kernel = sum_heads<__nv_bfloat16>;
-  if (problem.dtype == DType::fp16) kernel = sum_heads<__half>;
+  auto* kernel = sum_heads<device::Bf16>;
+  if (problem.dtype == DType::fp16) kernel = sum_heads<device::Fp16>;
   if (problem.dtype == DType::fp32) kernel = sum_heads<float>;
   start_kernel(kernel, problem.batch * problem.kv_heads * ceil_div(problem.N_kv, Bc), kThreads, 0,
                stream, parameters, static_cast<int>(Bc));

@@ -1,7 +1,7 @@
 /// Where a tensor is in device memory. Compiled for host and device.
 #pragma once
 
-#include "reference/attention_problem.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 

@@ -4,7 +4,7 @@
 #include "kernels/block_sparse/tile_lists.h"
 #include "kernels/flash1/flash1_carry.h"
 #include "kernels/launch.h"
-#include "kernels/split_kv/split_kv_start.h"
+#include "kernels/split_kv/split_kv_parameters.h"
 #include "reference/key_splits.h"
 
 namespace attnscope::kernels {

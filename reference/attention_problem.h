@@ -24,11 +24,9 @@
 #include "reference/enum_names.h"
 #include "reference/result.h"
 #include "reference/score_function.h"
+#include "reference/tiling.h"
 
 namespace attnscope {
-
-/// Counts and sizes. Signed, so that differences are safe.
-using Index = std::int64_t;
 
 /// Which direction of attention is computed: `both` is the forward pass, then the backward pass.
 enum class PassKind : std::uint8_t { forward, backward, both };
@@ -44,9 +42,6 @@ enum class DType : std::uint8_t { fp32, fp16, bf16 };
 constexpr Index size_bytes(DType dtype) {
   return dtype == DType::fp32 ? 4 : 2;
 }
-
-/// Bytes of one row statistic (m, l, LSE, D): always fp32.
-inline constexpr Index kStatisticBytes = 4;
 
 constexpr std::array<std::string_view, 3> enum_names(DType) {
   return {"fp32", "fp16", "bf16"};
@@ -190,14 +185,6 @@ std::optional<Error> validate(const AttentionProblem& problem);
 /// "softcap 30, key lengths 5,7" or "alibi, 3 packed sequences".
 std::string extras_text(const AttentionProblem& problem);
 
-/// Rows and columns of a tile of S: Br query rows by Bc key columns. Either may exceed the
-/// sequence. For `standard`: BM and BN, the tile of its matrix products.
-struct Tiling {
-  Index Br = 64;
-  Index Bc = 64;
-  bool operator==(const Tiling&) const = default;
-};
-
 std::optional<Error> validate(const Tiling& tiling);
 
 /// The precision in which flash1 and block_sparse keep O (backward: dQ) in HBM between passes over
@@ -207,10 +194,6 @@ enum class Carry : std::uint8_t { problem, fp32 };
 
 constexpr std::array<std::string_view, 2> enum_names(Carry) {
   return {"problem", "fp32"};
-}
-
-constexpr Index ceil_div(Index a, Index b) {
-  return (a + b - 1) / b;
 }
 
 /// Rows of a softmax launch of `standard` per thread block: short rows share a block, one a warp.

@@ -3,7 +3,7 @@
 /// backward pass draws the forward pass's bits again.
 #pragma once
 
-#include <cstdint>
+#include "reference/fixed_width.h"
 
 #include "reference/host_device.h"
 #include "reference/philox.h"
@@ -12,24 +12,22 @@ namespace attnscope {
 
 /// The words of the elements (b, h, query, 4 quad) up to (b, h, query, 4 quad + 3); `h` counts
 /// query heads. The constant keeps these words distinct from those of inputs with the same seed.
-ATTNSCOPE_HOST_DEVICE constexpr PhiloxWords dropout_words(std::uint64_t seed, std::uint32_t b,
-                                                          std::uint32_t h, std::uint32_t query,
-                                                          std::uint32_t quad) {
-  constexpr std::uint32_t kDropoutStream = 0x64726F70u;  // "drop"
-  return philox4x32_10({{quad, query, h, b}}, static_cast<std::uint32_t>(seed),
-                       static_cast<std::uint32_t>(seed >> 32) ^ kDropoutStream);
+ATTNSCOPE_HOST_DEVICE constexpr PhiloxWords dropout_words(uint64_t seed, uint32_t b, uint32_t h,
+                                                          uint32_t query, uint32_t quad) {
+  constexpr uint32_t kDropoutStream = 0x64726F70u;  // "drop"
+  return philox4x32_10({{quad, query, h, b}}, static_cast<uint32_t>(seed),
+                       static_cast<uint32_t>(seed >> 32) ^ kDropoutStream);
 }
 
 /// The word of element (b, h, query, key).
-ATTNSCOPE_HOST_DEVICE constexpr std::uint32_t dropout_word(std::uint64_t seed, std::uint32_t b,
-                                                           std::uint32_t h, std::uint32_t query,
-                                                           std::uint32_t key) {
+ATTNSCOPE_HOST_DEVICE constexpr uint32_t dropout_word(uint64_t seed, uint32_t b, uint32_t h,
+                                                      uint32_t query, uint32_t key) {
   return dropout_words(seed, b, h, query, key / 4).word[key % 4];
 }
 
 /// An element is dropped when its word lies below this. `probability` lies in [0, 1).
-ATTNSCOPE_HOST_DEVICE constexpr std::uint32_t dropout_threshold(double probability) {
-  return static_cast<std::uint32_t>(probability * 4294967296.0);
+ATTNSCOPE_HOST_DEVICE constexpr uint32_t dropout_threshold(double probability) {
+  return static_cast<uint32_t>(probability * 4294967296.0);
 }
 
 }  // namespace attnscope

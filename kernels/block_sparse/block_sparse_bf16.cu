@@ -4,12 +4,12 @@ namespace attnscope::kernels {
 
 bool start_block_sparse_bf16(const ForwardParameters& parameters, Index batch, Index d,
                              const Tiling& tiling, void* stream) {
-  return start_block_sparse<__nv_bfloat16>(parameters, batch, d, tiling, stream);
+  return start_block_sparse<device::Bf16>(parameters, batch, d, tiling, stream);
 }
 
 bool start_block_sparse_backward_bf16(const BackwardParameters& parameters, Index batch, Index d,
                                       const Tiling& tiling, void* stream) {
-  return start_block_sparse_backward<__nv_bfloat16>(parameters, batch, d, tiling, stream);
+  return start_block_sparse_backward<device::Bf16>(parameters, batch, d, tiling, stream);
 }
 
 }  // namespace attnscope::kernels

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "kernels/score_parameters.h"
+#include "kernels/score_arrays.h"
 #include "reference/block_mask.h"
 
 namespace attnscope::kernels {

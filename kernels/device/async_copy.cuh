@@ -2,19 +2,17 @@
 /// by (two blocks of one SM that read the same line each ask the L2 for it, as the model counts).
 #pragma once
 
-#include <cstdint>
-
 namespace attnscope::kernels::device {
 
 /// The address of a shared-memory object in its own 32-bit window, as ldmatrix and cp.async want
 /// it.
-__device__ inline std::uint32_t shared_address(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+__device__ inline uint32_t shared_address(const void* pointer) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
 /// Starts copying 16 bytes. Where not valid, nothing is read (source may point anywhere) and zeros
 /// are written.
-__device__ inline void copy_async_16(std::uint32_t destination, const void* source, bool valid) {
+__device__ inline void copy_async_16(uint32_t destination, const void* source, bool valid) {
   const int source_bytes = valid ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(destination), "l"(source),
                "r"(source_bytes)

@@ -2,8 +2,6 @@
 /// how the warps share a result, the sums dKj and dVj, and their way to HBM.
 #pragma once
 
-#include <algorithm>
-
 #include "kernels/backward_parameters.h"
 #include "kernels/device/gradient_products.cuh"
 #include "kernels/device/place.cuh"
@@ -14,7 +12,9 @@ namespace attnscope::kernels::device {
 /// Warps side by side in a [rows x columns] result that `warps` share: parts are 32 rows high where
 /// that is possible, and whole pieces of 16 x 16.
 constexpr int warps_across(int rows, int columns, int warps) {
-  int across = std::min(warps / std::max(1, std::min(warps, rows / 32)), columns / 16);
+  const auto at_least_one = [](int count) { return count < 1 ? 1 : count; };
+  const int down = at_least_one(warps < rows / 32 ? warps : rows / 32);
+  int across = at_least_one(warps / down < columns / 16 ? warps / down : columns / 16);
   while (columns % (16 * across) != 0 || warps % across != 0) --across;
   return across;
 }

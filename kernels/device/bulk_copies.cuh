@@ -3,16 +3,15 @@
 /// encoded on the host (kernels/host/hopper.h).
 #pragma once
 
-#include <cuda.h>
-
 #include "kernels/device/warpgroup_products.cuh"
+#include "kernels/gradient_maps.h"
 
 namespace attnscope::kernels::device {
 
 /// 8 bytes of shared memory that count threads and bytes: a phase ends, and the next begins, when
 /// as many threads as it was made for have arrived, and the bytes that they expect.
 struct ArrivalBarrier {
-  std::uint32_t address;
+  uint32_t address;
 
   /// By one thread, which calls show_barriers() after the last one.
   __device__ void initialise(int threads) const {
@@ -31,7 +30,7 @@ struct ArrivalBarrier {
   /// Waits for the end of the n-th phase; the caller sees what the others did before they arrived,
   /// and what was copied.
   __device__ void wait(int n) const {
-    std::uint32_t ended;
+    uint32_t ended;
     do {
       asm volatile(
           "{\n.reg .pred p;\n"
@@ -57,7 +56,7 @@ struct TilePlace {
 
 /// Starts the copy of one box of the map to shared memory (aligned to 1024 bytes); rows that do
 /// not exist become zero. By one thread.
-__device__ inline void start_bulk_load(std::uint32_t destination, const CUtensorMap& map,
+__device__ inline void start_bulk_load(uint32_t destination, const TensorMap& map,
                                        const TilePlace& place, ArrivalBarrier arrival) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
@@ -69,8 +68,8 @@ __device__ inline void start_bulk_load(std::uint32_t destination, const CUtensor
 
 /// Starts the way back; rows that do not exist are left out. By one thread, in the group that its
 /// next close_bulk_stores() closes.
-__device__ inline void start_bulk_store(const CUtensorMap& map, const TilePlace& place,
-                                        std::uint32_t source) {
+__device__ inline void start_bulk_store(const TensorMap& map, const TilePlace& place,
+                                        uint32_t source) {
   asm volatile(
       "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4}], "
       "[%5];\n" ::"l"(&map),
@@ -83,7 +82,7 @@ __device__ inline void close_bulk_stores() {
 
 /// The panels of a tile that begins at `place`, and back, in a group of their own. By one thread.
 template <int kRows, int d>
-__device__ inline void load_panels(const PanelTile<kRows, d>& tile, const CUtensorMap& map,
+__device__ inline void load_panels(const PanelTile<kRows, d>& tile, const TensorMap& map,
                                    TilePlace place, ArrivalBarrier arrival) {
 #pragma unroll
   for (int n = 0; n < tile.kPanels; ++n, place.column += kPanelColumns) {
@@ -91,7 +90,7 @@ __device__ inline void load_panels(const PanelTile<kRows, d>& tile, const CUtens
   }
 }
 template <int kRows, int d>
-__device__ inline void store_panels(const CUtensorMap& map, TilePlace place,
+__device__ inline void store_panels(const TensorMap& map, TilePlace place,
                                     const PanelTile<kRows, d>& tile) {
 #pragma unroll
   for (int n = 0; n < tile.kPanels; ++n, place.column += kPanelColumns) {

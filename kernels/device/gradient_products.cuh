@@ -89,14 +89,14 @@ template <typename Tile>
 struct PartRow {
   const Tile& tile;
   int row, first_chunk, lane;
-  std::uint32_t first;
+  uint32_t first;
 
   __device__ PartRow(const Tile& tile_, int first_row, int first_column, int lane_)
       : tile(tile_), row(first_row + lane_ / 4), first_chunk(first_column / 8), lane(lane_) {
     first = tile.chunk_address(row, first_chunk) + lane % 4 * 4;
     keep_in_place(first);
   }
-  __device__ std::uint32_t chunk(int n) const {
+  __device__ uint32_t chunk(int n) const {
     return Tile::kWholeRows ? first ^ (n << 4)
                             : tile.chunk_address(row, first_chunk + n) + lane % 4 * 4;
   }
@@ -131,7 +131,7 @@ __device__ inline void multiply_part(Accumulator<kRowPieces, kColumns>& C, const
     const PartRow<Tile> place(tile, first_row + row * 8, first_column, lane);
 #pragma unroll
     for (int n = 0; n < kColumns / 8; ++n) {
-      std::uint32_t pair;
+      uint32_t pair;
       asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(pair) : "r"(place.chunk(n)) : "memory");
       const float2 factors = unpack<T>(pair);
       C[row / 2][n][row % 2 * 2] *= factors.x;
@@ -149,8 +149,8 @@ enum class StoredA { as_is, transposed };
 /// lane_address_rows of the [kInner x d] tile B, whose column piece `B_piece` is the part's first.
 template <typename T, StoredA kStoredA, int kRowPieces, int kColumns, int kInner, int kTileColumns,
           int d>
-__device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, std::uint32_t A_lane,
-                                       std::uint32_t B_lane, int B_piece) {
+__device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, uint32_t A_lane,
+                                       uint32_t B_lane, int B_piece) {
   using TileA = SharedTile<16, kTileColumns>;
   using TileB = SharedTile<16, d>;
   if constexpr (TileB::kWholeRows) B_lane = TileB::piece(B_lane, 0, B_piece);
@@ -169,7 +169,7 @@ __device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, std
     }
 #pragma unroll
     for (int n = 0; n < kColumns / 16; ++n) {
-      std::uint32_t B[4];
+      uint32_t B[4];
       load_matrix_transposed(B, TileB::piece(B_lane, k, TileB::kWholeRows ? n : B_piece + n));
 #pragma unroll
       for (int r = 0; r < kRowPieces; ++r) {

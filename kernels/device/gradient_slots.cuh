@@ -25,7 +25,7 @@ struct GradientSlots {
   static constexpr int kRowsBytes = kRowTiles * TileQ::kBytes;
 
   unsigned char* shared;
-  std::uint32_t base;  ///< address of `shared`
+  uint32_t base;  ///< address of `shared`
 
   __device__ explicit GradientSlots(unsigned char* shared_)
       : shared(shared_), base(shared_address(shared_)) {}

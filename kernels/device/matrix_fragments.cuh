@@ -7,10 +7,7 @@
 /// registers.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
-#include <cstdint>
+#include "kernels/device/element_types.cuh"
 
 namespace attnscope::kernels::device {
 
@@ -18,13 +15,13 @@ namespace attnscope::kernels::device {
 inline constexpr int kFragmentRows = 16;
 
 /// A piece of A: four registers with two 16-bit elements each.
-using FragmentA = std::uint32_t[4];
+using FragmentA = uint32_t[4];
 
 /// A piece of C: fp32.
 using FragmentC = float[4];
 
 /// Reads four 8 x 8 tiles of 16-bit elements; each lane names one row of 16 bytes.
-__device__ inline void load_matrix(std::uint32_t (&out)[4], std::uint32_t address) {
+__device__ inline void load_matrix(uint32_t (&out)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
                : "r"(address)
@@ -32,7 +29,7 @@ __device__ inline void load_matrix(std::uint32_t (&out)[4], std::uint32_t addres
 }
 
 /// The same, each 8 x 8 tile transposed on the way.
-__device__ inline void load_matrix_transposed(std::uint32_t (&out)[4], std::uint32_t address) {
+__device__ inline void load_matrix_transposed(uint32_t (&out)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\n"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
                : "r"(address)
@@ -41,12 +38,12 @@ __device__ inline void load_matrix_transposed(std::uint32_t (&out)[4], std::uint
 
 /// D = A B + C with fp32 accumulation. D and C may be the same registers.
 template <typename T>
-__device__ inline void multiply_add(FragmentC& D, const FragmentA& A, std::uint32_t b0,
-                                    std::uint32_t b1, const FragmentC& C);
+__device__ inline void multiply_add(FragmentC& D, const FragmentA& A, uint32_t b0, uint32_t b1,
+                                    const FragmentC& C);
 
 template <>
-__device__ inline void multiply_add<__half>(FragmentC& D, const FragmentA& A, std::uint32_t b0,
-                                            std::uint32_t b1, const FragmentC& C) {
+__device__ inline void multiply_add<Fp16>(FragmentC& D, const FragmentA& A, uint32_t b0,
+                                          uint32_t b1, const FragmentC& C) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};\n"
       : "=f"(D[0]), "=f"(D[1]), "=f"(D[2]), "=f"(D[3])
@@ -55,44 +52,13 @@ __device__ inline void multiply_add<__half>(FragmentC& D, const FragmentA& A, st
 }
 
 template <>
-__device__ inline void multiply_add<__nv_bfloat16>(FragmentC& D, const FragmentA& A,
-                                                   std::uint32_t b0, std::uint32_t b1,
-                                                   const FragmentC& C) {
+__device__ inline void multiply_add<Bf16>(FragmentC& D, const FragmentA& A, uint32_t b0,
+                                          uint32_t b1, const FragmentC& C) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};\n"
       : "=f"(D[0]), "=f"(D[1]), "=f"(D[2]), "=f"(D[3])
       : "r"(A[0]), "r"(A[1]), "r"(A[2]), "r"(A[3]), "r"(b0), "r"(b1), "f"(C[0]), "f"(C[1]),
         "f"(C[2]), "f"(C[3]));
-}
-
-/// Two fp32 values, rounded to nearest even, in one register; `low` is the first element.
-template <typename T>
-__device__ inline std::uint32_t pack(float low, float high);
-
-template <>
-__device__ inline std::uint32_t pack<__half>(float low, float high) {
-  const __half2 pair = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const std::uint32_t*>(&pair);
-}
-
-template <>
-__device__ inline std::uint32_t pack<__nv_bfloat16>(float low, float high) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return *reinterpret_cast<const std::uint32_t*>(&pair);
-}
-
-/// The reverse of pack.
-template <typename T>
-__device__ inline float2 unpack(std::uint32_t pair);
-
-template <>
-__device__ inline float2 unpack<__half>(std::uint32_t pair) {
-  return __half22float2(*reinterpret_cast<const __half2*>(&pair));
-}
-
-template <>
-__device__ inline float2 unpack<__nv_bfloat16>(std::uint32_t pair) {
-  return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&pair));
 }
 
 }  // namespace attnscope::kernels::device

@@ -6,8 +6,6 @@
 /// with softmax_scale_log2 = softmax_scale * log2(e). m is the maximum of the unscaled scores.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include "kernels/device/tile_products.cuh"
 
 namespace attnscope::kernels::device {
@@ -19,7 +17,7 @@ __device__ inline float exp2_fast(float x) {
   return result;
 }
 
-inline constexpr float kMinusInfinity = -__builtin_huge_valf();
+inline constexpr float kMinusInfinity = __builtin_bit_cast(float, 0xff800000u);
 
 /// m in the exponent's unit. A row without keys has m = -inf and S = -inf throughout: with any
 /// finite value its P is zero.

@@ -26,21 +26,20 @@ __device__ inline float alibi_bias(float slope, float distance) {
 }
 
 /// Which of four neighbouring keys dropout keeps for a query, a bit a key. `quad` is key / 4.
-__device__ inline std::uint32_t kept_keys(const ScoreParameters& scores, int batch, int head,
-                                          int query, int quad) {
-  constexpr std::uint32_t kKeys = 4;
-  auto seed_low = static_cast<std::uint32_t>(scores.dropout_seed);
-  auto seed_high = static_cast<std::uint32_t>(scores.dropout_seed >> 32);
+__device__ inline uint32_t kept_keys(const ScoreParameters& scores, int batch, int head, int query,
+                                     int quad) {
+  constexpr uint32_t kKeys = 4;
+  auto seed_low = static_cast<uint32_t>(scores.dropout_seed);
+  auto seed_high = static_cast<uint32_t>(scores.dropout_seed >> 32);
   keep_in_place(seed_low);  // else the keys of all ten rounds wait in registers
   keep_in_place(seed_high);
-  const PhiloxWords words =
-      dropout_words(std::uint64_t{seed_high} << 32 | seed_low,
-                    scores.first_batch + static_cast<std::uint32_t>(batch),
-                    scores.first_head + static_cast<std::uint32_t>(head),
-                    static_cast<std::uint32_t>(query), static_cast<std::uint32_t>(quad));
-  std::uint32_t kept = 0;
+  const PhiloxWords words = dropout_words(
+      uint64_t{seed_high} << 32 | seed_low, scores.first_batch + static_cast<uint32_t>(batch),
+      scores.first_head + static_cast<uint32_t>(head), static_cast<uint32_t>(query),
+      static_cast<uint32_t>(quad));
+  uint32_t kept = 0;
 #pragma unroll
-  for (std::uint32_t key = 0; key < kKeys; ++key) {
+  for (uint32_t key = 0; key < kKeys; ++key) {
     kept |= (words.word[key] < scores.dropout_threshold ? 0u : 1u) << key;
   }
   return kept;

@@ -15,7 +15,7 @@ namespace attnscope::kernels::device {
 /// Of column tile j, in the backward pass. P is negative where dropout drops its element, from the
 /// moment that P is known until dS is: that remembers the bits, and |P| is still there. kStages is
 /// 1 where all warps meet between shape_scores() and the next note_row_tile().
-template <int Br, int Bc, int kWarps, int kStages = 2, typename Drawn = std::uint32_t>
+template <int Br, int Bc, int kWarps, int kStages = 2, typename Drawn = uint32_t>
 class ScoredColumns {
   using Scores = WarpParts<Bc, Br, kWarps>;
 
@@ -71,8 +71,8 @@ class ScoredColumns {
     const int key = tile_->first_key + part_key;
     if (scores().soft_cap > 0.0f) {
       cap_keeping_slope<Part>(S);
-      write_part<__half, Part::kRowPieces, Part::kPartColumns>(slopes, part_key, part_query, S,
-                                                               lane, Slope{});
+      write_part<Fp16, Part::kRowPieces, Part::kPartColumns>(slopes, part_key, part_query, S, lane,
+                                                             Slope{});
       scale_capped<Part>(S);
     }
     if (scores().alibi_slopes != nullptr) add_bias<Part>(S, rows, key + lane / 4, lane);
@@ -88,11 +88,11 @@ class ScoredColumns {
     const int own = lane / 4 % 4;  // this lane's key of the four of a drawing
 #pragma unroll
     for (int r = 0; r < Part::kRowPieces; ++r) {
-      const std::uint32_t drawn = tile_->drawn[r][thread_index()];
+      const uint32_t drawn = tile_->drawn[r][thread_index()];
 #pragma unroll
       for (int c = 0; c < 4; ++c) {
         const int source = (lane & ~12) | c << 2;
-        const std::uint32_t kept = __shfl_sync(0xffffffffu, drawn, source) >> own;
+        const uint32_t kept = __shfl_sync(0xffffffffu, drawn, source) >> own;
 #pragma unroll
         for (int n = 0; n < Part::kPartColumns / 8; ++n) {
           if ((kept >> 4 * n) % 2 == 0) P[r][n][c] = -P[r][n][c];
@@ -117,8 +117,8 @@ class ScoredColumns {
   __device__ void apply_slopes(typename Part::Registers& dS, const SharedTile<Bc, Br>& slopes,
                                int warp, int lane) const {
     if (!(scores().soft_cap > 0.0f)) return;
-    multiply_part<__half, Part::kRowPieces, Part::kPartColumns>(dS, slopes, Part::first_row(warp),
-                                                                Part::first_column(warp), lane);
+    multiply_part<Fp16, Part::kRowPieces, Part::kPartColumns>(dS, slopes, Part::first_row(warp),
+                                                              Part::first_column(warp), lane);
   }
 
   /// What dV lacks after the sum over P with zeros.
@@ -137,7 +137,7 @@ class ScoredColumns {
 #pragma unroll
     for (int r = 0; r < Scores::kRowPieces; ++r) {
       const int key = tile_->first_key + Scores::first_row(warp) + r * 16 + element / 2 * 8;
-      std::uint32_t drawn = 0;
+      uint32_t drawn = 0;
 #pragma unroll 2
       for (int n = 0; n < kPieces; ++n) {
         drawn |= kept_keys(scores(), tile_->batch, tile_->head, query + n * 8, key / 4 + lane / 16)

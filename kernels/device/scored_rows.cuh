@@ -22,7 +22,7 @@ class ScoredRows {
   struct Shared {
     SeenKeys seen[Br];
     /// What dropout keeps of each row: four bits for each second four keys, from 0 or from 4 on.
-    std::uint32_t kept[Br][2][kDrawings];
+    uint32_t kept[Br][2][kDrawings];
     int first_row, rows, head, batch;
   };
   static constexpr int kSharedBytes = sizeof(Shared);
@@ -91,7 +91,7 @@ class ScoredRows {
       const int row = warp_row + r * 16 + lane % 2 * 8 + lane / 4;
 #pragma unroll
       for (int drawing = 0; drawing < kDrawings; ++drawing) {
-        std::uint32_t kept = 0;
+        uint32_t kept = 0;
 #pragma unroll 4
         for (int n = 0; n < kDrawn; ++n) {
           const int quad = (j * Bc + (drawing * kDrawn + n) * 8) / 4 + lane % 4 / 2;
@@ -112,7 +112,7 @@ class ScoredRows {
     for (int row = 0; row < 2 * kRowPieces; ++row) {
 #pragma unroll
       for (int drawing = 0; drawing < kDrawings; ++drawing) {
-        const std::uint32_t kept =
+        const uint32_t kept =
             tile_->kept[warp_row + row * 8 + lane / 4][lane % 4 / 2][drawing] >> lane % 2 * 2;
 #pragma unroll
         for (int n = 0; n < kDrawn; ++n) {

@@ -1,8 +1,6 @@
 /// Which keys the rows of a tile see under windows and key lengths, and which rows see keys.
 #pragma once
 
-#include <climits>
-
 #include "kernels/score_parameters.h"
 
 namespace attnscope::kernels::device {
@@ -11,7 +9,8 @@ namespace attnscope::kernels::device {
 /// reason to hide keys.
 __device__ inline SeenKeys seen_by_row(const ForwardShape& shape, const ScoreParameters& scores,
                                        int batch, int row) {
-  if (row >= shape.N) return {0, INT_MAX, 0};
+  constexpr int kEveryKey = 0x7fffffff;
+  if (row >= shape.N) return {0, kEveryKey, 0};
   return seen_keys(shape, scores, batch, row);
 }
 

@@ -9,10 +9,8 @@
 /// chunks long: half as many bytes again at the SM port.)
 #pragma once
 
-#include <cstdint>
-
 #include "kernels/device/async_copy.cuh"
-#include "reference/attention_problem.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels::device {
 
@@ -26,30 +24,29 @@ struct SharedTile {
   static constexpr int kRowsPerLine = 8 / kSpread;         ///< neighbours whose chunks stand alike
   static constexpr bool kWholeRows = kGroup == kChunks;    ///< a row is a power of two of chunks
 
-  std::uint32_t address;  ///< aligned to 256 bytes
+  uint32_t address;  ///< aligned to 256 bytes
 
   __device__ static constexpr int swizzle(int row) { return (row / kRowsPerLine) % kSpread; }
 
-  __device__ std::uint32_t chunk_address(int row, int chunk) const {
+  __device__ uint32_t chunk_address(int row, int chunk) const {
     return address + row * kRowBytes + ((chunk ^ swizzle(row)) << 4);
   }
 
   /// What this lane passes to ldmatrix to read the 16 x 16 piece at row 0, column 0 as operand A
   /// (also: transposed, as operand B of P V). See `piece`.
-  __device__ std::uint32_t lane_address_rows(int lane) const {
+  __device__ uint32_t lane_address_rows(int lane) const {
     return chunk_address(lane % 16, lane / 16);
   }
 
   /// The same as operand B of Q K^T: rows of the tile are columns of B.
-  __device__ std::uint32_t lane_address_columns(int lane) const {
+  __device__ uint32_t lane_address_columns(int lane) const {
     return chunk_address(lane % 8 + lane / 16 * 8, lane / 8 % 2);
   }
 
   /// The lane's address of the piece at row 16 * row_piece, column 16 * column_piece: the swizzle
   /// repeats every 16 rows, and chunks of a group differ in address bits that only the swizzle
   /// uses.
-  __device__ static std::uint32_t piece(std::uint32_t lane_address, int row_piece,
-                                        int column_piece) {
+  __device__ static uint32_t piece(uint32_t lane_address, int row_piece, int column_piece) {
     if constexpr (kWholeRows) {
       return (lane_address ^ (column_piece << 5)) + row_piece * 16 * kRowBytes;
     } else {
@@ -66,7 +63,7 @@ enum class Columns { all, first };
 
 /// 16 bytes of a row in memory whose elements stand anywhere: `columns` of them, then zeros.
 template <typename T>
-__device__ inline void gather_chunk(std::uint32_t (&out)[4], const T* source, int columns) {
+__device__ inline void gather_chunk(uint32_t (&out)[4], const T* source, int columns) {
   constexpr int kElements = 16 / static_cast<int>(sizeof(T));
   constexpr int kPerWord = 4 / static_cast<int>(sizeof(T));
 #pragma unroll
@@ -84,7 +81,7 @@ __device__ inline void gather_chunk(std::uint32_t (&out)[4], const T* source, in
 
 /// The reverse of gather_chunk.
 template <typename T>
-__device__ inline void scatter_chunk(T* destination, const std::uint32_t (&words)[4], int columns) {
+__device__ inline void scatter_chunk(T* destination, const uint32_t (&words)[4], int columns) {
   static_assert(sizeof(T) == 2);
   auto* const bits = reinterpret_cast<unsigned short*>(destination);
 #pragma unroll
@@ -95,7 +92,7 @@ __device__ inline void scatter_chunk(T* destination, const std::uint32_t (&words
 }
 
 /// Writes one 16-byte chunk.
-__device__ inline void store_chunk_shared(std::uint32_t address, const std::uint32_t (&words)[4]) {
+__device__ inline void store_chunk_shared(uint32_t address, const uint32_t (&words)[4]) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};\n" ::"r"(address), "r"(words[0]),
                "r"(words[1]), "r"(words[2]), "r"(words[3])
                : "memory");
@@ -112,7 +109,7 @@ __device__ inline void load_tile_of_elements(const SharedTile<kRows, d>& tile, c
   for (int n = thread; n < kRows * kChunks; n += kThreads) {
     const int row = n / kChunks;
     const int column = n % kChunks * kChunkElements;
-    std::uint32_t words[4];
+    uint32_t words[4];
     gather_chunk(words, source + row * stride_row + column,
                  row < valid_rows ? columns - column : 0);
     store_chunk_shared(tile.chunk_address(row, n % kChunks), words);
@@ -153,7 +150,7 @@ __device__ inline void load_tile_async(const SharedTile<kRows, d>& tile, const T
 }
 
 /// Reads one 16-byte chunk: four pairs of elements.
-__device__ inline void load_chunk_shared(std::uint32_t (&out)[4], std::uint32_t address) {
+__device__ inline void load_chunk_shared(uint32_t (&out)[4], uint32_t address) {
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];\n"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
                : "r"(address)
@@ -178,7 +175,7 @@ __device__ inline void store_tile(T* destination, Index stride_row,
     for (int first_chunk = 0; first_chunk < Tile::kChunks; first_chunk += Tile::kGroup) {
       const int chunk = first_chunk + thread % Tile::kGroup;
       const int left = columns - chunk * kChunkElements;  // columns from this chunk on
-      std::uint32_t value[4];
+      uint32_t value[4];
       load_chunk_shared(value, tile.chunk_address(row, chunk));
       if (row >= valid_rows || (kColumns == Columns::first && left <= 0)) continue;
       T* const place = destination + row * stride_row + chunk * kChunkElements;

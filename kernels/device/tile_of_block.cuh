@@ -4,7 +4,7 @@
 
 #include "kernels/device/matrix_fragments.cuh"
 #include "kernels/device/shared_tile.cuh"
-#include "reference/attention_problem.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels::device {
 
@@ -29,7 +29,7 @@ struct TileOfBlock {
 /// chunks are read 16 bytes at a time, others element by element.
 template <typename T>
 __device__ inline void load_chunk(float (&out)[kChunkElements], const T* row, int column, int d) {
-  std::uint32_t pairs[4];
+  uint32_t pairs[4];
   if (d % kChunkElements == 0) {
     const uint4 chunk = __ldcg(reinterpret_cast<const uint4*>(row + column));
     pairs[0] = chunk.x, pairs[1] = chunk.y, pairs[2] = chunk.z, pairs[3] = chunk.w;
@@ -48,8 +48,8 @@ __device__ inline void load_chunk(float (&out)[kChunkElements], const T* row, in
 template <typename T>
 __device__ inline void store_chunk(T* row, int column, int d,
                                    const float (&values)[kChunkElements]) {
-  const std::uint32_t pairs[] = {pack<T>(values[0], values[1]), pack<T>(values[2], values[3]),
-                                 pack<T>(values[4], values[5]), pack<T>(values[6], values[7])};
+  const uint32_t pairs[] = {pack<T>(values[0], values[1]), pack<T>(values[2], values[3]),
+                            pack<T>(values[4], values[5]), pack<T>(values[6], values[7])};
   if (d % kChunkElements == 0) {
     __stcg(reinterpret_cast<uint4*>(row + column), uint4{pairs[0], pairs[1], pairs[2], pairs[3]});
   } else {

@@ -14,15 +14,15 @@ using Accumulator = FragmentC[kRowPieces][kColumns / 8];
 
 /// Keeps the compiler from computing all addresses that derive from this one ahead of the loop over
 /// tiles: each costs one instruction here, but would hold a register throughout.
-__device__ inline void keep_in_place(std::uint32_t& address) {
+__device__ inline void keep_in_place(uint32_t& address) {
   asm volatile("" : "+r"(address));
 }
 
 /// S = Q K^T, unscaled. `Q_lane` and `K_lane` are lane_address_rows / lane_address_columns of the
 /// warp's rows of Qi and of Kj.
 template <typename T, int kRowPieces, int Bc, int d>
-__device__ inline void multiply_scores(Accumulator<kRowPieces, Bc>& S, std::uint32_t Q_lane,
-                                       std::uint32_t K_lane) {
+__device__ inline void multiply_scores(Accumulator<kRowPieces, Bc>& S, uint32_t Q_lane,
+                                       uint32_t K_lane) {
   using Tile = SharedTile<16, d>;
   keep_in_place(Q_lane);
   keep_in_place(K_lane);
@@ -38,7 +38,7 @@ __device__ inline void multiply_scores(Accumulator<kRowPieces, Bc>& S, std::uint
     for (int r = 0; r < kRowPieces; ++r) load_matrix(Q[r], Tile::piece(Q_lane, r, k));
 #pragma unroll
     for (int n = 0; n < Bc / 16; ++n) {
-      std::uint32_t K[4];
+      uint32_t K[4];
       load_matrix(K, Tile::piece(K_lane, n, k));
 #pragma unroll
       for (int r = 0; r < kRowPieces; ++r) {
@@ -54,8 +54,7 @@ __device__ inline void multiply_scores(Accumulator<kRowPieces, Bc>& S, std::uint
 /// O += P V with P rounded to T. `V_lane` is lane_address_rows of Vj.
 template <typename T, int kRowPieces, int Bc, int d>
 __device__ inline void accumulate_output(Accumulator<kRowPieces, d>& O,
-                                         const Accumulator<kRowPieces, Bc>& P,
-                                         std::uint32_t V_lane) {
+                                         const Accumulator<kRowPieces, Bc>& P, uint32_t V_lane) {
   using Tile = SharedTile<16, d>;
   keep_in_place(V_lane);
 #pragma unroll
@@ -72,7 +71,7 @@ __device__ inline void accumulate_output(Accumulator<kRowPieces, d>& O,
     }
 #pragma unroll
     for (int n = 0; n < d / 16; ++n) {
-      std::uint32_t V[4];
+      uint32_t V[4];
       load_matrix_transposed(V, Tile::piece(V_lane, k, n));
 #pragma unroll
       for (int r = 0; r < kRowPieces; ++r) {

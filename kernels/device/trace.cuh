@@ -2,8 +2,6 @@
 /// which records. The kernel's text is the same; a hook stands after what it names.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include "kernels/device/place.cuh"
 #include "kernels/trace/trace_buffer.h"
 
@@ -26,26 +24,26 @@ struct NoTrace {
   __device__ void end() {}
 };
 
-__device__ inline std::uint32_t clock_low() {
-  std::uint32_t cycles;
+__device__ inline uint32_t clock_low() {
+  uint32_t cycles;
   asm volatile("mov.u32 %0, %%clock;\n" : "=r"(cycles)::"memory");
   return cycles;
 }
 
-__device__ inline std::uint64_t clock_cycles() {
-  std::uint64_t cycles;
+__device__ inline uint64_t clock_cycles() {
+  uint64_t cycles;
   asm volatile("mov.u64 %0, %%clock64;\n" : "=l"(cycles)::"memory");
   return cycles;
 }
 
-__device__ inline std::uint64_t global_timer_ns() {
-  std::uint64_t ns;
+__device__ inline uint64_t global_timer_ns() {
+  uint64_t ns;
   asm volatile("mov.u64 %0, %%globaltimer;\n" : "=l"(ns)::"memory");
   return ns;
 }
 
-__device__ inline std::int32_t sm_index() {
-  std::int32_t sm;
+__device__ inline int32_t sm_index() {
+  int32_t sm;
   asm volatile("mov.u32 %0, %%smid;\n" : "=r"(sm));
   return sm;
 }
@@ -74,10 +72,9 @@ class BlockTrace {
   /// The step has been done on tile (i, j), or left out.
   __device__ void did(TraceStep step, int i, int j, bool done = true) {
     if (writes_events() && count_ < buffer_.events_per_block) {
-      const std::uint32_t tile = static_cast<unsigned>(i) | static_cast<unsigned>(j) << 16;
-      const std::uint32_t what = static_cast<unsigned>(step) | static_cast<unsigned>(done) << 8;
-      const std::int64_t first =
-          static_cast<std::int64_t>(block_index()) * buffer_.events_per_block;
+      const uint32_t tile = static_cast<unsigned>(i) | static_cast<unsigned>(j) << 16;
+      const uint32_t what = static_cast<unsigned>(step) | static_cast<unsigned>(done) << 8;
+      const int64_t first = static_cast<int64_t>(block_index()) * buffer_.events_per_block;
       auto* const event = reinterpret_cast<uint2*>(buffer_.events + first + count_);
       event[0] = {clock_low(), tile};
       event[1] = {what, 0};
@@ -122,7 +119,7 @@ class BlockTrace {
     TraceBlock& record = buffer_.blocks[block_index()];
     record.end_cycles = clock_cycles();
     record.end_ns = global_timer_ns();
-    record.event_count = static_cast<std::uint32_t>(count_);
+    record.event_count = static_cast<uint32_t>(count_);
   }
 
  private:

@@ -8,8 +8,6 @@
 /// matrix_fragments.cuh.
 #pragma once
 
-#include <type_traits>
-
 #include "kernels/device/tile_products.cuh"
 
 namespace attnscope::kernels::device {
@@ -29,10 +27,10 @@ struct PanelTile {
   static constexpr int kBytes = kPanels * Panel::kBytes;
   static_assert(d % kPanelColumns == 0 && kRows % 8 == 0);
 
-  std::uint32_t address;  ///< aligned to 1024 bytes
+  uint32_t address;  ///< aligned to 1024 bytes
 
   __device__ Panel panel(int n) const { return {address + n * Panel::kBytes}; }
-  __device__ std::uint32_t chunk_address(int row, int chunk) const {
+  __device__ uint32_t chunk_address(int row, int chunk) const {
     return panel(chunk / Panel::kChunks).chunk_address(row, chunk % Panel::kChunks);
   }
 };
@@ -98,11 +96,10 @@ __device__ inline void wait_products(FragmentC (&... results)[1][kPieces]) {
 
 /// How wgmma finds an operand of 16 values along the sum: rows of a panel stand 128 bytes apart,
 /// eight of them repeat the swizzle, and the next panel begins `panel_bytes` further.
-__device__ inline std::uint64_t product_operand(std::uint32_t address, int panel_bytes) {
-  constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
-  constexpr std::uint64_t kEightRows = std::uint64_t{1024 / 16} << 32;
-  return kSwizzle128 | kEightRows | static_cast<std::uint64_t>(panel_bytes / 16) << 16 |
-         address / 16;
+__device__ inline uint64_t product_operand(uint32_t address, int panel_bytes) {
+  constexpr uint64_t kSwizzle128 = uint64_t{1} << 62;
+  constexpr uint64_t kEightRows = uint64_t{1024 / 16} << 32;
+  return kSwizzle128 | kEightRows | static_cast<uint64_t>(panel_bytes / 16) << 16 | address / 16;
 }
 
 /// Which way an operand's panel lies: its rows are those of the product (each a sequence of what is
@@ -126,8 +123,7 @@ enum class SumAlong : int { columns = 0, rows = 1 };
 /// C [64 x 64] = A B, or C + A B where `adds`: 16 values along the sum. Both operands are
 /// product_operand().
 template <typename T, SumAlong kSumOfA, SumAlong kSumOfB>
-__device__ inline void start_product(FragmentC (&C)[8], std::uint64_t A, std::uint64_t B,
-                                     bool adds) {
+__device__ inline void start_product(FragmentC (&C)[8], uint64_t A, uint64_t B, bool adds) {
 #define ATTNSCOPE_WGMMA(TYPES)                                               \
   asm volatile(                                                              \
       "{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\n"                           \
@@ -135,7 +131,7 @@ __device__ inline void start_product(FragmentC (&C)[8], std::uint64_t A, std::ui
       ", %32, %33, p, 1, 1, %35, %36;\n}\n"                                  \
       : ATTNSCOPE_C8(0)                                                      \
       : "l"(A), "l"(B), "r"(int{adds}), "n"(int(kSumOfA)), "n"(int(kSumOfB)))
-  if constexpr (std::is_same_v<T, __half>) {
+  if constexpr (kIsSame<T, Fp16>) {
     ATTNSCOPE_WGMMA("f16.f16");
   } else {
     ATTNSCOPE_WGMMA("bf16.bf16");
@@ -146,7 +142,7 @@ __device__ inline void start_product(FragmentC (&C)[8], std::uint64_t A, std::ui
 /// C [64 x 128] += A B: 16 values along the sum, which runs down the rows of B, a
 /// product_operand().
 template <typename T>
-__device__ inline void start_product(FragmentC (&C)[16], const FragmentA& A, std::uint64_t B) {
+__device__ inline void start_product(FragmentC (&C)[16], const FragmentA& A, uint64_t B) {
 #define ATTNSCOPE_WGMMA(TYPES)                                                 \
   asm volatile(                                                                \
       "{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\n"                               \
@@ -154,7 +150,7 @@ __device__ inline void start_product(FragmentC (&C)[16], const FragmentA& A, std
       ", {%64, %65, %66, %67}, %68, p, 1, 1, 1;\n}\n"                          \
       : ATTNSCOPE_C8(0), ATTNSCOPE_C8(8)                                       \
       : "r"(A[0]), "r"(A[1]), "r"(A[2]), "r"(A[3]), "l"(B))
-  if constexpr (std::is_same_v<T, __half>) {
+  if constexpr (kIsSame<T, Fp16>) {
     ATTNSCOPE_WGMMA("f16.f16");
   } else {
     ATTNSCOPE_WGMMA("bf16.bf16");
@@ -174,9 +170,9 @@ __device__ inline void start_scores(Accumulator<1, Br>& S, const PanelTile<Bc, d
   constexpr int kPanelSteps = kPanelColumns / 16;
 #pragma unroll
   for (int k = 0; k < d / 16; ++k) {
-    const std::uint32_t column_bytes = k % kPanelSteps * 32;
-    const std::uint32_t key = keys.panel(k / kPanelSteps).address + first_key * 128 + column_bytes;
-    const std::uint32_t query = queries.panel(k / kPanelSteps).address + column_bytes;
+    const uint32_t column_bytes = k % kPanelSteps * 32;
+    const uint32_t key = keys.panel(k / kPanelSteps).address + first_key * 128 + column_bytes;
+    const uint32_t query = queries.panel(k / kPanelSteps).address + column_bytes;
     start_product<T, SumAlong::columns, SumAlong::columns>(S[0], product_operand(key, 0),
                                                            product_operand(query, 0), k > 0);
   }

@@ -2,8 +2,6 @@
 /// carried in, passes through 16 rows of shared memory, so that HBM sees 16-byte accesses.
 #pragma once
 
-#include <type_traits>
-
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/tile_products.cuh"
 #include "kernels/flash1/flash1_carry.h"
@@ -17,13 +15,13 @@ using CarriedTile = SharedTile<16, d* static_cast<int>(sizeof(Carried)) / 2>;
 /// Columns of O in memory: an fp32 carry has rows of whole 16-byte pieces.
 template <typename Carried>
 __device__ constexpr int carried_columns(int d) {
-  return std::is_same_v<Carried, float> ? flash1_carried_columns(d) : d;
+  return kIsSame<Carried, float> ? flash1_carried_columns(d) : d;
 }
 
 /// Address of the two neighbouring elements that a lane holds of C tile n, row `row`.
 template <typename Carried, int d>
-__device__ inline std::uint32_t pair_address(const CarriedTile<Carried, d>& tile, int row, int n,
-                                             int lane) {
+__device__ inline uint32_t pair_address(const CarriedTile<Carried, d>& tile, int row, int n,
+                                        int lane) {
   const int pair_byte = (n * 8 + lane % 4 * 2) * static_cast<int>(sizeof(Carried));
   return tile.chunk_address(row, pair_byte / 16) + pair_byte % 16;
 }
@@ -56,7 +54,7 @@ __device__ inline void store_carried(Carried* destination, Index stride_row,
     for (int n = lane; n < 16 * tile.kChunks; n += 32) {
       const int row = n / tile.kChunks, chunk = n % tile.kChunks;
       if (row >= valid_rows || chunk * 4 >= columns) continue;
-      std::uint32_t value[4];
+      uint32_t value[4];
       load_chunk_shared(value, tile.chunk_address(row, chunk));
       __stcg(reinterpret_cast<uint4*>(destination + row * stride_row + chunk * 4),
              uint4{value[0], value[1], value[2], value[3]});
@@ -72,15 +70,15 @@ __device__ inline void read_carried(Accumulator<1, d>& O, const CarriedTile<Carr
   for (int n = 0; n < d / 8; ++n) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const std::uint32_t address = pair_address<Carried, d>(tile, half * 8 + lane / 4, n, lane);
+      const uint32_t address = pair_address<Carried, d>(tile, half * 8 + lane / 4, n, lane);
       float2 pair;
-      if constexpr (std::is_same_v<Carried, float>) {
+      if constexpr (kIsSame<Carried, float>) {
         asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];\n"
                      : "=f"(pair.x), "=f"(pair.y)
                      : "r"(address)
                      : "memory");
       } else {
-        std::uint32_t bits;
+        uint32_t bits;
         asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(bits) : "r"(address) : "memory");
         pair = unpack<Carried>(bits);
       }
@@ -98,10 +96,10 @@ __device__ inline void write_carried(const CarriedTile<Carried, d>& tile,
   for (int n = 0; n < d / 8; ++n) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const std::uint32_t address = pair_address<Carried, d>(tile, half * 8 + lane / 4, n, lane);
+      const uint32_t address = pair_address<Carried, d>(tile, half * 8 + lane / 4, n, lane);
       const float first = O[0][n][2 * half];
       const float second = O[0][n][2 * half + 1];
-      if constexpr (std::is_same_v<Carried, float>) {
+      if constexpr (kIsSame<Carried, float>) {
         asm volatile("st.shared.v2.f32 [%0], {%1, %2};\n" ::"r"(address), "f"(first), "f"(second)
                      : "memory");
       } else {

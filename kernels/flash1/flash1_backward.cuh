@@ -23,7 +23,7 @@
 
 #include "kernels/device/backward_parts.cuh"
 #include "kernels/device/trace.cuh"
-#include "kernels/flash1/flash1_backward_start.h"
+#include "kernels/flash1/flash1_parameters.h"
 #include "kernels/flash1/flash1_scores.cuh"
 
 namespace attnscope::kernels {
@@ -68,7 +68,7 @@ class Flash1RowTiles {
  public:
   /// `base` is the address of the block's shared memory.
   __device__ Flash1RowTiles(const Flash1BackwardParameters& parameters, int batch, int head,
-                            std::uint32_t base)
+                            uint32_t base)
       : parameters_(parameters), batch_(batch), head_(head), base_(base) {}
 
   struct RowTile {
@@ -76,7 +76,7 @@ class Flash1RowTiles {
   };
   /// In stage n.
   __device__ RowTile operator[](int n) const {
-    const std::uint32_t stage = base_ + n % 2 * Shared::kStageBytes;
+    const uint32_t stage = base_ + n % 2 * Shared::kStageBytes;
     return {{stage + Shared::Q}, {stage + Shared::O}, {stage + Shared::dO}, {stage + Shared::dQ}};
   }
 
@@ -85,7 +85,7 @@ class Flash1RowTiles {
   __device__ void load(int i, int n, Trace& trace) {
     const ForwardShape& shape = parameters_.shared.shape;
     const int rows = min(Br, shape.N - i * Br);
-    std::uint32_t slot = base_ + Shared::Q + n % 2 * Shared::kStageBytes;
+    uint32_t slot = base_ + Shared::Q + n % 2 * Shared::kStageBytes;
     const auto load = [&](const TensorView& tensor, TraceStep step) {
       const auto source = rows_of_head<const T>(tensor, batch_, head_);
       device::load_tile_async<kThreads, kColumns>(Tile{slot}, source.row(Index{i} * Br),
@@ -128,7 +128,7 @@ class Flash1RowTiles {
  private:
   const Flash1BackwardParameters& parameters_;
   int batch_, head_;
-  std::uint32_t base_;
+  uint32_t base_;
   RowStatistics statistics_;
 };
 
@@ -144,7 +144,7 @@ __device__ inline void row_dots(float* D, const device::SharedTile<Br, d>& O,
 #pragma unroll
   for (int chunk = 0; chunk < SharedTile<Br, d>::kChunks / kLanes; ++chunk) {
     const int c = chunk * kLanes + thread_index() % kLanes;
-    std::uint32_t o[4], gradient[4];
+    uint32_t o[4], gradient[4];
     load_chunk_shared(o, O.chunk_address(row, c));
     load_chunk_shared(gradient, dO.chunk_address(row, c));
 #pragma unroll
@@ -184,10 +184,10 @@ __device__ inline void add_query_gradient_shared(const device::SharedTile<Br, d>
     for (int row = 0; row < 2 * Part::kRowPieces; ++row) {
 #pragma unroll
       for (int n = 0; n < Part::kPartColumns / 8; ++n) {
-        const std::uint32_t address =
+        const uint32_t address =
             dQi.chunk_address(part_row + row * 8 + lane / 4, part_column / 8 + n) + lane % 4 * 4;
         const FragmentC& part = dQ[row / 2][n];
-        std::uint32_t pair;
+        uint32_t pair;
         asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(pair) : "r"(address) : "memory");
         const float2 carried = unpack<T>(pair);
         asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(address),
@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
   using TileS = SharedTile<Bc, Br>;
   constexpr int kThreads = kWarps * 32;
   extern __shared__ __align__(1024) unsigned char shared[];
-  const std::uint32_t base = shared_address(shared);
+  const uint32_t base = shared_address(shared);
   float* const log_sum_log2 = reinterpret_cast<float*>(shared + Shared::statistics);
   float* const D = log_sum_log2 + Br;
 

@@ -4,7 +4,7 @@ namespace attnscope::kernels {
 
 bool start_flash1_backward_fp16(const Flash1BackwardParameters& parameters, Index batch, Index d,
                                 const Tiling& tiling, void* stream) {
-  return start_flash1_backward<__half>(parameters, batch, d, tiling, stream);
+  return start_flash1_backward<device::Fp16>(parameters, batch, d, tiling, stream);
 }
 
 }  // namespace attnscope::kernels

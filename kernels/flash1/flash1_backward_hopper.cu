@@ -1,6 +1,7 @@
 /// The instances of flash1's backward launch for Hopper.
 #include "kernels/flash1/flash1_backward_hopper.cuh"
 #include "kernels/flash1/flash1_backward_shared.h"
+#include "kernels/flash1/flash1_backward_start.h"
 #include "kernels/host/hopper.h"
 #include "kernels/host/launch_kernel.h"
 #include "kernels/trace/traced_types.cuh"
@@ -31,9 +32,9 @@ bool start_flash1_backward_hopper(const Flash1BackwardParameters& parameters, DT
                                   Index batch, Index d, const Tiling& tiling, void* stream) {
   if (!runs_on_hopper(parameters.shared, dtype, batch, d, tiling)) return false;
   if (dtype == DType::fp16) {
-    start<__half, device::NoTrace>(with_maps(parameters, batch), batch, stream);
+    start<device::Fp16, device::NoTrace>(with_maps(parameters, batch), batch, stream);
   } else {
-    start<__nv_bfloat16, device::NoTrace>(with_maps(parameters, batch), batch, stream);
+    start<device::Bf16, device::NoTrace>(with_maps(parameters, batch), batch, stream);
   }
   return true;
 }
@@ -43,7 +44,7 @@ bool start_flash1_backward_hopper_traced(const Flash1BackwardParameters& paramet
                                          Index d, const Tiling& tiling, void* stream) {
   if (dtype != DType::bf16) return false;
   if (!runs_on_hopper(parameters.shared, dtype, batch, d, tiling)) return false;
-  start<__nv_bfloat16, device::BlockTrace>({with_maps(parameters, batch), trace}, batch, stream);
+  start<device::Bf16, device::BlockTrace>({with_maps(parameters, batch), trace}, batch, stream);
   return true;
 }
 

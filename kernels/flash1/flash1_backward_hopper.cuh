@@ -16,7 +16,7 @@ namespace attnscope::kernels {
 /// Beside what flash1_backward has, how bulk copies find the tensors.
 struct Flash1HopperParameters : Flash1BackwardParameters {
   GradientMaps maps;
-  CUtensorMap O_rows, dQ_rows;
+  TensorMap O_rows, dQ_rows;
 };
 
 /// One thread block's place in the problem, and its slots.
@@ -81,7 +81,7 @@ __device__ inline float row_dot(const device::PanelTile<Br, d>& O,
   float2 sum{};
 #pragma unroll 1
   for (int chunk = 0; chunk < PanelTile<Br, d>::kChunks; ++chunk) {
-    std::uint32_t o[4], gradient[4];
+    uint32_t o[4], gradient[4];
     load_chunk_shared(o, O.chunk_address(row, chunk));
     load_chunk_shared(gradient, dO.chunk_address(row, chunk));
 #pragma unroll
@@ -129,10 +129,9 @@ __device__ inline void add_to_panel(const device::SharedTile<kRows, device::kPan
   for (int half = 0; half < 2; ++half) {
 #pragma unroll
     for (int n = 0; n < kPanelColumns / 8; ++n) {
-      const std::uint32_t address =
-          dQi.chunk_address(first_row + half * 8 + lane / 4, n) + lane % 4 * 4;
+      const uint32_t address = dQi.chunk_address(first_row + half * 8 + lane / 4, n) + lane % 4 * 4;
       const FragmentC& c = part[0][n];
-      std::uint32_t pair;
+      uint32_t pair;
       asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(pair) : "r"(address) : "memory");
       const float2 carried = unpack<T>(pair);
       asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(address),

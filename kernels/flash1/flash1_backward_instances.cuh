@@ -3,6 +3,7 @@
 
 #include "kernels/flash1/flash1_backward.cuh"
 #include "kernels/flash1/flash1_backward_shared.h"
+#include "kernels/flash1/flash1_backward_start.h"
 #include "kernels/host/launch_kernel.h"
 #include "reference/head_dim.h"
 

@@ -1,18 +1,11 @@
 /// Starts flash1's backward launch. Internal.
 #pragma once
 
-#include "kernels/backward_parameters.h"
+#include "kernels/flash1/flash1_parameters.h"
 #include "kernels/trace/trace_buffer.h"
+#include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
-
-/// The shared backward parameters, and m and l of the forward pass, [B, H, N] each; m is the
-/// maximum of Q K^T before the scale.
-struct Flash1BackwardParameters {
-  BackwardParameters shared;
-  const float* m = nullptr;
-  const float* l = nullptr;
-};
 
 /// Starts the compiled instance for the head dimension and tiling; false when there is none.
 bool start_flash1_backward_fp16(const Flash1BackwardParameters& parameters, Index batch, Index d,

@@ -19,10 +19,10 @@ bool start_flash1_backward_traced(const Flash1BackwardParameters& parameters,
                  Flash1BackwardShared<Br, Bc, kHeadDim>::kBytes, stream, traced);
     return true;
   };
-  return start.template operator()<__half, 16, 16, 16, 1>() ||
-         start.template operator()<__nv_bfloat16, 16, 16, 16, 1>() ||
-         start.template operator()<__nv_bfloat16, 64, 64, 128, 8>() ||
-         start.template operator()<__nv_bfloat16, 128, 64, 128, 8>();
+  return start.template operator()<device::Fp16, 16, 16, 16, 1>() ||
+         start.template operator()<device::Bf16, 16, 16, 16, 1>() ||
+         start.template operator()<device::Bf16, 64, 64, 128, 8>() ||
+         start.template operator()<device::Bf16, 128, 64, 128, 8>();
 }
 
 }  // namespace attnscope::kernels

@@ -71,7 +71,7 @@ class Flash1WarpRows {
  public:
   /// `stages_address` is that of the first warp's stages.
   __device__ Flash1WarpRows(const Flash1Parameters& parameters, int batch, int head, int warp,
-                            std::uint32_t stages_address)
+                            uint32_t stages_address)
       : shape_(parameters.shape),
         Q_(rows_of_head<const T>(parameters.Q, batch, head)),
         O_(rows_of_head<Carried>(parameters.O, batch, head)),
@@ -120,7 +120,7 @@ class Flash1WarpRows {
   HeadRows<const T> Q_;
   HeadRows<Carried> O_;
   int warp_row_;  // first row of the warp within a row tile
-  std::uint32_t address_;
+  uint32_t address_;
 };
 
 /// l = alpha l_prev + rowsum(P), from each thread's part of rowsum(P). `weight` is that of the O
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
   const int thread = thread_index();
   const int lane = thread % 32;
   // Where registers are short in the loop, what follows from the lane is computed anew
-  constexpr bool kShort = d > 64 || !std::is_same_v<ScorePolicy, PlainFlash1>;
+  constexpr bool kShort = d > 64 || !device::kIsSame<ScorePolicy, PlainFlash1>;
   const auto lane_again = [&] { return kShort ? thread_index() % 32 : lane; };
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
   const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
@@ -165,8 +165,8 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
   float* const l_head = parameters.l + Index{blockIdx.x} * shape.N;
   Trace trace(parameters, 0);
 
-  const std::uint32_t Kj_address = shared_address(shared);
-  const std::uint32_t Vj_address = Kj_address + Shared::kColumnTileBytes;
+  const uint32_t Kj_address = shared_address(shared);
+  const uint32_t Vj_address = Kj_address + Shared::kColumnTileBytes;
   const Flash1WarpRows<Shared, T, Carried, kColumns, Br> warp_rows(
       parameters, batch, head, thread / 32, Vj_address + Shared::kColumnTileBytes);
   const typename ScorePolicy::template Rows<Br, Bc> scores(parameters, head, batch,

@@ -4,8 +4,9 @@ namespace attnscope::kernels {
 
 bool start_flash1_fp16(const Flash1Parameters& parameters, bool carries_fp32, Index batch, Index d,
                        const Tiling& tiling, void* stream) {
-  return carries_fp32 ? start_flash1<__half, float>(parameters, batch, d, tiling, stream)
-                      : start_flash1<__half, __half>(parameters, batch, d, tiling, stream);
+  return carries_fp32
+             ? start_flash1<device::Fp16, float>(parameters, batch, d, tiling, stream)
+             : start_flash1<device::Fp16, device::Fp16>(parameters, batch, d, tiling, stream);
 }
 
 }  // namespace attnscope::kernels

@@ -5,7 +5,7 @@
 /// tile; Oi goes straight between HBM and registers. The form to read first.
 #include "kernels/device/cuda_core_tiles.cuh"
 #include "kernels/device/trace.cuh"
-#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash1/flash1_start.h"
 #include "kernels/flash2/flash2_forward_shared.h"
 #include "kernels/host/launch_kernel.h"
 #include "reference/head_dim.h"

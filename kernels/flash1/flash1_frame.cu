@@ -1,12 +1,10 @@
 /// What stands around flash1's loops: the first state of O, l and m in HBM before them (Algorithm
 /// 1, line 2), or of dQ; the rounding of an O that was carried in fp32 and LSE after them.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/flash1/flash1_backward_start.h"
 #include "kernels/flash1/flash1_carry.h"
-#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash1/flash1_start.h"
 #include "kernels/host/launch_kernel.h"
 
 namespace attnscope::kernels {
@@ -55,7 +53,7 @@ __global__ void __launch_bounds__(kThreads)
   const Index thread = Index{blockIdx.x} * kThreads + threadIdx.x;
   const Index row = thread / chunks;
   if (row >= rows) return;
-  clear_chunk(row_pointer<__half>(dQ, shape, row), thread % chunks, shape.d);
+  clear_chunk(row_pointer<device::Fp16>(dQ, shape, row), thread % chunks, shape.d);
 }
 
 /// O = carried O, rounded; a thread four elements. Where rows of O are whole pieces of 16 bytes
@@ -104,7 +102,8 @@ void start_flash1_initialise(const Flash1Parameters& parameters, DType carried, 
                              Index columns, void* stream) {
   const Index rows = row_count(parameters, batch);
   const Index chunks = ceil_div(columns * size_bytes(carried), 16);
-  const auto kernel = carried == DType::fp32 ? flash1_initialise<float> : flash1_initialise<__half>;
+  const auto kernel =
+      carried == DType::fp32 ? flash1_initialise<float> : flash1_initialise<device::Fp16>;
   start_kernel(kernel, ceil_div(rows * chunks, kThreads), kThreads, 0, stream, parameters, rows,
                chunks, static_cast<int>(columns));
 }
@@ -122,8 +121,8 @@ void start_flash1_convert(const TensorView& O, const Flash1Parameters& parameter
   const Index rows = row_count(parameters, batch);
   const Index chunks = flash1_carried_columns(static_cast<int>(d)) / 4;
   const auto kernel = dtype == DType::fp32   ? flash1_convert<float>
-                      : dtype == DType::fp16 ? flash1_convert<__half>
-                                             : flash1_convert<__nv_bfloat16>;
+                      : dtype == DType::fp16 ? flash1_convert<device::Fp16>
+                                             : flash1_convert<device::Bf16>;
   start_kernel(kernel, ceil_div(rows * chunks, kThreads), kThreads, 0, stream, O, parameters, rows,
                chunks);
 }

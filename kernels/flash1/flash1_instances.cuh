@@ -1,10 +1,9 @@
 /// The compiled instances of flash1_forward for one 16-bit type, the twins of the catalog's table.
 #pragma once
 
-#include <type_traits>
-
 #include "kernels/flash1/flash1_forward.cuh"
 #include "kernels/flash1/flash1_forward_shared.h"
+#include "kernels/flash1/flash1_start.h"
 #include "kernels/host/launch_kernel.h"
 #include "reference/head_dim.h"
 
@@ -27,7 +26,7 @@ bool start_flash1(const Flash1Parameters& parameters, Index batch, Index d, cons
     return true;
   };
   constexpr Columns kFirst = Columns::first;
-  if constexpr (!std::is_same_v<Carried, float>) {  // which would spill registers
+  if constexpr (!device::kIsSame<Carried, float>) {  // which would spill registers
     if (start.template operator()<256, 64, 32, kFirst>()) return true;
   }
   return start.template operator()<16, 128, 128>() || start.template operator()<16, 16, 16>() ||

@@ -5,14 +5,14 @@ namespace attnscope::kernels {
 bool start_flash1_scored_bf16(const ScoredFlash1Parameters& parameters, bool carries_fp32,
                               Index batch, Index d, const Tiling& tiling, void* stream) {
   return carries_fp32
-             ? start_flash1_scored<__nv_bfloat16, float>(parameters, batch, d, tiling, stream)
-             : start_flash1_scored<__nv_bfloat16, __nv_bfloat16>(parameters, batch, d, tiling,
-                                                                 stream);
+             ? start_flash1_scored<device::Bf16, float>(parameters, batch, d, tiling, stream)
+             : start_flash1_scored<device::Bf16, device::Bf16>(parameters, batch, d, tiling,
+                                                               stream);
 }
 
 bool start_flash1_backward_scored_bf16(const Flash1BackwardParameters& parameters, Index batch,
                                        Index d, const Tiling& tiling, void* stream) {
-  return start_flash1_backward_scored<__nv_bfloat16>(parameters, batch, d, tiling, stream);
+  return start_flash1_backward_scored<device::Bf16>(parameters, batch, d, tiling, stream);
 }
 
 }  // namespace attnscope::kernels

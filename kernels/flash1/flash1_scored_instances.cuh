@@ -3,10 +3,10 @@
 /// next width that has their tiling.
 #pragma once
 
-#include <type_traits>
-
 #include "kernels/flash1/flash1_backward.cuh"
+#include "kernels/flash1/flash1_backward_start.h"
 #include "kernels/flash1/flash1_forward.cuh"
+#include "kernels/flash1/flash1_start.h"
 #include "kernels/host/launch_kernel.h"
 
 namespace attnscope::kernels {
@@ -28,7 +28,7 @@ bool start_flash1_scored(const ScoredFlash1Parameters& parameters, Index batch, 
     return true;
   };
   constexpr Columns kAll = Columns::all;
-  if constexpr (!std::is_same_v<Carried, float>) {  // which would spill registers
+  if constexpr (!device::kIsSame<Carried, float>) {  // which would spill registers
     if (start.template operator()<256, 64, 32>()) return true;
   }
   return start.template operator()<64, 128, 256, kAll>() ||

@@ -179,8 +179,8 @@ class PlainFlash1Columns : public device::PlainColumns<Br, Bc> {
 
 /// In one stage, since four barriers lie in each step, and in half words: shared memory is short.
 template <int Br, int Bc, int kWarps>
-class ScoredFlash1Columns : public device::ScoredColumns<Br, Bc, kWarps, 1, std::uint16_t> {
-  using Base = device::ScoredColumns<Br, Bc, kWarps, 1, std::uint16_t>;
+class ScoredFlash1Columns : public device::ScoredColumns<Br, Bc, kWarps, 1, uint16_t> {
+  using Base = device::ScoredColumns<Br, Bc, kWarps, 1, uint16_t>;
 
  public:
   __device__ ScoredFlash1Columns(const BackwardParameters& parameters, int j, int keys, int head,

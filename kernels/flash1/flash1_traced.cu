@@ -1,5 +1,6 @@
 /// The instrumented instances of flash1 in 16 bits, O carried in the problem's precision.
 #include "kernels/flash1/flash1_forward.cuh"
+#include "kernels/flash1/flash1_start.h"
 #include "kernels/host/launch_kernel.h"
 #include "kernels/trace/traced_types.cuh"
 
@@ -20,10 +21,10 @@ bool start_flash1_traced(const Flash1Parameters& parameters, const TraceBuffer& 
                  Flash1Shared<T, Br, Bc, kHeadDim>::kBytes, stream, traced);
     return true;
   };
-  return start.template operator()<__half, 16, 16, 16>() ||
-         start.template operator()<__nv_bfloat16, 16, 16, 16>() ||
-         start.template operator()<__nv_bfloat16, 64, 128, 256>() ||
-         start.template operator()<__nv_bfloat16, 128, 128, 256>();
+  return start.template operator()<device::Fp16, 16, 16, 16>() ||
+         start.template operator()<device::Bf16, 16, 16, 16>() ||
+         start.template operator()<device::Bf16, 64, 128, 256>() ||
+         start.template operator()<device::Bf16, 128, 128, 256>();
 }
 
 }  // namespace attnscope::kernels

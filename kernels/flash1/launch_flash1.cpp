@@ -1,5 +1,5 @@
 #include "kernels/flash1/flash1_carry.h"
-#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash1/flash1_start.h"
 #include "kernels/host/score_tables.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"

@@ -27,14 +27,14 @@ __device__ inline void round_scores(RoundedScores<Bc>& rounded, const Accumulato
 /// O += P V for 16 rows of rounded P. `V_lane` is lane_address_rows of Vj.
 template <typename T, int Bc, int d>
 __device__ inline void accumulate_output(Accumulator<1, d>& O, const RoundedScores<Bc>& P,
-                                         std::uint32_t V_lane) {
+                                         uint32_t V_lane) {
   using Tile = SharedTile<16, d>;
   keep_in_place(V_lane);
 #pragma unroll
   for (int k = 0; k < Bc / 16; ++k) {
 #pragma unroll
     for (int n = 0; n < d / 16; ++n) {
-      std::uint32_t V[4];
+      uint32_t V[4];
       load_matrix_transposed(V, Tile::piece(V_lane, k, n));
       multiply_add<T>(O[0][2 * n], P[k], V[0], V[1], O[0][2 * n]);
       multiply_add<T>(O[0][2 * n + 1], P[k], V[2], V[3], O[0][2 * n + 1]);

@@ -78,8 +78,7 @@ class Flash2RowTiles {
   /// Q and dO are the head's rows, `base` is the address of the block's shared memory.
   __device__ Flash2RowTiles(const BackwardParameters& parameters,
                             const device::VisitedTiles<kVisits>& visited, int head_index,
-                            std::uint32_t base, const HeadRows<const T>& Q,
-                            const HeadRows<const T>& dO)
+                            uint32_t base, const HeadRows<const T>& Q, const HeadRows<const T>& dO)
       : parameters_(parameters),
         shape_(parameters.shape),
         visited_(visited),
@@ -97,7 +96,7 @@ class Flash2RowTiles {
   };
   /// Of the n-th visit.
   __device__ RowTile operator[](int n) const {
-    const std::uint32_t stage = base_ + n % 2 * Shared::kRowTileBytes;
+    const uint32_t stage = base_ + n % 2 * Shared::kRowTileBytes;
     return {{stage + Shared::Q}, {stage + Shared::dO}};
   }
 
@@ -106,7 +105,7 @@ class Flash2RowTiles {
   __device__ void load(int n, Trace& trace) {
     const int i = visited_[n];
     const int rows = min(Br, shape_.N - i * Br);
-    const std::uint32_t stage = base_ + n % 2 * Shared::kRowTileBytes;
+    const uint32_t stage = base_ + n % 2 * Shared::kRowTileBytes;
     device::load_tile_async<kThreads, kColumns>(Tile{stage + Shared::Q}, Qi_source_, Q_.stride_row,
                                                 rows, device::thread_index(), shape_.d);
     trace.did(TraceStep::load_Qi, i, 0);
@@ -132,7 +131,7 @@ class Flash2RowTiles {
   const ForwardShape& shape_;
   const device::VisitedTiles<kVisits>& visited_;
   int head_index_;
-  std::uint32_t base_;
+  uint32_t base_;
   HeadRows<const T> Q_;
   HeadRows<const T> dO_;
   const T* Qi_source_;  // of the next row tile to load
@@ -185,7 +184,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   constexpr int kThreads = kWarps * 32;
   static_assert(2 * Br <= kThreads);
   extern __shared__ __align__(1024) unsigned char shared[];
-  const std::uint32_t base = shared_address(shared);
+  const uint32_t base = shared_address(shared);
   float* const statistics = reinterpret_cast<float*>(shared + Shared::statistics);
 
   const ForwardShape& shape = parameters.shape;

@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kThreads)
     flash2_convert_dq(const BackwardParameters parameters, int Br) {
   constexpr int kPieces = 4;         // of 8 columns, that a warp takes
   constexpr int kRowWords = 16 + 4;  // two elements each; the rest spreads rows over the banks
-  __shared__ __align__(16) std::uint32_t shared[kThreads / 32][16 * kRowWords];
+  __shared__ __align__(16) uint32_t shared[kThreads / 32][16 * kRowWords];
   const ForwardShape& shape = parameters.shape;
   const TileOfBlock tile(shape.heads, shape.N, Br);
   const auto dQ = rows_of_head<T>(parameters.dQ, tile.batch, tile.head);
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kThreads)
   const int pieces = dQ_accum_pieces(shape.d);
   const int groups = (pieces + kPieces - 1) / kPieces;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  std::uint32_t* const words = shared[threadIdx.x / 32];
+  uint32_t* const words = shared[threadIdx.x / 32];
   const float scale = shape.softmax_scale;
 
   for (int n = static_cast<int>(threadIdx.x) / 32; n < (tile.rows + 15) / 16 * groups;
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int piece = 0; piece < kPieces; ++piece) {
       if (first_piece + piece >= pieces || first_row + row >= tile.rows) continue;
       const float4 sum = __ldcg(source + piece * 32 + lane);
-      std::uint32_t* const word = words + row * kRowWords + piece * 4 + lane % 4;
+      uint32_t* const word = words + row * kRowWords + piece * 4 + lane % 4;
       word[0] = device::pack<T>(scale * sum.x, scale * sum.y);
       word[8 * kRowWords] = device::pack<T>(scale * sum.z, scale * sum.w);
     }
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kThreads)
       if (shape.d % kChunkElements == 0) {
         __stcg(reinterpret_cast<uint4*>(destination), chunk);
       } else {
-        const std::uint32_t pairs[] = {chunk.x, chunk.y, chunk.z, chunk.w};
+        const uint32_t pairs[] = {chunk.x, chunk.y, chunk.z, chunk.w};
         device::scatter_chunk(destination, pairs, shape.d - column);
       }
     }
@@ -131,8 +131,8 @@ __global__ void __launch_bounds__(kThreads)
 
 void start_flash2_preprocess(const BackwardParameters& parameters, const AttentionProblem& problem,
                              Index Br, void* stream) {
-  const auto kernel =
-      problem.dtype == DType::fp16 ? flash2_preprocess<__half> : flash2_preprocess<__nv_bfloat16>;
+  const auto kernel = problem.dtype == DType::fp16 ? flash2_preprocess<device::Fp16>
+                                                   : flash2_preprocess<device::Bf16>;
   const auto chunks = static_cast<unsigned>(ceil_div(problem.d, kChunkElements));
   start_kernel(kernel, problem.batch * problem.heads * ceil_div(problem.N, Br), kThreads, 0, stream,
                parameters, static_cast<int>(Br), static_cast<int>(std::bit_ceil(chunks)));
@@ -140,8 +140,8 @@ void start_flash2_preprocess(const BackwardParameters& parameters, const Attenti
 
 void start_flash2_convert_dq(const BackwardParameters& parameters, const AttentionProblem& problem,
                              Index Br, void* stream) {
-  const auto kernel =
-      problem.dtype == DType::fp16 ? flash2_convert_dq<__half> : flash2_convert_dq<__nv_bfloat16>;
+  const auto kernel = problem.dtype == DType::fp16 ? flash2_convert_dq<device::Fp16>
+                                                   : flash2_convert_dq<device::Bf16>;
   start_kernel(kernel, problem.batch * problem.heads * ceil_div(problem.N, Br), kThreads, 0, stream,
                parameters, static_cast<int>(Br));
 }

@@ -49,9 +49,9 @@ bool start_flash2_backward_hopper(const BackwardParameters& parameters, DType dt
                                   Index d, const Tiling& tiling, void* stream) {
   if (!is_compiled(parameters, dtype, batch, d, tiling)) return false;
   if (dtype == DType::fp16) {
-    start_visiting<__half>(with_maps(parameters, batch), batch, stream);
+    start_visiting<device::Fp16>(with_maps(parameters, batch), batch, stream);
   } else {
-    start_visiting<__nv_bfloat16>(with_maps(parameters, batch), batch, stream);
+    start_visiting<device::Bf16>(with_maps(parameters, batch), batch, stream);
   }
   return true;
 }
@@ -61,8 +61,8 @@ bool start_flash2_backward_hopper_traced(const BackwardParameters& parameters,
                                          Index d, const Tiling& tiling, void* stream) {
   const bool fits = is_compiled(parameters, dtype, batch, d, tiling) && dtype == DType::bf16;
   if (!fits) return false;
-  start_visiting<__nv_bfloat16, device::BlockTrace>({with_maps(parameters, batch), trace}, batch,
-                                                    stream);
+  start_visiting<device::Bf16, device::BlockTrace>({with_maps(parameters, batch), trace}, batch,
+                                                   stream);
   return true;
 }
 

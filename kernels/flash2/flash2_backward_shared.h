@@ -2,7 +2,7 @@
 /// the kernel asserts that it uses this much.
 #pragma once
 
-#include "reference/attention_problem.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 

@@ -28,14 +28,14 @@ bool start_flash2_backward_traced(const BackwardParameters& parameters, const Tr
                  traced);
     return true;
   };
-  return start.template operator()<__half, 16, 16, 16>() ||
-         start.template operator()<__half, 16, 16, 16, Visits::listed>() ||
-         start.template operator()<__nv_bfloat16, 16, 16, 16>() ||
-         start.template operator()<__nv_bfloat16, 16, 16, 16, Visits::listed>() ||
-         start.template operator()<__nv_bfloat16, 64, 128, 128>() ||
-         start.template operator()<__nv_bfloat16, 64, 128, 128, Visits::listed>() ||
-         start.template operator()<__nv_bfloat16, 128, 64, 128>() ||
-         start.template operator()<__nv_bfloat16, 128, 64, 128, Visits::listed>();
+  return start.template operator()<device::Fp16, 16, 16, 16>() ||
+         start.template operator()<device::Fp16, 16, 16, 16, Visits::listed>() ||
+         start.template operator()<device::Bf16, 16, 16, 16>() ||
+         start.template operator()<device::Bf16, 16, 16, 16, Visits::listed>() ||
+         start.template operator()<device::Bf16, 64, 128, 128>() ||
+         start.template operator()<device::Bf16, 64, 128, 128, Visits::listed>() ||
+         start.template operator()<device::Bf16, 128, 64, 128>() ||
+         start.template operator()<device::Bf16, 128, 64, 128, Visits::listed>();
 }
 
 }  // namespace attnscope::kernels

@@ -4,7 +4,7 @@ namespace attnscope::kernels {
 
 bool start_flash2_bf16(const ForwardParameters& parameters, Index batch, Index d,
                        const Tiling& tiling, void* stream) {
-  return start_flash2<__nv_bfloat16>(parameters, batch, d, tiling, stream);
+  return start_flash2<device::Bf16>(parameters, batch, d, tiling, stream);
 }
 
 }  // namespace attnscope::kernels

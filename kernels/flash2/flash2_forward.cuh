@@ -52,8 +52,7 @@ __device__ inline RowTile row_tile_of_block(const ForwardShape& shape) {
 /// sees stores of 16 bytes. `l` holds each thread's part of the row sums; `output_scale` is what O
 /// lacks beside them.
 template <typename T, int d, int Br, device::Columns kColumns, int kRowPieces, typename Trace>
-__device__ inline void finish_row_tile(const ForwardParameters& parameters,
-                                       std::uint32_t Qi_address,
+__device__ inline void finish_row_tile(const ForwardParameters& parameters, uint32_t Qi_address,
                                        device::Accumulator<kRowPieces, d>& O,
                                        const device::RowStatistic<kRowPieces>& m,
                                        device::RowStatistic<kRowPieces>& l, float output_scale,
@@ -116,9 +115,9 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
 
   using TileQ = SharedTile<Br, d>;
   using TileKV = SharedTile<Bc, d>;
-  const std::uint32_t Qi_address = shared_address(shared);
-  const std::uint32_t Kj_address = Qi_address + TileQ::kBytes;
-  const std::uint32_t Vj_address = Kj_address + 2 * TileKV::kBytes;
+  const uint32_t Qi_address = shared_address(shared);
+  const uint32_t Kj_address = Qi_address + TileQ::kBytes;
+  const uint32_t Vj_address = Kj_address + 2 * TileKV::kBytes;
   const typename ScorePolicy::template Rows<Br, Bc> scores(
       parameters, i, rows, head, batch, shared + flash2_forward_shared_bytes(d, {Br, Bc}));
   const auto column_tiles = visited_tiles<kVisits>(parameters.column_tiles, i, scores.first_tile(),
@@ -129,7 +128,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
   Trace trace(parameters, i);
   const auto load_column_tile = [&](int n) {
     const int keys = scores.keys_to_load(shape, column_tiles[n]);
-    const std::uint32_t stage = n % 2 * TileKV::kBytes;
+    const uint32_t stage = n % 2 * TileKV::kBytes;
     load_tile_async<kThreads, kColumns>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
                                         thread_index(), shape.d);
     trace.did_nth(TraceStep::load_Kj, 0, column_tiles, n);
@@ -157,10 +156,9 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     l[row] = 0.0f;
   }
 
-  const std::uint32_t Q_lane =
-      TileQ{Qi_address}.lane_address_rows(lane) + warp_row * TileQ::kRowBytes;
-  const std::uint32_t K_lane = TileKV{Kj_address}.lane_address_columns(lane);
-  const std::uint32_t V_lane = TileKV{Vj_address}.lane_address_rows(lane);
+  const uint32_t Q_lane = TileQ{Qi_address}.lane_address_rows(lane) + warp_row * TileQ::kRowBytes;
+  const uint32_t K_lane = TileKV{Kj_address}.lane_address_columns(lane);
+  const uint32_t V_lane = TileKV{Vj_address}.lane_address_rows(lane);
 
   for (int n = column_tiles.first; column_tiles.has(n); ++n) {
     // Barrier A: tile j (and Qi) of every thread's copies is in shared memory, and every warp is
@@ -173,7 +171,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
     // S = Qi Kj^T, masked where the tile crosses the mask's edge or the last key
     scores.template draw<kRowPieces>(column_tiles[n], warp_row, lane);
     Accumulator<kRowPieces, Bc> S;
-    const std::uint32_t stage = n % 2 * TileKV::kBytes;
+    const uint32_t stage = n % 2 * TileKV::kBytes;
     multiply_scores<T, kRowPieces, Bc, d>(S, Q_lane, K_lane + stage);
     const int j = column_tiles[n];
     trace.did(TraceStep::scores, i, j);

@@ -2,7 +2,7 @@
 /// by it, and the kernel is started with it.
 #pragma once
 
-#include "reference/attention_problem.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 

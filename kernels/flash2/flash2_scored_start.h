@@ -4,6 +4,7 @@
 
 #include "kernels/backward_parameters.h"
 #include "kernels/trace/trace_buffer.h"
+#include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
 

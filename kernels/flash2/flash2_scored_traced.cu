@@ -28,13 +28,12 @@ bool start_flash2_scored_traced(const ForwardParameters& parameters, const Trace
   if (!is_compiled(dtype, d, tiling)) return false;
   const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, kTile);
   const BlockTrace::Parameters<ForwardParameters> traced{parameters, trace};
-  start_kernel(
-      flash2_forward<__nv_bfloat16, kHeadDim, kTile, kTile, kWarps, 1, device::Columns::all,
-                     ScoreFunctions::kVisits, BlockTrace, ScoreFunctions>,
-      blocks, kWarps * 32,
-      static_cast<int>(flash2_forward_shared_bytes(kHeadDim, tiling)) +
-          ScoreFunctions::Rows<kTile, kTile>::kSharedBytes,
-      stream, traced);
+  start_kernel(flash2_forward<device::Bf16, kHeadDim, kTile, kTile, kWarps, 1, device::Columns::all,
+                              ScoreFunctions::kVisits, BlockTrace, ScoreFunctions>,
+               blocks, kWarps * 32,
+               static_cast<int>(flash2_forward_shared_bytes(kHeadDim, tiling)) +
+                   ScoreFunctions::Rows<kTile, kTile>::kSharedBytes,
+               stream, traced);
   return true;
 }
 
@@ -44,7 +43,7 @@ bool start_flash2_backward_scored_traced(const BackwardParameters& parameters,
   if (!is_compiled(dtype, d, tiling)) return false;
   const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, kTile);
   const BlockTrace::Parameters<BackwardParameters> traced{parameters, trace};
-  start_kernel(flash2_backward<__nv_bfloat16, kHeadDim, kTile, kTile, kWarps, device::Columns::all,
+  start_kernel(flash2_backward<device::Bf16, kHeadDim, kTile, kTile, kWarps, device::Columns::all,
                                ScoreFunctions::kVisits, BlockTrace, ScoreFunctions>,
                blocks, kWarps * 32,
                Flash2BackwardShared<kTile, kTile, kHeadDim>::kBytes +

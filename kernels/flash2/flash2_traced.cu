@@ -29,14 +29,14 @@ bool start_flash2_traced(const ForwardParameters& parameters, const TraceBuffer&
                  static_cast<int>(flash2_forward_shared_bytes(kHeadDim, {Br, Bc})), stream, traced);
     return true;
   };
-  return start.template operator()<__half, 16, 16, 16, 1, 1>() ||
-         start.template operator()<__half, 16, 16, 16, 1, 1, Visits::listed>() ||
-         start.template operator()<__nv_bfloat16, 16, 16, 16, 1, 1>() ||
-         start.template operator()<__nv_bfloat16, 16, 16, 16, 1, 1, Visits::listed>() ||
-         start.template operator()<__nv_bfloat16, 64, 128, 128, 4, 2>() ||
-         start.template operator()<__nv_bfloat16, 64, 128, 128, 4, 2, Visits::listed>() ||
-         start.template operator()<__nv_bfloat16, 128, 128, 64, 4, 2>() ||
-         start.template operator()<__nv_bfloat16, 128, 128, 64, 4, 2, Visits::listed>();
+  return start.template operator()<device::Fp16, 16, 16, 16, 1, 1>() ||
+         start.template operator()<device::Fp16, 16, 16, 16, 1, 1, Visits::listed>() ||
+         start.template operator()<device::Bf16, 16, 16, 16, 1, 1>() ||
+         start.template operator()<device::Bf16, 16, 16, 16, 1, 1, Visits::listed>() ||
+         start.template operator()<device::Bf16, 64, 128, 128, 4, 2>() ||
+         start.template operator()<device::Bf16, 64, 128, 128, 4, 2, Visits::listed>() ||
+         start.template operator()<device::Bf16, 128, 128, 64, 4, 2>() ||
+         start.template operator()<device::Bf16, 128, 128, 64, 4, 2, Visits::listed>();
 }
 
 }  // namespace attnscope::kernels

@@ -1,5 +1,7 @@
 #include "kernels/host/hopper.h"
 
+#include <cuda.h>
+
 #include <algorithm>
 #include <array>
 
@@ -49,7 +51,7 @@ bool can_be_walked(const MappedTensor& tensor) {
                              [](Index stride) { return 0 < stride && stride < kPastLastStride; });
 }
 
-CUtensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
+TensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
   constexpr cuuint32_t kRank = 4, kBoxColumns = 64;
   cuuint64_t strides[kRank - 1];
   std::ranges::copy(strides_bytes(tensor), strides);
@@ -58,11 +60,14 @@ CUtensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
                                    static_cast<cuuint64_t>(tensor.batch)};
   const cuuint32_t box[kRank] = {kBoxColumns, static_cast<cuuint32_t>(box_rows), 1, 1};
   const cuuint32_t every_element[kRank] = {1, 1, 1, 1};
-  CUtensorMap map{};
-  const CUresult result = encode_function()(
-      &map, CU_TENSOR_MAP_DATA_TYPE_UINT16, kRank, tensor.view.data_dev, sizes, strides, box,
-      every_element, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) &&
+                alignof(TensorMap) == alignof(CUtensorMap));
+  TensorMap map{};
+  const CUresult result =
+      encode_function()(reinterpret_cast<CUtensorMap*>(&map), CU_TENSOR_MAP_DATA_TYPE_UINT16, kRank,
+                        tensor.view.data_dev, sizes, strides, box, every_element,
+                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   // The runtime uses the driver's error numbers
   check_cuda(static_cast<cudaError_t>(result), "cuTensorMapEncodeTiled()", __FILE__, __LINE__);
   return map;
@@ -115,7 +120,7 @@ GradientMaps gradient_maps(const BackwardParameters& parameters, Index batch) {
           tensor_map(columns_of_query_heads(parameters.dV_heads, shape, batch), Bc)};
 }
 
-CUtensorMap row_tile_map(const TensorView& tensor, const ForwardShape& shape, Index batch) {
+TensorMap row_tile_map(const TensorView& tensor, const ForwardShape& shape, Index batch) {
   return tensor_map(rows_of(tensor, shape, batch), kHopperTiling.Br);
 }
 

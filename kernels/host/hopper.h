@@ -4,6 +4,7 @@
 
 #include "kernels/backward_parameters.h"
 #include "kernels/gradient_maps.h"
+#include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
 
@@ -20,6 +21,6 @@ bool runs_on_hopper(const BackwardParameters& parameters, DType dtype, Index bat
 /// The maps of a problem that runs_on_hopper(). Both throw CudaError when the driver fails.
 GradientMaps gradient_maps(const BackwardParameters& parameters, Index batch);
 /// The map of one more tensor [B, H, N, d], Br rows per box.
-CUtensorMap row_tile_map(const TensorView& tensor, const ForwardShape& shape, Index batch);
+TensorMap row_tile_map(const TensorView& tensor, const ForwardShape& shape, Index batch);
 
 }  // namespace attnscope::kernels

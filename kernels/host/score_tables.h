@@ -6,6 +6,8 @@
 
 #include "kernels/forward_parameters.h"
 #include "kernels/host/device_table.h"
+#include "kernels/score_arrays.h"
+#include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
 

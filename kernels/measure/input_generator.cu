@@ -1,6 +1,5 @@
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
+#include "kernels/device/element_types.cuh"
 #include "kernels/measure/input_generator.h"
 
 namespace attnscope::kernels {
@@ -11,23 +10,23 @@ namespace {
 __device__ void store(float* to, float value) {
   *to = value;
 }
-__device__ void store(__half* to, float value) {
-  *to = __float2half_rn(value);
+__device__ void store(device::Fp16* to, float value) {
+  *to = device::Fp16(value);
 }
-__device__ void store(__nv_bfloat16* to, float value) {
-  *to = __float2bfloat16_rn(value);
+__device__ void store(device::Bf16* to, float value) {
+  *to = device::Bf16(value);
 }
 
 template <typename T>
-__global__ void input_kernel(T* __restrict__ data, InputKind kind, std::uint64_t seed,
+__global__ void input_kernel(T* __restrict__ data, InputKind kind, uint64_t seed,
                              InputTensor tensor, Index count, Index heads, Index rows, Index d) {
   const Index stride = static_cast<Index>(gridDim.x) * blockDim.x;
   for (Index i = blockIdx.x * static_cast<Index>(blockDim.x) + threadIdx.x; i < count;
        i += stride) {
-    const auto col = static_cast<std::uint32_t>(i % d);
-    const auto row = static_cast<std::uint32_t>(i / d % rows);
-    const auto h = static_cast<std::uint32_t>(i / d / rows % heads);
-    const auto b = static_cast<std::uint32_t>(i / d / rows / heads);
+    const auto col = static_cast<uint32_t>(i % d);
+    const auto row = static_cast<uint32_t>(i / d % rows);
+    const auto h = static_cast<uint32_t>(i / d / rows % heads);
+    const auto b = static_cast<uint32_t>(i / d / rows / heads);
     store(&data[i], input_element(kind, seed, tensor, b, h, row, col));
   }
 }
@@ -52,9 +51,9 @@ void enqueue_inputs(const Stream& stream, void* data_dev, DType dtype, const Inp
     case DType::fp32:
       return launch<float>(stream, data_dev, spec, tensor, batch, heads, rows, d);
     case DType::fp16:
-      return launch<__half>(stream, data_dev, spec, tensor, batch, heads, rows, d);
+      return launch<device::Fp16>(stream, data_dev, spec, tensor, batch, heads, rows, d);
     case DType::bf16:
-      return launch<__nv_bfloat16>(stream, data_dev, spec, tensor, batch, heads, rows, d);
+      return launch<device::Bf16>(stream, data_dev, spec, tensor, batch, heads, rows, d);
   }
 }
 

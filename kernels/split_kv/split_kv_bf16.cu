@@ -4,7 +4,7 @@ namespace attnscope::kernels {
 
 bool start_split_kv_partial_bf16(const SplitKvParameters& parameters, Index batch, Index d,
                                  const Tiling& tiling, void* stream) {
-  return start_split_kv_partial<__nv_bfloat16>(parameters, batch, d, tiling, stream);
+  return start_split_kv_partial<device::Bf16>(parameters, batch, d, tiling, stream);
 }
 
 }  // namespace attnscope::kernels

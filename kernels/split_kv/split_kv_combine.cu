@@ -106,8 +106,8 @@ __global__ void __launch_bounds__(kThreads)
   T* const destination =
       rows_of_head<T>(parameters.O, head / shape.heads, head % shape.heads).row(row % shape.N) +
       column;
-  const std::uint32_t pairs[] = {pack<T>(O.x * inverse_l, O.y * inverse_l),
-                                 pack<T>(O.z * inverse_l, O.w * inverse_l), 0, 0};
+  const uint32_t pairs[] = {pack<T>(O.x * inverse_l, O.y * inverse_l),
+                            pack<T>(O.z * inverse_l, O.w * inverse_l), 0, 0};
   if (shape.d % 8 == 0) {
     __stcg(reinterpret_cast<uint2*>(destination), uint2{pairs[0], pairs[1]});
   } else {
@@ -121,7 +121,7 @@ void start_split_kv_combine(const SplitKvParameters& parameters, DType dtype, In
                             void* stream) {
   const Index rows = batch * parameters.shape.heads * parameters.shape.N;
   const auto kernel =
-      dtype == DType::fp16 ? split_kv_combine<__half> : split_kv_combine<__nv_bfloat16>;
+      dtype == DType::fp16 ? split_kv_combine<device::Fp16> : split_kv_combine<device::Bf16>;
   const auto pieces = static_cast<unsigned>(split_columns(parameters.shape.d) / 4);
   start_overlapping_kernel(kernel, rows, kThreads, stream, parameters,
                            static_cast<int>(std::bit_ceil(pieces)));

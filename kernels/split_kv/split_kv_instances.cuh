@@ -5,6 +5,7 @@
 #include "kernels/host/launch_kernel.h"
 #include "kernels/split_kv/split_kv_partial.cuh"
 #include "kernels/split_kv/split_kv_shared.h"
+#include "kernels/split_kv/split_kv_start.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {

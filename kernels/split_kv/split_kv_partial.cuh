@@ -24,7 +24,7 @@
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/place.cuh"
 #include "kernels/device/trace.cuh"
-#include "kernels/split_kv/split_kv_start.h"
+#include "kernels/split_kv/split_kv_parameters.h"
 #include "kernels/split_kv/split_scores.cuh"
 
 namespace attnscope::kernels {
@@ -168,8 +168,8 @@ __global__ void __launch_bounds__(kWarps * 32) split_kv_partial(
   const int lane = thread % 32;
   const int warp = thread / 32;
   Trace trace(parameters, i * parameters.splits + split);
-  const std::uint32_t Qi_address = shared_address(shared);
-  const std::uint32_t stages_address = Qi_address + Shared::kQueryBytes;
+  const uint32_t Qi_address = shared_address(shared);
+  const uint32_t stages_address = Qi_address + Shared::kQueryBytes;
   const auto Kj_of = [&](int j) {
     return TileKV{stages_address + j % kStages * 2 * Shared::kColumnTileBytes};
   };
@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(kWarps * 32) split_kv_partial(
   // O = 0, m = -inf, l = 0, each warp its own
   Accumulator<1, d> O{};
   RowStatistic<1> m{kMinusInfinity, kMinusInfinity}, l{0.0f, 0.0f}, alpha;
-  const std::uint32_t Q_lane = TileQ{Qi_address}.lane_address_rows(lane);
+  const uint32_t Q_lane = TileQ{Qi_address}.lane_address_rows(lane);
 
   for (int j = begin; j < end; ++j) {
     // Barrier A: tile j (and Qi) of every thread's copies is in shared memory, and every warp is

@@ -3,6 +3,7 @@
 #include "kernels/host/launch_kernel.h"
 #include "kernels/split_kv/split_kv_partial.cuh"
 #include "kernels/split_kv/split_kv_shared.h"
+#include "kernels/split_kv/split_kv_start.h"
 
 namespace attnscope::kernels {
 
@@ -30,12 +31,12 @@ bool start_split_kv_scored(const ScoredSplitKvParameters& parameters, Index batc
 
 bool start_split_kv_scored_fp16(const ScoredSplitKvParameters& parameters, Index batch, Index d,
                                 const Tiling& tiling, void* stream) {
-  return start_split_kv_scored<__half>(parameters, batch, d, tiling, stream);
+  return start_split_kv_scored<device::Fp16>(parameters, batch, d, tiling, stream);
 }
 
 bool start_split_kv_scored_bf16(const ScoredSplitKvParameters& parameters, Index batch, Index d,
                                 const Tiling& tiling, void* stream) {
-  return start_split_kv_scored<__nv_bfloat16>(parameters, batch, d, tiling, stream);
+  return start_split_kv_scored<device::Bf16>(parameters, batch, d, tiling, stream);
 }
 
 }  // namespace attnscope::kernels

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reference/attention_problem.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 

@@ -1,30 +1,11 @@
-/// The parameters of split_kv's launches, passed by value, and the functions that start them.
-/// Internal.
+/// Starts split_kv's launches. Internal.
 #pragma once
 
-#include "kernels/forward_parameters.h"
+#include "kernels/split_kv/split_kv_parameters.h"
 #include "kernels/trace/trace_buffer.h"
+#include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
-
-/// Columns of a row of O_split: d, rounded up to a multiple of 16 bytes.
-ATTNSCOPE_HOST_DEVICE constexpr int split_columns(int d) {
-  return (d + 3) / 4 * 4;
-}
-
-struct SplitKvParameters {
-  ForwardShape shape;
-  TensorView Q, K, V, O;
-  float* LSE = nullptr;        ///< [B, H, N]
-  int splits = 1;              ///< parts of the keys
-  float* O_split = nullptr;    ///< [B, H, N, splits, split_columns(d)], normalised
-  float* LSE_split = nullptr;  ///< [B, H, N, splits]
-};
-
-/// For problems with has_score_parameters(): no dropout, no packed sequences.
-struct ScoredSplitKvParameters : SplitKvParameters {
-  ScoreParameters scores = {};
-};
 
 /// "partial": starts the compiled instance for the head dimension and tiling; false when there is
 /// none.

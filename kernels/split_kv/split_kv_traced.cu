@@ -2,6 +2,7 @@
 #include "kernels/host/launch_kernel.h"
 #include "kernels/split_kv/split_kv_partial.cuh"
 #include "kernels/split_kv/split_kv_shared.h"
+#include "kernels/split_kv/split_kv_start.h"
 #include "kernels/trace/traced_types.cuh"
 
 namespace attnscope::kernels {
@@ -21,10 +22,10 @@ bool start_split_kv_traced(const SplitKvParameters& parameters, const TraceBuffe
         SplitKvShared<Bc, kHeadDim, kSplitWarps, kStages>::kBytes, stream, traced);
     return true;
   };
-  return start.template operator()<__half, 16, 128, 4>() ||
-         start.template operator()<__nv_bfloat16, 16, 128, 4>() ||
-         start.template operator()<__nv_bfloat16, 64, 128, 4>() ||
-         start.template operator()<__nv_bfloat16, 128, 64, 4>();
+  return start.template operator()<device::Fp16, 16, 128, 4>() ||
+         start.template operator()<device::Bf16, 16, 128, 4>() ||
+         start.template operator()<device::Bf16, 64, 128, 4>() ||
+         start.template operator()<device::Bf16, 128, 64, 4>();
 }
 
 }  // namespace attnscope::kernels

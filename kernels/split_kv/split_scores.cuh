@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/device/scored_rows.cuh"
-#include "kernels/split_kv/split_kv_start.h"
+#include "kernels/split_kv/split_kv_parameters.h"
 
 namespace attnscope::kernels {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/tensor_view.h"
+#include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
 

@@ -3,8 +3,6 @@
 /// ask for, each a run-time branch. Scores are held after the softmax scale here.
 #pragma once
 
-#include <type_traits>
-
 #include "kernels/device/score_steps.cuh"
 #include "kernels/standard/row_launch.cuh"
 
@@ -25,7 +23,7 @@ class PlainRow {
   }
   /// Which of kWidth neighbouring elements dropout keeps, a bit each.
   template <int kWidth>
-  __device__ std::uint32_t kept(int /*column*/) const {
+  __device__ uint32_t kept(int /*column*/) const {
     return ~0u;
   }
   __device__ float dropout_scale() const { return 1.0f; }
@@ -61,10 +59,10 @@ class ScoredRow {
   }
 
   template <int kWidth>
-  __device__ std::uint32_t kept(int column) const {
+  __device__ uint32_t kept(int column) const {
     constexpr int kKeys = 4;  // of a drawing
     if (!scores_.drops) return ~0u;
-    std::uint32_t bits = 0;
+    uint32_t bits = 0;
 #pragma unroll
     for (int e = 0; e < kWidth; e += kKeys) bits |= drawn((column + e) / kKeys) << e;
     return kWidth < kKeys ? bits >> column % kKeys : bits;
@@ -93,9 +91,9 @@ class ScoredRow {
   template <typename T>
   __device__ float capped_tanh(float s) const {
     const float x = s * scores_.inverse_soft_cap;
-    return std::is_same_v<T, float> ? tanhf(x) : device::tanh_fast(x);
+    return device::kIsSame<T, float> ? tanhf(x) : device::tanh_fast(x);
   }
-  __device__ std::uint32_t drawn(int quad) const {
+  __device__ uint32_t drawn(int quad) const {
     return device::kept_keys(scores_, batch_, head_, query_, quad);
   }
 
@@ -112,6 +110,6 @@ inline constexpr bool kIsScored = requires(Parameters given) {
 
 /// The policy that a launch's parameters ask for.
 template <typename Parameters>
-using RowScores = std::conditional_t<kIsScored<Parameters>, ScoredRow, PlainRow>;
+using RowScores = device::Select<kIsScored<Parameters>, ScoredRow, PlainRow>;
 
 }  // namespace attnscope::kernels

@@ -12,8 +12,6 @@
 /// longer rows are one block's. Rows beyond 32,768 keys (16,384 where N_kv leaves them unaligned to
 /// 16 bytes, and in fp32 with a score function) do not fit in the registers of a block, and S is
 /// read twice.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/host/launch_kernel.h"
@@ -33,7 +31,7 @@ __device__ inline void store_dropped(const Parameters& parameters, const Scores&
                                      int column, float (&P)[kWidth]) {
   if constexpr (kIsScored<Parameters>) {
     if (!scores.drops()) return;
-    const std::uint32_t kept = scores.template kept<kWidth>(column);
+    const uint32_t kept = scores.template kept<kWidth>(column);
 #pragma unroll
     for (int e = 0; e < kWidth; ++e) {
       P[e] = (kept >> e) % 2 == 0 ? 0.0f : P[e] * scores.dropout_scale();
@@ -197,9 +195,9 @@ void start_of_dtype(const Parameters& parameters, DType dtype, void* stream) {
     case DType::fp32:
       return start_softmax<float>(parameters, stream);
     case DType::fp16:
-      return start_softmax<__half>(parameters, stream);
+      return start_softmax<device::Fp16>(parameters, stream);
     case DType::bf16:
-      return start_softmax<__nv_bfloat16>(parameters, stream);
+      return start_softmax<device::Bf16>(parameters, stream);
   }
 }
 

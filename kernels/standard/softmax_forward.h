@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/forward_parameters.h"
+#include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
 

@@ -7,8 +7,6 @@
 /// do not fit there, and P and dP are read twice. The mask needs no work: P is zero where it hides.
 /// Dropout draws the forward pass's bits again: dP = dropout(dP). A soft cap has S read once more:
 /// dS = (1 - tanh(S / cap)^2) * dS; rows beyond 8,192 keys are then read in two sweeps.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include "kernels/host/launch_kernel.h"
 #include "kernels/standard/row_launch.cuh"
@@ -41,7 +39,7 @@ __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
     if (column >= shape.N_kv) continue;
     load_piece(P_pieces[piece], P + column);
     load_piece(dP_pieces[piece], dP + column);
-    const std::uint32_t kept = scores.template kept<kWidth>(column);
+    const uint32_t kept = scores.template kept<kWidth>(column);
 #pragma unroll
     for (int e = 0; e < kWidth; ++e) {
       if ((kept >> e) % 2 == 0) dP_pieces[piece].elements[e] = static_cast<T>(0.0f);
@@ -66,7 +64,7 @@ __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
 }
 
 template <int kWidth>
-__device__ inline void zero_dropped(float (&values)[kWidth], std::uint32_t kept) {
+__device__ inline void zero_dropped(float (&values)[kWidth], uint32_t kept) {
 #pragma unroll
   for (int e = 0; e < kWidth; ++e) {
     if ((kept >> e) % 2 == 0) values[e] = 0.0f;
@@ -151,8 +149,8 @@ void start_gradient(const Parameters& parameters, void* stream) {
 
 template <typename Parameters>
 void start_of_dtype(const Parameters& parameters, DType dtype, void* stream) {
-  if (dtype == DType::fp16) return start_gradient<__half>(parameters, stream);
-  start_gradient<__nv_bfloat16>(parameters, stream);
+  if (dtype == DType::fp16) return start_gradient<device::Fp16>(parameters, stream);
+  start_gradient<device::Bf16>(parameters, stream);
 }
 
 }  // namespace

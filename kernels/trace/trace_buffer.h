@@ -2,14 +2,14 @@
 /// and m, l and alpha of chosen rows. Plain data, the same on host and device.
 #pragma once
 
-#include <cstdint>
+#include "reference/fixed_width.h"
 
 namespace attnscope::kernels {
 
 /// A step of a thread block's program, as in the kernel's source. A kernel folds several
 /// operations of its schedule into one step where it computes them in one loop.
 // clang-format off
-enum class TraceStep : std::uint8_t {
+enum class TraceStep : uint8_t {
   wait,             ///< for copies and for the block's other warps
   load_Qi, load_Kj, load_Vj, load_Oi, load_dOi,  ///< for asynchronous copies: the start
   load_statistics,  ///< mi, li; backward: LSEi, Di (mi, li)
@@ -35,25 +35,25 @@ inline constexpr int kTraceStepCount = 28;
 /// A step begins where the one before it ends, and ends when its last instruction has been issued:
 /// work still in flight is attributed to the step that waits for it.
 struct TraceEvent {
-  std::uint32_t end_cycles;  ///< low 32 bits of the SM's clock
-  std::uint16_t i;
-  std::uint16_t j;
+  uint32_t end_cycles;  ///< low 32 bits of the SM's clock
+  uint16_t i;
+  uint16_t j;
   TraceStep step;
-  std::uint8_t done;  ///< 0: skipped, since alpha is 1 in all rows of the warp
-  std::uint16_t reserved[3];
+  uint8_t done;  ///< 0: skipped, since alpha is 1 in all rows of the warp
+  uint16_t reserved[3];
 };
 static_assert(sizeof(TraceEvent) == 16);
 
 /// One thread block. `ns` is the GPU's global timer, which ticks in steps; cycles are the SM's own.
 struct TraceBlock {
-  std::uint64_t begin_ns;
-  std::uint64_t end_ns;
-  std::uint64_t begin_cycles;
-  std::uint64_t end_cycles;
-  std::int32_t sm;
-  std::int32_t head_index;    ///< b H + h
-  std::int32_t block;         ///< within the head
-  std::uint32_t event_count;  ///< more than events_per_block: the rest was dropped
+  uint64_t begin_ns;
+  uint64_t end_ns;
+  uint64_t begin_cycles;
+  uint64_t end_cycles;
+  int32_t sm;
+  int32_t head_index;    ///< b H + h
+  int32_t block;         ///< within the head
+  uint32_t event_count;  ///< more than events_per_block: the rest was dropped
 };
 static_assert(sizeof(TraceBlock) == 48);
 
@@ -70,12 +70,12 @@ struct TraceBuffer {
   TraceBlock* blocks = nullptr;  ///< [blocks of the grid]
   TraceEvent* events = nullptr;  ///< [blocks of the grid, events_per_block]
   TraceRow* rows = nullptr;      ///< [row_parts, B, H, rows_per_head, column_tiles]
-  std::int32_t events_per_block = 0;
-  std::int32_t blocks_per_head = 1;
-  std::int32_t row_step = 0;  ///< rows 0, row_step, 2 row_step, ... of each head; 0: none
-  std::int32_t rows_per_head = 0;
-  std::int32_t column_tiles = 0;
-  std::int32_t rows_of_part = 0;  ///< entries of `rows` from one part to the next
+  int32_t events_per_block = 0;
+  int32_t blocks_per_head = 1;
+  int32_t row_step = 0;  ///< rows 0, row_step, 2 row_step, ... of each head; 0: none
+  int32_t rows_per_head = 0;
+  int32_t column_tiles = 0;
+  int32_t rows_of_part = 0;  ///< entries of `rows` from one part to the next
 };
 
 }  // namespace attnscope::kernels

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "reference/attention_problem.h"
+
 namespace attnscope::kernels {
 namespace {
 

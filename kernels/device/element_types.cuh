@@ -1,0 +1,108 @@
+/// The 16-bit types of tensors in memory, and what templates ask of types: NVRTC brings neither
+/// cuda_fp16.h nor the standard library. Arithmetic is fp32; these only convert, to nearest even.
+#pragma once
+
+#include "reference/fixed_width.h"
+
+namespace attnscope::kernels::device {
+
+/// IEEE half precision.
+struct Fp16 {
+  uint16_t bits;
+  Fp16() = default;
+  __device__ explicit Fp16(float value) {
+    asm("cvt.rn.f16.f32 %0, %1;\n" : "=h"(bits) : "f"(value));
+  }
+  __device__ explicit operator float() const {
+    float value;
+    asm("cvt.f32.f16 %0, %1;\n" : "=f"(value) : "h"(bits));
+    return value;
+  }
+};
+
+/// The upper half of an fp32.
+struct Bf16 {
+  uint16_t bits;
+  Bf16() = default;
+  __device__ explicit Bf16(float value) {
+    asm("cvt.rn.bf16.f32 %0, %1;\n" : "=h"(bits) : "f"(value));
+  }
+  __device__ explicit operator float() const { return __uint_as_float(uint32_t{bits} << 16); }
+};
+
+/// Two fp32 values, rounded, in one register; `low` is the first element.
+template <typename T>
+__device__ inline uint32_t pack(float low, float high);
+
+template <>
+__device__ inline uint32_t pack<Fp16>(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;\n" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+
+template <>
+__device__ inline uint32_t pack<Bf16>(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;\n" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+
+/// The reverse of pack.
+template <typename T>
+__device__ inline float2 unpack(uint32_t pair);
+
+template <>
+__device__ inline float2 unpack<Fp16>(uint32_t pair) {
+  float2 values;
+  asm("{.reg .b16 low, high;\n"
+      " mov.b32 {low, high}, %2;\n"
+      " cvt.f32.f16 %0, low;\n"
+      " cvt.f32.f16 %1, high;}\n"
+      : "=f"(values.x), "=f"(values.y)
+      : "r"(pair));
+  return values;
+}
+
+template <>
+__device__ inline float2 unpack<Bf16>(uint32_t pair) {
+  float2 values;
+  asm("{.reg .b16 low, high;\n"
+      " mov.b32 {low, high}, %2;\n"
+      " mov.b32 %0, {0, low};\n"
+      " mov.b32 %1, {0, high};}\n"
+      : "=f"(values.x), "=f"(values.y)
+      : "r"(pair));
+  return values;
+}
+
+/// One element, read past L1.
+__device__ inline float load_past_l1(const float* source) {
+  return __ldcg(source);
+}
+template <typename T>
+__device__ inline T load_past_l1(const T* source) {
+  T element;
+  element.bits = __ldcg(&source->bits);
+  return element;
+}
+
+/// Whether two types are the same.
+template <typename A, typename B>
+inline constexpr bool kIsSame = false;
+template <typename A>
+inline constexpr bool kIsSame<A, A> = true;
+
+/// A or B.
+template <bool kFirst, typename A, typename B>
+struct Selected {
+  using Type = A;
+};
+template <typename A, typename B>
+struct Selected<false, A, B> {
+  using Type = B;
+};
+template <bool kFirst, typename A, typename B>
+using Select = typename Selected<kFirst, A, B>::Type;
+
+}  // namespace attnscope::kernels::device
