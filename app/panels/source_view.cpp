@@ -5,6 +5,7 @@
 
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
+#include "kernels/compile/kernel_sources.h"
 
 namespace attnscope::app {
 
@@ -101,7 +102,7 @@ void SourceView::load(std::string_view path) {
   marker_ = -1;
   lines_.clear();
   spans_.clear();
-  std::string_view text = embedded_source(path).value_or(std::string_view{});
+  std::string_view text = kernels::kernel_source(path).value_or(std::string_view{});
   bool in_block_comment = false;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');

@@ -2,7 +2,6 @@
 /// keywords, and the lines of the current operation highlighted.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,9 +12,6 @@
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope::app {
-
-/// Text of a file under kernels/ by its root-relative path; nothing when it is not embedded.
-std::optional<std::string_view> embedded_source(std::string_view path);
 
 /// A stretch of one line in one colour.
 struct SourceSpan {

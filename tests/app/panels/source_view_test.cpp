@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/compile/kernel_sources.h"
 #include "sim/schedule/algorithm.h"
 #include "tests/app/panels/sample_snapshot.h"
 
@@ -14,11 +15,11 @@ namespace {
 using test::SampleRequest;
 
 TEST(SourceView, EmbedsEveryKernelOfTheCatalog) {
-  const auto source = embedded_source("kernels/flash2/flash2_forward.cuh");
+  const auto source = kernels::kernel_source("kernels/flash2/flash2_forward.cuh");
   ASSERT_TRUE(source);
   EXPECT_NE(source->find("__global__"), std::string_view::npos);
-  EXPECT_FALSE(embedded_source("kernels/none.cu"));
-  EXPECT_FALSE(embedded_source(""));
+  EXPECT_FALSE(kernels::kernel_source("kernels/none.cu"));
+  EXPECT_FALSE(kernels::kernel_source(""));
 }
 
 TEST(SourceView, ColoursCommentsAndKeywords) {
@@ -54,7 +55,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 void expect_markers(const kernels::KernelInfo& kernel, const Launch& launch, bool backward) {
   const auto source = source_of_launch(kernel, launch.name, backward);
   if (source.empty()) return;
-  const auto lines = lines_of(embedded_source(source).value_or(""));
+  const auto lines = lines_of(kernels::kernel_source(source).value_or(""));
   for (std::size_t line = 0; line < launch.pseudo_code.size(); ++line) {
     EXPECT_EQ(marker_line(source, lines, launch.pseudo_code, line) < 0,
               launch.pseudo_code[line].control)
@@ -72,7 +73,7 @@ void expect_markers(const kernels::KernelInfo& kernel, const SampleRequest& requ
     const Launch& launch = run->info()->pass.launches[static_cast<std::size_t>(snapshot.launch)];
     const auto source = source_of_launch(kernel, launch.name, snapshot.in_backward());
     if (source.empty()) continue;
-    const auto lines = lines_of(embedded_source(source).value_or(""));
+    const auto lines = lines_of(kernels::kernel_source(source).value_or(""));
     EXPECT_GE(marker_line(source, lines, launch.pseudo_code, snapshot.op.line), 0)
         << kernel.name << ", " << launch.name << ", " << source << ": "
         << launch.pseudo_code[snapshot.op.line].text;
@@ -125,7 +126,7 @@ TEST(SourceView, TellsTheOutputsNormalisationFromItsInitialisation) {
     for (const Launch& launch :
          make_pass(*find_algorithm(algorithm), PassKind::forward, {}).launches) {
       const auto source = source_of_launch(*kernel, launch.name, false);
-      const auto lines = lines_of(*embedded_source(source));
+      const auto lines = lines_of(*kernels::kernel_source(source));
       const auto place = [&](std::string_view text) {
         const auto line = std::ranges::find(launch.pseudo_code, text, &PseudoLine::text);
         return marker_line(source, lines, launch.pseudo_code,
@@ -148,7 +149,7 @@ TEST(SourceView, ShowsTheFileOfTheLaunchesTwin) {
         const bool product =
             kernel.name == "standard" && launch.name != "softmax" && launch.name != "dS";
         EXPECT_EQ(source.empty(), product) << kernel.name << " " << launch.name;
-        EXPECT_EQ(embedded_source(source).has_value(), !product) << source;
+        EXPECT_EQ(kernels::kernel_source(source).has_value(), !product) << source;
       }
     }
   }

@@ -1,0 +1,165 @@
+#include "kernels/compile/compiler.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+#include "kernels/compile/nvrtc_library.h"
+#include "reference/one_line.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// The number that ends right before `unit` in the text; 0 where there is none.
+int number_before(std::string_view text, std::string_view unit) {
+  const std::size_t end = text.find(unit);
+  if (end == text.npos) return 0;
+  const std::size_t begin = text.find_last_not_of("0123456789", end - 1) + 1;
+  int number = 0;
+  std::from_chars(text.data() + begin, text.data() + end, number);
+  return number;
+}
+
+/// A program in NVRTC, destroyed with the object.
+class Program {
+ public:
+  Program(const NvrtcLibrary& nvrtc, const std::string& text,
+          const std::vector<SourceFile>& headers)
+      : nvrtc_(nvrtc) {
+    std::vector<std::string> texts, names;
+    for (const SourceFile& header : headers) {
+      texts.emplace_back(header.text);
+      names.emplace_back(header.path);
+    }
+    status_ = nvrtc.create(&program_, text.c_str(), "kernel", static_cast<int>(headers.size()),
+                           c_strings(texts).data(), c_strings(names).data());
+  }
+  ~Program() {
+    if (program_ != nullptr) nvrtc_.destroy(&program_);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  int status() const { return status_; }
+  NvrtcLibrary::Program get() const { return program_; }
+
+  static std::vector<const char*> c_strings(const std::vector<std::string>& strings) {
+    std::vector<const char*> pointers;
+    for (const std::string& string : strings) pointers.push_back(string.c_str());
+    return pointers;
+  }
+
+  /// One of the texts that NVRTC makes, by the functions that give its size and copy it.
+  std::string text(int (*size_of)(NvrtcLibrary::Program, std::size_t*),
+                   int (*copy)(NvrtcLibrary::Program, char*)) const {
+    std::size_t bytes = 0;
+    if (size_of(program_, &bytes) != 0 || bytes == 0) return {};
+    std::string result(bytes, '\0');
+    return copy(program_, result.data()) == 0 ? result : std::string();
+  }
+  std::string log() const { return text(nvrtc_.log_size, nvrtc_.log); }
+
+ private:
+  const NvrtcLibrary& nvrtc_;
+  NvrtcLibrary::Program program_ = nullptr;
+  int status_ = 0;
+};
+
+int ends_when_cancelled(void* payload, void* /*unused*/) {
+  const auto* cancel = static_cast<const std::atomic<bool>*>(payload);
+  return cancel->load(std::memory_order_relaxed) ? 1 : 0;
+}
+
+/// "kernels/flash2/flash2_forward.cuh(12): error: ...": the first line of the log with an error.
+std::string first_error_in(std::string_view log) {
+  constexpr std::string_view kMark = "error";
+  while (!log.empty()) {
+    const std::string_view line = log.substr(0, log.find('\n'));
+    if (line.find(kMark) != line.npos) return one_line(std::string(line));
+    log.remove_prefix(std::min(log.size(), line.size() + 1));
+  }
+  return "the compiler gives no reason";
+}
+
+/// "90" of "sm_90a".
+int tenths_of(std::string_view architecture) {
+  int tenths = 0;
+  const std::size_t begin = std::min(architecture.find_first_of("0123456789"), architecture.size());
+  std::from_chars(architecture.data() + begin, architecture.data() + architecture.size(), tenths);
+  return tenths;
+}
+
+std::optional<Error> check_architecture(const NvrtcLibrary& nvrtc, std::string_view architecture) {
+  int count = 0;
+  if (nvrtc.architecture_count(&count) != 0) count = 0;
+  std::vector<int> known(static_cast<std::size_t>(count));
+  if (!known.empty() && nvrtc.architectures(known.data()) != 0) known.clear();
+  if (std::ranges::find(known, tenths_of(architecture)) != known.end()) return std::nullopt;
+  int major = 0, minor = 0;
+  nvrtc.version(&major, &minor);
+  return unavailable(fmt::format("NVRTC {}.{} does not compile for {}", major, minor,
+                                 one_line(std::string(architecture))));
+}
+
+}  // namespace
+
+KernelResources resources_in(std::string_view log) {
+  return {.registers = number_before(log, " registers"),
+          .spill_stores = number_before(log, " bytes spill stores"),
+          .spill_loads = number_before(log, " bytes spill loads"),
+          .stack_bytes = number_before(log, " bytes stack frame"),
+          .static_shared_bytes = number_before(log, " bytes smem")};
+}
+
+std::vector<std::string> compiler_options(const KernelProgram& program) {
+  std::vector<std::string> options = {"--gpu-architecture=" + program.architecture, "-std=c++20",
+                                      "-default-device", "--ptxas-options=-v"};
+  options.insert(options.end(), program.options.begin(), program.options.end());
+  return options;
+}
+
+Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<bool>* cancel) {
+  const auto& library = nvrtc();
+  if (!library) return library.error();
+  const NvrtcLibrary& nvrtc = library.value();
+  if (auto error = check_architecture(nvrtc, program.architecture)) return *error;
+
+  std::string text;
+  for (const std::string& source : program.sources) {
+    text += fmt::format("#include \"{}\"\n", source);
+  }
+  const std::vector<std::string_view> roots(program.sources.begin(), program.sources.end());
+  const Program compiled(nvrtc, text, include_closure(roots));
+  int status = compiled.status();
+  if (status == 0) status = nvrtc.add_name_expression(compiled.get(), program.expression.c_str());
+  if (status == 0 && cancel != nullptr && nvrtc.set_flow_callback != nullptr) {
+    status = nvrtc.set_flow_callback(compiled.get(), ends_when_cancelled,
+                                     const_cast<std::atomic<bool>*>(cancel));
+  }
+  if (status != 0) return failed(fmt::format("NVRTC: {}", nvrtc.error_string(status)));
+
+  const std::vector<std::string> options = compiler_options(program);
+  const auto begin = std::chrono::steady_clock::now();
+  status = nvrtc.compile(compiled.get(), static_cast<int>(options.size()),
+                         Program::c_strings(options).data());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (cancel != nullptr && cancel->load()) return cancelled();
+  const std::string log = compiled.log();
+  if (status != 0) {
+    return failed(fmt::format("{} is not compiled for {}: {}", program.expression,
+                              program.architecture, first_error_in(log)));
+  }
+  const char* entry = nullptr;
+  status = nvrtc.lowered_name(compiled.get(), program.expression.c_str(), &entry);
+  if (status != 0) return failed(fmt::format("NVRTC: {}", nvrtc.error_string(status)));
+  return CompiledKernel{.cubin = compiled.text(nvrtc.cubin_size, nvrtc.cubin),
+                        .ptx = compiled.text(nvrtc.ptx_size, nvrtc.ptx),
+                        .entry = entry,
+                        .resources = resources_in(log),
+                        .compile_s = took.count()};
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,53 @@
+/// Compiles an instance of a kernel for a GPU, with NVRTC, in memory. Needs no GPU.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/compile/kernel_sources.h"
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+/// One instance of a kernel's template.
+struct KernelProgram {
+  std::vector<std::string> sources;  ///< root-relative files that declare the kernel and its types
+  std::string expression;            ///< "attnscope::kernels::flash2_forward<...>"
+  std::string architecture;          ///< "sm_90a"
+  std::vector<std::string> options = {};  ///< further options of NVRTC
+};
+
+/// What a kernel takes of an SM, as the compiler reports it.
+struct KernelResources {
+  int registers = 0;     ///< of a thread
+  int spill_stores = 0;  ///< bytes of a thread, in its program's text
+  int spill_loads = 0;
+  int stack_bytes = 0;          ///< of a thread; spills lie there
+  int static_shared_bytes = 0;  ///< of a block, beside the dynamic ones
+  bool operator==(const KernelResources&) const = default;
+};
+
+/// Machine code.
+struct CompiledKernel {
+  std::string cubin;
+  std::string ptx;
+  std::string entry;  ///< the kernel's name in the machine code
+  KernelResources resources;
+  double compile_s = 0;
+};
+
+/// The resources in a log of "--ptxas-options=-v".
+KernelResources resources_in(std::string_view log);
+
+/// Every option that the program is compiled with.
+std::vector<std::string> compiler_options(const KernelProgram& program);
+
+/// Compiles the program, in the calling thread. unavailable when NVRTC cannot be loaded or does not
+/// know the architecture; failed, with the file, the line and the compiler's message, when it
+/// refuses the source. `cancel` set to true by another thread gives ErrorCode::cancelled soon.
+Result<CompiledKernel> compile(const KernelProgram& program,
+                               const std::atomic<bool>* cancel = nullptr);
+
+}  // namespace attnscope::kernels

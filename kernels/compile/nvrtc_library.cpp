@@ -1,0 +1,65 @@
+#include "kernels/compile/nvrtc_library.h"
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+
+#include <string>
+
+namespace attnscope::kernels {
+
+namespace {
+
+constexpr const char* kLibraryNames[] = {"libnvrtc.so.13", "libnvrtc.so.12"};  // newest first
+
+template <typename Function>
+bool find_symbol(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+}  // namespace
+
+Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names) {
+  void* library = nullptr;
+  std::string reason;
+  for (const char* name : names) {
+    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) break;
+    if (reason.empty()) reason = dlerror();
+  }
+  if (library == nullptr) {
+    return unavailable(
+        fmt::format("kernels are compiled by NVRTC 13 or 12, which could not be loaded ({}); "
+                    "install the CUDA toolkit, or add the library's folder to LD_LIBRARY_PATH",
+                    reason));
+  }
+  NvrtcLibrary nvrtc;
+  const bool complete =
+      find_symbol(library, "nvrtcVersion", nvrtc.version) &&
+      find_symbol(library, "nvrtcGetNumSupportedArchs", nvrtc.architecture_count) &&
+      find_symbol(library, "nvrtcGetSupportedArchs", nvrtc.architectures) &&
+      find_symbol(library, "nvrtcCreateProgram", nvrtc.create) &&
+      find_symbol(library, "nvrtcDestroyProgram", nvrtc.destroy) &&
+      find_symbol(library, "nvrtcAddNameExpression", nvrtc.add_name_expression) &&
+      find_symbol(library, "nvrtcCompileProgram", nvrtc.compile) &&
+      find_symbol(library, "nvrtcGetProgramLogSize", nvrtc.log_size) &&
+      find_symbol(library, "nvrtcGetProgramLog", nvrtc.log) &&
+      find_symbol(library, "nvrtcGetCUBINSize", nvrtc.cubin_size) &&
+      find_symbol(library, "nvrtcGetCUBIN", nvrtc.cubin) &&
+      find_symbol(library, "nvrtcGetPTXSize", nvrtc.ptx_size) &&
+      find_symbol(library, "nvrtcGetPTX", nvrtc.ptx) &&
+      find_symbol(library, "nvrtcGetLoweredName", nvrtc.lowered_name) &&
+      find_symbol(library, "nvrtcGetErrorString", nvrtc.error_string);
+  if (!complete) {
+    return unavailable("the NVRTC that was loaded is too old: kernels need version 12 or newer");
+  }
+  find_symbol(library, "nvrtcSetFlowCallback", nvrtc.set_flow_callback);
+  return nvrtc;
+}
+
+const Result<NvrtcLibrary>& nvrtc() {
+  static const Result<NvrtcLibrary> library = load_nvrtc(kLibraryNames);
+  return library;
+}
+
+}  // namespace attnscope::kernels

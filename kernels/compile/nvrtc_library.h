@@ -1,0 +1,43 @@
+/// NVRTC, CUDA's compiler as a library, loaded at run time: without it every program still starts,
+/// and kernels cannot be compiled. It needs neither a GPU nor a driver. Internal.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "reference/result.h"
+
+namespace attnscope::kernels {
+
+/// The entry points that are used, as nvrtc.h declares them: functions return 0 on success.
+struct NvrtcLibrary {
+  using Program = void*;
+  int (*version)(int* major, int* minor) = nullptr;
+  int (*architecture_count)(int* count) = nullptr;
+  int (*architectures)(int* tenths) = nullptr;
+  int (*create)(Program* program, const char* source, const char* name, int header_count,
+                const char* const* headers, const char* const* header_names) = nullptr;
+  int (*destroy)(Program* program) = nullptr;
+  int (*add_name_expression)(Program program, const char* expression) = nullptr;
+  int (*compile)(Program program, int option_count, const char* const* options) = nullptr;
+  int (*log_size)(Program program, std::size_t* bytes) = nullptr;
+  int (*log)(Program program, char* text) = nullptr;
+  int (*cubin_size)(Program program, std::size_t* bytes) = nullptr;
+  int (*cubin)(Program program, char* bytes) = nullptr;
+  int (*ptx_size)(Program program, std::size_t* bytes) = nullptr;
+  int (*ptx)(Program program, char* text) = nullptr;
+  int (*lowered_name)(Program program, const char* expression, const char** name) = nullptr;
+  const char* (*error_string)(int result) = nullptr;
+  /// Called now and then while the program compiles; a result of 1 ends that. Null before 12.8.
+  int (*set_flow_callback)(Program program, int (*callback)(void* payload, void* unused),
+                           void* payload) = nullptr;
+};
+
+/// The entry points in the first of the named libraries that can be loaded, which stays loaded.
+/// unavailable, in one line that says what helps, when none can or when it lacks one of them.
+Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names);
+
+/// NVRTC 13 or 12, looked for once.
+const Result<NvrtcLibrary>& nvrtc();
+
+}  // namespace attnscope::kernels

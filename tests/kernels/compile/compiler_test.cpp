@@ -1,0 +1,122 @@
+/// Kernels compiled by NVRTC, on a machine without a GPU.
+#include "kernels/compile/compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+
+#include "kernels/compile/nvrtc_library.h"
+
+namespace attnscope::kernels {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// An instance in bf16; `arguments` follow the element type.
+KernelProgram program_of(const std::string& folder, const std::string& kernel,
+                         const std::string& arguments) {
+  return {.sources = {"kernels/" + folder + "/" + kernel + ".cuh"},
+          .expression = "attnscope::kernels::" + kernel + "<attnscope::kernels::device::Bf16" +
+                        arguments + ">",
+          .architecture = "sm_90a"};
+}
+
+KernelProgram small_flash2() {
+  return program_of("flash2", "flash2_forward", ", 16, 16, 16, 1, 1");
+}
+
+TEST(Compiler, MakesMachineCodeAndSaysWhatItTakes) {
+  const auto compiled = compile(program_of("flash2", "flash2_forward", ", 128, 128, 64, 4, 2"));
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  const CompiledKernel& kernel = compiled.value();
+  EXPECT_THAT(kernel.cubin, StartsWith("\x7f"
+                                       "ELF"));
+  EXPECT_THAT(kernel.ptx, AllOf(HasSubstr(".target sm_90a"), HasSubstr(kernel.entry)));
+  EXPECT_THAT(kernel.cubin, HasSubstr(kernel.entry));
+  EXPECT_GT(kernel.resources.registers, 128);
+  EXPECT_LE(kernel.resources.registers, 255);
+  EXPECT_EQ(kernel.resources.spill_stores, 0);
+  EXPECT_EQ(kernel.resources.spill_loads, 0);
+  EXPECT_EQ(kernel.resources.stack_bytes, 0);
+  EXPECT_GT(kernel.compile_s, 0.0);
+}
+
+TEST(Compiler, SaysWhichBytesSpill) {
+  const auto compiled = compile(program_of("flash2", "flash2_forward", ", 64, 256, 64, 4, 1"));
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  EXPECT_EQ(compiled.value().resources.registers, 255);
+  EXPECT_GT(compiled.value().resources.spill_stores, 0);
+  EXPECT_GT(compiled.value().resources.spill_loads, 0);
+  EXPECT_GT(compiled.value().resources.stack_bytes, 0);
+}
+
+TEST(Compiler, ReadsTheResourcesOutOfALog) {
+  const KernelResources resources = resources_in(
+      "ptxas info    : 136 bytes gmem\n"
+      "ptxas         .     1096 bytes stack frame, 2180 bytes spill stores, 2292 bytes spill "
+      "loads\nptxas info    : Used 168 registers, used 2 barriers, 1040 bytes smem\n");
+  EXPECT_EQ(resources, (KernelResources{168, 2180, 2292, 1096, 1040}));
+  EXPECT_EQ(resources_in(""), KernelResources());
+}
+
+TEST(Compiler, ARefusedSourceIsAnErrorWithItsFileAndLine) {
+  KernelProgram wrong = small_flash2();
+  wrong.expression =
+      "attnscope::kernels::flash2_forward<attnscope::kernels::device::Bf16, 16, 24, "
+      "16, 1, 1>";  // rows that are no multiple of 16 a warp
+  const auto compiled = compile(wrong);
+  ASSERT_FALSE(compiled.ok());
+  EXPECT_EQ(compiled.error().kind, Error::Kind::failed);
+  EXPECT_THAT(compiled.error().message, AllOf(HasSubstr("kernels/flash2/flash2_forward.cuh("),
+                                              HasSubstr("static assertion"), Not(HasSubstr("\n"))));
+}
+
+TEST(Compiler, AnUnknownArchitectureIsUnavailable) {
+  KernelProgram unknown = small_flash2();
+  unknown.architecture = "sm_999";
+  const auto compiled = compile(unknown);
+  ASSERT_FALSE(compiled.ok());
+  EXPECT_EQ(compiled.error().kind, Error::Kind::unavailable);
+  EXPECT_THAT(compiled.error().message, HasSubstr("does not compile for sm_999"));
+}
+
+TEST(Compiler, EndsWhenItIsCancelled) {
+  std::atomic<bool> cancel = true;
+  const auto refused = compile(small_flash2(), &cancel);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::cancelled);
+
+  cancel = false;
+  const auto large = program_of("flash2", "flash2_forward", ", 64, 256, 256, 4, 1");
+  auto compiling = std::async(std::launch::async, [&] { return compile(large, &cancel); });
+  EXPECT_EQ(compiling.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  cancel = true;
+  const auto compiled = compiling.get();
+  ASSERT_FALSE(compiled.ok());
+  EXPECT_EQ(compiled.error().code, ErrorCode::cancelled);
+}
+
+TEST(NvrtcLibrary, ThatIsMissingIsUnavailableInOneLineThatSaysWhatHelps) {
+  const char* const names[] = {"libno_nvrtc_here.so.13", "libno_nvrtc_here.so.12"};
+  const auto library = load_nvrtc(names);
+  ASSERT_FALSE(library.ok());
+  EXPECT_EQ(library.error().kind, Error::Kind::unavailable);
+  EXPECT_THAT(library.error().message,
+              AllOf(HasSubstr("NVRTC 13 or 12"), HasSubstr("libno_nvrtc_here.so.13"),
+                    HasSubstr("LD_LIBRARY_PATH"), Not(HasSubstr("\n"))));
+}
+
+TEST(NvrtcLibrary, MustHaveTheEntryPoints) {
+  const char* const names[] = {"libno_nvrtc_here.so.13", "libm.so.6"};
+  const auto library = load_nvrtc(names);
+  ASSERT_FALSE(library.ok());
+  EXPECT_THAT(library.error().message, HasSubstr("too old"));
+}
+
+}  // namespace
+}  // namespace attnscope::kernels

@@ -1,0 +1,66 @@
+/// The embedded sources: whole, and device code alone.
+#include "kernels/compile/kernel_sources.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "reference/check.h"
+
+namespace attnscope::kernels {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(KernelSources, AreTheFilesOfThisFolder) {
+  for (const SourceFile& file : embedded_sources()) {
+    std::ifstream stream(std::string(ATTNSCOPE_SOURCE_DIR "/") + std::string(file.path));
+    EXPECT_EQ(file.text, std::string(std::istreambuf_iterator<char>(stream), {})) << file.path;
+  }
+  EXPECT_TRUE(kernel_source("kernels/device/place.cuh").has_value());
+  EXPECT_FALSE(kernel_source("kernels/none.cuh").has_value());
+  EXPECT_FALSE(kernel_source("").has_value());
+}
+
+TEST(KernelSources, OfAKernelComeWithEverythingThatTheyIncludeOnce) {
+  const std::string_view roots[] = {"kernels/flash2/flash2_forward.cuh",
+                                    "kernels/device/score_functions.cuh"};
+  const auto closure = include_closure(roots);
+  ASSERT_GT(closure.size(), 15u);
+  EXPECT_EQ(closure.front().path, roots[0]);
+  for (const SourceFile& file : closure) {
+    EXPECT_EQ(std::ranges::count(closure, file.path, &SourceFile::path), 1) << file.path;
+  }
+  for (const char* path : {"reference/philox.h", "kernels/device/online_softmax.cuh"}) {
+    EXPECT_EQ(std::ranges::count(closure, path, &SourceFile::path), 1) << path;
+  }
+}
+
+TEST(KernelSources, AFileThatIsNotThereIsAProgrammersError) {
+  const std::string_view roots[] = {"kernels/none.cuh"};
+  EXPECT_THROW(include_closure(roots), CheckFailure);
+}
+
+/// Only fixed_width.h includes a header of the standard library, and not for NVRTC.
+TEST(KernelSources, OfDeviceCodeNameNoHeaderOfTheHost) {
+  for (const SourceFile& file : embedded_sources()) {
+    const bool starts_kernels = file.path.find("instances") != file.path.npos ||
+                                file.path == "kernels/trace/traced_types.cuh";
+    if (!file.path.ends_with(".cuh") || starts_kernels) continue;
+    const std::string_view roots[] = {file.path};
+    for (const SourceFile& included : include_closure(roots)) {
+      if (included.path == "reference/fixed_width.h") continue;
+      EXPECT_EQ(included.text.find("#include <"), included.text.npos)
+          << file.path << " includes " << included.path;
+      EXPECT_EQ(included.text.find("std::"), included.text.npos)
+          << file.path << " includes " << included.path;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
