@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 namespace attnscope::kernels {
 
@@ -15,6 +17,18 @@ template <typename Function>
 bool find_symbol(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
   return function != nullptr;
+}
+
+std::string build_of(const NvrtcLibrary& nvrtc) {
+  int major = 0, minor = 0;
+  nvrtc.version(&major, &minor);
+  Dl_info info{};
+  std::string file;
+  if (dladdr(reinterpret_cast<const void*>(nvrtc.version), &info) != 0) {
+    std::error_code error;
+    file = std::filesystem::canonical(info.dli_fname, error).filename().string();
+  }
+  return fmt::format("{}.{} {}", major, minor, file);
 }
 
 }  // namespace
@@ -54,6 +68,7 @@ Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names) {
     return unavailable("the NVRTC that was loaded is too old: kernels need version 12 or newer");
   }
   find_symbol(library, "nvrtcSetFlowCallback", nvrtc.set_flow_callback);
+  nvrtc.build = build_of(nvrtc);
   return nvrtc;
 }
 

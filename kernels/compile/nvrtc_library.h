@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 
 #include "reference/result.h"
 
@@ -11,6 +12,8 @@ namespace attnscope::kernels {
 
 /// The entry points that are used, as nvrtc.h declares them: functions return 0 on success.
 struct NvrtcLibrary {
+  std::string build;  ///< "13.0 libnvrtc.so.13.0.88": the version and the library's file
+
   using Program = void*;
   int (*version)(int* major, int* minor) = nullptr;
   int (*architecture_count)(int* count) = nullptr;

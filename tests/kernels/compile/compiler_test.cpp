@@ -7,7 +7,9 @@
 #include <chrono>
 #include <future>
 
+#include "kernels/compile/kernel_compiler.h"
 #include "kernels/compile/nvrtc_library.h"
+#include "tests/support/temp_dir.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -99,6 +101,52 @@ TEST(Compiler, EndsWhenItIsCancelled) {
   const auto compiled = compiling.get();
   ASSERT_FALSE(compiled.ok());
   EXPECT_EQ(compiled.error().code, ErrorCode::cancelled);
+}
+
+TEST(KernelCompiler, CompilesOnceThenReadsTheDiskAndItsMemory) {
+  const test::TempDir dir;
+  const KernelProgram program = small_flash2();
+  KernelCompiler compiler{KernelCache(dir.file("cache"))};
+  const auto first = compiler.obtain(program);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_EQ(first.value().origin, KernelOrigin::compiler);
+  const auto again = compiler.obtain(program);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again.value().origin, KernelOrigin::memory);
+  EXPECT_EQ(again.value().kernel, first.value().kernel);
+
+  KernelCompiler of_another_process{KernelCache(dir.file("cache"))};
+  const auto begin = std::chrono::steady_clock::now();
+  const auto read = of_another_process.obtain(program);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read.value().origin, KernelOrigin::disk);
+  EXPECT_EQ(read.value().kernel->cubin, first.value().kernel->cubin);
+  EXPECT_EQ(read.value().kernel->resources, first.value().kernel->resources);
+  EXPECT_LT(took.count(), 0.05);
+}
+
+TEST(KernelCompiler, ThreadsThatAskForOneProgramShareItsCompilation) {
+  KernelCompiler compiler{KernelCache("")};
+  const KernelProgram program = small_flash2();
+  const auto obtain = [&] { return compiler.obtain(program); };
+  auto other = std::async(std::launch::async, obtain);
+  const auto own = obtain();
+  const auto others = other.get();
+  ASSERT_TRUE(own.ok() && others.ok());
+  EXPECT_EQ(own.value().kernel, others.value().kernel);
+  EXPECT_NE(own.value().origin, others.value().origin) << "one compiles, one takes its result";
+}
+
+TEST(KernelCompiler, AFailureOrACancelledCompilationIsForgotten) {
+  KernelCompiler compiler{KernelCache("")};
+  KernelProgram wrong = small_flash2();
+  wrong.expression += "[";
+  EXPECT_FALSE(compiler.obtain(wrong).ok());
+  EXPECT_FALSE(compiler.obtain(wrong).ok());
+  std::atomic<bool> cancel = true;
+  EXPECT_FALSE(compiler.obtain(small_flash2(), &cancel).ok());
+  EXPECT_TRUE(compiler.obtain(small_flash2()).ok());
 }
 
 TEST(NvrtcLibrary, ThatIsMissingIsUnavailableInOneLineThatSaysWhatHelps) {

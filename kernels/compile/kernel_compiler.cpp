@@ -1,0 +1,57 @@
+#include "kernels/compile/kernel_compiler.h"
+
+#include <chrono>
+
+#include "kernels/compile/nvrtc_library.h"
+
+namespace attnscope::kernels {
+
+std::optional<std::shared_ptr<const CompiledKernel>> KernelCompiler::claim(
+    const std::string& key, const std::atomic<bool>* cancel) {
+  constexpr std::chrono::milliseconds kPatience{20};  // between two looks at `cancel`
+  std::unique_lock lock(mutex_);
+  while (cancel == nullptr || !cancel->load()) {
+    if (const auto kept = kept_.find(key); kept != kept_.end()) return kept->second;
+    if (claimed_.insert(key).second) return nullptr;
+    released_.wait_for(lock, kPatience);
+  }
+  return std::nullopt;
+}
+
+void KernelCompiler::release(const std::string& key, std::shared_ptr<const CompiledKernel> kernel) {
+  {
+    const std::lock_guard lock(mutex_);
+    claimed_.erase(key);
+    if (kernel) kept_[key] = std::move(kernel);
+  }
+  released_.notify_all();
+}
+
+Result<ObtainedKernel> KernelCompiler::obtain(const KernelProgram& program,
+                                              const std::atomic<bool>* cancel) {
+  const auto& library = nvrtc();
+  if (!library) return library.error();
+  const std::string key = cache_key(program, library.value().build);
+  auto kept = claim(key, cancel);
+  if (!kept) return cancelled();
+  if (*kept) return ObtainedKernel{std::move(*kept), KernelOrigin::memory};
+
+  // Released whatever happens: others may wait
+  struct Claim {
+    KernelCompiler& compiler;
+    const std::string& key;
+    std::shared_ptr<const CompiledKernel> kernel;
+    ~Claim() { compiler.release(key, kernel); }
+  } claimed{*this, key, nullptr};
+  if (auto found = disk_.find(key)) {
+    claimed.kernel = std::make_shared<const CompiledKernel>(std::move(*found));
+    return ObtainedKernel{claimed.kernel, KernelOrigin::disk};
+  }
+  auto compiled = compile(program, cancel);
+  if (!compiled) return compiled.error();
+  claimed.kernel = std::make_shared<const CompiledKernel>(std::move(compiled).value());
+  disk_.keep(key, *claimed.kernel);
+  return ObtainedKernel{claimed.kernel, KernelOrigin::compiler};
+}
+
+}  // namespace attnscope::kernels

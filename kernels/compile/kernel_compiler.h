@@ -1,0 +1,48 @@
+/// Compiled kernels: in memory, else on the disk, else compiled now.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "kernels/compile/kernel_cache.h"
+
+namespace attnscope::kernels {
+
+/// Where a kernel came from.
+enum class KernelOrigin : std::uint8_t { memory, disk, compiler };
+
+struct ObtainedKernel {
+  std::shared_ptr<const CompiledKernel> kernel;
+  KernelOrigin origin = KernelOrigin::compiler;
+};
+
+/// Any thread may use it; different programs are compiled at the same time.
+class KernelCompiler {
+ public:
+  explicit KernelCompiler(KernelCache disk) : disk_(std::move(disk)) {}
+
+  /// The program's kernel. Waits where another thread compiles the same program. Errors and
+  /// `cancel` as of compile(); a kernel that was cached needs no NVRTC but the one that made it.
+  Result<ObtainedKernel> obtain(const KernelProgram& program,
+                                const std::atomic<bool>* cancel = nullptr);
+
+ private:
+  /// The kept kernel; null where the caller is to obtain it and release() the key; nothing when
+  /// cancelled.
+  std::optional<std::shared_ptr<const CompiledKernel>> claim(const std::string& key,
+                                                             const std::atomic<bool>* cancel);
+  /// Keeps the kernel, unless it is null, for those who wait.
+  void release(const std::string& key, std::shared_ptr<const CompiledKernel> kernel);
+
+  const KernelCache disk_;
+  std::mutex mutex_;
+  std::condition_variable released_;
+  std::map<std::string, std::shared_ptr<const CompiledKernel>> kept_;
+  std::set<std::string> claimed_;  ///< being read or compiled
+};
+
+}  // namespace attnscope::kernels
