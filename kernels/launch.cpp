@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/compiled_tilings.h"
+#include "kernels/host/compiled_kernels.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/launches.h"
 #include "kernels/workspace.h"
@@ -113,6 +114,8 @@ std::optional<Error> guarded(const KernelInfo& kernel, Launches&& launches) {
     return launches();
   } catch (const GpuTooSmall& error) {
     return unavailable(fmt::format("kernel {}: {}", kernel.name, error.what()));
+  } catch (const NotCompiled& failure) {
+    return failure.error;
   } catch (const CudaError& error) {
     return failed(error.what());
   }

@@ -1,16 +1,19 @@
 /// What the launches on one GPU share. Internal to libattnscope_kernels.so.
 #pragma once
 
+#include "kernels/host/compiled_kernels.h"
 #include "kernels/host/device_table.h"
 #include "kernels/standard/cublas_library.h"
 
 namespace attnscope::kernels {
 
-/// Uploaded arrays and cuBLAS handles, kept from launch to launch. Its owner, a Session, destroys
-/// it on the thread of its GPU, before the GPU is given up. Any thread may launch with it.
+/// Uploaded arrays, cuBLAS handles and compiled kernels, kept from launch to launch. Its owner, a
+/// Session, destroys it on the thread of its GPU, before the GPU is given up. Any thread may launch
+/// with it.
 struct LaunchResources {
   DeviceTables tables;
   CublasHandles cublas;
+  CompiledKernels kernels;
 };
 
 }  // namespace attnscope::kernels

@@ -2,11 +2,6 @@
 
 namespace attnscope::kernels {
 
-bool start_block_sparse_bf16(const ForwardParameters& parameters, Index batch, Index d,
-                             const Tiling& tiling, void* stream) {
-  return start_block_sparse<device::Bf16>(parameters, batch, d, tiling, stream);
-}
-
 bool start_block_sparse_backward_bf16(const BackwardParameters& parameters, Index batch, Index d,
                                       const Tiling& tiling, void* stream) {
   return start_block_sparse_backward<device::Bf16>(parameters, batch, d, tiling, stream);

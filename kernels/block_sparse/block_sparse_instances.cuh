@@ -5,8 +5,6 @@
 
 #include "kernels/block_sparse/block_sparse_start.h"
 #include "kernels/flash2/flash2_backward.cuh"
-#include "kernels/flash2/flash2_forward.cuh"
-#include "kernels/flash2/flash2_forward_shared.h"
 #include "kernels/host/launch_kernel.h"
 #include "reference/head_dim.h"
 
@@ -14,40 +12,6 @@ namespace attnscope::kernels {
 
 /// Starts the instance for head dimension d and the tiling; false when there is none. Where an
 /// instance for exactly this d exists it is taken; Columns::first takes every smaller d.
-template <typename T>
-bool start_block_sparse(const ForwardParameters& parameters, Index batch, Index d,
-                        const Tiling& tiling, void* stream) {
-  using device::Columns;
-  const auto start = [&]<int kWidth, int Br, int Bc, int kWarps, int kBlocksPerSm,
-                         Columns kColumns = Columns::all>() {
-    const bool fits = kColumns == Columns::all ? d == kWidth : padded_head_dim(d) == kWidth;
-    if (!fits || tiling != Tiling{Br, Bc}) return false;
-    const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, Br);
-    start_kernel(
-        flash2_forward<T, kWidth, Br, Bc, kWarps, kBlocksPerSm, kColumns, device::Visits::listed>,
-        blocks, kWarps * 32, static_cast<int>(flash2_forward_shared_bytes(kWidth, {Br, Bc})),
-        stream, parameters);
-    return true;
-  };
-  constexpr Columns kFirst = Columns::first;
-  return start.template operator()<16, 16, 16, 1, 1>() ||
-         start.template operator()<32, 128, 128, 4, 1>() ||
-         start.template operator()<64, 128, 128, 4, 2>() ||
-         start.template operator()<64, 32, 32, 2, 1>() ||
-         start.template operator()<128, 128, 64, 4, 2>() ||
-         start.template operator()<128, 64, 128, 4, 1>() ||
-         start.template operator()<16, 16, 16, 1, 1, kFirst>() ||
-         start.template operator()<32, 128, 128, 4, 1, kFirst>() ||
-         start.template operator()<64, 128, 128, 4, 1, kFirst>() ||
-         start.template operator()<96, 64, 128, 4, 1, kFirst>() ||
-         start.template operator()<128, 64, 64, 4, 1, kFirst>() ||
-         start.template operator()<192, 128, 64, 8, 1, kFirst>() ||
-         start.template operator()<192, 64, 64, 4, 1, kFirst>() ||
-         start.template operator()<256, 128, 64, 8, 1, kFirst>() ||
-         start.template operator()<256, 32, 64, 2, 1, kFirst>();
-}
-
-/// The same for the launch "backward".
 template <typename T>
 bool start_block_sparse_backward(const BackwardParameters& parameters, Index batch, Index d,
                                  const Tiling& tiling, void* stream) {

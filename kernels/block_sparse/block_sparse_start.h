@@ -6,11 +6,6 @@
 
 namespace attnscope::kernels {
 
-bool start_block_sparse_fp16(const ForwardParameters& parameters, Index batch, Index d,
-                             const Tiling& tiling, void* stream);
-bool start_block_sparse_bf16(const ForwardParameters& parameters, Index batch, Index d,
-                             const Tiling& tiling, void* stream);
-
 bool start_block_sparse_backward_fp16(const BackwardParameters& parameters, Index batch, Index d,
                                       const Tiling& tiling, void* stream);
 bool start_block_sparse_backward_bf16(const BackwardParameters& parameters, Index batch, Index d,

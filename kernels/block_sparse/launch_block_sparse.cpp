@@ -8,7 +8,6 @@
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/workspace.h"
-#include "reference/check.h"
 
 namespace attnscope::kernels {
 
@@ -46,25 +45,9 @@ void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling
                                .O = arguments.O,
                                .LSE = arguments.LSE_dev,
                                .column_tiles = static_cast<const int*>(arguments.workspace_dev)};
-  const bool is_fp16 = problem.dtype == DType::fp16;
-  auto start = is_fp16 ? start_block_sparse_fp16 : start_block_sparse_bf16;
   LaunchTables tables(arguments.resources->tables);
-  if (has_score_parameters(problem)) {  // as flash2 does with the lists of packed sequences
-    parameters.scores = tables.scores(problem);
-    start = is_fp16 ? start_flash2_scored_fp16 : start_flash2_scored_bf16;
-  }
-  named_launch(arguments, "forward", [&] {
-    if (arguments.trace != nullptr) {
-      auto* const start_traced =
-          has_score_parameters(problem) ? start_flash2_scored_traced : start_flash2_traced;
-      const bool traced = start_traced(parameters, *arguments.trace, problem.dtype, problem.batch,
-                                       problem.d, tiling, arguments.stream);
-      ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
-      return;
-    }
-    const bool started = start(parameters, problem.batch, problem.d, tiling, arguments.stream);
-    ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
-  });
+  if (has_score_parameters(problem)) parameters.scores = tables.scores(problem);
+  named_launch(arguments, "forward", [&] { start_flash2_forward(arguments, parameters, tiling); });
 }
 
 void launch_block_sparse_backward(const BackwardArguments& arguments, const Tiling& tiling) {

@@ -27,7 +27,15 @@ struct Bf16 {
   __device__ explicit Bf16(float value) {
     asm("cvt.rn.bf16.f32 %0, %1;\n" : "=h"(bits) : "f"(value));
   }
-  __device__ explicit operator float() const { return __uint_as_float(uint32_t{bits} << 16); }
+  __device__ explicit operator float() const {
+    float value;
+#if __CUDA_ARCH__ >= 900
+    asm("cvt.f32.bf16 %0, %1;\n" : "=f"(value) : "h"(bits));
+#else
+    asm("mov.b32 %0, {0, %1};\n" : "=f"(value) : "h"(bits));
+#endif
+    return value;
+  }
 };
 
 /// Two fp32 values, rounded, in one register; `low` is the first element.
@@ -50,30 +58,10 @@ __device__ inline uint32_t pack<Bf16>(float low, float high) {
 
 /// The reverse of pack.
 template <typename T>
-__device__ inline float2 unpack(uint32_t pair);
-
-template <>
-__device__ inline float2 unpack<Fp16>(uint32_t pair) {
-  float2 values;
-  asm("{.reg .b16 low, high;\n"
-      " mov.b32 {low, high}, %2;\n"
-      " cvt.f32.f16 %0, low;\n"
-      " cvt.f32.f16 %1, high;}\n"
-      : "=f"(values.x), "=f"(values.y)
-      : "r"(pair));
-  return values;
-}
-
-template <>
-__device__ inline float2 unpack<Bf16>(uint32_t pair) {
-  float2 values;
-  asm("{.reg .b16 low, high;\n"
-      " mov.b32 {low, high}, %2;\n"
-      " mov.b32 %0, {0, low};\n"
-      " mov.b32 %1, {0, high};}\n"
-      : "=f"(values.x), "=f"(values.y)
-      : "r"(pair));
-  return values;
+__device__ inline float2 unpack(uint32_t pair) {
+  T low, high;
+  asm("mov.b32 {%0, %1}, %2;\n" : "=h"(low.bits), "=h"(high.bits) : "r"(pair));
+  return {static_cast<float>(low), static_cast<float>(high)};
 }
 
 /// One element, read past L1.

@@ -7,6 +7,7 @@
 #include "kernels/device/place.cuh"
 #include "kernels/device/score_steps.cuh"
 #include "kernels/device/seen_keys.cuh"
+#include "kernels/scored_shared.h"
 
 namespace attnscope::kernels::device {
 
@@ -15,7 +16,7 @@ template <int Br, int Bc>
 class ScoredRows {
  public:
   /// A lane draws for this many pieces of eight keys at a time, four bits each.
-  static constexpr int kDrawn = Bc < 64 ? Bc / 8 : 8;
+  static constexpr int kDrawn = static_cast<int>(scored_keys_drawn(Bc));
   static constexpr int kDrawings = Bc / 8 / kDrawn;
 
   /// All that is not the kernel's parameters stays here: registers are short in the loop.
@@ -26,6 +27,7 @@ class ScoredRows {
     int first_row, rows, head, batch;
   };
   static constexpr int kSharedBytes = sizeof(Shared);
+  static_assert(kSharedBytes == scored_rows_shared_bytes({Br, Bc}));
 
   template <typename Parameters>
   __device__ ScoredRows(const Parameters& parameters, int i, int rows, int head, int batch,

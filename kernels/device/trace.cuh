@@ -53,9 +53,7 @@ __device__ inline int32_t sm_index() {
 class BlockTrace {
  public:
   template <typename KernelParameters>
-  struct Parameters : KernelParameters {
-    TraceBuffer trace;
-  };
+  using Parameters = TracedParameters<KernelParameters>;
 
   /// `block` is the block's number within its head.
   template <typename TracedParameters>

@@ -90,11 +90,11 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters, uint
   trace.did(TraceStep::store_Oi, i, 0);
 }
 
-template <typename T, int d, int Br, int Bc, int kWarps, int kBlocksPerSm,
+template <typename T, int d, int Br, int Bc, int kWarps,
           device::Columns kColumns = device::Columns::all,
           device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace,
           typename ScorePolicy = device::PlainScores>
-__global__ void __launch_bounds__(kWarps * 32, kBlocksPerSm)
+__global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     flash2_forward(const typename Trace::template Parameters<ForwardParameters> parameters) {
   using namespace device;
   constexpr int kThreads = kWarps * 32;

@@ -1,5 +1,5 @@
-/// Shared memory of one block of flash2's forward launch. Plain C++: the catalog chooses a tiling
-/// by it, and the kernel is started with it.
+/// Warps and shared memory of one block of flash2's forward launch. Plain C++: the catalog chooses
+/// a tiling by it, and the kernel is started with it.
 #pragma once
 
 #include "reference/tiling.h"
@@ -12,8 +12,16 @@ constexpr Index flash2_forward_shared_bytes(Index d, const Tiling& tiling) {
   return (tiling.Br + 4 * tiling.Bc) * d * kElementBytes;
 }
 
-/// The same in fp32 on the CUDA cores, and flash1's: Qi, Kj, Vj and P, whose rows are four elements
-/// longer.
+/// Warps of a block. One has 32 rows where O and S of so many fit its registers and other warps
+/// remain, else 16. `scored`: with score functions, which take registers of their own.
+constexpr int flash2_forward_warps(Index d, const Tiling& tiling, bool scored) {
+  const Index most_columns = scored ? 160 : 192;  // of O and S together
+  const bool two_pieces = tiling.Br >= 128 && tiling.Br % 32 == 0 && d + tiling.Bc <= most_columns;
+  return static_cast<int>(tiling.Br / (two_pieces ? 32 : 16));
+}
+
+/// Shared memory in fp32 on the CUDA cores, and flash1's: Qi, Kj, Vj and P, whose rows are four
+/// elements longer.
 constexpr Index flash2_forward_fp32_shared_bytes(Index d, const Tiling& tiling) {
   constexpr Index kElementBytes = 4;
   return kElementBytes * ((tiling.Br + 2 * tiling.Bc) * d + tiling.Br * (tiling.Bc + 4));

@@ -5,7 +5,11 @@
 /// and Vj: the form to read first. Tiles are d columns wide; where the problem's rows are shorter,
 /// the columns beyond them are zero on chip and never move.
 #include "kernels/device/cuda_core_tiles.cuh"
-#include "kernels/flash2/flash2_instances.cuh"
+#include "kernels/flash2/flash2_forward.cuh"
+#include "kernels/flash2/flash2_forward_shared.h"
+#include "kernels/flash2/flash2_start.h"
+#include "kernels/host/launch_kernel.h"
+#include "reference/head_dim.h"
 
 namespace attnscope::kernels {
 

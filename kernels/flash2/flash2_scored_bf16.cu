@@ -2,11 +2,6 @@
 
 namespace attnscope::kernels {
 
-bool start_flash2_scored_bf16(const ForwardParameters& parameters, Index batch, Index d,
-                              const Tiling& tiling, void* stream) {
-  return start_flash2_scored<device::Bf16>(parameters, batch, d, tiling, stream);
-}
-
 bool start_flash2_backward_scored_bf16(const BackwardParameters& parameters, Index batch, Index d,
                                        const Tiling& tiling, void* stream) {
   return start_flash2_backward_scored<device::Bf16>(parameters, batch, d, tiling, stream);

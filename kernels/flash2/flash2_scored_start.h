@@ -1,4 +1,4 @@
-/// Starts flash2's kernels for problems with has_score_parameters(); false when there is no
+/// Starts flash2's backward launch for problems with has_score_parameters(); false when there is no
 /// instance. Internal.
 #pragma once
 
@@ -8,19 +8,12 @@
 
 namespace attnscope::kernels {
 
-bool start_flash2_scored_fp16(const ForwardParameters& parameters, Index batch, Index d,
-                              const Tiling& tiling, void* stream);
-bool start_flash2_scored_bf16(const ForwardParameters& parameters, Index batch, Index d,
-                              const Tiling& tiling, void* stream);
 bool start_flash2_backward_scored_fp16(const BackwardParameters& parameters, Index batch, Index d,
                                        const Tiling& tiling, void* stream);
 bool start_flash2_backward_scored_bf16(const BackwardParameters& parameters, Index batch, Index d,
                                        const Tiling& tiling, void* stream);
 
 /// The same for the instrumented build (bf16 at d = 64).
-bool start_flash2_scored_traced(const ForwardParameters& parameters, const TraceBuffer& trace,
-                                DType dtype, Index batch, Index d, const Tiling& tiling,
-                                void* stream);
 bool start_flash2_backward_scored_traced(const BackwardParameters& parameters,
                                          const TraceBuffer& trace, DType dtype, Index batch,
                                          Index d, const Tiling& tiling, void* stream);

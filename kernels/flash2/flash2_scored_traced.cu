@@ -1,9 +1,7 @@
-/// The instrumented instances of flash2's two passes with ScoreFunctions. Where the parameters have
-/// the lists of a block mask, they are block_sparse2's.
+/// The instrumented instance of flash2's backward launch with ScoreFunctions. Where the parameters
+/// have the lists of a block mask, they are block_sparse2's.
 #include "kernels/device/score_functions.cuh"
 #include "kernels/flash2/flash2_backward.cuh"
-#include "kernels/flash2/flash2_forward.cuh"
-#include "kernels/flash2/flash2_forward_shared.h"
 #include "kernels/flash2/flash2_scored_start.h"
 #include "kernels/host/launch_kernel.h"
 
@@ -21,21 +19,6 @@ bool is_compiled(DType dtype, Index d, const Tiling& tiling) {
 }
 
 }  // namespace
-
-bool start_flash2_scored_traced(const ForwardParameters& parameters, const TraceBuffer& trace,
-                                DType dtype, Index batch, Index d, const Tiling& tiling,
-                                void* stream) {
-  if (!is_compiled(dtype, d, tiling)) return false;
-  const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, kTile);
-  const BlockTrace::Parameters<ForwardParameters> traced{parameters, trace};
-  start_kernel(flash2_forward<device::Bf16, kHeadDim, kTile, kTile, kWarps, 1, device::Columns::all,
-                              ScoreFunctions::kVisits, BlockTrace, ScoreFunctions>,
-               blocks, kWarps * 32,
-               static_cast<int>(flash2_forward_shared_bytes(kHeadDim, tiling)) +
-                   ScoreFunctions::Rows<kTile, kTile>::kSharedBytes,
-               stream, traced);
-  return true;
-}
 
 bool start_flash2_backward_scored_traced(const BackwardParameters& parameters,
                                          const TraceBuffer& trace, DType dtype, Index batch,

@@ -1,4 +1,4 @@
-#include "kernels/flash2/flash2_scored_start.h"
+#include "kernels/flash2/flash2_forward_program.h"
 #include "kernels/flash2/flash2_start.h"
 #include "kernels/host/score_tables.h"
 #include "kernels/launch_resources.h"
@@ -9,19 +9,35 @@ namespace attnscope::kernels {
 
 namespace {
 
-using StartFunction = bool (*)(const ForwardParameters&, Index batch, Index d, const Tiling&,
-                               void* stream);
-
-StartFunction start_function(const AttentionProblem& problem) {
-  const bool is_fp16 = problem.dtype == DType::fp16;
-  if (has_score_parameters(problem)) {
-    return is_fp16 ? start_flash2_scored_fp16 : start_flash2_scored_bf16;
+bool start_fp32(const ForwardArguments& arguments, const ForwardParameters& parameters,
+                const Tiling& tiling) {
+  const AttentionProblem& problem = arguments.problem;
+  if (arguments.trace == nullptr) {
+    return start_flash2_fp32(parameters, problem.batch, problem.d, tiling, arguments.stream);
   }
-  if (problem.dtype == DType::fp32) return start_flash2_fp32;
-  return is_fp16 ? start_flash2_fp16 : start_flash2_bf16;
+  return start_flash2_fp32_traced(parameters, *arguments.trace, problem.batch, problem.d, tiling,
+                                  arguments.stream);
 }
 
 }  // namespace
+
+void start_flash2_forward(const ForwardArguments& arguments, const ForwardParameters& parameters,
+                          const Tiling& tiling) {
+  const AttentionProblem& problem = arguments.problem;
+  const TraceBuffer* const trace = arguments.trace;
+  const BlockProgram block =
+      flash2_forward_program(problem, tiling, parameters.column_tiles != nullptr, trace != nullptr);
+  const Index blocks = problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
+  const auto start = [&](const auto& passed) {
+    arguments.resources->kernels.start(block.program, blocks, block.threads, block.shared_bytes,
+                                       arguments.stream, passed);
+  };
+  if (trace != nullptr) {
+    start(TracedParameters<ForwardParameters>{parameters, *trace});
+  } else {
+    start(parameters);
+  }
+}
 
 void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
@@ -34,16 +50,8 @@ void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
     parameters.column_tiles = tables.lists(packed_column_tiles(problem, tiling));
   }
   named_launch(arguments, "forward", [&] {
-    if (arguments.trace != nullptr) {
-      auto* const start =
-          has_score_parameters(problem) ? start_flash2_scored_traced : start_flash2_traced;
-      const bool traced = start(parameters, *arguments.trace, problem.dtype, problem.batch,
-                                problem.d, tiling, arguments.stream);
-      ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
-      return;
-    }
-    const bool started =
-        start_function(problem)(parameters, problem.batch, problem.d, tiling, arguments.stream);
+    if (problem.dtype != DType::fp32) return start_flash2_forward(arguments, parameters, tiling);
+    const bool started = start_fp32(arguments, parameters, tiling);
     ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
   });
 }

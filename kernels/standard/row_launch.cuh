@@ -12,17 +12,11 @@ template <typename T, int kWidth>
 __device__ inline void load_elements(float (&out)[kWidth], const T* source) {
   if constexpr (kWidth == 1) {
     out[0] = static_cast<float>(device::load_past_l1(source));
-  } else if constexpr (device::kIsSame<T, float>) {
-    const float4 four = __ldcg(reinterpret_cast<const float4*>(source));
-    out[0] = four.x, out[1] = four.y, out[2] = four.z, out[3] = four.w;
   } else {
     const uint4 bits = __ldcg(reinterpret_cast<const uint4*>(source));
-    const uint32_t pairs[] = {bits.x, bits.y, bits.z, bits.w};
+    const T* elements = reinterpret_cast<const T*>(&bits);
 #pragma unroll
-    for (int e = 0; e < kWidth; e += 2) {
-      const float2 pair = device::unpack<T>(pairs[e / 2]);
-      out[e] = pair.x, out[e + 1] = pair.y;
-    }
+    for (int e = 0; e < kWidth; ++e) out[e] = static_cast<float>(elements[e]);
   }
 }
 
@@ -47,14 +41,12 @@ template <typename T, int kWidth>
 __device__ inline void store_elements(T* destination, const float (&values)[kWidth]) {
   if constexpr (kWidth == 1) {
     destination[0] = static_cast<T>(values[0]);
-  } else if constexpr (device::kIsSame<T, float>) {
-    __stcg(reinterpret_cast<float4*>(destination),
-           float4{values[0], values[1], values[2], values[3]});
   } else {
-    uint32_t pairs[kWidth / 2];
+    uint4 bits;
+    T* elements = reinterpret_cast<T*>(&bits);
 #pragma unroll
-    for (int e = 0; e < kWidth; e += 2) pairs[e / 2] = device::pack<T>(values[e], values[e + 1]);
-    __stcg(reinterpret_cast<uint4*>(destination), uint4{pairs[0], pairs[1], pairs[2], pairs[3]});
+    for (int e = 0; e < kWidth; ++e) elements[e] = static_cast<T>(values[e]);
+    __stcg(reinterpret_cast<uint4*>(destination), bits);
   }
 }
 

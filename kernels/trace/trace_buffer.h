@@ -78,4 +78,10 @@ struct TraceBuffer {
   int32_t rows_of_part = 0;  ///< entries of `rows` from one part to the next
 };
 
+/// The parameters of a kernel, and where it records.
+template <typename KernelParameters>
+struct TracedParameters : KernelParameters {
+  TraceBuffer trace;
+};
+
 }  // namespace attnscope::kernels

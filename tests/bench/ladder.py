@@ -130,6 +130,9 @@ def read_rows(cli, path):
             for row, bound_s in zip(rows, lower_bounds(cli, path), strict=True)]
 
 
+BF16 = "attnscope::kernels::device::Bf16, "
+
+
 def without_casts(name):
     return re.sub(r"\((?:int|unsigned int)\)", "", name)
 
@@ -141,9 +144,9 @@ def kernel_resources(table, row, gpu):
         return ["-"] * 4
     d, tiling = row["problem"]["head_dim"], row["tiling"]
     in_fp32, forward = row["problem"]["dtype"] == "fp32", row["pass"] == "forward"
-    types = "" if in_fp32 else "__nv_bfloat16, "
+    types = "" if in_fp32 else BF16
     if row["kernel"] == "flash1" and forward and not in_fp32:
-        types += "float, " if row["carry"] == "fp32" else "__nv_bfloat16, "
+        types += "float, " if row["carry"] == "fp32" else BF16
     launch = "partial" if row["kernel"] == "split_kv" else row["pass"]
     source = "flash2" if row["kernel"] == "block_sparse2" else row["kernel"]
     sides = f"{tiling['Bc']}" if row["kernel"] == "split_kv" else f"{tiling['Br']}, {tiling['Bc']}"

@@ -17,14 +17,14 @@ import tempfile
 from trace_cost import ROOT, compiler
 
 FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.cu",
-         "kernels/flash2/flash2_bf16.cu", "kernels/flash2/flash2_backward_bf16.cu",
+         "kernels/flash2/flash2_backward_bf16.cu",
          "kernels/block_sparse/block_sparse_bf16.cu", "kernels/split_kv/split_kv_bf16.cu"]
 KERNEL = re.compile(r"Compiling entry function '(\S+)'.*?(\d+) bytes spill stores, "
                     r"(\d+) bytes spill loads.*?Used (\d+) registers", re.S)
 
 
 def short_name(mangled):
-    """"flash2_forward<__nv_bfloat16, 128, 128, 64, ...>": d, Br and Bc follow the type."""
+    """"flash2_forward<Bf16, 128, 128, 64, ...>": d, Br and Bc follow the type."""
     name = subprocess.run(["c++filt", mangled], check=True, stdout=subprocess.PIPE,
                           text=True).stdout.strip()
     name = re.sub(r"\((?:int|attnscope[^)]*)\)|attnscope::kernels::|device::", "", name)

@@ -29,11 +29,11 @@ KernelProgram program_of(const std::string& folder, const std::string& kernel,
 }
 
 KernelProgram small_flash2() {
-  return program_of("flash2", "flash2_forward", ", 16, 16, 16, 1, 1");
+  return program_of("flash2", "flash2_forward", ", 16, 16, 16, 1");
 }
 
 TEST(Compiler, MakesMachineCodeAndSaysWhatItTakes) {
-  const auto compiled = compile(program_of("flash2", "flash2_forward", ", 128, 128, 64, 4, 2"));
+  const auto compiled = compile(program_of("flash2", "flash2_forward", ", 128, 128, 64, 4"));
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   const CompiledKernel& kernel = compiled.value();
   EXPECT_THAT(kernel.cubin, StartsWith("\x7f"
@@ -49,7 +49,7 @@ TEST(Compiler, MakesMachineCodeAndSaysWhatItTakes) {
 }
 
 TEST(Compiler, SaysWhichBytesSpill) {
-  const auto compiled = compile(program_of("flash2", "flash2_forward", ", 64, 256, 64, 4, 1"));
+  const auto compiled = compile(program_of("flash2", "flash2_forward", ", 64, 256, 64, 4"));
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   EXPECT_EQ(compiled.value().resources.registers, 255);
   EXPECT_GT(compiled.value().resources.spill_stores, 0);
@@ -70,7 +70,7 @@ TEST(Compiler, ARefusedSourceIsAnErrorWithItsFileAndLine) {
   KernelProgram wrong = small_flash2();
   wrong.expression =
       "attnscope::kernels::flash2_forward<attnscope::kernels::device::Bf16, 16, 24, "
-      "16, 1, 1>";  // rows that are no multiple of 16 a warp
+      "16, 1>";  // rows that are no multiple of 16 a warp
   const auto compiled = compile(wrong);
   ASSERT_FALSE(compiled.ok());
   EXPECT_EQ(compiled.error().kind, Error::Kind::failed);
@@ -94,7 +94,7 @@ TEST(Compiler, EndsWhenItIsCancelled) {
   EXPECT_EQ(refused.error().code, ErrorCode::cancelled);
 
   cancel = false;
-  const auto large = program_of("flash2", "flash2_forward", ", 64, 256, 256, 4, 1");
+  const auto large = program_of("flash2", "flash2_forward", ", 64, 256, 256, 4");
   auto compiling = std::async(std::launch::async, [&] { return compile(large, &cancel); });
   EXPECT_EQ(compiling.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
   cancel = true;

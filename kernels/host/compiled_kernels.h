@@ -1,0 +1,53 @@
+/// Kernels that are compiled when they are first launched, loaded on one GPU. Internal to
+/// libattnscope_kernels.so.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/compile/kernel_compiler.h"
+#include "reference/tiling.h"
+
+namespace attnscope::kernels {
+
+/// A kernel that could not be compiled.
+class NotCompiled : public std::runtime_error {
+ public:
+  explicit NotCompiled(const Error& reason) : std::runtime_error(reason.message), error(reason) {}
+  Error error;
+};
+
+/// Any thread may use it while its GPU is the current device.
+class CompiledKernels {
+ public:
+  CompiledKernels() : compiler_(KernelCache(default_cache_folder())) {}
+  ~CompiledKernels();
+  CompiledKernels(const CompiledKernels&) = delete;
+  CompiledKernels& operator=(const CompiledKernels&) = delete;
+
+  /// Enqueues the program's kernel, for this GPU, on `blocks` thread blocks of `threads` threads
+  /// with `shared_bytes` of dynamic shared memory and one parameter. Throws NotCompiled, CudaError
+  /// and GpuTooSmall.
+  template <typename Parameters>
+  void start(const KernelProgram& program, Index blocks, int threads, Index shared_bytes,
+             void* stream, const Parameters& parameters) {
+    void* arguments[] = {const_cast<Parameters*>(&parameters)};
+    start(program, blocks, threads, shared_bytes, stream, arguments);
+  }
+
+ private:
+  void start(const KernelProgram& program, Index blocks, int threads, Index shared_bytes,
+             void* stream, void** arguments);
+  cudaKernel_t loaded(const KernelProgram& program);
+
+  KernelCompiler compiler_;
+  std::mutex mutex_;
+  std::map<std::string, cudaKernel_t> kernels_;  ///< by expression: a GPU has one architecture
+  std::vector<cudaLibrary_t> libraries_;
+};
+
+}  // namespace attnscope::kernels
