@@ -14,10 +14,10 @@ import re
 import subprocess
 import tempfile
 
-from trace_cost import ROOT, compiler
+from trace_cost import ROOT, compiler, translation_unit
 
 FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.cu",
-         "kernels/flash2/flash2_backward_bf16.cu",
+         "kernels/flash2/flash2_forward.cuh", "kernels/flash2/flash2_backward_bf16.cu",
          "kernels/block_sparse/block_sparse_bf16.cu", "kernels/split_kv/split_kv_bf16.cu"]
 KERNEL = re.compile(r"Compiling entry function '(\S+)'.*?(\d+) bytes spill stores, "
                     r"(\d+) bytes spill loads.*?Used (\d+) registers", re.S)
@@ -37,7 +37,7 @@ def spilled(file, arch):
         report = subprocess.run(
             [compiler(), "-std=c++20", "-O3", "-DNDEBUG", f"-arch=sm_{arch}", "-cubin", "-I", ROOT,
              "--expt-relaxed-constexpr", "-Xptxas=-v", "-o", pathlib.Path(folder, "kernel.cubin"),
-             ROOT / file], check=True, stderr=subprocess.PIPE, text=True).stderr
+             translation_unit(ROOT, file, folder)], check=True, stderr=subprocess.PIPE, text=True).stderr
     return [(short_name(name), int(registers), int(stored), int(loaded))
             for name, stored, loaded, registers in KERNEL.findall(report)]
 

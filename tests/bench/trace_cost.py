@@ -2,7 +2,7 @@
 """What the trace hooks cost where they record nothing: compiles kernels with their hooks and
 without them, and compares registers and instructions kernel by kernel.
 
-    tests/bench/trace_cost.py [--arch sm_90] [--against COMMIT | --hooks] [FILE.cu ...]
+    tests/bench/trace_cost.py [--arch sm_90] [--against COMMIT | --hooks] [FILE ...]
 
 Without --against, the other side is this tree with every call of an observer taken out (the empty
 object stays, and is passed on); with it, the files as they are in that commit. What is compared is
@@ -22,12 +22,20 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.cu",
-         "kernels/flash2/flash2_backward_bf16.cu",
+         "kernels/flash2/flash2_forward.cuh", "kernels/flash2/flash2_backward_bf16.cu",
          "kernels/flash1/flash1_fp32.cu", "kernels/flash2/flash2_fp32.cu",
          "kernels/flash2/flash2_backward_fp32.cu", "kernels/split_kv/split_kv_bf16.cu",
          "kernels/block_sparse/block_sparse_bf16.cu", "kernels/flash1/flash1_scored_bf16.cu",
          "kernels/flash2/flash2_scored_bf16.cu", "kernels/flash1/flash1_backward_hopper.cu",
          "kernels/flash2/flash2_backward_hopper.cu"]
+# Of a header whose instances are compiled when they are asked for, these
+INSTANCES = {
+    "kernels/flash2/flash2_forward.cuh": [
+        f"void flash2_forward<device::Bf16, {constants}>(const ForwardParameters)"
+        for constants in ("64, 128, 128, 4", "128, 128, 64, 4", "256, 128, 64, 8",
+                          "96, 128, 64, 4, device::Columns::first",
+                          "64, 128, 128, 4, device::Columns::all, device::Visits::listed")],
+}
 # A hook is a call of an observer
 HOOK = re.compile(r"(?<![\w.])trace\.\w+\(")
 
@@ -94,6 +102,16 @@ def code_sections(cubin):
     return found
 
 
+def translation_unit(tree, file, folder):
+    """The file itself, or one that instantiates INSTANCES of it."""
+    if file not in INSTANCES:
+        return pathlib.Path(tree, file)
+    unit = pathlib.Path(folder, "instances.cu")
+    lines = [f"template __global__ {instance};" for instance in INSTANCES[file]]
+    unit.write_text("\n".join([f'#include "{file}"', "namespace attnscope::kernels {", *lines, "}"]))
+    return unit
+
+
 def functions(tree, file, arch, folder):
     """Registers and machine code of a file's plain kernels, by their names without the observer."""
     cubin = pathlib.Path(folder, "kernel.cubin")
@@ -101,7 +119,8 @@ def functions(tree, file, arch, folder):
         arch = "sm_90a"
     report = subprocess.run(
         [compiler(), "-std=c++20", "-O3", "-DNDEBUG", f"-arch={arch}", "-cubin", "-I", tree,
-         "--expt-relaxed-constexpr", "-Xptxas=-v", "-o", cubin, pathlib.Path(tree, file)],
+         "--expt-relaxed-constexpr", "-Xptxas=-v", "-o", cubin,
+         translation_unit(tree, file, folder)],
         check=True, stderr=subprocess.PIPE, text=True).stderr
     registers = dict(re.findall(r"Compiling entry function '(\S+)'.*?Used (\d+) registers", report,
                                 re.S))
