@@ -49,7 +49,7 @@ Result<AccuracyRequest> parse_accuracy(GivenOptions given) {
   if (!gpu) return gpu.error();
 
   constexpr Index kMaxOrders = 1000;
-  if (auto error = read_whole(given, "orders", 1, kMaxOrders, request.orders)) return *error;
+  if (auto error = read_whole(given, "orders", 2, kMaxOrders, request.orders)) return *error;
   request.problem = spec.value().problem;
   request.inputs = spec.value().inputs;
   request.tiling = spec.value().tiling().value();

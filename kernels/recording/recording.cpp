@@ -150,7 +150,7 @@ std::optional<Error> RecordingWriter::add(RecordingRow row, const FileLock& /*lo
                                  [&](const auto& other) { return same_run(other, row); });
   if (same == recording_.rows.end()) {
     recording_.rows.push_back(std::move(row));
-  } else {
+  } else if (row.measurement || !same->measurement) {  // a failed repeat erases no measurement
     *same = std::move(row);
   }
   return write();

@@ -74,8 +74,9 @@ class RecordingWriter {
 
   /// Locks the file against other processes that add rows. Errors as of FileLock::take().
   Result<FileLock> lock() const { return FileLock::take(path_); }
-  /// Adds the row, or replaces the one of the same run, and writes the file, which is locked with
-  /// the result of lock(). Errors as of open().
+  /// Adds the row, or replaces the one of the same run unless that one has a measurement and this
+  /// one has none, and writes the file, which is locked with the result of lock(). Errors as of
+  /// open().
   std::optional<Error> add(RecordingRow row, const FileLock& lock);
 
   /// The file's contents as they were read or written last.

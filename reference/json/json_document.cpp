@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -28,8 +27,6 @@ constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 27;
 /// written.
 constexpr int kMaxDepth = 64;
 
-struct TooDeep {};
-
 struct Place {
   std::size_t line = 1;
   std::size_t column = 1;
@@ -48,21 +45,39 @@ Place place_of(std::string_view text, std::size_t offset) {
   return place;
 }
 
+/// Whether objects and lists are nested deeper than kMaxDepth: counted before parsing, since the
+/// parser's callback takes time that is quadratic in the length of a list.
+bool is_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char character = text[at];
+    if (in_string) {
+      if (character == '\\') ++at;  // and what it escapes
+      in_string = character != '"';
+    } else if (character == '"') {
+      in_string = true;
+    } else if (character == '[' || character == '{') {
+      if (++depth > kMaxDepth) return true;
+    } else if (character == ']' || character == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<json> parse_json(std::string_view text, std::string_view source) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return invalid_request(fmt::format("{}: the file is empty; expected a JSON document", source));
   }
-  const auto limit_depth = [](int depth, json::parse_event_t, const json&) {
-    if (depth > kMaxDepth) throw TooDeep{};
-    return true;
-  };
-  try {
-    return json::parse(text, limit_depth);
-  } catch (const TooDeep&) {
+  if (is_too_deep(text)) {
     return invalid_request(
         fmt::format("{}: objects and lists are nested more than {} deep", source, kMaxDepth));
+  }
+  try {
+    return json::parse(text);
   } catch (const json::parse_error& error) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
     const Place place = place_of(text, offset);
@@ -163,8 +178,11 @@ Result<json> read_json_file(const std::filesystem::path& path) {
     return invalid_request(fmt::format("{}: {} bytes are too many; at most {} are read",
                                        path.string(), size_bytes, kMaxFileBytes));
   }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // What grows meanwhile is not read to its end, and some files of the system have none
+  std::string text(ignored ? 0 : size_bytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad()) return failed(fmt::format("cannot read {}: input error", path.string()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
   return parse_json(text, path.string());
 }
 

@@ -65,6 +65,9 @@ std::vector<std::string> extreme_inputs() {
   std::string objects;
   for (std::size_t level = 0; level < kDepth; ++level) objects += "{\"problem\":";
   inputs.push_back(std::move(objects));
+  std::string wide = "[{}";
+  for (std::size_t n = 0; n < kDepth; ++n) wide += ",{}";
+  inputs.push_back(wide + "]");
   for (const char* number : {"9223372036854775807", "9223372036854775808", "18446744073709551615",
                              "-9223372036854775808", "1e999", "5e-324"}) {
     inputs.emplace_back(number);

@@ -317,6 +317,19 @@ TEST(RecordingWriter, AFailedRunIsNotTakenForMeasured) {
   EXPECT_FALSE(writer.value().find_measured(row));
 }
 
+TEST(RecordingWriter, AFailedRepeatErasesNoMeasurement) {
+  const auto path = fresh_path("repeated.json");
+  auto writer = RecordingWriter::open(path, sample());
+  ASSERT_TRUE(writer.ok());
+  const RecordingRow row = measured_row(256);
+  ASSERT_FALSE(writer.value().add(row, writer.value().lock().value()));
+  RecordingRow repeat = row;
+  repeat.measurement.reset();
+  repeat.error = failed("out of memory");
+  ASSERT_FALSE(writer.value().add(repeat, writer.value().lock().value()));
+  EXPECT_TRUE(writer.value().find_measured(row));
+}
+
 TEST(RecordingWriter, RefusesAFileOfAnotherDeviceBuildOrProtocol) {
   const auto path = fresh_path("refuses.json");
   ASSERT_TRUE(RecordingWriter::open(path, sample()).ok());

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -138,6 +139,32 @@ TEST(ParseJson, RefusesDeepNesting) {
     ASSERT_FALSE(document.ok()) << depth;
     EXPECT_THAT(document.error().message, HasSubstr("nested more than 64 deep"));
     EXPECT_FALSE(parse_json(std::string(depth, '['), "x.json").ok());
+  }
+}
+
+TEST(ParseJson, CountsOnlyOpenObjectsAndListsOutsideOfTexts) {
+  const std::string brackets(100, '[');
+  EXPECT_TRUE(parse_json("[\"" + brackets + "\", \"\\\"" + brackets + "\"]", "x.json").ok());
+  std::string wide = "[[]";
+  for (int n = 0; n < 100; ++n) wide += ",[{}]";
+  EXPECT_TRUE(parse_json(wide + "]", "x.json").ok());
+}
+
+TEST(ParseJson, TakesTimeInProportionToTheLength) {
+  std::string wide = "[{}";
+  for (int n = 0; n < 400'000; ++n) wide += ",{}";
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(parse_json(wide + "]", "x.json").ok());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(took.count(), 10.0);
+}
+
+TEST(ReadJsonFile, AFileOfTheSystemThatStatesNoSizeIsEmpty) {
+  for (const char* file : {"/proc/self/mem", "/proc/self/pagemap"}) {  // reading these fails
+    const auto document = read_json_file(file);
+    ASSERT_FALSE(document.ok());
+    EXPECT_EQ(document.error().message,
+              std::string(file) + ": the file is empty; expected a JSON document");
   }
 }
 
