@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"UnknownType", kSimulate + "--dtype fp8", "fp16, bf16 or fp32"},
         BadRequest{"UnknownMask", kSimulate + "--mask casual", "none, causal"},
         BadRequest{"HalfAWindow", kSimulate + "--mask window:4,", "window:LEFT,RIGHT"},
-        BadRequest{"AccuracyOfOneOrder", "accuracy --orders 1", "at least 2"},
+        BadRequest{"AccuracyOfOneOrder", "accuracy --orders 1", "from 2 to 1000"},
         BadRequest{"AccuracyLengthText", "accuracy --seq-len 64,many", "--seq-len is 'many'"},
         BadRequest{"AccuracyType", "accuracy --dtype fp16,fp8",
                    "--dtype is 'fp8'; it must be fp16, bf16 or fp32"},
