@@ -18,6 +18,17 @@ using test::HeadlessImGui;
 using test::kEverySlot;
 using test::Surroundings;
 
+/// The text that a button copies; empty when the button is not drawn.
+template <typename DrawOnce>
+std::string copied_text(HeadlessImGui& imgui, std::string_view button, Surroundings& around,
+                        const DrawOnce& draw_once) {
+  const auto rect = around.rects.find(button);
+  if (!rect) return {};
+  click(imgui, rect->center(), draw_once);
+  const std::vector<Command> commands = around.commands.take();
+  return commands.empty() ? "" : std::get<CopyText>(commands.back()).text;
+}
+
 /// What "copy CSV" gives, after one frame or when the panel is ready.
 std::string copied_ledger(HeadlessImGui& imgui, Panel& panel, const Snapshot& snapshot,
                           Surroundings& around) {
@@ -25,11 +36,7 @@ std::string copied_ledger(HeadlessImGui& imgui, Panel& panel, const Snapshot& sn
   const Rect rect = layout_screen(1600, 900, scales, kEverySlot, false).panels.at(panel.slot());
   const auto draw_once = [&] { draw_frame(imgui, panel, snapshot, rect, scales, false, around); };
   draw_once();
-  const auto button = around.rects.find("ledger.copy");
-  if (!button) return {};
-  click(imgui, button->center(), draw_once);
-  const std::vector<Command> commands = around.commands.take();
-  return commands.empty() ? "" : std::get<CopyText>(commands.back()).text;
+  return copied_text(imgui, "ledger.copy", around, draw_once);
 }
 
 TEST(LedgerPanel, ComparesInTheBackgroundAndKeepsTheLastLedgerMeanwhile) {
@@ -75,11 +82,18 @@ TEST(ChartsPanel, ModelsAgainWhenACapacityOfTheGpuChanges) {
     const auto panel = make_charts_panel();
     Surroundings around;
     around.view.chart = chart;
-    snapshot.run = sample->info();
-    draw_panel(imgui, *panel, snapshot, rect, scales, false, around);
-    snapshot.run = changed;
-    draw_frame(imgui, *panel, snapshot, rect, scales, false, around);
-    EXPECT_TRUE(panel->busy()) << to_string(chart);
+    const auto copied = [&](const std::shared_ptr<const RunInfo>& run) {
+      snapshot.run = run;
+      draw_panel(imgui, *panel, snapshot, rect, scales, false, around);
+      const auto draw_once = [&] {
+        draw_frame(imgui, *panel, snapshot, rect, scales, false, around);
+      };
+      draw_once();
+      return copied_text(imgui, "charts.copy", around, draw_once);
+    };
+    const std::string before = copied(sample->info());
+    EXPECT_FALSE(before.empty());
+    EXPECT_NE(copied(changed), before) << to_string(chart);
   }
 }
 
