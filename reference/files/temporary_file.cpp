@@ -136,7 +136,11 @@ int TemporaryFile::exchange(const fs::path& target, TemporaryFile& previous) {
   }
   const std::lock_guard lock(names_mutex());
   const fs::path second = unique_name_beside(target);
-  const bool linked = previous.is_open() && ::link(target.c_str(), second.c_str()) == 0;
+  bool linked = previous.is_open() && ::link(target.c_str(), second.c_str()) == 0;
+  if (linked && !previous.is_at(second)) {  // another process has just replaced the file
+    ::unlink(second.c_str());
+    linked = false;
+  }
   if (linked) {
     names().insert(second);
     previous.name_ = second;
@@ -158,6 +162,13 @@ void TemporaryFile::close() {
   if (name_.empty()) return;
   const std::lock_guard lock(names_mutex());
   remove_name();
+}
+
+bool TemporaryFile::is_at(const fs::path& path) const {
+  struct stat own {
+  }, there{};
+  return ::fstat(descriptor_, &own) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+         own.st_dev == there.st_dev && own.st_ino == there.st_ino;
 }
 
 void TemporaryFile::remove_name() {

@@ -32,12 +32,15 @@ class TemporaryFile {
   /// Renames the file to `target`, which it replaces. The file stays open.
   int replace(const std::filesystem::path& target);
   /// The same, and gives the file at `target` a temporary name in turn: `previous`, open on it,
-  /// owns that name. `previous` is closed where the file system has no second names.
+  /// owns that name. `previous` is closed where the file system has no second names, and where
+  /// another process has replaced the file meanwhile.
   int exchange(const std::filesystem::path& target, TemporaryFile& previous);
   /// Closes the file; removes it if it still has its temporary name.
   void close();
 
  private:
+  /// Whether `path` names the open file.
+  bool is_at(const std::filesystem::path& path) const;
   /// The caller holds the mutex of all temporary names.
   void remove_name();
 

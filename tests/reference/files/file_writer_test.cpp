@@ -8,8 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <future>
 #include <iterator>
 
 #include "reference/files/file_identity.h"
@@ -238,6 +240,28 @@ TEST_F(FileWriterTest, AGrowingFileIsReplacedByEveryWrite) {
   ASSERT_FALSE(file.finish());
   EXPECT_EQ(text_of(path_), expected);
   EXPECT_EQ(files_in(folder_.path()), 1);
+}
+
+TEST_F(FileWriterTest, TwoGrowingFilesOfOneNameNeverMixTheirTexts) {
+  constexpr std::size_t kWrites = 3000;
+  const auto whole = [](char letter) { return std::string(100 * kWrites, letter); };
+  const auto grow = [&](char letter) {
+    GrowingFile file(path_);
+    for (std::size_t n = 0; n < kWrites; ++n) {
+      if (file.write(100 * n, std::string(100, letter))) return false;
+    }
+    return !file.finish();
+  };
+  for (int round = 0; round < 5; ++round) {
+    auto other = std::async(std::launch::async, grow, 'b');
+    EXPECT_TRUE(grow('a'));
+    EXPECT_TRUE(other.get());
+    const std::string text = text_of(path_);
+    ASSERT_TRUE(text == whole('a') || text == whole('b'))
+        << text.size() << " bytes, "
+        << "of them a: " << std::ranges::count(text, 'a');
+    EXPECT_EQ(files_in(folder_.path()), 1);
+  }
 }
 
 TEST_F(FileWriterTest, AGrowingFileKeepsItsContentsWhenTheDiskIsFull) {
