@@ -3,26 +3,12 @@
 // or a column of tiles those that the mask leaves whole lie side by side.
 #include <algorithm>
 
+#include "sim/ops/first_without.h"
 #include "sim/ops/tile_grid.h"
 
 namespace attnscope {
 
 namespace {
-
-/// The first index of [first, past_last) for which `holds` is false; it is true before and false
-/// after it.
-template <typename Holds>
-std::int32_t first_without(std::int32_t first, std::int32_t past_last, Holds holds) {
-  while (first < past_last) {
-    const std::int32_t middle = first + (past_last - first) / 2;
-    if (holds(middle)) {
-      first = middle + 1;
-    } else {
-      past_last = middle;
-    }
-  }
-  return first;
-}
 
 /// Longest run that is found by comparing neighbours: between runs, the work can be cancelled.
 constexpr Index kMostCompared = Index{1} << 16;

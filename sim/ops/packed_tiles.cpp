@@ -2,6 +2,7 @@
 // tiles in which no key is visible.
 #include <algorithm>
 
+#include "sim/ops/first_without.h"
 #include "sim/ops/tile_grid.h"
 
 namespace attnscope {
@@ -27,6 +28,19 @@ KeyRange keys_seen(const AttentionProblem& problem, Index s, const KeyRange& row
   return {problem.keys_of(mine.begin).begin, problem.keys_of(mine.end - 1).end};
 }
 
+/// Queries of sequence s that see some key of `cols`: one range, for the same reason.
+KeyRange queries_seeing(const AttentionProblem& problem, Index s, const KeyRange& cols) {
+  const Sequence own = problem.sequence(s);
+  const KeyRange keys = intersection(cols, own.keys);
+  if (keys.size() == 0) return {};
+  const Index begin = first_without(own.query_begin, own.query_end, [&](Index query) {
+    return problem.keys_of(query).end <= keys.begin;
+  });
+  const Index end = first_without(
+      begin, own.query_end, [&](Index query) { return problem.keys_of(query).begin < keys.end; });
+  return {begin, end};
+}
+
 }  // namespace
 
 TileRange TileGrid::packed_column_tiles_for(std::int32_t i) const {
@@ -42,23 +56,24 @@ TileRange TileGrid::packed_column_tiles_for(std::int32_t i) const {
 }
 
 TileRange TileGrid::packed_row_tiles_for(std::int32_t j) const {
-  // The row tiles of every sequence that has a key in this tile, except for those that see no key
-  // in it
-  const Index last_key = col_begin(j) + cols_of(j) - 1;
-  const Index begin =
-      problem_.sequence(sequence_at(problem_.cu_seqlens_k, col_begin(j))).query_begin;
-  const Index end = problem_.sequence(sequence_at(problem_.cu_seqlens_k, last_key)).query_end;
-  TileRange rows = tiles_of({begin, end}, tiling_.Br);
-  while (!rows.empty() && is_gap(rows.first, j)) ++rows.first;
-  while (!rows.empty() && is_gap(rows.past_last - 1, j)) --rows.past_last;
-  return rows.empty() ? TileRange{} : rows;
+  const KeyRange cols{col_begin(j), col_begin(j) + cols_of(j)};
+  Index first = sequence_at(problem_.cu_seqlens_k, cols.begin);
+  Index last = sequence_at(problem_.cu_seqlens_k, cols.end - 1);
+  KeyRange begins, ends;  // of the first and the last sequence with a query that sees a key
+  while (first <= last && (begins = queries_seeing(problem_, first, cols)).size() == 0) ++first;
+  while (first <= last && (ends = queries_seeing(problem_, last, cols)).size() == 0) --last;
+  return tiles_of({begins.begin, ends.end}, tiling_.Br);
 }
 
 bool TileGrid::is_gap(std::int32_t i, std::int32_t j) const {
   const KeyRange rows{row_begin(i), row_begin(i) + rows_of(i)};
   const KeyRange cols{col_begin(j), col_begin(j) + cols_of(j)};
-  const Index last = sequence_at(problem_.cu_seqlens_q, rows.end - 1);
-  for (Index s = sequence_at(problem_.cu_seqlens_q, rows.begin); s <= last; ++s) {
+  // Only a sequence with queries in the row tile and keys in the column tile has a visible key
+  const Index first = std::max(sequence_at(problem_.cu_seqlens_q, rows.begin),
+                               sequence_at(problem_.cu_seqlens_k, cols.begin));
+  const Index last = std::min(sequence_at(problem_.cu_seqlens_q, rows.end - 1),
+                              sequence_at(problem_.cu_seqlens_k, cols.end - 1));
+  for (Index s = first; s <= last; ++s) {
     if (intersection(keys_seen(problem_, s, rows), cols).size() > 0) return false;
   }
   return true;
@@ -66,11 +81,15 @@ bool TileGrid::is_gap(std::int32_t i, std::int32_t j) const {
 
 std::int32_t TileGrid::next_gap_edge(std::int32_t i, std::int32_t j) const {
   const KeyRange rows{row_begin(i), row_begin(i) + rows_of(i)};
+  // Earlier sequences have no key in column tile j or after it; the keys of later ones ascend
+  const Index first = std::max(sequence_at(problem_.cu_seqlens_q, rows.begin),
+                               sequence_at(problem_.cu_seqlens_k, col_begin(j)));
   const Index last = sequence_at(problem_.cu_seqlens_q, rows.end - 1);
   std::int32_t next = Tc_;
-  for (Index s = sequence_at(problem_.cu_seqlens_q, rows.begin); s <= last; ++s) {
+  for (Index s = first; s <= last && next > j + 1; ++s) {
     const TileRange seen = tiles_of(keys_seen(problem_, s, rows), tiling_.Bc);
-    if (seen.first > j) next = std::min(next, seen.first);
+    if (seen.empty()) continue;
+    if (seen.first > j) return std::min(next, seen.first);
     if (seen.past_last > j) next = std::min(next, seen.past_last);
   }
   return next;

@@ -118,6 +118,32 @@ TEST(PackedSequences, OnTileBordersCountAsTheSumOfTheirSequences) {
   }
 }
 
+TEST(PackedSequences, OfOneTokenAreCountedWithoutComparingEachWithEveryOther) {
+  // Each pair of sequences and tiles would take minutes
+  constexpr Index kCount = 20'000;
+  AttentionProblem problem{.N = kCount, .N_kv = kCount, .d = 64};
+  for (Index s = 0; s <= kCount; ++s) problem.cu_seqlens_q.push_back(s);
+  problem.cu_seqlens_k = problem.cu_seqlens_q;
+  for (const Tiling& tiling : {Tiling{kCount, 1}, Tiling{1, kCount}, Tiling{64, 64}}) {
+    test::ModelRequest request;
+    request.problem = problem;
+    request.algorithm = "flash2";
+    request.pass = PassKind::both;
+    request.set_tiling(tiling);
+    request.gpu_description = load_gpu("h200").value();
+    request.allow_overflow = true;
+    const auto report = simulate(request);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    const Index key_bytes = kCount * 64 * 2;
+    const Index visits = of(report.value().by_tensor, Tensor::O).write_bytes / key_bytes;
+    EXPECT_EQ(visits, 1);
+    const Bytes& keys = of(report.value().by_tensor, Tensor::K);
+    // Both passes; a tile of one query reads the whole tile of keys
+    const Index reads = tiling.Br == 1 ? kCount + 1 : 2;
+    EXPECT_EQ(keys.read_bytes, reads * key_bytes) << tiling.Br;
+  }
+}
+
 TEST(ScoreFunctions, MoveNoBytesInFlashAttention) {
   AttentionProblem plain{.heads = 2, .kv_heads = 2, .N = 100, .N_kv = 130, .d = 16};
   AttentionProblem shaped = plain;
