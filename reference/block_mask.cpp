@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "reference/check.h"
+#include "reference/fnv1a.h"
 
 namespace attnscope {
 
@@ -41,6 +42,15 @@ double BlockMask::density() const {
 
 bool BlockMask::contains(Index i, Index j) const {
   return std::ranges::binary_search(columns_of(i), static_cast<std::int32_t>(j));
+}
+
+std::uint64_t BlockMask::hash() const {
+  Fnv1a hash;
+  const auto add = [&](Index number) { hash.add(static_cast<std::uint64_t>(number)); };
+  for (const Index size : {tiling_.Br, tiling_.Bc, Tr(), Tc()}) add(size);
+  for (const Index offset : row_offsets_) add(offset);
+  for (const std::int32_t column : columns_) hash.add(static_cast<std::uint32_t>(column));
+  return hash.value();
 }
 
 bool SharedBlockMask::keeps_same_tiles_as(const SharedBlockMask& other) const {

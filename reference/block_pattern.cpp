@@ -76,7 +76,7 @@ Error not_a_pattern(std::string_view text) {
 Result<BlockPattern> parse_block_pattern(std::string_view text) {
   BlockPattern pattern;
   if (text == "butterfly") return pattern;
-  if (text.ends_with(".npy")) {
+  if (names_mask_file(text)) {
     pattern.kind = BlockPattern::Kind::file;
     pattern.path = text;
     return pattern;

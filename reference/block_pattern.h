@@ -34,6 +34,10 @@ struct BlockPattern {
 
 /// "butterfly", "local-global:W,G", "random:DENSITY[,SEED]", "uniform:DENSITY[,SEED]", "FILE.npy".
 std::string to_string(const BlockPattern& pattern);
+/// Whether the text of a pattern is the path of a file.
+inline bool names_mask_file(std::string_view text) {
+  return text.ends_with(".npy");
+}
 /// invalid_request for any other text: W, G and SEED are whole numbers of at least 0, DENSITY lies
 /// in (0, 1].
 Result<BlockPattern> parse_block_pattern(std::string_view text);

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "reference/fnv1a.h"
 #include "reference/npy.h"
 #include "reference/rounding.h"
 
@@ -174,18 +175,13 @@ Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const Input
 }
 
 std::uint64_t hash_of_inputs(const AttentionInputs& inputs) {
-  constexpr std::uint64_t kOffsetBasis = 0xcbf29ce484222325;
-  constexpr std::uint64_t kPrime = 0x100000001b3;
-  std::uint64_t hash = kOffsetBasis;
+  Fnv1a hash;
   for (const HeadTensor* tensor : {&inputs.Q, &inputs.K, &inputs.V, &inputs.dO}) {
     for (const double value : tensor->data) {
-      const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-      for (int shift = 0; shift < 32; shift += 8) {
-        hash = (hash ^ (bits >> shift & 0xff)) * kPrime;
-      }
+      hash.add(std::bit_cast<std::uint32_t>(static_cast<float>(value)));
     }
   }
-  return hash;
+  return hash.value();
 }
 
 }  // namespace attnscope

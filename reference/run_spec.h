@@ -81,7 +81,8 @@ struct ResolvedRun {
   Tiling tiling;
   Index splits = 1;
   Index query_heads_per_tile = 1;  ///< more than 1 where the heads of a group share a tile
-  /// Hash of the contents of the files that the run reads; 0 where it reads none.
+  /// hash_of_inputs() of the user's own tensors, set by the function that reads them; 0 where the
+  /// tensors are drawn.
   std::uint64_t files_hash = 0;
 
   const std::string& algorithm() const { return asked.algorithm; }

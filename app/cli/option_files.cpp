@@ -62,6 +62,28 @@ std::optional<Error> check_outputs(const NamedFile& a, const NamedFile& b) {
                                      b.option, printable(b.path.string())));
 }
 
+/// Nothing unless the output would replace a file of assets/FOLDER. Commands read those files
+/// without naming them: the GPU that is present or recorded, everything that `list` shows.
+std::optional<Error> check_shipped(const NamedFile& output, const char* folder, const char* what) {
+  if (output.is_stdout) return std::nullopt;
+  for (const std::string& name : list_assets(folder)) {
+    const auto shipped = find_asset(folder, name);
+    if (!shipped || identity_of(shipped.value()) != output.identity) continue;
+    return invalid_request(fmt::format("--{} would replace '{}', which is {}; give another file",
+                                       output.option, printable(output.path.string()), what));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> check_shipped(const NamedFile& output) {
+  if (auto error = check_shipped(output, "gpus", "the description of a GPU")) return error;
+  if (auto error = check_shipped(output, "scenes", "a scene")) return error;
+  const bool writes_recordings = output.option == "out" || output.option == "save";
+  if (writes_recordings) return std::nullopt;
+  if (auto error = check_shipped(output, "recordings", "a recording")) return error;
+  return check_shipped(output, "recordings/traces", "a recorded trace");
+}
+
 }  // namespace
 
 OptionFiles files_of(const RunField& field) {
@@ -104,6 +126,7 @@ std::optional<Error> check_apart(const std::vector<GivenCommand>& commands) {
                       printable(output.path.string()), input.option,
                       output.path == output.value ? "file" : "folder"));
     }
+    if (auto error = check_shipped(output)) return error;
     for (std::size_t other = 0; other < w; ++other) {
       if (auto error = check_outputs(written[other], output)) return error;
     }

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "kernels/recording/recording_json.h"
 #include "reference/key_splits.h"
 #include "reference/run_fields.h"
 
@@ -106,8 +105,8 @@ RunDifference difference(const SimulationReport& model, const GpuDescription& gp
             fmt::format("recorded with tiles of {}, modelled with tiles of {}",
                         tiling_words(recorded.tiling), tiling_words(modelled.tiling))};
   }
-  if (row.source && !knows_fields_of(*row.source)) {
-    return {DifferenceIn::choice, "recorded with settings that this version does not know"};
+  if (!row.unidentified.empty()) {
+    return {DifferenceIn::choice, "recorded with " + row.unidentified};
   }
   if (on.cache != CacheState::cold) {
     return {DifferenceIn::cache,

@@ -62,7 +62,7 @@ std::string describe(const KernelTrace& trace) {
 }
 
 RecordingRow row_of(const KernelTrace& trace) {
-  RecordingRow row{.run = trace.run};
+  RecordingRow row{.run = trace.run, .unidentified = trace.unidentified};
   row.measurement.emplace();
   row.measurement->time.median_s = trace.plain_time_s;
   row.measurement->unavailable_counters["*"] =

@@ -18,16 +18,19 @@ namespace {
 /// inputs.kind of a user's own tensors.
 constexpr std::string_view kFiles = "files";
 
-/// The files' hash in a row; kUnknownFiles where an older version left it out.
-std::uint64_t hash_from_json(const JsonObject& inputs) {
-  if (!inputs.has("hash")) return kUnknownFiles;
-  const std::string text = inputs.string("hash");
+std::string hash_text(std::uint64_t hash) {
+  return fmt::format("{:016x}", hash);
+}
+
+/// What hash_text() wrote.
+std::uint64_t hash_from_json(const JsonObject& object, std::string_view key) {
+  const std::string text = object.string(key);
   std::uint64_t hash = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hash, 16);
   const bool is_hash = error == std::errc{} && end == text.data() + text.size() && hash != 0;
   if (is_hash) return hash;
   throw JsonFieldError(
-      fmt::format("{}: expected 16 hexadecimal digits, not all 0", inputs.path_of("hash")));
+      fmt::format("{}: expected 16 hexadecimal digits, not all 0", object.path_of(key)));
 }
 
 /// Whether the field is the path of a tensor. A row has no paths, but the hash of all tensors.
@@ -36,12 +39,10 @@ bool is_file(const RunField& field) {
   return field.parse("a.npy", spec) && spec.files.any();
 }
 
-/// Members of a row by their place, "problem/seq_len": those of its run and of its measurement.
+/// Members by their place, "problem/seq_len", that identify a run.
 const std::set<std::string>& known_members() {
   static const std::set<std::string> members = [] {
-    std::set<std::string> all = {"kernel",          "inputs/hash",          "time",   "counters",
-                                 "launches",        "unavailable_counters", "errors", "failed",
-                                 "gradient_errors", "unavailable"};
+    std::set<std::string> all = {"kernel", "inputs/hash", std::string(kMaskHash)};
     for (const RunField& field : run_fields()) {
       if (field.target == FieldTarget::model || field.json_key.empty() || is_file(field)) continue;
       all.insert(fmt::format("{}{}{}", field.json, field.json.empty() ? "" : "/", field.json_key));
@@ -51,10 +52,12 @@ const std::set<std::string>& known_members() {
   return members;
 }
 
-bool knows_members_of(const json& object, const std::string& path) {
+bool knows_members_of(const json& object, const std::string& path,
+                      std::span<const std::string_view> others = {}) {
   for (const auto& [key, value] : object.items()) {
     const std::string place = path + key;
     const auto& known = known_members();
+    if (std::ranges::find(others, place) != others.end()) continue;
     if (known.contains(place)) continue;
     const auto below = known.lower_bound(place + "/");
     const bool is_group = below != known.end() && below->starts_with(place + "/");
@@ -65,8 +68,9 @@ bool knows_members_of(const json& object, const std::string& path) {
 
 }  // namespace
 
-bool knows_fields_of(const json& row) {
-  return knows_members_of(row, "");
+std::string unidentified_part(const json& object, std::span<const std::string_view> others) {
+  const bool knows = knows_members_of(object, "", others);
+  return knows ? "" : "settings that this version does not know";
 }
 
 RunSpec identity_of(const ResolvedRun& run) {
@@ -89,47 +93,63 @@ json run_to_json(const ResolvedRun& run) {
   store_run(identity_of(run), members);
   members.erase("gpu");  // the file has the device
   members["kernel"] = run.asked.kernel;
-  if (run.problem.block_mask) members["block_mask"] = utf8_text(run.problem.block_mask->text());
+  if (const auto& mask = run.problem.block_mask) {
+    members["block_mask"] = utf8_text(mask->text());
+    if (names_mask_file(mask->text())) members[kMaskHash] = hash_text(mask->hash());
+  }
   if (run.files_hash != 0) members["inputs"]["kind"] = kFiles;
   if (run.files_hash != 0 && run.files_hash != kUnknownFiles) {
-    members["inputs"]["hash"] = fmt::format("{:016x}", run.files_hash);
+    members["inputs"]["hash"] = hash_text(run.files_hash);
   }
   return members;
 }
 
-SharedBlockMask RecordedMasks::mask_of(const RunSpec& spec, const JsonObject& object) {
-  const auto refuse = [&](const std::string& why) {
-    return JsonFieldError(fmt::format("{}: {}", object.path_of("block_mask"), why));
-  };
+Result<SharedBlockMask> RecordedMasks::mask_of(const RunSpec& spec, const JsonObject& row) {
   const auto tiling = spec.tiling();
-  if (!tiling) throw refuse("the row has no tiling that the mask could be drawn over");
+  if (!tiling) {
+    throw JsonFieldError(fmt::format("{}: the row has no tiling that the mask could be drawn over",
+                                     row.path_of("block_mask")));
+  }
+  const bool is_file = spec.block_mask->kind == BlockPattern::Kind::file;
+  const bool has_hash = row.has(kMaskHash);
+  const std::uint64_t hash = has_hash ? hash_from_json(row, kMaskHash) : 0;
+  if (is_file && !has_hash) return failed("a block mask file whose contents it does not identify");
+
   const AttentionProblem& problem = spec.problem;
   SharedBlockMask& mask = drawn_[fmt::format("{} {} {} {} {}", to_string(*spec.block_mask),
                                              problem.N, problem.N_kv, tiling->Br, tiling->Bc)];
-  if (mask) return mask;
-  auto drawn = make_block_mask(*spec.block_mask, problem.N, problem.N_kv, *tiling,
-                               {.ones = tiles_left_, .steps = tiles_left_});
-  if (!drawn && drawn.error().code != ErrorCode::too_many) {
-    throw refuse(words(drawn.error(), Reader::file));
+  if (!mask) {
+    auto drawn = make_block_mask(*spec.block_mask, problem.N, problem.N_kv, *tiling,
+                                 {.ones = tiles_left_, .steps = tiles_left_});
+    if (!drawn && drawn.error().code == ErrorCode::too_many) {
+      return failed(
+          fmt::format("a block mask beyond the {} tiles that the masks of a file may "
+                      "have together",
+                      kMostTiles));
+    }
+    if (!drawn) {
+      return failed(fmt::format("a block mask that cannot be drawn ({})",
+                                words(drawn.error(), Reader::file)));
+    }
+    mask = std::move(drawn).value();
+    tiles_left_ -=
+        std::max(drawing_steps(*spec.block_mask, mask->Tr(), mask->Tc()), mask->nonzeros());
   }
-  if (!drawn) {
-    throw refuse(fmt::format("{}; all masks of a file may have {} tiles together",
-                             words(drawn.error(), Reader::file), kMostTiles));
+  if (has_hash && mask->hash() != hash) {
+    return failed(fmt::format("a block mask that {} no longer has", mask->text()));
   }
-  mask = std::move(drawn).value();
-  tiles_left_ -=
-      std::max(drawing_steps(*spec.block_mask, mask->Tr(), mask->Tc()), mask->nonzeros());
   return mask;
 }
 
-ResolvedRun kernel_run_from_json(const JsonObject& object, RecordedMasks& masks) {
+ResolvedRun kernel_run_from_json(const JsonObject& object) {
   ResolvedRun run;
   RunSpec defaults;
   defaults.kernel = object.has("kernel") ? object.string("kernel") : object.string("algorithm");
   defaults.algorithm = defaults.kernel;
   const bool has_inputs = object.has("inputs");
   if (has_inputs && object.object("inputs").string_or("kind", "") == kFiles) {
-    run.files_hash = hash_from_json(object.object("inputs"));
+    const JsonObject inputs = object.object("inputs");
+    run.files_hash = inputs.has("hash") ? hash_from_json(inputs, "hash") : kUnknownFiles;
     json drawn = object.value();  // the table of fields knows no kind "files"
     drawn.erase("inputs");
     run.asked = run_from_json(JsonObject(drawn, object.path()), defaults);
@@ -138,7 +158,6 @@ ResolvedRun kernel_run_from_json(const JsonObject& object, RecordedMasks& masks)
   }
   run.problem = run.asked.problem;
   run.tiling = object.has("tiling") ? tiling_from_json(object.object("tiling")) : Tiling{0, 0};
-  if (run.asked.block_mask) run.problem.block_mask = masks.mask_of(run.asked, object);
   return run;
 }
 

@@ -18,11 +18,8 @@ using nlohmann::json;
 bool same_run(const RecordingRow& a, const RecordingRow& b) {
   const bool alike = a.run.problem == b.run.problem && a.run.tiling == b.run.tiling &&
                      a.run.files_hash == b.run.files_hash && a.run.files_hash != kUnknownFiles;
-  if (!alike || identity_of(a.run) != identity_of(b.run)) return false;
-  const auto is_known = [](const RecordingRow& row) {
-    return !row.source || knows_fields_of(*row.source);
-  };
-  return is_known(a) && is_known(b);
+  const bool are_identified = a.unidentified.empty() && b.unidentified.empty();
+  return alike && are_identified && identity_of(a.run) == identity_of(b.run);
 }
 
 std::string utc_date() {
@@ -140,11 +137,31 @@ const RecordingRow* RecordingWriter::find_measured(const RecordingRow& run) cons
   return found == rows.end() ? nullptr : &*found;
 }
 
+namespace {
+
+/// Nothing when the row can be read again.
+std::optional<Error> check_row(const RecordingRow& row) {
+  RecordedMasks masks;
+  const json written = row_to_json(row);
+  try {
+    row_from_json(JsonObject(written, "the row"), masks);
+  } catch (const JsonFieldError& error) {
+    return failed(error.what());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Error> RecordingWriter::add(RecordingRow row, const FileLock& /*lock*/) {
   std::error_code ignored;
   const bool is_changed = !stamp_.is_still(path_) && std::filesystem::exists(path_, ignored);
   if (is_changed) {
     if (auto error = read()) return error;
+  }
+  if (auto unreadable = check_row(row)) {
+    row.measurement.reset();
+    row.error = std::move(unreadable);
   }
   const auto same = std::find_if(recording_.rows.begin(), recording_.rows.end(),
                                  [&](const auto& other) { return same_run(other, row); });

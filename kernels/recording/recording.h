@@ -1,8 +1,6 @@
 /// Recordings: measurements of kernels with their provenance, schema "attnscope.recording/1"; "/2"
-/// if a row has the hash of a user's own tensors. Plain C++: programs without CUDA read them.
-///
-/// Unknown fields are kept when a recording is written again. A row with an unknown field that may
-/// identify its run equals no other row.
+/// if a row has the hash of a user's own file, or a kernel's switches. Plain C++: programs without
+/// CUDA read them.
 #pragma once
 
 #include <filesystem>
@@ -29,10 +27,14 @@ struct RecordingRow {
   std::optional<Measurement> measurement;
   std::optional<Error> error;  ///< set when there is no measurement: failed or unavailable
   std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive
+  /// What of the run this version cannot identify, after "recorded with": settings that it does not
+  /// know, or a block mask whose file has changed. Such a row is kept as it was read, and equals no
+  /// other row. Empty in every other row.
+  std::string unidentified;
 };
 
-/// Whether two rows are of the same run, whatever their results. A row of a user's own tensors
-/// whose contents the recording does not identify equals no other row.
+/// Whether two rows are of the same run, whatever their results. A row whose run is not identified,
+/// or with tensors whose contents are not, equals no other row.
 bool same_run(const RecordingRow& a, const RecordingRow& b);
 
 /// ResolvedRun::files_hash of a row that was read without one.
@@ -75,7 +77,8 @@ class RecordingWriter {
   /// Locks the file against other processes that add rows. Errors as of FileLock::take().
   Result<FileLock> lock() const { return FileLock::take(path_); }
   /// Adds the row, or replaces the one of the same run unless that one has a measurement and this
-  /// one has none, and writes the file, which is locked with the result of lock(). Errors as of
+  /// one has none, and writes the file, which is locked with the result of lock(). A measurement
+  /// that could not be read again, such as one of 0 s, is written as a failed row. Errors as of
   /// open().
   std::optional<Error> add(RecordingRow row, const FileLock& lock);
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -272,13 +273,18 @@ Measurement measurement_from_json(const JsonObject& row) {
 /// `known` merged over the source, so that unknown fields survive at every depth except in
 /// `replaced`.
 json keep_unknown(const std::shared_ptr<const json>& source, const json& known,
-                  const std::vector<const char*>& replaced) {
+                  const std::vector<std::string_view>& replaced) {
   if (!source) return known;
   json merged = *source;
-  for (const char* key : replaced) merged.erase(key);
+  for (const std::string_view key : replaced) merged.erase(std::string(key));
   merged.update(known, /*merge_objects=*/true);
   return merged;
 }
+
+/// Members of a row besides its run.
+constexpr std::array<std::string_view, 8> kResults = {
+    "time",   "counters",        "launches", "unavailable_counters",
+    "errors", "gradient_errors", "failed",   "unavailable"};
 
 std::string schema_of(int version) {
   return fmt::format("{}/{}", kRecordingSchema, version);
@@ -289,10 +295,12 @@ std::string schema_of(int version) {
 int version_of(const Recording& recording) {
   const auto& source = recording.source;
   const bool was_newest = source && source->value("schema", "") == schema_of(kRecordingVersion);
-  const auto has_hash = [](const RecordingRow& row) {
-    return row.run.files_hash != 0 && row.run.files_hash != kUnknownFiles;
+  const auto is_newer = [](const RecordingRow& row) {
+    const auto& mask = row.run.problem.block_mask;
+    const bool has_hash = row.run.files_hash != 0 && row.run.files_hash != kUnknownFiles;
+    return has_hash || (mask && names_mask_file(mask->text())) || !row.run.asked.switches.empty();
   };
-  return was_newest || std::ranges::any_of(recording.rows, has_hash) ? kRecordingVersion : 1;
+  return was_newest || std::ranges::any_of(recording.rows, is_newer) ? kRecordingVersion : 1;
 }
 
 }  // namespace
@@ -310,16 +318,17 @@ json header_to_json(const Recording& recording) {
 }
 
 json row_to_json(const RecordingRow& row) {
+  if (!row.unidentified.empty()) return *row.source;
   json known = run_to_json(row.run);
   if (row.measurement) add_measurement(known, *row.measurement);
   if (row.error) {
     const bool lacking = row.error->kind == Error::Kind::unavailable;
     known[lacking ? "unavailable" : "failed"] = words(*row.error, Reader::file);
   }
-  std::vector<const char*> replaced = {"time",   "counters",        "unavailable_counters",
-                                       "errors", "gradient_errors", "launches",
-                                       "failed", "unavailable"};
-  for (const char* key : {"tiling", "deterministic", "block_mask"}) {
+  std::vector<std::string_view> replaced(kResults.begin(), kResults.end());
+  constexpr std::array<std::string_view, 4> kOptional = {"tiling", "deterministic", "block_mask",
+                                                         kMaskHash};
+  for (const std::string_view key : kOptional) {
     if (!known.contains(key)) replaced.push_back(key);
   }
   return keep_unknown(row.source, known, replaced);
@@ -327,7 +336,8 @@ json row_to_json(const RecordingRow& row) {
 
 RecordingRow row_from_json(const JsonObject& object, RecordedMasks& masks) {
   RecordingRow row;
-  row.run = kernel_run_from_json(object, masks);
+  row.run = kernel_run_from_json(object);
+  row.unidentified = unidentified_part(object.value(), kResults);
 
   // A row holds a measurement or the reason why it has none
   if (object.has("unavailable")) {
@@ -336,6 +346,16 @@ RecordingRow row_from_json(const JsonObject& object, RecordedMasks& masks) {
     row.error = failed(object.string("failed"));
   } else {
     row.measurement = measurement_from_json(object);
+  }
+  if (row.run.asked.block_mask) {
+    auto mask = masks.mask_of(row.run.asked, object);
+    if (mask) {
+      row.run.problem.block_mask = std::move(mask).value();
+    } else {
+      row.unidentified = words(mask.error(), Reader::file);
+      row.measurement.reset();
+      row.error = unavailable("recorded with " + row.unidentified);
+    }
   }
   row.source = std::make_shared<const json>(object.value());
   return row;

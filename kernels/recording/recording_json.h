@@ -3,7 +3,9 @@
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "kernels/recording/recording.h"
 #include "reference/json/json_document.h"
@@ -11,15 +13,18 @@
 namespace attnscope {
 
 inline constexpr std::string_view kRecordingSchema = "attnscope.recording";
-/// The newest version; 2 has the hash of the contents of a user's own tensors.
+/// The newest version; 2 has hashes of the contents of a user's own tensors and block masks, and
+/// switches of kernels.
 inline constexpr int kRecordingVersion = 2;
+/// Member of a row: the hash of a block mask that a file held.
+inline constexpr std::string_view kMaskHash = "block_mask_hash";
 
 /// The identity of a kernel's run except ResolvedRun::files_hash: the fields of kernels, with the
 /// tiling that ran and the block mask's tiles, whatever was requested.
 RunSpec identity_of(const ResolvedRun& run);
 /// The same and the files' hash as members of a row: "problem", "algorithm", "kernel",
-/// "pass", "tiling", "carry", "inputs", and where the run has them "deterministic" and
-/// "block_mask".
+/// "pass", "tiling", "carry", "inputs", and where the run has them "deterministic",
+/// "block_mask" and, if a file held it, the hash of its tiles.
 nlohmann::json run_to_json(const ResolvedRun& run);
 
 /// The block masks of a file's runs: equal ones are one mask, and different ones may have
@@ -28,18 +33,22 @@ class RecordedMasks {
  public:
   static constexpr Index kMostTiles = Index{1} << 26;
 
-  /// The mask of the run that the object describes, over the tiles that ran. Throws JsonFieldError.
-  SharedBlockMask mask_of(const RunSpec& spec, const JsonObject& object);
+  /// The mask of the run in the row, over the tiles that ran. An error's words continue "recorded
+  /// with": the mask cannot be drawn, or is not the one that ran. Throws JsonFieldError for a row
+  /// that is not a recording's.
+  Result<SharedBlockMask> mask_of(const RunSpec& spec, const JsonObject& row);
 
  private:
   std::map<std::string, SharedBlockMask> drawn_;  ///< by pattern, sequence lengths and tiling
   Index tiles_left_ = kMostTiles;
 };
 
-/// The run in a row or a trace. Throws JsonFieldError.
-ResolvedRun kernel_run_from_json(const JsonObject& object, RecordedMasks& masks);
-/// Whether this version supports every member of the row that may identify its run.
-bool knows_fields_of(const nlohmann::json& row);
+/// The run in a row or a trace, without its block mask. Throws JsonFieldError.
+ResolvedRun kernel_run_from_json(const JsonObject& object);
+/// What of the object's run this version cannot identify, for RecordingRow::unidentified. `others`
+/// are members that say nothing about what ran.
+std::string unidentified_part(const nlohmann::json& object,
+                              std::span<const std::string_view> others);
 
 nlohmann::json header_to_json(const Recording& recording);
 nlohmann::json row_to_json(const RecordingRow& row);

@@ -51,7 +51,8 @@ struct TracedRow {
 
 struct KernelTrace {
   Recording header;           ///< device, build, date; no rows
-  ResolvedRun run;            ///< one pass of a kernel on generated inputs
+  ResolvedRun run;            ///< one pass of a kernel on generated inputs, without a block mask
+  std::string unidentified;   ///< as in RecordingRow
   std::string launch;         ///< the traced launch of the pass
   double time_s = 0.0;        ///< one pass with the instrumented launch, by CUDA events
   double plain_time_s = 0.0;  ///< one pass without

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -191,6 +192,11 @@ std::vector<int> step_numbers(const JsonObject& object) {
   return numbers;
 }
 
+/// Members of a trace besides its run.
+constexpr std::array<std::string_view, 12> kTraceMembers = {
+    "schema",       "device",       "build",         "date",  "launch", "time_s",
+    "plain_time_s", "sm_clock_mhz", "timer_step_ns", "steps", "blocks", "rows"};
+
 KernelTrace trace_from_json(const json& document, std::string_view name) {
   const JsonObject object(document, std::string(name));
   KernelTrace trace;
@@ -199,8 +205,12 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
     if (object.has(key)) header[key] = document.at(key);
   }
   trace.header = recording_from_json(header, name);
-  RecordedMasks masks;
-  trace.run = kernel_run_from_json(object, masks);
+  trace.run = kernel_run_from_json(object);
+  if (trace.run.asked.block_mask) {
+    throw JsonFieldError(
+        fmt::format("{}: a trace has no block mask", object.path_of("block_mask")));
+  }
+  trace.unidentified = unidentified_part(document, kTraceMembers);
   trace.launch = object.string("launch");
   trace.time_s = positive(object, "time_s");
   trace.plain_time_s = positive(object, "plain_time_s");
@@ -241,7 +251,7 @@ Result<KernelTrace> checked_trace(const Result<json>& document, std::string_view
 
 std::string kernel_trace_text(const KernelTrace& trace) {
   ATTNSCOPE_CHECK(trace.run.problem.block_mask == nullptr, ==,
-                  true);  // the file cannot store one
+                  true);  // no kernel with one is traced
   std::string text = json_dump(header_json(trace));
   text.pop_back();  // the object goes on
   const auto add_lines = [&text](std::string_view key, const auto& items, const auto& to_json) {

@@ -1,5 +1,6 @@
 #include "sim/device/field_files.h"
 
+#include "reference/block_pattern.h"
 #include "sim/device/assets.h"
 
 namespace attnscope {
@@ -12,7 +13,7 @@ std::optional<std::filesystem::path> file_named_by(const RunField& field, const 
     case FieldFile::npy:
       return text;
     case FieldFile::npy_or_pattern:
-      if (!text.ends_with(".npy")) return std::nullopt;
+      if (!names_mask_file(text)) return std::nullopt;
       return text;
     case FieldFile::gpu: {
       const auto path = find_asset("gpus", text);

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reference/npy.h"
+#include "sim/device/assets.h"
 #include "tests/app/report/recorded_run.h"
 #include "tests/cli/cli_process.h"
+#include "tests/support/temp_dir.h"
 
 namespace attnscope {
 namespace {
@@ -221,6 +224,30 @@ TEST_F(CompareCommand, ARecordingsTextNeitherForgesLinesNorReachesTheTerminalAsE
   }
   const CliOutcome refused = run_cli("compare --recording " + file_ + " --seq-len 77");
   EXPECT_EQ(refused.error_lines(), 1);
+}
+
+TEST_F(CompareCommand, ReplacesNoFileThatItReads) {
+  const test::TempDir assets;
+  std::filesystem::copy(find_assets_dir().value(), assets.path(),
+                        std::filesystem::copy_options::recursive);
+  const Environment copied = {{"ATTNSCOPE_ASSETS", assets.path().string()}};
+  json document = json::parse(read_text(file_));
+  ASSERT_FALSE(write_npy(scratch_.file("m.npy"), std::vector<Index>{1, 1}, std::vector{1.0}));
+  json row = document["rows"][1];
+  row["block_mask"] = scratch_.file("m.npy");
+  document["rows"].push_back(row);
+  const std::string masked = scratch_.write("masked.json", document.dump());
+  const std::string compared = "compare --recording " + masked + " --algorithm flash2 --json ";
+  const std::string gpu = assets.file("gpus/h200.json");
+  for (const std::string& words :
+       {compared + gpu, compared + scratch_.file("m.npy"),
+        "simulate --algorithm flash2 --csv " + gpu,
+        "list recordings --json " + assets.file("recordings/h200.json")}) {
+    const CliOutcome refused = run_cli(words, copied);
+    EXPECT_EQ(refused.status, 2) << words;
+    EXPECT_EQ(refused.error_lines(), 1) << words;
+    EXPECT_THAT(refused.err, HasSubstr("would replace")) << words;
+  }
 }
 
 TEST_F(CompareCommand, WritesAReportAndCsv) {

@@ -236,6 +236,25 @@ TEST(KernelTrace, ItsFileGivesItBack) {
   EXPECT_EQ(kernel_trace_text(again), kernel_trace_text(trace));
 }
 
+TEST(KernelTrace, SettingsThatThisVersionDoesNotKnowAreReportedAndAMaskIsRefused) {
+  KernelTrace trace = described();
+  trace.run.problem.heads = trace.run.problem.kv_heads = 4;
+  ASSERT_FALSE(decode_trace(two_blocks().view(), trace));
+  const std::string text = kernel_trace_text(trace);
+  const auto known = parse_kernel_trace(text, "a file");
+  ASSERT_TRUE(known.ok()) << known.error().message;
+  EXPECT_EQ(known.value().unidentified, "");
+  const auto with = [&](std::string_view member) {
+    return parse_kernel_trace("{" + std::string(member) + "," + text.substr(1), "a file");
+  };
+  const auto newer = with(R"("stages":3)");
+  ASSERT_TRUE(newer.ok()) << newer.error().message;
+  EXPECT_EQ(newer.value().unidentified, "settings that this version does not know");
+  const auto masked = with(R"("block_mask":"butterfly")");
+  ASSERT_FALSE(masked.ok());
+  EXPECT_THAT(masked.error().message, HasSubstr("a trace has no block mask"));
+}
+
 TEST(KernelTrace, AMalformedFileIsRefusedInOneLine) {
   const auto other = parse_kernel_trace(R"({"schema":"attnscope.recording/1"})", "x.json");
   ASSERT_FALSE(other.ok());

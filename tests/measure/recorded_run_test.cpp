@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/core.h>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "kernels/recording/recording.h"
 #include "reference/block_pattern.h"
+#include "reference/npy.h"
 #include "tests/support/kernel_run.h"
+#include "tests/support/temp_dir.h"
 
 namespace attnscope {
 namespace {
@@ -84,6 +87,104 @@ TEST(RecordedRun, BlockMasksAreComparedByTheTilesThatTheyKeep) {
   EXPECT_TRUE(same_run(masked("uniform:1"), masked("random:1,7")));
   EXPECT_FALSE(same_run(masked("uniform:1"), masked("local-global:0,0")));
   EXPECT_FALSE(same_run(masked("uniform:1"), row));
+}
+
+/// A mask file in a folder of the test's own, and a row that ran with it.
+class RecordedMaskFile : public ::testing::Test {
+ protected:
+  void write_mask(const std::vector<double>& tiles) const {
+    ASSERT_FALSE(write_npy(path_.string(), std::vector<Index>{4, 4}, tiles));
+  }
+  RecordingRow masked_row() const {
+    RecordingRow row = flash2_row();
+    row.run = test::kernel_run("block_sparse2", row.run.problem, PassKind::forward, row.run.tiling);
+    row.run.asked.block_mask = parse_block_pattern(path_.string()).value();
+    const auto mask = make_block_mask(*row.run.asked.block_mask, 256, 256, row.run.tiling);
+    EXPECT_TRUE(mask.ok());
+    row.run.problem.block_mask = mask.value();
+    return row;
+  }
+  /// The recording that was written still has the row, which is of no known run.
+  void expect_unidentified(const RecordingRow& row, const std::string& written,
+                           std::string_view why) const {
+    const auto recording = parse_recording(written, "r.json");
+    ASSERT_TRUE(recording.ok()) << recording.error().message;
+    const RecordingRow read = recording.value().rows.at(0);
+    EXPECT_FALSE(same_run(row, read));
+    EXPECT_FALSE(same_run(read, read));
+    EXPECT_FALSE(read.measurement);
+    ASSERT_TRUE(read.error);
+    EXPECT_THAT(read.error->message, HasSubstr(why));
+    EXPECT_EQ(json::parse(recording_text(recording.value())), json::parse(written));
+  }
+
+  const std::vector<double> ones_ = std::vector<double>(16, 1.0);
+  test::TempDir folder_;
+  std::filesystem::path path_ = folder_.path() / "m.npy";
+};
+
+TEST_F(RecordedMaskFile, IsTheSameRunWhileTheFileHoldsTheSameTiles) {
+  write_mask(ones_);
+  const RecordingRow row = masked_row();
+  const std::string written = text_of(row);
+  EXPECT_EQ(json::parse(written)["schema"], "attnscope.recording/2");
+  EXPECT_TRUE(same_run(row, read_back(json::parse(written))));
+
+  std::vector<double> fewer = ones_;
+  fewer[1] = 0.0;
+  write_mask(fewer);
+  expect_unidentified(row, written, "no longer has");
+  EXPECT_FALSE(same_run(row, masked_row()));
+
+  write_mask(ones_);
+  EXPECT_TRUE(same_run(row, read_back(json::parse(written))));
+  std::filesystem::rename(path_, folder_.path() / "moved.npy");
+  expect_unidentified(row, written, "cannot be drawn");
+}
+
+TEST_F(RecordedMaskFile, ThatAnOlderRecordingDoesNotIdentifyIsThatOfNoOtherRow) {
+  write_mask(ones_);
+  const RecordingRow row = masked_row();
+  json document = json::parse(text_of(row));
+  document["rows"][0].erase("block_mask_hash");
+  expect_unidentified(row, document.dump(), "whose contents it does not identify");
+}
+
+TEST(RecordedRun, MasksBeyondTheLimitOfAFileLeaveItsOtherRowsReadable) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = Index{1} << 17;
+  RecordingRow masked =
+      row_of(test::kernel_run("block_sparse2", problem, PassKind::forward, Tiling{16, 16}));
+  const json plain = json::parse(text_of(flash2_row()));
+  json document = plain;
+  for (const int seed : {1, 2}) {
+    json row = json::parse(text_of(masked))["rows"][0];
+    row["block_mask"] = fmt::format("random:0.001,{}", seed);
+    document["rows"].push_back(row);
+  }
+  const auto recording = parse_recording(document.dump(), "r.json");
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  const auto& rows = recording.value().rows;
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_TRUE(rows[0].measurement);
+  EXPECT_TRUE(rows[1].measurement);
+  ASSERT_TRUE(rows[2].error);
+  EXPECT_THAT(rows[2].error->message, HasSubstr("may have together"));
+  EXPECT_EQ(json::parse(recording_text(recording.value()))["rows"], document["rows"]);
+}
+
+TEST(RecordedRun, ATimeThatCouldNotBeReadAgainIsAFailedRow) {
+  const test::TempDir folder;
+  const auto path = folder.path() / "r.json";
+  auto writer = RecordingWriter::open(path, parse_recording(text_of(flash2_row()), "r").value());
+  ASSERT_TRUE(writer.ok()) << writer.error().message;
+  RecordingRow row = flash2_row();
+  row.measurement->time.min_s = 0.0;
+  ASSERT_FALSE(writer.value().add(row, writer.value().lock().value()));
+  const auto read = read_recording(path);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  ASSERT_TRUE(read.value().rows.at(0).error);
+  EXPECT_THAT(read.value().rows.at(0).error->message, HasSubstr("min_s"));
 }
 
 TEST(RecordedRun, TensorsOfOnesOwnAreIdentifiedByTheirContents) {

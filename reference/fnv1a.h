@@ -1,0 +1,26 @@
+/// The FNV-1a hash of 64 bits (Fowler, Noll, Vo), for contents that a file identifies.
+#pragma once
+
+#include <cstdint>
+
+namespace attnscope {
+
+class Fnv1a {
+ public:
+  /// The number's four bytes, the lowest first.
+  void add(std::uint32_t number) {
+    for (int shift = 0; shift < 32; shift += 8) hash_ = (hash_ ^ (number >> shift & 0xff)) * kPrime;
+  }
+  /// Its eight bytes, the lowest first.
+  void add(std::uint64_t number) {
+    add(static_cast<std::uint32_t>(number));
+    add(static_cast<std::uint32_t>(number >> 32U));
+  }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  static constexpr std::uint64_t kPrime = 0x100000001b3;
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+}  // namespace attnscope
