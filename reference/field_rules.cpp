@@ -153,14 +153,23 @@ void scale_key_lengths(const AttentionProblem& before, AttentionProblem& after) 
   for (Index& length : after.key_lengths) length = scaled(length, before.N_kv, after.N_kv);
 }
 
+/// Stretches the boundaries of packed sequences to an axis of another length.
+void scale_boundaries(const std::vector<Index>& before, Index old_size, std::vector<Index>& after,
+                      Index size) {
+  if (after.empty() || after != before || size == old_size) return;
+  for (Index& boundary : after) boundary = boundary == 0 ? 0 : scaled(boundary, old_size, size);
+  after.back() = size;
+}
+
 void scale_sequences(const AttentionProblem& before, AttentionProblem& after) {
-  if (!after.is_packed() || after.cu_seqlens_q != before.cu_seqlens_q) return;
-  const auto scale = [](std::vector<Index>& ends, Index old_size, Index size) {
-    for (Index& end : ends) end = end == 0 ? 0 : scaled(end, old_size, size);
-    ends.back() = size;
-  };
-  scale(after.cu_seqlens_q, before.N, after.N);
-  scale(after.cu_seqlens_k, before.N_kv, after.N_kv);
+  const bool were_packed = !before.cu_seqlens_q.empty() && !before.cu_seqlens_k.empty();
+  const bool one_is_left = after.cu_seqlens_q.empty() != after.cu_seqlens_k.empty();
+  if (were_packed && one_is_left) {  // one sequence on one axis is one on the other
+    after.cu_seqlens_q.clear();
+    after.cu_seqlens_k.clear();
+  }
+  scale_boundaries(before.cu_seqlens_q, before.N, after.cu_seqlens_q, after.N);
+  scale_boundaries(before.cu_seqlens_k, before.N_kv, after.cu_seqlens_k, after.N_kv);
 }
 
 }  // namespace

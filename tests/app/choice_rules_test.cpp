@@ -131,14 +131,36 @@ TEST(ChoiceRules, WhatCannotBeUnderstoodNamesTheFieldTheTextAndWhatIsAccepted) {
   }
 }
 
+TEST(ChoiceRules, SequencesFollowTheirAxisAndNothingElse) {
+  RunSpec choice = choice_of(1024);
+  choice.problem.cu_seqlens_q = {0, 500, 1000};  // not yet to the end of the axis
+  choice.problem.cu_seqlens_k = {0, 512, 1024};
+  const auto changed = [&](const char* field, const char* text) {
+    return change_field(choice, field, text).value().problem;
+  };
+  EXPECT_EQ(changed("head_dim", "128").cu_seqlens_q, choice.problem.cu_seqlens_q);
+  const AttentionProblem longer = changed("kv_len", "2048");
+  EXPECT_EQ(longer.cu_seqlens_k, (std::vector<Index>{0, 1024, 2048}));
+  EXPECT_EQ(longer.cu_seqlens_q, choice.problem.cu_seqlens_q);
+  for (const char* axis : {"cu_seqlens_q", "cu_seqlens_k"}) {
+    EXPECT_TRUE(changed(axis, "").cu_seqlens_q.empty()) << axis;
+    EXPECT_TRUE(changed(axis, "").cu_seqlens_k.empty()) << axis;
+  }
+}
+
 TEST(FieldOptions, EveryTextOfAListIsUnderstood) {
-  RunSpec choice = choice_of(64);
-  choice.problem.batch = 2;
-  for (const RunField& field : run_fields()) {
-    if (field.kind == FieldKind::slopes) continue;
-    for (const FieldOption& option : options_of(field, choice)) {
-      EXPECT_TRUE(change_field(choice, field.key, option.text)) << field.key << " " << option.text;
-      EXPECT_FALSE(option.label.empty()) << field.key;
+  RunSpec plain = choice_of(64);
+  plain.problem.batch = 2;
+  RunSpec packed = choice_of(64);
+  packed.problem.cu_seqlens_q = packed.problem.cu_seqlens_k = {0, 10, 64};
+  for (const RunSpec& choice : {plain, packed}) {
+    for (const RunField& field : run_fields()) {
+      if (field.kind == FieldKind::slopes) continue;
+      for (const FieldOption& option : options_of(field, choice)) {
+        EXPECT_TRUE(change_field(choice, field.key, option.text))
+            << field.key << " " << option.text;
+        EXPECT_FALSE(option.label.empty()) << field.key;
+      }
     }
   }
 }
