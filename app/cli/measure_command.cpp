@@ -7,6 +7,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/option_files.h"
+#include "app/cli/progress.h"
 #include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/tensor_files.h"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/cli/option_files.h"
+#include "app/cli/progress.h"
 #include "app/report/standard_streams.h"
 #include "reference/files/file_identity.h"
 #include "reference/nearest_name.h"
@@ -145,16 +146,6 @@ CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenO
     return result ? write_outputs(outputs.value(), result.value()) : result.error();
   };
   return command;
-}
-
-void show_progress(std::string_view line) {
-  if (::isatty(STDERR_FILENO) == 0) return;
-  print_to_stderr(fmt::format("\r\033[K{}", one_line(line.substr(0, 100))));
-  std::fflush(stderr);
-}
-
-void clear_progress() {
-  show_progress("");
 }
 
 }  // namespace attnscope::cli

@@ -69,8 +69,4 @@ std::vector<OptionSpec> output_options();
 /// The command with --json and --csv, which writes the results of `answer`.
 CommandSpec answering(CommandSpec command, Result<Answer> (*answer)(const GivenOptions&));
 
-/// One line on standard error that the next one replaces; nothing unless that is a terminal.
-void show_progress(std::string_view line);
-void clear_progress();
-
 }  // namespace attnscope::cli

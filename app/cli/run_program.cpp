@@ -10,6 +10,7 @@
 
 #include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
+#include "app/cli/progress.h"
 #include "app/report/standard_streams.h"
 #include "kernels/recording/build_info.h"
 #include "reference/nearest_name.h"
@@ -33,6 +34,7 @@ std::string overview(const std::vector<CommandSpec>& commands) {
 
 /// Prints the error in exactly one line; returns its exit status.
 int report(const Error& error) {
+  clear_progress();
   const char* kind = error.kind == Error::Kind::unavailable ? "unavailable" : "error";
   print_to_stderr(fmt::format("{}: {}\n", kind, words(error, Reader::command_line)));
   return error.kind == Error::Kind::invalid_request ? 2 : 1;

@@ -6,6 +6,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/option_files.h"
+#include "app/cli/progress.h"
 #include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
@@ -60,7 +61,7 @@ std::optional<Error> write_numbers(const std::string& folder, const NumericResul
 }
 
 Result<Answer> answer_simulate(const GivenOptions& given) {
-  show_progress("simulating");
+  show_progress("counting");
   const auto result = simulate_once(given);
   if (!result) return result.error();
   const ordered_json document = simulation_json(result.value());

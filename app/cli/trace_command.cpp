@@ -5,6 +5,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
+#include "app/cli/progress.h"
 #include "app/cli/run_options.h"
 #include "app/report/measured_trace.h"
 #include "app/report/table.h"

@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -131,6 +133,24 @@ TEST(StandardStreams, TheTextOfAClosedOneDoesNotReachAnotherFile) {
   std::ifstream file(path);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   EXPECT_TRUE(nlohmann::json::accept(text)) << text.substr(0, 100);
+}
+
+TEST(Progress, LongWorkCountsItsSecondsOnATerminal) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  ASSERT_EQ(::grantpt(terminal), 0);
+  ASSERT_EQ(::unlockpt(terminal), 0);
+  EXPECT_EQ(status_of(std::string("CLI simulate --algorithm flash2 --seq-len 8000000 --mask "
+                                  "window:3,5 --block-rows 1 --block-cols 1 > /dev/null 2> ") +
+                      ::ptsname(terminal)),
+            0);
+  std::string text(1 << 16, '\0');
+  const ssize_t size = ::read(terminal, text.data(), text.size());
+  ASSERT_GT(size, 0);
+  text.resize(static_cast<std::size_t>(size));
+  ::close(terminal);
+  EXPECT_NE(text.find("\r\x1b[Kcounting\r\x1b[Kcounting, 1 s"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\r\x1b[K")) << text;
 }
 
 }  // namespace
