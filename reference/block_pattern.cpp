@@ -193,44 +193,34 @@ void draw_uniform(const BlockPattern& pattern, const MaskGrid& grid, Index i, Ro
   }
 }
 
-/// The file's values, checked.
-Result<NpyArray> read_mask_file(const BlockPattern& pattern, const MaskGrid& grid) {
-  const std::vector<Index> wanted = {grid.Tr, grid.Tc};
-  const auto shape = read_npy_shape(pattern.path, NpyTypes::any_number);
-  if (!shape) return shape.error();
-  if (shape.value() != wanted) {
+/// The mask's file, at its first value.
+Result<NpyReader> open_mask_file(const BlockPattern& pattern, const MaskGrid& grid) {
+  auto file = NpyReader::open(pattern.path, NpyTypes::any_number);
+  if (!file) return file;
+  if (file.value().shape() != std::vector<Index>{grid.Tr, grid.Tc}) {
     return invalid_request(fmt::format(
         "{}: shape [{}]; the block mask of this problem and tiling has shape [{}, {}] (Tr, Tc)",
-        pattern.path, fmt::join(shape.value(), ", "), grid.Tr, grid.Tc));
+        pattern.path, fmt::join(file.value().shape(), ", "), grid.Tr, grid.Tc));
   }
-  auto array = read_npy(pattern.path, NpyTypes::any_number);
-  if (!array) return array;
-  if (array.value().shape != wanted) {
-    return failed(fmt::format("{}: the file changed while it was read", pattern.path));
-  }
-  const auto& data = array.value().data;
-  const auto other =
-      std::ranges::find_if_not(data, [](double value) { return value == 0.0 || value == 1.0; });
-  if (other != data.end()) {
-    const Index at = other - data.begin();
-    return invalid_request(
-        fmt::format("{}: the value at [{}, {}] is {}; a block mask holds 0 and 1", pattern.path,
-                    at / grid.Tc, at % grid.Tc, *other));
-  }
-  return array;
+  if (const auto& error = file.value().wrong_size()) return *error;
+  return file;
 }
 
-void read_row(const NpyArray& file, const MaskGrid& grid, Index i, RowColumns& columns) {
-  for (Index j = 0; j < grid.Tc; ++j) {
-    if (file.data[static_cast<std::size_t>(i * grid.Tc + j)] == 1.0) {
-      columns.push_back(static_cast<std::int32_t>(j));
-    }
+/// Appends row i, the next one of the file; `row` is room for its values.
+std::optional<Error> read_row(const BlockPattern& pattern, NpyReader& file, Index i,
+                              std::vector<double>& row, RowColumns& columns) {
+  if (auto error = file.read(row)) return error;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    if (row[j] == 1.0) columns.push_back(static_cast<std::int32_t>(j));
+    if (row[j] == 1.0 || row[j] == 0.0) continue;
+    return invalid_request(fmt::format(
+        "{}: the value at [{}, {}] is {}; a block mask holds 0 and 1", pattern.path, i, j, row[j]));
   }
+  return std::nullopt;
 }
 
-/// Appends row i of the mask; `file` holds the values of a mask that is read.
-void draw_row(const BlockPattern& pattern, const MaskGrid& grid, const NpyArray& file, Index i,
-              RowColumns& columns) {
+/// Appends row i of a mask that no file holds.
+void draw_row(const BlockPattern& pattern, const MaskGrid& grid, Index i, RowColumns& columns) {
   switch (pattern.kind) {
     case BlockPattern::Kind::butterfly:
       return draw_butterfly(grid, i, columns);
@@ -241,7 +231,7 @@ void draw_row(const BlockPattern& pattern, const MaskGrid& grid, const NpyArray&
     case BlockPattern::Kind::uniform:
       return draw_uniform(pattern, grid, i, columns);
     case BlockPattern::Kind::file:
-      return read_row(file, grid, i, columns);
+      return;
   }
 }
 
@@ -283,18 +273,24 @@ Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pat
         fmt::format("block mask {} has {} x {} tiles; at most {} are drawn: use larger tiles",
                     to_string(pattern), grid.Tr, grid.Tc, most_tiles(pattern, grid, limits)));
   }
-  NpyArray file;
+  std::optional<NpyReader> file;
+  std::vector<double> row;
   if (pattern.kind == BlockPattern::Kind::file) {
-    auto read = read_mask_file(pattern, grid);
-    if (!read) return read.error();
-    file = std::move(read).value();
+    auto opened = open_mask_file(pattern, grid);
+    if (!opened) return opened.error();
+    file = std::move(opened).value();
+    row.resize(static_cast<std::size_t>(grid.Tc));
   }
 
   std::vector<Index> row_offsets{0};
   RowColumns columns;
   for (Index i = 0; i < grid.Tr; ++i) {
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) return cancelled();
-    draw_row(pattern, grid, file, i, columns);
+    if (!file) {
+      draw_row(pattern, grid, i, columns);
+    } else if (auto error = read_row(pattern, *file, i, row, columns)) {
+      return *error;
+    }
     row_offsets.push_back(static_cast<Index>(columns.size()));
     if (row_offsets.back() > limits.ones) {
       return invalid_field(ErrorCode::too_many, "block_mask",

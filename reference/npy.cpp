@@ -161,16 +161,20 @@ double widen_bool(const char* from) {
   return *from == 0 ? 0.0 : 1.0;
 }
 
+}  // namespace
+
 /// An element type: its NumPy name, its size, and its conversion to double.
-struct ElementType {
+struct NpyElement {
   std::string_view descr;
   std::size_t bytes;
   double (*widen)(const char*);
 };
 
-constexpr ElementType kFloatingTypes[] = {
+namespace {
+
+constexpr NpyElement kFloatingTypes[] = {
     {"<f2", 2, widen_fp16}, {"<f4", 4, widen_as<float>}, {"<f8", 8, widen_as<double>}};
-constexpr ElementType kWholeTypes[] = {
+constexpr NpyElement kWholeTypes[] = {
     {"|b1", 1, widen_bool},
     {"|u1", 1, widen_as<std::uint8_t>},
     {"|i1", 1, widen_as<std::int8_t>},
@@ -183,22 +187,20 @@ constexpr ElementType kWholeTypes[] = {
 };
 
 /// Null for an unsupported type.
-const ElementType* find_type(std::string_view descr, NpyTypes types) {
-  const auto find_in = [&](std::span<const ElementType> list) {
-    const auto found = std::ranges::find(list, descr, &ElementType::descr);
+const NpyElement* find_type(std::string_view descr, NpyTypes types) {
+  const auto find_in = [&](std::span<const NpyElement> list) {
+    const auto found = std::ranges::find(list, descr, &NpyElement::descr);
     return found == list.end() ? nullptr : &*found;
   };
-  const ElementType* type = find_in(kFloatingTypes);
+  const NpyElement* type = find_in(kFloatingTypes);
   if (type == nullptr && types == NpyTypes::any_number) type = find_in(kWholeTypes);
   return type;
 }
 
-std::vector<double> widen(std::string_view payload, const ElementType& type) {
-  std::vector<double> data(payload.size() / type.bytes);
-  for (std::size_t n = 0; n < data.size(); ++n) {
-    data[n] = type.widen(payload.data() + n * type.bytes);
+void widen(std::string_view payload, const NpyElement& type, std::span<double> values) {
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    values[n] = type.widen(payload.data() + n * type.bytes);
   }
-  return data;
 }
 
 /// Splits a file into the text of its header and its payload; the message says what is wrong.
@@ -236,7 +238,7 @@ Result<Parts> split(std::string_view bytes, std::string_view name) {
 /// The header's fields, and the type that they name.
 struct TypedHeader {
   HeaderParser::Header fields;
-  const ElementType* type = nullptr;
+  const NpyElement* type = nullptr;
 };
 
 Result<TypedHeader> read_header(std::string_view text, std::string_view name, NpyTypes types) {
@@ -245,7 +247,7 @@ Result<TypedHeader> read_header(std::string_view text, std::string_view name, Np
     return invalid_request(fmt::format(
         "{}: the .npy header is not a dictionary of descr, fortran_order, shape", name));
   }
-  const ElementType* type = find_type(header->descr, types);
+  const NpyElement* type = find_type(header->descr, types);
   if (type == nullptr) {
     return invalid_request(
         fmt::format("{}: type '{}'; little-endian '<f2', '<f4' and '<f8'{} are read", name,
@@ -274,16 +276,6 @@ Result<std::uintmax_t> size_of_file(const std::string& path) {
   return size;
 }
 
-/// The first bytes of a file that has as many.
-Result<std::string> first_bytes(const std::string& path, std::size_t size) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return invalid_request(fmt::format("{}: cannot be opened for reading", path));
-  std::string bytes(size, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(size));
-  if (!file) return invalid_request(fmt::format("{}: cannot be read to its end", path));
-  return bytes;
-}
-
 /// Nothing when the shape needs as many bytes as follow the header.
 std::optional<Error> check_payload(const TypedHeader& header, std::uintmax_t bytes,
                                    std::string_view name) {
@@ -299,23 +291,10 @@ std::optional<Error> check_payload(const TypedHeader& header, std::uintmax_t byt
                                      *wanted_bytes, bytes));
 }
 
-/// The shape, without reading the data; with `checks_size` also whether the file has as many.
-Result<std::vector<Index>> shape_in_header(const std::string& path, NpyTypes types,
-                                           bool checks_size) {
-  const auto size = size_of_file(path);
-  if (!size) return size.error();
-  const Result<std::string> bytes =
-      first_bytes(path, std::min<std::uintmax_t>(size.value(), kMaxHeaderBytes + 64));
-  if (!bytes) return bytes.error();
-  const Result<Parts> parts = split(bytes.value(), path);
-  if (!parts) return parts.error();
-  Result<TypedHeader> header = read_header(parts.value().header, path, types);
-  if (!header) return header.error();
-  if (checks_size) {
-    const std::uintmax_t begin = bytes.value().size() - parts.value().payload.size();
-    if (auto error = check_payload(header.value(), size.value() - begin, path)) return *error;
-  }
-  return std::move(header.value().fields.shape);
+std::size_t elements_of(const std::vector<Index>& shape) {
+  std::size_t elements = 1;
+  for (const Index extent : shape) elements *= static_cast<std::size_t>(extent);
+  return elements;
 }
 
 }  // namespace
@@ -327,21 +306,67 @@ Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name, NpyTyp
   if (!header) return header.error();
   const std::string_view payload = parts.value().payload;
   if (auto error = check_payload(header.value(), payload.size(), name)) return *error;
-  return NpyArray{std::move(header.value().fields.shape), widen(payload, *header.value().type)};
+  NpyArray array{std::move(header.value().fields.shape), {}};
+  array.data.resize(elements_of(array.shape));
+  widen(payload, *header.value().type, array.data);
+  return array;
+}
+
+Result<NpyReader> NpyReader::open(const std::string& path, NpyTypes types) {
+  const auto size = size_of_file(path);
+  if (!size) return size.error();
+  NpyReader reader;
+  reader.path_ = path;
+  reader.file_.open(path, std::ios::binary);
+  if (!reader.file_) return invalid_request(fmt::format("{}: cannot be opened for reading", path));
+  const auto first_bytes = std::min<std::uintmax_t>(size.value(), kMaxHeaderBytes + 64);
+  std::string first(first_bytes, '\0');
+  if (auto error = reader.read_bytes(first)) return *error;
+  const Result<Parts> parts = split(first, path);
+  if (!parts) return parts.error();
+  Result<TypedHeader> header = read_header(parts.value().header, path, types);
+  if (!header) return header.error();
+  const std::uintmax_t begin = first.size() - parts.value().payload.size();
+  reader.file_.seekg(static_cast<std::streamoff>(begin));
+  reader.wrong_size_ = check_payload(header.value(), size.value() - begin, path);
+  reader.shape_ = std::move(header.value().fields.shape);
+  reader.element_ = header.value().type;
+  return reader;
+}
+
+std::optional<Error> NpyReader::read(std::span<double> values) {
+  if (wrong_size_) return wrong_size_;
+  constexpr std::size_t kBlock = 1U << 16U;
+  std::string bytes;
+  for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
+    const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));
+    bytes.resize(block.size() * element_->bytes);
+    if (auto error = read_bytes(bytes)) return error;
+    widen(bytes, *element_, block);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> NpyReader::read_bytes(std::span<char> bytes) {
+  file_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (file_) return std::nullopt;
+  return invalid_request(fmt::format("{}: cannot be read to its end", path_));
 }
 
 Result<NpyArray> read_npy(const std::string& path, NpyTypes types) {
-  if (const auto shape = shape_in_header(path, types, /*checks_size=*/true); !shape)
-    return shape.error();
-  const auto size = size_of_file(path);
-  if (!size) return size.error();
-  const Result<std::string> bytes = first_bytes(path, size.value());
-  if (!bytes) return bytes.error();
-  return parse_npy(bytes.value(), path, types);
+  auto reader = NpyReader::open(path, types);
+  if (!reader) return reader.error();
+  if (const auto& error = reader.value().wrong_size()) return *error;
+  NpyArray array{reader.value().shape(), {}};
+  array.data.resize(elements_of(array.shape));
+  if (auto error = reader.value().read(array.data)) return *error;
+  return array;
 }
 
 Result<std::vector<Index>> read_npy_shape(const std::string& path, NpyTypes types) {
-  return shape_in_header(path, types, /*checks_size=*/false);
+  const auto reader = NpyReader::open(path, types);
+  if (!reader) return reader.error();
+  return reader.value().shape();
 }
 
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,

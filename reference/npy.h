@@ -3,6 +3,7 @@
 /// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
+#include <fstream>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,31 @@ enum class NpyTypes : std::uint8_t { floating, any_number };
 /// or more bytes than the shape asks for, a shape too large to count.
 Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name,
                            NpyTypes types = NpyTypes::floating);
+
+struct NpyElement;
+
+/// Reads a file's values a part at a time.
+class NpyReader {
+ public:
+  /// Errors as in read_npy(), except for those about the payload.
+  static Result<NpyReader> open(const std::string& path, NpyTypes types = NpyTypes::floating);
+
+  const std::vector<Index>& shape() const { return shape_; }
+  /// Nothing when as many bytes follow the header as the shape asks for.
+  const std::optional<Error>& wrong_size() const { return wrong_size_; }
+  /// The next values, in C order; no more than are left. Errors as in read_npy().
+  std::optional<Error> read(std::span<double> values);
+
+ private:
+  NpyReader() = default;
+  std::optional<Error> read_bytes(std::span<char> bytes);
+
+  std::string path_;
+  std::ifstream file_;
+  std::vector<Index> shape_;
+  const NpyElement* element_ = nullptr;
+  std::optional<Error> wrong_size_;
+};
 
 /// parse_npy of a file; invalid_request also when the file cannot be read.
 Result<NpyArray> read_npy(const std::string& path, NpyTypes types = NpyTypes::floating);

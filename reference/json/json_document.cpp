@@ -21,7 +21,7 @@ using nlohmann::json;
 namespace {
 
 /// Larger files cannot be scenes, device descriptions or recordings.
-constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 27;
+constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 25;
 
 /// Deeper documents are not AttnScope's, and would overflow the stack where one is copied or
 /// written.
