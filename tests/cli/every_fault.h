@@ -12,7 +12,7 @@ namespace attnscope {
 
 /// The program with a fault at one of its calls.
 struct Fault {
-  std::string kind;  ///< "fail", "kill", "cut" or "term"
+  std::string kind;  ///< "fail", "kill", "cut", "read" or "term"
   int call = 0;
   CliOutcome outcome;
   bool happened = false;

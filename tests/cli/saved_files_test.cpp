@@ -26,6 +26,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(SavedFiles, DocumentsAreOldOrNewAtEveryFault) {
   expect_old_or_new("simulate --algorithm flash2 --seq-len 64 --json a.json --csv a.csv",
@@ -101,14 +102,16 @@ TEST(SavedFiles, ARecordingKeepsItsRowsAtEveryFault) {
     EXPECT_EQ(rows.front().run.problem.N, 256);
     if (rows.size() == 2) {
       EXPECT_EQ(rows[1].run.problem.N, 512);
-    } else if (fault.outcome.status == 1 && fault.outcome.err.starts_with("error: cannot write")) {
+    } else if (fault.outcome.status == 1) {
+      if (fault.kind == "read") return;  // before anything was measured
+      EXPECT_THAT(fault.outcome.err, StartsWith("error: cannot write"));
       // A measurement that could not be saved is printed
       EXPECT_THAT(fault.outcome.out, HasSubstr("\"rows\""));
       EXPECT_THAT(fault.outcome.out, HasSubstr("512"));
     }
   };
-  with_every_fault(
-      words + "512", folder, [&] { folder.write("rec.json", first); }, check);
+  with_every_fault(words + "512", folder, [&] { folder.write("rec.json", first); }, check,
+                   {"fail", "kill", "cut", "read"});
 }
 
 /// The outcome of a shell command with the program in place of "CLI".

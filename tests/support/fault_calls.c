@@ -3,6 +3,7 @@
  *   fail:N  the call does nothing and fails: the disk is full, or the device has an error
  *   kill:N  the program is killed before the call
  *   cut:N   the program is killed after the call, a write after half of its bytes
+ *   read:N  the n-th read of a file fails instead
  *   term:N  SIGTERM reaches the program before the call, which follows unless that ends it
  * At a normal end the number of calls is written to the file ATTNSCOPE_FAULT_COUNT. */
 #define _GNU_SOURCE
@@ -21,6 +22,7 @@
 enum action { RUN, FAIL, KILL, CUT };
 
 static atomic_long calls;
+static atomic_long reads;
 
 static void die(void) {
   syscall(SYS_kill, getpid(), SIGKILL);
@@ -31,7 +33,7 @@ static enum action next_action(void) {
   const char* fault = getenv("ATTNSCOPE_FAULT");
   const char* colon = fault != NULL ? strchr(fault, ':') : NULL;
   const long call = ++calls;
-  if (colon == NULL || atol(colon + 1) != call) return RUN;
+  if (colon == NULL || fault[0] == 'r' || atol(colon + 1) != call) return RUN;
   if (fault[0] == 'f') return FAIL;
   if (fault[0] == 'c') return CUT;
   if (fault[0] == 't') {
@@ -69,6 +71,16 @@ int open(const char* path, int flags, ...) {
 }
 int open64(const char* path, int flags, ...) __attribute__((alias("open")));
 
+ssize_t read(int file, void* bytes, size_t size) {
+  struct stat status;
+  const int is_file = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  const char* fault = getenv("ATTNSCOPE_FAULT");
+  if (is_file && fault != NULL && fault[0] == 'r' && atol(fault + strlen("read:")) == ++reads) {
+    errno = EIO;
+    return -1;
+  }
+  return syscall(SYS_read, file, bytes, size);
+}
 ssize_t write(int file, const void* bytes, size_t size) {
   const enum action action = next_action();
   if (action == FAIL) {
@@ -129,7 +141,9 @@ __attribute__((destructor)) static void write_count(void) {
   const int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   char digits[20];
   size_t at = sizeof digits;
-  for (long rest = calls; rest > 0 || at == sizeof digits; rest /= 10) {
+  const char* fault = getenv("ATTNSCOPE_FAULT");
+  const int counts_reads = fault != NULL && fault[0] == 'r';
+  for (long rest = counts_reads ? reads : calls; rest > 0 || at == sizeof digits; rest /= 10) {
     digits[--at] = (char)('0' + rest % 10);
   }
   syscall(SYS_write, file, digits + at, sizeof digits - at);
