@@ -148,17 +148,26 @@ T read_as(const char* from) {
   return value;
 }
 
+/// Converts as many elements as there are values.
+using Widen = void(const char* from, std::span<double> values);
+
 template <typename T>
-double widen_as(const char* from) {
-  return static_cast<double>(read_as<T>(from));
+void widen_as(const char* from, std::span<double> values) {
+  for (double& value : values) {
+    value = static_cast<double>(read_as<T>(from));
+    from += sizeof(T);
+  }
 }
 
-double widen_fp16(const char* from) {
-  return from_fp16_bits(read_as<std::uint16_t>(from));
+void widen_fp16(const char* from, std::span<double> values) {
+  for (double& value : values) {
+    value = from_fp16_bits(read_as<std::uint16_t>(from));
+    from += sizeof(std::uint16_t);
+  }
 }
 
-double widen_bool(const char* from) {
-  return *from == 0 ? 0.0 : 1.0;
+void widen_bool(const char* from, std::span<double> values) {
+  for (double& value : values) value = *from++ == 0 ? 0.0 : 1.0;
 }
 
 }  // namespace
@@ -167,7 +176,7 @@ double widen_bool(const char* from) {
 struct NpyElement {
   std::string_view descr;
   std::size_t bytes;
-  double (*widen)(const char*);
+  Widen* widen;
 };
 
 namespace {
@@ -195,12 +204,6 @@ const NpyElement* find_type(std::string_view descr, NpyTypes types) {
   const NpyElement* type = find_in(kFloatingTypes);
   if (type == nullptr && types == NpyTypes::any_number) type = find_in(kWholeTypes);
   return type;
-}
-
-void widen(std::string_view payload, const NpyElement& type, std::span<double> values) {
-  for (std::size_t n = 0; n < values.size(); ++n) {
-    values[n] = type.widen(payload.data() + n * type.bytes);
-  }
 }
 
 /// Splits a file into the text of its header and its payload; the message says what is wrong.
@@ -308,7 +311,7 @@ Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name, NpyTyp
   if (auto error = check_payload(header.value(), payload.size(), name)) return *error;
   NpyArray array{std::move(header.value().fields.shape), {}};
   array.data.resize(elements_of(array.shape));
-  widen(payload, *header.value().type, array.data);
+  header.value().type->widen(payload.data(), array.data);
   return array;
 }
 
@@ -337,12 +340,11 @@ Result<NpyReader> NpyReader::open(const std::string& path, NpyTypes types) {
 std::optional<Error> NpyReader::read(std::span<double> values) {
   if (wrong_size_) return wrong_size_;
   constexpr std::size_t kBlock = 1U << 16U;
-  std::string bytes;
   for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
     const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));
-    bytes.resize(block.size() * element_->bytes);
-    if (auto error = read_bytes(bytes)) return error;
-    widen(bytes, *element_, block);
+    block_.resize(block.size() * element_->bytes);
+    if (auto error = read_bytes(block_)) return error;
+    element_->widen(block_.data(), block);
   }
   return std::nullopt;
 }

@@ -53,6 +53,7 @@ class NpyReader {
   std::ifstream file_;
   std::vector<Index> shape_;
   const NpyElement* element_ = nullptr;
+  std::string block_;  ///< bytes of the values that are being read
   std::optional<Error> wrong_size_;
 };
 
