@@ -316,7 +316,7 @@ const RunField kFields[] = {
     {.key = "deterministic", .json_key = "deterministic", .option = "deterministic", .label = "dQ",
      .help = "backward: add up dQ in a fixed order", .kind = FieldKind::flag,
      .target = FieldTarget::kernel, .values = kOrders, .print = print<kDeterministic>,
-     .parse = parse<kDeterministic>},
+     .parse = parse<kDeterministic>, .applies = kHasBackward, .applies_to = kOfTrained},
     {.key = "kernel", .json_key = "kernel", .option = "kernel", .value_name = "NAME",
      .label = "Kernel", .help = "see attnscope-cli list kernels",
      .accepted = "the name of a kernel", .by_rule = "the algorithm's",

@@ -125,6 +125,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu,
   if (auto error = validate(spec)) return *error;
   const Algorithm& algorithm = *find_algorithm(spec.algorithm);
   ResolvedRun run{.asked = spec, .problem = spec.problem};
+  if (run.pass() == PassKind::forward) run.asked.deterministic = false;  // the order of dQ
   const bool packs = algorithm.splits_keys && !spec.separate_heads && can_pack_groups(spec.problem);
   if (packs) {
     run.problem = with_packed_groups(spec.problem);

@@ -27,8 +27,10 @@ bool matches(const GivenOptions& given, const RunSpec& asked, const RecordingRow
   RunSpec recorded = row.run.asked;
   recorded.set_tiling(row.run.tiling);
   return std::ranges::all_of(run_fields(), [&](const RunField& field) {
-    const bool chooses = field.target != FieldTarget::model && given.has(field.option);
-    return !chooses || field.print(recorded) == field.print(asked);
+    if (field.target == FieldTarget::model || !given.has(field.option)) return true;
+    // A spec without a kernel runs the algorithm's
+    if (field.key == "kernel") return recorded.kernel == given.text(field.option);
+    return field.print(recorded) == field.print(asked);
   });
 }
 

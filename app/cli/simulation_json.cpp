@@ -8,6 +8,7 @@
 #include "app/report/launch_words.h"
 #include "app/report/run_words.h"
 #include "app/report/table.h"
+#include "kernels/recording/recording.h"
 #include "reference/block_mask.h"
 #include "reference/capacity_text.h"
 #include "reference/json/run_json.h"
@@ -180,9 +181,13 @@ ordered_json run_identity(const ResolvedRun& run) {
   if (run.problem.block_mask) identity["block_mask"] = run.problem.block_mask->text();
   identity["carry"] = to_string(asked.variant.carry);
   if (asked.deterministic) identity["deterministic"] = true;
+  for (const auto& [name, value] : asked.switches) identity["switches"][name] = value;
   const bool own = run.files_hash != 0;
   identity["inputs"] = {{"kind", own ? "files" : to_string(asked.inputs.kind)},
                         {"seed", asked.inputs.seed}};
+  if (own && run.files_hash != kUnknownFiles) {
+    identity["inputs"]["hash"] = fmt::format("{:016x}", run.files_hash);
+  }
   return identity;
 }
 

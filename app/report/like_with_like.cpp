@@ -18,8 +18,10 @@ std::string tiling_words(const Tiling& tiling) {
   return fmt::format("{} x {}", tiling.Br, tiling.Bc);
 }
 
-bool has_given_capacity(const GpuDescription& gpu) {
-  return gpu.given.sram_bytes || gpu.given.l2_bytes;
+/// The user's numbers in place of the GPU's: "another SRAM or L2 size"; empty without any.
+std::string_view changed_numbers(const GpuDescription& gpu) {
+  if (gpu.given.sram_bytes || gpu.given.l2_bytes) return "another SRAM or L2 size";
+  return gpu.is_altered ? "other numbers than the shipped ones" : "";
 }
 
 /// Whether the field is a choice that changes what a kernel does: every field of a kernel except
@@ -44,7 +46,9 @@ std::string choice_words(const RunField& field, const RunSpec& recorded) {
 }  // namespace
 
 bool describes(const GpuDescription& gpu, const DeviceInfo& device) {
-  if (has_given_capacity(gpu)) return false;
+  if (!changed_numbers(gpu).empty()) return false;
+  const bool both_named = !gpu.device_name.empty() && !device.name.empty();
+  if (both_named && gpu.device_name != device.name) return false;
   if (gpu.compute_capability != device.compute_capability) return false;
   if (gpu.sm_count != device.sm_count) return false;
   if (device.l2_bytes != 0 && gpu.l2_bytes != device.l2_bytes) return false;
@@ -93,9 +97,10 @@ RunDifference difference(const SimulationReport& model, const GpuDescription& gp
     return {DifferenceIn::choice, choice_words(field, recorded.asked)};
   }
   if (!describes(gpu, on.device)) {
+    const std::string_view changed = changed_numbers(gpu);
     return {DifferenceIn::gpu,
             fmt::format("recorded on {}, modelled for {}{}", on.device.name, gpu.display_name,
-                        has_given_capacity(gpu) ? " with another SRAM or L2 size" : "")};
+                        changed.empty() ? "" : fmt::format(" with {}", changed))};
   }
   if (recorded.tiling.Br == 0) {
     return {DifferenceIn::tiling, "the recording does not name its tiles"};

@@ -16,8 +16,9 @@ struct MeasuredOn {
   CacheState cache = CacheState::cold;
 };
 
-/// Whether the description is that of the device: same compute capability, number of SMs, L2 cache
-/// and size of memory, and no capacity that a user changed.
+/// Whether the description is that of the device: same name where the description has one, same
+/// compute capability, number of SMs, L2 cache and size of memory, and no number that a user
+/// changed.
 bool describes(const GpuDescription& gpu, const DeviceInfo& device);
 
 /// The reason why no kernel runs the modelled run, such as "no kernel runs standard with fusion

@@ -31,6 +31,8 @@ std::string run_title(const ResolvedRun& run) {
   const AttentionProblem& problem = run.problem;
   const Carry carry = run.asked.variant.carry;
   std::string title = run.algorithm();
+  const std::string& kernel = run.asked.kernel;
+  if (!kernel.empty() && kernel != run.algorithm()) title += fmt::format(" ({})", kernel);
   if (run.pass() != PassKind::forward) title += fmt::format(" {}", to_string(run.pass()));
   title +=
       fmt::format(", N {}, d {}, B {}, H {}", problem.N, problem.d, problem.batch, problem.heads);
@@ -39,8 +41,15 @@ std::string run_title(const ResolvedRun& run) {
   title += fmt::format(", {}", to_string(problem.dtype));
   if (!problem.mask.is_none()) title += ", " + to_string(problem.mask);
   if (problem.block_mask) title += ", block mask " + problem.block_mask->text();
+  if (const std::string extras = extras_text(problem); !extras.empty()) title += ", " + extras;
   if (carry != Carry::problem) title += fmt::format(", carry {}", to_string(carry));
   if (run.asked.deterministic) title += ", deterministic dQ";
+  for (const auto& [name, value] : run.asked.switches) title += fmt::format(", {}={}", name, value);
+  if (run.files_hash != 0) title += ", own tensors";
+  if (run.files_hash == 0 && run.asked.inputs != InputSpec{}) {
+    title += fmt::format(", {} inputs of seed {}", to_string(run.asked.inputs.kind),
+                         run.asked.inputs.seed);
+  }
   if (run.tiling.Br > 0) title += fmt::format(", tiles {}x{}", run.tiling.Br, run.tiling.Bc);
   return one_line(title);
 }

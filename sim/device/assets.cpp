@@ -20,6 +20,10 @@ bool folder_exists(const fs::path& path) {
 
 }  // namespace
 
+bool names_json_path(std::string_view name_or_path) {
+  return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
+}
+
 Result<fs::path> find_assets_dir() {
   // A folder that the user chose is final: an invalid one is an error, not a reason to search
   // elsewhere

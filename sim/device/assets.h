@@ -20,6 +20,10 @@ Result<std::filesystem::path> find_assets_dir();
 /// Names (stems) of the `.json` files of assets/FOLDER, sorted; empty when there are none.
 std::vector<std::string> list_assets(std::string_view folder);
 
+/// Whether the text is the path of a file, and not the name of a shipped one: it contains '/' or
+/// ends in ".json".
+bool names_json_path(std::string_view name_or_path);
+
 /// A file that the user named either by path or by the stem of a file in assets/FOLDER.
 /// Invalid request, with the list of shipped names, when neither exists.
 Result<std::filesystem::path> find_asset(std::string_view folder, std::string_view name_or_path);

@@ -5,23 +5,29 @@
 
 namespace attnscope {
 
-std::optional<std::filesystem::path> file_named_by(const RunField& field, const std::string& text) {
-  if (text.empty()) return std::nullopt;
+bool names_path(const RunField& field, const std::string& text) {
   switch (field.file) {
     case FieldFile::none:
-      return std::nullopt;
+      return false;
     case FieldFile::npy:
-      return text;
+      return !text.empty();
     case FieldFile::npy_or_pattern:
-      if (!names_mask_file(text)) return std::nullopt;
-      return text;
-    case FieldFile::gpu: {
-      const auto path = find_asset("gpus", text);
-      if (!path) return std::nullopt;
-      return path.value();
-    }
+      return names_mask_file(text);
+    case FieldFile::gpu:
+      return names_json_path(text);
   }
-  return std::nullopt;
+  return false;
+}
+
+std::optional<std::filesystem::path> file_named_by(const RunField& field, const std::string& text) {
+  const bool is_shipped = field.file == FieldFile::gpu && !text.empty() && !names_json_path(text);
+  if (is_shipped) {
+    const auto path = find_asset("gpus", text);
+    if (!path) return std::nullopt;
+    return path.value();
+  }
+  if (!names_path(field, text)) return std::nullopt;
+  return text;
 }
 
 }  // namespace attnscope

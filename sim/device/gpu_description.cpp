@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "reference/json/json_document.h"
 #include "reference/nearest_name.h"
@@ -88,6 +89,7 @@ GpuDescription read_description(const JsonObject& root) {
   GpuDescription gpu;
   gpu.name = root.string("name");
   gpu.display_name = one_line(root.string("display_name"));
+  gpu.device_name = one_line(root.string_or("device_name", ""));
   gpu.chip = root.string("chip");
 
   FieldReader read(root, gpu);
@@ -127,6 +129,18 @@ std::string dram_name(const GpuDescription& gpu) {
   return gpu.dram_type.empty() ? "DRAM" : gpu.dram_type;
 }
 
+bool same_numbers(const GpuDescription& a, const GpuDescription& b) {
+  const auto numbers = [](const GpuDescription& gpu) {
+    return std::tie(gpu.compute_capability, gpu.sm_count, gpu.l1_shared_bytes_per_sm,
+                    gpu.shared_bytes_per_sm, gpu.shared_bytes_per_block,
+                    gpu.reserved_shared_bytes_per_block, gpu.register_bytes_per_sm,
+                    gpu.max_threads_per_sm, gpu.max_blocks_per_sm, gpu.l2_bytes, gpu.hbm_bytes,
+                    gpu.dram_bytes_per_s, gpu.boost_clock_hz, gpu.other_flops_per_s,
+                    gpu.exp_per_clock_per_sm, gpu.matrix_flops_per_s_by_dtype);
+  };
+  return numbers(a) == numbers(b);
+}
+
 GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,
                                std::string_view source) {
   const auto put = [&](const char* field, const std::optional<Index>& bytes, Index& target) {
@@ -158,10 +172,26 @@ Result<GpuDescription> from_document(const Result<json>& document, std::string_v
   }
 }
 
+/// Whether both are about one GPU, by the name of its device if both have one.
+bool describe_one_gpu(const GpuDescription& a, const GpuDescription& b) {
+  if (!a.device_name.empty() && !b.device_name.empty()) return a.device_name == b.device_name;
+  const auto sizes = [](const GpuDescription& gpu) {
+    return std::tie(gpu.compute_capability, gpu.sm_count, gpu.hbm_bytes);
+  };
+  return sizes(a) == sizes(b);
+}
+
+/// Whether a shipped description of the same GPU has other numbers.
+bool is_altered(const GpuDescription& gpu) {
+  return std::ranges::any_of(list_gpus(), [&](const std::string& name) {
+    const auto shipped = load_gpu(name);
+    return shipped && describe_one_gpu(gpu, shipped.value()) && !same_numbers(gpu, shipped.value());
+  });
+}
+
 Result<GpuDescription> read_gpu(std::string_view name_or_path) {
   // A plain name must be a shipped one: list them, and suggest the nearest
-  const bool is_path =
-      name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(".json");
+  const bool is_path = names_json_path(name_or_path);
   if (const auto names = list_gpus();
       !is_path && !names.empty() &&
       std::find(names.begin(), names.end(), name_or_path) == names.end()) {
@@ -171,7 +201,9 @@ Result<GpuDescription> read_gpu(std::string_view name_or_path) {
 
   const auto path = find_asset("gpus", name_or_path);
   if (!path) return path.error();
-  return from_document(read_json_file(path.value()), path.value().string());
+  auto gpu = from_document(read_json_file(path.value()), path.value().string());
+  if (gpu && is_path) gpu.value().is_altered = is_altered(gpu.value());
+  return gpu;
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ struct GivenCapacities {
 struct GpuDescription {
   std::string name;                ///< "h200": the command line's spelling
   std::string display_name;        ///< "NVIDIA H200 SXM 141 GB"
+  std::string device_name;         ///< "NVIDIA H200": the driver's; empty if the file has none
   std::string chip;                ///< "GH100": CUPTI's spelling
   std::string compute_capability;  ///< "9.0"
 
@@ -69,11 +70,16 @@ struct GpuDescription {
   /// By field name as in the file: "l2_bytes", "matrix_flops_per_s.fp16".
   std::map<std::string, FieldSource, std::less<>> provenance;
   GivenCapacities given;  ///< which of the numbers above are the user's
+  /// The user's own file about a GPU that ships with other numbers.
+  bool is_altered = false;
 };
 
 /// The name of the DRAM: "HBM" for every generation of it, else its type, such as "GDDR6X"; "DRAM"
 /// if the type is unknown.
 std::string dram_name(const GpuDescription& gpu);
+
+/// Whether both have the same numbers, wherever they are from.
+bool same_numbers(const GpuDescription& a, const GpuDescription& b);
 
 /// The GPU with these capacities in place of its own; `source` says where they come from.
 GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,
@@ -83,9 +89,8 @@ GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,
 /// for a malformed document or a value without meaning.
 Result<GpuDescription> parse_gpu(std::string_view text, std::string_view name);
 
-/// Reads a description by name ("h200", from the assets) or by path (contains '/' or ends in
-/// ".json"). invalid_request with one line for an unknown name or a malformed file, failed for a
-/// file that cannot be read.
+/// Reads a description by name ("h200", from the assets) or by path. invalid_request with one line
+/// for an unknown name or a malformed file, failed for a file that cannot be read.
 Result<GpuDescription> load_gpu(std::string_view name_or_path);
 
 /// Names of the descriptions in the assets, sorted; empty when the assets were not found.

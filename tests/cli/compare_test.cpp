@@ -182,6 +182,7 @@ TEST_F(CompareCommand, ARecordingsTextNeitherForgesLinesNorReachesTheTerminalAsE
     row["unavailable_counters"][std::string(counter::kDramReadBytes)] = "no permission";
   }
   document["rows"][0]["algorithm"] = "flash9";
+  document["device"]["name"] = "NVIDIA X200";  // no shipped one, whatever is added to its name
   const auto write = [&](const json& recording) {
     std::filesystem::create_directories(scratch_.path() / "recordings");
     scratch_.write("recordings/foreign.json", recording.dump());
@@ -189,9 +190,9 @@ TEST_F(CompareCommand, ARecordingsTextNeitherForgesLinesNorReachesTheTerminalAsE
   };
   const auto shown = [&](const std::string& words) {
     const Environment assets = {{"ATTNSCOPE_ASSETS", scratch_.path().string()}};
-    const CliOutcome outcome = words == "list"
-                                   ? run_cli("list recordings", assets)
-                                   : run_cli("compare --recording " + file_ + " " + words);
+    const CliOutcome outcome =
+        words == "list" ? run_cli("list recordings", assets)
+                        : run_cli("compare --gpu h200 --recording " + file_ + " " + words);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     return outcome.out;
   };
@@ -216,7 +217,7 @@ TEST_F(CompareCommand, ARecordingsTextNeitherForgesLinesNorReachesTheTerminalAsE
   for (const char* words : {"", "--report -", "list"}) {
     const std::string text = shown(words);
     EXPECT_TRUE(is_plain(text)) << words << "\n" << text;
-    EXPECT_THAT(text, HasSubstr("NVIDIA H200?[2J????"));
+    EXPECT_THAT(text, HasSubstr("NVIDIA X200?[2J????"));
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
               std::count(clean[n].begin(), clean[n].end(), '\n'))
         << text;
@@ -224,6 +225,25 @@ TEST_F(CompareCommand, ARecordingsTextNeitherForgesLinesNorReachesTheTerminalAsE
   }
   const CliOutcome refused = run_cli("compare --recording " + file_ + " --seq-len 77");
   EXPECT_EQ(refused.error_lines(), 1);
+}
+
+TEST_F(CompareCommand, SelectsTheRowsOfAKernel) {
+  for (const char* kernel : {"flash1", "flash2", "standard"}) {
+    SCOPED_TRACE(kernel);
+    const json runs = compared(std::string("--kernel ") + kernel)["runs"];
+    ASSERT_FALSE(runs.empty());
+    for (const json& run : runs) EXPECT_EQ(run["kernel"], kernel) << run;
+  }
+}
+
+TEST_F(CompareCommand, BesideAnEditedDescriptionTheRecordingStandsAlone) {
+  json gpu = json::parse(read_text(find_assets_dir().value() / "gpus" / "h200.json"));
+  const std::string same = scratch_.write("same.json", gpu.dump());
+  EXPECT_FALSE(compared("--algorithm flash2 --gpu " + same)["runs"][0].contains("no_gap"));
+  gpu["dram_bytes_per_s"]["value"] = 1e12;
+  const std::string slower = scratch_.write("slower.json", gpu.dump());
+  EXPECT_THAT(compared("--algorithm flash2 --gpu " + slower)["runs"][0]["no_gap"],
+              HasSubstr("with other numbers than the shipped ones"));
 }
 
 TEST_F(CompareCommand, ReplacesNoFileThatItReads) {

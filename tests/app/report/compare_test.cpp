@@ -367,6 +367,11 @@ TEST_F(Compare, ARecordingsDeviceFindsItsDescription) {
   EXPECT_EQ(device("8.0", 108, 42.4), "a100-40gb");
   EXPECT_EQ(device("8.0", 108, 85.0), "a100-80gb");
   EXPECT_EQ(device("12.0", 170, 34.0), std::nullopt);
+  DeviceInfo other = {.name = "NVIDIA H800", .compute_capability = "9.0", .sm_count = 132};
+  other.memory_bytes = Index{85'000'000'000};
+  EXPECT_EQ(find_gpu_of(other), std::nullopt) << "the sizes of an H100, but another GPU";
+  other.name = "NVIDIA H100 80GB HBM3";
+  EXPECT_EQ(find_gpu_of(other), "h100-sxm");
 }
 
 TEST_F(Compare, TheReportHoldsProvenanceRunsAndSpeedups) {

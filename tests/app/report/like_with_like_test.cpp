@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "app/report/comparison_report.h"
 #include "app/report/run_words.h"
 #include "tests/app/report/recorded_run.h"
@@ -66,9 +68,51 @@ TEST(LikeWithLike, AGapIsShownOnlyWhereEverythingIsThatOfTheMeasurement) {
   MeasuredOn warm = h200_device();
   warm.cache = CacheState::warm;
   expect_alone(compare(model, gpu, row, warm), "warm L2 cache");
+  RecordingRow other = row;
+  other.run.asked.kernel = "flash1_warps";
+  expect_alone(compare(model, gpu, other, h200_device()), "another setting of Kernel");
+  other = row;
+  other.run.asked.switches["stages"] = "3";
+  expect_alone(compare(model, gpu, other, h200_device()), "another setting of Switches");
+  other = row;
+  other.unidentified = "settings that this version does not know";
+  expect_alone(compare(model, gpu, other, h200_device()), "does not know");
   RecordingRow without_tiles = row;
   without_tiles.run.tiling = {0, 0};
   expect_alone(compare(model, gpu, without_tiles, h200_device()), "does not name its tiles");
+}
+
+TEST(LikeWithLike, TheOrderOfDQDoesNotTellForwardPassesApart) {
+  const GpuDescription gpu = load_gpu("h200").value();
+  const RecordingRow row = agreeing_run("flash2", gpu);
+  RunSpec asked = row.run.asked;
+  asked.problem = row.run.problem;
+  asked.set_tiling(row.run.tiling);
+  asked.deterministic = true;
+  const SimulationReport model = resolve_and_simulate(asked, gpu).value();
+  EXPECT_EQ(difference(model, gpu, row, h200_device()).words, "");
+}
+
+TEST(LikeWithLike, RunsThatDifferHaveOtherTitles) {
+  const RecordingRow row = recorded_run("flash2");
+  const auto title_after = [&](const auto& change) {
+    ResolvedRun run = row.run;
+    change(run);
+    return run_title(run);
+  };
+  std::set<std::string> titles = {
+      run_title(row.run),
+      title_after([](ResolvedRun& run) { run.asked.kernel = "flash2_hopper"; }),
+      title_after([](ResolvedRun& run) { run.asked.switches["stages"] = "3"; }),
+      title_after([](ResolvedRun& run) { run.asked.deterministic = true; }),
+      title_after([](ResolvedRun& run) { run.asked.inputs.seed = 5; }),
+      title_after([](ResolvedRun& run) { run.files_hash = 5; }),
+      title_after([](ResolvedRun& run) { run.problem.score.soft_cap = 30; }),
+      title_after([](ResolvedRun& run) { run.problem.key_lengths = {100}; }),
+      title_after([](ResolvedRun& run) {
+        run.problem.cu_seqlens_q = {0, 500, 1024};
+      })};
+  EXPECT_EQ(titles.size(), 9U);
 }
 
 TEST(LikeWithLike, TheReportOfAnotherGpuHasNoGap) {

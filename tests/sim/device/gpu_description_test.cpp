@@ -148,11 +148,15 @@ TEST(GpuDescription, MalformedFilesAreRefusedWithTheirPlace) {
   expect_one_clear_line(load_text("{\"schema\": 1e999}"), "too large");
 }
 
-TEST(GpuDescription, EveryFieldButTheMemoryTypeIsRequired) {
+TEST(GpuDescription, EveryFieldButTheMemoryTypeAndTheDeviceIsRequired) {
   const json good = shipped("h200");
   for (const auto& [key, value] : good.items()) {
     json without = good;
     without.erase(key);
+    if (key == "device_name") {
+      EXPECT_EQ(load_text(without.dump()).value().device_name, "");
+      continue;
+    }
     if (key == "dram_type") {
       EXPECT_EQ(dram_name(load_text(without.dump()).value()), "DRAM");
       continue;
