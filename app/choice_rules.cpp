@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "sim/device/field_files.h"
+
 namespace attnscope::app {
 
-InputPaths from_folder(InputPaths files, const std::filesystem::path& folder) {
-  for (std::string* path : {&files.Q, &files.K, &files.V, &files.dO}) {
-    if (!path->empty()) *path = (folder / *path).lexically_normal().string();
+RunSpec from_folder(RunSpec choice, const std::filesystem::path& folder) {
+  for (const RunField& field : run_fields()) {
+    const std::string text = field.print(choice);
+    if (names_path(field, text)) field.parse((folder / text).lexically_normal().string(), choice);
   }
-  return files;
+  return choice;
 }
 
 namespace {
@@ -37,11 +40,7 @@ Result<RunSpec> change_field(const RunSpec& before, std::string_view key, std::s
     problem.key_lengths.resize(batch, problem.key_lengths.front());
   }
   std::error_code unknown;
-  const auto here = std::filesystem::current_path(unknown);
-  after.files = from_folder(after.files, here);
-  if (after.block_mask && !after.block_mask->path.empty()) {
-    after.block_mask->path = (here / after.block_mask->path).lexically_normal().string();
-  }
+  after = from_folder(std::move(after), std::filesystem::current_path(unknown));
   return with_consequences(before, std::move(after));
 }
 

@@ -14,8 +14,8 @@ namespace attnscope::app {
 /// determine the packed keys, paths become absolute. not_understood as in set_field().
 Result<RunSpec> change_field(const RunSpec& before, std::string_view key, std::string_view text);
 
-/// Makes relative paths absolute, starting at `folder`.
-InputPaths from_folder(InputPaths files, const std::filesystem::path& folder);
+/// The choice with its relative paths made absolute, starting at `folder`.
+RunSpec from_folder(RunSpec choice, const std::filesystem::path& folder);
 
 /// The ends of sequences nearest to these that fill `size`: 0, ascending, ..., size.
 std::vector<Index> nearest_ends(std::vector<Index> ends, Index size);

@@ -42,7 +42,8 @@ Result<std::optional<std::vector<Index>>> shape_of(const RunSpec& choice, const 
 
 Result<Scene> scene_of_files(Scene base, const InputPaths& files) {
   RunSpec& choice = base.view.choice;
-  choice.files = from_folder(files, std::filesystem::current_path());
+  choice.files = files;
+  choice = from_folder(std::move(choice), std::filesystem::current_path());
   for (const OwnTensor& tensor : kTensors) {
     const auto shape = shape_of(choice, tensor);
     if (!shape) return shape.error();

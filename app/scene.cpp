@@ -119,7 +119,7 @@ RunSpec read_choice(const JsonObject& root, const std::filesystem::path& folder)
   defaults.round_to_storage = true;
   RunSpec choice = run_from_json(root, defaults);
   choice.set_tiling(tiling_from_json(root.object("tiling")));
-  choice.files = from_folder(choice.files, folder);
+  choice = from_folder(std::move(choice), folder);
 
   // Older scenes keep choices that their algorithm or pass does not have
   if (choice.pass == PassKind::forward) choice.files.dO.clear();
@@ -179,8 +179,7 @@ std::string scene_text(const Scene& scene) {
   json document = scene.source ? *scene.source : json::object();
   document["schema"] = fmt::format("{}/{}", kSchema, kVersion);
   document["title"] = scene.title;
-  RunSpec choice = view.choice;
-  choice.files = from_folder(choice.files, std::filesystem::current_path());
+  const RunSpec choice = from_folder(view.choice, std::filesystem::current_path());
   store_run(choice, document);
   document["round_to_storage"] = choice.round_to_storage;  // its default differs from a run's
   for (const ViewField& field : kViewFields) {

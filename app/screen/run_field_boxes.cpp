@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "app/app.h"
 #include "app/choice_rules.h"
 #include "app/step_simulator.h"
+#include "sim/device/field_files.h"
 
 namespace attnscope::app {
 
@@ -71,9 +73,25 @@ std::optional<std::string> RunFieldBoxes::clicked_option(const Frame& frame, con
   std::vector<FieldOption>& options = states_[field.key].options;
   if (ImGui::IsWindowAppearing()) options = all_options_of(frame.app, field);
   const std::string value = field.print(frame.app.shown_choice());
-  for (const FieldOption& option : options) {
+  const auto show = [&](const FieldOption& option) {
     const std::string& name = option.text.empty() ? option.label : option.text;
     if (list.option(option.label, option.text == value, name, option.help)) clicked = option.text;
+  };
+  std::ranges::for_each(options, show);
+  if (!takes_npy_files(field)) return clicked;
+
+  FilesAsked& asked = files_asked_;
+  if (ImGui::IsWindowAppearing())
+    asked = {names_path(field, value) ? value : "", asked.opening + 1};
+  if (files_.wants(asked)) {
+    files_.start(asked,
+                 [file = asked.file](WorkControl&) { return Result(npy_files_beside(file)); });
+  }
+  const auto* files = files_.latest();
+  if (files == nullptr || !(*files_.latest_key() == asked)) {
+    ImGui::TextDisabled("…");
+  } else {
+    std::ranges::for_each(*files, show);
   }
   return clicked;
 }

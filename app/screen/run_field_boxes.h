@@ -17,13 +17,20 @@ class RunFieldBoxes {
  public:
   void draw(const Frame& frame, const Rect& box, const RunField& field);
   /// Whether an open list is still being computed.
-  bool busy() const { return tilings_.busy(); }
+  bool busy() const { return tilings_.busy() || files_.busy(); }
 
  private:
   /// The state of a box between frames.
   struct State {
     TextDraft draft;
     std::vector<FieldOption> options;  ///< of its list, made when it opens
+  };
+
+  /// The list of files of a box, read anew each time it opens.
+  struct FilesAsked {
+    std::string file;  ///< beside which they are; empty: the current folder
+    int opening = 0;
+    bool operator==(const FilesAsked&) const = default;
   };
 
   void draw_text(const Frame& frame, const Rect& box, const RunField& field);
@@ -33,6 +40,8 @@ class RunFieldBoxes {
                                             const RunField& field);
 
   std::map<std::string_view, State> states_;
+  FilesAsked files_asked_;
+  BackgroundJob<FilesAsked, std::vector<FieldOption>> files_;
   /// The tiles of every value of tiling_rule for a choice.
   BackgroundJob<RunSpec, std::vector<std::optional<Tiling>>> tilings_;
 };

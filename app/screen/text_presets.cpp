@@ -64,22 +64,6 @@ void add_key_lengths(const AttentionProblem& problem, std::vector<FieldOption>& 
   options.push_back({list_text(falling), "", "valid keys of each batch entry"});
 }
 
-/// Every .npy file beside the path, or in the current folder.
-void add_npy_files(const std::string& path, std::vector<FieldOption>& options) {
-  constexpr std::size_t kMost = 40;
-  std::vector<FieldOption> files;
-  std::error_code error;
-  const std::filesystem::path folder = path.empty() ? std::filesystem::current_path(error)
-                                                    : std::filesystem::path(path).parent_path();
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".npy") continue;
-    files.push_back({entry.path().string(), entry.path().filename().string(), ""});
-  }
-  std::ranges::sort(files, {}, &FieldOption::label);
-  if (files.size() > kMost) files.resize(kMost);
-  options.insert(options.end(), files.begin(), files.end());
-}
-
 void add_computed(const RunField& field, const RunSpec& choice, std::vector<FieldOption>& options) {
   const AttentionProblem& problem = choice.problem;
   if (field.key == "mask") add_masks(problem, options);
@@ -94,9 +78,6 @@ void add_computed(const RunField& field, const RunSpec& choice, std::vector<Fiel
   if (field.key == "cu_seqlens_k" && problem.is_packed()) {
     options.push_back({list_text(packed_ends(problem.sequence_count(), problem.N_kv)), "", ""});
   }
-  if (field.key == "block_mask") add_npy_files("", options);
-  const bool is_file = field.json == "inputs" && field.kind == FieldKind::text;
-  if (is_file) add_npy_files(field.print(choice), options);
 }
 
 }  // namespace
@@ -131,6 +112,25 @@ std::vector<FieldOption> options_of(const RunField& field, const RunSpec& choice
     if (option.label.empty()) option.label = option.text;
   }
   return options;
+}
+
+bool takes_npy_files(const RunField& field) {
+  return field.file == FieldFile::npy || field.file == FieldFile::npy_or_pattern;
+}
+
+std::vector<FieldOption> npy_files_beside(const std::filesystem::path& file) {
+  constexpr std::size_t kMost = 40;
+  std::vector<FieldOption> files;
+  std::error_code error;
+  const std::filesystem::path folder =
+      file.empty() ? std::filesystem::current_path(error) : file.parent_path();
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".npy") continue;
+    files.push_back({entry.path().string(), entry.path().filename().string(), ""});
+  }
+  std::ranges::sort(files, {}, &FieldOption::label);
+  if (files.size() > kMost) files.resize(kMost);
+  return files;
 }
 
 }  // namespace attnscope::app

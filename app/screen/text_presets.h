@@ -1,6 +1,7 @@
 /// The options that the box of a field offers for the shown choice.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,13 @@ bool can_be_unset(const RunField& field);
 /// The text in the box of an unset field: "off", "generated", "the GPU's".
 std::string unset_word(const RunField& field);
 
-/// The values of a field with names, else usual ones; for files, those in the folder.
+/// The values of a field with names, else usual ones. Files are listed by npy_files_beside().
 std::vector<FieldOption> options_of(const RunField& field, const RunSpec& choice);
+
+/// Whether the field's list also has files: npy_files_beside().
+bool takes_npy_files(const RunField& field);
+/// The .npy files beside the file, or in the current folder if it is empty. Reads the folder: not
+/// for the thread that draws.
+std::vector<FieldOption> npy_files_beside(const std::filesystem::path& file);
 
 }  // namespace attnscope::app

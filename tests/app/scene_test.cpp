@@ -14,6 +14,7 @@
 namespace attnscope::app {
 namespace {
 
+using nlohmann::json;
 using testing::HasSubstr;
 
 constexpr const char* kSmall = R"({
@@ -190,6 +191,27 @@ TEST(Scene, KeepsMemoriesSeedsFilesAndWhatThePanelsShow) {
   // The second writing is the first one, to the letter
   EXPECT_EQ(scene_text(read.value()),
             scene_text(parse_scene(scene_text(read.value()), "x").value()));
+}
+
+TEST(Scene, EveryFileIsNamedFromTheScenesFolder) {
+  Scene scene = parse_scene(kSmall, "small.json").value();
+  json document = json::parse(scene_text(scene));
+  document["algorithm"] = "block_sparse2";
+  document["block_mask"] = "masks/m.npy";
+  document["gpu"] = "mine.json";
+  document["inputs"]["q"] = "q.npy";
+  const auto read = parse_scene(document.dump(), "/b/small.json");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const RunSpec& choice = read.value().view.choice;
+  EXPECT_EQ(choice.block_mask->path, "/b/masks/m.npy");
+  EXPECT_EQ(choice.gpu, "/b/mine.json");
+  EXPECT_EQ(choice.files.Q, "/b/q.npy");
+  document["gpu"] = "t4";
+  document["block_mask"] = "butterfly";
+  const auto named = parse_scene(document.dump(), "/b/small.json");
+  ASSERT_TRUE(named.ok()) << named.error().message;
+  EXPECT_EQ(named.value().view.choice.gpu, "t4");
+  EXPECT_EQ(named.value().view.choice.block_mask->kind, BlockPattern::Kind::butterfly);
 }
 
 TEST(Scene, RefusesWhatItCannotRead) {
