@@ -100,8 +100,8 @@ std::optional<Error> check_applies(const RunSpec& spec);
 
 /// `after` with the consequences of the change: fields that do not apply to the new algorithm
 /// return to their defaults; an algorithm that takes a block mask gets one; key lengths and packed
-/// sequences keep their proportions; without dropout its seed is reset, and in the forward pass the
-/// file of dO.
+/// sequences keep their proportions when their axis changes; without dropout its seed is reset, and
+/// in the forward pass the file of dO.
 RunSpec with_consequences(const RunSpec& before, RunSpec after);
 
 /// Sets the sizes that follow from the input files and the packed sequences. Files that cannot be

@@ -167,8 +167,8 @@ const Value* ask(BackgroundJob<Key, Value>& job, const Key& key, const GpuDescri
 
 SweepKey sweep_key(const RunInfo& run, const ViewState& view, const Measurements& measurements) {
   SweepKey key = topic_of(view.chart) == ChartTopic::recorded
-                     ? recorded_key(run.resolved(), run.gpu.name, measurements)
-                     : charted_key(run.resolved(), run.gpu.name);
+                     ? recorded_key(run.resolved(), run.resolved().asked.gpu, measurements)
+                     : charted_key(run.resolved(), run.resolved().asked.gpu);
   const auto& pattern = view.choice.block_mask;
   if (pattern && pattern->kind != BlockPattern::Kind::file) key.run.block_mask = *pattern;
   key.run.sram_bytes = run.gpu.given.sram_bytes;
@@ -214,6 +214,7 @@ class ChartJobs {
 std::optional<ShownChart> ChartJobs::newest_chart(const RunInfo& run, const ViewState& view,
                                                   const PanelContext& context, Progress& progress) {
   const GpuDescription& gpu = run.gpu;
+  const std::string& asked_gpu = run.resolved().asked.gpu;
   const Theme& theme = context.theme;
   const ChartTopic topic = topic_of(view.chart);
   if (view.chart == ChartChoice::error) {
@@ -226,21 +227,22 @@ std::optional<ShownChart> ChartJobs::newest_chart(const RunInfo& run, const View
     if (sweep != nullptr) return size_chart(*sweep, view.chart, gpu, context.measurements, theme);
   } else if (topic == ChartTopic::theorems) {
     const IoAxis axis = *io_axis_of(view.chart);
-    const TheoremKey key = theorem_key(axis, run.pass_kind(), run.problem(), gpu);
+    TheoremKey key = theorem_key(axis, run.pass_kind(), run.problem(), gpu);
+    key.run.gpu = asked_gpu;
     const auto* points = ask(theorems_, key, gpu, count_theorems, progress);
     if (points != nullptr) {
       return theorem_chart(*theorems_.latest_key(), *points, gpu, context.measurements, theme);
     }
   } else if (topic == ChartTopic::fusion) {
     FusionKey key = view.chart == ChartChoice::fusion_figure2
-                        ? figure2_key(gpu.name)
-                        : fusion_key(run.problem(), run.tiling(), gpu.name);
+                        ? figure2_key(asked_gpu)
+                        : fusion_key(run.problem(), run.tiling(), asked_gpu);
     key.sram_bytes = gpu.given.sram_bytes;
     const auto* steps = ask(fusion_, key, gpu, count_fusion, progress);
     if (steps != nullptr) return fusion_chart(*fusion_.latest_key(), *steps, theme);
   } else {
     const bool inference = view.chart == ChartChoice::model_inference;
-    const ModelKey key{inference ? ModelMode::inference : ModelMode::training, gpu.name};
+    const ModelKey key{inference ? ModelMode::inference : ModelMode::training, asked_gpu};
     const auto* curves = ask(models_, key, gpu, count_models, progress);
     if (curves != nullptr) return model_chart(*models_.latest_key(), *curves, gpu, theme);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "app/draw/format.h"
 #include "reference/capacity_text.h"
@@ -126,25 +127,24 @@ void add_curves(draw::Chart& chart, const TheoremKey& key, const TheoremPoints& 
 /// Where a kernel's run lies on the axis; nothing where the axis is not about its tiles.
 std::optional<double> x_of_run(const TheoremKey& key, const GpuDescription& gpu,
                                const MeasuredRun& run) {
-  const MeasuredOn& on = run.provenance.on;
-  if (!describes(gpu, on.device) || on.cache != CacheState::cold) return std::nullopt;
+  // The chart's run with the heads and tiles of the kernel's
   const ResolvedRun& seen = run.row.run;
-  AttentionProblem alike = key.run.problem;
-  alike.batch = seen.problem.batch;
-  alike.heads = alike.kv_heads = seen.problem.heads;
-  const bool same = seen.tiling.Br > 0 && seen.algorithm() == "flash1" &&
-                    seen.pass() == key.run.pass && seen.asked.variant.carry == Carry::problem &&
-                    seen.problem == alike;
-  if (!same) return std::nullopt;
+  SimulationReport model;
+  model.run = {.asked = key.run, .problem = key.run.problem, .tiling = seen.tiling};
+  model.run.asked.algorithm = "flash1";
+  AttentionProblem& problem = model.run.problem;
+  problem.batch = seen.problem.batch;
+  problem.heads = problem.kv_heads = seen.problem.heads;
+  if (!difference(model, gpu, run.row, run.provenance.on).none()) return std::nullopt;
   const Index Bc = seen.tiling.Bc;
   if (key.axis == IoAxis::block_cols) return static_cast<double>(Bc);
   if (key.axis != IoAxis::sram_bytes) return std::nullopt;
-  return static_cast<double>(4 * alike.d * Bc * size_bytes(alike.dtype));
+  return static_cast<double>(4 * problem.d * Bc * size_bytes(problem.dtype));
 }
 
 void add_runs(draw::Chart& chart, const TheoremKey& key, const GpuDescription& gpu,
               const Measurements& measurements, const Theme& theme) {
-  draw::Series series{.color = theme.good, .line = false, .marker = draw::Marker::cross};
+  std::map<std::string, draw::Series> by_source;
   for (const auto* runs : {&measurements.recorded, &measurements.measured}) {
     for (const MeasuredRun& run : *runs) {
       const std::optional<double> x = x_of_run(key, gpu, run);
@@ -155,8 +155,16 @@ void add_runs(draw::Chart& chart, const TheoremKey& key, const GpuDescription& g
       const Index shown_heads = key.run.problem.batch * key.run.problem.heads;
       const double bytes =
           (*read + *written) * static_cast<double>(shown_heads) / static_cast<double>(heads);
-      series.name =
+      const std::string name =
           fmt::format("flash1, {} on {}", to_string(run.provenance.kind), run.provenance.gpu());
+      const bool is_recorded = run.provenance.kind == NumberKind::recorded;
+      draw::Series& series =
+          by_source
+              .try_emplace(name, draw::Series{.name = name,
+                                              .color = is_recorded ? theme.good : theme.accent,
+                                              .line = false,
+                                              .marker = draw::Marker::cross})
+              .first->second;
       series.points.push_back(
           {*x, bytes,
            fmt::format("flash1: {}, requested\n{} of the run's {} heads, tiles {} × {}\n{}",
@@ -164,8 +172,7 @@ void add_runs(draw::Chart& chart, const TheoremKey& key, const GpuDescription& g
                        run.row.run.tiling.Bc, run.provenance.describe())});
     }
   }
-  const std::string name = series.name;
-  if (!series.points.empty()) add_series(chart, std::move(series), name);
+  for (auto& [name, series] : by_source) add_series(chart, std::move(series), name);
 }
 
 /// The problem in one line, without what lies on the axis.
