@@ -70,4 +70,10 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
                                        const std::optional<Tiling>& tiling,
                                        Carry carry = Carry::problem, bool deterministic = false);
 
+/// Asynchronous copies and bf16 products begin with compute capability 8.0.
+inline constexpr int kLeastComputeMajor = 8;
+/// Nothing when the kernels can run on a GPU of this compute capability, "9.0", else unavailable.
+std::optional<Error> check_compute_capability(std::string_view gpu_name,
+                                              std::string_view capability);
+
 }  // namespace attnscope::kernels

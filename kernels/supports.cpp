@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
 #include "kernels/catalog.h"
@@ -303,6 +304,16 @@ std::optional<Error> supports_backward(const KernelInfo& kernel, const Attention
   }
   return no_such_tiling(fmt::format("the backward pass of kernel {}", kernel.name), problem, *asked,
                         tilings);
+}
+
+std::optional<Error> check_compute_capability(std::string_view gpu_name,
+                                              std::string_view capability) {
+  int major = 0;
+  std::from_chars(capability.data(), capability.data() + capability.size(), major);
+  if (major >= kLeastComputeMajor) return std::nullopt;
+  return unavailable(
+      fmt::format("{} has compute capability {}; the kernels need a GPU with {}.0 or newer",
+                  gpu_name, capability, kLeastComputeMajor));
 }
 
 }  // namespace attnscope::kernels

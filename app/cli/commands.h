@@ -14,6 +14,7 @@ namespace attnscope::cli {
 
 CommandSpec accuracy_command();
 CommandSpec compare_command();
+CommandSpec compile_command();
 CommandSpec fits_command();
 CommandSpec flops_command();
 CommandSpec fusion_command();
@@ -28,10 +29,10 @@ CommandSpec trace_command();
 
 /// All commands, in the order of the help text.
 inline std::vector<CommandSpec> all_commands() {
-  return {simulate_command(), run_command(),      measure_command(), compare_command(),
-          sweep_command(),    accuracy_command(), fusion_command(),  io_command(),
-          flops_command(),    fits_command(),     trace_command(),   list_command(),
-          guide_command()};
+  return {simulate_command(), run_command(),   measure_command(),  compare_command(),
+          compile_command(),  sweep_command(), accuracy_command(), fusion_command(),
+          io_command(),       flops_command(), fits_command(),     trace_command(),
+          list_command(),     guide_command()};
 }
 
 /// Executes the command line, given without the program's name: results go to standard output,

@@ -106,6 +106,15 @@ std::optional<Error> check_architecture(const NvrtcLibrary& nvrtc, std::string_v
 
 }  // namespace
 
+std::string architecture_of(std::string_view compute_capability) {
+  const std::size_t point = compute_capability.find('.');
+  const std::string_view major = compute_capability.substr(0, point);
+  const std::string_view minor =
+      point == std::string_view::npos ? "0" : compute_capability.substr(point + 1);
+  const bool has_own_instructions = major.size() > 1 || major >= "9";
+  return fmt::format("sm_{}{}{}", major, minor, has_own_instructions ? "a" : "");
+}
+
 KernelResources resources_in(std::string_view log) {
   return {.registers = number_before(log, " registers"),
           .spill_stores = number_before(log, " bytes spill stores"),

@@ -11,6 +11,10 @@
 
 namespace attnscope::kernels {
 
+/// The architecture of a compute capability, "9.0": "sm_90a", with the instructions that only it
+/// has, where it has some.
+std::string architecture_of(std::string_view compute_capability);
+
 /// One instance of a kernel's template.
 struct KernelProgram {
   std::vector<std::string> sources;  ///< root-relative files that declare the kernel and its types

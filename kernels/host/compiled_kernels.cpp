@@ -8,13 +8,12 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// "sm_90a": with the instructions that only this architecture has, where it has some.
 std::string architecture_of_device() {
   int device = 0, major = 0, minor = 0;
   ATTNSCOPE_CUDA(cudaGetDevice(&device));
   ATTNSCOPE_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   ATTNSCOPE_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-  return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : "");
+  return architecture_of(fmt::format("{}.{}", major, minor));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "kernels/catalog.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/measure/conditioning.h"
 #include "kernels/measure/device_support.h"

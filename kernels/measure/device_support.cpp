@@ -2,13 +2,13 @@
 
 #include <fmt/core.h>
 
+#include "kernels/catalog.h"
+
 namespace attnscope::kernels {
 
 Error no_code_for(std::string_view gpu_name, int major, int minor, std::string_view architectures) {
-  if (major < kLeastComputeMajor) {
-    return unavailable(
-        fmt::format("{} has compute capability {}.{}; the kernels need a GPU with {}.0 or newer",
-                    gpu_name, major, minor, kLeastComputeMajor));
+  if (auto error = check_compute_capability(gpu_name, fmt::format("{}.{}", major, minor))) {
+    return *error;
   }
   return unavailable(fmt::format(
       "{} has compute capability {}.{}; this build holds code for {} alone; configure it with "

@@ -7,9 +7,6 @@
 
 namespace attnscope::kernels {
 
-/// Asynchronous copies and bf16 products begin with compute capability 8.0.
-inline constexpr int kLeastComputeMajor = 8;
-
 /// The error when a build for `architectures` has no code for this GPU: unavailable, with the
 /// architecture that would have.
 Error no_code_for(std::string_view gpu_name, int major, int minor, std::string_view architectures);

@@ -7,10 +7,11 @@
 One line a rung and pass, at the recorded problem that --shape names; then the rungs that have
 shapes of their own, from 16k keys on: block_sparse2 at a quarter of the tiles, where flash2 was
 recorded beside it, and split_kv, from the sweeps' recording, too; then flash1 and flash2 beside
-standard, where there are heads for the whole GPU. Times, bytes and shares are recorded; registers
-and the stack (spills live there) are read from the machine code by cuobjdump, shared memory follows
-from the tiles, and both give the warps that fit on an SM (--gpu). The lower bound of the time is
-the program's (`attnscope-cli compare`); the recorded time is given as a multiple of it, too.
+standard, where there are heads for the whole GPU. Times, bytes and shares are recorded. Registers,
+the stack (spills live there), shared memory and the warps that fit on an SM (--gpu) are those of
+`attnscope-cli compile`; for kernels that the library holds, cuobjdump reads registers and stack
+from the machine code, and the rest follows. The lower bound of the time is the program's
+(`attnscope-cli compare`); the recorded time is given as a multiple of it, too.
 """
 
 import argparse
@@ -119,7 +120,7 @@ def lower_bounds(cli, recording):
     """The program's lower bound of every row's time, in the order of the rows."""
     text = subprocess.run([cli, "compare", "--recording", recording, "--json", "-"],
                           capture_output=True, text=True, check=True).stdout
-    return [next((line["modelled"] for line in run.get("lines", []) if line["level"] == "time"),
+    return [next((line.get("modelled") for line in run.get("lines", []) if line["level"] == "time"),
                  None) for run in json.loads(text)["runs"]]
 
 
@@ -137,9 +138,29 @@ def without_casts(name):
     return re.sub(r"\((?:int|unsigned int)\)", "", name)
 
 
+def compiled_resources(cli, row, gpu_file):
+    """The four columns for a kernel that the program compiles when it is launched; else nothing."""
+    problem, tiling = row["problem"], row["tiling"]
+    words = [cli, "compile", "--json", "-", "--algorithm", row["algorithm"], "--pass", row["pass"],
+             "--gpu", gpu_file, "--block-rows", tiling["Br"], "--block-cols", tiling["Bc"]]
+    for key in ("batch", "heads", "kv_heads", "seq_len", "kv_len", "head_dim", "dtype", "mask"):
+        words += ["--" + key.replace("_", "-"), problem[key]]
+    if "block_mask" in row:
+        words += ["--block-mask", row["block_mask"]]
+    answer = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if answer.returncode != 0:
+        if not answer.stderr.startswith("unavailable: the "):
+            raise SystemExit(answer.stderr)
+        return None
+    launch = json.loads(answer.stdout)["launches"][0]
+    most_warps = read_json(gpu_file)["max_threads_per_sm"]["value"] // 32
+    return [str(launch["registers"]), str(launch["stack_bytes"]),
+            f"{launch['shared_bytes'] / 1024:.0f} KiB",
+            f"{launch['resident_warps']} of {most_warps}"]
+
+
 def kernel_resources(table, row, gpu):
-    """Registers, stack, shared memory and warps of the row's tile kernel; standard's products are
-    cuBLAS's."""
+    """The same for the row's tile kernel in the library; standard's products are cuBLAS's."""
     if row["kernel"] == "standard":
         return ["-"] * 4
     d, tiling = row["problem"]["head_dim"], row["tiling"]
@@ -181,7 +202,7 @@ def shape_text(problem):
             f"N_kv {problem['kv_len']}, d {problem['head_dim']}")
 
 
-def line(row, table, gpu, has_shape):
+def line(row, resources_of, has_shape):
     counters, time_s, bound_s = row["counters"], row["time"]["median_s"], row["bound_s"]
     tiling = row.get("tiling")
     return [rung(row), row["pass"], shape_text(row["problem"]) if has_shape else IDEAS[rung(row)],
@@ -190,17 +211,17 @@ def line(row, table, gpu, has_shape):
             f"{bound_s * 1e3:.3g}", f"{time_s / bound_s:.1f}",
             gigabytes(counters[READ], counters[WRITTEN]),
             gigabytes(counters[DRAM_READ], counters[DRAM_WRITTEN]),
-            f"{counters[TENSOR]:.0f} %", *kernel_resources(table, row, gpu)]
+            f"{counters[TENSOR]:.0f} %", *resources_of(row)]
 
 
-def show(rows, table, gpu, has_shape):
+def show(rows, resources_of, has_shape):
     header = ["rung", "pass", "problem" if has_shape else "idea", "tiles", "TFLOP/s", "lower bound ms",
               "time / bound", "requested GB", "DRAM GB", "tensor cores busy", "registers",
               "stack bytes", "shared memory", "warps"]
     print("| " + " | ".join(header) + " |")
     print("|" + " --- |" * len(header))
     for row in rows:
-        print("| " + " | ".join(line(row, table, gpu, has_shape)) + " |")
+        print("| " + " | ".join(line(row, resources_of, has_shape)) + " |")
 
 
 def show_beside_standard(rows):
@@ -269,14 +290,19 @@ def main():
         raise SystemExit(f"{options.recording} has no row of N {N}, d {d}, mask {mask}")
     print(f"{recording['device']['name']}, {recording['date']}; 16k tokens, hidden size 2048: "
           f"N {N}, d {d}, mask {mask}, bf16, cold L2\n")
-    show(rows, table, gpu, False)
+
+    def resources_of(row):
+        compiled = compiled_resources(options.program, row, options.gpu) if "tiling" in row else None
+        return compiled or kernel_resources(table, row, gpu)
+
+    show(rows, resources_of, False)
     print("\nRungs with shapes of their own, no mask but the list of tiles:\n")
     for name in ("block_sparse2", "split_kv"):
         if not any(row["kernel"] == name for row in own_shape):
             print(f"{name}: no row was recorded\n")
     own_shape.sort(key=lambda row: (row["kernel"], row["pass"] != "forward",
                                     row["problem"]["head_dim"], row["problem"]["kv_len"]))
-    show(own_shape, table, gpu, True)
+    show(own_shape, resources_of, True)
     print("\nA head for every multiprocessor or more: standard's time over theirs\n")
     show_beside_standard(recorded)
 

@@ -1,0 +1,72 @@
+/// attnscope-cli compile: kernels for GPUs that are not there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/cli_process.h"
+
+namespace attnscope {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class CompileCommand : public ::testing::Test {
+ protected:
+  CliOutcome run(const std::string& words) const {
+    return run_cli("compile " + words, {{"XDG_CACHE_HOME", scratch_.file("cache")}},
+                   scratch_.path());
+  }
+  json launch(const std::string& words) const {
+    const CliOutcome outcome = run(words + " --json -");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return json::parse(outcome.out, nullptr, false)["launches"][0];
+  }
+
+  const ScratchFolder scratch_;
+};
+
+TEST_F(CompileCommand, PrintsWhatABlockTakesAndKeepsTheKernel) {
+  const std::string words = "--algorithm flash2 --head-dim 64 --block-rows 128 --block-cols 128";
+  const json first = launch(words);
+  EXPECT_EQ(first["origin"], "compiled now");
+  EXPECT_EQ(first["launch"], "forward");
+  EXPECT_EQ(first["shared_bytes"], (128 + 4 * 128) * 64 * 2);
+  EXPECT_GT(first["registers"], 64);
+  EXPECT_LE(first["registers"], 255);
+  EXPECT_EQ(first["spill_store_bytes"], 0);
+  EXPECT_EQ(first["resident_warps"].get<int>() * 32,
+            first["resident_blocks"].get<int>() * first["threads"].get<int>());
+  json again = launch(words);
+  EXPECT_EQ(again["origin"], "read from the cache");
+  again["origin"] = first["origin"];
+  EXPECT_EQ(again, first);
+}
+
+TEST_F(CompileCommand, WritesTheCode) {
+  const CliOutcome outcome =
+      run("--algorithm flash2 --head-dim 64 --gpu a100-40gb --ptx k.ptx --cubin k.cubin");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("sm_80\n"));
+  EXPECT_THAT(read_text(scratch_.path() / "k.ptx"), HasSubstr(".target sm_80"));
+  EXPECT_THAT(read_text(scratch_.path() / "k.cubin"), StartsWith("\x7f"
+                                                                 "ELF"));
+}
+
+TEST_F(CompileCommand, SaysWhyNothingIsCompiled) {
+  const auto refused = [&](const std::string& words, int status, std::string_view why) {
+    const CliOutcome outcome = run(words);
+    EXPECT_EQ(outcome.status, status) << words;
+    EXPECT_EQ(outcome.error_lines(), 1) << words;
+    EXPECT_THAT(outcome.err, HasSubstr(why)) << words;
+  };
+  refused("--algorithm flash2 --gpu t4", 1, "NVIDIA T4 has compute capability 7.5");
+  refused("--algorithm flash1", 1, "unavailable: the forward pass of flash1 in bf16");
+  refused("--algorithm flash2 --block-rows 100 --block-cols 100", 2, "100x100");
+  refused("--algorithm flash2 --ptx no/such/folder/k.ptx", 2, "--ptx");
+}
+
+}  // namespace
+}  // namespace attnscope
