@@ -27,7 +27,7 @@ class BlockMask {
   /// s of the paper: the share of ones.
   double density() const;
   const std::string& text() const { return text_; }
-  /// Of the tiles that it keeps and of their sizes; the same on every machine.
+  /// Hash of the kept tiles and the tiling; the same on every machine.
   std::uint64_t hash() const;
 
   /// Column tiles that row tile i computes, row tiles that compute column tile j; ascending.

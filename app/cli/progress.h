@@ -1,13 +1,13 @@
-/// The line on standard error that shows what a command is at.
+/// The progress line on standard error.
 #pragma once
 
 #include <string_view>
 
 namespace attnscope::cli {
 
-/// Shows the line in place of the last one. While it stays, the seconds since it was shown are
-/// added, so that long work is told from a program that hangs. Nothing unless standard error is a
-/// terminal. One thread at a time calls these functions.
+/// Shows the line in place of the last one, and appends the seconds since then while it stays, so
+/// that a user can tell slow work from a hang. Does nothing unless standard error is a terminal.
+/// Only one thread at a time may call these functions.
 void show_progress(std::string_view line);
 void clear_progress();
 

@@ -28,7 +28,7 @@ class RunFieldBoxes {
 
   /// The list of files of a box, read anew each time it opens.
   struct FilesAsked {
-    std::string file;  ///< beside which they are; empty: the current folder
+    std::string file;  ///< lists its folder; empty: the current folder
     int opening = 0;
     bool operator==(const FilesAsked&) const = default;
   };

@@ -122,10 +122,8 @@ Result<SharedBlockMask> RecordedMasks::mask_of(const RunSpec& spec, const JsonOb
     auto drawn = make_block_mask(*spec.block_mask, problem.N, problem.N_kv, *tiling,
                                  {.ones = tiles_left_, .steps = tiles_left_});
     if (!drawn && drawn.error().code == ErrorCode::too_many) {
-      return failed(
-          fmt::format("a block mask beyond the {} tiles that the masks of a file may "
-                      "have together",
-                      kMostTiles));
+      return failed(fmt::format("a block mask beyond the limit of {} tiles for all masks of a file",
+                                kMostTiles));
     }
     if (!drawn) {
       return failed(fmt::format("a block mask that cannot be drawn ({})",

@@ -27,14 +27,14 @@ struct RecordingRow {
   std::optional<Measurement> measurement;
   std::optional<Error> error;  ///< set when there is no measurement: failed or unavailable
   std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive
-  /// What of the run this version cannot identify, after "recorded with": settings that it does not
-  /// know, or a block mask whose file has changed. Such a row is kept as it was read, and equals no
-  /// other row. Empty in every other row.
+  /// The part of the run that this version cannot identify, in words that continue "recorded with":
+  /// settings that it does not know, or a block mask whose file has changed. Such a row is kept as
+  /// it was read and equals no other row. Empty in all other rows.
   std::string unidentified;
 };
 
-/// Whether two rows are of the same run, whatever their results. A row whose run is not identified,
-/// or with tensors whose contents are not, equals no other row.
+/// Whether two rows are of the same run, whatever their results. A row whose run or tensors are not
+/// identified equals no other row.
 bool same_run(const RecordingRow& a, const RecordingRow& b);
 
 /// ResolvedRun::files_hash of a row that was read without one.

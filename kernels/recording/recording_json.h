@@ -45,8 +45,8 @@ class RecordedMasks {
 
 /// The run in a row or a trace, without its block mask. Throws JsonFieldError.
 ResolvedRun kernel_run_from_json(const JsonObject& object);
-/// What of the object's run this version cannot identify, for RecordingRow::unidentified. `others`
-/// are members that say nothing about what ran.
+/// The part of the object's run that this version cannot identify, for RecordingRow::unidentified.
+/// `others` are members that do not describe what ran.
 std::string unidentified_part(const nlohmann::json& object,
                               std::span<const std::string_view> others);
 

@@ -70,7 +70,7 @@ struct GpuDescription {
   /// By field name as in the file: "l2_bytes", "matrix_flops_per_s.fp16".
   std::map<std::string, FieldSource, std::less<>> provenance;
   GivenCapacities given;  ///< which of the numbers above are the user's
-  /// The user's own file about a GPU that ships with other numbers.
+  /// Read from a user's file, and different from the shipped description of the same GPU.
   bool is_altered = false;
 };
 
