@@ -11,8 +11,8 @@ Result<std::vector<LaunchProgram>> programs_of(const ResolvedRun& run) {
                            run.pass() == PassKind::forward && problem.dtype != DType::fp32;
   if (!is_compiled) {
     return unavailable(fmt::format(
-        "the {} pass of {} in {} was compiled together with AttnScope; compiled when they are "
-        "launched: the forward passes of flash2 and block_sparse2 in fp16 and bf16",
+        "the {} pass of {} in {} is built into AttnScope; only the forward passes of flash2 and "
+        "block_sparse2 in fp16 and bf16 are compiled at launch",
         to_string(run.pass()), kernel, to_string(problem.dtype)));
   }
   const bool listed = problem.block_mask != nullptr || problem.is_packed();

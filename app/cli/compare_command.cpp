@@ -13,7 +13,6 @@
 #include "app/cli/simulation_json.h"
 #include "app/report/comparison_report.h"
 #include "app/report/run_words.h"
-#include "reference/files/file_identity.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
 #include "sim/device/assets.h"
@@ -104,25 +103,6 @@ std::vector<Comparison> compare_rows(const GivenOptions& given, const RunSpec& a
   return comparisons;
 }
 
-/// Nothing unless an output is the block mask file of a row.
-std::optional<Error> check_masks_stay(const GivenOptions& given, const Recording& recording) {
-  for (const char* option : {"json", "csv", "report"}) {
-    const auto output = given.text(option);
-    if (!output || *output == "-") continue;
-    const FileIdentity identity = identity_of(*output);
-    for (const RecordingRow& row : recording.rows) {
-      const auto& mask = row.run.asked.block_mask;
-      const bool is_file = mask && mask->kind == BlockPattern::Kind::file;
-      if (!is_file || identity_of(mask->path) != identity) continue;
-      return invalid_request(
-          fmt::format("--{} would replace '{}', which a row of the recording reads; give another "
-                      "file",
-                      option, printable(*output)));
-    }
-  }
-  return std::nullopt;
-}
-
 Result<Answer> answer_compare(const GivenOptions& given) {
   if (auto error = check_writable(given, "report")) return *error;
   const auto asked =
@@ -143,7 +123,8 @@ Result<Answer> answer_compare(const GivenOptions& given) {
   if (recording.value().rows.empty()) {
     return invalid_request(fmt::format("'{}' has no rows to compare with", printable(*file)));
   }
-  if (auto error = check_masks_stay(given, recording.value())) return *error;
+  if (auto error = check_masks_stay(given, {"json", "csv", "report"}, recording.value()))
+    return *error;
   const auto gpu = gpu_beside(given, asked.value(), recording.value().device);
   if (!gpu) return gpu.error();
 

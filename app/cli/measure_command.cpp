@@ -75,7 +75,7 @@ std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringS
         fmt::format("--out is '{}', to which no measurement can be added later; give {}",
                     printable(*file), kAccepted));
   }
-  return session.check_recording(*file);
+  return session.check_recording(*file, given);
 }
 
 Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& session) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "app/cli/option_files.h"
 #include "app/report/interruption.h"
 #include "reference/check.h"
 
@@ -16,13 +17,16 @@ Result<std::shared_ptr<KernelLibrary>> MeasuringSession::library() {
   return library;
 }
 
-std::optional<Error> MeasuringSession::check_recording(const fs::path& path) {
+std::optional<Error> MeasuringSession::check_recording(const fs::path& path,
+                                                       const GivenOptions& given) {
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
   const bool is_own = writer_ && written_path_ == path && writer_->is_current();
   if (is_own || (checked_path_ == path && checked_.is_still(path))) return std::nullopt;
   FileStamp seen = FileStamp::of(path);
-  if (const auto existing = read_recording(path); !existing) return existing.error();
+  const auto existing = read_recording(path);
+  if (!existing) return existing.error();
+  if (auto taken = check_masks_stay(given, {"json", "csv"}, existing.value())) return taken;
   checked_path_ = path;
   checked_ = std::move(seen);
   return std::nullopt;

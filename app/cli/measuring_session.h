@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/cli/command_line.h"
 #include "kernels/client/kernel_library.h"
 
 namespace attnscope::cli {
@@ -16,8 +17,9 @@ class MeasuringSession {
   /// The GPU; errors as in KernelLibrary::load().
   Result<std::shared_ptr<KernelLibrary>> library();
 
-  /// An existing file must be a recording.
-  std::optional<Error> check_recording(const std::filesystem::path& path);
+  /// An existing file must be a recording, whose masks are none of the given outputs.
+  std::optional<Error> check_recording(const std::filesystem::path& path,
+                                       const GivenOptions& given);
   /// The recording's writer, valid until the next call; errors as in RecordingWriter::open().
   Result<RecordingWriter*> open_recording(const std::filesystem::path& path,
                                           const Recording& header);

@@ -134,4 +134,24 @@ std::optional<Error> check_apart(const std::vector<GivenCommand>& commands) {
   return std::nullopt;
 }
 
+std::optional<Error> check_masks_stay(const GivenOptions& given,
+                                      std::initializer_list<const char*> outputs,
+                                      const Recording& recording) {
+  for (const char* option : outputs) {
+    const auto output = given.text(option);
+    if (!output || is_standard_output(*output)) continue;
+    const FileIdentity identity = identity_of(*output);
+    for (const RecordingRow& row : recording.rows) {
+      const auto& mask = row.run.asked.block_mask;
+      const bool is_file = mask && mask->kind == BlockPattern::Kind::file;
+      if (!is_file || identity_of(mask->path) != identity) continue;
+      return invalid_request(
+          fmt::format("--{} would replace '{}', which a row of the recording reads; give another "
+                      "file",
+                      option, printable(*output)));
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace attnscope::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/cli/command_line.h"
+#include "kernels/recording/recording.h"
 #include "reference/run_fields.h"
 
 namespace attnscope::cli {
@@ -34,5 +35,11 @@ struct GivenCommand {
 /// standard output is written at most once; else invalid_request. Paths lead to the same file if
 /// identity_of() is equal.
 std::optional<Error> check_apart(const std::vector<GivenCommand>& commands);
+
+/// Nothing unless one of these outputs is a block mask file that a row of the recording reads; else
+/// invalid_request.
+std::optional<Error> check_masks_stay(const GivenOptions& given,
+                                      std::initializer_list<const char*> outputs,
+                                      const Recording& recording);
 
 }  // namespace attnscope::cli

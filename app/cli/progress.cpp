@@ -41,10 +41,13 @@ class ProgressLine {
     std::mutex mutex;
     std::condition_variable_any stopped;
     std::unique_lock lock(mutex);
-    for (int seconds = 1;; ++seconds) {
-      stopped.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+    const auto start = std::chrono::steady_clock::now();
+    for (std::chrono::seconds next{1};;) {
+      stopped.wait_until(lock, stop, start + next, [] { return false; });
       if (stop.stop_requested()) return;
-      print(fmt::format("{}, {} s", text_, seconds));
+      next = std::chrono::floor<std::chrono::seconds>(std::chrono::steady_clock::now() - start);
+      print(fmt::format("{}, {} s", text_, next.count()));
+      ++next;
     }
   }
 

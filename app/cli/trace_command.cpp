@@ -12,6 +12,7 @@
 #include "kernels/client/kernel_library.h"
 #include "kernels/resolve.h"
 #include "kernels/trace/trace_plan.h"
+#include "reference/json/json_document.h"
 #include "reference/nearest_name.h"
 #include "sim/device/assets.h"
 #include "sim/trace/write_trace.h"
@@ -133,7 +134,11 @@ std::optional<Error> run_measured_trace(const GivenOptions& given, const std::st
   if (!trace) return trace.error();
   const auto save = given.text("save");
   std::optional<Error> unsaved;
-  if (save) unsaved = write_output(*save, kernel_trace_text(trace.value()));
+  if (save) {
+    const std::string text = kernel_trace_text(trace.value());
+    unsaved = check_json_size(*save, text.size());
+    if (!unsaved) unsaved = write_output(*save, text);
+  }
 
   auto output = open_output(path);
   if (!output) return output.error();

@@ -2,17 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
-
 #include "reference/key_splits.h"
 #include "reference/run_fields.h"
 
 namespace attnscope {
 
 namespace {
-
-/// Product names state more memory than a device reports.
-constexpr double kMemoryTolerance = 0.1;
 
 std::string tiling_words(const Tiling& tiling) {
   return fmt::format("{} x {}", tiling.Br, tiling.Bc);
@@ -21,7 +16,7 @@ std::string tiling_words(const Tiling& tiling) {
 /// The user's numbers in place of the GPU's: "another SRAM or L2 size"; empty without any.
 std::string_view changed_numbers(const GpuDescription& gpu) {
   if (gpu.given.sram_bytes || gpu.given.l2_bytes) return "another SRAM or L2 size";
-  return gpu.is_altered ? "other numbers than the shipped ones" : "";
+  return gpu.is_altered ? "values that differ from the shipped description" : "";
 }
 
 /// Whether the field is a choice that changes what a kernel does: every field of a kernel except
@@ -52,9 +47,7 @@ bool describes(const GpuDescription& gpu, const DeviceInfo& device) {
   if (gpu.compute_capability != device.compute_capability) return false;
   if (gpu.sm_count != device.sm_count) return false;
   if (device.l2_bytes != 0 && gpu.l2_bytes != device.l2_bytes) return false;
-  const auto memory_bytes = static_cast<double>(gpu.hbm_bytes);
-  return device.memory_bytes == 0 || std::abs(static_cast<double>(device.memory_bytes) -
-                                              memory_bytes) <= kMemoryTolerance * memory_bytes;
+  return device.memory_bytes == 0 || are_one_memory(gpu.hbm_bytes, device.memory_bytes);
 }
 
 std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu) {

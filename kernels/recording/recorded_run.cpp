@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -94,14 +95,55 @@ json run_to_json(const ResolvedRun& run) {
   members.erase("gpu");  // the file has the device
   members["kernel"] = run.asked.kernel;
   if (const auto& mask = run.problem.block_mask) {
-    members["block_mask"] = utf8_text(mask->text());
-    if (names_mask_file(mask->text())) members[kMaskHash] = hash_text(mask->hash());
+    const bool is_file = names_mask_file(mask->text());
+    // The recording may be read from another folder
+    members["block_mask"] =
+        utf8_text(is_file ? std::filesystem::absolute(mask->text()).string() : mask->text());
+    if (is_file) members[kMaskHash] = hash_text(mask->hash());
   }
   if (run.files_hash != 0) members["inputs"]["kind"] = kFiles;
   if (run.files_hash != 0 && run.files_hash != kUnknownFiles) {
     members["inputs"]["hash"] = hash_text(run.files_hash);
   }
   return members;
+}
+
+const Result<SharedBlockMask>& RecordedMasks::drawn(const RunSpec& spec, const Tiling& tiling) {
+  const BlockPattern& pattern = *spec.block_mask;
+  const AttentionProblem& problem = spec.problem;
+  const auto [place, is_new] =
+      drawn_.try_emplace(fmt::format("{} {} {} {} {}", to_string(pattern), problem.N, problem.N_kv,
+                                     tiling.Br, tiling.Bc),
+                         SharedBlockMask());
+  Result<SharedBlockMask>& mask = place->second;
+  if (!is_new) return mask;
+  std::error_code ignored;
+  const bool is_missing =
+      pattern.kind == BlockPattern::Kind::file && !std::filesystem::exists(pattern.path, ignored);
+  if (is_missing) {
+    mask =
+        failed(fmt::format("a block mask that cannot be drawn ({}: no such file)", pattern.path));
+    return mask;
+  }
+  auto made = make_block_mask(pattern, problem.N, problem.N_kv, tiling,
+                              {.ones = tiles_left_, .steps = tiles_left_});
+  if (!made && made.error().code == ErrorCode::too_many) {
+    mask = failed(fmt::format(
+        "a block mask that exceeds the limit of {} tiles for all block masks in a recording",
+        kMostTiles));
+    return mask;
+  }
+  // A mask that is refused has taken the same steps
+  const Index Tr = ceil_div(problem.N, tiling.Br), Tc = ceil_div(problem.N_kv, tiling.Bc);
+  const Index steps = drawing_steps(pattern, Tr, Tc);
+  tiles_left_ -= made ? std::max(steps, made.value()->nonzeros()) : steps;
+  if (made) {
+    mask = SharedBlockMask(std::move(made).value());
+  } else {
+    mask = failed(
+        fmt::format("a block mask that cannot be drawn ({})", words(made.error(), Reader::file)));
+  }
+  return mask;
 }
 
 Result<SharedBlockMask> RecordedMasks::mask_of(const RunSpec& spec, const JsonObject& row) {
@@ -113,28 +155,11 @@ Result<SharedBlockMask> RecordedMasks::mask_of(const RunSpec& spec, const JsonOb
   const bool is_file = spec.block_mask->kind == BlockPattern::Kind::file;
   const bool has_hash = row.has(kMaskHash);
   const std::uint64_t hash = has_hash ? hash_from_json(row, kMaskHash) : 0;
-  if (is_file && !has_hash) return failed("a block mask file whose contents it does not identify");
-
-  const AttentionProblem& problem = spec.problem;
-  SharedBlockMask& mask = drawn_[fmt::format("{} {} {} {} {}", to_string(*spec.block_mask),
-                                             problem.N, problem.N_kv, tiling->Br, tiling->Bc)];
-  if (!mask) {
-    auto drawn = make_block_mask(*spec.block_mask, problem.N, problem.N_kv, *tiling,
-                                 {.ones = tiles_left_, .steps = tiles_left_});
-    if (!drawn && drawn.error().code == ErrorCode::too_many) {
-      return failed(fmt::format("a block mask beyond the limit of {} tiles for all masks of a file",
-                                kMostTiles));
-    }
-    if (!drawn) {
-      return failed(fmt::format("a block mask that cannot be drawn ({})",
-                                words(drawn.error(), Reader::file)));
-    }
-    mask = std::move(drawn).value();
-    tiles_left_ -=
-        std::max(drawing_steps(*spec.block_mask, mask->Tr(), mask->Tc()), mask->nonzeros());
-  }
-  if (has_hash && mask->hash() != hash) {
-    return failed(fmt::format("a block mask that {} no longer has", mask->text()));
+  if (is_file && !has_hash) return failed("a block mask file, but without a hash of its contents");
+  const Result<SharedBlockMask>& mask = drawn(spec, *tiling);
+  if (mask && has_hash && mask.value()->hash() != hash) {
+    return failed(
+        fmt::format("a block mask that differs from the one now in {}", mask.value()->text()));
   }
   return mask;
 }

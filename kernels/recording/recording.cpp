@@ -69,7 +69,9 @@ std::string recording_text(const Recording& recording) {
 
 std::optional<Error> write_recording(const Recording& recording,
                                      const std::filesystem::path& path) {
-  return write_file(path, recording_text(recording));
+  const std::string text = recording_text(recording);
+  if (auto error = check_json_size(path, text.size())) return error;
+  return write_file(path, text);
 }
 
 namespace {
@@ -141,10 +143,9 @@ namespace {
 
 /// Nothing when the row can be read again.
 std::optional<Error> check_row(const RecordingRow& row) {
-  RecordedMasks masks;
   const json written = row_to_json(row);
   try {
-    row_from_json(JsonObject(written, "the row"), masks);
+    row_without_mask(JsonObject(written, "the row"));
   } catch (const JsonFieldError& error) {
     return failed(error.what());
   }

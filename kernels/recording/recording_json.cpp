@@ -318,7 +318,7 @@ json header_to_json(const Recording& recording) {
 }
 
 json row_to_json(const RecordingRow& row) {
-  if (!row.unidentified.empty()) return *row.source;
+  if (!row.unidentified.empty() && row.source) return *row.source;
   json known = run_to_json(row.run);
   if (row.measurement) add_measurement(known, *row.measurement);
   if (row.error) {
@@ -334,7 +334,7 @@ json row_to_json(const RecordingRow& row) {
   return keep_unknown(row.source, known, replaced);
 }
 
-RecordingRow row_from_json(const JsonObject& object, RecordedMasks& masks) {
+RecordingRow row_without_mask(const JsonObject& object) {
   RecordingRow row;
   row.run = kernel_run_from_json(object);
   row.unidentified = unidentified_part(object.value(), kResults);
@@ -347,17 +347,21 @@ RecordingRow row_from_json(const JsonObject& object, RecordedMasks& masks) {
   } else {
     row.measurement = measurement_from_json(object);
   }
-  if (row.run.asked.block_mask) {
-    auto mask = masks.mask_of(row.run.asked, object);
-    if (mask) {
-      row.run.problem.block_mask = std::move(mask).value();
-    } else {
-      row.unidentified = words(mask.error(), Reader::file);
-      row.measurement.reset();
-      row.error = unavailable("recorded with " + row.unidentified);
-    }
-  }
   row.source = std::make_shared<const json>(object.value());
+  return row;
+}
+
+RecordingRow row_from_json(const JsonObject& object, RecordedMasks& masks) {
+  RecordingRow row = row_without_mask(object);
+  if (!row.run.asked.block_mask) return row;
+  auto mask = masks.mask_of(row.run.asked, object);
+  if (mask) {
+    row.run.problem.block_mask = std::move(mask).value();
+  } else {
+    row.unidentified = words(mask.error(), Reader::file);
+    row.measurement.reset();
+    row.error = unavailable("recorded with " + row.unidentified);
+  }
   return row;
 }
 

@@ -39,7 +39,11 @@ class RecordedMasks {
   Result<SharedBlockMask> mask_of(const RunSpec& spec, const JsonObject& row);
 
  private:
-  std::map<std::string, SharedBlockMask> drawn_;  ///< by pattern, sequence lengths and tiling
+  /// The mask, drawn at its first use, or the reason why there is none.
+  const Result<SharedBlockMask>& drawn(const RunSpec& spec, const Tiling& tiling);
+
+  /// By pattern, sequence lengths and tiling.
+  std::map<std::string, Result<SharedBlockMask>> drawn_;
   Index tiles_left_ = kMostTiles;
 };
 
@@ -56,5 +60,7 @@ nlohmann::json row_to_json(const RecordingRow& row);
 /// Each throws JsonFieldError.
 Recording recording_from_json(const nlohmann::json& document, std::string_view name);
 RecordingRow row_from_json(const JsonObject& object, RecordedMasks& masks);
+/// The same without the block mask.
+RecordingRow row_without_mask(const JsonObject& object);
 
 }  // namespace attnscope

@@ -31,8 +31,8 @@ Result<FileLock> FileLock::take(const fs::path& file, std::chrono::milliseconds 
   const int descriptor = ::open(target.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0 && errno == EACCES) {
     return failed(fmt::format(
-        "cannot write {}: its folder cannot be read, and so not be locked against other processes; "
-        "allow reading, or choose another folder",
+        "cannot write {}: its folder is not readable, so it cannot be locked; make the folder "
+        "readable or choose another",
         one_line(file.string())));
   }
   if (descriptor < 0) return cannot_write(file, errno);

@@ -160,6 +160,14 @@ std::string bytes_of(std::string_view utf8_text) {
   return bytes;
 }
 
+std::optional<Error> check_json_size(const std::filesystem::path& path, std::size_t size_bytes) {
+  if (size_bytes <= kMaxFileBytes) return std::nullopt;
+  return failed(
+      fmt::format("cannot write {}: it would have {} bytes, and at most {} are read; "
+                  "choose another file",
+                  path.string(), size_bytes, kMaxFileBytes));
+}
+
 Result<json> read_json_file(const std::filesystem::path& path) {
   // Opening a pipe would wait for its writer, and a device may have no end
   std::error_code ignored;

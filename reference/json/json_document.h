@@ -18,6 +18,9 @@ namespace attnscope {
 /// where objects and lists are nested too deep. `source` names the file in the message.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view source);
 
+/// Nothing when a file of this size can be read again, else failed.
+std::optional<Error> check_json_size(const std::filesystem::path& path, std::size_t size_bytes);
+
 /// The document in the file; failed when it cannot be read.
 Result<nlohmann::json> read_json_file(const std::filesystem::path& path);
 

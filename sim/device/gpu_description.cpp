@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -156,6 +157,12 @@ GpuDescription with_capacities(GpuDescription gpu, const GivenCapacities& given,
   return gpu;
 }
 
+bool are_one_memory(Index a_bytes, Index b_bytes) {
+  constexpr double kTolerance = 0.1;
+  const auto a = static_cast<double>(a_bytes), b = static_cast<double>(b_bytes);
+  return std::abs(a - b) <= kTolerance * std::max(a, b);
+}
+
 std::vector<std::string> list_gpus() {
   return list_assets("gpus");
 }
@@ -175,10 +182,8 @@ Result<GpuDescription> from_document(const Result<json>& document, std::string_v
 /// Whether both are about one GPU, by the name of its device if both have one.
 bool describe_one_gpu(const GpuDescription& a, const GpuDescription& b) {
   if (!a.device_name.empty() && !b.device_name.empty()) return a.device_name == b.device_name;
-  const auto sizes = [](const GpuDescription& gpu) {
-    return std::tie(gpu.compute_capability, gpu.sm_count, gpu.hbm_bytes);
-  };
-  return sizes(a) == sizes(b);
+  return a.compute_capability == b.compute_capability && a.sm_count == b.sm_count &&
+         are_one_memory(a.hbm_bytes, b.hbm_bytes);
 }
 
 /// Whether a shipped description of the same GPU has other numbers.

@@ -78,6 +78,10 @@ struct GpuDescription {
 /// if the type is unknown.
 std::string dram_name(const GpuDescription& gpu);
 
+/// Whether two sizes may be those of one GPU's memory: product names state more than a device
+/// reports.
+bool are_one_memory(Index a_bytes, Index b_bytes);
+
 /// Whether both have the same numbers, wherever they are from.
 bool same_numbers(const GpuDescription& a, const GpuDescription& b);
 

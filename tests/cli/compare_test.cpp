@@ -242,8 +242,13 @@ TEST_F(CompareCommand, BesideAnEditedDescriptionTheRecordingStandsAlone) {
   EXPECT_FALSE(compared("--algorithm flash2 --gpu " + same)["runs"][0].contains("no_gap"));
   gpu["dram_bytes_per_s"]["value"] = 1e12;
   const std::string slower = scratch_.write("slower.json", gpu.dump());
-  EXPECT_THAT(compared("--algorithm flash2 --gpu " + slower)["runs"][0]["no_gap"],
-              HasSubstr("with other numbers than the shipped ones"));
+  gpu.erase("device_name");
+  gpu["hbm_bytes"]["value"] = gpu["hbm_bytes"]["value"].get<Index>() - 1;
+  const std::string nameless = scratch_.write("nameless.json", gpu.dump());
+  for (const std::string& edited : {slower, nameless}) {
+    EXPECT_THAT(compared("--algorithm flash2 --gpu " + edited)["runs"][0]["no_gap"],
+                HasSubstr("with values that differ from the shipped description"));
+  }
 }
 
 TEST_F(CompareCommand, ReplacesNoFileThatItReads) {

@@ -56,7 +56,8 @@ TEST(HostileFiles, AMaskOfTooManyTilesIsRefusedBeforeItIsDrawn) {
        {"tiling", {{"Br", 1}, {"Bc", 1}}},
        {"block_mask", "random:1e-300"}});
   const std::string file = scratch.write("mine.json", document.dump());
-  expect_fast([&] { expect_unavailable(file, "a block mask beyond the limit of 67108864 tiles"); });
+  expect_fast(
+      [&] { expect_unavailable(file, "a block mask that exceeds the limit of 67108864 tiles"); });
   expect_fast([&] {
     expect_refused(run_cli(fmt::format("simulate --algorithm block_sparse2 --seq-len {} --head-dim "
                                        "16 --block-rows 1 --block-cols 1 --block-mask "
@@ -82,7 +83,7 @@ TEST(HostileFiles, AllMasksOfARecordingAreAsLargeAsOneAtMost) {
   json& other = document["rows"][1]["problem"];
   other["seq_len"] = other["kv_len"] = 8192;
   const std::string file = scratch.write("mine.json", document.dump());
-  expect_unavailable(file, "a block mask beyond the limit of 67108864 tiles");
+  expect_unavailable(file, "a block mask that exceeds the limit of 67108864 tiles");
   other["seq_len"] = other["kv_len"] = 2048;
   document["rows"][1]["block_mask"] = "none.npy";
   scratch.write("mine.json", document.dump());

@@ -78,11 +78,11 @@ TEST_F(MeasuringSessionTest, RefusesAnotherProtocolWhileTheFileIsOpen) {
 }
 
 TEST_F(MeasuringSessionTest, ChecksAFileAgainWhenItHasChanged) {
-  EXPECT_FALSE(session_.check_recording(path_));  // nothing there
+  EXPECT_FALSE(session_.check_recording(path_, {}));  // nothing there
   add(256);
-  EXPECT_FALSE(session_.check_recording(path_));
+  EXPECT_FALSE(session_.check_recording(path_, {}));
   std::ofstream(path_) << "my notes";
-  EXPECT_TRUE(session_.check_recording(path_));
+  EXPECT_TRUE(session_.check_recording(path_, {}));
   EXPECT_FALSE(session_.open_recording(path_, header()).ok());
 }
 

@@ -133,7 +133,7 @@ TEST_F(RecordedMaskFile, IsTheSameRunWhileTheFileHoldsTheSameTiles) {
   std::vector<double> fewer = ones_;
   fewer[1] = 0.0;
   write_mask(fewer);
-  expect_unidentified(row, written, "no longer holds");
+  expect_unidentified(row, written, "differs from the one now in");
   EXPECT_FALSE(same_run(row, masked_row()));
 
   write_mask(ones_);
@@ -147,7 +147,7 @@ TEST_F(RecordedMaskFile, ThatAnOlderRecordingDoesNotIdentifyIsThatOfNoOtherRow) 
   const RecordingRow row = masked_row();
   json document = json::parse(text_of(row));
   document["rows"][0].erase("block_mask_hash");
-  expect_unidentified(row, document.dump(), "whose contents the recording does not identify");
+  expect_unidentified(row, document.dump(), "without a hash of its contents");
 }
 
 TEST(RecordedRun, MasksBeyondTheLimitOfAFileLeaveItsOtherRowsReadable) {
@@ -169,7 +169,7 @@ TEST(RecordedRun, MasksBeyondTheLimitOfAFileLeaveItsOtherRowsReadable) {
   EXPECT_TRUE(rows[0].measurement);
   EXPECT_TRUE(rows[1].measurement);
   ASSERT_TRUE(rows[2].error);
-  EXPECT_THAT(rows[2].error->message, HasSubstr("for all masks of a file"));
+  EXPECT_THAT(rows[2].error->message, HasSubstr("exceeds the limit"));
   EXPECT_EQ(json::parse(recording_text(recording.value()))["rows"], document["rows"]);
 }
 

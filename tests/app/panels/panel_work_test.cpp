@@ -92,7 +92,9 @@ TEST(ChartsPanel, ModelsAgainWhenACapacityOfTheGpuChanges) {
   };
   const std::string before = copied(sample->info());
   EXPECT_FALSE(before.empty());
-  EXPECT_NE(copied(changed), before);
+  const std::string after = copied(changed);
+  EXPECT_FALSE(after.empty());
+  EXPECT_NE(after, before);
 }
 
 TEST(ChartsPanel, LongWorkShowsHowFarItIsAndIsGivenUp) {
