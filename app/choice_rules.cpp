@@ -8,6 +8,7 @@ namespace attnscope::app {
 
 RunSpec from_folder(RunSpec choice, const std::filesystem::path& folder) {
   for (const RunField& field : run_fields()) {
+    if (field.file == FieldFile::none) continue;
     const std::string text = field.print(choice);
     if (names_path(field, text)) field.parse((folder / text).lexically_normal().string(), choice);
   }

@@ -1,7 +1,10 @@
 /// The FNV-1a hash of 64 bits (Fowler, Noll, Vo), for contents that a file identifies.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstdint>
+#include <string>
 
 namespace attnscope {
 
@@ -22,5 +25,10 @@ class Fnv1a {
   static constexpr std::uint64_t kPrime = 0x100000001b3;
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
+
+/// A hash in files: 16 hexadecimal digits.
+inline std::string hash_text(std::uint64_t hash) {
+  return fmt::format("{:016x}", hash);
+}
 
 }  // namespace attnscope

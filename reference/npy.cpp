@@ -294,7 +294,7 @@ std::optional<Error> check_payload(const TypedHeader& header, std::uintmax_t byt
                                      *wanted_bytes, bytes));
 }
 
-std::size_t elements_of(const std::vector<Index>& shape) {
+std::size_t elements_of(std::span<const Index> shape) {
   std::size_t elements = 1;
   for (const Index extent : shape) elements *= static_cast<std::size_t>(extent);
   return elements;
@@ -373,9 +373,7 @@ Result<std::vector<Index>> read_npy_shape(const std::string& path, NpyTypes type
 
 std::optional<Error> write_npy(const std::string& path, std::span<const Index> shape,
                                std::span<const double> data) {
-  Index elements = 1;
-  for (const Index extent : shape) elements *= extent;
-  ATTNSCOPE_CHECK(static_cast<std::size_t>(elements), ==, data.size());
+  ATTNSCOPE_CHECK(elements_of(shape), ==, data.size());
 
   // Pad the header with spaces, so that the payload begins at a multiple of 64 bytes
   std::string header = fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}{}), }}",

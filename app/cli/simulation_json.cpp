@@ -11,6 +11,7 @@
 #include "kernels/recording/recording.h"
 #include "reference/block_mask.h"
 #include "reference/capacity_text.h"
+#include "reference/fnv1a.h"
 #include "reference/json/run_json.h"
 #include "reference/one_line.h"
 #include "reference/run_fields.h"
@@ -186,7 +187,7 @@ ordered_json run_identity(const ResolvedRun& run) {
   identity["inputs"] = {{"kind", own ? "files" : to_string(asked.inputs.kind)},
                         {"seed", asked.inputs.seed}};
   if (own && run.files_hash != kUnknownFiles) {
-    identity["inputs"]["hash"] = fmt::format("{:016x}", run.files_hash);
+    identity["inputs"]["hash"] = hash_text(run.files_hash);
   }
   return identity;
 }

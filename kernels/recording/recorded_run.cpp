@@ -8,6 +8,7 @@
 #include <set>
 
 #include "kernels/recording/recording_json.h"
+#include "reference/fnv1a.h"
 #include "reference/json/run_json.h"
 
 namespace attnscope {
@@ -18,10 +19,6 @@ namespace {
 
 /// inputs.kind of a user's own tensors.
 constexpr std::string_view kFiles = "files";
-
-std::string hash_text(std::uint64_t hash) {
-  return fmt::format("{:016x}", hash);
-}
 
 /// What hash_text() wrote.
 std::uint64_t hash_from_json(const JsonObject& object, std::string_view key) {
@@ -117,28 +114,25 @@ const Result<SharedBlockMask>& RecordedMasks::drawn(const RunSpec& spec, const T
                          SharedBlockMask());
   Result<SharedBlockMask>& mask = place->second;
   if (!is_new) return mask;
-  std::error_code ignored;
-  const bool is_missing =
-      pattern.kind == BlockPattern::Kind::file && !std::filesystem::exists(pattern.path, ignored);
-  if (is_missing) {
-    mask =
-        failed(fmt::format("a block mask that cannot be drawn ({}: no such file)", pattern.path));
-    return mask;
-  }
+  const Index Tr = ceil_div(problem.N, tiling.Br), Tc = ceil_div(problem.N_kv, tiling.Bc);
+  const Index steps = drawing_steps(pattern, Tr, Tc);
   auto made = make_block_mask(pattern, problem.N, problem.N_kv, tiling,
                               {.ones = tiles_left_, .steps = tiles_left_});
-  if (!made && made.error().code == ErrorCode::too_many) {
+  if (made) {
+    tiles_left_ -= std::max(steps, made.value()->nonzeros());
+    mask = SharedBlockMask(std::move(made).value());
+    return mask;
+  }
+  // What was drawn or read before the refusal counts as well
+  const bool is_too_large = made.error().code == ErrorCode::too_many;
+  std::error_code ignored;
+  const bool has_begun = steps <= tiles_left_ && (pattern.kind != BlockPattern::Kind::file ||
+                                                  std::filesystem::exists(pattern.path, ignored));
+  if (has_begun) tiles_left_ = is_too_large ? 0 : tiles_left_ - steps;
+  if (is_too_large) {
     mask = failed(fmt::format(
         "a block mask that exceeds the limit of {} tiles for all block masks in a recording",
         kMostTiles));
-    return mask;
-  }
-  // A mask that is refused has taken the same steps
-  const Index Tr = ceil_div(problem.N, tiling.Br), Tc = ceil_div(problem.N_kv, tiling.Bc);
-  const Index steps = drawing_steps(pattern, Tr, Tc);
-  tiles_left_ -= made ? std::max(steps, made.value()->nonzeros()) : steps;
-  if (made) {
-    mask = SharedBlockMask(std::move(made).value());
   } else {
     mask = failed(
         fmt::format("a block mask that cannot be drawn ({})", words(made.error(), Reader::file)));

@@ -67,6 +67,24 @@ TEST(HostileFiles, AMaskOfTooManyTilesIsRefusedBeforeItIsDrawn) {
   });
 }
 
+TEST(HostileFiles, MasksThatKeepTooManyTilesAreDrawnOnce) {
+  const ScratchFolder scratch;
+  json document = recording_with(
+      {{"seq_len", 1 << 20}, {"kv_len", 1 << 20}, {"batch", 1}, {"heads", 1}, {"kv_heads", 1}},
+      {{"algorithm", "block_sparse2"},
+       {"kernel", "block_sparse2"},
+       {"pass", "forward"},
+       {"tiling", {{"Br", 16}, {"Bc", 16}}}});
+  const json row = document["rows"][0];
+  document["rows"] = json::array();
+  for (int global = 0; global < 200; ++global) {  // half a second each
+    document["rows"].push_back(row);
+    document["rows"].back()["block_mask"] = fmt::format("local-global:4000,{}", global);
+  }
+  const std::string file = scratch.write("mine.json", document.dump());
+  expect_fast([&] { expect_unavailable(file, "a block mask that exceeds the limit"); });
+}
+
 TEST(HostileFiles, AllMasksOfARecordingAreAsLargeAsOneAtMost) {
   const ScratchFolder scratch;
   json document = recording_with(
