@@ -4,6 +4,8 @@
 #pragma once
 
 #include "kernels/launch.h"
+#include "kernels/launch_resources.h"
+#include "kernels/trace/trace_buffer.h"
 
 namespace attnscope::kernels {
 
@@ -33,6 +35,20 @@ void named_launch(const Arguments& arguments, std::string_view name, Enqueue&& e
   if (arguments.before_launch) arguments.before_launch(name);
   enqueue();
   if (arguments.after_launch) arguments.after_launch(name);
+}
+
+/// Enqueues the launch that a trace instruments: with arguments.trace the block is compiled with
+/// device::BlockTrace.
+template <typename Arguments, typename Parameters>
+void start_traceable(const Arguments& arguments, const BlockProgram& block, Index blocks,
+                     const Parameters& parameters) {
+  CompiledKernels& kernels = arguments.resources->kernels;
+  if (arguments.trace == nullptr) {
+    kernels.start(block, blocks, arguments.stream, parameters);
+  } else {
+    kernels.start(block, blocks, arguments.stream,
+                  TracedParameters<Parameters>{parameters, *arguments.trace});
+  }
 }
 
 }  // namespace attnscope::kernels

@@ -1,7 +1,5 @@
 #include "kernels/flash2/flash2_forward_program.h"
 
-#include <fmt/core.h>
-
 #include "kernels/catalog.h"
 #include "kernels/flash2/flash2_forward_shared.h"
 #include "kernels/scored_shared.h"
@@ -23,13 +21,12 @@ BlockProgram flash2_forward_program(const AttentionProblem& problem, const Tilin
   KernelProgram& program = launch.program;
   program.sources = {"kernels/flash2/flash2_forward.cuh"};
   if (scored) program.sources.emplace_back("kernels/device/score_functions.cuh");
-  constexpr std::string_view kDevice = "attnscope::kernels::device::";
-  program.expression = fmt::format(
-      "attnscope::kernels::flash2_forward<{0}{1}, {2}, {3}, {4}, {5}, {0}Columns::{6}, "
-      "{0}Visits::{7}, {0}{8}, {0}{9}>",
-      kDevice, problem.dtype == DType::fp16 ? "Fp16" : "Bf16", width, tiling.Br, tiling.Bc, warps,
-      whole_rows ? "all" : "first", listed ? "listed" : "all", traced ? "BlockTrace" : "NoTrace",
-      scored ? "ScoreFunctions" : "PlainScores");
+  program.expression =
+      instance_of("flash2_forward", element_type(problem.dtype), width, tiling.Br, tiling.Bc, warps,
+                  in_device(whole_rows ? "Columns::all" : "Columns::first"),
+                  in_device(listed ? "Visits::listed" : "Visits::all"),
+                  in_device(traced ? "BlockTrace" : "NoTrace"),
+                  in_device(scored ? "ScoreFunctions" : "PlainScores"));
   return launch;
 }
 

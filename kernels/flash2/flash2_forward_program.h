@@ -1,17 +1,9 @@
 /// The instance of flash2_forward that a problem needs, for flash2 and block_sparse2. Plain C++.
 #pragma once
 
-#include "kernels/compile/compiler.h"
-#include "reference/attention_problem.h"
+#include "kernels/compile/block_program.h"
 
 namespace attnscope::kernels {
-
-/// A kernel, and the size of its blocks.
-struct BlockProgram {
-  KernelProgram program;  ///< its architecture is chosen later
-  int threads = 0;
-  Index shared_bytes = 0;  ///< dynamic
-};
 
 /// `listed`: the blocks visit lists of tiles, of a block mask or of packed sequences. `traced`: it
 /// records into a TraceBuffer. The problem's precision has 16 bits.

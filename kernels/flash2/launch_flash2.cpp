@@ -24,19 +24,10 @@ bool start_fp32(const ForwardArguments& arguments, const ForwardParameters& para
 void start_flash2_forward(const ForwardArguments& arguments, const ForwardParameters& parameters,
                           const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
-  const TraceBuffer* const trace = arguments.trace;
-  const BlockProgram block =
-      flash2_forward_program(problem, tiling, parameters.column_tiles != nullptr, trace != nullptr);
+  const BlockProgram block = flash2_forward_program(
+      problem, tiling, parameters.column_tiles != nullptr, arguments.trace != nullptr);
   const Index blocks = problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
-  const auto start = [&](const auto& passed) {
-    arguments.resources->kernels.start(block.program, blocks, block.threads, block.shared_bytes,
-                                       arguments.stream, passed);
-  };
-  if (trace != nullptr) {
-    start(TracedParameters<ForwardParameters>{parameters, *trace});
-  } else {
-    start(parameters);
-  }
+  start_traceable(arguments, block, blocks, parameters);
 }
 
 void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {

@@ -8,12 +8,20 @@ namespace attnscope::kernels {
 
 namespace {
 
-std::string architecture_of_device() {
-  int device = 0, major = 0, minor = 0;
+int attribute_of_device(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
   ATTNSCOPE_CUDA(cudaGetDevice(&device));
-  ATTNSCOPE_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  ATTNSCOPE_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-  return architecture_of(fmt::format("{}.{}", major, minor));
+  ATTNSCOPE_CUDA(cudaDeviceGetAttribute(&value, attribute, device));
+  return value;
+}
+
+int compute_major() {
+  return attribute_of_device(cudaDevAttrComputeCapabilityMajor);
+}
+
+std::string architecture_of_device() {
+  return architecture_of(fmt::format("{}.{}", compute_major(),
+                                     attribute_of_device(cudaDevAttrComputeCapabilityMinor)));
 }
 
 }  // namespace
@@ -42,19 +50,27 @@ cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
   return kernel;
 }
 
-void CompiledKernels::start(const KernelProgram& program, Index blocks, int threads,
-                            Index shared_bytes, void* stream, void** arguments) {
+void CompiledKernels::enqueue(const BlockProgram& block, Index blocks, void* stream,
+                              void** arguments) {
   constexpr Index kDefaultSharedBytes = 48 * 1024;
-  const cudaKernel_t kernel = loaded(program);
+  const cudaKernel_t kernel = loaded(block.program);
   const auto* const function = reinterpret_cast<const void*>(kernel);
-  if (shared_bytes > kDefaultSharedBytes) {
-    check_shared_memory(static_cast<int>(shared_bytes));
+  if (block.shared_bytes > kDefaultSharedBytes) {
+    check_shared_memory(static_cast<int>(block.shared_bytes));
     ATTNSCOPE_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        static_cast<int>(shared_bytes)));
+                                        static_cast<int>(block.shared_bytes)));
   }
-  ATTNSCOPE_CUDA(cudaLaunchKernel(
-      function, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)),
-      arguments, static_cast<std::size_t>(shared_bytes), static_cast<cudaStream_t>(stream)));
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t launch{};
+  launch.gridDim = dim3(static_cast<unsigned>(blocks));
+  launch.blockDim = dim3(static_cast<unsigned>(block.threads));
+  launch.dynamicSmemBytes = static_cast<std::size_t>(block.shared_bytes);
+  launch.stream = static_cast<cudaStream_t>(stream);
+  launch.attrs = &overlap;
+  launch.numAttrs = block.overlaps_launch_before && compute_major() >= 9 ? 1 : 0;
+  ATTNSCOPE_CUDA(cudaLaunchKernelExC(&launch, function, arguments));
 }
 
 }  // namespace attnscope::kernels

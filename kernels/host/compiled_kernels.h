@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/compile/block_program.h"
 #include "kernels/compile/kernel_compiler.h"
-#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 
@@ -29,19 +29,17 @@ class CompiledKernels {
   CompiledKernels(const CompiledKernels&) = delete;
   CompiledKernels& operator=(const CompiledKernels&) = delete;
 
-  /// Enqueues the program's kernel, for this GPU, on `blocks` thread blocks of `threads` threads
-  /// with `shared_bytes` of dynamic shared memory and one parameter. Throws NotCompiled, CudaError
-  /// and GpuTooSmall.
-  template <typename Parameters>
-  void start(const KernelProgram& program, Index blocks, int threads, Index shared_bytes,
-             void* stream, const Parameters& parameters) {
-    void* arguments[] = {const_cast<Parameters*>(&parameters)};
-    start(program, blocks, threads, shared_bytes, stream, arguments);
+  /// Enqueues the block's kernel, compiled for this GPU, on `blocks` thread blocks. The parameters
+  /// have exactly the kernel's types. Throws NotCompiled, CudaError and GpuTooSmall.
+  template <typename... Parameters>
+  void start(const BlockProgram& block, Index blocks, void* stream,
+             const Parameters&... parameters) {
+    void* arguments[] = {const_cast<Parameters*>(&parameters)...};
+    enqueue(block, blocks, stream, arguments);
   }
 
  private:
-  void start(const KernelProgram& program, Index blocks, int threads, Index shared_bytes,
-             void* stream, void** arguments);
+  void enqueue(const BlockProgram& block, Index blocks, void* stream, void** arguments);
   cudaKernel_t loaded(const KernelProgram& program);
 
   KernelCompiler compiler_;
