@@ -2,9 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "kernels/flash2/flash2_forward_program.h"
+#include "kernels/compile/block_program.h"
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
@@ -14,8 +15,9 @@ struct LaunchProgram {
   BlockProgram block;
 };
 
-/// The programs of a run that kernels::supports() accepts, in the order of their launches.
-/// unavailable for a kernel that was compiled together with AttnScope.
-Result<std::vector<LaunchProgram>> programs_of(const ResolvedRun& run);
+/// The programs on a GPU of this compute capability, "9.0", of a run that kernels::supports()
+/// accepts, in the order of their launches; cuBLAS's are not among them.
+Result<std::vector<LaunchProgram>> programs_of(const ResolvedRun& run,
+                                               std::string_view compute_capability);
 
 }  // namespace attnscope::kernels

@@ -102,7 +102,7 @@ Result<Answer> answer_compile(const GivenOptions& given) {
   const auto run = kernels::resolve(spec.value());
   if (!run) return run.error();
   if (auto error = kernels::supports(run.value())) return *error;
-  auto programs = kernels::programs_of(run.value());
+  auto programs = kernels::programs_of(run.value(), gpu.value().compute_capability);
   if (!programs) return programs.error();
 
   kernels::KernelCompiler compiler{kernels::KernelCache(kernels::default_cache_folder())};

@@ -187,7 +187,7 @@ constexpr Marker kSumHeads[] = {
 };
 
 constexpr std::string_view kFlash1FrameFile = "kernels/flash1/flash1_frame.cu";
-constexpr std::string_view kFlash2FrameFile = "kernels/flash2/flash2_backward_frame.cu";
+constexpr std::string_view kFlash2FrameFile = "kernels/flash2/flash2_backward_rows.cuh";
 constexpr std::string_view kSplitCombineFile = "kernels/split_kv/split_kv_combine.cu";
 constexpr std::string_view kSumHeadsFile = "kernels/sum_heads.cu";
 

@@ -1,8 +1,5 @@
-#include "kernels/block_sparse/block_sparse_start.h"
 #include "kernels/block_sparse/tile_lists.h"
-#include "kernels/flash2/flash2_backward_start.h"
-#include "kernels/flash2/flash2_scored_start.h"
-#include "kernels/flash2/flash2_start.h"
+#include "kernels/flash2/launch_flash2.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/score_tables.h"
 #include "kernels/launch_resources.h"
@@ -54,15 +51,11 @@ void launch_block_sparse_backward(const BackwardArguments& arguments, const Tili
   if (!arguments.workspace_is_prepared) upload_tile_lists(arguments, tiling);
   BackwardParameters parameters = flash2_backward_parameters(arguments);
   parameters.row_tiles = row_tile_lists_dev(arguments);
-  const bool is_fp16 = arguments.problem.dtype == DType::fp16;
-  StartBackward start =
-      is_fp16 ? start_block_sparse_backward_fp16 : start_block_sparse_backward_bf16;
   LaunchTables tables(arguments.resources->tables);
   if (has_score_parameters(arguments.problem)) {
     parameters.scores = tables.scores(arguments.problem);
-    start = is_fp16 ? start_flash2_backward_scored_fp16 : start_flash2_backward_scored_bf16;
   }
-  launch_flash2_backward(arguments, tiling, parameters, start);
+  start_flash2_backward(arguments, parameters, tiling);
 }
 
 }  // namespace attnscope::kernels

@@ -115,7 +115,12 @@ std::string architecture_of(std::string_view compute_capability) {
   return fmt::format("sm_{}{}{}", major, minor, has_own_instructions ? "a" : "");
 }
 
-KernelResources resources_in(std::string_view log) {
+KernelResources resources_in(std::string_view log, std::string_view entry) {
+  constexpr std::string_view kMark = "Compiling entry function '";
+  const std::size_t begin = log.find(fmt::format("{}{}'", kMark, entry));
+  if (begin == log.npos) return {};
+  log.remove_prefix(begin + kMark.size());
+  log = log.substr(0, log.find(kMark));
   return {.registers = number_before(log, " registers"),
           .spill_stores = number_before(log, " bytes spill stores"),
           .spill_loads = number_before(log, " bytes spill loads"),
@@ -167,7 +172,7 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   return CompiledKernel{.cubin = compiled.text(nvrtc.cubin_size, nvrtc.cubin),
                         .ptx = compiled.text(nvrtc.ptx_size, nvrtc.ptx),
                         .entry = entry,
-                        .resources = resources_in(log),
+                        .resources = resources_in(log, entry),
                         .compile_s = took.count()};
 }
 

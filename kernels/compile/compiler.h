@@ -42,8 +42,8 @@ struct CompiledKernel {
   double compile_s = 0;
 };
 
-/// The resources in a log of "--ptxas-options=-v".
-KernelResources resources_in(std::string_view log);
+/// What a log of "--ptxas-options=-v" says of one of its kernels, `entry`.
+KernelResources resources_in(std::string_view log, std::string_view entry);
 
 /// Every option that the program is compiled with.
 std::vector<std::string> compiler_options(const KernelProgram& program);

@@ -6,18 +6,9 @@
 #include "kernels/device/gradient_products.cuh"
 #include "kernels/device/place.cuh"
 #include "kernels/device/trace.cuh"
+#include "kernels/warp_parts_shared.h"
 
 namespace attnscope::kernels::device {
-
-/// Warps side by side in a [rows x columns] result that `warps` share: parts are 32 rows high where
-/// that is possible, and whole pieces of 16 x 16.
-constexpr int warps_across(int rows, int columns, int warps) {
-  const auto at_least_one = [](int count) { return count < 1 ? 1 : count; };
-  const int down = at_least_one(warps < rows / 32 ? warps : rows / 32);
-  int across = at_least_one(warps / down < columns / 16 ? warps / down : columns / 16);
-  while (columns % (16 * across) != 0 || warps % across != 0) --across;
-  return across;
-}
 
 /// How the warps share a [kRows x kColumns] result: each takes 16 kRowPieces rows and kPartColumns
 /// columns.
@@ -29,7 +20,7 @@ struct WarpParts {
   static constexpr int kRowPieces = kPartRows / 16;
   static constexpr int kPartColumns = kColumns / kAcross;
   using Registers = Accumulator<kRowPieces, kPartColumns>;
-  static_assert(kDown * kRowPieces * 16 == kRows && kPartColumns % 16 == 0);
+  static_assert(warp_parts_fit(kRows, kColumns, kWarps));
 
   __device__ static int first_row(int warp) { return warp / kAcross * kPartRows; }
   __device__ static int first_column(int warp) { return warp % kAcross * kPartColumns; }

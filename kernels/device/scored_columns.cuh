@@ -9,6 +9,7 @@
 #include "kernels/device/place.cuh"
 #include "kernels/device/score_steps.cuh"
 #include "kernels/device/seen_keys.cuh"
+#include "kernels/scored_shared.h"
 
 namespace attnscope::kernels::device {
 
@@ -27,6 +28,8 @@ class ScoredColumns {
     int keys;  ///< of the column tile that are no padding
   };
   static constexpr int kSharedBytes = sizeof(Shared);
+  static_assert(kSharedBytes ==
+                scored_columns_shared_bytes({Br, Bc}, kWarps, kStages, sizeof(Drawn)));
 
   __device__ ScoredColumns(const BackwardParameters& parameters, int j, int keys, int head,
                            int batch, unsigned char* shared)

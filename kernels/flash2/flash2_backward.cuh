@@ -27,6 +27,7 @@
 #include "kernels/device/trace.cuh"
 #include "kernels/device/turns.cuh"
 #include "kernels/device/visited_tiles.cuh"
+#include "kernels/flash2/flash2_backward_shared.h"
 
 namespace attnscope::kernels {
 
@@ -183,6 +184,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   using TileS = SharedTile<Bc, Br>;
   constexpr int kThreads = kWarps * 32;
   static_assert(2 * Br <= kThreads);
+  static_assert(Shared::kBytes == flash2_backward_shared_bytes(d, {Br, Bc}));
   extern __shared__ __align__(1024) unsigned char shared[];
   const uint32_t base = shared_address(shared);
   float* const statistics = reinterpret_cast<float*>(shared + Shared::statistics);

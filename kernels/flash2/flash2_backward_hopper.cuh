@@ -10,14 +10,10 @@
 #include "kernels/device/visited_tiles.cuh"
 #include "kernels/device/warpgroup_gradients.cuh"
 #include "kernels/flash2/flash2_backward.cuh"
-#include "kernels/gradient_maps.h"
+#include "kernels/flash2/flash2_backward_shared.h"
+#include "kernels/flash2/flash2_hopper_parameters.h"
 
 namespace attnscope::kernels {
-
-/// Beside what flash2_backward has, how bulk copies find the tensors.
-struct Flash2HopperParameters : BackwardParameters {
-  GradientMaps maps;
-};
 
 /// One thread block's place in the problem, and its slots.
 template <int Br, int Bc, int d, device::Visits kVisits>
@@ -151,6 +147,9 @@ __global__ void __launch_bounds__(device::kGradientThreads, 1)
                                parameters) {
   using namespace device;
   static_assert(Bc == 2 * kWarpgroupRows && Br == kWarpgroupRows && d == 2 * kPanelColumns);
+  static_assert(kGradientThreads == kFlash2HopperThreads);
+  static_assert(Flash2HopperBlock<Br, Bc, d, kVisits>::kBytes ==
+                flash2_backward_hopper_shared_bytes(d, {Br, Bc}));
   extern __shared__ __align__(1024) unsigned char shared[];
   const Flash2HopperBlock<Br, Bc, d, kVisits> block(parameters, shared);
   if (thread_index() == 0) block.initialise_barriers(kMultiplyingThreads / 32);

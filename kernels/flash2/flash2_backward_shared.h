@@ -1,10 +1,24 @@
-/// Shared memory of one block of flash2's backward launch. Plain C++: a tiling is chosen by it, and
-/// the kernel asserts that it uses this much.
+/// Warps and shared memory of the blocks of flash2's backward launches. Compiled for host and
+/// device: the catalog chooses a tiling by them, and the kernels are started with them.
 #pragma once
 
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
+
+/// Warps of a block: one for every 16 rows or keys, whichever are more, and as long as there are
+/// fewer than eight, twice as many where the sums dKj, dVj and the tiles S, dP would fill the
+/// registers of a thread.
+constexpr int flash2_backward_warps(Index d, const Tiling& tiling) {
+  constexpr Index kMostFloats = 160;  // of the four, in one thread
+  const Index floats = 2 * tiling.Bc * (d + tiling.Br);
+  Index warps = (tiling.Br > tiling.Bc ? tiling.Br : tiling.Bc) / 16;
+  while (warps < 8 && floats > kMostFloats * warps * 32) warps *= 2;
+  return static_cast<int>(warps);
+}
+
+/// Threads of a block of "preprocess" and "convert".
+inline constexpr int kFlash2RowThreads = 256;
 
 /// Kj, Vj; two stages of Qi, dOi, LSEi, Di; P and dS. 16-bit tiles, fp32 statistics.
 constexpr Index flash2_backward_shared_bytes(Index d, const Tiling& tiling) {
@@ -16,7 +30,10 @@ constexpr Index flash2_backward_shared_bytes(Index d, const Tiling& tiling) {
   return column_tiles + row_tiles + score_tiles + statistics;
 }
 
-/// The same for Hopper's instances: a second slot of dS in place of P's, and ten barriers.
+/// Threads of a block in Hopper's own instructions: three warpgroups.
+inline constexpr int kFlash2HopperThreads = 3 * 128;
+
+/// The same in Hopper's own instructions: a second slot of dS in place of P's, and ten barriers.
 constexpr Index flash2_backward_hopper_shared_bytes(Index d, const Tiling& tiling) {
   return flash2_backward_shared_bytes(d, tiling) + 10 * 8;
 }

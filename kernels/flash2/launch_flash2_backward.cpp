@@ -1,11 +1,12 @@
-#include "kernels/flash2/flash2_backward_start.h"
-#include "kernels/flash2/flash2_scored_start.h"
+#include "kernels/flash2/flash2_hopper_parameters.h"
+#include "kernels/flash2/flash2_programs.h"
+#include "kernels/flash2/launch_flash2.h"
+#include "kernels/host/hopper.h"
 #include "kernels/host/score_tables.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/sum_heads.h"
 #include "kernels/workspace.h"
-#include "reference/check.h"
 
 namespace attnscope::kernels {
 
@@ -23,38 +24,39 @@ BackwardParameters flash2_backward_parameters(const BackwardArguments& arguments
   return parameters;
 }
 
-void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling,
-                            const BackwardParameters& parameters, StartBackward start) {
+void start_flash2_backward(const BackwardArguments& arguments, const BackwardParameters& parameters,
+                           const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
+  CompiledKernels& kernels = arguments.resources->kernels;
   void* const stream = arguments.stream;
-  const bool is_fp32 = problem.dtype == DType::fp32;
+  const Index heads = problem.batch * problem.heads;
+  const Index row_blocks = heads * ceil_div(problem.N, tiling.Br);
+  const Index column_blocks = heads * ceil_div(problem.N_kv, tiling.Bc);
+  const int Br = static_cast<int>(tiling.Br);
+  const LaunchKind kind{.listed = parameters.row_tiles != nullptr,
+                        .traced = arguments.trace != nullptr};
+
   named_launch(arguments, "preprocess", [&] {
-    const auto preprocess = is_fp32 ? start_flash2_preprocess_fp32 : start_flash2_preprocess;
-    preprocess(parameters, problem, tiling.Br, stream);
+    const BlockProgram block = flash2_preprocess_program(problem);
+    if (problem.dtype == DType::fp32) {
+      kernels.start(block, row_blocks, stream, parameters, Br);
+    } else {
+      kernels.start(block, row_blocks, stream, parameters, Br, preprocess_lanes(problem));
+    }
   });
   named_launch(arguments, "backward", [&] {
-    const bool is_plain = !has_score_parameters(problem);
-    if (arguments.trace != nullptr) {
-      const auto started = [&](auto* start_traced) {
-        return start_traced(parameters, *arguments.trace, problem.dtype, problem.batch, problem.d,
-                            tiling, stream);
-      };
-      const bool traced = !is_plain ? started(start_flash2_backward_scored_traced)
-                                    : started(start_flash2_backward_hopper_traced) ||
-                                          started(start_flash2_backward_traced);
-      ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
-      return;
+    if (has_flash2_hopper_program(problem, tiling, arguments.deterministic) &&
+        runs_on_hopper(parameters, problem.dtype, problem.batch, problem.d, tiling)) {
+      start_traceable(arguments, flash2_backward_hopper_program(problem, tiling, kind),
+                      column_blocks,
+                      Flash2HopperParameters{parameters, gradient_maps(parameters, problem.batch)});
+    } else {
+      start_traceable(arguments, flash2_backward_program(problem, tiling, kind), column_blocks,
+                      parameters);
     }
-    if (is_plain && start_flash2_backward_hopper(parameters, problem.dtype, problem.batch,
-                                                 problem.d, tiling, stream)) {
-      return;
-    }
-    const bool started = start(parameters, problem.batch, problem.d, tiling, stream);
-    ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
   });
   named_launch(arguments, "convert", [&] {
-    const auto convert = is_fp32 ? start_flash2_convert_dq_fp32 : start_flash2_convert_dq;
-    convert(parameters, problem, tiling.Br, stream);
+    kernels.start(flash2_convert_dq_program(problem), row_blocks, stream, parameters, Br);
   });
   if (problem.heads_per_kv_head() == 1) return;
   named_launch(arguments, "sum_heads",
@@ -63,17 +65,11 @@ void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& ti
 
 void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
-  const bool is_fp16 = problem.dtype == DType::fp16;
   BackwardParameters parameters = flash2_backward_parameters(arguments);
-  StartBackward start = is_fp16 ? start_flash2_backward_fp16 : start_flash2_backward_bf16;
-  if (problem.dtype == DType::fp32) start = start_flash2_backward_fp32;
   LaunchTables tables(arguments.resources->tables);
-  if (has_score_parameters(problem)) {
-    parameters.scores = tables.scores(problem);
-    start = is_fp16 ? start_flash2_backward_scored_fp16 : start_flash2_backward_scored_bf16;
-  }
+  if (has_score_parameters(problem)) parameters.scores = tables.scores(problem);
   if (problem.is_packed()) parameters.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
-  launch_flash2_backward(arguments, tiling, parameters, start);
+  start_flash2_backward(arguments, parameters, tiling);
 }
 
 }  // namespace attnscope::kernels

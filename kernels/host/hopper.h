@@ -2,11 +2,16 @@
 /// their bulk copies. Only for .cu files and the code that starts them.
 #pragma once
 
+#include <string_view>
+
 #include "kernels/backward_parameters.h"
 #include "kernels/gradient_maps.h"
 #include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
+
+/// The GPUs that have its instructions.
+inline constexpr std::string_view kHopperComputeCapability = "9.0";
 
 /// Head dimension and tiling of the only instance of each backward pass.
 inline constexpr int kHopperHeadDim = 128;

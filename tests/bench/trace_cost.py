@@ -22,12 +22,11 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.cu",
-         "kernels/flash2/flash2_forward.cuh", "kernels/flash2/flash2_backward_bf16.cu",
-         "kernels/flash1/flash1_fp32.cu", "kernels/flash2/flash2_fp32.cu",
-         "kernels/flash2/flash2_backward_fp32.cu", "kernels/split_kv/split_kv_bf16.cu",
-         "kernels/block_sparse/block_sparse_bf16.cu", "kernels/flash1/flash1_scored_bf16.cu",
-         "kernels/flash2/flash2_scored_bf16.cu", "kernels/flash1/flash1_backward_hopper.cu",
-         "kernels/flash2/flash2_backward_hopper.cu"]
+         "kernels/flash2/flash2_forward.cuh", "kernels/flash2/flash2_backward.cuh",
+         "kernels/flash1/flash1_fp32.cu", "kernels/flash2/flash2_forward_fp32.cuh",
+         "kernels/flash2/flash2_backward_fp32.cuh", "kernels/split_kv/split_kv_bf16.cu",
+         "kernels/flash1/flash1_scored_bf16.cu", "kernels/flash1/flash1_backward_hopper.cu",
+         "kernels/flash2/flash2_backward_hopper.cuh"]
 # Of a header whose instances are compiled when they are asked for, these
 INSTANCES = {
     "kernels/flash2/flash2_forward.cuh": [

@@ -157,7 +157,7 @@ TEST(SourceView, ShowsTheFileOfTheLaunchesTwin) {
     const auto found = std::ranges::find(kernels::catalog(), name, &kernels::KernelInfo::name);
     return source_of_launch(*found, "preprocess", true);
   };
-  EXPECT_EQ(frame("flash2"), "kernels/flash2/flash2_backward_frame.cu");
+  EXPECT_EQ(frame("flash2"), "kernels/flash2/flash2_backward_rows.cuh");
 }
 
 }  // namespace

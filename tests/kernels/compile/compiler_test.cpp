@@ -58,12 +58,19 @@ TEST(Compiler, SaysWhichBytesSpill) {
 }
 
 TEST(Compiler, ReadsTheResourcesOutOfALog) {
-  const KernelResources resources = resources_in(
+  constexpr std::string_view kLog =
       "ptxas info    : 136 bytes gmem\n"
+      "ptxas info    : Compiling entry function '_Z5firstv' for 'sm_90a'\n"
+      "ptxas info    : Function properties for _Z5firstv\n"
       "ptxas         .     1096 bytes stack frame, 2180 bytes spill stores, 2292 bytes spill "
-      "loads\nptxas info    : Used 168 registers, used 2 barriers, 1040 bytes smem\n");
-  EXPECT_EQ(resources, (KernelResources{168, 2180, 2292, 1096, 1040}));
-  EXPECT_EQ(resources_in(""), KernelResources());
+      "loads\nptxas info    : Used 168 registers, used 2 barriers, 1040 bytes smem\n"
+      "ptxas info    : Compiling entry function '_Z6secondv' for 'sm_90a'\n"
+      "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+      "ptxas info    : Used 32 registers, used 0 barriers\n";
+  EXPECT_EQ(resources_in(kLog, "_Z5firstv"), (KernelResources{168, 2180, 2292, 1096, 1040}));
+  EXPECT_EQ(resources_in(kLog, "_Z6secondv"), (KernelResources{32, 0, 0, 0, 0}));
+  EXPECT_EQ(resources_in(kLog, "_Z6second"), KernelResources());
+  EXPECT_EQ(resources_in("", "_Z5firstv"), KernelResources());
 }
 
 TEST(Compiler, ARefusedSourceIsAnErrorWithItsFileAndLine) {

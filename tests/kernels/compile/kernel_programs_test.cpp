@@ -4,7 +4,7 @@
 
 #include "kernels/catalog.h"
 #include "kernels/compiled_tilings.h"
-#include "kernels/flash2/flash2_forward_program.h"
+#include "kernels/flash2/flash2_programs.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -31,7 +31,7 @@ CompiledKernel compiled(const BlockProgram& block) {
 TEST(Flash2ForwardProgram, NamesWhatTheProblemNeedsAndNoMore) {
   AttentionProblem problem = problem_of(80, Mask::causal());
   problem.dtype = DType::fp16;
-  const BlockProgram plain = flash2_forward_program(problem, {128, 64}, false, false);
+  const BlockProgram plain = flash2_forward_program(problem, {128, 64});
   EXPECT_EQ(plain.program.expression,
             "attnscope::kernels::flash2_forward<attnscope::kernels::device::Fp16, 96, 128, 64, 4, "
             "attnscope::kernels::device::Columns::first, attnscope::kernels::device::Visits::all, "
@@ -40,7 +40,8 @@ TEST(Flash2ForwardProgram, NamesWhatTheProblemNeedsAndNoMore) {
   EXPECT_EQ(plain.shared_bytes, (128 + 4 * 64) * 96 * 2);
 
   problem.mask = *parse_mask("window:100");
-  const BlockProgram scored = flash2_forward_program(problem, {128, 128}, true, true);
+  const BlockProgram scored =
+      flash2_forward_program(problem, {128, 128}, {.listed = true, .traced = true});
   for (const char* part : {"Visits::listed", "BlockTrace", "ScoreFunctions", "96, 128, 128, 8,"}) {
     EXPECT_THAT(scored.program.expression, HasSubstr(part));
   }
@@ -48,28 +49,95 @@ TEST(Flash2ForwardProgram, NamesWhatTheProblemNeedsAndNoMore) {
   EXPECT_GT(scored.shared_bytes, (128 + 4 * 128) * 96 * 2);
 }
 
+TEST(Flash2BackwardProgram, HasWarpsThatHoldItsSums) {
+  const auto threads = [](Index d, const Tiling& tiling) {
+    return flash2_backward_program(problem_of(d, Mask::none()), tiling).threads / 32;
+  };
+  EXPECT_EQ(threads(16, {16, 16}), 1);
+  EXPECT_EQ(threads(64, {32, 32}), 2);
+  EXPECT_EQ(threads(96, {64, 64}), 4);
+  EXPECT_EQ(threads(128, {32, 64}), 4);
+  EXPECT_EQ(threads(192, {32, 32}), 4);
+  for (const auto& [d, tiling] : std::vector<std::pair<Index, Tiling>>{{32, {128, 128}},
+                                                                       {64, {128, 128}},
+                                                                       {128, {64, 128}},
+                                                                       {128, {64, 64}},
+                                                                       {192, {64, 64}},
+                                                                       {256, {32, 64}}}) {
+    EXPECT_EQ(threads(d, tiling), 8) << d;
+  }
+}
+
+TEST(Flash2BackwardProgram, InHoppersInstructionsIsForPlainScoresAtOneSize) {
+  AttentionProblem problem = problem_of(128, Mask::causal());
+  EXPECT_TRUE(has_flash2_hopper_program(problem, {64, 128}, false));
+  EXPECT_FALSE(has_flash2_hopper_program(problem, {64, 128}, true));
+  EXPECT_FALSE(has_flash2_hopper_program(problem, {64, 64}, false));
+  problem.dtype = DType::fp32;
+  EXPECT_FALSE(has_flash2_hopper_program(problem, {64, 128}, false));
+  EXPECT_FALSE(has_flash2_hopper_program(problem_of(120, Mask::none()), {64, 128}, false));
+  EXPECT_FALSE(
+      has_flash2_hopper_program(problem_of(128, *parse_mask("window:9")), {64, 128}, false));
+
+  const CompiledKernel made =
+      compiled(flash2_backward_hopper_program(problem_of(128, Mask::none()), {64, 128}));
+  EXPECT_EQ(made.resources.registers, 168);
+  EXPECT_EQ(made.resources.spill_stores, 0);
+}
+
+/// The launches of a default tiling, in fp32 too.
+TEST(Flash2BackwardProgram, RowsAndCudaCoresAreCompiled) {
+  for (const DType dtype : {DType::bf16, DType::fp32}) {
+    AttentionProblem problem = problem_of(64, Mask::none());
+    problem.dtype = dtype;
+    for (const BlockProgram& block :
+         {flash2_preprocess_program(problem), flash2_convert_dq_program(problem),
+          flash2_backward_program(problem, {64, 64}), flash2_forward_program(problem, {64, 64})}) {
+      EXPECT_EQ(compiled(block).resources.spill_stores, 0) << block.program.expression;
+    }
+  }
+}
+
 struct Case {
   const char* kernel;
   const char* mask;
 };
 
-class Flash2ForwardInstances : public testing::TestWithParam<Case> {};
-
-TEST_P(Flash2ForwardInstances, OfTheCatalogSpillNoRegister) {
-  const KernelInfo& kernel = *find_kernel(GetParam().kernel);
-  for (const Index d : {64, 128, 256}) {
-    const AttentionProblem problem = problem_of(d, *parse_mask(GetParam().mask));
-    for (const Tiling& tiling : kernel_tilings(kernel, problem)) {
-      const auto block = flash2_forward_program(problem, tiling, kernel.takes_block_mask, false);
-      const CompiledKernel made = compiled(block);
-      EXPECT_GT(made.resources.registers, 0);
-      EXPECT_EQ(made.resources.spill_stores, 0) << block.program.expression;
-      EXPECT_LE(made.resources.registers * block.threads, 65536) << block.program.expression;
+class Flash2Instances : public testing::TestWithParam<Case> {
+ protected:
+  /// Compiles what `program_of` gives for the tilings that `tilings_of` names.
+  template <typename Tilings, typename Program>
+  void expect_no_spills(const Tilings& tilings_of, const Program& program_of) {
+    const KernelInfo& kernel = *find_kernel(GetParam().kernel);
+    for (const Index d : {64, 128, 256}) {
+      const AttentionProblem problem = problem_of(d, *parse_mask(GetParam().mask));
+      for (const Tiling& tiling : tilings_of(kernel, problem)) {
+        const BlockProgram block = program_of(problem, tiling, {.listed = kernel.takes_block_mask});
+        const CompiledKernel made = compiled(block);
+        EXPECT_GT(made.resources.registers, 0);
+        EXPECT_EQ(made.resources.spill_stores, 0) << block.program.expression;
+        EXPECT_LE(made.resources.registers * block.threads, 65536) << block.program.expression;
+      }
     }
   }
+};
+
+constexpr auto kForwardTilings = [](const KernelInfo& kernel, const AttentionProblem& problem) {
+  return kernel_tilings(kernel, problem);
+};
+constexpr auto kBackwardTilings = [](const KernelInfo& kernel, const AttentionProblem& problem) {
+  return backward_tilings(kernel, problem);
+};
+
+TEST_P(Flash2Instances, OfTheForwardPassSpillNoRegister) {
+  expect_no_spills(kForwardTilings, flash2_forward_program);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, Flash2ForwardInstances,
+TEST_P(Flash2Instances, OfTheBackwardPassSpillNoRegister) {
+  expect_no_spills(kBackwardTilings, flash2_backward_program);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Flash2Instances,
                          testing::Values(Case{"flash2", "causal"}, Case{"flash2", "window:256"},
                                          Case{"block_sparse2", "none"},
                                          Case{"block_sparse2", "window:256"}));

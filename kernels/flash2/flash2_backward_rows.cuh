@@ -1,41 +1,33 @@
-/// What stands around flash2's backward launch: D and an empty dQ_accum before it, the rounding of
-/// dQ after it. Twins of the launches "preprocess" and "convert" of
-/// sim/schedule/flash2_backward.cpp and gradients.cpp.
+/// The launches before and after flash2's backward launch: "preprocess" computes D and clears
+/// dQ_accum, "convert" rounds dQ. The schedules are in sim/schedule/flash2_backward.cpp and
+/// gradients.cpp.
 ///
 /// Both are bound by memory: a warp's accesses are whole sectors, past L1.
-#include <algorithm>
-#include <bit>
+#pragma once
 
+#include "kernels/backward_parameters.h"
 #include "kernels/device/gradient_products.cuh"
 #include "kernels/device/tile_of_block.cuh"
-#include "kernels/flash2/flash2_backward_start.h"
-#include "kernels/host/launch_kernel.h"
+#include "kernels/flash2/flash2_backward_shared.h"
 
 namespace attnscope::kernels {
 
-namespace {
-
-using device::kChunkElements;
-using device::kFragmentFloats;
-using device::load_chunk;
-using device::TileOfBlock;
-
-constexpr int kThreads = 256;
-
 /// Where the tile's rows stand in dQ_accum.
-__device__ float* dQ_accum_of_tile(const BackwardParameters& parameters, const TileOfBlock& tile) {
+__device__ inline float* dQ_accum_of_tile(const BackwardParameters& parameters,
+                                          const device::TileOfBlock& tile) {
   const ForwardShape& shape = parameters.shape;
   const Index head = Index{tile.batch} * shape.heads + tile.head;
   const Index row_piece = head * dQ_accum_row_pieces(shape.N) + tile.first_row / 16;
-  return parameters.dQ_accum + row_piece * dQ_accum_pieces(shape.d) * kFragmentFloats;
+  return parameters.dQ_accum + row_piece * dQ_accum_pieces(shape.d) * device::kFragmentFloats;
 }
 
 /// D = rowsum(dO * O); dQ_accum = 0, and the first turn. `lanes` threads share a row, a chunk each;
-/// it is a power of two up to 32. Br is at most kThreads.
+/// it is a power of two up to 32. Br is at most kFlash2RowThreads.
 template <typename T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kFlash2RowThreads)
     flash2_preprocess(const BackwardParameters parameters, int Br, int lanes) {
-  __shared__ float D[kThreads];
+  using namespace device;
+  __shared__ float D[kFlash2RowThreads];
   const ForwardShape& shape = parameters.shape;
   const TileOfBlock tile(shape.heads, shape.N, Br);
   const auto O = rows_of_head<const T>(parameters.O, tile.batch, tile.head);
@@ -45,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
   const int column = thread % lanes * kChunkElements;
 
 #pragma unroll 4
-  for (int first = 0; first < tile.rows; first += kThreads / lanes) {
+  for (int first = 0; first < tile.rows; first += kFlash2RowThreads / lanes) {
     const int row = first + thread / lanes;
     float sum = 0.0f;
     if (row < tile.rows && column < shape.d) {
@@ -66,7 +58,7 @@ __global__ void __launch_bounds__(kThreads)
   if (parameters.dQ_turns != nullptr && thread == 0) parameters.dQ_turns[blockIdx.x] = 0;
   auto* const dQ_accum = reinterpret_cast<float4*>(dQ_accum_of_tile(parameters, tile));
   const int chunks = (tile.rows + 15) / 16 * dQ_accum_pieces(shape.d) * kFragmentFloats / 4;
-  for (int n = thread; n < chunks; n += kThreads) {
+  for (int n = thread; n < chunks; n += kFlash2RowThreads) {
     __stcg(dQ_accum + n, float4{0.0f, 0.0f, 0.0f, 0.0f});
   }
 }
@@ -74,11 +66,12 @@ __global__ void __launch_bounds__(kThreads)
 /// dQ = softmax_scale dQ_accum, rounded, from fragment order to rows. A warp takes 16 rows and 32
 /// columns at a time through shared memory, so that HBM sees whole sectors on both sides.
 template <typename T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kFlash2RowThreads)
     flash2_convert_dq(const BackwardParameters parameters, int Br) {
+  using namespace device;
   constexpr int kPieces = 4;         // of 8 columns, that a warp takes
   constexpr int kRowWords = 16 + 4;  // two elements each; the rest spreads rows over the banks
-  __shared__ __align__(16) uint32_t shared[kThreads / 32][16 * kRowWords];
+  __shared__ __align__(16) uint32_t shared[kFlash2RowThreads / 32][16 * kRowWords];
   const ForwardShape& shape = parameters.shape;
   const TileOfBlock tile(shape.heads, shape.N, Br);
   const auto dQ = rows_of_head<T>(parameters.dQ, tile.batch, tile.head);
@@ -90,7 +83,7 @@ __global__ void __launch_bounds__(kThreads)
   const float scale = shape.softmax_scale;
 
   for (int n = static_cast<int>(threadIdx.x) / 32; n < (tile.rows + 15) / 16 * groups;
-       n += kThreads / 32) {
+       n += kFlash2RowThreads / 32) {
     // load fragments; round
     const int first_row = n / groups * 16;
     const int first_piece = n % groups * kPieces;
@@ -102,8 +95,8 @@ __global__ void __launch_bounds__(kThreads)
       if (first_piece + piece >= pieces || first_row + row >= tile.rows) continue;
       const float4 sum = __ldcg(source + piece * 32 + lane);
       uint32_t* const word = words + row * kRowWords + piece * 4 + lane % 4;
-      word[0] = device::pack<T>(scale * sum.x, scale * sum.y);
-      word[8 * kRowWords] = device::pack<T>(scale * sum.z, scale * sum.w);
+      word[0] = pack<T>(scale * sum.x, scale * sum.y);
+      word[8 * kRowWords] = pack<T>(scale * sum.z, scale * sum.w);
     }
     __syncwarp();  // Barrier: the rows are in shared memory before they are read.
 
@@ -120,30 +113,11 @@ __global__ void __launch_bounds__(kThreads)
         __stcg(reinterpret_cast<uint4*>(destination), chunk);
       } else {
         const uint32_t pairs[] = {chunk.x, chunk.y, chunk.z, chunk.w};
-        device::scatter_chunk(destination, pairs, shape.d - column);
+        scatter_chunk(destination, pairs, shape.d - column);
       }
     }
     __syncwarp();  // Barrier: the rows are read before the next ones are written.
   }
-}
-
-}  // namespace
-
-void start_flash2_preprocess(const BackwardParameters& parameters, const AttentionProblem& problem,
-                             Index Br, void* stream) {
-  const auto kernel = problem.dtype == DType::fp16 ? flash2_preprocess<device::Fp16>
-                                                   : flash2_preprocess<device::Bf16>;
-  const auto chunks = static_cast<unsigned>(ceil_div(problem.d, kChunkElements));
-  start_kernel(kernel, problem.batch * problem.heads * ceil_div(problem.N, Br), kThreads, 0, stream,
-               parameters, static_cast<int>(Br), static_cast<int>(std::bit_ceil(chunks)));
-}
-
-void start_flash2_convert_dq(const BackwardParameters& parameters, const AttentionProblem& problem,
-                             Index Br, void* stream) {
-  const auto kernel = problem.dtype == DType::fp16 ? flash2_convert_dq<device::Fp16>
-                                                   : flash2_convert_dq<device::Bf16>;
-  start_kernel(kernel, problem.batch * problem.heads * ceil_div(problem.N, Br), kThreads, 0, stream,
-               parameters, static_cast<int>(Br));
 }
 
 }  // namespace attnscope::kernels

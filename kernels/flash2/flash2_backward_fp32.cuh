@@ -1,9 +1,12 @@
 /// FlashAttention-2, backward, in fp32 on the CUDA cores (arXiv 2307.08691, Algorithm 2).
-/// The twin of sim/schedule/flash2_backward.cpp, launches "preprocess", "backward" and "convert".
+/// The schedule is sim/schedule/flash2_backward.cpp, launches "preprocess", "backward" and
+/// "convert".
 ///
 /// The same block program as flash2_backward.cuh, without tensor cores, with one slot for every
 /// tile, and one for P and dS together; LSEi and Di go straight from HBM to registers, and
 /// dQ_accum stands in rows. The form to read first.
+#pragma once
+
 #include "kernels/device/backward_parts.cuh"
 #include "kernels/device/cuda_core_gradients.cuh"
 #include "kernels/device/plain_scores.cuh"
@@ -11,30 +14,21 @@
 #include "kernels/device/trace.cuh"
 #include "kernels/device/turns.cuh"
 #include "kernels/flash2/flash2_backward_shared.h"
-#include "kernels/flash2/flash2_backward_start.h"
-#include "kernels/host/launch_kernel.h"
-#include "reference/head_dim.h"
 
 namespace attnscope::kernels {
 
-namespace {
-
-using device::kLanesPerRow;
-using device::kRowsPerLane;
-using device::TileOfBlock;
-
-constexpr int kFrameThreads = 256;  ///< of the two launches around the main one
-
 /// The first row of a head's dQ_accum, [B, H, N, d].
-__device__ float* dQ_accum_of_head(const BackwardParameters& parameters, int batch, int head) {
+__device__ inline float* dQ_accum_of_head(const BackwardParameters& parameters, int batch,
+                                          int head) {
   const ForwardShape& shape = parameters.shape;
   return parameters.dQ_accum + (Index{batch} * shape.heads + head) * shape.N * shape.d;
 }
 
 /// D = rowsum(dO * O); dQ_accum = 0, and the first turn.
-__global__ void __launch_bounds__(kFrameThreads)
+__global__ void __launch_bounds__(kFlash2RowThreads)
     flash2_preprocess_fp32(const BackwardParameters parameters, int Br) {
-  constexpr int kRows = kFrameThreads / kLanesPerRow * kRowsPerLane;  // at a time
+  using namespace device;
+  constexpr int kRows = kFlash2RowThreads / kLanesPerRow * kRowsPerLane;  // at a time
   const ForwardShape& shape = parameters.shape;
   const TileOfBlock tile(shape.heads, shape.N, Br);
   const auto O = rows_of_head<const float>(parameters.O, tile.batch, tile.head);
@@ -55,27 +49,27 @@ __global__ void __launch_bounds__(kFrameThreads)
         const Index head_row = tile.first_row + row;
         sum = fmaf(__ldcg(O.row(head_row) + column), __ldcg(dO.row(head_row) + column), sum);
       }
-      D[r] = device::row_sum(sum);
+      D[r] = row_sum(sum);
     }
-    device::store_statistic(D_tile, D, first_row, tile.rows, x);
+    store_statistic(D_tile, D, first_row, tile.rows, x);
   }
 
   if (parameters.dQ_turns != nullptr && thread == 0) parameters.dQ_turns[blockIdx.x] = 0;
   float* const dQ_accum =
       dQ_accum_of_head(parameters, tile.batch, tile.head) + tile.first_row * shape.d;
-  for (int n = thread; n < tile.rows * shape.d; n += kFrameThreads) __stcg(dQ_accum + n, 0.0f);
+  for (int n = thread; n < tile.rows * shape.d; n += kFlash2RowThreads) __stcg(dQ_accum + n, 0.0f);
 }
 
 /// dQ = softmax_scale dQ_accum. There is nothing to round; the sum is unscaled.
-__global__ void __launch_bounds__(kFrameThreads)
+__global__ void __launch_bounds__(kFlash2RowThreads)
     flash2_convert_dq_fp32(const BackwardParameters parameters, int Br) {
   const ForwardShape& shape = parameters.shape;
-  const TileOfBlock tile(shape.heads, shape.N, Br);
+  const device::TileOfBlock tile(shape.heads, shape.N, Br);
   const auto dQ = rows_of_head<float>(parameters.dQ, tile.batch, tile.head);
   const float* const dQ_accum =
       dQ_accum_of_head(parameters, tile.batch, tile.head) + tile.first_row * shape.d;
   const int thread = static_cast<int>(threadIdx.x);
-  for (int n = thread; n < tile.rows * shape.d; n += kFrameThreads) {
+  for (int n = thread; n < tile.rows * shape.d; n += kFlash2RowThreads) {
     const int row = n / shape.d;
     __stcg(dQ.row(tile.first_row + row) + n % shape.d, shape.softmax_scale * __ldcg(dQ_accum + n));
   }
@@ -88,9 +82,10 @@ constexpr int columns_at_a_time = d <= 32 ? d : (d % 64 == 0 ? 64 : 32);
 /// dQi += dS Kj atomically, in L2, without the scale: the thread's four rows from `first_row` on.
 /// In turns where the order of the adds is to be the same on every run.
 template <int d, int Br, int Bc>
-__device__ void add_query_gradient(const BackwardParameters& parameters, int i,
-                                   const float* dS_rows, const device::FloatTile<Bc, d>& Kj,
-                                   int first_row, int x) {
+__device__ inline void add_query_gradient_fp32(const BackwardParameters& parameters, int i,
+                                               const float* dS_rows,
+                                               const device::FloatTile<Bc, d>& Kj, int first_row,
+                                               int x) {
   constexpr int kPart = columns_at_a_time<d>;
   const ForwardShape& shape = parameters.shape;
   const auto tile = device::column_tile_of_block<Bc>(shape);
@@ -112,6 +107,8 @@ template <int d, int Br, int Bc, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(4 * Br, 1)
     flash2_backward_fp32(const typename Trace::template Parameters<BackwardParameters> parameters) {
   using namespace device;
+  static_assert(flash2_backward_fp32_shared_bytes(d, {Br, Bc}) ==
+                4 * (2 * (Br + Bc) * d + Br * padded<Bc>));
   static_assert(Br == Bc);  // as many threads own four rows each as own four keys each
   constexpr int kThreads = 4 * Br;
   constexpr Columns kColumns = Columns::first;
@@ -198,7 +195,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
     __syncthreads();  // Barrier E: dS of every thread is in shared memory.
 
     // dQi = dQi + dS Kj, atomically; dKj = dKj + dS^T Qi; both without the scale
-    add_query_gradient<d, Br, Bc>(parameters, i, P_dS + first * padded<Bc>, Kj, first, x);
+    add_query_gradient_fp32<d, Br, Bc>(parameters, i, P_dS + first * padded<Bc>, Kj, first, x);
     trace.did(TraceStep::add_dQi, i, j);
     accumulate_columns<Br, Bc, columns_at_a_time<d>>(dK, P_dS, Qi, first, x);
     trace.did(TraceStep::accumulate_dK, i, j);
@@ -215,49 +212,6 @@ __global__ void __launch_bounds__(4 * Br, 1)
   store_rows<d>(dV_rows.row(first_key), dV_rows.stride_row, dV, 1.0f, keys - first, shape.d, x);
   trace.did(TraceStep::store_dVj, 0, j);
   trace.end();
-}
-
-}  // namespace
-
-void start_flash2_preprocess_fp32(const BackwardParameters& parameters,
-                                  const AttentionProblem& problem, Index Br, void* stream) {
-  start_kernel(flash2_preprocess_fp32, problem.batch * problem.heads * ceil_div(problem.N, Br),
-               kFrameThreads, 0, stream, parameters, static_cast<int>(Br));
-}
-
-void start_flash2_convert_dq_fp32(const BackwardParameters& parameters,
-                                  const AttentionProblem& problem, Index Br, void* stream) {
-  start_kernel(flash2_convert_dq_fp32, problem.batch * problem.heads * ceil_div(problem.N, Br),
-               kFrameThreads, 0, stream, parameters, static_cast<int>(Br));
-}
-
-bool start_flash2_backward_fp32(const BackwardParameters& parameters, Index batch, Index d,
-                                const Tiling& tiling, void* stream) {
-  const auto start = [&]<int kWidth, int Br, int Bc>() {
-    if (padded_head_dim(d) != kWidth || tiling != Tiling{Br, Bc}) return false;
-    const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, Bc);
-    constexpr Index kSharedBytes = flash2_backward_fp32_shared_bytes(kWidth, {Br, Bc});
-    static_assert(kSharedBytes == 4 * (2 * (Br + Bc) * kWidth + Br * device::padded<Bc>));
-    start_kernel(flash2_backward_fp32<kWidth, Br, Bc>, blocks, 4 * Br,
-                 static_cast<int>(kSharedBytes), stream, parameters);
-    return true;
-  };
-  return start.template operator()<16, 64, 64>() || start.template operator()<16, 16, 16>() ||
-         start.template operator()<32, 64, 64>() || start.template operator()<64, 64, 64>() ||
-         start.template operator()<64, 32, 32>() || start.template operator()<96, 64, 64>() ||
-         start.template operator()<128, 64, 64>() || start.template operator()<192, 64, 64>();
-}
-
-bool start_flash2_backward_fp32_traced(const BackwardParameters& parameters,
-                                       const TraceBuffer& trace, Index batch, Index d,
-                                       const Tiling& tiling, void* stream) {
-  using device::BlockTrace;
-  if (d != 16 || tiling != Tiling{16, 16}) return false;
-  const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N_kv, 16);
-  const BlockTrace::Parameters<BackwardParameters> traced{parameters, trace};
-  start_kernel(flash2_backward_fp32<16, 16, 16, BlockTrace>, blocks, 4 * 16,
-               static_cast<int>(flash2_backward_fp32_shared_bytes(16, {16, 16})), stream, traced);
-  return true;
 }
 
 }  // namespace attnscope::kernels

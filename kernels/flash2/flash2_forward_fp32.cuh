@@ -1,19 +1,15 @@
 /// FlashAttention-2, forward, in fp32 on the CUDA cores (arXiv 2307.08691, Algorithm 1).
-/// The twin of sim/schedule/flash2_forward.cpp.
+/// The schedule is sim/schedule/flash2_forward.cpp.
 ///
 /// The same block program as flash2_forward.cuh, without tensor cores and with one slot each for Kj
 /// and Vj: the form to read first. Tiles are d columns wide; where the problem's rows are shorter,
 /// the columns beyond them are zero on chip and never move.
+#pragma once
+
 #include "kernels/device/cuda_core_tiles.cuh"
 #include "kernels/flash2/flash2_forward.cuh"
-#include "kernels/flash2/flash2_forward_shared.h"
-#include "kernels/flash2/flash2_start.h"
-#include "kernels/host/launch_kernel.h"
-#include "reference/head_dim.h"
 
 namespace attnscope::kernels {
-
-namespace {
 
 template <int d, int Br, int Bc, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(4 * Br, 1)
@@ -119,36 +115,6 @@ __global__ void __launch_bounds__(4 * Br, 1)
   store_statistic(LSE_head, LSE, i * Br + first_row, shape.N, x);
   trace.did(TraceStep::store_LSEi, i, 0);
   trace.end();
-}
-
-}  // namespace
-
-bool start_flash2_fp32(const ForwardParameters& parameters, Index batch, Index d,
-                       const Tiling& tiling, void* stream) {
-  const auto start = [&]<int kWidth, int Br, int Bc>() {
-    if (padded_head_dim(d) != kWidth || tiling != Tiling{Br, Bc}) return false;
-    const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, Br);
-    start_kernel(flash2_forward_fp32<kWidth, Br, Bc>, blocks, 4 * Br,
-                 static_cast<int>(flash2_forward_fp32_shared_bytes(kWidth, {Br, Bc})), stream,
-                 parameters);
-    return true;
-  };
-  return start.template operator()<16, 64, 64>() || start.template operator()<16, 16, 16>() ||
-         start.template operator()<32, 64, 64>() || start.template operator()<64, 64, 64>() ||
-         start.template operator()<64, 32, 32>() || start.template operator()<96, 64, 64>() ||
-         start.template operator()<128, 64, 64>() || start.template operator()<192, 64, 64>() ||
-         start.template operator()<256, 64, 64>();
-}
-
-bool start_flash2_fp32_traced(const ForwardParameters& parameters, const TraceBuffer& trace,
-                              Index batch, Index d, const Tiling& tiling, void* stream) {
-  using device::BlockTrace;
-  if (d != 16 || tiling != Tiling{16, 16}) return false;
-  const Index blocks = batch * parameters.shape.heads * ceil_div(parameters.shape.N, 16);
-  const BlockTrace::Parameters<ForwardParameters> traced{parameters, trace};
-  start_kernel(flash2_forward_fp32<16, 16, 16, BlockTrace>, blocks, 4 * 16,
-               static_cast<int>(flash2_forward_fp32_shared_bytes(16, {16, 16})), stream, traced);
-  return true;
 }
 
 }  // namespace attnscope::kernels

@@ -1,0 +1,147 @@
+#include "kernels/flash2/flash2_programs.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/catalog.h"
+#include "kernels/flash2/flash2_backward_shared.h"
+#include "kernels/flash2/flash2_forward_shared.h"
+#include "kernels/host/hopper.h"
+#include "kernels/scored_shared.h"
+#include "reference/head_dim.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// Rows are copied without a check of each chunk's column. At d = 256 the loop would then unroll
+/// until registers spill.
+std::string columns_of(const AttentionProblem& problem) {
+  const Index width = padded_head_dim(problem.d);
+  const bool whole_rows = problem.d == width && width <= 128 && width != 96;
+  return in_device(whole_rows ? "Columns::all" : "Columns::first");
+}
+
+std::string trace_of(const LaunchKind& kind) {
+  return in_device(kind.traced ? "BlockTrace" : "NoTrace");
+}
+
+std::string visits_of(const LaunchKind& kind) {
+  return in_device(kind.listed ? "Visits::listed" : "Visits::all");
+}
+
+std::string scores_of(const AttentionProblem& problem) {
+  return in_device(has_score_parameters(problem) ? "ScoreFunctions" : "PlainScores");
+}
+
+/// The files of a kernel and of the policy of its scores.
+std::vector<std::string> sources_of(const AttentionProblem& problem, std::string kernel) {
+  std::vector<std::string> sources{std::move(kernel)};
+  if (has_score_parameters(problem)) {
+    sources.emplace_back("kernels/device/score_functions.cuh");
+  }
+  return sources;
+}
+
+/// In fp32, on the CUDA cores, four threads own four rows.
+BlockProgram fp32_program(const std::string& file, std::string_view kernel,
+                          const AttentionProblem& problem, const Tiling& tiling,
+                          const LaunchKind& kind, Index shared_bytes) {
+  const Index width = padded_head_dim(problem.d);
+  return {
+      .program = {.sources = {file},
+                  .expression = instance_of(kernel, width, tiling.Br, tiling.Bc, trace_of(kind)),
+                  .architecture = {}},
+      .threads = static_cast<int>(4 * tiling.Br),
+      .shared_bytes = shared_bytes};
+}
+
+/// Of a launch that goes through the rows of a tensor.
+BlockProgram rows_program(const AttentionProblem& problem, const std::string& kernel) {
+  const bool is_fp32 = problem.dtype == DType::fp32;
+  return {.program = {.sources = {is_fp32 ? "kernels/flash2/flash2_backward_fp32.cuh"
+                                          : "kernels/flash2/flash2_backward_rows.cuh"},
+                      .expression = is_fp32 ? "attnscope::kernels::" + kernel + "_fp32"
+                                            : instance_of(kernel, element_type(problem.dtype)),
+                      .architecture = {}},
+          .threads = kFlash2RowThreads};
+}
+
+}  // namespace
+
+BlockProgram flash2_forward_program(const AttentionProblem& problem, const Tiling& tiling,
+                                    const LaunchKind& kind) {
+  const Index width = padded_head_dim(problem.d);
+  if (problem.dtype == DType::fp32) {
+    return fp32_program("kernels/flash2/flash2_forward_fp32.cuh", "flash2_forward_fp32", problem,
+                        tiling, kind, flash2_forward_fp32_shared_bytes(width, tiling));
+  }
+  const bool scored = has_score_parameters(problem);
+  const int warps = flash2_forward_warps(width, tiling, scored);
+  return {
+      .program = {.sources = sources_of(problem, "kernels/flash2/flash2_forward.cuh"),
+                  .expression = instance_of("flash2_forward", element_type(problem.dtype), width,
+                                            tiling.Br, tiling.Bc, warps, columns_of(problem),
+                                            visits_of(kind), trace_of(kind), scores_of(problem)),
+                  .architecture = {}},
+      .threads = warps * 32,
+      .shared_bytes = flash2_forward_shared_bytes(width, tiling) +
+                      (scored ? scored_rows_shared_bytes(tiling) : 0)};
+}
+
+BlockProgram flash2_preprocess_program(const AttentionProblem& problem) {
+  return rows_program(problem, "flash2_preprocess");
+}
+
+int preprocess_lanes(const AttentionProblem& problem) {
+  constexpr Index kChunkElements = 8;  // that a thread reads at once
+  return static_cast<int>(
+      std::bit_ceil(static_cast<unsigned>(ceil_div(problem.d, kChunkElements))));
+}
+
+BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tiling& tiling,
+                                     const LaunchKind& kind) {
+  const Index width = padded_head_dim(problem.d);
+  if (problem.dtype == DType::fp32) {
+    return fp32_program("kernels/flash2/flash2_backward_fp32.cuh", "flash2_backward_fp32", problem,
+                        tiling, kind, flash2_backward_fp32_shared_bytes(width, tiling));
+  }
+  constexpr Index kStages = 2, kDrawnBytes = 4;  // of ScoreFunctions::Columns
+  const bool scored = has_score_parameters(problem);
+  // Where the choice is made when the block starts, ScoreFunctions spill no register at d = 128
+  const std::string visits = scored ? in_device("Visits::either") : visits_of(kind);
+  const int warps = flash2_backward_warps(width, tiling);
+  return {
+      .program = {.sources = sources_of(problem, "kernels/flash2/flash2_backward.cuh"),
+                  .expression = instance_of("flash2_backward", element_type(problem.dtype), width,
+                                            tiling.Br, tiling.Bc, warps, columns_of(problem),
+                                            visits, trace_of(kind), scores_of(problem)),
+                  .architecture = {}},
+      .threads = warps * 32,
+      .shared_bytes =
+          flash2_backward_shared_bytes(width, tiling) +
+          (scored ? scored_columns_shared_bytes(tiling, warps, kStages, kDrawnBytes) : 0)};
+}
+
+bool has_flash2_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
+                               bool deterministic) {
+  return problem.dtype != DType::fp32 && problem.d == kHopperHeadDim && tiling == kHopperTiling &&
+         !deterministic && !has_score_parameters(problem);
+}
+
+BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
+                                            const LaunchKind& kind) {
+  return {.program = {.sources = {"kernels/flash2/flash2_backward_hopper.cuh"},
+                      .expression = instance_of("flash2_backward_hopper",
+                                                element_type(problem.dtype), problem.d, tiling.Br,
+                                                tiling.Bc, visits_of(kind), trace_of(kind)),
+                      .architecture = {}},
+          .threads = kFlash2HopperThreads,
+          .shared_bytes = flash2_backward_hopper_shared_bytes(problem.d, tiling)};
+}
+
+BlockProgram flash2_convert_dq_program(const AttentionProblem& problem) {
+  return rows_program(problem, "flash2_convert_dq");
+}
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,39 @@
+/// The instances of flash2's kernels that a problem needs, for flash2 and block_sparse2. Plain C++.
+#pragma once
+
+#include "kernels/compile/block_program.h"
+
+namespace attnscope::kernels {
+
+/// What a launch has beside its problem.
+struct LaunchKind {
+  bool listed = false;  ///< its blocks visit lists of tiles, of a block mask or packed sequences
+  bool traced = false;  ///< it records into a TraceBuffer
+};
+
+/// "forward": one block per row tile of each query head.
+BlockProgram flash2_forward_program(const AttentionProblem& problem, const Tiling& tiling,
+                                    const LaunchKind& kind = {});
+
+/// "preprocess": D = rowsum(dO * O), dQ_accum = 0. One block per row tile of at most 256 rows.
+/// Parameters: BackwardParameters, int Br and, in 16 bits, int preprocess_lanes().
+BlockProgram flash2_preprocess_program(const AttentionProblem& problem);
+/// Threads that share a row of "preprocess" in 16 bits.
+int preprocess_lanes(const AttentionProblem& problem);
+
+/// "backward": one block per column tile of each query head.
+BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tiling& tiling,
+                                     const LaunchKind& kind = {});
+
+/// Whether "backward" exists in Hopper's own instructions for this: plain softmax attention, in 16
+/// bits, in one head dimension and tiling, and dQ added up in an arbitrary order.
+bool has_flash2_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
+                               bool deterministic);
+/// The same launch in them; parameters: Flash2HopperParameters.
+BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
+                                            const LaunchKind& kind = {});
+
+/// "convert": dQ = softmax_scale dQ_accum, rounded. Parameters: BackwardParameters, int Br.
+BlockProgram flash2_convert_dq_program(const AttentionProblem& problem);
+
+}  // namespace attnscope::kernels

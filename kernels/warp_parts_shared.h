@@ -1,0 +1,27 @@
+/// How the warps of a block share a result of the tensor cores. Compiled for host and device.
+#pragma once
+
+namespace attnscope::kernels {
+
+/// Warps side by side in a [rows x columns] result that `warps` share: parts are 32 rows high where
+/// that is possible, and whole pieces of 16 x 16.
+constexpr int warps_across(int rows, int columns, int warps) {
+  const auto at_least_one = [](int count) { return count < 1 ? 1 : count; };
+  const int down = at_least_one(warps < rows / 32 ? warps : rows / 32);
+  int across = at_least_one(warps / down < columns / 16 ? warps / down : columns / 16);
+  while (columns % (16 * across) != 0 || warps % across != 0) --across;
+  return across;
+}
+
+/// Pieces of 16 rows in the part of one warp.
+constexpr int row_pieces_of_part(int rows, int columns, int warps) {
+  return rows * warps_across(rows, columns, warps) / warps / 16;
+}
+
+/// Whether that gives every warp a part of whole pieces.
+constexpr bool warp_parts_fit(int rows, int columns, int warps) {
+  const int down = warps / warps_across(rows, columns, warps);
+  return rows % (16 * down) == 0;
+}
+
+}  // namespace attnscope::kernels
