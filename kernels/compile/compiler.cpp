@@ -145,6 +145,7 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   for (const std::string& source : program.sources) {
     text += fmt::format("#include \"{}\"\n", source);
   }
+  text += program.text;
   const std::vector<std::string_view> roots(program.sources.begin(), program.sources.end());
   const Program compiled(nvrtc, text, include_closure(roots));
   int status = compiled.status();

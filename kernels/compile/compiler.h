@@ -17,10 +17,12 @@ std::string architecture_of(std::string_view compute_capability);
 
 /// One instance of a kernel's template.
 struct KernelProgram {
-  std::vector<std::string> sources;  ///< root-relative files that declare the kernel and its types
-  std::string expression;            ///< "attnscope::kernels::flash2_forward<...>"
-  std::string architecture;          ///< "sm_90a"
+  /// Embedded files that declare the kernel and its types.
+  std::vector<std::string> sources = {};
+  std::string expression;                 ///< "attnscope::kernels::flash2_forward<...>"
+  std::string architecture = {};          ///< "sm_90a"
   std::vector<std::string> options = {};  ///< further options of NVRTC
+  std::string text = {};                  ///< code after the sources that is not embedded
 };
 
 /// What a kernel takes of an SM, as the compiler reports it.

@@ -106,6 +106,7 @@ std::string cache_key(const KernelProgram& program, const std::string& nvrtc_bui
   std::string key;
   append_block(key, nvrtc_build);
   append_block(key, program.expression);
+  append_block(key, program.text);
   for (const std::string& option : compiler_options(program)) append_block(key, option);
   const std::vector<std::string_view> roots(program.sources.begin(), program.sources.end());
   for (const SourceFile& file : include_closure(roots)) {

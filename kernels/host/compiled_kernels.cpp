@@ -33,7 +33,8 @@ CompiledKernels::~CompiledKernels() {
 
 cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
   const std::lock_guard lock(mutex_);
-  const auto known = kernels_.find(program.expression);
+  const std::pair key(program.expression, program.text);
+  const auto known = kernels_.find(key);
   if (known != kernels_.end()) return known->second;
   KernelProgram for_device = program;
   for_device.architecture = architecture_of_device();
@@ -46,7 +47,7 @@ cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
   libraries_.push_back(library);
   cudaKernel_t kernel = nullptr;
   ATTNSCOPE_CUDA(cudaLibraryGetKernel(&kernel, library, compiled.entry.c_str()));
-  kernels_.emplace(program.expression, kernel);
+  kernels_.emplace(key, kernel);
   return kernel;
 }
 

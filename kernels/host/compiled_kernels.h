@@ -8,6 +8,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "kernels/compile/block_program.h"
 #include "kernels/compile/kernel_compiler.h"
@@ -34,7 +35,7 @@ class CompiledKernels {
   template <typename... Parameters>
   void start(const BlockProgram& block, Index blocks, void* stream,
              const Parameters&... parameters) {
-    void* arguments[] = {const_cast<Parameters*>(&parameters)...};
+    void* arguments[] = {const_cast<Parameters*>(&parameters)..., nullptr};
     enqueue(block, blocks, stream, arguments);
   }
 
@@ -44,7 +45,8 @@ class CompiledKernels {
 
   KernelCompiler compiler_;
   std::mutex mutex_;
-  std::map<std::string, cudaKernel_t> kernels_;  ///< by expression: a GPU has one architecture
+  /// By expression and own text: a GPU has one architecture.
+  std::map<std::pair<std::string, std::string>, cudaKernel_t> kernels_;
   std::vector<cudaLibrary_t> libraries_;
 };
 

@@ -57,6 +57,22 @@ TEST(Compiler, SaysWhichBytesSpill) {
   EXPECT_GT(compiled.value().resources.stack_bytes, 0);
 }
 
+TEST(Compiler, TakesTextThatIsNotEmbedded) {
+  KernelProgram program{.sources = {"kernels/device/place.cuh"},
+                        .expression = "store_place<4>",
+                        .architecture = "sm_80",
+                        .text =
+                            "template <int kStep> __global__ void store_place(int* to) {\n"
+                            "  to[attnscope::kernels::device::thread_index() * kStep] = 1;\n"
+                            "}\n"};
+  const auto compiled = compile(program);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  EXPECT_THAT(compiled.value().ptx, HasSubstr("st.global"));
+  const std::string key = cache_key(program, "a build");
+  program.text += " ";
+  EXPECT_NE(cache_key(program, "a build"), key);
+}
+
 TEST(Compiler, ReadsTheResourcesOutOfALog) {
   constexpr std::string_view kLog =
       "ptxas info    : 136 bytes gmem\n"
