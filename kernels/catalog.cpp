@@ -12,10 +12,10 @@ constexpr std::array kCatalog{
                .algorithm = "standard",
                .idea = "S and P are stored in HBM: two cuBLAS products around one fused "
                        "mask-and-softmax kernel",
-               .source = "kernels/standard/softmax_forward.cu",
+               .source = "kernels/standard/softmax_forward.cuh",
                .honours_carry = false,
                .has_backward = true,
-               .backward_source = "kernels/standard/softmax_gradient.cu"},
+               .backward_source = "kernels/standard/softmax_gradient.cuh"},
     KernelInfo{.name = "flash1",
                .algorithm = "flash1",
                .idea = "S and P stay on chip; K and V are loaded once, O, m and l travel through "

@@ -4,10 +4,34 @@
 
 #include "kernels/flash2/flash2_programs.h"
 #include "kernels/host/hopper.h"
+#include "kernels/split_kv/split_kv_programs.h"
+#include "kernels/standard/softmax_programs.h"
+#include "kernels/sum_heads.h"
 
 namespace attnscope::kernels {
 
 namespace {
+
+/// The launches of a backward pass, and the last one if query heads share a KV head.
+std::vector<LaunchProgram> with_sum_heads(std::vector<LaunchProgram> programs,
+                                          const AttentionProblem& problem) {
+  if (problem.heads_per_kv_head() > 1) {
+    programs.push_back({"sum_heads", sum_heads_program(problem.dtype)});
+  }
+  return programs;
+}
+
+/// Without the products, which are cuBLAS's.
+std::vector<LaunchProgram> standard_programs(const ResolvedRun& run) {
+  const AttentionProblem& problem = run.problem;
+  if (run.pass() == PassKind::forward) return {{"softmax", softmax_forward_program(problem)}};
+  return with_sum_heads({{"dS", softmax_gradient_program(problem)}}, problem);
+}
+
+std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run) {
+  return {{"partial", split_kv_partial_program(run.problem, run.tiling, /*traced=*/false)},
+          {"combine", split_kv_combine_program(run.problem)}};
+}
 
 /// flash2's launches, and block_sparse2's.
 std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run,
@@ -19,10 +43,12 @@ std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run,
   }
   const bool on_hopper = compute_capability == kHopperComputeCapability &&
                          has_flash2_hopper_program(problem, run.tiling, run.asked.deterministic);
-  return {{"preprocess", flash2_preprocess_program(problem)},
-          {"backward", on_hopper ? flash2_backward_hopper_program(problem, run.tiling, kind)
-                                 : flash2_backward_program(problem, run.tiling, kind)},
-          {"convert", flash2_convert_dq_program(problem)}};
+  return with_sum_heads(
+      {{"preprocess", flash2_preprocess_program(problem)},
+       {"backward", on_hopper ? flash2_backward_hopper_program(problem, run.tiling, kind)
+                              : flash2_backward_program(problem, run.tiling, kind)},
+       {"convert", flash2_convert_dq_program(problem)}},
+      problem);
 }
 
 }  // namespace
@@ -30,13 +56,13 @@ std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run,
 Result<std::vector<LaunchProgram>> programs_of(const ResolvedRun& run,
                                                std::string_view compute_capability) {
   const std::string& kernel = run.asked.kernel;
+  if (kernel == "standard") return standard_programs(run);
+  if (kernel == "split_kv") return split_kv_programs(run);
   if (kernel == "flash2" || kernel == "block_sparse2") {
     return flash2_programs(run, compute_capability);
   }
-  return unavailable(
-      fmt::format("the kernels of {} are built into AttnScope; only those of flash2 "
-                  "and block_sparse2 are compiled at launch",
-                  kernel));
+  return unavailable(fmt::format(
+      "the kernels of {} are built into AttnScope; the others are compiled at launch", kernel));
 }
 
 }  // namespace attnscope::kernels

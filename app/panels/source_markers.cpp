@@ -188,8 +188,8 @@ constexpr Marker kSumHeads[] = {
 
 constexpr std::string_view kFlash1FrameFile = "kernels/flash1/flash1_frame.cu";
 constexpr std::string_view kFlash2FrameFile = "kernels/flash2/flash2_backward_rows.cuh";
-constexpr std::string_view kSplitCombineFile = "kernels/split_kv/split_kv_combine.cu";
-constexpr std::string_view kSumHeadsFile = "kernels/sum_heads.cu";
+constexpr std::string_view kSplitCombineFile = "kernels/split_kv/split_kv_combine.cuh";
+constexpr std::string_view kSumHeadsFile = "kernels/sum_heads.cuh";
 
 std::span<const Marker> markers_of(std::string_view source) {
   if (source == "kernels/flash2/flash2_forward.cuh") return kFlash2Forward;
@@ -200,8 +200,8 @@ std::span<const Marker> markers_of(std::string_view source) {
   if (source == kFlash1FrameFile) return kFlash1Frame;
   if (source == "kernels/split_kv/split_kv_partial.cuh") return kSplitPartial;
   if (source == kSplitCombineFile) return kSplitCombine;
-  if (source == "kernels/standard/softmax_forward.cu") return kStandardSoftmax;
-  if (source == "kernels/standard/softmax_gradient.cu") return kStandardGradient;
+  if (source == "kernels/standard/softmax_forward.cuh") return kStandardSoftmax;
+  if (source == "kernels/standard/softmax_gradient.cuh") return kStandardGradient;
   return source == kSumHeadsFile ? std::span<const Marker>(kSumHeads) : std::span<const Marker>();
 }
 

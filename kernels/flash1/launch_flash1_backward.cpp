@@ -55,7 +55,7 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
   });
   if (problem.heads_per_kv_head() == 1) return;
   named_launch(arguments, "sum_heads",
-               [&] { start_sum_heads(parameters.shared, problem, tiling.Bc, arguments.stream); });
+               [&] { start_sum_heads(arguments, parameters.shared, tiling.Bc); });
 }
 
 }  // namespace attnscope::kernels

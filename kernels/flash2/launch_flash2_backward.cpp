@@ -59,8 +59,7 @@ void start_flash2_backward(const BackwardArguments& arguments, const BackwardPar
     kernels.start(flash2_convert_dq_program(problem), row_blocks, stream, parameters, Br);
   });
   if (problem.heads_per_kv_head() == 1) return;
-  named_launch(arguments, "sum_heads",
-               [&] { start_sum_heads(parameters, problem, tiling.Bc, stream); });
+  named_launch(arguments, "sum_heads", [&] { start_sum_heads(arguments, parameters, tiling.Bc); });
 }
 
 void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& tiling) {

@@ -1,10 +1,12 @@
+#include <bit>
+
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/score_tables.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
-#include "kernels/split_kv/split_kv_start.h"
+#include "kernels/split_kv/split_kv_parameters.h"
+#include "kernels/split_kv/split_kv_programs.h"
 #include "kernels/workspace.h"
-#include "reference/check.h"
 #include "reference/key_splits.h"
 
 namespace attnscope::kernels {
@@ -19,13 +21,38 @@ Index multiprocessor_count() {
   return count;
 }
 
+/// "partial". A block owns a row tile and a split of a head.
+void start_partial(const ForwardArguments& arguments, const SplitKvParameters& parameters,
+                   const Tiling& tiling) {
+  const AttentionProblem& problem = arguments.problem;
+  const bool traced = arguments.trace != nullptr;
+  const BlockProgram block = split_kv_partial_program(problem, tiling, traced);
+  const Index blocks_per_head = ceil_div(problem.N, tiling.Br) * parameters.splits;
+  const Index blocks = problem.batch * problem.heads * blocks_per_head;
+  CompiledKernels& kernels = arguments.resources->kernels;
+  if (!traced) return kernels.start(block, blocks, arguments.stream, parameters);
+  TracedParameters<SplitKvParameters> recording{parameters, *arguments.trace};
+  recording.trace.blocks_per_head = static_cast<int>(blocks_per_head);  // as many as this GPU fills
+  kernels.start(block, blocks, arguments.stream, recording);
+}
+
+/// "combine": O = sum over splits of exp(LSE_split - LSE) O_split; LSE is the log of the sum of
+/// exp(LSE_split).
+void start_combine(const ForwardArguments& arguments, const SplitKvParameters& parameters) {
+  const AttentionProblem& problem = arguments.problem;
+  const Index rows = problem.batch * problem.heads * problem.N;
+  const auto pieces = static_cast<unsigned>(split_columns(parameters.shape.d) / 4);
+  arguments.resources->kernels.start(split_kv_combine_program(problem), rows, arguments.stream,
+                                     parameters, static_cast<int>(std::bit_ceil(pieces)));
+}
+
 }  // namespace
 
 void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
   const SplitKvWorkspace layout = split_kv_workspace(problem, tiling);
   auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
-  const SplitKvParameters parameters{
+  SplitKvParameters parameters{
       .shape = forward_shape(problem),
       .Q = arguments.Q,
       .K = arguments.K,
@@ -36,29 +63,10 @@ void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
       .O_split = reinterpret_cast<float*>(workspace + layout.O_split_offset),
       .LSE_split = reinterpret_cast<float*>(workspace + layout.LSE_split_offset)};
 
-  ScoredSplitKvParameters scored{parameters};
   LaunchTables tables(arguments.resources->tables);
-  if (has_score_parameters(problem)) scored.scores = tables.scores(problem);
-
-  named_launch(arguments, "partial", [&] {
-    if (arguments.trace != nullptr) {
-      const bool traced = start_split_kv_traced(parameters, *arguments.trace, problem.dtype,
-                                                problem.batch, problem.d, tiling, arguments.stream);
-      ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
-      return;
-    }
-    const bool is_fp16 = problem.dtype == DType::fp16;
-    const auto start_plain = is_fp16 ? start_split_kv_partial_fp16 : start_split_kv_partial_bf16;
-    const auto start_scored = is_fp16 ? start_split_kv_scored_fp16 : start_split_kv_scored_bf16;
-    const bool started =
-        has_score_parameters(problem)
-            ? start_scored(scored, problem.batch, problem.d, tiling, arguments.stream)
-            : start_plain(parameters, problem.batch, problem.d, tiling, arguments.stream);
-    ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
-  });
-  named_launch(arguments, "combine", [&] {
-    start_split_kv_combine(parameters, problem.dtype, problem.batch, arguments.stream);
-  });
+  if (has_score_parameters(problem)) parameters.scores = tables.scores(problem);
+  named_launch(arguments, "partial", [&] { start_partial(arguments, parameters, tiling); });
+  named_launch(arguments, "combine", [&] { start_combine(arguments, parameters); });
 }
 
 }  // namespace attnscope::kernels

@@ -13,15 +13,11 @@ ATTNSCOPE_HOST_DEVICE constexpr int split_columns(int d) {
 struct SplitKvParameters {
   ForwardShape shape;
   TensorView Q, K, V, O;
-  float* LSE = nullptr;        ///< [B, H, N]
-  int splits = 1;              ///< parts of the keys
-  float* O_split = nullptr;    ///< [B, H, N, splits, split_columns(d)], normalised
-  float* LSE_split = nullptr;  ///< [B, H, N, splits]
-};
-
-/// For problems with has_score_parameters(): no dropout, no packed sequences.
-struct ScoredSplitKvParameters : SplitKvParameters {
-  ScoreParameters scores = {};
+  float* LSE = nullptr;         ///< [B, H, N]
+  int splits = 1;               ///< parts of the keys
+  float* O_split = nullptr;     ///< [B, H, N, splits, split_columns(d)], normalised
+  float* LSE_split = nullptr;   ///< [B, H, N, splits]
+  ScoreParameters scores = {};  ///< no dropout, no packed sequences
 };
 
 }  // namespace attnscope::kernels

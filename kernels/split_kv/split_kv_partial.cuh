@@ -25,23 +25,10 @@
 #include "kernels/device/place.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/split_kv/split_kv_parameters.h"
+#include "kernels/split_kv/split_kv_shared.h"
 #include "kernels/split_kv/split_scores.cuh"
 
 namespace attnscope::kernels {
-
-/// Rows of the row tile.
-inline constexpr int kSplitRows = 16;
-
-/// Shared memory of one block: Qi, then Kj and Vj in stages; at the end each warp's O, m and l.
-template <int Bc, int d, int kWarps, int kStages>
-struct SplitKvShared {
-  static constexpr int kQueryBytes = kSplitRows * d * 2;
-  static constexpr int kColumnTileBytes = Bc * d * 2;
-  static constexpr int kSweepBytes = kQueryBytes + kStages * 2 * kColumnTileBytes;
-  static constexpr int kWarpOutputFloats = kSplitRows * (d + 2);
-  static constexpr int kMergeBytes = kWarps * kWarpOutputFloats * 4;
-  static constexpr int kBytes = kSweepBytes > kMergeBytes ? kSweepBytes : kMergeBytes;
-};
 
 /// Where a row's part of one split stands: [B, H, N, splits] rows of O_split and LSE_split.
 __device__ inline Index split_row(const SplitKvParameters& parameters, Index head_row, int split) {
@@ -95,7 +82,7 @@ template <int d, int kWarps, device::Columns kColumns>
 __device__ inline void store_merged(const SplitKvParameters& parameters, const float* outputs,
                                     Index head_row, int rows, int split) {
   using namespace device;
-  constexpr int kWarpFloats = kSplitRows * (d + 2);
+  constexpr int kWarpFloats = split_kv_warp_floats(d);
   const float scale_log2 = parameters.shape.softmax_scale_log2;
   const int columns = kColumns == Columns::all ? d : split_columns(parameters.shape.d);
   for (int n = thread_index(); n < rows * d / 4; n += kWarps * 32) {
@@ -129,16 +116,16 @@ __device__ inline void store_merged(const SplitKvParameters& parameters, const f
 
 template <typename T, int d, int Bc, int kWarps, int kStages,
           device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace,
-          typename ScorePolicy = PlainSplitScores>
-__global__ void __launch_bounds__(kWarps * 32) split_kv_partial(
-    const typename Trace::template Parameters<typename ScorePolicy::Parameters> parameters) {
+          typename ScorePolicy = PlainSplitRows>
+__global__ void __launch_bounds__(kWarps * 32)
+    split_kv_partial(const typename Trace::template Parameters<SplitKvParameters> parameters) {
   using namespace device;
-  using Shared = SplitKvShared<Bc, d, kWarps, kStages>;
   using TileQ = SharedTile<kSplitRows, d>;
   using TileKV = SharedTile<Bc, d>;
   constexpr int kThreads = kWarps * 32;
   constexpr int kWarpKeys = Bc / kWarps;
-  static_assert(kWarpKeys % 16 == 0);
+  constexpr Index kSharedBytes = split_kv_shared_bytes(d, {kSplitRows, Bc});
+  static_assert(kWarpKeys % 16 == 0 && kWarps * split_kv_warp_floats(d) * 4 <= kSharedBytes);
   extern __shared__ __align__(1024) unsigned char shared[];
 
   // Row tile i and split s of one query head; splits are neighbours in the grid
@@ -159,7 +146,7 @@ __global__ void __launch_bounds__(kWarps * 32) split_kv_partial(
   const int Tc = (shape.N_kv + Bc - 1) / Bc;
   const int tiles_of_split = (Tc + parameters.splits - 1) / parameters.splits;
   const typename ScorePolicy::template Rows<kSplitRows, Bc, kWarpKeys> scores(
-      parameters, i, rows, head, batch, shared + Shared::kBytes);
+      parameters, i, rows, head, batch, shared + kSharedBytes);
   const int first_of_split = split * tiles_of_split;
   const int begin = scores.first_tile(first_of_split);
   const int end = min(scores.past_last_tile(), first_of_split + tiles_of_split);
@@ -169,11 +156,11 @@ __global__ void __launch_bounds__(kWarps * 32) split_kv_partial(
   const int warp = thread / 32;
   Trace trace(parameters, i * parameters.splits + split);
   const uint32_t Qi_address = shared_address(shared);
-  const uint32_t stages_address = Qi_address + Shared::kQueryBytes;
+  const uint32_t stages_address = Qi_address + TileQ::kBytes;
   const auto Kj_of = [&](int j) {
-    return TileKV{stages_address + j % kStages * 2 * Shared::kColumnTileBytes};
+    return TileKV{stages_address + j % kStages * 2 * TileKV::kBytes};
   };
-  const auto Vj_of = [&](int j) { return TileKV{Kj_of(j).address + Shared::kColumnTileBytes}; };
+  const auto Vj_of = [&](int j) { return TileKV{Kj_of(j).address + TileKV::kBytes}; };
   const auto load_column_tile = [&](int j) {  // an empty group where there is none
     if (j < end) {
       const int keys = min(Bc, scores.keys() - j * Bc);
@@ -238,7 +225,7 @@ __global__ void __launch_bounds__(kWarps * 32) split_kv_partial(
   wait_copies<0>();
   __syncthreads();  // Barrier B: no warp reads a tile any more, and no copy is on its way.
   float* const outputs = reinterpret_cast<float*>(shared);
-  leave_warp_output<d>(outputs + warp * Shared::kWarpOutputFloats, O, m, l, lane);
+  leave_warp_output<d>(outputs + warp * split_kv_warp_floats(d), O, m, l, lane);
   __syncthreads();  // Barrier C: the outputs of all warps are in shared memory.
   trace.did(TraceStep::wait, i, 0);
   store_merged<d, kWarps, kColumns>(parameters, outputs,

@@ -1,21 +1,46 @@
-/// Shared memory of one block of split_kv's partial launch. Plain C++: the catalog chooses a tiling
-/// by it, and the kernel asserts that it uses this much.
+/// Warps, stages and shared memory of one block of split_kv's partial launch. Compiled for host and
+/// device: the catalog chooses a tiling by it, and the kernel is started with it. `d` is the width
+/// of the tiles.
 #pragma once
-
-#include <algorithm>
 
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
 
-/// Warps of a block. They share the keys of each column tile: warp w has its w-th quarter.
-inline constexpr int kSplitWarps = 4;
+/// Rows of a row tile: as few as the tensor cores take.
+inline constexpr int kSplitRows = 16;
 
-/// Qi, then Kj and Vj in stages, in 16 bits; at the end O, m and l of each warp in fp32.
+/// Warps of a block. They share the keys of each column tile in equal parts of whole fragments of
+/// 16: four warps, or fewer, or else one for each fragment.
+constexpr int split_kv_warps(const Tiling& tiling) {
+  const int fragments = static_cast<int>(tiling.Bc / 16);
+  for (int warps = 4; warps > 1; --warps) {
+    if (fragments % warps == 0) return warps;
+  }
+  return fragments;
+}
+
+/// Bytes of Kj and Vj, in 16 bits.
+constexpr Index split_kv_stage_bytes(Index d, const Tiling& tiling) {
+  return 2 * tiling.Bc * d * 2;
+}
+
+/// Column tiles in shared memory: one that is computed with, the others on their way.
+constexpr int split_kv_stages(Index d, const Tiling& tiling) {
+  const Index stage_bytes = split_kv_stage_bytes(d, tiling);
+  if (stage_bytes <= 32 * 1024) return 4;
+  return stage_bytes <= 64 * 1024 ? 3 : 2;
+}
+
+/// Qi, then Kj and Vj in stages, in 16 bits. At the end each warp leaves split_kv_warp_floats()
+/// there, which need less.
 constexpr Index split_kv_shared_bytes(Index d, const Tiling& tiling) {
-  const Index stages = d > 128 ? 3 : 4;
-  const Index sweep = tiling.Br * d * 2 + stages * 2 * tiling.Bc * d * 2;
-  return std::max(sweep, kSplitWarps * tiling.Br * (d + 2) * 4);
+  return tiling.Br * d * 2 + split_kv_stages(d, tiling) * split_kv_stage_bytes(d, tiling);
+}
+
+/// O of a warp, then m and l of each row, in fp32.
+constexpr int split_kv_warp_floats(int d) {
+  return kSplitRows * (d + 2);
 }
 
 }  // namespace attnscope::kernels

@@ -1,6 +1,6 @@
 /// Which keys the rows of a row tile see, and what becomes of their scores, as a policy of
-/// split_kv_partial: PlainSplit knows no mask and a causal one, ScoredSplit windows, key lengths,
-/// soft-capping and ALiBi as well. Where a member does nothing in the one, see the other.
+/// split_kv_partial: PlainSplit takes no mask or a causal one, ScoredSplit windows, key lengths,
+/// soft-capping and ALiBi as well.
 #pragma once
 
 #include "kernels/device/scored_rows.cuh"
@@ -12,8 +12,6 @@ namespace attnscope::kernels {
 template <int kBr, int Bc, int kWarpKeys>
 class PlainSplit {
  public:
-  static constexpr int kSharedBytes = 0;
-
   __device__ PlainSplit(const SplitKvParameters& parameters, int i, int rows, int /*head*/,
                         int /*batch*/, unsigned char* /*shared*/)
       : shape_(parameters.shape),
@@ -47,10 +45,8 @@ class ScoredSplit {
   using Rows = device::ScoredRows<kBr, kWarpKeys>;  // to it, a warp's keys are a column tile
 
  public:
-  static constexpr int kSharedBytes = Rows::kSharedBytes;
-
-  __device__ ScoredSplit(const ScoredSplitKvParameters& parameters, int i, int rows, int head,
-                         int batch, unsigned char* shared)
+  __device__ ScoredSplit(const SplitKvParameters& parameters, int i, int rows, int head, int batch,
+                         unsigned char* shared)
       : rows_(parameters, i, rows, head, batch, shared),
         keys_(parameters.scores.key_lengths == nullptr
                   ? parameters.shape.N_kv
@@ -76,13 +72,11 @@ class ScoredSplit {
   int keys_;
 };
 
-struct PlainSplitScores {
-  using Parameters = SplitKvParameters;
+struct PlainSplitRows {
   template <int kBr, int Bc, int kWarpKeys>
   using Rows = PlainSplit<kBr, Bc, kWarpKeys>;
 };
-struct SplitScoreFunctions {
-  using Parameters = ScoredSplitKvParameters;
+struct ScoredSplitRows {
   template <int kBr, int Bc, int kWarpKeys>
   using Rows = ScoredSplit<kBr, Bc, kWarpKeys>;
 };

@@ -6,7 +6,8 @@
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/standard/head_products.h"
-#include "kernels/standard/softmax_forward.h"
+#include "kernels/standard/softmax_parameters.h"
+#include "kernels/standard/softmax_programs.h"
 #include "kernels/workspace.h"
 
 namespace attnscope::kernels {
@@ -40,10 +41,13 @@ std::optional<Error> launch_standard(const ForwardArguments& arguments) {
   });
   if (error) return error;
   named_launch(arguments, "softmax", [&] {
+    const BlockProgram block = softmax_forward_program(problem);
+    const Index blocks = ceil_div(softmax.rows, softmax_rows_per_block(problem.N_kv));
+    CompiledKernels& kernels = arguments.resources->kernels;
     if (has_score_parameters(problem)) {
-      start_softmax_forward(scored, problem.dtype, arguments.stream);
+      kernels.start(block, blocks, arguments.stream, scored);
     } else {
-      start_softmax_forward(softmax, problem.dtype, arguments.stream);
+      kernels.start(block, blocks, arguments.stream, softmax);
     }
   });
   named_launch(arguments, "output",

@@ -12,7 +12,8 @@
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/standard/head_products.h"
-#include "kernels/standard/softmax_gradient.h"
+#include "kernels/standard/softmax_parameters.h"
+#include "kernels/standard/softmax_programs.h"
 #include "kernels/sum_heads.h"
 #include "kernels/workspace.h"
 
@@ -54,10 +55,13 @@ std::optional<Error> launch_standard_backward(const BackwardArguments& arguments
                [&] { error = products.scores(dP, arguments.dO, arguments.V, 1.0); });
   if (error) return error;
   named_launch(arguments, "dS", [&] {
+    const BlockProgram block = softmax_gradient_program(problem);
+    const Index blocks = ceil_div(gradient.rows, softmax_rows_per_block(problem.N_kv));
+    CompiledKernels& kernels = arguments.resources->kernels;
     if (has_score_parameters(problem)) {
-      start_softmax_gradient(scored, problem.dtype, arguments.stream);
+      kernels.start(block, blocks, arguments.stream, scored);
     } else {
-      start_softmax_gradient(gradient, problem.dtype, arguments.stream);
+      kernels.start(block, blocks, arguments.stream, gradient);
     }
   });
   named_launch(arguments, "dQ", [&] {
@@ -69,8 +73,7 @@ std::optional<Error> launch_standard_backward(const BackwardArguments& arguments
                                           problem.softmax_scale());
   });
   if (error || problem.heads_per_kv_head() == 1) return error;
-  named_launch(arguments, "sum_heads",
-               [&] { start_sum_heads(parameters, problem, tiling.Bc, arguments.stream); });
+  named_launch(arguments, "sum_heads", [&] { start_sum_heads(arguments, parameters, tiling.Bc); });
   return std::nullopt;
 }
 

@@ -188,7 +188,7 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step) {
     plan.row_step = row_step;
     plan.rows_per_head = ceil_div(problem.N, row_step);
     plan.column_tiles = Tc;
-    if (kernel.name == "split_kv") plan.row_parts = kSplitWarps;
+    if (kernel.name == "split_kv") plan.row_parts = split_kv_warps(chosen);
   }
   constexpr Index kMaxTiles = 65536;  // a step names its tile in 16 bits
   if (plan.bytes() > kMaxTraceBytes || Tr > kMaxTiles || Tc > kMaxTiles) {

@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.cu",
          "kernels/flash2/flash2_forward.cuh", "kernels/flash2/flash2_backward.cuh",
          "kernels/flash1/flash1_fp32.cu", "kernels/flash2/flash2_forward_fp32.cuh",
-         "kernels/flash2/flash2_backward_fp32.cuh", "kernels/split_kv/split_kv_bf16.cu",
+         "kernels/flash2/flash2_backward_fp32.cuh", "kernels/split_kv/split_kv_partial.cuh",
          "kernels/flash1/flash1_scored_bf16.cu", "kernels/flash1/flash1_backward_hopper.cu",
          "kernels/flash2/flash2_backward_hopper.cuh"]
 # Of a header whose instances are compiled when they are asked for, these
@@ -34,6 +34,10 @@ INSTANCES = {
         for constants in ("64, 128, 128, 4", "128, 128, 64, 4", "256, 128, 64, 8",
                           "96, 128, 64, 4, device::Columns::first",
                           "64, 128, 128, 4, device::Columns::all, device::Visits::listed")],
+    "kernels/split_kv/split_kv_partial.cuh": [
+        f"void split_kv_partial<device::Bf16, {constants}>(const SplitKvParameters)"
+        for constants in ("64, 128, 4, 4", "128, 64, 4, 4", "96, 64, 4, 4, device::Columns::first",
+                          "256, 64, 4, 3, device::Columns::first")],
 }
 # A hook is a call of an observer
 HOOK = re.compile(r"(?<![\w.])trace\.\w+\(")

@@ -287,13 +287,14 @@ TEST_F(InstrumentedKernels, RecordTheMLAndAlphaOfTheAlgorithm) {
 TEST_F(InstrumentedKernels, RecordTheMLAndAlphaOfEachWarpWhereWarpsShareARowsKeys) {
   ATTNSCOPE_NEEDS_GPU();
   constexpr Index kRowStep = 7;
+  constexpr int kWarps = split_kv_warps({kSplitRows, 64});
   for (const Index d : {16, 64, 128}) {
     // Alone, over several splits; the last column tile cut; warps and splits that see no key
     for (const AttentionProblem& problem :
          {problem_of(d, 1, 5000), problem_of(d, 20, 5000), problem_of(d, 20, 5000, Mask::causal()),
           problem_of(d, 300, 409),
           problem_of(d, 20, 300, Mask::causal(Mask::Alignment::top_left))}) {
-      expect_states("split_kv", problem, kRowStep, splits_of(problem), kSplitWarps);
+      expect_states("split_kv", problem, kRowStep, splits_of(problem), kWarps);
     }
   }
 }

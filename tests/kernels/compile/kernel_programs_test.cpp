@@ -1,32 +1,15 @@
 /// The instances that problems need, compiled for compute capability 9.0.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "kernels/catalog.h"
 #include "kernels/compiled_tilings.h"
 #include "kernels/flash2/flash2_programs.h"
+#include "tests/kernels/compile/compiled_block.h"
 
 namespace attnscope::kernels {
 namespace {
 
 using ::testing::HasSubstr;
-
-AttentionProblem problem_of(Index d, const Mask& mask) {
-  AttentionProblem problem;
-  problem.N = problem.N_kv = 1024;
-  problem.d = d;
-  problem.dtype = DType::bf16;
-  problem.mask = mask;
-  return problem;
-}
-
-CompiledKernel compiled(const BlockProgram& block) {
-  KernelProgram program = block.program;
-  program.architecture = "sm_90a";
-  auto kernel = compile(program);
-  EXPECT_TRUE(kernel.ok()) << (kernel.ok() ? "" : kernel.error().message);
-  return kernel.ok() ? std::move(kernel).value() : CompiledKernel();
-}
 
 TEST(Flash2ForwardProgram, NamesWhatTheProblemNeedsAndNoMore) {
   AttentionProblem problem = problem_of(80, Mask::causal());
@@ -113,10 +96,7 @@ class Flash2Instances : public testing::TestWithParam<Case> {
       const AttentionProblem problem = problem_of(d, *parse_mask(GetParam().mask));
       for (const Tiling& tiling : tilings_of(kernel, problem)) {
         const BlockProgram block = program_of(problem, tiling, {.listed = kernel.takes_block_mask});
-        const CompiledKernel made = compiled(block);
-        EXPECT_GT(made.resources.registers, 0);
-        EXPECT_EQ(made.resources.spill_stores, 0) << block.program.expression;
-        EXPECT_LE(made.resources.registers * block.threads, 65536) << block.program.expression;
+        expect_no_spill(block);
       }
     }
   }

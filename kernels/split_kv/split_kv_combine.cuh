@@ -5,27 +5,17 @@
 /// so manieth split. The sum of exp(S) over a split is exp(LSE) of the split, so a split is to this
 /// launch what a score is to a softmax. With few rows nothing but latency counts: the blocks start
 /// while "partial" still runs, and all parts of a row are on their way at once.
-#include <algorithm>
-#include <bit>
+#pragma once
 
 #include "kernels/device/launch_order.cuh"
 #include "kernels/device/online_softmax.cuh"
-#include "kernels/host/launch_kernel.h"
-#include "kernels/split_kv/split_kv_start.h"
-#include "reference/key_splits.h"
+#include "kernels/split_kv/split_kv_parameters.h"
 
 namespace attnscope::kernels {
 
-namespace {
-
-constexpr int kThreads = 128;
-constexpr int kWarps = kThreads / 32;
-constexpr float kLog2e = 1.4426950408889634f;
-static_assert(kMostSplits <= kThreads);
-
 /// Combines one value of each of the block's warps, which all of a warp's lanes hold.
-template <typename Combine>
-__device__ float reduce_warps(float value, float (&warp_values)[kWarps], Combine combine) {
+template <int kWarps, typename Combine>
+__device__ inline float reduce_warps(float value, float (&warp_values)[kWarps], Combine combine) {
   if (threadIdx.x % 32 == 0) warp_values[threadIdx.x / 32] = value;
   __syncthreads();  // Barrier: every warp's value is in shared memory.
   value = warp_values[0];
@@ -34,11 +24,14 @@ __device__ float reduce_warps(float value, float (&warp_values)[kWarps], Combine
   return value;
 }
 
-/// `lanes` threads, a power of two, share the columns of a part.
-template <typename T>
+/// `lanes` threads, a power of two, share the columns of a part; there are no more splits than
+/// threads.
+template <typename T, int kThreads>
 __global__ void __launch_bounds__(kThreads)
     split_kv_combine(const SplitKvParameters parameters, int lanes) {
   using namespace device;
+  constexpr int kWarps = kThreads / 32;
+  constexpr float kLog2e = 1.4426950408889634f;
   __shared__ float warp_max[kWarps], warp_sum[kWarps], weights[kThreads];
   __shared__ float4 sums[kThreads];
   wait_for_launch_before();
@@ -113,18 +106,6 @@ __global__ void __launch_bounds__(kThreads)
   } else {
     scatter_chunk(destination, pairs, min(4, shape.d - column));
   }
-}
-
-}  // namespace
-
-void start_split_kv_combine(const SplitKvParameters& parameters, DType dtype, Index batch,
-                            void* stream) {
-  const Index rows = batch * parameters.shape.heads * parameters.shape.N;
-  const auto kernel =
-      dtype == DType::fp16 ? split_kv_combine<device::Fp16> : split_kv_combine<device::Bf16>;
-  const auto pieces = static_cast<unsigned>(split_columns(parameters.shape.d) / 4);
-  start_overlapping_kernel(kernel, rows, kThreads, stream, parameters,
-                           static_cast<int>(std::bit_ceil(pieces)));
 }
 
 }  // namespace attnscope::kernels

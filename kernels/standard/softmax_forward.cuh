@@ -12,18 +12,16 @@
 /// longer rows are one block's. Rows beyond 32,768 keys (16,384 where N_kv leaves them unaligned to
 /// 16 bytes, and in fp32 with a score function) do not fit in the registers of a block, and S is
 /// read twice.
+#pragma once
 
 #include "kernels/device/online_softmax.cuh"
-#include "kernels/host/launch_kernel.h"
 #include "kernels/standard/row_launch.cuh"
 #include "kernels/standard/row_scores.cuh"
-#include "kernels/standard/softmax_forward.h"
+#include "kernels/standard/softmax_parameters.h"
 
 namespace attnscope::kernels {
 
-namespace {
-
-constexpr float kLog2e = 1.4426950408889634f;
+inline constexpr float kLog2e = 1.4426950408889634f;
 
 /// P, times what it lacks, where dropout keeps it and zero elsewhere, to P_dropped.
 template <typename T, int kWidth, typename Parameters, typename Scores>
@@ -102,10 +100,10 @@ __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
 }
 
 /// Rows that no block can hold: a sweep for m and l (online), and a second for P.
-template <typename T, int kWidth, typename Parameters>
-__global__ void __launch_bounds__(1024) softmax_forward_two_sweeps(const Parameters parameters) {
+template <typename T, int kThreads, int kWidth, typename Parameters>
+__global__ void __launch_bounds__(kThreads)
+    softmax_forward_two_sweeps(const Parameters parameters) {
   using namespace device;
-  constexpr int kThreads = 1024;
   const ForwardShape& shape = parameters.shape;
   const Index row = row_of_thread(kThreads);
   const RowScores<Parameters> scores(parameters, row);
@@ -147,68 +145,6 @@ __global__ void __launch_bounds__(1024) softmax_forward_two_sweeps(const Paramet
     store_dropped<T, kWidth>(parameters, scores, row, column, values);
   }
   if (parameters.LSE != nullptr && first == 0) parameters.LSE[row] = log_sum_exp(m, l, 1.0f);
-}
-
-/// The smallest instance that holds a row. kWidth is 16 bytes' worth, or 1 where rows are not
-/// aligned to 16 bytes. Rows with a score function have fewer instances to choose from.
-template <typename T, int kWidth, typename Parameters>
-void start_instance(const Parameters& parameters, void* stream) {
-  constexpr bool kPlain = !kIsScored<Parameters>;
-  const Index rows = parameters.rows;
-  const int keys = parameters.shape.N_kv;
-  const auto start = [&](auto kernel, int threads, Index rows_per_block) {
-    start_kernel(kernel, ceil_div(rows, rows_per_block), threads, 0, stream, parameters);
-  };
-  static_assert(softmax_rows_per_block(1024) == 4 && softmax_rows_per_block(1025) == 1);
-  if constexpr (kPlain) {
-    if (keys <= 256) return start(softmax_forward<T, 32, 8, kWidth, Parameters>, 128, 4);
-    if (keys <= 512) return start(softmax_forward<T, 32, 16, kWidth, Parameters>, 128, 4);
-  }
-  if (keys <= 1024) return start(softmax_forward<T, 32, 32, kWidth, Parameters>, 128, 4);
-  if constexpr (kPlain) {
-    if (keys <= 2048) return start(softmax_forward<T, 128, 16, kWidth, Parameters>, 128, 1);
-  }
-  if (keys <= 4096) return start(softmax_forward<T, 256, 16, kWidth, Parameters>, 256, 1);
-  if constexpr (kPlain) {
-    if (keys <= 8192) return start(softmax_forward<T, 256, 32, kWidth, Parameters>, 256, 1);
-  }
-  if (keys <= 16384) return start(softmax_forward<T, 512, 32, kWidth, Parameters>, 512, 1);
-  if constexpr (kWidth > (kPlain ? 1 : 4)) {
-    if (keys <= 32768) return start(softmax_forward<T, 1024, 32, kWidth, Parameters>, 1024, 1);
-  }
-  start(softmax_forward_two_sweeps<T, kWidth, Parameters>, 1024, 1);
-}
-
-template <typename T, typename Parameters>
-void start_softmax(const Parameters& parameters, void* stream) {
-  constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
-  if (parameters.shape.N_kv % kWidth == 0) {
-    start_instance<T, kWidth>(parameters, stream);
-  } else {
-    start_instance<T, 1>(parameters, stream);
-  }
-}
-
-template <typename Parameters>
-void start_of_dtype(const Parameters& parameters, DType dtype, void* stream) {
-  switch (dtype) {
-    case DType::fp32:
-      return start_softmax<float>(parameters, stream);
-    case DType::fp16:
-      return start_softmax<device::Fp16>(parameters, stream);
-    case DType::bf16:
-      return start_softmax<device::Bf16>(parameters, stream);
-  }
-}
-
-}  // namespace
-
-void start_softmax_forward(const SoftmaxParameters& parameters, DType dtype, void* stream) {
-  start_of_dtype(parameters, dtype, stream);
-}
-
-void start_softmax_forward(const ScoredSoftmaxParameters& parameters, DType dtype, void* stream) {
-  start_of_dtype(parameters, dtype, stream);
 }
 
 }  // namespace attnscope::kernels

@@ -1,23 +1,17 @@
 /// dK and dV of a KV head as sums over its query heads. The twin of the launch "sum_heads" of
 /// sim/schedule/gradients.cpp, which ends every backward pass with grouped heads. Bound by memory.
+#pragma once
+
+#include "kernels/backward_parameters.h"
 #include "kernels/device/tile_of_block.cuh"
-#include "kernels/host/launch_kernel.h"
-#include "kernels/sum_heads.h"
 
 namespace attnscope::kernels {
 
-namespace {
-
-using device::load_chunk;
-using device::store_chunk;
-using device::TileOfBlock;
-
-constexpr int kThreads = 256;
-
 /// gradient = sum of `parts` over the query heads of the block's KV head, one column tile.
-template <typename T>
-__device__ void sum_heads_of(const TensorView& gradient, const TensorView& parts,
-                             const TileOfBlock& tile, int heads_per_kv_head, int d) {
+template <typename T, int kThreads>
+__device__ inline void sum_heads_of(const TensorView& gradient, const TensorView& parts,
+                                    const device::TileOfBlock& tile, int heads_per_kv_head, int d) {
+  using namespace device;
   constexpr int kElements = 16 / static_cast<int>(sizeof(T));
   const int chunks = (d + kElements - 1) / kElements;
   const auto destination = rows_of_head<T>(gradient, tile.batch, tile.head);
@@ -36,24 +30,13 @@ __device__ void sum_heads_of(const TensorView& gradient, const TensorView& parts
   }
 }
 
-template <typename T>
+template <typename T, int kThreads>
 __global__ void __launch_bounds__(kThreads) sum_heads(const BackwardParameters parameters, int Bc) {
   const ForwardShape& shape = parameters.shape;
   const int group = shape.heads_per_kv_head;
-  const TileOfBlock tile(shape.heads / group, shape.N_kv, Bc);
-  sum_heads_of<T>(parameters.dK, parameters.dK_heads, tile, group, shape.d);
-  sum_heads_of<T>(parameters.dV, parameters.dV_heads, tile, group, shape.d);
-}
-
-}  // namespace
-
-void start_sum_heads(const BackwardParameters& parameters, const AttentionProblem& problem,
-                     Index Bc, void* stream) {
-  auto* kernel = sum_heads<device::Bf16>;
-  if (problem.dtype == DType::fp16) kernel = sum_heads<device::Fp16>;
-  if (problem.dtype == DType::fp32) kernel = sum_heads<float>;
-  start_kernel(kernel, problem.batch * problem.kv_heads * ceil_div(problem.N_kv, Bc), kThreads, 0,
-               stream, parameters, static_cast<int>(Bc));
+  const device::TileOfBlock tile(shape.heads / group, shape.N_kv, Bc);
+  sum_heads_of<T, kThreads>(parameters.dK, parameters.dK_heads, tile, group, shape.d);
+  sum_heads_of<T, kThreads>(parameters.dV, parameters.dV_heads, tile, group, shape.d);
 }
 
 }  // namespace attnscope::kernels

@@ -7,15 +7,13 @@
 /// do not fit there, and P and dP are read twice. The mask needs no work: P is zero where it hides.
 /// Dropout draws the forward pass's bits again: dP = dropout(dP). A soft cap has S read once more:
 /// dS = (1 - tanh(S / cap)^2) * dS; rows beyond 8,192 keys are then read in two sweeps.
+#pragma once
 
-#include "kernels/host/launch_kernel.h"
 #include "kernels/standard/row_launch.cuh"
 #include "kernels/standard/row_scores.cuh"
-#include "kernels/standard/softmax_gradient.h"
+#include "kernels/standard/softmax_parameters.h"
 
 namespace attnscope::kernels {
-
-namespace {
 
 /// kThreads threads hold a row, kElements each, in pieces of kWidth.
 template <typename T, int kThreads, int kElements, int kWidth, typename Parameters>
@@ -72,9 +70,9 @@ __device__ inline void zero_dropped(float (&values)[kWidth], uint32_t kept) {
 }
 
 /// Rows that no block can hold: a sweep for D, and a second for dS.
-template <typename T, int kWidth, typename Parameters>
-__global__ void __launch_bounds__(1024) softmax_gradient_two_sweeps(const Parameters parameters) {
-  constexpr int kThreads = 1024;
+template <typename T, int kThreads, int kWidth, typename Parameters>
+__global__ void __launch_bounds__(kThreads)
+    softmax_gradient_two_sweeps(const Parameters parameters) {
   const ForwardShape& shape = parameters.shape;
   const Index row = row_of_thread(kThreads);
   const RowScores<Parameters> scores(parameters, row);
@@ -104,64 +102,6 @@ __global__ void __launch_bounds__(1024) softmax_gradient_two_sweeps(const Parame
     scores.template apply_slopes<T, kWidth>(gradient, parameters, row * shape.N_kv + column);
     store_elements<T, kWidth>(dP + column, gradient);
   }
-}
-
-/// The smallest instance that holds a row.
-template <typename T, int kWidth>
-void start_instance(const SoftmaxGradientParameters& parameters, void* stream) {
-  using Parameters = SoftmaxGradientParameters;
-  const Index rows = parameters.rows;
-  const int keys = parameters.shape.N_kv;
-  const auto start = [&](auto kernel, int threads, Index rows_per_block) {
-    start_kernel(kernel, ceil_div(rows, rows_per_block), threads, 0, stream, parameters);
-  };
-  static_assert(softmax_rows_per_block(1024) == 4 && softmax_rows_per_block(1025) == 1);
-  if (keys <= 256) return start(softmax_gradient<T, 32, 8, kWidth, Parameters>, 128, 4);
-  if (keys <= 1024) return start(softmax_gradient<T, 32, 32, kWidth, Parameters>, 128, 4);
-  if (keys <= 4096) return start(softmax_gradient<T, 256, 16, kWidth, Parameters>, 256, 1);
-  if (keys <= 16384) return start(softmax_gradient<T, 512, 32, kWidth, Parameters>, 512, 1);
-  start(softmax_gradient_two_sweeps<T, kWidth, Parameters>, 1024, 1);
-}
-
-template <typename T, int kWidth>
-void start_instance(const ScoredGradientParameters& parameters, void* stream) {
-  using Parameters = ScoredGradientParameters;
-  const Index rows = parameters.rows;
-  const int keys = parameters.shape.N_kv;
-  const int most_keys = parameters.scores.soft_cap > 0.0f ? 8192 : 16384;
-  const auto start = [&](auto kernel, int threads, Index rows_per_block) {
-    start_kernel(kernel, ceil_div(rows, rows_per_block), threads, 0, stream, parameters);
-  };
-  if (keys <= 1024) return start(softmax_gradient<T, 32, 32, kWidth, Parameters>, 128, 4);
-  if (keys <= most_keys) return start(softmax_gradient<T, 512, 32, kWidth, Parameters>, 512, 1);
-  start(softmax_gradient_two_sweeps<T, kWidth, Parameters>, 1024, 1);
-}
-
-template <typename T, typename Parameters>
-void start_gradient(const Parameters& parameters, void* stream) {
-  constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
-  if (parameters.shape.N_kv % kWidth == 0) {
-    start_instance<T, kWidth>(parameters, stream);
-  } else {
-    start_instance<T, 1>(parameters, stream);
-  }
-}
-
-template <typename Parameters>
-void start_of_dtype(const Parameters& parameters, DType dtype, void* stream) {
-  if (dtype == DType::fp16) return start_gradient<device::Fp16>(parameters, stream);
-  start_gradient<device::Bf16>(parameters, stream);
-}
-
-}  // namespace
-
-void start_softmax_gradient(const SoftmaxGradientParameters& parameters, DType dtype,
-                            void* stream) {
-  start_of_dtype(parameters, dtype, stream);
-}
-
-void start_softmax_gradient(const ScoredGradientParameters& parameters, DType dtype, void* stream) {
-  start_of_dtype(parameters, dtype, stream);
 }
 
 }  // namespace attnscope::kernels

@@ -1,0 +1,16 @@
+/// The instances of split_kv's kernels that a problem needs. Plain C++.
+#pragma once
+
+#include "kernels/compile/block_program.h"
+
+namespace attnscope::kernels {
+
+/// The launch "partial", in tiles of kSplitRows rows. `traced`: it records into a TraceBuffer. The
+/// problem's precision has 16 bits.
+BlockProgram split_kv_partial_program(const AttentionProblem& problem, const Tiling& tiling,
+                                      bool traced);
+
+/// The launch "combine". A block owns a row.
+BlockProgram split_kv_combine_program(const AttentionProblem& problem);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,36 @@
+/// A problem's programs, compiled for compute capability 9.0.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "kernels/compile/block_program.h"
+
+namespace attnscope::kernels {
+
+/// 1024 queries and keys in bf16.
+inline AttentionProblem problem_of(Index d, const Mask& mask) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 1024;
+  problem.d = d;
+  problem.dtype = DType::bf16;
+  problem.mask = mask;
+  return problem;
+}
+
+inline CompiledKernel compiled(const BlockProgram& block) {
+  KernelProgram program = block.program;
+  program.architecture = "sm_90a";
+  auto kernel = compile(program);
+  EXPECT_TRUE(kernel.ok()) << (kernel.ok() ? "" : kernel.error().message);
+  return kernel.ok() ? std::move(kernel).value() : CompiledKernel();
+}
+
+/// Its threads have registers enough, and no register goes to memory.
+inline void expect_no_spill(const BlockProgram& block) {
+  const CompiledKernel kernel = compiled(block);
+  EXPECT_GT(kernel.resources.registers, 0) << block.program.expression;
+  EXPECT_EQ(kernel.resources.spill_stores, 0) << block.program.expression;
+  EXPECT_LE(kernel.resources.registers * block.threads, 65536) << block.program.expression;
+}
+
+}  // namespace attnscope::kernels

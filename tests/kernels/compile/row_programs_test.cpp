@@ -1,0 +1,94 @@
+/// The instances of kernels that work on whole rows: standard's softmax and its gradient, and sums
+/// over heads.
+#include <gmock/gmock.h>
+
+#include "kernels/standard/softmax_programs.h"
+#include "kernels/sum_heads.h"
+#include "tests/kernels/compile/compiled_block.h"
+
+namespace attnscope::kernels {
+namespace {
+
+using ::testing::HasSubstr;
+
+AttentionProblem row_problem(Index N_kv, DType dtype, std::string_view mask = "none") {
+  AttentionProblem problem = problem_of(64, *parse_mask(mask));
+  problem.N_kv = N_kv;
+  problem.dtype = dtype;
+  return problem;
+}
+
+constexpr std::string_view kScored = "window:100";
+
+struct RowCase {
+  Index N_kv;
+  DType dtype;
+  std::string_view mask;
+  const char* arguments;  ///< behind the type
+  int threads;
+};
+
+void expect_programs(BlockProgram (*program_of)(const AttentionProblem&),
+                     std::initializer_list<RowCase> cases) {
+  for (const RowCase& row : cases) {
+    const BlockProgram block = program_of(row_problem(row.N_kv, row.dtype, row.mask));
+    EXPECT_THAT(block.program.expression, HasSubstr(element_type(row.dtype) + ", " + row.arguments))
+        << row.N_kv;
+    EXPECT_EQ(block.program.expression.find("Scored") != std::string::npos, row.mask == kScored);
+    EXPECT_EQ(block.threads, row.threads) << row.N_kv;
+  }
+}
+
+TEST(SoftmaxForwardProgram, HoldsARowInAsFewRegistersAsItNeeds) {
+  expect_programs(softmax_forward_program, {{8, DType::bf16, "none", "32, 8, 8,", 128},
+                                            {256, DType::bf16, "none", "32, 8, 8,", 128},
+                                            {264, DType::fp16, "none", "32, 16, 8,", 128},
+                                            {513, DType::bf16, "none", "32, 32, 1,", 128},
+                                            {1024, DType::fp32, "none", "32, 32, 4,", 128},
+                                            {1032, DType::bf16, "causal", "128, 16, 8,", 128},
+                                            {4096, DType::bf16, "none", "256, 16, 8,", 256},
+                                            {8192, DType::bf16, "none", "256, 32, 8,", 256},
+                                            {16384, DType::bf16, "none", "512, 32, 8,", 512},
+                                            {32768, DType::fp32, "none", "1024, 32, 4,", 1024},
+                                            {100, DType::bf16, kScored, "32, 32, 1,", 128},
+                                            {2048, DType::bf16, kScored, "256, 16, 8,", 256},
+                                            {8192, DType::bf16, kScored, "512, 32, 8,", 512},
+                                            {32768, DType::bf16, kScored, "1024, 32, 8,", 1024}});
+}
+
+TEST(SoftmaxForwardProgram, ReadsARowTwiceThatNoBlockHolds) {
+  expect_programs(softmax_forward_program, {{16385, DType::bf16, "none", "1024, 1, ", 1024},
+                                            {32776, DType::bf16, "none", "1024, 8, ", 1024},
+                                            {16388, DType::fp32, kScored, "1024, 4, ", 1024},
+                                            {16385, DType::bf16, kScored, "1024, 1, ", 1024}});
+  EXPECT_THAT(softmax_forward_program(row_problem(32776, DType::bf16)).program.expression,
+              HasSubstr("::softmax_forward_two_sweeps<"));
+}
+
+TEST(SoftmaxGradientProgram, HoldsARowOrReadsItTwice) {
+  expect_programs(softmax_gradient_program, {{256, DType::bf16, "none", "32, 8, 8,", 128},
+                                             {264, DType::fp16, "none", "32, 32, 8,", 128},
+                                             {1025, DType::bf16, "none", "256, 16, 1,", 256},
+                                             {4104, DType::bf16, "none", "512, 32, 8,", 512},
+                                             {16392, DType::bf16, "none", "1024, 8, ", 1024},
+                                             {8, DType::bf16, kScored, "32, 32, 8,", 128},
+                                             {1032, DType::bf16, kScored, "512, 32, 8,", 512},
+                                             {16392, DType::bf16, kScored, "1024, 8, ", 1024}});
+  AttentionProblem capped = row_problem(8200, DType::bf16);
+  capped.score.soft_cap = 30.0;
+  EXPECT_THAT(softmax_gradient_program(capped).program.expression,
+              HasSubstr("::softmax_gradient_two_sweeps<"));
+}
+
+TEST(RowPrograms, SpillNoRegister) {
+  for (const std::string_view mask : {std::string_view("causal"), kScored}) {
+    for (const Index N_kv : {1024, 32776}) {
+      expect_no_spill(softmax_forward_program(row_problem(N_kv, DType::bf16, mask)));
+      expect_no_spill(softmax_gradient_program(row_problem(N_kv, DType::bf16, mask)));
+    }
+  }
+  expect_no_spill(sum_heads_program(DType::bf16));
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
