@@ -16,65 +16,61 @@
 ///           logit of about 4 sqrt(d). All else is gaussian.
 #pragma once
 
-#include <cstdint>
+#include "reference/fixed_width.h"
 
 #include "reference/host_device.h"
 #include "reference/philox.h"
 
 namespace attnscope {
 
-enum class InputKind : std::uint8_t { gaussian, outlier, needle };
+enum class InputKind : uint8_t { gaussian, outlier, needle };
 
 /// The numbers are part of the generator's key and must never change.
-enum class InputTensor : std::uint32_t { Q = 0, K = 1, V = 2, dO = 3 };
+enum class InputTensor : uint32_t { Q = 0, K = 1, V = 2, dO = 3 };
 
-inline constexpr std::uint32_t kNeedleBlockRows = 16;
+inline constexpr uint32_t kNeedleBlockRows = 16;
 
 namespace detail {
 
 /// Streams of random words for purposes other than elements; no tensor uses these counters.
-enum class InputStream : std::uint32_t { outlier_rows = 16, needle_row = 20, needle_signs = 21 };
+enum class InputStream : uint32_t { outlier_rows = 16, needle_row = 20, needle_signs = 21 };
 
-ATTNSCOPE_HOST_DEVICE constexpr PhiloxWords input_words(std::uint64_t seed, std::uint32_t stream,
-                                                        std::uint32_t b, std::uint32_t h,
-                                                        std::uint32_t row, std::uint32_t col) {
-  return philox4x32_10({{row, col | (stream << 16), h, b}}, static_cast<std::uint32_t>(seed),
-                       static_cast<std::uint32_t>(seed >> 32));
+ATTNSCOPE_HOST_DEVICE constexpr PhiloxWords input_words(uint64_t seed, uint32_t stream, uint32_t b,
+                                                        uint32_t h, uint32_t row, uint32_t col) {
+  return philox4x32_10({{row, col | (stream << 16), h, b}}, static_cast<uint32_t>(seed),
+                       static_cast<uint32_t>(seed >> 32));
 }
 
 /// Gaussian integer in units of 2^-19.
-ATTNSCOPE_HOST_DEVICE constexpr std::int32_t gaussian_integer(const PhiloxWords& words) {
-  std::int32_t sum = 0;
-  std::int32_t low_bits = 0;
+ATTNSCOPE_HOST_DEVICE constexpr int32_t gaussian_integer(const PhiloxWords& words) {
+  int32_t sum = 0;
+  int32_t low_bits = 0;
   for (int w = 0; w < 4; ++w) {
-    const std::uint32_t word = words.word[w];
-    sum +=
-        static_cast<std::int32_t>((word & 1023u) + ((word >> 10) & 1023u) + ((word >> 20) & 1023u));
-    low_bits = low_bits * 4 + static_cast<std::int32_t>(word >> 30);
+    const uint32_t word = words.word[w];
+    sum += static_cast<int32_t>((word & 1023u) + ((word >> 10) & 1023u) + ((word >> 20) & 1023u));
+    low_bits = low_bits * 4 + static_cast<int32_t>(word >> 30);
   }
-  constexpr std::int32_t kTwiceMean = 12 * 1023 * 256 + 255;
+  constexpr int32_t kTwiceMean = 12 * 1023 * 256 + 255;
   return 2 * (sum * 256 + low_bits) - kTwiceMean;
 }
 
-ATTNSCOPE_HOST_DEVICE constexpr bool is_outlier_row(std::uint64_t seed, InputTensor tensor,
-                                                    std::uint32_t b, std::uint32_t h,
-                                                    std::uint32_t row) {
-  const std::uint32_t stream =
-      static_cast<std::uint32_t>(InputStream::outlier_rows) + static_cast<std::uint32_t>(tensor);
+ATTNSCOPE_HOST_DEVICE constexpr bool is_outlier_row(uint64_t seed, InputTensor tensor, uint32_t b,
+                                                    uint32_t h, uint32_t row) {
+  const uint32_t stream =
+      static_cast<uint32_t>(InputStream::outlier_rows) + static_cast<uint32_t>(tensor);
   return (input_words(seed, stream, b, h, row, 0).word[0] & 7u) == 0;
 }
 
-ATTNSCOPE_HOST_DEVICE constexpr bool is_needle_row(std::uint64_t seed, std::uint32_t b,
-                                                   std::uint32_t row) {
-  const std::uint32_t stream = static_cast<std::uint32_t>(InputStream::needle_row);
+ATTNSCOPE_HOST_DEVICE constexpr bool is_needle_row(uint64_t seed, uint32_t b, uint32_t row) {
+  const uint32_t stream = static_cast<uint32_t>(InputStream::needle_row);
   const PhiloxWords words = input_words(seed, stream, b, 0, row / kNeedleBlockRows, 0);
   return row % kNeedleBlockRows == words.word[0] % kNeedleBlockRows;
 }
 
 /// u_s[col] of the needle in block s: 1 or -1.
-ATTNSCOPE_HOST_DEVICE constexpr std::int32_t needle_sign(std::uint64_t seed, std::uint32_t b,
-                                                         std::uint32_t block, std::uint32_t col) {
-  const std::uint32_t stream = static_cast<std::uint32_t>(InputStream::needle_signs);
+ATTNSCOPE_HOST_DEVICE constexpr int32_t needle_sign(uint64_t seed, uint32_t b, uint32_t block,
+                                                    uint32_t col) {
+  const uint32_t stream = static_cast<uint32_t>(InputStream::needle_signs);
   return (input_words(seed, stream, b, 0, block, col).word[0] & 1u) != 0 ? 1 : -1;
 }
 
@@ -82,21 +78,20 @@ ATTNSCOPE_HOST_DEVICE constexpr std::int32_t needle_sign(std::uint64_t seed, std
 
 /// Element (b, h, row, col) of a tensor before it is rounded to the problem's precision. `h` counts
 /// query heads for Q and dO, KV heads for K and V. Needs col < 65,536.
-ATTNSCOPE_HOST_DEVICE constexpr float input_element(InputKind kind, std::uint64_t seed,
-                                                    InputTensor tensor, std::uint32_t b,
-                                                    std::uint32_t h, std::uint32_t row,
-                                                    std::uint32_t col) {
-  constexpr std::int32_t kOne = 1 << 20;  // the unit below is 2^-20
-  constexpr std::int32_t kOutlierFactor = 16;
-  const std::int32_t half_gaussian = detail::gaussian_integer(
-      detail::input_words(seed, static_cast<std::uint32_t>(tensor), b, h, row, col));
-  std::int32_t value = 2 * half_gaussian;
+ATTNSCOPE_HOST_DEVICE constexpr float input_element(InputKind kind, uint64_t seed,
+                                                    InputTensor tensor, uint32_t b, uint32_t h,
+                                                    uint32_t row, uint32_t col) {
+  constexpr int32_t kOne = 1 << 20;  // the unit below is 2^-20
+  constexpr int32_t kOutlierFactor = 16;
+  const int32_t half_gaussian = detail::gaussian_integer(
+      detail::input_words(seed, static_cast<uint32_t>(tensor), b, h, row, col));
+  int32_t value = 2 * half_gaussian;
 
   const bool is_score_operand = tensor == InputTensor::Q || tensor == InputTensor::K;
   if (kind == InputKind::outlier && is_score_operand) {
     if (detail::is_outlier_row(seed, tensor, b, h, row)) value *= kOutlierFactor;
   } else if (kind == InputKind::needle && is_score_operand) {
-    const std::uint32_t block = row / kNeedleBlockRows;
+    const uint32_t block = row / kNeedleBlockRows;
     if (tensor == InputTensor::Q) {
       value = half_gaussian + detail::needle_sign(seed, b, block / 2, col) * kOne;
     } else if (detail::is_needle_row(seed, b, row)) {

@@ -36,11 +36,11 @@ Result<BackwardTensors> BackwardTensors::allocate(const ResolvedRun& run) {
   }
 }
 
-void BackwardTensors::generate_inputs(const Stream& stream, const InputSpec& spec) {
+void BackwardTensors::generate_inputs(const Session& session, const InputSpec& spec) {
   const AttentionProblem& p = run_.problem;
-  forward_.generate_inputs(stream, spec);
-  enqueue_inputs(stream, dO_.data_dev(), p.dtype, spec, InputTensor::dO, p.batch, p.heads, p.N,
-                 p.d);
+  forward_.generate_inputs(session, spec);
+  enqueue_inputs(session.resources().kernels, session.stream(), dO_.data_dev(), p.dtype, spec,
+                 InputTensor::dO, p.batch, p.heads, p.N, p.d);
 }
 
 void BackwardTensors::upload_inputs(const double* Q, const double* K, const double* V,

@@ -12,7 +12,7 @@ class BackwardTensors {
   /// ForwardTensors::allocate().
   static Result<BackwardTensors> allocate(const ResolvedRun& run);
 
-  void generate_inputs(const Stream& stream, const InputSpec& spec);
+  void generate_inputs(const Session& session, const InputSpec& spec);
   /// Rounds [B, H, N, d] and [B, H_kv, N_kv, d] values to the problem's precision.
   void upload_inputs(const double* Q, const double* K, const double* V, const double* dO);
   /// Sets dQ, dK, dV and the workspace to NaN.

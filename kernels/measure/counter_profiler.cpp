@@ -153,10 +153,10 @@ std::vector<std::pair<std::size_t, std::string>> ranges_in(
 }
 
 /// Brings L2 into the state in which the pass begins.
-std::optional<Error> condition(const Stream& stream, const CacheSweep& sweep, const Pass& pass,
-                               CacheState cache) {
+std::optional<Error> condition(const Stream& stream, const Conditioning& conditioning,
+                               const Pass& pass, CacheState cache) {
   if (cache == CacheState::cold) {
-    sweep.enqueue(stream);
+    conditioning.sweep_cache(stream);
   } else if (auto error = pass({})) {
     return error;
   }
@@ -166,8 +166,8 @@ std::optional<Error> condition(const Stream& stream, const CacheSweep& sweep, co
 
 }  // namespace
 
-Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(int device, const Stream& stream,
-                                                                 const CacheSweep& sweep) try {
+Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(
+    int device, const Stream& stream, const Conditioning& conditioning) try {
   const auto loaded = load_cupti();
   if (!loaded) return loaded.error();
   const CuptiLibrary& cupti = *loaded.value();
@@ -200,11 +200,11 @@ Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(int device, con
       new CounterProfiler(cupti, std::move(plan).value(), std::move(host)));
   const Pass sweep_pass = [&](const LaunchMarks& marks) -> std::optional<Error> {
     if (marks.before) marks.before("sweep");
-    sweep.enqueue(stream);
+    conditioning.sweep_cache(stream);
     if (marks.after) marks.after("sweep");
     return std::nullopt;
   };
-  const auto trial = profiler->collect(stream, sweep, sweep_pass, CacheState::warm);
+  const auto trial = profiler->collect(stream, conditioning, sweep_pass, CacheState::warm);
   if (!trial) return trial.error();
   return profiler;
 } catch (const CuptiFailure& failure) {
@@ -212,7 +212,7 @@ Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(int device, con
 }
 
 Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream& stream,
-                                                             const CacheSweep& sweep,
+                                                             const Conditioning& conditioning,
                                                              const Pass& pass,
                                                              CacheState cache) const try {
   std::vector<LaunchCounters> launches;
@@ -232,7 +232,7 @@ Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream& strea
       };
       marks.after = [&](std::string_view) { profiler.pop(); };
       profiler.start();  // empties L2, so conditioning follows; nothing outside ranges counts
-      auto error = condition(stream, sweep, pass, cache);
+      auto error = condition(stream, conditioning, pass, cache);
       if (!error) error = pass(marks);
       stream.wait();
       complete = profiler.stop();

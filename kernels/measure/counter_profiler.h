@@ -21,11 +21,12 @@ class CounterProfiler {
   /// Plans the counters for the current GPU and runs the profiler once on a sweep, without results.
   /// unavailable when CUPTI or the permission is missing, with the remedy.
   static Result<std::unique_ptr<CounterProfiler>> create(int device, const Stream& stream,
-                                                         const CacheSweep& sweep);
+                                                         const Conditioning& conditioning);
 
   /// Runs the pass once for each hardware pass of each group, each run after its conditioning.
-  Result<std::vector<LaunchCounters>> collect(const Stream& stream, const CacheSweep& sweep,
-                                              const Pass& pass, CacheState cache) const;
+  Result<std::vector<LaunchCounters>> collect(const Stream& stream,
+                                              const Conditioning& conditioning, const Pass& pass,
+                                              CacheState cache) const;
 
   const CounterPlan& plan() const { return plan_; }
 

@@ -4,13 +4,13 @@
 namespace attnscope::kernels {
 
 Result<std::unique_ptr<CounterProfiler>> CounterProfiler::create(int, const Stream&,
-                                                                 const CacheSweep&) {
+                                                                 const Conditioning&) {
   return unavailable(
       "no hardware counters: this build was made without CUPTI's headers; install CUDA 12.6 update "
       "2 or newer and build anew");
 }
 
-Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream&, const CacheSweep&,
+Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream&, const Conditioning&,
                                                              const Pass&, CacheState) const {
   return unavailable("no hardware counters in this build");
 }

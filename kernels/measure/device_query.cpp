@@ -7,8 +7,6 @@
 
 #include "kernels/catalog.h"
 #include "kernels/host/cuda_check.h"
-#include "kernels/measure/conditioning.h"
-#include "kernels/measure/device_support.h"
 
 namespace attnscope::kernels {
 
@@ -130,13 +128,7 @@ Result<DeviceInfo> open_device(int device) {
   ATTNSCOPE_CUDA(cudaDeviceGetPCIBusId(pci_bus_id.data(), pci_bus_id.size(), device));
   ManagementLibrary().describe(pci_bus_id.data(), info);
 
-  // Check that there is machine code for this GPU
-  const cudaError_t image = probe_kernel_image();
-  if (properties.major < kLeastComputeMajor || image == cudaErrorNoKernelImageForDevice ||
-      image == cudaErrorInvalidDeviceFunction) {
-    return no_code_for(info.name, properties.major, properties.minor, ATTNSCOPE_CUDA_ARCHITECTURES);
-  }
-  ATTNSCOPE_CUDA(image);
+  if (auto error = check_compute_capability(info.name, info.compute_capability)) return *error;
   return info;
 }
 

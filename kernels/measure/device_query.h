@@ -7,7 +7,7 @@
 namespace attnscope::kernels {
 
 /// Makes the GPU current on the calling thread and describes it. unavailable when there is no
-/// driver, no such GPU, or no code for it in this build; each with its remedy.
+/// driver, no such GPU, or it is too old for the kernels; each with its remedy.
 Result<DeviceInfo> open_device(int device);
 
 }  // namespace attnscope::kernels

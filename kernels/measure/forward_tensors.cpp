@@ -86,13 +86,15 @@ Result<ForwardTensors> ForwardTensors::allocate(const ResolvedRun& run) {
   }
 }
 
-void ForwardTensors::generate_inputs(const Stream& stream, const InputSpec& spec) {
+void ForwardTensors::generate_inputs(const Session& session, const InputSpec& spec) {
   const AttentionProblem& p = run_.problem;
-  enqueue_inputs(stream, Q_.data_dev(), p.dtype, spec, InputTensor::Q, p.batch, p.heads, p.N, p.d);
-  enqueue_inputs(stream, K_.data_dev(), p.dtype, spec, InputTensor::K, p.batch, p.kv_heads, p.N_kv,
-                 p.d);
-  enqueue_inputs(stream, V_.data_dev(), p.dtype, spec, InputTensor::V, p.batch, p.kv_heads, p.N_kv,
-                 p.d);
+  const auto generate = [&](const DeviceBuffer& to, InputTensor tensor, Index heads, Index rows) {
+    enqueue_inputs(session.resources().kernels, session.stream(), to.data_dev(), p.dtype, spec,
+                   tensor, p.batch, heads, rows, p.d);
+  };
+  generate(Q_, InputTensor::Q, p.heads, p.N);
+  generate(K_, InputTensor::K, p.kv_heads, p.N_kv);
+  generate(V_, InputTensor::V, p.kv_heads, p.N_kv);
 }
 
 void ForwardTensors::upload_inputs(const double* Q, const double* K, const double* V) {

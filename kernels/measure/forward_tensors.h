@@ -35,7 +35,7 @@ class ForwardTensors {
   /// memory, with the bytes that are needed and free.
   static Result<ForwardTensors> allocate(const ResolvedRun& run);
 
-  void generate_inputs(const Stream& stream, const InputSpec& spec);
+  void generate_inputs(const Session& session, const InputSpec& spec);
   /// Rounds [B, H, N, d] and [B, H_kv, N_kv, d] values to the problem's precision.
   void upload_inputs(const double* Q, const double* K, const double* V);
   /// Sets O and LSE to NaN, so that elements a kernel does not write are found.

@@ -50,7 +50,7 @@ Result<Measurement> measure_backward(Session& session, const ResolvedRun& run,
   if (!allocated) return allocated.error();
   BackwardTensors& tensors = allocated.value();
   if (inputs.from_host()) tensors.upload_inputs(inputs.Q, inputs.K, inputs.V, inputs.dO);
-  if (!inputs.from_host()) tensors.generate_inputs(session.stream(), inputs.spec);
+  if (!inputs.from_host()) tensors.generate_inputs(session, inputs.spec);
   if (auto error = run_once(session, tensors)) return *error;
 
   Measurement measurement;

@@ -54,7 +54,7 @@ Result<Measurement> measure_forward(Session& session, const ResolvedRun& run,
   if (!allocated) return allocated.error();
   ForwardTensors& tensors = allocated.value();
   if (inputs.from_host()) tensors.upload_inputs(inputs.Q, inputs.K, inputs.V);
-  if (!inputs.from_host()) tensors.generate_inputs(session.stream(), inputs.spec);
+  if (!inputs.from_host()) tensors.generate_inputs(session, inputs.spec);
 
   Measurement measurement;
   if (protocol.checked_rows > 0) {

@@ -15,7 +15,7 @@ void add_counters(Session& session, const Pass& pass, CacheState cache, Measurem
     measurement.unavailable_counters[kAll] = profiler.error().message;
     return;
   }
-  auto launches = profiler.value()->collect(session.stream(), session.sweep(), pass, cache);
+  auto launches = profiler.value()->collect(session.stream(), session.conditioning(), pass, cache);
   if (!launches) {
     measurement.unavailable_counters[kAll] = launches.error().message;
     return;
@@ -32,14 +32,14 @@ void add_counters(Session& session, const Pass& pass, CacheState cache, Measurem
 Result<double> quick_time_s(Session& session, const Pass& pass) {
   constexpr Protocol kQuick{
       .warm_ups = 1, .repeats = 5, .cache = CacheState::warm, .time_budget_s = 0.5};
-  const auto time = time_pass(session.stream(), session.sweep(), pass, kQuick);
+  const auto time = time_pass(session.stream(), session.conditioning(), pass, kQuick);
   if (!time) return time.error();
   return time.value().median_s;
 }
 
 std::optional<Error> time_and_count(Session& session, const Pass& pass, const Protocol& protocol,
                                     Measurement& measurement) {
-  const auto time = time_pass(session.stream(), session.sweep(), pass, protocol);
+  const auto time = time_pass(session.stream(), session.conditioning(), pass, protocol);
   if (!time) return time.error();
   measurement.time = time.value();
   if (protocol.counters) add_counters(session, pass, protocol.cache, measurement);

@@ -17,9 +17,9 @@ Result<std::unique_ptr<Session>> Session::open(int device) {
     if (!info) return info.error();
     session->info_ = std::move(info).value();
     session->stream_ = std::make_unique<Stream>();
-    session->sweep_ =
-        std::make_unique<CacheSweep>(static_cast<std::size_t>(session->info_.l2_bytes));
     session->resources_ = std::make_unique<LaunchResources>();
+    session->conditioning_ = std::make_unique<Conditioning>(
+        session->resources_->kernels, static_cast<std::size_t>(session->info_.l2_bytes));
     return std::nullopt;
   });
   if (error) return *error;
@@ -30,8 +30,8 @@ Session::~Session() {
   // Free on the thread that owns the context; with a lost context nothing can be freed
   thread_.run([this] {
     profiler_.reset();
+    conditioning_.reset();
     resources_.reset();
-    sweep_.reset();
     stream_.reset();
   });
 }
@@ -52,6 +52,8 @@ std::optional<Error> Session::guarded(const std::function<std::optional<Error>()
     error = work();
   } catch (const CudaError& failure) {
     error = failed(failure.what());
+  } catch (const NotCompiled& failure) {
+    error = failure.error;
   } catch (const std::bad_alloc&) {
     error = failed("out of host memory");
   } catch (const std::exception& failure) {
@@ -72,7 +74,7 @@ std::optional<Error> Session::check_context(std::optional<Error> error) {
 }
 
 const Result<std::unique_ptr<CounterProfiler>>& Session::profiler() {
-  if (!profiler_) profiler_.emplace(CounterProfiler::create(device_, stream(), sweep()));
+  if (!profiler_) profiler_.emplace(CounterProfiler::create(device_, stream(), conditioning()));
   return *profiler_;
 }
 

@@ -30,7 +30,7 @@ class Session {
 
   /// For work inside run().
   const Stream& stream() const { return *stream_; }
-  const CacheSweep& sweep() const { return *sweep_; }
+  const Conditioning& conditioning() const { return *conditioning_; }
   LaunchResources& resources() const { return *resources_; }
   /// Made on first use; a profiler that is unavailable stays so for the session.
   const Result<std::unique_ptr<CounterProfiler>>& profiler();
@@ -46,8 +46,8 @@ class Session {
   std::atomic<bool> lost_ = false;  ///< read on any thread
   std::string lost_because_;        ///< of the GPU's thread
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<CacheSweep> sweep_;
   std::unique_ptr<LaunchResources> resources_;
+  std::unique_ptr<Conditioning> conditioning_;
   std::optional<Result<std::unique_ptr<CounterProfiler>>> profiler_;
   GpuThread thread_;
 };

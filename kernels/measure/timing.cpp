@@ -7,8 +7,8 @@
 
 namespace attnscope::kernels {
 
-Result<TimeStatistics> time_pass(const Stream& stream, const CacheSweep& sweep, const Pass& pass,
-                                 const Protocol& protocol) {
+Result<TimeStatistics> time_pass(const Stream& stream, const Conditioning& conditioning,
+                                 const Pass& pass, const Protocol& protocol) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   const auto out_of_time = [&] {
@@ -29,8 +29,8 @@ Result<TimeStatistics> time_pass(const Stream& stream, const CacheSweep& sweep, 
   std::vector<double> samples_s;
   for (int i = 0; i < std::max(protocol.repeats, 1); ++i) {
     if (i >= kLeastRepeats && out_of_time()) break;
-    if (protocol.cache == CacheState::cold) sweep.enqueue(stream);
-    enqueue_head_start(stream);
+    if (protocol.cache == CacheState::cold) conditioning.sweep_cache(stream);
+    conditioning.give_head_start(stream);
     start.record(stream);
     if (auto error = pass({})) return *error;
     stop.record(stream);

@@ -10,7 +10,7 @@ namespace attnscope::kernels {
 
 /// Warms up, then times the protocol's repeats, each after its conditioning: a sweep of the cache
 /// (cold) or only the previous pass (warm).
-Result<TimeStatistics> time_pass(const Stream& stream, const CacheSweep& sweep, const Pass& pass,
-                                 const Protocol& protocol);
+Result<TimeStatistics> time_pass(const Stream& stream, const Conditioning& conditioning,
+                                 const Pass& pass, const Protocol& protocol);
 
 }  // namespace attnscope::kernels

@@ -95,14 +95,14 @@ Result<RawTrace> trace_pass(Session& session, const ResolvedRun& run, const Trac
   if (run.pass() == PassKind::forward) {
     auto tensors = ForwardTensors::allocate(traced);
     if (!tensors) return tensors.error();
-    tensors.value().generate_inputs(session.stream(), inputs);
+    tensors.value().generate_inputs(session, inputs);
     return record(session, plan, [&](const TraceBuffer* buffer) {
       return tensors.value().pass(session, /*with_lse=*/false, buffer);
     });
   }
   auto tensors = BackwardTensors::allocate(traced);
   if (!tensors) return tensors.error();
-  tensors.value().generate_inputs(session.stream(), inputs);
+  tensors.value().generate_inputs(session, inputs);
   if (auto error = tensors.value().run_forward(session)) return *error;
   return record(session, plan,
                 [&](const TraceBuffer* buffer) { return tensors.value().pass(session, buffer); });

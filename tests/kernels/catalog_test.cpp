@@ -351,6 +351,15 @@ TEST(KernelCatalog, ADeterministicDQTakesMasksWhoseTilesComeInOrder) {
   }
 }
 
+TEST(KernelCatalog, NeedsAGpuThatIsNotTooOld) {
+  const auto old = check_compute_capability("Tesla T4", "7.5");
+  ASSERT_TRUE(old);
+  EXPECT_EQ(old->kind, Error::Kind::unavailable);
+  EXPECT_EQ(old->message,
+            "Tesla T4 has compute capability 7.5; the kernels need a GPU with 8.0 or newer");
+  EXPECT_FALSE(check_compute_capability("NVIDIA L4", "8.9"));
+}
+
 TEST(KernelCatalog, RefusesMoreRowsThanOneGridHolds) {
   AttentionProblem problem = problem_of(DType::bf16, 64);
   problem.N = kMaxSequenceLength;

@@ -92,7 +92,7 @@ class InstrumentedKernels : public ::testing::Test {
       if (!plan) return plan.error();
       auto tensors = Tensors::allocate(test::kernel_run(name, problem, pass, plan.value().tiling));
       if (!tensors) return tensors.error();
-      tensors.value().generate_inputs(session_->stream(), {});
+      tensors.value().generate_inputs(*session_, {});
       const TraceMemory memory(plan.value());
       const TraceBuffer buffer = memory.buffer();
       for (const TraceBuffer* trace : {static_cast<const TraceBuffer*>(nullptr), &buffer}) {

@@ -3,18 +3,18 @@
 
 #include <cstddef>
 
-#include "kernels/measure/stream.h"
+#include "kernels/measure/session.h"
 
 namespace attnscope::kernels {
 
 /// Reads and writes each of `bytes` (a multiple of 16) once.
-void enqueue_copy(const Stream& stream, void* to_dev, const void* from_dev, std::size_t bytes);
+void enqueue_copy(const Session& session, void* to_dev, const void* from_dev, std::size_t bytes);
 
 /// Each of `blocks` thread blocks reads all `bytes` once, past L1.
-void enqueue_repeated_read(const Stream& stream, const void* from_dev, std::size_t bytes,
+void enqueue_repeated_read(const Session& session, const void* from_dev, std::size_t bytes,
                            int blocks);
 
 /// Writes where no memory is.
-void enqueue_bad_write(const Stream& stream);
+void enqueue_bad_write(const Session& session);
 
 }  // namespace attnscope::kernels

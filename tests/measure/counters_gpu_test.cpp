@@ -31,8 +31,8 @@ class CounterTest : public GpuTest {
   std::vector<LaunchCounters> collect(const Pass& pass, CacheState cache = CacheState::cold) {
     std::vector<LaunchCounters> launches;
     on_gpu([&] {
-      auto collected =
-          session().profiler().value()->collect(session().stream(), session().sweep(), pass, cache);
+      auto collected = session().profiler().value()->collect(session().stream(),
+                                                             session().conditioning(), pass, cache);
       ASSERT_TRUE(collected.ok()) << collected.error().message;
       launches = std::move(collected).value();
     });
@@ -63,8 +63,7 @@ TEST_F(CounterTest, ACopyReadsAndWritesItsBytesExactlyAtTheSmPort) {
     from.fill_bytes(1);
   });
   const auto launches = collect([&](const LaunchMarks& marks) -> std::optional<Error> {
-    marked(marks, "copy",
-           [&] { enqueue_copy(session().stream(), to.data_dev(), from.data_dev(), kBytes); });
+    marked(marks, "copy", [&] { enqueue_copy(session(), to.data_dev(), from.data_dev(), kBytes); });
     return std::nullopt;
   });
   ASSERT_EQ(launches.size(), 1u);
@@ -93,7 +92,7 @@ TEST_F(CounterTest, LaunchesOfAPassAreCountedApartAndColdReadsComeFromDram) {
   const auto launches = collect([&](const LaunchMarks& marks) -> std::optional<Error> {
     const auto read_by = [&](int block_count) {
       return [&, block_count] {
-        enqueue_repeated_read(session().stream(), from.data_dev(), kBytes, block_count);
+        enqueue_repeated_read(session(), from.data_dev(), kBytes, block_count);
       };
     };
     marked(marks, "initialise", read_by(1));
@@ -124,7 +123,7 @@ TEST_F(CounterTest, WarmReadsStayInL2) {
   const auto launches = collect(
       [&](const LaunchMarks& marks) -> std::optional<Error> {
         marked(marks, "read",
-               [&] { enqueue_repeated_read(session().stream(), from.data_dev(), kBytes, 1); });
+               [&] { enqueue_repeated_read(session(), from.data_dev(), kBytes, 1); });
         return std::nullopt;
       },
       CacheState::warm);
@@ -157,10 +156,10 @@ TEST_F(TimingTest, ACopyRunsNearTheMemorysBandwidth) {
     DeviceBuffer to(kBytes);
     from.fill_bytes(1);
     const Pass copy = [&](const LaunchMarks&) -> std::optional<Error> {
-      enqueue_copy(session().stream(), to.data_dev(), from.data_dev(), kBytes);
+      enqueue_copy(session(), to.data_dev(), from.data_dev(), kBytes);
       return std::nullopt;
     };
-    const auto time = time_pass(session().stream(), session().sweep(), copy, Protocol{});
+    const auto time = time_pass(session().stream(), session().conditioning(), copy, Protocol{});
     ASSERT_TRUE(time.ok());
     const TimeStatistics& t = time.value();
     std::printf("copy of 1 GiB: median %.1f us, min %.1f, max %.1f, n %d: %.2f TB/s\n",
@@ -179,13 +178,13 @@ TEST_F(TimingTest, TheTimeBudgetEndsRepeatsButLeavesThree) {
     DeviceBuffer from(kBytes);
     DeviceBuffer to(kBytes);
     const Pass copy = [&](const LaunchMarks&) -> std::optional<Error> {
-      enqueue_copy(session().stream(), to.data_dev(), from.data_dev(), kBytes);
+      enqueue_copy(session(), to.data_dev(), from.data_dev(), kBytes);
       return std::nullopt;
     };
     Protocol protocol;
     protocol.repeats = 1'000'000;
     protocol.time_budget_s = 0.0;
-    const auto time = time_pass(session().stream(), session().sweep(), copy, protocol);
+    const auto time = time_pass(session().stream(), session().conditioning(), copy, protocol);
     ASSERT_TRUE(time.ok());
     EXPECT_EQ(time.value().n, 3);
   });

@@ -29,7 +29,7 @@ TEST_F(ForwardTest, GeneratedInputsEqualTheCpusToTheBit) {
       on_gpu([&] {
         auto tensors = ForwardTensors::allocate(test::kernel_run("flash2", problem));
         ASSERT_TRUE(tensors.ok()) << tensors.error().message;
-        tensors.value().generate_inputs(session().stream(), spec);
+        tensors.value().generate_inputs(session(), spec);
         session().stream().wait();
         const auto equal = [&](CheckedTensor tensor, const HeadTensor& expected) {
           for (Index b = 0; b < expected.batch; ++b) {

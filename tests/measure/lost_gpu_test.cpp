@@ -13,7 +13,7 @@ class LostTest : public GpuTest {};
 
 TEST_F(LostTest, AnIllegalAccessLosesTheSessionAndLaterCallsSaySo) {
   const auto first = session().run([&]() -> std::optional<Error> {
-    enqueue_bad_write(session().stream());
+    enqueue_bad_write(session());
     session().stream().wait();
     return std::nullopt;
   });

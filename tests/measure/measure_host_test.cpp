@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "kernels/measure/counter_totals.h"
-#include "kernels/measure/device_support.h"
 #include "kernels/measure/gpu_thread.h"
 #include "kernels/measure/statistics.h"
 #include "kernels/measure/stored_values.h"
@@ -58,16 +57,6 @@ TEST(StoredValues, RoundToTheTypeAndComeBack) {
     EXPECT_NEAR(once[1], -0.3, 0.3 / 256);
     EXPECT_EQ(once[5], values[5]);
   }
-}
-
-TEST(NoCodeFor, AdvisesABuildOnlyWhereOneCanBeMade) {
-  const Error old = no_code_for("Tesla T4", 7, 5, "90-real");
-  EXPECT_EQ(old.kind, Error::Kind::unavailable);
-  EXPECT_EQ(old.message,
-            "Tesla T4 has compute capability 7.5; the kernels need a GPU with 8.0 or newer");
-  EXPECT_EQ(no_code_for("NVIDIA L4", 8, 9, "90-real").message,
-            "NVIDIA L4 has compute capability 8.9; this build holds code for 90-real alone; "
-            "configure it with -DCMAKE_CUDA_ARCHITECTURES=89");
 }
 
 TEST(GpuThread, RunsWorkOfManyCallersOneByOneOnOneThread) {

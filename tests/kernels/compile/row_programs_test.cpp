@@ -1,7 +1,8 @@
-/// The instances of kernels that work on whole rows: standard's softmax and its gradient, and sums
-/// over heads.
+/// The instances of kernels that work on whole rows or elements: standard's softmax and its
+/// gradient, sums over heads, and those of measurements.
 #include <gmock/gmock.h>
 
+#include "kernels/measure/measuring_programs.h"
 #include "kernels/standard/softmax_programs.h"
 #include "kernels/sum_heads.h"
 #include "tests/kernels/compile/compiled_block.h"
@@ -88,6 +89,9 @@ TEST(RowPrograms, SpillNoRegister) {
     }
   }
   expect_no_spill(sum_heads_program(DType::bf16));
+  expect_no_spill(input_program(DType::fp16));
+  expect_no_spill(sweep_cache_program());
+  expect_no_spill(head_start_program());
 }
 
 }  // namespace

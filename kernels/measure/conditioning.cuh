@@ -1,0 +1,33 @@
+/// Kernels that put the GPU into a known state before a pass.
+#pragma once
+
+#include "reference/fixed_width.h"
+
+namespace attnscope::kernels {
+
+/// Reads `count` times 16 bytes of zeros; writes only when their sum is a value that zeros never
+/// give.
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads)
+    sweep_cache(const uint4* __restrict__ zeros, uint64_t count, unsigned* __restrict__ sink) {
+  const uint64_t stride = uint64_t{gridDim.x} * kThreads;
+  unsigned sum = 0;
+  for (uint64_t i = uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < count; i += stride) {
+    const uint4 value = __ldcg(&zeros[i]);
+    sum += value.x + value.y + value.z + value.w;
+  }
+  if (sum == 0xffffffffu) *sink = sum;
+}
+
+/// One thread that waits.
+template <uint64_t kDuration_ns>
+__global__ void occupy_stream() {
+  uint64_t begin_ns;
+  uint64_t now_ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin_ns));
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now_ns));
+  } while (now_ns - begin_ns < kDuration_ns);
+}
+
+}  // namespace attnscope::kernels
