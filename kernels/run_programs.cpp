@@ -1,12 +1,12 @@
 #include "kernels/run_programs.h"
 
-#include <fmt/core.h>
-
+#include "kernels/flash1/flash1_programs.h"
 #include "kernels/flash2/flash2_programs.h"
 #include "kernels/host/hopper.h"
 #include "kernels/split_kv/split_kv_programs.h"
 #include "kernels/standard/softmax_programs.h"
 #include "kernels/sum_heads.h"
+#include "reference/check.h"
 
 namespace attnscope::kernels {
 
@@ -28,9 +28,23 @@ std::vector<LaunchProgram> standard_programs(const ResolvedRun& run) {
   return with_sum_heads({{"dS", softmax_gradient_program(problem)}}, problem);
 }
 
-std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run) {
-  return {{"partial", split_kv_partial_program(run.problem, run.tiling, /*traced=*/false)},
-          {"combine", split_kv_combine_program(run.problem)}};
+std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run,
+                                           std::string_view compute_capability) {
+  const AttentionProblem& problem = run.problem;
+  if (run.pass() == PassKind::backward) {
+    const bool on_hopper = flash1_backward_on_hopper(problem, run.tiling, compute_capability);
+    return with_sum_heads(
+        {{"initialise", flash1_zero_dq_program()},
+         {"backward", flash1_backward_program(problem, run.tiling, on_hopper, /*traced=*/false)}},
+        problem);
+  }
+  const Carry carry = run.asked.variant.carry;
+  std::vector<LaunchProgram> programs = {
+      {"initialise", flash1_initialise_program(problem, carry)},
+      {"forward", flash1_forward_program(problem, run.tiling, carry, /*traced=*/false)}};
+  if (carry == Carry::fp32) programs.push_back({"convert", flash1_convert_program(problem)});
+  programs.push_back({"lse", flash1_lse_program()});
+  return programs;
 }
 
 /// flash2's launches, and block_sparse2's.
@@ -51,18 +65,21 @@ std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run,
       problem);
 }
 
+std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run) {
+  return {{"partial", split_kv_partial_program(run.problem, run.tiling, /*traced=*/false)},
+          {"combine", split_kv_combine_program(run.problem)}};
+}
+
 }  // namespace
 
-Result<std::vector<LaunchProgram>> programs_of(const ResolvedRun& run,
-                                               std::string_view compute_capability) {
+std::vector<LaunchProgram> programs_of(const ResolvedRun& run,
+                                       std::string_view compute_capability) {
   const std::string& kernel = run.asked.kernel;
   if (kernel == "standard") return standard_programs(run);
+  if (kernel == "flash1") return flash1_programs(run, compute_capability);
   if (kernel == "split_kv") return split_kv_programs(run);
-  if (kernel == "flash2" || kernel == "block_sparse2") {
-    return flash2_programs(run, compute_capability);
-  }
-  return unavailable(fmt::format(
-      "the kernels of {} are built into AttnScope; the others are compiled at launch", kernel));
+  ATTNSCOPE_CHECK(kernel == "flash2" || kernel == "block_sparse2", ==, true);
+  return flash2_programs(run, compute_capability);
 }
 
 }  // namespace attnscope::kernels

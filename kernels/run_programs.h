@@ -17,7 +17,6 @@ struct LaunchProgram {
 
 /// The programs on a GPU of this compute capability, "9.0", of a run that kernels::supports()
 /// accepts, in the order of their launches; cuBLAS's are not among them.
-Result<std::vector<LaunchProgram>> programs_of(const ResolvedRun& run,
-                                               std::string_view compute_capability);
+std::vector<LaunchProgram> programs_of(const ResolvedRun& run, std::string_view compute_capability);
 
 }  // namespace attnscope::kernels

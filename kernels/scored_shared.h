@@ -6,9 +6,12 @@
 
 namespace attnscope::kernels {
 
-/// Pieces of eight keys that a lane draws dropout for at a time.
+/// Pieces of eight keys that a lane draws dropout for at a time: at most eight, and equal parts of
+/// a tile.
 constexpr Index scored_keys_drawn(Index Bc) {
-  return Bc < 64 ? Bc / 8 : 8;
+  Index drawn = 8;
+  while (Bc / 8 % drawn != 0) --drawn;
+  return drawn;
 }
 
 /// The keys that a row sees: SeenKeys of score_parameters.h.

@@ -103,7 +103,6 @@ Result<Answer> answer_compile(const GivenOptions& given) {
   if (!run) return run.error();
   if (auto error = kernels::supports(run.value())) return *error;
   auto programs = kernels::programs_of(run.value(), gpu.value().compute_capability);
-  if (!programs) return programs.error();
 
   kernels::KernelCompiler compiler{kernels::KernelCache(kernels::default_cache_folder())};
   const std::string architecture = kernels::architecture_of(gpu.value().compute_capability);
@@ -116,7 +115,7 @@ Result<Answer> answer_compile(const GivenOptions& given) {
   Answer answer;
   answer.text = fmt::format("{}\nfor {}, {}\n", run_title(run.value()), gpu.value().display_name,
                             architecture);
-  for (kernels::LaunchProgram& launch : programs.value()) {
+  for (kernels::LaunchProgram& launch : programs) {
     show_progress(fmt::format("compiling {} for {}", launch.launch, architecture));
     launch.block.program.architecture = architecture;
     const auto obtained = compiler.obtain(launch.block.program);

@@ -84,7 +84,7 @@ constexpr Marker kFlash1Forward[] = {
     {{"store l_i, m_i"}, "store_statistic(l_head"},
 };
 
-constexpr Marker kFlash1Frame[] = {
+constexpr Marker kFlash1Rows[] = {
     {{"load O_i in fp32"}, "const float4 carried = __ldcg("},
     {{"round O_i to the problem's precision"}, "/// O = carried O, rounded"},
     {{"store O_i"}, "uint2{device::pack<T>(carried.x"},
@@ -186,7 +186,7 @@ constexpr Marker kSumHeads[] = {
     {{"store dK_j, dV_j"}, "store_chunk(destination"},
 };
 
-constexpr std::string_view kFlash1FrameFile = "kernels/flash1/flash1_frame.cu";
+constexpr std::string_view kFlash1RowsFile = "kernels/flash1/flash1_rows.cuh";
 constexpr std::string_view kFlash2FrameFile = "kernels/flash2/flash2_backward_rows.cuh";
 constexpr std::string_view kSplitCombineFile = "kernels/split_kv/split_kv_combine.cuh";
 constexpr std::string_view kSumHeadsFile = "kernels/sum_heads.cuh";
@@ -197,7 +197,7 @@ std::span<const Marker> markers_of(std::string_view source) {
   if (source == kFlash2FrameFile) return kFlash2BackwardFrame;
   if (source == "kernels/flash1/flash1_forward.cuh") return kFlash1Forward;
   if (source == "kernels/flash1/flash1_backward.cuh") return kFlash1Backward;
-  if (source == kFlash1FrameFile) return kFlash1Frame;
+  if (source == kFlash1RowsFile) return kFlash1Rows;
   if (source == "kernels/split_kv/split_kv_partial.cuh") return kSplitPartial;
   if (source == kSplitCombineFile) return kSplitCombine;
   if (source == "kernels/standard/softmax_forward.cuh") return kStandardSoftmax;
@@ -217,7 +217,7 @@ std::string_view source_of_launch(const kernels::KernelInfo& kernel, std::string
   }
   if (launch == "combine") return kSplitCombineFile;
   if (launch == "convert" && kernel.algorithm == "flash1") {
-    return backward ? std::string_view() : kFlash1FrameFile;  // no kernel keeps dQ in fp32
+    return backward ? std::string_view() : kFlash1RowsFile;  // no kernel keeps dQ in fp32
   }
   if (launch == "preprocess" || launch == "convert") return kFlash2FrameFile;
   return backward ? kernel.backward_source : kernel.source;

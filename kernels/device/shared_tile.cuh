@@ -126,7 +126,8 @@ __device__ inline void load_tile_async(const SharedTile<kRows, d>& tile, const T
   using Tile = SharedTile<kRows, d>;
   constexpr int kStepRows = kThreads / Tile::kGroup;
   constexpr int kChunkElements = 16 / static_cast<int>(sizeof(T));
-  static_assert(kThreads % Tile::kGroup == 0 && kRows % kStepRows == 0);
+  constexpr bool kWholeSteps = kRows % kStepRows == 0;
+  static_assert(kThreads % Tile::kGroup == 0);
   if constexpr (kColumns == Columns::first) {
     if (columns % kChunkElements != 0) {
       load_tile_of_elements<kThreads>(tile, source, stride_row, valid_rows, thread, columns);
@@ -136,8 +137,9 @@ __device__ inline void load_tile_async(const SharedTile<kRows, d>& tile, const T
   const int first_chunk = thread % Tile::kGroup;
   const T* row_source = source + thread / Tile::kGroup * stride_row + first_chunk * kChunkElements;
 #pragma unroll
-  for (int step = 0; step < kRows / kStepRows; ++step) {
+  for (int step = 0; step < (kRows + kStepRows - 1) / kStepRows; ++step) {
     const int row = thread / Tile::kGroup + step * kStepRows;
+    if (!kWholeSteps && row >= kRows) break;
 #pragma unroll
     for (int chunk = 0; chunk < Tile::kChunks; chunk += Tile::kGroup) {
       const bool exists =
@@ -167,10 +169,12 @@ __device__ inline void store_tile(T* destination, Index stride_row,
   using Tile = SharedTile<kRows, d>;
   constexpr int kChunkElements = 16 / static_cast<int>(sizeof(T));
   constexpr int kStepRows = kThreads / Tile::kGroup;
-  static_assert(kThreads % Tile::kGroup == 0 && kRows % kStepRows == 0);
+  constexpr bool kWholeSteps = kRows % kStepRows == 0;
+  static_assert(kThreads % Tile::kGroup == 0);
 #pragma unroll
-  for (int step = 0; step < kRows / kStepRows; ++step) {
+  for (int step = 0; step < (kRows + kStepRows - 1) / kStepRows; ++step) {
     const int row = thread / Tile::kGroup + step * kStepRows;
+    if (!kWholeSteps && row >= kRows) break;
 #pragma unroll
     for (int first_chunk = 0; first_chunk < Tile::kChunks; first_chunk += Tile::kGroup) {
       const int chunk = first_chunk + thread % Tile::kGroup;

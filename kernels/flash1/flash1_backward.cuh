@@ -23,6 +23,7 @@
 
 #include "kernels/device/backward_parts.cuh"
 #include "kernels/device/trace.cuh"
+#include "kernels/flash1/flash1_backward_shared.h"
 #include "kernels/flash1/flash1_parameters.h"
 #include "kernels/flash1/flash1_scores.cuh"
 
@@ -59,11 +60,12 @@ struct RowStatistics {
 };
 
 /// The row tiles of one head, which pass by every column tile: two stages of Qi, Oi, dOi and dQi in
-/// shared memory, the copies into them, and m, l of this thread's row of the tile on its way.
+/// shared memory, the copies into them, and m, l of this thread's rows of the tile on its way.
 template <typename T, int kThreads, device::Columns kColumns, int Br, int Bc, int d>
 class Flash1RowTiles {
   using Shared = Flash1BackwardShared<Br, Bc, d>;
   using Tile = device::SharedTile<Br, d>;
+  static constexpr int kRowsOfThread = (Br + kThreads - 1) / kThreads;
 
  public:
   /// `base` is the address of the block's shared memory.
@@ -76,7 +78,7 @@ class Flash1RowTiles {
   };
   /// In stage n.
   __device__ RowTile operator[](int n) const {
-    const uint32_t stage = base_ + n % 2 * Shared::kStageBytes;
+    const uint32_t stage = base_ + (n & 1) * Shared::kStageBytes;
     return {{stage + Shared::Q}, {stage + Shared::O}, {stage + Shared::dO}, {stage + Shared::dQ}};
   }
 
@@ -85,7 +87,7 @@ class Flash1RowTiles {
   __device__ void load(int i, int n, Trace& trace) {
     const ForwardShape& shape = parameters_.shared.shape;
     const int rows = min(Br, shape.N - i * Br);
-    uint32_t slot = base_ + Shared::Q + n % 2 * Shared::kStageBytes;
+    uint32_t slot = base_ + Shared::Q + (n & 1) * Shared::kStageBytes;
     const auto load = [&](const TensorView& tensor, TraceStep step) {
       const auto source = rows_of_head<const T>(tensor, batch_, head_);
       device::load_tile_async<kThreads, kColumns>(Tile{slot}, source.row(Index{i} * Br),
@@ -99,19 +101,27 @@ class Flash1RowTiles {
     load(parameters_.shared.dO, TraceStep::load_dOi);
     load(parameters_.shared.dQ, TraceStep::load_dQi);
     device::commit_copies();
-    statistics_ = {};
-    if (device::thread_index() < rows) {
-      const Index row = Index{device::block_index()} * shape.N + i * Br + device::thread_index();
-      statistics_ = {__ldcg(parameters_.m + row), __ldcg(parameters_.l + row)};
+#pragma unroll
+    for (int n = 0; n < kRowsOfThread; ++n) {
+      statistics_[n] = {};
+      const int tile_row = device::thread_index() + n * kThreads;
+      if (tile_row < rows) {
+        const Index row = Index{device::block_index()} * shape.N + i * Br + tile_row;
+        statistics_[n] = {__ldcg(parameters_.m + row), __ldcg(parameters_.l + row)};
+      }
     }
     trace.did(TraceStep::load_statistics, i, 0);
   }
 
   /// Of the tile loaded last.
   __device__ void write_log_sums(float* log_sum_log2) const {
-    if (device::thread_index() < Br) {
-      log_sum_log2[device::thread_index()] =
-          statistics_.log_sum_log2(parameters_.shared.shape.softmax_scale_log2);
+#pragma unroll
+    for (int n = 0; n < kRowsOfThread; ++n) {
+      const int tile_row = device::thread_index() + n * kThreads;
+      if (tile_row < Br) {
+        log_sum_log2[tile_row] =
+            statistics_[n].log_sum_log2(parameters_.shared.shape.softmax_scale_log2);
+      }
     }
   }
 
@@ -129,36 +139,49 @@ class Flash1RowTiles {
   const Flash1BackwardParameters& parameters_;
   int batch_, head_;
   uint32_t base_;
-  RowStatistics statistics_;
+  RowStatistics statistics_[kRowsOfThread];
 };
+
+/// Lanes that share a row of `chunks` chunks: a power of two that divides it, so that as many of
+/// the threads as possible have work.
+constexpr int lanes_per_row(int threads, int rows, int chunks) {
+  int lanes = 1;
+  while (2 * lanes * rows <= threads && chunks % (2 * lanes) == 0) lanes *= 2;
+  return lanes;
+}
 
 /// D of all rows of the tile: neighbouring lanes share a row.
 template <typename T, int kThreads, int Br, int d>
 __device__ inline void row_dots(float* D, const device::SharedTile<Br, d>& O,
                                 const device::SharedTile<Br, d>& dO) {
   using namespace device;
-  constexpr int kLanes = kThreads / Br;  // of a row
-  static_assert(kThreads % Br == 0 && kLanes <= SharedTile<Br, d>::kChunks);
-  const int row = thread_index() / kLanes;
-  float sum = 0.0f;
+  constexpr int kLanes = lanes_per_row(kThreads, Br, SharedTile<Br, d>::kChunks);
+  constexpr int kRowsAtOnce = kThreads / kLanes;
+  static_assert(kLanes == 1 || (Br * kLanes <= kThreads && Br * kLanes % 32 == 0));
 #pragma unroll
-  for (int chunk = 0; chunk < SharedTile<Br, d>::kChunks / kLanes; ++chunk) {
-    const int c = chunk * kLanes + thread_index() % kLanes;
-    uint32_t o[4], gradient[4];
-    load_chunk_shared(o, O.chunk_address(row, c));
-    load_chunk_shared(gradient, dO.chunk_address(row, c));
+  for (int first_row = 0; first_row < Br; first_row += kRowsAtOnce) {
+    const int row = first_row + thread_index() / kLanes;
+    if (Br % kRowsAtOnce != 0 && row >= Br) break;
+    float sum = 0.0f;
 #pragma unroll
-    for (int n = 0; n < 4; ++n) {
-      const float2 a = unpack<T>(o[n]);
-      const float2 b = unpack<T>(gradient[n]);
-      sum = fmaf(a.y, b.y, fmaf(a.x, b.x, sum));
+    for (int chunk = 0; chunk < SharedTile<Br, d>::kChunks / kLanes; ++chunk) {
+      const int c = chunk * kLanes + thread_index() % kLanes;
+      uint32_t o[4], gradient[4];
+      load_chunk_shared(o, O.chunk_address(row, c));
+      load_chunk_shared(gradient, dO.chunk_address(row, c));
+#pragma unroll
+      for (int n = 0; n < 4; ++n) {
+        const float2 a = unpack<T>(o[n]);
+        const float2 b = unpack<T>(gradient[n]);
+        sum = fmaf(a.y, b.y, fmaf(a.x, b.x, sum));
+      }
     }
-  }
 #pragma unroll
-  for (int other = kLanes / 2; other > 0; other /= 2) {
-    sum += __shfl_xor_sync(0xffffffffu, sum, other);
+    for (int other = kLanes / 2; other > 0; other /= 2) {
+      sum += __shfl_xor_sync(0xffffffffu, sum, other);
+    }
+    if (thread_index() % kLanes == 0) D[row] = sum;
   }
-  if (thread_index() % kLanes == 0) D[row] = sum;
 }
 
 /// dQi += scale dS Kj in shared memory: a warp's part. Wide tiles take their columns in panels, so
@@ -221,6 +244,8 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     const typename Trace::template Parameters<Flash1BackwardParameters> parameters) {
   using namespace device;
   using Shared = Flash1BackwardShared<Br, Bc, d>;
+  static_assert(Shared::kBytes == flash1_backward_shared_bytes(d, {Br, Bc}));
+  static_assert(flash1_backward_warps_fit(d, {Br, Bc}, kWarps));
   using Scores = WarpParts<Bc, Br, kWarps>;
   using TileKV = SharedTile<Bc, d>;
   using TileS = SharedTile<Bc, Br>;

@@ -9,15 +9,8 @@
 
 #include "kernels/device/warpgroup_gradients.cuh"
 #include "kernels/flash1/flash1_backward.cuh"
-#include "kernels/gradient_maps.h"
 
 namespace attnscope::kernels {
-
-/// Beside what flash1_backward has, how bulk copies find the tensors.
-struct Flash1HopperParameters : Flash1BackwardParameters {
-  GradientMaps maps;
-  TensorMap O_rows, dQ_rows;
-};
 
 /// One thread block's place in the problem, and its slots.
 template <int Br, int Bc, int d>
@@ -213,6 +206,9 @@ __global__ void __launch_bounds__(device::kGradientThreads, 1)
                                parameters) {
   using namespace device;
   static_assert(Bc == 2 * kWarpgroupRows && Br == kWarpgroupRows && d == 2 * kPanelColumns);
+  static_assert(kGradientThreads == kFlash1HopperThreads);
+  static_assert(Flash1HopperBlock<Br, Bc, d>::kBytes ==
+                flash1_backward_hopper_shared_bytes(d, {Br, Bc}));
   extern __shared__ __align__(1024) unsigned char shared[];
   const Flash1HopperBlock<Br, Bc, d> block(parameters, shared);
   if (thread_index() == 0) block.initialise_barriers(kMultiplyingWarpgroups);

@@ -1,10 +1,41 @@
-/// Shared memory of one block of flash1's backward launch. Plain C++: the catalog chooses a tiling
-/// by it, and the kernel asserts that it uses this much.
+/// Warps and shared memory of one block of flash1's backward launch. Compiled for host and device:
+/// the catalog chooses a tiling by them, and the kernel is started with them.
 #pragma once
 
+#include "kernels/scored_shared.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
+
+/// Whether so many warps can share the tiles: each takes whole pieces of 16 x 16 of P and dS, of
+/// dKj and dVj, and of dQi, whose wide rows it computes in panels.
+constexpr bool flash1_backward_warps_fit(int d, const Tiling& tiling, int warps) {
+  const auto Br = static_cast<int>(tiling.Br);
+  const auto Bc = static_cast<int>(tiling.Bc);
+  return warp_parts_fit(Bc, Br, warps) && warp_parts_fit(Bc, d, warps) &&
+         warp_parts_fit(Br, d > 128 ? 64 : d, warps);
+}
+
+/// Warps of a block: the fewest that leave a thread enough registers beside the sums dKj, dVj and
+/// the tiles P, dP, or as many as can share the tiles.
+constexpr int flash1_backward_warps(Index d, const Tiling& tiling) {
+  constexpr Index kMostWarps = 8, kMostFloats = 96;  // of the four, in one thread
+  const Index floats = 2 * tiling.Bc * (d + tiling.Br);
+  int most = 1;
+  for (int warps = 1; warps <= kMostWarps; ++warps) {
+    if (!flash1_backward_warps_fit(static_cast<int>(d), tiling, warps)) continue;
+    most = warps;
+    if (floats <= kMostFloats * warps * 32) break;
+  }
+  return most;
+}
+
+/// Bytes of a word of what dropout keeps, four bits for every eight rows of a warp's part.
+constexpr int flash1_drawn_bytes(const Tiling& tiling, int warps) {
+  const auto Br = static_cast<int>(tiling.Br);
+  const int part_rows = Br / warps_across(static_cast<int>(tiling.Bc), Br, warps);
+  return part_rows <= 32 ? 2 : 4;
+}
 
 /// Kj, Vj, two stages of Qi, Oi, dOi and dQi, P and dS in 16 bits; two fp32 numbers per row.
 constexpr Index flash1_backward_shared_bytes(Index d, const Tiling& tiling) {
@@ -12,10 +43,19 @@ constexpr Index flash1_backward_shared_bytes(Index d, const Tiling& tiling) {
          2 * tiling.Br * kStatisticBytes;
 }
 
-/// The same for Hopper's instances: a second slot of dS in place of P's, the two numbers of two row
-/// tiles, and ten barriers.
+/// What score functions add.
+constexpr Index flash1_scored_columns_shared_bytes(const Tiling& tiling, int warps) {
+  constexpr Index kStages = 1;
+  return scored_columns_shared_bytes(tiling, warps, kStages, flash1_drawn_bytes(tiling, warps));
+}
+
+/// The same as flash1_backward_shared_bytes() in Hopper's own instructions: a second slot of dS in
+/// place of P's, the two numbers of two row tiles, and ten barriers.
 constexpr Index flash1_backward_hopper_shared_bytes(Index d, const Tiling& tiling) {
   return flash1_backward_shared_bytes(d, tiling) + 2 * tiling.Br * kStatisticBytes + 10 * 8;
 }
+
+/// Threads of its block: two warpgroups that multiply, and one that loads.
+inline constexpr int kFlash1HopperThreads = 3 * 128;
 
 }  // namespace attnscope::kernels

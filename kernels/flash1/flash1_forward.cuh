@@ -34,26 +34,22 @@
 #include "kernels/device/place.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/flash1/carried_state.cuh"
+#include "kernels/flash1/flash1_forward_shared.h"
 #include "kernels/flash1/flash1_parameters.h"
 #include "kernels/flash1/flash1_scores.cuh"
 #include "kernels/flash1/rounded_scores.cuh"
 
 namespace attnscope::kernels {
 
-/// Shared memory of one block: Kj and Vj, then Q and O of each warp, in two stages each where there
-/// is room, else Q alone in two.
+/// Shared memory of one block: Kj and Vj, then the stages of Q and O of each warp.
 template <typename Carried, int Br, int Bc, int d>
 struct Flash1Shared {
-  static constexpr int kLimitBytes = 227 * 1024;
   static constexpr int kColumnTileBytes = Bc * d * 2;
-  static constexpr int kQiBytes = Br * d * 2;
-  static constexpr int kOiBytes = Br * d * static_cast<int>(sizeof(Carried));
-  static constexpr int bytes(int stages_Q, int stages_O) {
-    return 2 * kColumnTileBytes + stages_Q * kQiBytes + stages_O * kOiBytes;
-  }
-  static constexpr int kStagesQ = bytes(2, 1) <= kLimitBytes ? 2 : 1;
-  static constexpr int kStagesO = bytes(2, 2) <= kLimitBytes ? 2 : 1;
-  static constexpr int kBytes = bytes(kStagesQ, kStagesO);
+  static constexpr Flash1Stages kStages = flash1_forward_stages(d, {Br, Bc}, sizeof(Carried));
+  static constexpr int kStagesQ = static_cast<int>(kStages.Q);
+  static constexpr int kStagesO = static_cast<int>(kStages.O);
+  static constexpr int kBytes =
+      static_cast<int>(flash1_forward_shared_bytes(d, {Br, Bc}, sizeof(Carried)));
   using TileQ = device::SharedTile<16, d>;  // a warp's
   using TileO = device::CarriedTile<Carried, d>;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/backward_parameters.h"
+#include "kernels/gradient_maps.h"
 
 namespace attnscope::kernels {
 
@@ -27,6 +28,12 @@ struct Flash1BackwardParameters {
   BackwardParameters shared;
   const float* m = nullptr;
   const float* l = nullptr;
+};
+
+/// For Hopper's own instructions: how bulk copies find the tensors.
+struct Flash1HopperParameters : Flash1BackwardParameters {
+  GradientMaps maps;
+  TensorMap O_rows, dQ_rows;
 };
 
 }  // namespace attnscope::kernels

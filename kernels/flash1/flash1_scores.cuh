@@ -7,6 +7,8 @@
 #include "kernels/device/plain_scores.cuh"
 #include "kernels/device/scored_columns.cuh"
 #include "kernels/device/scored_rows.cuh"
+#include "kernels/flash1/flash1_backward_shared.h"
+#include "kernels/flash1/flash1_forward_shared.h"
 #include "kernels/flash1/flash1_parameters.h"
 
 namespace attnscope::kernels {
@@ -15,8 +17,6 @@ namespace attnscope::kernels {
 template <int Br, int Bc>
 class PlainFlash1Rows {
  public:
-  static constexpr int kSharedBytes = 0;
-
   __device__ PlainFlash1Rows(const Flash1Parameters& parameters, int /*head*/, int /*batch*/,
                              unsigned char* /*shared*/)
       : shape_(parameters.shape), Tr_((shape_.N + Br - 1) / Br) {}
@@ -80,7 +80,7 @@ class ScoredFlash1Rows {
   using Rows = device::ScoredRows<16, Bc>;  // a warp's
 
  public:
-  static constexpr int kSharedBytes = Br / 16 * Rows::kSharedBytes;
+  static_assert(Br / 16 * Rows::kSharedBytes == flash1_scored_rows_shared_bytes({Br, Bc}));
 
   __device__ ScoredFlash1Rows(const ScoredFlash1Parameters& parameters, int head, int batch,
                               unsigned char* shared)
@@ -177,10 +177,27 @@ class PlainFlash1Columns : public device::PlainColumns<Br, Bc> {
   int j_;
 };
 
-/// In one stage, since four barriers lie in each step, and in half words: shared memory is short.
+/// An unsigned number of so many bytes.
+template <int kBytes>
+struct WordOf {
+  using Type = uint32_t;
+};
+template <>
+struct WordOf<2> {
+  using Type = uint16_t;
+};
+
+/// In one stage, since four barriers lie in each step, and where possible in half words: shared
+/// memory is short.
 template <int Br, int Bc, int kWarps>
-class ScoredFlash1Columns : public device::ScoredColumns<Br, Bc, kWarps, 1, uint16_t> {
-  using Base = device::ScoredColumns<Br, Bc, kWarps, 1, uint16_t>;
+using Flash1DrawnColumns =
+    device::ScoredColumns<Br, Bc, kWarps, 1,
+                          typename WordOf<flash1_drawn_bytes({Br, Bc}, kWarps)>::Type>;
+
+template <int Br, int Bc, int kWarps>
+class ScoredFlash1Columns : public Flash1DrawnColumns<Br, Bc, kWarps> {
+  using Base = Flash1DrawnColumns<Br, Bc, kWarps>;
+  static_assert(Base::kSharedBytes == flash1_scored_columns_shared_bytes({Br, Bc}, kWarps));
 
  public:
   __device__ ScoredFlash1Columns(const BackwardParameters& parameters, int j, int keys, int head,

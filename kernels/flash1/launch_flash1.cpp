@@ -1,10 +1,11 @@
 #include "kernels/flash1/flash1_carry.h"
-#include "kernels/flash1/flash1_start.h"
+#include "kernels/flash1/flash1_forward_shared.h"
+#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash1/flash1_programs.h"
 #include "kernels/host/score_tables.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/workspace.h"
-#include "reference/check.h"
 
 namespace attnscope::kernels {
 
@@ -18,32 +19,25 @@ TensorView contiguous_view(void* data_dev, const AttentionProblem& problem, Inde
           .stride_row = columns};
 }
 
-bool start_forward(const Flash1Parameters& parameters, const ForwardArguments& arguments,
+void start_forward(const ForwardArguments& arguments, const Flash1Parameters& parameters,
                    const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
-  const Index batch = problem.batch;
-  const bool carries_fp32 = arguments.carry == Carry::fp32;
-  const bool is_fp16 = problem.dtype == DType::fp16;
-  if (has_score_parameters(problem)) {
-    LaunchTables tables(arguments.resources->tables);
-    ScoredFlash1Parameters scored{parameters, tables.scores(problem)};
-    if (problem.is_packed()) scored.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
-    if (arguments.trace != nullptr) {
-      return start_flash1_scored_traced(scored, *arguments.trace, problem.dtype, batch, problem.d,
-                                        tiling, arguments.stream);
-    }
-    const auto start = is_fp16 ? start_flash1_scored_fp16 : start_flash1_scored_bf16;
-    return start(scored, carries_fp32, batch, problem.d, tiling, arguments.stream);
+  const BlockProgram block =
+      flash1_forward_program(problem, tiling, arguments.carry, arguments.trace != nullptr);
+  const Index blocks = problem.batch * problem.heads;
+  if (!has_score_parameters(problem)) {
+    start_traceable(arguments, block, blocks, parameters);
+    return;
   }
-  if (arguments.trace != nullptr) {
-    return start_flash1_traced(parameters, *arguments.trace, problem.dtype, batch, problem.d,
-                               tiling, arguments.stream);
-  }
-  if (problem.dtype == DType::fp32) {
-    return start_flash1_fp32(parameters, batch, problem.d, tiling, arguments.stream);
-  }
-  const auto start = is_fp16 ? start_flash1_fp16 : start_flash1_bf16;
-  return start(parameters, carries_fp32, batch, problem.d, tiling, arguments.stream);
+  LaunchTables tables(arguments.resources->tables);
+  ScoredFlash1Parameters scored{parameters, tables.scores(problem)};
+  if (problem.is_packed()) scored.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
+  start_traceable(arguments, block, blocks, scored);
+}
+
+/// Thread blocks of a launch of flash1_rows.cuh with so many threads.
+Index row_blocks(Index threads) {
+  return ceil_div(threads, kFlash1RowThreads);
 }
 
 }  // namespace
@@ -66,22 +60,25 @@ void launch_flash1(const ForwardArguments& arguments, const Tiling& tiling) {
       .m = reinterpret_cast<float*>(workspace + layout.m_offset),
       .l = reinterpret_cast<float*>(workspace + layout.l_offset)};
 
+  CompiledKernels& kernels = arguments.resources->kernels;
+  const Index rows = problem.batch * problem.heads * problem.N;
   named_launch(arguments, "initialise", [&] {
-    start_flash1_initialise(parameters, carried, problem.batch, columns, arguments.stream);
+    const Index chunks = ceil_div(columns * size_bytes(carried), 16);
+    kernels.start(flash1_initialise_program(problem, arguments.carry), row_blocks(rows * chunks),
+                  arguments.stream, parameters, rows, chunks, static_cast<int>(columns));
   });
-  named_launch(arguments, "forward", [&] {
-    const bool started = start_forward(parameters, arguments, tiling);
-    ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
-  });
+  named_launch(arguments, "forward", [&] { start_forward(arguments, parameters, tiling); });
   if (carries_fp32) {
     named_launch(arguments, "convert", [&] {
-      start_flash1_convert(arguments.O, parameters, problem.dtype, problem.batch, problem.d,
-                           arguments.stream);
+      const Index chunks = columns / 4;
+      kernels.start(flash1_convert_program(problem), row_blocks(rows * chunks), arguments.stream,
+                    arguments.O, parameters, rows, chunks);
     });
   }
   if (arguments.LSE_dev != nullptr) {
     named_launch(arguments, "lse", [&] {
-      start_flash1_lse(arguments.LSE_dev, parameters, problem.batch, arguments.stream);
+      kernels.start(flash1_lse_program(), row_blocks(rows), arguments.stream, arguments.LSE_dev,
+                    parameters, rows);
     });
   }
 }

@@ -1,12 +1,40 @@
-#include "kernels/flash1/flash1_backward_start.h"
+#include "kernels/flash1/flash1_forward_shared.h"
+#include "kernels/flash1/flash1_parameters.h"
+#include "kernels/flash1/flash1_programs.h"
+#include "kernels/host/hopper.h"
 #include "kernels/host/score_tables.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
 #include "kernels/sum_heads.h"
 #include "kernels/workspace.h"
-#include "reference/check.h"
 
 namespace attnscope::kernels {
+
+namespace {
+
+Flash1HopperParameters with_maps(const Flash1BackwardParameters& parameters, Index batch) {
+  const BackwardParameters& shared = parameters.shared;
+  return {parameters, gradient_maps(shared, batch), row_tile_map(shared.O, shared.shape, batch),
+          row_tile_map(shared.dQ, shared.shape, batch)};
+}
+
+void start_backward(const BackwardArguments& arguments, const Flash1BackwardParameters& parameters,
+                    const Tiling& tiling) {
+  const AttentionProblem& problem = arguments.problem;
+  const bool on_hopper =
+      !has_score_parameters(problem) &&
+      runs_on_hopper(parameters.shared, problem.dtype, problem.batch, problem.d, tiling);
+  const BlockProgram block =
+      flash1_backward_program(problem, tiling, on_hopper, arguments.trace != nullptr);
+  const Index blocks = problem.batch * problem.heads;
+  if (on_hopper) {
+    start_traceable(arguments, block, blocks, with_maps(parameters, problem.batch));
+  } else {
+    start_traceable(arguments, block, blocks, parameters);
+  }
+}
+
+}  // namespace
 
 void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
@@ -19,40 +47,20 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
                                     workspace + layout.dV_heads_offset),
       .m = reinterpret_cast<const float*>(forward + forward_layout.m_offset),
       .l = reinterpret_cast<const float*>(forward + forward_layout.l_offset)};
-  const bool has_scores = has_score_parameters(problem);
   LaunchTables tables(arguments.resources->tables);
-  if (has_scores) parameters.shared.scores = tables.scores(problem);
+  if (has_score_parameters(problem)) parameters.shared.scores = tables.scores(problem);
   if (problem.is_packed()) {
     parameters.shared.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
   }
 
   named_launch(arguments, "initialise", [&] {
-    start_flash1_zero_dq(parameters.shared, problem.batch, problem.d, arguments.stream);
+    const Index rows = problem.batch * problem.heads * problem.N;
+    const Index chunks = ceil_div(problem.d * size_bytes(problem.dtype), 16);
+    arguments.resources->kernels.start(flash1_zero_dq_program(),
+                                       ceil_div(rows * chunks, kFlash1RowThreads), arguments.stream,
+                                       parameters.shared.dQ, parameters.shared.shape, rows, chunks);
   });
-  named_launch(arguments, "backward", [&] {
-    if (arguments.trace != nullptr) {
-      const auto started = [&](auto* start_traced) {
-        return start_traced(parameters, *arguments.trace, problem.dtype, problem.batch, problem.d,
-                            tiling, arguments.stream);
-      };
-      const bool traced = has_scores ? started(start_flash1_backward_scored_traced)
-                                     : started(start_flash1_backward_hopper_traced) ||
-                                           started(start_flash1_backward_traced);
-      ATTNSCOPE_CHECK(traced, ==, true);  // plan_trace() names no tiling without an instance
-      return;
-    }
-    if (!has_scores && start_flash1_backward_hopper(parameters, problem.dtype, problem.batch,
-                                                    problem.d, tiling, arguments.stream)) {
-      return;
-    }
-    const bool is_fp16 = problem.dtype == DType::fp16;
-    auto* start = is_fp16 ? start_flash1_backward_fp16 : start_flash1_backward_bf16;
-    if (has_scores) {
-      start = is_fp16 ? start_flash1_backward_scored_fp16 : start_flash1_backward_scored_bf16;
-    }
-    const bool started = start(parameters, problem.batch, problem.d, tiling, arguments.stream);
-    ATTNSCOPE_CHECK(started, ==, true);  // the catalog names no tiling without an instance
-  });
+  named_launch(arguments, "backward", [&] { start_backward(arguments, parameters, tiling); });
   if (problem.heads_per_kv_head() == 1) return;
   named_launch(arguments, "sum_heads",
                [&] { start_sum_heads(arguments, parameters.shared, tiling.Bc); });

@@ -16,7 +16,7 @@ import tempfile
 
 from trace_cost import ROOT, compiler, translation_unit
 
-FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.cu",
+FILES = ["kernels/flash1/flash1_forward.cuh", "kernels/flash1/flash1_backward.cuh",
          "kernels/flash2/flash2_forward.cuh", "kernels/flash2/flash2_backward_bf16.cu",
          "kernels/block_sparse/block_sparse_bf16.cu", "kernels/split_kv/split_kv_partial.cuh"]
 KERNEL = re.compile(r"Compiling entry function '(\S+)'.*?(\d+) bytes spill stores, "

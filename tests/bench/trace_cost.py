@@ -21,19 +21,55 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FILES = ["kernels/flash1/flash1_bf16.cu", "kernels/flash1/flash1_backward_bf16.cu",
+FILES = ["kernels/flash1/flash1_forward.cuh", "kernels/flash1/flash1_backward.cuh",
          "kernels/flash2/flash2_forward.cuh", "kernels/flash2/flash2_backward.cuh",
-         "kernels/flash1/flash1_fp32.cu", "kernels/flash2/flash2_forward_fp32.cuh",
+         "kernels/flash1/flash1_forward_fp32.cuh", "kernels/flash2/flash2_forward_fp32.cuh",
          "kernels/flash2/flash2_backward_fp32.cuh", "kernels/split_kv/split_kv_partial.cuh",
-         "kernels/flash1/flash1_scored_bf16.cu", "kernels/flash1/flash1_backward_hopper.cu",
-         "kernels/flash2/flash2_backward_hopper.cuh"]
+         "kernels/flash1/flash1_backward_hopper.cuh", "kernels/flash2/flash2_backward_hopper.cuh"]
 # Of a header whose instances are compiled when they are asked for, these
 INSTANCES = {
+    "kernels/flash1/flash1_forward.cuh": [
+        *(f"void flash1_forward<device::Bf16, device::Bf16, {constants}>(const Flash1Parameters)"
+          for constants in ("64, 128, 256", "128, 128, 256", "16, 16, 16",
+                            "96, 128, 128, device::Columns::first",
+                            "192, 128, 64, device::Columns::first",
+                            "256, 64, 32, device::Columns::first")),
+        "void flash1_forward<device::Bf16, float, 128, 128, 256>(const Flash1Parameters)",
+        *(f"void flash1_forward<device::Bf16, device::Bf16, {constants}, device::Columns::all, "
+          "device::NoTrace, ScoredFlash1>(const ScoredFlash1Parameters)"
+          for constants in ("64, 128, 256", "128, 128, 128"))],
+    "kernels/flash1/flash1_backward.cuh": [
+        *(f"void flash1_backward<device::Bf16, {constants}>(const Flash1BackwardParameters)"
+          for constants in ("64, 64, 128, 8", "128, 64, 128, 8", "64, 32, 32, 2",
+                            "96, 64, 64, 8, device::Columns::first",
+                            "256, 32, 64, 8, device::Columns::first")),
+        *(f"void flash1_backward<device::Bf16, {constants}, device::Columns::all, "
+          "device::NoTrace, ScoredFlash1>(const Flash1BackwardParameters)"
+          for constants in ("64, 64, 128, 8", "128, 64, 128, 8"))],
+    "kernels/flash1/flash1_backward_hopper.cuh": [
+        "void flash1_backward_hopper<device::Bf16, 128, 64, 128>(const Flash1HopperParameters)"],
+    "kernels/flash1/flash1_forward_fp32.cuh": [
+        f"void flash1_forward_fp32<{constants}>(const Flash1Parameters)"
+        for constants in ("64, 64, 64", "128, 64, 64", "256, 64, 64")],
     "kernels/flash2/flash2_forward.cuh": [
         f"void flash2_forward<device::Bf16, {constants}>(const ForwardParameters)"
         for constants in ("64, 128, 128, 4", "128, 128, 64, 4", "256, 128, 64, 8",
                           "96, 128, 64, 4, device::Columns::first",
                           "64, 128, 128, 4, device::Columns::all, device::Visits::listed")],
+    "kernels/flash2/flash2_backward.cuh": [
+        f"void flash2_backward<device::Bf16, {constants}>(const BackwardParameters)"
+        for constants in ("64, 128, 128, 8", "128, 64, 128, 8", "64, 32, 32, 2",
+                          "256, 32, 64, 8, device::Columns::first",
+                          "64, 128, 128, 8, device::Columns::all, device::Visits::listed")],
+    "kernels/flash2/flash2_backward_hopper.cuh": [
+        f"void flash2_backward_hopper<device::Bf16, 128, 64, 128{visits}>"
+        "(const Flash2HopperParameters)" for visits in ("", ", device::Visits::listed")],
+    "kernels/flash2/flash2_forward_fp32.cuh": [
+        f"void flash2_forward_fp32<{constants}>(const ForwardParameters)"
+        for constants in ("64, 64, 64", "256, 64, 64")],
+    "kernels/flash2/flash2_backward_fp32.cuh": [
+        f"void flash2_backward_fp32<{constants}>(const BackwardParameters)"
+        for constants in ("64, 64, 64", "192, 64, 64")],
     "kernels/split_kv/split_kv_partial.cuh": [
         f"void split_kv_partial<device::Bf16, {constants}>(const SplitKvParameters)"
         for constants in ("64, 128, 4, 4", "128, 64, 4, 4", "96, 64, 4, 4, device::Columns::first",

@@ -3,16 +3,13 @@
 ///
 /// The same block program as flash1_forward.cuh, without tensor cores and with one slot for every
 /// tile; Oi goes straight between HBM and registers. The form to read first.
+#pragma once
+
 #include "kernels/device/cuda_core_tiles.cuh"
 #include "kernels/device/trace.cuh"
-#include "kernels/flash1/flash1_start.h"
-#include "kernels/flash2/flash2_forward_shared.h"
-#include "kernels/host/launch_kernel.h"
-#include "reference/head_dim.h"
+#include "kernels/flash1/flash1_parameters.h"
 
 namespace attnscope::kernels {
-
-namespace {
 
 template <int d, int Br, int Bc, typename Trace = device::NoTrace>
 __global__ void __launch_bounds__(4 * Br, 1)
@@ -134,34 +131,6 @@ __global__ void __launch_bounds__(4 * Br, 1)
     }
   }
   trace.end();
-}
-
-}  // namespace
-
-bool start_flash1_fp32(const Flash1Parameters& parameters, Index batch, Index d,
-                       const Tiling& tiling, void* stream) {
-  const auto start = [&]<int kWidth, int Br, int Bc>() {
-    if (padded_head_dim(d) != kWidth || tiling != Tiling{Br, Bc}) return false;
-    start_kernel(flash1_forward_fp32<kWidth, Br, Bc>, batch * parameters.shape.heads, 4 * Br,
-                 static_cast<int>(flash2_forward_fp32_shared_bytes(kWidth, {Br, Bc})), stream,
-                 parameters);
-    return true;
-  };
-  return start.template operator()<16, 64, 64>() || start.template operator()<16, 16, 16>() ||
-         start.template operator()<32, 64, 64>() || start.template operator()<64, 64, 64>() ||
-         start.template operator()<64, 32, 32>() || start.template operator()<96, 64, 64>() ||
-         start.template operator()<128, 64, 64>() || start.template operator()<192, 64, 64>() ||
-         start.template operator()<256, 64, 64>();
-}
-
-bool start_flash1_fp32_traced(const Flash1Parameters& parameters, const TraceBuffer& trace,
-                              Index batch, Index d, const Tiling& tiling, void* stream) {
-  using device::BlockTrace;
-  if (d != 16 || tiling != Tiling{16, 16}) return false;
-  const BlockTrace::Parameters<Flash1Parameters> traced{parameters, trace};
-  start_kernel(flash1_forward_fp32<16, 16, 16, BlockTrace>, batch * parameters.shape.heads, 4 * 16,
-               static_cast<int>(flash2_forward_fp32_shared_bytes(16, {16, 16})), stream, traced);
-  return true;
 }
 
 }  // namespace attnscope::kernels

@@ -1,17 +1,13 @@
-/// What stands around flash1's loops: the first state of O, l and m in HBM before them (Algorithm
-/// 1, line 2), or of dQ; the rounding of an O that was carried in fp32 and LSE after them.
+/// The launches before and after flash1's loops, which work on whole rows in HBM: "initialise"
+/// writes the first state of O, l and m (Algorithm 1, line 2) or of dQ; "convert" rounds an O that
+/// HBM kept in fp32; "lse" computes LSE.
+#pragma once
 
 #include "kernels/device/online_softmax.cuh"
-#include "kernels/flash1/flash1_backward_start.h"
-#include "kernels/flash1/flash1_carry.h"
-#include "kernels/flash1/flash1_start.h"
-#include "kernels/host/launch_kernel.h"
+#include "kernels/flash1/flash1_forward_shared.h"
+#include "kernels/flash1/flash1_parameters.h"
 
 namespace attnscope::kernels {
-
-namespace {
-
-constexpr int kThreads = 256;
 
 /// Row number `row` of a [B, H, N, d] tensor.
 template <typename T>
@@ -35,9 +31,9 @@ __device__ void clear_chunk(T* row, Index chunk, int columns) {
 
 /// O = 0, l = 0, m = -inf; a thread a chunk of 16 bytes. `columns` of O exist.
 template <typename Carried>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kFlash1RowThreads)
     flash1_initialise(const Flash1Parameters parameters, Index rows, Index chunks, int columns) {
-  const Index thread = Index{blockIdx.x} * kThreads + threadIdx.x;
+  const Index thread = Index{blockIdx.x} * kFlash1RowThreads + threadIdx.x;
   const Index row = thread / chunks;
   if (row >= rows) return;
   const Index chunk = thread % chunks;
@@ -48,9 +44,9 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// dQ = 0; a thread a chunk of 16 bytes.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kFlash1RowThreads)
     flash1_zero_dq(const TensorView dQ, const ForwardShape shape, Index rows, Index chunks) {
-  const Index thread = Index{blockIdx.x} * kThreads + threadIdx.x;
+  const Index thread = Index{blockIdx.x} * kFlash1RowThreads + threadIdx.x;
   const Index row = thread / chunks;
   if (row >= rows) return;
   clear_chunk(row_pointer<device::Fp16>(dQ, shape, row), thread % chunks, shape.d);
@@ -59,10 +55,10 @@ __global__ void __launch_bounds__(kThreads)
 /// O = carried O, rounded; a thread four elements. Where rows of O are whole pieces of 16 bytes
 /// they are written together, else one by one.
 template <typename T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kFlash1RowThreads)
     flash1_convert(const TensorView O, const Flash1Parameters parameters, Index rows,
                    Index chunks) {
-  const Index thread = Index{blockIdx.x} * kThreads + threadIdx.x;
+  const Index thread = Index{blockIdx.x} * kFlash1RowThreads + threadIdx.x;
   const Index row = thread / chunks;
   if (row >= rows) return;
   const ForwardShape& shape = parameters.shape;
@@ -84,52 +80,12 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kFlash1RowThreads)
     flash1_lse(float* LSE, const Flash1Parameters parameters, Index rows) {
-  const Index row = Index{blockIdx.x} * kThreads + threadIdx.x;
+  const Index row = Index{blockIdx.x} * kFlash1RowThreads + threadIdx.x;
   if (row >= rows) return;
   LSE[row] = device::log_sum_exp(__ldcg(parameters.m + row), __ldcg(parameters.l + row),
                                  parameters.shape.softmax_scale);
-}
-
-Index row_count(const Flash1Parameters& parameters, Index batch) {
-  return batch * parameters.shape.heads * parameters.shape.N;
-}
-
-}  // namespace
-
-void start_flash1_initialise(const Flash1Parameters& parameters, DType carried, Index batch,
-                             Index columns, void* stream) {
-  const Index rows = row_count(parameters, batch);
-  const Index chunks = ceil_div(columns * size_bytes(carried), 16);
-  const auto kernel =
-      carried == DType::fp32 ? flash1_initialise<float> : flash1_initialise<device::Fp16>;
-  start_kernel(kernel, ceil_div(rows * chunks, kThreads), kThreads, 0, stream, parameters, rows,
-               chunks, static_cast<int>(columns));
-}
-
-void start_flash1_zero_dq(const BackwardParameters& parameters, Index batch, Index d,
-                          void* stream) {
-  const Index rows = batch * parameters.shape.heads * parameters.shape.N;
-  const Index chunks = ceil_div(d * size_bytes(DType::fp16), 16);
-  start_kernel(flash1_zero_dq, ceil_div(rows * chunks, kThreads), kThreads, 0, stream,
-               parameters.dQ, parameters.shape, rows, chunks);
-}
-
-void start_flash1_convert(const TensorView& O, const Flash1Parameters& parameters, DType dtype,
-                          Index batch, Index d, void* stream) {
-  const Index rows = row_count(parameters, batch);
-  const Index chunks = flash1_carried_columns(static_cast<int>(d)) / 4;
-  const auto kernel = dtype == DType::fp32   ? flash1_convert<float>
-                      : dtype == DType::fp16 ? flash1_convert<device::Fp16>
-                                             : flash1_convert<device::Bf16>;
-  start_kernel(kernel, ceil_div(rows * chunks, kThreads), kThreads, 0, stream, O, parameters, rows,
-               chunks);
-}
-
-void start_flash1_lse(float* LSE, const Flash1Parameters& parameters, Index batch, void* stream) {
-  const Index rows = row_count(parameters, batch);
-  start_kernel(flash1_lse, ceil_div(rows, kThreads), kThreads, 0, stream, LSE, parameters, rows);
 }
 
 }  // namespace attnscope::kernels

@@ -1,0 +1,32 @@
+/// The instances of flash1's kernels that a problem needs, a function for each launch. Plain C++.
+#pragma once
+
+#include <string_view>
+
+#include "kernels/compile/block_program.h"
+#include "reference/schedule_variant.h"
+
+namespace attnscope::kernels {
+
+/// "initialise" of the forward pass: O = 0 in the precision that HBM keeps between passes, l = 0,
+/// m = -inf.
+BlockProgram flash1_initialise_program(const AttentionProblem& problem, Carry carry);
+/// "forward". `traced`, here and below: it records into a TraceBuffer.
+BlockProgram flash1_forward_program(const AttentionProblem& problem, const Tiling& tiling,
+                                    Carry carry, bool traced);
+/// "convert": O in the problem's precision, rounded from Carry::fp32.
+BlockProgram flash1_convert_program(const AttentionProblem& problem);
+/// "lse": LSE of m and l.
+BlockProgram flash1_lse_program();
+
+/// "initialise" of the backward pass: dQ = 0.
+BlockProgram flash1_zero_dq_program();
+/// Whether "backward" runs in Hopper's own instructions on a GPU of this compute capability, "9.0",
+/// where bulk copies can address every tensor (runs_on_hopper() of host/hopper.h).
+bool flash1_backward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
+                               std::string_view compute_capability);
+/// "backward", of a problem in 16 bits.
+BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tiling& tiling,
+                                     bool on_hopper, bool traced);
+
+}  // namespace attnscope::kernels

@@ -1,0 +1,267 @@
+/// The instances of flash1's kernels that problems need, compiled for compute capability 9.0.
+#include "kernels/flash1/flash1_programs.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/catalog.h"
+#include "kernels/compiled_tilings.h"
+#include "kernels/flash1/flash1_backward_shared.h"
+#include "kernels/run_programs.h"
+
+namespace attnscope::kernels {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+AttentionProblem problem_of(Index d, const char* mask, DType dtype = DType::bf16) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 1024;
+  problem.d = d;
+  problem.dtype = dtype;
+  problem.mask = *parse_mask(mask);
+  return problem;
+}
+
+CompiledKernel compiled(const BlockProgram& block) {
+  KernelProgram program = block.program;
+  program.architecture = "sm_90a";
+  auto kernel = compile(program);
+  EXPECT_TRUE(kernel.ok()) << (kernel.ok() ? "" : kernel.error().message);
+  return kernel.ok() ? std::move(kernel).value() : CompiledKernel();
+}
+
+/// The template arguments without their namespaces.
+std::string arguments_of(const BlockProgram& block) {
+  std::string text = block.program.expression;
+  for (const std::string_view prefix : {"attnscope::kernels::", "device::"}) {
+    for (std::size_t at = text.find(prefix); at != text.npos; at = text.find(prefix)) {
+      text.erase(at, prefix.size());
+    }
+  }
+  return text;
+}
+
+TEST(Flash1Programs, NameWhatTheProblemNeedsAndNoMore) {
+  const auto plain = flash1_forward_program(problem_of(80, "causal", DType::fp16), {128, 128},
+                                            Carry::problem, /*traced=*/false);
+  EXPECT_EQ(plain.program.expression,
+            "attnscope::kernels::flash1_forward<attnscope::kernels::device::Fp16, "
+            "attnscope::kernels::device::Fp16, 96, 128, 128, "
+            "attnscope::kernels::device::Columns::first, attnscope::kernels::device::NoTrace, "
+            "attnscope::kernels::PlainFlash1>");
+  EXPECT_EQ(plain.threads, 256);
+  EXPECT_EQ(plain.shared_bytes, (2 * 128 + 4 * 128) * 96 * 2);
+
+  const auto scored =
+      flash1_forward_program(problem_of(64, "window:100"), {128, 256}, Carry::fp32, true);
+  EXPECT_EQ(arguments_of(scored),
+            "flash1_forward<Bf16, float, 64, 128, 256, Columns::all, BlockTrace, ScoredFlash1>");
+  const auto fp32 =
+      flash1_forward_program(problem_of(20, "none", DType::fp32), {64, 64}, Carry::problem, false);
+  EXPECT_EQ(arguments_of(fp32), "flash1_forward_fp32<32, 64, 64, NoTrace>");
+  EXPECT_EQ(fp32.threads, 256);
+}
+
+/// An instance that was precompiled before kernels were compiled on demand.
+struct Choice {
+  Index d;
+  Tiling tiling;
+  const char* arguments;
+};
+
+TEST(Flash1Programs, OfTheForwardPassHaveTheChosenWidths) {
+  const Choice plain[] = {
+      {16, {128, 128}, "16, 128, 128, Columns::all"},
+      {9, {128, 128}, "16, 128, 128, Columns::first"},
+      {16, {16, 16}, "16, 16, 16, Columns::all"},
+      {32, {128, 128}, "32, 128, 128, Columns::all"},
+      {24, {128, 128}, "32, 128, 128, Columns::first"},
+      {64, {128, 256}, "64, 128, 256, Columns::all"},
+      {64, {128, 128}, "64, 128, 128, Columns::all"},
+      {40, {128, 128}, "64, 128, 128, Columns::first"},
+      {64, {32, 32}, "64, 32, 32, Columns::all"},
+      {96, {128, 128}, "96, 128, 128, Columns::first"},
+      {128, {128, 256}, "128, 128, 256, Columns::all"},
+      {100, {128, 64}, "128, 128, 64, Columns::first"},
+      {192, {128, 64}, "192, 128, 64, Columns::first"},
+      {256, {64, 32}, "256, 64, 32, Columns::first"},
+  };
+  for (const Choice& choice : plain) {
+    const auto block = flash1_forward_program(problem_of(choice.d, "causal"), choice.tiling,
+                                              Carry::problem, /*traced=*/false);
+    EXPECT_EQ(
+        arguments_of(block),
+        fmt::format("flash1_forward<Bf16, Bf16, {}, NoTrace, PlainFlash1>", choice.arguments));
+    EXPECT_EQ(block.threads, choice.tiling.Br * 2);
+  }
+}
+
+TEST(Flash1Programs, OfTheBackwardPassHaveTheChosenWidthsAndWarps) {
+  const Choice plain[] = {
+      {16, {128, 128}, "16, 128, 128, 8, Columns::all"},
+      {9, {128, 128}, "16, 128, 128, 8, Columns::first"},
+      {16, {16, 16}, "16, 16, 16, 1, Columns::all"},
+      {32, {64, 128}, "32, 64, 128, 8, Columns::all"},
+      {24, {64, 128}, "32, 64, 128, 8, Columns::first"},
+      {64, {64, 128}, "64, 64, 128, 8, Columns::all"},
+      {40, {64, 128}, "64, 64, 128, 8, Columns::first"},
+      {64, {32, 32}, "64, 32, 32, 2, Columns::all"},
+      {96, {64, 64}, "96, 64, 64, 8, Columns::first"},
+      {128, {64, 128}, "128, 64, 128, 8, Columns::all"},
+      {100, {64, 64}, "128, 64, 64, 8, Columns::first"},
+      {192, {32, 64}, "192, 32, 64, 8, Columns::first"},
+      {256, {32, 64}, "256, 32, 64, 8, Columns::first"},
+  };
+  for (const Choice& choice : plain) {
+    const auto block =
+        flash1_backward_program(problem_of(choice.d, "none"), choice.tiling, false, false);
+    EXPECT_EQ(arguments_of(block),
+              fmt::format("flash1_backward<Bf16, {}, NoTrace, PlainFlash1>", choice.arguments));
+  }
+  // With score functions there are always eight warps
+  const Choice scored[] = {
+      {16, {64, 128}, "32, 64, 128, 8, Columns::first"},
+      {32, {64, 128}, "32, 64, 128, 8, Columns::all"},
+      {64, {64, 128}, "64, 64, 128, 8, Columns::all"},
+      {40, {64, 64}, "64, 64, 64, 8, Columns::first"},
+      {96, {64, 64}, "96, 64, 64, 8, Columns::first"},
+      {128, {64, 128}, "128, 64, 128, 8, Columns::all"},
+      {100, {64, 64}, "128, 64, 64, 8, Columns::first"},
+      {192, {32, 64}, "192, 32, 64, 8, Columns::first"},
+      {256, {32, 64}, "256, 32, 64, 8, Columns::first"},
+  };
+  for (const Choice& choice : scored) {
+    const auto block =
+        flash1_backward_program(problem_of(choice.d, "window:8"), choice.tiling, false, true);
+    EXPECT_EQ(arguments_of(block),
+              fmt::format("flash1_backward<Bf16, {}, BlockTrace, ScoredFlash1>", choice.arguments));
+    EXPECT_EQ(block.threads, 256);
+  }
+}
+
+TEST(Flash1Programs, TakeHopperInstructionsWhereTheyFit) {
+  const AttentionProblem problem = problem_of(128, "causal");
+  EXPECT_TRUE(flash1_backward_on_hopper(problem, {64, 128}, "9.0"));
+  EXPECT_FALSE(flash1_backward_on_hopper(problem, {64, 128}, "8.0"));
+  EXPECT_FALSE(flash1_backward_on_hopper(problem, {64, 128}, "10.0"));
+  EXPECT_FALSE(flash1_backward_on_hopper(problem, {64, 64}, "9.0"));
+  EXPECT_FALSE(flash1_backward_on_hopper(problem_of(127, "causal"), {64, 128}, "9.0"));
+  EXPECT_FALSE(flash1_backward_on_hopper(problem_of(128, "window:9"), {64, 128}, "9.0"));
+  EXPECT_EQ(arguments_of(flash1_backward_program(problem, {64, 128}, true, false)),
+            "flash1_backward_hopper<Bf16, 128, 64, 128, NoTrace>");
+}
+
+TEST(Flash1Programs, OfARunAreThoseOfItsLaunches) {
+  ResolvedRun run;
+  run.asked.kernel = "flash1";
+  run.asked.variant.carry = Carry::fp32;
+  run.problem = problem_of(128, "none");
+  run.tiling = {128, 256};
+  std::vector<std::string> launches;
+  const auto forward = programs_of(run, "9.0");
+  ASSERT_TRUE(forward.ok());
+  for (const LaunchProgram& program : forward.value()) launches.push_back(program.launch);
+  EXPECT_THAT(launches, ElementsAre("initialise", "forward", "convert", "lse"));
+
+  run.asked.variant.carry = Carry::problem;
+  run.asked.pass = PassKind::backward;
+  run.tiling = {64, 128};
+  const auto backward = programs_of(run, "9.0");
+  ASSERT_TRUE(backward.ok());
+  ASSERT_EQ(backward.value().size(), 2u);
+  EXPECT_EQ(backward.value()[0].launch, "initialise");
+  EXPECT_THAT(backward.value()[1].block.program.expression, HasSubstr("flash1_backward_hopper"));
+}
+
+TEST(Flash1Programs, ShareTilesOfAnySizeAmongTheWarps) {
+  for (const int d : {16, 32, 64, 96, 128, 192, 256}) {
+    for (Index Br = 16; Br <= 256; Br += 16) {
+      for (Index Bc = 16; Bc <= 256; Bc += 16) {
+        const int warps = flash1_backward_warps(d, {Br, Bc});
+        EXPECT_TRUE(flash1_backward_warps_fit(d, {Br, Bc}, warps)) << d << " " << Br << "x" << Bc;
+      }
+    }
+  }
+}
+
+struct Group {
+  const char* name;
+  const char* mask;
+  PassKind pass = PassKind::forward;
+  DType dtype = DType::bf16;
+  Carry carry = Carry::problem;
+};
+
+std::ostream& operator<<(std::ostream& out, const Group& group) {
+  return out << group.name;
+}
+
+/// The launch that the problem's tiling is for, as a GPU of compute capability 9.0 runs it.
+BlockProgram main_program(const Group& group, const AttentionProblem& problem,
+                          const Tiling& tiling) {
+  if (group.pass == PassKind::forward) {
+    return flash1_forward_program(problem, tiling, group.carry, /*traced=*/false);
+  }
+  return flash1_backward_program(problem, tiling, flash1_backward_on_hopper(problem, tiling, "9.0"),
+                                 /*traced=*/false);
+}
+
+class Flash1Instances : public testing::TestWithParam<Group> {};
+
+TEST_P(Flash1Instances, OfDefaultTilingsSpillNoRegister) {
+  const Group& group = GetParam();
+  const KernelInfo& kernel = *find_kernel("flash1");
+  for (const Index d : {16, 32, 64, 96, 128, 192, 256}) {
+    const AttentionProblem problem = problem_of(d, group.mask, group.dtype);
+    const bool forward = group.pass == PassKind::forward;
+    if (forward && supports(kernel, problem, std::nullopt, group.carry)) continue;
+    const Tiling tiling = forward ? kernel_tilings(kernel, problem).front()
+                                  : backward_tilings(kernel, problem).front();
+    const BlockProgram block = main_program(group, problem, tiling);
+    const CompiledKernel made = compiled(block);
+    EXPECT_GT(made.resources.registers, 0);
+    EXPECT_EQ(made.resources.spill_stores, 0) << block.program.expression;
+    EXPECT_LE(made.resources.registers * block.threads, 65536) << block.program.expression;
+    EXPECT_LE(block.shared_bytes + made.resources.static_shared_bytes, 227 * 1024)
+        << block.program.expression;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, Flash1Instances,
+    testing::Values(Group{"forward", "causal"}, Group{"scored_forward", "window:256"},
+                    Group{"forward_in_fp32", "causal", PassKind::forward, DType::fp32},
+                    Group{"forward_with_O_in_fp32", "none", PassKind::forward, DType::bf16,
+                          Carry::fp32},
+                    Group{"backward", "causal", PassKind::backward},
+                    Group{"scored_backward", "window:256", PassKind::backward}),
+    [](const auto& group) { return std::string(group.param.name); });
+
+TEST(Flash1Instances, OfTheOtherLaunchesAreCompiled) {
+  for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16}) {
+    const AttentionProblem problem = problem_of(64, "none", dtype);
+    EXPECT_GT(compiled(flash1_initialise_program(problem, Carry::problem)).resources.registers, 0);
+    EXPECT_GT(compiled(flash1_convert_program(problem)).resources.registers, 0);
+  }
+  EXPECT_GT(compiled(flash1_lse_program()).resources.registers, 0);
+  EXPECT_GT(compiled(flash1_zero_dq_program()).resources.registers, 0);
+}
+
+/// Neither powers of two nor multiples of the rows that the threads copy at a time.
+TEST(Flash1Instances, OfOddTilingsAreCompiled) {
+  const AttentionProblem problem = problem_of(64, "causal");
+  const AttentionProblem scored = problem_of(64, "window:64");
+  EXPECT_GT(
+      compiled(flash1_forward_program(problem, {48, 80}, Carry::problem, true)).resources.registers,
+      0);
+  EXPECT_GT(compiled(flash1_backward_program(problem, {48, 48}, false, true)).resources.registers,
+            0);
+  EXPECT_GT(compiled(flash1_backward_program(scored, {128, 32}, false, true)).resources.registers,
+            0);
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
