@@ -23,7 +23,9 @@ constexpr std::array kCatalog{
                .source = "kernels/flash1/flash1_forward.cuh",
                .honours_carry = true,
                .has_backward = true,
-               .backward_source = "kernels/flash1/flash1_backward.cuh"},
+               .backward_source = "kernels/flash1/flash1_backward.cuh",
+               .forward_shape = flash1_forward_shape,
+               .backward_shape = flash1_backward_shape},
     KernelInfo{.name = "flash2",
                .algorithm = "flash2",
                .idea = "the loops are swapped: O, m and l stay on chip and every row tile is its "
@@ -31,7 +33,10 @@ constexpr std::array kCatalog{
                .source = "kernels/flash2/flash2_forward.cuh",
                .honours_carry = false,
                .has_backward = true,
-               .backward_source = "kernels/flash2/flash2_backward.cuh"},
+               .backward_source = "kernels/flash2/flash2_backward.cuh",
+               .has_backward_fp32 = true,
+               .forward_shape = flash2_forward_shape,
+               .backward_shape = flash2_backward_shape},
     KernelInfo{.name = "block_sparse2",
                .algorithm = "block_sparse2",
                .idea =
@@ -40,14 +45,19 @@ constexpr std::array kCatalog{
                .source = "kernels/flash2/flash2_forward.cuh",
                .has_backward = true,
                .takes_block_mask = true,
-               .backward_source = "kernels/flash2/flash2_backward.cuh"},
+               .backward_source = "kernels/flash2/flash2_backward.cuh",
+               .has_fp32 = false,
+               .forward_shape = flash2_forward_shape,
+               .backward_shape = flash2_backward_shape},
     KernelInfo{.name = "split_kv",
                .algorithm = "split_kv",
                .idea = "for few queries: the keys are cut into splits, each a thread block's; a "
                        "second launch merges their outputs, weighted by their LSE",
                .source = "kernels/split_kv/split_kv_partial.cuh",
                .honours_carry = false,
-               .has_backward = false},
+               .has_backward = false,
+               .has_fp32 = false,
+               .forward_shape = split_kv_shape},
 };
 
 }  // namespace
@@ -60,6 +70,12 @@ const KernelInfo* find_kernel(std::string_view name) {
   const auto found = std::find_if(kCatalog.begin(), kCatalog.end(),
                                   [&](const KernelInfo& kernel) { return kernel.name == name; });
   return found == kCatalog.end() ? nullptr : &*found;
+}
+
+bool takes_pass(const KernelInfo& kernel, PassKind pass, DType dtype) {
+  const bool backward = pass == PassKind::backward;
+  if (backward && !kernel.has_backward) return false;
+  return dtype != DType::fp32 || (backward ? kernel.has_backward_fp32 : kernel.has_fp32);
 }
 
 }  // namespace attnscope::kernels

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/block_shapes.h"
 #include "reference/attention_problem.h"
 #include "reference/result.h"
 
@@ -25,22 +26,23 @@ struct KernelInfo {
   bool takes_block_mask =
       false;  ///< computes only the tiles that AttentionProblem::block_mask keeps
   std::string_view backward_source = {};  ///< of its backward pass
+  bool has_fp32 = true;                   ///< forward; in 16 bits every kernel has it
+  bool has_backward_fp32 = false;
+  /// What a block takes; null where cuBLAS chooses the tiles.
+  BlockShapeOf forward_shape = nullptr;
+  BlockShapeOf backward_shape = nullptr;
+
+  BlockShapeOf block_shape(PassKind pass) const {
+    return pass == PassKind::backward ? backward_shape : forward_shape;
+  }
 };
 
 /// Every kernel, simplest first.
 std::span<const KernelInfo> catalog();
 const KernelInfo* find_kernel(std::string_view name);
 
-/// The tilings that the kernel was compiled with for this precision and head dimension (a
-/// tensor-core kernel pads d to padded_head_dim()), the fastest first. Empty when the kernel does
-/// not take them. For `standard` (cuBLAS chooses): the tile that the library used in measurements
-/// on an H200.
-std::vector<Tiling> kernel_tilings(const KernelInfo& kernel, DType dtype, Index d);
-
-/// The tiling that the kernel takes by default on a GPU whose thread blocks can have this much
-/// shared memory: the first that fits. Nothing where kernel_tilings() is empty.
-std::optional<Tiling> default_tiling(const KernelInfo& kernel, DType dtype, Index d,
-                                     Index shared_bytes_per_block);
+/// Whether the kernel has the pass in this precision; both: the forward pass.
+bool takes_pass(const KernelInfo& kernel, PassKind pass, DType dtype);
 
 /// The requested tiling, else that of the problem's block mask, which the kernel then uses.
 std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
@@ -50,25 +52,12 @@ std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
 /// none and causal: a kernel that takes it needs ScoreParameters.
 bool has_score_parameters(const AttentionProblem& problem);
 
-/// Nothing when the kernel takes the problem in this tiling, else invalid_request with one line:
-/// what, why, what it takes.
-std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& problem,
-                              const std::optional<Tiling>& tiling, Carry carry);
-
-/// The tilings that the kernel's backward pass was compiled with, the fastest first. Empty when
-/// there is none for this precision and head dimension.
-std::vector<Tiling> backward_tilings(const KernelInfo& kernel, DType dtype, Index d);
-
-/// The tiling that the backward pass takes by default on a GPU whose thread blocks can have this
-/// much shared memory: the first that fits. Nothing where backward_tilings() is empty.
-std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel, DType dtype, Index d,
-                                              Index shared_bytes_per_block);
-
-/// The same as supports(), for the backward pass. `deterministic`: dQ must be bit-identical on
-/// every run, as dK and dV are.
-std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,
-                                       const std::optional<Tiling>& tiling,
-                                       Carry carry = Carry::problem, bool deterministic = false);
+/// Nothing when the kernel computes the pass of the problem in this tiling, else invalid_request
+/// with one line: what, why, what it takes. `deterministic`: dQ must be bit-identical on every run,
+/// as dK and dV are.
+std::optional<Error> supports(const KernelInfo& kernel, PassKind pass,
+                              const AttentionProblem& problem, const std::optional<Tiling>& tiling,
+                              Carry carry = Carry::problem, bool deterministic = false);
 
 /// Asynchronous copies and bf16 products begin with compute capability 8.0.
 inline constexpr int kLeastComputeMajor = 8;

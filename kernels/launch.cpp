@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "kernels/compiled_tilings.h"
+#include "kernels/default_tilings.h"
 #include "kernels/host/compiled_kernels.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/launches.h"
@@ -75,7 +75,7 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const ForwardArgumen
   }
   if (auto error = check_address("LSE", arguments.LSE_dev, alignof(float))) return error;
   return check_workspace(kernel, arguments.workspace_dev, arguments.workspace_bytes,
-                         workspace_bytes(kernel, problem, arguments.carry));
+                         workspace_bytes(kernel, problem, arguments.tiling, arguments.carry));
 }
 
 std::optional<Error> check_memory(const KernelInfo& kernel, const BackwardArguments& arguments) {
@@ -104,7 +104,7 @@ std::optional<Error> check_memory(const KernelInfo& kernel, const BackwardArgume
     }
   }
   return check_workspace(kernel, arguments.workspace_dev, arguments.workspace_bytes,
-                         backward_workspace_bytes(kernel, problem));
+                         backward_workspace_bytes(kernel, problem, arguments.tiling));
 }
 
 /// Runs the launches and converts their exceptions to an Error.
@@ -129,26 +129,20 @@ bool always_writes_lse(const KernelInfo& kernel) {
 
 namespace {
 
-Tiling tiling_of(const KernelInfo& kernel, const ForwardArguments& arguments) {
-  const AttentionProblem& problem = arguments.problem;
-  const auto asked = asked_tiling(problem, arguments.tiling);
-  return asked ? *asked : *default_tiling(kernel, problem);
-}
-
-Tiling tiling_of(const KernelInfo& kernel, const BackwardArguments& arguments) {
-  const AttentionProblem& problem = arguments.problem;
-  const auto asked = asked_tiling(problem, arguments.tiling);
-  return asked ? *asked : *default_backward_tiling(kernel, problem);
+template <typename Arguments>
+Tiling tiling_of(const KernelInfo& kernel, PassKind pass, const Arguments& arguments) {
+  const auto asked = asked_tiling(arguments.problem, arguments.tiling);
+  return asked ? *asked : *default_tiling(kernel, pass, arguments.problem);
 }
 
 /// Checks the arguments, then calls `prepare` with the requested tiling.
 template <typename Arguments, typename Prepare>
 std::optional<Error> prepared(const std::optional<Error>& refusal, const KernelInfo& kernel,
-                              const Arguments& arguments, Prepare&& prepare) {
+                              PassKind pass, const Arguments& arguments, Prepare&& prepare) {
   if (refusal) return refusal;
   if (auto error = check_memory(kernel, arguments)) return error;
   return guarded(kernel, [&]() -> std::optional<Error> {
-    if (kernel.name == "block_sparse2") prepare(tiling_of(kernel, arguments));
+    if (kernel.takes_block_mask) prepare(tiling_of(kernel, pass, arguments));
     return std::nullopt;
   });
 }
@@ -157,22 +151,28 @@ std::optional<Error> prepared(const std::optional<Error>& refusal, const KernelI
 
 std::optional<Error> prepare_workspace(const KernelInfo& kernel,
                                        const ForwardArguments& arguments) {
-  return prepared(supports(kernel, arguments.problem, arguments.tiling, arguments.carry), kernel,
-                  arguments, [&](const Tiling& tiling) { upload_tile_lists(arguments, tiling); });
+  return prepared(
+      supports(kernel, PassKind::forward, arguments.problem, arguments.tiling, arguments.carry),
+      kernel, PassKind::forward, arguments,
+      [&](const Tiling& tiling) { upload_tile_lists(arguments, tiling); });
 }
 
 std::optional<Error> prepare_workspace(const KernelInfo& kernel,
                                        const BackwardArguments& arguments) {
-  return prepared(supports_backward(kernel, arguments.problem, arguments.tiling), kernel, arguments,
+  return prepared(supports(kernel, PassKind::backward, arguments.problem, arguments.tiling), kernel,
+                  PassKind::backward, arguments,
                   [&](const Tiling& tiling) { upload_tile_lists(arguments, tiling); });
 }
 
 std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArguments& arguments) {
   const AttentionProblem& problem = arguments.problem;
-  if (auto error = supports(kernel, problem, arguments.tiling, arguments.carry)) return error;
+  if (auto error =
+          supports(kernel, PassKind::forward, problem, arguments.tiling, arguments.carry)) {
+    return error;
+  }
   if (auto error = check_memory(kernel, arguments)) return error;
   return guarded(kernel, [&]() -> std::optional<Error> {
-    const Tiling tiling = tiling_of(kernel, arguments);
+    const Tiling tiling = tiling_of(kernel, PassKind::forward, arguments);
     if (kernel.name == "standard") return launch_standard(arguments);
     if (kernel.name == "flash1") {
       launch_flash1(arguments, tiling);
@@ -187,28 +187,20 @@ std::optional<Error> launch_forward(const KernelInfo& kernel, const ForwardArgum
   });
 }
 
-std::optional<Tiling> default_tiling(const KernelInfo& kernel, const AttentionProblem& problem) {
-  if (has_score_parameters(problem)) return kernel_tilings(kernel, problem).front();
-  return default_tiling(kernel, problem.dtype, problem.d, shared_bytes_per_block());
-}
-
-std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel,
-                                              const AttentionProblem& problem) {
-  if (has_score_parameters(problem)) {
-    const std::vector<Tiling> tilings = backward_tilings(kernel, problem);
-    return tilings.empty() ? std::nullopt : std::optional(tilings.front());
-  }
-  return default_backward_tiling(kernel, problem.dtype, problem.d, shared_bytes_per_block());
+std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
+                                     const AttentionProblem& problem) {
+  return default_tiling(kernel, pass, problem, shared_bytes_per_block());
 }
 
 std::optional<Error> launch_backward(const KernelInfo& kernel, const BackwardArguments& arguments) {
   const AttentionProblem& problem = arguments.problem;
-  if (auto error = supports_backward(kernel, problem, arguments.tiling, Carry::problem,
-                                     arguments.deterministic))
+  if (auto error = supports(kernel, PassKind::backward, problem, arguments.tiling, Carry::problem,
+                            arguments.deterministic)) {
     return error;
+  }
   if (auto error = check_memory(kernel, arguments)) return error;
   return guarded(kernel, [&]() -> std::optional<Error> {
-    const Tiling tiling = tiling_of(kernel, arguments);
+    const Tiling tiling = tiling_of(kernel, PassKind::backward, arguments);
     if (kernel.name == "standard") return launch_standard_backward(arguments, tiling);
     if (kernel.name == "flash1") {
       launch_flash1_backward(arguments, tiling);

@@ -21,7 +21,7 @@ struct TraceBuffer;      // kernels/trace/trace_buffer.h
 struct ForwardArguments {
   LaunchResources* resources = nullptr;  ///< of the current GPU; never null
   AttentionProblem problem;
-  std::optional<Tiling> tiling;  ///< one of kernel_tilings(); nothing: this GPU's default
+  std::optional<Tiling> tiling;  ///< nothing: this GPU's default
   Carry carry = Carry::problem;
   TensorView Q;  ///< [B, H, N, d], the problem's precision
   TensorView K;  ///< [B, H_kv, N_kv, d]
@@ -41,20 +41,21 @@ struct ForwardArguments {
   /// "partial" and "combine" of split_kv. May be empty.
   std::function<void(std::string_view launch_name)> before_launch;
   std::function<void(std::string_view launch_name)> after_launch;
-  /// Not null: the pass's main launch is the instrumented build, which records into it. The tiling
-  /// is one of traced_tilings(), O is kept in the problem's precision; kernels/trace/trace_plan.h
-  /// sizes the buffer.
+  /// Not null: the pass's main launch is the instrumented build, which records into it.
+  /// kernels/trace/trace_plan.h sizes the buffer.
   const TraceBuffer* trace = nullptr;
 };
 
 /// Bytes of workspace that the kernel needs for the problem (`standard`: S and P; `flash1`: m and
 /// l, and with Carry::fp32 O, in fp32; `split_kv`: O and LSE of every split in fp32;
-/// `block_sparse2`: the lists of tiles).
-std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem, Carry carry);
+/// `block_sparse2`: the lists of tiles). Without a tiling: enough for any default one.
+std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem,
+                            const std::optional<Tiling>& tiling, Carry carry);
 
-/// The tiling that the forward pass takes on the current GPU when none is requested; nothing when
-/// the kernel does not take this precision and head dimension. Throws CudaError.
-std::optional<Tiling> default_tiling(const KernelInfo& kernel, const AttentionProblem& problem);
+/// The tiling that the pass takes on the current GPU when none is requested; nothing when the
+/// kernel does not take this precision and head dimension. Throws CudaError.
+std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
+                                     const AttentionProblem& problem);
 
 /// Enqueues the forward pass on the stream. Nothing on success; invalid_request when the catalog
 /// rejects the problem, unavailable when a library is missing (cuBLAS) or the GPU is too small for
@@ -70,7 +71,7 @@ std::optional<Error> prepare_workspace(const KernelInfo& kernel, const ForwardAr
 struct BackwardArguments {
   LaunchResources* resources = nullptr;  ///< of the current GPU; never null
   AttentionProblem problem;
-  std::optional<Tiling> tiling;    ///< one of backward_tilings(); nothing: this GPU's default
+  std::optional<Tiling> tiling;    ///< nothing: this GPU's default
   bool deterministic = false;      ///< dQ is bit-identical on every run
   TensorView Q;                    ///< [B, H, N, d], the problem's precision
   TensorView K;                    ///< [B, H_kv, N_kv, d]
@@ -100,17 +101,12 @@ struct BackwardArguments {
 /// Bytes of workspace that the kernel's backward pass needs for the problem (dP of `standard` with
 /// a soft cap; D and dQ_accum in fp32 of `flash2`, the turns of a deterministic dQ, and the lists
 /// of tiles of `block_sparse2`; where query heads share a KV head, each query head's dK and dV).
-std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem);
+std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem,
+                                     const std::optional<Tiling>& tiling);
 
 /// The same for the backward pass.
 std::optional<Error> prepare_workspace(const KernelInfo& kernel,
                                        const BackwardArguments& arguments);
-
-/// The tiling that the backward pass takes on the current GPU when none is requested; nothing when
-/// the kernel has no backward pass for the problem's precision and head dimension. Throws
-/// CudaError.
-std::optional<Tiling> default_backward_tiling(const KernelInfo& kernel,
-                                              const AttentionProblem& problem);
 
 /// Enqueues the backward pass on the stream. Gradients are bit-identical on every run, except for
 /// dQ of flash2 and block_sparse2 unless `deterministic` is set: atomic adds sum it in an arbitrary

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/compiled_tilings.h"
+#include "kernels/default_tilings.h"
 #include "reference/check.h"
 #include "reference/nearest_name.h"
 #include "reference/run_fields.h"
@@ -30,12 +30,8 @@ std::optional<Tiling> asked_tiling(const ResolvedRun& run) {
 }
 
 std::optional<Error> supports(const ResolvedRun& run) {
-  const RunSpec& asked = run.asked;
-  if (run.pass() == PassKind::backward) {
-    return supports_backward(kernel_of(run), run.problem, asked_tiling(run), asked.variant.carry,
-                             asked.deterministic);
-  }
-  return supports(kernel_of(run), run.problem, asked_tiling(run), asked.variant.carry);
+  return supports(kernel_of(run), run.pass(), run.problem, asked_tiling(run),
+                  run.asked.variant.carry, run.asked.deterministic);
 }
 
 namespace {
@@ -89,31 +85,14 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
   return std::nullopt;
 }
 
-std::vector<Tiling> tilings_of(const KernelInfo& kernel, PassKind pass,
-                               const AttentionProblem& problem) {
-  return pass == PassKind::backward ? backward_tilings(kernel, problem)
-                                    : kernel_tilings(kernel, problem);
-}
-
-/// The first of the tilings with the requested sides.
-Tiling with_asked_sides(const std::vector<Tiling>& tilings, const RunSpec& spec) {
-  const Tiling own = tilings.empty() ? Tiling{} : tilings.front();
-  const auto agrees = [&](const Tiling& tiling) {
-    return spec.Br.value_or(tiling.Br) == tiling.Br && spec.Bc.value_or(tiling.Bc) == tiling.Bc;
-  };
-  const auto found = std::ranges::find_if(tilings, agrees);
-  if (found != tilings.end()) return *found;
-  return {spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)};
-}
-
 }  // namespace
 
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
                                  const AttentionProblem& problem) {
   for (const KernelInfo& kernel : catalog()) {
     if (kernel.algorithm != algorithm) continue;
-    const std::vector<Tiling> tilings = tilings_of(kernel, pass, problem);
-    if (!tilings.empty()) return tilings.front();
+    const auto tiling = default_tiling(kernel, pass, problem, kMostSharedBytes);
+    if (tiling) return tiling;
   }
   return std::nullopt;
 }
@@ -136,7 +115,9 @@ Result<ResolvedRun> resolve(const RunSpec& spec) {
   }
   if (auto error = check_choices(run.asked, *kernel.value())) return *error;
 
-  run.tiling = with_asked_sides(tilings_of(*kernel.value(), spec.pass, spec.problem), spec);
+  const Tiling own =
+      default_tiling(*kernel.value(), spec.pass, spec.problem, kMostSharedBytes).value_or(Tiling{});
+  run.tiling = {spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)};
   if (auto error = draw_block_mask(run)) return *error;
   if (auto error = supports(run)) return *error;
   run.tiling = asked_tiling(run).value_or(run.tiling);

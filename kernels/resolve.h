@@ -18,8 +18,8 @@ std::vector<std::string> kernel_algorithms();
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
                                  const AttentionProblem& problem);
 
-/// One pass of the spec's kernel (unset: that of its algorithm), with the tiling that matches the
-/// requested sides, else the kernel's own, and with its block mask drawn. invalid_request, with the
+/// One pass of the spec's kernel (unset: that of its algorithm), with the requested sides of the
+/// tiles, else the kernel's own, and with its block mask drawn. invalid_request, with the
 /// field to change, when the kernel does not support the problem or a choice (splits, variants,
 /// both passes at once). Needs no GPU.
 Result<ResolvedRun> resolve(const RunSpec& spec);

@@ -24,13 +24,13 @@ constexpr Index scored_rows_shared_bytes(const Tiling& tiling) {
 }
 
 /// The same for the columns of a tile, in the backward pass (device/scored_columns.cuh): what each
-/// thread has drawn, `drawn_bytes` for every piece of 16 keys, and what the rows of `stages` row
-/// tiles see.
+/// thread has drawn, in words of `drawn_bytes` with four bits for every eight queries of its part,
+/// and what the rows of `stages` row tiles see.
 constexpr Index scored_columns_shared_bytes(const Tiling& tiling, int warps, Index stages,
                                             Index drawn_bytes) {
-  const int pieces =
-      row_pieces_of_part(static_cast<int>(tiling.Bc), static_cast<int>(tiling.Br), warps);
-  return pieces * warps * 32 * drawn_bytes + stages * tiling.Br * kSeenKeysBytes + 4 * 4;
+  const WarpPart part = warp_part(static_cast<int>(tiling.Bc), static_cast<int>(tiling.Br), warps);
+  const Index words = ceil_div(part.columns / 8, 2 * drawn_bytes) * (part.rows / 16);
+  return words * warps * 32 * drawn_bytes + stages * tiling.Br * kSeenKeysBytes + 4 * 4;
 }
 
 }  // namespace attnscope::kernels

@@ -5,23 +5,13 @@
 #include <limits>
 
 #include "kernels/catalog.h"
-#include "kernels/compiled_tilings.h"
+#include "kernels/default_tilings.h"
 #include "reference/block_mask.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {
 
 namespace {
-
-/// "128x64 or 16x16".
-std::string join(const std::vector<Tiling>& tilings) {
-  std::string text;
-  for (const Tiling& tiling : tilings) {
-    if (!text.empty()) text += " or ";
-    text += fmt::format("{}x{}", tiling.Br, tiling.Bc);
-  }
-  return text;
-}
 
 /// The problems with has_score_parameters() that a kernel supports.
 enum class TakesScores : std::uint8_t { none, decoding, all };
@@ -91,7 +81,7 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
 /// Largest number of tiles in a launch's lists, whose numbers have 32 bits.
 constexpr Index kMostListedTiles = Index{1} << 27;
 
-/// All kernels except standard have lists of the tiles of packed sequences, in any of these
+/// All kernels except standard have lists of the tiles of packed sequences, in one of these
 /// tilings.
 std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem,
                                         const std::vector<Tiling>& tilings) {
@@ -136,10 +126,14 @@ std::optional<Error> check_block_mask(const KernelInfo& kernel, const AttentionP
                   of_mask.Br, of_mask.Bc, tiling->Br, tiling->Bc, kernel.name));
 }
 
-/// Checks which tensors are kept in HBM between passes, and the row width that fp32 requires.
-std::optional<Error> check_carry(const KernelInfo& kernel, const AttentionProblem& problem,
-                                 Carry carry) {
+/// Checks the precision of what is kept in HBM between passes.
+std::optional<Error> check_carry(const KernelInfo& kernel, PassKind pass, Carry carry) {
   if (carry == Carry::problem) return std::nullopt;
+  if (pass == PassKind::backward) {
+    return invalid_field(ErrorCode::not_applicable, "carry",
+                         fmt::format("{} is {}; the backward pass of kernel {} takes only problem",
+                                     field_name("carry"), to_string(carry), kernel.name));
+  }
   if (!kernel.honours_carry) {
     return invalid_field(
         ErrorCode::not_applicable, "carry",
@@ -147,14 +141,7 @@ std::optional<Error> check_carry(const KernelInfo& kernel, const AttentionProble
                     "problem",
                     field_name("carry"), to_string(carry), kernel.name));
   }
-  constexpr Index kWidest = 192;
-  if (problem.dtype == DType::fp32 || problem.d <= kWidest) return std::nullopt;
-  return invalid_field(
-      ErrorCode::not_applicable, "carry",
-      fmt::format("{} is {} at {} {}; kernel {} takes that up to {}, since wider tiles would spill "
-                  "registers",
-                  field_name("carry"), to_string(carry), field_name("head_dim"), problem.d,
-                  kernel.name, kWidest));
+  return std::nullopt;
 }
 
 /// Checks that the hardware and cuBLAS support the grid and product dimensions.
@@ -170,32 +157,77 @@ std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem
                   kernel.name, kMaxBlocks));
 }
 
-/// " with softcap 30", if this determines which instances exist.
+/// " with softcap 30", if the problem has such a thing.
 std::string with_text(const AttentionProblem& problem) {
-  return has_score_parameters(problem) ? " with " + scores_text(problem) : std::string();
+  if (!has_score_parameters(problem)) return {};
+  const std::string extras = extras_text(problem);
+  return " with " + (extras.empty() ? "mask " + to_string(problem.mask) : extras);
 }
 
-Error no_such_tiling(std::string_view pass, const AttentionProblem& problem, const Tiling& tiling,
-                     const std::vector<Tiling>& tilings) {
-  return invalid_field(
-      ErrorCode::not_applicable, "Br",
-      fmt::format("{} has no tiling {}x{} for {} at {} {}{}; it was compiled for {}", pass,
-                  tiling.Br, tiling.Bc, to_string(problem.dtype), field_name("head_dim"), problem.d,
-                  with_text(problem), join(tilings)));
-}
-
-std::optional<Error> check_tiling(const KernelInfo& kernel, const AttentionProblem& problem,
-                                  const Tiling& tiling) {
-  const std::vector<Tiling> tilings = kernel_tilings(kernel, problem);
-  if (std::find(tilings.begin(), tilings.end(), tiling) != tilings.end()) return std::nullopt;
-  if (kernel.name == "standard") {
+/// Checks that a thread block can compute the tiling.
+std::optional<Error> check_tiling(const KernelInfo& kernel, PassKind pass,
+                                  const AttentionProblem& problem, const Tiling& tiling,
+                                  Carry carry) {
+  const BlockShapeOf shape_of = kernel.block_shape(pass);
+  if (shape_of == nullptr) {
+    if (default_tilings(kernel, pass, problem).front() == tiling) return std::nullopt;
     return invalid_field(
         ErrorCode::not_applicable, "Br",
-        fmt::format("tiling {}x{} cannot be asked of kernel standard: cuBLAS chooses the tiles of "
-                    "its products; leave {} and {} out",
-                    tiling.Br, tiling.Bc, field_name("Br"), field_name("Bc")));
+        fmt::format("tiling {}x{} cannot be asked of kernel {}: cuBLAS chooses the tiles of its "
+                    "products; leave {} and {} out",
+                    tiling.Br, tiling.Bc, kernel.name, field_name("Br"), field_name("Bc")));
   }
-  return no_such_tiling(fmt::format("kernel {}", kernel.name), problem, tiling, tilings);
+  const BlockShape shape = shape_of(problem, tiling, carry);
+  if (shape.limit.empty()) return std::nullopt;
+  const auto own = default_tiling(kernel, pass, problem, kMostSharedBytes);
+  return invalid_field(
+      ErrorCode::does_not_fit, "Br",
+      fmt::format("kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; its default "
+                  "is {}x{}",
+                  kernel.name, to_string(pass), tiling.Br, tiling.Bc, to_string(problem.dtype),
+                  field_name("head_dim"), problem.d, with_text(problem), shape.limit, own->Br,
+                  own->Bc));
+}
+
+/// Checks that the kernel has the pass, and takes the precision and head dimension.
+std::optional<Error> check_pass(const KernelInfo& kernel, PassKind pass,
+                                const AttentionProblem& problem) {
+  const bool backward = pass == PassKind::backward;
+  if (backward && !kernel.has_backward) {
+    return invalid_field(ErrorCode::not_applicable, "pass",
+                         fmt::format("kernel {} has no backward pass", kernel.name));
+  }
+  if (!takes_pass(kernel, pass, problem.dtype)) {
+    return invalid_field(
+        ErrorCode::not_applicable, "dtype",
+        backward ? fmt::format("{} is fp32; the backward pass of kernel {} takes fp16 or bf16, "
+                               "that of flash2 fp32 too",
+                               field_name("dtype"), kernel.name)
+                 : fmt::format("{} is fp32; kernel {} takes fp16 or bf16", field_name("dtype"),
+                               kernel.name));
+  }
+  if (problem.d <= kMaxKernelHeadDim) return std::nullopt;
+  return invalid_field(
+      ErrorCode::not_applicable, "head_dim",
+      fmt::format("{} is {}; {}kernel {} takes 1 to {}", field_name("head_dim"), problem.d,
+                  backward ? "the backward pass of " : "", kernel.name, kMaxKernelHeadDim));
+}
+
+std::optional<Error> check_deterministic(const KernelInfo& kernel,
+                                         const AttentionProblem& problem) {
+  if (kernel.takes_block_mask) {
+    return invalid_field(
+        ErrorCode::not_applicable, "deterministic",
+        fmt::format("the backward pass of kernel {} adds up dQ in an arbitrary order; standard, "
+                    "flash1 and flash2 have a deterministic one",
+                    kernel.name));
+  }
+  // Turns at dQ require that every column tile before the last one that sees a row tile sees it too
+  if (kernel.algorithm != "flash2" || !has_score_parameters(problem)) return std::nullopt;
+  return invalid_field(
+      ErrorCode::not_applicable, "deterministic",
+      "a deterministic dQ of kernel flash2 takes plain softmax attention over whole sequences with "
+      "mask none, causal or causal:top-left; that of standard takes all");
 }
 
 }  // namespace
@@ -206,104 +238,31 @@ bool has_score_parameters(const AttentionProblem& problem) {
          problem.is_packed();
 }
 
-std::string scores_text(const AttentionProblem& problem) {
-  const std::string extras = extras_text(problem);
-  return extras.empty() ? "mask " + to_string(problem.mask) : extras;
-}
-
 std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
                                    const std::optional<Tiling>& tiling) {
   if (tiling || problem.block_mask == nullptr) return tiling;
   return problem.block_mask->tiling();
 }
 
-std::optional<Error> supports(const KernelInfo& kernel, const AttentionProblem& problem,
-                              const std::optional<Tiling>& tiling, Carry carry) {
+std::optional<Error> supports(const KernelInfo& kernel, PassKind pass,
+                              const AttentionProblem& problem, const std::optional<Tiling>& tiling,
+                              Carry carry, bool deterministic) {
   if (auto error = validate(problem)) return error;
-  const bool is_16_bit_only = kernel.name == "split_kv" || kernel.name == "block_sparse2";
-  if (is_16_bit_only && problem.dtype == DType::fp32) {
-    return invalid_field(
-        ErrorCode::not_applicable, "dtype",
-        fmt::format("{} is fp32; kernel {} takes fp16 or bf16", field_name("dtype"), kernel.name));
-  }
-  if (kernel_tilings(kernel, problem.dtype, problem.d).empty()) {
-    return invalid_field(
-        ErrorCode::not_applicable, "head_dim",
-        fmt::format("{} is {}; kernel {} takes {}", field_name("head_dim"), problem.d, kernel.name,
-                    head_dims_text(kernel, problem.dtype)));
-  }
-  if (auto error = check_mask(kernel, problem)) return error;
-  if (auto error = check_carry(kernel, problem, carry)) return error;
-  if (auto error = check_size(kernel, problem, problem.N)) return error;
-  if (auto error = check_block_mask(kernel, problem, tiling)) return error;
-  if (auto error = check_packed_tiles(kernel, problem, kernel_tilings(kernel, problem)))
-    return error;
-  const auto asked = asked_tiling(problem, tiling);
-  return asked ? check_tiling(kernel, problem, *asked) : std::nullopt;
-}
-
-namespace {
-
-std::optional<Error> check_deterministic(const KernelInfo& kernel,
-                                         const AttentionProblem& problem) {
-  if (kernel.name == "block_sparse2") {
-    return invalid_field(
-        ErrorCode::not_applicable, "deterministic",
-        "the backward pass of kernel block_sparse2 adds up dQ in an order of chance; standard, "
-        "flash1 and flash2 have a deterministic one");
-  }
-  // Turns at dQ require that every column tile before the last one that sees a row tile sees it too
-  if (kernel.name != "flash2" || !has_score_parameters(problem)) return std::nullopt;
-  return invalid_field(
-      ErrorCode::not_applicable, "deterministic",
-      "a deterministic dQ of kernel flash2 takes plain softmax attention over whole sequences with "
-      "mask none, causal or causal:top-left; that of standard takes all");
-}
-
-}  // namespace
-
-std::optional<Error> supports_backward(const KernelInfo& kernel, const AttentionProblem& problem,
-                                       const std::optional<Tiling>& tiling, Carry carry,
-                                       bool deterministic) {
-  if (auto error = validate(problem)) return error;
-  if (!kernel.has_backward) {
-    return invalid_field(ErrorCode::not_applicable, "pass",
-                         fmt::format("kernel {} has no backward pass", kernel.name));
-  }
-  if (problem.dtype == DType::fp32 && kernel.name != "flash2") {
-    return invalid_field(ErrorCode::not_applicable, "dtype",
-                         fmt::format("{} is fp32; the backward pass of kernel {} takes fp16 or "
-                                     "bf16, that of flash2 fp32 too",
-                                     field_name("dtype"), kernel.name));
-  }
-  const std::vector<Tiling> tilings = backward_tilings(kernel, problem);
-  if (tilings.empty()) {
-    const bool fits_others = problem.d <= kMaxKernelHeadDim;
-    return invalid_field(
-        ErrorCode::not_applicable, "head_dim",
-        fmt::format("{} is {}; the backward pass of kernel {}{} takes {}{}", field_name("head_dim"),
-                    problem.d, kernel.name, problem.dtype == DType::fp32 ? " in fp32" : "",
-                    backward_head_dims_text(kernel, problem.dtype),
-                    fits_others ? ", since wider tiles would spill registers" : ""));
-  }
-  if (carry != Carry::problem) {
-    return invalid_field(ErrorCode::not_applicable, "carry",
-                         fmt::format("{} is {}; the backward pass of kernel {} takes only problem",
-                                     field_name("carry"), to_string(carry), kernel.name));
-  }
+  if (auto error = check_pass(kernel, pass, problem)) return error;
+  if (auto error = check_carry(kernel, pass, carry)) return error;
   if (deterministic) {
     if (auto error = check_deterministic(kernel, problem)) return error;
   }
   if (auto error = check_mask(kernel, problem)) return error;
-  if (auto error = check_size(kernel, problem, std::max(problem.N, problem.N_kv))) return error;
+  const Index length = pass == PassKind::backward ? std::max(problem.N, problem.N_kv) : problem.N;
+  if (auto error = check_size(kernel, problem, length)) return error;
   if (auto error = check_block_mask(kernel, problem, tiling)) return error;
-  if (auto error = check_packed_tiles(kernel, problem, tilings)) return error;
   const auto asked = asked_tiling(problem, tiling);
-  if (!asked || std::find(tilings.begin(), tilings.end(), *asked) != tilings.end()) {
-    return std::nullopt;
+  if (asked) {
+    if (auto error = check_tiling(kernel, pass, problem, *asked, carry)) return error;
   }
-  return no_such_tiling(fmt::format("the backward pass of kernel {}", kernel.name), problem, *asked,
-                        tilings);
+  return check_packed_tiles(kernel, problem,
+                            asked ? std::vector{*asked} : default_tilings(kernel, pass, problem));
 }
 
 std::optional<Error> check_compute_capability(std::string_view gpu_name,

@@ -13,15 +13,26 @@ constexpr int warps_across(int rows, int columns, int warps) {
   return across;
 }
 
-/// Pieces of 16 rows in the part of one warp.
-constexpr int row_pieces_of_part(int rows, int columns, int warps) {
-  return rows * warps_across(rows, columns, warps) / warps / 16;
-}
-
 /// Whether that gives every warp a part of whole pieces.
 constexpr bool warp_parts_fit(int rows, int columns, int warps) {
   const int down = warps / warps_across(rows, columns, warps);
   return rows % (16 * down) == 0;
+}
+
+/// The most of the warps that can have a part each. The sides are multiples of 16.
+constexpr int warps_with_parts(int rows, int columns, int warps) {
+  while (!warp_parts_fit(rows, columns, warps)) --warps;
+  return warps;
+}
+
+/// Rows and columns of a warp's part.
+struct WarpPart {
+  int rows, columns;
+};
+constexpr WarpPart warp_part(int rows, int columns, int warps) {
+  const int used = warps_with_parts(rows, columns, warps);
+  const int across = warps_across(rows, columns, used);
+  return {rows * across / used, columns / across};
 }
 
 }  // namespace attnscope::kernels

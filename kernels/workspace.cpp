@@ -2,6 +2,7 @@
 
 #include "kernels/backward_parameters.h"
 #include "kernels/block_sparse/tile_lists.h"
+#include "kernels/default_tilings.h"
 #include "kernels/flash1/flash1_carry.h"
 #include "kernels/launch.h"
 #include "kernels/split_kv/split_kv_parameters.h"
@@ -91,29 +92,33 @@ Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& proble
 namespace {
 
 /// block_sparse2: the lists follow everything else.
-std::size_t tile_lists_bytes(const KernelInfo& kernel, const AttentionProblem& problem) {
-  return align_up(static_cast<std::size_t>(most_list_numbers(kernel, problem)) * sizeof(int));
+std::size_t tile_lists_bytes(const KernelInfo& kernel, PassKind pass,
+                             const AttentionProblem& problem, const std::optional<Tiling>& tiling) {
+  return align_up(static_cast<std::size_t>(most_list_numbers(kernel, pass, problem, tiling)) *
+                  sizeof(int));
 }
 
 }  // namespace
 
 std::size_t workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem,
-                            Carry carry) {
+                            const std::optional<Tiling>& tiling, Carry carry) {
   if (kernel.name == "standard") return standard_workspace(problem).bytes;
   if (kernel.name == "flash1") return flash1_workspace(problem, carry).bytes;
   if (kernel.name == "split_kv") {
-    return split_kv_workspace(problem, kernel_tilings(kernel, problem.dtype, problem.d).front())
-        .bytes;
+    const auto own = default_tiling(kernel, PassKind::forward, problem, kMostSharedBytes);
+    return split_kv_workspace(problem, tiling.value_or(*own)).bytes;
   }
-  if (kernel.name == "block_sparse2") return tile_lists_bytes(kernel, problem);
+  if (kernel.takes_block_mask) return tile_lists_bytes(kernel, PassKind::forward, problem, tiling);
   return 0;
 }
 
-std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem) {
+std::size_t backward_workspace_bytes(const KernelInfo& kernel, const AttentionProblem& problem,
+                                     const std::optional<Tiling>& tiling) {
   if (kernel.name == "standard") return standard_backward_workspace(problem).bytes;
   if (kernel.name == "flash1") return flash1_backward_workspace(problem).bytes;
   const std::size_t bytes = flash2_backward_workspace(problem).bytes;
-  return kernel.name == "block_sparse2" ? bytes + tile_lists_bytes(kernel, problem) : bytes;
+  if (!kernel.takes_block_mask) return bytes;
+  return bytes + tile_lists_bytes(kernel, PassKind::backward, problem, tiling);
 }
 
 }  // namespace attnscope::kernels

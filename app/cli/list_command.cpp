@@ -7,7 +7,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/row_files.h"
 #include "app/report/table.h"
-#include "kernels/catalog.h"
+#include "kernels/default_tilings.h"
 #include "kernels/recording/recording.h"
 #include "reference/capacity_text.h"
 #include "reference/head_dim.h"
@@ -37,8 +37,11 @@ std::string tilings_text(const kernels::KernelInfo& kernel, DType dtype) {
   std::optional<Tiling> tiling;  // of the head dimensions from `first` on
   Index first = 1;
   for (Index d = 1; d <= kMaxKernelHeadDim + 1; ++d) {
-    const auto tilings = kernels::kernel_tilings(kernel, dtype, d);
-    const auto next = tilings.empty() ? std::nullopt : std::optional(tilings.front());
+    AttentionProblem problem;
+    problem.dtype = dtype;
+    problem.d = d;
+    const auto next =
+        kernels::default_tiling(kernel, PassKind::forward, problem, kernels::kMostSharedBytes);
     if (next == tiling) continue;
     if (tiling) {
       const std::string range =

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "kernels/default_tilings.h"
 #include "kernels/score_arrays.h"
 #include "reference/block_mask.h"
 
@@ -106,17 +107,18 @@ TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling) 
   return make_lists(Tc, M != nullptr, first, past_last, kept);
 }
 
-Index most_list_numbers(const KernelInfo& kernel, const AttentionProblem& problem) {
-  const auto numbers = [&](const Tiling& tiling) {
-    const Index Tr = ceil_div(problem.N, tiling.Br);
-    const Index Tc = ceil_div(problem.N_kv, tiling.Bc);
+Index most_list_numbers(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
+                        const std::optional<Tiling>& tiling) {
+  const auto numbers = [&](const Tiling& tiles) {
+    const Index Tr = ceil_div(problem.N, tiles.Br);
+    const Index Tc = ceil_div(problem.N_kv, tiles.Bc);
     const Index visits = problem.block_mask ? problem.block_mask->nonzeros() : Tr * Tc;
     return visits + 2 * std::max(Tr, Tc);  // where each list begins, and the end of each
   };
-  if (problem.block_mask) return numbers(problem.block_mask->tiling());
+  if (const auto asked = asked_tiling(problem, tiling)) return numbers(*asked);
   Index most = 0;
-  for (const Tiling& tiling : kernel_tilings(kernel, problem.dtype, problem.d)) {
-    most = std::max(most, numbers(tiling));
+  for (const Tiling& own : default_tilings(kernel, pass, problem)) {
+    most = std::max(most, numbers(own));
   }
   return most;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "kernels/catalog.h"
@@ -19,7 +20,8 @@ TileLists column_tile_lists(const AttentionProblem& problem, const Tiling& tilin
 /// For each column tile: its row tiles.
 TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling);
 
-/// Largest size of either array, in any tiling that the kernel has for the problem.
-Index most_list_numbers(const KernelInfo& kernel, const AttentionProblem& problem);
+/// Largest size of either array, in the tiling or, without one, in any default tiling of the pass.
+Index most_list_numbers(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
+                        const std::optional<Tiling>& tiling);
 
 }  // namespace attnscope::kernels

@@ -101,8 +101,7 @@ attnscope_measurement lend(attnscope_session& session) {
 /// The tiling of a run on the current GPU.
 Tiling tiling_of(const ResolvedRun& run) {
   if (const auto asked = asked_tiling(run)) return *asked;
-  return run.pass() == PassKind::backward ? *default_backward_tiling(kernel_of(run), run.problem)
-                                          : *default_tiling(kernel_of(run), run.problem);
+  return *default_tiling(kernel_of(run), run.pass(), run.problem);
 }
 
 /// Shared start of all calls on the caller's tensors: `work` receives the caller's struct and the
@@ -246,7 +245,7 @@ attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,
     if (!run) return run.error();
     const ResolvedRun& r = run.value();
     if (auto error = supports(r)) return error;
-    *bytes = workspace_bytes(kernel_of(r), r.problem, r.asked.variant.carry);
+    *bytes = workspace_bytes(kernel_of(r), r.problem, asked_tiling(r), r.asked.variant.carry);
     return std::nullopt;
   });
 }
@@ -316,7 +315,8 @@ attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
     const auto run = read_request(PassKind::backward, problem, kernel);
     if (!run) return run.error();
     if (auto error = supports(run.value())) return error;
-    *bytes = backward_workspace_bytes(kernel_of(run.value()), run.value().problem);
+    *bytes = backward_workspace_bytes(kernel_of(run.value()), run.value().problem,
+                                      asked_tiling(run.value()));
     return std::nullopt;
   });
 }

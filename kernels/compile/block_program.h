@@ -26,6 +26,19 @@ inline std::string in_device(std::string_view name) {
   return fmt::format("attnscope::kernels::device::{}", name);
 }
 
+/// The trace policy of a kernel: it records into a TraceBuffer, or does not.
+inline std::string trace_policy(bool traced) {
+  return in_device(traced ? "BlockTrace" : "NoTrace");
+}
+
+/// How a kernel copies the rows of a tile: without a check of each chunk's column where the
+/// problem's d is the width of the tiles. At widths above 128 the loops would then unroll until
+/// registers spill.
+inline std::string columns_policy(Index d, Index width) {
+  const bool whole_rows = d == width && width <= 128 && width != 96;
+  return in_device(whole_rows ? "Columns::all" : "Columns::first");
+}
+
 /// The device type of a tensor's elements.
 inline std::string element_type(DType dtype) {
   if (dtype == DType::fp32) return "float";

@@ -11,19 +11,24 @@
 namespace attnscope::kernels::device {
 
 /// How the warps share a [kRows x kColumns] result: each takes 16 kRowPieces rows and kPartColumns
-/// columns.
+/// columns. Where so many warps cannot, the last ones take the parts of the first ones once more:
+/// what they compute and write on chip is the same, but what they add or send to memory counts
+/// once, for is_first().
 template <int kRows, int kColumns, int kWarps>
 struct WarpParts {
-  static constexpr int kAcross = warps_across(kRows, kColumns, kWarps);
-  static constexpr int kDown = kWarps / kAcross;
-  static constexpr int kPartRows = kRows / kDown;
+  static constexpr int kUsed = warps_with_parts(kRows, kColumns, kWarps);
+  static constexpr int kAcross = warps_across(kRows, kColumns, kUsed);
+  static constexpr int kPartRows = kRows / (kUsed / kAcross);
   static constexpr int kRowPieces = kPartRows / 16;
   static constexpr int kPartColumns = kColumns / kAcross;
   using Registers = Accumulator<kRowPieces, kPartColumns>;
-  static_assert(warp_parts_fit(kRows, kColumns, kWarps));
 
-  __device__ static int first_row(int warp) { return warp / kAcross * kPartRows; }
-  __device__ static int first_column(int warp) { return warp % kAcross * kPartColumns; }
+  __device__ static bool is_first(int warp) { return kUsed == kWarps || warp < kUsed; }
+  __device__ static int first_row(int warp) { return part(warp) / kAcross * kPartRows; }
+  __device__ static int first_column(int warp) { return part(warp) % kAcross * kPartColumns; }
+
+ private:
+  __device__ static int part(int warp) { return kUsed == kWarps ? warp : warp % kUsed; }
 };
 
 /// Column tile j of one head: of a KV head where Kj, Vj are meant, else of a query head.

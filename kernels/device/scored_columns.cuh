@@ -21,9 +21,13 @@ class ScoredColumns {
   using Scores = WarpParts<Bc, Br, kWarps>;
 
  public:
+  static constexpr int kPieces = Scores::kPartColumns / 8;                   ///< of eight queries
+  static constexpr int kPiecesOfWord = 2 * static_cast<int>(sizeof(Drawn));  ///< four bits each
+  static constexpr int kWords = (kPieces + kPiecesOfWord - 1) / kPiecesOfWord;
+
   struct Shared {
-    Drawn drawn[Scores::kRowPieces][kWarps * 32];  ///< of each thread, for itself
-    SeenKeys seen[kStages][Br];                    ///< by the rows of a row tile
+    Drawn drawn[kWords][Scores::kRowPieces][kWarps * 32];  ///< of each thread, for itself
+    SeenKeys seen[kStages][Br];                            ///< by the rows of a row tile
     int first_key, head, batch;
     int keys;  ///< of the column tile that are no padding
   };
@@ -90,15 +94,18 @@ class ScoredColumns {
     if (!scores().drops) return;
     const int own = lane / 4 % 4;  // this lane's key of the four of a drawing
 #pragma unroll
-    for (int r = 0; r < Part::kRowPieces; ++r) {
-      const uint32_t drawn = tile_->drawn[r][thread_index()];
+    for (int n = 0; n < kWords * Part::kRowPieces; ++n) {
+      const int word = n / Part::kRowPieces;
+      const int r = n % Part::kRowPieces;
+      const uint32_t drawn = tile_->drawn[word][r][thread_index()];
 #pragma unroll
       for (int c = 0; c < 4; ++c) {
         const int source = (lane & ~12) | c << 2;
         const uint32_t kept = __shfl_sync(0xffffffffu, drawn, source) >> own;
 #pragma unroll
-        for (int n = 0; n < Part::kPartColumns / 8; ++n) {
-          if ((kept >> 4 * n) % 2 == 0) P[r][n][c] = -P[r][n][c];
+        for (int bit = 0; bit < kPiecesOfWord; ++bit) {
+          const int piece = word * kPiecesOfWord + bit;
+          if (piece < kPieces && (kept >> 4 * bit) % 2 == 0) P[r][piece][c] = -P[r][piece][c];
         }
       }
     }
@@ -133,20 +140,22 @@ class ScoredColumns {
   /// Four lanes share the four keys of a drawing: each draws for one of the four elements that a
   /// lane has in a piece, and all take theirs from all.
   __device__ void draw(int i, int warp, int lane) const {
-    constexpr int kPieces = Scores::kPartColumns / 8;
-    static_assert(kPieces <= 2 * static_cast<int>(sizeof(Drawn)));  // four bits each
     const int element = lane / 4 % 4;
     const int query = i * Br + Scores::first_column(warp) + lane % 4 * 2 + element % 2;
 #pragma unroll
-    for (int r = 0; r < Scores::kRowPieces; ++r) {
+    for (int n = 0; n < kWords * Scores::kRowPieces; ++n) {
+      const int first_piece = n / Scores::kRowPieces * kPiecesOfWord;
+      const int r = n % Scores::kRowPieces;
       const int key = tile_->first_key + Scores::first_row(warp) + r * 16 + element / 2 * 8;
+      const int pieces = min(kPiecesOfWord, kPieces - first_piece);
       uint32_t drawn = 0;
 #pragma unroll 2
-      for (int n = 0; n < kPieces; ++n) {
-        drawn |= kept_keys(scores(), tile_->batch, tile_->head, query + n * 8, key / 4 + lane / 16)
-                 << 4 * n;
+      for (int piece = 0; piece < pieces; ++piece) {
+        drawn |= kept_keys(scores(), tile_->batch, tile_->head, query + (first_piece + piece) * 8,
+                           key / 4 + lane / 16)
+                 << 4 * piece;
       }
-      tile_->drawn[r][thread_index()] = static_cast<Drawn>(drawn);
+      tile_->drawn[n / Scores::kRowPieces][r][thread_index()] = static_cast<Drawn>(drawn);
     }
   }
 

@@ -16,6 +16,12 @@ constexpr bool flash1_backward_warps_fit(int d, const Tiling& tiling, int warps)
          warp_parts_fit(Br, d > 128 ? 64 : d, warps);
 }
 
+/// Width of the tiles for a padded head dimension: with score functions at least 32, since of 16
+/// columns a tile of 64 rows has work for only four warps.
+constexpr Index flash1_backward_width(Index padded, bool scored) {
+  return scored && padded < 32 ? 32 : padded;
+}
+
 /// Warps of a block: the fewest that leave a thread enough registers beside the sums dKj, dVj and
 /// the tiles P, dP, or as many as can share the tiles.
 constexpr int flash1_backward_warps(Index d, const Tiling& tiling) {

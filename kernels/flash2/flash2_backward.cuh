@@ -165,9 +165,11 @@ __device__ inline void add_query_gradient(const BackwardParameters& parameters, 
   if (in_turns) {
     await_turn(turn_of_row_tile<Br, Bc>(parameters, i), column_tile_of_block<Bc>(shape).j);
   }
-  atomic_add_fragments<kColumns, d / 8, Part::kRowPieces, Part::kPartColumns>(
-      parameters.dQ_accum + first_piece * kFragmentFloats, dQ, pieces, shape.N - first_row,
-      shape.d - part_column, lane);
+  if (Part::is_first(warp)) {
+    atomic_add_fragments<kColumns, d / 8, Part::kRowPieces, Part::kPartColumns>(
+        parameters.dQ_accum + first_piece * kFragmentFloats, dQ, pieces, shape.N - first_row,
+        shape.d - part_column, lane);
+  }
   if (in_turns) pass_turn(turn_of_row_tile<Br, Bc>(parameters, i));
 }
 

@@ -4,7 +4,7 @@
 /// Two warpgroups multiply. Of the third one a thread starts bulk copies of Qi and dOi, a row tile
 /// ahead, and two warps bring LSEi and Di. With Visits::listed it is block_sparse2's.
 ///
-/// No mask and a causal one; d = 128; dQ is added up in an order of chance.
+/// No mask and a causal one; d = 128; dQ is added up in an arbitrary order.
 #pragma once
 
 #include "kernels/device/visited_tiles.cuh"

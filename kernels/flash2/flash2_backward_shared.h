@@ -2,18 +2,21 @@
 /// device: the catalog chooses a tiling by them, and the kernels are started with them.
 #pragma once
 
+#include "kernels/scored_shared.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
 
-/// Warps of a block: one for every 16 rows or keys, whichever are more, and as long as there are
-/// fewer than eight, twice as many where the sums dKj, dVj and the tiles S, dP would fill the
-/// registers of a thread.
+/// Warps of a block: one for every 16 rows or keys, whichever are more; fewer than eight become
+/// more where the sums dKj, dVj and the tiles S, dP would fill the registers of a thread.
 constexpr int flash2_backward_warps(Index d, const Tiling& tiling) {
-  constexpr Index kMostFloats = 160;  // of the four, in one thread
+  constexpr Index kEnoughWarps = 8, kMostFloats = 160;  // of the four, in one thread
   const Index floats = 2 * tiling.Bc * (d + tiling.Br);
   Index warps = (tiling.Br > tiling.Bc ? tiling.Br : tiling.Bc) / 16;
-  while (warps < 8 && floats > kMostFloats * warps * 32) warps *= 2;
+  if (warps < kEnoughWarps && floats > kMostFloats * warps * 32) {
+    warps = 2 * warps < kEnoughWarps && floats <= kMostFloats * 2 * warps * 32 ? 2 * warps
+                                                                               : kEnoughWarps;
+  }
   return static_cast<int>(warps);
 }
 
@@ -28,6 +31,12 @@ constexpr Index flash2_backward_shared_bytes(Index d, const Tiling& tiling) {
   const Index score_tiles = 2 * tiling.Br * tiling.Bc * kElementBytes;
   const Index statistics = 4 * tiling.Br * kStatisticBytes;
   return column_tiles + row_tiles + score_tiles + statistics;
+}
+
+/// What score functions add.
+constexpr Index flash2_scored_columns_shared_bytes(const Tiling& tiling, int warps) {
+  constexpr Index kStages = 2, kDrawnBytes = 4;
+  return scored_columns_shared_bytes(tiling, warps, kStages, kDrawnBytes);
 }
 
 /// Threads of a block in Hopper's own instructions: three warpgroups.

@@ -5,26 +5,12 @@
 
 #include "kernels/catalog.h"
 #include "kernels/flash2/flash2_backward_shared.h"
-#include "kernels/flash2/flash2_forward_shared.h"
 #include "kernels/host/hopper.h"
-#include "kernels/scored_shared.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {
 
 namespace {
-
-/// Rows are copied without a check of each chunk's column. At d = 256 the loop would then unroll
-/// until registers spill.
-std::string columns_of(const AttentionProblem& problem) {
-  const Index width = padded_head_dim(problem.d);
-  const bool whole_rows = problem.d == width && width <= 128 && width != 96;
-  return in_device(whole_rows ? "Columns::all" : "Columns::first");
-}
-
-std::string trace_of(const LaunchKind& kind) {
-  return in_device(kind.traced ? "BlockTrace" : "NoTrace");
-}
 
 std::string visits_of(const LaunchKind& kind) {
   return in_device(kind.listed ? "Visits::listed" : "Visits::all");
@@ -46,14 +32,13 @@ std::vector<std::string> sources_of(const AttentionProblem& problem, std::string
 /// In fp32, on the CUDA cores, four threads own four rows.
 BlockProgram fp32_program(const std::string& file, std::string_view kernel,
                           const AttentionProblem& problem, const Tiling& tiling,
-                          const LaunchKind& kind, Index shared_bytes) {
+                          const LaunchKind& kind, const BlockShape& shape) {
   const Index width = padded_head_dim(problem.d);
-  return {
-      .program = {.sources = {file},
-                  .expression = instance_of(kernel, width, tiling.Br, tiling.Bc, trace_of(kind)),
-                  .architecture = {}},
-      .threads = static_cast<int>(4 * tiling.Br),
-      .shared_bytes = shared_bytes};
+  return {.program = {.sources = {file},
+                      .expression = instance_of(kernel, width, tiling.Br, tiling.Bc,
+                                                trace_policy(kind.traced))},
+          .threads = shape.threads,
+          .shared_bytes = shape.shared_bytes};
 }
 
 /// Of a launch that goes through the rows of a tensor.
@@ -62,8 +47,7 @@ BlockProgram rows_program(const AttentionProblem& problem, const std::string& ke
   return {.program = {.sources = {is_fp32 ? "kernels/flash2/flash2_backward_fp32.cuh"
                                           : "kernels/flash2/flash2_backward_rows.cuh"},
                       .expression = is_fp32 ? "attnscope::kernels::" + kernel + "_fp32"
-                                            : instance_of(kernel, element_type(problem.dtype)),
-                      .architecture = {}},
+                                            : instance_of(kernel, element_type(problem.dtype))},
           .threads = kFlash2RowThreads};
 }
 
@@ -71,22 +55,19 @@ BlockProgram rows_program(const AttentionProblem& problem, const std::string& ke
 
 BlockProgram flash2_forward_program(const AttentionProblem& problem, const Tiling& tiling,
                                     const LaunchKind& kind) {
-  const Index width = padded_head_dim(problem.d);
+  const BlockShape shape = flash2_forward_shape(problem, tiling, Carry::problem);
   if (problem.dtype == DType::fp32) {
     return fp32_program("kernels/flash2/flash2_forward_fp32.cuh", "flash2_forward_fp32", problem,
-                        tiling, kind, flash2_forward_fp32_shared_bytes(width, tiling));
+                        tiling, kind, shape);
   }
-  const bool scored = has_score_parameters(problem);
-  const int warps = flash2_forward_warps(width, tiling, scored);
-  return {
-      .program = {.sources = sources_of(problem, "kernels/flash2/flash2_forward.cuh"),
-                  .expression = instance_of("flash2_forward", element_type(problem.dtype), width,
-                                            tiling.Br, tiling.Bc, warps, columns_of(problem),
-                                            visits_of(kind), trace_of(kind), scores_of(problem)),
-                  .architecture = {}},
-      .threads = warps * 32,
-      .shared_bytes = flash2_forward_shared_bytes(width, tiling) +
-                      (scored ? scored_rows_shared_bytes(tiling) : 0)};
+  return {.program = {.sources = sources_of(problem, "kernels/flash2/flash2_forward.cuh"),
+                      .expression = instance_of(
+                          "flash2_forward", element_type(problem.dtype), padded_head_dim(problem.d),
+                          tiling.Br, tiling.Bc, shape.threads / 32,
+                          columns_policy(problem.d, padded_head_dim(problem.d)), visits_of(kind),
+                          trace_policy(kind.traced), scores_of(problem))},
+          .threads = shape.threads,
+          .shared_bytes = shape.shared_bytes};
 }
 
 BlockProgram flash2_preprocess_program(const AttentionProblem& problem) {
@@ -101,26 +82,22 @@ int preprocess_lanes(const AttentionProblem& problem) {
 
 BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tiling& tiling,
                                      const LaunchKind& kind) {
-  const Index width = padded_head_dim(problem.d);
+  const BlockShape shape = flash2_backward_shape(problem, tiling, Carry::problem);
   if (problem.dtype == DType::fp32) {
     return fp32_program("kernels/flash2/flash2_backward_fp32.cuh", "flash2_backward_fp32", problem,
-                        tiling, kind, flash2_backward_fp32_shared_bytes(width, tiling));
+                        tiling, kind, shape);
   }
-  constexpr Index kStages = 2, kDrawnBytes = 4;  // of ScoreFunctions::Columns
-  const bool scored = has_score_parameters(problem);
   // Where the choice is made when the block starts, ScoreFunctions spill no register at d = 128
+  const bool scored = has_score_parameters(problem);
   const std::string visits = scored ? in_device("Visits::either") : visits_of(kind);
-  const int warps = flash2_backward_warps(width, tiling);
-  return {
-      .program = {.sources = sources_of(problem, "kernels/flash2/flash2_backward.cuh"),
-                  .expression = instance_of("flash2_backward", element_type(problem.dtype), width,
-                                            tiling.Br, tiling.Bc, warps, columns_of(problem),
-                                            visits, trace_of(kind), scores_of(problem)),
-                  .architecture = {}},
-      .threads = warps * 32,
-      .shared_bytes =
-          flash2_backward_shared_bytes(width, tiling) +
-          (scored ? scored_columns_shared_bytes(tiling, warps, kStages, kDrawnBytes) : 0)};
+  return {.program = {.sources = sources_of(problem, "kernels/flash2/flash2_backward.cuh"),
+                      .expression = instance_of(
+                          "flash2_backward", element_type(problem.dtype),
+                          padded_head_dim(problem.d), tiling.Br, tiling.Bc, shape.threads / 32,
+                          columns_policy(problem.d, padded_head_dim(problem.d)), visits,
+                          trace_policy(kind.traced), scores_of(problem))},
+          .threads = shape.threads,
+          .shared_bytes = shape.shared_bytes};
 }
 
 bool has_flash2_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
@@ -132,10 +109,9 @@ bool has_flash2_hopper_program(const AttentionProblem& problem, const Tiling& ti
 BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
                                             const LaunchKind& kind) {
   return {.program = {.sources = {"kernels/flash2/flash2_backward_hopper.cuh"},
-                      .expression = instance_of("flash2_backward_hopper",
-                                                element_type(problem.dtype), problem.d, tiling.Br,
-                                                tiling.Bc, visits_of(kind), trace_of(kind)),
-                      .architecture = {}},
+                      .expression = instance_of(
+                          "flash2_backward_hopper", element_type(problem.dtype), problem.d,
+                          tiling.Br, tiling.Bc, visits_of(kind), trace_policy(kind.traced))},
           .threads = kFlash2HopperThreads,
           .shared_bytes = flash2_backward_hopper_shared_bytes(problem.d, tiling)};
 }

@@ -20,7 +20,8 @@ Result<BackwardTensors> BackwardTensors::allocate(const ResolvedRun& run) {
   };
   const std::size_t query_bytes = bytes(problem.batch * problem.heads * problem.N * problem.d);
   const std::size_t key_bytes = bytes(problem.batch * problem.kv_heads * problem.N_kv * problem.d);
-  const std::size_t scratch_bytes = backward_workspace_bytes(kernel_of(run), problem);
+  const std::size_t scratch_bytes =
+      backward_workspace_bytes(kernel_of(run), problem, asked_tiling(run));
   const std::size_t needed_bytes = 2 * (query_bytes + key_bytes) + scratch_bytes;
   if (auto error = check_free_memory(needed_bytes, scratch_bytes)) return *error;
   try {

@@ -68,7 +68,7 @@ Result<ForwardTensors> ForwardTensors::allocate(const ResolvedRun& run) {
   const auto LSE_bytes =
       static_cast<std::size_t>(problem.batch * problem.heads * problem.N * kStatisticBytes);
   const std::size_t scratch_bytes =
-      workspace_bytes(kernel_of(run), problem, run.asked.variant.carry);
+      workspace_bytes(kernel_of(run), problem, asked_tiling(run), run.asked.variant.carry);
   const std::size_t needed_bytes = 2 * query_bytes + 2 * key_bytes + LSE_bytes + scratch_bytes;
   if (auto error = check_free_memory(needed_bytes, scratch_bytes)) return *error;
 

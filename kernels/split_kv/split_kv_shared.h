@@ -20,6 +20,13 @@ constexpr int split_kv_warps(const Tiling& tiling) {
   return fragments;
 }
 
+/// Width of the tiles for a padded head dimension. With score functions there are three: narrower
+/// tiles would spill registers.
+constexpr Index split_kv_width(Index padded, bool scored) {
+  if (!scored) return padded;
+  return padded <= 64 ? 64 : (padded <= 128 ? 128 : 256);
+}
+
 /// Bytes of Kj and Vj, in 16 bits.
 constexpr Index split_kv_stage_bytes(Index d, const Tiling& tiling) {
   return 2 * tiling.Bc * d * 2;

@@ -1,4 +1,4 @@
-/// Which kernels have an instrumented build, and how much it writes. Plain C++.
+/// How much a traced launch writes. Plain C++.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,6 @@
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
-
-/// The tilings in which the traced launch of the kernel's pass has an instrumented build. Empty if
-/// there is none. `scored`: the build for problems with has_score_parameters().
-std::vector<Tiling> traced_tilings(const KernelInfo& kernel, PassKind pass, DType dtype, Index d,
-                                   bool scored = false);
 
 /// The buffers of one traced launch.
 struct TracePlan {
@@ -32,9 +27,8 @@ struct TracePlan {
 /// Largest size of a trace.
 inline constexpr Index kMaxTraceBytes = Index{256} << 20;
 
-/// The tiling is asked_tiling() (kernels/resolve.h), else the first of traced_tilings(). The kernel
-/// must support the run. invalid_request if no instrumented build exists, and for a trace of more
-/// than kMaxTraceBytes. Rows are recorded only in forward passes.
+/// The kernel must support the run. invalid_request for a kernel without a trace, and for a trace
+/// of more than kMaxTraceBytes. Rows are recorded only in forward passes.
 Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step);
 
 }  // namespace attnscope::kernels

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/default_tilings.h"
 #include "kernels/launch.h"
 #include "kernels/launch_resources.h"
 #include "tests/bench/gaussian_buffer.h"
@@ -30,7 +31,7 @@ class BackwardBench {
     for (DeviceBuffer& buffer : tensors_) buffer = DeviceBuffer(2 * elements);
     for (std::size_t n = 0; n < kRandom; ++n) fill_gaussian(tensors_[n], n + 1);
     LSE_ = DeviceBuffer(4 * elements / static_cast<std::size_t>(problem.d));
-    workspace_ = DeviceBuffer(backward_workspace_bytes(flash2_, problem));
+    workspace_ = DeviceBuffer(backward_workspace_bytes(flash2_, problem, std::nullopt));
 
     ForwardArguments forward;
     forward.resources = &resources_;
@@ -102,8 +103,8 @@ double backward_flops(const AttentionProblem& problem) {
 void bench(const AttentionProblem& problem, int repeats) {
   BackwardBench run(problem);
   fmt::print("d {:3} N {:5} {:6}", problem.d, problem.N, to_string(problem.mask));
-  for (const Tiling& tiling : backward_tilings(*find_kernel("flash2"), problem.dtype, problem.d)) {
-    if (tiling.Br < 64) continue;  // the scenes' small tiles
+  for (const Tiling& tiling :
+       default_tilings(*find_kernel("flash2"), PassKind::backward, problem)) {
     std::vector<float> times_ms;
     for (int repeat = -2; repeat < repeats; ++repeat) {  // two warm-ups
       const float time_ms = run.time_once(tiling);

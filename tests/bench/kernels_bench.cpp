@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/default_tilings.h"
 #include "kernels/host/device_buffer.h"
 #include "kernels/launch.h"
 #include "kernels/launch_resources.h"
@@ -85,7 +86,8 @@ void bench(const AttentionProblem& problem, std::vector<Candidate> candidates, i
       static_cast<std::size_t>(problem.batch * problem.heads * problem.N * problem.d * 2);
   std::size_t workspace = 0;
   for (const Candidate& candidate : candidates) {
-    workspace = std::max(workspace, workspace_bytes(*candidate.kernel, problem, candidate.carry));
+    workspace = std::max(
+        workspace, workspace_bytes(*candidate.kernel, problem, candidate.tiling, candidate.carry));
   }
   Buffers buffers{DeviceBuffer(tensor_bytes), DeviceBuffer(tensor_bytes),
                   DeviceBuffer(tensor_bytes), DeviceBuffer(tensor_bytes),
@@ -150,8 +152,7 @@ int main(int argc, char** argv) {
           const bool chosen =
               names.empty() || std::find(names.begin(), names.end(), kernel.name) != names.end();
           if (!chosen) continue;
-          for (const Tiling& tiling : kernel_tilings(kernel, problem.dtype, problem.d)) {
-            if (tiling.Br < 64) continue;  // the scenes' small tiles
+          for (const Tiling& tiling : default_tilings(kernel, PassKind::forward, problem)) {
             candidates.push_back({&kernel, tiling, Carry::problem, {}, {}});
           }
           if (kernel.honours_carry) {

@@ -259,7 +259,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "a deterministic dQ"},
         BadRequest{"NoOrderOfListedTiles",
                    "measure --algorithm block_sparse2 --pass backward --deterministic",
-                   "in an order of chance"},
+                   "in an arbitrary order"},
         BadRequest{"KernelWithoutTiling", "run --algorithm flash2 --block-rows 48 --block-cols 48",
                    "48"},
         BadRequest{"BothOnStandardOutput", "simulate --algorithm flash2 --json - --csv -",

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "reference/tolerance.h"
+#include "tests/kernels/tested_tilings.h"
 
 namespace attnscope::kernels {
 
@@ -20,7 +21,8 @@ std::string describe(const BackwardCase& backward_case) {
 std::vector<BackwardCase> all_backward_cases(const AttentionProblem& problem) {
   std::vector<BackwardCase> cases;
   for (const KernelInfo& kernel : catalog()) {
-    for (const Tiling& tiling : backward_tilings(kernel, problem.dtype, problem.d)) {
+    if (!takes_pass(kernel, PassKind::backward, problem.dtype)) continue;
+    for (const Tiling& tiling : tested_tilings(kernel, PassKind::backward, problem)) {
       cases.push_back({.kernel = &kernel, .tiling = tiling});
     }
   }
@@ -36,7 +38,7 @@ namespace {
 DeviceBuffer run_own_forward(const KernelInfo& kernel, const AttentionProblem& problem,
                              const DeviceTensor& Q, const DeviceTensor& K, const DeviceTensor& V,
                              const DeviceTensor& O, const DeviceTensor& LSE) {
-  DeviceBuffer workspace(workspace_bytes(kernel, problem, Carry::problem));
+  DeviceBuffer workspace(workspace_bytes(kernel, problem, std::nullopt, Carry::problem));
   if (workspace.bytes() == 0 && problem.dtype != DType::fp32) return workspace;
   ForwardArguments arguments;
   arguments.resources = &test_resources();
@@ -83,7 +85,8 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   DeviceTensor dQ = poisoned(inputs.Q);
   DeviceTensor dK = poisoned(inputs.K);
   DeviceTensor dV = poisoned(inputs.V);
-  DeviceBuffer workspace(backward_workspace_bytes(*backward_case.kernel, problem));
+  DeviceBuffer workspace(
+      backward_workspace_bytes(*backward_case.kernel, problem, backward_case.tiling));
   workspace.fill_bytes(0xff);
 
   BackwardRun run;

@@ -8,6 +8,7 @@
 
 #include "reference/block_pattern.h"
 #include "tests/kernels/reference_check.h"
+#include "tests/kernels/tested_tilings.h"
 #include "tests/support/listed_block_mask.h"
 
 namespace attnscope::kernels {
@@ -25,7 +26,7 @@ void check(const AttentionProblem& problem, std::uint64_t seed) {
   const AttentionInputs inputs = make_inputs(problem, {.seed = seed});
   const ForwardResult reference = naive_forward(problem, inputs);
   check_forward({.kernel = &kernel()}, problem, inputs, reference);
-  if (supports_backward(kernel(), problem, std::nullopt)) return;
+  if (supports(kernel(), PassKind::backward, problem, std::nullopt)) return;
   check_backward({.kernel = &kernel()}, problem, inputs, reference);
 }
 
@@ -46,12 +47,15 @@ class BlockSparseKernels : public ::testing::TestWithParam<Precision> {
             .dtype = GetParam().dtype,
             .mask = mask};
   }
+  std::vector<Tiling> tilings(PassKind pass) const {
+    return tested_tilings(kernel(), pass, problem(512, 512));
+  }
 };
 
 TEST_P(BlockSparseKernels, AgreeWithTheReferenceUnderEveryPatternAndMask) {
   ATTNSCOPE_NEEDS_GPU();
   std::uint64_t seed = 1;
-  for (const Tiling& tiling : kernel_tilings(kernel(), GetParam().dtype, GetParam().d)) {
+  for (const Tiling& tiling : tilings(PassKind::forward)) {
     for (const auto& [N, N_kv] : {std::pair<Index, Index>{512, 512}, {203, 611}, {799, 130}}) {
       for (const Mask& mask :
            {Mask::none(), Mask::causal(), Mask::causal(Mask::Alignment::top_left)}) {
@@ -69,7 +73,7 @@ TEST_P(BlockSparseKernels, AgreeWithTheReferenceUnderEveryPatternAndMask) {
 TEST_P(BlockSparseKernels, AgreeWithTheReferenceAtLongSizes) {
   ATTNSCOPE_NEEDS_GPU();
   std::uint64_t seed = 100;
-  for (const Tiling& tiling : kernel_tilings(kernel(), GetParam().dtype, GetParam().d)) {
+  for (const Tiling& tiling : tilings(PassKind::forward)) {
     for (const auto& [N, N_kv] :
          {std::pair<Index, Index>{1023, 1024}, {1024, 1023}, {2048, 2048}}) {
       for (const Mask& mask : {Mask::none(), Mask::causal()}) {
@@ -95,7 +99,7 @@ AttentionProblem with_empty_tiles(AttentionProblem problem, const Tiling& tiling
 TEST_P(BlockSparseKernels, GiveZeroWhereTheBlockMaskLeavesNothing) {
   ATTNSCOPE_NEEDS_GPU();
   constexpr double kNone = -std::numeric_limits<double>::infinity();
-  for (const Tiling& tiling : kernel_tilings(kernel(), GetParam().dtype, GetParam().d)) {
+  for (const Tiling& tiling : tilings(PassKind::forward)) {
     const AttentionProblem sparse = with_empty_tiles(problem(1, 1), tiling);
     const AttentionInputs inputs = make_inputs(sparse, {.seed = 500});
     const ForwardResult forward = run_forward({.kernel = &kernel()}, sparse, inputs).result;
@@ -105,7 +109,7 @@ TEST_P(BlockSparseKernels, GiveZeroWhereTheBlockMaskLeavesNothing) {
       ASSERT_EQ(forward.LSE.at(1, 3, row, 0), kNone) << row;
     }
     check(sparse, 501);
-    if (supports_backward(kernel(), sparse, std::nullopt)) continue;
+    if (supports(kernel(), PassKind::backward, sparse, std::nullopt)) continue;
     const Gradients gradients =
         run_backward({.kernel = &kernel()}, sparse, inputs, naive_forward(sparse, inputs))
             .gradients;
@@ -123,7 +127,7 @@ TEST_P(BlockSparseKernels, GiveZeroWhereTheBlockMaskLeavesNothing) {
 
 TEST_P(BlockSparseKernels, GiveTheSameBitsOnEveryRunButForQueryGradients) {
   ATTNSCOPE_NEEDS_GPU();
-  for (const Tiling& tiling : backward_tilings(kernel(), GetParam().dtype, GetParam().d)) {
+  for (const Tiling& tiling : tilings(PassKind::backward)) {
     AttentionProblem sparse = problem(512, 777, Mask::causal());
     sparse.block_mask =
         make_block_mask(parse_block_pattern("random:0.5,3").value(), 512, 777, tiling).value();

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/catalog.h"
+#include "kernels/default_tilings.h"
 
 namespace attnscope::kernels {
 
@@ -32,7 +32,7 @@ inline const KernelInfo& kernel_named(std::string_view name) {
 inline std::string refusal(const KernelInfo& kernel, const AttentionProblem& problem,
                            std::optional<Tiling> tiling = std::nullopt,
                            Carry carry = Carry::problem) {
-  const auto error = supports(kernel, problem, tiling, carry);
+  const auto error = supports(kernel, PassKind::forward, problem, tiling, carry);
   if (!error) return "accepted";
   EXPECT_EQ(error->kind, Error::Kind::invalid_request);
   EXPECT_EQ(error->message.find('\n'), std::string::npos) << "one line: " << error->message;
@@ -41,7 +41,7 @@ inline std::string refusal(const KernelInfo& kernel, const AttentionProblem& pro
 
 inline std::string backward_refusal(const KernelInfo& kernel, const AttentionProblem& problem,
                                     std::optional<Tiling> tiling = std::nullopt) {
-  const auto error = supports_backward(kernel, problem, tiling);
+  const auto error = supports(kernel, PassKind::backward, problem, tiling);
   if (!error) return "accepted";
   EXPECT_EQ(error->kind, Error::Kind::invalid_request);
   EXPECT_EQ(error->message.find('\n'), std::string::npos) << "one line: " << error->message;

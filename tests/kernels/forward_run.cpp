@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/launch_resources.h"
+#include "tests/kernels/tested_tilings.h"
 
 namespace attnscope::kernels {
 
@@ -30,8 +31,8 @@ std::vector<ForwardCase> all_cases(const AttentionProblem& problem) {
   for (const KernelInfo& kernel : catalog()) {
     for (Carry carry : {Carry::problem, Carry::fp32}) {
       if (carry == Carry::fp32 && !kernel.honours_carry) continue;
-      for (const Tiling& tiling : kernel_tilings(kernel, problem.dtype, problem.d)) {
-        if (carry == Carry::fp32 && supports(kernel, problem, tiling, carry)) continue;  // refused
+      if (!takes_pass(kernel, PassKind::forward, problem.dtype)) continue;
+      for (const Tiling& tiling : tested_tilings(kernel, PassKind::forward, problem, carry)) {
         cases.push_back({.kernel = &kernel, .tiling = tiling, .carry = carry});
       }
     }
@@ -54,7 +55,8 @@ ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& 
   DeviceTensor O(problem.batch, problem.heads, problem.N, problem.d, problem.dtype,
                  forward_case.layout);
   DeviceTensor LSE(problem.batch, problem.heads, problem.N, 1, DType::fp32, Layout::contiguous);
-  DeviceBuffer workspace(workspace_bytes(*forward_case.kernel, problem, forward_case.carry));
+  DeviceBuffer workspace(
+      workspace_bytes(*forward_case.kernel, problem, forward_case.tiling, forward_case.carry));
 
   ForwardRun run;
   ForwardArguments arguments;

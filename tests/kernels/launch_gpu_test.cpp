@@ -81,7 +81,7 @@ TEST(LaunchForward, RunsOfManyThreadBlocksGiveTheSameBits) {
   }
 }
 
-/// dQ may differ, where it is added up in an order of chance in fp32: by the rounding to 16 bits.
+/// dQ may differ, where it is added up in an arbitrary order in fp32: by the rounding to 16 bits.
 TEST(LaunchBackward, RunsOfManyThreadBlocksGiveTheSameKeyGradientsToTheBit) {
   ATTNSCOPE_NEEDS_GPU();
   const AttentionProblem problem = problem_of_many_blocks(64, 600);  // several column tiles

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/compiled_tilings.h"
+#include "kernels/default_tilings.h"
 #include "reference/block_mask.h"
 #include "reference/run_fields.h"
 
@@ -38,22 +38,25 @@ TEST(ResolveKernel, EveryKernelTakesItsOwnFastestTiling) {
     const ResolvedRun run = resolved(spec_of(kernel.algorithm));
     EXPECT_EQ(run.asked.kernel, kernel.name);
     EXPECT_EQ(&kernel_of(run), &kernel);
-    EXPECT_EQ(run.tiling, kernel_tilings(kernel, run.problem).front()) << kernel.name;
+    EXPECT_EQ(run.tiling, default_tilings(kernel, PassKind::forward, run.problem).front())
+        << kernel.name;
     EXPECT_EQ(run.problem.block_mask != nullptr, kernel.takes_block_mask);
     EXPECT_EQ(asked_tiling(run).has_value(), kernel.takes_block_mask) << kernel.name;
   }
 }
 
-TEST(ResolveKernel, OneSideAloneChoosesTheFirstTilingThatHasIt) {
+TEST(ResolveKernel, OneSideAloneKeepsTheDefaultOfTheOther) {
   RunSpec spec = spec_of("flash2");
+  const Tiling own = resolved(spec).tiling;
   spec.Bc = 32;
   const ResolvedRun run = resolved(spec);
-  EXPECT_EQ(run.tiling.Bc, 32);
+  EXPECT_EQ(run.tiling, (Tiling{own.Br, 32}));
   EXPECT_EQ(asked_tiling(run), run.tiling);
-  spec.Br = 48;
+  spec.Br = 40;
   const Error error = refusal(spec);
   EXPECT_EQ(error.field, "Br");
-  EXPECT_THAT(words(error, Reader::file), HasSubstr("48x32"));
+  EXPECT_EQ(error.code, ErrorCode::does_not_fit);
+  EXPECT_THAT(words(error, Reader::file), HasSubstr("40x32"));
 }
 
 TEST(ResolveKernel, BothPassesShareTheMaskOverTheBackwardPasssTiles) {
@@ -69,7 +72,8 @@ TEST(ResolveKernel, BothPassesShareTheMaskOverTheBackwardPasssTiles) {
   EXPECT_EQ(backward.pass(), PassKind::backward);
   EXPECT_EQ(forward.problem, backward.problem);
   EXPECT_EQ(forward.tiling, backward.tiling);
-  EXPECT_EQ(backward.tiling, backward_tilings(kernel_of(backward), spec.problem).front());
+  EXPECT_EQ(backward.tiling,
+            default_tilings(kernel_of(backward), PassKind::backward, spec.problem).front());
   EXPECT_EQ(backward.problem.block_mask->tiling(), backward.tiling);
 }
 

@@ -10,6 +10,7 @@
 #include <random>
 #include <string_view>
 
+#include "kernels/default_tilings.h"
 #include "reference/block_pattern.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/reference_check.h"
@@ -47,7 +48,7 @@ class ScoredKernels : public ::testing::TestWithParam<Subject> {
                        .d = GetParam().d,
                        .dtype = GetParam().dtype};
     if (is_sparse()) {
-      const Tiling tiling = backward_tilings(*kernel(), p.dtype, p.d).front();
+      const Tiling tiling = default_tilings(*kernel(), PassKind::backward, p).front();
       const BlockPattern pattern = parse_block_pattern("random:0.6,3").value();
       p.block_mask = make_block_mask(pattern, N, N_kv, tiling).value();
     }
@@ -60,8 +61,9 @@ void check(const KernelInfo* kernel, const AttentionProblem& problem, const Atte
            Layout layout = Layout::contiguous) {
   const ForwardResult reference = naive_forward(problem, inputs);
   for (const Carry carry : {Carry::problem, Carry::fp32}) {
-    const bool is_refused = supports(*kernel, problem, std::nullopt, carry).has_value();
-    if (carry == Carry::fp32 && is_refused) continue;  // but for flash1, at d up to 192
+    const bool is_refused =
+        supports(*kernel, PassKind::forward, problem, std::nullopt, carry).has_value();
+    if (carry == Carry::fp32 && is_refused) continue;  // but for flash1
     check_forward({.kernel = kernel, .carry = carry, .layout = layout}, problem, inputs, reference);
   }
   if (!kernel->has_backward || problem.dtype == DType::fp32) return;

@@ -104,7 +104,7 @@ void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem, Hea
   const ForwardResult reference = naive_forward(problem, inputs);
   FarMemory memory(problem, 8);
   const DeviceTensor LSE(2, problem.heads, problem.N, 1, DType::fp32, Layout::contiguous);
-  const DeviceBuffer workspace(workspace_bytes(kernel, problem, Carry::problem));
+  const DeviceBuffer workspace(workspace_bytes(kernel, problem, std::nullopt, Carry::problem));
   ForwardArguments forward;
   forward.resources = &test_resources();
   forward.problem = problem;
@@ -122,7 +122,7 @@ void check_kernel(const KernelInfo& kernel, const AttentionProblem& problem, Hea
                 forward_tolerance(problem, inputs, reference));
   if (!kernel.has_backward) return;
 
-  const DeviceBuffer backward_workspace(backward_workspace_bytes(kernel, problem));
+  const DeviceBuffer backward_workspace(backward_workspace_bytes(kernel, problem, std::nullopt));
   BackwardArguments backward;
   backward.resources = &test_resources();
   backward.problem = problem;

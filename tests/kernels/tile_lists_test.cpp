@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/compiled_tilings.h"
+#include "kernels/default_tilings.h"
 #include "reference/block_pattern.h"
 #include "sim/ops/tile_grid.h"
 #include "tests/support/listed_block_mask.h"
@@ -46,7 +46,8 @@ void expect_the_schedules_tiles(const AttentionProblem& problem) {
     EXPECT_EQ(list_of(rows, j), tiles_of(grid.row_tiles_for(j), is_empty)) << "column tile " << j;
   }
   if (problem.block_mask == nullptr) return;
-  const Index most = most_list_numbers(*find_kernel("block_sparse2"), problem);
+  const Index most =
+      most_list_numbers(*find_kernel("block_sparse2"), PassKind::forward, problem, std::nullopt);
   EXPECT_LE(static_cast<Index>(columns.size()), most);
   EXPECT_LE(static_cast<Index>(rows.size()), most);
 }
@@ -102,7 +103,7 @@ TEST(TileLists, OfEmptyTilesHoldTheEndAlone) {
   EXPECT_EQ(row_tile_lists(problem, kTiling), (TileLists{3, 5, 6, 0, -1, -1, 0, 2, -1}));
 }
 
-TEST(TileLists, WithoutABlockMaskHaveRoomForTheSmallestTiles) {
+TEST(TileLists, HaveRoomInTheTilingOrInEveryDefaultOne) {
   const AttentionProblem plain{.N = 320, .N_kv = 640, .d = 64, .dtype = DType::bf16, .mask = {}};
   AttentionProblem capped = plain;
   capped.score.soft_cap = 30;
@@ -113,14 +114,16 @@ TEST(TileLists, WithoutABlockMaskHaveRoomForTheSmallestTiles) {
   for (AttentionProblem problem : {plain, capped, packed}) {
     for (const Index d : {16, 32, 64, 96, 100, 128, 192, 256}) {
       problem.d = d;
-      const Index most = most_list_numbers(kernel, problem);
-      for (const auto& tilings :
-           {kernel_tilings(kernel, problem), backward_tilings(kernel, problem)}) {
-        ASSERT_FALSE(tilings.empty());
-        for (const Tiling& tiling : tilings) {
+      for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+        const auto expect_room = [&](const Tiling& tiling, const std::optional<Tiling>& asked) {
+          const Index most = most_list_numbers(kernel, pass, problem, asked);
           EXPECT_LE(static_cast<Index>(column_tile_lists(problem, tiling).size()), most) << d;
           EXPECT_LE(static_cast<Index>(row_tile_lists(problem, tiling).size()), most) << d;
+        };
+        for (const Tiling& tiling : default_tilings(kernel, pass, problem)) {
+          expect_room(tiling, std::nullopt);
         }
+        expect_room({16, 48}, Tiling{16, 48});
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "kernels/default_tilings.h"
 #include "kernels/measure/backward_tensors.h"
 #include "kernels/measure/trace_pass.h"
 #include "kernels/split_kv/split_kv_shared.h"
@@ -180,7 +181,7 @@ class InstrumentedKernels : public ::testing::Test {
   /// Of split_kv on this GPU.
   static Index splits_of(const AttentionProblem& problem) {
     const KernelInfo& kernel = *find_kernel("split_kv");
-    const Tiling tiling = kernel_tilings(kernel, problem.dtype, problem.d).front();
+    const Tiling tiling = default_tilings(kernel, PassKind::forward, problem).front();
     return split_count(problem, tiling, session_->device().sm_count);
   }
 

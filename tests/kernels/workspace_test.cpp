@@ -33,12 +33,13 @@ TEST(Workspace, OfStandardsBackwardHoldsdPOnlyWhereSIsStillRead) {
   AttentionProblem problem = kProblem;
   problem.kv_heads = problem.heads;
   EXPECT_TRUE(standard_backward_workspace(problem).dP_takes_place_of_S);
-  EXPECT_EQ(backward_workspace_bytes(standard, problem), 0u);
+  EXPECT_EQ(backward_workspace_bytes(standard, problem, std::nullopt), 0u);
   problem.score.dropout.probability = 0.1;
-  EXPECT_EQ(backward_workspace_bytes(standard, problem), 0u);
+  EXPECT_EQ(backward_workspace_bytes(standard, problem, std::nullopt), 0u);
   problem.score.soft_cap = 30.0;
   EXPECT_FALSE(standard_backward_workspace(problem).dP_takes_place_of_S);
-  EXPECT_EQ(backward_workspace_bytes(standard, problem), standard_workspace(problem).P_offset);
+  EXPECT_EQ(backward_workspace_bytes(standard, problem, std::nullopt),
+            standard_workspace(problem).P_offset);
 }
 
 TEST(Workspace, OfFlash1HoldsOOnlyForTheFp32Carry) {
@@ -74,15 +75,15 @@ TEST(Workspace, OfFlash2sBackwardHoldsEachQueryHeadsGradientsOnlyForGroups) {
   EXPECT_EQ(grouped.D_offset, kdQBytes);
   EXPECT_EQ(grouped.dQ_turns_offset, kdQBytes + kDBytes);
   EXPECT_EQ(grouped.dK_heads_offset, kdQBytes + kDBytes + kTurnBytes);
-  EXPECT_EQ(backward_workspace_bytes(flash2, kProblem),
+  EXPECT_EQ(backward_workspace_bytes(flash2, kProblem, std::nullopt),
             kdQBytes + kDBytes + kTurnBytes + 2 * kPerHeadBytes);
   AttentionProblem alone = kProblem;
   alone.kv_heads = alone.heads;
-  EXPECT_EQ(backward_workspace_bytes(flash2, alone), kdQBytes + kDBytes + kTurnBytes);
+  EXPECT_EQ(backward_workspace_bytes(flash2, alone, std::nullopt), kdQBytes + kDBytes + kTurnBytes);
 }
 
 TEST(Workspace, IsEmptyForFlash2sForward) {
-  EXPECT_EQ(workspace_bytes(*find_kernel("flash2"), kProblem, Carry::problem), 0u);
+  EXPECT_EQ(workspace_bytes(*find_kernel("flash2"), kProblem, std::nullopt, Carry::problem), 0u);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "kernels/catalog.h"
-#include "kernels/compiled_tilings.h"
+#include "kernels/default_tilings.h"
 #include "kernels/flash2/flash2_programs.h"
 #include "tests/kernels/compile/compiled_block.h"
 
@@ -81,6 +81,19 @@ TEST(Flash2BackwardProgram, RowsAndCudaCoresAreCompiled) {
   }
 }
 
+/// Sides that are no powers of two, and tiles with fewer parts than warps.
+TEST(Flash2Programs, OfOddTilingsAreCompiled) {
+  for (const char* mask : {"causal", "window:256"}) {
+    const AttentionProblem problem = problem_of(80, *parse_mask(mask));
+    for (const Tiling& tiling : {Tiling{48, 80}, {112, 16}, {16, 144}}) {
+      EXPECT_GT(compiled(flash2_forward_program(problem, tiling)).resources.registers, 0);
+      EXPECT_GT(
+          compiled(flash2_backward_program(problem, tiling, {.traced = true})).resources.registers,
+          0);
+    }
+  }
+}
+
 struct Case {
   const char* kernel;
   const char* mask;
@@ -103,10 +116,10 @@ class Flash2Instances : public testing::TestWithParam<Case> {
 };
 
 constexpr auto kForwardTilings = [](const KernelInfo& kernel, const AttentionProblem& problem) {
-  return kernel_tilings(kernel, problem);
+  return default_tilings(kernel, PassKind::forward, problem);
 };
 constexpr auto kBackwardTilings = [](const KernelInfo& kernel, const AttentionProblem& problem) {
-  return backward_tilings(kernel, problem);
+  return default_tilings(kernel, PassKind::backward, problem);
 };
 
 TEST_P(Flash2Instances, OfTheForwardPassSpillNoRegister) {

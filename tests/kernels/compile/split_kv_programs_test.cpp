@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "kernels/catalog.h"
-#include "kernels/compiled_tilings.h"
+#include "kernels/default_tilings.h"
 #include "kernels/scored_shared.h"
 #include "kernels/split_kv/split_kv_shared.h"
 #include "tests/kernels/compile/compiled_block.h"
@@ -17,7 +17,8 @@ using ::testing::HasSubstr;
 TEST(SplitKvBlock, HasFourWarpsAndSeveralTilesOnTheirWayInTheCatalogsTilings) {
   const KernelInfo& kernel = *find_kernel("split_kv");
   for (const Index d : {16, 32, 64, 96, 128, 192, 256}) {
-    for (const Tiling& tiling : kernel_tilings(kernel, DType::bf16, d)) {
+    for (const Tiling& tiling :
+         default_tilings(kernel, PassKind::forward, problem_of(d, Mask::none()))) {
       EXPECT_EQ(tiling.Br, kSplitRows);
       EXPECT_EQ(split_kv_warps(tiling), 4) << d;
       EXPECT_EQ(split_kv_stages(d, tiling), d <= 128 ? 4 : 3) << d;
@@ -81,7 +82,7 @@ TEST_P(SplitKvInstances, OfTheCatalogSpillNoRegister) {
   const KernelInfo& kernel = *find_kernel("split_kv");
   for (const Index d : {64, 128, 256}) {
     const AttentionProblem problem = problem_of(d, *parse_mask(GetParam()));
-    for (const Tiling& tiling : kernel_tilings(kernel, problem)) {
+    for (const Tiling& tiling : default_tilings(kernel, PassKind::forward, problem)) {
       expect_no_spill(split_kv_partial_program(problem, tiling, false));
     }
   }

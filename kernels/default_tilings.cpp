@@ -1,0 +1,149 @@
+#include "kernels/default_tilings.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "kernels/block_shapes.h"
+#include "reference/head_dim.h"
+
+namespace attnscope::kernels {
+
+namespace {
+
+/// Which head dimensions: every one that is padded to the width, or only the width itself, whose
+/// rows are copied without a check of their columns.
+enum class Takes : std::uint8_t { padded, exactly };
+
+/// Which problems: those with has_score_parameters(), those without, or both.
+enum class Scores : std::uint8_t { any, plain, scored };
+
+/// One line of the table. Lines further down are for what those above do not take, and for GPUs
+/// with less shared memory.
+struct DefaultTiling {
+  std::string_view kernel;
+  PassKind pass;
+  Index width;  ///< padded_head_dim()
+  Tiling tiling;
+  Scores scores = Scores::any;
+  Takes takes = Takes::padded;
+
+  bool is_for(const AttentionProblem& problem) const {
+    const bool scored = has_score_parameters(problem);
+    return padded_head_dim(problem.d) == width && (takes == Takes::padded || problem.d == width) &&
+           (scores == Scores::any || scored == (scores == Scores::scored));
+  }
+};
+
+constexpr PassKind kForward = PassKind::forward, kBackward = PassKind::backward;
+constexpr Scores kAny = Scores::any, kPlain = Scores::plain, kScored = Scores::scored;
+constexpr Takes kExactly = Takes::exactly;
+
+// clang-format off
+// In 16 bits
+constexpr DefaultTiling kDefaults[] = {
+    {"flash1", kForward, 16, {128, 128}},
+    {"flash1", kForward, 32, {128, 128}},
+    {"flash1", kForward, 64, {128, 256}, kAny, kExactly},
+    {"flash1", kForward, 64, {128, 128}},
+    {"flash1", kForward, 96, {128, 128}},
+    {"flash1", kForward, 128, {128, 256}, kPlain, kExactly},
+    {"flash1", kForward, 128, {128, 64}, kPlain},
+    {"flash1", kForward, 128, {128, 128}, kScored},
+    {"flash1", kForward, 192, {128, 64}},
+    {"flash1", kForward, 256, {64, 32}},
+    {"flash1", kBackward, 16, {128, 128}, kPlain},
+    {"flash1", kBackward, 16, {64, 128}, kScored},
+    {"flash1", kBackward, 32, {64, 128}},
+    {"flash1", kBackward, 64, {64, 128}, kAny, kExactly},
+    {"flash1", kBackward, 64, {64, 128}, kPlain},
+    {"flash1", kBackward, 64, {64, 64}, kScored},
+    {"flash1", kBackward, 96, {64, 64}},
+    {"flash1", kBackward, 128, {64, 128}, kAny, kExactly},
+    {"flash1", kBackward, 128, {64, 64}},
+    {"flash1", kBackward, 192, {32, 64}},
+    {"flash1", kBackward, 256, {32, 64}},
+    {"flash2", kForward, 16, {128, 64}},
+    {"flash2", kForward, 32, {128, 64}},
+    {"flash2", kForward, 64, {128, 128}},
+    {"flash2", kForward, 96, {128, 64}},
+    {"flash2", kForward, 128, {128, 64}},
+    {"flash2", kForward, 192, {128, 64}},
+    {"flash2", kForward, 192, {128, 32}, kPlain},
+    {"flash2", kForward, 256, {128, 64}},
+    {"flash2", kForward, 256, {64, 32}, kPlain},
+    {"flash2", kBackward, 16, {128, 128}},
+    {"flash2", kBackward, 32, {128, 128}, kAny, kExactly},
+    {"flash2", kBackward, 32, {64, 128}},
+    {"flash2", kBackward, 64, {128, 128}, kAny, kExactly},
+    {"flash2", kBackward, 64, {64, 128}},
+    {"flash2", kBackward, 96, {64, 128}},
+    {"flash2", kBackward, 96, {64, 64}, kPlain},
+    {"flash2", kBackward, 128, {64, 128}},
+    {"flash2", kBackward, 128, {32, 64}, kPlain},
+    {"flash2", kBackward, 192, {64, 64}},
+    {"flash2", kBackward, 192, {32, 32}, kPlain},
+    {"flash2", kBackward, 256, {32, 64}},
+    {"block_sparse2", kForward, 16, {16, 16}},
+    {"block_sparse2", kForward, 32, {128, 128}},
+    {"block_sparse2", kForward, 64, {128, 128}},
+    {"block_sparse2", kForward, 96, {64, 128}},
+    {"block_sparse2", kForward, 128, {128, 64}, kAny, kExactly},
+    {"block_sparse2", kForward, 128, {64, 64}},
+    {"block_sparse2", kForward, 192, {128, 64}},
+    {"block_sparse2", kForward, 256, {128, 64}, kPlain},
+    {"block_sparse2", kForward, 256, {32, 64}},
+    {"block_sparse2", kBackward, 16, {16, 16}},
+    {"block_sparse2", kBackward, 32, {128, 128}},
+    {"block_sparse2", kBackward, 64, {128, 128}},
+    {"block_sparse2", kBackward, 96, {64, 128}},
+    {"block_sparse2", kBackward, 128, {64, 128}, kAny, kExactly},
+    {"block_sparse2", kBackward, 128, {64, 64}},
+    {"block_sparse2", kBackward, 192, {64, 64}},
+    {"block_sparse2", kBackward, 256, {32, 64}},
+    {"split_kv", kForward, 16, {16, 128}},
+    {"split_kv", kForward, 32, {16, 128}},
+    {"split_kv", kForward, 64, {16, 128}},
+    {"split_kv", kForward, 96, {16, 64}},
+    {"split_kv", kForward, 128, {16, 64}},
+    {"split_kv", kForward, 192, {16, 64}},
+    {"split_kv", kForward, 256, {16, 64}},
+};
+// clang-format on
+
+constexpr Tiling kCudaCoreDefault{64, 64};
+// Smaller ones for GPUs with less shared memory, at wide heads
+constexpr Tiling kCudaCoreSmaller{32, 32};
+
+}  // namespace
+
+std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
+                                    const AttentionProblem& problem) {
+  const bool is_fp32 = problem.dtype == DType::fp32;
+  if (!takes_pass(kernel, pass, problem.dtype) || problem.d < 1 || problem.d > kMaxKernelHeadDim) {
+    return {};
+  }
+  if (kernel.name == "standard") return {is_fp32 ? Tiling{128, 64} : Tiling{128, 256}};
+  if (is_fp32) return {kCudaCoreDefault, kCudaCoreSmaller};
+  std::vector<Tiling> tilings;
+  for (const DefaultTiling& line : kDefaults) {
+    if (line.kernel != kernel.name || line.pass != pass || !line.is_for(problem)) continue;
+    if (std::ranges::find(tilings, line.tiling) == tilings.end()) tilings.push_back(line.tiling);
+  }
+  return tilings;
+}
+
+std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
+                                     const AttentionProblem& problem,
+                                     Index shared_bytes_per_block) {
+  const std::vector<Tiling> tilings = default_tilings(kernel, pass, problem);
+  if (tilings.empty()) return std::nullopt;
+  const BlockShapeOf shape_of = kernel.block_shape(pass);
+  const auto fits = [&](const Tiling& tiling) {
+    return shape_of == nullptr ||
+           shape_of(problem, tiling, Carry::problem).shared_bytes <= shared_bytes_per_block;
+  };
+  const auto found = std::ranges::find_if(tilings, fits);
+  return found != tilings.end() ? *found : tilings.front();
+}
+
+}  // namespace attnscope::kernels
