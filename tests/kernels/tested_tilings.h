@@ -8,13 +8,14 @@
 
 namespace attnscope::kernels {
 
-/// The default ones, and small, oblong and odd ones that the kernel computes.
+/// The default ones, and a small one and an odd one that the kernel computes.
 inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pass,
                                           const AttentionProblem& problem,
                                           Carry carry = Carry::problem) {
   std::vector<Tiling> tilings = default_tilings(kernel, pass, problem);
   if (kernel.block_shape(pass) == nullptr) return tilings;
-  for (const Tiling& tiling : {Tiling{16, 16}, {32, 32}, {48, 80}, {128, 32}, {16, 48}}) {
+  const Tiling small = problem.d <= 16 ? Tiling{16, 16} : Tiling{32, 32};
+  for (const Tiling& tiling : {small, Tiling{48, 80}}) {
     const bool is_new = std::ranges::find(tilings, tiling) == tilings.end();
     if (is_new && !supports(kernel, pass, problem, tiling, carry)) tilings.push_back(tiling);
   }

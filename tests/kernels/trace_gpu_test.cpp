@@ -320,8 +320,10 @@ TEST_F(InstrumentedKernels, ComputeWhatThePlainOnesComputeWithScoreFunctions) {
   }
 }
 
+/// A block's steps are those of its first warp.
 TEST_F(InstrumentedKernels, LeaveARescaleOutOnlyWhereAlphaIsOne) {
   ATTNSCOPE_NEEDS_GPU();
+  constexpr Index kFirstWarpRows = 16;
   const KernelTrace traced =
       trace("flash2", PassKind::forward, problem_of(16, 64, 2048), /*row_step=*/1);
   Index left_out = 0;
@@ -331,9 +333,10 @@ TEST_F(InstrumentedKernels, LeaveARescaleOutOnlyWhereAlphaIsOne) {
       ++left_out;
       ASSERT_EQ(step.step, TraceStep::rescale);
       for (const TracedRow& row : traced.rows) {
-        const bool of_tile = row.batch == block.batch && row.head == block.head &&
-                             row.row / traced.run.tiling.Br == step.i;
-        if (!of_tile) continue;
+        const Index tile_row = row.row - step.i * traced.run.tiling.Br;
+        const bool of_warp = row.batch == block.batch && row.head == block.head && 0 <= tile_row &&
+                             tile_row < kFirstWarpRows;
+        if (!of_warp) continue;
         EXPECT_EQ(row.states[static_cast<std::size_t>(step.j)].alpha, 1.0f);
       }
     }
