@@ -75,7 +75,7 @@ std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringS
         fmt::format("--out is '{}', to which no measurement can be added later; give {}",
                     printable(*file), kAccepted));
   }
-  return session.check_recording(*file, given);
+  return session.check_recording(*file);
 }
 
 Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& session) {
@@ -173,7 +173,7 @@ std::string measurement_text(const Recording& recording, const RecordingRow& row
 
 Result<Answer> answer_measure(const GivenOptions& given) {
   show_progress("measuring");
-  MeasuringSession session;
+  MeasuringSession session(given);
   const auto measured = measure_once(given, session);
   if (!measured) return measured.error();
   const Recording& recording = measured.value().recording;

@@ -17,8 +17,7 @@ Result<std::shared_ptr<KernelLibrary>> MeasuringSession::library() {
   return library;
 }
 
-std::optional<Error> MeasuringSession::check_recording(const fs::path& path,
-                                                       const GivenOptions& given) {
+std::optional<Error> MeasuringSession::check_recording(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
   const bool is_own = writer_ && written_path_ == path && writer_->is_current();
@@ -26,7 +25,7 @@ std::optional<Error> MeasuringSession::check_recording(const fs::path& path,
   FileStamp seen = FileStamp::of(path);
   const auto existing = read_recording(path);
   if (!existing) return existing.error();
-  if (auto taken = check_masks_stay(given, {"json", "csv"}, existing.value())) return taken;
+  if (auto taken = check_masks_stay(given_, {"json", "csv"}, existing.value())) return taken;
   checked_path_ = path;
   checked_ = std::move(seen);
   return std::nullopt;

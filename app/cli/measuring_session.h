@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "app/cli/command_line.h"
 #include "kernels/client/kernel_library.h"
@@ -14,12 +15,14 @@ namespace attnscope::cli {
 
 class MeasuringSession {
  public:
+  /// `given` are the options of the command line that measures; its --json and --csv are outputs.
+  explicit MeasuringSession(GivenOptions given) : given_(std::move(given)) {}
+
   /// The GPU; errors as in KernelLibrary::load().
   Result<std::shared_ptr<KernelLibrary>> library();
 
-  /// An existing file must be a recording, whose masks are none of the given outputs.
-  std::optional<Error> check_recording(const std::filesystem::path& path,
-                                       const GivenOptions& given);
+  /// An existing file must be a recording, whose masks are none of the outputs.
+  std::optional<Error> check_recording(const std::filesystem::path& path);
   /// The recording's writer, valid until the next call; errors as in RecordingWriter::open().
   Result<RecordingWriter*> open_recording(const std::filesystem::path& path,
                                           const Recording& header);
@@ -28,6 +31,7 @@ class MeasuringSession {
   std::optional<Error> add(const RecordingRow& row);
 
  private:
+  GivenOptions given_;
   std::shared_ptr<KernelLibrary> library_;
   std::filesystem::path checked_path_;
   FileStamp checked_;  ///< the file that was last found to be a recording

@@ -241,7 +241,9 @@ std::optional<Error> run_sweep(const GivenOptions& given) {
   }
   const bool is_model = words[0] == "simulate";
   words.erase(words.begin());
-  Sweep sweep{.is_model = is_model, .swept = is_model ? simulate_command() : measure_command()};
+  Sweep sweep{.is_model = is_model,
+              .swept = is_model ? simulate_command() : measure_command(),
+              .session = MeasuringSession(given)};
   if (!given.has("over")) {
     return invalid_request("--over is required: --over KEY=V1,V2, as in --over seq-len=1024,2048");
   }

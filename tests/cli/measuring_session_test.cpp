@@ -47,7 +47,7 @@ class MeasuringSessionTest : public ::testing::Test {
     ASSERT_FALSE(session_.add(row_of(N)));
   }
 
-  MeasuringSession session_;
+  MeasuringSession session_{GivenOptions()};
   test::TempDir folder_;
   std::filesystem::path path_ = folder_.path() / "recording.json";
 };
@@ -78,11 +78,11 @@ TEST_F(MeasuringSessionTest, RefusesAnotherProtocolWhileTheFileIsOpen) {
 }
 
 TEST_F(MeasuringSessionTest, ChecksAFileAgainWhenItHasChanged) {
-  EXPECT_FALSE(session_.check_recording(path_, {}));  // nothing there
+  EXPECT_FALSE(session_.check_recording(path_));  // nothing there
   add(256);
-  EXPECT_FALSE(session_.check_recording(path_, {}));
+  EXPECT_FALSE(session_.check_recording(path_));
   std::ofstream(path_) << "my notes";
-  EXPECT_TRUE(session_.check_recording(path_, {}));
+  EXPECT_TRUE(session_.check_recording(path_));
   EXPECT_FALSE(session_.open_recording(path_, header()).ok());
 }
 
