@@ -9,9 +9,9 @@
 namespace attnscope {
 
 /// Excludes every other process that locks the same file, until the destructor runs or the process
-/// ends. The lock (flock) is taken on the folder, so it stays valid when the file is replaced, and
-/// leaves no file behind; all files of a folder share it. Hold it only to read and write the file.
-/// It has no effect where the file system has no locks.
+/// ends. The lock (flock) is taken on the folder, so it stays valid when the file is replaced,
+/// holds before there is a file, and leaves none behind; all files of a folder share it. Hold it
+/// only to read and write the file. It has no effect where the file system has no locks.
 class FileLock {
  public:
   /// failed when the folder cannot be read, or another process keeps the lock for `longest`.

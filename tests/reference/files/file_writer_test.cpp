@@ -128,22 +128,28 @@ TEST_F(FileWriterTest, KeepsPermissionsAndANewFileFollowsTheUmask) {
   EXPECT_EQ(mode_of(path_), 0666U);
 }
 
-TEST_F(FileWriterTest, AGroupThatIsNotTheOldFilesGainsNoRights) {
-  put(path_, "old");
-  ASSERT_EQ(::chmod(path_.c_str(), 0672), 0);
-  ASSERT_EQ(::chmod(folder_.path().c_str(), 0777), 0);
+/// Whether `succeeds` holds in a process of a user without special rights.
+template <typename Condition>
+bool holds_as_nobody(const Condition& succeeds) {
   const pid_t child = ::fork();
   if (child == 0) {
-    // Root becomes a user who may write the file, but not give one away
     constexpr uid_t kNobody = 65534;
     const bool is_root = ::geteuid() == 0;
     const bool is_ready = !is_root || (::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 &&
                                        ::setuid(kNobody) == 0);
-    ::_exit(is_ready && !write_file(path_, "new") ? 0 : 1);
+    ::_exit(is_ready && succeeds() ? 0 : 1);
   }
   int state = 0;
-  ASSERT_EQ(::waitpid(child, &state, 0), child);
-  EXPECT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) == 0);
+  EXPECT_EQ(::waitpid(child, &state, 0), child);
+  return WIFEXITED(state) && WEXITSTATUS(state) == 0;
+}
+
+TEST_F(FileWriterTest, AGroupThatIsNotTheOldFilesGainsNoRights) {
+  put(path_, "old");
+  ASSERT_EQ(::chmod(path_.c_str(), 0672), 0);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0777), 0);
+  // A user who may write the file, but not give one away
+  EXPECT_TRUE(holds_as_nobody([&] { return !write_file(path_, "new"); }));
   EXPECT_EQ(text_of(path_), "new");
   EXPECT_EQ(mode_of(path_), ::geteuid() == 0 ? 0622u : 0672u);
 }
@@ -223,6 +229,17 @@ TEST_F(FileWriterTest, ALockKeepsOthersOutForABoundedTime) {
   }
   EXPECT_TRUE(FileLock::take(path_, std::chrono::milliseconds(30)).ok());
   EXPECT_EQ(files_in(folder_.path()), 1);
+}
+
+TEST_F(FileWriterTest, AFolderThatCannotBeReadTakesFilesButNoLock) {
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0333), 0);
+  EXPECT_TRUE(holds_as_nobody([&] {
+    const auto lock = FileLock::take(path_);
+    return !lock && lock.error().message.find("its folder is not readable") != std::string::npos;
+  }));
+  EXPECT_TRUE(holds_as_nobody([&] { return !write_file(path_, "new"); }));
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0777), 0);
+  EXPECT_EQ(text_of(path_), "new");
 }
 
 TEST_F(FileWriterTest, AGrowingFileIsReplacedByEveryWrite) {
