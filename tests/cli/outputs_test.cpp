@@ -1,12 +1,19 @@
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "app/cli/row_files.h"
 #include "app/report/table.h"
@@ -20,6 +27,9 @@ namespace attnscope::cli {
 namespace {
 
 using nlohmann::ordered_json;
+using ::testing::ContainsRegex;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 TEST(CsvText, ColumnsAreTheUnionInOrderOfFirstUse) {
   const ordered_json rows = {{{"a", 1}, {"b", {{"c", "x"}}}}, {{"d", true}, {"a", 2}}};
@@ -135,22 +145,67 @@ TEST(StandardStreams, TheTextOfAClosedOneDoesNotReachAnotherFile) {
   EXPECT_TRUE(nlohmann::json::accept(text)) << text.substr(0, 100);
 }
 
+/// attnscope-cli with its messages on a terminal.
+class OnATerminal {
+ public:
+  explicit OnATerminal(std::vector<std::string> words) {
+    words.insert(words.begin(), ATTNSCOPE_CLI_PROGRAM);
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    master_ = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master_ < 0 || ::grantpt(master_) != 0 || ::unlockpt(master_) != 0) return;
+    const int terminal = ::open(::ptsname(master_), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    child_ = ::fork();
+    if (child_ == 0) {
+      ::dup2(nothing, STDOUT_FILENO);
+      ::dup2(terminal, STDERR_FILENO);
+      ::execv(pointers[0], pointers.data());
+      ::_exit(127);
+    }
+    ::close(terminal);
+    ::close(nothing);
+  }
+  ~OnATerminal() { ::close(master_); }
+
+  void send(int signal) const { ::kill(child_, signal); }
+  /// Reads until the text contains `end`, or the program has ended; returns all text so far.
+  const std::string& read_until(std::string_view end) {
+    std::array<char, 4096> piece;
+    while (text_.find(end) == std::string::npos) {
+      const ssize_t size = ::read(master_, piece.data(), piece.size());
+      if (size <= 0) break;
+      text_.append(piece.data(), static_cast<std::size_t>(size));
+    }
+    return text_;
+  }
+  /// The exit status; -1 when it did not exit.
+  int wait() const {
+    int state = 0;
+    ::waitpid(child_, &state, 0);
+    return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+  }
+
+ private:
+  int master_ = -1;
+  pid_t child_ = -1;
+  std::string text_;
+};
+
 TEST(Progress, LongWorkCountsItsSecondsOnATerminal) {
-  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
-  ASSERT_GE(terminal, 0);
-  ASSERT_EQ(::grantpt(terminal), 0);
-  ASSERT_EQ(::unlockpt(terminal), 0);
-  EXPECT_EQ(status_of(std::string("CLI simulate --algorithm flash2 --seq-len 8000000 --mask "
-                                  "window:3,5 --block-rows 1 --block-cols 1 > /dev/null 2> ") +
-                      ::ptsname(terminal)),
-            0);
-  std::string text(1 << 16, '\0');
-  const ssize_t size = ::read(terminal, text.data(), text.size());
-  ASSERT_GT(size, 0);
-  text.resize(static_cast<std::size_t>(size));
-  ::close(terminal);
-  EXPECT_NE(text.find("\r\x1b[Kcounting\r\x1b[Kcounting, 1 s"), std::string::npos) << text;
-  EXPECT_TRUE(text.ends_with("\r\x1b[K")) << text;
+  OnATerminal cli({"simulate", "--algorithm", "flash2", "--seq-len", "8000000", "--mask",
+                   "window:3,5", "--block-rows", "1", "--block-cols", "1"});
+  EXPECT_THAT(cli.read_until("counting"), HasSubstr("\r\x1b[Kcounting"));
+  // Stopped, the work takes over a second on every machine
+  cli.send(SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  cli.send(SIGCONT);
+  EXPECT_THAT(cli.read_until("counting, "), HasSubstr("\r\x1b[Kcounting\r\x1b[Kcounting, "));
+  const std::string text = cli.read_until("no such text");
+  EXPECT_THAT(text, ContainsRegex("counting, [0-9]+ s\r"));
+  EXPECT_THAT(text, EndsWith("\r\x1b[K"));
+  EXPECT_EQ(cli.wait(), 0);
 }
 
 }  // namespace
