@@ -14,7 +14,6 @@
 #include "reference/files/file_writer.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"
-#include "sim/device/field_files.h"
 
 namespace attnscope::app {
 
@@ -36,12 +35,9 @@ std::optional<Error> check_writable(const std::string& path, const Scene& scene)
         "--out would replace '{}', which {} reads; give another file", printable(path), reader));
   };
   if (!scene.path.empty() && picture == identity_of(scene.path)) return would_replace("--scene");
-  for (const RunField& field : run_fields()) {
-    const auto file = file_named_by(field, field.print(scene.view.choice));
-    if (file && picture == identity_of(*file))
-      return would_replace("--" + std::string(field.option));
-  }
-  return std::nullopt;
+  const RunField* field = field_that_reads(scene.view.choice, path);
+  if (field == nullptr) return std::nullopt;
+  return would_replace("--" + std::string(field->option));
 }
 
 /// Runs the app without a window until it has a snapshot and the GPU is known or missing.

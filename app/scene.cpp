@@ -6,11 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "app/choice_rules.h"
+#include "reference/files/file_identity.h"
 #include "reference/files/file_writer.h"
 #include "reference/json/json_document.h"
 #include "reference/json/run_json.h"
 #include "reference/nearest_name.h"
 #include "sim/device/assets.h"
+#include "sim/device/field_files.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope::app {
@@ -194,7 +196,21 @@ std::string scene_text(const Scene& scene) {
   return json_dump(document, 2) + "\n";
 }
 
-std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path& path) {
+const RunField* field_that_reads(const RunSpec& choice, const fs::path& path) {
+  const FileIdentity identity = identity_of(path);
+  for (const RunField& field : run_fields()) {
+    const auto file = file_named_by(field, field.print(choice));
+    if (file && identity_of(*file) == identity) return &field;
+  }
+  return nullptr;
+}
+
+std::optional<Error> save_scene(const Scene& scene, const fs::path& path) {
+  if (const RunField* field = field_that_reads(scene.view.choice, path)) {
+    return invalid_request(
+        fmt::format("the scene would replace '{}', which {} reads; choose another file",
+                    printable(path.string()), field_name(field->key)));
+  }
   return write_file(path, scene_text(scene));
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/view_state.h"
+#include "reference/run_fields.h"
 
 namespace attnscope {
 struct RunInfo;
@@ -36,7 +37,12 @@ Result<Scene> load_scene(std::string_view name_or_path);
 /// The file's text: the scene with its view, and every unknown field that it was read with.
 std::string scene_text(const Scene& scene);
 
-/// Replaces the file as a whole. Nothing on success.
+/// The field of the choice whose file is the one at `path`, which no output may replace; or
+/// nullptr.
+const RunField* field_that_reads(const RunSpec& choice, const std::filesystem::path& path);
+
+/// Replaces the file as a whole. Nothing on success; invalid_request for a file that the scene
+/// reads.
 std::optional<Error> save_scene(const Scene& scene, const std::filesystem::path& path);
 
 /// Nothing when the query row, column of O and playhead of the view are within its run, else one

@@ -92,6 +92,17 @@ TEST_F(OwnInputs, StandInASceneFileRelativeToItsFolder) {
   EXPECT_EQ(again.view.choice.files, files());
 }
 
+TEST_F(OwnInputs, AreNotReplacedByTheirScene) {
+  const Scene scene = scene_of_files(load_scene("default").value(), files()).value();
+  std::filesystem::create_symlink("k.npy", folder() / "link.json");
+  const auto size = std::filesystem::file_size(path("k"));
+  const auto error = save_scene(scene, folder() / "link.json");
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, Error::Kind::invalid_request);
+  EXPECT_THAT(words(*error, Reader::screen), HasSubstr("which K reads"));
+  EXPECT_EQ(std::filesystem::file_size(path("k")), size);
+}
+
 TEST_F(OwnInputs, ThatDoNotFitAreOneLine) {
   const Scene base = load_scene("default").value();
   const auto message = [&](const InputPaths& given) {
