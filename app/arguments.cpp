@@ -115,6 +115,8 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   app.add_option("--frames", arguments.frames, "End after this many frames");
   add_flag_once(app, "--dump-ui", arguments.dump_ui,
                 "Print the widgets' rectangles as JSON at the end");
+  add_flag_once(app, "--log-frames", arguments.log_frames,
+                "Print a line after each frame: works, plays or rests");
 
   CLI::App* render = app.add_subcommand("render", "Draw one picture into a PNG file, no window");
   add_common_options(*render, arguments, raw);

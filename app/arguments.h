@@ -21,9 +21,10 @@ struct Arguments {
   std::optional<bool> presenter;  ///< nothing: the scene's
   std::string out;                ///< render: the PNG file
   bool run_on_gpu = false;        ///< render: run the real kernel first
-  int frames = 0;        ///< window: ends after this many frames; 0: runs until it is closed
-  bool dump_ui = false;  ///< window: prints the rectangles of the widgets as JSON at its end
-  std::string answer;    ///< of --help and --version: print it and end
+  int frames = 0;           ///< window: ends after this many frames; 0: runs until it is closed
+  bool dump_ui = false;     ///< window: prints the rectangles of the widgets as JSON at its end
+  bool log_frames = false;  ///< window: prints a line after each frame, for tests that wait
+  std::string answer;       ///< of --help and --version: print it and end
 };
 
 /// invalid_request with one line when the arguments make no sense.

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "app/program.h"
 #include "app/windowed_app.h"
@@ -12,6 +13,14 @@ namespace {
 constexpr double kFrameSeconds = 1.0 / 60.0;
 constexpr double kIdleSeconds = 0.1;
 constexpr int kSettlingFrames = 5;  // of --dump-ui
+
+/// Prints the state of the app after a frame: "rests" when it has nothing left to do, "plays" when
+/// the playhead moves by itself, else "works".
+void log_frame(const WindowedApp& windowed, const Window& window) {
+  const bool rests = windowed.settled() && !window.has_input();
+  fmt::print("{}\n", windowed.app().view.playing ? "plays" : rests ? "rests" : "works");
+  std::fflush(stdout);
+}
 
 }  // namespace
 
@@ -37,6 +46,7 @@ int run_window(const Arguments& arguments, Scene scene) {
   while (!finished()) {
     const double began_s = steady_now_s();
     windowed.draw_frame();
+    if (arguments.log_frames) log_frame(windowed, window);
     settled_frames = windowed.settled() ? settled_frames + 1 : 0;
     const bool moving =
         app.view.playing || !windowed.settled() || dumps_settled || app.notice.has_value();

@@ -35,6 +35,7 @@ class WindowedApp {
   void build_frame(const std::function<void()>& put_input = {});
 
   App& app() { return app_; }
+  const App& app() const { return app_; }
   const Screen& screen() const { return screen_; }
   /// The user has closed the window or quit.
   bool closed() const { return app_.wants_to_quit(); }

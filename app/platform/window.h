@@ -38,6 +38,8 @@ class Window {
 
   /// Handles pending events; waits for the next event, at most `wait_s` seconds.
   void handle_events(double wait_s);
+  /// Whether input waits for later frames.
+  bool has_input() const { return input_.pending(); }
   void begin_frame();
   /// Shows the drawn frame.
   void present();

@@ -43,6 +43,15 @@ TEST(Arguments, RenderTakesASceneAStepASizeAndAFile) {
   EXPECT_EQ(arguments.value().out, "x.png");
 }
 
+TEST(Arguments, AWindowCanReportItsFramesAndItsWidgets) {
+  const Result<Arguments> arguments = parse({"--log-frames", "--dump-ui", "--frames", "9"});
+  ASSERT_TRUE(arguments.ok()) << arguments.error().message;
+  EXPECT_TRUE(arguments.value().log_frames);
+  EXPECT_TRUE(arguments.value().dump_ui);
+  EXPECT_EQ(arguments.value().frames, 9);
+  EXPECT_FALSE(parse({"--dump-ui"}).value().log_frames);
+}
+
 TEST(Arguments, WithoutAWordOnPresenterModeItIsTheScenes) {
   EXPECT_EQ(parse({}).value().presenter, std::nullopt);
   EXPECT_EQ(parse({"--presenter"}).value().presenter, true);

@@ -59,6 +59,10 @@ void Process::send(int signal) const {
   kill(pid_, signal);
 }
 
+std::string Process::output() const {
+  return read_file(folder_ / "output");
+}
+
 Finished Process::wait() {
   int state = 0;
   waitpid(pid_, &state, 0);

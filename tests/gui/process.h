@@ -40,6 +40,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void send(int signal) const;
+  /// What it has written to standard output so far.
+  std::string output() const;
   /// Waits until it ends.
   Finished wait();
 

@@ -2,13 +2,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
+#include <vector>
 
 namespace attnscope::app {
 
@@ -16,9 +20,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kMaxFrames = 3000;     // minutes at rest: ends a session that went wrong
-constexpr auto kAnswerTime = 350ms;  // many frames, unless the machine is busy
-constexpr int kMaxCaptures = 60;     // longer than a sanitizer's slowest frame
+constexpr int kMaxFrames = 3000;           // minutes at rest: ends a session that went wrong
+constexpr std::size_t kAnswerFrames = 5;   // until a command has had all of its effects
+constexpr std::size_t kPressedFrames = 2;  // see a button of the mouse down
+constexpr auto kLongestWait = 60s;
+constexpr int kMaxCaptures = 60;  // longer than a notice takes to fade
 
 }  // namespace
 
@@ -59,16 +65,39 @@ WindowSession::WindowSession(int width, int height, const std::string& scene)
   first_dump_ = first.output;
 
   std::vector<std::string> longer = words;
-  longer.insert(longer.end(), {"--frames", std::to_string(kMaxFrames)});
+  longer.insert(longer.end(), {"--frames", std::to_string(kMaxFrames), "--log-frames"});
   app_ = std::make_unique<Process>(longer, std::vector<std::string>{display_.setting()});
-  std::this_thread::sleep_for(1500ms);
   std::ignore = screenshot();
 }
 
-void WindowSession::do_and_wait(const std::string& command) {
+void WindowSession::run_there(const std::string& command) {
   const Finished done = run({"bash", "-c", command}, {display_.setting()});
   if (done.status != 0) throw std::runtime_error(command + ": " + done.errors);
-  std::this_thread::sleep_for(kAnswerTime);
+}
+
+void WindowSession::do_and_wait(const std::string& command) {
+  run_there(command);
+  wait_for_frames(kAnswerFrames, true);
+}
+
+void WindowSession::wait_for_frames(std::size_t count, bool idle) {
+  const auto frames = [&] {
+    std::istringstream log(app_->output());
+    return std::vector<std::string>(std::istream_iterator<std::string>(log), {});
+  };
+  const auto is_idle = [](const std::string& frame) {
+    return frame == "rests" || frame == "plays";
+  };
+  const std::size_t first = frames().size() + 1;  // the frame being drawn began before this call
+  const auto end = std::chrono::steady_clock::now() + kLongestWait;
+  while (std::chrono::steady_clock::now() < end) {
+    const std::vector<std::string> drawn = frames();
+    const auto last = drawn.end() - static_cast<std::ptrdiff_t>(std::min(count, drawn.size()));
+    const bool enough = drawn.size() >= first + count;
+    if (enough && (!idle || std::all_of(last, drawn.end(), is_idle))) return;
+    std::this_thread::sleep_for(10ms);
+  }
+  throw std::runtime_error("the app does not answer");
 }
 
 void WindowSession::key(const std::string& name) {
@@ -84,29 +113,35 @@ void WindowSession::click(const std::string& widget) {
 }
 
 void WindowSession::click_at(const Rect& rect) {
-  do_and_wait(fmt::format("xdotool mousemove {} {} sleep 0.2 mousedown 1 sleep 0.1 mouseup 1",
-                          static_cast<int>(rect.center().x), static_cast<int>(rect.center().y)));
+  do_and_wait(fmt::format("xdotool mousemove {} {}", static_cast<int>(rect.center().x),
+                          static_cast<int>(rect.center().y)));
+  run_there("xdotool mousedown 1");
+  wait_for_frames(kPressedFrames, false);
+  do_and_wait("xdotool mouseup 1");
 }
 
 void WindowSession::drag_to(const std::string& widget, float share) {
   const Rect rect = rect_of(widget);
   const int x = static_cast<int>(rect.min.x + rect.width() * share);
   const int y = static_cast<int>(rect.center().y);
-  do_and_wait(
-      fmt::format("xdotool mousemove {0} {2} sleep 0.2 mousedown 1 sleep 0.1 mousemove "
-                  "{1} {2} sleep 0.3 mouseup 1",
-                  static_cast<int>(rect.center().x), x, y));
+  do_and_wait(fmt::format("xdotool mousemove {} {}", static_cast<int>(rect.center().x), y));
+  run_there("xdotool mousedown 1");
+  wait_for_frames(kPressedFrames, false);
+  run_there(fmt::format("xdotool mousemove {} {}", x, y));
+  wait_for_frames(kPressedFrames, false);
+  do_and_wait("xdotool mouseup 1");
 }
 
 Picture WindowSession::capture() {
   const std::string path = folder_ / "shot.bmp";  // nothing to compress
-  do_and_wait("import -window root " + path);
+  run_there("import -window root " + path);
   return read_picture(path);
 }
 
 Picture WindowSession::screenshot() {
-  Picture last = capture();
-  for (int captures = 1; captures < kMaxCaptures; ++captures) {
+  Picture last;
+  for (int captures = 0; captures < kMaxCaptures; ++captures) {
+    wait_for_frames(kAnswerFrames, true);
     Picture next = capture();
     if (next == last && count_colors(next) > 1) return next;  // one colour: the window is not there
     last = std::move(next);
@@ -125,10 +160,11 @@ Finished WindowSession::interrupt() {
 
 nlohmann::json WindowSession::final_dump() {
   std::ignore = screenshot();
-  key("ctrl+q");
+  run_there("xdotool key ctrl+q");
   const Finished finished = app_->wait();
   if (finished.status != 0) throw std::runtime_error("the app failed: " + finished.errors);
-  return nlohmann::json::parse(finished.output);
+  const std::size_t after_frames = std::min(finished.output.find('{'), finished.output.size());
+  return nlohmann::json::parse(finished.output.substr(after_frames));
 }
 
 nlohmann::json WindowSession::final_state() {

@@ -31,7 +31,8 @@ class WindowSession {
  public:
   WindowSession(int width, int height, const std::string& scene = "default");
 
-  // What a user does. Each waits until the app had time to answer.
+  // What a user does. Each waits for the app's answer: until it has drawn frames with the input,
+  // and either rests or plays.
   void key(const std::string& name);
   void type(const std::string& text);
   void click(const std::string& widget);
@@ -52,7 +53,12 @@ class WindowSession {
   nlohmann::json final_state();
 
  private:
+  /// Runs a command on the display.
+  void run_there(const std::string& command);
   void do_and_wait(const std::string& command);
+  /// Waits until the app has drawn this many frames with all input so far; if it must be `idle`, in
+  /// each of the last ones it rested or played.
+  void wait_for_frames(std::size_t count, bool idle);
 
   Display display_;
   ScratchFolder folder_;
