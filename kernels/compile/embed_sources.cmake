@@ -3,7 +3,7 @@
 set(entries "")
 foreach(file IN LISTS FILES)
   file(READ ${ROOT}/${file} text)
-  string(APPEND entries "    {\"${file}\", R\"attnscope_source(${text})attnscope_source\"},\n")
+  string(APPEND entries "    {\"${file}\", R\"attnscope_source(${text})attnscope_source\"sv},\n")
 endforeach()
 file(WRITE ${OUTPUT} "// Made by kernels/compile/embed_sources.cmake.
 #include \"kernels/compile/kernel_sources.h\"
@@ -11,6 +11,8 @@ file(WRITE ${OUTPUT} "// Made by kernels/compile/embed_sources.cmake.
 namespace attnscope::kernels {
 
 namespace {
+using namespace std::string_view_literals;
+
 constexpr SourceFile kSources[] = {
 ${entries}};
 }
