@@ -23,9 +23,7 @@ extern "C" const char* __tsan_default_suppressions() {
          "race:libEGL_mesa.so\n";
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 /// Keeps libraries loaded, so that a report at exit still names the library it lies in.
 extern "C" int dlclose(void* /*handle*/) {
   return 0;
 }
-#endif
