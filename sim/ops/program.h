@@ -4,6 +4,7 @@
 
 #include <array>
 #include <concepts>
+#include <initializer_list>
 #include <vector>
 
 #include "sim/ops/observer.h"
@@ -25,15 +26,27 @@ class Program {
   /// The numbers of at()'s lines in the pseudo-code that is shown; empty: unchanged.
   void number_lines(std::span<const std::uint8_t> line_numbers) { line_numbers_ = line_numbers; }
 
-  /// Names the pseudo-code line of the operations that follow.
-  void at(std::uint8_t line) { line_ = line_numbers_.empty() ? line : line_numbers_[line]; }
+  /// Names the pseudo-code line of the operations that follow: `program.at(update_l).rescale(...)`.
+  Program& at(std::uint8_t line) {
+    line_ = line_numbers_.empty() ? line : line_numbers_[line];
+    return *this;
+  }
 
   // Memory
   void load(Tile on_chip) { load(on_chip, on_chip.in_hbm()); }
   void load(Tile on_chip, Tile hbm) { emit(OpKind::load, on_chip, hbm); }
+  void load(std::initializer_list<Tile> on_chip) {
+    for (const Tile& tile : on_chip) load(tile);
+  }
   void store(Tile on_chip) { store(on_chip, on_chip.in_hbm()); }
   void store(Tile on_chip, Tile hbm) { emit(OpKind::store, hbm, on_chip); }
+  void store(std::initializer_list<Tile> on_chip) {
+    for (const Tile& tile : on_chip) store(tile);
+  }
   void fill_zero(Tile dest) { emit(OpKind::fill_zero, dest); }
+  void fill_zero(std::initializer_list<Tile> dests) {
+    for (const Tile& dest : dests) fill_zero(dest);
+  }
   void fill_minus_inf(Tile dest) { emit(OpKind::fill_minus_inf, dest); }
   void atomic_add(Tile on_chip, Tile hbm) { emit(OpKind::atomic_add, hbm, on_chip); }
   void convert(Tile dest, Tile source) { emit(OpKind::convert, dest, source); }

@@ -56,6 +56,10 @@ constexpr std::array<PseudoLine, lines> with_lines(
   return variant;
 }
 
+/// The plain grid of a launch: tiles of Br x Bc.
+TileGrid plain_grid(const AttentionProblem& problem, const Tiling& tiling,
+                    const ScheduleOptions& options);
+
 /// How a launch uses the splits of the keys.
 enum class SplitRole : std::uint8_t {
   none,
@@ -66,10 +70,10 @@ enum class SplitRole : std::uint8_t {
 /// A kernel launch. HBM persists between launches; a launch ends with a grid-wide barrier.
 struct Launch {
   std::string_view name;  ///< also the name of the kernel's launch: "scores", "forward", ...
-  TileGrid (*grid)(const AttentionProblem&, const Tiling&, const ScheduleOptions&);
   Index (*blocks_per_head)(const TileGrid&);
   void (*program)(const TileGrid&, Index block, Program&);
   std::span<const PseudoLine> pseudo_code;
+  TileGrid (*grid)(const AttentionProblem&, const Tiling&, const ScheduleOptions&) = plain_grid;
   /// The paper counts each operand of this launch once, although a tiled matrix product reads it
   /// again.
   bool paper_counts_operands_once = false;
@@ -93,6 +97,17 @@ struct Launch {
   }
 };
 
+/// The launch as one whose thread blocks do not ask which tiles the mask hides.
+inline Launch blind_launch(Launch launch) {
+  launch.ignores_mask = true;
+  return launch;
+}
+/// The same for one of standard attention's, whose operands the paper counts once.
+inline Launch product_launch(Launch launch) {
+  launch.paper_counts_operands_once = true;
+  return blind_launch(std::move(launch));
+}
+
 /// The value of an HBM tensor before the first launch (the papers' initialisation lines: set by the
 /// caller, not counted as traffic).
 struct InitialValue {
@@ -103,8 +118,11 @@ struct InitialValue {
 /// One pass of an algorithm under given options.
 struct Pass {
   std::vector<Launch> launches;
-  std::vector<InitialValue> initial_values;
+  std::vector<InitialValue> initial_values = {};
 };
+inline void append(Pass& pass, const std::vector<Launch>& launches) {
+  pass.launches.insert(pass.launches.end(), launches.begin(), launches.end());
+}
 
 /// The launches of a pass, or of both passes, in order, for PassKind::both. The backward pass must
 /// exist. Their pseudo-code contains the lines of the score function's steps that the options
@@ -115,9 +133,6 @@ Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions&
 /// is.
 Pass make_head_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options);
 
-/// The plain grid of a launch: tiles of Br x Bc.
-TileGrid plain_grid(const AttentionProblem& problem, const Tiling& tiling,
-                    const ScheduleOptions& options);
 /// The grid of standard's row-wise launches: a few whole rows per block, or panels of them.
 TileGrid softmax_row_grid(const AttentionProblem& problem, const Tiling& tiling,
                           const ScheduleOptions& options);

@@ -1,9 +1,4 @@
-#include "sim/schedule/block_sparse.h"
-
-#include "sim/schedule/flash1_backward.h"
-#include "sim/schedule/flash1_forward.h"
-#include "sim/schedule/flash2_backward.h"
-#include "sim/schedule/flash2_forward.h"
+#include "sim/schedule/schedules.h"
 
 namespace attnscope {
 

@@ -2,15 +2,8 @@
 #include <algorithm>
 
 #include "reference/check.h"
-#include "sim/schedule/block_sparse.h"
-#include "sim/schedule/flash1_backward.h"
-#include "sim/schedule/flash1_forward.h"
-#include "sim/schedule/flash2_backward.h"
-#include "sim/schedule/flash2_forward.h"
+#include "sim/schedule/schedules.h"
 #include "sim/schedule/score_steps.h"
-#include "sim/schedule/split_kv.h"
-#include "sim/schedule/standard_backward.h"
-#include "sim/schedule/standard_forward.h"
 
 namespace attnscope {
 
@@ -89,7 +82,7 @@ Pass whole_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions
   if (pass == PassKind::backward) return programs->backward(options);
   Pass both = programs->forward(options);
   const Pass backward = programs->backward(options);
-  both.launches.insert(both.launches.end(), backward.launches.begin(), backward.launches.end());
+  append(both, backward.launches);
   both.initial_values.insert(both.initial_values.end(), backward.initial_values.begin(),
                              backward.initial_values.end());
   return both;

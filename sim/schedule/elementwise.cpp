@@ -4,59 +4,33 @@ namespace attnscope {
 
 namespace {
 
-// clang-format off
-enum OneStepLine : std::uint8_t { one_tiles, one_load, one_step, one_store };
-enum TwoStepLine : std::uint8_t { two_tiles, two_load, two_first, two_second, two_store };
-// clang-format on
-
-constexpr std::string_view kForTiles = "for each tile (i, j), in parallel";
-constexpr std::string_view kWhyTiles = "Every element is independent.";
+constexpr PseudoLine kForTiles{0, "for each tile (i, j), in parallel",
+                               "Every element is independent.", true};
 constexpr std::string_view kWhyLoad = "N × N values are read for one operation each.";
+constexpr std::string_view kWhyLoadForTwo = "N × N values are read for two operations.";
 constexpr std::string_view kWhyStore = "And go back.";
-constexpr std::string_view kWhyScale = "Without it the scores grow with √d.";
-constexpr std::string_view kWhyMask = "Hidden keys must not take part in the softmax.";
-constexpr std::string_view kWhyMaskGradient = "What the mask replaced has no gradient.";
-constexpr std::string_view kWhyScaleGradient =
-    "The gradient of S = scale · Q Kᵀ with respect to Q Kᵀ.";
 
-constexpr PseudoLine kScaleCode[] = {
-    {0, kForTiles, kWhyTiles, true},
-    {1, "load S_ij", kWhyLoad},
-    {1, "S_ij = scale · S_ij", kWhyScale},
-    {1, "store S_ij", kWhyStore},
-};
-constexpr PseudoLine kMaskCode[] = {
-    {0, kForTiles, kWhyTiles, true},
-    {1, "load S_ij", kWhyLoad},
-    {1, "mask S_ij", kWhyMask},
-    {1, "store S_ij", kWhyStore},
-};
-constexpr PseudoLine kScaleMaskCode[] = {
-    {0, kForTiles, kWhyTiles, true},
-    {1, "load S_ij", "N × N values are read for two operations."},
-    {1, "S_ij = scale · S_ij", kWhyScale},
-    {1, "mask S_ij", kWhyMask},
-    {1, "store S_ij", kWhyStore},
-};
-constexpr PseudoLine kMaskGradientCode[] = {
-    {0, kForTiles, kWhyTiles, true},
-    {1, "load dS_ij", kWhyLoad},
-    {1, "dS_ij = 0 where the mask hides the key", kWhyMaskGradient},
-    {1, "store dS_ij", kWhyStore},
-};
-constexpr PseudoLine kScaleGradientCode[] = {
-    {0, kForTiles, kWhyTiles, true},
-    {1, "load dS_ij", kWhyLoad},
-    {1, "dS_ij = scale · dS_ij", kWhyScaleGradient},
-    {1, "store dS_ij", kWhyStore},
-};
-constexpr PseudoLine kMaskScaleGradientCode[] = {
-    {0, kForTiles, kWhyTiles, true},
-    {1, "load dS_ij", "N × N values are read for two operations."},
-    {1, "dS_ij = 0 where the mask hides the key", kWhyMaskGradient},
-    {1, "dS_ij = scale · dS_ij", kWhyScaleGradient},
-    {1, "store dS_ij", kWhyStore},
-};
+constexpr PseudoLine kScale{1, "S_ij = scale · S_ij", "Without it the scores grow with √d."};
+constexpr PseudoLine kMask{1, "mask S_ij", "Hidden keys must not take part in the softmax."};
+constexpr PseudoLine kMaskGradient{1, "dS_ij = 0 where the mask hides the key",
+                                   "What the mask replaced has no gradient."};
+constexpr PseudoLine kScaleGradient{1, "dS_ij = scale · dS_ij",
+                                    "The gradient of S = scale · Q Kᵀ with respect to Q Kᵀ."};
+
+constexpr PseudoLine kLoadS{1, "load S_ij", kWhyLoad};
+constexpr PseudoLine kLoadSForTwo{1, "load S_ij", kWhyLoadForTwo};
+constexpr PseudoLine kStoreS{1, "store S_ij", kWhyStore};
+constexpr PseudoLine kScaleCode[] = {kForTiles, kLoadS, kScale, kStoreS};
+constexpr PseudoLine kMaskCode[] = {kForTiles, kLoadS, kMask, kStoreS};
+constexpr PseudoLine kScaleMaskCode[] = {kForTiles, kLoadSForTwo, kScale, kMask, kStoreS};
+
+constexpr PseudoLine kLoadDs{1, "load dS_ij", kWhyLoad};
+constexpr PseudoLine kLoadDsForTwo{1, "load dS_ij", kWhyLoadForTwo};
+constexpr PseudoLine kStoreDs{1, "store dS_ij", kWhyStore};
+constexpr PseudoLine kMaskGradientCode[] = {kForTiles, kLoadDs, kMaskGradient, kStoreDs};
+constexpr PseudoLine kScaleGradientCode[] = {kForTiles, kLoadDs, kScaleGradient, kStoreDs};
+constexpr PseudoLine kMaskScaleGradientCode[] = {kForTiles, kLoadDsForTwo, kMaskGradient,
+                                                 kScaleGradient, kStoreDs};
 
 // clang-format off
 enum DropoutLine : std::uint8_t { drop_tiles, drop_load, drop_draw, drop_store_z, drop_multiply, drop_store };
@@ -64,7 +38,7 @@ enum DropoutGradientLine : std::uint8_t { undrop_tiles, undrop_load, undrop_mult
 // clang-format on
 
 constexpr PseudoLine kDropoutCode[] = {
-    {0, kForTiles, kWhyTiles, true},
+    kForTiles,
     {1, "load P_ij", kWhyLoad},
     {1, "Z_ij = 0 or 1 / (1 - p)", "Depends only on (seed, b, h, query, key)."},
     {1, "store Z_ij, a byte an element",
@@ -73,7 +47,7 @@ constexpr PseudoLine kDropoutCode[] = {
     {1, "store P~_ij", "Beside P, which the softmax's gradient needs."},
 };
 constexpr PseudoLine kDropoutGradientCode[] = {
-    {0, kForTiles, kWhyTiles, true},
+    kForTiles,
     {1, "load dP_ij, Z_ij", kWhyLoad},
     {1, "dP_ij = Z_ij ∘ dP_ij", "O = P~ V, so the gradient of P passes the same Z."},
     {1, "store dP_ij", kWhyStore},
@@ -86,120 +60,47 @@ Tile own_tile(const TileGrid& g, Tensor tensor, Index block) {
   return {tensor, 1, false, i, j};
 }
 
-void load_tile(const Tile& tile, Program& program) {
-  program.at(one_load);
-  program.load(tile);
-}
+/// What an elementwise launch does to its tile, in place.
+using Step = void (*)(const TileGrid&, const Tile&, Program&);
 
-void store_tile(const Tile& tile, std::uint8_t line, Program& program) {
-  program.at(line);
-  program.store(last_use(tile));
-}
-
-void mask_step(const TileGrid& g, const Tile& S, std::uint8_t line, Program& program) {
-  if (!g.hides_keys() || !g.edge(S.i, S.j)) return;
-  program.at(line);
-  program.mask(S);
-}
-
-void mask_gradient_step(const TileGrid& g, const Tile& dS, std::uint8_t line, Program& program) {
-  if (!g.hides_keys() || !g.edge(dS.i, dS.j)) return;
-  program.at(line);
-  program.mask_gradient(dS);
-}
-
-void scale_step(const Tile& tile, std::uint8_t line, Program& program) {
-  program.at(line);
+void scale(const TileGrid& /*g*/, const Tile& tile, Program& program) {
   program.scale(tile);
 }
 
-void scale_scores(const TileGrid& g, Index block, Program& program) {
-  const Tile S = own_tile(g, Tensor::S, block);
-  load_tile(S, program);
-  scale_step(S, one_step, program);
-  store_tile(S, one_store, program);
+void mask(const TileGrid& g, const Tile& S, Program& program) {
+  if (g.hides_keys() && g.edge(S.i, S.j)) program.mask(S);
 }
 
-void mask_scores(const TileGrid& g, Index block, Program& program) {
-  const Tile S = own_tile(g, Tensor::S, block);
-  load_tile(S, program);
-  mask_step(g, S, one_step, program);
-  store_tile(S, one_store, program);
+void mask_gradient(const TileGrid& g, const Tile& dS, Program& program) {
+  if (g.hides_keys() && g.edge(dS.i, dS.j)) program.mask_gradient(dS);
 }
 
-void scale_and_mask_scores(const TileGrid& g, Index block, Program& program) {
-  const Tile S = own_tile(g, Tensor::S, block);
-  load_tile(S, program);
-  scale_step(S, two_first, program);
-  mask_step(g, S, two_second, program);
-  store_tile(S, two_store, program);
-}
-
-void mask_gradients(const TileGrid& g, Index block, Program& program) {
-  const Tile dS = own_tile(g, Tensor::dS, block);
-  load_tile(dS, program);
-  mask_gradient_step(g, dS, one_step, program);
-  store_tile(dS, one_store, program);
-}
-
-void scale_gradients(const TileGrid& g, Index block, Program& program) {
-  const Tile dS = own_tile(g, Tensor::dS, block);
-  load_tile(dS, program);
-  scale_step(dS, one_step, program);
-  store_tile(dS, one_store, program);
-}
-
-void mask_and_scale_gradients(const TileGrid& g, Index block, Program& program) {
-  const Tile dS = own_tile(g, Tensor::dS, block);
-  load_tile(dS, program);
-  mask_gradient_step(g, dS, two_first, program);
-  scale_step(dS, two_second, program);
-  store_tile(dS, two_store, program);
+/// Takes a tile of the tensor through the steps, each a line of the pseudo-code.
+template <Tensor tensor, Step... steps>
+void in_place(const TileGrid& g, Index block, Program& program) {
+  const Tile tile = own_tile(g, tensor, block);
+  std::uint8_t line = 1;
+  program.at(line).load(tile);
+  (steps(g, tile, program.at(++line)), ...);
+  program.at(++line).store(last_use(tile));
 }
 
 void drop_probabilities(const TileGrid& g, Index block, Program& program) {
   const Tile P = own_tile(g, Tensor::P, block);
   const Tile Z = g.Z(P.i, P.j);
-  program.at(drop_load);
-  program.load(P);
-  program.at(drop_draw);
-  program.dropout_factors(Z);
-  program.at(drop_store_z);
-  program.store(Z);
-  program.at(drop_multiply);
-  program.multiply(P, last_use(Z));
-  program.at(drop_store);
-  program.store(last_use(P), g.P_drop(P.i, P.j).in_hbm());
+  program.at(drop_load).load(P);
+  program.at(drop_draw).dropout_factors(Z);
+  program.at(drop_store_z).store(Z);
+  program.at(drop_multiply).multiply(P, last_use(Z));
+  program.at(drop_store).store(last_use(P), g.P_drop(P.i, P.j).in_hbm());
 }
 
 void drop_gradients(const TileGrid& g, Index block, Program& program) {
   const Tile dP = own_tile(g, Tensor::dP, block);
   const Tile Z = g.Z(dP.i, dP.j);
-  program.at(undrop_load);
-  program.load(dP);
-  program.load(Z);
-  program.at(undrop_multiply);
-  program.multiply(dP, last_use(Z));
-  program.at(undrop_store);
-  program.store(last_use(dP));
-}
-
-Launch elementwise_launch(std::string_view name, void (*program)(const TileGrid&, Index, Program&),
-                          std::span<const PseudoLine> pseudo_code) {
-  return {.name = name,
-          .grid = plain_grid,
-          .blocks_per_head = block_per_tile,
-          .program = program,
-          .pseudo_code = pseudo_code,
-          .ignores_mask = true};
-}
-
-/// The same for a program with a step that only tiles cut by the mask have.
-Launch masking_launch(std::string_view name, void (*program)(const TileGrid&, Index, Program&),
-                      std::span<const PseudoLine> pseudo_code) {
-  Launch launch = elementwise_launch(name, program, pseudo_code);
-  launch.ignores_mask = false;
-  return launch;
+  program.at(undrop_load).load({dP, Z});
+  program.at(undrop_multiply).multiply(dP, last_use(Z));
+  program.at(undrop_store).store(last_use(dP));
 }
 
 }  // namespace
@@ -219,25 +120,26 @@ bool drops_apart(const ScheduleOptions& options) {
 
 std::vector<Launch> probability_launches(const ScheduleOptions& options) {
   if (!drops_apart(options)) return {};
-  return {elementwise_launch("dropout", drop_probabilities, kDropoutCode)};
+  return {blind_launch({"dropout", block_per_tile, drop_probabilities, kDropoutCode})};
 }
 
 std::vector<Launch> probability_gradient_launches(const ScheduleOptions& options) {
   if (!drops_apart(options)) return {};
-  return {elementwise_launch("dropout_gradient", drop_gradients, kDropoutGradientCode)};
+  return {blind_launch({"dropout_gradient", block_per_tile, drop_gradients, kDropoutGradientCode})};
 }
 
 std::vector<Launch> score_launches(const ScheduleOptions& options) {
-  const Launch scale = elementwise_launch("scale", scale_scores, kScaleCode);
-  const Launch mask = masking_launch("mask", mask_scores, kMaskCode);
+  const Launch scaling =
+      blind_launch({"scale", block_per_tile, in_place<Tensor::S, scale>, kScaleCode});
+  const Launch masking{"mask", block_per_tile, in_place<Tensor::S, mask>, kMaskCode};
   switch (options.variant.fusion) {
     case Fusion::separate:
-      return options.masked ? std::vector{scale, mask} : std::vector{scale};
+      return options.masked ? std::vector{scaling, masking} : std::vector{scaling};
     case Fusion::figure2:
-      return options.masked ? std::vector{mask} : std::vector<Launch>{};
+      return options.masked ? std::vector{masking} : std::vector<Launch>{};
     case Fusion::pairs:
-      if (!options.masked) return {scale};
-      return {masking_launch("scale_mask", scale_and_mask_scores, kScaleMaskCode)};
+      if (!options.masked) return {scaling};
+      return {{"scale_mask", block_per_tile, in_place<Tensor::S, scale, mask>, kScaleMaskCode}};
     case Fusion::rows:
       return {};
   }
@@ -245,15 +147,18 @@ std::vector<Launch> score_launches(const ScheduleOptions& options) {
 }
 
 std::vector<Launch> gradient_launches(const ScheduleOptions& options) {
-  const Launch scale = elementwise_launch("scale_gradient", scale_gradients, kScaleGradientCode);
+  const Launch scaling = blind_launch(
+      {"scale_gradient", block_per_tile, in_place<Tensor::dS, scale>, kScaleGradientCode});
   switch (options.variant.fusion) {
     case Fusion::separate:
-      if (!options.masked) return {scale};
-      return {masking_launch("mask_gradient", mask_gradients, kMaskGradientCode), scale};
-    case Fusion::pairs:
-      if (!options.masked) return {scale};
+      if (!options.masked) return {scaling};
       return {
-          masking_launch("mask_scale_gradient", mask_and_scale_gradients, kMaskScaleGradientCode)};
+          {"mask_gradient", block_per_tile, in_place<Tensor::dS, mask_gradient>, kMaskGradientCode},
+          scaling};
+    case Fusion::pairs:
+      if (!options.masked) return {scaling};
+      return {{"mask_scale_gradient", block_per_tile, in_place<Tensor::dS, mask_gradient, scale>,
+               kMaskScaleGradientCode}};
     case Fusion::figure2:
     case Fusion::rows:
       return {};

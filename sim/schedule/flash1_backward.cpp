@@ -1,4 +1,4 @@
-#include "sim/schedule/flash1_backward.h"
+#include "sim/schedule/schedules.h"
 
 #include "sim/ops/tile_loop.h"
 #include "sim/schedule/gradients.h"
@@ -85,13 +85,9 @@ constexpr PseudoLine kRowDotPseudoCode[] = {
 
 void row_dots(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
-  program.at(dot_load);
-  program.load(g.dO(i));
-  program.load(g.O(i));
-  program.at(dot_product);
-  program.row_dot(g.D(i), last_use(g.dO(i)), last_use(g.O(i)));
-  program.at(dot_store);
-  program.store(last_use(g.D(i)));
+  program.at(dot_load).load({g.dO(i), g.O(i)});
+  program.at(dot_product).row_dot(g.D(i), last_use(g.dO(i)), last_use(g.O(i)));
+  program.at(dot_store).store(last_use(g.D(i)));
 }
 
 Tensor carried_gradient(const ScheduleOptions& options) {
@@ -111,16 +107,13 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
   } else {
     program.load(g.dQ(i), carried);
   }
-  program.load(g.l(i));
-  program.load(g.m(i));
+  program.load({g.l(i), g.m(i)});
   if (variant.d_once) program.load(g.D(i));
 
   // Recompute P
-  program.at(compute_scores);
-  program.scores(g.S(i, j), g.Q(i), g.K(j));
+  program.at(compute_scores).scores(g.S(i, j), g.Q(i), g.K(j));
   shape_scores_keeping_slope(g, g.S(i, j), g.edge(i, j), {cap_s, bias_s, apply_mask}, program);
-  program.at(compute_p);
-  program.exp(g.P(i, j), last_use(g.S(i, j)), last_use(g.m(i)));
+  program.at(compute_p).exp(g.P(i, j), last_use(g.S(i, j)), last_use(g.m(i)));
   program.normalize(g.P(i, j), last_use(g.l(i)));
 
   // Send dO back through O = P V and through the softmax
@@ -130,29 +123,28 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
   program.product_transposed(g.dP(i, j), dO, g.V(j));
   drop(g, g.dP(i, j), drop_dp, program);
   if (!variant.d_once) {
-    program.at(compute_d);
-    program.row_dot(g.D(i), last_use(g.dO(i)), last_use(g.O(i)));
+    program.at(compute_d).row_dot(g.D(i), last_use(g.dO(i)), last_use(g.O(i)));
   }
-  program.at(compute_ds);
-  program.softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)), last_use(g.D(i)));
+  program.at(compute_ds)
+      .softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)), last_use(g.D(i)));
   apply_cap_slope(g, g.dS(i, j), slope_ds, program);
-  program.at(update_dq);
-  program.gradient_product(g.dQ(i), g.dS(i, j), g.K(j));
-  program.at(store_dq);
-  program.store(last_use(g.dQ(i)), carried);
-  program.at(update_dk);
-  program.gradient_product_transposed(g.dK(j), last_use(g.dS(i, j)), last_use(g.Q(i)));
+  program.at(update_dq).gradient_product(g.dQ(i), g.dS(i, j), g.K(j));
+  program.at(store_dq).store(last_use(g.dQ(i)), carried);
+  program.at(update_dk).gradient_product_transposed(g.dK(j), last_use(g.dS(i, j)),
+                                                    last_use(g.Q(i)));
 }
 
-}  // namespace
-
+/// The program of one thread block: one head. dK_j, dV_j stay on chip for a sweep over i; dQ_i
+/// travels through HBM in every sweep; D_i is computed anew in every step, from O_i and dO_i.
+/// dQ = 0 in HBM (line 5) is the state of HBM before the launch. Without a mask, per head: reads
+/// 2 N_kv d + Tc (4 N d + 2 N), writes Tc N d + 2 N_kv d elements. Variants: D computed once, by a
+/// launch "row_dots" (2 N d read, N written, and N in place of N d in every sweep); dQ not read at
+/// a row tile's first visit (N d less).
 void flash1_backward(const TileGrid& g, Index /*block*/, Program& program) {
   for (const std::int32_t j : whole_columns(g, program)) {
     program.at(load_kv);
     load_keys(g, j, program);
-    program.at(start);
-    program.fill_zero(g.dK(j));
-    program.fill_zero(g.dV(j));
+    program.at(start).fill_zero({g.dK(j), g.dV(j)});
     for (const std::int32_t i : rows_of_column(g, j, g.row_tiles_for(j), program)) {
       if (!g.empty(i, j)) visit_row_tile(g, i, j, program);
     }
@@ -161,20 +153,14 @@ void flash1_backward(const TileGrid& g, Index /*block*/, Program& program) {
   }
 }
 
+}  // namespace
+
 Pass flash1_backward_pass(const ScheduleOptions& options) {
-  Pass pass{.launches = {{.name = "backward",
-                          .grid = plain_grid,
-                          .blocks_per_head = block_per_head,
-                          .program = flash1_backward,
-                          .pseudo_code = pseudo_code_of(options.variant)}},
-            .initial_values = {{carried_gradient(options), 0.0}}};
+  Pass pass{{{"backward", block_per_head, flash1_backward, pseudo_code_of(options.variant)}},
+            {{carried_gradient(options), 0.0}}};
   if (options.variant.d_once) {
-    pass.launches.insert(pass.launches.begin(), {.name = "row_dots",
-                                                 .grid = plain_grid,
-                                                 .blocks_per_head = block_per_row_tile,
-                                                 .program = row_dots,
-                                                 .pseudo_code = kRowDotPseudoCode,
-                                                 .ignores_mask = true});
+    pass.launches.insert(pass.launches.begin(), blind_launch({"row_dots", block_per_row_tile,
+                                                              row_dots, kRowDotPseudoCode}));
   }
   if (options.variant.carry == Carry::fp32) pass.launches.push_back(convert_dq_launch());
   add_head_sum_launch(options, pass);

@@ -1,4 +1,4 @@
-#include "sim/schedule/flash1_forward.h"
+#include "sim/schedule/schedules.h"
 
 #include <limits>
 
@@ -63,12 +63,9 @@ constexpr PseudoLine kConvertPseudoCode[] = {
 void convert_carry(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   const Tile carried = g.row_tile(Tensor::O_carry, i);
-  program.at(load_carry);
-  program.load(carried);
-  program.at(round_o);
-  program.convert(g.O(i), last_use(carried));
-  program.at(write_rounded);
-  program.store(last_use(g.O(i)));
+  program.at(load_carry).load(carried);
+  program.at(round_o).convert(g.O(i), last_use(carried));
+  program.at(write_rounded).store(last_use(g.O(i)));
 }
 
 Tensor carried_tensor(const ScheduleOptions& options) {
@@ -81,84 +78,67 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
   const Tile l_tile = g.row_tile(Tensor::l_tile, i);
   const Tile beta = g.row_tile(Tensor::beta, i);
   const Tile carried = g.row_tile(carried_tensor(g.options()), i).in_hbm();
-  program.at(load_row);
-  program.load(g.Q(i));
+  program.at(load_row).load(g.Q(i));
   if (g.options().variant.skip_first_reads && j == *g.column_tiles_for(i).begin()) {
-    program.fill_zero(g.O(i));
-    program.fill_zero(g.l(i));
+    program.fill_zero({g.O(i), g.l(i)});
     program.fill_minus_inf(g.m(i));
   } else {
     program.load(g.O(i), carried);
-    program.load(g.l(i));
-    program.load(g.m(i));
+    program.load({g.l(i), g.m(i)});
   }
-  program.at(compute_scores);
-  program.scores(g.S(i, j), last_use(g.Q(i)), g.K(j));
+  program.at(compute_scores).scores(g.S(i, j), last_use(g.Q(i)), g.K(j));
   shape_scores(g, g.S(i, j), g.edge(i, j), {cap_s, bias_s, apply_mask}, program);
 
   // Compute the softmax of this tile alone
-  program.at(compute_tile);
-  program.row_max(m_tile, g.S(i, j));
+  program.at(compute_tile).row_max(m_tile, g.S(i, j));
   program.exp(g.P(i, j), last_use(g.S(i, j)), m_tile);
   program.row_sum(l_tile, g.P(i, j));
 
   // Merge it with the result of the previous column tiles
-  program.at(update_m);
-  program.running_max(g.m(i), g.alpha(i), m_tile);
+  program.at(update_m).running_max(g.m(i), g.alpha(i), m_tile);
   program.exp(beta, last_use(m_tile), g.m(i));
-  program.at(rescale_old);
-  program.rescale(g.l(i), last_use(g.alpha(i)));
+  program.at(rescale_old).rescale(g.l(i), last_use(g.alpha(i)));
   program.rescale(g.O(i), g.l(i));
-  program.at(update_l);
-  program.rescale(l_tile, beta);
+  program.at(update_l).rescale(l_tile, beta);
   program.add_row_sum(g.l(i), last_use(l_tile));
   drop(g, g.P(i, j), drop_p, program);
-  program.at(update_o);
-  program.rescale(g.P(i, j), last_use(beta));
+  program.at(update_o).rescale(g.P(i, j), last_use(beta));
   program.accumulate(g.O(i), last_use(g.P(i, j)), g.V(j));
   program.normalize(g.O(i), g.l(i));
 
-  program.at(write_o);
-  program.store(last_use(g.O(i)), carried);
-  program.at(write_statistics);
-  program.store(last_use(g.l(i)));
-  program.store(last_use(g.m(i)));
+  program.at(write_o).store(last_use(g.O(i)), carried);
+  program.at(write_statistics).store({last_use(g.l(i)), last_use(g.m(i))});
 }
 
-}  // namespace
-
+/// The program of one thread block: one head. K_j, V_j stay on chip for a sweep over i; O_i, l_i,
+/// m_i travel through HBM in every sweep, O normalised. Line 2's O = 0, l = 0, m = -inf is the
+/// state of HBM before the launch; the first sweep reads it like any other, unless the variant
+/// skips those reads. Without a mask, per head: reads 2 N_kv d + Tc (2 N d + 2 N), writes
+/// Tc (N d + 2 N) elements; skipping saves N d + 2 N.
 void flash1_forward(const TileGrid& g, Index /*block*/, Program& program) {
   for (const std::int32_t j : whole_columns(g, program)) {
     const TileRange row_tiles = g.row_tiles_for(j);
     const bool unused =
         g.options().variant.skip_unused_kv ? row_tiles.empty() : g.row_tiles_in_band(j).empty();
     if (unused) continue;  // no query sees these keys
-    program.at(load_kv);
-    program.load(g.K(j));
-    program.load(g.V(j));
+    program.at(load_kv).load({g.K(j), g.V(j)});
     for (const std::int32_t i : rows_of_column(g, j, row_tiles, program)) {
       if (!g.empty(i, j)) visit_row_tile(g, i, j, program);
     }
   }
 }
 
+}  // namespace
+
 Pass flash1_forward_pass(const ScheduleOptions& options) {
-  Pass pass{.launches = {{.name = "forward",
-                          .grid = plain_grid,
-                          .blocks_per_head = block_per_head,
-                          .program = flash1_forward,
-                          .pseudo_code = kPseudoCode}},
-            .initial_values = {{carried_tensor(options), 0.0},
-                               {Tensor::l, 0.0},
-                               {Tensor::m, -std::numeric_limits<double>::infinity()}}};
+  Pass pass{{{"forward", block_per_head, flash1_forward, kPseudoCode}},
+            {{carried_tensor(options), 0.0},
+             {Tensor::l, 0.0},
+             {Tensor::m, -std::numeric_limits<double>::infinity()}}};
   if (options.variant.skip_first_reads) pass.launches[0].pseudo_code = kStartOnChipPseudoCode;
   if (options.variant.carry == Carry::fp32) {
-    pass.launches.push_back({.name = "convert",
-                             .grid = plain_grid,
-                             .blocks_per_head = block_per_row_tile,
-                             .program = convert_carry,
-                             .pseudo_code = kConvertPseudoCode,
-                             .ignores_mask = true});
+    pass.launches.push_back(
+        blind_launch({"convert", block_per_row_tile, convert_carry, kConvertPseudoCode}));
   }
   return pass;
 }

@@ -1,4 +1,4 @@
-#include "sim/schedule/flash2_backward.h"
+#include "sim/schedule/schedules.h"
 
 #include "sim/ops/tile_loop.h"
 #include "sim/schedule/gradients.h"
@@ -59,82 +59,61 @@ constexpr PseudoLine kPseudoCode[] = {
     {1, "store dK_j, dV_j", "Written once."},
 };
 
-}  // namespace
-
+/// "preprocess": row tile i of D = rowsum(dO * O), and dQ_accum = 0.
 void flash2_preprocess(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   const Tile dQ_accum = g.row_tile(Tensor::dQ_accum, i);
-  program.at(load_o);
-  program.load(g.O(i));
-  program.load(g.dO(i));
-  program.at(compute_d);
-  program.row_dot(g.D(i), last_use(g.dO(i)), last_use(g.O(i)));
-  program.at(store_d);
-  program.store(last_use(g.D(i)));
-  program.at(zero_dq);
-  program.fill_zero(dQ_accum);
+  program.at(load_o).load({g.O(i), g.dO(i)});
+  program.at(compute_d).row_dot(g.D(i), last_use(g.dO(i)), last_use(g.O(i)));
+  program.at(store_d).store(last_use(g.D(i)));
+  program.at(zero_dq).fill_zero(dQ_accum);
   program.store(last_use(dQ_accum));
 }
 
+/// "backward", the program of one thread block: column tile j of one head. dK_j, dV_j stay on chip
+/// for the whole sweep over i; every block that sees row tile i adds to dQ_i in fp32, atomically
+/// (in L2). Without a mask, per head: reads 2 N_kv d + Tc (2 N d + 2 N), adds Tc N d in fp32.
 void flash2_backward(const TileGrid& g, Index block, Program& program) {
   const auto j = static_cast<std::int32_t>(block);
   program.at(load_kv);
   load_keys(g, j, program);
-  program.at(start);
-  program.fill_zero(g.dK(j));
-  program.fill_zero(g.dV(j));
+  program.at(start).fill_zero({g.dK(j), g.dV(j)});
 
   for (const std::int32_t i : rows_of_column(g, j, g.row_tiles_for(j), program)) {
     if (g.empty(i, j)) continue;
     const Tile dQ_part = g.row_tile(Tensor::dQ_accum, i);
-    program.at(load_row);
-    program.load(g.Q(i));
-    program.load(g.dO(i));
-    program.load(g.LSE(i));
-    program.load(g.D(i));
+    program.at(load_row).load({g.Q(i), g.dO(i), g.LSE(i), g.D(i)});
 
     // Recompute P
-    program.at(compute_scores);
-    program.scores(g.S(i, j), g.Q(i), g.K(j));
+    program.at(compute_scores).scores(g.S(i, j), g.Q(i), g.K(j));
     shape_scores_keeping_slope(g, g.S(i, j), g.edge(i, j), {cap_s, bias_s, apply_mask}, program);
-    program.at(compute_p);
-    program.exp(g.P(i, j), last_use(g.S(i, j)), last_use(g.LSE(i)));
+    program.at(compute_p).exp(g.P(i, j), last_use(g.S(i, j)), last_use(g.LSE(i)));
 
     // Send dO back through O = P V and through the softmax
     add_to_dv(g, i, j, {drop_p, update_dv, update_dv_dropped}, program);
-    program.at(compute_dp);
-    program.product_transposed(g.dP(i, j), last_use(g.dO(i)), g.V(j));
+    program.at(compute_dp).product_transposed(g.dP(i, j), last_use(g.dO(i)), g.V(j));
     drop(g, g.dP(i, j), drop_dp, program);
-    program.at(compute_ds);
-    program.softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)),
-                             last_use(g.D(i)));
+    program.at(compute_ds)
+        .softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)), last_use(g.D(i)));
     apply_cap_slope(g, g.dS(i, j), slope_ds, program);
-    program.at(update_dq);
-    program.fill_zero(dQ_part);
+    program.at(update_dq).fill_zero(dQ_part);
     program.gradient_product(dQ_part, g.dS(i, j), g.K(j));
     program.atomic_add(last_use(dQ_part), dQ_part.in_hbm());
-    program.at(update_dk);
-    program.gradient_product_transposed(g.dK(j), last_use(g.dS(i, j)), last_use(g.Q(i)));
+    program.at(update_dk).gradient_product_transposed(g.dK(j), last_use(g.dS(i, j)),
+                                                      last_use(g.Q(i)));
   }
 
   program.at(write_back);
   store_key_gradients(g, j, program);
 }
 
+}  // namespace
+
 Pass flash2_backward_pass(const ScheduleOptions& options) {
-  Pass pass{.launches = {{.name = "preprocess",
-                          .grid = plain_grid,
-                          .blocks_per_head = block_per_row_tile,
-                          .program = flash2_preprocess,
-                          .pseudo_code = kPreprocessPseudoCode,
-                          .ignores_mask = true},
-                         {.name = "backward",
-                          .grid = plain_grid,
-                          .blocks_per_head = block_per_column_tile,
-                          .program = flash2_backward,
-                          .pseudo_code = kPseudoCode},
-                         convert_dq_launch()},
-            .initial_values = {}};
+  Pass pass{
+      {blind_launch({"preprocess", block_per_row_tile, flash2_preprocess, kPreprocessPseudoCode}),
+       {"backward", block_per_column_tile, flash2_backward, kPseudoCode},
+       convert_dq_launch()}};
   add_head_sum_launch(options, pass);
   return pass;
 }

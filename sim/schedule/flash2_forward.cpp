@@ -1,4 +1,4 @@
-#include "sim/schedule/flash2_forward.h"
+#include "sim/schedule/schedules.h"
 
 #include "sim/ops/tile_loop.h"
 #include "sim/schedule/score_steps.h"
@@ -77,9 +77,7 @@ class KvStages {
   void load(const TileRange& tiles, Index count, Program& program) {
     for (const std::int32_t j : tiles) {
       if (g_.empty(i_, j) || count-- > 0) continue;
-      program.at(load_kv);
-      program.load(in_stage(g_.K(j), loaded_));
-      program.load(in_stage(g_.V(j), loaded_));
+      program.at(load_kv).load({in_stage(g_.K(j), loaded_), in_stage(g_.V(j), loaded_)});
       ++loaded_;
       return;
     }
@@ -99,11 +97,8 @@ class KvStages {
 }  // namespace
 
 void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, Program& program) {
-  program.at(load_q);
-  program.load(g.Q(i));
-  program.at(start);
-  program.fill_zero(g.O(i));
-  program.fill_zero(g.l(i));
+  program.at(load_q).load(g.Q(i));
+  program.at(start).fill_zero({g.O(i), g.l(i)});
   program.fill_minus_inf(g.m(i));
 
   const TileRange visited = g.column_tiles_for(i).within(columns);
@@ -113,45 +108,39 @@ void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, P
     if (g.empty(i, j)) continue;
     stages.load_ahead(j, program);
     const auto [K, V] = stages.take(j);
-    program.at(compute_scores);
-    program.scores(g.S(i, j), g.Q(i), K);
+    program.at(compute_scores).scores(g.S(i, j), g.Q(i), K);
     shape_scores(g, g.S(i, j), g.edge(i, j), {cap_s, bias_s, apply_mask}, program);
 
     // Fold the new scores into the running softmax
-    program.at(update_m);
-    program.running_max(g.m(i), g.alpha(i), g.S(i, j));
-    program.at(compute_p);
-    program.exp(g.P(i, j), last_use(g.S(i, j)), g.m(i));
-    program.at(update_l);
-    program.rescale(g.l(i), g.alpha(i));  // l was summed with the old m
+    program.at(update_m).running_max(g.m(i), g.alpha(i), g.S(i, j));
+    program.at(compute_p).exp(g.P(i, j), last_use(g.S(i, j)), g.m(i));
+    program.at(update_l).rescale(g.l(i), g.alpha(i));  // l was summed with the old m
     program.add_row_sum(g.l(i), g.P(i, j));
     drop(g, g.P(i, j), drop_p, program);
-    program.at(update_o);
-    program.rescale(g.O(i), last_use(g.alpha(i)));
+    program.at(update_o).rescale(g.O(i), last_use(g.alpha(i)));
     program.accumulate(g.O(i), last_use(g.P(i, j)), V);
   }
 
-  program.at(finish_o);
-  program.normalize(g.O(i), g.l(i));
-  program.at(finish_lse);
-  program.log_sum_exp(g.LSE(i), last_use(g.m(i)), last_use(g.l(i)));
+  program.at(finish_o).normalize(g.O(i), g.l(i));
+  program.at(finish_lse).log_sum_exp(g.LSE(i), last_use(g.m(i)), last_use(g.l(i)));
   program.at(write_back);
 }
 
+namespace {
+
+/// The program of one thread block: row tile `block` of one head. O_i, m_i, l_i stay on chip for
+/// the whole sweep over j. Reads per head N d + 2 d (keys visited by each row tile); writes N d and
+/// N row statistics.
 void flash2_forward(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   flash2_sweep(g, i, g.column_tiles(), program);
-  program.store(last_use(g.O(i)));
-  program.store(last_use(g.LSE(i)));
+  program.store({last_use(g.O(i)), last_use(g.LSE(i))});
 }
 
+}  // namespace
+
 Pass flash2_forward_pass(const ScheduleOptions& /*options*/) {
-  return {.launches = {{.name = "forward",
-                        .grid = plain_grid,
-                        .blocks_per_head = block_per_row_tile,
-                        .program = flash2_forward,
-                        .pseudo_code = kPseudoCode}},
-          .initial_values = {}};
+  return {{{"forward", block_per_row_tile, flash2_forward, kPseudoCode}}};
 }
 
 }  // namespace attnscope

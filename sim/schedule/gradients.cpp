@@ -30,12 +30,9 @@ constexpr PseudoLine kSumPseudoCode[] = {
 void convert_dq(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   const Tile accumulated = g.row_tile(Tensor::dQ_accum, i);
-  program.at(load_accum);
-  program.load(accumulated);
-  program.at(round_dq);
-  program.convert(g.dQ(i), last_use(accumulated));
-  program.at(write_dq);
-  program.store(last_use(g.dQ(i)));
+  program.at(load_accum).load(accumulated);
+  program.at(round_dq).convert(g.dQ(i), last_use(accumulated));
+  program.at(write_dq).store(last_use(g.dQ(i)));
 }
 
 Tensor per_head(Tensor gradient) {
@@ -44,23 +41,16 @@ Tensor per_head(Tensor gradient) {
 
 void sum_heads(const TileGrid& g, Index block, Program& program) {
   const auto j = static_cast<std::int32_t>(block);
-  program.at(start_sum);
-  program.fill_zero(g.dK(j));
-  program.fill_zero(g.dV(j));
+  program.at(start_sum).fill_zero({g.dK(j), g.dV(j)});
   const auto heads = static_cast<std::int32_t>(g.options().heads_per_kv_head);
   for (const std::int32_t head : equal_parts(g, heads, program)) {
     const Tile dK_head{Tensor::dK_heads, 1, false, head, j};
     const Tile dV_head{Tensor::dV_heads, 1, false, head, j};
-    program.at(load_head);
-    program.load(dK_head);
-    program.load(dV_head);
-    program.at(add_head);
-    program.add(g.dK(j), last_use(dK_head));
+    program.at(load_head).load({dK_head, dV_head});
+    program.at(add_head).add(g.dK(j), last_use(dK_head));
     program.add(g.dV(j), last_use(dV_head));
   }
-  program.at(write_sum);
-  program.store(last_use(g.dK(j)));
-  program.store(last_use(g.dV(j)));
+  program.at(write_sum).store({last_use(g.dK(j)), last_use(g.dV(j))});
 }
 
 }  // namespace
@@ -68,8 +58,7 @@ void sum_heads(const TileGrid& g, Index block, Program& program) {
 void load_keys(const TileGrid& g, std::int32_t j, Program& program) {
   if (g.is_padding(j)) return;
   if (g.options().variant.skip_unused_kv && g.row_tiles_for(j).empty()) return;
-  program.load(g.K(j));
-  program.load(g.V(j));
+  program.load({g.K(j), g.V(j)});
 }
 
 void store_key_gradient(const TileGrid& g, Tile on_chip, Program& program) {
@@ -88,24 +77,14 @@ void store_key_gradients(const TileGrid& g, std::int32_t j, Program& program) {
 }
 
 Launch convert_dq_launch() {
-  return {.name = "convert",
-          .grid = plain_grid,
-          .blocks_per_head = block_per_row_tile,
-          .program = convert_dq,
-          .pseudo_code = kConvertPseudoCode,
-          .ignores_mask = true};
+  return blind_launch({"convert", block_per_row_tile, convert_dq, kConvertPseudoCode});
 }
 
 void add_head_sum_launch(const ScheduleOptions& options, Pass& pass) {
   if (options.heads_per_kv_head == 1) return;
-  pass.launches.push_back({.name = "sum_heads",
-                           .grid = plain_grid,
-                           .blocks_per_head = block_per_column_tile,
-                           .program = sum_heads,
-                           .pseudo_code = kSumPseudoCode,
-                           .once_per_kv_head = true,
-                           .sums_group = true,
-                           .ignores_mask = true});
+  Launch sum = blind_launch({"sum_heads", block_per_column_tile, sum_heads, kSumPseudoCode});
+  sum.once_per_kv_head = sum.sums_group = true;
+  pass.launches.push_back(sum);
 }
 
 }  // namespace attnscope

@@ -6,8 +6,7 @@ namespace attnscope {
 
 void cap_keeping_slope(const TileGrid& g, Tile S, std::uint8_t line, Program& program) {
   if (!g.problem().score.soft_cap) return;
-  program.at(line);
-  program.soft_cap(S);
+  program.at(line).soft_cap(S);
   program.soft_cap_slope(g.T(S.i, S.j), S);
 }
 
@@ -17,12 +16,10 @@ namespace {
 void bias_and_mask(const TileGrid& g, Tile S, bool masked, const ScoreLines& lines,
                    Program& program) {
   if (g.problem().score.has_alibi()) {
-    program.at(lines.alibi);
-    program.alibi(S);
+    program.at(lines.alibi).alibi(S);
   }
   if (masked) {
-    program.at(lines.mask);
-    program.mask(S);
+    program.at(lines.mask).mask(S);
   }
 }
 
@@ -54,8 +51,7 @@ bool takes(ScoreStep step, const ScheduleOptions& options) {
 void shape_scores(const TileGrid& g, Tile S, bool masked, const ScoreLines& lines,
                   Program& program) {
   if (g.problem().score.soft_cap) {
-    program.at(lines.soft_cap);
-    program.soft_cap(S);
+    program.at(lines.soft_cap).soft_cap(S);
   }
   bias_and_mask(g, S, masked, lines, program);
 }
@@ -68,27 +64,22 @@ void shape_scores_keeping_slope(const TileGrid& g, Tile S, bool masked, const Sc
 
 void apply_cap_slope(const TileGrid& g, Tile dS, std::uint8_t line, Program& program) {
   if (!g.problem().score.soft_cap) return;
-  program.at(line);
-  program.multiply(dS, last_use(g.T(dS.i, dS.j)));
+  program.at(line).multiply(dS, last_use(g.T(dS.i, dS.j)));
 }
 
 void add_to_dv(const TileGrid& g, std::int32_t i, std::int32_t j, const ValueGradientLines& lines,
                Program& program) {
   if (!g.problem().score.has_dropout()) {
-    program.at(lines.plain);
-    program.accumulate_transposed(g.dV(j), g.P(i, j), g.dO(i));
+    program.at(lines.plain).accumulate_transposed(g.dV(j), g.P(i, j), g.dO(i));
     return;
   }
-  program.at(lines.drop);
-  program.dropout(g.P_drop(i, j), g.P(i, j));
-  program.at(lines.dropped);
-  program.accumulate_transposed(g.dV(j), last_use(g.P_drop(i, j)), g.dO(i));
+  program.at(lines.drop).dropout(g.P_drop(i, j), g.P(i, j));
+  program.at(lines.dropped).accumulate_transposed(g.dV(j), last_use(g.P_drop(i, j)), g.dO(i));
 }
 
 void drop(const TileGrid& g, Tile tile, std::uint8_t line, Program& program) {
   if (!g.problem().score.has_dropout()) return;
-  program.at(line);
-  program.dropout(tile, tile);
+  program.at(line).dropout(tile, tile);
 }
 
 void show_only_taken_steps(const ScheduleOptions& options, Pass& pass) {

@@ -1,9 +1,8 @@
-#include "sim/schedule/split_kv.h"
+#include "sim/schedule/schedules.h"
 
 #include <algorithm>
 
 #include "sim/ops/tile_loop.h"
-#include "sim/schedule/flash2_forward.h"
 
 namespace attnscope {
 
@@ -35,6 +34,11 @@ constexpr PseudoLine kCombinePseudoCode[] = {
     {1, "store O_i, LSE_i", "The requested output."},
 };
 
+/// One thread block for each row tile and split: block i splits + s.
+Index block_per_split(const TileGrid& g) {
+  return g.Tr() * g.options().splits;
+}
+
 Tile split_tile(Tensor tensor, std::int32_t i, std::int32_t s) {
   return {tensor, 1, false, i, s};
 }
@@ -51,36 +55,25 @@ void split_kv_partial(const TileGrid& g, Index block, Program& program) {
 void split_kv_combine(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   const Tile beta = g.row_tile(Tensor::beta, i);
-  program.at(start);
-  program.fill_zero(g.O(i));
-  program.fill_zero(g.l(i));
+  program.at(start).fill_zero({g.O(i), g.l(i)});
   program.fill_minus_inf(g.m(i));
   const auto splits = static_cast<std::int32_t>(g.options().splits);
   for (const std::int32_t s : equal_parts(g, splits, program)) {
     const Tile LSE = split_tile(Tensor::LSE_split, i, s);
     const Tile O = split_tile(Tensor::O_split, i, s);
-    program.at(load_lse);
-    program.load(LSE);
-    program.at(update_m);
-    program.running_max(g.m(i), g.alpha(i), LSE);
+    program.at(load_lse).load(LSE);
+    program.at(update_m).running_max(g.m(i), g.alpha(i), LSE);
     program.exp(beta, last_use(LSE), g.m(i));
-    program.at(update_l);
-    program.rescale(g.l(i), g.alpha(i));
+    program.at(update_l).rescale(g.l(i), g.alpha(i));
     program.add(g.l(i), beta);
-    program.at(load_o);
-    program.load(O);
-    program.at(update_o);
-    program.rescale(g.O(i), last_use(g.alpha(i)));
+    program.at(load_o).load(O);
+    program.at(update_o).rescale(g.O(i), last_use(g.alpha(i)));
     program.rescale(O, last_use(beta));
     program.add(g.O(i), last_use(O));
   }
-  program.at(finish_o);
-  program.normalize(g.O(i), g.l(i));
-  program.at(finish_lse);
-  program.log_sum_exp(g.LSE(i), last_use(g.m(i)), last_use(g.l(i)));
-  program.at(write_back);
-  program.store(last_use(g.O(i)));
-  program.store(last_use(g.LSE(i)));
+  program.at(finish_o).normalize(g.O(i), g.l(i));
+  program.at(finish_lse).log_sum_exp(g.LSE(i), last_use(g.m(i)), last_use(g.l(i)));
+  program.at(write_back).store({last_use(g.O(i)), last_use(g.LSE(i))});
 }
 
 /// FlashAttention-2's sweep, over the column tiles of one split.
@@ -105,10 +98,6 @@ PseudoCode partial_pseudo_code() {
 
 }  // namespace
 
-Index block_per_split(const TileGrid& g) {
-  return g.Tr() * g.options().splits;
-}
-
 TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s) {
   const auto each = static_cast<std::int32_t>(ceil_div(g.Tc(), g.options().splits));
   return {std::min(s * each, g.Tc()), std::min((s + 1) * each, g.Tc())};
@@ -116,20 +105,12 @@ TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s) {
 
 Pass split_kv_forward_pass(const ScheduleOptions& /*options*/) {
   static const PseudoCode partial_lines = partial_pseudo_code();
-  return {.launches = {{.name = "partial",
-                        .grid = plain_grid,
-                        .blocks_per_head = block_per_split,
-                        .program = split_kv_partial,
-                        .pseudo_code = partial_lines,
-                        .splits = SplitRole::one_a_block},
-                       {.name = "combine",
-                        .grid = plain_grid,
-                        .blocks_per_head = block_per_row_tile,
-                        .program = split_kv_combine,
-                        .pseudo_code = kCombinePseudoCode,
-                        .splits = SplitRole::folded,
-                        .ignores_mask = true}},
-          .initial_values = {}};
+  Launch partial{"partial", block_per_split, split_kv_partial, partial_lines};
+  partial.splits = SplitRole::one_a_block;
+  Launch combine =
+      blind_launch({"combine", block_per_row_tile, split_kv_combine, kCombinePseudoCode});
+  combine.splits = SplitRole::folded;
+  return {{partial, combine}};
 }
 
 }  // namespace attnscope

@@ -1,4 +1,4 @@
-#include "sim/schedule/standard_backward.h"
+#include "sim/schedule/schedules.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,7 +8,6 @@
 #include "sim/schedule/elementwise.h"
 #include "sim/schedule/gradients.h"
 #include "sim/schedule/score_steps.h"
-#include "sim/schedule/standard_forward.h"
 
 namespace attnscope {
 
@@ -113,16 +112,13 @@ constexpr auto kUnscaledDkPseudoCode = with_lines(
 
 void standard_dv(const TileGrid& g, Index block, Program& program) {
   const auto j = static_cast<std::int32_t>(block);
-  program.at(dv_start);
-  program.fill_zero(g.dV(j));
+  program.at(dv_start).fill_zero(g.dV(j));
   for (const std::int32_t i : rows_of_column(g, j, g.row_tiles(), program)) {
     const bool drops = g.problem().score.has_dropout();
     const Tile P = drops ? g.P_drop(i, j) : g.P(i, j);
-    program.at(drops ? dv_load_dropped : dv_load);
-    program.load(P);
-    program.load(g.dO(i));
-    program.at(drops ? dv_product_dropped : dv_product);
-    program.accumulate_transposed(g.dV(j), last_use(P), last_use(g.dO(i)));
+    program.at(drops ? dv_load_dropped : dv_load).load({P, g.dO(i)});
+    program.at(drops ? dv_product_dropped : dv_product)
+        .accumulate_transposed(g.dV(j), last_use(P), last_use(g.dO(i)));
   }
   program.at(dv_store);
   store_key_gradient(g, g.dV(j), program);
@@ -133,8 +129,7 @@ void pass_through_cap(const TileGrid& g, Tile dS, std::uint8_t load_line, std::u
                       std::uint8_t slope_line, Program& program) {
   if (!g.problem().score.soft_cap) return;
   const Tile S = g.S(dS.i, dS.j);
-  program.at(load_line);
-  program.load(S);
+  program.at(load_line).load(S);
   cap_keeping_slope(g, S, cap_line, program);
   apply_cap_slope(g, dS, slope_line, program);
 }
@@ -142,13 +137,9 @@ void pass_through_cap(const TileGrid& g, Tile dS, std::uint8_t load_line, std::u
 void standard_dp(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block / g.Tc());
   const auto j = static_cast<std::int32_t>(block % g.Tc());
-  program.at(dp_load);
-  program.load(g.dO(i));
-  program.load(g.V(j));
-  program.at(dp_product);
-  program.product_transposed(g.dP(i, j), last_use(g.dO(i)), last_use(g.V(j)));
-  program.at(dp_store);
-  program.store(last_use(g.dP(i, j)));
+  program.at(dp_load).load({g.dO(i), g.V(j)});
+  program.at(dp_product).product_transposed(g.dP(i, j), last_use(g.dO(i)), last_use(g.V(j)));
+  program.at(dp_store).store(last_use(g.dP(i, j)));
 }
 
 /// dP = dropout(dP), unless a separate launch did it.
@@ -160,52 +151,37 @@ void standard_ds(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   const Tile P = g.P(i, kAllColumns);
   const Tile dP = g.dP(i, kAllColumns);
-  program.at(ds_load);
-  program.load(P);
-  program.load(dP);
+  program.at(ds_load).load({P, dP});
   drop_gradient(g, dP, ds_drop, program);
-  program.at(ds_dot);
-  program.row_dot(g.D(i), P, dP);
-  program.at(ds_gradient);
-  program.softmax_gradient(dP, last_use(P), dP, last_use(g.D(i)));  // in place
+  program.at(ds_dot).row_dot(g.D(i), P, dP);
+  program.at(ds_gradient).softmax_gradient(dP, last_use(P), dP, last_use(g.D(i)));  // in place
   pass_through_cap(g, dP, ds_load_s, ds_cap, ds_slope, program);
-  program.at(ds_store);
-  program.store(last_use(dP), g.dS(i, kAllColumns).in_hbm());
+  program.at(ds_store).store(last_use(dP), g.dS(i, kAllColumns).in_hbm());
 }
 
 void standard_ds_two_sweeps(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
-  program.at(sweep_start);
-  program.fill_zero(g.D(i));
+  program.at(sweep_start).fill_zero(g.D(i));
   for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
-    program.at(first_load);
-    program.load(g.P(i, j));
-    program.load(g.dP(i, j));
+    program.at(first_load).load({g.P(i, j), g.dP(i, j)});
     drop_gradient(g, g.dP(i, j), first_drop, program);
-    program.at(first_dot);
-    program.add_row_dot(g.D(i), last_use(g.P(i, j)), last_use(g.dP(i, j)));
+    program.at(first_dot).add_row_dot(g.D(i), last_use(g.P(i, j)), last_use(g.dP(i, j)));
   }
   for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
-    program.at(second_load);
-    program.load(g.P(i, j));
-    program.load(g.dP(i, j));
+    program.at(second_load).load({g.P(i, j), g.dP(i, j)});
     drop_gradient(g, g.dP(i, j), second_drop, program);
-    program.at(second_gradient);
-    program.softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)), g.D(i));
+    program.at(second_gradient)
+        .softmax_gradient(g.dS(i, j), last_use(g.P(i, j)), last_use(g.dP(i, j)), g.D(i));
     pass_through_cap(g, g.dS(i, j), second_load_s, second_cap, second_slope, program);
-    program.at(second_store);
-    program.store(last_use(g.dS(i, j)));
+    program.at(second_store).store(last_use(g.dS(i, j)));
   }
 }
 
 void standard_dq(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
-  program.at(dq_start);
-  program.fill_zero(g.dQ(i));
+  program.at(dq_start).fill_zero(g.dQ(i));
   for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
-    program.at(dq_load);
-    program.load(g.dS(i, j));
-    program.load(g.K(j));
+    program.at(dq_load).load({g.dS(i, j), g.K(j)});
     program.at(dq_product);
     if (scales_apart(g.options())) {
       program.accumulate(g.dQ(i), last_use(g.dS(i, j)), last_use(g.K(j)));
@@ -213,18 +189,14 @@ void standard_dq(const TileGrid& g, Index block, Program& program) {
       program.gradient_product(g.dQ(i), last_use(g.dS(i, j)), last_use(g.K(j)));
     }
   }
-  program.at(dq_store);
-  program.store(last_use(g.dQ(i)));
+  program.at(dq_store).store(last_use(g.dQ(i)));
 }
 
 void standard_dk(const TileGrid& g, Index block, Program& program) {
   const auto j = static_cast<std::int32_t>(block);
-  program.at(dk_start);
-  program.fill_zero(g.dK(j));
+  program.at(dk_start).fill_zero(g.dK(j));
   for (const std::int32_t i : rows_of_column(g, j, g.row_tiles(), program)) {
-    program.at(dk_load);
-    program.load(g.dS(i, j));
-    program.load(g.Q(i));
+    program.at(dk_load).load({g.dS(i, j), g.Q(i)});
     program.at(dk_product);
     if (scales_apart(g.options())) {
       program.accumulate_transposed(g.dK(j), last_use(g.dS(i, j)), last_use(g.Q(i)));
@@ -236,30 +208,17 @@ void standard_dk(const TileGrid& g, Index block, Program& program) {
   store_key_gradient(g, g.dK(j), program);
 }
 
-Launch product_launch(std::string_view name, Index (*blocks)(const TileGrid&),
-                      void (*program)(const TileGrid&, Index, Program&),
-                      std::span<const PseudoLine> pseudo_code) {
-  return {.name = name,
-          .grid = plain_grid,
-          .blocks_per_head = blocks,
-          .program = program,
-          .pseudo_code = pseudo_code,
-          .paper_counts_operands_once = true,
-          .ignores_mask = true};
-}
-
 /// The forward launches again, under separate names: activation checkpointing.
 std::vector<Launch> recomputed_forward(const ScheduleOptions& options) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+  using NamePair = std::pair<std::string_view, std::string_view>;
+  constexpr NamePair kNames[] = {
       {"scores", "recompute_scores"},   {"scale", "recompute_scale"},
       {"mask", "recompute_mask"},       {"scale_mask", "recompute_scale_mask"},
       {"softmax", "recompute_softmax"}, {"dropout", "recompute_dropout"},
       {"output", "recompute_output"}};
   std::vector<Launch> launches = standard_forward_pass(options).launches;
   for (Launch& launch : launches) {
-    const auto* const found =
-        std::find_if(std::begin(kNames), std::end(kNames),
-                     [&](const auto& name) { return name.first == launch.name; });
+    const auto* const found = std::ranges::find(kNames, launch.name, &NamePair::first);
     ATTNSCOPE_CHECK(found != std::end(kNames), ==, true);
     launch.name = found->second;
   }
@@ -269,14 +228,13 @@ std::vector<Launch> recomputed_forward(const ScheduleOptions& options) {
 }  // namespace
 
 Pass standard_backward_pass(const ScheduleOptions& options) {
-  const bool two_sweeps = options.gradient_panel_cols > 0;
   Launch ds =
-      product_launch("dS", block_per_row_tile, two_sweeps ? standard_ds_two_sweeps : standard_ds,
-                     two_sweeps ? std::span<const PseudoLine>(kDsSweepPseudoCode)
-                                : std::span<const PseudoLine>(kDsPseudoCode));
+      options.gradient_panel_cols > 0
+          ? product_launch({"dS", block_per_row_tile, standard_ds_two_sweeps, kDsSweepPseudoCode})
+          : product_launch({"dS", block_per_row_tile, standard_ds, kDsPseudoCode});
   ds.grid = gradient_row_grid;
-  Launch dq = product_launch("dQ", block_per_row_tile, standard_dq, kDqPseudoCode);
-  Launch dk = product_launch("dK", block_per_column_tile, standard_dk, kDkPseudoCode);
+  Launch dq = product_launch({"dQ", block_per_row_tile, standard_dq, kDqPseudoCode});
+  Launch dk = product_launch({"dK", block_per_column_tile, standard_dk, kDkPseudoCode});
   if (scales_apart(options)) {
     dq.pseudo_code = kUnscaledDqPseudoCode;
     dk.pseudo_code = kUnscaledDkPseudoCode;
@@ -284,15 +242,12 @@ Pass standard_backward_pass(const ScheduleOptions& options) {
 
   Pass pass;
   if (options.variant.checkpoint) pass.launches = recomputed_forward(options);
-  pass.launches.insert(pass.launches.end(),
-                       {product_launch("dV", block_per_column_tile, standard_dv, kDvPseudoCode),
-                        product_launch("dP", block_per_tile, standard_dp, kDpPseudoCode)});
-  for (const Launch& launch : probability_gradient_launches(options)) {
-    pass.launches.push_back(launch);
-  }
-  pass.launches.push_back(ds);
-  for (const Launch& launch : gradient_launches(options)) pass.launches.push_back(launch);
-  pass.launches.insert(pass.launches.end(), {dq, dk});
+  append(pass, {product_launch({"dV", block_per_column_tile, standard_dv, kDvPseudoCode}),
+                product_launch({"dP", block_per_tile, standard_dp, kDpPseudoCode})});
+  append(pass, probability_gradient_launches(options));
+  append(pass, {ds});
+  append(pass, gradient_launches(options));
+  append(pass, {dq, dk});
   add_head_sum_launch(options, pass);
   return pass;
 }

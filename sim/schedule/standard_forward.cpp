@@ -1,4 +1,4 @@
-#include "sim/schedule/standard_forward.h"
+#include "sim/schedule/schedules.h"
 
 #include "sim/ops/tile_loop.h"
 #include "sim/schedule/elementwise.h"
@@ -103,8 +103,7 @@ void store_probabilities(const TileGrid& g, Tile on_chip, std::uint8_t line,
                          std::uint8_t dropped_line_number, Program& program) {
   const Tile P = g.P(on_chip.i, on_chip.j).in_hbm();
   const bool drops = g.problem().score.has_dropout() && !drops_apart(g.options());
-  program.at(line);
-  program.store(drops ? on_chip : last_use(on_chip), P);
+  program.at(line).store(drops ? on_chip : last_use(on_chip), P);
   if (!drops) return;
   drop(g, on_chip, dropped_line_number, program);
   program.store(last_use(on_chip), g.P_drop(on_chip.i, on_chip.j).in_hbm());
@@ -116,131 +115,105 @@ bool masks_here(const TileGrid& g) {
 
 void write_lse_if_asked(const TileGrid& g, std::int32_t i, std::uint8_t line, Program& program) {
   if (!g.options().standard_writes_lse) return;
-  program.at(line);
-  program.log_sum_exp(g.LSE(i), g.m(i), g.l(i));
+  program.at(line).log_sum_exp(g.LSE(i), g.m(i), g.l(i));
   program.store(last_use(g.LSE(i)));
 }
 
-}  // namespace
-
+/// "scores": tile (i, j) of S = scale Q K^T, one thread block each. Every block reads a row panel
+/// of Q and a column panel of K, so Q is read Tc times and K Tr times: the panel re-reads that the
+/// paper's accounting leaves out.
 void standard_scores(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block / g.Tc());
   const auto j = static_cast<std::int32_t>(block % g.Tc());
-  program.at(load_qk);
-  program.load(g.Q(i));
-  program.load(g.K(j));
+  program.at(load_qk).load({g.Q(i), g.K(j)});
   program.at(compute_scores);
   if (scales_apart(g.options())) {
     program.product_transposed(g.S(i, j), last_use(g.Q(i)), last_use(g.K(j)));
   } else {
     program.scores(g.S(i, j), last_use(g.Q(i)), last_use(g.K(j)));
   }
-  program.at(store_s);
-  program.store(last_use(g.S(i, j)));
+  program.at(store_s).store(last_use(g.S(i, j)));
 }
 
+/// "softmax": a few whole rows per thread block; S is read once and P written once.
 void standard_softmax(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   const Tile rows = g.S(i, kAllColumns);
-  program.at(load_s);
-  program.load(rows);
+  program.at(load_s).load(rows);
   shape_scores(g, rows, masks_here(g), {cap_s, bias_s, mask_s}, program);
-  program.at(find_m);
-  program.row_max(g.m(i), rows);
-  program.at(compute_p);
-  program.exp(rows, rows, g.m(i));
-  program.at(find_l);
-  program.row_sum(g.l(i), rows);
-  program.at(normalize_p);
-  program.normalize(rows, g.l(i));
+  program.at(find_m).row_max(g.m(i), rows);
+  program.at(compute_p).exp(rows, rows, g.m(i));
+  program.at(find_l).row_sum(g.l(i), rows);
+  program.at(normalize_p).normalize(rows, g.l(i));
   write_lse_if_asked(g, i, write_lse, program);
   store_probabilities(g, rows, store_p, store_dropped, program);
 }
 
+/// "softmax" for rows too long for the registers: S is read twice, first for m and l.
 void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
   const bool masked = masks_here(g);
-  program.at(sweep_start);
-  program.fill_zero(g.l(i));
+  program.at(sweep_start).fill_zero(g.l(i));
   program.fill_minus_inf(g.m(i));
 
   // First sweep: the online softmax finds m and l
   for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
-    program.at(first_load);
-    program.load(g.S(i, j));
+    program.at(first_load).load(g.S(i, j));
     shape_scores(g, g.S(i, j), masked, {first_cap, first_bias, first_mask}, program);
-    program.at(first_max);
-    program.running_max(g.m(i), g.alpha(i), g.S(i, j));
-    program.at(first_exp);
-    program.exp(g.P(i, j), last_use(g.S(i, j)), g.m(i));
-    program.at(first_sum);
-    program.rescale(g.l(i), last_use(g.alpha(i)));
+    program.at(first_max).running_max(g.m(i), g.alpha(i), g.S(i, j));
+    program.at(first_exp).exp(g.P(i, j), last_use(g.S(i, j)), g.m(i));
+    program.at(first_sum).rescale(g.l(i), last_use(g.alpha(i)));
     program.add_row_sum(g.l(i), last_use(g.P(i, j)));
   }
 
   // Second sweep: the probabilities, against the final m and l
   for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
-    program.at(second_load);
-    program.load(g.S(i, j));
+    program.at(second_load).load(g.S(i, j));
     shape_scores(g, g.S(i, j), masked, {second_cap, second_bias, second_mask}, program);
-    program.at(second_exp);
-    program.exp(g.P(i, j), last_use(g.S(i, j)), g.m(i));
-    program.at(second_normalize);
-    program.normalize(g.P(i, j), g.l(i));
+    program.at(second_exp).exp(g.P(i, j), last_use(g.S(i, j)), g.m(i));
+    program.at(second_normalize).normalize(g.P(i, j), g.l(i));
     store_probabilities(g, g.P(i, j), second_store, second_dropped, program);
   }
   write_lse_if_asked(g, i, sweep_lse, program);
 }
 
+/// "output": row tile i of O = P V, one thread block each. V is read once for every row tile; a
+/// library chooses the rows of this tile separately from those of S (ScheduleVariant::output_rows).
 void standard_output(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block);
-  program.at(start_o);
-  program.fill_zero(g.O(i));
+  program.at(start_o).fill_zero(g.O(i));
   for (const std::int32_t j : columns_of_row(g, i, g.column_tiles(), program)) {
     const bool drops = g.problem().score.has_dropout();
     const Tile P = drops ? g.P_drop(i, j) : g.P(i, j);
-    program.at(drops ? load_dropped : load_pv);
-    program.load(P);
-    program.load(g.V(j));
-    program.at(drops ? add_dropped : add_product);
-    program.accumulate(g.O(i), last_use(P), last_use(g.V(j)));
+    program.at(drops ? load_dropped : load_pv).load({P, g.V(j)});
+    program.at(drops ? add_dropped : add_product).accumulate(g.O(i), last_use(P), last_use(g.V(j)));
   }
-  program.at(store_o);
-  program.store(last_use(g.O(i)));
+  program.at(store_o).store(last_use(g.O(i)));
 }
 
+}  // namespace
+
 Pass standard_forward_pass(const ScheduleOptions& options) {
-  Launch scores{.name = "scores",
-                .grid = plain_grid,
-                .blocks_per_head = block_per_tile,
-                .program = standard_scores,
-                .pseudo_code = kScoresPseudoCode,
-                .paper_counts_operands_once = true,
-                .ignores_mask = true};
-  if (scales_apart(options)) scores.pseudo_code = kRawScoresPseudoCode;
-  Launch softmax{.name = "softmax",
-                 .grid = softmax_row_grid,
-                 .blocks_per_head = block_per_row_tile,
-                 .program = standard_softmax,
-                 .pseudo_code = kSoftmaxPseudoCode,
-                 .paper_counts_operands_once = true,
-                 .ignores_mask = true};
-  if (options.softmax_panel_cols > 0) {
-    softmax.program = standard_softmax_two_sweeps;
-    softmax.pseudo_code = kTwoSweepPseudoCode;
-  }
-  const Launch output{.name = "output",
-                      .grid = output_grid,
-                      .blocks_per_head = block_per_row_tile,
-                      .program = standard_output,
-                      .pseudo_code = kOutputPseudoCode,
-                      .paper_counts_operands_once = true,
-                      .ignores_mask = true};
-  Pass pass{.launches = {scores}, .initial_values = {}};
-  for (const Launch& launch : score_launches(options)) pass.launches.push_back(launch);
-  pass.launches.push_back(softmax);
-  for (const Launch& launch : probability_launches(options)) pass.launches.push_back(launch);
-  pass.launches.push_back(output);
+  const bool two_sweeps = options.softmax_panel_cols > 0;
+  const Launch scores =
+      scales_apart(options)
+          ? product_launch({"scores", block_per_tile, standard_scores, kRawScoresPseudoCode})
+          : product_launch({"scores", block_per_tile, standard_scores, kScoresPseudoCode});
+  Launch softmax =
+      two_sweeps
+          ? product_launch(
+                {"softmax", block_per_row_tile, standard_softmax_two_sweeps, kTwoSweepPseudoCode})
+          : product_launch({"softmax", block_per_row_tile, standard_softmax, kSoftmaxPseudoCode});
+  softmax.grid = softmax_row_grid;
+  Launch output =
+      product_launch({"output", block_per_row_tile, standard_output, kOutputPseudoCode});
+  output.grid = output_grid;
+
+  Pass pass{{scores}};
+  append(pass, score_launches(options));
+  append(pass, {softmax});
+  append(pass, probability_launches(options));
+  append(pass, {output});
   return pass;
 }
 

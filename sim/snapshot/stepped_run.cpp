@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "reference/naive_attention.h"
-#include "sim/schedule/split_kv.h"
+#include "sim/schedule/schedules.h"
 #include "sim/snapshot/describe_op.h"
 #include "sim/snapshot/gradient_tracker.h"
 #include "sim/snapshot/hbm_states.h"

@@ -1,13 +1,12 @@
 /// Split-KV decoding equals the reference with any number of splits, in any order of thread blocks;
 /// its bytes equal their closed forms; it has no backward pass, and says so.
 
-#include "sim/schedule/split_kv.h"
-
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "reference/key_splits.h"
 #include "sim/schedule/algorithm.h"
+#include "sim/schedule/schedules.h"
 #include "tests/sim/schedule/schedule_cases.h"
 #include "tests/support/model_request.h"
 #include "tests/support/tensor_assertions.h"

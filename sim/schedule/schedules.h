@@ -1,0 +1,73 @@
+/// The passes of every algorithm, and what schedules and other code take from one another. Each
+/// algorithm's tile loop is in the .cpp file of its name, with its pseudo-code.
+#pragma once
+
+#include "sim/schedule/algorithm.h"
+
+namespace attnscope {
+
+/// Standard attention, forward (arXiv 2205.14135, Algorithm 0): three launches, S and P in HBM.
+Pass standard_forward_pass(const ScheduleOptions& options);
+
+/// Standard attention, backward (arXiv 2205.14135, Algorithm 3), from the stored P: five launches,
+/// dP and dS in HBM. "dV": column tile j of dV = P^T dO. "dP": tile (i, j) of dP = dO V^T. "dS": a
+/// few whole rows of dS = P (dP - rowsum(P dP)), in panels and two sweeps where a row is too long.
+/// "dQ": row tile i of dQ = scale dS K. "dK": column tile j of dK = scale dS^T Q. With grouped
+/// heads, sum_heads. Unfused variants have launches between dS and dQ (elementwise.h);
+/// checkpointing begins with the forward pass. The paper counts 5 N N_kv + 5 N d read and
+/// 2 N N_kv + 3 N d written per head, for N = N_kv.
+Pass standard_backward_pass(const ScheduleOptions& options);
+
+/// FlashAttention-1 forward (arXiv 2205.14135, Algorithm 1). With the fp32 carry, O travels as
+/// O_carry and a second launch, "convert", rounds it.
+Pass flash1_forward_pass(const ScheduleOptions& options);
+
+/// FlashAttention-1 backward (arXiv 2205.14135, Algorithm 4). With the fp32 carry, dQ travels as
+/// dQ_accum and a launch, "convert", rounds it.
+Pass flash1_backward_pass(const ScheduleOptions& options);
+
+/// FlashAttention-2 forward (arXiv 2307.08691, Algorithm 1).
+Pass flash2_forward_pass(const ScheduleOptions& options);
+
+/// FlashAttention-2 backward (arXiv 2307.08691, Algorithm 2): preprocess, backward, convert
+/// (dQ_accum to dQ); with grouped heads, sum_heads after them.
+Pass flash2_backward_pass(const ScheduleOptions& options);
+
+/// FlashAttention-2's forward loop for row tile i over the column tiles in `columns`, without the
+/// stores of O_i and LSE_i, which stay on chip.
+void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, Program& program);
+
+// Block-sparse FlashAttention: only the tiles (i, j) with M_ij = 1 in AttentionProblem::block_mask
+// are computed; without a block mask, all tiles are. Within these tiles the mask's band applies as
+// well. A row tile without ones gives O = 0 and LSE = -inf. Reading M itself is not counted, as in
+// the paper.
+
+/// The paper's Algorithm 5 (arXiv 2205.14135) and its backward pass: the programs of
+/// FlashAttention-1 behind the guard M_ij = 1. K_j, V_j are loaded outside the guard, as printed;
+/// ScheduleVariant::skip_unused_kv does not load those that no row tile computes. With s the
+/// density and even tiles, per head, reads and writes: 2 N_kv d + s Tc (3 N d + 4 N) elements
+/// forward, 4 N_kv d + s Tc (5 N d + 2 N) backward.
+Pass block_sparse_forward_pass(const ScheduleOptions& options);
+Pass block_sparse_backward_pass(const ScheduleOptions& options);
+
+/// FlashAttention-2's loops, those of a GPU kernel: row tiles (backward: column tiles) outermost
+/// and in parallel, each with its list of column tiles (backward: row tiles). Forward, per head:
+/// reads N d + s Tr 2 N_kv d, writes N d and N row statistics.
+Pass block_sparse2_forward_pass(const ScheduleOptions& options);
+Pass block_sparse2_backward_pass(const ScheduleOptions& options);
+
+/// Split-KV decoding (Flash-Decoding, as flash-attention's split-KV kernels do it): for few
+/// queries, the keys are split over thread blocks as well, because row tiles alone would leave most
+/// SMs idle. "partial", the program of one thread block: row tile i and split s of one head,
+/// FlashAttention-2's sweep, only over the column tiles of split s. O and LSE of that part go to
+/// HBM in fp32 (O_split [N, splits, d], LSE_split [N, splits]); a split without a visible key gives
+/// O = 0 and LSE = -inf. "combine": row tile i; merges the parts, O_i = sum over s of
+/// exp(LSE_i^s - LSE_i) O_i^s, by an online softmax with LSE_i^s as the scores. Per head: reads
+/// splits N d + 2 d (keys visited by each row tile) elements, then splits (N d + N) in fp32; writes
+/// as many in fp32, then N d elements and N statistics. Forward only: training has enough queries.
+Pass split_kv_forward_pass(const ScheduleOptions& options);
+
+/// The column tiles of split s: equally many consecutive tiles; the last split may have fewer.
+TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s);
+
+}  // namespace attnscope
