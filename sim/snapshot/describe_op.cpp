@@ -56,14 +56,75 @@ std::string in_place(Tensor slot, Tensor held, Tile tile) {
   if (tile.tensor == slot) tile.tensor = held;
   return tile_name(tile);
 }
-std::string probabilities(const Tile& tile) {
-  return in_place(Tensor::S, Tensor::P, tile);
+
+/// What the operation leaves in its destination.
+std::string result_name(const TileOp& op) {
+  const Tile& dest = op.dest_tiles[0];
+  const bool capped = op.kind == OpKind::multiply && op.source_tiles[0].tensor == Tensor::T;
+  if (capped || op.kind == OpKind::softmax_gradient) {
+    return in_place(Tensor::dP, Tensor::dS, dest);
+  }
+  if (op.kind == OpKind::dropout) return in_place(Tensor::S, Tensor::P_drop, dest);
+  const bool of_exp = op.kind == OpKind::exp || op.kind == OpKind::normalize;
+  return of_exp ? in_place(Tensor::S, Tensor::P, dest) : tile_name(dest);
 }
 
-std::string extent(const Tile& tile, const TileGrid& grid) {
-  const Shape shape = grid.shape(tile);
-  return fmt::format("{} × {}", shape.rows, shape.cols);
-}
+/// What an operation did: `to` is its destination, `result` the same by what it now holds; a, b and
+/// c are its sources, P the first one as probabilities, `maxima` and `sums` those of its rows.
+struct Sentence {
+  OpKind kind;
+  const char* text;
+};
+
+constexpr Sentence kSentences[] = {
+    {OpKind::load, "{a} ({size}) is loaded: {bytes} bytes requested."},
+    {OpKind::store, "{to} ({size}) is stored: {bytes} bytes requested."},
+    {OpKind::atomic_add, "{a} is added to {to} atomically, in L2: {bytes} bytes requested."},
+    {OpKind::fill_zero, "{to} ({size}) starts at 0, on chip."},
+    {OpKind::fill_minus_inf, "{to} ({size}) starts at -inf, on chip."},
+    {OpKind::convert, "{to} = {a}, rounded."},
+    {OpKind::scores, "{to} = scale · {a} {b}ᵀ ({size}): {products}."},
+    {OpKind::accumulate, "{to} = {to} + {a} {b} ({size}): {products}."},
+    {OpKind::product_transposed, "{to} = {a} {b}ᵀ ({size}): {products}."},
+    {OpKind::accumulate_transposed, "{to} = {to} + {a}ᵀ {b} ({size}): {products}."},
+    {OpKind::gradient_product, "{to} = {to} + scale · {a} {b} ({size}): {products}."},
+    {OpKind::gradient_product_transposed, "{to} = {to} + scale · {a}ᵀ {b} ({size}): {products}."},
+    {OpKind::soft_cap, "{to} = {cap} · tanh({to} / {cap})."},
+    {OpKind::soft_cap_slope, "{to} = 1 - ({a} / {cap})², the derivative of the cap."},
+    {OpKind::alibi, "{to} is lowered by slope · distance of query and key."},
+    {OpKind::mask, "Hidden keys of {to} become -inf."},
+    {OpKind::mask_gradient, "Hidden keys of {to} become 0."},
+    {OpKind::dropout, "{result} = {P} where dropout keeps it, times {kept:.4g}; else 0."},
+    {OpKind::dropout_factors, "{to} ({size}): 0 where dropout drops, 1 / (1 - p) elsewhere."},
+    {OpKind::row_max, "{to} = row maxima of {a}."},
+    {OpKind::running_max, "{to} = max({to}, {maxima}); {alpha} = exp(old - new)."},
+    {OpKind::exp, "{result} = exp({a} - {b}) ({size}): on chip, no bytes move."},
+    {OpKind::row_sum, "{to} = row sums of {P}."},
+    {OpKind::add_row_sum, "{to} = {to} + {sums}."},
+    {OpKind::rescale, "{to} = {a} · {to}, row by row."},
+    {OpKind::normalize, "{result} = {result} / {a}, row by row."},
+    {OpKind::log_sum_exp, "{to} = {a} + log {b}."},
+    {OpKind::row_dot, "{to} = row sums of {a} ∘ {b}."},
+    {OpKind::add_row_dot, "{to} = {to} + row sums of {a} ∘ {b}."},
+    {OpKind::softmax_gradient, "{result} = {a} ∘ ({b} - {c})."},
+    {OpKind::multiply, "{result} = {result} ∘ {a}."},
+    {OpKind::scale, "{to} = scale · {to} ({size})."},
+    {OpKind::add, "{to} = {to} + {a}."},
+};
+static_assert(std::size(kSentences) == kOpKindCount);
+
+/// Names that differ from the enum's.
+constexpr std::pair<Tensor, std::string_view> kPrintedNames[] = {
+    {Tensor::m_tile, "m~"},
+    {Tensor::l_tile, "l~"},
+    {Tensor::O_carry, "O (fp32)"},
+    {Tensor::dQ_accum, "dQ (fp32)"},
+    {Tensor::dK_heads, "dK/head"},
+    {Tensor::dV_heads, "dV/head"},
+    {Tensor::P_drop, "P~"},
+    {Tensor::O_split, "O (split)"},
+    {Tensor::LSE_split, "LSE (split)"},
+};
 
 }  // namespace
 
@@ -73,28 +134,10 @@ bool is_of_split(Tensor tensor) {
 }
 
 std::string tensor_name(Tensor tensor) {
-  switch (tensor) {
-    case Tensor::m_tile:
-      return "m~";
-    case Tensor::l_tile:
-      return "l~";
-    case Tensor::O_carry:
-      return "O (fp32)";
-    case Tensor::dQ_accum:
-      return "dQ (fp32)";
-    case Tensor::dK_heads:
-      return "dK/head";
-    case Tensor::dV_heads:
-      return "dV/head";
-    case Tensor::P_drop:
-      return "P~";
-    case Tensor::O_split:
-      return "O (split)";
-    case Tensor::LSE_split:
-      return "LSE (split)";
-    default:
-      return std::string(to_string(tensor));
+  for (const auto& [printed, name] : kPrintedNames) {
+    if (printed == tensor) return std::string(name);
   }
+  return std::string(to_string(tensor));
 }
 
 std::string tile_name(const Tile& tile) {
@@ -119,100 +162,21 @@ std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i) {
 }
 
 std::string describe_op(const TileOp& op, const TileGrid& grid) {
-  const Tile& dest = op.dest_tiles[0];
-  const Tile& a = op.source_tiles[0];
-  const Tile& b = op.source_tiles[1];
-  const std::string to = tile_name(dest);
-  const std::string size = extent(dest, grid);
-  switch (op.kind) {
-    case OpKind::load:
-      return fmt::format("{} ({}) is loaded: {} bytes requested.", tile_name(a), size,
-                         moved_bytes(op, grid));
-    case OpKind::store:
-      return fmt::format("{} ({}) is stored: {} bytes requested.", to, size, moved_bytes(op, grid));
-    case OpKind::fill_zero:
-      return fmt::format("{} ({}) starts at 0, on chip.", to, size);
-    case OpKind::fill_minus_inf:
-      return fmt::format("{} ({}) starts at -inf, on chip.", to, size);
-    case OpKind::scores:
-      return fmt::format("{} = scale · {} {}ᵀ ({}): {} multiply-adds, no bytes move.", to,
-                         tile_name(a), tile_name(b), size, flops_of(op, grid).matmul / 2);
-    case OpKind::accumulate:
-      return fmt::format("{} = {} + {} {} ({}): {} multiply-adds, no bytes move.", to, to,
-                         tile_name(a), tile_name(b), size, flops_of(op, grid).matmul / 2);
-    case OpKind::soft_cap:
-      return fmt::format("{} = {} · tanh({} / {}).", to, *grid.problem().score.soft_cap, to,
-                         *grid.problem().score.soft_cap);
-    case OpKind::soft_cap_slope:
-      return fmt::format("{} = 1 - ({} / {})², the derivative of the cap.", to, tile_name(a),
-                         *grid.problem().score.soft_cap);
-    case OpKind::alibi:
-      return fmt::format("{} is lowered by slope · distance of query and key.", to);
-    case OpKind::dropout:
-      return fmt::format("{} = {} where dropout keeps it, times {:.4g}; else 0.",
-                         in_place(Tensor::S, Tensor::P_drop, dest), probabilities(a),
-                         grid.problem().score.dropout.scale());
-    case OpKind::multiply:
-      if (a.tensor == Tensor::T) {
-        const std::string dS = in_place(Tensor::dP, Tensor::dS, dest);
-        return fmt::format("{} = {} ∘ {}.", dS, dS, tile_name(a));
-      }
-      return fmt::format("{} = {} ∘ {}.", to, to, tile_name(a));
-    case OpKind::mask:
-      return fmt::format("Hidden keys of {} become -inf.", to);
-    case OpKind::row_max:
-      return fmt::format("{} = row maxima of {}.", to, tile_name(a));
-    case OpKind::running_max:
-      return fmt::format("{} = max({}, {}); {} = exp(old - new).", to, to, of_rows("row maxima", a),
-                         tile_name(op.dest_tiles[1]));
-    case OpKind::exp:
-      return fmt::format("{} = exp({} - {}) ({}): on chip, no bytes move.", probabilities(dest),
-                         tile_name(a), tile_name(b), size);
-    case OpKind::row_sum:
-      return fmt::format("{} = row sums of {}.", to, probabilities(a));
-    case OpKind::add_row_sum:
-      return fmt::format("{} = {} + {}.", to, to, of_rows("row sums", a));
-    case OpKind::rescale:
-      return fmt::format("{} = {} · {}, row by row.", to, tile_name(a), to);
-    case OpKind::normalize:
-      return fmt::format("{} = {} / {}, row by row.", probabilities(dest), probabilities(dest),
-                         tile_name(a));
-    case OpKind::log_sum_exp:
-      return fmt::format("{} = {} + log {}.", to, tile_name(a), tile_name(b));
-    case OpKind::product_transposed:
-      return fmt::format("{} = {} {}ᵀ ({}): {} multiply-adds, no bytes move.", to, tile_name(a),
-                         tile_name(b), size, flops_of(op, grid).matmul / 2);
-    case OpKind::accumulate_transposed:
-      return fmt::format("{} = {} + {}ᵀ {} ({}): {} multiply-adds, no bytes move.", to, to,
-                         tile_name(a), tile_name(b), size, flops_of(op, grid).matmul / 2);
-    case OpKind::gradient_product:
-      return fmt::format("{} = {} + scale · {} {} ({}): {} multiply-adds, no bytes move.", to, to,
-                         tile_name(a), tile_name(b), size, flops_of(op, grid).matmul / 2);
-    case OpKind::gradient_product_transposed:
-      return fmt::format("{} = {} + scale · {}ᵀ {} ({}): {} multiply-adds, no bytes move.", to, to,
-                         tile_name(a), tile_name(b), size, flops_of(op, grid).matmul / 2);
-    case OpKind::row_dot:
-      return fmt::format("{} = row sums of {} ∘ {}.", to, tile_name(a), tile_name(b));
-    case OpKind::add_row_dot:
-      return fmt::format("{} = {} + row sums of {} ∘ {}.", to, to, tile_name(a), tile_name(b));
-    case OpKind::softmax_gradient:
-      return fmt::format("{} = {} ∘ ({} - {}).", in_place(Tensor::dP, Tensor::dS, dest),
-                         tile_name(a), tile_name(b), tile_name(op.source_tiles[2]));
-    case OpKind::add:
-      return fmt::format("{} = {} + {}.", to, to, tile_name(a));
-    case OpKind::atomic_add:
-      return fmt::format("{} is added to {} atomically, in L2: {} bytes requested.", tile_name(a),
-                         to, moved_bytes(op, grid));
-    case OpKind::scale:
-      return fmt::format("{} = scale · {} ({}).", to, to, size);
-    case OpKind::dropout_factors:
-      return fmt::format("{} ({}): 0 where dropout drops, 1 / (1 - p) elsewhere.", to, size);
-    case OpKind::mask_gradient:
-      return fmt::format("Hidden keys of {} become 0.", to);
-    case OpKind::convert:
-      return fmt::format("{} = {}, rounded.", to, tile_name(a));
-  }
-  return {};
+  const auto& [a, b, c] = op.source_tiles;
+  const Shape size = grid.shape(op.dest_tiles[0]);
+  const ScoreFunction& score = grid.problem().score;
+  const auto* const sentence = std::ranges::find(kSentences, op.kind, &Sentence::kind);
+  using fmt::arg;
+  return fmt::format(fmt::runtime(sentence->text), arg("to", tile_name(op.dest_tiles[0])),
+                     arg("result", result_name(op)), arg("alpha", tile_name(op.dest_tiles[1])),
+                     arg("a", tile_name(a)), arg("b", tile_name(b)), arg("c", tile_name(c)),
+                     arg("P", in_place(Tensor::S, Tensor::P, a)),
+                     arg("maxima", of_rows("row maxima", a)), arg("sums", of_rows("row sums", a)),
+                     arg("size", fmt::format("{} × {}", size.rows, size.cols)),
+                     arg("bytes", moved_bytes(op, grid)),
+                     arg("products", fmt::format("{} multiply-adds, no bytes move",
+                                                 flops_of(op, grid).matmul / 2)),
+                     arg("cap", score.soft_cap.value_or(0.0)), arg("kept", score.dropout.scale()));
 }
 
 std::string op_listing(const TileOp& op) {
