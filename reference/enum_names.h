@@ -1,6 +1,7 @@
 /// Enums whose values have names: on the command line, in files and in tables.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -14,6 +15,17 @@ template <typename Enum>
 concept NamedEnum = requires(Enum value) {
   enum_names(value).size();
 };
+
+/// Names that are written one after the other: "row sums, exp".
+template <std::size_t count>
+constexpr std::array<std::string_view, count> split_names(std::string_view list) {
+  std::array<std::string_view, count> names;
+  for (std::string_view& name : names) {
+    name = list.substr(0, list.find(", "));
+    list.remove_prefix(std::min(list.size(), name.size() + 2));
+  }
+  return names;
+}
 
 template <NamedEnum Enum>
 std::string_view to_string(Enum value) {

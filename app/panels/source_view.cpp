@@ -11,46 +11,12 @@ namespace attnscope::app {
 
 namespace {
 
-constexpr std::string_view kKeywords[] = {"auto",
-                                          "bool",
-                                          "break",
-                                          "char",
-                                          "const",
-                                          "constexpr",
-                                          "continue",
-                                          "do",
-                                          "double",
-                                          "else",
-                                          "enum",
-                                          "extern",
-                                          "false",
-                                          "float",
-                                          "for",
-                                          "if",
-                                          "inline",
-                                          "int",
-                                          "namespace",
-                                          "return",
-                                          "sizeof",
-                                          "static",
-                                          "static_assert",
-                                          "static_cast",
-                                          "struct",
-                                          "switch",
-                                          "template",
-                                          "true",
-                                          "typename",
-                                          "unsigned",
-                                          "using",
-                                          "void",
-                                          "while",
-                                          "__device__",
-                                          "__global__",
-                                          "__shared__",
-                                          "__launch_bounds__",
-                                          "__syncthreads",
-                                          "__syncwarp",
-                                          "__align__"};
+constexpr auto kKeywords = split_names<40>(
+    "auto, bool, break, char, const, constexpr, continue, do, double, else, enum, extern, "
+    "false, float, for, if, inline, int, namespace, return, sizeof, static, static_assert, "
+    "static_cast, struct, switch, template, true, typename, unsigned, using, void, while, "
+    "__device__, __global__, __shared__, __launch_bounds__, __syncthreads, __syncwarp, "
+    "__align__");
 
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';

@@ -30,20 +30,9 @@ enum class Work : std::uint8_t {
 inline constexpr int kWorkCount = 14;
 
 constexpr std::array<std::string_view, kWorkCount> enum_names(Work) {
-  return {"scale S",
-          "scale gradients",
-          "score function",
-          "row maxima",
-          "exp",
-          "row sums",
-          "rescale P~",
-          "P / l",
-          "rescale O",
-          "O / l",
-          "one number a row",
-          "D: row dot",
-          "softmax gradient",
-          "adding gradients"};
+  return split_names<kWorkCount>(
+      "scale S, scale gradients, score function, row maxima, exp, row sums, rescale P~, P / l, "
+      "rescale O, O / l, one number a row, D: row dot, softmax gradient, adding gradients");
 }
 
 using WorkFlops = std::array<Index, kWorkCount>;

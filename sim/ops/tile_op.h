@@ -28,10 +28,9 @@ enum class Tensor : std::uint8_t {
 inline constexpr int kTensorCount = 29;
 
 constexpr std::array<std::string_view, kTensorCount> enum_names(Tensor) {
-  return {"Q",      "K",     "V",       "O",         "LSE",  "S",        "P",        "m",
-          "l",      "alpha", "m_tile",  "l_tile",    "beta", "O_carry",  "dO",       "dQ",
-          "dK",     "dV",    "dP",      "dS",        "D",    "dQ_accum", "dK_heads", "dV_heads",
-          "P_drop", "T",     "O_split", "LSE_split", "Z"};
+  return split_names<kTensorCount>(
+      "Q, K, V, O, LSE, S, P, m, l, alpha, m_tile, l_tile, beta, O_carry, dO, dQ, dK, dV, dP, dS, "
+      "D, dQ_accum, dK_heads, dV_heads, P_drop, T, O_split, LSE_split, Z");
 }
 
 /// Column index of a tile that spans all keys.
@@ -98,39 +97,12 @@ enum class OpKind : std::uint8_t {
 inline constexpr int kOpKindCount = 33;
 
 constexpr std::array<std::string_view, kOpKindCount> enum_names(OpKind) {
-  return {"load",
-          "store",
-          "fill_zero",
-          "fill_minus_inf",
-          "scores",
-          "mask",
-          "row_max",
-          "running_max",
-          "exp",
-          "row_sum",
-          "add_row_sum",
-          "rescale",
-          "accumulate",
-          "normalize",
-          "log_sum_exp",
-          "convert",
-          "product_transposed",
-          "accumulate_transposed",
-          "gradient_product",
-          "gradient_product_transposed",
-          "row_dot",
-          "add_row_dot",
-          "softmax_gradient",
-          "add",
-          "atomic_add",
-          "soft_cap",
-          "soft_cap_slope",
-          "alibi",
-          "dropout",
-          "multiply",
-          "scale",
-          "mask_gradient",
-          "dropout_factors"};
+  return split_names<kOpKindCount>(
+      "load, store, fill_zero, fill_minus_inf, scores, mask, row_max, running_max, exp, row_sum, "
+      "add_row_sum, rescale, accumulate, normalize, log_sum_exp, convert, product_transposed, "
+      "accumulate_transposed, gradient_product, gradient_product_transposed, row_dot, add_row_dot, "
+      "softmax_gradient, add, atomic_add, soft_cap, soft_cap_slope, alibi, dropout, multiply, "
+      "scale, mask_gradient, dropout_factors");
 }
 
 /// One operation of one thread block.
