@@ -2,70 +2,70 @@
 
 namespace attnscope {
 
+namespace {
+
+/// Operations of a step that is not a matrix product: for each element of its destination, and for
+/// each of its first source.
+struct Cost {
+  OpKind kind;
+  Index per_result, per_source = 0;
+  Index exponentials_per_result = 0;
+};
+
+constexpr Cost kCosts[] = {
+    {OpKind::row_dot, 0, 2},
+    {OpKind::add_row_dot, 0, 2},
+    {OpKind::softmax_gradient, 2},
+    {OpKind::add, 1},
+    {OpKind::atomic_add, 1},
+    {OpKind::multiply, 1},
+    {OpKind::dropout, 1},         // the factor; the bits are integer work
+    {OpKind::soft_cap, 3, 0, 1},  // divide, tanh, multiply
+    {OpKind::soft_cap_slope, 3},  // divide, multiply, subtract
+    {OpKind::alibi, 2},           // distance times slope, subtracted; the distance is integer work
+    {OpKind::row_max, 0, 1},
+    {OpKind::running_max, 2, 1, 1},  // the maxima, then a subtraction and an exp for each row
+    {OpKind::exp, 2, 0, 1},
+    {OpKind::row_sum, 0, 1},
+    {OpKind::add_row_sum, 0, 1},
+    {OpKind::rescale, 1},
+    {OpKind::normalize, 1},
+    {OpKind::scale, 1},
+    {OpKind::log_sum_exp, 2, 0, 1},
+    {OpKind::scores, 1},  // one multiply by the scale
+    {OpKind::gradient_product, 1},
+    {OpKind::gradient_product_transposed, 1},
+};
+
+/// The costs by kind; an operation without an entry has none.
+constexpr auto kCostOf = [] {
+  std::array<Cost, kOpKindCount> costs{};
+  for (const Cost& cost : kCosts) costs[static_cast<std::size_t>(cost.kind)] = cost;
+  return costs;
+}();
+
+/// Multiply-adds of a matrix product: for each of its results, as many as its sum has addends.
+Index multiply_adds(const TileOp& op, const TileGrid& grid) {
+  const Shape a = grid.shape(op.source_tiles[0]);
+  const Shape result = grid.shape(op.dest_tiles[0]);
+  const bool is_transposed =
+      op.kind == OpKind::accumulate_transposed || op.kind == OpKind::gradient_product_transposed;
+  return result.elems() * (is_transposed ? a.rows : a.cols);
+}
+
+}  // namespace
+
 Flops flops_of(const TileOp& op, const TileGrid& grid) {
+  const Cost& cost = kCostOf[static_cast<std::size_t>(op.kind)];
   const auto elems = [&](const Tile& tile) { return grid.shape(tile).elems(); };
-  switch (op.kind) {
-    case OpKind::scores: {
-      const Index products = elems(op.dest_tiles[0]);
-      return {2 * products * grid.problem().d, products};  // and one multiply by the scale
-    }
-    case OpKind::accumulate: {
-      const Shape a = grid.shape(op.source_tiles[0]);
-      return {2 * a.elems() * grid.shape(op.dest_tiles[0]).cols, 0};
-    }
-    case OpKind::product_transposed: {
-      const Shape b = grid.shape(op.source_tiles[1]);
-      return {2 * elems(op.dest_tiles[0]) * b.cols, 0};
-    }
-    case OpKind::accumulate_transposed:
-    case OpKind::gradient_product:
-    case OpKind::gradient_product_transposed: {
-      const Index products = 2 * elems(op.source_tiles[0]) * grid.shape(op.dest_tiles[0]).cols;
-      const bool scaled = op.kind != OpKind::accumulate_transposed;
-      return {products, scaled ? elems(op.dest_tiles[0]) : 0};
-    }
-    case OpKind::row_dot:
-    case OpKind::add_row_dot:
-      return {0, 2 * elems(op.source_tiles[0])};
-    case OpKind::softmax_gradient:
-      return {0, 2 * elems(op.dest_tiles[0])};
-    case OpKind::add:
-    case OpKind::atomic_add:
-    case OpKind::multiply:
-    case OpKind::dropout:  // the factor; the bits are integer work
-      return {0, elems(op.dest_tiles[0])};
-    case OpKind::soft_cap:  // divide, tanh, multiply
-      return {0, 3 * elems(op.dest_tiles[0]), elems(op.dest_tiles[0])};
-    case OpKind::soft_cap_slope:  // divide, multiply, subtract
-      return {0, 3 * elems(op.dest_tiles[0])};
-    case OpKind::alibi:  // distance times slope, subtracted; the distance is integer work
-      return {0, 2 * elems(op.dest_tiles[0])};
-    case OpKind::row_max:
-      return {0, elems(op.source_tiles[0])};
-    case OpKind::running_max:  // the maxima, then a subtraction and an exp for each row
-      return {0, elems(op.source_tiles[0]) + 2 * elems(op.dest_tiles[0]), elems(op.dest_tiles[0])};
-    case OpKind::exp:
-      return {0, 2 * elems(op.dest_tiles[0]), elems(op.dest_tiles[0])};
-    case OpKind::row_sum:
-    case OpKind::add_row_sum:
-      return {0, elems(op.source_tiles[0])};
-    case OpKind::rescale:
-    case OpKind::normalize:
-    case OpKind::scale:
-      return {0, elems(op.dest_tiles[0])};
-    case OpKind::log_sum_exp:
-      return {0, 2 * elems(op.dest_tiles[0]), elems(op.dest_tiles[0])};
-    case OpKind::load:
-    case OpKind::store:
-    case OpKind::fill_zero:
-    case OpKind::fill_minus_inf:
-    case OpKind::mask:
-    case OpKind::mask_gradient:
-    case OpKind::dropout_factors:
-    case OpKind::convert:
-      return {};
+  Flops flops;
+  if (op.is_matrix_product()) flops.matmul = 2 * multiply_adds(op, grid);
+  if (cost.per_result > 0) flops.non_matmul = cost.per_result * elems(op.dest_tiles[0]);
+  if (cost.per_source > 0) flops.non_matmul += cost.per_source * elems(op.source_tiles[0]);
+  if (cost.exponentials_per_result > 0) {
+    flops.exponentials = cost.exponentials_per_result * elems(op.dest_tiles[0]);
   }
-  return {};
+  return flops;
 }
 
 void FlopCounter::begin_launch(std::string_view /*name*/, const TileGrid& grid) {

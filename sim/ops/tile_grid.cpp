@@ -6,46 +6,29 @@
 
 namespace attnscope {
 
+namespace {
+
+constexpr auto kLayouts = [] {
+  using enum Tensor;
+  using enum TensorLayout;
+  std::array<TensorLayout, kTensorCount> layouts{};
+  const auto set = [&](TensorLayout layout, std::initializer_list<Tensor> tensors) {
+    for (const Tensor tensor : tensors) layouts[static_cast<std::size_t>(tensor)] = layout;
+  };
+  set(query_by_d, {Q, O, O_carry, dO, dQ, dQ_accum});
+  set(key_by_d, {K, V, dK, dV});
+  set(group_key_by_d, {dK_heads, dV_heads});
+  set(query_by_key, {S, P, dP, dS, P_drop, T, Z});
+  set(query_by_one, {LSE, m, l, alpha, m_tile, l_tile, D, beta});
+  set(query_by_split_d, {O_split});
+  set(query_by_split, {LSE_split});
+  return layouts;
+}();
+
+}  // namespace
+
 TensorLayout layout_of(Tensor tensor) {
-  switch (tensor) {
-    case Tensor::Q:
-    case Tensor::O:
-    case Tensor::O_carry:
-    case Tensor::dO:
-    case Tensor::dQ:
-    case Tensor::dQ_accum:
-      return TensorLayout::query_by_d;
-    case Tensor::K:
-    case Tensor::V:
-    case Tensor::dK:
-    case Tensor::dV:
-      return TensorLayout::key_by_d;
-    case Tensor::dK_heads:
-    case Tensor::dV_heads:
-      return TensorLayout::group_key_by_d;
-    case Tensor::S:
-    case Tensor::P:
-    case Tensor::dP:
-    case Tensor::dS:
-    case Tensor::P_drop:
-    case Tensor::T:
-    case Tensor::Z:
-      return TensorLayout::query_by_key;
-    case Tensor::LSE:
-    case Tensor::m:
-    case Tensor::l:
-    case Tensor::alpha:
-    case Tensor::m_tile:
-    case Tensor::l_tile:
-    case Tensor::D:
-    case Tensor::beta:
-      return TensorLayout::query_by_one;
-    case Tensor::O_split:
-      return TensorLayout::query_by_split_d;
-    case Tensor::LSE_split:
-      return TensorLayout::query_by_split;
-  }
-  return TensorLayout::query_by_one;
+  return kLayouts[static_cast<std::size_t>(tensor)];
 }
 
 namespace {
