@@ -38,12 +38,13 @@ RowMatrix row_maxima(const RowMatrix& source) {
   return maxima;
 }
 
-/// dest(r, c) = f(dest(r, c), row(r)) for every element.
+/// f(values(r, c), row(r)) for every element.
 template <typename F>
-void for_each_by_row(RowMatrix& dest, const RowMatrix& row, F f) {
-  for (Eigen::Index r = 0; r < dest.rows(); ++r) {
-    for (Eigen::Index c = 0; c < dest.cols(); ++c) dest(r, c) = f(dest(r, c), row(r, 0));
+RowMatrix by_row(RowMatrix values, const RowMatrix& row, F f) {
+  for (Eigen::Index r = 0; r < values.rows(); ++r) {
+    for (Eigen::Index c = 0; c < values.cols(); ++c) values(r, c) = f(values(r, c), row(r, 0));
   }
+  return values;
 }
 
 }  // namespace
@@ -192,9 +193,6 @@ void NumericExecutor::update_by_key(const Tile& tile, F f) {
 void NumericExecutor::execute_score_step(const TileOp& op) {
   const Tile& dest = op.dest_tiles[0];
   switch (op.kind) {
-    case OpKind::mask:
-      set_hidden(dest, kMinusInf);
-      break;
     case OpKind::soft_cap: {
       const double cap = *problem_.score.soft_cap;
       RowMatrix& S = update(dest);
@@ -243,65 +241,42 @@ void NumericExecutor::running_max(const TileOp& op) {
   }
 }
 
-/// Row-wise operations of the softmax.
-void NumericExecutor::execute_softmax(const TileOp& op) {
-  const Tile& dest = op.dest_tiles[0];
-  // Copies, because a source may be in the destination's slot
-  const RowMatrix a = op.source_count > 0 ? read(op.source_tiles[0]) : RowMatrix();
-  const RowMatrix b = op.source_count > 1 ? read(op.source_tiles[1]) : RowMatrix();
+/// What a row-wise operation of the softmax leaves in its destination.
+RowMatrix NumericExecutor::softmax_result(const TileOp& op) {
+  const auto source = [&](std::size_t k) -> const RowMatrix& { return read(op.source_tiles[k]); };
+  const auto before = [&]() -> const RowMatrix& { return read(op.dest_tiles[0]); };
   switch (op.kind) {
     case OpKind::row_max:
-      write(dest) = row_maxima(a);
-      break;
-    case OpKind::running_max:
-      running_max(op);
-      break;
+      return row_maxima(source(0));
     case OpKind::exp:
-      write(dest) = a;
-      for_each_by_row(slot(dest).values, b, exp_against);
-      break;
+      return by_row(source(0), source(1), exp_against);
     case OpKind::row_sum:
-      write(dest) = a.rowwise().sum();
-      break;
+      return source(0).rowwise().sum();
     case OpKind::add_row_sum:
-      update(dest) += a.rowwise().sum();
-      break;
+      return before() + source(0).rowwise().sum();
     case OpKind::rescale:
-      for_each_by_row(update(dest), a, std::multiplies<>());
-      break;
+      return by_row(before(), source(0), std::multiplies<>());
     case OpKind::normalize:
-      for_each_by_row(update(dest), a, divide_by_sum);
-      break;
+      return by_row(before(), source(0), divide_by_sum);
     case OpKind::log_sum_exp:
-      write(dest) = a.array() + b.array().log();
-      break;
+      return source(0).array() + source(1).array().log();
     case OpKind::row_dot:
-      write(dest) = a.cwiseProduct(b).rowwise().sum();
-      break;
+      return source(0).cwiseProduct(source(1)).rowwise().sum();
     case OpKind::add_row_dot:
-      update(dest) += a.cwiseProduct(b).rowwise().sum();
-      break;
-    case OpKind::softmax_gradient: {
-      const RowMatrix D = read(op.source_tiles[2]);
-      write(dest) = b;
-      for_each_by_row(slot(dest).values, D, std::minus<>());
-      slot(dest).values.array() *= a.array();
-      break;
-    }
+      return before() + source(0).cwiseProduct(source(1)).rowwise().sum();
+    case OpKind::softmax_gradient:
+      return by_row(source(1), source(2), std::minus<>()).cwiseProduct(source(0));
     case OpKind::add:
-      update(dest) += a;
-      break;
+      return before() + source(0);
     case OpKind::multiply:
-      update(dest).array() *= a.array();
-      break;
+      return before().cwiseProduct(source(0));
     case OpKind::scale:
-      update(dest) *= problem_.softmax_scale();
-      break;
-    case OpKind::mask_gradient:
-      set_hidden(dest, 0.0);
-      break;
+      return before() * problem_.softmax_scale();
+    case OpKind::convert:
+      return source(0);
     default:
       ATTNSCOPE_CHECK(to_string(op.kind), ==, "a softmax operation");
+      return {};
   }
 }
 
@@ -351,12 +326,15 @@ void NumericExecutor::execute(const TileOp& op) {
     case OpKind::fill_minus_inf:
       write(dest).setConstant(kMinusInf);
       break;
-    case OpKind::convert: {
-      const RowMatrix source = read(op.source_tiles[0]);
-      write(dest) = source;
-      break;
-    }
     case OpKind::mask:
+      set_hidden(dest, kMinusInf);
+      break;
+    case OpKind::mask_gradient:
+      set_hidden(dest, 0.0);
+      break;
+    case OpKind::running_max:
+      running_max(op);
+      break;
     case OpKind::soft_cap:
     case OpKind::soft_cap_slope:
     case OpKind::alibi:
@@ -368,7 +346,8 @@ void NumericExecutor::execute(const TileOp& op) {
       if (op.is_matrix_product()) {
         execute_product(op);
       } else {
-        execute_softmax(op);
+        const RowMatrix result = softmax_result(op);  // a source may be in the destination's slot
+        write(dest) = result;
       }
   }
   finish(op);

@@ -70,7 +70,7 @@ class NumericExecutor : public Observer {
   void set_hidden(const Tile& tile, double value);
   void running_max(const TileOp& op);
   RowMatrix operand(const Tile& tile);
-  void execute_softmax(const TileOp& op);
+  RowMatrix softmax_result(const TileOp& op);
   void execute_product(const TileOp& op);
   void finish(const TileOp& op);
 
