@@ -15,7 +15,7 @@
 #include "reference/json/json_document.h"
 #include "reference/nearest_name.h"
 #include "sim/device/assets.h"
-#include "sim/trace/write_trace.h"
+#include "sim/trace/chrome_trace.h"
 
 namespace attnscope::cli {
 

@@ -12,7 +12,7 @@
 #include "sim/device/assets.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/snapshot/describe_op.h"
-#include "sim/trace/write_trace.h"
+#include "sim/trace/chrome_trace.h"
 
 namespace attnscope::app {
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "sim/snapshot/run_recorder.h"
 #include "sim/snapshot/stepped_run.h"
@@ -31,5 +32,14 @@ ValueTile value_tile(const RowMatrix& values);
 Result<std::unique_ptr<RecordedRun>> record_run(const SteppedRequest& request,
                                                 const std::function<void(double)>& progress,
                                                 const std::atomic<bool>* cancel);
+
+// HBM as a snapshot shows it: which tensors exist, and which of their tiles have values after a
+// step.
+
+/// The state of every HBM tensor of the shown head after operation `step`: inputs, tensors that the
+/// pass stores, tensors from an earlier pass, and S and P as outlines if they are never stored.
+std::vector<HbmTensorState> hbm_states(const RunInfo& info,
+                                       const std::array<StoreHistory, kTensorCount>& stores,
+                                       Index step);
 
 }  // namespace attnscope

@@ -6,11 +6,9 @@
 #include "reference/naive_attention.h"
 #include "sim/schedule/schedules.h"
 #include "sim/snapshot/describe_op.h"
-#include "sim/snapshot/gradient_tracker.h"
-#include "sim/snapshot/hbm_states.h"
 #include "sim/snapshot/op_window.h"
 #include "sim/snapshot/recorded_run.h"
-#include "sim/snapshot/softmax_tracker.h"
+#include "sim/snapshot/row_trackers.h"
 
 namespace attnscope {
 

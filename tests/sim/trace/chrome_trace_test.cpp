@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "sim/trace/write_trace.h"
+#include "sim/trace/chrome_trace.h"
 #include "tests/support/model_request.h"
 
 namespace attnscope {

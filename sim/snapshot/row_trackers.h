@@ -1,5 +1,4 @@
-/// Follows the running softmax of one query row while operations are executed, as the screen's
-/// online-softmax panel shows it.
+/// One row followed through a pass, forward and backward, while operations are executed.
 #pragma once
 
 #include "sim/observers/numeric_executor.h"
@@ -7,6 +6,7 @@
 
 namespace attnscope {
 
+/// Follows the running softmax of one query row, as the screen's online-softmax panel shows it.
 class SoftmaxTracker {
  public:
   /// Follows, in the row tile being processed, the row at the same position as `query` in its row
@@ -28,13 +28,35 @@ class SoftmaxTracker {
 
  private:
   void begin_tile(const Tile& S, const TileGrid& grid);
-  std::optional<double> value(Tensor tensor, const NumericExecutor& executor, Index column) const;
 
   Index query_;
   SoftmaxRow row_;
   bool consistent_ = false;
   bool normalized_ = false;
   Index key_end_ = 0;
+};
+
+/// Follows one query row of a backward pass: its scores and probabilities, recomputed or read back,
+/// their gradients, and its contribution to dQ.
+class GradientTracker {
+ public:
+  /// Follows, in the row tile being processed, the row at the same position as `query` in its row
+  /// tile, and column `column` of dQ.
+  GradientTracker(Index query, Index column) : query_(query) { row_.column = column; }
+
+  /// Record the values that the op is about to use or change, and, after it, those it has changed.
+  void before(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
+  void after(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
+
+  const GradientRow& row() const { return row_; }
+
+ private:
+  void begin_tile(const Tile& tile, const TileGrid& grid);
+  void note_statistics(const NumericExecutor& executor);
+  std::vector<double>* row_of(const TileOp& op);
+
+  Index query_;
+  GradientRow row_;
 };
 
 }  // namespace attnscope

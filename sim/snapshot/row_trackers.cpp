@@ -1,0 +1,252 @@
+#include "sim/snapshot/row_trackers.h"
+
+#include <algorithm>
+
+namespace attnscope {
+
+namespace {
+
+const NumericExecutor::Slot& slot_of(Tensor tensor, const NumericExecutor& executor) {
+  return executor.on_chip()[static_cast<std::size_t>(tensor)][0];
+}
+
+/// One row of the tiles that are on chip now.
+struct RowOnChip {
+  const NumericExecutor& executor;
+  Index row_in_tile;
+
+  /// Empty where the tensor is not there.
+  std::vector<double> values(Tensor tensor) const {
+    const NumericExecutor::Slot& slot = slot_of(tensor, executor);
+    if (!slot.valid || row_in_tile >= slot.values.rows()) return {};
+    const auto row = slot.values.row(row_in_tile);
+    return {row.begin(), row.end()};
+  }
+  std::optional<double> value(Tensor tensor, Index column = 0) const {
+    const NumericExecutor::Slot& slot = slot_of(tensor, executor);
+    const bool is_there = slot.valid && row_in_tile < slot.values.rows();
+    if (!is_there || column >= slot.values.cols()) return std::nullopt;
+    return slot.values(row_in_tile, column);
+  }
+};
+
+/// Probabilities, before or after dropout.
+bool is_probability(Tensor tensor) {
+  return tensor == Tensor::P || tensor == Tensor::P_drop;
+}
+
+bool is_query_gradient(Tensor tensor) {
+  return tensor == Tensor::dQ || tensor == Tensor::dQ_accum;
+}
+
+}  // namespace
+
+void SoftmaxTracker::begin_block() {
+  SoftmaxRow empty;
+  empty.O_column = row_.O_column;
+  row_ = empty;
+  consistent_ = false;
+}
+
+void SoftmaxTracker::begin_tile(const Tile& S, const TileGrid& grid) {
+  SoftmaxRow next;
+  next.O_column = row_.O_column;
+  next.known = true;
+  next.i = S.i;
+  next.j = S.j;
+  next.row_in_tile = std::min(query_ % grid.tiling().Br, grid.rows_of(S.i) - 1);
+  next.query = grid.row_begin(S.i) + next.row_in_tile;
+  row_ = next;
+  consistent_ = false;
+}
+
+void SoftmaxTracker::before(const TileOp& op, const TileGrid& grid,
+                            const NumericExecutor& executor) {
+  const Tile& dest = op.dest_tiles[0];
+  const bool comes_back =
+      op.kind == OpKind::load &&
+      (dest.tensor == Tensor::S || is_probability(dest.tensor) || dest.tensor == Tensor::LSE_split);
+  if (op.kind == OpKind::scores || comes_back) begin_tile(dest, grid);
+  const RowOnChip on_chip{executor, row_.row_in_tile};
+  switch (op.kind) {
+    case OpKind::running_max:
+      row_.m_prev = on_chip.value(Tensor::m);
+      break;
+    case OpKind::rescale:
+      if (dest.tensor == Tensor::l && !row_.l_prev) {
+        row_.l_prev = on_chip.value(Tensor::l);
+        consistent_ = false;
+      }
+      if (dest.tensor == Tensor::O && !row_.O_prev) {
+        row_.O_prev = on_chip.value(Tensor::O, row_.O_column);
+      }
+      break;
+    case OpKind::add:
+      if (dest.tensor != Tensor::O) break;
+      [[fallthrough]];
+    case OpKind::accumulate:
+      row_.PV = on_chip.value(Tensor::O, row_.O_column);  // after() subtracts it
+      break;
+    default:
+      break;
+  }
+}
+
+void SoftmaxTracker::after(const TileOp& op, const TileGrid& grid,
+                           const NumericExecutor& executor) {
+  const Tile& dest = op.dest_tiles[0];
+  const RowOnChip on_chip{executor, row_.row_in_tile};
+  switch (op.kind) {
+    case OpKind::row_max:
+      row_.row_max = on_chip.value(dest.tensor);
+      if (dest.tensor == Tensor::m) row_.m = row_.row_max;
+      break;
+    case OpKind::running_max: {
+      row_.m = on_chip.value(Tensor::m);
+      row_.alpha = on_chip.value(Tensor::alpha);
+      if (row_.row_max) break;  // flash1 computes it in a separate operation
+      const auto& S = slot_of(Tensor::S, executor);
+      if (S.valid) row_.row_max = S.values.row(row_.row_in_tile).maxCoeff();
+      if (op.source_tiles[0].tensor == Tensor::LSE_split) {
+        row_.row_max = on_chip.value(Tensor::LSE_split);
+      }
+      break;
+    }
+    case OpKind::exp:
+      if (dest.tensor == Tensor::beta) row_.beta = on_chip.value(Tensor::beta);
+      break;
+    case OpKind::row_sum:
+      row_.row_sum = on_chip.value(dest.tensor);
+      if (dest.tensor == Tensor::l) row_.l = row_.row_sum;
+      break;
+    case OpKind::add_row_sum: {
+      row_.l = on_chip.value(Tensor::l);
+      const auto& P = slot_of(Tensor::P, executor);
+      if (!row_.row_sum && P.valid) row_.row_sum = P.values.row(row_.row_in_tile).sum();
+      break;
+    }
+    case OpKind::add: {
+      if (dest.tensor == Tensor::l) row_.l = on_chip.value(Tensor::l);
+      if (dest.tensor != Tensor::O) break;
+      row_.O = on_chip.value(Tensor::O, row_.O_column);
+      if (row_.O && row_.PV) row_.PV = *row_.O - *row_.PV;
+      break;
+    }
+    case OpKind::accumulate: {
+      const std::optional<double> O = on_chip.value(Tensor::O, row_.O_column);
+      if (O && row_.PV) row_.PV = *O - *row_.PV;
+      row_.O = O;
+      if (!is_probability(op.source_tiles[0].tensor)) break;
+      // Probabilities loaded from HBM are already divided by l: O is complete after the last tile
+      consistent_ = row_.l || row_.j + 1 == grid.Tc();
+      normalized_ = !row_.l;
+      key_end_ = grid.col_begin(row_.j) + grid.cols_of(row_.j);
+      break;
+    }
+    case OpKind::normalize:
+      if (dest.tensor != Tensor::O) break;
+      row_.undivided = row_.O;
+      row_.O = on_chip.value(Tensor::O, row_.O_column);
+      normalized_ = true;
+      break;
+    case OpKind::fill_zero:
+      if (dest.tensor == Tensor::O) consistent_ = false;
+      break;
+    default:
+      break;
+  }
+}
+
+void GradientTracker::begin_tile(const Tile& tile, const TileGrid& grid) {
+  GradientRow next;
+  next.column = row_.column;
+  next.known = true;
+  next.i = tile.i;
+  next.j = layout_of(tile.tensor) == TensorLayout::query_by_key ? tile.j : kAllColumns;
+  next.row_in_tile = std::min(query_ % grid.tiling().Br, grid.rows_of(tile.i) - 1);
+  next.query = grid.row_begin(tile.i) + next.row_in_tile;
+  next.key_begin = grid.col_begin(next.j);
+  row_ = next;
+}
+
+/// The part of the row that the op computes; nullptr when it computes none.
+std::vector<double>* GradientTracker::row_of(const TileOp& op) {
+  if (op.kind == OpKind::softmax_gradient) return &row_.dS;
+  switch (op.dest_tiles[0].tensor) {
+    case Tensor::S:
+      return &row_.S;
+    case Tensor::P:
+      return &row_.P;
+    case Tensor::dP:
+      return row_.dS.empty() ? &row_.dP : &row_.dS;  // dS may overwrite dP in its slot
+    case Tensor::dS:
+      return &row_.dS;
+    case Tensor::T:
+      return &row_.T;
+    default:
+      return nullptr;
+  }
+}
+
+void GradientTracker::note_statistics(const NumericExecutor& executor) {
+  const RowOnChip on_chip{executor, row_.row_in_tile};
+  const auto note = [&](std::optional<double>& known, Tensor tensor) {
+    if (const auto now = on_chip.value(tensor)) known = now;
+  };
+  note(row_.LSE, Tensor::LSE);
+  note(row_.m, Tensor::m);
+  note(row_.l, Tensor::l);
+  note(row_.D, Tensor::D);
+}
+
+void GradientTracker::before(const TileOp& op, const TileGrid& grid,
+                             const NumericExecutor& executor) {
+  // A tile begins with the first operation that computes a part of its row
+  const Tile& dest = op.dest_tiles[0];
+  const bool on_grid = layout_of(dest.tensor) == TensorLayout::query_by_key;
+  const bool other_tile = !row_.known || row_.i != dest.i || row_.j != dest.j;
+  if (dest.on_chip() && on_grid && (other_tile || op.kind == OpKind::scores)) {
+    begin_tile(dest, grid);
+  }
+  const bool row_alone = op.kind == OpKind::row_dot && !row_.known;
+  const bool next_row = op.kind == OpKind::load && dest.tensor == Tensor::Q && row_.i != dest.i;
+  if (row_alone || next_row) begin_tile(dest, grid);
+  if (!row_.known) return;
+  const RowOnChip on_chip{executor, row_.row_in_tile};
+  note_statistics(executor);
+
+  // Keep the previous gradient of the query
+  if (op.kind == OpKind::gradient_product && is_query_gradient(dest.tensor)) {
+    row_.dQ_prev = on_chip.value(dest.tensor, row_.column);
+  } else if (op.kind == OpKind::atomic_add && dest.i == row_.i) {
+    row_.dQ_prev = executor.hbm(dest.tensor)(row_.query, row_.column);
+  }
+}
+
+void GradientTracker::after(const TileOp& op, const TileGrid& /*grid*/,
+                            const NumericExecutor& executor) {
+  if (!row_.known) return;
+  const Tile& dest = op.dest_tiles[0];
+  const RowOnChip on_chip{executor, row_.row_in_tile};
+  if (dest.on_chip()) {
+    std::vector<double>* part = row_of(op);
+    if (part != nullptr) *part = on_chip.values(dest.tensor);
+    if (part == &row_.S) row_.S_by = op.kind;
+    if (part == &row_.P) row_.P_by = op.kind;
+    if (part == &row_.dP) row_.dP_by = op.kind;
+    if (part == &row_.dS) row_.dS_by = op.kind;
+  }
+  if (op.kind == OpKind::row_dot || op.kind == OpKind::add_row_dot) note_statistics(executor);
+
+  if (op.kind == OpKind::gradient_product && is_query_gradient(dest.tensor)) {
+    const std::optional<double> now = on_chip.value(dest.tensor, row_.column);
+    if (now && row_.dQ_prev) row_.dQ_part = *now - *row_.dQ_prev;
+    // A part that is later added in HBM is not yet the gradient
+    if (dest.tensor == Tensor::dQ) row_.dQ = now;
+    if (dest.tensor == Tensor::dQ_accum) row_.dQ_prev.reset();
+  } else if (op.kind == OpKind::atomic_add && dest.i == row_.i) {
+    row_.dQ = executor.hbm(dest.tensor)(row_.query, row_.column);
+  }
+}
+
+}  // namespace attnscope
