@@ -13,7 +13,6 @@
 #include "app/gpu_runner.h"
 #include "app/measurements.h"
 #include "app/playhead.h"
-#include "app/race.h"
 #include "app/scene.h"
 #include "app/worker.h"
 

@@ -2,6 +2,10 @@
 /// Snapshot::step: -1 is before the first operation, step_count - 1 after the last.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "app/view_state.h"
 #include "sim/snapshot/snapshot.h"
 
@@ -30,6 +34,50 @@ class Player {
 
  private:
   double units_ = 0.0;
+};
+
+// Two algorithms on the same problem and on one clock: where each of them is.
+
+/// The choice for the second algorithm of a race.
+RunSpec rival_of(const RunSpec& choice, const std::string& rival);
+
+/// The clock ticks whenever one of the two completes a tile. Its reading, requested bytes of the
+/// shown head or visits of tiles, is an upper limit for each, as the other may be in the middle of
+/// a tile or finished. A visit is a launch's work on one tile of S, P, dP or dS: standard
+/// attention, which has several launches, visits each tile several times.
+class RaceCourse {
+ public:
+  using Run = std::shared_ptr<const RunInfo>;
+  enum Racer : std::uint8_t { chosen, rival };
+
+  RaceCourse(const Run& chosen_run, const Run& rival_run, RaceClock clock);
+
+  bool is_of(const Run& chosen_run, const Run& rival_run, RaceClock clock) const;
+
+  Index last_tick() const { return static_cast<Index>(readings_.size()) - 1; }
+  /// Bytes, or visits of tiles, at a tick; 0 at tick 0.
+  Index reading(Index tick) const { return readings_[static_cast<std::size_t>(tick)]; }
+  /// The last operation of the last tile that the racer has completed by then; -1 before its first.
+  Index step_of(Racer racer, Index tick) const;
+  /// Visits of tiles that it has completed by then, and in total.
+  Index tiles_done(Racer racer, Index tick) const;
+  Index tiles(Racer racer) const { return static_cast<Index>(ends_[racer].size()); }
+  /// The first tick at which the racer has executed operation `step`.
+  Index tick_of(Racer racer, Index step) const;
+  /// The reading at which it finishes.
+  Index finish(Racer racer) const { return ends_[racer].back().reading; }
+
+ private:
+  /// The end of a tile.
+  struct End {
+    Index step = 0;
+    Index reading = 0;
+  };
+
+  Run runs_[2];
+  RaceClock clock_;
+  std::vector<End> ends_[2];
+  std::vector<Index> readings_;  ///< of the ticks, ascending
 };
 
 }  // namespace attnscope::app

@@ -1,6 +1,8 @@
 /// Lines and surfaces beyond ImDrawList's own: hatching, dashes, arrows, labels in a box.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "app/draw/canvas.h"
@@ -46,5 +48,22 @@ Rect badge(const Canvas& canvas, const FontRef& font, ImVec2 center, const Rect&
 
 /// A triangle that points right: the mark of a row.
 void marker_right(const Canvas& canvas, ImVec2 tip, float size, ImU32 color);
+
+// Finds room for a label beside things that it must not cover.
+
+/// Along one axis, in pixels.
+struct Range {
+  float low = 0.0f;
+  float high = 0.0f;
+};
+
+/// The centre nearest to `wish`, preferring the higher of two equally near ones, of a place of this
+/// width within `room` that touches none of the taken ranges; nothing where there is none.
+std::optional<float> free_center(float wish, float width, const Range& room,
+                                 std::span<const Range> taken);
+
+/// The x range of the curve at the heights of the band; of its middle if it does not cross the
+/// band.
+Range crossing(const Curve& curve, const Range& band);
 
 }  // namespace attnscope::app::draw

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/draw/format.h"
-#include "app/draw/free_place.h"
+#include "app/draw/shapes.h"
 #include "app/panels/hbm_box.h"
 #include "app/panels/panel_tabs.h"
 #include "app/panels/panels.h"

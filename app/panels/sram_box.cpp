@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "app/draw/format.h"
-#include "app/draw/free_place.h"
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
 #include "app/panels/memory_layout.h"

@@ -2,13 +2,31 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
-#include "app/platform/font_loader.h"
+#include "app/fonts.h"
 #include "app/theme.h"
 #include "app/ui/named_rects.h"
 
 namespace attnscope::app {
+
+// Finds Debian's Inter and DejaVu fonts and puts them into Dear ImGui's atlas.
+
+/// Paths of the fonts of each role; empty where none is installed.
+struct FontFiles {
+  std::string regular;
+  std::string semi_bold;
+  std::string mono;
+  std::string fallback;  ///< for glyphs that the others lack
+};
+FontFiles find_font_files();
+
+/// Fills the atlas of the current ImGui context with every role at each of the scales (1 = the
+/// 1600 x 900 design); the fonts of each scale, in the order of the scales. A font that is not
+/// installed is replaced by the next best, finally by ImGui's own, so this cannot fail. The texture
+/// must be uploaded again afterwards.
+std::vector<Fonts> load_fonts(const FontFiles& files, const std::vector<float>& scales);
 
 /// A rectangle of one opaque colour behind everything that Dear ImGui draws. With a software
 /// OpenGL, filling large surfaces this way costs a fraction of blended triangles.

@@ -1,16 +1,44 @@
 /// A window with an OpenGL 3.3 core context and its input, through GLFW.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
+#include <variant>
 
-#include "app/platform/input_queue.h"
 #include "app/platform/png.h"
 #include "reference/result.h"
 
 struct GLFWwindow;
 
 namespace attnscope::app {
+
+// Key events handed to Dear ImGui one change at a time.
+//
+// Before version 1.87 Dear ImGui only checks whether a key is down when a frame begins: a key that
+// was pressed and released between two frames is lost. This queue keeps events in order and lets
+// each key change once per frame. Newer versions have their own queue.
+
+class InputQueue {
+ public:
+  /// Takes over the key and character callbacks, after Dear ImGui's own were installed.
+  void attach(GLFWwindow* window);
+  /// Passes on the events that fit into the frame that begins now.
+  void pump();
+  /// Whether events wait for later frames.
+  bool pending() const { return !events_.empty(); }
+
+ private:
+  struct KeyEvent {
+    int key, scancode, action, mods;
+  };
+  struct CharEvent {
+    unsigned codepoint;
+  };
+
+  GLFWwindow* window_ = nullptr;
+  std::deque<std::variant<KeyEvent, CharEvent>> events_;
+};
 
 /// Buttons, text and tensors need at least this size: the user cannot make the window smaller.
 inline constexpr int kLeastWidth = 960;

@@ -1,4 +1,4 @@
-#include "app/race.h"
+#include "app/playhead.h"
 
 #include <gtest/gtest.h>
 

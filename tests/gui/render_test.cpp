@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "app/panels/warp_parts.h"
-#include "app/race.h"
+#include "app/playhead.h"
 #include "app/scene.h"
 #include "app/step_simulator.h"
 #include "reference/npy.h"

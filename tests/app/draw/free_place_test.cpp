@@ -1,4 +1,4 @@
-#include "app/draw/free_place.h"
+#include "app/draw/shapes.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/platform/font_loader.h"
+#include "app/platform/imgui_session.h"
 #include "app/theme.h"
 
 namespace attnscope::test {
