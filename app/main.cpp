@@ -8,7 +8,6 @@
 #include "app/own_inputs.h"
 #include "app/program.h"
 #include "app/report/interruption.h"
-#include "app/report/standard_streams.h"
 
 namespace attnscope::app {
 

@@ -8,7 +8,7 @@
 #include "app/platform/imgui_session.h"
 #include "app/platform/offscreen.h"
 #include "app/program.h"
-#include "app/report/standard_streams.h"
+#include "app/report/interruption.h"
 #include "app/screen/screen.h"
 #include "reference/files/file_identity.h"
 #include "reference/files/file_writer.h"

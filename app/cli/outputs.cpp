@@ -10,7 +10,7 @@
 
 #include "app/cli/option_files.h"
 #include "app/cli/progress.h"
-#include "app/report/standard_streams.h"
+#include "app/report/interruption.h"
 #include "reference/files/file_identity.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "app/report/standard_streams.h"
+#include "app/report/interruption.h"
 #include "reference/one_line.h"
 
 namespace attnscope::cli {

@@ -11,7 +11,7 @@
 #include "app/cli/option_files.h"
 #include "app/cli/outputs.h"
 #include "app/cli/progress.h"
-#include "app/report/standard_streams.h"
+#include "app/report/interruption.h"
 #include "kernels/recording/build_info.h"
 #include "reference/nearest_name.h"
 

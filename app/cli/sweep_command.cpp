@@ -12,7 +12,6 @@
 #include "app/cli/run_options.h"
 #include "app/cli/sweep_axes.h"
 #include "app/report/interruption.h"
-#include "app/report/standard_streams.h"
 #include "app/report/table.h"
 #include "reference/one_line.h"
 

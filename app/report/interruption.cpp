@@ -1,5 +1,6 @@
 #include "app/report/interruption.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <pthread.h>
@@ -7,6 +8,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -92,6 +94,19 @@ void save_before_signals(SavedResults results, const std::function<std::string()
   std::string said = step();
   const std::lock_guard changing(saved().changing);
   saved().said[results] = std::move(said);
+}
+
+void hold_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) != -1) continue;
+    // The lowest free number is this one; the wrong direction makes every use of it fail
+    const int opened = ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened != -1 && opened != descriptor) ::close(opened);
+  }
+}
+
+void print_to_stderr(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
 }
 
 }  // namespace attnscope

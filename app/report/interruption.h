@@ -20,4 +20,13 @@ enum class SavedResults { rows, recording };
 /// results: "12 of 50 points are in r.json". A signal waits for the step, half a second at most.
 void save_before_signals(SavedResults results, const std::function<std::string()>& step);
 
+// Standard input, output and error as both programs need them.
+
+/// Opens those that the caller of the program closed, so that no file that is opened later takes
+/// their numbers and receives their text: reading and writing them fails. Call it first in main().
+void hold_standard_streams();
+
+/// Writes the text to standard error, where that is possible: a closed one is no reason to end.
+void print_to_stderr(const std::string& text);
+
 }  // namespace attnscope
