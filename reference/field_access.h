@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "reference/parse_number.h"
-#include "reference/run_spec.h"
+#include "reference/run_fields.h"
 
 namespace attnscope::field_access {
 
@@ -72,24 +72,35 @@ bool read(std::string_view text, Value& value) {
   }
 }
 
-/// Prints and parses the member of a RunSpec to which `member(spec)` returns a reference.
-template <auto member>
-std::string print(const RunSpec& spec) {
-  return text_of(member(spec));
+/// The member at the end of a path of pointers to members.
+// clang-format off
+template <auto... path>
+auto& member(auto& spec) {
+  return (spec .* ... .* path);
 }
+// clang-format on
 
-template <auto member>
-bool parse(std::string_view text, RunSpec& spec) {
-  return read(text, member(spec));
+/// Prints and parses a member of a RunSpec.
+template <auto... path>
+std::string print(const RunSpec& spec) {
+  return text_of(member<path...>(spec));
 }
+template <auto... path>
+bool parse(std::string_view text, RunSpec& spec) {
+  return read(text, member<path...>(spec));
+}
+template <auto... path>
+inline constexpr FieldAccess at = {print<path...>, parse<path...>};
 
 /// The same for a type with its own parser.
-template <auto member, auto parser>
+template <auto parser, auto... path>
 bool parse_with(std::string_view text, RunSpec& spec) {
   const auto value = parser(text);
-  if (value) member(spec) = *value;
+  if (value) member<path...>(spec) = *value;
   return value.has_value();
 }
+template <auto parser, auto... path>
+inline constexpr FieldAccess at_parsed = {print<path...>, parse_with<parser, path...>};
 
 // Members whose text is no value of one type
 

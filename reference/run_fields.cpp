@@ -6,65 +6,11 @@ namespace attnscope {
 
 namespace {
 
-using field_access::parse;
-using field_access::parse_pattern;
-using field_access::parse_slopes;
-using field_access::parse_switches;
-using field_access::parse_with;
-using field_access::print;
-using field_access::print_kernel;
-using field_access::print_slopes;
-using field_access::print_switches;
-
-// Members of a RunSpec, as template arguments: each returns a reference
-// clang-format off
-constexpr auto kBatch = [](auto& s) -> auto& { return s.problem.batch; };
-constexpr auto kHeads = [](auto& s) -> auto& { return s.problem.heads; };
-constexpr auto kKvHeads = [](auto& s) -> auto& { return s.problem.kv_heads; };
-constexpr auto kSeqLen = [](auto& s) -> auto& { return s.problem.N; };
-constexpr auto kKvLen = [](auto& s) -> auto& { return s.problem.N_kv; };
-constexpr auto kHeadDim = [](auto& s) -> auto& { return s.problem.d; };
-constexpr auto kDType = [](auto& s) -> auto& { return s.problem.dtype; };
-constexpr auto kMask = [](auto& s) -> auto& { return s.problem.mask; };
-constexpr auto kSoftCap = [](auto& s) -> auto& { return s.problem.score.soft_cap; };
-constexpr auto kDropout = [](auto& s) -> auto& { return s.problem.score.dropout.probability; };
-constexpr auto kDropoutSeed = [](auto& s) -> auto& { return s.problem.score.dropout.seed; };
-constexpr auto kFirstBatch = [](auto& s) -> auto& { return s.problem.score.dropout.first_batch; };
-constexpr auto kFirstHead = [](auto& s) -> auto& { return s.problem.score.dropout.first_head; };
-constexpr auto kKeyLengths = [](auto& s) -> auto& { return s.problem.key_lengths; };
-constexpr auto kSequencesQ = [](auto& s) -> auto& { return s.problem.cu_seqlens_q; };
-constexpr auto kSequencesK = [](auto& s) -> auto& { return s.problem.cu_seqlens_k; };
-constexpr auto kAlgorithm = [](auto& s) -> auto& { return s.algorithm; };
-constexpr auto kPass = [](auto& s) -> auto& { return s.pass; };
-constexpr auto kBr = [](auto& s) -> auto& { return s.Br; };
-constexpr auto kBc = [](auto& s) -> auto& { return s.Bc; };
-constexpr auto kTilingRule = [](auto& s) -> auto& { return s.tiling_rule; };
-constexpr auto kCarry = [](auto& s) -> auto& { return s.variant.carry; };
-constexpr auto kFusion = [](auto& s) -> auto& { return s.variant.fusion; };
-constexpr auto kCheckpoint = [](auto& s) -> auto& { return s.variant.checkpoint; };
-constexpr auto kSkipFirstReads = [](auto& s) -> auto& { return s.variant.skip_first_reads; };
-constexpr auto kDOnce = [](auto& s) -> auto& { return s.variant.d_once; };
-constexpr auto kSkipUnusedKv = [](auto& s) -> auto& { return s.variant.skip_unused_kv; };
-constexpr auto kStages = [](auto& s) -> auto& { return s.variant.stages; };
-constexpr auto kSplits = [](auto& s) -> auto& { return s.splits; };
-constexpr auto kSeparateHeads = [](auto& s) -> auto& { return s.separate_heads; };
-constexpr auto kWarps = [](auto& s) -> auto& { return s.warps; };
-constexpr auto kWarpPartition = [](auto& s) -> auto& { return s.warp_partition; };
-constexpr auto kRounding = [](auto& s) -> auto& { return s.round_to_storage; };
-constexpr auto kDeterministic = [](auto& s) -> auto& { return s.deterministic; };
-constexpr auto kAllowOverflow = [](auto& s) -> auto& { return s.allow_overflow; };
-constexpr auto kInputs = [](auto& s) -> auto& { return s.inputs.kind; };
-constexpr auto kSeed = [](auto& s) -> auto& { return s.inputs.seed; };
-constexpr auto kFileQ = [](auto& s) -> auto& { return s.files.Q; };
-constexpr auto kFileK = [](auto& s) -> auto& { return s.files.K; };
-constexpr auto kFileV = [](auto& s) -> auto& { return s.files.V; };
-constexpr auto kFileDO = [](auto& s) -> auto& { return s.files.dO; };
-constexpr auto kGpu = [](auto& s) -> auto& { return s.gpu; };
-constexpr auto kSram = [](auto& s) -> auto& { return s.sram_bytes; };
-constexpr auto kBlockMask = [](auto& s) -> auto& { return s.block_mask; };
-constexpr auto kL2 = [](auto& s) -> auto& { return s.l2_bytes; };
-constexpr auto kKernel = [](auto& s) -> auto& { return s.kernel; };
-// clang-format on
+using field_access::at;
+using field_access::at_parsed;
+template <auto member>
+constexpr FieldAccess at_dropout =
+    at<&RunSpec::problem, &AttentionProblem::score, &ScoreFunction::dropout, member>;
 
 constexpr FieldValue kDTypes[] = {{"fp16", "", ""}, {"bf16", "", ""}, {"fp32", "", ""}};
 constexpr FieldValue kPasses[] = {{"forward", "", ""},
@@ -154,104 +100,102 @@ const RunField kFields[] = {
     {.key = "algorithm", .json_key = "algorithm", .option = "algorithm", .value_name = "NAME",
      .label = "Algorithm", .help = "see attnscope-cli list algorithms",
      .accepted = "the name of an algorithm", .always_stored = true,
-     .print = print<kAlgorithm>, .parse = parse<kAlgorithm>},
+     .access = at<&RunSpec::algorithm>},
     {.key = "pass", .json_key = "pass", .option = "pass", .value_name = "PASS", .label = "Pass",
      .help = "forward, backward or both", .kind = FieldKind::name, .always_stored = true,
-     .values = kPasses, .print = print<kPass>, .parse = parse<kPass>,
-     .applies = kHasBackward,
+     .values = kPasses, .access = at<&RunSpec::pass>, .applies = kHasBackward,
      .applies_to = kOfTrained},
     {.key = "batch", .json = "problem", .json_key = "batch", .option = "batch", .value_name = "B",
      .label = "batch", .help = "batch size", .kind = FieldKind::whole, .always_stored = true,
-     .min = 1, .max = kMaxHeads, .print = print<kBatch>, .parse = parse<kBatch>},
+     .min = 1, .max = kMaxHeads, .access = at<&RunSpec::problem, &AttentionProblem::batch>},
     {.key = "heads", .json = "problem", .json_key = "heads", .option = "heads", .value_name = "H",
      .label = "heads", .help = "query heads", .kind = FieldKind::whole, .always_stored = true,
-     .min = 1, .max = kMaxHeads, .print = print<kHeads>, .parse = parse<kHeads>},
+     .min = 1, .max = kMaxHeads, .access = at<&RunSpec::problem, &AttentionProblem::heads>},
     {.key = "kv_heads", .json = "problem", .json_key = "kv_heads", .option = "kv-heads",
      .value_name = "H_KV", .label = "KV heads", .help = "key and value heads, divides heads",
      .by_rule = "heads", .kind = FieldKind::whole, .always_stored = true, .min = 1,
-     .max = kMaxHeads, .print = print<kKvHeads>, .parse = parse<kKvHeads>},
+     .max = kMaxHeads, .access = at<&RunSpec::problem, &AttentionProblem::kv_heads>},
     {.key = "seq_len", .json = "problem", .json_key = "seq_len", .option = "seq-len",
      .value_name = "N", .label = "N", .help = "queries of a head", .kind = FieldKind::whole,
-     .always_stored = true, .min = 1, .max = kMaxSequenceLength, .print = print<kSeqLen>,
-     .parse = parse<kSeqLen>},
+     .always_stored = true, .min = 1, .max = kMaxSequenceLength,
+     .access = at<&RunSpec::problem, &AttentionProblem::N>},
     {.key = "kv_len", .json = "problem", .json_key = "kv_len", .option = "kv-len",
      .value_name = "N_KV", .label = "keys, N_kv", .help = "keys of a head", .by_rule = "seq-len",
      .kind = FieldKind::whole, .always_stored = true, .min = 1, .max = kMaxSequenceLength,
-     .print = print<kKvLen>, .parse = parse<kKvLen>},
+     .access = at<&RunSpec::problem, &AttentionProblem::N_kv>},
     {.key = "head_dim", .json = "problem", .json_key = "head_dim", .option = "head-dim",
      .value_name = "D", .label = "d", .help = "head dimension", .kind = FieldKind::whole,
-     .always_stored = true, .min = 1, .max = kMaxHeadDim, .print = print<kHeadDim>,
-     .parse = parse<kHeadDim>},
+     .always_stored = true, .min = 1, .max = kMaxHeadDim,
+     .access = at<&RunSpec::problem, &AttentionProblem::d>},
     {.key = "dtype", .json = "problem", .json_key = "dtype", .option = "dtype",
      .value_name = "TYPE", .label = "Type", .help = "fp32, fp16 or bf16", .kind = FieldKind::name,
-     .always_stored = true, .values = kDTypes, .print = print<kDType>,
-     .parse = parse<kDType>},
+     .always_stored = true, .values = kDTypes,
+     .access = at<&RunSpec::problem, &AttentionProblem::dtype>},
     {.key = "mask", .json = "problem", .json_key = "mask", .option = "mask", .value_name = "MASK",
      .label = "Mask", .help = "none, causal, causal:top-left, window:KEYS or window:LEFT,RIGHT",
      .accepted = "none, causal, causal:top-left, window:KEYS (at least 1) or window:LEFT,RIGHT "
-         "(-1 = unlimited)", .always_stored = true, .print = print<kMask>,
-     .parse = parse_with<kMask, parse_mask>},
+         "(-1 = unlimited)", .always_stored = true,
+     .access = at_parsed<parse_mask, &RunSpec::problem, &AttentionProblem::mask>},
     {.key = "alibi", .json = "problem", .json_key = "alibi", .option = "alibi", .label = "ALiBi",
      .help = "ALiBi with slopes 2^(-8 (h + 1) / H)",
      .accepted = "standard, or a slope for each query head", .by_rule = "off",
-     .kind = FieldKind::slopes, .values = kAlibi, .print = print_slopes, .parse = parse_slopes},
+     .kind = FieldKind::slopes, .values = kAlibi,
+     .access = {field_access::print_slopes, field_access::parse_slopes}},
     {.key = "softcap", .json = "problem", .json_key = "softcap", .option = "softcap",
      .value_name = "CAP", .label = "soft-capping",
      .help = "S = CAP tanh(S / CAP), a number above 0",
      .accepted = "a number above 0, for example 30", .by_rule = "off", .kind = FieldKind::decimal,
-     .print = print<kSoftCap>, .parse = parse<kSoftCap>},
+     .access = at<&RunSpec::problem, &AttentionProblem::score, &ScoreFunction::soft_cap>},
     {.key = "dropout", .json = "problem/dropout", .json_key = "probability", .option = "dropout",
      .value_name = "P", .label = "dropout",
      .help = "drop elements of P with this probability, 0 <= P < 1",
      .accepted = "a number from 0 to below 1", .kind = FieldKind::decimal, .always_stored = true,
-     .print = print<kDropout>, .parse = parse<kDropout>},
+     .access = at_dropout<&Dropout::probability>},
     {.key = "dropout_seed", .json = "problem/dropout", .json_key = "seed", .option = "dropout-seed",
      .value_name = "SEED", .label = "dropout seed", .help = "whole number that seeds dropout",
-     .kind = FieldKind::seed, .always_stored = true, .print = print<kDropoutSeed>,
-     .parse = parse<kDropoutSeed>},
+     .kind = FieldKind::seed, .always_stored = true,
+     .access = at_dropout<&Dropout::seed>},
     {.key = "dropout_first_batch", .json = "problem/dropout", .json_key = "first_batch",
      .help = "where the problem is part of a larger one: its first batch entry there",
      .kind = FieldKind::whole, .always_stored = true, .min = 0, .max = kMaxHeads,
-     .print = print<kFirstBatch>, .parse = parse<kFirstBatch>},
+     .access = at_dropout<&Dropout::first_batch>},
     {.key = "dropout_first_head", .json = "problem/dropout", .json_key = "first_head",
-     .help = "the same for its first query head", .kind = FieldKind::whole,
-     .always_stored = true, .min = 0, .max = kMaxHeads, .print = print<kFirstHead>,
-     .parse = parse<kFirstHead>},
+     .help = "the same for its first query head", .kind = FieldKind::whole, .always_stored = true,
+     .min = 0, .max = kMaxHeads,
+     .access = at_dropout<&Dropout::first_head>},
     {.key = "key_lengths", .json = "problem", .json_key = "key_lengths", .option = "key-lengths",
      .value_name = "L1,L2,...", .label = "valid keys",
      .help = "valid keys of each batch entry; the rest is padding",
      .accepted = "whole numbers with commas between them", .by_rule = "kv-len",
-     .kind = FieldKind::list, .print = print<kKeyLengths>, .parse = parse<kKeyLengths>},
+     .kind = FieldKind::list, .access = at<&RunSpec::problem, &AttentionProblem::key_lengths>},
     {.key = "cu_seqlens_q", .json = "problem", .json_key = "cu_seqlens_q", .option = "cu-seqlens-q",
      .value_name = "0,...,N", .label = "sequences",
      .help = "packed sequences: where each one's queries begin, and N",
      .accepted = "whole numbers with commas between them", .by_rule = "one sequence",
-     .kind = FieldKind::list, .print = print<kSequencesQ>, .parse = parse<kSequencesQ>},
+     .kind = FieldKind::list, .access = at<&RunSpec::problem, &AttentionProblem::cu_seqlens_q>},
     {.key = "cu_seqlens_k", .json = "problem", .json_key = "cu_seqlens_k", .option = "cu-seqlens-k",
      .value_name = "0,...,N_KV", .label = "their keys",
      .help = "packed sequences: where each one's keys begin, and N_kv",
      .accepted = "whole numbers with commas between them", .by_rule = "one sequence",
-     .kind = FieldKind::list, .print = print<kSequencesK>, .parse = parse<kSequencesK>},
+     .kind = FieldKind::list, .access = at<&RunSpec::problem, &AttentionProblem::cu_seqlens_k>},
     {.key = "Br", .json = "tiling", .json_key = "Br", .option = "block-rows", .value_name = "BR",
      .label = "Br", .help = "rows of a tile; standard: BM of its products",
      .by_rule = "default tiling", .kind = FieldKind::whole, .min = 1, .max = kMaxSequenceLength,
-     .print = print<kBr>, .parse = parse<kBr>},
+     .access = at<&RunSpec::Br>},
     {.key = "Bc", .json = "tiling", .json_key = "Bc", .option = "block-cols", .value_name = "BC",
      .label = "Bc", .help = "columns of a tile; standard: BN", .by_rule = "default tiling",
-     .kind = FieldKind::whole, .min = 1, .max = kMaxSequenceLength, .print = print<kBc>,
-     .parse = parse<kBc>},
+     .kind = FieldKind::whole, .min = 1, .max = kMaxSequenceLength, .access = at<&RunSpec::Bc>},
     {.key = "tiling_rule", .option = "tiling", .value_name = "RULE", .label = "tiles by rule",
      .help =
          "paper: Bc = ceil(M/4d), Br = min(Bc, d); largest: the largest that fit; kernel: the GPU "
-         "kernel's",
-     .by_rule = "flash1: paper where it fits, else largest", .kind = FieldKind::name,
-     .target = FieldTarget::model, .values = kRules, .print = print<kTilingRule>,
-     .parse = parse<kTilingRule>},
+         "kernel's", .by_rule = "flash1: paper where it fits, else largest",
+     .kind = FieldKind::name, .target = FieldTarget::model, .values = kRules,
+     .access = at<&RunSpec::tiling_rule>},
     {.key = "carry", .json_key = "carry", .option = "carry", .value_name = "CARRY",
      .label = "precision of O",
      .help = "problem or fp32: precision of flash1's and block_sparse's O in HBM between passes",
-     .kind = FieldKind::name, .always_stored = true, .values = kCarries, .print = print<kCarry>,
-     .parse = parse<kCarry>, .applies = kCarriesOutput,
+     .kind = FieldKind::name, .always_stored = true, .values = kCarries,
+     .access = at<&RunSpec::variant, &ScheduleVariant::carry>, .applies = kCarriesOutput,
      .applies_to = kOfCarriers},
     {.key = "block_mask", .json_key = "block_mask", .option = "block-mask", .value_name = "MASK",
      .label = "block mask",
@@ -259,116 +203,119 @@ const RunField kFields[] = {
          "uniform:DENSITY[,SEED] or FILE.npy [Tr, Tc]",
      .accepted = "butterfly, local-global:W,G, random:DENSITY[,SEED], uniform:DENSITY[,SEED] (W, "
          "G, SEED whole numbers, 0 < DENSITY <= 1) or a file FILE.npy", .by_rule = "all tiles",
-     .file = FieldFile::npy_or_pattern, .print = print<kBlockMask>, .parse = parse_pattern, .applies = kTakesBlockMask,
-     .applies_to = kOfSparse},
+     .file = FieldFile::npy_or_pattern,
+     .access = {field_access::print<&RunSpec::block_mask>, field_access::parse_pattern},
+     .applies = kTakesBlockMask, .applies_to = kOfSparse},
     {.key = "skip_unused_kv", .json_key = "skip_unused_kv", .option = "skip-unused-kv",
      .label = "unused K, V", .help = "block_sparse: do not load K and V of unused column tiles",
      .kind = FieldKind::flag, .target = FieldTarget::model, .values = kUnusedKv,
-     .print = print<kSkipUnusedKv>, .parse = parse<kSkipUnusedKv>, .applies = kTakesBlockMask,
+     .access = at<&RunSpec::variant, &ScheduleVariant::skip_unused_kv>, .applies = kTakesBlockMask,
      .applies_to = kOfSparse},
     {.key = "splits", .json_key = "splits", .option = "splits", .value_name = "COUNT",
      .label = "splits", .help = "split_kv: parts into which the keys are cut",
      .by_rule = "what fills the SMs", .kind = FieldKind::whole, .target = FieldTarget::model,
-     .min = 1, .max = kMaxSequenceLength, .print = print<kSplits>, .parse = parse<kSplits>,
-     .applies = kSplitsKeys, .applies_to = kOfSplits},
+     .min = 1, .max = kMaxSequenceLength, .access = at<&RunSpec::splits>, .applies = kSplitsKeys,
+     .applies_to = kOfSplits},
     {.key = "separate_heads", .json_key = "separate_heads", .option = "separate-heads",
      .label = "group of heads",
      .help = "split_kv: a thread block for each query head, not for its group",
      .kind = FieldKind::flag, .target = FieldTarget::model, .values = kGroups,
-     .print = print<kSeparateHeads>, .parse = parse<kSeparateHeads>, .applies = kSplitsKeys,
-     .applies_to = kOfSplits},
+     .access = at<&RunSpec::separate_heads>, .applies = kSplitsKeys, .applies_to = kOfSplits},
     {.key = "warps", .json_key = "warps", .option = "warps", .value_name = "COUNT",
      .label = "warps", .help = "warps of a thread block, up to 32", .by_rule = "4",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMaxWarps,
-     .print = print<kWarps>, .parse = parse<kWarps>, .applies = kHasWarps, .applies_to = kOfWarps},
+     .access = at<&RunSpec::warps>, .applies = kHasWarps, .applies_to = kOfWarps},
     {.key = "warp_partition", .json_key = "warp_partition", .option = "warp-partition",
      .value_name = "KIND", .label = "warps share", .help = "split-q or sliced-k",
      .by_rule = "as in the algorithm's paper", .kind = FieldKind::name,
-     .target = FieldTarget::model, .values = kPartitions, .print = print<kWarpPartition>,
-     .parse = parse<kWarpPartition>, .applies = kHasWarps, .applies_to = kOfWarps},
+     .target = FieldTarget::model, .values = kPartitions, .access = at<&RunSpec::warp_partition>,
+     .applies = kHasWarps, .applies_to = kOfWarps},
     {.key = "fusion", .json = "variant", .json_key = "fusion", .option = "fusion",
      .value_name = "LEVEL", .label = "fusion",
      .help = "standard: separate, figure2, pairs or rows; how much a launch fuses",
      .kind = FieldKind::name, .target = FieldTarget::model, .values = kFusions,
-     .print = print<kFusion>, .parse = parse<kFusion>, .applies = kKeepsScores,
+     .access = at<&RunSpec::variant, &ScheduleVariant::fusion>, .applies = kKeepsScores,
      .applies_to = kOfKeepers},
     {.key = "checkpoint", .json = "variant", .json_key = "checkpoint", .option = "checkpoint",
      .label = "P for backward",
      .help = "standard: keep only Q, K and V; the backward pass repeats the forward pass",
      .kind = FieldKind::flag, .target = FieldTarget::model, .values = kCheckpoints,
-     .print = print<kCheckpoint>, .parse = parse<kCheckpoint>, .applies = kKeepsScores,
+     .access = at<&RunSpec::variant, &ScheduleVariant::checkpoint>, .applies = kKeepsScores,
      .applies_to = kOfKeepers},
     {.key = "skip_first_reads", .json = "variant", .json_key = "skip_first_reads",
      .option = "skip-first-reads", .label = "O, m, l start",
      .help = "flash1: O, m, l and dQ start on chip, without a first read", .kind = FieldKind::flag,
-     .target = FieldTarget::model, .values = kFirstReads, .print = print<kSkipFirstReads>,
-     .parse = parse<kSkipFirstReads>, .applies = kIsFlash1, .applies_to = kOfFlash1},
+     .target = FieldTarget::model, .values = kFirstReads,
+     .access = at<&RunSpec::variant, &ScheduleVariant::skip_first_reads>, .applies = kIsFlash1,
+     .applies_to = kOfFlash1},
     {.key = "d_once", .json = "variant", .json_key = "d_once", .option = "d-once", .label = "D",
      .help = "flash1: D = rowsum(dO * O) in a launch of its own", .kind = FieldKind::flag,
-     .target = FieldTarget::model, .values = kDs, .print = print<kDOnce>, .parse = parse<kDOnce>,
-     .applies = kIsFlash1, .applies_to = kOfFlash1},
+     .target = FieldTarget::model, .values = kDs,
+     .access = at<&RunSpec::variant, &ScheduleVariant::d_once>, .applies = kIsFlash1,
+     .applies_to = kOfFlash1},
     {.key = "stages", .json = "variant", .json_key = "stages", .option = "stages",
      .value_name = "COUNT", .label = "stages of K, V",
      .help = "forward: buffers of K and V in shared memory; with 2, the next tile is loaded early",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMaxStages,
-     .print = print<kStages>, .parse = parse<kStages>, .applies = kLoadsKvInside,
+     .access = at<&RunSpec::variant, &ScheduleVariant::stages>, .applies = kLoadsKvInside,
      .applies_to = kOfStages},
     {.key = "deterministic", .json_key = "deterministic", .option = "deterministic", .label = "dQ",
      .help = "backward: add up dQ in a fixed order", .kind = FieldKind::flag,
-     .target = FieldTarget::kernel, .values = kOrders, .print = print<kDeterministic>,
-     .parse = parse<kDeterministic>, .applies = kHasBackward, .applies_to = kOfTrained},
+     .target = FieldTarget::kernel, .values = kOrders, .access = at<&RunSpec::deterministic>,
+     .applies = kHasBackward, .applies_to = kOfTrained},
     {.key = "kernel", .json_key = "kernel", .option = "kernel", .value_name = "NAME",
      .label = "Kernel", .help = "see attnscope-cli list kernels",
      .accepted = "the name of a kernel", .by_rule = "the algorithm's",
-     .target = FieldTarget::kernel, .print = print_kernel, .parse = parse<kKernel>},
+     .target = FieldTarget::kernel,
+     .access = {field_access::print_kernel, field_access::parse<&RunSpec::kernel>}},
     {.key = "switches", .json_key = "switches", .label = "Switches",
      .help = "choices that the kernel offers",
      .accepted = "NAME=VALUE, with commas between several", .by_rule = "the kernel's",
-     .target = FieldTarget::kernel, .print = print_switches, .parse = parse_switches},
+     .target = FieldTarget::kernel,
+     .access = {field_access::print_switches, field_access::parse_switches}},
     {.key = "round_to_storage", .json_key = "round_to_storage", .option = "round-to-storage",
      .label = "values", .help = "round values where a kernel rounds them", .kind = FieldKind::flag,
-     .target = FieldTarget::model, .values = kRoundings, .print = print<kRounding>,
-     .parse = parse<kRounding>},
+     .target = FieldTarget::model, .values = kRoundings, .access = at<&RunSpec::round_to_storage>},
     {.key = "allow_overflow", .json_key = "allow_overflow", .option = "allow-overflow",
      .label = "overflow", .help = "count a tiling that does not fit on the chip",
      .kind = FieldKind::flag, .target = FieldTarget::model, .values = kOverflows,
-     .print = print<kAllowOverflow>, .parse = parse<kAllowOverflow>},
+     .access = at<&RunSpec::allow_overflow>},
     {.key = "gpu", .json_key = "gpu", .option = "gpu", .value_name = "NAME|FILE", .label = "GPU",
      .help = "the modelled GPU; see attnscope-cli list gpus",
      .accepted = "the name of a GPU, or a file that describes one", .target = FieldTarget::model,
-     .file = FieldFile::gpu, .always_stored = true, .print = print<kGpu>, .parse = parse<kGpu>},
+     .file = FieldFile::gpu, .always_stored = true, .access = at<&RunSpec::gpu>},
     {.key = "sram_bytes", .json_key = "sram_bytes", .option = "sram-bytes", .value_name = "BYTES",
      .label = "SRAM, bytes", .help = "shared memory of a thread block, in bytes",
      .by_rule = "the GPU's", .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1,
-     .max = kMostMemoryBytes, .print = print<kSram>, .parse = parse<kSram>},
+     .max = kMostMemoryBytes, .access = at<&RunSpec::sram_bytes>},
     {.key = "l2_bytes", .json_key = "l2_bytes", .option = "l2-bytes", .value_name = "BYTES",
      .label = "L2, bytes", .help = "L2 cache, in bytes", .by_rule = "the GPU's",
      .kind = FieldKind::whole, .target = FieldTarget::model, .min = 1, .max = kMostMemoryBytes,
-     .print = print<kL2>, .parse = parse<kL2>},
+     .access = at<&RunSpec::l2_bytes>},
     {.key = "inputs", .json = "inputs", .json_key = "kind", .option = "inputs",
      .value_name = "KIND", .label = "drawn", .help = "gaussian, outlier or needle",
-     .kind = FieldKind::name, .always_stored = true, .values = kInputKinds, .print = print<kInputs>,
-     .parse = parse<kInputs>},
+     .kind = FieldKind::name, .always_stored = true, .values = kInputKinds,
+     .access = at<&RunSpec::inputs, &InputSpec::kind>},
     {.key = "seed", .json = "inputs", .json_key = "seed", .option = "seed", .value_name = "SEED",
-     .label = "seed", .help = "whole number that seeds the drawn inputs",
-     .kind = FieldKind::seed, .always_stored = true, .print = print<kSeed>, .parse = parse<kSeed>},
+     .label = "seed", .help = "whole number that seeds the drawn inputs", .kind = FieldKind::seed,
+     .always_stored = true, .access = at<&RunSpec::inputs, &InputSpec::seed>},
     {.key = "q", .json = "inputs", .json_key = "q", .option = "q", .value_name = "FILE",
      .label = "Q",
      .help = "Q as .npy [B, H, N, d]; sizes that are not given are those of the files",
      .accepted = "an .npy file, as numpy.save writes it", .by_rule = "generated",
-     .file = FieldFile::npy, .print = print<kFileQ>, .parse = parse<kFileQ>},
+     .file = FieldFile::npy, .access = at<&RunSpec::files, &InputPaths::Q>},
     {.key = "k", .json = "inputs", .json_key = "k", .option = "k", .value_name = "FILE",
      .label = "K", .help = "K as .npy [B, H_kv, N_kv, d]",
      .accepted = "an .npy file, as numpy.save writes it", .by_rule = "generated",
-     .file = FieldFile::npy, .print = print<kFileK>, .parse = parse<kFileK>},
+     .file = FieldFile::npy, .access = at<&RunSpec::files, &InputPaths::K>},
     {.key = "v", .json = "inputs", .json_key = "v", .option = "v", .value_name = "FILE",
      .label = "V", .help = "V as .npy [B, H_kv, N_kv, d]",
      .accepted = "an .npy file, as numpy.save writes it", .by_rule = "generated",
-     .file = FieldFile::npy, .print = print<kFileV>, .parse = parse<kFileV>},
+     .file = FieldFile::npy, .access = at<&RunSpec::files, &InputPaths::V>},
     {.key = "do", .json = "inputs", .json_key = "do", .option = "do", .value_name = "FILE",
      .label = "dO", .help = "dO as .npy [B, H, N, d]",
      .accepted = "an .npy file, as numpy.save writes it", .by_rule = "generated",
-     .file = FieldFile::npy, .print = print<kFileDO>, .parse = parse<kFileDO>},
+     .file = FieldFile::npy, .access = at<&RunSpec::files, &InputPaths::dO>},
 };
 // clang-format on
 

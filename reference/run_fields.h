@@ -45,6 +45,12 @@ struct FieldValue {
   std::string_view help;   ///< one sentence; may be empty
 };
 
+/// How a field's text is made and understood.
+struct FieldAccess {
+  std::string (*print)(const RunSpec&) = nullptr;
+  bool (*parse)(std::string_view, RunSpec&) = nullptr;
+};
+
 struct RunField {
   std::string_view key;         ///< "seq_len": unique
   std::string_view json;        ///< path of the key's object in a file, "problem"; empty: the root
@@ -63,14 +69,16 @@ struct RunField {
   bool always_stored = false;
   Index min = 0, max = 0;                   ///< of `whole`
   std::span<const FieldValue> values = {};  ///< of `name` and `flag`
-  /// Its value in the command line's spelling; "" where it is unset, "true" or "" for a flag.
-  std::string (*print)(const RunSpec&) = nullptr;
-  /// Sets the field from the text; "" unsets a field that can be unset. False, with the spec
-  /// unchanged, when the text is not understood. validate() checks whether the value can work.
-  bool (*parse)(std::string_view, RunSpec&) = nullptr;
+  FieldAccess access = {};
   /// Whether the field applies to the algorithm; null: it applies to all.
   bool (*applies)(const Algorithm&) = nullptr;
   std::string_view applies_to = {};  ///< in words: "split_kv, which cuts the keys into parts"
+
+  /// Its value in the command line's spelling; "" where it is unset, "true" or "" for a flag.
+  std::string print(const RunSpec& spec) const { return access.print(spec); }
+  /// Sets the field from the text; "" unsets a field that can be unset. False, with the spec
+  /// unchanged, when the text is not understood. validate() checks whether the value can work.
+  bool parse(std::string_view text, RunSpec& spec) const { return access.parse(text, spec); }
 };
 
 /// Every field, in the order in which they are read: a field follows those that it depends on.
