@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "app/work_control.h"
-#include "kernels/client/kernel_library.h"
+#include "kernels/measure/gpu.h"
 #include "kernels/resolve.h"
 #include "reference/inputs.h"
 
@@ -31,14 +31,14 @@ RecordingRow refused(const RunSpec& choice, Error error) {
 }
 
 /// Measures the choice; returns the row, also for an error.
-RecordingRow row_of(KernelLibrary& library, const RunSpec& choice, const Protocol& protocol) {
+RecordingRow row_of(Gpu& gpu, const RunSpec& choice, const Protocol& protocol) {
   auto run = kernel_run(choice);
   if (!run) return refused(choice, run.error());
-  if (!choice.files.any()) return library.record(run.value(), protocol);
+  if (!choice.files.any()) return gpu.record(run.value(), protocol);
   const auto own = load_inputs(choice.problem, choice.files, choice.inputs);
   if (!own) return refused(choice, own.error());
   run.value().files_hash = hash_of_inputs(own.value());
-  return library.record_own(run.value(), own.value(), protocol);
+  return gpu.record_own(run.value(), own.value(), protocol);
 }
 
 }  // namespace
@@ -66,13 +66,13 @@ std::vector<MeasuredRun> GpuRunner::take_results() {
 }
 
 void GpuRunner::open() {
-  const auto library = result_of(&KernelLibrary::load, "not enough memory to load the kernels");
+  const auto gpu = result_of(&Gpu::open, "not enough memory to open the GPU");
   {
     const std::lock_guard lock(mutex_);
-    status_.state = library ? State::idle : State::unavailable;
-    if (library) library_ = library.value();
-    if (library) status_.gpu_name = library_->device().name;
-    if (!library) status_.reason = words(library.error(), Reader::screen);
+    status_.state = gpu ? State::idle : State::unavailable;
+    if (gpu) gpu_ = gpu.value();
+    if (gpu) status_.gpu_name = gpu_->device().name;
+    if (!gpu) status_.reason = words(gpu.error(), Reader::screen);
   }
   if (on_news_) on_news_();
 }
@@ -81,8 +81,8 @@ void GpuRunner::measure(const RunSpec& choice) {
   MeasuredRun run;
   try {
     const Protocol protocol;
-    Recording recording = library_->empty_recording(protocol);
-    recording.rows.push_back(row_of(*library_, choice, protocol));
+    Recording recording = gpu_->empty_recording(protocol);
+    recording.rows.push_back(row_of(*gpu_, choice, protocol));
     run = runs_of(recording, NumberKind::measured).front();
   } catch (const std::exception& error) {
     run.row = refused(choice, failed(error.what()));

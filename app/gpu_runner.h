@@ -11,14 +11,14 @@
 #include "app/measurements.h"
 
 namespace attnscope {
-class KernelLibrary;
+class Gpu;
 }
 
 namespace attnscope::app {
 
 class GpuRunner {
  public:
-  /// Opens the kernel library on a separate thread, as every later run. `on_news` is called on
+  /// Opens the GPU on a separate thread, as every later run. `on_news` is called on
   /// that thread.
   explicit GpuRunner(std::function<void()> on_news);
   GpuRunner(const GpuRunner&) = delete;
@@ -43,11 +43,11 @@ class GpuRunner {
   void measure(const RunSpec& choice);
 
   std::function<void()> on_news_;
-  // Guards the status, the results and, until the status is ready, the library: nothing writes the
-  // library after that, so the work reads it without the mutex
+  // Guards the status, the results and, until the status is ready, the GPU's pointer: nothing
+  // writes the pointer after that, so the work reads it without the mutex
   mutable std::mutex mutex_;
   Status status_;
-  std::shared_ptr<KernelLibrary> library_;
+  std::shared_ptr<Gpu> gpu_;
   std::vector<MeasuredRun> results_;
   std::future<void> work_;  // last: its destructor waits for what uses all of the above
 };

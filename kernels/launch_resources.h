@@ -1,4 +1,4 @@
-/// What the launches on one GPU share. Internal to libattnscope_kernels.so.
+/// What the launches on one GPU share. Internal to kernels/.
 #pragma once
 
 #include "kernels/host/compiled_kernels.h"

@@ -86,11 +86,11 @@ Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& sessi
   if (!runs) return runs.error();
   const auto own = read_own_tensors(spec);
   if (!own) return own.error();
-  const auto library = session.library();
-  if (!library) return library.error();
+  const auto gpu = session.gpu();
+  if (!gpu) return gpu.error();
 
   // Open the file first: a recording of another GPU or build is rejected before any work
-  Measured measured{library.value()->empty_recording(protocol), std::nullopt};
+  Measured measured{gpu.value()->empty_recording(protocol), std::nullopt};
   Recording& recording = measured.recording;
   const auto file = given.text("out");
   const RecordingWriter* opened = nullptr;
@@ -111,8 +111,8 @@ Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& sessi
         continue;
       }
     }
-    recording.rows.push_back(own.value() ? library.value()->record_own(run, *own.value(), protocol)
-                                         : library.value()->record(run, protocol));
+    recording.rows.push_back(own.value() ? gpu.value()->record_own(run, *own.value(), protocol)
+                                         : gpu.value()->record(run, protocol));
     if (opened != nullptr) measured.unsaved = session.add(recording.rows.back());
     if (measured.unsaved) break;
   }

@@ -10,11 +10,11 @@ namespace attnscope::cli {
 
 namespace fs = std::filesystem;
 
-Result<std::shared_ptr<KernelLibrary>> MeasuringSession::library() {
-  if (library_) return library_;
-  auto library = KernelLibrary::load();
-  if (library) library_ = library.value();
-  return library;
+Result<std::shared_ptr<Gpu>> MeasuringSession::gpu() {
+  if (gpu_) return gpu_;
+  auto gpu = Gpu::open();
+  if (gpu) gpu_ = gpu.value();
+  return gpu;
 }
 
 std::optional<Error> MeasuringSession::check_recording(const fs::path& path) {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "app/cli/command_line.h"
-#include "kernels/client/kernel_library.h"
+#include "kernels/measure/gpu.h"
 
 namespace attnscope::cli {
 
@@ -18,8 +18,8 @@ class MeasuringSession {
   /// `given` are the options of the command line that measures; its --json and --csv are outputs.
   explicit MeasuringSession(GivenOptions given) : given_(std::move(given)) {}
 
-  /// The GPU; errors as in KernelLibrary::load().
-  Result<std::shared_ptr<KernelLibrary>> library();
+  /// Errors as in Gpu::open().
+  Result<std::shared_ptr<Gpu>> gpu();
 
   /// An existing file must be a recording, whose masks are none of the outputs.
   std::optional<Error> check_recording(const std::filesystem::path& path);
@@ -32,7 +32,7 @@ class MeasuringSession {
 
  private:
   GivenOptions given_;
-  std::shared_ptr<KernelLibrary> library_;
+  std::shared_ptr<Gpu> gpu_;
   std::filesystem::path checked_path_;
   FileStamp checked_;  ///< the file that was last found to be a recording
   std::filesystem::path written_path_;

@@ -15,7 +15,7 @@
 #include "app/report/compare.h"
 #include "app/report/run_words.h"
 #include "app/report/table.h"
-#include "kernels/client/kernel_library.h"
+#include "kernels/measure/gpu.h"
 #include "kernels/resolve.h"
 #include "reference/naive_attention.h"
 #include "reference/one_line.h"
@@ -67,8 +67,8 @@ std::vector<Check> check_gradients(const AttentionProblem& problem, const Attent
 
 /// Runs one pass, writes its tensors to the folder, and checks them. The first pass that needs it
 /// computes the `reference` of both.
-Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
-                             const AttentionInputs& inputs, std::optional<ForwardResult>& reference,
+Result<PassOutcome> run_pass(Gpu& gpu, const ResolvedRun& run, const AttentionInputs& inputs,
+                             std::optional<ForwardResult>& reference,
                              const std::optional<std::string>& folder) {
   const AttentionProblem& problem = run.problem;
   PassOutcome outcome{.run = run};
@@ -81,7 +81,7 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
   };
   show_progress("running the kernel");
   if (run.pass() == PassKind::forward) {
-    const auto result = library.run_forward(run, inputs);
+    const auto result = gpu.run_forward(run, inputs);
     if (!result) return result.error();
     outcome.time_s = result.value().time_s;
     if (folder) {
@@ -90,7 +90,7 @@ Result<PassOutcome> run_pass(KernelLibrary& library, const ResolvedRun& run,
     }
     outcome.checks = check_outputs(problem, inputs, forward_reference(), result.value());
   } else {
-    const auto result = library.run_backward(run, inputs);
+    const auto result = gpu.run_backward(run, inputs);
     if (!result) return result.error();
     outcome.time_s = result.value().time_s;
     if (folder) {
@@ -180,16 +180,15 @@ Result<Answer> answer_run(const GivenOptions& given) {
   const auto inputs = load_inputs(problem, spec.value().files, spec.value().inputs);
   if (!inputs) return inputs.error();
 
-  const auto library = KernelLibrary::load();
-  if (!library) return library.error();
-  const DeviceInfo& device = library.value()->device();
+  const auto gpu = Gpu::open();
+  if (!gpu) return gpu.error();
+  const DeviceInfo& device = gpu.value()->device();
   ordered_json documents = ordered_json::array();
   Answer answer;
   std::optional<ForwardResult> reference;
   for (ResolvedRun& run : runs.value()) {
     if (spec.value().files.any()) run.files_hash = hash_of_inputs(inputs.value());
-    const auto outcome =
-        run_pass(*library.value(), run, inputs.value(), reference, given.text("out"));
+    const auto outcome = run_pass(*gpu.value(), run, inputs.value(), reference, given.text("out"));
     if (!outcome) return outcome.error();
     const auto bound = bound_of(given, run, device);
     documents.push_back(run_document(outcome.value(), device, bound));

@@ -9,7 +9,7 @@
 #include "app/cli/run_options.h"
 #include "app/report/measured_trace.h"
 #include "app/report/table.h"
-#include "kernels/client/kernel_library.h"
+#include "kernels/measure/gpu.h"
 #include "kernels/resolve.h"
 #include "kernels/trace/trace_plan.h"
 #include "reference/json/json_document.h"
@@ -60,9 +60,9 @@ Result<KernelTrace> trace_now(const GivenOptions& given) {
   if (!run) return run.error();
   if (const auto plan = kernels::plan_trace(run.value(), row_step); !plan) return plan.error();
 
-  const auto library = KernelLibrary::load();
-  if (!library) return library.error();
-  return library.value()->trace(run.value(), row_step);
+  const auto gpu = Gpu::open();
+  if (!gpu) return gpu.error();
+  return gpu.value()->trace(run.value(), row_step);
 }
 
 Result<KernelTrace> saved_trace(const std::string& name) {

@@ -1,5 +1,5 @@
 /// Kernels that are compiled when they are first launched, loaded on one GPU. Internal to
-/// libattnscope_kernels.so.
+/// kernels/.
 #pragma once
 
 #include <cuda_runtime_api.h>

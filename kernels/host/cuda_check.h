@@ -1,4 +1,4 @@
-/// Checked CUDA calls. Internal to libattnscope_kernels.so and the GPU tests.
+/// Checked CUDA calls. Internal to kernels/ and the GPU tests.
 #pragma once
 
 #include <cuda_runtime_api.h>

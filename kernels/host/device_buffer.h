@@ -1,4 +1,4 @@
-/// Device memory that frees itself. Internal to libattnscope_kernels.so and the GPU tests.
+/// Device memory that frees itself. Internal to kernels/ and the GPU tests.
 #pragma once
 
 #include <cstddef>

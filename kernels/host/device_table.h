@@ -1,5 +1,5 @@
 /// Small read-only arrays of a problem in device memory: slopes, boundaries of sequences, lists of
-/// tiles. Internal to libattnscope_kernels.so.
+/// tiles. Internal to kernels/.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,10 @@
-/// "Run on GPU" against a library that stands for one with a GPU: what reaches the kernel.
+/// "Run on GPU" on a GPU that echoes what it was given (tests/support/echo_gpu.cpp).
 #include "app/gpu_runner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
 #include "app/scene.h"
@@ -20,12 +19,10 @@ using testing::HasSubstr;
 class GpuRunnerTest : public testing::Test {
  protected:
   void SetUp() override {
-    setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_ECHO_LIBRARY_FILE, 1);
     runner_.emplace(std::function<void()>{});
     ASSERT_TRUE(wait([&] { return runner_->status().state != GpuRunner::State::opening; }));
     ASSERT_EQ(runner_->status().state, GpuRunner::State::idle) << runner_->status().reason;
   }
-  void TearDown() override { unsetenv("ATTNSCOPE_KERNELS_LIBRARY"); }
 
   RecordingRow measured(const RunSpec& choice) {
     runner_->run(choice);

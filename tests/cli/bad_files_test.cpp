@@ -21,7 +21,7 @@ class BadNpy : public ::testing::Test {
       const std::string words =
           fmt::format("{} --algorithm flash2 --seq-len 4 --head-dim {} --out {} --q {}", command,
                       command == "simulate" ? 2 : 16, scratch_.file("results"), file);
-      expect_refused(run_cli(words, without_kernels()), part);
+      expect_refused(run_cli(words, without_gpu()), part);
     }
     EXPECT_EQ(scratch_.names(), std::vector<std::string>{"q.npy"});
   }
@@ -96,8 +96,7 @@ TEST(BadJson, MalformedAndNewerRecordingsAreRefused) {
         std::string("{\"schema\": \"attnscope.gpu/1\"}"), std::string("\xff\xfe\x00\x01", 4)}) {
     const std::string file = scratch.write("mine.json", text);
     expect_refused(run_cli("compare --recording " + file), "mine.json");
-    expect_refused(run_cli("measure --algorithm flash2 --out " + file, without_kernels()),
-                   "mine.json");
+    expect_refused(run_cli("measure --algorithm flash2 --out " + file, without_gpu()), "mine.json");
     EXPECT_EQ(read_text(file), text);
   }
 }

@@ -27,7 +27,7 @@ class BadInput : public ::testing::TestWithParam<BadRequest> {};
 
 TEST_P(BadInput, IsRefusedWithOneClearLine) {
   const ScratchFolder scratch;
-  const CliOutcome outcome = run_cli(GetParam().words, without_kernels(), scratch.path());
+  const CliOutcome outcome = run_cli(GetParam().words, without_gpu(), scratch.path());
   expect_refused(outcome, GetParam().part);
   EXPECT_TRUE(scratch.names().empty()) << scratch.names().front();
 }
@@ -356,7 +356,7 @@ TEST(BadText, EmptyAndStrangeValuesAreRefused) {
 TEST(BadText, AnEmptyStepIsNoNumberOfRows) {
   const std::vector<std::string> words = {"trace",  "--measured", "--algorithm", "flash2",
                                           "--rows", "",           "--out",       "t.json"};
-  expect_refused(run_cli(words, without_kernels()), "--rows is ''");
+  expect_refused(run_cli(words, without_gpu()), "--rows is ''");
 }
 
 TEST(BadText, EmptyFileNamesAreRefused) {

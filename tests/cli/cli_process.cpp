@@ -71,8 +71,8 @@ nlohmann::ordered_json answered(const std::string& words) {
   return nlohmann::ordered_json::parse(outcome.out, nullptr, false);
 }
 
-Environment without_kernels() {
-  return {{"ATTNSCOPE_KERNELS_LIBRARY", "/nonexistent/libattnscope_kernels.so"}};
+Environment without_gpu() {
+  return {{"CUDA_VISIBLE_DEVICES", ""}};
 }
 
 ScratchFolder::ScratchFolder() {

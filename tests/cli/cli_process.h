@@ -31,8 +31,8 @@ CliOutcome run_cli(const std::vector<std::string>& arguments, const Environment&
 /// The document of `words --json -`, which must succeed and say nothing else.
 nlohmann::ordered_json answered(const std::string& words);
 
-/// No kernels' library: what a machine without a GPU answers, also on one that has it.
-Environment without_kernels();
+/// Hides the GPU: what a machine without one answers, also on one that has it.
+Environment without_gpu();
 
 /// A fresh folder for one test, removed at the end.
 class ScratchFolder {

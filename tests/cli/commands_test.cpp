@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reference/npy.h"
 #include "tests/cli/cli_process.h"
 
 namespace attnscope {
@@ -54,6 +53,14 @@ TEST(Version, IsPrinted) {
   EXPECT_EQ(outcome.out.rfind("attnscope-cli ", 0), 0u);
 }
 
+TEST(Program, NeedsNoLibraryOfCudaToStart) {
+  const std::string needed = run_cli("--version", {{"LD_TRACE_LOADED_OBJECTS", "1"}}).out;
+  EXPECT_NE(needed.find("libc.so"), std::string::npos) << needed;
+  for (const char* library : {"libcuda", "libnvrtc", "libcublas", "libcupti", "libnvidia"}) {
+    EXPECT_EQ(needed.find(library), std::string::npos) << needed;
+  }
+}
+
 TEST(List, EachListHasItsEntries) {
   const std::map<std::string, std::vector<std::string>> expected = {
       {"algorithms", {"standard", "flash1", "flash2", "block_sparse", "block_sparse2", "split_kv"}},
@@ -99,10 +106,10 @@ TEST(List, AMalformedRecordingIsARowWithItsReason) {
   EXPECT_TRUE(document["recordings"][0].contains("error")) << document;
 }
 
-TEST(Gpu, RunAndMeasureWithoutKernelsAreUnavailableNotACrash) {
+TEST(Gpu, RunAndMeasureWithoutAGpuAreUnavailableNotACrash) {
   for (const std::string command : {"run", "measure"}) {
     const CliOutcome outcome =
-        run_cli(command + " --algorithm flash2 --seq-len 64 --json -", without_kernels());
+        run_cli(command + " --algorithm flash2 --seq-len 64 --json -", without_gpu());
     EXPECT_EQ(outcome.status, 1);
     EXPECT_EQ(outcome.out, "");
     EXPECT_EQ(outcome.error_lines(), 1);
@@ -110,10 +117,10 @@ TEST(Gpu, RunAndMeasureWithoutKernelsAreUnavailableNotACrash) {
   }
 }
 
-TEST(Gpu, MeasureWithoutKernelsLeavesNoRecording) {
+TEST(Gpu, MeasureWithoutAGpuLeavesNoRecording) {
   const ScratchFolder scratch;
   const CliOutcome outcome = run_cli(
-      "measure --algorithm flash2 --seq-len 64 --out " + scratch.file("a.json"), without_kernels());
+      "measure --algorithm flash2 --seq-len 64 --out " + scratch.file("a.json"), without_gpu());
   EXPECT_EQ(outcome.status, 1);
   EXPECT_TRUE(scratch.names().empty());
 }
@@ -121,56 +128,11 @@ TEST(Gpu, MeasureWithoutKernelsLeavesNoRecording) {
 TEST(Memory, NumbersBeyondTheMachineAreRefusedBeforeTheyAreTried) {
   const std::string words = " --algorithm flash2 --seq-len 1048576 --head-dim 128 --heads 1024";
   for (const std::string command : {"simulate --check", "run"}) {
-    const CliOutcome outcome = run_cli(command + words, without_kernels());
+    const CliOutcome outcome = run_cli(command + words, without_gpu());
     EXPECT_EQ(outcome.status, 2);
     EXPECT_EQ(outcome.error_lines(), 1);
     EXPECT_NE(outcome.err.find("of memory and this machine has"), std::string::npos) << outcome.err;
   }
-}
-
-/// A kernels' library that answers with what it was given: the first values of Q, K and V as times.
-Environment with_echo() {
-  return {{"ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_ECHO_LIBRARY_FILE}};
-}
-
-TEST(Measure, TakesTheUsersOwnTensors) {
-  const ScratchFolder scratch;
-  const std::vector<Index> shape{1, 1, 8, 64};
-  std::string files;
-  double value = 1.5;
-  for (const std::string name : {"q", "k", "v", "do"}) {
-    ASSERT_FALSE(write_npy(scratch.file(name + ".npy"), shape,
-                           std::vector<double>(std::size_t{8} * 64, value)));
-    files += " --" + name + " " + scratch.file(name + ".npy");
-    value += 1.0;
-  }
-  const CliOutcome outcome =
-      run_cli("measure --algorithm flash2 --seq-len 8 --pass both --no-counters --json -" + files,
-              with_echo());
-  ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const json rows = json::parse(outcome.out)["rows"];
-  ASSERT_EQ(rows.size(), 2u);
-  for (const json& row : rows) {
-    EXPECT_EQ(row["inputs"]["kind"], "files");
-    EXPECT_EQ(row["time"]["min_s"], 1.5);
-    EXPECT_EQ(row["time"]["median_s"], 2.5);
-    EXPECT_EQ(row["time"]["max_s"], 3.5);
-  }
-  EXPECT_EQ(rows[1]["gradient_errors"]["dQ"]["max_abs_error"], 4.5) << rows[1];
-}
-
-TEST(Measure, DrawsTheTensorsThatHaveNoFile) {
-  const ScratchFolder scratch;
-  const std::vector<Index> shape{1, 1, 8, 64};
-  ASSERT_FALSE(
-      write_npy(scratch.file("k.npy"), shape, std::vector<double>(std::size_t{8} * 64, 2.5)));
-  const CliOutcome outcome = run_cli(
-      "measure --algorithm flash2 --seq-len 8 --no-counters --json - --k " + scratch.file("k.npy"),
-      with_echo());
-  ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const json row = json::parse(outcome.out)["rows"][0];
-  EXPECT_EQ(row["inputs"]["kind"], "files");
-  EXPECT_EQ(row["time"]["median_s"], 2.5);
 }
 
 }  // namespace

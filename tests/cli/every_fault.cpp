@@ -24,11 +24,6 @@ std::vector<fs::path> temporary_files_in(const fs::path& folder) {
 
 }  // namespace
 
-Environment with_echo(Environment environment) {
-  environment["ATTNSCOPE_KERNELS_LIBRARY"] = ATTNSCOPE_ECHO_LIBRARY_FILE;
-  return environment;
-}
-
 void with_every_fault(const std::string& words, const ScratchFolder& folder,
                       const std::function<void()>& prepare,
                       const std::function<void(const Fault&)>& check,
@@ -40,11 +35,10 @@ void with_every_fault(const std::string& words, const ScratchFolder& folder,
       ASSERT_LT(fault.call, kMostCalls);
       prepare();
       counts.write("count", "");
-      const Environment environment =
-          with_echo({{"LD_PRELOAD", ATTNSCOPE_FAULT_LIBRARY_FILE},
-                     {"ASAN_OPTIONS", "verify_asan_link_order=0"},
-                     {"ATTNSCOPE_FAULT", fmt::format("{}:{}", kind, fault.call)},
-                     {"ATTNSCOPE_FAULT_COUNT", counts.file("count")}});
+      const Environment environment = {{"LD_PRELOAD", ATTNSCOPE_FAULT_LIBRARY_FILE},
+                                       {"ASAN_OPTIONS", "verify_asan_link_order=0"},
+                                       {"ATTNSCOPE_FAULT", fmt::format("{}:{}", kind, fault.call)},
+                                       {"ATTNSCOPE_FAULT_COUNT", counts.file("count")}};
       fault.outcome = run_cli(words, environment, folder.path());
       const std::string count = read_text(counts.file("count"));
       fault.happened = count.empty() || std::stoi(count) >= fault.call;
@@ -68,7 +62,7 @@ void expect_old_or_new(const std::string& words, const std::vector<std::string>&
   for (const std::string& name : names) {
     std::filesystem::create_directories((folder.path() / name).parent_path());
   }
-  ASSERT_EQ(run_cli(words, with_echo(), folder.path()).status, 0);
+  ASSERT_EQ(run_cli(words, {}, folder.path()).status, 0);
   std::map<std::string, std::string> whole;
   for (const std::string& name : names) whole[name] = read_text(folder.path() / name);
   const auto prepare = [&] {

@@ -18,9 +18,6 @@ struct Fault {
   bool happened = false;
 };
 
-/// The environment in which kernels are answered by the echo library.
-Environment with_echo(Environment environment = {});
-
 /// Runs the command in `folder` with a fault of each of these kinds at every call in turn, after
 /// `prepare`; `check` sees each outcome. The calls end where the fault no longer happens.
 void with_every_fault(const std::string& words, const ScratchFolder& folder,

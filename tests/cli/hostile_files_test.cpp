@@ -119,7 +119,7 @@ TEST(HostileFiles, APipeIsRefusedWithoutWaitingForAWriter) {
   for (const std::string command :
        {"simulate --algorithm flash2 --gpu ", "compare --recording ", "trace --out o --recording ",
         "measure --algorithm flash2 --out "}) {
-    const CliOutcome outcome = run_cli(command + pipe, without_kernels());
+    const CliOutcome outcome = run_cli(command + pipe, without_gpu());
     EXPECT_NE(outcome.status, 0) << command;
     EXPECT_EQ(outcome.error_lines(), 1) << outcome.err;
   }

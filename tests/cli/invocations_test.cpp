@@ -183,18 +183,18 @@ std::string first_difference(const std::string& expected, const std::string& act
   }
 }
 
-/// Runs in a folder of its own, as on a machine without the kernels' library.
+/// Runs in a folder of its own, as on a machine without a GPU.
 class Invocations : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    for (const auto& [name, value] : without_kernels()) ::setenv(name.c_str(), value.c_str(), 1);
+    for (const auto& [name, value] : without_gpu()) ::setenv(name.c_str(), value.c_str(), 1);
     started_in_ = fs::current_path();
     fs::current_path(scratch_.path());
     ASSERT_NO_FATAL_FAILURE(write_inputs());
   }
   void TearDown() override {
     fs::current_path(started_in_);
-    for (const auto& [name, value] : without_kernels()) ::unsetenv(name.c_str());
+    for (const auto& [name, value] : without_gpu()) ::unsetenv(name.c_str());
   }
 
  private:

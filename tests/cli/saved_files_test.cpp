@@ -92,7 +92,7 @@ TEST(SavedFiles, ARecordingKeepsItsRowsAtEveryFault) {
   const ScratchFolder folder;
   const std::string words =
       "measure --algorithm flash2 --inputs needle --seed 7 --out rec.json --seq-len ";
-  ASSERT_EQ(run_cli(words + "256", with_echo(), folder.path()).status, 0);
+  ASSERT_EQ(run_cli(words + "256", {}, folder.path()).status, 0);
   const std::string first = read_text(folder.path() / "rec.json");
   const auto check = [&](const Fault& fault) {
     const auto recording = read_recording(folder.path() / "rec.json");
@@ -134,10 +134,10 @@ TEST(SavedFiles, AFullDiskStopsASweepOfMeasurementsAndPrintsItsRows) {
   for (int n = 2; n <= 30; ++n) lengths += fmt::format(",{}", 256 * n);
   // The limit holds for the program's files; a pipe takes its standard output
   const CliOutcome outcome = run_shell(
-      fmt::format("export ATTNSCOPE_KERNELS_LIBRARY={}; (ulimit -f 16; CLI sweep --over seq-len={} "
+      fmt::format("(ulimit -f 16; CLI sweep --over seq-len={} "
                   "-- measure --algorithm flash2 --inputs needle --seed 7 --out rec.json; echo $? "
                   ">&3) 3>status | cat",
-                  ATTNSCOPE_ECHO_LIBRARY_FILE, lengths),
+                  lengths),
       folder);
   EXPECT_EQ(read_text(folder.path() / "status"), "1\n");
   EXPECT_THAT(outcome.err, HasSubstr("error: cannot write rec.json"));
@@ -159,7 +159,7 @@ TEST(SavedFiles, TwoSweepsIntoOneRecordingLoseNoRow) {
     }
     return run_cli("sweep --over seq-len=" + lengths +
                        " -- measure --algorithm flash2 --inputs needle --seed 7 --out r.json",
-                   with_echo(), folder.path());
+                   {}, folder.path());
   };
   CliOutcome odd;
   std::thread other([&] { odd = sweep(1); });
@@ -327,7 +327,7 @@ TEST(SavedFiles, PermissionsAndLinksOfOutputsAreKept) {
   folder.write("link.json.partial", "mine");
   ASSERT_EQ(run_cli("measure --algorithm flash2 --inputs needle --seed 7 --seq-len 256 --out "
                     "link.json --json a.json",
-                    with_echo(), folder.path())
+                    {}, folder.path())
                 .status,
             0);
   struct stat found {};

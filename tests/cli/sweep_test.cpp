@@ -88,7 +88,7 @@ TEST(Sweep, ItsFilesAreNotThoseOfAPoint) {
   const ScratchFolder scratch;
   const CliOutcome outcome = run_cli(
       "sweep --json r.json --over seq-len=64,128 -- measure --algorithm flash2 --out r.json",
-      without_kernels(), scratch.path());
+      without_gpu(), scratch.path());
   EXPECT_EQ(outcome.status, 2);
   EXPECT_NE(outcome.err.find("both name"), std::string::npos) << outcome.err;
   EXPECT_EQ(scratch.names(), std::vector<std::string>{});
@@ -117,8 +117,8 @@ TEST(Sweep, WithoutAnyResultItFails) {
 }
 
 TEST(Sweep, MeasuringWithoutAGpuSaysWhyInEveryRow) {
-  const CliOutcome outcome = run_cli(
-      "sweep --json - --over seq-len=256,512 -- measure --algorithm flash2", without_kernels());
+  const CliOutcome outcome =
+      run_cli("sweep --json - --over seq-len=256,512 -- measure --algorithm flash2", without_gpu());
   EXPECT_EQ(outcome.status, 1);
   const json rows = json::parse(outcome.out);
   ASSERT_EQ(rows.size(), 2u);

@@ -1,7 +1,7 @@
 /// Measuring and running backward passes on a GPU.
 #include <gmock/gmock.h>
 
-#include "kernels/client/kernel_library.h"
+#include "kernels/measure/gpu.h"
 #include "kernels/measure/measure_backward.h"
 #include "reference/tolerance.h"
 #include "reference/unfused_attention.h"
@@ -39,18 +39,16 @@ TEST_F(BackwardTest, EveryBackwardPassIsMeasuredWithTimesCountersAndErrors) {
   }
 }
 
-TEST_F(BackwardTest, TheLibrarysGradientsObeyTheRule) {
-  setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_KERNELS_FILE, 1);
-  const auto library = KernelLibrary::load();
-  unsetenv("ATTNSCOPE_KERNELS_LIBRARY");
-  ASSERT_TRUE(library.ok()) << library.error().message;
+TEST_F(BackwardTest, GradientsOfHostDataObeyTheRule) {
+  const auto gpu = Gpu::open();
+  ASSERT_TRUE(gpu.ok()) << gpu.error().message;
   const AttentionProblem problem = grouped_problem(130, DType::fp16, Mask::causal());
   const AttentionInputs inputs = make_inputs(problem, {.seed = 3});
   const Gradients reference = naive_backward(problem, inputs, naive_forward(problem, inputs));
   const Gradients unfused = unfused_backward(problem, inputs);
   for (const KernelInfo& kernel : catalog()) {
     if (!kernel.has_backward) continue;
-    const auto run = library.value()->run_backward(
+    const auto run = gpu.value()->run_backward(
         test::kernel_run(kernel.name, problem, PassKind::backward), inputs);
     ASSERT_TRUE(run.ok()) << run.error().message;
     EXPECT_GT(run.value().time_s, 0.0);
@@ -64,19 +62,17 @@ TEST_F(BackwardTest, TheLibrarysGradientsObeyTheRule) {
 }
 
 TEST_F(BackwardTest, TheUsersOwnTensorsAreMeasuredAsTheSameGeneratedOnesAre) {
-  setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_KERNELS_FILE, 1);
-  const auto library = KernelLibrary::load();
-  unsetenv("ATTNSCOPE_KERNELS_LIBRARY");
-  ASSERT_TRUE(library.ok()) << library.error().message;
+  const auto gpu = Gpu::open();
+  ASSERT_TRUE(gpu.ok()) << gpu.error().message;
   const AttentionProblem problem = grouped_problem(300, DType::bf16, Mask::causal());
   const InputSpec spec{InputKind::outlier, 3};
   const AttentionInputs inputs = make_inputs(problem, spec);
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
     ResolvedRun run = test::kernel_run("flash2", problem, pass);
     run.asked.inputs = spec;
-    const RecordingRow drawn = library.value()->record(run, Protocol{});
+    const RecordingRow drawn = gpu.value()->record(run, Protocol{});
     run.files_hash = hash_of_inputs(inputs);
-    const RecordingRow own = library.value()->record_own(run, inputs, Protocol{});
+    const RecordingRow own = gpu.value()->record_own(run, inputs, Protocol{});
     ASSERT_FALSE(own.error) << own.error->message;
     ASSERT_FALSE(drawn.error) << drawn.error->message;
     EXPECT_EQ(own.run.files_hash, run.files_hash);
@@ -97,11 +93,9 @@ TEST_F(BackwardTest, TheUsersOwnTensorsAreMeasuredAsTheSameGeneratedOnesAre) {
   }
 }
 
-TEST_F(BackwardTest, ScoreFunctionsAndSequencesGetThroughTheLibraryAndObeyTheRule) {
-  setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_KERNELS_FILE, 1);
-  const auto library = KernelLibrary::load();
-  unsetenv("ATTNSCOPE_KERNELS_LIBRARY");
-  ASSERT_TRUE(library.ok()) << library.error().message;
+TEST_F(BackwardTest, ScoreFunctionsAndSequencesObeyTheRule) {
+  const auto gpu = Gpu::open();
+  ASSERT_TRUE(gpu.ok()) << gpu.error().message;
   AttentionProblem padded = grouped_problem(1100, DType::bf16, Mask::window(200, 30));
   padded.score.soft_cap = 3.0;
   padded.score.alibi_slopes = standard_alibi_slopes(padded.heads);
@@ -114,7 +108,7 @@ TEST_F(BackwardTest, ScoreFunctionsAndSequencesGetThroughTheLibraryAndObeyTheRul
   for (const AttentionProblem& problem : {padded, packed}) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
       const RecordingRow row =
-          library.value()->record(test::kernel_run("flash2", problem, pass), Protocol{});
+          gpu.value()->record(test::kernel_run("flash2", problem, pass), Protocol{});
       ASSERT_FALSE(row.error) << row.error->message;
       const Measurement& measured = *row.measurement;
       EXPECT_TRUE(pass == PassKind::forward ? measured.accuracy->within_tolerance

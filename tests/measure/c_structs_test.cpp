@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/client/c_requests.h"
+#include <type_traits>
+#include <vector>
+
+#include "kernels/resolve.h"
 #include "reference/block_mask.h"
 #include "tests/support/kernel_run.h"
 
@@ -13,6 +16,83 @@ namespace {
 using test::kernel_run;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
+
+static_assert(std::is_same_v<Index, std::int64_t>);  // arrays are lent without conversion
+
+template <typename Number>
+const Number* if_any(const std::vector<Number>& numbers) {
+  return numbers.empty() ? nullptr : numbers.data();
+}
+
+/// A caller's problem. The struct points into this object and into the problem.
+class CProblem {
+ public:
+  explicit CProblem(const AttentionProblem& problem) {
+    attnscope_problem& c = value_;
+    c.struct_size = sizeof c;
+    c.dtype = static_cast<std::int32_t>(problem.dtype);
+    c.batch = problem.batch;
+    c.heads = problem.heads;
+    c.kv_heads = problem.kv_heads;
+    c.seq_len = problem.N;
+    c.kv_len = problem.N_kv;
+    c.head_dim = problem.d;
+    c.mask_left = problem.mask.left;
+    c.mask_right = problem.mask.right;
+    c.mask_alignment = static_cast<std::int32_t>(problem.mask.alignment);
+
+    c.soft_cap = problem.score.soft_cap.value_or(0.0);
+    c.alibi_slopes = if_any(problem.score.alibi_slopes);
+    const Dropout& dropout = problem.score.dropout;
+    c.dropout_probability = dropout.probability;
+    c.dropout_seed = dropout.seed;
+    c.dropout_first_batch = dropout.first_batch;
+    c.dropout_first_head = dropout.first_head;
+
+    c.key_lengths = if_any(problem.key_lengths);
+    c.cu_seqlens_q = if_any(problem.cu_seqlens_q);
+    c.cu_seqlens_k = if_any(problem.cu_seqlens_k);
+    c.sequences = problem.is_packed() ? problem.sequence_count() : 0;
+    if (problem.block_mask != nullptr) set_block_mask(*problem.block_mask);
+  }
+
+  CProblem(const CProblem&) = delete;
+  CProblem& operator=(const CProblem&) = delete;
+
+  const attnscope_problem& value() const { return value_; }
+
+ private:
+  void set_block_mask(const BlockMask& mask) {
+    block_mask_.assign(static_cast<std::size_t>(mask.Tr() * mask.Tc()), 0);
+    for (Index i = 0; i < mask.Tr(); ++i) {
+      for (const std::int32_t j : mask.columns_of(i)) {
+        block_mask_[static_cast<std::size_t>(i * mask.Tc() + j)] = 1;
+      }
+    }
+    value_.block_mask = block_mask_.data();
+    value_.block_mask_rows = mask.Tr();
+    value_.block_mask_cols = mask.Tc();
+    value_.block_mask_tile_rows = mask.tiling().Br;
+    value_.block_mask_tile_cols = mask.tiling().Bc;
+  }
+
+  attnscope_problem value_{};
+  std::vector<std::uint8_t> block_mask_;  ///< a byte a tile
+};
+
+/// A caller's kernel; points into the run.
+attnscope_kernel c_kernel(const ResolvedRun& run) {
+  attnscope_kernel c{};
+  c.struct_size = sizeof c;
+  c.carry = static_cast<std::int32_t>(run.asked.variant.carry);
+  c.name = run.asked.kernel.c_str();
+  if (const auto tiling = asked_tiling(run)) {
+    c.block_rows = tiling->Br;
+    c.block_cols = tiling->Bc;
+  }
+  c.deterministic = run.asked.deterministic ? 1 : 0;
+  return c;
+}
 
 /// The run as it arrives on the other side of the C interface.
 Result<ResolvedRun> there(const ResolvedRun& run) {

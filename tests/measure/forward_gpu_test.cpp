@@ -3,9 +3,8 @@
 
 #include <cstring>
 
-#include "kernels/attnscope_kernels.h"
-#include "kernels/client/kernel_library.h"
 #include "kernels/measure/forward_tensors.h"
+#include "kernels/measure/gpu.h"
 #include "kernels/measure/measure_forward.h"
 #include "reference/naive_attention.h"
 #include "reference/tolerance.h"
@@ -96,10 +95,9 @@ TEST_F(ForwardTest, OutOfMemorySaysWhatIsNeededAndFree) {
   EXPECT_FALSE(session().lost());
 }
 
-TEST_F(ForwardTest, TheClientRunsAKernelOnTheHostsData) {
-  setenv("ATTNSCOPE_KERNELS_LIBRARY", ATTNSCOPE_KERNELS_FILE, 0);  // a named one stays
-  auto library = KernelLibrary::load();
-  ASSERT_TRUE(library.ok()) << library.error().message;
+TEST_F(ForwardTest, EveryKernelRunsOnTheHostsData) {
+  const auto gpu = Gpu::open();
+  ASSERT_TRUE(gpu.ok()) << gpu.error().message;
   const AttentionProblem problem = grouped_problem(300, DType::fp16, Mask::causal());
   const AttentionInputs inputs = make_inputs(problem, {InputKind::needle, 3});
   const ForwardResult reference = naive_forward(problem, inputs);
@@ -108,7 +106,7 @@ TEST_F(ForwardTest, TheClientRunsAKernelOnTheHostsData) {
   const Tolerance LSE_tolerance = tolerance_from(unfused.LSE.data, reference.LSE.data, DType::fp32);
   for (const KernelInfo& kernel : catalog()) {
     const Carry carry = kernel.honours_carry ? Carry::fp32 : Carry::problem;
-    const auto result = library.value()->run_forward(
+    const auto result = gpu.value()->run_forward(
         test::kernel_run(kernel.name, problem, PassKind::forward, {}, carry), inputs);
     ASSERT_TRUE(result.ok()) << kernel.name << ": " << result.error().message;
     const RunResult& run = result.value();
@@ -117,16 +115,16 @@ TEST_F(ForwardTest, TheClientRunsAKernelOnTheHostsData) {
     EXPECT_GT(run.time_s, 0.0);
   }
 
-  // A refusal leaves the library usable, and a measurement becomes a recording's row
+  // A refusal leaves the GPU usable, and a measurement becomes a recording's row
   AttentionProblem odd = problem;
   odd.d = 300;
-  const RecordingRow refused = library.value()->record(test::kernel_run("flash2", odd), {});
+  const RecordingRow refused = gpu.value()->record(test::kernel_run("flash2", odd), {});
   ASSERT_TRUE(refused.error);
-  const RecordingRow row = library.value()->record(test::kernel_run("flash2", problem), {});
+  const RecordingRow row = gpu.value()->record(test::kernel_run("flash2", problem), {});
   ASSERT_TRUE(row.measurement) << row.error->message;
   EXPECT_EQ(row.measurement->launches.size(), 1u);
   EXPECT_EQ(row.measurement->launches[0].name, "forward");
-  Recording recording = library.value()->empty_recording({});
+  Recording recording = gpu.value()->empty_recording({});
   recording.rows = {row};
   std::printf("%s", recording_text(recording).c_str());
 }

@@ -1,0 +1,167 @@
+#include "kernels/measure/gpu.h"
+
+#include "kernels/measure/measure_backward.h"
+#include "kernels/measure/measure_forward.h"
+#include "kernels/measure/trace_pass.h"
+#include "kernels/resolve.h"
+#include "reference/check.h"
+
+namespace attnscope {
+
+using kernels::MeasuredInputs;
+
+namespace {
+
+/// Checks that Q, K and V, and dO where the pass needs it, have the problem's sizes.
+void check_sizes(const ResolvedRun& run, const AttentionInputs& inputs) {
+  const AttentionProblem& p = run.problem;
+  ATTNSCOPE_CHECK(inputs.Q.size(), ==, p.batch * p.heads * p.N * p.d);
+  ATTNSCOPE_CHECK(inputs.K.size(), ==, p.batch * p.kv_heads * p.N_kv * p.d);
+  ATTNSCOPE_CHECK(inputs.V.size(), ==, inputs.K.size());
+  if (run.pass() == PassKind::backward) ATTNSCOPE_CHECK(inputs.dO.size(), ==, inputs.Q.size());
+}
+
+/// The tiling of a run on the current GPU.
+Tiling tiling_of(const ResolvedRun& run) {
+  if (const auto asked = kernels::asked_tiling(run)) return *asked;
+  const kernels::KernelInfo& kernel = kernels::kernel_of(run);
+  return run.pass() == PassKind::backward ? *kernels::default_backward_tiling(kernel, run.problem)
+                                          : *kernels::default_tiling(kernel, run.problem);
+}
+
+/// Decodes the records into a trace of the run with the tiling that ran.
+Result<KernelTrace> decoded(const kernels::RawTrace& raw, const ResolvedRun& run,
+                            Recording header) {
+  const kernels::TracePlan& plan = raw.plan;
+  KernelTrace trace{.header = std::move(header), .run = run};
+  trace.run.tiling = plan.tiling;
+  trace.launch = plan.launch;
+  trace.time_s = raw.time_s;
+  trace.plain_time_s = raw.plain_time_s;
+
+  TraceRecords records;
+  records.blocks = raw.blocks;
+  records.events_per_block = static_cast<std::size_t>(plan.events_per_block);
+  records.events = std::span(raw.events).first(raw.blocks.size() * records.events_per_block);
+  records.rows = raw.rows;
+  records.row_step = static_cast<std::size_t>(plan.row_step);
+  records.rows_per_head = static_cast<std::size_t>(plan.rows_per_head);
+  records.column_tiles = static_cast<std::size_t>(plan.column_tiles);
+  records.row_parts = static_cast<std::size_t>(plan.row_parts);
+  if (auto error = decode_trace(records, trace)) return *error;
+  return trace;
+}
+
+/// A GPU with a session.
+class SessionGpu final : public Gpu {
+ public:
+  explicit SessionGpu(std::unique_ptr<kernels::Session> session)
+      : Gpu(session->device()), session_(std::move(session)) {}
+
+  Result<RunResult> run_forward(const ResolvedRun& run, const AttentionInputs& inputs) override;
+  Result<GradientRun> run_backward(const ResolvedRun& run, const AttentionInputs& inputs) override;
+  RecordingRow record(const ResolvedRun& run, const Protocol& protocol) override;
+  RecordingRow record_own(const ResolvedRun& run, const AttentionInputs& inputs,
+                          const Protocol& protocol) override;
+  Result<KernelTrace> trace(const ResolvedRun& run, Index row_step) override;
+
+ private:
+  RecordingRow measure(const ResolvedRun& run, const MeasuredInputs& inputs,
+                       const Protocol& protocol);
+
+  std::unique_ptr<kernels::Session> session_;
+};
+
+Result<RunResult> SessionGpu::run_forward(const ResolvedRun& run, const AttentionInputs& inputs) {
+  const AttentionProblem& p = run.problem;
+  ATTNSCOPE_CHECK(run.pass() == PassKind::forward, ==, true);
+  check_sizes(run, inputs);
+  RunResult result{HeadTensor(p.batch, p.heads, p.N, p.d), HeadTensor(p.batch, p.heads, p.N, 1)};
+  kernels::HostForward host{.Q = inputs.Q.data.data(),
+                            .K = inputs.K.data.data(),
+                            .V = inputs.V.data.data(),
+                            .O = result.O.data.data(),
+                            .LSE = result.LSE.data.data()};
+  auto error = session_->run([&] { return kernels::run_forward(*session_, run, host); });
+  if (error) return *error;
+  result.time_s = host.time_s;
+  return result;
+}
+
+Result<GradientRun> SessionGpu::run_backward(const ResolvedRun& run,
+                                             const AttentionInputs& inputs) {
+  const AttentionProblem& p = run.problem;
+  ATTNSCOPE_CHECK(run.pass() == PassKind::backward, ==, true);
+  check_sizes(run, inputs);
+  const HeadTensor queries(p.batch, p.heads, p.N, p.d);
+  const HeadTensor keys(p.batch, p.kv_heads, p.N_kv, p.d);
+  GradientRun result{.gradients = {queries, keys, keys}};
+  kernels::HostBackward host{.Q = inputs.Q.data.data(),
+                             .K = inputs.K.data.data(),
+                             .V = inputs.V.data.data(),
+                             .dO = inputs.dO.data.data(),
+                             .dQ = result.gradients.dQ.data.data(),
+                             .dK = result.gradients.dK.data.data(),
+                             .dV = result.gradients.dV.data.data()};
+  auto error = session_->run([&] { return kernels::run_backward(*session_, run, host); });
+  if (error) return *error;
+  result.time_s = host.time_s;
+  return result;
+}
+
+RecordingRow SessionGpu::measure(const ResolvedRun& run, const MeasuredInputs& inputs,
+                                 const Protocol& protocol) {
+  ATTNSCOPE_CHECK(run.pass() == PassKind::both, ==, false);
+  RecordingRow row{.run = run};
+  row.error = session_->run([&]() -> std::optional<Error> {
+    const auto measure_pass =
+        run.pass() == PassKind::backward ? kernels::measure_backward : kernels::measure_forward;
+    auto measured = measure_pass(*session_, run, inputs, protocol);
+    if (!measured) return measured.error();
+    row.run.tiling = tiling_of(run);
+    row.measurement = std::move(measured).value();
+    return std::nullopt;
+  });
+  return row;
+}
+
+RecordingRow SessionGpu::record(const ResolvedRun& run, const Protocol& protocol) {
+  return measure(run, {.spec = run.asked.inputs}, protocol);
+}
+
+RecordingRow SessionGpu::record_own(const ResolvedRun& run, const AttentionInputs& inputs,
+                                    const Protocol& protocol) {
+  ATTNSCOPE_CHECK(run.files_hash, !=, 0u);
+  check_sizes(run, inputs);
+  return measure(run,
+                 {.Q = inputs.Q.data.data(),
+                  .K = inputs.K.data.data(),
+                  .V = inputs.V.data.data(),
+                  .dO = inputs.dO.data.data()},
+                 protocol);
+}
+
+Result<KernelTrace> SessionGpu::trace(const ResolvedRun& run, Index row_step) {
+  if (auto error = kernels::supports(run)) return *error;
+  const auto plan = kernels::plan_trace(run, row_step);
+  if (!plan) return plan.error();
+  kernels::RawTrace raw;
+  auto error = session_->run([&]() -> std::optional<Error> {
+    auto traced = kernels::trace_pass(*session_, run, plan.value());
+    if (!traced) return traced.error();
+    raw = std::move(traced).value();
+    return std::nullopt;
+  });
+  if (error) return *error;
+  return decoded(raw, run, empty_recording({}));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Gpu>> Gpu::open() {
+  auto session = kernels::Session::open(0);
+  if (!session) return session.error();
+  return std::shared_ptr<Gpu>(std::make_shared<SessionGpu>(std::move(session).value()));
+}
+
+}  // namespace attnscope

@@ -1,0 +1,12 @@
+/// Takes the place of gpu.cpp in a build without the kernels.
+#include "kernels/measure/gpu.h"
+
+namespace attnscope {
+
+Result<std::shared_ptr<Gpu>> Gpu::open() {
+  return unavailable(
+      "this build has no kernels; build AttnScope where a CUDA compiler (nvcc) is installed, with "
+      "ATTNSCOPE_KERNELS=ON");
+}
+
+}  // namespace attnscope

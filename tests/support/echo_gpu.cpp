@@ -1,0 +1,64 @@
+/// Takes the place of a GPU in tests of programs, on machines with and without one: its
+/// measurements echo what they were given. An empty CUDA_VISIBLE_DEVICES hides it like real ones.
+#include <cstdlib>
+
+#include "kernels/measure/gpu.h"
+
+namespace attnscope {
+
+namespace {
+
+Measurement timed(double min_s, double median_s, double max_s, int n) {
+  Measurement measurement;
+  measurement.time = {min_s, median_s, max_s, n};
+  return measurement;
+}
+
+Error refusal() {
+  Error error = failed("refused by the echo");
+  error.code = ErrorCode::does_not_fit;
+  error.field = "Br";
+  return error;
+}
+
+class EchoGpu final : public Gpu {
+ public:
+  EchoGpu() : Gpu({.name = "Echo"}) {}
+
+  Result<RunResult> run_forward(const ResolvedRun&, const AttentionInputs&) override {
+    return refusal();
+  }
+  Result<GradientRun> run_backward(const ResolvedRun&, const AttentionInputs&) override {
+    return refusal();
+  }
+  Result<KernelTrace> trace(const ResolvedRun&, Index) override { return refusal(); }
+
+  /// The kind of the inputs, their seed and the next number, after that in a backward pass.
+  RecordingRow record(const ResolvedRun& run, const Protocol&) override {
+    const auto kind = static_cast<double>(run.asked.inputs.kind);
+    const auto seed = static_cast<double>(run.asked.inputs.seed);
+    const double step = run.pass() == PassKind::backward ? 2.0 : 1.0;
+    return {.run = run, .measurement = timed(kind, seed, seed + step, 1)};
+  }
+
+  /// The first values of Q, K and V, N times; in a backward pass that of dO as the error of dQ.
+  RecordingRow record_own(const ResolvedRun& run, const AttentionInputs& inputs,
+                          const Protocol&) override {
+    Measurement measurement = timed(inputs.Q.data.front(), inputs.K.data.front(),
+                                    inputs.V.data.front(), static_cast<int>(run.problem.N));
+    if (run.pass() == PassKind::backward) {
+      measurement.gradients = {.dQ = {.max_abs_error = inputs.dO.data.front()}, .rows_checked = 1};
+    }
+    return {.run = run, .measurement = measurement};
+  }
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Gpu>> Gpu::open() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible != nullptr && *visible == '\0') return unavailable("no GPU: the echo is hidden");
+  return std::shared_ptr<Gpu>(std::make_shared<EchoGpu>());
+}
+
+}  // namespace attnscope
