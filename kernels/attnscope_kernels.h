@@ -1,23 +1,22 @@
-/* C interface of libattnscope_kernels.so: attention kernels on a GPU, their times and counters.
+/* C interface of libattnscope_kernels.so: attention kernels on a GPU, for other programs.
  *
- * Plain C, loaded at run time (dlopen, ctypes). Every struct that may grow begins with struct_size:
- * set it to sizeof(the struct) as you compiled it and zero the rest; a library with fewer fields
- * rejects nonzero values in the fields that it lacks. Fields are only added at the end.
+ * Plain C, to be linked or loaded at run time (dlopen, ctypes). Every struct that may grow begins
+ * with struct_size: set it to sizeof(the struct) as you compiled it and zero the rest; a library
+ * with fewer fields rejects nonzero values in the fields that it lacks. Fields are only added at
+ * the end.
  *
  * Tensors are in device memory, [batch, heads, rows, head_dim] with a contiguous last axis and any
  * other strides, so that the memory of other frameworks needs no copy. Pointers named *_dev are
  * device pointers of the session's GPU; a stream is a cudaStream_t, NULL the default stream.
  *
- * A session owns the GPU's context and its profiler in a separate thread. Its calls may come from
- * any thread; they run one after the other. Every call returns a status; attnscope_last_message()
- * explains a status other than ATTNSCOPE_OK in one line, for the calling thread. */
+ * A session owns the GPU's context in a separate thread. Its calls may come from any thread; they
+ * run one after the other. Every call returns a status; attnscope_last_message() explains a status
+ * other than ATTNSCOPE_OK in one line, for the calling thread. */
 #ifndef ATTNSCOPE_KERNELS_H
 #define ATTNSCOPE_KERNELS_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#include "kernels/attnscope_trace.h"
 
 /* C's own customs: NOLINTBEGIN(modernize-use-using, readability-identifier-naming) */
 
@@ -32,7 +31,7 @@ extern "C" {
 #endif
 
 /* Changes when an older caller would no longer work; additions do not change it. */
-#define ATTNSCOPE_KERNELS_VERSION 1
+#define ATTNSCOPE_KERNELS_VERSION 2
 
 typedef enum attnscope_status {
   ATTNSCOPE_OK = 0,
@@ -72,17 +71,6 @@ typedef enum attnscope_carry {
   ATTNSCOPE_CARRY_PROBLEM = 0,
   ATTNSCOPE_CARRY_FP32 = 1
 } attnscope_carry;
-
-typedef enum attnscope_cache_state {
-  ATTNSCOPE_CACHE_COLD = 0,
-  ATTNSCOPE_CACHE_WARM = 1
-} attnscope_cache_state;
-
-typedef enum attnscope_input_kind {
-  ATTNSCOPE_INPUT_GAUSSIAN = 0,
-  ATTNSCOPE_INPUT_OUTLIER = 1,
-  ATTNSCOPE_INPUT_NEEDLE = 2
-} attnscope_input_kind;
 
 typedef struct attnscope_session attnscope_session;
 
@@ -161,21 +149,6 @@ typedef struct attnscope_forward {
   void* stream; /* cudaStream_t */
 } attnscope_forward;
 
-/* A forward pass on host memory: C order, contiguous, double precision; inputs are rounded to the
- * problem's dtype (nearest, ties to even) first. */
-typedef struct attnscope_forward_host {
-  uint32_t struct_size;
-  uint32_t reserved; /* 0 */
-  const attnscope_problem* problem;
-  const attnscope_kernel* kernel;
-  const double* q;
-  const double* k;
-  const double* v;
-  double* o;     /* written */
-  double* lse;   /* written */
-  double time_s; /* written: one pass by CUDA events, L2 as the previous pass left it */
-} attnscope_forward_host;
-
 /* A backward pass on device memory, after the forward pass of the same kernel. */
 typedef struct attnscope_backward {
   uint32_t struct_size;
@@ -196,94 +169,6 @@ typedef struct attnscope_backward {
   uint64_t workspace_bytes;
   void* stream; /* cudaStream_t */
 } attnscope_backward;
-
-/* A forward and a backward pass on host memory, as attnscope_forward_host. */
-typedef struct attnscope_backward_host {
-  uint32_t struct_size;
-  uint32_t reserved; /* 0 */
-  const attnscope_problem* problem;
-  const attnscope_kernel* kernel; /* its tiling is the backward pass's */
-  const double* q;
-  const double* k;
-  const double* v;
-  const double* d_o;
-  double* dq;    /* written */
-  double* dk;    /* written */
-  double* dv;    /* written */
-  double time_s; /* written: one backward pass by CUDA events */
-} attnscope_backward_host;
-
-/* Inputs in host memory: C order, contiguous, double precision; rounded to the problem's dtype
- * (nearest, ties to even) when copied. */
-typedef struct attnscope_host_inputs {
-  uint32_t struct_size;
-  uint32_t reserved; /* 0 */
-  const double* q;   /* [B, H, N, d] */
-  const double* k;   /* [B, H_kv, N_kv, d] */
-  const double* v;   /* [B, H_kv, N_kv, d] */
-  const double* d_o; /* [B, H, N, d]; of a backward pass */
-} attnscope_host_inputs;
-
-/* How a measurement is taken. */
-typedef struct attnscope_protocol {
-  uint32_t struct_size;
-  int32_t warm_ups;
-  int32_t repeats;
-  int32_t cache;        /* attnscope_cache_state at the beginning of each pass */
-  int32_t counters;     /* 1: read hardware counters in separate runs */
-  int32_t checked_rows; /* rows compared with the reference in double precision; 0: none */
-  double time_budget_s; /* repeats end early after this long, but not before three */
-} attnscope_protocol;
-
-/* A counter of one launch, or of the whole pass where launch is NULL. */
-typedef struct attnscope_counter {
-  const char* launch;
-  const char* name;
-  double value;
-  int32_t counted; /* 0: the launch is not part of the pass's totals */
-  int32_t index;   /* of the launch in the pass, from 0 */
-} attnscope_counter;
-
-/* A counter that could not be read; name "*": none could. */
-typedef struct attnscope_missing_counter {
-  const char* name;
-  const char* reason;
-} attnscope_missing_counter;
-
-/* Errors of a gradient, and of the yardstick. This struct never grows. */
-typedef struct attnscope_gradient_error {
-  double max_abs_error;
-  double rel_fro_error;
-  double unfused_max_abs_error;
-} attnscope_gradient_error;
-
-/* A measurement. Its arrays and strings belong to the session, until its next measurement. */
-typedef struct attnscope_measurement {
-  uint32_t struct_size;
-  int32_t repeats; /* passes timed */
-  double time_min_s;
-  double time_median_s;
-  double time_max_s;
-  int64_t block_rows; /* the tiling that ran */
-  int64_t block_cols;
-  const attnscope_counter* counters;
-  uint64_t counter_count;
-  const attnscope_missing_counter* missing_counters;
-  uint64_t missing_counter_count;
-  int64_t rows_checked; /* 0: the errors below were not computed */
-  double max_abs_error;
-  double rel_fro_error;
-  double lse_max_abs_error;
-  double unfused_max_abs_error; /* the yardstick: unfused attention in the problem's precision */
-  int32_t within_tolerance;     /* of what was checked, O and LSE or the gradients */
-  int32_t reserved;
-  /* Of a backward pass; the caller's struct may end before these. */
-  int64_t gradient_rows_checked; /* query rows; 0: the errors below were not computed */
-  int64_t gradient_keys_checked; /* key rows */
-  attnscope_gradient_error dq;
-  attnscope_gradient_error dk;
-  attnscope_gradient_error dv;
-} attnscope_measurement;
 
 typedef struct attnscope_device {
   uint32_t struct_size;
@@ -332,64 +217,12 @@ ATTNSCOPE_API attnscope_status attnscope_forward_workspace(const attnscope_probl
 ATTNSCOPE_API attnscope_status attnscope_forward_launch(attnscope_session* session,
                                                         const attnscope_forward* forward);
 
-/* Runs the pass on host memory and waits for it. */
-ATTNSCOPE_API attnscope_status attnscope_forward_run_host(attnscope_session* session,
-                                                          attnscope_forward_host* forward);
-
-/* Times the pass on inputs generated on the GPU, reads its counters, checks its output. */
-ATTNSCOPE_API attnscope_status attnscope_forward_measure(attnscope_session* session,
-                                                         const attnscope_problem* problem,
-                                                         const attnscope_kernel* kernel,
-                                                         int32_t input_kind, uint64_t seed,
-                                                         const attnscope_protocol* protocol,
-                                                         attnscope_measurement* measurement);
-
-/* The same four for the backward pass. Measuring runs the forward pass first, untimed. */
+/* The same two for the backward pass. */
 ATTNSCOPE_API attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
                                                             const attnscope_kernel* kernel,
                                                             uint64_t* bytes);
 ATTNSCOPE_API attnscope_status attnscope_backward_launch(attnscope_session* session,
                                                          const attnscope_backward* backward);
-ATTNSCOPE_API attnscope_status attnscope_backward_run_host(attnscope_session* session,
-                                                           attnscope_backward_host* backward);
-ATTNSCOPE_API attnscope_status attnscope_backward_measure(attnscope_session* session,
-                                                          const attnscope_problem* problem,
-                                                          const attnscope_kernel* kernel,
-                                                          int32_t input_kind, uint64_t seed,
-                                                          const attnscope_protocol* protocol,
-                                                          attnscope_measurement* measurement);
-
-/* Runs the pass with its main launch's instrumented build on inputs generated on the GPU, and
- * returns when and on which SM each thread block ran which step; for a forward pass also m, l and
- * alpha of every row_step-th row (0: of no row). Only some kernels and tilings have such a build;
- * if block_rows and block_cols are 0, a tiling that has one is used. */
-ATTNSCOPE_API attnscope_status attnscope_forward_trace(attnscope_session* session,
-                                                       const attnscope_problem* problem,
-                                                       const attnscope_kernel* kernel,
-                                                       int32_t input_kind, uint64_t seed,
-                                                       int64_t row_step, attnscope_trace* trace);
-ATTNSCOPE_API attnscope_status attnscope_backward_trace(attnscope_session* session,
-                                                        const attnscope_problem* problem,
-                                                        const attnscope_kernel* kernel,
-                                                        int32_t input_kind, uint64_t seed,
-                                                        attnscope_trace* trace);
-
-/* The name of a step ("load Q_i", "S = scale Q_i K_j^T"); NULL after the last one. */
-ATTNSCOPE_API const char* attnscope_trace_step_name(uint32_t step);
-
-/* The same measurements on the caller's inputs. */
-ATTNSCOPE_API attnscope_status attnscope_forward_measure_host(attnscope_session* session,
-                                                              const attnscope_problem* problem,
-                                                              const attnscope_kernel* kernel,
-                                                              const attnscope_host_inputs* inputs,
-                                                              const attnscope_protocol* protocol,
-                                                              attnscope_measurement* measurement);
-ATTNSCOPE_API attnscope_status attnscope_backward_measure_host(attnscope_session* session,
-                                                               const attnscope_problem* problem,
-                                                               const attnscope_kernel* kernel,
-                                                               const attnscope_host_inputs* inputs,
-                                                               const attnscope_protocol* protocol,
-                                                               attnscope_measurement* measurement);
 
 /* NOLINTEND(modernize-use-using, readability-identifier-naming) */
 

@@ -2,18 +2,23 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "kernels/attnscope_kernels.h"
-#include "kernels/c_interface/c_session.h"
 #include "kernels/c_interface/c_structs.h"
-#include "kernels/measure/measure_backward.h"
-#include "kernels/measure/measure_forward.h"
+#include "kernels/launch.h"
+#include "kernels/measure/session.h"
 #include "kernels/recording/build_info.h"
+#include "kernels/resolve.h"
 
 using namespace attnscope;           // NOLINT: this file translates between the two worlds
 using namespace attnscope::kernels;  // NOLINT
+
+struct attnscope_session {
+  std::unique_ptr<Session> session;
+};
 
 namespace {
 
@@ -46,62 +51,36 @@ TensorView view_of(const attnscope_tensor& tensor) {
   return {tensor.data_dev, tensor.stride_batch, tensor.stride_head, tensor.stride_row};
 }
 
-attnscope_gradient_error c_error(const GradientError& error) {
-  return {error.max_abs_error, error.rel_fro_error, error.unfused_max_abs_error};
+/// The status of an outcome. Keeps the message, code and field for the attnscope_last_*()
+/// functions.
+attnscope_status answer(const std::optional<Error>& error, const attnscope_session* session) {
+  last = error ? LastError{words(*error, Reader::file), error->field, error->code} : LastError{};
+  if (!error) return ATTNSCOPE_OK;
+  if (session != nullptr && session->session->lost()) return ATTNSCOPE_LOST;
+  switch (error->kind) {
+    case Error::Kind::invalid_request:
+      return ATTNSCOPE_INVALID_REQUEST;
+    case Error::Kind::unavailable:
+      return ATTNSCOPE_UNAVAILABLE;
+    case Error::Kind::failed:
+      break;
+  }
+  return ATTNSCOPE_FAILED;
 }
 
-/// Lends the session's last measurement to the caller.
-attnscope_measurement lend(attnscope_session& session) {
-  const Measurement& from = session.measurement;
-  session.counters.clear();
-  session.missing_counters.clear();
-  for (const auto& [name, value] : from.counters) {
-    session.counters.push_back({nullptr, name.c_str(), value, 1, 0});
+/// Runs the body; no exception leaves the library.
+template <typename Body>
+attnscope_status guarded(const attnscope_session* session, Body&& body) {
+  try {
+    return answer(body(), session);
+  } catch (const std::exception& failure) {
+    return answer(failed(failure.what()), session);
   }
-  int32_t index = 0;
-  for (const LaunchCounters& launch : from.launches) {
-    for (const auto& [name, value] : launch.counters) {
-      session.counters.push_back(
-          {launch.name.c_str(), name.c_str(), value, launch.counted ? 1 : 0, index});
-    }
-    ++index;
-  }
-  for (const auto& [name, reason] : from.unavailable_counters) {
-    session.missing_counters.push_back({name.c_str(), reason.c_str()});
-  }
-
-  attnscope_measurement to{};
-  to.repeats = from.time.n;
-  to.time_min_s = from.time.min_s;
-  to.time_median_s = from.time.median_s;
-  to.time_max_s = from.time.max_s;
-  to.counters = session.counters.data();
-  to.counter_count = session.counters.size();
-  to.missing_counters = session.missing_counters.data();
-  to.missing_counter_count = session.missing_counters.size();
-  if (from.accuracy) {
-    to.rows_checked = from.accuracy->rows_checked;
-    to.max_abs_error = from.accuracy->max_abs_error;
-    to.rel_fro_error = from.accuracy->rel_fro_error;
-    to.lse_max_abs_error = from.accuracy->lse_max_abs_error;
-    to.unfused_max_abs_error = from.accuracy->unfused_max_abs_error.value_or(0.0);
-    to.within_tolerance = from.accuracy->within_tolerance ? 1 : 0;
-  }
-  if (from.gradients) {
-    to.gradient_rows_checked = from.gradients->rows_checked;
-    to.gradient_keys_checked = from.gradients->keys_checked;
-    to.dq = c_error(from.gradients->dQ);
-    to.dk = c_error(from.gradients->dK);
-    to.dv = c_error(from.gradients->dV);
-    to.within_tolerance = from.gradients->within_tolerance ? 1 : 0;
-  }
-  return to;
 }
 
-/// The tiling of a run on the current GPU.
-Tiling tiling_of(const ResolvedRun& run) {
-  if (const auto asked = asked_tiling(run)) return *asked;
-  return *default_tiling(kernel_of(run), run.pass(), run.problem);
+std::optional<Error> require_session(const attnscope_session* session) {
+  if (session != nullptr) return std::nullopt;
+  return invalid_request("session is NULL; attnscope_session_open() gives one");
 }
 
 /// Shared start of all calls on the caller's tensors: `work` receives the caller's struct and the
@@ -119,63 +98,7 @@ attnscope_status with_request(attnscope_session* session, PassKind pass, const S
   });
 }
 
-/// Shared code of all measuring calls. The request is read first: it can be rejected without a GPU.
-template <typename ReadInputs>
-attnscope_status measure_pass(attnscope_session* session, PassKind pass,
-                              const attnscope_problem* problem, const attnscope_kernel* kernel,
-                              const ReadInputs& read, const attnscope_protocol* protocol,
-                              attnscope_measurement* measurement) {
-  return guarded(session, [&]() -> std::optional<Error> {
-    const auto run = read_request(pass, problem, kernel);
-    if (!run) return run.error();
-    const Result<MeasuredInputs> inputs = read();
-    if (!inputs) return inputs.error();
-    const auto how = read_protocol(protocol);
-    if (!how) return how.error();
-    if (auto error = check_output_struct(measurement, "measurement")) return error;
-    if (auto error = require_session(session)) return error;
-
-    // Measurements of several threads run one after the other, and each lends its result before the
-    // next
-    return session->session->run([&]() -> std::optional<Error> {
-      const auto measure = pass == PassKind::backward ? measure_backward : measure_forward;
-      auto measured = measure(*session->session, run.value(), inputs.value(), how.value());
-      if (!measured) return measured.error();
-      session->measurement = std::move(measured).value();
-      const Tiling tiling = tiling_of(run.value());
-      attnscope_measurement filled = lend(*session);
-      filled.block_rows = tiling.Br;
-      filled.block_cols = tiling.Bc;
-      return write_struct(filled, measurement, "measurement");
-    });
-  });
-}
-
 }  // namespace
-
-namespace attnscope::kernels {
-
-attnscope_status answer(const std::optional<Error>& error, const attnscope_session* session) {
-  last = error ? LastError{words(*error, Reader::file), error->field, error->code} : LastError{};
-  if (!error) return ATTNSCOPE_OK;
-  if (session != nullptr && session->session->lost()) return ATTNSCOPE_LOST;
-  switch (error->kind) {
-    case Error::Kind::invalid_request:
-      return ATTNSCOPE_INVALID_REQUEST;
-    case Error::Kind::unavailable:
-      return ATTNSCOPE_UNAVAILABLE;
-    case Error::Kind::failed:
-      break;
-  }
-  return ATTNSCOPE_FAILED;
-}
-
-std::optional<Error> require_session(const attnscope_session* session) {
-  if (session != nullptr) return std::nullopt;
-  return invalid_request("session is NULL; attnscope_session_open() gives one");
-}
-
-}  // namespace attnscope::kernels
 
 uint32_t attnscope_kernels_version(void) {
   return ATTNSCOPE_KERNELS_VERSION;
@@ -272,42 +195,6 @@ attnscope_status attnscope_forward_launch(attnscope_session* session,
       });
 }
 
-attnscope_status attnscope_forward_run_host(attnscope_session* session,
-                                            attnscope_forward_host* forward) {
-  return with_request(
-      session, PassKind::forward, forward, "forward",
-      [&](const attnscope_forward_host& known, const ResolvedRun& r) -> std::optional<Error> {
-        const bool complete = known.q && known.k && known.v && known.o && known.lse;
-        if (!complete) return invalid_request("q, k, v, o and lse must not be NULL");
-
-        HostForward host{known.q, known.k, known.v, known.o, known.lse};
-        auto error = session->session->run([&] { return run_forward(*session->session, r, host); });
-        if (!error) forward->time_s = host.time_s;
-        return error;
-      });
-}
-
-attnscope_status attnscope_forward_measure(attnscope_session* session,
-                                           const attnscope_problem* problem,
-                                           const attnscope_kernel* kernel, int32_t input_kind,
-                                           uint64_t seed, const attnscope_protocol* protocol,
-                                           attnscope_measurement* measurement) {
-  return measure_pass(
-      session, PassKind::forward, problem, kernel, [&] { return read_inputs(input_kind, seed); },
-      protocol, measurement);
-}
-
-attnscope_status attnscope_forward_measure_host(attnscope_session* session,
-                                                const attnscope_problem* problem,
-                                                const attnscope_kernel* kernel,
-                                                const attnscope_host_inputs* inputs,
-                                                const attnscope_protocol* protocol,
-                                                attnscope_measurement* measurement) {
-  return measure_pass(
-      session, PassKind::forward, problem, kernel,
-      [&] { return read_inputs(inputs, /*with_dO=*/false); }, protocol, measurement);
-}
-
 attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
                                               const attnscope_kernel* kernel, uint64_t* bytes) {
   return guarded(nullptr, [&]() -> std::optional<Error> {
@@ -346,42 +233,4 @@ attnscope_status attnscope_backward_launch(attnscope_session* session,
         arguments.stream = known.stream;
         return session->session->run([&] { return launch_backward(kernel_of(r), arguments); });
       });
-}
-
-attnscope_status attnscope_backward_run_host(attnscope_session* session,
-                                             attnscope_backward_host* backward) {
-  return with_request(
-      session, PassKind::backward, backward, "backward",
-      [&](const attnscope_backward_host& known, const ResolvedRun& r) -> std::optional<Error> {
-        const bool complete =
-            known.q && known.k && known.v && known.d_o && known.dq && known.dk && known.dv;
-        if (!complete) return invalid_request("q, k, v, d_o, dq, dk and dv must not be NULL");
-
-        HostBackward host{known.q, known.k, known.v, known.d_o, known.dq, known.dk, known.dv};
-        auto error =
-            session->session->run([&] { return run_backward(*session->session, r, host); });
-        if (!error) backward->time_s = host.time_s;
-        return error;
-      });
-}
-
-attnscope_status attnscope_backward_measure(attnscope_session* session,
-                                            const attnscope_problem* problem,
-                                            const attnscope_kernel* kernel, int32_t input_kind,
-                                            uint64_t seed, const attnscope_protocol* protocol,
-                                            attnscope_measurement* measurement) {
-  return measure_pass(
-      session, PassKind::backward, problem, kernel, [&] { return read_inputs(input_kind, seed); },
-      protocol, measurement);
-}
-
-attnscope_status attnscope_backward_measure_host(attnscope_session* session,
-                                                 const attnscope_problem* problem,
-                                                 const attnscope_kernel* kernel,
-                                                 const attnscope_host_inputs* inputs,
-                                                 const attnscope_protocol* protocol,
-                                                 attnscope_measurement* measurement) {
-  return measure_pass(
-      session, PassKind::backward, problem, kernel,
-      [&] { return read_inputs(inputs, /*with_dO=*/true); }, protocol, measurement);
 }

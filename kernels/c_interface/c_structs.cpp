@@ -29,11 +29,6 @@ static_assert(static_cast<int>(Mask::Alignment::bottom_right) == ATTNSCOPE_BOTTO
 static_assert(static_cast<int>(Mask::Alignment::top_left) == ATTNSCOPE_TOP_LEFT);
 static_assert(static_cast<int>(Carry::problem) == ATTNSCOPE_CARRY_PROBLEM);
 static_assert(static_cast<int>(Carry::fp32) == ATTNSCOPE_CARRY_FP32);
-static_assert(static_cast<int>(CacheState::cold) == ATTNSCOPE_CACHE_COLD);
-static_assert(static_cast<int>(CacheState::warm) == ATTNSCOPE_CACHE_WARM);
-static_assert(static_cast<int>(InputKind::gaussian) == ATTNSCOPE_INPUT_GAUSSIAN);
-static_assert(static_cast<int>(InputKind::outlier) == ATTNSCOPE_INPUT_OUTLIER);
-static_assert(static_cast<int>(InputKind::needle) == ATTNSCOPE_INPUT_NEEDLE);
 
 template <typename Number, typename Element>
 void read_array(const Element* numbers, Index count, std::vector<Number>& to) {
@@ -146,47 +141,6 @@ Result<ResolvedRun> read_request(PassKind pass, const attnscope_problem* problem
   }
   run.tiling = asked_tiling(run).value_or(run.tiling);
   return run;
-}
-
-Result<MeasuredInputs> read_inputs(int32_t input_kind, uint64_t seed) {
-  MeasuredInputs inputs{.spec = {.seed = seed}};
-  if (auto error = read_enum(input_kind, InputKind::needle, "input_kind", inputs.spec.kind)) {
-    return *error;
-  }
-  return inputs;
-}
-
-Result<MeasuredInputs> read_inputs(const attnscope_host_inputs* inputs, bool with_dO) {
-  attnscope_host_inputs known{};
-  if (auto error = read_struct(inputs, known, "inputs")) return *error;
-  const bool complete = known.q && known.k && known.v && (known.d_o || !with_dO);
-  if (!complete) {
-    return invalid_request(with_dO ? "inputs.q, k, v and d_o must not be NULL"
-                                   : "inputs.q, k and v must not be NULL");
-  }
-  return MeasuredInputs{.Q = known.q, .K = known.k, .V = known.v, .dO = known.d_o};
-}
-
-Result<Protocol> read_protocol(const attnscope_protocol* given) {
-  attnscope_protocol known{};
-  if (auto error = read_struct(given, known, "protocol")) return *error;
-  Protocol protocol;
-  if (auto error = read_enum(known.cache, CacheState::warm, "cache", protocol.cache)) return *error;
-  if (known.warm_ups < 0 || known.repeats < 1 || known.checked_rows < 0) {
-    return invalid_request(
-        fmt::format("warm_ups is {}, repeats {}, checked_rows {}; they must be at least 0, 1, 0",
-                    known.warm_ups, known.repeats, known.checked_rows));
-  }
-  if (!(known.time_budget_s >= 0.0)) {
-    return invalid_request(
-        fmt::format("time_budget_s is {}; it must be at least 0", known.time_budget_s));
-  }
-  protocol.warm_ups = known.warm_ups;
-  protocol.repeats = known.repeats;
-  protocol.counters = known.counters != 0;
-  protocol.checked_rows = known.checked_rows;
-  protocol.time_budget_s = known.time_budget_s;
-  return protocol;
 }
 
 }  // namespace attnscope::kernels

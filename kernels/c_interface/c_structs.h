@@ -9,24 +9,17 @@
 #include <cstring>
 
 #include "kernels/attnscope_kernels.h"
-#include "kernels/measure/measured_inputs.h"
-#include "kernels/recording/measurement.h"
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
 
-/// Bytes of the struct in the first library of this version: every caller's struct has at least as
+/// Bytes of the struct in the first version of the library: every caller's struct has at least as
 /// many.
 template <typename Struct>
 inline constexpr std::size_t kFirstBytes = sizeof(Struct);
-template <>
-inline constexpr std::size_t kFirstBytes<attnscope_measurement> = offsetof(attnscope_measurement,
-                                                                           gradient_rows_checked);
 
 template <>
 inline constexpr std::size_t kFirstBytes<attnscope_problem> = offsetof(attnscope_problem, soft_cap);
-template <>
-inline constexpr std::size_t kFirstBytes<attnscope_trace> = offsetof(attnscope_trace, row_parts);
 template <>
 inline constexpr std::size_t kFirstBytes<attnscope_kernel> = offsetof(attnscope_kernel,
                                                                       deterministic);
@@ -71,9 +64,5 @@ std::optional<Error> write_struct(Struct filled, Struct* given, const char* name
 /// Its tiling is 0 x 0 where the caller leaves it to the kernel and there is no block mask.
 Result<ResolvedRun> read_request(PassKind pass, const attnscope_problem* problem,
                                  const attnscope_kernel* kernel);
-Result<MeasuredInputs> read_inputs(int32_t input_kind, uint64_t seed);
-/// `with_dO`: a backward pass needs it.
-Result<MeasuredInputs> read_inputs(const attnscope_host_inputs* inputs, bool with_dO);
-Result<Protocol> read_protocol(const attnscope_protocol* protocol);
 
 }  // namespace attnscope::kernels

@@ -12,7 +12,7 @@
 
 namespace attnscope::kernels {
 
-/// The kernel's records, as attnscope_trace.h describes them.
+/// The kernel's records, as trace_buffer.h describes them.
 struct RawTrace {
   TracePlan plan;
   std::vector<TraceBlock> blocks;  ///< those that ran, the first of the grid

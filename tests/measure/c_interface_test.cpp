@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstddef>
 
 #include "kernels/attnscope_kernels.h"
 #include "kernels/recording/build_info.h"
@@ -139,69 +138,8 @@ TEST(CInterface, CallsWithoutASessionAreRefused) {
   EXPECT_EQ(attnscope_session_device(nullptr, &device), ATTNSCOPE_INVALID_REQUEST);
   EXPECT_THAT(attnscope_last_message(), HasSubstr("session is NULL"));
   EXPECT_EQ(attnscope_forward_launch(nullptr, nullptr), ATTNSCOPE_INVALID_REQUEST);
-  EXPECT_EQ(attnscope_forward_run_host(nullptr, nullptr), ATTNSCOPE_INVALID_REQUEST);
-  EXPECT_EQ(attnscope_forward_measure(nullptr, nullptr, nullptr, 0, 0, nullptr, nullptr),
-            ATTNSCOPE_INVALID_REQUEST);
+  EXPECT_EQ(attnscope_backward_launch(nullptr, nullptr), ATTNSCOPE_INVALID_REQUEST);
   attnscope_session_close(nullptr);
-}
-
-TEST(CInterface, MeasuringOnHostInputsRefusesMissingTensorsBeforeItNeedsAGpu) {
-  const attnscope_problem problem = valid_problem();
-  const attnscope_kernel kernel = valid_kernel("flash2");
-  attnscope_protocol protocol{};
-  protocol.struct_size = sizeof protocol;
-  protocol.repeats = 1;
-  attnscope_measurement measurement{};
-  measurement.struct_size = sizeof measurement;
-  attnscope_host_inputs inputs{};
-  const auto refused_by = [&](auto call, const attnscope_host_inputs* given) -> std::string {
-    EXPECT_EQ(call(nullptr, &problem, &kernel, given, &protocol, &measurement),
-              ATTNSCOPE_INVALID_REQUEST);
-    return attnscope_last_message();
-  };
-  const auto forward = attnscope_forward_measure_host;
-  const auto backward = attnscope_backward_measure_host;
-  EXPECT_THAT(refused_by(forward, nullptr), HasSubstr("inputs is NULL"));
-  EXPECT_THAT(refused_by(forward, &inputs), HasSubstr("inputs.struct_size is 0"));
-  inputs.struct_size = sizeof inputs;
-  EXPECT_THAT(refused_by(forward, &inputs), HasSubstr("inputs.q, k and v must not be NULL"));
-  const double value = 1.0;
-  inputs.q = inputs.k = inputs.v = &value;
-  EXPECT_THAT(refused_by(forward, &inputs), HasSubstr("session is NULL"));
-  EXPECT_THAT(refused_by(backward, &inputs), HasSubstr("d_o must not be NULL"));
-  inputs.d_o = &value;
-  EXPECT_THAT(refused_by(backward, &inputs), HasSubstr("session is NULL"));
-}
-
-TEST(CInterface, ATraceThatCannotBeIsRefusedBeforeItNeedsAGpu) {
-  const attnscope_problem problem = valid_problem();
-  const attnscope_kernel flash2 = valid_kernel("flash2");
-  const attnscope_kernel standard = valid_kernel("standard");
-  attnscope_trace trace{};
-  trace.struct_size = sizeof trace;
-  const auto refusal = [&](const attnscope_kernel& kernel, std::int64_t row_step) {
-    EXPECT_EQ(attnscope_forward_trace(nullptr, &problem, &kernel, 0, 0, row_step, &trace),
-              ATTNSCOPE_INVALID_REQUEST);
-    return std::string(attnscope_last_message());
-  };
-  EXPECT_THAT(refusal(standard, 0), HasSubstr("no instrumented build"));
-  EXPECT_THAT(refusal(flash2, -1), HasSubstr("row_step is -1"));
-  EXPECT_THAT(refusal(flash2, 64), HasSubstr("session is NULL"));
-  trace.struct_size = offsetof(attnscope_trace, row_parts);  // an older caller's
-  EXPECT_THAT(refusal(flash2, 64), HasSubstr("session is NULL"));
-  trace.struct_size -= 8;
-  EXPECT_THAT(refusal(flash2, 64), HasSubstr("trace.struct_size is"));
-  EXPECT_EQ(attnscope_backward_trace(nullptr, &problem, &flash2, 0, 0, nullptr),
-            ATTNSCOPE_INVALID_REQUEST);
-  EXPECT_THAT(attnscope_last_message(), HasSubstr("trace is NULL"));
-}
-
-TEST(CInterface, StepsOfATraceHaveNamesUpToTheLast) {
-  EXPECT_THAT(attnscope_trace_step_name(0), StrEq("wait"));
-  std::uint32_t step = 0;
-  while (attnscope_trace_step_name(step) != nullptr) ++step;
-  EXPECT_GT(step, 20u);
-  EXPECT_EQ(attnscope_trace_step_name(1000), nullptr);
 }
 
 TEST(CInterface, NamesTheCommitItWasBuiltFrom) {
