@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "app/background_job.h"
 #include "app/command.h"
-#include "app/file_thread.h"
 #include "app/gpu_catalog.h"
 #include "app/gpu_runner.h"
 #include "app/measurements.h"

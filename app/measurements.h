@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/report/like_with_like.h"
+#include "app/report/compare.h"
 #include "app/theme.h"
 
 namespace attnscope {

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "app/cli/outputs.h"
-#include "app/cli/tensor_files.h"
 #include "reference/files/file_identity.h"
 #include "reference/nearest_name.h"
 #include "sim/device/assets.h"

@@ -7,11 +7,11 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/option_files.h"
+#include "app/cli/outputs.h"
 #include "app/cli/progress.h"
 #include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
-#include "app/cli/tensor_files.h"
 #include "app/report/compare.h"
 #include "app/report/run_words.h"
 #include "app/report/table.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/report/launch_words.h"
 #include "app/report/run_words.h"
 #include "app/report/table.h"
 #include "kernels/recording/recording.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/draw/format.h"
-#include "app/report/launch_words.h"
+#include "app/report/run_words.h"
 
 namespace attnscope::app {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "app/draw/shapes.h"
-#include "app/panels/score_formula.h"
+#include "app/panels/softmax_terms.h"
 
 namespace attnscope::app {
 

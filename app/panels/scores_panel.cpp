@@ -5,8 +5,8 @@
 
 #include "app/draw/format.h"
 #include "app/panels/panels.h"
-#include "app/panels/score_formula.h"
 #include "app/panels/scores_frame.h"
+#include "app/panels/softmax_terms.h"
 
 namespace attnscope::app {
 

@@ -7,7 +7,7 @@
 
 #include "app/draw/shapes.h"
 #include "app/draw/text.h"
-#include "app/panels/score_formula.h"
+#include "app/panels/softmax_terms.h"
 
 namespace attnscope::app {
 

@@ -10,8 +10,8 @@
 #include "app/draw/text.h"
 #include "app/panels/panel_tabs.h"
 #include "app/panels/snapshot_view.h"
-#include "app/report/launch_words.h"
 #include "app/report/measured_trace.h"
+#include "app/report/run_words.h"
 
 namespace attnscope::app {
 

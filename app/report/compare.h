@@ -6,9 +6,53 @@
 #include <string>
 #include <vector>
 
-#include "app/report/like_with_like.h"
+#include "kernels/recording/recording.h"
+#include "sim/device/gpu_description.h"
+#include "sim/simulation.h"
 
 namespace attnscope {
+
+// Whether a measurement may be compared with the model: the only definition, for the ledger,
+// the charts, the timeline's SMs, `compare` and reports.
+
+/// The device of a measurement, and the state of its L2 cache before each pass.
+struct MeasuredOn {
+  DeviceInfo device;
+  CacheState cache = CacheState::cold;
+};
+
+/// Whether the description is that of the device: same name where the description has one, same
+/// compute capability, number of SMs, L2 cache and size of memory, and no number that a user
+/// changed.
+bool describes(const GpuDescription& gpu, const DeviceInfo& device);
+
+/// The reason why no kernel runs the modelled run, such as "no kernel runs standard with fusion
+/// separate": a variant, splits or a pass that only the model has. Empty where a kernel does.
+std::string why_no_kernel(const SimulationReport& model, const GpuDescription& gpu);
+
+/// The difference between a model and a measurement.
+enum class DifferenceIn : std::uint8_t {
+  nothing,
+  kernel,  ///< why_no_kernel()
+  problem,
+  choice,  ///< algorithm, pass, kernel, switches, precision of O in HBM, deterministic dQ, or
+           ///< settings that this version does not know
+  gpu,
+  tiling,
+  cache
+};
+
+struct RunDifference {
+  DifferenceIn in = DifferenceIn::nothing;
+  std::string
+      words;  ///< "recorded on NVIDIA H200, modelled for NVIDIA T4 16 GB"; empty for nothing
+  bool none() const { return in == DifferenceIn::nothing; }
+};
+
+/// The first difference found. A gap may be shown only if there is none:
+/// GPU, problem, algorithm, tiling, variant, pass, switches and cache state match the measurement.
+RunDifference difference(const SimulationReport& model, const GpuDescription& gpu,
+                         const RecordingRow& row, const MeasuredOn& on);
 
 /// The level of traffic, or the time, of a line (never mixed).
 enum class Level : std::uint8_t { paper, requested, dram, time };
@@ -76,5 +120,18 @@ Result<Comparison> model_and_compare(const RecordingRow& run, const MeasuredOn& 
 
 /// Name of the shipped description that describes() a recording's device; nothing when none does.
 std::optional<std::string> find_gpu_of(const DeviceInfo& device);
+
+// Why a recorded number differs from the modelled one: sentences derived from the data
+// (reasons.cpp).
+
+/// The rows of O for which standard's output product read V once, derived from its bytes: a library
+/// chooses that tile separately from the tile of the scores. Nothing when the bytes match no whole
+/// number of reads within 1 %, or when fewer than 16 rows share a read, which cannot be a tile.
+std::optional<Index> fitted_output_rows(const RecordingRow& run);
+
+/// Adds the gap and its reason to a line with both numbers, or a phrase in place of the ratio: for
+/// a time below kLaunchLatencySeconds, or DRAM bytes below kSmallDramBytes.
+void add_gap(ComparisonLine& line, const SimulationReport& model, const GpuDescription& gpu,
+             const RecordingRow& run);
 
 }  // namespace attnscope

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "app/report/launch_words.h"
 #include "app/report/run_words.h"
 #include "app/report/table.h"
 #include "reference/capacity_text.h"

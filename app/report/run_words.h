@@ -19,4 +19,9 @@ std::string run_title(const ResolvedRun& run);
 /// not.
 std::string_view rounding_note(const ResolvedRun& run);
 
+// The names of launches for readers. Files, JSON and profiler ranges keep the internal name.
+
+/// "row sums D" of "row_dots"; an unknown name is returned unchanged.
+std::string_view launch_words(std::string_view name);
+
 }  // namespace attnscope

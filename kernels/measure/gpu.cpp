@@ -24,9 +24,7 @@ void check_sizes(const ResolvedRun& run, const AttentionInputs& inputs) {
 /// The tiling of a run on the current GPU.
 Tiling tiling_of(const ResolvedRun& run) {
   if (const auto asked = kernels::asked_tiling(run)) return *asked;
-  const kernels::KernelInfo& kernel = kernels::kernel_of(run);
-  return run.pass() == PassKind::backward ? *kernels::default_backward_tiling(kernel, run.problem)
-                                          : *kernels::default_tiling(kernel, run.problem);
+  return *kernels::default_tiling(kernels::kernel_of(run), run.pass(), run.problem);
 }
 
 /// Decodes the records into a trace of the run with the tiling that ran.

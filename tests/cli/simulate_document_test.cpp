@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "app/report/launch_words.h"
+#include "app/report/run_words.h"
 #include "reference/npy.h"
 #include "tests/cli/simulated.h"
 

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "app/panels/score_formula.h"
 #include "app/panels/snapshot_view.h"
 #include "app/panels/softmax_terms.h"
 #include "tests/app/panels/sample_snapshot.h"

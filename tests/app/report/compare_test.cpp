@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "app/report/comparison_report.h"
-#include "app/report/reasons.h"
 #include "sim/device/assets.h"
 #include "tests/app/report/recorded_run.h"
 

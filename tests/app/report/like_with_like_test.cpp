@@ -1,5 +1,5 @@
 /// Where a gap may be shown, and how a recording stands alone.
-#include "app/report/like_with_like.h"
+#include "app/report/compare.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

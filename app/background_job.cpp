@@ -1,4 +1,4 @@
-#include "app/file_thread.h"
+#include "app/background_job.h"
 
 #include <utility>
 
