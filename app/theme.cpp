@@ -1,5 +1,6 @@
 #include "app/theme.h"
 
+#include <cfloat>
 #include <cmath>
 #include <utility>
 
@@ -154,6 +155,28 @@ double contrast_ratio(ImU32 a, ImU32 b) {
   const double x = luminance(a);
   const double y = luminance(b);
   return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
+}
+
+ImVec2 FontRef::measure(std::string_view text) const {
+  if (font == nullptr || text.empty()) return {0.0f, size};
+  return font->CalcTextSizeA(size, FLT_MAX, 0.0f, text.data(), text.data() + text.size());
+}
+
+void FontRef::draw(ImDrawList* list, ImVec2 position, ImU32 color, std::string_view text) const {
+  if (text.empty()) return;
+  list->AddText(font, size, position, color, text.data(), text.data() + text.size());
+}
+
+FontScope::FontScope(const FontRef& font) {
+#if IMGUI_VERSION_NUM >= 19200
+  ImGui::PushFont(font.font, font.size);
+#else
+  ImGui::PushFont(font.font);
+#endif
+}
+
+FontScope::~FontScope() {
+  ImGui::PopFont();
 }
 
 }  // namespace attnscope::app

@@ -11,7 +11,7 @@
 #include "app/cli/row_files.h"
 #include "app/cli/run_options.h"
 #include "app/cli/simulation_json.h"
-#include "app/report/comparison_report.h"
+#include "app/report/compare.h"
 #include "app/report/run_words.h"
 #include "reference/nearest_name.h"
 #include "reference/one_line.h"

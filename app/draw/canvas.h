@@ -3,7 +3,6 @@
 
 #include <imgui.h>
 
-#include "app/fonts.h"
 #include "app/theme.h"
 #include "app/ui/named_rects.h"
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "app/fonts.h"
 #include "app/theme.h"
 #include "app/ui/named_rects.h"
 

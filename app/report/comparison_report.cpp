@@ -1,4 +1,4 @@
-#include "app/report/comparison_report.h"
+#include "app/report/compare.h"
 
 #include <fmt/core.h>
 

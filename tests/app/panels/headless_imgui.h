@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "app/fonts.h"
+#include "app/theme.h"
 #include "app/ui/named_rects.h"
 
 namespace attnscope::test {

@@ -6,7 +6,6 @@
 
 #include <set>
 
-#include "app/report/comparison_report.h"
 #include "app/report/run_words.h"
 #include "tests/app/report/recorded_run.h"
 

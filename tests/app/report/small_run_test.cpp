@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/report/comparison_report.h"
+#include "app/report/compare.h"
 #include "tests/app/report/recorded_run.h"
 
 namespace attnscope {
