@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <set>
+#include <tuple>
+
 #include "app/cli/outputs.h"
 #include "reference/files/file_identity.h"
 #include "reference/nearest_name.h"
@@ -34,10 +37,12 @@ struct NamedFile {
 std::vector<NamedFile> named_files(const std::vector<GivenCommand>& commands,
                                    OptionFiles::Use use) {
   std::vector<NamedFile> files;
+  std::set<std::tuple<const CommandSpec*, std::string, std::string>> done;
   for (const auto& [command, given] : commands) {
     for (const OptionSpec& option : command->options) {
       if (option.files.use != use) continue;
       for (const std::string& value : given->all(option.name)) {
+        if (!done.emplace(command, option.name, value).second) continue;
         for (const fs::path& path : option.files.named_by(value)) {
           const bool is_stdout = use == OptionFiles::Use::written && is_standard_output(path);
           files.push_back({option.name, value, path, is_stdout,

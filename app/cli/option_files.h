@@ -33,7 +33,7 @@ struct GivenCommand {
 
 /// Nothing when all files that the commands write are different files, none of them read, and
 /// standard output is written at most once; else invalid_request. Paths lead to the same file if
-/// identity_of() is equal.
+/// identity_of() is equal. A value that points of a sweep share counts once.
 std::optional<Error> check_apart(const std::vector<GivenCommand>& commands);
 
 /// Nothing unless one of these outputs is a block mask file that a row of the recording reads; else

@@ -253,9 +253,10 @@ std::optional<Error> run_sweep(const GivenOptions& given) {
   const auto planned = plan(sweep, points.value(), words);
   if (!planned) return planned.error();
   const CommandSpec command = sweep_command();
-  for (const PlannedPoint& point : planned.value()) {
-    if (auto error = check_apart({{&command, &given}, {&sweep.swept, &point.given}})) return error;
-  }
+  std::vector<GivenCommand> commands = {{&command, &given}};
+  for (const PlannedPoint& point : planned.value())
+    commands.push_back({&sweep.swept, &point.given});
+  if (auto error = check_apart(commands)) return error;
 
   // Files are written row by row, streams at the end
   OutputFiles files, streams;
