@@ -79,6 +79,8 @@ void App::update(double now_s) {
   measurements.live_gpu = gpu.gpu_name;
   measurements.live_unavailable = gpu.reason;
   measurements.running = gpu.state == GpuRunner::State::running;
+  measurements.kernels = gpu.kernels;
+  measurements.compiled = gpu.compiled;
   for (MeasuredRun& run : gpu_.take_results()) {
     const std::string why = run.why_unavailable();
     show_notice(why.empty() ? "measured on " + run.provenance.gpu() : "GPU run: " + why);
@@ -272,6 +274,7 @@ void App::execute(const Command& command) {
                                     text.error.value};
           },
           [&](const RunOnGpu&) { run_on_gpu(); },
+          [&](const CancelGpuRun&) { gpu_.cancel(); },
           [&](const CancelWork&) {
             worker_.cancel();
             ++generation_;

@@ -35,6 +35,8 @@ struct RefuseText {
 };
 /// Runs the corresponding kernel on this machine's GPU, in the background.
 struct RunOnGpu {};
+/// Ends a run whose kernels are being compiled.
+struct CancelGpuRun {};
 /// Cancels the running simulation; the last result stays.
 struct CancelWork {};
 struct CopyText {
@@ -70,8 +72,8 @@ struct ShowNotice {
 struct Quit {};
 
 using Command = std::variant<SeekTo, SeekToEnd, StepBy, TogglePlay, Choose, RefuseText, RunOnGpu,
-                             CancelWork, CopyText, SavePicture, SeekTick, ChooseRace, OpenScene,
-                             SaveScene, ListScenes, ShowNotice, Quit>;
+                             CancelGpuRun, CancelWork, CopyText, SavePicture, SeekTick, ChooseRace,
+                             OpenScene, SaveScene, ListScenes, ShowNotice, Quit>;
 
 /// Collects the commands of one frame.
 class CommandSink {

@@ -31,9 +31,11 @@ RecordingRow refused(const RunSpec& choice, Error error) {
 }
 
 /// Measures the choice; returns the row, also for an error.
-RecordingRow row_of(Gpu& gpu, const RunSpec& choice, const Protocol& protocol) {
+RecordingRow row_of(Gpu& gpu, const RunSpec& choice, const Protocol& protocol,
+                    const kernels::CompileControl& control) {
   auto run = kernel_run(choice);
   if (!run) return refused(choice, run.error());
+  if (auto error = gpu.compile(run.value(), control)) return refused(choice, std::move(*error));
   if (!choice.files.any()) return gpu.record(run.value(), protocol);
   const auto own = load_inputs(choice.problem, choice.files, choice.inputs);
   if (!own) return refused(choice, own.error());
@@ -56,6 +58,8 @@ void GpuRunner::run(const RunSpec& choice) {
     const std::lock_guard lock(mutex_);
     if (status_.state != State::idle) return;
     status_.state = State::running;
+    status_.kernels = status_.compiled = 0;
+    cancel_ = false;
   }
   work_ = std::async(std::launch::async, [this, choice] { measure(choice); });
 }
@@ -82,7 +86,12 @@ void GpuRunner::measure(const RunSpec& choice) {
   try {
     const Protocol protocol;
     Recording recording = gpu_->empty_recording(protocol);
-    recording.rows.push_back(row_of(*gpu_, choice, protocol));
+    const auto progress = [this](int compiled, int kernels) {
+      const std::lock_guard lock(mutex_);
+      status_.compiled = compiled;
+      status_.kernels = kernels;
+    };
+    recording.rows.push_back(row_of(*gpu_, choice, protocol, {&cancel_, progress}));
     run = runs_of(recording, NumberKind::measured).front();
   } catch (const std::exception& error) {
     run.row = refused(choice, failed(error.what()));
@@ -90,7 +99,8 @@ void GpuRunner::measure(const RunSpec& choice) {
   }
   {
     const std::lock_guard lock(mutex_);
-    results_.push_back(std::move(run));
+    const bool is_cancelled = run.row.error && run.row.error->code == ErrorCode::cancelled;
+    if (!is_cancelled) results_.push_back(std::move(run));
     status_.state = State::idle;
   }
   if (on_news_) on_news_();

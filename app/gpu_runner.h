@@ -1,6 +1,7 @@
 /// Runs the real kernels in the background and collects the measurements.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <future>
 #include <memory>
@@ -30,11 +31,17 @@ class GpuRunner {
     State state = State::opening;
     std::string gpu_name;  ///< empty while opening or when unavailable
     std::string reason;    ///< why no GPU is available, in one line
+    /// Running: kernels to compile first, and those of them that are there.
+    int kernels = 0, compiled = 0;
   };
   Status status() const;
 
+  ~GpuRunner() { cancel(); }
+
   /// Measures the kernel of the choice; ignored unless idle.
   void run(const RunSpec& choice);
+  /// Ends a run whose kernels are being compiled, without a measurement.
+  void cancel() { cancel_ = true; }
   /// The measurements since the last call, errors included.
   std::vector<MeasuredRun> take_results();
 
@@ -49,6 +56,7 @@ class GpuRunner {
   Status status_;
   std::shared_ptr<Gpu> gpu_;
   std::vector<MeasuredRun> results_;
+  std::atomic<bool> cancel_ = false;
   std::future<void> work_;  // last: its destructor waits for what uses all of the above
 };
 

@@ -59,6 +59,8 @@ class Measurements {
   std::string live_gpu;
   std::string live_unavailable;
   bool running = false;  ///< a run of this session is in progress
+  /// Its kernels, and those of them that are compiled; equal once it is being measured.
+  int kernels = 0, compiled = 0;
 
   /// The run to show with the model: of the same problem, algorithm, pass and switches, on any GPU
   /// and with any tiling and cache state; difference() decides whether it may be compared. The

@@ -96,15 +96,23 @@ float draw_badge(const Frame& frame, const Rect& bar) {
 
   // With a GPU: run the kernel
   if (frame.app.measurements.live_gpu.empty()) return rect.min.x;
-  const bool running = frame.app.measurements.running;
-  const std::string_view text = running ? "running…" : "Run on GPU";
-  const float run_width = frame.fonts.ui_bold.measure("Run on GPU").x + frame.text_px(24.0f);
+  const Measurements& measurements = frame.app.measurements;
+  const bool running = measurements.running;
+  const bool compiling = running && measurements.compiled < measurements.kernels;
+  const std::string text = compiling ? fmt::format("compiling {} of {} ✗",
+                                                   measurements.compiled + 1, measurements.kernels)
+                           : running ? "running…"
+                                     : "Run on GPU";
+  const float run_width =
+      frame.fonts.ui_bold.measure("compiling 1 of 3 ✗").x + frame.text_px(24.0f);
   const Rect run{{right - run_width, y}, {right, y + height}};
-  constexpr std::string_view kHelp =
-      "Runs the real kernel of this problem, checks it against the reference, and fills the "
-      "measured column.";
+  const std::string_view kHelp =
+      compiling ? "Compiles the kernels of this problem; a click cancels the run."
+                : "Compiles the real kernel of this problem, runs it, checks it against the "
+                  "reference, and fills the measured column.";
   const bool clicked = ui::draw_button(
       frame, {.name = "badge.run", .rect = run, .text = text, .help = kHelp, .primary = true});
+  if (clicked && compiling) frame.app.commands.push(CancelGpuRun{});
   if (clicked && !running) frame.app.commands.push(RunOnGpu{});
   return run.min.x;
 }

@@ -1,6 +1,9 @@
 #include "kernels/compile/kernel_compiler.h"
 
+#include <algorithm>
 #include <chrono>
+#include <thread>
+#include <vector>
 
 #include "kernels/compile/nvrtc_library.h"
 
@@ -52,6 +55,32 @@ Result<ObtainedKernel> KernelCompiler::obtain(const KernelProgram& program,
   claimed.kernel = std::make_shared<const CompiledKernel>(std::move(compiled).value());
   disk_.keep(key, *claimed.kernel);
   return ObtainedKernel{claimed.kernel, KernelOrigin::compiler};
+}
+
+std::optional<Error> KernelCompiler::obtain_all(std::span<const KernelProgram> programs,
+                                                const CompileControl& control) {
+  const int all = static_cast<int>(programs.size());
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;  // guards what follows
+  int done = 0;
+  std::optional<Error> error;
+  const auto work = [&] {
+    for (std::size_t n = next++; n < programs.size(); n = next++) {
+      const auto obtained = obtain(programs[n], control.cancel);
+      const std::lock_guard lock(mutex);
+      if (!obtained && !error) error = obtained.error();
+      if (error) return;
+      ++done;
+      if (control.progress) control.progress(done, all);
+    }
+  };
+  {
+    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    std::vector<std::jthread> threads;
+    for (std::size_t n = 1; n < std::min(cores, programs.size()); ++n) threads.emplace_back(work);
+    work();
+  }
+  return error;
 }
 
 }  // namespace attnscope::kernels

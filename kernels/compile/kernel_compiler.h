@@ -2,11 +2,13 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "kernels/compile/kernel_cache.h"
 
@@ -20,6 +22,13 @@ struct ObtainedKernel {
   KernelOrigin origin = KernelOrigin::compiler;
 };
 
+/// How long work reports what it has done, and is cancelled.
+struct CompileControl {
+  const std::atomic<bool>* cancel = nullptr;
+  /// `done` of `all` programs are there. Calls do not overlap, but come from any thread.
+  std::function<void(int done, int all)> progress = {};
+};
+
 /// Any thread may use it; different programs are compiled at the same time.
 class KernelCompiler {
  public:
@@ -29,6 +38,10 @@ class KernelCompiler {
   /// `cancel` as of compile(); a kernel that was cached needs no NVRTC but the one that made it.
   Result<ObtainedKernel> obtain(const KernelProgram& program,
                                 const std::atomic<bool>* cancel = nullptr);
+
+  /// Obtains all programs, as many at a time as there are cores. The first error ends it.
+  std::optional<Error> obtain_all(std::span<const KernelProgram> programs,
+                                  const CompileControl& control);
 
  private:
   /// The kept kernel; null where the caller is to obtain it and release() the key; nothing when

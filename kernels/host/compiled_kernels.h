@@ -30,6 +30,9 @@ class CompiledKernels {
   CompiledKernels(const CompiledKernels&) = delete;
   CompiledKernels& operator=(const CompiledKernels&) = delete;
 
+  /// Compiles what later launches need, so that they need not wait.
+  KernelCompiler& compiler() { return compiler_; }
+
   /// Enqueues the block's kernel, compiled for this GPU, on `blocks` thread blocks. The parameters
   /// have exactly the kernel's types. Throws NotCompiled, CudaError and GpuTooSmall.
   template <typename... Parameters>

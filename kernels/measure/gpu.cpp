@@ -4,6 +4,7 @@
 #include "kernels/measure/measure_forward.h"
 #include "kernels/measure/trace_pass.h"
 #include "kernels/resolve.h"
+#include "kernels/run_programs.h"
 #include "reference/check.h"
 
 namespace attnscope {
@@ -56,6 +57,8 @@ class SessionGpu final : public Gpu {
   explicit SessionGpu(std::unique_ptr<kernels::Session> session)
       : Gpu(session->device()), session_(std::move(session)) {}
 
+  std::optional<Error> compile(const ResolvedRun& run,
+                               const kernels::CompileControl& control) override;
   Result<RunResult> run_forward(const ResolvedRun& run, const AttentionInputs& inputs) override;
   Result<GradientRun> run_backward(const ResolvedRun& run, const AttentionInputs& inputs) override;
   RecordingRow record(const ResolvedRun& run, const Protocol& protocol) override;
@@ -69,6 +72,24 @@ class SessionGpu final : public Gpu {
 
   std::unique_ptr<kernels::Session> session_;
 };
+
+std::optional<Error> SessionGpu::compile(const ResolvedRun& run,
+                                         const kernels::CompileControl& control) {
+  if (auto error = kernels::supports(run)) return error;
+  ResolvedRun of_gpu = run;
+  auto error = session_->run([&]() -> std::optional<Error> {
+    of_gpu.tiling = tiling_of(run);
+    return std::nullopt;
+  });
+  if (error) return error;
+  const std::string& capability = device().compute_capability;
+  std::vector<kernels::KernelProgram> programs;
+  for (kernels::LaunchProgram& launch : kernels::programs_of(of_gpu, capability)) {
+    launch.block.program.architecture = kernels::architecture_of(capability);
+    programs.push_back(std::move(launch.block.program));
+  }
+  return session_->resources().kernels.compiler().obtain_all(programs, control);
+}
 
 Result<RunResult> SessionGpu::run_forward(const ResolvedRun& run, const AttentionInputs& inputs) {
   const AttentionProblem& p = run.problem;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/compile/kernel_compiler.h"
 #include "kernels/recording/device_info.h"
 #include "kernels/recording/recording.h"
 #include "kernels/trace/kernel_trace.h"
@@ -41,6 +42,11 @@ class Gpu {
   Gpu& operator=(const Gpu&) = delete;
 
   const DeviceInfo& device() const { return device_; }
+
+  /// Compiles the kernels of the run's pass, several at a time, unless they are kept from before.
+  /// The calls below do this themselves, without a report.
+  virtual std::optional<Error> compile(const ResolvedRun& run,
+                                       const kernels::CompileControl& control) = 0;
 
   /// Runs the run's kernel on Q, K, V of `inputs` (dO is not used), rounded to the problem's
   /// precision.

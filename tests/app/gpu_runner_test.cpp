@@ -34,7 +34,6 @@ class GpuRunnerTest : public testing::Test {
     return results.empty() ? RecordingRow{} : results.front().row;
   }
 
- private:
   template <typename Done>
   bool wait(Done done) {
     for (int k = 0; k < 5000; ++k) {
@@ -82,7 +81,8 @@ TEST_F(GpuRunnerTest, RefusesWhatNoKernelRunsAndNamesTheField) {
   choice.splits = 3;
   EXPECT_EQ(refused_field(choice), "splits");
   choice.splits.reset();
-  EXPECT_EQ(refused_field(choice), "Br") << "it was not compiled for 16 x 16";
+  choice.set_tiling({24, 128});
+  EXPECT_EQ(refused_field(choice), "Br") << "its tiles have 16 rows";
   choice.set_tiling({16, 128});
   const RecordingRow decoding = measured(choice);
   EXPECT_FALSE(decoding.error) << decoding.error->message;
@@ -90,6 +90,21 @@ TEST_F(GpuRunnerTest, RefusesWhatNoKernelRunsAndNamesTheField) {
   choice.algorithm = "standard";
   choice.variant.fusion = Fusion::pairs;
   EXPECT_EQ(refused_field(choice), "fusion");
+}
+
+TEST_F(GpuRunnerTest, AKernelThatIsBeingCompiledCanBeCancelled) {
+  RunSpec choice = load_scene("default").value().view.choice;
+  choice.inputs.seed = 13;  // the echo's compiler waits for it
+  runner_->run(choice);
+  EXPECT_EQ(runner_->status().state, GpuRunner::State::running);
+  runner_->cancel();
+  EXPECT_TRUE(wait([&] { return runner_->status().state == GpuRunner::State::idle; }));
+  EXPECT_TRUE(runner_->take_results().empty());
+
+  choice.inputs.seed = 14;
+  EXPECT_FALSE(measured(choice).error) << "the next run is not cancelled";
+  EXPECT_EQ(runner_->status().compiled, runner_->status().kernels);
+  EXPECT_GT(runner_->status().kernels, 0);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 /// Takes the place of a GPU in tests of programs, on machines with and without one: its
 /// measurements echo what they were given. An empty CUDA_VISIBLE_DEVICES hides it like real ones.
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "kernels/measure/gpu.h"
 
@@ -24,6 +26,20 @@ Error refusal() {
 class EchoGpu final : public Gpu {
  public:
   EchoGpu() : Gpu({.name = "Echo"}) {}
+
+  /// Two kernels. One at the seed 13 waits until it is cancelled.
+  std::optional<Error> compile(const ResolvedRun& run,
+                               const kernels::CompileControl& control) override {
+    constexpr int kKernels = 2;
+    for (int done = 1; done <= kKernels; ++done) {
+      while (run.asked.inputs.seed == 13 && control.cancel != nullptr && !control.cancel->load()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      if (control.cancel != nullptr && control.cancel->load()) return cancelled();
+      if (control.progress) control.progress(done, kKernels);
+    }
+    return std::nullopt;
+  }
 
   Result<RunResult> run_forward(const ResolvedRun&, const AttentionInputs&) override {
     return refusal();

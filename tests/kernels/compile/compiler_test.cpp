@@ -161,6 +161,34 @@ TEST(KernelCompiler, ThreadsThatAskForOneProgramShareItsCompilation) {
   EXPECT_NE(own.value().origin, others.value().origin) << "one compiles, one takes its result";
 }
 
+TEST(KernelCompiler, ObtainsSeveralProgramsAndReportsEach) {
+  KernelCompiler compiler{KernelCache("")};
+  const KernelProgram programs[] = {small_flash2(),
+                                    program_of("flash2", "flash2_forward", ", 16, 32, 16, 1"),
+                                    program_of("flash2", "flash2_forward", ", 32, 16, 16, 1")};
+  std::vector<int> reports;
+  const auto progress = [&](int done, int all) {
+    EXPECT_EQ(all, 3);
+    reports.push_back(done);
+  };
+  const auto error = compiler.obtain_all(programs, {nullptr, progress});
+  ASSERT_FALSE(error) << error->message;
+  EXPECT_THAT(reports, testing::ElementsAre(1, 2, 3));
+  for (const KernelProgram& program : programs) {
+    EXPECT_EQ(compiler.obtain(program).value().origin, KernelOrigin::memory);
+  }
+
+  KernelProgram wrong = small_flash2();
+  wrong.expression += "[";
+  const KernelProgram with_a_wrong_one[] = {programs[0], wrong};
+  EXPECT_TRUE(compiler.obtain_all(with_a_wrong_one, {}));
+  std::atomic<bool> cancel = true;
+  const KernelProgram new_ones[] = {program_of("flash2", "flash2_forward", ", 32, 32, 32, 2")};
+  const auto cancelled = compiler.obtain_all(new_ones, {&cancel, {}});
+  ASSERT_TRUE(cancelled);
+  EXPECT_EQ(cancelled->code, ErrorCode::cancelled);
+}
+
 TEST(KernelCompiler, AFailureOrACancelledCompilationIsForgotten) {
   KernelCompiler compiler{KernelCache("")};
   KernelProgram wrong = small_flash2();
