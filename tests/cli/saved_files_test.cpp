@@ -178,6 +178,7 @@ TEST(SavedFiles, TwoSweepsIntoOneRecordingLoseNoRow) {
 pid_t start(const ScratchFolder& folder, const std::string& words) {
   const pid_t child = ::fork();
   if (child != 0) return child;
+  ::signal(SIGINT, SIG_DFL);  // a shell's job in the background ignores it
   const std::string command = fmt::format("cd {} && exec {} {} >out 2>err", folder.path().string(),
                                           ATTNSCOPE_CLI_PROGRAM, words);
   ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
