@@ -115,7 +115,7 @@ constexpr Marker kFlash2BackwardFrame[] = {
     {{"store D_i"}, "__stcg(parameters.D + head_row"},
     {{"dQ_i = 0, in fp32"}, "__stcg(dQ_accum + n"},
     {{"load dQ_i in fp32"}, "// load fragments; round"},
-    {{"round dQ_i to the problem's precision"}, "word[0] = device::pack<T>"},
+    {{"round dQ_i to the problem's precision"}, "word[0] = pack<T>"},
     {{"store dQ_i"}, "// store rows"},
 };
 

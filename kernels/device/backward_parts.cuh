@@ -97,7 +97,7 @@ __device__ inline void accumulate_key_gradient(Registers& gradient,
   const int lane = thread_index() % 32;
   const int warp = thread_index() / 32;
   accumulate_part<T, StoredA::as_is, Part::kRowPieces, Part::kPartColumns, Br, Br, d>(
-      gradient, scores.piece(scores.lane_address_rows(lane), Part::first_row(warp) / 16, 0),
+      gradient, scores.piece(scores.lane_address_rows(lane), Part::first_row(warp) / 16, 0), 0,
       rows.lane_address_rows(lane), Part::first_column(warp) / 16);
 }
 

@@ -144,15 +144,24 @@ __device__ inline void multiply_part(Accumulator<kRowPieces, kColumns>& C, const
 enum class StoredA { as_is, transposed };
 
 /// C += A B for the warp's [16 kRowPieces x kColumns] part, summed over kInner. A comes from a tile
-/// with kTileColumns columns; `A_lane` is the lane's address in it, at the part's first row:
-/// lane_address_rows as is, lane_address_columns where A stands transposed. `B_lane` is
-/// lane_address_rows of the [kInner x d] tile B, whose column piece `B_piece` is the part's first.
+/// with kTileColumns columns; `A_lane` is the lane's address in it: as is, lane_address_rows at the
+/// part's first row; where A stands transposed, lane_address_columns of the tile, whose column
+/// piece `A_piece` is the part's first. `B_lane` is lane_address_rows of the [kInner x d] tile B,
+/// whose column piece `B_piece` is the part's first.
 template <typename T, StoredA kStoredA, int kRowPieces, int kColumns, int kInner, int kTileColumns,
           int d>
 __device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, uint32_t A_lane,
-                                       uint32_t B_lane, int B_piece) {
+                                       int A_piece, uint32_t B_lane, int B_piece) {
   using TileA = SharedTile<16, kTileColumns>;
   using TileB = SharedTile<16, d>;
+  // Whether the part begins at a place from which the next pieces are found as from the first
+  constexpr bool kIsPowerOfTwo = (kRowPieces & (kRowPieces - 1)) == 0;
+  constexpr bool kFromFirst =
+      kRowPieces == 1 ||
+      (kIsPowerOfTwo && (TileA::kWholeRows || kRowPieces % (TileA::kSpread / 2) == 0));
+  if constexpr (kFromFirst && kStoredA == StoredA::transposed) {
+    A_lane = TileA::piece(A_lane, 0, A_piece);
+  }
   if constexpr (TileB::kWholeRows) B_lane = TileB::piece(B_lane, 0, B_piece);
   keep_in_place(A_lane);
   keep_in_place(B_lane);
@@ -164,7 +173,7 @@ __device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, uin
       if constexpr (kStoredA == StoredA::as_is) {
         load_matrix(A[r], TileA::piece(A_lane, r, k));
       } else {
-        load_matrix_transposed(A[r], TileA::piece(A_lane, k, r));
+        load_matrix_transposed(A[r], TileA::piece(A_lane, k, kFromFirst ? r : A_piece + r));
       }
     }
 #pragma unroll

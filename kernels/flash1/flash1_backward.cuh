@@ -201,7 +201,7 @@ __device__ inline void add_query_gradient_shared(const device::SharedTile<Br, d>
     const int part_column = panel + Part::first_column(thread_index() / 32);
     typename Part::Registers dQ{};
     accumulate_part<T, StoredA::transposed, Part::kRowPieces, Part::kPartColumns, Bc, Br, d>(
-        dQ, dS.piece(dS.lane_address_columns(lane), 0, part_row / 16), Kj.lane_address_rows(lane),
+        dQ, dS.lane_address_columns(lane), part_row / 16, Kj.lane_address_rows(lane),
         part_column / 16);
 #pragma unroll
     for (int row = 0; row < 2 * Part::kRowPieces; ++row) {

@@ -155,7 +155,7 @@ __device__ inline void add_query_gradient(const BackwardParameters& parameters, 
   const int part_column = Part::first_column(warp);
   typename Part::Registers dQ{};
   accumulate_part<T, StoredA::transposed, Part::kRowPieces, Part::kPartColumns, Bc, Br, d>(
-      dQ, dS.piece(dS.lane_address_columns(lane), 0, part_row / 16), Kj.lane_address_rows(lane),
+      dQ, dS.lane_address_columns(lane), part_row / 16, Kj.lane_address_rows(lane),
       part_column / 16);
   const ForwardShape& shape = parameters.shape;
   const int first_row = i * Br + part_row;

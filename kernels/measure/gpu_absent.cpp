@@ -5,7 +5,7 @@ namespace attnscope {
 
 Result<std::shared_ptr<Gpu>> Gpu::open() {
   return unavailable(
-      "this build has no kernels; build AttnScope where a CUDA compiler (nvcc) is installed, with "
+      "this build has no kernels; build AttnScope where the CUDA toolkit is installed, with "
       "ATTNSCOPE_KERNELS=ON");
 }
 

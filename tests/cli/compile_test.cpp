@@ -63,7 +63,6 @@ TEST_F(CompileCommand, SaysWhyNothingIsCompiled) {
     EXPECT_THAT(outcome.err, HasSubstr(why)) << words;
   };
   refused("--algorithm flash2 --gpu t4", 1, "NVIDIA T4 has compute capability 7.5");
-  refused("--algorithm flash1", 1, "unavailable: the forward pass of flash1 in bf16");
   refused("--algorithm flash2 --block-rows 100 --block-cols 100", 2, "100x100");
   refused("--algorithm flash2 --ptx no/such/folder/k.ptx", 2, "--ptx");
 }

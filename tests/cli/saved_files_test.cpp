@@ -302,7 +302,7 @@ TEST(SavedFiles, AnOutputIsNeverAnInput) {
 TEST(SavedFiles, ASweepReplacesNoMaskOfItsRecording) {
   const ScratchFolder folder;
   const std::string measure = "measure --algorithm flash2 --inputs needle --seed 7 --out rec.json";
-  ASSERT_EQ(run_cli(measure + " --seq-len 256", with_echo(), folder.path()).status, 0);
+  ASSERT_EQ(run_cli(measure + " --seq-len 256", {}, folder.path()).status, 0);
   json recording = json::parse(read_text(folder.path() / "rec.json"));
   json masked = recording["rows"][0];
   masked["tiling"] = {{"Br", 64}, {"Bc", 64}};
@@ -311,8 +311,8 @@ TEST(SavedFiles, ASweepReplacesNoMaskOfItsRecording) {
   folder.write("rec.json", recording.dump());
   std::filesystem::create_symlink("m.npy", folder.path() / "link");
   for (const std::string output : {"--json m.npy", "--csv link"}) {
-    const CliOutcome swept = run_cli("sweep " + output + " --over seq-len=512 -- " + measure,
-                                     with_echo(), folder.path());
+    const CliOutcome swept =
+        run_cli("sweep " + output + " --over seq-len=512 -- " + measure, {}, folder.path());
     EXPECT_EQ(swept.status, 2) << output;
     EXPECT_EQ(swept.error_lines(), 1) << output;
     EXPECT_THAT(swept.err, HasSubstr("which a row of the recording reads")) << output;
