@@ -1,5 +1,5 @@
 /// One typed entry point for every kernel: device pointers with strides, a stream, a workspace.
-/// Internal to libattnscope_kernels.so; other programs use the C interface attnscope_kernels.h.
+/// Internal to the kernels; other programs use the C interface attnscope_kernels.h.
 /// No CUDA type appears here.
 #pragma once
 
@@ -41,7 +41,7 @@ struct ForwardArguments {
   /// "partial" and "combine" of split_kv. May be empty.
   std::function<void(std::string_view launch_name)> before_launch;
   std::function<void(std::string_view launch_name)> after_launch;
-  /// Not null: the pass's main launch is the instrumented build, which records into it.
+  /// Not null: the pass's main launch is traced and records into it.
   /// kernels/trace/trace_plan.h sizes the buffer.
   const TraceBuffer* trace = nullptr;
 };

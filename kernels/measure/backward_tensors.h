@@ -21,7 +21,7 @@ class BackwardTensors {
   /// Runs the forward pass, whose O, LSE and workspace the backward pass reads.
   std::optional<Error> run_forward(const Session& session) const;
   /// The pass on the current workspace, as in ForwardTensors::pass(). With a trace, its main launch
-  /// is the instrumented build; the buffer must outlive the pass.
+  /// records into it; the buffer must outlive the pass.
   Pass pass(const Session& session, const TraceBuffer* trace = nullptr) const;
 
   /// Rows of a tensor of either pass as doubles.

@@ -43,8 +43,8 @@ class ForwardTensors {
 
   /// The arguments of the pass. Without `with_lse`, kernels that write LSE only on request do not.
   ForwardArguments arguments(const Session& session, bool with_lse) const;
-  /// The pass on the current workspace, which is already prepared. With a trace, its main launch is
-  /// the instrumented build; the buffer must outlive the pass.
+  /// The pass on the current workspace, which is already prepared. With a trace, its main launch
+  /// records into it; the buffer must outlive the pass.
   Pass pass(const Session& session, bool with_lse, const TraceBuffer* trace = nullptr) const;
 
   /// Rows of a tensor of the forward pass as doubles.

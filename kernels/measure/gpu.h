@@ -66,9 +66,9 @@ class Gpu {
   virtual RecordingRow record_own(const ResolvedRun& run, const AttentionInputs& inputs,
                                   const Protocol& protocol) = 0;
 
-  /// Runs the run's pass on inputs generated on the GPU with the instrumented build of its main
-  /// launch: what each thread block did, when and on which SM, and for a forward pass m, l and
-  /// alpha of every row_step-th row (0: of no row). invalid_request where there is no such build.
+  /// Runs the run's pass on inputs generated on the GPU with its main launch traced: what each
+  /// thread block did, when and on which SM, and for a forward pass m, l and alpha of every
+  /// row_step-th row (0: of no row). invalid_request for a kernel without a trace.
   virtual Result<KernelTrace> trace(const ResolvedRun& run, Index row_step) = 0;
 
   /// A recording of this GPU and build without rows, dated now.

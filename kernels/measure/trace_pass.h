@@ -1,4 +1,4 @@
-/// Runs a pass with the instrumented build of its main launch and fetches what it recorded. Called
+/// Runs a pass with its main launch traced and fetches what it recorded. Called
 /// inside Session::run().
 #pragma once
 

@@ -1,4 +1,4 @@
-/// The records of a kernel's instrumented build, on one clock: when and on which SM each thread
+/// The records of a traced kernel, on one clock: when and on which SM each thread
 /// block ran, step by step, and m, l and alpha of chosen rows. Schema "attnscope.kernel_trace/1".
 /// Plain C++: programs without CUDA read it.
 #pragma once

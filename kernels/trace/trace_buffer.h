@@ -1,4 +1,4 @@
-/// The records of an instrumented kernel: when each step of each thread block began and ended,
+/// The records of a traced kernel: when each step of each thread block began and ended,
 /// and m, l and alpha of chosen rows. Plain data, the same on host and device.
 #pragma once
 

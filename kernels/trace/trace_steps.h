@@ -1,4 +1,4 @@
-/// The steps of an instrumented kernel: their names, and the units that they keep busy.
+/// The steps of a traced kernel: their names, and the units that they keep busy.
 #pragma once
 
 #include <string_view>

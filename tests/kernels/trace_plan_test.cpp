@@ -1,5 +1,4 @@
-/// Which instrumented builds there are: what they take, what is said where there is none, and what
-/// their steps are called.
+/// Which runs can be traced, how large their traces are, and what their steps are called.
 #include "kernels/trace/trace_plan.h"
 
 #include <gmock/gmock.h>

@@ -27,14 +27,14 @@ inline AttentionProblem fp32_problem(Index N, Index N_kv, Mask mask = Mask::none
   return problem;
 }
 
-/// Tiles of block_sparse2's instrumented build, which its block masks have.
+/// Tiles of the block masks that block_sparse2 is traced with.
 inline Tiling sparse_tiling(PassKind pass, Index d) {
   if (d == 16) return {16, 16};
   if (d == 64) return {128, 128};
   return pass == PassKind::forward ? Tiling{128, 64} : Tiling{64, 128};
 }
 
-/// Problems under block masks at every head dimension of the pass's instrumented builds, for each
+/// Problems under block masks at several head dimensions, for each
 /// one with a row tile that sees nothing and a column tile that nobody sees.
 inline std::vector<AttentionProblem> sparse_problems(PassKind pass) {
   std::vector<AttentionProblem> problems;
@@ -60,7 +60,7 @@ inline std::vector<AttentionProblem> sparse_problems(PassKind pass) {
 }
 
 /// Windows, key lengths, packed sequences, soft-capping, ALiBi and dropout, alone and together, at
-/// the head dimension whose instrumented builds have them.
+/// one head dimension.
 inline std::vector<AttentionProblem> scored_problems() {
   constexpr Index d = 64;
   std::vector<AttentionProblem> problems;
