@@ -24,7 +24,7 @@ struct Arguments {
   int frames = 0;           ///< window: ends after this many frames; 0: runs until it is closed
   bool dump_ui = false;     ///< window: prints the rectangles of the widgets as JSON at its end
   bool log_frames = false;  ///< window: prints a line after each frame, for tests that wait
-  std::string answer;       ///< of --help and --version: print it and end
+  std::string answer;       ///< text for --help or --version: print it and exit
 };
 
 /// invalid_request with one line when the arguments make no sense.

@@ -116,7 +116,7 @@ class FileThread {
 
   /// `on_done` is called on the file thread after every job.
   explicit FileThread(std::function<void()> on_done);
-  /// Waits for every job, so that nothing that was saved is lost.
+  /// Waits for every job, so that no pending save is lost.
   ~FileThread();
   FileThread(const FileThread&) = delete;
   FileThread& operator=(const FileThread&) = delete;
@@ -136,7 +136,7 @@ class FileThread {
   std::queue<Job> jobs_;  ///< the front one is running
   std::vector<Finish> done_;
   bool stopping_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // declared last: it uses all members above
 };
 
 }  // namespace attnscope::app

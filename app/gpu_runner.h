@@ -19,7 +19,7 @@ namespace attnscope::app {
 
 class GpuRunner {
  public:
-  /// Opens the GPU on a separate thread, as every later run. `on_news` is called on
+  /// Opens the GPU on a separate thread, as each later run does. `on_news` is called on
   /// that thread.
   explicit GpuRunner(std::function<void()> on_news);
   GpuRunner(const GpuRunner&) = delete;
@@ -31,7 +31,7 @@ class GpuRunner {
     State state = State::opening;
     std::string gpu_name;  ///< empty while opening or when unavailable
     std::string reason;    ///< why no GPU is available, in one line
-    /// Running: kernels to compile first, and those of them that are there.
+    /// While running: the number of kernels to compile first, and how many are ready.
     int kernels = 0, compiled = 0;
   };
   Status status() const;

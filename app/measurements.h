@@ -59,7 +59,7 @@ class Measurements {
   std::string live_gpu;
   std::string live_unavailable;
   bool running = false;  ///< a run of this session is in progress
-  /// Its kernels, and those of them that are compiled; equal once it is being measured.
+  /// The number of its kernels, and how many are compiled; equal once measuring has begun.
   int kernels = 0, compiled = 0;
 
   /// The run to show with the model: of the same problem, algorithm, pass and switches, on any GPU

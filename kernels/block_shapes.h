@@ -1,4 +1,4 @@
-/// What one thread block of a kernel's tile launch takes of an SM, in any tiling. Plain C++,
+/// The SM resources that a thread block of a kernel's tile launch needs, in any tiling. Plain C++,
 /// computed by the functions that the kernels themselves are compiled with.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace attnscope::kernels {
 struct BlockShape {
   int threads = 0;
   Index shared_bytes = 0;  ///< dynamic
-  std::string limit = {};  ///< why no block computes this tiling, in one clause; empty: one does
+  std::string limit = {};  ///< why no block can compute this tiling, in one clause; else empty
 };
 
 /// Shared memory of a block on the GPUs that have the most: 227 KiB.

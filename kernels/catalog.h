@@ -28,7 +28,7 @@ struct KernelInfo {
   std::string_view backward_source = {};  ///< of its backward pass
   bool has_fp32 = true;                   ///< forward; in 16 bits every kernel has it
   bool has_backward_fp32 = false;
-  /// What a block takes; null where cuBLAS chooses the tiles.
+  /// The resources of a block; null where cuBLAS chooses the tiles.
   BlockShapeOf forward_shape = nullptr;
   BlockShapeOf backward_shape = nullptr;
 
@@ -53,8 +53,8 @@ std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
 bool has_score_parameters(const AttentionProblem& problem);
 
 /// Nothing when the kernel computes the pass of the problem in this tiling, else invalid_request
-/// with one line: what, why, what it takes. `deterministic`: dQ must be bit-identical on every run,
-/// as dK and dV are.
+/// with one line: what is rejected, why, and what the kernel accepts. `deterministic`: dQ must be
+/// bit-identical on every run, as dK and dV are.
 std::optional<Error> supports(const KernelInfo& kernel, PassKind pass,
                               const AttentionProblem& problem, const std::optional<Tiling>& tiling,
                               Carry carry = Carry::problem, bool deterministic = false);

@@ -17,7 +17,7 @@ enum class Takes : std::uint8_t { padded, exactly };
 /// Which problems: those with has_score_parameters(), those without, or both.
 enum class Scores : std::uint8_t { any, plain, scored };
 
-/// One line of the table. Lines further down are for what those above do not take, and for GPUs
+/// One line of the table. Later lines are for problems that no earlier line matches, and for GPUs
 /// with less shared memory.
 struct DefaultTiling {
   std::string_view kernel;

@@ -157,7 +157,7 @@ std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem
                   kernel.name, kMaxBlocks));
 }
 
-/// " with softcap 30", if the problem has such a thing.
+/// " with softcap 30", if the problem has such a feature.
 std::string with_text(const AttentionProblem& problem) {
   if (!has_score_parameters(problem)) return {};
   const std::string extras = extras_text(problem);

@@ -19,7 +19,7 @@ constexpr bool warp_parts_fit(int rows, int columns, int warps) {
   return rows % (16 * down) == 0;
 }
 
-/// The most of the warps that can have a part each. The sides are multiples of 16.
+/// The largest number of these warps that can each have a part. The sides are multiples of 16.
 constexpr int warps_with_parts(int rows, int columns, int warps) {
   while (!warp_parts_fit(rows, columns, warps)) --warps;
   return warps;

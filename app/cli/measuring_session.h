@@ -21,7 +21,7 @@ class MeasuringSession {
   /// Errors as in Gpu::open().
   Result<std::shared_ptr<Gpu>> gpu();
 
-  /// An existing file must be a recording, whose masks are none of the outputs.
+  /// An existing file must be a recording, and no output may replace one of its mask files.
   std::optional<Error> check_recording(const std::filesystem::path& path);
   /// The recording's writer, valid until the next call; errors as in RecordingWriter::open().
   Result<RecordingWriter*> open_recording(const std::filesystem::path& path,

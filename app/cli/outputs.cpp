@@ -164,7 +164,7 @@ std::optional<Error> check_host_memory(const AttentionProblem& problem) {
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   if (needed_bytes <= machine_bytes) return std::nullopt;
   return invalid_request(
-      fmt::format("the numbers of this problem take {} of memory and this machine has {}; "
+      fmt::format("the numbers of this problem need {} of memory and this machine has {}; "
                   "simulate without --check, --out and --q counts at any size",
                   bytes_text(needed_bytes), bytes_text(machine_bytes)));
 }

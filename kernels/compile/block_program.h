@@ -16,8 +16,8 @@ struct BlockProgram {
   KernelProgram program;  ///< its architecture is chosen later
   int threads = 0;
   Index shared_bytes = 0;  ///< dynamic
-  /// Its blocks may start while the launch before it on the stream still runs, where the GPU can do
-  /// this: the kernel then calls device::wait_for_launch_before().
+  /// Its blocks may start while the launch before it on the stream still runs, where the GPU
+  /// supports this: the kernel then calls device::wait_for_launch_before().
   bool overlaps_launch_before = false;
 };
 

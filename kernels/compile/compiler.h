@@ -44,7 +44,7 @@ struct CompiledKernel {
   double compile_s = 0;
 };
 
-/// What a log of "--ptxas-options=-v" says of one of its kernels, `entry`.
+/// What a "--ptxas-options=-v" log reports about one of its kernels, `entry`.
 KernelResources resources_in(std::string_view log, std::string_view entry);
 
 /// Every option that the program is compiled with.

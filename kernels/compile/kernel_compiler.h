@@ -22,10 +22,10 @@ struct ObtainedKernel {
   KernelOrigin origin = KernelOrigin::compiler;
 };
 
-/// How long work reports what it has done, and is cancelled.
+/// How a long compilation reports its progress and is cancelled.
 struct CompileControl {
   const std::atomic<bool>* cancel = nullptr;
-  /// `done` of `all` programs are there. Calls do not overlap, but come from any thread.
+  /// `done` of `all` programs are ready. Calls do not overlap, but may come from any thread.
   std::function<void(int done, int all)> progress = {};
 };
 

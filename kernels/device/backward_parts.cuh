@@ -11,9 +11,9 @@
 namespace attnscope::kernels::device {
 
 /// How the warps share a [kRows x kColumns] result: each takes 16 kRowPieces rows and kPartColumns
-/// columns. Where so many warps cannot, the last ones take the parts of the first ones once more:
-/// what they compute and write on chip is the same, but what they add or send to memory counts
-/// once, for is_first().
+/// columns. If there are more warps than parts, the last warps repeat the parts of the first ones:
+/// they compute and write the same values on chip, but only warps with is_first() add to sums or
+/// write to memory.
 template <int kRows, int kColumns, int kWarps>
 struct WarpParts {
   static constexpr int kUsed = warps_with_parts(kRows, kColumns, kWarps);

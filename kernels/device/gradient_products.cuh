@@ -145,7 +145,7 @@ enum class StoredA { as_is, transposed };
 
 /// C += A B for the warp's [16 kRowPieces x kColumns] part, summed over kInner. A comes from a tile
 /// with kTileColumns columns; `A_lane` is the lane's address in it: as is, lane_address_rows at the
-/// part's first row; where A stands transposed, lane_address_columns of the tile, whose column
+/// part's first row; where A is stored transposed, lane_address_columns of the tile, whose column
 /// piece `A_piece` is the part's first. `B_lane` is lane_address_rows of the [kInner x d] tile B,
 /// whose column piece `B_piece` is the part's first.
 template <typename T, StoredA kStoredA, int kRowPieces, int kColumns, int kInner, int kTileColumns,

@@ -60,7 +60,7 @@ struct RowStatistics {
 };
 
 /// The row tiles of one head, which pass by every column tile: two stages of Qi, Oi, dOi and dQi in
-/// shared memory, the copies into them, and m, l of this thread's rows of the tile on its way.
+/// shared memory, the copies into them, and m, l of this thread's rows of the tile in flight.
 template <typename T, int kThreads, device::Columns kColumns, int Br, int Bc, int d>
 class Flash1RowTiles {
   using Shared = Flash1BackwardShared<Br, Bc, d>;

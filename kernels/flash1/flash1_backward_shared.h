@@ -7,7 +7,7 @@
 
 namespace attnscope::kernels {
 
-/// Whether so many warps can share the tiles: each takes whole pieces of 16 x 16 of P and dS, of
+/// Whether this many warps can share the tiles: each takes whole pieces of 16 x 16 of P and dS, of
 /// dKj and dVj, and of dQi, whose wide rows it computes in panels.
 constexpr bool flash1_backward_warps_fit(int d, const Tiling& tiling, int warps) {
   const auto Br = static_cast<int>(tiling.Br);
@@ -36,7 +36,7 @@ constexpr int flash1_backward_warps(Index d, const Tiling& tiling) {
   return most;
 }
 
-/// Bytes of a word of what dropout keeps, four bits for every eight rows of a warp's part.
+/// Bytes of a word of the dropout mask, four bits for every eight rows of a warp's part.
 constexpr int flash1_drawn_bytes(const Tiling& tiling, int warps) {
   const auto Br = static_cast<int>(tiling.Br);
   const int part_rows = Br / warps_across(static_cast<int>(tiling.Bc), Br, warps);

@@ -43,7 +43,7 @@ constexpr Index flash1_forward_shared_bytes(Index d, const Tiling& tiling,
   return flash1_forward_bytes_of(stages, d, tiling, O_element_bytes);
 }
 
-/// What score functions add: each warp notes what its own rows see and keep.
+/// What score functions add: each warp stores its rows' visible keys and dropout masks.
 constexpr Index flash1_scored_rows_shared_bytes(const Tiling& tiling) {
   return flash1_forward_warps(tiling) * scored_rows_shared_bytes({16, tiling.Bc});
 }

@@ -177,7 +177,7 @@ class PlainFlash1Columns : public device::PlainColumns<Br, Bc> {
   int j_;
 };
 
-/// An unsigned number of so many bytes.
+/// The unsigned integer type of kBytes bytes.
 template <int kBytes>
 struct WordOf {
   using Type = uint32_t;
@@ -187,8 +187,8 @@ struct WordOf<2> {
   using Type = uint16_t;
 };
 
-/// In one stage, since four barriers lie in each step, and where possible in half words: shared
-/// memory is short.
+/// In one stage, since each step has four barriers, and where possible in half words, because
+/// shared memory is scarce.
 template <int Br, int Bc, int kWarps>
 using Flash1DrawnColumns =
     device::ScoredColumns<Br, Bc, kWarps, 1,

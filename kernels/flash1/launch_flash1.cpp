@@ -35,7 +35,7 @@ void start_forward(const ForwardArguments& arguments, const Flash1Parameters& pa
   start_traceable(arguments, block, blocks, scored);
 }
 
-/// Thread blocks of a launch of flash1_rows.cuh with so many threads.
+/// Thread blocks of a launch of flash1_rows.cuh with this many threads in total.
 Index row_blocks(Index threads) {
   return ceil_div(threads, kFlash1RowThreads);
 }

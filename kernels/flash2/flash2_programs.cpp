@@ -87,7 +87,7 @@ BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tili
     return fp32_program("kernels/flash2/flash2_backward_fp32.cuh", "flash2_backward_fp32", problem,
                         tiling, kind, shape);
   }
-  // Where the choice is made when the block starts, ScoreFunctions spill no register at d = 128
+  // Choosing when the block starts keeps ScoreFunctions from spilling registers at d = 128
   const bool scored = has_score_parameters(problem);
   const std::string visits = scored ? in_device("Visits::either") : visits_of(kind);
   return {.program = {.sources = sources_of(problem, "kernels/flash2/flash2_backward.cuh"),

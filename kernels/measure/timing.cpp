@@ -9,7 +9,7 @@ namespace attnscope::kernels {
 
 Result<TimeStatistics> time_pass(const Stream& stream, const Conditioning& conditioning,
                                  const Pass& pass, const Protocol& protocol) {
-  // Kernels are compiled when they are first launched: neither the budget nor a sample has that
+  // Compiles the kernels, so that neither the time budget nor a sample includes compilation
   if (auto error = pass({})) return *error;
   stream.wait();
 

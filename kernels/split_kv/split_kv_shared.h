@@ -32,7 +32,7 @@ constexpr Index split_kv_stage_bytes(Index d, const Tiling& tiling) {
   return 2 * tiling.Bc * d * 2;
 }
 
-/// Column tiles in shared memory: one that is computed with, the others on their way.
+/// Column tiles in shared memory: one is in use, the others are in flight.
 constexpr int split_kv_stages(Index d, const Tiling& tiling) {
   const Index stage_bytes = split_kv_stage_bytes(d, tiling);
   if (stage_bytes <= 32 * 1024) return 4;

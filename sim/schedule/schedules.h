@@ -18,12 +18,12 @@ Pass standard_forward_pass(const ScheduleOptions& options);
 /// 2 N N_kv + 3 N d written per head, for N = N_kv.
 Pass standard_backward_pass(const ScheduleOptions& options);
 
-/// FlashAttention-1 forward (arXiv 2205.14135, Algorithm 1). With the fp32 carry, O travels as
-/// O_carry and a second launch, "convert", rounds it.
+/// FlashAttention-1 forward (arXiv 2205.14135, Algorithm 1). If HBM keeps O in fp32, it is stored
+/// as O_carry, and a second launch, "convert", rounds it.
 Pass flash1_forward_pass(const ScheduleOptions& options);
 
-/// FlashAttention-1 backward (arXiv 2205.14135, Algorithm 4). With the fp32 carry, dQ travels as
-/// dQ_accum and a launch, "convert", rounds it.
+/// FlashAttention-1 backward (arXiv 2205.14135, Algorithm 4). If HBM keeps dQ in fp32, it is stored
+/// as dQ_accum, and a launch, "convert", rounds it.
 Pass flash1_backward_pass(const ScheduleOptions& options);
 
 /// FlashAttention-2 forward (arXiv 2307.08691, Algorithm 1).

@@ -98,7 +98,8 @@ int main(int argc, char** argv) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
       for (const DType dtype : {DType::bf16, DType::fp32}) {
         const bool has_blocks = kernel.block_shape(pass) != nullptr;
-        if (has_blocks && kernels::takes_pass(kernel, pass, dtype)) kernels::print(kernel, pass, dtype, tiles);
+        if (has_blocks && kernels::takes_pass(kernel, pass, dtype))
+          kernels::print(kernel, pass, dtype, tiles);
       }
     }
   }

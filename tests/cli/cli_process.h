@@ -31,7 +31,7 @@ CliOutcome run_cli(const std::vector<std::string>& arguments, const Environment&
 /// The document of `words --json -`, which must succeed and say nothing else.
 nlohmann::ordered_json answered(const std::string& words);
 
-/// Hides the GPU: what a machine without one answers, also on one that has it.
+/// Hides the GPU, so that a machine with one behaves as if it had none.
 Environment without_gpu();
 
 /// A fresh folder for one test, removed at the end.

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr int kMaxFrames = 3000;           // minutes at rest: ends a session that went wrong
 constexpr std::size_t kAnswerFrames = 5;   // until a command has had all of its effects
-constexpr std::size_t kPressedFrames = 2;  // see a button of the mouse down
+constexpr std::size_t kPressedFrames = 2;  // draw a mouse button held down
 constexpr auto kLongestWait = 60s;
 constexpr int kMaxCaptures = 60;  // longer than a notice takes to fade
 

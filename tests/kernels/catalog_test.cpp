@@ -107,7 +107,7 @@ constexpr Index kHopper = Index{227} * 1024, kAmpere = Index{163} * 1024, kAda =
 
 constexpr PassKind kPasses[] = {PassKind::forward, PassKind::backward};
 
-/// Bytes of a block in its default tiling on a GPU with so many.
+/// Shared memory of a block in its default tiling on a GPU whose blocks have `most_bytes`.
 Index default_bytes(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
                     Index most_bytes) {
   const Tiling tiling = *default_tiling(kernel, pass, problem, most_bytes);

@@ -25,7 +25,7 @@ inline CompiledKernel compiled(const BlockProgram& block) {
   return kernel.ok() ? std::move(kernel).value() : CompiledKernel();
 }
 
-/// Its threads have registers enough, and no register goes to memory.
+/// Its threads have enough registers, and none is spilled to memory.
 inline void expect_no_spill(const BlockProgram& block) {
   const CompiledKernel kernel = compiled(block);
   EXPECT_GT(kernel.resources.registers, 0) << block.program.expression;
