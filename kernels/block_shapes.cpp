@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <optional>
+
 #include "kernels/catalog.h"
 #include "kernels/flash1/flash1_backward_shared.h"
 #include "kernels/flash1/flash1_forward_shared.h"
@@ -14,16 +16,19 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The limits that all kernels share, unless the shape has one already.
-BlockShape checked(BlockShape shape, const Tiling& tiling) {
+/// The refusal of a tile whose sides no kernel takes; the geometry below divides by them.
+std::optional<BlockShape> refused_sides(const Tiling& tiling) {
   constexpr Index kStep = 16, kMostRows = 256;  // of a tile
   const auto takes = [](Index side) {
     return kStep <= side && side <= kMostRows && side % kStep == 0;
   };
-  if (!takes(tiling.Br) || !takes(tiling.Bc)) {
-    return {.limit =
-                fmt::format("the sides of a tile are multiples of {} up to {}", kStep, kMostRows)};
-  }
+  if (takes(tiling.Br) && takes(tiling.Bc)) return std::nullopt;
+  return BlockShape{
+      .limit = fmt::format("the sides of a tile are multiples of {} up to {}", kStep, kMostRows)};
+}
+
+/// The shape, with a limit if its shared memory fits no GPU.
+BlockShape checked(BlockShape shape) {
   if (shape.limit.empty() && shape.shared_bytes > kMostSharedBytes) {
     shape.limit = fmt::format(
         "a thread block would need {} bytes of shared memory, and no GPU has more than {}",
@@ -36,65 +41,65 @@ BlockShape checked(BlockShape shape, const Tiling& tiling) {
 
 BlockShape flash1_forward_shape(const AttentionProblem& problem, const Tiling& tiling,
                                 Carry carry) {
+  if (auto refused = refused_sides(tiling)) return *refused;
   const Index width = padded_head_dim(problem.d);
   if (problem.dtype == DType::fp32) {
     return checked({.threads = static_cast<int>(4 * tiling.Br),
-                    .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)},
-                   tiling);
+                    .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)});
   }
   const bool scored = has_score_parameters(problem);
   const Index O_bytes = size_bytes(carry == Carry::fp32 ? DType::fp32 : problem.dtype);
   return checked({.threads = 32 * flash1_forward_warps(tiling),
                   .shared_bytes = flash1_forward_shared_bytes(width, tiling, O_bytes) +
-                                  (scored ? flash1_scored_rows_shared_bytes(tiling) : 0)},
-                 tiling);
+                                  (scored ? flash1_scored_rows_shared_bytes(tiling) : 0)});
 }
 
 BlockShape flash1_backward_shape(const AttentionProblem& problem, const Tiling& tiling,
                                  Carry /*carry*/) {
+  if (auto refused = refused_sides(tiling)) return *refused;
   const bool scored = has_score_parameters(problem);
   const Index width = flash1_backward_width(padded_head_dim(problem.d), scored);
   const int warps = flash1_backward_warps(width, tiling);
-  return checked({.threads = 32 * warps,
-                  .shared_bytes = flash1_backward_shared_bytes(width, tiling) +
-                                  (scored ? flash1_scored_columns_shared_bytes(tiling, warps) : 0)},
-                 tiling);
+  return checked(
+      {.threads = 32 * warps,
+       .shared_bytes = flash1_backward_shared_bytes(width, tiling) +
+                       (scored ? flash1_scored_columns_shared_bytes(tiling, warps) : 0)});
 }
 
 BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& tiling,
                                 Carry /*carry*/) {
+  if (auto refused = refused_sides(tiling)) return *refused;
   const Index width = padded_head_dim(problem.d);
   if (problem.dtype == DType::fp32) {
     return checked({.threads = static_cast<int>(4 * tiling.Br),
-                    .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)},
-                   tiling);
+                    .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)});
   }
   const bool scored = has_score_parameters(problem);
   return checked({.threads = 32 * flash2_forward_warps(width, tiling, scored),
                   .shared_bytes = flash2_forward_shared_bytes(width, tiling) +
-                                  (scored ? scored_rows_shared_bytes(tiling) : 0)},
-                 tiling);
+                                  (scored ? scored_rows_shared_bytes(tiling) : 0)});
 }
 
 BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& tiling,
                                  Carry /*carry*/) {
+  if (auto refused = refused_sides(tiling)) return *refused;
   const Index width = padded_head_dim(problem.d);
   if (problem.dtype == DType::fp32) {
     return checked(
         {.threads = static_cast<int>(4 * tiling.Br),
          .shared_bytes = flash2_backward_fp32_shared_bytes(width, tiling),
-         .limit = tiling.Br == tiling.Bc ? "" : "in fp32 a tile has as many rows as columns"},
-        tiling);
+         .limit = tiling.Br == tiling.Bc ? "" : "in fp32 a tile has as many rows as columns"});
   }
   const int warps = flash2_backward_warps(width, tiling);
   const bool scored = has_score_parameters(problem);
-  return checked({.threads = 32 * warps,
-                  .shared_bytes = flash2_backward_shared_bytes(width, tiling) +
-                                  (scored ? flash2_scored_columns_shared_bytes(tiling, warps) : 0)},
-                 tiling);
+  return checked(
+      {.threads = 32 * warps,
+       .shared_bytes = flash2_backward_shared_bytes(width, tiling) +
+                       (scored ? flash2_scored_columns_shared_bytes(tiling, warps) : 0)});
 }
 
 BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling, Carry /*carry*/) {
+  if (auto refused = refused_sides(tiling)) return *refused;
   if (tiling.Br != kSplitRows) {
     return {.limit = fmt::format("a tile of split_kv has {} rows", kSplitRows)};
   }
@@ -103,7 +108,7 @@ BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling,
   const int warps = split_kv_warps(tiling);
   BlockShape shape{.threads = 32 * warps, .shared_bytes = split_kv_shared_bytes(width, tiling)};
   if (scored) shape.shared_bytes += scored_rows_shared_bytes({tiling.Br, tiling.Bc / warps});
-  return checked(shape, tiling);
+  return checked(shape);
 }
 
 }  // namespace attnscope::kernels

@@ -64,6 +64,7 @@ std::optional<Error> KernelCompiler::obtain_all(std::span<const KernelProgram> p
   std::mutex mutex;  // guards what follows
   int done = 0;
   std::optional<Error> error;
+  if (control.progress) control.progress(0, all);
   const auto work = [&] {
     for (std::size_t n = next++; n < programs.size(); n = next++) {
       const auto obtained = obtain(programs[n], control.cancel);

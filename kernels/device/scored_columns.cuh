@@ -78,8 +78,10 @@ class ScoredColumns {
     const int key = tile_->first_key + part_key;
     if (scores().soft_cap > 0.0f) {
       cap_keeping_slope<Part>(S);
-      write_part<Fp16, Part::kRowPieces, Part::kPartColumns>(slopes, part_key, part_query, S, lane,
-                                                             Slope{});
+      if (Part::is_first(warp)) {
+        write_part<Fp16, Part::kRowPieces, Part::kPartColumns>(slopes, part_key, part_query, S,
+                                                               lane, Slope{});
+      }
       scale_capped<Part>(S);
     }
     if (scores().alibi_slopes != nullptr) add_bias<Part>(S, rows, key + lane / 4, lane);

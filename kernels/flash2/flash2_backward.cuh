@@ -247,14 +247,18 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     exponentiate_transposed<Part::kRowPieces, Part::kPartColumns>(P, LSE_log2 + part_query,
                                                                   shape.softmax_scale_log2, lane);
     scores.template drop<Part>(P, i, warp, lane);
-    write_part<T, Part::kRowPieces, Part::kPartColumns>(P_tile, part_key, part_query, P, lane,
-                                                        [&](float p) { return scores.kept(p); });
+    if (Part::is_first(warp)) {
+      write_part<T, Part::kRowPieces, Part::kPartColumns>(P_tile, part_key, part_query, P, lane,
+                                                          [&](float p) { return scores.kept(p); });
+    }
     trace.did(TraceStep::exponentiate, i, j);
     softmax_gradient_transposed<Part::kRowPieces, Part::kPartColumns>(
         dS, P, LSE_log2 + Br + part_query, lane,
         [&](float p, float dp, float D) { return scores.gradient(p, dp, D); });
     scores.template apply_slopes<Part>(dS, dS_tile, warp, lane);
-    write_part<T, Part::kRowPieces, Part::kPartColumns>(dS_tile, part_key, part_query, dS, lane);
+    if (Part::is_first(warp)) {
+      write_part<T, Part::kRowPieces, Part::kPartColumns>(dS_tile, part_key, part_query, dS, lane);
+    }
     trace.did(TraceStep::softmax_gradient, i, j);
     __syncthreads();  // Barrier B: P and dS of every warp are in shared memory.
     trace.did(TraceStep::wait, i, j);

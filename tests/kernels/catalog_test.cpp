@@ -163,6 +163,17 @@ TEST(KernelCatalog, TakesAnyTilingOrNamesItsLimit) {
     EXPECT_THAT(refusal(flash2, problem, tiling), HasSubstr("multiples of 16 up to 256"));
     EXPECT_THAT(backward_refusal(flash2, problem, tiling), HasSubstr("multiples of 16 up to 256"));
   }
+  for (const KernelInfo& kernel : catalog()) {
+    AttentionProblem capped = problem;
+    capped.score.soft_cap = 30;
+    for (const Index side : {0, 1, 8, 24, 100, 272}) {
+      if (kernel.name == "standard") continue;
+      EXPECT_THAT(refusal(kernel, capped, Tiling{side, 64}), HasSubstr("its default is"));
+      if (!kernel.has_backward) continue;
+      EXPECT_THAT(backward_refusal(kernel, capped, Tiling{side, 64}), HasSubstr("its default is"));
+      EXPECT_THAT(backward_refusal(kernel, problem, Tiling{64, side}), HasSubstr("its default is"));
+    }
+  }
   EXPECT_THAT(backward_refusal(flash2, problem, Tiling{256, 256}),
               HasSubstr("kernel flash2, backward, cannot compute tiles of 256x256 for bf16 at "
                         "head_dim 64: a thread block would need 462848 bytes of shared memory, and "

@@ -31,6 +31,7 @@ class EchoGpu final : public Gpu {
   std::optional<Error> compile(const ResolvedRun& run,
                                const kernels::CompileControl& control) override {
     constexpr int kKernels = 2;
+    if (control.progress) control.progress(0, kKernels);
     for (int done = 1; done <= kKernels; ++done) {
       while (run.asked.inputs.seed == 13 && control.cancel != nullptr && !control.cancel->load()) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -173,7 +173,7 @@ TEST(KernelCompiler, ObtainsSeveralProgramsAndReportsEach) {
   };
   const auto error = compiler.obtain_all(programs, {nullptr, progress});
   ASSERT_FALSE(error) << error->message;
-  EXPECT_THAT(reports, testing::ElementsAre(1, 2, 3));
+  EXPECT_THAT(reports, testing::ElementsAre(0, 1, 2, 3));
   for (const KernelProgram& program : programs) {
     EXPECT_EQ(compiler.obtain(program).value().origin, KernelOrigin::memory);
   }
