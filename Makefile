@@ -97,7 +97,7 @@ fuzz: install-build install-draw install-fuzz ## fuzz every parser and the comma
 	    build/fuzz/inputs/$$target tests/fuzz/seeds/$$target
 	done
 
-OURS = git ls-files --cached --others --exclude-standard '*.h' '*.cpp' '*.c' '*.cu' '*.cuh'
+OURS = git ls-files --cached --others --exclude-standard '*.h' '*.cpp' '*.c' '*.cuh'
 
 format: install-lint ## format our sources with clang-format 14
 	$(OURS) | xargs clang-format-14 -i

@@ -1,5 +1,5 @@
 /// Kernels with Hopper's instructions, sm_90a: which problems they run, and the tensor maps of
-/// their bulk copies. Only for .cu files and the code that starts them.
+/// their bulk copies. Only for the code that starts them.
 #pragma once
 
 #include <string_view>
