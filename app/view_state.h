@@ -49,7 +49,7 @@ constexpr std::array<std::string_view, 2> enum_names(LedgerScope) {
 inline constexpr double kMaxSpeed = 1024.0;
 
 /// The common clock of two racing algorithms: the bytes that their thread blocks have
-/// requested, or their visits of tiles (app/race.h).
+/// requested, or their visits of tiles (app/playhead.h).
 enum class RaceClock : std::uint8_t { requested_bytes, tiles };
 constexpr std::array<std::string_view, 2> enum_names(RaceClock) {
   return {"requested_bytes", "tiles"};
@@ -67,7 +67,7 @@ struct ViewState {
   /// tiles are set.
   RunSpec choice;
   std::optional<Race> race;
-  Index race_tick = 0;  ///< place on the clock that both share; see app/race.h
+  Index race_tick = 0;  ///< place on the clock that both share; see app/playhead.h
 
   Index step = 0;  ///< the operation that has just run, as Snapshot::step; -1: none yet
   bool playing = false;

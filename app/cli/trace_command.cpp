@@ -49,7 +49,7 @@ std::string summary_text(const TraceSummary& summary) {
 
 constexpr std::string_view kTracesFolder = "recordings/traces";
 
-/// Runs the instrumented kernel of the options, after every check that needs no GPU.
+/// Traces the kernel of the options on the GPU, after every check that needs no GPU.
 Result<KernelTrace> trace_now(const GivenOptions& given) {
   const auto spec = parse_run_of(given, kernels::kernel_algorithms());
   if (!spec) return spec.error();

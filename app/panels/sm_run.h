@@ -1,4 +1,4 @@
-/// The blocks of a run on SMs over time: modelled, and recorded by an instrumented kernel on a GPU.
+/// The blocks of a run on SMs over time: modelled, and recorded by a traced kernel on a GPU.
 /// Computes and reads files; draws nothing.
 #pragma once
 
