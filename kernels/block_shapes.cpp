@@ -4,11 +4,11 @@
 
 #include <optional>
 
-#include "kernels/catalog.h"
 #include "kernels/flash1/flash1_backward_shared.h"
 #include "kernels/flash1/flash1_forward_shared.h"
 #include "kernels/flash2/flash2_backward_shared.h"
 #include "kernels/flash2/flash2_forward_shared.h"
+#include "kernels/score_features.h"
 #include "kernels/split_kv/split_kv_shared.h"
 #include "reference/head_dim.h"
 
@@ -47,23 +47,22 @@ BlockShape flash1_forward_shape(const AttentionProblem& problem, const Tiling& t
     return checked({.threads = static_cast<int>(4 * tiling.Br),
                     .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)});
   }
-  const bool scored = has_score_parameters(problem);
+  const ScoreFeatures features = score_features(problem);
   const Index O_bytes = size_bytes(carry == Carry::fp32 ? DType::fp32 : problem.dtype);
   return checked({.threads = 32 * flash1_forward_warps(tiling),
                   .shared_bytes = flash1_forward_shared_bytes(width, tiling, O_bytes) +
-                                  (scored ? flash1_scored_rows_shared_bytes(tiling) : 0)});
+                                  flash1_score_rows_shared_bytes(features, tiling)});
 }
 
 BlockShape flash1_backward_shape(const AttentionProblem& problem, const Tiling& tiling,
                                  Carry /*carry*/) {
   if (auto refused = refused_sides(tiling)) return *refused;
-  const bool scored = has_score_parameters(problem);
-  const Index width = flash1_backward_width(padded_head_dim(problem.d), scored);
+  const ScoreFeatures features = score_features(problem);
+  const Index width = flash1_backward_width(padded_head_dim(problem.d), features.any());
   const int warps = flash1_backward_warps(width, tiling);
-  return checked(
-      {.threads = 32 * warps,
-       .shared_bytes = flash1_backward_shared_bytes(width, tiling) +
-                       (scored ? flash1_scored_columns_shared_bytes(tiling, warps) : 0)});
+  return checked({.threads = 32 * warps,
+                  .shared_bytes = flash1_backward_shared_bytes(width, tiling) +
+                                  flash1_score_columns_shared_bytes(features, tiling, warps)});
 }
 
 BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& tiling,
@@ -74,10 +73,10 @@ BlockShape flash2_forward_shape(const AttentionProblem& problem, const Tiling& t
     return checked({.threads = static_cast<int>(4 * tiling.Br),
                     .shared_bytes = flash2_forward_fp32_shared_bytes(width, tiling)});
   }
-  const bool scored = has_score_parameters(problem);
-  return checked({.threads = 32 * flash2_forward_warps(width, tiling, scored),
+  const ScoreFeatures features = score_features(problem);
+  return checked({.threads = 32 * flash2_forward_warps(width, tiling, features.any()),
                   .shared_bytes = flash2_forward_shared_bytes(width, tiling) +
-                                  (scored ? scored_rows_shared_bytes(tiling) : 0)});
+                                  score_rows_shared_bytes(features, tiling)});
 }
 
 BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& tiling,
@@ -91,11 +90,10 @@ BlockShape flash2_backward_shape(const AttentionProblem& problem, const Tiling& 
          .limit = tiling.Br == tiling.Bc ? "" : "in fp32 a tile has as many rows as columns"});
   }
   const int warps = flash2_backward_warps(width, tiling);
-  const bool scored = has_score_parameters(problem);
-  return checked(
-      {.threads = 32 * warps,
-       .shared_bytes = flash2_backward_shared_bytes(width, tiling) +
-                       (scored ? flash2_scored_columns_shared_bytes(tiling, warps) : 0)});
+  const ScoreFeatures features = score_features(problem);
+  return checked({.threads = 32 * warps,
+                  .shared_bytes = flash2_backward_shared_bytes(width, tiling) +
+                                  flash2_score_columns_shared_bytes(features, tiling, warps)});
 }
 
 BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling, Carry /*carry*/) {
@@ -103,12 +101,13 @@ BlockShape split_kv_shape(const AttentionProblem& problem, const Tiling& tiling,
   if (tiling.Br != kSplitRows) {
     return {.limit = fmt::format("a tile of split_kv has {} rows", kSplitRows)};
   }
-  const bool scored = has_score_parameters(problem);
-  const Index width = split_kv_width(padded_head_dim(problem.d), scored);
+  const ScoreFeatures features = score_features(problem);
+  const Index width = split_kv_width(padded_head_dim(problem.d), features.any());
   const int warps = split_kv_warps(tiling);
-  BlockShape shape{.threads = 32 * warps, .shared_bytes = split_kv_shared_bytes(width, tiling)};
-  if (scored) shape.shared_bytes += scored_rows_shared_bytes({tiling.Br, tiling.Bc / warps});
-  return checked(shape);
+  return checked(
+      {.threads = 32 * warps,
+       .shared_bytes = split_kv_shared_bytes(width, tiling) +
+                       score_rows_shared_bytes(features, {tiling.Br, tiling.Bc / warps})});
 }
 
 }  // namespace attnscope::kernels

@@ -48,10 +48,6 @@ bool takes_pass(const KernelInfo& kernel, PassKind pass, DType dtype);
 std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
                                    const std::optional<Tiling>& tiling);
 
-/// Whether the problem has a score function, key lengths, packed sequences or a mask other than
-/// none and causal: a kernel that takes it needs ScoreParameters.
-bool has_score_parameters(const AttentionProblem& problem);
-
 /// Nothing when the kernel computes the pass of the problem in this tiling, else invalid_request
 /// with one line: what is rejected, why, and what the kernel accepts. `deterministic`: dQ must be
 /// bit-identical on every run, as dK and dV are.

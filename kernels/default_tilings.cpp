@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "kernels/block_shapes.h"
+#include "kernels/score_features.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {
@@ -14,7 +15,7 @@ namespace {
 /// rows are copied without a check of their columns.
 enum class Takes : std::uint8_t { padded, exactly };
 
-/// Which problems: those with has_score_parameters(), those without, or both.
+/// Which problems: those with score features, those without, or both.
 enum class Scores : std::uint8_t { any, plain, scored };
 
 /// One line of the table. Later lines are for problems that no earlier line matches, and for GPUs
@@ -28,7 +29,7 @@ struct DefaultTiling {
   Takes takes = Takes::padded;
 
   bool is_for(const AttentionProblem& problem) const {
-    const bool scored = has_score_parameters(problem);
+    const bool scored = score_features(problem).any();
     return padded_head_dim(problem.d) == width && (takes == Takes::padded || problem.d == width) &&
            (scores == Scores::any || scored == (scores == Scores::scored));
   }

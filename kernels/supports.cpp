@@ -6,6 +6,7 @@
 
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
+#include "kernels/score_features.h"
 #include "reference/block_mask.h"
 #include "reference/head_dim.h"
 
@@ -13,7 +14,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The problems with has_score_parameters() that a kernel supports.
+/// The problems with score features that a kernel supports.
 enum class TakesScores : std::uint8_t { none, decoding, all };
 
 TakesScores takes_scores(const KernelInfo& kernel, DType dtype) {
@@ -159,7 +160,7 @@ std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem
 
 /// " with softcap 30", if the problem has such a feature.
 std::string with_text(const AttentionProblem& problem) {
-  if (!has_score_parameters(problem)) return {};
+  if (!score_features(problem).any()) return {};
   const std::string extras = extras_text(problem);
   return " with " + (extras.empty() ? "mask " + to_string(problem.mask) : extras);
 }
@@ -223,7 +224,7 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
                     kernel.name));
   }
   // Turns at dQ require that every column tile before the last one that sees a row tile sees it too
-  if (kernel.algorithm != "flash2" || !has_score_parameters(problem)) return std::nullopt;
+  if (kernel.algorithm != "flash2" || !score_features(problem).any()) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "deterministic",
       "a deterministic dQ of kernel flash2 takes plain softmax attention over whole sequences with "
@@ -231,12 +232,6 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
 }
 
 }  // namespace
-
-bool has_score_parameters(const AttentionProblem& problem) {
-  const bool plain_mask = problem.mask.is_none() || problem.mask.is_causal();
-  return !plain_mask || !problem.score.is_plain() || problem.has_key_lengths() ||
-         problem.is_packed();
-}
 
 std::optional<Tiling> asked_tiling(const AttentionProblem& problem,
                                    const std::optional<Tiling>& tiling) {

@@ -43,7 +43,7 @@ void launch_block_sparse(const ForwardArguments& arguments, const Tiling& tiling
                                .LSE = arguments.LSE_dev,
                                .column_tiles = static_cast<const int*>(arguments.workspace_dev)};
   LaunchTables tables(arguments.resources->tables);
-  if (has_score_parameters(problem)) parameters.scores = tables.scores(problem);
+  parameters.scores = tables.scores(problem);
   named_launch(arguments, "forward", [&] { start_flash2_forward(arguments, parameters, tiling); });
 }
 
@@ -52,9 +52,7 @@ void launch_block_sparse_backward(const BackwardArguments& arguments, const Tili
   BackwardParameters parameters = flash2_backward_parameters(arguments);
   parameters.row_tiles = row_tile_lists_dev(arguments);
   LaunchTables tables(arguments.resources->tables);
-  if (has_score_parameters(arguments.problem)) {
-    parameters.scores = tables.scores(arguments.problem);
-  }
+  parameters.scores = tables.scores(arguments.problem);
   start_flash2_backward(arguments, parameters, tiling);
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kernels/compile/compiler.h"
+#include "kernels/score_features.h"
 #include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
@@ -43,6 +44,12 @@ inline std::string columns_policy(Index d, Index width) {
 inline std::string element_type(DType dtype) {
   if (dtype == DType::fp32) return "float";
   return in_device(dtype == DType::fp16 ? "Fp16" : "Bf16");
+}
+
+/// "attnscope::kernels::ScoreFeatures{...}".
+inline std::string features_argument(const ScoreFeatures& features) {
+  return fmt::format("attnscope::kernels::ScoreFeatures{{{}, {}, {}, {}}}", features.key_ranges,
+                     features.soft_cap, features.alibi, features.dropout);
 }
 
 /// The instance of a template in attnscope::kernels for these arguments: numbers, truth values and

@@ -14,6 +14,12 @@ __device__ inline SeenKeys seen_by_row(const ForwardShape& shape, const ScorePar
   return seen_keys(shape, scores, batch, row);
 }
 
+/// The key that a query is aligned with (ALiBi), of one sequence: the diagonal ends at the last
+/// key.
+__device__ inline int aligned_key(const ForwardShape& shape, int row) {
+  return row + shape.N_kv - shape.N;
+}
+
 /// The rows that see one of some keys, by the window: query q sees key k when -left <= k - (q +
 /// offset) <= right.
 __device__ inline int first_row_that_sees(const ForwardShape& shape, const ScoreParameters& scores,

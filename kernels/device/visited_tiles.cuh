@@ -6,9 +6,9 @@
 
 namespace attnscope::kernels::device {
 
-/// all: every tile that the mask leaves. listed: those of them that a block mask keeps. either: the
-/// listed ones where there are lists.
-enum class Visits { all, listed, either };
+/// all: every tile that the mask leaves. listed: those of them that a block mask or packed
+/// sequences keep.
+enum class Visits { all, listed };
 
 /// Walked as: for (int n = tiles.first; tiles.has(n); ++n) use(tiles[n]);
 template <Visits kVisits>
@@ -40,22 +40,6 @@ struct VisitedTiles<Visits::listed> {
   __device__ int step(int position) const { return (*this)[position + 1] - (*this)[position]; }
 };
 
-/// One or the other, as `list` is null or not.
-template <>
-struct VisitedTiles<Visits::either> {
-  int first, past_last;
-  const int* list;
-
-  __device__ bool has(int position) const {
-    return list == nullptr ? position < past_last : (*this)[position] >= 0;
-  }
-  __device__ int operator[](int position) const {
-    return list == nullptr ? position : __ldg(list + position);
-  }
-  __device__ int first_tile() const { return max((*this)[first], 0); }
-  __device__ int step(int position) const { return (*this)[position + 1] - (*this)[position]; }
-};
-
 /// The tiles `first` up to `past_last`, or those that the lists (kernels/block_sparse/tile_lists.h)
 /// have for tile `of`.
 template <Visits kVisits>
@@ -63,11 +47,8 @@ __device__ inline VisitedTiles<kVisits> visited_tiles(const int* lists, int of, 
                                                       int past_last) {
   if constexpr (kVisits == Visits::all) {
     return {first, past_last};
-  } else if constexpr (kVisits == Visits::listed) {
-    return {lists + __ldg(lists + of)};
   } else {
-    if (lists == nullptr) return {first, past_last, nullptr};
-    return {0, past_last, lists + __ldg(lists + of)};
+    return {lists + __ldg(lists + of)};
   }
 }
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "kernels/device/gradient_slots.cuh"
-#include "kernels/device/plain_scores.cuh"
+#include "kernels/device/score_columns.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/gradient_maps.h"
 

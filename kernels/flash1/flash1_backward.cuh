@@ -17,8 +17,7 @@
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
 /// it are zero on chip and never move.
 ///
-/// What a problem does to its scores, and which row tiles see a column tile, is a policy:
-/// PlainFlash1, or ScoredFlash1 with everything else.
+/// What a problem does to its scores, and which row tiles see a column tile: flash1_scores.cuh.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
@@ -239,7 +238,7 @@ __device__ inline void store_key_gradients(const BackwardParameters& parameters,
 
 template <typename T, int d, int Br, int Bc, int kWarps,
           device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace,
-          typename ScorePolicy = PlainFlash1>
+          ScoreFeatures kFeatures = ScoreFeatures{}>
 __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     const typename Trace::template Parameters<Flash1BackwardParameters> parameters) {
   using namespace device;
@@ -264,14 +263,13 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
   Flash1RowTiles<T, kThreads, kColumns, Br, Bc, d> row_tiles(parameters, batch, head, base);
   Trace trace(parameters, 0);
 
-  const int Tr = (shape.N + Br - 1) / Br;
   const int Tc = (shape.N_kv + Bc - 1) / Bc;
   for (int j = 0; j < Tc; ++j) {
     const int keys = min(Bc, shape.N_kv - j * Bc);
-    const typename ScorePolicy::template Columns<Br, Bc, kWarps> scores(
-        parameters.shared, j, keys, head, batch, shared + Shared::kBytes);
-    const int first = scores.first_position(Tr);  // of the row tiles that see column tile j
-    const int past = scores.past_last_position(Tr);
+    const Flash1Columns<kFeatures, Br, Bc, kWarps> scores(parameters.shared, j, keys, head, batch,
+                                                          shared + Shared::kBytes);
+    const int first = scores.first_position();  // of the row tiles that see column tile j
+    const int past = scores.past_last_position();
 
     // load Kj, Vj; dKj = 0; dVj = 0
     // Barrier A: every warp is done with the slots of Kj and Vj, and what this block wrote of dQ in
@@ -297,8 +295,9 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       const auto [Qi, Oi, dOi, dQi] = row_tiles[n];
 
       const int lane = thread_index() % 32;
-      const int part_key = Scores::first_row(thread_index() / 32);
-      const int part_query = Scores::first_column(thread_index() / 32);
+      const int warp = thread_index() / 32;
+      const int part_key = Scores::first_row(warp);
+      const int part_query = Scores::first_column(warp);
 
       // Di = rowsum(dOi * Oi)
       row_dots<T, kThreads>(D, Oi, dOi);
@@ -308,7 +307,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       typename Scores::Registers P, dS;
       multiply_scores_transposed<T, Scores>(P, Kj, Qi, part_key, part_query, lane);
       trace.did(TraceStep::scores, i, j);
-      if (scores.template shape_scores<Scores>(P, dS_tile, i, part_key, part_query, lane)) {
+      if (scores.template shape_scores<Scores>(P, dS_tile, i, 0, warp, lane)) {
         trace.did(TraceStep::mask, i, j);
       }
 
@@ -328,7 +327,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       softmax_gradient_transposed<Scores::kRowPieces, Scores::kPartColumns>(
           dS, P, D + part_query, lane,
           [&](float p, float dp, float Di) { return scores.gradient(p, dp, Di); });
-      scores.template apply_slopes<Scores>(dS, dS_tile, lane);
+      scores.template apply_slopes<Scores>(dS, dS_tile, warp, lane);
       write_part<T, Scores::kRowPieces, Scores::kPartColumns>(dS_tile, part_key, part_query, dS,
                                                               lane);
       trace.did(TraceStep::softmax_gradient, i, j);

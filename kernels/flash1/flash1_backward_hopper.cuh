@@ -29,7 +29,7 @@ struct Flash1HopperBlock : device::GradientSlots<Br, Bc, d, 4> {
   __device__ const ForwardShape& shape() const { return parameters.shared.shape; }
   __device__ int Tr() const { return (shape().N + Br - 1) / Br; }
   __device__ int Tc() const { return (shape().N_kv + Bc - 1) / Bc; }
-  __device__ PlainFlash1Columns<Br, Bc> columns(int j) const {
+  __device__ device::PlainColumns<Br, Bc> columns(int j) const {
     return {parameters.shared, j, 0, head, batch, nullptr};
   }
 
@@ -53,7 +53,7 @@ __device__ inline void load_tiles(const Flash1HopperBlock<Br, Bc, d>& block) {
     load_panels(block.V(), parameters.maps.V_columns, columns, columns_arrived);
 
     // load Qi, Oi, dOi, dQi
-    for (int i = block.columns(j).first_position(block.Tr()); i < block.Tr(); ++i, ++visit) {
+    for (int i = block.columns(j).first_tile(); i < block.Tr(); ++i, ++visit) {
       block.await_slot(block.rows_free(visit), visit);
       const ArrivalBarrier rows_arrived = block.rows_arrived(visit);
       const TilePlace rows{0, i * Br, block.head, block.batch};
@@ -94,7 +94,7 @@ __device__ inline void compute_statistics(const Flash1HopperBlock<Br, Bc, d>& bl
   const ForwardShape& shape = block.shape();
   int visit = 0;
   for (int j = 0; j < block.Tc(); ++j) {
-    for (int i = block.columns(j).first_position(block.Tr()); i < block.Tr(); ++i, ++visit) {
+    for (int i = block.columns(j).first_tile(); i < block.Tr(); ++i, ++visit) {
       // load li, mi
       RowStatistics statistics;
       if (i * Br + row < shape.N) {
@@ -146,13 +146,13 @@ __device__ inline void accumulate_gradients(const Flash1HopperBlock<Br, Bc, d>& 
   const int Tr = block.Tr();
   int visit = 0;
   for (int j = 0; j < block.Tc(); ++j) {
-    const PlainFlash1Columns<Br, Bc> columns = block.columns(j);
+    const device::PlainColumns<Br, Bc> columns = block.columns(j);
     Accumulator<1, d> dK{}, dV{};
     block.columns_arrived().wait(j);
     trace.did(TraceStep::load_Kj, 0, j);
     trace.did(TraceStep::load_Vj, 0, j);
 
-    for (int i = columns.first_position(Tr); i < Tr; ++i, ++visit) {
+    for (int i = columns.first_tile(); i < Tr; ++i, ++visit) {
       block.await(block.rows_arrived(visit), visit);
       trace.did(TraceStep::load_Qi, i, 0);
       trace.did(TraceStep::load_Oi, i, 0);

@@ -2,7 +2,7 @@
 /// the catalog chooses a tiling by them, and the kernel is started with them.
 #pragma once
 
-#include "kernels/scored_shared.h"
+#include "kernels/score_shared.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -16,7 +16,7 @@ constexpr bool flash1_backward_warps_fit(int d, const Tiling& tiling, int warps)
          warp_parts_fit(Br, d > 128 ? 64 : d, warps);
 }
 
-/// Width of the tiles for a padded head dimension: with score functions at least 32, since of 16
+/// Width of the tiles for a padded head dimension: with score features at least 32, since of 16
 /// columns a tile of 64 rows has work for only four warps.
 constexpr Index flash1_backward_width(Index padded, bool scored) {
   return scored && padded < 32 ? 32 : padded;
@@ -49,10 +49,12 @@ constexpr Index flash1_backward_shared_bytes(Index d, const Tiling& tiling) {
          2 * tiling.Br * kStatisticBytes;
 }
 
-/// What score functions add.
-constexpr Index flash1_scored_columns_shared_bytes(const Tiling& tiling, int warps) {
+/// What score features add.
+constexpr Index flash1_score_columns_shared_bytes(const ScoreFeatures& features,
+                                                  const Tiling& tiling, int warps) {
   constexpr Index kStages = 1;
-  return scored_columns_shared_bytes(tiling, warps, kStages, flash1_drawn_bytes(tiling, warps));
+  return score_columns_shared_bytes(features, tiling, warps, kStages,
+                                    flash1_drawn_bytes(tiling, warps));
 }
 
 /// The same as flash1_backward_shared_bytes() in Hopper's own instructions: a second slot of dS in

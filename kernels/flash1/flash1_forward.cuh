@@ -23,8 +23,7 @@
 /// their way while the tile before is computed. A warp meets the others only where Kj and Vj
 /// change. Bc = 256 at d = 64 and 128: the wider the column tile, the fewer times O passes by.
 ///
-/// What a problem does to its scores, and which tiles see one another, is a policy: PlainFlash1, or
-/// ScoredFlash1 with everything else (flash1_scores.cuh).
+/// What a problem does to its scores, and which tiles see one another: flash1_scores.cuh.
 ///
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
 /// it are zero on chip and never move.
@@ -137,9 +136,9 @@ __device__ inline void merge_row_sums(device::RowStatistic<1>& l, device::RowSta
 
 template <typename T, typename Carried, int d, int Br, int Bc,
           device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace,
-          typename ScorePolicy = PlainFlash1>
-__global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
-    const typename Trace::template Parameters<typename ScorePolicy::Parameters> parameters) {
+          ScoreFeatures kFeatures = ScoreFeatures{}>
+__global__ void __launch_bounds__(Br / 16 * 32, 1)
+    flash1_forward(const typename Trace::template Parameters<Flash1Parameters> parameters) {
   using namespace device;
   using Shared = Flash1Shared<Carried, Br, Bc, d>;
   using TileKV = SharedTile<Bc, d>;
@@ -153,7 +152,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
   const int thread = thread_index();
   const int lane = thread % 32;
   // Where registers are short in the loop, what follows from the lane is computed anew
-  constexpr bool kShort = d > 64 || !device::kIsSame<ScorePolicy, PlainFlash1>;
+  constexpr bool kShort = d > 64 || kFeatures.any();
   const auto lane_again = [&] { return kShort ? thread_index() % 32 : lane; };
   const auto K = rows_of_head<const T>(parameters.K, batch, kv_head);
   const auto V = rows_of_head<const T>(parameters.V, batch, kv_head);
@@ -165,8 +164,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
   const uint32_t Vj_address = Kj_address + Shared::kColumnTileBytes;
   const Flash1WarpRows<Shared, T, Carried, kColumns, Br> warp_rows(
       parameters, batch, head, thread / 32, Vj_address + Shared::kColumnTileBytes);
-  const typename ScorePolicy::template Rows<Br, Bc> scores(parameters, head, batch,
-                                                           shared + Shared::kBytes);
+  const Flash1Rows<kFeatures, Br, Bc> scores(parameters, head, batch, shared + Shared::kBytes);
   const int Tc = scores.past_last_column_tile();
   for (int j = scores.first_column_tile(); j < Tc; ++j) {
     const int first = scores.first_position(j);
@@ -217,7 +215,7 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1) flash1_forward(
       multiply_scores<T, 1, Bc, d>(S, warp_rows.Qi(n).lane_address_rows(lane),
                                    TileKV{Kj_address}.lane_address_columns(lane));
       trace.did(TraceStep::scores, i, j);
-      if (scores.shape_scores(S, i, j, first_row, keys, lane)) {
+      if (scores.shape_scores(S, i, j, first_row, lane)) {
         trace.did(TraceStep::mask, i, j);
       }
 

@@ -2,7 +2,7 @@
 /// device: the catalog chooses a tiling by them, and the kernels are started with them.
 #pragma once
 
-#include "kernels/scored_shared.h"
+#include "kernels/score_shared.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -36,16 +36,17 @@ constexpr Flash1Stages flash1_forward_stages(Index d, const Tiling& tiling, Inde
   return {1, 1};
 }
 
-/// Without score functions.
+/// Without score features.
 constexpr Index flash1_forward_shared_bytes(Index d, const Tiling& tiling,
                                             Index O_element_bytes = 2) {
   const Flash1Stages stages = flash1_forward_stages(d, tiling, O_element_bytes);
   return flash1_forward_bytes_of(stages, d, tiling, O_element_bytes);
 }
 
-/// What score functions add: each warp stores its rows' visible keys and dropout masks.
-constexpr Index flash1_scored_rows_shared_bytes(const Tiling& tiling) {
-  return flash1_forward_warps(tiling) * scored_rows_shared_bytes({16, tiling.Bc});
+/// What score features add: each warp notes its rows for itself.
+constexpr Index flash1_score_rows_shared_bytes(const ScoreFeatures& features,
+                                               const Tiling& tiling) {
+  return flash1_forward_warps(tiling) * score_rows_shared_bytes(features, {16, tiling.Bc});
 }
 
 /// Threads of a block of the launches beside the loops (flash1_rows.cuh).

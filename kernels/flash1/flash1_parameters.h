@@ -14,10 +14,6 @@ struct Flash1Parameters {
   TensorView O;
   float* m = nullptr;
   float* l = nullptr;
-};
-
-/// For problems with has_score_parameters().
-struct ScoredFlash1Parameters : Flash1Parameters {
   ScoreParameters scores = {};
   const int* row_tiles = nullptr;  ///< of each column tile, for packed sequences (tile_lists.h)
 };

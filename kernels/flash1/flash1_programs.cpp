@@ -1,19 +1,15 @@
 #include "kernels/flash1/flash1_programs.h"
 
-#include "kernels/catalog.h"
+#include "kernels/block_shapes.h"
 #include "kernels/flash1/flash1_backward_shared.h"
 #include "kernels/flash1/flash1_forward_shared.h"
 #include "kernels/host/hopper.h"
+#include "kernels/score_features.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {
 
 namespace {
-
-std::string score_policy(const AttentionProblem& problem) {
-  return has_score_parameters(problem) ? "attnscope::kernels::ScoredFlash1"
-                                       : "attnscope::kernels::PlainFlash1";
-}
 
 /// A launch of flash1_rows.cuh.
 BlockProgram rows_program(std::string expression) {
@@ -45,10 +41,10 @@ BlockProgram flash1_forward_program(const AttentionProblem& problem, const Tilin
     return launch;
   }
   program.sources = {"kernels/flash1/flash1_forward.cuh"};
-  program.expression =
-      instance_of("flash1_forward", element_type(problem.dtype),
-                  element_type(carried_type(problem, carry)), width, tiling.Br, tiling.Bc,
-                  columns_policy(problem.d, width), trace_policy(traced), score_policy(problem));
+  program.expression = instance_of(
+      "flash1_forward", element_type(problem.dtype), element_type(carried_type(problem, carry)),
+      width, tiling.Br, tiling.Bc, columns_policy(problem.d, width), trace_policy(traced),
+      features_argument(score_features(problem)));
   return launch;
 }
 
@@ -67,7 +63,7 @@ BlockProgram flash1_zero_dq_program() {
 bool flash1_backward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
                                std::string_view compute_capability) {
   return compute_capability == kHopperComputeCapability && problem.dtype != DType::fp32 &&
-         problem.d == kHopperHeadDim && tiling == kHopperTiling && !has_score_parameters(problem);
+         problem.d == kHopperHeadDim && tiling == kHopperTiling && !score_features(problem).any();
 }
 
 BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tiling& tiling,
@@ -84,11 +80,12 @@ BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tili
   }
   const BlockShape shape = flash1_backward_shape(problem, tiling, Carry::problem);
   const Index width =
-      flash1_backward_width(padded_head_dim(problem.d), has_score_parameters(problem));
+      flash1_backward_width(padded_head_dim(problem.d), score_features(problem).any());
   program.sources = {"kernels/flash1/flash1_backward.cuh"};
-  program.expression = instance_of("flash1_backward", element_type(problem.dtype), width, tiling.Br,
-                                   tiling.Bc, shape.threads / 32, columns_policy(problem.d, width),
-                                   trace_policy(traced), score_policy(problem));
+  program.expression =
+      instance_of("flash1_backward", element_type(problem.dtype), width, tiling.Br, tiling.Bc,
+                  shape.threads / 32, columns_policy(problem.d, width), trace_policy(traced),
+                  features_argument(score_features(problem)));
   launch.threads = shape.threads;
   launch.shared_bytes = shape.shared_bytes;
   return launch;

@@ -19,20 +19,16 @@ TensorView contiguous_view(void* data_dev, const AttentionProblem& problem, Inde
           .stride_row = columns};
 }
 
-void start_forward(const ForwardArguments& arguments, const Flash1Parameters& parameters,
+void start_forward(const ForwardArguments& arguments, Flash1Parameters parameters,
                    const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
   const BlockProgram block =
       flash1_forward_program(problem, tiling, arguments.carry, arguments.trace != nullptr);
   const Index blocks = problem.batch * problem.heads;
-  if (!has_score_parameters(problem)) {
-    start_traceable(arguments, block, blocks, parameters);
-    return;
-  }
   LaunchTables tables(arguments.resources->tables);
-  ScoredFlash1Parameters scored{parameters, tables.scores(problem)};
-  if (problem.is_packed()) scored.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
-  start_traceable(arguments, block, blocks, scored);
+  parameters.scores = tables.scores(problem);
+  if (problem.is_packed()) parameters.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
+  start_traceable(arguments, block, blocks, parameters);
 }
 
 /// Thread blocks of a launch of flash1_rows.cuh with this many threads in total.

@@ -5,6 +5,7 @@
 #include "kernels/host/score_tables.h"
 #include "kernels/launch_resources.h"
 #include "kernels/launches.h"
+#include "kernels/score_features.h"
 #include "kernels/sum_heads.h"
 #include "kernels/workspace.h"
 
@@ -22,7 +23,7 @@ void start_backward(const BackwardArguments& arguments, const Flash1BackwardPara
                     const Tiling& tiling) {
   const AttentionProblem& problem = arguments.problem;
   const bool on_hopper =
-      !has_score_parameters(problem) &&
+      !score_features(problem).any() &&
       runs_on_hopper(parameters.shared, problem.dtype, problem.batch, problem.d, tiling);
   const BlockProgram block =
       flash1_backward_program(problem, tiling, on_hopper, arguments.trace != nullptr);
@@ -48,7 +49,7 @@ void launch_flash1_backward(const BackwardArguments& arguments, const Tiling& ti
       .m = reinterpret_cast<const float*>(forward + forward_layout.m_offset),
       .l = reinterpret_cast<const float*>(forward + forward_layout.l_offset)};
   LaunchTables tables(arguments.resources->tables);
-  if (has_score_parameters(problem)) parameters.shared.scores = tables.scores(problem);
+  parameters.shared.scores = tables.scores(problem);
   if (problem.is_packed()) {
     parameters.shared.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
   }

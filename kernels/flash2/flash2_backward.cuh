@@ -17,13 +17,13 @@
 /// dVj in registers. Each of the five products gives every warp a near-square part of its result:
 /// what warps read from shared memory, not what they multiply, bounds the speed.
 ///
-/// What a problem does to its scores, and which keys a row sees, is a policy: PlainScores, or
-/// ScoreFunctions with everything else. With Visits::listed it is block_sparse2's, the twin of
-/// sim/schedule/block_sparse.cpp: the same program on the row tiles that the block mask lists.
+/// What a problem does to its scores, and which keys a row sees: device/score_columns.cuh. With
+/// Visits::listed it is block_sparse2's, the twin of sim/schedule/block_sparse.cpp: the same
+/// program on the row tiles that the block mask lists.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
-#include "kernels/device/plain_scores.cuh"
+#include "kernels/device/score_columns.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/device/turns.cuh"
 #include "kernels/device/visited_tiles.cuh"
@@ -176,7 +176,7 @@ __device__ inline void add_query_gradient(const BackwardParameters& parameters, 
 template <typename T, int d, int Br, int Bc, int kWarps,
           device::Columns kColumns = device::Columns::all,
           device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace,
-          typename ScorePolicy = device::PlainScores>
+          ScoreFeatures kFeatures = ScoreFeatures{}>
 __global__ void __launch_bounds__(kWarps * 32, 1)
     flash2_backward(const typename Trace::template Parameters<BackwardParameters> parameters) {
   using namespace device;
@@ -199,10 +199,15 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   const auto dO = rows_of_head<const T>(parameters.dO, batch, head);
   const int head_index = batch * shape.heads + head;
 
-  const typename ScorePolicy::template Columns<Br, Bc, kWarps> scores(
-      parameters, j, keys, head, batch, shared + Shared::kBytes);
+  const ScoreColumns<kFeatures, Br, Bc, kWarps> scores(parameters, j, keys, head, batch,
+                                                       shared + Shared::kBytes);
   const auto visited =
       visited_tiles<kVisits>(parameters.row_tiles, j, scores.first_tile(), scores.past_last_tile());
+  // Registers are short: with key ranges the loop's end is worked out anew
+  const auto has = [&](int n) {
+    constexpr bool kAnew = kFeatures.key_ranges && kVisits == Visits::all;
+    return kAnew ? n < scores.past_last_tile() : visited.has(n);
+  };
   Flash2RowTiles<T, kThreads, kColumns, kVisits, Br, Bc, d> row_tiles(parameters, visited,
                                                                       head_index, base, Q, dO);
   Trace trace(parameters, j);
@@ -213,10 +218,10 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
   load_column_tile<T, kThreads, kColumns>(
       parameters, Kj, Vj, {j, kv_head, batch, keys}, scores, [thread] { return thread; }, trace);
   // load Qi, dOi, LSEi, Di of the first row tile
-  if (visited.has(visited.first)) row_tiles.load(visited.first, trace);
+  if (has(visited.first)) row_tiles.load(visited.first, trace);
   typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
 
-  for (int n = visited.first; visited.has(n); ++n) {
+  for (int n = visited.first; has(n); ++n) {
     // Barrier A: row tile i (and Kj, Vj) is in shared memory, and every warp is done with the row
     // tile before it and that one's P and dS before they are overwritten.
     wait_copies<0>();
@@ -225,7 +230,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     scores.note_row_tile(visited[n], n % 2);
     __syncthreads();
     trace.did(TraceStep::wait, visited[n], j);
-    if (visited.has(n + 1)) row_tiles.load(n + 1, trace);
+    if (has(n + 1)) row_tiles.load(n + 1, trace);
 
     // S = scale Qi Kj^T, masked where the mask's edge or the last key cuts the tile
     const int lane = thread_index() % 32;
@@ -246,7 +251,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
     trace.did(TraceStep::product_dP, i, j);
     exponentiate_transposed<Part::kRowPieces, Part::kPartColumns>(P, LSE_log2 + part_query,
                                                                   shape.softmax_scale_log2, lane);
-    scores.template drop<Part>(P, i, warp, lane);
+    scores.template drop<Part>(P, lane);
     if (Part::is_first(warp)) {
       write_part<T, Part::kRowPieces, Part::kPartColumns>(P_tile, part_key, part_query, P, lane,
                                                           [&](float p) { return scores.kept(p); });

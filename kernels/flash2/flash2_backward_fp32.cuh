@@ -9,7 +9,7 @@
 
 #include "kernels/device/backward_parts.cuh"
 #include "kernels/device/cuda_core_gradients.cuh"
-#include "kernels/device/plain_scores.cuh"
+#include "kernels/device/score_columns.cuh"
 #include "kernels/device/tile_of_block.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/device/turns.cuh"

@@ -2,7 +2,7 @@
 /// device: the catalog chooses a tiling by them, and the kernels are started with them.
 #pragma once
 
-#include "kernels/scored_shared.h"
+#include "kernels/score_shared.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -33,10 +33,11 @@ constexpr Index flash2_backward_shared_bytes(Index d, const Tiling& tiling) {
   return column_tiles + row_tiles + score_tiles + statistics;
 }
 
-/// What score functions add.
-constexpr Index flash2_scored_columns_shared_bytes(const Tiling& tiling, int warps) {
+/// What score features add.
+constexpr Index flash2_score_columns_shared_bytes(const ScoreFeatures& features,
+                                                  const Tiling& tiling, int warps) {
   constexpr Index kStages = 2, kDrawnBytes = 4;
-  return scored_columns_shared_bytes(tiling, warps, kStages, kDrawnBytes);
+  return score_columns_shared_bytes(features, tiling, warps, kStages, kDrawnBytes);
 }
 
 /// Threads of a block in Hopper's own instructions: three warpgroups.

@@ -15,14 +15,14 @@
 /// On chip: Qi and two stages of (Kj, Vj) in shared memory, so that tile j + 1 is on its way while
 /// tile j is multiplied; S, P, O, m and l in registers. Each warp owns 16 kRowPieces rows.
 ///
-/// What a problem does to its scores, and which keys a row sees, is a policy: PlainScores, or
-/// ScoreFunctions with everything else. With Visits::listed it is block_sparse2, the twin of
-/// sim/schedule/block_sparse.cpp: the same program on the column tiles that the block mask lists.
+/// What a problem does to its scores, and which keys a row sees: device/score_rows.cuh. With
+/// Visits::listed it is block_sparse2, the twin of sim/schedule/block_sparse.cpp: the same program
+/// on the column tiles that the block mask lists.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
 #include "kernels/device/place.cuh"
-#include "kernels/device/plain_scores.cuh"
+#include "kernels/device/score_rows.cuh"
 #include "kernels/device/trace.cuh"
 #include "kernels/device/visited_tiles.cuh"
 #include "kernels/flash2/flash2_forward_shared.h"
@@ -93,7 +93,7 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters, uint
 template <typename T, int d, int Br, int Bc, int kWarps,
           device::Columns kColumns = device::Columns::all,
           device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace,
-          typename ScorePolicy = device::PlainScores>
+          ScoreFeatures kFeatures = ScoreFeatures{}>
 __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     flash2_forward(const typename Trace::template Parameters<ForwardParameters> parameters) {
   using namespace device;
@@ -118,8 +118,8 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   const uint32_t Qi_address = shared_address(shared);
   const uint32_t Kj_address = Qi_address + TileQ::kBytes;
   const uint32_t Vj_address = Kj_address + 2 * TileKV::kBytes;
-  const typename ScorePolicy::template Rows<Br, Bc> scores(
-      parameters, i, rows, head, batch, shared + flash2_forward_shared_bytes(d, {Br, Bc}));
+  const ScoreRows<kFeatures, Br, Bc> scores(parameters, i, rows, head, batch,
+                                            shared + flash2_forward_shared_bytes(d, {Br, Bc}));
   const auto column_tiles = visited_tiles<kVisits>(parameters.column_tiles, i, scores.first_tile(),
                                                    scores.past_last_tile());
   const Index first_key = Index{column_tiles.first_tile()} * Bc;
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   const T* Vj_source = V.row(first_key);
   Trace trace(parameters, i);
   const auto load_column_tile = [&](int n) {
-    const int keys = scores.keys_to_load(shape, column_tiles[n]);
+    const int keys = scores.keys_to_load(column_tiles[n]);
     const uint32_t stage = n % 2 * TileKV::kBytes;
     load_tile_async<kThreads, kColumns>(TileKV{Kj_address + stage}, Kj_source, K.stride_row, keys,
                                         thread_index(), shape.d);
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     multiply_scores<T, kRowPieces, Bc, d>(S, Q_lane, K_lane + stage);
     const int j = column_tiles[n];
     trace.did(TraceStep::scores, i, j);
-    if (scores.template shape_scores<kRowPieces>(S, j, warp_row, lane)) {
+    if (scores.shape_scores(S, j, warp_row, lane)) {
       trace.did(TraceStep::mask, i, j);
     }
 
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     trace.did(TraceStep::rescale, i, j, moved);
     exponentiate<kRowPieces, Bc>(S, l, m, shape.softmax_scale_log2);
     trace.did(TraceStep::exponentiate, i, j);
-    scores.template drop<kRowPieces>(S, warp_row, lane);
+    scores.drop(S, warp_row, lane);
     accumulate_output<T, kRowPieces, Bc, d>(O, S, V_lane + stage);
     trace.rows(i * Br + warp_row, j, m, alpha, [&l](int row) { return quad_sum(l[row]); });
     trace.did(TraceStep::accumulate, i, j);

@@ -13,7 +13,7 @@ constexpr Index flash2_forward_shared_bytes(Index d, const Tiling& tiling) {
 }
 
 /// Warps of a block. One has 32 rows where O and S of so many fit its registers and other warps
-/// remain, else 16. `scored`: with score functions, which take registers of their own.
+/// remain, else 16. `scored`: with score features, which take registers of their own.
 constexpr int flash2_forward_warps(Index d, const Tiling& tiling, bool scored) {
   const Index most_columns = scored ? 160 : 192;  // of O and S together
   const bool two_pieces = tiling.Br >= 128 && tiling.Br % 32 == 0 && d + tiling.Bc <= most_columns;

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/catalog.h"
+#include "kernels/block_shapes.h"
 #include "kernels/flash2/flash2_backward_shared.h"
 #include "kernels/host/hopper.h"
+#include "kernels/score_features.h"
 #include "reference/head_dim.h"
 
 namespace attnscope::kernels {
@@ -14,19 +15,6 @@ namespace {
 
 std::string visits_of(const LaunchKind& kind) {
   return in_device(kind.listed ? "Visits::listed" : "Visits::all");
-}
-
-std::string scores_of(const AttentionProblem& problem) {
-  return in_device(has_score_parameters(problem) ? "ScoreFunctions" : "PlainScores");
-}
-
-/// The files of a kernel and of the policy of its scores.
-std::vector<std::string> sources_of(const AttentionProblem& problem, std::string kernel) {
-  std::vector<std::string> sources{std::move(kernel)};
-  if (has_score_parameters(problem)) {
-    sources.emplace_back("kernels/device/score_functions.cuh");
-  }
-  return sources;
 }
 
 /// In fp32, on the CUDA cores, four threads own four rows.
@@ -60,12 +48,12 @@ BlockProgram flash2_forward_program(const AttentionProblem& problem, const Tilin
     return fp32_program("kernels/flash2/flash2_forward_fp32.cuh", "flash2_forward_fp32", problem,
                         tiling, kind, shape);
   }
-  return {.program = {.sources = sources_of(problem, "kernels/flash2/flash2_forward.cuh"),
+  return {.program = {.sources = {"kernels/flash2/flash2_forward.cuh"},
                       .expression = instance_of(
                           "flash2_forward", element_type(problem.dtype), padded_head_dim(problem.d),
                           tiling.Br, tiling.Bc, shape.threads / 32,
                           columns_policy(problem.d, padded_head_dim(problem.d)), visits_of(kind),
-                          trace_policy(kind.traced), scores_of(problem))},
+                          trace_policy(kind.traced), features_argument(score_features(problem)))},
           .threads = shape.threads,
           .shared_bytes = shape.shared_bytes};
 }
@@ -87,15 +75,12 @@ BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tili
     return fp32_program("kernels/flash2/flash2_backward_fp32.cuh", "flash2_backward_fp32", problem,
                         tiling, kind, shape);
   }
-  // Choosing when the block starts keeps ScoreFunctions from spilling registers at d = 128
-  const bool scored = has_score_parameters(problem);
-  const std::string visits = scored ? in_device("Visits::either") : visits_of(kind);
-  return {.program = {.sources = sources_of(problem, "kernels/flash2/flash2_backward.cuh"),
+  return {.program = {.sources = {"kernels/flash2/flash2_backward.cuh"},
                       .expression = instance_of(
                           "flash2_backward", element_type(problem.dtype),
                           padded_head_dim(problem.d), tiling.Br, tiling.Bc, shape.threads / 32,
-                          columns_policy(problem.d, padded_head_dim(problem.d)), visits,
-                          trace_policy(kind.traced), scores_of(problem))},
+                          columns_policy(problem.d, padded_head_dim(problem.d)), visits_of(kind),
+                          trace_policy(kind.traced), features_argument(score_features(problem)))},
           .threads = shape.threads,
           .shared_bytes = shape.shared_bytes};
 }
@@ -103,7 +88,7 @@ BlockProgram flash2_backward_program(const AttentionProblem& problem, const Tili
 bool has_flash2_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
                                bool deterministic) {
   return problem.dtype != DType::fp32 && problem.d == kHopperHeadDim && tiling == kHopperTiling &&
-         !deterministic && !has_score_parameters(problem);
+         !deterministic && !score_features(problem).any();
 }
 
 BlockProgram flash2_backward_hopper_program(const AttentionProblem& problem, const Tiling& tiling,

@@ -23,7 +23,7 @@ void launch_flash2(const ForwardArguments& arguments, const Tiling& tiling) {
       forward_shape(problem), arguments.Q, arguments.K, arguments.V, arguments.O,
       arguments.LSE_dev};
   LaunchTables tables(arguments.resources->tables);
-  if (has_score_parameters(problem)) parameters.scores = tables.scores(problem);
+  parameters.scores = tables.scores(problem);
   if (problem.is_packed()) {
     parameters.column_tiles = tables.lists(packed_column_tiles(problem, tiling));
   }

@@ -66,7 +66,7 @@ void launch_flash2_backward(const BackwardArguments& arguments, const Tiling& ti
   const AttentionProblem& problem = arguments.problem;
   BackwardParameters parameters = flash2_backward_parameters(arguments);
   LaunchTables tables(arguments.resources->tables);
-  if (has_score_parameters(problem)) parameters.scores = tables.scores(problem);
+  parameters.scores = tables.scores(problem);
   if (problem.is_packed()) parameters.row_tiles = tables.lists(packed_row_tiles(problem, tiling));
   start_flash2_backward(arguments, parameters, tiling);
 }

@@ -64,7 +64,7 @@ void launch_split_kv(const ForwardArguments& arguments, const Tiling& tiling) {
       .LSE_split = reinterpret_cast<float*>(workspace + layout.LSE_split_offset)};
 
   LaunchTables tables(arguments.resources->tables);
-  if (has_score_parameters(problem)) parameters.scores = tables.scores(problem);
+  parameters.scores = tables.scores(problem);
   named_launch(arguments, "partial", [&] { start_partial(arguments, parameters, tiling); });
   named_launch(arguments, "combine", [&] { start_combine(arguments, parameters); });
 }

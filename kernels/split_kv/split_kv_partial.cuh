@@ -10,7 +10,7 @@
 /// tile instead ("sliced-K"): each keeps its own m, l and O, merged through shared memory at the
 /// end.
 ///
-/// What a problem does to its scores, and which keys a row sees, is a policy (split_scores.cuh).
+/// What a problem does to its scores, and which keys a row sees: split_scores.cuh.
 ///
 /// d is the width of the tiles; columns beyond the problem's d (Columns::first) are zero on chip
 /// and never move.
@@ -116,7 +116,7 @@ __device__ inline void store_merged(const SplitKvParameters& parameters, const f
 
 template <typename T, int d, int Bc, int kWarps, int kStages,
           device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace,
-          typename ScorePolicy = PlainSplitRows>
+          ScoreFeatures kFeatures = ScoreFeatures{}>
 __global__ void __launch_bounds__(kWarps * 32)
     split_kv_partial(const typename Trace::template Parameters<SplitKvParameters> parameters) {
   using namespace device;
@@ -145,8 +145,8 @@ __global__ void __launch_bounds__(kWarps * 32)
   // Its column tiles [begin, end), of those that row tile i sees
   const int Tc = (shape.N_kv + Bc - 1) / Bc;
   const int tiles_of_split = (Tc + parameters.splits - 1) / parameters.splits;
-  const typename ScorePolicy::template Rows<kSplitRows, Bc, kWarpKeys> scores(
-      parameters, i, rows, head, batch, shared + kSharedBytes);
+  const SplitScores<kFeatures, Bc, kWarpKeys> scores(parameters, i, rows, head, batch,
+                                                     shared + kSharedBytes);
   const int first_of_split = split * tiles_of_split;
   const int begin = scores.first_tile(first_of_split);
   const int end = min(scores.past_last_tile(), first_of_split + tiles_of_split);

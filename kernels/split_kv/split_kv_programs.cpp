@@ -1,6 +1,7 @@
 #include "kernels/split_kv/split_kv_programs.h"
 
-#include "kernels/catalog.h"
+#include "kernels/block_shapes.h"
+#include "kernels/score_features.h"
 #include "kernels/split_kv/split_kv_shared.h"
 #include "reference/head_dim.h"
 #include "reference/key_splits.h"
@@ -9,15 +10,15 @@ namespace attnscope::kernels {
 
 BlockProgram split_kv_partial_program(const AttentionProblem& problem, const Tiling& tiling,
                                       bool traced) {
-  const bool scored = has_score_parameters(problem);
-  const Index width = split_kv_width(padded_head_dim(problem.d), scored);
+  const ScoreFeatures features = score_features(problem);
+  const Index width = split_kv_width(padded_head_dim(problem.d), features.any());
   const BlockShape shape = split_kv_shape(problem, tiling, Carry::problem);
   BlockProgram block{.threads = shape.threads, .shared_bytes = shape.shared_bytes};
   block.program.sources = {"kernels/split_kv/split_kv_partial.cuh"};
   block.program.expression = instance_of(
       "split_kv_partial", element_type(problem.dtype), width, tiling.Bc, shape.threads / 32,
       split_kv_stages(width, tiling), columns_policy(problem.d, width), trace_policy(traced),
-      fmt::format("attnscope::kernels::{}", scored ? "ScoredSplitRows" : "PlainSplitRows"));
+      features_argument(features));
   return block;
 }
 

@@ -20,7 +20,7 @@ constexpr int split_kv_warps(const Tiling& tiling) {
   return fragments;
 }
 
-/// Width of the tiles for a padded head dimension. With score functions there are three: narrower
+/// Width of the tiles for a padded head dimension. With score features there are three: narrower
 /// tiles would spill registers.
 constexpr Index split_kv_width(Index padded, bool scored) {
   if (!scored) return padded;

@@ -23,17 +23,14 @@ std::optional<Error> launch_standard(const ForwardArguments& arguments) {
   void* const S = workspace + layout.S_offset;
   void* const P = workspace + layout.P_offset;
   void* const P_dropped = workspace + layout.P_dropped_offset;
+  LaunchTables tables(arguments.resources->tables);
   const SoftmaxParameters softmax{.shape = forward_shape(problem),
                                   .rows = problem.batch * problem.heads * problem.N,
                                   .S = S,
                                   .P = P,
-                                  .LSE = arguments.LSE_dev};
-  ScoredSoftmaxParameters scored{softmax};
-  LaunchTables tables(arguments.resources->tables);
-  if (has_score_parameters(problem)) {
-    scored.scores = tables.scores(problem, ScoreUnit::scaled);
-    scored.P_dropped = P_dropped;
-  }
+                                  .LSE = arguments.LSE_dev,
+                                  .scores = tables.scores(problem, ScoreUnit::scaled),
+                                  .P_dropped = P_dropped};
 
   std::optional<Error> error;
   named_launch(arguments, "scores", [&] {
@@ -43,12 +40,7 @@ std::optional<Error> launch_standard(const ForwardArguments& arguments) {
   named_launch(arguments, "softmax", [&] {
     const BlockProgram block = softmax_forward_program(problem);
     const Index blocks = ceil_div(softmax.rows, softmax_rows_per_block(problem.N_kv));
-    CompiledKernels& kernels = arguments.resources->kernels;
-    if (has_score_parameters(problem)) {
-      kernels.start(block, blocks, arguments.stream, scored);
-    } else {
-      kernels.start(block, blocks, arguments.stream, softmax);
-    }
+    arguments.resources->kernels.start(block, blocks, arguments.stream, softmax);
   });
   named_launch(arguments, "output",
                [&] { error = products.of_scores(arguments.O, P_dropped, arguments.V, 1.0); });

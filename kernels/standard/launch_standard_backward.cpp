@@ -34,16 +34,13 @@ std::optional<Error> launch_standard_backward(const BackwardArguments& arguments
   void* const dS = dP;  // overwrites dP
   const BackwardParameters parameters = backward_parameters(
       arguments, workspace + layout.dK_heads_offset, workspace + layout.dV_heads_offset);
+  LaunchTables tables(arguments.resources->tables);
   const SoftmaxGradientParameters gradient{.shape = parameters.shape,
                                            .rows = problem.batch * problem.heads * problem.N,
                                            .P = forward + stored.P_offset,
-                                           .dP = dP};
-  ScoredGradientParameters scored{gradient};
-  LaunchTables tables(arguments.resources->tables);
-  if (has_score_parameters(problem)) {
-    scored.scores = tables.scores(problem, ScoreUnit::scaled);
-    scored.S = forward + stored.S_offset;
-  }
+                                           .dP = dP,
+                                           .scores = tables.scores(problem, ScoreUnit::scaled),
+                                           .S = forward + stored.S_offset};
 
   std::optional<Error> error;
   named_launch(arguments, "dV", [&] {
@@ -57,12 +54,7 @@ std::optional<Error> launch_standard_backward(const BackwardArguments& arguments
   named_launch(arguments, "dS", [&] {
     const BlockProgram block = softmax_gradient_program(problem);
     const Index blocks = ceil_div(gradient.rows, softmax_rows_per_block(problem.N_kv));
-    CompiledKernels& kernels = arguments.resources->kernels;
-    if (has_score_parameters(problem)) {
-      kernels.start(block, blocks, arguments.stream, scored);
-    } else {
-      kernels.start(block, blocks, arguments.stream, gradient);
-    }
+    arguments.resources->kernels.start(block, blocks, arguments.stream, gradient);
   });
   named_launch(arguments, "dQ", [&] {
     error = products.of_scores(arguments.dQ, dS, arguments.K, problem.softmax_scale());

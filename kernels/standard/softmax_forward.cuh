@@ -24,30 +24,29 @@ namespace attnscope::kernels {
 inline constexpr float kLog2e = 1.4426950408889634f;
 
 /// P, times what it lacks, where dropout keeps it and zero elsewhere, to P_dropped.
-template <typename T, int kWidth, typename Parameters, typename Scores>
-__device__ inline void store_dropped(const Parameters& parameters, const Scores& scores, Index row,
-                                     int column, float (&P)[kWidth]) {
-  if constexpr (kIsScored<Parameters>) {
-    if (!scores.drops()) return;
-    const uint32_t kept = scores.template kept<kWidth>(column);
+template <typename T, int kWidth, ScoreFeatures kFeatures>
+__device__ inline void store_dropped(const SoftmaxParameters& parameters,
+                                     const RowScores<kFeatures>& scores, Index row, int column,
+                                     float (&P)[kWidth]) {
+  if constexpr (!kFeatures.dropout) return;
+  const uint32_t kept = scores.template kept<kWidth>(column);
 #pragma unroll
-    for (int e = 0; e < kWidth; ++e) {
-      P[e] = (kept >> e) % 2 == 0 ? 0.0f : P[e] * scores.dropout_scale();
-    }
-    T* const P_dropped = static_cast<T*>(parameters.P_dropped) + row * parameters.shape.N_kv;
-    store_elements<T, kWidth>(P_dropped + column, P);
+  for (int e = 0; e < kWidth; ++e) {
+    P[e] = (kept >> e) % 2 == 0 ? 0.0f : P[e] * scores.dropout_scale();
   }
+  T* const P_dropped = static_cast<T*>(parameters.P_dropped) + row * parameters.shape.N_kv;
+  store_elements<T, kWidth>(P_dropped + column, P);
 }
 
 /// kThreads threads hold a row in registers, kElements each, in pieces of kWidth.
-template <typename T, int kThreads, int kElements, int kWidth, typename Parameters>
+template <typename T, int kThreads, int kElements, int kWidth, ScoreFeatures kFeatures>
 __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
-    softmax_forward(const Parameters parameters) {
+    softmax_forward(const SoftmaxParameters parameters) {
   using namespace device;
   constexpr int kPieces = kElements / kWidth;
   const ForwardShape& shape = parameters.shape;
   const Index row = row_of_thread(kThreads);
-  const RowScores<Parameters> scores(parameters, row);
+  const RowScores<kFeatures> scores(parameters, row);
   if (row >= parameters.rows) return;
   const int first = static_cast<int>(threadIdx.x) % kThreads * kWidth;
   const T* const S = static_cast<const T*>(parameters.S) + row * shape.N_kv;
@@ -100,13 +99,13 @@ __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
 }
 
 /// Rows that no block can hold: a sweep for m and l (online), and a second for P.
-template <typename T, int kThreads, int kWidth, typename Parameters>
+template <typename T, int kThreads, int kWidth, ScoreFeatures kFeatures>
 __global__ void __launch_bounds__(kThreads)
-    softmax_forward_two_sweeps(const Parameters parameters) {
+    softmax_forward_two_sweeps(const SoftmaxParameters parameters) {
   using namespace device;
   const ForwardShape& shape = parameters.shape;
   const Index row = row_of_thread(kThreads);
-  const RowScores<Parameters> scores(parameters, row);
+  const RowScores<kFeatures> scores(parameters, row);
   const int first = static_cast<int>(threadIdx.x) * kWidth;
   const T* const S = static_cast<const T*>(parameters.S) + row * shape.N_kv;
   T* const P = static_cast<T*>(parameters.P) + row * shape.N_kv;

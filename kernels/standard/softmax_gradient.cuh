@@ -16,13 +16,13 @@
 namespace attnscope::kernels {
 
 /// kThreads threads hold a row, kElements each, in pieces of kWidth.
-template <typename T, int kThreads, int kElements, int kWidth, typename Parameters>
+template <typename T, int kThreads, int kElements, int kWidth, ScoreFeatures kFeatures>
 __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads)
-    softmax_gradient(const Parameters parameters) {
+    softmax_gradient(const SoftmaxGradientParameters parameters) {
   constexpr int kPieces = kElements / kWidth;
   const ForwardShape& shape = parameters.shape;
   const Index row = row_of_thread(kThreads);
-  const RowScores<Parameters> scores(parameters, row);
+  const RowScores<kFeatures> scores(parameters, row);
   if (row >= parameters.rows) return;
   const int first = static_cast<int>(threadIdx.x) % kThreads * kWidth;
   const T* const P = static_cast<const T*>(parameters.P) + row * shape.N_kv;
@@ -70,12 +70,12 @@ __device__ inline void zero_dropped(float (&values)[kWidth], uint32_t kept) {
 }
 
 /// Rows that no block can hold: a sweep for D, and a second for dS.
-template <typename T, int kThreads, int kWidth, typename Parameters>
+template <typename T, int kThreads, int kWidth, ScoreFeatures kFeatures>
 __global__ void __launch_bounds__(kThreads)
-    softmax_gradient_two_sweeps(const Parameters parameters) {
+    softmax_gradient_two_sweeps(const SoftmaxGradientParameters parameters) {
   const ForwardShape& shape = parameters.shape;
   const Index row = row_of_thread(kThreads);
-  const RowScores<Parameters> scores(parameters, row);
+  const RowScores<kFeatures> scores(parameters, row);
   const int first = static_cast<int>(threadIdx.x) * kWidth;
   const T* const P = static_cast<const T*>(parameters.P) + row * shape.N_kv;
   T* const dP = static_cast<T*>(parameters.dP) + row * shape.N_kv;

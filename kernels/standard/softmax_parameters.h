@@ -9,27 +9,19 @@ namespace attnscope::kernels {
 
 struct SoftmaxParameters {
   ForwardShape shape;
-  Index rows = 0;           ///< B * H * N
-  const void* S = nullptr;  ///< [B, H, N, N_kv], scaled
-  void* P = nullptr;        ///< [B, H, N, N_kv]
-  float* LSE = nullptr;     ///< [B, H, N] or null
-};
-
-/// For problems with has_score_parameters().
-struct ScoredSoftmaxParameters : SoftmaxParameters {
+  Index rows = 0;               ///< B * H * N
+  const void* S = nullptr;      ///< [B, H, N, N_kv], scaled
+  void* P = nullptr;            ///< [B, H, N, N_kv]
+  float* LSE = nullptr;         ///< [B, H, N] or null
   ScoreParameters scores = {};  ///< of scaled scores
   void* P_dropped = nullptr;    ///< [B, H, N, N_kv], P after dropout
 };
 
 struct SoftmaxGradientParameters {
   ForwardShape shape;
-  Index rows = 0;           ///< B * H * N
-  const void* P = nullptr;  ///< [B, H, N, N_kv]
-  void* dP = nullptr;       ///< [B, H, N, N_kv]; dS overwrites it
-};
-
-/// For problems with has_score_parameters().
-struct ScoredGradientParameters : SoftmaxGradientParameters {
+  Index rows = 0;               ///< B * H * N
+  const void* P = nullptr;      ///< [B, H, N, N_kv]
+  void* dP = nullptr;           ///< [B, H, N, N_kv]; dS overwrites it
   ScoreParameters scores = {};  ///< of scaled scores
   const void* S = nullptr;      ///< [B, H, N, N_kv], scaled, before the soft cap
 };

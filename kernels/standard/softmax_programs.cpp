@@ -1,9 +1,8 @@
 #include "kernels/standard/softmax_programs.h"
+#include "kernels/score_features.h"
 
 #include <algorithm>
 #include <span>
-
-#include "kernels/catalog.h"
 
 namespace attnscope::kernels {
 
@@ -15,7 +14,7 @@ struct RowShape {
   int elements;
 };
 
-// The first that holds a row is taken; rows with score functions, and gradients, have fewer steps
+// The first that holds a row is taken; rows with score features, and gradients, have fewer steps
 constexpr RowShape kForward[] = {{32, 8},   {32, 16},  {32, 32},  {128, 16},
                                  {256, 16}, {256, 32}, {512, 32}, {1024, 32}};
 constexpr RowShape kScoredForward[] = {{32, 32}, {256, 16}, {512, 32}, {1024, 32}};
@@ -32,13 +31,12 @@ Index piece_width(const AttentionProblem& problem) {
   return problem.N_kv % width == 0 ? width : 1;
 }
 
-/// `kernel` for its type of parameters, with the first of `shapes` that holds a row of at most
-/// `most_keys`, else the kernel of two sweeps.
-BlockProgram row_program(std::string_view kernel, std::string_view parameters,
-                         const AttentionProblem& problem, std::span<const RowShape> shapes,
+/// `kernel` with the first of `shapes` that holds a row of at most `most_keys`, else the kernel of
+/// two sweeps.
+BlockProgram row_program(std::string_view kernel, const AttentionProblem& problem,
+                         const ScoreFeatures& features, std::span<const RowShape> shapes,
                          Index most_keys) {
   const std::string type = element_type(problem.dtype);
-  const std::string parameter_type = fmt::format("attnscope::kernels::{}", parameters);
   const Index width = piece_width(problem);
   const auto shape = std::ranges::find_if(
       shapes, [&](const RowShape& each) { return each.threads * each.elements >= problem.N_kv; });
@@ -47,12 +45,12 @@ BlockProgram row_program(std::string_view kernel, std::string_view parameters,
   if (problem.N_kv > most_keys || shape == shapes.end()) {
     block.threads = kSweepThreads;
     block.program.expression = instance_of(fmt::format("{}_two_sweeps", kernel), type,
-                                           kSweepThreads, width, parameter_type);
+                                           kSweepThreads, width, features_argument(features));
   } else {
     static_assert(softmax_rows_per_block(1024) == 4 && softmax_rows_per_block(1025) == 1);
     block.threads = shape->threads * static_cast<int>(softmax_rows_per_block(problem.N_kv));
-    block.program.expression =
-        instance_of(kernel, type, shape->threads, shape->elements, width, parameter_type);
+    block.program.expression = instance_of(kernel, type, shape->threads, shape->elements, width,
+                                           features_argument(features));
   }
   return block;
 }
@@ -61,20 +59,22 @@ BlockProgram row_program(std::string_view kernel, std::string_view parameters,
 
 BlockProgram softmax_forward_program(const AttentionProblem& problem) {
   const Index width = piece_width(problem);
-  if (!has_score_parameters(problem)) {
-    return row_program("softmax_forward", "SoftmaxParameters", problem, kForward,
-                       width > 1 ? 32768 : 16384);
+  const ScoreFeatures features = score_features(problem);
+  if (!features.any()) {
+    return row_program("softmax_forward", problem, features, kForward, width > 1 ? 32768 : 16384);
   }
-  return row_program("softmax_forward", "ScoredSoftmaxParameters", problem, kScoredForward,
+  return row_program("softmax_forward", problem, features, kScoredForward,
                      width > 4 ? 32768 : 16384);
 }
 
 BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
-  if (!has_score_parameters(problem)) {
-    return row_program("softmax_gradient", "SoftmaxGradientParameters", problem, kGradient, 16384);
+  ScoreFeatures features = score_features(problem);
+  features.key_ranges = features.alibi = false;  // P has what they do
+  if (!features.any()) {
+    return row_program("softmax_gradient", problem, features, kGradient, 16384);
   }
-  return row_program("softmax_gradient", "ScoredGradientParameters", problem, kScoredGradient,
-                     problem.score.soft_cap ? 8192 : 16384);
+  return row_program("softmax_gradient", problem, features, kScoredGradient,
+                     features.soft_cap ? 8192 : 16384);
 }
 
 }  // namespace attnscope::kernels

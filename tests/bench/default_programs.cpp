@@ -1,8 +1,8 @@
 /// Compiles the kernels of every default tiling, without a GPU, and prints which spill registers,
 /// as a Markdown table:
 ///   attnscope_default_programs [COMPUTE_CAPABILITY ...]
-/// bf16 and fp32, masks causal and window:256, every width of a tile. Bytes are of one thread,
-/// stored and loaded back. Exit status 1 when a kernel is not compiled.
+/// bf16 and fp32, every width of a tile, a causal mask with each score feature and with all. Bytes
+/// are of one thread, stored and loaded back. Exit status 1 when a kernel is not compiled.
 #include <fmt/core.h>
 
 #include <atomic>
@@ -21,29 +21,47 @@ namespace {
 
 constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};
 
+/// A problem for every combination of features that changes a kernel's registers: each alone, and
+/// all together.
+std::vector<AttentionProblem> problems() {
+  AttentionProblem plain;
+  plain.mask = Mask::causal();
+  AttentionProblem windowed = plain, capped = plain, biased = plain, dropped = plain;
+  windowed.mask = *parse_mask("window:256");
+  capped.score.soft_cap = 30.0;
+  biased.score.alibi_slopes = standard_alibi_slopes(plain.heads);
+  dropped.score.dropout.probability = 0.1;
+  AttentionProblem all = windowed;
+  all.score = {capped.score.soft_cap, biased.score.alibi_slopes, dropped.score.dropout};
+  return {plain, windowed, capped, biased, dropped, all};
+}
+
 /// Every program, by its expression.
 std::map<std::string, KernelProgram> default_programs(std::string_view compute_capability) {
   std::map<std::string, KernelProgram> programs;
+  const auto add = [&](const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem) {
+    ResolvedRun run;
+    run.asked.kernel = kernel.name;
+    run.asked.pass = pass;
+    run.problem = problem;
+    if (supports(kernel, pass, problem, std::nullopt)) return;
+    for (const Tiling& tiling : default_tilings(kernel, pass, problem)) {
+      run.tiling = tiling;
+      for (LaunchProgram& launch : programs_of(run, compute_capability)) {
+        KernelProgram& program = launch.block.program;
+        program.architecture = architecture_of(compute_capability);
+        programs.emplace(program.expression, program);
+      }
+    }
+  };
   for (const KernelInfo& kernel : catalog()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-      for (const DType dtype : {DType::bf16, DType::fp32}) {
-        for (const Index d : kWidths) {
-          for (const char* mask : {"causal", "window:256"}) {
-            ResolvedRun run;
-            run.asked.kernel = kernel.name;
-            run.asked.pass = pass;
-            run.problem.d = d;
-            run.problem.dtype = dtype;
-            run.problem.mask = *parse_mask(mask);
-            for (const Tiling& tiling : default_tilings(kernel, pass, run.problem)) {
-              run.tiling = tiling;
-              if (supports(kernel, pass, run.problem, std::nullopt)) continue;
-              for (LaunchProgram& launch : programs_of(run, compute_capability)) {
-                KernelProgram& program = launch.block.program;
-                program.architecture = architecture_of(compute_capability);
-                programs.emplace(program.expression, program);
-              }
-            }
+      for (AttentionProblem problem : problems()) {
+        for (const DType dtype : {DType::bf16, DType::fp32}) {
+          for (const Index d : kWidths) {
+            problem.dtype = dtype;
+            problem.d = d;
+            add(kernel, pass, problem);
           }
         }
       }

@@ -37,7 +37,16 @@ class Problem(ctypes.Structure):
         ("batch", ctypes.c_int64), ("heads", ctypes.c_int64), ("kv_heads", ctypes.c_int64),
         ("seq_len", ctypes.c_int64), ("kv_len", ctypes.c_int64), ("head_dim", ctypes.c_int64),
         ("mask_left", ctypes.c_int64), ("mask_right", ctypes.c_int64),
-        ("mask_alignment", ctypes.c_int32), ("reserved", ctypes.c_int32)]
+        ("mask_alignment", ctypes.c_int32), ("reserved", ctypes.c_int32),
+        ("soft_cap", ctypes.c_double), ("alibi_slopes", ctypes.POINTER(ctypes.c_double)),
+        ("dropout_probability", ctypes.c_double), ("dropout_seed", ctypes.c_uint64),
+        ("dropout_first_batch", ctypes.c_int64), ("dropout_first_head", ctypes.c_int64),
+        ("key_lengths", ctypes.POINTER(ctypes.c_int64)),
+        ("cu_seqlens_q", ctypes.POINTER(ctypes.c_int64)),
+        ("cu_seqlens_k", ctypes.POINTER(ctypes.c_int64)), ("sequences", ctypes.c_int64),
+        ("block_mask", ctypes.POINTER(ctypes.c_uint8)),
+        ("block_mask_rows", ctypes.c_int64), ("block_mask_cols", ctypes.c_int64),
+        ("block_mask_tile_rows", ctypes.c_int64), ("block_mask_tile_cols", ctypes.c_int64)]
 
 
 class Kernel(ctypes.Structure):
@@ -107,12 +116,13 @@ class Library:
 class Ours:
     """One of AttnScope's kernels on given tensors."""
 
-    def __init__(self, library, kernel, q, k, v, causal, dO=None):
+    def __init__(self, library, kernel, q, k, v, causal, dO=None, **fields):
+        """`fields`: of Problem, instead of these."""
         self.library = library
         b, h, n, d = q.shape
-        right = 0 if causal else -1
+        mask = {"mask_left": -1, "mask_right": 0 if causal else -1}
         self.problem = sized(Problem, dtype=BF16, batch=b, heads=h, kv_heads=k.shape[1], seq_len=n,
-                             kv_len=k.shape[2], head_dim=d, mask_left=-1, mask_right=right)
+                             kv_len=k.shape[2], head_dim=d, **(mask | fields))
         self.kernel = sized(Kernel, name=kernel.encode())
         self.o = torch.full_like(q, math.nan)
         self.lse = torch.full((b, h, n), math.nan, dtype=torch.float32, device=q.device)

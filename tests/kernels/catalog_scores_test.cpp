@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/score_features.h"
 #include "tests/kernels/catalog_helpers.h"
 
 namespace attnscope::kernels {
@@ -119,7 +120,7 @@ TEST(KernelCatalog, Flash2TakesScoreFunctionsAndSequencesInItsDefaultTiling) {
   const KernelInfo& flash2 = kernel_named("flash2");
   for (const DType dtype : {DType::fp16, DType::bf16}) {
     for (const auto& [problem, text] : scored_problems(dtype)) {
-      EXPECT_TRUE(has_score_parameters(problem)) << text;
+      EXPECT_TRUE(score_features(problem).any()) << text;
       EXPECT_EQ(refusal(flash2, problem), "accepted");
       EXPECT_EQ(refusal(flash2, problem, Tiling{128, 128}), "accepted");
       EXPECT_EQ(refusal(flash2, problem, Tiling{32, 32}), "accepted");
@@ -127,7 +128,7 @@ TEST(KernelCatalog, Flash2TakesScoreFunctionsAndSequencesInItsDefaultTiling) {
       EXPECT_EQ(backward_refusal(flash2, problem, Tiling{64, 128}), "accepted");
     }
   }
-  EXPECT_FALSE(has_score_parameters(problem_of(DType::bf16, 64)));
+  EXPECT_FALSE(score_features(problem_of(DType::bf16, 64)).any());
 }
 
 TEST(KernelCatalog, Flash2TakesScoreFunctionsAndSequencesAtEveryHeadDimension) {

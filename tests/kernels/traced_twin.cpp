@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "kernels/catalog.h"
+#include "kernels/score_features.h"
 #include "kernels/trace/trace_steps.h"
 #include "reference/check.h"
 #include "sim/schedule/algorithm.h"
@@ -253,7 +254,7 @@ std::vector<Visit> scheduled_steps(const KernelTrace& trace, TracedLaunch& trace
                                    const TracedBlock& block) {
   std::vector<Visit> scheduled =
       steps_of_block(traced, {block.batch, block.head, block.block}).steps;
-  if (!kernels::has_score_parameters(trace.run.problem)) return scheduled;
+  if (!kernels::score_features(trace.run.problem).key_ranges) return scheduled;
   std::erase_if(scheduled, [&](const Visit& step) {
     return step.step == TraceStep::mask && !first_warp_masks(trace, traced.grid, block.batch, step);
   });

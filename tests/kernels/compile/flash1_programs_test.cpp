@@ -44,6 +44,9 @@ std::string arguments_of(const BlockProgram& block) {
   return text;
 }
 
+constexpr std::string_view kPlain = "ScoreFeatures{false, false, false, false}";
+constexpr std::string_view kWindowed = "ScoreFeatures{true, false, false, false}";
+
 TEST(Flash1Programs, NameWhatTheProblemNeedsAndNoMore) {
   const auto plain = flash1_forward_program(problem_of(80, "causal", DType::fp16), {128, 128},
                                             Carry::problem, /*traced=*/false);
@@ -51,14 +54,15 @@ TEST(Flash1Programs, NameWhatTheProblemNeedsAndNoMore) {
             "attnscope::kernels::flash1_forward<attnscope::kernels::device::Fp16, "
             "attnscope::kernels::device::Fp16, 96, 128, 128, "
             "attnscope::kernels::device::Columns::first, attnscope::kernels::device::NoTrace, "
-            "attnscope::kernels::PlainFlash1>");
+            "attnscope::kernels::ScoreFeatures{false, false, false, false}>");
   EXPECT_EQ(plain.threads, 256);
   EXPECT_EQ(plain.shared_bytes, (2 * 128 + 4 * 128) * 96 * 2);
 
   const auto scored =
       flash1_forward_program(problem_of(64, "window:100"), {128, 256}, Carry::fp32, true);
   EXPECT_EQ(arguments_of(scored),
-            "flash1_forward<Bf16, float, 64, 128, 256, Columns::all, BlockTrace, ScoredFlash1>");
+            "flash1_forward<Bf16, float, 64, 128, 256, Columns::all, BlockTrace, "
+            "ScoreFeatures{true, false, false, false}>");
   const auto fp32 =
       flash1_forward_program(problem_of(20, "none", DType::fp32), {64, 64}, Carry::problem, false);
   EXPECT_EQ(arguments_of(fp32), "flash1_forward_fp32<32, 64, 64, NoTrace>");
@@ -92,9 +96,8 @@ TEST(Flash1Programs, OfTheForwardPassHaveTheChosenWidths) {
   for (const Choice& choice : plain) {
     const auto block = flash1_forward_program(problem_of(choice.d, "causal"), choice.tiling,
                                               Carry::problem, /*traced=*/false);
-    EXPECT_EQ(
-        arguments_of(block),
-        fmt::format("flash1_forward<Bf16, Bf16, {}, NoTrace, PlainFlash1>", choice.arguments));
+    EXPECT_EQ(arguments_of(block),
+              fmt::format("flash1_forward<Bf16, Bf16, {}, NoTrace, {}>", choice.arguments, kPlain));
     EXPECT_EQ(block.threads, choice.tiling.Br * 2);
   }
 }
@@ -119,7 +122,7 @@ TEST(Flash1Programs, OfTheBackwardPassHaveTheChosenWidthsAndWarps) {
     const auto block =
         flash1_backward_program(problem_of(choice.d, "none"), choice.tiling, false, false);
     EXPECT_EQ(arguments_of(block),
-              fmt::format("flash1_backward<Bf16, {}, NoTrace, PlainFlash1>", choice.arguments));
+              fmt::format("flash1_backward<Bf16, {}, NoTrace, {}>", choice.arguments, kPlain));
   }
   // With score functions there are always eight warps
   const Choice scored[] = {
@@ -136,8 +139,8 @@ TEST(Flash1Programs, OfTheBackwardPassHaveTheChosenWidthsAndWarps) {
   for (const Choice& choice : scored) {
     const auto block =
         flash1_backward_program(problem_of(choice.d, "window:8"), choice.tiling, false, true);
-    EXPECT_EQ(arguments_of(block),
-              fmt::format("flash1_backward<Bf16, {}, BlockTrace, ScoredFlash1>", choice.arguments));
+    EXPECT_EQ(arguments_of(block), fmt::format("flash1_backward<Bf16, {}, BlockTrace, {}>",
+                                               choice.arguments, kWindowed));
     EXPECT_EQ(block.threads, 256);
   }
 }

@@ -18,14 +18,16 @@ TEST(Flash2ForwardProgram, NamesWhatTheProblemNeedsAndNoMore) {
   EXPECT_EQ(plain.program.expression,
             "attnscope::kernels::flash2_forward<attnscope::kernels::device::Fp16, 96, 128, 64, 4, "
             "attnscope::kernels::device::Columns::first, attnscope::kernels::device::Visits::all, "
-            "attnscope::kernels::device::NoTrace, attnscope::kernels::device::PlainScores>");
+            "attnscope::kernels::device::NoTrace, attnscope::kernels::ScoreFeatures{false, false, "
+            "false, false}>");
   EXPECT_EQ(plain.threads, 128);
   EXPECT_EQ(plain.shared_bytes, (128 + 4 * 64) * 96 * 2);
 
   problem.mask = *parse_mask("window:100");
   const BlockProgram scored =
       flash2_forward_program(problem, {128, 128}, {.listed = true, .traced = true});
-  for (const char* part : {"Visits::listed", "BlockTrace", "ScoreFunctions", "96, 128, 128, 8,"}) {
+  for (const char* part : {"Visits::listed", "BlockTrace",
+                           "ScoreFeatures{true, false, false, false}", "96, 128, 128, 8,"}) {
     EXPECT_THAT(scored.program.expression, HasSubstr(part));
   }
   EXPECT_EQ(scored.threads, 256);

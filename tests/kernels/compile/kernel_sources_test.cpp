@@ -28,7 +28,7 @@ TEST(KernelSources, AreTheFilesOfThisFolder) {
 
 TEST(KernelSources, OfAKernelComeWithEverythingThatTheyIncludeOnce) {
   const std::string_view roots[] = {"kernels/flash2/flash2_forward.cuh",
-                                    "kernels/device/score_functions.cuh"};
+                                    "kernels/device/score_rows.cuh"};
   const auto closure = include_closure(roots);
   ASSERT_GT(closure.size(), 15u);
   EXPECT_EQ(closure.front().path, roots[0]);

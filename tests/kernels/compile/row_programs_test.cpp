@@ -35,7 +35,6 @@ void expect_programs(BlockProgram (*program_of)(const AttentionProblem&),
     const BlockProgram block = program_of(row_problem(row.N_kv, row.dtype, row.mask));
     EXPECT_THAT(block.program.expression, HasSubstr(element_type(row.dtype) + ", " + row.arguments))
         << row.N_kv;
-    EXPECT_EQ(block.program.expression.find("Scored") != std::string::npos, row.mask == kScored);
     EXPECT_EQ(block.threads, row.threads) << row.N_kv;
   }
 }
@@ -72,13 +71,19 @@ TEST(SoftmaxGradientProgram, HoldsARowOrReadsItTwice) {
                                              {1025, DType::bf16, "none", "256, 16, 1,", 256},
                                              {4104, DType::bf16, "none", "512, 32, 8,", 512},
                                              {16392, DType::bf16, "none", "1024, 8, ", 1024},
-                                             {8, DType::bf16, kScored, "32, 32, 8,", 128},
-                                             {1032, DType::bf16, kScored, "512, 32, 8,", 512},
-                                             {16392, DType::bf16, kScored, "1024, 8, ", 1024}});
-  AttentionProblem capped = row_problem(8200, DType::bf16);
-  capped.score.soft_cap = 30.0;
-  EXPECT_THAT(softmax_gradient_program(capped).program.expression,
-              HasSubstr("::softmax_gradient_two_sweeps<"));
+                                             {8, DType::bf16, kScored, "32, 8, 8,", 128}});
+  const auto expression_of = [](Index N_kv, const ScoreFunction& score) {
+    AttentionProblem problem = row_problem(N_kv, DType::bf16);
+    problem.score = score;
+    return softmax_gradient_program(problem).program.expression;
+  };
+  ScoreFunction capped, dropped;
+  capped.soft_cap = 30.0;
+  dropped.dropout.probability = 0.1;
+  EXPECT_THAT(expression_of(1032, capped), HasSubstr("512, 32, 8, attnscope"));
+  EXPECT_THAT(expression_of(8200, capped), HasSubstr("::softmax_gradient_two_sweeps<"));
+  EXPECT_THAT(expression_of(8, dropped), HasSubstr("32, 32, 8, attnscope"));
+  EXPECT_THAT(expression_of(8200, dropped), HasSubstr("512, 32, 8, attnscope"));
 }
 
 TEST(RowPrograms, SpillNoRegister) {

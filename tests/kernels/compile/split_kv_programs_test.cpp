@@ -5,7 +5,7 @@
 
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
-#include "kernels/scored_shared.h"
+#include "kernels/score_shared.h"
 #include "kernels/split_kv/split_kv_shared.h"
 #include "tests/kernels/compile/compiled_block.h"
 
@@ -46,7 +46,7 @@ TEST(SplitKvPrograms, NameWhatTheProblemNeedsAndNoMore) {
   EXPECT_EQ(plain.program.expression,
             "attnscope::kernels::split_kv_partial<attnscope::kernels::device::Bf16, 64, 128, 4, 4, "
             "attnscope::kernels::device::Columns::all, attnscope::kernels::device::NoTrace, "
-            "attnscope::kernels::PlainSplitRows>");
+            "attnscope::kernels::ScoreFeatures{false, false, false, false}>");
   EXPECT_EQ(plain.threads, 128);
   EXPECT_EQ(plain.shared_bytes, split_kv_shared_bytes(64, {16, 128}));
   EXPECT_FALSE(plain.overlaps_launch_before);
@@ -62,11 +62,11 @@ TEST(SplitKvPrograms, NameWhatTheProblemNeedsAndNoMore) {
   problem.dtype = DType::fp16;
   const BlockProgram scored = split_kv_partial_program(problem, {16, 128}, true);
   for (const char* part : {"Fp16, 64, 128, 4, 4,", "Columns::first", "BlockTrace",
-                           "attnscope::kernels::ScoredSplitRows"}) {
+                           "attnscope::kernels::ScoreFeatures{true, false, false, false}"}) {
     EXPECT_THAT(scored.program.expression, HasSubstr(part));
   }
-  EXPECT_EQ(scored.shared_bytes,
-            split_kv_shared_bytes(64, {16, 128}) + scored_rows_shared_bytes({16, 32}));
+  EXPECT_EQ(scored.shared_bytes, split_kv_shared_bytes(64, {16, 128}) +
+                                     score_rows_shared_bytes({.key_ranges = true}, {16, 32}));
 
   const BlockProgram combine = split_kv_combine_program(problem);
   EXPECT_EQ(combine.program.expression,
