@@ -269,7 +269,9 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
     const Flash1Columns<kFeatures, Br, Bc, kWarps> scores(parameters.shared, j, keys, head, batch,
                                                           shared + Shared::kBytes);
     const int first = scores.first_position();  // of the row tiles that see column tile j
-    const int past = scores.past_last_position();
+    // Registers are short: with score features the loop's end is worked out anew
+    const int past_without = scores.past_last_position();
+    const auto past = [&] { return kFeatures.any() ? scores.past_last_position() : past_without; };
 
     // load Kj, Vj; dKj = 0; dVj = 0
     // Barrier A: every warp is done with the slots of Kj and Vj, and what this block wrote of dQ in
@@ -280,8 +282,8 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
                                             scores, thread_index, trace);
     typename WarpParts<Bc, d, kWarps>::Registers dK{}, dV{};
 
-    if (first < past) row_tiles.load(scores.row_tile(first), first, trace);
-    for (int n = first; n < past; ++n) {
+    if (first < past()) row_tiles.load(scores.row_tile(first), first, trace);
+    for (int n = first; n < past(); ++n) {
       const int i = scores.row_tile(n);
       // Barrier B: row tile i (and Kj, Vj) is in shared memory, and every warp is done with the row
       // tile before it, whose slots the next one takes.
@@ -291,7 +293,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) flash1_backward(
       __syncthreads();
       trace.did(TraceStep::wait, i, j);
       // load Qi, Oi, dOi, dQi, li, mi
-      if (n + 1 < past) row_tiles.load(scores.row_tile(n + 1), n + 1, trace);
+      if (n + 1 < past()) row_tiles.load(scores.row_tile(n + 1), n + 1, trace);
       const auto [Qi, Oi, dOi, dQi] = row_tiles[n];
 
       const int lane = thread_index() % 32;

@@ -203,9 +203,9 @@ __global__ void __launch_bounds__(kWarps * 32, 1)
                                                        shared + Shared::kBytes);
   const auto visited =
       visited_tiles<kVisits>(parameters.row_tiles, j, scores.first_tile(), scores.past_last_tile());
-  // Registers are short: with key ranges the loop's end is worked out anew
+  // Registers are short: with score features the loop's end is worked out anew
   const auto has = [&](int n) {
-    constexpr bool kAnew = kFeatures.key_ranges && kVisits == Visits::all;
+    constexpr bool kAnew = kFeatures.any() && kVisits == Visits::all;
     return kAnew ? n < scores.past_last_tile() : visited.has(n);
   };
   Flash2RowTiles<T, kThreads, kColumns, kVisits, Br, Bc, d> row_tiles(parameters, visited,
