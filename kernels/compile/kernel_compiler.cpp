@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels/compile/nvrtc_library.h"
@@ -64,23 +67,42 @@ std::optional<Error> KernelCompiler::obtain_all(std::span<const KernelProgram> p
   std::mutex mutex;  // guards what follows
   int done = 0;
   std::optional<Error> error;
+  std::exception_ptr thrown;
   if (control.progress) control.progress(0, all);
-  const auto work = [&] {
+  const auto obtain_next_ones = [&] {
     for (std::size_t n = next++; n < programs.size(); n = next++) {
       const auto obtained = obtain(programs[n], control.cancel);
       const std::lock_guard lock(mutex);
       if (!obtained && !error) error = obtained.error();
-      if (error) return;
+      if (error || thrown) return;
       ++done;
       if (control.progress) control.progress(done, all);
     }
   };
+  // An exception may not leave a thread
+  const auto work = [&] {
+    try {
+      obtain_next_ones();
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!thrown) thrown = std::current_exception();
+    }
+    next = programs.size();
+  };
   {
     const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
     std::vector<std::jthread> threads;
-    for (std::size_t n = 1; n < std::min(cores, programs.size()); ++n) threads.emplace_back(work);
+    threads.reserve(std::min(cores, programs.size()));
+    for (std::size_t n = 1; n < std::min(cores, programs.size()); ++n) {
+      try {
+        threads.emplace_back(work);
+      } catch (const std::system_error&) {
+        break;  // the system gives no more threads: fewer programs at a time
+      }
+    }
     work();
   }
+  if (thrown) std::rethrow_exception(thrown);
   return error;
 }
 

@@ -1,7 +1,9 @@
 /// Compiled kernels: in memory, else on the disk, else compiled now.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,6 +11,8 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "kernels/compile/kernel_cache.h"
 
@@ -39,7 +43,8 @@ class KernelCompiler {
   Result<ObtainedKernel> obtain(const KernelProgram& program,
                                 const std::atomic<bool>* cancel = nullptr);
 
-  /// Obtains all programs, as many at a time as there are cores. The first error ends it.
+  /// Obtains all programs, as many at a time as there are cores. The first error ends it, as does
+  /// an exception of any thread, which is thrown again here.
   std::optional<Error> obtain_all(std::span<const KernelProgram> programs,
                                   const CompileControl& control);
 

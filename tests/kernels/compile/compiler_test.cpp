@@ -6,9 +6,12 @@
 
 #include <chrono>
 #include <future>
+#include <stdexcept>
+#include <vector>
 
 #include "kernels/compile/kernel_compiler.h"
 #include "kernels/compile/nvrtc_library.h"
+#include "reference/check.h"
 #include "tests/support/temp_dir.h"
 
 namespace attnscope::kernels {
@@ -187,6 +190,27 @@ TEST(KernelCompiler, ObtainsSeveralProgramsAndReportsEach) {
   const auto cancelled = compiler.obtain_all(new_ones, {&cancel, {}});
   ASSERT_TRUE(cancelled);
   EXPECT_EQ(cancelled->code, ErrorCode::cancelled);
+}
+
+TEST(KernelCompiler, AnExceptionOfAThreadReachesTheCaller) {
+  KernelCompiler compiler{KernelCache("")};
+  std::vector<KernelProgram> programs;
+  for (int n = 0; n < 40; ++n) {
+    programs.push_back({.sources = {"kernels/not_embedded.cuh"},
+                        .expression = "kernel_" + std::to_string(n),
+                        .architecture = "sm_90a"});
+  }
+  EXPECT_THROW(compiler.obtain_all(programs, {}), CheckFailure);
+
+  // One that throws on the thread of the progress, after the others are under way
+  programs.assign(1, small_flash2());
+  programs.push_back(program_of("flash2", "flash2_forward", ", 16, 32, 16, 1"));
+  programs.push_back(program_of("flash2", "flash2_forward", ", 32, 16, 16, 1"));
+  const auto progress = [](int done, int) {
+    if (done == 1) throw std::runtime_error("no one looks");
+  };
+  EXPECT_THROW(compiler.obtain_all(programs, {nullptr, progress}), std::runtime_error);
+  EXPECT_TRUE(compiler.obtain(small_flash2()).ok()) << "nothing stays claimed";
 }
 
 TEST(KernelCompiler, AFailureOrACancelledCompilationIsForgotten) {
