@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/compile/block_program.h"
 #include "kernels/compile/kernel_compiler.h"
