@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/compile/kernel_sources.h"
@@ -23,6 +25,8 @@ struct KernelProgram {
   std::string architecture = {};          ///< "sm_90a"
   std::vector<std::string> options = {};  ///< further options of NVRTC
   std::string text = {};                  ///< code after the sources that is not embedded
+
+  auto operator<=>(const KernelProgram&) const = default;
 };
 
 /// What a kernel takes of an SM, as the compiler reports it.

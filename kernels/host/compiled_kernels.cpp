@@ -32,22 +32,23 @@ CompiledKernels::~CompiledKernels() {
 }
 
 cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
-  const std::lock_guard lock(mutex_);
-  const std::pair key(program.expression, program.text);
-  const auto known = kernels_.find(key);
-  if (known != kernels_.end()) return known->second;
-  KernelProgram for_device = program;
-  for_device.architecture = architecture_of_device();
-  const auto obtained = compiler_.obtain(for_device);
+  return kernels_.get(program, [&] { return load(program); });
+}
+
+cudaKernel_t CompiledKernels::load(KernelProgram program) {
+  program.architecture = architecture_of_device();
+  const auto obtained = compiler_.obtain(program);
   if (!obtained) throw NotCompiled(obtained.error());
   const CompiledKernel& compiled = *obtained.value().kernel;
   cudaLibrary_t library = nullptr;
   ATTNSCOPE_CUDA(cudaLibraryLoadData(&library, compiled.cubin.data(), nullptr, nullptr, 0, nullptr,
                                      nullptr, 0));
-  libraries_.push_back(library);
+  {
+    const std::lock_guard lock(libraries_mutex_);
+    libraries_.push_back(library);
+  }
   cudaKernel_t kernel = nullptr;
   ATTNSCOPE_CUDA(cudaLibraryGetKernel(&kernel, library, compiled.entry.c_str()));
-  kernels_.emplace(key, kernel);
   return kernel;
 }
 

@@ -4,15 +4,13 @@
 
 #include <cuda_runtime_api.h>
 
-#include <map>
 #include <mutex>
 #include <stdexcept>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "kernels/compile/block_program.h"
 #include "kernels/compile/kernel_compiler.h"
+#include "kernels/host/once_per_key.h"
 
 namespace attnscope::kernels {
 
@@ -23,7 +21,8 @@ class NotCompiled : public std::runtime_error {
   Error error;
 };
 
-/// Any thread may use it while its GPU is the current device.
+/// Any thread may use it while its GPU is the current device. Threads that start different kernels
+/// do not wait for each other's compilation.
 class CompiledKernels {
  public:
   CompiledKernels() : compiler_(KernelCache(default_cache_folder())) {}
@@ -45,12 +44,13 @@ class CompiledKernels {
 
  private:
   void enqueue(const BlockProgram& block, Index blocks, void* stream, void** arguments);
+  /// Both as the program is before it has the GPU's architecture.
   cudaKernel_t loaded(const KernelProgram& program);
+  cudaKernel_t load(KernelProgram program);
 
   KernelCompiler compiler_;
-  std::mutex mutex_;
-  /// By expression and own text: a GPU has one architecture.
-  std::map<std::pair<std::string, std::string>, cudaKernel_t> kernels_;
+  OncePerKey<KernelProgram, cudaKernel_t> kernels_;
+  std::mutex libraries_mutex_;  ///< guards the next
   std::vector<cudaLibrary_t> libraries_;
 };
 
